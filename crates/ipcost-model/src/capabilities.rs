@@ -1,0 +1,55 @@
+//! What a transport can do, as data: nothing outside a transport's own file asks for its name.
+
+use serde::Serialize;
+
+/// A family of options; a transport lists the families that act on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OptionGroup {
+    /// Acts in the loop of the pattern, whatever the transport.
+    Loop,
+    /// Socket buffers.
+    Socket,
+    /// TCP's own settings.
+    Tcp,
+    /// A whole range of source addresses to connect from.
+    SourceAddresses,
+    /// The buffer of a pipe or FIFO.
+    PipeBuffer,
+    /// Anything that listens and accepts.
+    Listener,
+}
+
+/// What a transport is and can do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Capabilities {
+    /// The name in cells, flags and documents.
+    pub name: &'static str,
+    /// One line for help texts.
+    pub summary: &'static str,
+    /// Whether connections are opened over it, so that pattern `connect` exists.
+    pub connects: bool,
+    /// Whether one channel carries both directions.
+    pub both_ways: bool,
+    /// The largest message in bytes, where the transport has a limit of its own.
+    pub max_message: Option<u64>,
+    /// The systems it exists on, as Rust's `std::env::consts::OS` names them.
+    pub os: &'static [&'static str],
+    /// Whether what is sent arrives; only a transport for tests says no, and is then not verified.
+    pub carries_payload: bool,
+    /// The families of options that act on it, besides [`OptionGroup::Loop`].
+    pub option_groups: &'static [OptionGroup],
+    /// Kernel counters (`/proc/net/netstat`, group `TcpExt`) that tell of trouble in its connections.
+    pub trouble_counters: &'static [&'static str],
+    /// Whether the default suite measures it.
+    pub in_default_suite: bool,
+}
+
+/// A transport on the machine at hand.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TransportState {
+    /// What it can do.
+    pub capabilities: &'static Capabilities,
+    /// Why it cannot be used here; `None` where it can.
+    pub unavailable: Option<String>,
+}

@@ -1,0 +1,148 @@
+//! A cell: one point of the matrix.
+
+use serde::{Deserialize, Serialize};
+
+use crate::named::named;
+use crate::options::Options;
+
+named! {
+    /// What is done over a transport.
+    Pattern, "pattern" {
+        /// Every operation opens a connection, exchanges one message each way and closes it.
+        Connect = "connect",
+        /// Request and reply on an open connection; one operation is the whole round trip.
+        Rr = "rr",
+        /// Messages one way; the cost is of delivered messages.
+        Stream = "stream",
+    }
+}
+
+named! {
+    /// Where the two processes run.
+    Placement, "placement" {
+        /// The scheduler decides.
+        Free = "free",
+        /// Both on one core.
+        Together = "together",
+        /// On two physical cores.
+        Apart = "apart",
+    }
+}
+
+named! {
+    /// Who sends the first message of a connection in pattern `connect`.
+    SpeaksFirst, "value of speaks_first" {
+        /// The client sends `size` bytes, the server answers `reply` bytes and closes.
+        Client = "client",
+        /// The server sends `reply` bytes and closes at once.
+        Server = "server",
+    }
+}
+
+/// The part of a cell that the peers are told: what to do over which transport.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Cell {
+    /// What is done.
+    pub pattern: Pattern,
+    /// Over which transport; a name of the registry.
+    pub transport: String,
+    /// Bytes of a message from client to server.
+    pub size: u64,
+    /// Bytes of a message from server to client; 0 in `stream`, where nothing is answered.
+    pub reply: u64,
+    /// Workers in the client, each in a loop of its own.
+    pub concurrency: u32,
+    /// Who sends first in `connect`.
+    pub speaks_first: SpeaksFirst,
+    /// What was set by name; what is absent has its default.
+    #[serde(default)]
+    pub options: Options,
+}
+
+impl Cell {
+    /// The payload bytes one operation moves, both directions together.
+    pub fn bytes_per_op(&self) -> u64 {
+        match (self.pattern, self.speaks_first) {
+            (Pattern::Connect, SpeaksFirst::Server) => self.reply,
+            _ => self.size + self.reply,
+        }
+    }
+
+    /// The identity that is stable between runs:
+    /// `pattern/transport/size[→reply]/cN[/placement][/client→server][/options]`.
+    pub fn id(&self, placement: Placement, client: &str, server: &str, native: &str) -> String {
+        let mut id = format!("{}/{}/{}", self.pattern, self.transport, self.size);
+        if self.pattern != Pattern::Stream && self.reply != self.size {
+            id.push_str(&format!("→{}", self.reply));
+        }
+        id.push_str(&format!("/c{}", self.concurrency));
+        if placement != Placement::Free {
+            id.push_str(&format!("/{placement}"));
+        }
+        if client != native || server != native {
+            id.push_str(&format!("/{client}→{server}"));
+        }
+        let mut settings = Vec::new();
+        if self.speaks_first != SpeaksFirst::Client {
+            settings.push(format!("speaks_first={}", self.speaks_first));
+        }
+        settings.extend(self.options.iter().map(|(name, value)| format!("{name}={value}")));
+        if !settings.is_empty() {
+            id.push_str(&format!("/{}", settings.join(",")));
+        }
+        id
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::OptionValue;
+
+    fn cell() -> Cell {
+        Cell {
+            pattern: Pattern::Rr,
+            transport: "unix".into(),
+            size: 64,
+            reply: 64,
+            concurrency: 1,
+            speaks_first: SpeaksFirst::Client,
+            options: Options::default(),
+        }
+    }
+
+    #[test]
+    fn ids_name_only_what_differs_from_the_usual() {
+        let mut cell = cell();
+        assert_eq!(cell.id(Placement::Free, "native", "native", "native"), "rr/unix/64/c1");
+        cell.reply = 2;
+        cell.options.set("so_sndbuf", OptionValue::Int(4096)).unwrap();
+        assert_eq!(
+            cell.id(Placement::Apart, "go", "native", "native"),
+            "rr/unix/64→2/c1/apart/go→native/so_sndbuf=4096"
+        );
+        cell.pattern = Pattern::Connect;
+        cell.speaks_first = SpeaksFirst::Server;
+        assert_eq!(
+            cell.id(Placement::Free, "native", "native", "native"),
+            "connect/unix/64→2/c1/speaks_first=server,so_sndbuf=4096"
+        );
+    }
+
+    #[test]
+    fn a_cell_travels_as_the_protocol_writes_it() {
+        let text = r#"{"pattern":"rr","transport":"unix","size":64,"reply":64,"concurrency":1,"speaks_first":"client","options":{}}"#;
+        assert_eq!(serde_json::to_string(&cell()).unwrap(), text);
+        assert_eq!(serde_json::from_str::<Cell>(text).unwrap(), cell());
+    }
+
+    #[test]
+    fn bytes_counted_are_those_that_travel() {
+        let mut cell = cell();
+        cell.reply = 2;
+        assert_eq!(cell.bytes_per_op(), 66);
+        cell.pattern = Pattern::Connect;
+        cell.speaks_first = SpeaksFirst::Server;
+        assert_eq!(cell.bytes_per_op(), 2);
+    }
+}

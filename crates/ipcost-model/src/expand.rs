@@ -1,0 +1,584 @@
+//! From a job to its cells: lists multiplied, names checked, workloads formed.
+
+use serde::Serialize;
+use thiserror::Error;
+
+use crate::capabilities::{OptionGroup, TransportState};
+use crate::cell::{Cell, Pattern, Placement, SpeaksFirst};
+use crate::job::{Job, Matrix, NATIVE, check_peer_name};
+use crate::options::{OptionName, OptionValue, Options};
+use crate::suggest::unknown;
+use crate::units::{MAX_SIZE_BYTES, size_text};
+
+/// The most workers a client may have.
+pub const MAX_CONCURRENCY: u32 = 100_000;
+
+/// What the machine at hand offers, as far as it bears on the cells.
+#[derive(Debug, Clone)]
+pub struct Offers<'a> {
+    /// The registry of transports.
+    pub transports: &'a [TransportState],
+    /// Why a placement cannot be had here; absent where it can.
+    pub placements_unavailable: &'a [(Placement, String)],
+}
+
+/// A cell with everything a run needs to know of it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PlannedCell {
+    /// The identity that is stable between runs.
+    pub id: String,
+    /// The row's name in tables.
+    pub label: String,
+    /// What the peers are told.
+    #[serde(flatten)]
+    pub cell: Cell,
+    /// Where the processes run.
+    pub placement: Placement,
+    /// The peer that plays the client.
+    pub client: String,
+    /// The peer that plays the server.
+    pub server: String,
+    /// Why it cannot be measured here; `None` where it can.
+    pub unavailable: Option<String>,
+}
+
+/// Cells that do the same work and are compared with each other: one table.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Workload {
+    /// What is done.
+    pub pattern: Pattern,
+    /// Bytes from client to server.
+    pub size: u64,
+    /// Bytes from server to client.
+    pub reply: u64,
+    /// Workers in the client.
+    pub concurrency: u32,
+    /// Who sends first in `connect`.
+    pub speaks_first: SpeaksFirst,
+    /// Where the processes run.
+    pub placement: Placement,
+    /// Its cells, as indices, in the order of the job.
+    pub cells: Vec<usize>,
+    /// The cell the others are compared with; `None` where none can be measured.
+    pub baseline: Option<usize>,
+}
+
+/// The cells of a job.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Expanded {
+    /// Every cell, each once.
+    pub cells: Vec<PlannedCell>,
+    /// The tables they form, in the order of the job.
+    pub workloads: Vec<Workload>,
+    /// What the user should know before it starts.
+    pub notes: Vec<String>,
+}
+
+/// Why a job has no cells that could be measured as asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{0}")]
+pub struct ExpandError(pub String);
+
+impl From<String> for ExpandError {
+    fn from(message: String) -> Self {
+        Self(message)
+    }
+}
+
+/// Multiplies the lists of a job into cells and groups them into workloads.
+///
+/// # Errors
+/// One line that names the first thing that is wrong and the way out.
+pub fn expand(job: &Job, offers: &Offers<'_>) -> Result<Expanded, ExpandError> {
+    if job.cells.is_empty() {
+        return Err("the job has no cells; add a [[cells]] table with at least transport = \"…\""
+            .to_owned()
+            .into());
+    }
+    for (name, peer) in &job.peers {
+        check_peer_name(name)?;
+        if peer.command.first().is_none_or(String::is_empty) {
+            return Err(format!("peer \"{name}\" has an empty command; give a program").into());
+        }
+    }
+    let mut expansion = Expansion { job, offers, cells: Vec::new(), dropped: Vec::new() };
+    for matrix in &job.cells {
+        expansion.matrix(matrix)?;
+    }
+    let Expansion { mut cells, dropped, .. } = expansion;
+    distinguish_labels(&mut cells)?;
+    let mut notes = dropped;
+    let workloads = workloads(&cells, job, &mut notes)?;
+    Ok(Expanded { cells, workloads, notes })
+}
+
+struct Expansion<'a> {
+    job: &'a Job,
+    offers: &'a Offers<'a>,
+    cells: Vec<PlannedCell>,
+    dropped: Vec<String>,
+}
+
+impl Expansion<'_> {
+    fn matrix(&mut self, matrix: &Matrix) -> Result<(), ExpandError> {
+        if matrix.transport.0.is_empty() {
+            return Err("a [[cells]] table names no transport; add transport = [\"unix\", \"tcp\"]"
+                .to_owned()
+                .into());
+        }
+        self.note_options_without_effect(matrix)?;
+        for pattern in matrix.pattern.or(Pattern::Rr) {
+            for size in matrix.size.or(crate::job::Size(64)) {
+                for reply in matrix.reply.or(size) {
+                    for concurrency in matrix.concurrency.or(1) {
+                        for placement in matrix.placement.or(Placement::Free) {
+                            for speaks_first in matrix.speaks_first.or(SpeaksFirst::Client) {
+                                let work = Work {
+                                    pattern,
+                                    size: size.0,
+                                    reply: reply.0,
+                                    concurrency,
+                                    placement,
+                                    speaks_first,
+                                };
+                                self.rows(matrix, &work)?;
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The cells of one workload: transports, peers and options multiply.
+    fn rows(&mut self, matrix: &Matrix, work: &Work) -> Result<(), ExpandError> {
+        for transport in &matrix.transport.0 {
+            for client in matrix.client.or(NATIVE.to_owned()) {
+                for server in matrix.server.or(NATIVE.to_owned()) {
+                    for options in self.option_sets(matrix, transport, work.pattern)? {
+                        let cell =
+                            self.cell(work, transport, &client, &server, options, matrix.label.as_deref())?;
+                        if !self.cells.iter().any(|known| known.same_as(&cell)) {
+                            self.cells.push(cell);
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn cell(
+        &self,
+        work: &Work,
+        transport: &str,
+        client: &str,
+        server: &str,
+        options: Options,
+        label: Option<&str>,
+    ) -> Result<PlannedCell, ExpandError> {
+        let state = self.transport(transport)?;
+        let capabilities = state.capabilities;
+        let Work { pattern, mut size, mut reply, concurrency, placement, mut speaks_first } = *work;
+        if pattern == Pattern::Connect && !capabilities.connects {
+            let connecting: Vec<_> = self
+                .offers
+                .transports
+                .iter()
+                .filter(|t| t.capabilities.connects)
+                .map(|t| t.capabilities.name)
+                .collect();
+            return Err(format!(
+                "{transport} does not connect, so there is no pattern connect over it; take it out, or use {}",
+                connecting.join(", ")
+            )
+            .into());
+        }
+        if pattern != Pattern::Connect {
+            speaks_first = SpeaksFirst::Client;
+        }
+        if speaks_first == SpeaksFirst::Server {
+            // Nothing goes out, so one number describes the cell.
+            size = reply;
+        }
+        if pattern == Pattern::Stream {
+            reply = 0;
+        }
+        let most = capabilities.max_message.unwrap_or(MAX_SIZE_BYTES).min(MAX_SIZE_BYTES);
+        for (what, bytes) in [("size", size), ("reply", if pattern == Pattern::Stream { 1 } else { reply })] {
+            if bytes == 0 {
+                return Err(format!("a {what} of 0 bytes measures nothing; the least is 1").into());
+            }
+            if bytes > most {
+                return Err(format!(
+                    "a {what} of {} does not fit; the most over {transport} is {}",
+                    size_text(bytes),
+                    size_text(most)
+                )
+                .into());
+            }
+        }
+        if concurrency == 0 || concurrency > MAX_CONCURRENCY {
+            return Err(format!(
+                "a concurrency of {concurrency} cannot be; it goes from 1 to {MAX_CONCURRENCY}"
+            )
+            .into());
+        }
+        if options.int("server_buffer").is_some() && options.text("framing") != Some("newline") {
+            return Err("option server_buffer needs framing=newline; with framing=length the server knows what to read".to_owned().into());
+        }
+        self.job.peer(client)?;
+        self.job.peer(server)?;
+        let placement_reason =
+            self.offers.placements_unavailable.iter().find(|(unavailable, _)| *unavailable == placement);
+        let unavailable =
+            state.unavailable.clone().or_else(|| placement_reason.map(|(_, reason)| reason.clone()));
+        let cell = Cell {
+            pattern,
+            transport: transport.to_owned(),
+            size,
+            reply,
+            concurrency,
+            speaks_first,
+            options,
+        };
+        Ok(PlannedCell {
+            id: cell.id(placement, client, server, NATIVE),
+            label: label.map_or_else(|| row_name(&cell, client, server), str::to_owned),
+            cell,
+            placement,
+            client: client.to_owned(),
+            server: server.to_owned(),
+            unavailable,
+        })
+    }
+
+    fn transport(&self, name: &str) -> Result<&TransportState, ExpandError> {
+        self.offers.transports.iter().find(|state| state.capabilities.name == name).ok_or_else(|| {
+            unknown("transport", name, self.offers.transports.iter().map(|state| state.capabilities.name))
+                .into()
+        })
+    }
+
+    /// Every combination of the option values that act on this transport and pattern.
+    fn option_sets(
+        &self,
+        matrix: &Matrix,
+        transport: &str,
+        pattern: Pattern,
+    ) -> Result<Vec<Options>, ExpandError> {
+        let state = self.transport(transport)?;
+        let mut sets = vec![Options::default()];
+        for (name, values) in &matrix.options.0 {
+            if !acts(*name, state, pattern) {
+                continue;
+            }
+            sets =
+                sets.iter().flat_map(|set| values.iter().map(move |value| with(set, *name, value))).collect();
+        }
+        Ok(sets)
+    }
+
+    /// An option that acts on no cell of its matrix is an error, on some a note: none is ignored in silence.
+    fn note_options_without_effect(&mut self, matrix: &Matrix) -> Result<(), ExpandError> {
+        let patterns = matrix.pattern.or(Pattern::Rr);
+        for name in matrix.options.0.keys() {
+            let mut idle = Vec::new();
+            let mut acting = 0;
+            for transport in &matrix.transport.0 {
+                let state = self.transport(transport)?;
+                for pattern in &patterns {
+                    if acts(*name, state, *pattern) {
+                        acting += 1;
+                    } else {
+                        idle.push(format!("{pattern} over {transport}"));
+                    }
+                }
+            }
+            if acting == 0 {
+                return Err(format!(
+                    "option {name} acts on none of the cells ({}); take it out",
+                    idle.join(", ")
+                )
+                .into());
+            }
+            if !idle.is_empty() {
+                self.dropped.push(format!(
+                    "option {name} does not act on {}; those cells are measured without it",
+                    idle.join(", ")
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Work {
+    pattern: Pattern,
+    size: u64,
+    reply: u64,
+    concurrency: u32,
+    placement: Placement,
+    speaks_first: SpeaksFirst,
+}
+
+impl PlannedCell {
+    fn same_as(&self, other: &Self) -> bool {
+        self.id == other.id && self.label == other.label
+    }
+
+    fn does_the_work_of(&self, workload: &Workload) -> bool {
+        self.cell.pattern == workload.pattern
+            && self.cell.size == workload.size
+            && self.cell.reply == workload.reply
+            && self.cell.concurrency == workload.concurrency
+            && self.cell.speaks_first == workload.speaks_first
+            && self.placement == workload.placement
+    }
+}
+
+fn acts(name: OptionName, state: &TransportState, pattern: Pattern) -> bool {
+    let spec = name.spec();
+    let on_transport =
+        spec.group == OptionGroup::Loop || state.capabilities.option_groups.contains(&spec.group);
+    on_transport && spec.patterns.contains(&pattern)
+}
+
+fn with(set: &Options, name: OptionName, value: &OptionValue) -> Options {
+    let mut set = set.clone();
+    set.insert(name, value.clone());
+    set
+}
+
+/// The name of a row: the transport, and what is unusual about the cell.
+fn row_name(cell: &Cell, client: &str, server: &str) -> String {
+    let mut name = cell.transport.clone();
+    if client != NATIVE || server != NATIVE {
+        name.push_str(&format!(" {client}→{server}"));
+    }
+    for (option, value) in cell.options.iter() {
+        name.push_str(&format!(" {option}={value}"));
+    }
+    name
+}
+
+/// Makes the label the id where the job gives one; where several cells share it, adds what tells them apart.
+fn distinguish_labels(cells: &mut [PlannedCell]) -> Result<(), ExpandError> {
+    let default_label = |cell: &PlannedCell| row_name(&cell.cell, &cell.client, &cell.server);
+    let labels: Vec<Option<String>> =
+        cells.iter().map(|cell| (cell.label != default_label(cell)).then(|| cell.label.clone())).collect();
+    let shared = |label: &str| labels.iter().flatten().filter(|other| *other == label).count() > 1;
+    for (cell, label) in cells.iter_mut().zip(&labels) {
+        if let Some(label) = label {
+            cell.id = if shared(label) { format!("{label}/{}", cell.id) } else { label.clone() };
+        }
+    }
+    for (index, cell) in cells.iter().enumerate() {
+        if let Some(twin) = cells[..index].iter().find(|twin| twin.id == cell.id) {
+            return Err(
+                format!("two cells have the id \"{}\"; give one of them another label", twin.id).into()
+            );
+        }
+    }
+    Ok(())
+}
+
+fn workloads(
+    cells: &[PlannedCell],
+    job: &Job,
+    notes: &mut Vec<String>,
+) -> Result<Vec<Workload>, ExpandError> {
+    let mut workloads: Vec<Workload> = Vec::new();
+    for (index, cell) in cells.iter().enumerate() {
+        if let Some(workload) = workloads.iter_mut().find(|workload| cell.does_the_work_of(workload)) {
+            workload.cells.push(index);
+            continue;
+        }
+        workloads.push(Workload {
+            pattern: cell.cell.pattern,
+            size: cell.cell.size,
+            reply: cell.cell.reply,
+            concurrency: cell.cell.concurrency,
+            speaks_first: cell.cell.speaks_first,
+            placement: cell.placement,
+            cells: vec![index],
+            baseline: None,
+        });
+    }
+    let wanted = job.baseline.as_deref();
+    let is = |index: usize, name: &str| {
+        let cell = &cells[index];
+        cell.id == name || cell.label == name || cell.cell.transport == name
+    };
+    if let Some(name) = wanted
+        && !(0..cells.len()).any(|index| is(index, name))
+    {
+        let names = cells.iter().flat_map(|cell| [cell.cell.transport.as_str(), cell.label.as_str()]);
+        let mut known: Vec<&str> = names.collect();
+        known.sort_unstable();
+        known.dedup();
+        return Err(unknown("baseline", name, known).into());
+    }
+    let name = wanted.unwrap_or(DEFAULT_BASELINE);
+    for workload in &mut workloads {
+        let available = |index: &usize| cells[*index].unavailable.is_none();
+        // The exact match first: a label or an id says more than a transport.
+        let exact = |index: &usize| cells[*index].label == name || cells[*index].id == name;
+        let members = &workload.cells;
+        workload.baseline = members
+            .iter()
+            .find(|index| exact(index) && available(index))
+            .or_else(|| members.iter().find(|index| is(**index, name) && available(index)))
+            .copied();
+        if workload.baseline.is_none() {
+            workload.baseline = members.iter().find(|index| available(index)).copied();
+            if let (Some(fallback), Some(_)) = (workload.baseline, wanted) {
+                notes.push(format!(
+                    "baseline {name} is not in every table; where it is not, {} stands in",
+                    cells[fallback].label
+                ));
+            }
+        }
+    }
+    notes.dedup();
+    Ok(workloads)
+}
+
+/// What the others are compared with where the job does not say: TCP is what people have today.
+pub const DEFAULT_BASELINE: &str = "tcp";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capabilities::Capabilities;
+    use crate::job_file::parse_job;
+
+    const SOCKET: Capabilities = Capabilities {
+        name: "unix",
+        summary: "",
+        connects: true,
+        both_ways: true,
+        max_message: None,
+        os: &["linux"],
+        carries_payload: true,
+        option_groups: &[OptionGroup::Socket, OptionGroup::Listener],
+        trouble_counters: &[],
+        in_default_suite: true,
+    };
+    const TCP: Capabilities = Capabilities {
+        name: "tcp",
+        option_groups: &[OptionGroup::Socket, OptionGroup::Listener, OptionGroup::Tcp],
+        ..SOCKET
+    };
+    const PIPE: Capabilities = Capabilities {
+        name: "pipe",
+        connects: false,
+        both_ways: false,
+        option_groups: &[OptionGroup::PipeBuffer],
+        ..SOCKET
+    };
+
+    fn expanded(text: &str) -> Result<Expanded, String> {
+        let state = |capabilities| TransportState { capabilities, unavailable: None };
+        let transports = [state(&SOCKET), state(&TCP), state(&PIPE)];
+        let offers = Offers {
+            transports: &transports,
+            placements_unavailable: &[(Placement::Apart, "only one core".into())],
+        };
+        expand(&parse_job(text).expect("a job that parses"), &offers).map_err(|error| error.to_string())
+    }
+
+    fn ids(text: &str) -> Vec<String> {
+        expanded(text).unwrap().cells.into_iter().map(|cell| cell.id).collect()
+    }
+
+    #[track_caller]
+    fn refused(text: &str, part: &str) {
+        let error = expanded(text).unwrap_err();
+        assert!(error.contains(part) && !error.contains('\n'), "{error}");
+    }
+
+    #[test]
+    fn lists_multiply_and_tables_form_by_work() {
+        let text = "[[cells]]\ntransport = [\"unix\", \"tcp\"]\nsize = [64, 4096]";
+        assert_eq!(ids(text), ["rr/unix/64/c1", "rr/tcp/64/c1", "rr/unix/4096/c1", "rr/tcp/4096/c1"]);
+        let workloads = expanded(text).unwrap().workloads;
+        assert_eq!(workloads.len(), 2);
+        assert_eq!((workloads[0].cells.as_slice(), workloads[0].baseline), ([0, 1].as_slice(), Some(1)));
+    }
+
+    #[test]
+    fn equal_cells_are_measured_once() {
+        let text = "[[cells]]\npattern = \"stream\"\ntransport = \"unix\"\nreply = [1, 2]";
+        assert_eq!(ids(text), ["stream/unix/64/c1"]);
+    }
+
+    #[test]
+    fn a_label_is_the_id_and_shared_labels_are_told_apart() {
+        let text = "[[cells]]\nlabel = \"mine\"\ntransport = \"unix\"";
+        assert_eq!(ids(text), ["mine"]);
+        let text = "[[cells]]\nlabel = \"mine\"\ntransport = \"unix\"\nsize = [1, 2]";
+        assert_eq!(ids(text), ["mine/rr/unix/1/c1", "mine/rr/unix/2/c1"]);
+    }
+
+    #[test]
+    fn options_act_where_they_can_and_are_never_ignored_in_silence() {
+        let text = "[[cells]]\ntransport = [\"unix\", \"tcp\"]\n[cells.options]\ntcp_nodelay = [true, false]";
+        let expanded = expanded(text).unwrap();
+        let ids: Vec<_> = expanded.cells.iter().map(|cell| cell.id.as_str()).collect();
+        assert_eq!(ids, ["rr/unix/64/c1", "rr/tcp/64/c1/tcp_nodelay=true", "rr/tcp/64/c1/tcp_nodelay=false"]);
+        assert!(
+            expanded.notes[0].contains("tcp_nodelay does not act on rr over unix"),
+            "{:?}",
+            expanded.notes
+        );
+        refused(
+            "[[cells]]\ntransport = \"unix\"\n[cells.options]\ntcp_nodelay = true",
+            "acts on none of the cells",
+        );
+    }
+
+    #[test]
+    fn the_baseline_is_a_label_before_it_is_a_transport() {
+        let cells = "[[cells]]\ntransport = \"tcp\"\n[[cells]]\nlabel = \"mine\"\ntransport = \"unix\"";
+        let baseline =
+            |name: &str| expanded(&format!("baseline = \"{name}\"\n{cells}")).unwrap().workloads[0].baseline;
+        assert_eq!((baseline("tcp"), baseline("unix"), baseline("mine")), (Some(0), Some(1), Some(1)));
+        let text = "[[cells]]\ntransport = [\"pipe\", \"unix\"]";
+        assert_eq!(expanded(text).unwrap().workloads[0].baseline, Some(0));
+    }
+
+    #[test]
+    fn what_this_machine_lacks_is_shown_with_the_reason() {
+        let cells =
+            expanded("[[cells]]\ntransport = \"unix\"\nplacement = [\"free\", \"apart\"]").unwrap().cells;
+        assert_eq!(cells[0].unavailable, None);
+        assert_eq!(cells[1].unavailable.as_deref(), Some("only one core"));
+    }
+
+    #[test]
+    fn bad_jobs_get_one_line_with_the_way_out() {
+        refused("", "add a [[cells]] table");
+        refused("[[cells]]\nsize = 1", "names no transport");
+        refused("[[cells]]\ntransport = \"unx\"", "did you mean \"unix\"");
+        refused("[[cells]]\ntransport = \"pipe\"\npattern = \"connect\"", "use unix, tcp");
+        refused("[[cells]]\ntransport = \"unix\"\nsize = 0", "a size of 0 bytes");
+        refused("[[cells]]\ntransport = \"unix\"\nreply = 0", "a reply of 0 bytes");
+        refused(
+            "[[cells]]\ntransport = \"unix\"\nsize = \"2GiB\"",
+            "does not fit; the most over unix is 1 GiB",
+        );
+        refused("[[cells]]\ntransport = \"unix\"\nconcurrency = 0", "from 1 to");
+        refused("[[cells]]\ntransport = \"unix\"\nclient = \"nativ\"", "did you mean \"native\"");
+        refused("baseline = \"tpc\"\n[[cells]]\ntransport = [\"unix\", \"tcp\"]", "did you mean \"tcp\"");
+        refused("[peers.native]\ncommand = [\"x\"]\n[[cells]]\ntransport = \"unix\"", "built-in");
+        refused("[peers.\"a b\"]\ncommand = [\"x\"]\n[[cells]]\ntransport = \"unix\"", "cannot name a peer");
+        refused("[peers.x]\ncommand = []\n[[cells]]\ntransport = \"unix\"", "empty command");
+        refused(
+            "[[cells]]\ntransport = \"unix\"\n[cells.options]\nserver_buffer = 1",
+            "needs framing=newline",
+        );
+    }
+}

@@ -1,0 +1,377 @@
+//! A job: what to measure, as the user asked for it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::marker::PhantomData;
+use std::time::Duration;
+
+use serde::de::{self, DeserializeSeed, IntoDeserializer, MapAccess, SeqAccess, Visitor, value};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::cell::{Pattern, Placement, SpeaksFirst};
+use crate::named::named;
+use crate::options::{OptionName, OptionValue, ValueSeed};
+use crate::suggest::unknown;
+use crate::units::{parse_duration, parse_proportion, parse_size};
+
+/// The name of the built-in peer.
+pub const NATIVE: &str = "native";
+
+named! {
+    /// How latency is sampled.
+    LatencyMode, "value of latency" {
+        /// In one batch of its own per cell and epoch, so that no timed batch reads the clock per operation.
+        Separate = "separate",
+        /// In every timed batch; the clock's own cost is then part of `wall`.
+        Inline = "inline",
+        /// Not at all.
+        Off = "off",
+    }
+}
+
+/// What to measure. Absent settings have their defaults; lists in `cells` multiply into a matrix.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Job {
+    /// What the others are compared with: a transport, a label or a cell's id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<String>,
+    /// How long the run may take.
+    #[serde(skip_serializing_if = "Option::is_none", with = "duration")]
+    pub budget: Option<Duration>,
+    /// The relative difference that matters (0.02 is 2 %).
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "proportion")]
+    pub margin: Option<f64>,
+    /// Exactly this many epochs, whatever the budget.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub epochs: Option<u32>,
+    /// The seed of every random order.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+    /// How latency is sampled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub latency: Option<LatencyMode>,
+    /// How long a peer may leave a message unanswered.
+    #[serde(skip_serializing_if = "Option::is_none", with = "duration")]
+    pub timeout: Option<Duration>,
+    /// The cells, as matrices.
+    pub cells: Vec<Matrix>,
+    /// Peers beside the built-in one, by name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub peers: BTreeMap<String, PeerCommand>,
+}
+
+/// Cells by lists: every combination is one cell.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Matrix {
+    /// The row's name in tables.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// What is done; default `rr`.
+    #[serde(skip_serializing_if = "OneOrMany::is_empty")]
+    pub pattern: OneOrMany<Pattern>,
+    /// Over which transports; there is no default.
+    #[serde(skip_serializing_if = "OneOrMany::is_empty")]
+    pub transport: OneOrMany<String>,
+    /// Bytes from client to server; default 64.
+    #[serde(skip_serializing_if = "OneOrMany::is_empty")]
+    pub size: OneOrMany<Size>,
+    /// Bytes from server to client; default as many as `size`.
+    #[serde(skip_serializing_if = "OneOrMany::is_empty")]
+    pub reply: OneOrMany<Size>,
+    /// Workers in the client; default 1.
+    #[serde(skip_serializing_if = "OneOrMany::is_empty")]
+    pub concurrency: OneOrMany<u32>,
+    /// Where the processes run; default `free`.
+    #[serde(skip_serializing_if = "OneOrMany::is_empty")]
+    pub placement: OneOrMany<Placement>,
+    /// The peer that plays the client; default `native`.
+    #[serde(skip_serializing_if = "OneOrMany::is_empty")]
+    pub client: OneOrMany<String>,
+    /// The peer that plays the server; default `native`.
+    #[serde(skip_serializing_if = "OneOrMany::is_empty")]
+    pub server: OneOrMany<String>,
+    /// Who sends first in `connect`; default `client`.
+    #[serde(skip_serializing_if = "OneOrMany::is_empty")]
+    pub speaks_first: OneOrMany<SpeaksFirst>,
+    /// Options by name, each with one value or several.
+    #[serde(skip_serializing_if = "OptionLists::is_empty")]
+    pub options: OptionLists,
+}
+
+/// How to start a peer: the program and its arguments.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PeerCommand {
+    /// The program, then its arguments; no shell is involved.
+    pub command: Vec<String>,
+}
+
+/// A size in bytes; in a job also text such as `"16KiB"`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct Size(pub u64);
+
+impl<'de> Deserialize<'de> for Size {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct SizeVisitor;
+        impl Visitor<'_> for SizeVisitor {
+            type Value = Size;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a size such as 64 or \"16KiB\"")
+            }
+
+            fn visit_i64<E: de::Error>(self, value: i64) -> Result<Size, E> {
+                u64::try_from(value).map(Size).map_err(|_| E::custom(format!("a size cannot be {value}")))
+            }
+
+            fn visit_u64<E: de::Error>(self, value: u64) -> Result<Size, E> {
+                Ok(Size(value))
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Size, E> {
+                parse_size(text).map(Size).map_err(E::custom)
+            }
+        }
+        deserializer.deserialize_any(SizeVisitor)
+    }
+}
+
+/// A list that may be written as its single element.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct OneOrMany<T>(pub Vec<T>);
+
+impl<T> Default for OneOrMany<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T> From<Vec<T>> for OneOrMany<T> {
+    fn from(list: Vec<T>) -> Self {
+        Self(list)
+    }
+}
+
+impl<T> OneOrMany<T> {
+    /// Whether nothing is given.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl<T: Clone> OneOrMany<T> {
+    /// The elements, or the one given where there are none.
+    pub fn or(&self, default: T) -> Vec<T> {
+        if self.0.is_empty() { vec![default] } else { self.0.clone() }
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for OneOrMany<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        list_of(deserializer, PhantomData).map(Self)
+    }
+}
+
+/// Reads a list of what `seed` reads, or a single one; an empty list is an error.
+fn list_of<'de, D, S>(deserializer: D, seed: S) -> Result<Vec<S::Value>, D::Error>
+where
+    D: Deserializer<'de>,
+    S: DeserializeSeed<'de> + Clone,
+{
+    struct ListVisitor<S>(S);
+    impl<'de, S: DeserializeSeed<'de> + Clone> Visitor<'de> for ListVisitor<S> {
+        type Value = Vec<S::Value>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a value or a list of values")
+        }
+
+        fn visit_bool<E: de::Error>(self, value: bool) -> Result<Self::Value, E> {
+            one(self.0, value::BoolDeserializer::new(value))
+        }
+
+        fn visit_i64<E: de::Error>(self, value: i64) -> Result<Self::Value, E> {
+            match u64::try_from(value) {
+                Ok(value) => one(self.0, value::U64Deserializer::new(value)),
+                Err(_) => one(self.0, value::I64Deserializer::new(value)),
+            }
+        }
+
+        fn visit_u64<E: de::Error>(self, value: u64) -> Result<Self::Value, E> {
+            one(self.0, value::U64Deserializer::new(value))
+        }
+
+        fn visit_f64<E: de::Error>(self, value: f64) -> Result<Self::Value, E> {
+            one(self.0, value::F64Deserializer::new(value))
+        }
+
+        fn visit_str<E: de::Error>(self, value: &str) -> Result<Self::Value, E> {
+            one(self.0, value.into_deserializer())
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Self::Value, A::Error> {
+            let mut list = Vec::new();
+            while let Some(element) = elements.next_element_seed(self.0.clone())? {
+                list.push(element);
+            }
+            if list.is_empty() {
+                return Err(de::Error::custom("the list is empty; give at least one value"));
+            }
+            Ok(list)
+        }
+    }
+
+    fn one<'de, S: DeserializeSeed<'de>, D: Deserializer<'de>>(
+        seed: S,
+        value: D,
+    ) -> Result<Vec<S::Value>, D::Error> {
+        seed.deserialize(value).map(|value| vec![value])
+    }
+
+    deserializer.deserialize_any(ListVisitor(seed))
+}
+
+/// Options by name, each with one value or several.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct OptionLists(pub BTreeMap<OptionName, Vec<OptionValue>>);
+
+impl OptionLists {
+    /// Whether nothing is set.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+#[derive(Clone)]
+struct SharedValueSeed(OptionName);
+
+impl<'de> DeserializeSeed<'de> for SharedValueSeed {
+    type Value = OptionValue;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<OptionValue, D::Error> {
+        ValueSeed(self.0).deserialize(deserializer)
+    }
+}
+
+struct ListSeed(OptionName);
+
+impl<'de> DeserializeSeed<'de> for ListSeed {
+    type Value = Vec<OptionValue>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        list_of(deserializer, SharedValueSeed(self.0))
+    }
+}
+
+impl<'de> Deserialize<'de> for OptionLists {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Entries;
+        impl<'de> Visitor<'de> for Entries {
+            type Value = OptionLists;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("options by name")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<OptionLists, A::Error> {
+                let mut lists = BTreeMap::new();
+                while let Some(name) = map.next_key::<OptionName>()? {
+                    lists.insert(name, map.next_value_seed(ListSeed(name))?);
+                }
+                Ok(OptionLists(lists))
+            }
+        }
+        deserializer.deserialize_map(Entries)
+    }
+}
+
+/// Reads a number or a text by the given reader.
+fn number_or_text<'de, D, T>(
+    deserializer: D,
+    what: &'static str,
+    parse: fn(&str) -> Result<T, String>,
+) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+{
+    struct NumberOrText<T>(&'static str, fn(&str) -> Result<T, String>);
+    impl<T> Visitor<'_> for NumberOrText<T> {
+        type Value = T;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str(self.0)
+        }
+
+        fn visit_i64<E: de::Error>(self, value: i64) -> Result<T, E> {
+            (self.1)(&value.to_string()).map_err(E::custom)
+        }
+
+        fn visit_u64<E: de::Error>(self, value: u64) -> Result<T, E> {
+            (self.1)(&value.to_string()).map_err(E::custom)
+        }
+
+        fn visit_f64<E: de::Error>(self, value: f64) -> Result<T, E> {
+            (self.1)(&value.to_string()).map_err(E::custom)
+        }
+
+        fn visit_str<E: de::Error>(self, value: &str) -> Result<T, E> {
+            (self.1)(value).map_err(E::custom)
+        }
+    }
+    deserializer.deserialize_any(NumberOrText(what, parse))
+}
+
+fn proportion<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+    number_or_text(deserializer, "a margin such as \"2%\" or 0.02", parse_proportion).map(Some)
+}
+
+mod duration {
+    use super::{Deserializer, Duration, Serializer, number_or_text, parse_duration};
+
+    pub fn serialize<S: Serializer>(value: &Option<Duration>, serializer: S) -> Result<S::Ok, S::Error> {
+        match value {
+            Some(duration) => serializer.collect_str(&humantime::format_duration(*duration)),
+            None => serializer.serialize_none(),
+        }
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+        number_or_text(deserializer, "a duration such as \"30s\"", parse_duration).map(Some)
+    }
+}
+
+/// Whether a name can name a peer: it must not be the built-in one's, nor make ids ambiguous.
+///
+/// # Errors
+/// One line that says what a name may be.
+pub fn check_peer_name(name: &str) -> Result<(), String> {
+    if name == NATIVE {
+        return Err(format!("the name \"{NATIVE}\" is the built-in peer's; give yours another"));
+    }
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    if name.is_empty() || !name.chars().all(plain) {
+        return Err(format!("\"{name}\" cannot name a peer; use letters, digits, - _ and ."));
+    }
+    Ok(())
+}
+
+impl Job {
+    /// The command of a peer by its name; `None` for the built-in one.
+    ///
+    /// # Errors
+    /// One line that names the nearest known peer.
+    pub fn peer(&self, name: &str) -> Result<Option<&PeerCommand>, String> {
+        if name == NATIVE {
+            return Ok(None);
+        }
+        self.peers.get(name).map(Some).ok_or_else(|| {
+            let known = std::iter::once(NATIVE).chain(self.peers.keys().map(String::as_str));
+            format!("{}; declare one with --peer NAME=COMMAND or [peers.NAME]", unknown("peer", name, known))
+        })
+    }
+}

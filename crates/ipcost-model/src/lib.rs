@@ -1,0 +1,36 @@
+//! The nouns of `ipcost`: [`Cell`], [`Job`], [`Plan`], the control protocol and the [`Document`].
+//!
+//! Plain data with serde; nothing here does I/O, reads a clock or asks what machine it is on.
+//! Data flows one way through the workspace, and this crate names what flows:
+//!
+//! ```text
+//! job → plan → samples → analysis → document → rendering
+//! ```
+
+mod capabilities;
+mod cell;
+mod document;
+mod expand;
+mod job;
+mod job_file;
+mod named;
+mod options;
+mod plan;
+pub mod protocol;
+mod suggest;
+pub mod units;
+
+pub use capabilities::{Capabilities, OptionGroup, TransportState};
+pub use cell::{Cell, Pattern, Placement, SpeaksFirst};
+pub use document::{
+    Analysis, CellRecord, ContrastRecord, Document, Estimate, Fastest, Host, LatencySummary, Metric, Mode,
+    SCHEMA, Sample, Schedule, Stopped, Timing, Tool, Usage, UsagePerOp, Verdict, Warning, WorkloadRecord,
+};
+pub use expand::{
+    DEFAULT_BASELINE, ExpandError, Expanded, MAX_CONCURRENCY, Offers, PlannedCell, Workload, expand,
+};
+pub use job::{Job, LatencyMode, Matrix, NATIVE, OneOrMany, OptionLists, PeerCommand, Size, check_peer_name};
+pub use job_file::{JobFileError, parse_job};
+pub use options::{CATALOGUE, OptionKind, OptionName, OptionSpec, OptionValue, Options};
+pub use plan::{Plan, PlannedContrast};
+pub use suggest::{nearest, unknown};

@@ -1,0 +1,380 @@
+//! The options of cells: one catalogue drives validation, help and documentation.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::de::{self, DeserializeSeed, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::capabilities::OptionGroup;
+use crate::cell::Pattern;
+use crate::suggest::unknown;
+use crate::units::{MAX_SIZE_BYTES, parse_size, size_text};
+
+/// What an option's value may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OptionKind {
+    /// `true` or `false`.
+    Bool,
+    /// Bytes, from 1 to [`MAX_SIZE_BYTES`].
+    Size,
+    /// A whole number from 1 to the bound.
+    Count(u64),
+    /// One of these words.
+    Choice(&'static [&'static str]),
+}
+
+/// One option of the catalogue.
+#[derive(Debug, Clone, Copy)]
+pub struct OptionSpec {
+    /// The name, after what it sets.
+    pub name: &'static str,
+    /// What its value may be.
+    pub kind: OptionKind,
+    /// What happens where it is not set.
+    pub default: &'static str,
+    /// The family of transports it acts on.
+    pub group: OptionGroup,
+    /// The patterns it acts on.
+    pub patterns: &'static [Pattern],
+    /// One line for help texts.
+    pub summary: &'static str,
+}
+
+const ALL: &[Pattern] = Pattern::ALL;
+
+/// Every option there is, in the order of the documentation.
+pub const CATALOGUE: &[OptionSpec] = &[
+    OptionSpec {
+        name: "framing",
+        kind: OptionKind::Choice(&["length", "newline"]),
+        default: "length",
+        group: OptionGroup::Loop,
+        patterns: &[Pattern::Rr],
+        summary: "how the server knows that a request has ended: both sides know the sizes, or it ends with a newline",
+    },
+    OptionSpec {
+        name: "server_buffer",
+        kind: OptionKind::Size,
+        default: "65537",
+        group: OptionGroup::Loop,
+        patterns: &[Pattern::Rr],
+        summary: "bytes the server reads at once while it looks for the newline (framing = newline)",
+    },
+    OptionSpec {
+        name: "recv_buffer",
+        kind: OptionKind::Size,
+        default: "the message size, at least 65536",
+        group: OptionGroup::Loop,
+        patterns: &[Pattern::Stream],
+        summary: "bytes the server reads at once",
+    },
+    OptionSpec {
+        name: "workers",
+        kind: OptionKind::Choice(&["threads", "processes"]),
+        default: "threads",
+        group: OptionGroup::Loop,
+        patterns: ALL,
+        summary: "what the client's workers are",
+    },
+    OptionSpec {
+        name: "tcp_nodelay",
+        kind: OptionKind::Bool,
+        default: "true",
+        group: OptionGroup::Tcp,
+        patterns: ALL,
+        summary: "send at once (TCP_NODELAY) instead of waiting to fill a segment (Nagle)",
+    },
+    OptionSpec {
+        name: "so_sndbuf",
+        kind: OptionKind::Size,
+        default: "the system's",
+        group: OptionGroup::Socket,
+        patterns: ALL,
+        summary: "send buffer of both sides (SO_SNDBUF), as asked for; Linux doubles it",
+    },
+    OptionSpec {
+        name: "so_rcvbuf",
+        kind: OptionKind::Size,
+        default: "the system's",
+        group: OptionGroup::Socket,
+        patterns: ALL,
+        summary: "receive buffer of both sides (SO_RCVBUF), as asked for; Linux doubles it",
+    },
+    OptionSpec {
+        name: "pipe_size",
+        kind: OptionKind::Size,
+        default: "the system's (65536)",
+        group: OptionGroup::PipeBuffer,
+        patterns: ALL,
+        summary: "capacity of each pipe (F_SETPIPE_SZ)",
+    },
+    OptionSpec {
+        name: "backlog",
+        kind: OptionKind::Count(65_535),
+        default: "4096",
+        group: OptionGroup::Listener,
+        patterns: ALL,
+        summary: "connections that may wait to be accepted (listen)",
+    },
+    OptionSpec {
+        name: "closes_first",
+        kind: OptionKind::Choice(&["server", "client"]),
+        default: "server",
+        group: OptionGroup::Listener,
+        patterns: &[Pattern::Connect],
+        summary: "who closes a connection first, and so keeps the TIME_WAIT state; the other waits for it",
+    },
+    OptionSpec {
+        name: "spread_sources",
+        kind: OptionKind::Bool,
+        default: "true",
+        group: OptionGroup::SourceAddresses,
+        patterns: &[Pattern::Connect],
+        summary: "connect from addresses all over 127.0.0.0/8, so that ports never run out",
+    },
+];
+
+/// The name of an option of the catalogue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct OptionName(&'static str);
+
+impl OptionName {
+    /// Finds an option.
+    ///
+    /// # Errors
+    /// One line that names the nearest option.
+    pub fn find(name: &str) -> Result<Self, String> {
+        CATALOGUE
+            .iter()
+            .find(|spec| spec.name == name)
+            .map(|spec| Self(spec.name))
+            .ok_or_else(|| unknown("option", name, CATALOGUE.iter().map(|spec| spec.name)))
+    }
+
+    /// Its entry in the catalogue.
+    pub fn spec(self) -> &'static OptionSpec {
+        CATALOGUE.iter().find(|spec| spec.name == self.0).expect("only find() makes names")
+    }
+}
+
+impl fmt::Display for OptionName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.0)
+    }
+}
+
+impl Serialize for OptionName {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for OptionName {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::find(&text).map_err(de::Error::custom)
+    }
+}
+
+/// The value of an option.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum OptionValue {
+    /// A switch.
+    Bool(bool),
+    /// A number, or a size in bytes.
+    Int(u64),
+    /// A word.
+    Text(String),
+}
+
+impl fmt::Display for OptionValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bool(value) => write!(f, "{value}"),
+            Self::Int(value) => write!(f, "{value}"),
+            Self::Text(value) => f.write_str(value),
+        }
+    }
+}
+
+impl OptionSpec {
+    /// Reads a value as it is typed in a flag.
+    ///
+    /// # Errors
+    /// One line that says what the option takes.
+    pub fn parse(&self, text: &str) -> Result<OptionValue, String> {
+        let value = match self.kind {
+            OptionKind::Bool => text.parse().map(OptionValue::Bool).ok(),
+            OptionKind::Size => parse_size(text).map(OptionValue::Int).ok(),
+            OptionKind::Count(_) => text.parse().map(OptionValue::Int).ok(),
+            OptionKind::Choice(_) => Some(OptionValue::Text(text.to_owned())),
+        };
+        self.check(value.unwrap_or_else(|| OptionValue::Text(text.to_owned())))
+    }
+
+    /// Takes a value if the option may have it; a size may be text (`"64KiB"`).
+    ///
+    /// # Errors
+    /// One line that says what the option takes.
+    pub fn check(&self, value: OptionValue) -> Result<OptionValue, String> {
+        let name = self.name;
+        match (self.kind, value) {
+            (OptionKind::Bool, value @ OptionValue::Bool(_)) => Ok(value),
+            (OptionKind::Bool, value) => Err(format!("option {name} takes true or false, not \"{value}\"")),
+            (OptionKind::Size, OptionValue::Int(bytes)) if (1..=MAX_SIZE_BYTES).contains(&bytes) => {
+                Ok(OptionValue::Int(bytes))
+            }
+            (OptionKind::Size, OptionValue::Text(text)) if parse_size(&text).is_ok() => {
+                self.check(OptionValue::Int(parse_size(&text).expect("just parsed")))
+            }
+            (OptionKind::Size, value) => Err(format!(
+                "option {name} takes a size from 1 B to {}, not \"{value}\"",
+                size_text(MAX_SIZE_BYTES)
+            )),
+            (OptionKind::Count(most), OptionValue::Int(count)) if (1..=most).contains(&count) => {
+                Ok(OptionValue::Int(count))
+            }
+            (OptionKind::Count(most), value) => {
+                Err(format!("option {name} takes a whole number from 1 to {most}, not \"{value}\""))
+            }
+            (OptionKind::Choice(words), OptionValue::Text(word)) if words.contains(&word.as_str()) => {
+                Ok(OptionValue::Text(word))
+            }
+            (OptionKind::Choice(words), value) => {
+                Err(unknown(&format!("value of option {name}"), &value.to_string(), words.iter().copied()))
+            }
+        }
+    }
+}
+
+/// Options by name; only names of the catalogue, only values they may have.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(transparent)]
+pub struct Options(BTreeMap<OptionName, OptionValue>);
+
+impl Options {
+    /// Sets an option.
+    ///
+    /// # Errors
+    /// One line, where the name is unknown or the value not one it may have.
+    pub fn set(&mut self, name: &str, value: OptionValue) -> Result<(), String> {
+        let name = OptionName::find(name)?;
+        self.0.insert(name, name.spec().check(value)?);
+        Ok(())
+    }
+
+    /// The options that are set, by name.
+    pub fn iter(&self) -> impl Iterator<Item = (OptionName, &OptionValue)> {
+        self.0.iter().map(|(name, value)| (*name, value))
+    }
+
+    /// Whether nothing is set.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// A switch, where it is set.
+    pub fn bool(&self, name: &str) -> Option<bool> {
+        match self.get(name)? {
+            OptionValue::Bool(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// A number or a size in bytes, where it is set.
+    pub fn int(&self, name: &str) -> Option<u64> {
+        match self.get(name)? {
+            OptionValue::Int(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// A word, where it is set.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        match self.get(name)? {
+            OptionValue::Text(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    fn get(&self, name: &str) -> Option<&OptionValue> {
+        debug_assert!(OptionName::find(name).is_ok(), "{name} is not in the catalogue");
+        self.0.iter().find(|(known, _)| known.0 == name).map(|(_, value)| value)
+    }
+
+    pub(crate) fn insert(&mut self, name: OptionName, value: OptionValue) {
+        self.0.insert(name, value);
+    }
+}
+
+/// Reads one value for a known option, so that a wrong one is reported where it stands.
+pub(crate) struct ValueSeed(pub OptionName);
+
+impl<'de> DeserializeSeed<'de> for ValueSeed {
+    type Value = OptionValue;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<OptionValue, D::Error> {
+        let value = OptionValue::deserialize(deserializer).map_err(|_| {
+            de::Error::custom(format!("option {} takes a word, a number or true/false", self.0))
+        })?;
+        self.0.spec().check(value).map_err(de::Error::custom)
+    }
+}
+
+impl<'de> Deserialize<'de> for Options {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Entries;
+        impl<'de> Visitor<'de> for Entries {
+            type Value = Options;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("options by name")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Options, A::Error> {
+                let mut options = Options::default();
+                while let Some(name) = map.next_key::<OptionName>()? {
+                    let value = map.next_value_seed(ValueSeed(name))?;
+                    options.insert(name, value);
+                }
+                Ok(options)
+            }
+        }
+        deserializer.deserialize_map(Entries)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_catalogue_has_each_name_once_and_says_what_it_is_for() {
+        for (index, spec) in CATALOGUE.iter().enumerate() {
+            assert!(!CATALOGUE[..index].iter().any(|other| other.name == spec.name), "{}", spec.name);
+            assert!(!spec.summary.is_empty() && !spec.patterns.is_empty(), "{}", spec.name);
+        }
+    }
+
+    #[test]
+    fn values_are_checked_by_kind() {
+        let mut options = Options::default();
+        options.set("so_sndbuf", OptionValue::Text("64KiB".into())).unwrap();
+        assert_eq!(options.int("so_sndbuf"), Some(65_536));
+        assert!(options.set("so_sndbuf", OptionValue::Int(0)).is_err());
+        assert!(options.set("tcp_nodelay", OptionValue::Text("maybe".into())).is_err());
+        assert!(options.set("backlog", OptionValue::Int(70_000)).is_err());
+        let error = options.set("framing", OptionValue::Text("newlin".into())).unwrap_err();
+        assert!(error.contains("did you mean \"newline\""), "{error}");
+        let error = options.set("so_sendbuf", OptionValue::Int(1)).unwrap_err();
+        assert!(error.contains("did you mean \"so_sndbuf\""), "{error}");
+    }
+
+    #[test]
+    fn unknown_options_are_an_error_in_the_protocol_too() {
+        let error = serde_json::from_str::<Options>(r#"{"tcp_nodelya":true}"#).unwrap_err();
+        assert!(error.to_string().contains("did you mean \"tcp_nodelay\""), "{error}");
+    }
+}

@@ -1,0 +1,68 @@
+//! A plan: everything that is decided before the first measurement.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::expand::{PlannedCell, Workload};
+use crate::job::LatencyMode;
+
+/// A contrast the run will decide: cell `a` against cell `b`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct PlannedContrast {
+    /// The workload, as an index.
+    pub workload: usize,
+    /// The cell in the numerator, as an index.
+    pub a: usize,
+    /// The cell in the denominator, as an index.
+    pub b: usize,
+}
+
+/// What will be run; plain data that can be printed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Plan {
+    /// The cells, in the order of the job.
+    pub cells: Vec<PlannedCell>,
+    /// The tables they form.
+    pub workloads: Vec<Workload>,
+    /// Each cell against the baseline of its table.
+    pub contrasts: Vec<PlannedContrast>,
+    /// What the user should know before it starts.
+    pub notes: Vec<String>,
+    /// The seed of every random order.
+    pub seed: u64,
+    /// The relative difference that matters.
+    pub margin: f64,
+    /// The chance that any headline interval ever misses.
+    pub alpha: f64,
+    /// How many contrasts share `alpha`: those against the baseline, and those that a claim to be the
+    /// cheapest needs.
+    pub family: u32,
+    /// `alpha / family`: what each interval is computed at.
+    pub alpha_each: f64,
+    /// How many epochs the first finite interval takes.
+    pub epochs_needed: u32,
+    /// Exactly this many epochs, where the user said so.
+    pub epochs_exact: Option<u32>,
+    /// How many epochs are likely to fit.
+    pub epochs_expected: u32,
+    /// How long the run may take.
+    pub budget: Duration,
+    /// Rounds in each epoch.
+    pub rounds: u32,
+    /// How long a batch is meant to last.
+    pub batch: Duration,
+    /// How long the unmeasured lead-in of a batch is meant to last.
+    pub lead_in: Duration,
+    /// How latency is sampled.
+    pub latency: LatencyMode,
+    /// How long a peer may leave a message unanswered.
+    pub timeout: Duration,
+}
+
+impl Plan {
+    /// The cells that can be measured here, as indices.
+    pub fn measurable(&self) -> impl Iterator<Item = usize> + '_ {
+        self.cells.iter().enumerate().filter(|(_, cell)| cell.unavailable.is_none()).map(|(index, _)| index)
+    }
+}

@@ -1,0 +1,189 @@
+//! The control protocol, version 1: JSON Lines between the engine and a peer.
+//!
+//! The engine writes [`FromEngine`] to a peer's standard input, the peer writes [`FromPeer`] to its
+//! standard output; standard error is free text. One process plays one role in one cell for one epoch.
+//! Fields that a reader does not know are skipped, so that later versions may add some.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::cell::{Cell, Pattern};
+use crate::document::Usage;
+use crate::named::named;
+
+/// The version this program speaks.
+pub const PROTOCOL: u32 = 1;
+
+/// The longest line either side may write, in bytes.
+pub const MAX_LINE_BYTES: usize = 4 << 20;
+
+/// The most latency values in one `done`.
+pub const MAX_LATENCY_VALUES: usize = 10_000;
+
+named! {
+    /// The part a peer plays in a cell.
+    PeerRole, "role" {
+        /// Listens, receives, answers.
+        Server = "server",
+        /// Connects, sends, and times.
+        Client = "client",
+    }
+}
+
+/// Where a channel is to be found: an object whose keys are the transport's own.
+///
+/// Transports without connections need one address a worker; `"more"` is then the list of those beyond the first.
+pub type Address = Map<String, Value>;
+
+/// What the engine says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+pub enum FromEngine {
+    /// Set up; a client also connects now, except in pattern `connect`.
+    Prepare {
+        /// The part to play.
+        role: PeerRole,
+        /// What to do.
+        cell: Cell,
+        /// Where.
+        address: Address,
+    },
+    /// Do so many operations: to the server first, then to the client.
+    Batch {
+        /// Comes back in the answer.
+        id: u64,
+        /// A multiple of the cell's concurrency; every worker does as many.
+        ops: u64,
+        /// Whether the client reads the clock at every operation and answers `latency_ns`.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        latency: bool,
+    },
+    /// As [`FromEngine::Batch`], untimed, with a payload that is checked.
+    Verify {
+        /// Comes back in the answer.
+        id: u64,
+        /// A multiple of the cell's concurrency; every worker does as many.
+        ops: u64,
+    },
+    /// Close everything, exit 0.
+    Stop,
+}
+
+/// What a peer says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+pub enum FromPeer {
+    /// The first line, unasked.
+    Hello(Hello),
+    /// Prepared.
+    Ready {
+        /// The address a server really has.
+        #[serde(default)]
+        address: Address,
+        /// What options became, where the kernel changed them, by name.
+        #[serde(default, skip_serializing_if = "Map::is_empty")]
+        effective: Map<String, Value>,
+    },
+    /// The server is about to enter its loop.
+    Armed {
+        /// Of the batch.
+        id: u64,
+    },
+    /// The batch is complete.
+    Done(Done),
+    /// What failed and where; the peer then exits.
+    Error {
+        /// In one line.
+        message: String,
+    },
+}
+
+/// Who a peer is and what it can do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hello {
+    /// [`PROTOCOL`].
+    pub protocol: u32,
+    /// The peer's name.
+    pub peer: String,
+    /// The peer's version.
+    pub version: String,
+    /// The compiler or interpreter with its version.
+    pub runtime: String,
+    /// The parts it can play.
+    pub roles: Vec<PeerRole>,
+    /// The transports it has.
+    pub transports: Vec<String>,
+    /// The patterns it has.
+    pub patterns: Vec<Pattern>,
+}
+
+/// What a batch took.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Done {
+    /// Of the batch.
+    pub id: u64,
+    /// Operations done.
+    pub ops: u64,
+    /// Elapsed time of the loop in this process, nanoseconds.
+    pub wall_ns: u64,
+    /// Elapsed time until the last send returned, nanoseconds; client of `stream` only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent_ns: Option<u64>,
+    /// This process's own use of the machine over the batch, all threads and workers.
+    #[serde(default)]
+    pub usage: Usage,
+    /// At most [`MAX_LATENCY_VALUES`] sampled latencies, nanoseconds; client only.
+    #[serde(default)]
+    pub latency_ns: Vec<u64>,
+    /// Connections that had to be tried again because the listener's queue was full.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub retries: u64,
+}
+
+fn is_zero(value: &u64) -> bool {
+    *value == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reads_as_written<T: Serialize + serde::de::DeserializeOwned + PartialEq + std::fmt::Debug>(
+        line: &str,
+    ) -> T {
+        let message: T = serde_json::from_str(line).unwrap();
+        assert_eq!(serde_json::to_string(&message).unwrap(), line);
+        message
+    }
+
+    #[test]
+    fn the_engines_messages_are_the_documented_lines() {
+        reads_as_written::<FromEngine>(
+            r#"{"type":"prepare","role":"server","cell":{"pattern":"rr","transport":"unix","size":64,"reply":64,"concurrency":1,"speaks_first":"client","options":{}},"address":{"path":"/tmp/x"}}"#,
+        );
+        reads_as_written::<FromEngine>(r#"{"type":"batch","id":7,"ops":20000}"#);
+        reads_as_written::<FromEngine>(r#"{"type":"batch","id":7,"ops":20000,"latency":true}"#);
+        reads_as_written::<FromEngine>(r#"{"type":"verify","id":8,"ops":100}"#);
+        reads_as_written::<FromEngine>(r#"{"type":"stop"}"#);
+    }
+
+    #[test]
+    fn the_peers_messages_are_the_documented_lines() {
+        reads_as_written::<FromPeer>(
+            r#"{"type":"hello","protocol":1,"peer":"c","version":"0.1.0","runtime":"gcc 12.2.0","roles":["server","client"],"transports":["unix","tcp"],"patterns":["connect","rr","stream"]}"#,
+        );
+        reads_as_written::<FromPeer>(r#"{"type":"ready","address":{"host":"127.0.0.1","port":1234}}"#);
+        reads_as_written::<FromPeer>(r#"{"type":"armed","id":7}"#);
+        reads_as_written::<FromPeer>(
+            r#"{"type":"done","id":7,"ops":20000,"wall_ns":412345678,"sent_ns":412300000,"usage":{"user_ns":0,"sys_ns":0,"voluntary_switches":0,"involuntary_switches":0},"latency_ns":[]}"#,
+        );
+        reads_as_written::<FromPeer>(r#"{"type":"error","message":"bind: address in use"}"#);
+    }
+
+    #[test]
+    fn a_peer_may_leave_out_what_is_optional_and_add_what_is_new() {
+        let line = r#"{"type":"done","id":7,"ops":1,"wall_ns":5,"colour":"blue"}"#;
+        let FromPeer::Done(done) = serde_json::from_str(line).unwrap() else { panic!("not done") };
+        assert_eq!(done, Done { id: 7, ops: 1, wall_ns: 5, ..Done::default() });
+    }
+}

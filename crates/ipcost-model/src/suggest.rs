@@ -1,0 +1,48 @@
+//! Messages for names that are not known, with the nearest known one.
+
+/// The candidate that is nearest to `name`, if any is near enough to be meant.
+///
+/// Near is a Damerau–Levenshtein distance of at most a third of the longer name (at least 1).
+pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let lower = name.to_lowercase();
+    candidates
+        .into_iter()
+        .map(|candidate| (strsim::damerau_levenshtein(&lower, candidate), candidate))
+        .filter(|(distance, candidate)| {
+            let longer = lower.chars().count().max(candidate.chars().count());
+            *distance <= (longer / 3).max(1)
+        })
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, candidate)| candidate)
+}
+
+/// One line for an unknown name: what it is, the nearest known name, and all known ones.
+pub fn unknown<'a>(what: &str, name: &str, known: impl IntoIterator<Item = &'a str> + Clone) -> String {
+    let list = known.clone().into_iter().collect::<Vec<_>>().join(", ");
+    match nearest(name, known) {
+        Some(near) => format!("unknown {what} \"{name}\"; did you mean \"{near}\"? (known: {list})"),
+        None => format!("unknown {what} \"{name}\" (known: {list})"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn suggests_a_near_name_and_nothing_far() {
+        let known = ["pipe", "fifo", "unix", "unix-abstract", "tcp"];
+        assert_eq!(nearest("unx", known), Some("unix"));
+        assert_eq!(nearest("UNIX", known), Some("unix"));
+        assert_eq!(nearest("unix-abstrct", known), Some("unix-abstract"));
+        assert_eq!(nearest("sctp-one-to-many", known), None);
+    }
+
+    #[test]
+    fn names_the_way_out() {
+        assert_eq!(
+            unknown("transport", "tpc", ["unix", "tcp"]),
+            "unknown transport \"tpc\"; did you mean \"tcp\"? (known: unix, tcp)"
+        );
+    }
+}

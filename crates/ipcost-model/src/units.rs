@@ -1,0 +1,137 @@
+//! Quantities as people write them: sizes, durations, percentages.
+
+use std::time::Duration;
+
+/// The largest message a cell may carry, in bytes (1 GiB): each peer holds one in memory.
+pub const MAX_SIZE_BYTES: u64 = 1 << 30;
+
+/// Parses a size in bytes: a whole number with an optional unit.
+///
+/// `K`, `M`, `G`, also as `KiB`, `MiB`, `GiB`, are powers of 1024; `kB`, `MB`, `GB` are powers of 1000.
+///
+/// # Errors
+/// One line that says what was expected.
+pub fn parse_size(text: &str) -> Result<u64, String> {
+    let wrong = || format!("\"{text}\" is not a size; write bytes as 64, 16KiB or 1MiB");
+    let digits = text.chars().take_while(|c| c.is_ascii_digit() || *c == '_').count();
+    let (number, unit) = text.split_at(digits);
+    let number: u64 = number.replace('_', "").parse().map_err(|_| wrong())?;
+    let factor: u64 = match unit.trim_start() {
+        "" | "B" => 1,
+        "K" | "k" | "KiB" => 1 << 10,
+        "M" | "MiB" => 1 << 20,
+        "G" | "GiB" => 1 << 30,
+        "kB" => 1_000,
+        "MB" => 1_000_000,
+        "GB" => 1_000_000_000,
+        _ => return Err(wrong()),
+    };
+    number.checked_mul(factor).ok_or_else(wrong)
+}
+
+/// Parses a duration such as `30s`, `2min` or `1h 30m`; a bare number is seconds.
+///
+/// # Errors
+/// One line that says what was expected.
+pub fn parse_duration(text: &str) -> Result<Duration, String> {
+    let wrong = || format!("\"{text}\" is not a duration; write it as 30s, 2min or 1h");
+    if let Ok(seconds) = text.parse::<f64>() {
+        return Duration::try_from_secs_f64(seconds).map_err(|_| wrong());
+    }
+    humantime::parse_duration(text).map_err(|_| wrong())
+}
+
+/// Parses a proportion: `2%` or `0.02`.
+///
+/// # Errors
+/// One line that says what was expected; a proportion is at least 0 and below 1.
+pub fn parse_proportion(text: &str) -> Result<f64, String> {
+    let wrong = || format!("\"{text}\" is not a margin; write it as 2% or 0.02, from 0 to below 100%");
+    let value = match text.strip_suffix('%') {
+        Some(percent) => percent.trim().parse::<f64>().map_err(|_| wrong())? / 100.0,
+        None => text.parse::<f64>().map_err(|_| wrong())?,
+    };
+    if (0.0..1.0).contains(&value) { Ok(value) } else { Err(wrong()) }
+}
+
+/// A size as people say it: `64 B`, `16 KiB`, `1 MiB`; never rounded.
+pub fn size_text(bytes: u64) -> String {
+    const UNITS: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    UNITS
+        .iter()
+        .find(|(unit, _)| bytes >= *unit && bytes.is_multiple_of(*unit))
+        .map_or_else(|| format!("{bytes} B"), |(unit, name)| format!("{} {name}", bytes / unit))
+}
+
+/// A duration for people, in whole seconds, or in tenths below ten seconds: `4.2 s`, `31 s`, `2 min 5 s`.
+pub fn duration_text(duration: Duration) -> String {
+    let seconds = duration.as_secs_f64();
+    let whole = seconds.round() as u64;
+    match whole {
+        0..10 => format!("{seconds:.1} s"),
+        10..120 => format!("{whole} s"),
+        120..7200 => format!("{} min {} s", whole / 60, whole % 60),
+        _ => format!("{} h {} min", whole / 3600, whole % 3600 / 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn sizes() {
+        assert_eq!(parse_size("64"), Ok(64));
+        assert_eq!(parse_size("16KiB"), Ok(16_384));
+        assert_eq!(parse_size("16 KiB"), Ok(16_384));
+        assert_eq!(parse_size("1M"), Ok(1 << 20));
+        assert_eq!(parse_size("2kB"), Ok(2_000));
+        assert_eq!(parse_size("1_000"), Ok(1_000));
+        for wrong in ["", "x", "-1", "1.5K", "64Q", "99999999999G"] {
+            assert!(parse_size(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn durations() {
+        assert_eq!(parse_duration("30s"), Ok(Duration::from_secs(30)));
+        assert_eq!(parse_duration("0.5"), Ok(Duration::from_millis(500)));
+        assert_eq!(parse_duration("2min"), Ok(Duration::from_secs(120)));
+        for wrong in ["", "soon", "-1", "nan", "1e300", "inf"] {
+            assert!(parse_duration(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn proportions() {
+        assert_eq!(parse_proportion("2%"), Ok(0.02));
+        assert_eq!(parse_proportion("0.02"), Ok(0.02));
+        for wrong in ["", "two", "-1%", "100%", "NaN"] {
+            assert!(parse_proportion(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn texts() {
+        assert_eq!(size_text(64), "64 B");
+        assert_eq!(size_text(16_384), "16 KiB");
+        assert_eq!(size_text(1_500), "1500 B");
+        assert_eq!(duration_text(Duration::from_millis(4_240)), "4.2 s");
+        assert_eq!(duration_text(Duration::from_secs(125)), "2 min 5 s");
+    }
+
+    proptest! {
+        #[test]
+        fn a_size_text_reads_back(bytes in 1u64..MAX_SIZE_BYTES * 4) {
+            prop_assert_eq!(parse_size(&size_text(bytes)), Ok(bytes));
+        }
+
+        #[test]
+        fn no_text_panics(text in ".*") {
+            let _ = parse_size(&text);
+            let _ = parse_duration(&text);
+            let _ = parse_proportion(&text);
+        }
+    }
+}
