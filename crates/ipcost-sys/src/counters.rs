@@ -1,0 +1,84 @@
+//! Counters of the kernel that tell what else happened while a cell was measured.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+/// The processors' time since boot, in clock ticks, all processors together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ProcessorTimes {
+    /// Doing anything but idling.
+    pub busy: u64,
+    /// Taken by the hypervisor for others.
+    pub stolen: u64,
+    /// All of it.
+    pub total: u64,
+}
+
+impl ProcessorTimes {
+    /// Reads them; `None` where the system does not tell.
+    pub fn read() -> Option<Self> {
+        Self::parse(&fs::read_to_string("/proc/stat").ok()?)
+    }
+
+    /// Reads the first line of `/proc/stat` (`proc_stat(5)`).
+    fn parse(text: &str) -> Option<Self> {
+        let numbers: Vec<u64> = text
+            .lines()
+            .next()?
+            .strip_prefix("cpu ")?
+            .split_whitespace()
+            .map_while(|word| word.parse().ok())
+            .collect();
+        // user nice system idle iowait irq softirq steal; guest time is part of user and nice.
+        let [user, nice, system, idle, iowait, irq, softirq, steal] =
+            <[u64; 8]>::try_from(numbers.get(..8)?).ok()?;
+        let busy = user + nice + system + irq + softirq;
+        Some(Self { busy, stolen: steal, total: busy + idle + iowait + steal })
+    }
+
+    /// What has passed since `earlier`.
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            busy: self.busy.saturating_sub(earlier.busy),
+            stolen: self.stolen.saturating_sub(earlier.stolen),
+            total: self.total.saturating_sub(earlier.total),
+        }
+    }
+}
+
+/// Counters of the group `TcpExt` in `/proc/net/netstat`, by name; empty where the system has none.
+pub fn tcp() -> BTreeMap<String, u64> {
+    fs::read_to_string("/proc/net/netstat").map(|text| parse_group(&text, "TcpExt:")).unwrap_or_default()
+}
+
+/// A group stands on two lines that begin alike: names, then values.
+fn parse_group(text: &str, group: &str) -> BTreeMap<String, u64> {
+    let mut lines = text.lines().filter_map(|line| line.strip_prefix(group));
+    let (Some(names), Some(values)) = (lines.next(), lines.next()) else { return BTreeMap::new() };
+    names
+        .split_whitespace()
+        .zip(values.split_whitespace())
+        .filter_map(|(name, value)| Some((name.to_owned(), value.parse().ok()?)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processor_times() {
+        let times = ProcessorTimes::parse("cpu  10 1 5 100 2 3 4 20 0 0\ncpu0 1 1").unwrap();
+        assert_eq!(times, ProcessorTimes { busy: 23, stolen: 20, total: 145 });
+        assert_eq!(ProcessorTimes::parse("cpu 1 2"), None);
+        assert_eq!(ProcessorTimes::parse(""), None);
+    }
+
+    #[test]
+    fn netstat_groups() {
+        let text = "TcpExt: SyncookiesSent ListenOverflows\nTcpExt: 1 22\nIpExt: InNoRoutes\nIpExt: 3\n";
+        let counters = parse_group(text, "TcpExt:");
+        assert_eq!(counters["ListenOverflows"], 22);
+        assert!(parse_group("TcpExt: a", "TcpExt:").is_empty());
+    }
+}

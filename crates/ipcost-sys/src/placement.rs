@@ -1,0 +1,82 @@
+//! Which processors there are, and where a pair of processes is put.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use ipcost_model::Placement;
+use rustix::thread::{CpuSet, sched_getaffinity};
+
+/// The processors this program may use, by physical core.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Topology {
+    /// For each physical core, its logical processors, ascending.
+    pub cores: Vec<Vec<usize>>,
+}
+
+impl Topology {
+    /// Reads it from `/sys/devices/system/cpu`, within the affinity this program was given.
+    ///
+    /// Where a core's siblings cannot be read, every processor counts as a core of its own.
+    pub fn read() -> Self {
+        let allowed = sched_getaffinity(None).unwrap_or_default();
+        let mut cores: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+        for cpu in (0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu)) {
+            let siblings = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
+            let core = fs::read_to_string(siblings).unwrap_or_else(|_| cpu.to_string());
+            cores.entry(core).or_default().push(cpu);
+        }
+        let mut cores: Vec<_> = cores.into_values().collect();
+        cores.sort();
+        Self { cores }
+    }
+
+    /// How many logical processors there are.
+    pub fn processors(&self) -> usize {
+        self.cores.iter().map(Vec::len).sum()
+    }
+
+    /// Where client and server go: a processor each, or `None` where the scheduler decides.
+    ///
+    /// # Errors
+    /// Why the placement cannot be had here.
+    pub fn pair(&self, placement: Placement) -> Result<Option<(usize, usize)>, String> {
+        // The last cores: interrupts and system services tend to sit on the first.
+        let last = self.cores.last().map(|core| core[0]).ok_or("no processor is known")?;
+        match placement {
+            Placement::Free => Ok(None),
+            Placement::Together => Ok(Some((last, last))),
+            Placement::Apart => match self.cores.len() {
+                0 | 1 => Err("placement apart needs two physical cores; this machine offers one".to_owned()),
+                count => Ok(Some((last, self.cores[count - 2][0]))),
+            },
+        }
+    }
+}
+
+pub(crate) fn single(cpu: usize) -> CpuSet {
+    let mut set = CpuSet::new();
+    set.set(cpu);
+    set
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pairs_follow_the_cores() {
+        let smt = Topology { cores: vec![vec![0, 2], vec![1, 3]] };
+        assert_eq!(smt.pair(Placement::Free), Ok(None));
+        assert_eq!(smt.pair(Placement::Together), Ok(Some((1, 1))));
+        assert_eq!(smt.pair(Placement::Apart), Ok(Some((1, 0))));
+        assert_eq!(smt.processors(), 4);
+        let one = Topology { cores: vec![vec![0, 1]] };
+        assert!(one.pair(Placement::Apart).is_err());
+        assert!(one.pair(Placement::Together).is_ok());
+    }
+
+    #[test]
+    fn this_machine_has_a_processor() {
+        assert!(Topology::read().processors() >= 1);
+    }
+}

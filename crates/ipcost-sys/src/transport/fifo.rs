@@ -1,0 +1,154 @@
+//! `fifo`: a pair of named pipes (`fifo(7)`), one for each direction.
+//!
+//! Opening a FIFO waits for the other side, so the order matters. The server opens `to_server` for reading
+//! without waiting and is ready; the client opens `to_client` for reading without waiting, then `to_server`
+//! for writing; the server opens `to_client` for writing as soon as a reader is there. Peers that open with
+//! plain, waiting calls fit in on either side.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+
+use ipcost_model::protocol::Address;
+use ipcost_model::{Capabilities, Cell, OptionGroup};
+use rustix::fs::{CWD, Mode, OFlags, fcntl_getfl, fcntl_setfl, mkfifoat, open};
+use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
+
+use super::channel::PipePair;
+use super::inherited::of_worker;
+use super::{
+    Channel, Client, Effective, Place, Provision, Server, Transport, TransportError, address_list,
+    list_address, pipe_buffer,
+};
+use crate::Context;
+
+/// The transport.
+pub struct Fifo;
+
+const CAPABILITIES: Capabilities = Capabilities {
+    name: "fifo",
+    summary: "a pair of named pipes",
+    connects: false,
+    both_ways: false,
+    max_message: None,
+    os: &["linux", "macos"],
+    carries_payload: true,
+    option_groups: &[OptionGroup::PipeBuffer],
+    trouble_counters: &[],
+    in_default_suite: true,
+};
+
+#[derive(Clone, Serialize, Deserialize)]
+struct Paths {
+    to_server: String,
+    to_client: String,
+}
+
+impl Transport for Fifo {
+    fn capabilities(&self) -> &'static Capabilities {
+        &CAPABILITIES
+    }
+
+    fn provision(&self, place: &Place<'_>) -> Result<Provision, TransportError> {
+        let mut list = Vec::new();
+        for worker in 0..place.cell.concurrency {
+            let make = |direction: &str| -> Result<String, TransportError> {
+                let path = place.dir.join(format!("{}-{worker}-{direction}", place.name));
+                mkfifoat(CWD, &path, Mode::RUSR | Mode::WUSR)
+                    .context(|| format!("cannot make the FIFO {}", path.display()))?;
+                Ok(path.to_string_lossy().into_owned())
+            };
+            list.push(Paths { to_server: make("to-server")?, to_client: make("to-client")? });
+        }
+        let address = list_address(&list);
+        Ok(Provision { server: address, ..Provision::default() })
+    }
+
+    fn serve(&self, address: &Address, cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
+        let paths: Vec<Paths> = address_list(CAPABILITIES.name, address)?;
+        let mut effective = Vec::new();
+        let mut waiting = Vec::new();
+        for pair in paths {
+            let read = open_to_read(&pair.to_server)?;
+            effective.extend(pipe_buffer::set(&read, cell)?);
+            waiting.push((pair, read));
+        }
+        waiting.reverse();
+        Ok(Box::new(FifoServer { address: address.clone(), waiting, cell: cell.clone(), effective }))
+    }
+
+    fn reach(&self, address: &Address, _cell: &Cell, worker: u32) -> Result<Box<dyn Client>, TransportError> {
+        let paths = of_worker(address_list(CAPABILITIES.name, address)?, worker)?;
+        Ok(Box::new(FifoClient(paths)))
+    }
+}
+
+struct FifoServer {
+    address: Address,
+    /// Pairs whose writing end is not open yet; the next worker's last.
+    waiting: Vec<(Paths, OwnedFd)>,
+    cell: Cell,
+    effective: Vec<Effective>,
+}
+
+impl Server for FifoServer {
+    fn address(&self) -> Address {
+        self.address.clone()
+    }
+
+    fn try_accept(&mut self) -> Result<Option<Box<dyn Channel>>, TransportError> {
+        let Some((paths, _)) = self.waiting.last() else {
+            return Err(TransportError::Refused(
+                "the address names fewer FIFOs than there are workers".into(),
+            ));
+        };
+        let path = Path::new(&paths.to_client);
+        let write = match open(path, OFlags::WRONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty()) {
+            Err(Errno::NXIO) => return Ok(None),
+            result => result.context(|| format!("cannot open {} for writing", path.display()))?,
+        };
+        wait_on_calls(&write).context(|| format!("cannot set up {}", path.display()))?;
+        self.effective.extend(pipe_buffer::set(&write, &self.cell)?);
+        let (_, read) = self.waiting.pop().expect("just looked at");
+        Ok(Some(Box::new(PipePair { read, write })))
+    }
+
+    fn accept(&self) -> io::Result<Box<dyn Channel>> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    fn waiting(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+
+    fn effective(&self) -> Vec<Effective> {
+        self.effective.clone()
+    }
+}
+
+struct FifoClient(Paths);
+
+impl Client for FifoClient {
+    fn connect(&mut self) -> Result<Box<dyn Channel>, TransportError> {
+        let read = open_to_read(&self.0.to_client)?;
+        let path = Path::new(&self.0.to_server);
+        let write = open(path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())
+            .context(|| format!("cannot open {} for writing", path.display()))?;
+        Ok(Box::new(PipePair { read, write }))
+    }
+}
+
+/// Opens without waiting for a writer; later reads wait as usual.
+fn open_to_read(path: &str) -> Result<OwnedFd, TransportError> {
+    let action = || format!("cannot open {path} for reading");
+    let read =
+        open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty()).context(action)?;
+    wait_on_calls(&read).context(action)?;
+    Ok(read)
+}
+
+fn wait_on_calls(descriptor: impl AsFd) -> rustix::io::Result<()> {
+    let flags = fcntl_getfl(descriptor.as_fd())?;
+    fcntl_setfl(descriptor, flags.difference(OFlags::NONBLOCK))
+}

@@ -1,0 +1,279 @@
+//! Transports: how bytes travel between two processes of one machine.
+//!
+//! One transport is one file and one line in [`REGISTRY`]. What it can do is data ([`Capabilities`]), and
+//! nothing else in the workspace asks for its name. Its life in a cell:
+//!
+//! 1. The engine calls [`Transport::provision`]: what must exist before either process starts.
+//! 2. The server calls [`Transport::serve`]; the address it answers travels to the client.
+//! 3. The client calls [`Transport::reach`] and connects; the server accepts.
+//! 4. Both move bytes over [`Channel`]s.
+
+mod channel;
+mod fifo;
+mod inherited;
+mod null;
+mod pipe;
+mod pipe_buffer;
+mod socket;
+mod socketpair;
+mod tcp;
+mod tcp6;
+mod unix;
+mod unix_abstract;
+
+use std::io;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::path::Path;
+
+use ipcost_model::protocol::Address;
+use ipcost_model::{Capabilities, Cell, OptionValue, TransportState};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::SysError;
+
+/// Every transport, in the order of tables and help texts.
+pub const REGISTRY: &[&dyn Transport] = &[
+    &pipe::Pipe,
+    &fifo::Fifo,
+    &unix::Unix,
+    &unix_abstract::UnixAbstract,
+    &socketpair::Socketpair,
+    &tcp::Tcp,
+    &tcp6::Tcp6,
+    &null::Null,
+];
+
+/// Finds a transport by its name.
+pub fn find(name: &str) -> Option<&'static dyn Transport> {
+    REGISTRY.iter().find(|transport| transport.capabilities().name == name).copied()
+}
+
+/// Every transport with whether it can be used here.
+pub fn states() -> Vec<TransportState> {
+    REGISTRY
+        .iter()
+        .map(|transport| TransportState {
+            capabilities: transport.capabilities(),
+            unavailable: transport.probe().err(),
+        })
+        .collect()
+}
+
+/// How bytes travel: the contract of one transport.
+pub trait Transport: Sync {
+    /// What it can do.
+    fn capabilities(&self) -> &'static Capabilities;
+
+    /// Whether it can be used here.
+    ///
+    /// # Errors
+    /// Why not, in one line.
+    fn probe(&self) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Makes what must exist before either process starts; called by the engine.
+    ///
+    /// # Errors
+    /// What could not be made.
+    fn provision(&self, place: &Place<'_>) -> Result<Provision, TransportError>;
+
+    /// Sets up the server's end; connections are accepted later.
+    ///
+    /// # Errors
+    /// What failed.
+    fn serve(&self, address: &Address, cell: &Cell) -> Result<Box<dyn Server>, TransportError>;
+
+    /// Sets up the client's end for one of its workers, counted from 0; nothing is connected yet.
+    ///
+    /// # Errors
+    /// What failed.
+    fn reach(&self, address: &Address, cell: &Cell, worker: u32) -> Result<Box<dyn Client>, TransportError>;
+}
+
+/// Where the engine may put what a transport needs.
+#[derive(Debug, Clone, Copy)]
+pub struct Place<'a> {
+    /// A private directory.
+    pub dir: &'a Path,
+    /// A name that no other cell of the run has at this moment; letters, digits and `-`.
+    pub name: &'a str,
+    /// The cell.
+    pub cell: &'a Cell,
+}
+
+/// What the engine made for a cell.
+#[derive(Debug, Default)]
+pub struct Provision {
+    /// What the server is told.
+    pub server: Address,
+    /// What the client is told; `None` where it is the address that the server answers.
+    pub client: Option<Address>,
+    /// Descriptors that the server inherits, under the numbers they have here.
+    pub server_inherits: Vec<OwnedFd>,
+    /// Descriptors that the client inherits, under the numbers they have here.
+    pub client_inherits: Vec<OwnedFd>,
+    /// What options became.
+    pub effective: Vec<Effective>,
+}
+
+/// The server's end of a cell.
+pub trait Server: Sync + Send {
+    /// The address it really has.
+    fn address(&self) -> Address;
+
+    /// The next channel, if one is there; never waits.
+    ///
+    /// # Errors
+    /// What failed.
+    fn try_accept(&mut self) -> Result<Option<Box<dyn Channel>>, TransportError>;
+
+    /// Waits for the next connection; called by several workers at once, only where the transport connects.
+    ///
+    /// # Errors
+    /// The system's answer.
+    fn accept(&self) -> io::Result<Box<dyn Channel>>;
+
+    /// Becomes readable when a channel may be there; `None` where one has to ask again after a moment.
+    fn waiting(&self) -> Option<BorrowedFd<'_>>;
+
+    /// What options became.
+    fn effective(&self) -> Vec<Effective> {
+        Vec::new()
+    }
+}
+
+/// One client worker's end of a cell.
+pub trait Client: Send {
+    /// Opens a channel.
+    ///
+    /// # Errors
+    /// What failed, with the way out where one is known.
+    fn connect(&mut self) -> Result<Box<dyn Channel>, TransportError>;
+
+    /// How often an attempt had to be repeated because the listener's queue was full.
+    fn retries(&self) -> u64 {
+        0
+    }
+
+    /// What options became; known once connected.
+    fn effective(&self) -> Vec<Effective> {
+        Vec::new()
+    }
+}
+
+/// A two-way stream of bytes.
+pub trait Channel: Send {
+    /// Sends some of the bytes; how many.
+    ///
+    /// # Errors
+    /// The system's answer; an interrupted call is repeated.
+    fn send(&mut self, bytes: &[u8]) -> io::Result<usize>;
+
+    /// Receives some bytes; how many, 0 at the end.
+    ///
+    /// # Errors
+    /// The system's answer; an interrupted call is repeated.
+    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<usize>;
+}
+
+/// What an option was asked to be and what the kernel made of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Effective {
+    /// The option.
+    pub name: &'static str,
+    /// What was asked for.
+    pub asked: u64,
+    /// What it became, in the same measure.
+    pub became: u64,
+}
+
+/// Why a transport cannot do what was asked of it.
+#[derive(Debug, thiserror::Error)]
+pub enum TransportError {
+    /// A system call failed.
+    #[error(transparent)]
+    System(#[from] SysError),
+    /// The address is not one of this transport.
+    #[error("the address {address} is not one of transport {transport}: {reason}")]
+    Address {
+        /// The transport.
+        transport: &'static str,
+        /// The address.
+        address: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Something else, with the way out.
+    #[error("{0}")]
+    Refused(String),
+}
+
+/// Writes a transport's own address as the protocol's object.
+fn to_address(address: &impl Serialize) -> Address {
+    match serde_json::to_value(address) {
+        Ok(Value::Object(address)) => address,
+        other => unreachable!("an address is an object of plain values: {other:?}"),
+    }
+}
+
+/// Reads a transport's own address from the protocol's object.
+fn from_address<T: DeserializeOwned>(
+    transport: &'static str,
+    address: &Address,
+) -> Result<T, TransportError> {
+    serde_json::from_value(Value::Object(address.clone())).map_err(|error| TransportError::Address {
+        transport,
+        address: Value::Object(address.clone()).to_string(),
+        reason: error.to_string(),
+    })
+}
+
+/// Lists the addresses of transports that need one a worker: the object itself, then those under `more`.
+fn address_list<T: DeserializeOwned>(
+    transport: &'static str,
+    address: &Address,
+) -> Result<Vec<T>, TransportError> {
+    let mut list = vec![from_address(transport, address)?];
+    match address.get("more") {
+        None => {}
+        Some(Value::Array(more)) => {
+            for entry in more {
+                let entry = entry.as_object().cloned().unwrap_or_default();
+                list.push(from_address(transport, &entry)?);
+            }
+        }
+        Some(other) => {
+            return Err(TransportError::Address {
+                transport,
+                address: other.to_string(),
+                reason: "\"more\" must be a list of addresses".to_owned(),
+            });
+        }
+    }
+    Ok(list)
+}
+
+/// The reverse of [`address_list`].
+fn list_address<T: Serialize>(addresses: &[T]) -> Address {
+    let mut list = addresses.iter().map(to_address);
+    let mut first = list.next().unwrap_or_default();
+    let more: Vec<Value> = list.map(Value::Object).collect();
+    if !more.is_empty() {
+        first.insert("more".to_owned(), Value::Array(more));
+    }
+    first
+}
+
+/// The option's value as a switch or its default.
+fn switch(cell: &Cell, name: &str, default: bool) -> bool {
+    cell.options
+        .iter()
+        .find(|(known, _)| known.spec().name == name)
+        .map_or(default, |(_, value)| *value == OptionValue::Bool(true))
+}
+
+#[cfg(test)]
+mod tests;

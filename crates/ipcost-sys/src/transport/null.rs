@@ -1,0 +1,88 @@
+//! `null`: moves nothing. What it costs is what the tool's own loop costs; it exists to test the tool.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+
+use ipcost_model::protocol::Address;
+use ipcost_model::{Capabilities, Cell};
+
+use super::{Channel, Client, Place, Provision, Server, Transport, TransportError};
+
+/// The transport.
+pub struct Null;
+
+const CAPABILITIES: Capabilities = Capabilities {
+    name: "null",
+    summary: "moves nothing: the cost of the tool's own loop, for tests",
+    connects: false,
+    both_ways: true,
+    max_message: None,
+    os: &["linux", "macos", "windows"],
+    carries_payload: false,
+    option_groups: &[],
+    trouble_counters: &[],
+    in_default_suite: false,
+};
+
+impl Transport for Null {
+    fn capabilities(&self) -> &'static Capabilities {
+        &CAPABILITIES
+    }
+
+    fn provision(&self, _place: &Place<'_>) -> Result<Provision, TransportError> {
+        Ok(Provision::default())
+    }
+
+    fn serve(&self, _address: &Address, _cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
+        Ok(Box::new(Nothing))
+    }
+
+    fn reach(
+        &self,
+        _address: &Address,
+        _cell: &Cell,
+        _worker: u32,
+    ) -> Result<Box<dyn Client>, TransportError> {
+        Ok(Box::new(Nothing))
+    }
+}
+
+struct Nothing;
+
+impl Server for Nothing {
+    fn address(&self) -> Address {
+        Address::new()
+    }
+
+    fn try_accept(&mut self) -> Result<Option<Box<dyn Channel>>, TransportError> {
+        Ok(Some(Box::new(Nothing)))
+    }
+
+    fn accept(&self) -> io::Result<Box<dyn Channel>> {
+        Ok(Box::new(Nothing))
+    }
+
+    fn waiting(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+}
+
+impl Client for Nothing {
+    fn connect(&mut self) -> Result<Box<dyn Channel>, TransportError> {
+        Ok(Box::new(Nothing))
+    }
+}
+
+impl Channel for Nothing {
+    fn send(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        Ok(bytes.len())
+    }
+
+    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        // Whoever looks for the end of a line finds it.
+        if let Some(last) = buffer.last_mut() {
+            *last = b'\n';
+        }
+        Ok(buffer.len())
+    }
+}

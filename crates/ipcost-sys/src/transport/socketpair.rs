@@ -1,0 +1,73 @@
+//! `socketpair`: two connected Unix sockets without a name (`socketpair(2)`).
+
+use ipcost_model::protocol::Address;
+use ipcost_model::{Capabilities, Cell, OptionGroup};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+use serde::{Deserialize, Serialize};
+
+use super::channel::Socket;
+use super::inherited::{InheritedClient, InheritedServer, number, of_worker, take};
+use super::{
+    Client, Place, Provision, Server, Transport, TransportError, address_list, list_address, socket,
+};
+use crate::Context;
+
+/// The transport.
+pub struct Socketpair;
+
+const CAPABILITIES: Capabilities = Capabilities {
+    name: "socketpair",
+    summary: "a pair of connected Unix sockets without a name",
+    connects: false,
+    both_ways: true,
+    max_message: None,
+    os: &["linux", "macos"],
+    carries_payload: true,
+    option_groups: &[OptionGroup::Socket],
+    trouble_counters: &[],
+    in_default_suite: false,
+};
+
+/// A descriptor that the process has inherited.
+#[derive(Serialize, Deserialize)]
+struct End {
+    fd: i32,
+}
+
+impl Transport for Socketpair {
+    fn capabilities(&self) -> &'static Capabilities {
+        &CAPABILITIES
+    }
+
+    fn provision(&self, place: &Place<'_>) -> Result<Provision, TransportError> {
+        let mut provision = Provision::default();
+        let (mut servers, mut clients) = (Vec::new(), Vec::new());
+        for _ in 0..place.cell.concurrency {
+            let (server, client) =
+                socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)
+                    .context(|| "cannot make a socketpair".to_owned())?;
+            for end in [&server, &client] {
+                provision.effective.extend(socket::set_buffers(end, place.cell)?);
+            }
+            servers.push(End { fd: number(&server) });
+            clients.push(End { fd: number(&client) });
+            provision.server_inherits.push(server);
+            provision.client_inherits.push(client);
+        }
+        provision.server = list_address(&servers);
+        provision.client = Some(list_address(&clients));
+        Ok(provision)
+    }
+
+    fn serve(&self, address: &Address, _cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
+        let ends: Vec<End> = address_list(CAPABILITIES.name, address)?;
+        let channels =
+            ends.iter().map(|end| Ok(Socket(take(end.fd)?))).collect::<Result<_, TransportError>>()?;
+        Ok(Box::new(InheritedServer::new(address, channels)))
+    }
+
+    fn reach(&self, address: &Address, _cell: &Cell, worker: u32) -> Result<Box<dyn Client>, TransportError> {
+        let end = of_worker(address_list::<End>(CAPABILITIES.name, address)?, worker)?;
+        Ok(Box::new(InheritedClient::new(Socket(take(end.fd)?))))
+    }
+}

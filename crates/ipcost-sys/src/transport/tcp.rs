@@ -1,0 +1,242 @@
+//! `tcp`: TCP over IPv4's loopback (`tcp(7)`, `ip(7)`).
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+
+use ipcost_model::protocol::Address;
+use ipcost_model::{Capabilities, Cell, OptionGroup, Pattern};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, bind, getsockname, sockopt};
+use serde::{Deserialize, Serialize};
+
+use super::channel::Socket;
+use super::socket::{Listener, connect_patiently, set_buffers, stream_socket};
+use super::{
+    Channel, Client, Effective, Place, Provision, Server, Transport, TransportError, from_address, switch,
+    to_address,
+};
+use crate::{Context, SysError};
+
+/// The transport.
+pub struct Tcp;
+
+const CAPABILITIES: Capabilities = Capabilities {
+    name: "tcp",
+    summary: "TCP over 127.0.0.1",
+    connects: true,
+    both_ways: true,
+    max_message: None,
+    os: &["linux", "macos"],
+    carries_payload: true,
+    option_groups: &[
+        OptionGroup::Socket,
+        OptionGroup::Listener,
+        OptionGroup::Tcp,
+        OptionGroup::SourceAddresses,
+    ],
+    trouble_counters: &["ListenOverflows", "ListenDrops", "TCPTimeouts"],
+    in_default_suite: true,
+};
+
+/// A listener's address.
+#[derive(Serialize, Deserialize)]
+pub(super) struct HostPort {
+    pub(super) host: String,
+    pub(super) port: u16,
+}
+
+impl Transport for Tcp {
+    fn capabilities(&self) -> &'static Capabilities {
+        &CAPABILITIES
+    }
+
+    fn provision(&self, _place: &Place<'_>) -> Result<Provision, TransportError> {
+        Ok(any_port(IpAddr::V4(Ipv4Addr::LOCALHOST)))
+    }
+
+    fn serve(&self, address: &Address, cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
+        serve(CAPABILITIES.name, AddressFamily::INET, address, cell)
+    }
+
+    fn reach(&self, address: &Address, cell: &Cell, worker: u32) -> Result<Box<dyn Client>, TransportError> {
+        let spread = cell.pattern == Pattern::Connect && switch(cell, "spread_sources", true);
+        let sources = spread.then(|| Sources::of_worker(worker));
+        Ok(Box::new(TcpClient::new(CAPABILITIES.name, AddressFamily::INET, address, cell, sources)?))
+    }
+}
+
+/// What the engine tells a server: any free port of the loopback address.
+pub(super) fn any_port(loopback: IpAddr) -> Provision {
+    let server = to_address(&HostPort { host: loopback.to_string(), port: 0 });
+    Provision { server, ..Provision::default() }
+}
+
+/// Listens on a loopback address.
+pub(super) fn serve(
+    transport: &'static str,
+    family: AddressFamily,
+    address: &Address,
+    cell: &Cell,
+) -> Result<Box<dyn Server>, TransportError> {
+    let at = socket_address(transport, address)?;
+    let nodelay = switch(cell, "tcp_nodelay", true);
+    // Accepted connections inherit the listener's options, so accepting costs no further calls.
+    let prepare = |socket: BorrowedFd<'_>| {
+        sockopt::set_socket_reuseaddr(socket, true)
+            .and_then(|()| sockopt::set_tcp_nodelay(socket, nodelay))
+            .context(|| "cannot set TCP options".to_owned())
+    };
+    let name = |socket: BorrowedFd<'_>| {
+        let bound: SocketAddr = getsockname(socket)?.try_into()?;
+        Ok(to_address(&HostPort { host: bound.ip().to_string(), port: bound.port() }))
+    };
+    Ok(Box::new(Listener::open(family, &at, &at.to_string(), cell, prepare, name)?))
+}
+
+/// Reads an address and refuses any that is not on loopback: nothing is ever measured, or offered, beyond it.
+fn socket_address(transport: &'static str, address: &Address) -> Result<SocketAddr, TransportError> {
+    let HostPort { host, port } = from_address(transport, address)?;
+    let wrong = |reason: &str| TransportError::Address {
+        transport,
+        address: format!("{host}:{port}"),
+        reason: reason.to_owned(),
+    };
+    let ip: IpAddr = host.parse().map_err(|_| wrong("host is not an IP address"))?;
+    if !ip.is_loopback() {
+        return Err(wrong("host is not a loopback address"));
+    }
+    Ok(SocketAddr::new(ip, port))
+}
+
+/// Source addresses all over 127.0.0.0/8.
+///
+/// A connection is known by its two addresses and ports. Towards one listener, one source address has
+/// about 28 000 ports, and each is kept for a minute after its connection closes if this side closes first.
+pub(super) struct Sources {
+    next: u32,
+    uses_left: u32,
+}
+
+/// Connections from one source address before the next one's turn: far fewer than it has ports.
+const USES_OF_A_SOURCE: u32 = 256;
+/// 127.1.0.0 to 127.255.255.255: outside 127.0.0.0/16, where other services listen.
+const FIRST_SOURCE: u32 = 0x7f01_0000;
+const SOURCES: u32 = 0x00ff_0000;
+
+impl Sources {
+    /// Workers and processes start far apart, so that they seldom meet.
+    fn of_worker(worker: u32) -> Self {
+        let start = std::process::id().wrapping_mul(0x9E37_79B9) ^ worker.wrapping_mul(0x85EB_CA6B);
+        Self { next: start % SOURCES, uses_left: USES_OF_A_SOURCE }
+    }
+
+    fn next(&mut self) -> Ipv4Addr {
+        if self.uses_left == 0 {
+            self.uses_left = USES_OF_A_SOURCE;
+            self.next = (self.next + 1) % SOURCES;
+        }
+        self.uses_left -= 1;
+        // Neither 127.x.y.0 nor 127.x.y.255 is special on loopback.
+        Ipv4Addr::from_bits(FIRST_SOURCE + self.next)
+    }
+}
+
+/// One worker that connects over TCP.
+pub(super) struct TcpClient {
+    transport: &'static str,
+    family: AddressFamily,
+    to: SocketAddr,
+    nodelay: bool,
+    sources: Option<Sources>,
+    cell: Cell,
+    retries: u64,
+    effective: Vec<Effective>,
+}
+
+impl TcpClient {
+    pub(super) fn new(
+        transport: &'static str,
+        family: AddressFamily,
+        address: &Address,
+        cell: &Cell,
+        sources: Option<Sources>,
+    ) -> Result<Self, TransportError> {
+        Ok(Self {
+            transport,
+            family,
+            to: socket_address(transport, address)?,
+            nodelay: switch(cell, "tcp_nodelay", true),
+            sources,
+            cell: cell.clone(),
+            retries: 0,
+            effective: Vec::new(),
+        })
+    }
+
+    #[inline]
+    fn prepare(&mut self, socket: &OwnedFd) -> rustix::io::Result<()> {
+        if self.nodelay {
+            sockopt::set_tcp_nodelay(socket, true)?;
+        }
+        if let Some(sources) = &mut self.sources {
+            bind_without_port(socket)?;
+            bind(socket, &SocketAddr::new(IpAddr::V4(sources.next()), 0))?;
+        }
+        Ok(())
+    }
+
+    fn explain(&self, error: Errno) -> TransportError {
+        if error != Errno::ADDRNOTAVAIL {
+            let action = format!("cannot connect to {}", self.to);
+            return SysError { action, source: error.into() }.into();
+        }
+        TransportError::Refused(format!(
+            "no local port is left for {} to {}: all are in use or in TIME_WAIT; let the server close first \
+             (closes_first=server), spread sources (spread_sources=true, over tcp), widen \
+             net.ipv4.ip_local_port_range or set net.ipv4.tcp_tw_reuse=1",
+            self.transport, self.to
+        ))
+    }
+}
+
+impl Client for TcpClient {
+    #[inline]
+    fn connect(&mut self) -> Result<Box<dyn Channel>, TransportError> {
+        let socket = stream_socket(self.family).context(|| "cannot make a socket".to_owned())?;
+        self.prepare(&socket).context(|| "cannot set up a TCP socket".to_owned())?;
+        if !self.cell.options.is_empty() {
+            self.effective = set_buffers(&socket, &self.cell)?;
+        }
+        connect_patiently(&socket, &self.to, &mut self.retries).map_err(|error| self.explain(error))?;
+        Ok(Box::new(Socket(socket)))
+    }
+
+    fn retries(&self) -> u64 {
+        self.retries
+    }
+
+    fn effective(&self) -> Vec<Effective> {
+        self.effective.clone()
+    }
+}
+
+/// Lets `bind` take an address alone and leaves the port to `connect`, which knows the whole connection and
+/// so may use a port that another connection from there uses already (`IP_BIND_ADDRESS_NO_PORT`, `ip(7)`).
+fn bind_without_port(socket: &OwnedFd) -> rustix::io::Result<()> {
+    let on: libc::c_int = 1;
+    // SAFETY: the descriptor is open for the call, and the pointer and length describe one int.
+    let result = unsafe {
+        libc::setsockopt(
+            socket.as_fd().as_raw_fd(),
+            libc::IPPROTO_IP,
+            libc::IP_BIND_ADDRESS_NO_PORT,
+            (&raw const on).cast(),
+            size_of::<libc::c_int>() as libc::socklen_t,
+        )
+    };
+    if result == 0 {
+        Ok(())
+    } else {
+        Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO))
+    }
+}

@@ -1,0 +1,52 @@
+//! `tcp6`: TCP over IPv6's loopback.
+
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+
+use ipcost_model::protocol::Address;
+use ipcost_model::{Capabilities, Cell, OptionGroup};
+use rustix::net::{AddressFamily, bind};
+
+use super::socket::stream_socket;
+use super::tcp::{TcpClient, any_port, serve};
+use super::{Client, Place, Provision, Server, Transport, TransportError};
+
+/// The transport.
+pub struct Tcp6;
+
+const CAPABILITIES: Capabilities = Capabilities {
+    name: "tcp6",
+    summary: "TCP over ::1",
+    connects: true,
+    both_ways: true,
+    max_message: None,
+    os: &["linux", "macos"],
+    carries_payload: true,
+    option_groups: &[OptionGroup::Socket, OptionGroup::Listener, OptionGroup::Tcp],
+    trouble_counters: &["ListenOverflows", "ListenDrops", "TCPTimeouts"],
+    in_default_suite: false,
+};
+
+impl Transport for Tcp6 {
+    fn capabilities(&self) -> &'static Capabilities {
+        &CAPABILITIES
+    }
+
+    fn probe(&self) -> Result<(), String> {
+        let loopback = SocketAddr::new(IpAddr::V6(Ipv6Addr::LOCALHOST), 0);
+        stream_socket(AddressFamily::INET6)
+            .and_then(|socket| bind(socket, &loopback))
+            .map_err(|error| format!("IPv6 loopback cannot be used: {error}"))
+    }
+
+    fn provision(&self, _place: &Place<'_>) -> Result<Provision, TransportError> {
+        Ok(any_port(IpAddr::V6(Ipv6Addr::LOCALHOST)))
+    }
+
+    fn serve(&self, address: &Address, cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
+        serve(CAPABILITIES.name, AddressFamily::INET6, address, cell)
+    }
+
+    fn reach(&self, address: &Address, cell: &Cell, _worker: u32) -> Result<Box<dyn Client>, TransportError> {
+        Ok(Box::new(TcpClient::new(CAPABILITIES.name, AddressFamily::INET6, address, cell, None)?))
+    }
+}

@@ -1,0 +1,110 @@
+//! `unix`: a stream socket bound to a path (`unix(7)`).
+
+use std::path::Path;
+
+use ipcost_model::protocol::Address;
+use ipcost_model::{Capabilities, Cell, OptionGroup};
+use rustix::net::{AddressFamily, SocketAddrUnix};
+use serde::{Deserialize, Serialize};
+
+use super::channel::Socket;
+use super::socket::{Listener, connect_patiently, set_buffers, stream_socket};
+use super::{
+    Channel, Client, Effective, Place, Provision, Server, Transport, TransportError, from_address, to_address,
+};
+use crate::Context;
+use crate::private_dir::MAX_SOCKET_PATH;
+
+/// The transport.
+pub struct Unix;
+
+const CAPABILITIES: Capabilities = Capabilities {
+    name: "unix",
+    summary: "a Unix stream socket bound to a path",
+    connects: true,
+    both_ways: true,
+    max_message: None,
+    os: &["linux", "macos"],
+    carries_payload: true,
+    option_groups: &[OptionGroup::Socket, OptionGroup::Listener],
+    trouble_counters: &[],
+    in_default_suite: true,
+};
+
+#[derive(Serialize, Deserialize)]
+struct Bound {
+    path: String,
+}
+
+impl Transport for Unix {
+    fn capabilities(&self) -> &'static Capabilities {
+        &CAPABILITIES
+    }
+
+    fn provision(&self, place: &Place<'_>) -> Result<Provision, TransportError> {
+        let path = place.dir.join(place.name).to_string_lossy().into_owned();
+        socket_address(&path)?;
+        Ok(Provision { server: to_address(&Bound { path }), ..Provision::default() })
+    }
+
+    fn serve(&self, address: &Address, cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
+        let Bound { path } = from_address(CAPABILITIES.name, address)?;
+        let at = socket_address(&path)?;
+        let address = to_address(&Bound { path: path.clone() });
+        let listener = Listener::open(AddressFamily::UNIX, &at, &path, cell, |_| Ok(()), |_| Ok(address))?;
+        Ok(Box::new(listener))
+    }
+
+    fn reach(&self, address: &Address, cell: &Cell, _worker: u32) -> Result<Box<dyn Client>, TransportError> {
+        let Bound { path } = from_address(CAPABILITIES.name, address)?;
+        Ok(Box::new(UnixClient::new(socket_address(&path)?, path, cell)))
+    }
+}
+
+/// A path as a socket's address.
+fn socket_address(path: &str) -> Result<SocketAddrUnix, TransportError> {
+    if path.len() > MAX_SOCKET_PATH {
+        return Err(TransportError::Refused(format!(
+            "the socket path {path} has {} bytes, and a Unix socket takes at most {MAX_SOCKET_PATH}; set TMPDIR to a shorter directory",
+            path.len()
+        )));
+    }
+    Ok(SocketAddrUnix::new(Path::new(path)).context(|| format!("cannot use the socket path {path}"))?)
+}
+
+/// A client of a Unix socket, whatever namespace its name is in.
+pub struct UnixClient {
+    to: SocketAddrUnix,
+    shown: String,
+    cell: Cell,
+    retries: u64,
+    effective: Vec<Effective>,
+}
+
+impl UnixClient {
+    /// A client of the socket at `to`; `shown` names it in errors.
+    pub fn new(to: SocketAddrUnix, shown: String, cell: &Cell) -> Self {
+        Self { to, shown, cell: cell.clone(), retries: 0, effective: Vec::new() }
+    }
+}
+
+impl Client for UnixClient {
+    #[inline]
+    fn connect(&mut self) -> Result<Box<dyn Channel>, TransportError> {
+        let socket = stream_socket(AddressFamily::UNIX).context(|| "cannot make a socket".to_owned())?;
+        if !self.cell.options.is_empty() {
+            self.effective = set_buffers(&socket, &self.cell)?;
+        }
+        connect_patiently(&socket, &self.to, &mut self.retries)
+            .context(|| format!("cannot connect to {}", self.shown))?;
+        Ok(Box::new(Socket(socket)))
+    }
+
+    fn retries(&self) -> u64 {
+        self.retries
+    }
+
+    fn effective(&self) -> Vec<Effective> {
+        self.effective.clone()
+    }
+}

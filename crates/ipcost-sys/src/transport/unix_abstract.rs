@@ -1,0 +1,64 @@
+//! `unix-abstract`: a stream socket in Linux's abstract namespace (`unix(7)`), bound to a name without a file.
+
+use ipcost_model::protocol::Address;
+use ipcost_model::{Capabilities, Cell, OptionGroup};
+use rustix::net::{AddressFamily, SocketAddrUnix};
+use serde::{Deserialize, Serialize};
+
+use super::socket::Listener;
+use super::unix::UnixClient;
+use super::{Client, Place, Provision, Server, Transport, TransportError, from_address, to_address};
+use crate::{Context, SysError};
+
+/// The transport.
+pub struct UnixAbstract;
+
+const CAPABILITIES: Capabilities = Capabilities {
+    name: "unix-abstract",
+    summary: "a Unix stream socket with a name outside the file system",
+    connects: true,
+    both_ways: true,
+    max_message: None,
+    os: &["linux"],
+    carries_payload: true,
+    option_groups: &[OptionGroup::Socket, OptionGroup::Listener],
+    trouble_counters: &[],
+    in_default_suite: true,
+};
+
+#[derive(Serialize, Deserialize)]
+struct Named {
+    name: String,
+}
+
+impl Transport for UnixAbstract {
+    fn capabilities(&self) -> &'static Capabilities {
+        &CAPABILITIES
+    }
+
+    fn provision(&self, place: &Place<'_>) -> Result<Provision, TransportError> {
+        // The directory's name is random, so nobody can guess the socket's and bind it first.
+        let secret = place.dir.file_name().unwrap_or_default().to_string_lossy();
+        let name = format!("{secret}/{}", place.name);
+        Ok(Provision { server: to_address(&Named { name }), ..Provision::default() })
+    }
+
+    fn serve(&self, address: &Address, cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
+        let Named { name } = from_address(CAPABILITIES.name, address)?;
+        let at = socket_address(&name)?;
+        let address = to_address(&Named { name: name.clone() });
+        let listener =
+            Listener::open(AddressFamily::UNIX, &at, &format!("@{name}"), cell, |_| Ok(()), |_| Ok(address))?;
+        Ok(Box::new(listener))
+    }
+
+    fn reach(&self, address: &Address, cell: &Cell, _worker: u32) -> Result<Box<dyn Client>, TransportError> {
+        let Named { name } = from_address(CAPABILITIES.name, address)?;
+        Ok(Box::new(UnixClient::new(socket_address(&name)?, format!("@{name}"), cell)))
+    }
+}
+
+fn socket_address(name: &str) -> Result<SocketAddrUnix, SysError> {
+    SocketAddrUnix::new_abstract_name(name.as_bytes())
+        .context(|| format!("cannot use the abstract name {name}"))
+}

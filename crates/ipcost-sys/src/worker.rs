@@ -1,0 +1,85 @@
+//! Workers that are processes: copies of this one, each with one task.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
+
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, set_parent_process_death_signal, waitpid};
+
+use crate::{Context, SysError};
+
+/// The worker's side of the pipes to its parent.
+#[derive(Debug)]
+pub struct Link {
+    /// What the parent writes.
+    pub orders: File,
+    /// What the parent reads.
+    pub answers: File,
+}
+
+/// A worker as its parent sees it; it is killed when this is dropped.
+#[derive(Debug)]
+pub struct Worker {
+    process: Pid,
+    /// What the worker reads.
+    pub orders: File,
+    /// What the worker writes.
+    pub answers: File,
+}
+
+/// Copies this process (`fork(2)`); the copy does the task and ends.
+///
+/// # Errors
+/// Where the system has no room for it, or where this process has more than one thread: a copy has only
+/// the calling thread, and locks that others hold would stay closed for ever.
+pub fn start(task: impl FnOnce(Link)) -> Result<Worker, SysError> {
+    let action = || "cannot start a worker process".to_owned();
+    if threads().is_some_and(|count| count > 1) {
+        return Err(io::Error::other("this process has several threads")).context(action);
+    }
+    let (orders, from_parent) = pipe_with(PipeFlags::CLOEXEC).context(action)?;
+    let (to_parent, answers) = pipe_with(PipeFlags::CLOEXEC).context(action)?;
+    let file = |descriptor: OwnedFd| File::from(descriptor);
+    // SAFETY: there is one thread (checked above), so the copy's memory is whole and no lock is held.
+    match unsafe { libc::fork() } {
+        -1 => Err(io::Error::last_os_error()).context(action),
+        0 => {
+            drop((from_parent, to_parent));
+            let dies_with_parent = set_parent_process_death_signal(Some(Signal::KILL));
+            if dies_with_parent.is_ok() {
+                task(Link { orders: file(orders), answers: file(answers) });
+            }
+            // SAFETY: ends the copy without running the parent's exit handlers a second time.
+            unsafe { libc::_exit(0) }
+        }
+        process => {
+            let process = Pid::from_raw(process).expect("fork gives a process number");
+            Ok(Worker { process, orders: file(from_parent), answers: file(to_parent) })
+        }
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        let _ = kill_process(self.process, Signal::KILL);
+        let _ = waitpid(Some(self.process), WaitOptions::empty());
+    }
+}
+
+fn threads() -> Option<u32> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    status.lines().find_map(|line| line.strip_prefix("Threads:"))?.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refuses_to_copy_a_process_with_threads() {
+        // The test harness runs tests on threads of their own.
+        let error = start(|_| {}).unwrap_err().to_string();
+        assert!(error.contains("several threads"), "{error}");
+    }
+}
