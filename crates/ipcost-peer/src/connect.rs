@@ -1,0 +1,155 @@
+//! Pattern `connect`: every operation opens a connection, exchanges one message each way and closes it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use ipcost_model::SpeaksFirst;
+use ipcost_sys::clock::now_ns;
+use ipcost_sys::transport::{Client, Server};
+
+use crate::error::PeerError;
+use crate::meter::{Meter, Metered, Unmetered};
+use crate::moving::{receive_all, receive_end, send_all};
+use crate::payload::{Checked, Payload, Plain};
+use crate::work::{Kind, Order, Report, Work};
+
+/// How a connection runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Manners {
+    /// Who sends first.
+    pub speaks_first: SpeaksFirst,
+    /// Whether the server closes first; the other side then waits for the end.
+    pub server_closes_first: bool,
+}
+
+/// The client: connects, speaks, closes.
+pub struct ConnectClient {
+    client: Box<dyn Client>,
+    manners: Manners,
+    request: Vec<u8>,
+    reply: Vec<u8>,
+}
+
+impl ConnectClient {
+    /// One worker of a client.
+    pub fn new(client: Box<dyn Client>, size: usize, reply: usize, manners: Manners) -> Self {
+        Self { client, manners, request: vec![b'a'; size], reply: vec![0; reply] }
+    }
+
+    fn visit<M: Meter, P: Payload>(&mut self, ops: u64, meter: &mut M, payload: &P) -> Result<(), PeerError> {
+        let manners = self.manners;
+        for operation in 0..ops {
+            let at = |source| PeerError::Moving { operation, ops, source };
+            meter.begin();
+            let mut connection = self.client.connect()?;
+            let channel = &mut *connection;
+            if manners.speaks_first == SpeaksFirst::Client {
+                send_all(channel, &self.request).map_err(at)?;
+            }
+            receive_all(channel, &mut self.reply).map_err(at)?;
+            if manners.server_closes_first {
+                receive_end(channel).map_err(at)?;
+            }
+            drop(connection);
+            meter.end();
+            // Every connection is a conversation of its own, so its message is number 0.
+            payload.check(0, 0, &self.reply)?;
+        }
+        Ok(())
+    }
+}
+
+impl Work for ConnectClient {
+    fn run(&mut self, order: Order) -> Result<Report, PeerError> {
+        let retries = self.client.retries();
+        let mut meter = matches!(order.kind, Kind::Latency { .. }).then(Metered::new);
+        let began_ns = now_ns();
+        match (order.kind, &mut meter) {
+            (Kind::Verify, _) => {
+                let payload = Checked { newline_ends: false };
+                payload.fill(0, &mut self.request);
+                self.visit(order.ops, &mut Unmetered, &payload)?;
+                self.request.fill(b'a');
+            }
+            (_, Some(meter)) => self.visit(order.ops, meter, &Plain)?,
+            (_, None) => self.visit(order.ops, &mut Unmetered, &Plain)?,
+        }
+        let ended_ns = now_ns();
+        let latency_ns = match (order.kind, meter) {
+            (Kind::Latency { most }, Some(meter)) => meter.values(most),
+            _ => Vec::new(),
+        };
+        Ok(Report {
+            began_ns,
+            ended_ns,
+            latency_ns,
+            retries: self.client.retries() - retries,
+            ..Report::default()
+        })
+    }
+}
+
+/// The server: accepts, answers, closes. Workers share the listener and take turns as connections come.
+pub struct ConnectServer {
+    server: Arc<dyn Server>,
+    /// Connections of this batch that no worker has claimed yet.
+    unclaimed: Arc<AtomicU64>,
+    manners: Manners,
+    request: Vec<u8>,
+    reply: Vec<u8>,
+}
+
+impl ConnectServer {
+    /// One worker of a server.
+    pub fn new(
+        server: Arc<dyn Server>,
+        unclaimed: Arc<AtomicU64>,
+        size: usize,
+        reply: usize,
+        manners: Manners,
+    ) -> Self {
+        Self { server, unclaimed, manners, request: vec![0; size], reply: vec![b'b'; reply] }
+    }
+
+    fn receive_visitors<P: Payload>(&mut self, ops: u64, payload: &P) -> Result<(), PeerError> {
+        let manners = self.manners;
+        let mut operation = 0;
+        while self.claim() {
+            let at = |source| PeerError::Moving { operation, ops, source };
+            let mut connection = self.server.accept().map_err(at)?;
+            let channel = &mut *connection;
+            if manners.speaks_first == SpeaksFirst::Client {
+                receive_all(channel, &mut self.request).map_err(at)?;
+                payload.check(0, 0, &self.request)?;
+            }
+            send_all(channel, &self.reply).map_err(at)?;
+            if !manners.server_closes_first {
+                receive_end(channel).map_err(at)?;
+            }
+            drop(connection);
+            operation += 1;
+        }
+        Ok(())
+    }
+
+    fn claim(&self) -> bool {
+        let take = |unclaimed: u64| unclaimed.checked_sub(1);
+        self.unclaimed.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok()
+    }
+}
+
+impl Work for ConnectServer {
+    fn run(&mut self, order: Order) -> Result<Report, PeerError> {
+        let began_ns = now_ns();
+        match order.kind {
+            Kind::Verify => {
+                let payload = Checked { newline_ends: false };
+                payload.fill(0, &mut self.reply);
+                self.receive_visitors(order.ops, &payload)?;
+                self.reply.fill(b'b');
+            }
+            Kind::Timed | Kind::Latency { .. } => self.receive_visitors(order.ops, &Plain)?,
+        }
+        Ok(Report { began_ns, ended_ns: now_ns(), ..Report::default() })
+    }
+}

@@ -1,0 +1,250 @@
+//! The workers of a peer: one in the main thread, several as threads, or several as processes.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use ipcost_model::Usage;
+use ipcost_sys::usage;
+use ipcost_sys::worker::{self, Link, Worker};
+use serde::{Deserialize, Serialize};
+
+use crate::error::PeerError;
+use crate::work::{Order, Report, Work};
+
+/// The stack of a worker thread: its loop needs little, and there may be thousands.
+const STACK_BYTES: usize = 128 * 1024;
+
+/// Workers that do their parts of a batch at once.
+pub enum Crew {
+    /// One, in the main thread: the process stays single-threaded.
+    Alone(Box<dyn Work>),
+    /// Several threads.
+    Threads(Threads),
+    /// Several processes.
+    Processes(Vec<ProcessWorker>),
+}
+
+/// What a batch took, all workers together.
+#[derive(Debug, Clone, Default)]
+pub struct Together {
+    /// From the first worker's begin to the last one's end, nanoseconds.
+    pub wall_ns: u64,
+    /// From the first worker's begin to the last one's last send, nanoseconds.
+    pub sent_ns: Option<u64>,
+    /// Of this process and its workers.
+    pub usage: Usage,
+    /// Of all workers.
+    pub latency_ns: Vec<u64>,
+    /// Of all workers.
+    pub retries: u64,
+}
+
+impl Crew {
+    /// Workers in this process: in the main thread if there is one, else threads.
+    ///
+    /// # Errors
+    /// Where a thread cannot be started.
+    pub fn within(works: Vec<Box<dyn Work>>) -> Result<Self, PeerError> {
+        match <[_; 1]>::try_from(works) {
+            Ok([work]) => Ok(Self::Alone(work)),
+            Err(works) => Threads::start(works).map(Self::Threads),
+        }
+    }
+
+    /// Workers that are processes; each is made, then split off, before the next is made.
+    ///
+    /// # Errors
+    /// Where one cannot be made or started.
+    pub fn processes(
+        works: impl Iterator<Item = Result<Box<dyn Work>, PeerError>>,
+    ) -> Result<Self, PeerError> {
+        works.map(|work| ProcessWorker::start(work?)).collect::<Result<_, _>>().map(Self::Processes)
+    }
+
+    /// Every worker does the order.
+    ///
+    /// # Errors
+    /// The first worker's that failed.
+    pub fn run(&mut self, order: Order) -> Result<Together, PeerError> {
+        let before = usage::own();
+        let reports = match self {
+            Self::Alone(work) => vec![work.run(order)?],
+            Self::Threads(threads) => threads.run(order)?,
+            Self::Processes(workers) => {
+                for worker in &mut *workers {
+                    worker.send(order)?;
+                }
+                workers.iter_mut().map(ProcessWorker::receive).collect::<Result<_, _>>()?
+            }
+        };
+        let own = usage::own() - before;
+        Ok(together(reports, own))
+    }
+}
+
+fn together(reports: Vec<Report>, own: Usage) -> Together {
+    let began = reports.iter().map(|report| report.began_ns).min().unwrap_or(0);
+    let ended = reports.iter().map(|report| report.ended_ns).max().unwrap_or(0);
+    let sent = reports.iter().filter_map(|report| report.sent_at_ns).max();
+    let mut all = Together {
+        wall_ns: ended.saturating_sub(began),
+        sent_ns: sent.map(|sent| sent.saturating_sub(began)),
+        usage: own,
+        ..Together::default()
+    };
+    for report in reports {
+        all.usage = all.usage + report.usage;
+        all.retries += report.retries;
+        all.latency_ns.extend(report.latency_ns);
+    }
+    all
+}
+
+/// Worker threads that wait for orders.
+pub struct Threads {
+    shared: Arc<Shared>,
+}
+
+#[derive(Default)]
+struct Shared {
+    state: Mutex<State>,
+    ordered: Condvar,
+    finished: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    /// Counts orders, so that a worker knows a new one.
+    number: u64,
+    order: Option<Order>,
+    working: usize,
+    reports: Vec<Option<Report>>,
+    /// The first worker's that failed.
+    failed: Option<PeerError>,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn serve(&self, index: usize, mut work: Box<dyn Work>) {
+        let mut done = 0;
+        loop {
+            let mut state = self.lock();
+            while state.number == done {
+                state = self.ordered.wait(state).unwrap_or_else(PoisonError::into_inner);
+            }
+            done = state.number;
+            let Some(order) = state.order else { return };
+            drop(state);
+            let result = work.run(order);
+            let mut state = self.lock();
+            state.working -= 1;
+            match result {
+                Ok(report) => state.reports[index] = Some(report),
+                Err(error) => {
+                    state.failed.get_or_insert(error);
+                }
+            }
+            // A worker that failed tells at once: the others may wait for the other side for ever.
+            if state.working == 0 || state.failed.is_some() {
+                self.finished.notify_one();
+            }
+        }
+    }
+}
+
+impl Threads {
+    fn start(works: Vec<Box<dyn Work>>) -> Result<Self, PeerError> {
+        let shared = Arc::new(Shared::default());
+        shared.lock().reports = works.iter().map(|_| None).collect();
+        for (index, work) in works.into_iter().enumerate() {
+            let shared = Arc::clone(&shared);
+            thread::Builder::new()
+                .stack_size(STACK_BYTES)
+                .spawn(move || shared.serve(index, work))
+                .map_err(|error| PeerError::Worker(format!("thread {}: {error}", index + 1)))?;
+        }
+        Ok(Self { shared })
+    }
+
+    fn run(&mut self, order: Order) -> Result<Vec<Report>, PeerError> {
+        let mut state = self.shared.lock();
+        state.number += 1;
+        state.order = Some(order);
+        state.working = state.reports.len();
+        self.shared.ordered.notify_all();
+        while state.working > 0 && state.failed.is_none() {
+            state = self.shared.finished.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        if let Some(error) = state.failed.take() {
+            return Err(error);
+        }
+        Ok(state.reports.iter_mut().map(|report| report.take().expect("every worker has reported")).collect())
+    }
+}
+
+/// A worker that is a process.
+pub struct ProcessWorker {
+    worker: Worker,
+    answers: BufReader<std::fs::File>,
+}
+
+#[derive(Serialize, Deserialize)]
+enum Answer {
+    Report(Report),
+    Failed(String),
+}
+
+impl ProcessWorker {
+    fn start(mut work: Box<dyn Work>) -> Result<Self, PeerError> {
+        let worker = worker::start(move |link| serve_orders(&mut *work, link))?;
+        let answers = worker.answers.try_clone().map_err(|error| PeerError::Worker(error.to_string()))?;
+        Ok(Self { worker, answers: BufReader::new(answers) })
+    }
+
+    fn send(&mut self, order: Order) -> Result<(), PeerError> {
+        write_line(&mut self.worker.orders, &order)
+    }
+
+    fn receive(&mut self) -> Result<Report, PeerError> {
+        match read_line(&mut self.answers)? {
+            Some(Answer::Report(report)) => Ok(report),
+            Some(Answer::Failed(message)) => Err(PeerError::Worker(message)),
+            None => Err(PeerError::Worker("it is gone".to_owned())),
+        }
+    }
+}
+
+/// A worker process: does orders until there are no more.
+fn serve_orders(work: &mut dyn Work, link: Link) {
+    let Link { orders, mut answers } = link;
+    let mut orders = BufReader::new(orders);
+    while let Ok(Some(order)) = read_line::<Order>(&mut orders) {
+        let before = usage::own();
+        let answer = match work.run(order) {
+            Ok(report) => Answer::Report(Report { usage: usage::own() - before, ..report }),
+            Err(error) => Answer::Failed(error.to_string()),
+        };
+        if write_line(&mut answers, &answer).is_err() {
+            return;
+        }
+    }
+}
+
+fn write_line(to: &mut impl Write, value: &impl Serialize) -> Result<(), PeerError> {
+    let mut line = serde_json::to_vec(value).map_err(|error| PeerError::Worker(error.to_string()))?;
+    line.push(b'\n');
+    to.write_all(&line).map_err(|error| PeerError::Worker(error.to_string()))
+}
+
+fn read_line<T: for<'de> Deserialize<'de>>(from: &mut BufReader<impl Read>) -> Result<Option<T>, PeerError> {
+    let mut line = String::new();
+    let failed = |error: &dyn std::fmt::Display| PeerError::Worker(error.to_string());
+    match from.read_line(&mut line).map_err(|error| failed(&error))? {
+        0 => Ok(None),
+        _ => serde_json::from_str(&line).map(Some).map_err(|error| failed(&error)),
+    }
+}

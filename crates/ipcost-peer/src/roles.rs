@@ -1,0 +1,99 @@
+//! From a cell to the workers that play a role in it.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use ipcost_model::protocol::Address;
+use ipcost_model::{Cell, Pattern};
+use ipcost_sys::transport::{Channel, Effective, Server, Transport};
+
+use crate::connect::{ConnectClient, ConnectServer, Manners};
+use crate::crew::Crew;
+use crate::error::PeerError;
+use crate::rr::{Framing, RrClient, RrServer};
+use crate::stream::{StreamClient, StreamServer};
+use crate::work::Work;
+
+/// The server's buffer where `framing=newline` and the cell does not say.
+const SERVER_BUFFER_BYTES: u64 = 65_537;
+/// The least a `stream` server reads at once where the cell does not say.
+const RECV_BUFFER_BYTES: u64 = 65_536;
+
+/// Sets up a client: its connections are open afterwards, except in pattern `connect`.
+pub fn client(
+    transport: &dyn Transport,
+    cell: &Cell,
+    address: &Address,
+) -> Result<(Crew, Vec<Effective>), PeerError> {
+    let mut effective = Vec::new();
+    let mut make = |worker: u32| -> Result<Box<dyn Work>, PeerError> {
+        let mut client = transport.reach(address, cell, worker)?;
+        if cell.pattern == Pattern::Connect {
+            return Ok(Box::new(ConnectClient::new(
+                client,
+                bytes(cell.size),
+                bytes(cell.reply),
+                manners(cell),
+            )));
+        }
+        let channel = client.connect()?;
+        effective = client.effective();
+        Ok(match cell.pattern {
+            Pattern::Rr => {
+                Box::new(RrClient::new(channel, bytes(cell.size), bytes(cell.reply), framing(cell)))
+            }
+            _ => Box::new(StreamClient::new(channel, bytes(cell.size))),
+        })
+    };
+    let crew = if cell.options.text("workers") == Some("processes") {
+        Crew::processes((0..cell.concurrency).map(make))?
+    } else {
+        Crew::within((0..cell.concurrency).map(&mut make).collect::<Result<_, _>>()?)?
+    };
+    Ok((crew, effective))
+}
+
+/// A server's workers on channels that are open.
+pub fn server_on_channels(cell: &Cell, channels: Vec<Box<dyn Channel>>) -> Result<Crew, PeerError> {
+    let work = |channel| -> Box<dyn Work> {
+        match cell.pattern {
+            Pattern::Rr => {
+                Box::new(RrServer::new(channel, bytes(cell.size), bytes(cell.reply), framing(cell)))
+            }
+            _ => {
+                let recv_buffer = cell.options.int("recv_buffer").unwrap_or(cell.size.max(RECV_BUFFER_BYTES));
+                Box::new(StreamServer::new(channel, cell.size, bytes(recv_buffer)))
+            }
+        }
+    };
+    Crew::within(channels.into_iter().map(work).collect())
+}
+
+/// A server's workers on a listener they share, and the count of connections a batch is to have.
+pub fn server_on_listener(cell: &Cell, server: Box<dyn Server>) -> Result<(Crew, Arc<AtomicU64>), PeerError> {
+    let server: Arc<dyn Server> = Arc::from(server);
+    let unclaimed = Arc::new(AtomicU64::new(0));
+    let work = |_| -> Box<dyn Work> {
+        let (server, unclaimed) = (Arc::clone(&server), Arc::clone(&unclaimed));
+        Box::new(ConnectServer::new(server, unclaimed, bytes(cell.size), bytes(cell.reply), manners(cell)))
+    };
+    Ok((Crew::within((0..cell.concurrency).map(work).collect())?, unclaimed))
+}
+
+fn framing(cell: &Cell) -> Framing {
+    match cell.options.text("framing") {
+        Some("newline") => Framing::Newline {
+            server_buffer_bytes: bytes(cell.options.int("server_buffer").unwrap_or(SERVER_BUFFER_BYTES)),
+        },
+        _ => Framing::Length,
+    }
+}
+
+fn manners(cell: &Cell) -> Manners {
+    let server_closes_first = cell.options.text("closes_first") != Some("client");
+    Manners { speaks_first: cell.speaks_first, server_closes_first }
+}
+
+fn bytes(size: u64) -> usize {
+    usize::try_from(size).expect("sizes are far below what memory holds")
+}

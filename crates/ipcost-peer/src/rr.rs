@@ -1,0 +1,168 @@
+//! Pattern `rr`: request and reply on an open connection.
+
+use std::io;
+
+use ipcost_sys::clock::now_ns;
+use ipcost_sys::transport::Channel;
+
+use crate::error::{PeerError, ended};
+use crate::meter::{Meter, Metered, Unmetered};
+use crate::moving::{receive_all, send_all};
+use crate::payload::{Checked, Payload, Plain};
+use crate::work::{Kind, Order, Report, Work};
+
+/// How the server knows that a request has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Framing {
+    /// Both sides know the sizes.
+    Length,
+    /// A newline follows the request; the server reads at most so many bytes at once.
+    Newline {
+        /// `server_buffer`.
+        server_buffer_bytes: usize,
+    },
+}
+
+impl Framing {
+    fn newline_ends(self) -> bool {
+        self != Self::Length
+    }
+}
+
+/// The client: sends a request, waits for the reply.
+pub struct RrClient {
+    channel: Box<dyn Channel>,
+    request: Vec<u8>,
+    size: usize,
+    reply: Vec<u8>,
+    framing: Framing,
+}
+
+impl RrClient {
+    /// A client on an open channel.
+    pub fn new(channel: Box<dyn Channel>, size: usize, reply: usize, framing: Framing) -> Self {
+        let mut request = vec![b'a'; size];
+        if framing.newline_ends() {
+            request.push(b'\n');
+        }
+        Self { channel, request, size, reply: vec![0; reply], framing }
+    }
+
+    fn exchange<M: Meter, P: Payload>(
+        &mut self,
+        ops: u64,
+        meter: &mut M,
+        payload: &P,
+    ) -> Result<(), PeerError> {
+        let channel = &mut *self.channel;
+        for operation in 0..ops {
+            payload.fill(operation, &mut self.request[..self.size]);
+            meter.begin();
+            send_all(channel, &self.request)
+                .and_then(|()| receive_all(channel, &mut self.reply))
+                .map_err(|source| PeerError::Moving { operation, ops, source })?;
+            meter.end();
+            payload.check(operation, 0, &self.reply)?;
+        }
+        Ok(())
+    }
+}
+
+impl Work for RrClient {
+    fn run(&mut self, order: Order) -> Result<Report, PeerError> {
+        let mut meter = matches!(order.kind, Kind::Latency { .. }).then(Metered::new);
+        let began_ns = now_ns();
+        match (order.kind, &mut meter) {
+            (Kind::Verify, _) => {
+                let payload = Checked { newline_ends: self.framing.newline_ends() };
+                self.exchange(order.ops, &mut Unmetered, &payload)?;
+                self.request[..self.size].fill(b'a');
+            }
+            (_, Some(meter)) => self.exchange(order.ops, meter, &Plain)?,
+            (_, None) => self.exchange(order.ops, &mut Unmetered, &Plain)?,
+        }
+        let ended_ns = now_ns();
+        let latency_ns = match (order.kind, meter) {
+            (Kind::Latency { most }, Some(meter)) => meter.values(most),
+            _ => Vec::new(),
+        };
+        Ok(Report { began_ns, ended_ns, latency_ns, ..Report::default() })
+    }
+}
+
+/// The server: waits for a request, sends the reply.
+pub struct RrServer {
+    channel: Box<dyn Channel>,
+    request: Vec<u8>,
+    reply: Vec<u8>,
+    framing: Framing,
+}
+
+impl RrServer {
+    /// A server on an open channel.
+    pub fn new(channel: Box<dyn Channel>, size: usize, reply: usize, framing: Framing) -> Self {
+        let read_bytes = match framing {
+            Framing::Length => size,
+            Framing::Newline { server_buffer_bytes } => server_buffer_bytes,
+        };
+        Self { channel, request: vec![0; read_bytes], reply: vec![b'b'; reply], framing }
+    }
+
+    fn answer<P: Payload>(&mut self, ops: u64, payload: &P) -> Result<(), PeerError> {
+        for operation in 0..ops {
+            let at = |source| PeerError::Moving { operation, ops, source };
+            match self.framing {
+                Framing::Length => {
+                    receive_all(&mut *self.channel, &mut self.request).map_err(at)?;
+                    payload.check(operation, 0, &self.request)?;
+                }
+                Framing::Newline { .. } => {
+                    self.receive_line(operation, payload).map_err(|error| match error {
+                        LineError::Moving(source) => at(source),
+                        LineError::Payload(error) => error,
+                    })?
+                }
+            }
+            payload.fill(operation, &mut self.reply);
+            send_all(&mut *self.channel, &self.reply).map_err(at)?;
+        }
+        Ok(())
+    }
+
+    /// Reads until the last byte read is a newline.
+    #[inline]
+    fn receive_line<P: Payload>(&mut self, message: u64, payload: &P) -> Result<(), LineError> {
+        let mut offset = 0;
+        loop {
+            let count = self.channel.receive(&mut self.request).map_err(LineError::Moving)?;
+            let Some((last, before)) = self.request[..count].split_last() else {
+                return Err(LineError::Moving(ended()));
+            };
+            if *last == b'\n' {
+                return payload.check(message, offset, before).map_err(LineError::Payload);
+            }
+            payload.check(message, offset, &self.request[..count]).map_err(LineError::Payload)?;
+            offset += count as u64;
+        }
+    }
+}
+
+enum LineError {
+    Moving(io::Error),
+    Payload(PeerError),
+}
+
+impl Work for RrServer {
+    fn run(&mut self, order: Order) -> Result<Report, PeerError> {
+        let began_ns = now_ns();
+        match order.kind {
+            Kind::Verify => {
+                let newline_ends = self.framing.newline_ends();
+                self.answer(order.ops, &Checked { newline_ends })?;
+                self.reply.fill(b'b');
+            }
+            Kind::Timed | Kind::Latency { .. } => self.answer(order.ops, &Plain)?,
+        }
+        Ok(Report { began_ns, ended_ns: now_ns(), ..Report::default() })
+    }
+}

@@ -1,0 +1,145 @@
+//! Pattern `stream`: messages one way, and one byte back when all have arrived.
+
+use ipcost_sys::clock::now_ns;
+use ipcost_sys::transport::Channel;
+
+use crate::error::{PeerError, ended};
+use crate::moving::{receive_all, send_all};
+use crate::payload::{Checked, Payload, Plain};
+use crate::work::{Kind, Order, Report, Work};
+
+/// The client: sends.
+pub struct StreamClient {
+    channel: Box<dyn Channel>,
+    message: Vec<u8>,
+}
+
+impl StreamClient {
+    /// A client on an open channel.
+    pub fn new(channel: Box<dyn Channel>, size: usize) -> Self {
+        Self { channel, message: vec![b'a'; size] }
+    }
+
+    fn send<P: Payload>(&mut self, ops: u64, payload: &P) -> Result<(), PeerError> {
+        for operation in 0..ops {
+            payload.fill(operation, &mut self.message);
+            send_all(&mut *self.channel, &self.message).map_err(|source| PeerError::Moving {
+                operation,
+                ops,
+                source,
+            })?;
+        }
+        Ok(())
+    }
+}
+
+impl Work for StreamClient {
+    fn run(&mut self, order: Order) -> Result<Report, PeerError> {
+        let began_ns = now_ns();
+        match order.kind {
+            Kind::Verify => {
+                self.send(order.ops, &Checked { newline_ends: false })?;
+                self.message.fill(b'a');
+            }
+            // When a message arrives is not seen from here, so it has no latency to sample.
+            Kind::Timed | Kind::Latency { .. } => self.send(order.ops, &Plain)?,
+        }
+        let sent_at_ns = Some(now_ns());
+        receive_all(&mut *self.channel, &mut [0]).map_err(|source| PeerError::Moving {
+            operation: order.ops,
+            ops: order.ops,
+            source,
+        })?;
+        Ok(Report { began_ns, ended_ns: now_ns(), sent_at_ns, ..Report::default() })
+    }
+}
+
+/// The server: receives, and answers one byte at the end.
+pub struct StreamServer {
+    channel: Box<dyn Channel>,
+    size: u64,
+    buffer: Vec<u8>,
+}
+
+impl StreamServer {
+    /// A server on an open channel that reads at most `recv_buffer_bytes` at once.
+    pub fn new(channel: Box<dyn Channel>, size: u64, recv_buffer_bytes: usize) -> Self {
+        Self { channel, size, buffer: vec![0; recv_buffer_bytes] }
+    }
+
+    fn receive<P: StreamPayload>(&mut self, ops: u64, payload: &P) -> Result<(), PeerError> {
+        let total = ops * self.size;
+        let mut received = 0;
+        while received < total {
+            let most = (total - received).min(self.buffer.len() as u64) as usize;
+            let at = |source| PeerError::Moving { operation: received / self.size, ops, source };
+            let count = match self.channel.receive(&mut self.buffer[..most]) {
+                Ok(0) => return Err(at(ended())),
+                result => result.map_err(at)?,
+            };
+            payload.check_stream(self.size, received, &self.buffer[..count])?;
+            received += count as u64;
+        }
+        Ok(())
+    }
+}
+
+/// Checks bytes that begin and end anywhere in a row of messages.
+trait StreamPayload {
+    fn check_stream(&self, size: u64, offset: u64, bytes: &[u8]) -> Result<(), PeerError>;
+}
+
+impl StreamPayload for Plain {
+    #[inline]
+    fn check_stream(&self, _size: u64, _offset: u64, _bytes: &[u8]) -> Result<(), PeerError> {
+        Ok(())
+    }
+}
+
+impl StreamPayload for Checked {
+    fn check_stream(&self, size: u64, mut offset: u64, mut bytes: &[u8]) -> Result<(), PeerError> {
+        while !bytes.is_empty() {
+            let (message, index) = (offset / size, offset % size);
+            let (now, later) = bytes.split_at(bytes.len().min((size - index) as usize));
+            self.check(message, index, now)?;
+            offset += now.len() as u64;
+            bytes = later;
+        }
+        Ok(())
+    }
+}
+
+impl Work for StreamServer {
+    fn run(&mut self, order: Order) -> Result<Report, PeerError> {
+        let began_ns = now_ns();
+        match order.kind {
+            Kind::Verify => self.receive(order.ops, &Checked { newline_ends: false })?,
+            Kind::Timed | Kind::Latency { .. } => self.receive(order.ops, &Plain)?,
+        }
+        send_all(&mut *self.channel, b"b").map_err(|source| PeerError::Moving {
+            operation: order.ops,
+            ops: order.ops,
+            source,
+        })?;
+        Ok(Report { began_ns, ended_ns: now_ns(), ..Report::default() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stream_is_checked_across_messages() {
+        let payload = Checked { newline_ends: false };
+        let mut bytes = vec![0; 30];
+        for (message, chunk) in bytes.chunks_mut(10).enumerate() {
+            payload.fill(message as u64, chunk);
+        }
+        payload.check_stream(10, 0, &bytes).unwrap();
+        payload.check_stream(10, 7, &bytes[7..26]).unwrap();
+        bytes[25] ^= 1;
+        let error = payload.check_stream(10, 7, &bytes[7..26]).unwrap_err();
+        assert!(matches!(error, PeerError::Mismatch { message: 2, index: 5, .. }), "{error}");
+    }
+}
