@@ -143,8 +143,6 @@ pub struct Timing {
     pub batches_s: f64,
     /// Lead-ins of batches.
     pub lead_ins_s: f64,
-    /// Batches that sample latency.
-    pub latency_s: f64,
     /// The rest: messages to peers, analysis, progress.
     pub other_s: f64,
 }

@@ -20,8 +20,8 @@ pub const NATIVE: &str = "native";
 named! {
     /// How latency is sampled.
     LatencyMode, "value of latency" {
-        /// In one batch of its own per cell and epoch, so that no timed batch reads the clock per operation.
-        Separate = "separate",
+        /// In the lead-ins, so that no timed batch reads the clock per operation.
+        LeadIn = "lead-in",
         /// In every timed batch; the clock's own cost is then part of `wall`.
         Inline = "inline",
         /// Not at all.

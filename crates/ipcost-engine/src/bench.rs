@@ -1,0 +1,60 @@
+//! What a campaign needs of whatever measures: real processes, or a script in tests.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use ipcost_model::Usage;
+
+use crate::error::EngineError;
+
+/// Something that can do batches of cells. Cells are indices into the plan's.
+pub trait Bench {
+    /// Time since the run began.
+    fn elapsed(&self) -> Duration;
+
+    /// Starts fresh processes for the cells, in this order, and prepares them.
+    ///
+    /// # Errors
+    /// What could not be started.
+    fn start_epoch(&mut self, epoch: u32, order: &[usize]) -> Result<(), EngineError>;
+
+    /// Exchanges a checked payload.
+    ///
+    /// # Errors
+    /// Where what arrived was not what was sent, or a peer failed.
+    fn verify(&mut self, cell: usize, ops: u64) -> Result<(), EngineError>;
+
+    /// Does a batch.
+    ///
+    /// # Errors
+    /// Where a peer failed.
+    fn batch(&mut self, cell: usize, ops: u64, latency: bool) -> Result<BatchOutcome, EngineError>;
+
+    /// Ends the processes of the epoch.
+    ///
+    /// # Errors
+    /// Where the program was asked to stop meanwhile.
+    fn end_epoch(&mut self) -> Result<(), EngineError>;
+
+    /// What options became in a cell, by role and name, as far as the peers have told.
+    fn effective(&self, cell: usize) -> serde_json::Map<String, serde_json::Value>;
+}
+
+/// What a batch took.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BatchOutcome {
+    /// Elapsed time at the client, nanoseconds.
+    pub wall_ns: u64,
+    /// Elapsed time until the last send returned, nanoseconds.
+    pub sent_ns: Option<u64>,
+    /// The client's use of the machine.
+    pub client: Usage,
+    /// The server's use of the machine.
+    pub server: Usage,
+    /// Sampled latencies, nanoseconds.
+    pub latency_ns: Vec<u64>,
+    /// Connections that had to be tried again because the listener's queue was full.
+    pub retries: u64,
+    /// How much the transport's counters of trouble rose, by name; only what rose.
+    pub troubles: BTreeMap<String, u64>,
+}

@@ -1,0 +1,303 @@
+//! A run: calibration, epochs, rounds, and when to stop.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use hdrhistogram::Histogram;
+use ipcost_model::{LatencyMode, Plan, Sample, Stopped, Timing};
+use ipcost_stats::Random;
+use ipcost_sys::counters::ProcessorTimes;
+use serde_json::{Map, Value};
+
+use crate::analysis::{Answered, answered};
+use crate::bench::{BatchOutcome, Bench};
+use crate::calibration::{Counts, ns_per_op};
+use crate::cost_table::CostTable;
+use crate::error::EngineError;
+use crate::planning::fit;
+use crate::progress::{Observer, Phase, Progress};
+use crate::surroundings::Surroundings;
+
+/// How far beyond its budget a run may go where it would otherwise end without a finite interval.
+const OVERRUN: f64 = 0.25;
+/// The most bytes a verification moves in each direction, and the most operations it does.
+const VERIFY_BYTES: u64 = 1 << 20;
+const VERIFY_OPS: u64 = 100;
+
+/// What a run has found: raw, nothing judged.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The plan as it was carried out.
+    pub plan: Plan,
+    /// The timed batches of every complete epoch.
+    pub samples: Vec<Sample>,
+    /// The same, arranged.
+    pub table: CostTable,
+    /// Latencies of every cell, nanoseconds.
+    pub latency: Vec<Histogram<u64>>,
+    /// What options became, by cell, role and name.
+    pub effective: Vec<Map<String, Value>>,
+    /// What happened beside the samples, by cell.
+    pub incidents: Vec<Incidents>,
+    /// What the processors did over all complete epochs.
+    pub processors: Option<ProcessorTimes>,
+    /// Where the time went.
+    pub timing: Timing,
+    /// All of it.
+    pub elapsed: Duration,
+    /// Why it ended.
+    pub stopped: Stopped,
+    /// What failed, where it failed.
+    pub failure: Option<EngineError>,
+}
+
+/// What happened in a cell's batches beside what was measured.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Incidents {
+    /// Connections that had to be tried again.
+    pub retries: u64,
+    /// How much the transport's counters of trouble rose, by name.
+    pub troubles: BTreeMap<String, u64>,
+}
+
+/// Carries a plan out. Failure and interruption are outcomes too: what was measured before is kept.
+pub fn run(
+    plan: Plan,
+    bench: &mut dyn Bench,
+    surroundings: &mut dyn Surroundings,
+    observer: &mut dyn Observer,
+) -> Outcome {
+    let cells = plan.cells.len();
+    let empty = || Histogram::new(3).expect("three digits are valid");
+    let latency = plan.cells.iter().map(|_| empty()).collect();
+    let mut campaign = Campaign {
+        random: Random::new(plan.seed),
+        cells: plan.measurable().collect(),
+        counts: vec![Counts::default(); cells],
+        outcome: Outcome {
+            samples: Vec::new(),
+            table: CostTable::default(),
+            latency,
+            effective: vec![Map::new(); cells],
+            incidents: vec![Incidents::default(); cells],
+            processors: None,
+            timing: Timing::default(),
+            elapsed: Duration::ZERO,
+            stopped: Stopped::Budget,
+            failure: None,
+            plan,
+        },
+        bench,
+        surroundings,
+        observer,
+        answered: Answered { resolved: 0, of: 0 },
+        epoch: 0,
+        longest_epoch: Duration::ZERO,
+    };
+    let stopped = campaign.measure();
+    let elapsed = campaign.bench.elapsed();
+    let mut outcome = campaign.outcome;
+    (outcome.stopped, outcome.failure) = match stopped {
+        Ok(stopped) => (stopped, None),
+        Err(EngineError::Interrupted) => (Stopped::Interrupted, None),
+        Err(error) => (Stopped::Failed, Some(error)),
+    };
+    outcome.elapsed = elapsed;
+    let timing = &mut outcome.timing;
+    let named = timing.calibration_s + timing.processes_s + timing.batches_s + timing.lead_ins_s;
+    timing.other_s = (elapsed.as_secs_f64() - named).max(0.0);
+    outcome
+}
+
+struct Campaign<'a> {
+    random: Random,
+    /// The cells that can be measured.
+    cells: Vec<usize>,
+    counts: Vec<Counts>,
+    outcome: Outcome,
+    bench: &'a mut dyn Bench,
+    surroundings: &'a mut dyn Surroundings,
+    observer: &'a mut dyn Observer,
+    answered: Answered,
+    epoch: u32,
+    longest_epoch: Duration,
+}
+
+/// What one epoch has found; added to the outcome once it is complete.
+#[derive(Default)]
+struct Epoch {
+    samples: Vec<Sample>,
+    latency: Vec<(usize, Vec<u64>)>,
+}
+
+impl Campaign<'_> {
+    fn measure(&mut self) -> Result<Stopped, EngineError> {
+        self.calibrate()?;
+        let plan = &self.outcome.plan;
+        self.outcome.table = CostTable::new(plan.cells.len(), plan.rounds);
+        loop {
+            if let Some(stopped) = self.reason_to_stop() {
+                return Ok(stopped);
+            }
+            self.epoch += 1;
+            let began = self.bench.elapsed();
+            let before = self.surroundings.processor_times();
+            let epoch = self.run_epoch()?;
+            let after = self.surroundings.processor_times();
+            self.keep(epoch, before.zip(after));
+            self.longest_epoch = self.longest_epoch.max(self.bench.elapsed() - began);
+        }
+    }
+
+    /// One epoch that is not counted: operation counts, and what starting processes costs here.
+    fn calibrate(&mut self) -> Result<(), EngineError> {
+        self.tell(Phase::Calibrating);
+        let began = self.bench.elapsed();
+        let order = self.cells.clone();
+        self.bench.start_epoch(0, &order)?;
+        self.verify(&order)?;
+        let started = self.bench.elapsed();
+        let mut rates = Vec::new();
+        for cell in &order {
+            let workers = u64::from(self.outcome.plan.cells[*cell].cell.concurrency);
+            rates.push((*cell, workers, ns_per_op(self.bench, *cell, workers)?));
+            self.tell(Phase::Calibrating);
+        }
+        let calibrated = self.bench.elapsed();
+        self.bench.end_epoch()?;
+        let now = self.bench.elapsed();
+        let overhead = ((started - began) + (now - calibrated)) / order.len() as u32;
+        let plan = &mut self.outcome.plan;
+        let left = plan.budget.saturating_sub(now);
+        // The budget was large enough by assumption; what it really takes is known only now.
+        let _ = fit(plan, left, overhead);
+        for (cell, workers, ns_per_op) in rates {
+            self.counts[cell] = Counts::of(&self.outcome.plan, ns_per_op, workers);
+        }
+        self.outcome.timing.calibration_s = now.as_secs_f64();
+        Ok(())
+    }
+
+    fn reason_to_stop(&self) -> Option<Stopped> {
+        let plan = &self.outcome.plan;
+        if let Some(exact) = plan.epochs_exact {
+            return (self.epoch >= exact).then_some(Stopped::Budget);
+        }
+        if self.answered.all() {
+            return Some(Stopped::Resolved);
+        }
+        let next = self.bench.elapsed() + self.longest_epoch;
+        let most =
+            if self.epoch < plan.epochs_needed { plan.budget.mul_f64(1.0 + OVERRUN) } else { plan.budget };
+        (self.epoch > 0 && next > most).then_some(Stopped::Budget)
+    }
+
+    fn run_epoch(&mut self) -> Result<Epoch, EngineError> {
+        let began = self.bench.elapsed();
+        let mut order = self.cells.clone();
+        self.random.shuffle(&mut order);
+        self.bench.start_epoch(self.epoch, &order)?;
+        self.verify(&order)?;
+        self.outcome.timing.processes_s += (self.bench.elapsed() - began).as_secs_f64();
+
+        let mut epoch = Epoch::default();
+        let clocked = self.outcome.plan.latency;
+        for round in 1..=self.outcome.plan.rounds {
+            self.random.shuffle(&mut order);
+            for (position, cell) in (1..).zip(&order) {
+                let lead_in =
+                    self.bench.batch(*cell, self.counts[*cell].lead_in, clocked == LatencyMode::LeadIn)?;
+                self.outcome.timing.lead_ins_s += seconds(lead_in.wall_ns);
+                epoch.latency.push((*cell, lead_in.latency_ns));
+                let ops = self.counts[*cell].batch;
+                let batch = self.bench.batch(*cell, ops, clocked == LatencyMode::Inline)?;
+                self.outcome.timing.batches_s += seconds(batch.wall_ns);
+                self.note_incidents(*cell, &batch);
+                epoch.samples.push(Sample {
+                    cell: *cell as u32,
+                    epoch: self.epoch,
+                    round,
+                    position,
+                    ops,
+                    wall_ns: batch.wall_ns,
+                    sent_ns: batch.sent_ns,
+                    client: batch.client,
+                    server: batch.server,
+                });
+                epoch.latency.push((*cell, batch.latency_ns));
+                self.tell_measuring();
+            }
+        }
+        for cell in &order {
+            self.outcome.effective[*cell] = self.bench.effective(*cell);
+        }
+
+        let ending = self.bench.elapsed();
+        self.bench.end_epoch()?;
+        self.outcome.timing.processes_s += (self.bench.elapsed() - ending).as_secs_f64();
+        Ok(epoch)
+    }
+
+    fn verify(&mut self, order: &[usize]) -> Result<(), EngineError> {
+        for index in order {
+            let cell = &self.outcome.plan.cells[*index].cell;
+            let workers = u64::from(cell.concurrency);
+            let fitting = VERIFY_BYTES / cell.bytes_per_op().max(1);
+            let each = fitting.clamp(2, VERIFY_OPS).div_ceil(workers);
+            self.bench.verify(*index, each * workers)?;
+        }
+        Ok(())
+    }
+
+    fn keep(&mut self, epoch: Epoch, processors: Option<(ProcessorTimes, ProcessorTimes)>) {
+        let outcome = &mut self.outcome;
+        outcome.table.add_epoch(&epoch.samples);
+        outcome.samples.extend(epoch.samples);
+        for (cell, values) in epoch.latency {
+            for value in values {
+                // An auto-resizing histogram of 64-bit counts takes every value.
+                let _ = outcome.latency[cell].record(value);
+            }
+        }
+        if let Some((before, after)) = processors {
+            let now = after.since(&before);
+            let sum = outcome.processors.get_or_insert_default();
+            sum.busy += now.busy;
+            sum.stolen += now.stolen;
+            sum.total += now.total;
+        }
+        self.answered = answered(&outcome.plan, &outcome.table);
+    }
+
+    fn note_incidents(&mut self, cell: usize, batch: &BatchOutcome) {
+        let incidents = &mut self.outcome.incidents[cell];
+        incidents.retries += batch.retries;
+        for (name, count) in &batch.troubles {
+            *incidents.troubles.entry(name.clone()).or_default() += count;
+        }
+    }
+
+    fn tell_measuring(&mut self) {
+        let Answered { resolved, of: contrasts } = self.answered;
+        let of = self.outcome.plan.epochs_expected.max(self.epoch);
+        self.tell(Phase::Measuring { epoch: self.epoch, of, resolved, contrasts });
+    }
+
+    fn tell(&mut self, phase: Phase) {
+        let elapsed = self.bench.elapsed();
+        let plan = &self.outcome.plan;
+        let whole = match (plan.epochs_exact, self.epoch) {
+            (None, _) => plan.budget,
+            // Until the first epoch has shown how long one takes.
+            (Some(_), 0 | 1) => plan.budget.max(elapsed),
+            (Some(exact), epoch) => elapsed + self.longest_epoch * (exact - epoch + 1),
+        };
+        let left = whole.saturating_sub(elapsed);
+        let done = (elapsed.as_secs_f64() / whole.as_secs_f64().max(1e-9)).min(1.0);
+        self.observer.progress(&Progress { phase, done, elapsed, left });
+    }
+}
+
+fn seconds(ns: u64) -> f64 {
+    ns as f64 / 1e9
+}

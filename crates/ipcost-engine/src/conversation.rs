@@ -1,0 +1,285 @@
+//! Talking with one peer, and with the two peers of a cell.
+
+use std::collections::VecDeque;
+use std::io;
+use std::time::{Duration, Instant};
+
+use ipcost_model::protocol::{FromEngine, FromPeer};
+use ipcost_sys::interrupt::Interrupt;
+use ipcost_sys::process::{Heard, PeerProcess, Spawn, Wake, wait_any};
+
+use crate::error::EngineError;
+
+/// How to start a peer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PeerProgram {
+    /// Its name in cells.
+    pub name: String,
+    /// The program, then its arguments.
+    pub command: Vec<String>,
+}
+
+/// How long the other peer of a pair is given to fail as well, so that the one that failed first is named.
+const GRACE: Duration = Duration::from_millis(200);
+/// How many messages a peer may send ahead of their turn: both `done`s may arrive at once.
+const MOST_AHEAD: usize = 2;
+/// How much of a line that is no message is shown.
+const SHOWN_CHARS: usize = 80;
+
+/// A peer that is running.
+pub struct Peer {
+    process: PeerProcess,
+    /// Role, name, cell and epoch, for errors.
+    who: String,
+    inbox: VecDeque<FromPeer>,
+    /// Set once it has failed, so that it is told apart from one that only noticed.
+    fault: Option<Fault>,
+}
+
+/// How a peer failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// In words that follow the peer's name.
+    pub reason: String,
+    /// Whether it said so itself; it then may only have noticed that the other failed.
+    said: bool,
+}
+
+/// Why waiting for a message ended without one.
+#[derive(Debug)]
+pub enum Failure {
+    /// A peer failed: its place among those waited for.
+    Peer(usize, Fault),
+    /// The program was asked to stop.
+    Interrupted,
+}
+
+impl Peer {
+    /// Starts a peer.
+    ///
+    /// # Errors
+    /// Where its program cannot be started.
+    pub fn start(program: &PeerProgram, who: String, spawn: Spawn<'_>) -> Result<Self, EngineError> {
+        match PeerProcess::spawn(Spawn { command: &program.command, ..spawn }) {
+            Ok(process) => Ok(Self { process, who, inbox: VecDeque::new(), fault: None }),
+            Err(source) => Err(EngineError::PeerStart {
+                name: program.name.clone(),
+                command: program.command.join(" "),
+                source,
+            }),
+        }
+    }
+
+    /// The number of its process and of its group.
+    pub fn id(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// Says something.
+    ///
+    /// # Errors
+    /// Where it does not listen any more, or not in time.
+    pub fn say(&mut self, message: &FromEngine, deadline: Instant) -> Result<(), Fault> {
+        let mut line = serde_json::to_vec(message).expect("messages are plain data");
+        line.push(b'\n');
+        match self.process.send(&line, deadline) {
+            Ok(()) => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::TimedOut => {
+                Err(fault("does not read its standard input"))
+            }
+            // It is gone: what it said last tells more.
+            Err(_) => Err(self.last_words()),
+        }
+    }
+
+    /// Collects what it has said.
+    fn listen(&mut self) -> Result<(), Fault> {
+        loop {
+            let line = match self.process.hear() {
+                Ok(Heard::Nothing) => return Ok(()),
+                Ok(Heard::Line(line)) => line,
+                Ok(Heard::End) if !self.inbox.is_empty() => return Ok(()),
+                Ok(Heard::End) => return Err(self.departure()),
+                Ok(Heard::TooLong) => return Err(fault("prints a line without end; is it a peer?")),
+                Err(error) => return Err(fault(&format!("cannot be heard: {error}"))),
+            };
+            match serde_json::from_slice(&line) {
+                Ok(FromPeer::Error { message }) => {
+                    return Err(Fault {
+                        reason: format!("failed: {}", plain(message.as_bytes())),
+                        said: true,
+                    });
+                }
+                Ok(message) => self.inbox.push_back(message),
+                Err(error) => {
+                    return Err(fault(&format!(
+                        "printed a line that is no message ({error}): \"{}\"; its standard output is for the protocol alone",
+                        plain(&line)
+                    )));
+                }
+            }
+            if self.inbox.len() > MOST_AHEAD {
+                return Err(fault("says more than it was asked"));
+            }
+        }
+    }
+
+    fn last_words(&mut self) -> Fault {
+        let deadline = Instant::now() + GRACE;
+        loop {
+            match self.listen() {
+                Err(fault) => return fault,
+                Ok(()) if Instant::now() >= deadline => return fault("has closed its standard input"),
+                Ok(()) => {
+                    self.inbox.clear();
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+            }
+        }
+    }
+
+    /// How it left.
+    fn departure(&mut self) -> Fault {
+        match self.process.finish(Instant::now() + GRACE) {
+            Some(status) => fault(&format!("ended on its own ({status})")),
+            None => fault("closed its standard output"),
+        }
+    }
+
+    /// Asks it to leave, without waiting.
+    pub fn dismiss(&mut self, deadline: Instant) {
+        // It may be gone already; then there is nothing to ask.
+        let _ = self.say(&FromEngine::Stop, deadline.min(Instant::now() + GRACE));
+        self.process.close_input();
+    }
+
+    /// Waits until it has left; kills it at the deadline.
+    pub fn see_off(&mut self, deadline: Instant) {
+        let _ = self.process.finish(deadline);
+    }
+
+    /// The error for a fault, with what it wrote to standard error.
+    pub fn failed(&mut self, fault: Fault) -> EngineError {
+        EngineError::PeerFailed {
+            who: self.who.clone(),
+            reason: fault.reason,
+            complaint: self.process.complaint(),
+        }
+    }
+
+    /// What it wrote to standard error.
+    pub fn complaint(&mut self) -> String {
+        self.process.complaint()
+    }
+}
+
+/// Waits for the next message of one of the peers; a failure of any of them ends the wait.
+///
+/// # Errors
+/// Which peer failed and how; where several did, the one that is to blame.
+pub fn await_message(
+    peers: &mut [&mut Peer],
+    from: usize,
+    deadline: Instant,
+    interrupt: &Interrupt,
+) -> Result<FromPeer, Failure> {
+    loop {
+        for index in 0..peers.len() {
+            if let Err(fault) = peers[index].listen() {
+                peers[index].fault = Some(fault);
+                return Err(blame(peers, index));
+            }
+        }
+        if let Some(message) = peers[from].inbox.pop_front() {
+            return Ok(message);
+        }
+        let wake = wait_any(peers.iter().map(|peer| &peer.process), interrupt, deadline);
+        match wake {
+            Ok(Wake::Heard) => {}
+            Ok(Wake::Interrupted) => return Err(Failure::Interrupted),
+            Ok(Wake::Deadline) => {
+                let reason = "did not answer in time and was killed; --timeout sets how long a peer may take";
+                return Err(Failure::Peer(from, fault(reason)));
+            }
+            Err(error) => return Err(Failure::Peer(from, fault(&format!("cannot be waited for: {error}")))),
+        }
+    }
+}
+
+/// Where one peer dies, the other notices and says so; the one that did not say it itself is to blame.
+fn blame(peers: &mut [&mut Peer], first: usize) -> Failure {
+    let deadline = Instant::now() + GRACE;
+    let quiet = |peer: &&mut Peer| peer.fault.is_none();
+    while peers[first].fault.as_ref().is_some_and(|fault| fault.said) && peers.iter().any(quiet) {
+        for peer in peers.iter_mut().filter(|peer| peer.fault.is_none()) {
+            peer.fault = peer.listen().err();
+        }
+        if Instant::now() >= deadline {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let silent = |peer: &&mut Peer| peer.fault.as_ref().is_some_and(|fault| !fault.said);
+    let guilty = peers.iter().position(silent).unwrap_or(first);
+    let fault = peers[guilty].fault.clone().expect("either the first or a later one has failed");
+    Failure::Peer(guilty, fault)
+}
+
+pub fn fault(reason: &str) -> Fault {
+    Fault { reason: reason.to_owned(), said: false }
+}
+
+/// A peer's own words, in one line and without control characters.
+fn plain(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    let mut shown: String = text.trim_end().chars().take(SHOWN_CHARS).flat_map(char::escape_debug).collect();
+    if text.chars().count() > SHOWN_CHARS {
+        shown.push('…');
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn peer(script: &str) -> Peer {
+        let command = ["sh", "-c", script].map(str::to_owned).to_vec();
+        Peer::start(&PeerProgram { name: "sh".into(), command }, "peer".into(), Spawn::default()).unwrap()
+    }
+
+    fn failure(peers: &mut [&mut Peer], from: usize, patience: Duration) -> (usize, String) {
+        let never = Interrupt::never().unwrap();
+        match await_message(peers, from, Instant::now() + patience, &never) {
+            Err(Failure::Peer(guilty, fault)) => (guilty, fault.reason),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    const LONG: Duration = Duration::from_secs(20);
+
+    #[test]
+    fn faults_are_told_apart() {
+        let reason = |script: &str| failure(&mut [&mut peer(script)], 0, LONG).1;
+        assert!(reason("exit 3").contains("ended on its own (exit status: 3)"));
+        assert!(reason("kill -9 $$").contains("signal: 9"));
+        assert!(reason("echo hello").contains("no message"));
+        assert!(reason("printf '\\033[31m\\n'; sleep 9").contains("\\u{1b}[31m"));
+        assert_eq!(reason(r#"echo '{"type":"error","message":"no luck"}'"#), "failed: no luck");
+        assert!(
+            reason(r#"for i in 1 2 3; do echo '{"type":"armed","id":7}'; done; sleep 9"#)
+                .contains("more than")
+        );
+        let (_, late) = failure(&mut [&mut peer("sleep 9")], 0, Duration::from_millis(20));
+        assert!(late.contains("did not answer in time"));
+    }
+
+    #[test]
+    fn the_one_that_died_is_blamed_and_not_the_one_that_noticed() {
+        let mut noticed = peer(r#"echo '{"type":"error","message":"the other side closed"}'; sleep 9"#);
+        let mut died = peer("sleep 0.05; exit 7");
+        let (guilty, reason) = failure(&mut [&mut noticed, &mut died], 0, LONG);
+        assert_eq!(guilty, 1, "{reason}");
+        assert!(reason.contains("exit status: 7"), "{reason}");
+    }
+}

@@ -1,0 +1,101 @@
+//! Costs of all batches of complete epochs, arranged for contrasts.
+
+use ipcost_model::{Metric, Sample};
+use ipcost_stats::median;
+
+/// Logarithms of costs by cell, epoch and round.
+#[derive(Debug, Clone, Default)]
+pub struct CostTable {
+    cells: usize,
+    rounds: usize,
+    /// Natural logarithms of nanoseconds for one operation: epoch by epoch, round by round, cell by cell.
+    wall: Vec<f64>,
+    cpu: Vec<f64>,
+}
+
+impl CostTable {
+    /// An empty one.
+    pub fn new(cells: usize, rounds: u32) -> Self {
+        Self { cells, rounds: rounds as usize, ..Self::default() }
+    }
+
+    /// Adds the samples of one complete epoch.
+    pub fn add_epoch(&mut self, samples: &[Sample]) {
+        let start = self.wall.len();
+        let length = start + self.cells * self.rounds;
+        self.wall.resize(length, f64::NAN);
+        self.cpu.resize(length, f64::NAN);
+        for sample in samples {
+            let place = start + (sample.round as usize - 1) * self.cells + sample.cell as usize;
+            let per_op = |ns: u64| (ns as f64 / sample.ops as f64).ln();
+            self.wall[place] = per_op(sample.wall_ns);
+            self.cpu[place] = per_op(sample.client.cpu_ns() + sample.server.cpu_ns());
+        }
+    }
+
+    /// Complete epochs.
+    pub fn epochs(&self) -> usize {
+        self.wall.len().checked_div(self.cells * self.rounds).unwrap_or(0)
+    }
+
+    /// For each epoch, the median over its rounds of ln(cost); empty where a cost is unknown or zero.
+    pub fn log_costs(&self, metric: Metric, cell: usize) -> Vec<f64> {
+        self.per_epoch(metric, |round| round[cell])
+    }
+
+    /// For each epoch, the median over its rounds of ln(cost of a) − ln(cost of b); empty where one is unknown.
+    pub fn log_ratios(&self, metric: Metric, a: usize, b: usize) -> Vec<f64> {
+        self.per_epoch(metric, |round| round[a] - round[b])
+    }
+
+    fn per_epoch(&self, metric: Metric, of_round: impl Fn(&[f64]) -> f64) -> Vec<f64> {
+        let costs = match metric {
+            Metric::Wall => &self.wall,
+            Metric::Cpu => &self.cpu,
+        };
+        if self.epochs() == 0 {
+            return Vec::new();
+        }
+        let epochs = costs.chunks_exact(self.cells * self.rounds);
+        let values: Vec<f64> = epochs
+            .map(|epoch| {
+                let rounds: Vec<f64> = epoch.chunks_exact(self.cells).map(&of_round).collect();
+                median(&rounds).unwrap_or(f64::NAN)
+            })
+            .collect();
+        if values.iter().all(|value| value.is_finite()) { values } else { Vec::new() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ipcost_model::Usage;
+
+    fn sample(cell: u32, round: u32, wall_ns: u64) -> Sample {
+        let usage = Usage { user_ns: wall_ns, ..Usage::default() };
+        let server = Usage::default();
+        Sample { cell, epoch: 1, round, position: 1, ops: 10, wall_ns, sent_ns: None, client: usage, server }
+    }
+
+    #[test]
+    fn ratios_are_taken_within_rounds_before_the_median() {
+        let mut table = CostTable::new(2, 3);
+        let rounds = [(100, 50), (400, 100), (900, 300)];
+        let samples: Vec<Sample> =
+            (1..).zip(rounds).flat_map(|(r, (a, b))| [sample(0, r, a), sample(1, r, b)]).collect();
+        table.add_epoch(&samples);
+        assert_eq!(table.epochs(), 1);
+        // Ratios 2, 4, 3: their median is 3, while the ratio of the medians would be 4.
+        assert!((table.log_ratios(Metric::Wall, 0, 1)[0].exp() - 3.0).abs() < 1e-12);
+        assert!((table.log_costs(Metric::Wall, 0)[0].exp() - 40.0).abs() < 1e-12);
+        assert!((table.log_ratios(Metric::Cpu, 1, 0)[0].exp() - 1.0 / 3.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_cost_of_nothing_has_no_ratio() {
+        let mut table = CostTable::new(1, 1);
+        table.add_epoch(&[sample(0, 1, 0)]);
+        assert!(table.log_costs(Metric::Wall, 0).is_empty());
+    }
+}

@@ -1,0 +1,291 @@
+//! From an outcome to the document: every number that is shown is computed here, once.
+
+use ipcost_model::{
+    Analysis, CellRecord, ContrastRecord, Document, Estimate, Fastest, Host, Job, LatencyMode,
+    LatencySummary, Metric, Mode, OptionValue, Pattern, Placement, SCHEMA, Sample, Schedule, Stopped, Tool,
+    UsagePerOp, WorkloadRecord,
+};
+use ipcost_stats::{median, sign_interval, two_groups};
+
+use crate::analysis::{Contrast, answered, cheapest, contrast};
+use crate::campaign::Outcome;
+use crate::warnings::Finding;
+
+/// The least difference between two modes that is worth telling: 10 %.
+const LEAST_MODE_RATIO: f64 = 1.1;
+/// The share of stolen time that is worth telling.
+const STEAL_SHARE: f64 = 0.01;
+
+/// What a document says beside what was measured.
+#[derive(Debug, Clone)]
+pub struct About {
+    /// The program's version.
+    pub version: String,
+    /// The machine.
+    pub host: Host,
+    /// What was asked for.
+    pub job: Job,
+    /// When it started, RFC 3339.
+    pub started: String,
+    /// Whether the program was built without optimisation.
+    pub debug_build: bool,
+}
+
+/// Draws up the document of a run.
+pub fn document(outcome: Outcome, about: About) -> Document {
+    let cells = cells(&outcome);
+    let contrasts = contrasts(&outcome);
+    let workloads = workloads(&outcome);
+    let warnings = findings(&outcome, &about, &cells).iter().map(Finding::warning).collect();
+    let epochs = outcome.table.epochs() as u32;
+    let plan = outcome.plan;
+    Document {
+        schema: SCHEMA.to_owned(),
+        tool: Tool { name: "ipcost".to_owned(), version: about.version },
+        host: about.host,
+        job: about.job,
+        seed: plan.seed,
+        started: about.started,
+        elapsed_s: outcome.elapsed.as_secs_f64(),
+        stopped: outcome.stopped,
+        schedule: Schedule {
+            rounds: plan.rounds,
+            epochs,
+            batch_ms: plan.batch.as_secs_f64() * 1e3,
+            lead_in_ms: plan.lead_in.as_secs_f64() * 1e3,
+            budget_s: plan.budget.as_secs_f64(),
+            latency: plan.latency,
+            timing: outcome.timing,
+        },
+        analysis: Analysis {
+            alpha: plan.alpha,
+            family: plan.family,
+            alpha_each: plan.alpha_each,
+            margin: plan.margin,
+            epochs_needed: plan.epochs_needed,
+        },
+        cells,
+        workloads,
+        contrasts,
+        samples: outcome.samples,
+        warnings,
+    }
+}
+
+fn cells(outcome: &Outcome) -> Vec<CellRecord> {
+    let mut by_cell: Vec<Vec<&Sample>> = vec![Vec::new(); outcome.plan.cells.len()];
+    for sample in &outcome.samples {
+        by_cell[sample.cell as usize].push(sample);
+    }
+    (0..).zip(&by_cell).map(|(index, samples)| cell(outcome, index, samples)).collect()
+}
+
+fn cell(outcome: &Outcome, index: usize, samples: &[&Sample]) -> CellRecord {
+    let planned = &outcome.plan.cells[index];
+    let work = &planned.cell;
+    let alpha = outcome.plan.alpha;
+    let log_costs = outcome.table.log_costs(Metric::Wall, index);
+    let wall_ns_per_op = estimate_of_logs(&log_costs, alpha);
+    let ops_per_s = wall_ns_per_op.map(|cost| 1e9 / cost.median);
+    let connects = work.pattern == Pattern::Connect;
+    CellRecord {
+        id: planned.id.clone(),
+        label: planned.label.clone(),
+        pattern: work.pattern,
+        transport: work.transport.clone(),
+        size: work.size,
+        reply: work.reply,
+        concurrency: work.concurrency,
+        speaks_first: work.speaks_first,
+        closes_first: connects.then(|| work.options.text("closes_first").unwrap_or("server").to_owned()),
+        placement: planned.placement,
+        client: planned.client.clone(),
+        server: planned.server.clone(),
+        options: work.options.clone(),
+        effective: outcome.effective[index].clone(),
+        available: planned.unavailable.is_none(),
+        reason: planned.unavailable.clone(),
+        epochs: log_costs.len() as u32,
+        batches: samples.len() as u64,
+        ops: samples.iter().map(|sample| sample.ops).sum(),
+        wall_ns_per_op,
+        cpu_ns_per_op: estimate_of_logs(&outcome.table.log_costs(Metric::Cpu, index), alpha),
+        sent_ns_per_op: sent(samples, alpha),
+        ops_per_s,
+        bytes_per_s: ops_per_s.map(|rate| rate * work.bytes_per_op() as f64),
+        latency_ns: latency(outcome, index),
+        usage_per_op: usage(samples),
+        modes: modes(&log_costs),
+    }
+}
+
+/// The median cost and its interval from the epochs' logarithms.
+fn estimate_of_logs(logs: &[f64], alpha: f64) -> Option<Estimate> {
+    let interval = sign_interval(logs, alpha)?;
+    let (lo, hi) = interval.bounds.unzip();
+    Some(Estimate { median: interval.median.exp(), lo: lo.map(f64::exp), hi: hi.map(f64::exp) })
+}
+
+fn sent(samples: &[&Sample], alpha: f64) -> Option<Estimate> {
+    let values = per_epoch(samples, |sample| Some(sample.sent_ns? as f64 / sample.ops as f64))?;
+    let interval = sign_interval(&values, alpha)?;
+    let (lo, hi) = interval.bounds.unzip();
+    Some(Estimate { median: interval.median, lo, hi })
+}
+
+/// The median over rounds, epoch by epoch; `None` where a sample has no such value.
+fn per_epoch(samples: &[&Sample], value: impl Fn(&Sample) -> Option<f64>) -> Option<Vec<f64>> {
+    samples
+        .chunk_by(|a, b| a.epoch == b.epoch)
+        .map(|epoch| median(&epoch.iter().map(|sample| value(sample)).collect::<Option<Vec<f64>>>()?))
+        .collect()
+}
+
+fn latency(outcome: &Outcome, index: usize) -> Option<LatencySummary> {
+    let histogram = &outcome.latency[index];
+    let at = |quantile| histogram.value_at_quantile(quantile);
+    (!histogram.is_empty()).then(|| LatencySummary {
+        p50: at(0.5),
+        p90: at(0.9),
+        p99: at(0.99),
+        p999: at(0.999),
+        max: histogram.max(),
+        count: histogram.len(),
+    })
+}
+
+fn usage(samples: &[&Sample]) -> Option<UsagePerOp> {
+    let over_epochs = |value: &dyn Fn(&Sample) -> u64| {
+        let per_op = per_epoch(samples, |sample| Some(value(sample) as f64 / sample.ops as f64));
+        per_op.and_then(|values| median(&values))
+    };
+    Some(UsagePerOp {
+        client_user_ns: over_epochs(&|sample| sample.client.user_ns)?,
+        client_sys_ns: over_epochs(&|sample| sample.client.sys_ns)?,
+        server_user_ns: over_epochs(&|sample| sample.server.user_ns)?,
+        server_sys_ns: over_epochs(&|sample| sample.server.sys_ns)?,
+        voluntary_switches: over_epochs(&|s| s.client.voluntary_switches + s.server.voluntary_switches)?,
+        involuntary_switches: over_epochs(&|s| {
+            s.client.involuntary_switches + s.server.involuntary_switches
+        })?,
+    })
+}
+
+fn modes(log_costs: &[f64]) -> Vec<Mode> {
+    let Some((low, high)) = two_groups(log_costs, LEAST_MODE_RATIO.ln()) else { return Vec::new() };
+    [low, high]
+        .map(|group| Mode {
+            share: group.share,
+            epochs: group.members.len() as u32,
+            wall_ns_per_op: group.center.exp(),
+        })
+        .to_vec()
+}
+
+fn contrasts(outcome: &Outcome) -> Vec<ContrastRecord> {
+    let plan = &outcome.plan;
+    let epochs = outcome.table.epochs() as u32;
+    let record = |metric, found: Contrast| ContrastRecord {
+        metric,
+        a: plan.cells[found.a].id.clone(),
+        b: plan.cells[found.b].id.clone(),
+        ratio: found.ratio,
+        lo: found.bounds.map(|bounds| bounds.0),
+        hi: found.bounds.map(|bounds| bounds.1),
+        verdict: found.verdict,
+        epochs,
+        headline: metric == Metric::Wall,
+    };
+    let of_metric = |metric| {
+        let found = plan
+            .contrasts
+            .iter()
+            .filter_map(move |planned| contrast(plan, &outcome.table, metric, planned.a, planned.b));
+        found.map(move |found| record(metric, found))
+    };
+    Metric::ALL.iter().flat_map(|metric| of_metric(*metric)).collect()
+}
+
+fn workloads(outcome: &Outcome) -> Vec<WorkloadRecord> {
+    let plan = &outcome.plan;
+    let id = |cell: usize| plan.cells[cell].id.clone();
+    let record = |workload: &ipcost_model::Workload| WorkloadRecord {
+        pattern: workload.pattern,
+        size: workload.size,
+        reply: workload.reply,
+        concurrency: workload.concurrency,
+        speaks_first: workload.speaks_first,
+        placement: workload.placement,
+        cells: workload.cells.iter().map(|cell| id(*cell)).collect(),
+        baseline: workload.baseline.map(id),
+        fastest: cheapest(plan, &outcome.table, workload).map(|cheapest| {
+            let Contrast { a, b, ratio, bounds, verdict } = cheapest.contrast;
+            let (lo, hi) = bounds.unzip();
+            Fastest { cell: id(b), runner_up: id(a), ratio, lo, hi, verdict, claimed: cheapest.claimed }
+        }),
+    };
+    plan.workloads.iter().map(record).collect()
+}
+
+fn findings(outcome: &Outcome, about: &About, cells: &[CellRecord]) -> Vec<Finding> {
+    let plan = &outcome.plan;
+    let epochs = outcome.table.epochs() as u32;
+    let mut findings = Vec::new();
+    if outcome.stopped == Stopped::Interrupted {
+        findings.push(Finding::Interrupted { epochs });
+    }
+    if epochs < plan.epochs_needed && plan.family > 0 {
+        findings.push(Finding::NoIntervals { epochs, needed: plan.epochs_needed });
+    } else if outcome.stopped == Stopped::Budget {
+        let answered = answered(plan, &outcome.table);
+        if !answered.all() && answered.of > 0 {
+            let open = answered.of - answered.resolved;
+            findings.push(Finding::Unresolved { open, of: answered.of, budget: plan.budget });
+        }
+    }
+    for (cell, incidents) in cells.iter().zip(&outcome.incidents) {
+        let id = || cell.id.clone();
+        if let Some(reason) = &cell.reason {
+            findings.push(Finding::Unavailable { cell: id(), reason: reason.clone() });
+        }
+        if let Ok(modes) = <[Mode; 2]>::try_from(cell.modes.as_slice()) {
+            findings.push(Finding::TwoModes { cell: id(), modes, free: cell.placement == Placement::Free });
+        }
+        findings.extend(clamped(cell));
+        if incidents.retries > 0 {
+            findings.push(Finding::BacklogFull { cell: id(), retries: incidents.retries });
+        }
+        if !incidents.troubles.is_empty() {
+            let list: Vec<String> =
+                incidents.troubles.iter().map(|(name, count)| format!("{name} {count}")).collect();
+            findings.push(Finding::Troubled { cell: id(), counters: list.join(", ") });
+        }
+    }
+    if let Some(times) = outcome.processors.filter(|times| times.total > 0) {
+        let share = times.stolen as f64 / times.total as f64;
+        if share > STEAL_SHARE {
+            findings.push(Finding::Steal { share });
+        }
+    }
+    if plan.latency == LatencyMode::Inline {
+        findings.push(Finding::InlineLatency);
+    }
+    if about.debug_build {
+        findings.push(Finding::DebugBuild);
+    }
+    findings
+}
+
+/// The options of a cell that became less than was asked for.
+fn clamped(cell: &CellRecord) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (option, value) in cell.options.iter() {
+        let OptionValue::Int(asked) = value else { continue };
+        let became = cell.effective.values().filter_map(|role| role.get(option.spec().name)?.as_u64()).min();
+        if let Some(became) = became.filter(|became| became < asked) {
+            let cell = cell.id.clone();
+            findings.push(Finding::Clamped { cell, option: option.to_string(), asked: *asked, became });
+        }
+    }
+    findings
+}

@@ -1,0 +1,89 @@
+//! What can go wrong while measuring.
+
+use std::io;
+
+use ipcost_sys::SysError;
+use ipcost_sys::transport::TransportError;
+
+/// Why a run could not go on. The text names the cell, the peer and the way out, in one line; what a peer
+/// wrote to its standard error follows on lines of its own.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// The program was asked to stop.
+    #[error("interrupted")]
+    Interrupted,
+    /// A peer's program cannot be started.
+    #[error("peer \"{name}\" cannot be started: {command}: {source}; check the command given for it")]
+    PeerStart {
+        /// The peer.
+        name: String,
+        /// What was to be started.
+        command: String,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// A peer cannot do what the job asks of it, or is not a peer; found out before anything is measured.
+    #[error("peer \"{name}\" {reason}{}", complaint_text(.complaint))]
+    PeerUnfit {
+        /// The peer.
+        name: String,
+        /// What is wrong and the way out.
+        reason: String,
+        /// What it wrote to standard error.
+        complaint: String,
+    },
+    /// A peer failed while it played its part.
+    #[error("{who} {reason}{}", complaint_text(.complaint))]
+    PeerFailed {
+        /// Role, peer, cell and epoch.
+        who: String,
+        /// What happened.
+        reason: String,
+        /// What it wrote to standard error.
+        complaint: String,
+    },
+    /// A transport could not be provided for.
+    #[error("{cell}: {source}")]
+    Provision {
+        /// The cell.
+        cell: String,
+        /// What failed.
+        source: TransportError,
+    },
+    /// A system call failed.
+    #[error(transparent)]
+    System(#[from] SysError),
+}
+
+impl EngineError {
+    /// Whether the job itself is at fault, so that the same command will fail again before it measures anything.
+    pub fn is_usage(&self) -> bool {
+        match self {
+            Self::PeerStart { .. } | Self::PeerUnfit { .. } => true,
+            Self::Provision { source, .. } => matches!(source, TransportError::Refused(_)),
+            _ => false,
+        }
+    }
+}
+
+/// What a peer wrote to standard error, under the error's own line.
+fn complaint_text(complaint: &str) -> String {
+    let lines: Vec<&str> = complaint.lines().filter(|line| !line.trim().is_empty()).collect();
+    let last = &lines[lines.len().saturating_sub(5)..];
+    last.iter().map(|line| format!("\n  its standard error: {}", line.escape_debug())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_complaint_is_shown_in_short_and_without_control_characters() {
+        let complaint = "1\n2\n3\n\n4\n5\n\u{1b}[31m6";
+        let error =
+            EngineError::PeerUnfit { name: "x".into(), reason: "broke".into(), complaint: complaint.into() };
+        let text = error.to_string();
+        assert!(text.starts_with("peer \"x\" broke\n  its standard error: 2\n"), "{text}");
+        assert!(text.ends_with("\\u{1b}[31m6"), "{text}");
+    }
+}

@@ -1,0 +1,34 @@
+//! The measuring side: from a job to a document.
+//!
+//! ```text
+//! Settings + cells ──plan──▶ Plan ──campaign──▶ Outcome ──document──▶ Document
+//!                                     │ ▲
+//!                                     ▼ │
+//!                                    Bench   (processes, or a script in tests)
+//! ```
+//!
+//! [`campaign`] knows epochs, rounds and when to stop, and nothing of processes; [`bench`] is the contract
+//! between the two; [`processes`] keeps it with real peers.
+
+pub mod analysis;
+pub mod bench;
+mod calibration;
+pub mod campaign;
+mod conversation;
+mod cost_table;
+mod document;
+mod error;
+pub mod guard;
+pub mod planning;
+mod processes;
+pub mod progress;
+mod surroundings;
+mod warnings;
+
+pub use campaign::{Outcome, run};
+pub use conversation::PeerProgram;
+pub use document::{About, document};
+pub use error::EngineError;
+pub use planning::{PlanError, Settings, plan};
+pub use processes::ProcessBench;
+pub use surroundings::{Surroundings, System};

@@ -1,0 +1,206 @@
+//! From cells to a plan: what is compared at which level, and how rounds and batches fit the budget.
+
+use std::time::Duration;
+
+use ipcost_model::units::duration_text;
+use ipcost_model::{Expanded, Job, LatencyMode, Plan, PlannedContrast, Workload};
+use ipcost_stats::epochs_needed;
+
+/// The budget where the user does not say.
+pub const DEFAULT_BUDGET: Duration = Duration::from_secs(30);
+/// The margin where the user does not say.
+pub const DEFAULT_MARGIN: f64 = 0.02;
+/// The chance that any headline interval of a run ever misses.
+pub const ALPHA: f64 = 0.05;
+/// How long a peer may leave a message unanswered where the user does not say.
+pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
+/// What starting, verifying and ending a cell's processes is taken to cost before it has been measured.
+const ASSUMED_OVERHEAD: Duration = Duration::from_millis(8);
+/// What calibrating a cell is taken to cost.
+const ASSUMED_CALIBRATION: Duration = Duration::from_millis(45);
+/// The share of the budget that planning leaves free for what it cannot foresee.
+const SLACK: f64 = 0.1;
+
+/// How long a batch is meant to last: long against the clock and the messages around it, and no longer,
+/// since what says most is another epoch.
+const BATCH: Duration = Duration::from_millis(20);
+/// How long the lead-in of a batch is meant to last.
+const LEAD_IN: Duration = Duration::from_millis(5);
+/// The most rounds in an epoch.
+const MOST_ROUNDS: f64 = 10.0;
+
+/// How many rounds an epoch should have, given what starting and ending a cell's processes costs.
+///
+/// With variances σ²ᵥ between epochs and σ²ᵣ between rounds of one epoch, a fixed time says most with
+/// √(overhead / round · σ²ᵣ / σ²ᵥ) rounds (Kalibera and Jones, "Rigorous benchmarking in reasonable time",
+/// ISMM 2013, equation 3). Here both variances are taken to be equal: on small machines most of either comes
+/// from which cores the scheduler picks. Peers that start at once get one round, slow ones get more.
+fn rounds(overhead: Duration) -> u32 {
+    let round = LEAD_IN + BATCH;
+    (overhead.as_secs_f64() / round.as_secs_f64()).sqrt().round().clamp(1.0, MOST_ROUNDS) as u32
+}
+
+/// How long an epoch of so many rounds takes.
+fn epoch(cells: u32, rounds: u32, overhead: Duration) -> Duration {
+    cells * (rounds * (LEAD_IN + BATCH) + overhead)
+}
+
+/// Why a job cannot be planned.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PlanError {
+    /// Nothing can be measured here.
+    #[error("none of the cells can be measured here: {0}")]
+    NothingAvailable(String),
+    /// The budget ends before the first finite interval.
+    #[error(
+        "a budget of {} cannot reach an interval: {cells} cells and {contrasts} contrasts take {needed} epochs, \
+         about {}; give --budget {enough}s, or fewer cells, or --epochs for a run without intervals",
+        duration_text(*.budget), duration_text(Duration::from_secs(*.enough))
+    )]
+    BudgetTooSmall {
+        /// What was given.
+        budget: Duration,
+        /// Seconds that would do.
+        enough: u64,
+        /// Cells.
+        cells: u32,
+        /// Headline contrasts that share alpha.
+        contrasts: u32,
+        /// Epochs that the first finite interval takes.
+        needed: u32,
+    },
+    /// A number that cannot be.
+    #[error("{0}")]
+    Setting(String),
+}
+
+/// Everything beside the cells.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settings {
+    /// How long the run may take.
+    pub budget: Option<Duration>,
+    /// The relative difference that matters.
+    pub margin: f64,
+    /// Exactly this many epochs.
+    pub epochs: Option<u32>,
+    /// The seed of every random order.
+    pub seed: u64,
+    /// How latency is sampled.
+    pub latency: LatencyMode,
+    /// How long a peer may leave a message unanswered.
+    pub timeout: Duration,
+}
+
+impl Settings {
+    /// Those of a job; `fresh_seed` serves where it has none.
+    pub fn of(job: &Job, fresh_seed: u64) -> Self {
+        Self {
+            budget: job.budget,
+            margin: job.margin.unwrap_or(DEFAULT_MARGIN),
+            epochs: job.epochs,
+            seed: job.seed.unwrap_or(fresh_seed),
+            latency: job.latency.unwrap_or(LatencyMode::LeadIn),
+            timeout: job.timeout.unwrap_or(DEFAULT_TIMEOUT),
+        }
+    }
+}
+
+/// Plans a run.
+///
+/// # Errors
+/// Where nothing can be measured, a number cannot be, or the budget cannot reach an interval.
+pub fn plan(expanded: Expanded, settings: &Settings) -> Result<Plan, PlanError> {
+    let Expanded { cells, workloads, notes } = expanded;
+    let measurable = cells.iter().filter(|cell| cell.unavailable.is_none()).count() as u32;
+    if measurable == 0 {
+        let first = cells.first().and_then(|cell| cell.unavailable.clone()).unwrap_or_default();
+        return Err(PlanError::NothingAvailable(first));
+    }
+    if settings.epochs == Some(0) {
+        return Err(PlanError::Setting("--epochs 0 measures nothing; give at least 1".to_owned()));
+    }
+    let available = |index: &usize| cells[*index].unavailable.is_none();
+    let contrasts = contrasts(&workloads, available);
+    let family = family(&workloads, available);
+    let alpha_each = ALPHA / f64::from(family.max(1));
+    let epochs_needed = epochs_needed(alpha_each);
+    let budget = settings.budget.unwrap_or(DEFAULT_BUDGET);
+    let mut plan = Plan {
+        cells,
+        workloads,
+        contrasts,
+        notes,
+        seed: settings.seed,
+        margin: settings.margin,
+        alpha: ALPHA,
+        family,
+        alpha_each,
+        epochs_needed,
+        epochs_exact: settings.epochs,
+        epochs_expected: 0,
+        budget,
+        rounds: 0,
+        batch: Duration::ZERO,
+        lead_in: Duration::ZERO,
+        latency: settings.latency,
+        timeout: settings.timeout,
+    };
+    let calibration = measurable * ASSUMED_CALIBRATION;
+    if !fit(&mut plan, budget.saturating_sub(calibration), ASSUMED_OVERHEAD) {
+        let epoch = epoch(measurable, 1, ASSUMED_OVERHEAD);
+        let enough = (epoch * epochs_needed).div_f64(1.0 - SLACK) + calibration;
+        return Err(PlanError::BudgetTooSmall {
+            budget,
+            enough: enough.as_secs() + 1,
+            cells: measurable,
+            contrasts: family,
+            needed: epochs_needed,
+        });
+    }
+    if let Some(epochs) = settings.epochs
+        && epochs < epochs_needed
+    {
+        plan.notes.push(format!(
+            "{epochs} epochs are too few for intervals: the first finite one takes {epochs_needed} with {} contrasts",
+            plan.family
+        ));
+    }
+    Ok(plan)
+}
+
+/// Chooses rounds for the time left and what processes cost here; `false` where no choice reaches an interval.
+pub fn fit(plan: &mut Plan, left: Duration, overhead: Duration) -> bool {
+    let cells = plan.measurable().count() as u32;
+    let usable = left.mul_f64(1.0 - SLACK).as_secs_f64();
+    let epochs = |rounds: u32| (usable / epoch(cells, rounds, overhead).as_secs_f64()) as u32;
+    let needed = plan.epochs_exact.unwrap_or(plan.epochs_needed);
+    // Fewer rounds than would be best are better than no interval.
+    let rounds = (1..=rounds(overhead)).rev().find(|rounds| epochs(*rounds) >= needed).unwrap_or(1);
+    (plan.rounds, plan.batch, plan.lead_in) = (rounds, BATCH, LEAD_IN);
+    plan.epochs_expected = plan.epochs_exact.unwrap_or_else(|| epochs(rounds));
+    plan.epochs_exact.is_some() || plan.epochs_expected >= plan.epochs_needed
+}
+
+/// Every cell against the baseline of its table.
+fn contrasts(workloads: &[Workload], available: impl Fn(&usize) -> bool) -> Vec<PlannedContrast> {
+    let mut contrasts = Vec::new();
+    for (index, workload) in workloads.iter().enumerate() {
+        let Some(b) = workload.baseline else { continue };
+        let others = workload.cells.iter().filter(|cell| **cell != b && available(cell));
+        contrasts.extend(others.map(|a| PlannedContrast { workload: index, a: *a, b }));
+    }
+    contrasts
+}
+
+/// How many contrasts share alpha.
+///
+/// In a table of k cells, k − 1 stand against the baseline. To call a cell the cheapest is to say that it
+/// beats each other; that can only be wrong about the pair of it and the true cheapest, which is one of
+/// k − 1 pairs, whichever cell that is. One pair (baseline and true cheapest) is in both counts.
+fn family(workloads: &[Workload], available: impl Fn(&usize) -> bool) -> u32 {
+    workloads
+        .iter()
+        .map(|workload| workload.cells.iter().filter(|cell| available(cell)).count() as u32)
+        .map(|k| (2 * k).saturating_sub(3))
+        .sum()
+}

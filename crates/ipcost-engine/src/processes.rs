@@ -1,0 +1,466 @@
+//! The bench of real peers: two processes for every cell and epoch.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use ipcost_model::protocol::{Address, Done, FromEngine, FromPeer, Hello, PROTOCOL, PeerRole};
+use ipcost_model::{Pattern, Plan, PlannedCell};
+use ipcost_sys::counters;
+use ipcost_sys::interrupt::Interrupt;
+use ipcost_sys::placement::Topology;
+use ipcost_sys::private_dir::PrivateDir;
+use ipcost_sys::process::Spawn;
+use ipcost_sys::transport::{self, Place, Provision, TransportError};
+use serde_json::{Map, Value, json};
+
+use crate::bench::{BatchOutcome, Bench};
+use crate::conversation::{Failure, Fault, Peer, PeerProgram, await_message, fault};
+use crate::error::EngineError;
+use crate::guard::Guard;
+
+/// How long peers are given to leave once they are asked to.
+const FAREWELL: Duration = Duration::from_secs(2);
+/// What every process beyond the first may add to the time until all have answered.
+const PER_PROCESS: Duration = Duration::from_millis(20);
+/// How far a peer's clock may lie above the engine's, which sees the messages around a batch too.
+const CLOCK_TOLERANCE: Duration = Duration::from_millis(1);
+
+const SERVER: usize = 0;
+const CLIENT: usize = 1;
+
+/// Real processes.
+pub struct ProcessBench {
+    // Dropped in this order: processes, then the directory they use, then the guard over both.
+    pairs: Vec<Option<Pair>>,
+    dir: PrivateDir,
+    guard: Guard,
+    cells: Vec<PlannedCell>,
+    programs: BTreeMap<String, PeerProgram>,
+    topology: Topology,
+    interrupt: Interrupt,
+    timeout: Duration,
+    began: Instant,
+    epoch: u32,
+    last_id: u64,
+}
+
+/// The two processes of a cell.
+struct Pair {
+    server: Peer,
+    client: Peer,
+    trouble_counters: &'static [&'static str],
+    effective: Map<String, Value>,
+}
+
+impl ProcessBench {
+    /// A bench for the cells of a plan, after every peer they need has introduced itself.
+    ///
+    /// `programs` holds every peer that the cells name; `guard` is the command of the guard.
+    ///
+    /// # Errors
+    /// Where a peer cannot be started, is not a peer, or cannot do what its cells ask of it.
+    pub fn new(
+        plan: &Plan,
+        programs: Vec<PeerProgram>,
+        guard: &[String],
+        interrupt: Interrupt,
+    ) -> Result<Self, EngineError> {
+        let began = Instant::now();
+        let dir = PrivateDir::create()?;
+        let guard = Guard::start(guard, dir.path()).map_err(|source| EngineError::PeerStart {
+            name: "guard".to_owned(),
+            command: guard.join(" "),
+            source,
+        })?;
+        let bench = Self {
+            pairs: plan.cells.iter().map(|_| None).collect(),
+            dir,
+            guard,
+            cells: plan.cells.clone(),
+            programs: programs.into_iter().map(|program| (program.name.clone(), program)).collect(),
+            topology: Topology::read(),
+            interrupt,
+            timeout: plan.timeout,
+            began,
+            epoch: 0,
+            last_id: 0,
+        };
+        bench.meet_peers()?;
+        bench.check_provisions()?;
+        Ok(bench)
+    }
+
+    /// Starts every peer once and hears what it can do.
+    fn meet_peers(&self) -> Result<(), EngineError> {
+        let mut needs: BTreeMap<&str, BTreeSet<Need>> = BTreeMap::new();
+        for cell in self.cells.iter().filter(|cell| cell.unavailable.is_none()) {
+            for (name, role) in [(&cell.server, PeerRole::Server), (&cell.client, PeerRole::Client)] {
+                let need = Need { role, transport: cell.cell.transport.clone(), pattern: cell.cell.pattern };
+                needs.entry(name).or_default().insert(need);
+            }
+        }
+        for (name, needs) in needs {
+            let program = &self.programs[name];
+            let mut peer = Peer::start(program, format!("peer {name}"), Spawn::default())?;
+            let deadline = Instant::now() + self.timeout;
+            let hello = match await_message(&mut [&mut peer], 0, deadline, &self.interrupt) {
+                Ok(FromPeer::Hello(hello)) => check_hello(&hello, &needs),
+                Ok(other) => Err(format!("began with {other:?} in the place of hello")),
+                Err(Failure::Interrupted) => return Err(EngineError::Interrupted),
+                Err(Failure::Peer(_, fault)) => Err(fault.reason),
+            };
+            let unfit = |reason| EngineError::PeerUnfit {
+                name: name.to_owned(),
+                reason,
+                complaint: peer.complaint(),
+            };
+            hello.map_err(unfit)?;
+            peer.dismiss(deadline);
+            peer.see_off(Instant::now() + FAREWELL);
+        }
+        Ok(())
+    }
+
+    /// Provides once for every cell, so that what cannot work is said before anything is measured.
+    fn check_provisions(&self) -> Result<(), EngineError> {
+        let mut seen = BTreeSet::new();
+        for (index, cell) in self.cells.iter().enumerate().filter(|(_, cell)| cell.unavailable.is_none()) {
+            if seen.insert(&cell.cell.transport) {
+                self.provision(index, "probe")?;
+            }
+        }
+        Ok(())
+    }
+
+    fn provision(&self, cell: usize, name: &str) -> Result<Provision, EngineError> {
+        let planned = &self.cells[cell];
+        let failed = |source: TransportError| EngineError::Provision { cell: planned.id.clone(), source };
+        let transport = transport::find(&planned.cell.transport)
+            .ok_or_else(|| failed(TransportError::Refused("there is no such transport".to_owned())))?;
+        transport.provision(&Place { dir: self.dir.path(), name, cell: &planned.cell }).map_err(failed)
+    }
+
+    /// Starts both processes of a cell; neither has been heard yet.
+    fn start_pair(&self, cell: usize) -> Result<(Pair, Provision), EngineError> {
+        let planned = &self.cells[cell];
+        let mut provision = self.provision(cell, &format!("e{}c{cell}", self.epoch))?;
+        // A placement that cannot be had has made the cell unavailable long before.
+        let places = self.topology.pair(planned.placement).unwrap_or(None);
+        let (client_cpu, server_cpu) = places.unzip();
+        let start = |role: PeerRole, name: &str, spawn| {
+            let who = format!("{role} {name} of {} in epoch {}", planned.id, self.epoch);
+            Peer::start(&self.programs[name], who, spawn)
+        };
+        let inherit = std::mem::take(&mut provision.server_inherits);
+        let spawn = Spawn { inherit, cpu: server_cpu, ..Spawn::default() };
+        let server = start(PeerRole::Server, &planned.server, spawn)?;
+        let inherit = std::mem::take(&mut provision.client_inherits);
+        let spawn = Spawn { inherit, cpu: client_cpu, ..Spawn::default() };
+        let client = start(PeerRole::Client, &planned.client, spawn)?;
+        let capabilities = transport::find(&planned.cell.transport).map(|transport| transport.capabilities());
+        let watched = planned.cell.pattern == Pattern::Connect;
+        let trouble_counters =
+            capabilities.filter(|_| watched).map_or(&[][..], |known| known.trouble_counters);
+        let mut effective = Map::new();
+        for option in &provision.effective {
+            effective.insert(option.name.to_owned(), option.became.into());
+        }
+        let effective = if effective.is_empty() {
+            effective
+        } else {
+            Map::from_iter([("engine".to_owned(), effective.into())])
+        };
+        Ok((Pair { server, client, trouble_counters, effective }, provision))
+    }
+
+    /// Says hello, prepares the server, then the client, for all pairs at once.
+    fn introduce(&mut self, started: Vec<(usize, Pair, Provision)>) -> Result<(), EngineError> {
+        let deadline = Instant::now() + self.timeout + PER_PROCESS * 2 * started.len() as u32;
+        let interrupt = self.interrupt.clone();
+        let mut waiting = Vec::new();
+        for (cell, mut pair, provision) in started {
+            pair.expect_hello(SERVER, deadline, &interrupt)?;
+            pair.expect_hello(CLIENT, deadline, &interrupt)?;
+            let work = &self.cells[cell].cell;
+            pair.prepare(SERVER, work, provision.server, deadline)?;
+            waiting.push((cell, pair, provision.client));
+        }
+        for (cell, pair, client_address) in &mut waiting {
+            let address = pair.expect_ready(SERVER, deadline, &interrupt)?;
+            let work = &self.cells[*cell].cell;
+            pair.prepare(CLIENT, work, client_address.take().unwrap_or(address), deadline)?;
+        }
+        for (cell, mut pair, _) in waiting {
+            pair.expect_ready(CLIENT, deadline, &interrupt)?;
+            self.pairs[cell] = Some(pair);
+        }
+        Ok(())
+    }
+
+    /// Lets both peers do a batch, the server first.
+    fn play(
+        &mut self,
+        cell: usize,
+        ops: u64,
+        message: impl Fn(u64) -> FromEngine,
+    ) -> Result<(Done, Done), EngineError> {
+        self.last_id += 1;
+        let id = self.last_id;
+        let deadline = Instant::now() + self.timeout;
+        let interrupt = &self.interrupt;
+        let pair = self.pairs[cell].as_mut().expect("an epoch has been started");
+        let message = message(id);
+        pair.say(SERVER, &message, deadline)?;
+        match pair.await_message(SERVER, deadline, interrupt)? {
+            FromPeer::Armed { id: armed } if armed == id => {}
+            other => return Err(pair.out_of_turn(SERVER, "armed", &other)),
+        }
+        let began = Instant::now();
+        pair.say(CLIENT, &message, deadline)?;
+        let client = pair.expect_done(CLIENT, id, ops, deadline, interrupt)?;
+        let passed = began.elapsed();
+        let server = pair.expect_done(SERVER, id, ops, deadline, interrupt)?;
+        let claimed = Duration::from_nanos(client.wall_ns);
+        if claimed > passed + CLOCK_TOLERANCE || client.wall_ns == 0 {
+            let reason = format!("claims that a batch took {claimed:?}, while {passed:?} passed here");
+            return Err(pair.client.failed(fault(&reason)));
+        }
+        Ok((client, server))
+    }
+
+    fn forget_all(&mut self) {
+        let groups: Vec<u32> = self.pairs.iter().flatten().flat_map(Pair::ids).collect();
+        self.guard.forget(&groups);
+        self.pairs.iter_mut().for_each(|pair| *pair = None);
+    }
+}
+
+impl Bench for ProcessBench {
+    fn elapsed(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    fn start_epoch(&mut self, epoch: u32, order: &[usize]) -> Result<(), EngineError> {
+        self.epoch = epoch;
+        let mut started = Vec::with_capacity(order.len());
+        for cell in order {
+            if self.interrupt.asked() {
+                return Err(EngineError::Interrupted);
+            }
+            let (pair, provision) = self.start_pair(*cell)?;
+            self.guard.watch(&pair.ids());
+            started.push((*cell, pair, provision));
+        }
+        self.introduce(started)
+    }
+
+    fn verify(&mut self, cell: usize, ops: u64) -> Result<(), EngineError> {
+        let transport = transport::find(&self.cells[cell].cell.transport);
+        if transport.is_some_and(|transport| !transport.capabilities().carries_payload) {
+            return Ok(());
+        }
+        self.play(cell, ops, |id| FromEngine::Verify { id, ops }).map(drop)
+    }
+
+    fn batch(&mut self, cell: usize, ops: u64, latency: bool) -> Result<BatchOutcome, EngineError> {
+        let watched = self.pairs[cell].as_ref().map_or(&[][..], |pair| pair.trouble_counters);
+        let before = if watched.is_empty() { BTreeMap::new() } else { counters::tcp() };
+        let (client, server) = self.play(cell, ops, |id| FromEngine::Batch { id, ops, latency })?;
+        let after = if watched.is_empty() { BTreeMap::new() } else { counters::tcp() };
+        let rose = |name: &&str| {
+            let risen = after.get(*name)?.saturating_sub(*before.get(*name)?);
+            (risen > 0).then(|| ((*name).to_owned(), risen))
+        };
+        Ok(BatchOutcome {
+            wall_ns: client.wall_ns,
+            sent_ns: client.sent_ns,
+            client: client.usage,
+            server: server.usage,
+            latency_ns: client.latency_ns,
+            retries: client.retries,
+            troubles: watched.iter().filter_map(rose).collect(),
+        })
+    }
+
+    fn end_epoch(&mut self) -> Result<(), EngineError> {
+        let deadline = Instant::now() + FAREWELL;
+        for pair in self.pairs.iter_mut().flatten() {
+            pair.client.dismiss(deadline);
+            pair.server.dismiss(deadline);
+        }
+        for pair in self.pairs.iter_mut().flatten() {
+            pair.client.see_off(deadline);
+            pair.server.see_off(deadline);
+        }
+        self.forget_all();
+        if self.interrupt.asked() { Err(EngineError::Interrupted) } else { Ok(()) }
+    }
+
+    fn effective(&self, cell: usize) -> Map<String, Value> {
+        self.pairs[cell].as_ref().map(|pair| pair.effective.clone()).unwrap_or_default()
+    }
+}
+
+impl Pair {
+    fn ids(&self) -> [u32; 2] {
+        [self.server.id(), self.client.id()]
+    }
+
+    fn peer(&mut self, index: usize) -> &mut Peer {
+        if index == SERVER { &mut self.server } else { &mut self.client }
+    }
+
+    fn say(&mut self, to: usize, message: &FromEngine, deadline: Instant) -> Result<(), EngineError> {
+        let peer = self.peer(to);
+        peer.say(message, deadline).map_err(|fault| peer.failed(fault))
+    }
+
+    fn await_message(
+        &mut self,
+        from: usize,
+        deadline: Instant,
+        interrupt: &Interrupt,
+    ) -> Result<FromPeer, EngineError> {
+        let result = await_message(&mut [&mut self.server, &mut self.client], from, deadline, interrupt);
+        result.map_err(|failure| match failure {
+            Failure::Interrupted => EngineError::Interrupted,
+            Failure::Peer(guilty, fault) => self.peer(guilty).failed(fault),
+        })
+    }
+
+    fn prepare(
+        &mut self,
+        to: usize,
+        cell: &ipcost_model::Cell,
+        address: Address,
+        deadline: Instant,
+    ) -> Result<(), EngineError> {
+        let role = if to == SERVER { PeerRole::Server } else { PeerRole::Client };
+        self.say(to, &FromEngine::Prepare { role, cell: cell.clone(), address }, deadline)
+    }
+
+    fn expect_hello(
+        &mut self,
+        from: usize,
+        deadline: Instant,
+        interrupt: &Interrupt,
+    ) -> Result<(), EngineError> {
+        match self.await_message(from, deadline, interrupt)? {
+            FromPeer::Hello(_) => Ok(()),
+            other => Err(self.out_of_turn(from, "hello", &other)),
+        }
+    }
+
+    fn expect_ready(
+        &mut self,
+        from: usize,
+        deadline: Instant,
+        interrupt: &Interrupt,
+    ) -> Result<Address, EngineError> {
+        match self.await_message(from, deadline, interrupt)? {
+            FromPeer::Ready { address, effective } => {
+                if !effective.is_empty() {
+                    let role = if from == SERVER { PeerRole::Server } else { PeerRole::Client };
+                    self.effective.insert(role.to_string(), json!(effective));
+                }
+                Ok(address)
+            }
+            other => Err(self.out_of_turn(from, "ready", &other)),
+        }
+    }
+
+    fn expect_done(
+        &mut self,
+        from: usize,
+        id: u64,
+        ops: u64,
+        deadline: Instant,
+        interrupt: &Interrupt,
+    ) -> Result<Done, EngineError> {
+        match self.await_message(from, deadline, interrupt)? {
+            FromPeer::Done(done) if done.id == id && done.ops == ops => Ok(done),
+            FromPeer::Done(done) => {
+                let reason = format!(
+                    "answered batch {} with {} operations, not batch {id} with {ops}",
+                    done.id, done.ops
+                );
+                Err(self.peer(from).failed(fault(&reason)))
+            }
+            other => Err(self.out_of_turn(from, "done", &other)),
+        }
+    }
+
+    fn out_of_turn(&mut self, from: usize, expected: &str, message: &FromPeer) -> EngineError {
+        let fault: Fault = fault(&format!("spoke out of turn: {expected} was due, and it said {message:?}"));
+        self.peer(from).failed(fault)
+    }
+}
+
+/// What a cell needs of a peer.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Need {
+    role: PeerRole,
+    transport: String,
+    pattern: Pattern,
+}
+
+/// Whether a peer can do all that is asked of it; else what it lacks and the way out.
+fn check_hello(hello: &Hello, needs: &BTreeSet<Need>) -> Result<(), String> {
+    if hello.protocol != PROTOCOL {
+        return Err(format!(
+            "speaks version {} of the control protocol, and this program speaks {PROTOCOL}; use a version of it that does",
+            hello.protocol
+        ));
+    }
+    for need in needs {
+        if !hello.transports.contains(&need.transport) {
+            return Err(format!(
+                "lacks transport {}; it has {}",
+                need.transport,
+                hello.transports.join(", ")
+            ));
+        }
+        if !hello.patterns.contains(&need.pattern) {
+            return Err(format!("lacks pattern {}; it has {}", need.pattern, names(&hello.patterns)));
+        }
+        if !hello.roles.contains(&need.role) {
+            return Err(format!("cannot be the {}; it can be {}", need.role, names(&hello.roles)));
+        }
+    }
+    Ok(())
+}
+
+fn names(list: &[impl ToString]) -> String {
+    list.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_peer_that_lacks_something_is_told_apart_from_one_that_does_not() {
+        let mut hello = Hello {
+            protocol: 1,
+            peer: "x".into(),
+            version: "1".into(),
+            runtime: String::new(),
+            roles: vec![PeerRole::Server],
+            transports: vec!["unix".into(), "tcp".into()],
+            patterns: vec![Pattern::Rr],
+        };
+        let need = |role, transport: &str, pattern| {
+            BTreeSet::from([Need { role, transport: transport.into(), pattern }])
+        };
+        let check = |hello: &Hello, needs| check_hello(hello, &needs).unwrap_err();
+        assert_eq!(check_hello(&hello, &need(PeerRole::Server, "tcp", Pattern::Rr)), Ok(()));
+        let lacks = check(&hello, need(PeerRole::Server, "fifo", Pattern::Rr));
+        assert_eq!(lacks, "lacks transport fifo; it has unix, tcp");
+        assert!(
+            check(&hello, need(PeerRole::Server, "tcp", Pattern::Stream)).contains("lacks pattern stream")
+        );
+        assert!(check(&hello, need(PeerRole::Client, "tcp", Pattern::Rr)).contains("cannot be the client"));
+        hello.protocol = 2;
+        assert!(check(&hello, BTreeSet::new()).contains("speaks version 2"));
+    }
+}

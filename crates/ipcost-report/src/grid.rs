@@ -1,0 +1,129 @@
+//! Aligned columns, coloured or not.
+
+use anstyle::Style;
+use unicode_width::UnicodeWidthStr;
+
+/// The space between columns.
+const GUTTER: usize = 2;
+
+/// A piece of text with a style.
+#[derive(Debug, Clone, Default)]
+pub struct Piece {
+    text: String,
+    style: Style,
+}
+
+impl Piece {
+    /// Text in a style.
+    pub fn styled(text: impl Into<String>, style: Style) -> Self {
+        Self { text: text.into(), style }
+    }
+}
+
+impl<T: Into<String>> From<T> for Piece {
+    fn from(text: T) -> Self {
+        Self { text: text.into(), style: Style::new() }
+    }
+}
+
+/// A column.
+#[derive(Debug, Clone, Copy)]
+pub struct Column {
+    /// What stands above it.
+    pub title: &'static str,
+    /// Whether it is aligned to the right, as numbers are.
+    pub right: bool,
+    /// In which order columns are left out where the room is short; 0 stays always.
+    pub expendable: u8,
+}
+
+/// A table whose columns are as wide as what they hold.
+#[derive(Debug, Default)]
+pub struct Grid {
+    columns: Vec<Column>,
+    titles: Vec<String>,
+    rows: Vec<Vec<Piece>>,
+}
+
+impl Grid {
+    /// A table with these columns.
+    pub fn new(columns: &[Column]) -> Self {
+        let titles = columns.iter().map(|column| column.title.to_owned()).collect();
+        Self { columns: columns.to_vec(), titles, rows: Vec::new() }
+    }
+
+    /// Gives a column another title.
+    pub fn title(&mut self, column: usize, title: String) {
+        self.titles[column] = title;
+    }
+
+    /// Adds a row; cells that are missing at its end are empty.
+    pub fn row(&mut self, mut pieces: Vec<Piece>) {
+        pieces.resize(self.columns.len(), Piece::default());
+        self.rows.push(pieces);
+    }
+
+    /// Writes it out in at most `room` columns of text, as far as leaving out columns allows.
+    pub fn render(&self, out: &mut String, room: usize) {
+        let width = |index: usize| {
+            let cells = self.rows.iter().map(|row| row[index].text.width());
+            cells.chain([self.titles[index].width()]).max().unwrap_or(0)
+        };
+        let empty = |index: usize| self.rows.iter().all(|row| row[index].text.is_empty());
+        let mut shown: Vec<usize> = (0..self.columns.len()).filter(|index| !empty(*index)).collect();
+        let total = |shown: &[usize]| shown.iter().map(|index| width(*index) + GUTTER).sum::<usize>();
+        while total(&shown) > room.saturating_add(GUTTER) {
+            let candidates = shown.iter().filter(|index| self.columns[**index].expendable > 0);
+            let Some(least) = candidates.max_by_key(|index| self.columns[**index].expendable).copied() else {
+                break;
+            };
+            shown.retain(|index| *index != least);
+        }
+        let dimmed = Style::new().dimmed();
+        let titles: Vec<Piece> =
+            self.titles.iter().map(|title| Piece::styled(title.as_str(), dimmed)).collect();
+        for row in std::iter::once(&titles).chain(&self.rows) {
+            let mut line = String::new();
+            for index in &shown {
+                let Piece { text, style } = &row[*index];
+                let space = " ".repeat(width(*index) - text.width());
+                let text = if text.is_empty() { String::new() } else { format!("{style}{text}{style:#}") };
+                let (before, after) =
+                    if self.columns[*index].right { (space, String::new()) } else { (String::new(), space) };
+                line.push_str(&format!("{before}{text}{after}{}", " ".repeat(GUTTER)));
+            }
+            out.push_str(line.trim_end());
+            out.push('\n');
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COLUMNS: [Column; 3] = [
+        Column { title: "name", right: false, expendable: 0 },
+        Column { title: "µs", right: true, expendable: 1 },
+        Column { title: "note", right: false, expendable: 0 },
+    ];
+
+    fn rendered(room: usize) -> String {
+        let mut grid = Grid::new(&COLUMNS);
+        grid.row(vec!["pipe".into(), "7.1".into(), "a–b".into()]);
+        grid.row(vec!["unix-abstract".into(), "16".into()]);
+        let mut out = String::new();
+        grid.render(&mut out, room);
+        out.replace("\u{1b}[2m", "").replace("\u{1b}[0m", "")
+    }
+
+    #[test]
+    fn columns_line_up() {
+        assert_eq!(rendered(80), "name            µs  note\npipe           7.1  a–b\nunix-abstract   16\n");
+    }
+
+    #[test]
+    fn what_is_expendable_goes_first() {
+        assert_eq!(rendered(19), "name           note\npipe           a–b\nunix-abstract\n");
+    }
+}

@@ -1,0 +1,14 @@
+//! The document as it is.
+
+use std::io::{self, Write};
+
+use ipcost_model::Document;
+
+/// Writes the document as one line of JSON.
+///
+/// # Errors
+/// Where it cannot be written.
+pub fn write(document: &Document, mut to: &mut dyn Write) -> io::Result<()> {
+    serde_json::to_writer(&mut to, document)?;
+    to.write_all(b"\n")
+}

@@ -1,0 +1,9 @@
+//! Renderings of the document, one output a file. Everything is drawn from the document; nothing is measured
+//! or judged here.
+
+mod grid;
+pub mod json;
+pub mod numbers;
+pub mod plan;
+pub mod terminal;
+pub mod words;

@@ -1,0 +1,77 @@
+//! Numbers as people read them: three significant digits and a unit.
+
+/// Three significant digits, no exponent.
+pub fn three_digits(value: f64) -> String {
+    let places = match value.abs() {
+        v if v >= 99.95 => 0,
+        v if v >= 9.995 => 1,
+        v if v >= 0.9995 => 2,
+        _ => 3,
+    };
+    format!("{value:.places$}")
+}
+
+fn with_unit(value: f64, units: &[(f64, &str)]) -> String {
+    // The largest unit in which the value, once rounded, is at least 1.
+    let fits = |unit: &&(f64, &str)| value.abs() / unit.0 >= 0.9995;
+    let (factor, name) = units.iter().find(fits).or(units.last()).expect("at least one unit");
+    format!("{} {name}", three_digits(value / factor))
+}
+
+/// A time from nanoseconds.
+pub fn time(ns: f64) -> String {
+    with_unit(ns, &[(1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns")])
+}
+
+/// A rate a second.
+pub fn rate(per_second: f64) -> String {
+    with_unit(per_second, &[(1e9, "G/s"), (1e6, "M/s"), (1e3, "k/s"), (1.0, "/s")])
+}
+
+/// Bytes a second, in powers of 1000.
+pub fn throughput(bytes_per_second: f64) -> String {
+    with_unit(bytes_per_second, &[(1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s")])
+}
+
+/// A ratio with two decimals, or with more where it is close to 1 or small.
+pub fn ratio(value: f64) -> String {
+    match value {
+        v if v >= 99.5 => format!("{v:.0}"),
+        v if v >= 9.95 => format!("{v:.1}"),
+        v if v >= 0.0995 => format!("{v:.2}"),
+        v => format!("{v:.3}"),
+    }
+}
+
+/// A ratio's interval; nothing while it is unbounded.
+pub fn interval(lo: Option<f64>, hi: Option<f64>) -> Option<String> {
+    Some(format!("{}–{}", ratio(lo?), ratio(hi?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_digits_whatever_the_size() {
+        assert_eq!(time(7.0), "7.00 ns");
+        assert_eq!(time(999.9), "1.00 µs");
+        assert_eq!(time(7_126.0), "7.13 µs");
+        assert_eq!(time(16_000.0), "16.0 µs");
+        assert_eq!(time(123_456.0), "123 µs");
+        assert_eq!(time(2.5e9), "2.50 s");
+        assert_eq!(time(0.25), "0.250 ns");
+        assert_eq!(rate(140_350.0), "140 k/s");
+        assert_eq!(throughput(1.234e9), "1.23 GB/s");
+    }
+
+    #[test]
+    fn ratios() {
+        assert_eq!(ratio(0.5312), "0.53");
+        assert_eq!(ratio(0.0312), "0.031");
+        assert_eq!(ratio(19.08), "19.1");
+        assert_eq!(ratio(350.0), "350");
+        assert_eq!(interval(Some(0.51), Some(0.55)).as_deref(), Some("0.51–0.55"));
+        assert_eq!(interval(None, None), None);
+    }
+}

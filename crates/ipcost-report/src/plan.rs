@@ -1,0 +1,46 @@
+//! A plan as text: what would run, without running it.
+
+use ipcost_model::Plan;
+use ipcost_model::units::duration_text;
+
+/// Draws the plan.
+pub fn render(plan: &Plan) -> String {
+    let mut out = String::new();
+    let count = plan.measurable().count();
+    let epochs = match plan.epochs_exact {
+        Some(exact) => format!("exactly {exact} epochs"),
+        None => format!("about {} epochs in {}", plan.epochs_expected, duration_text(plan.budget)),
+    };
+    out.push_str(&format!(
+        "{count} cells, {epochs}, each of {} of {} ms after {} ms of lead-in\n",
+        crate::words::rounds(plan.rounds),
+        plan.batch.as_millis(),
+        plan.lead_in.as_millis()
+    ));
+    out.push_str(&format!(
+        "{} headline contrasts share alpha {} ({:.5} each): the first finite intervals come after {} epochs\n",
+        plan.family, plan.alpha, plan.alpha_each, plan.epochs_needed
+    ));
+    out.push_str(&format!(
+        "margin {} %, latency {}, seed {}\n",
+        plan.margin * 100.0,
+        plan.latency,
+        plan.seed
+    ));
+    for workload in &plan.workloads {
+        out.push('\n');
+        for index in &workload.cells {
+            let cell = &plan.cells[*index];
+            let note = match &cell.unavailable {
+                Some(reason) => format!("  unavailable: {reason}"),
+                None if workload.baseline == Some(*index) => "  baseline".to_owned(),
+                None => String::new(),
+            };
+            out.push_str(&format!("{}{note}\n", cell.id));
+        }
+    }
+    for note in &plan.notes {
+        out.push_str(&format!("\nnote: {note}\n"));
+    }
+    out
+}

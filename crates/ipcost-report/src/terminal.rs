@@ -1,0 +1,175 @@
+//! The document on a terminal: a table a workload, a sentence a workload; and the warnings.
+
+use std::time::Duration;
+
+use anstyle::{AnsiColor, Style};
+use ipcost_model::units::duration_text;
+use ipcost_model::{CellRecord, Document, LatencyMode, Metric, Pattern, Stopped, Verdict, WorkloadRecord};
+
+use crate::grid::{Column, Grid, Piece};
+use crate::numbers::{interval, rate, ratio, throughput, time};
+use crate::words;
+
+const BOLD: Style = Style::new().bold();
+const DIMMED: Style = Style::new().dimmed();
+const GOOD: Style = AnsiColor::Green.on_default();
+const BAD: Style = AnsiColor::Red.on_default();
+const WARN: Style = AnsiColor::Yellow.on_default();
+
+const fn column(title: &'static str, right: bool, expendable: u8) -> Column {
+    Column { title, right, expendable }
+}
+
+const COLUMNS: [Column; 9] = [
+    column("transport", false, 0),
+    column("cost", true, 0),
+    column("rate", true, 2),
+    column("CPU/op", true, 1),
+    column("p50", true, 3),
+    column("p99", true, 2),
+    column("ratio", true, 0),
+    column("", false, 0),
+    column("verdict", false, 0),
+];
+const RATE: usize = 2;
+const RATIO: usize = 6;
+
+/// Draws the document in `room` columns of text, with styles as ANSI sequences.
+pub fn render(document: &Document, room: usize) -> String {
+    let mut out = String::new();
+    for table in &document.workloads {
+        out.push_str(&format!("{BOLD}{}{BOLD:#}\n", capitalised(&words::workload(table))));
+        self::table(document, table).render(&mut out, room);
+        out.push('\n');
+    }
+    for table in &document.workloads {
+        out.push_str(&words::sentence(document, table));
+        out.push('\n');
+    }
+    out.push('\n');
+    out.push_str(&format!("{DIMMED}{}{DIMMED:#}\n", how(document)));
+    out
+}
+
+/// The document's warnings, one a line.
+pub fn warnings(document: &Document) -> String {
+    let line = |text: &str| format!("{WARN}warning:{WARN:#} {}\n", escaped(text));
+    document.warnings.iter().map(|warning| line(&warning.message)).collect()
+}
+
+fn table(document: &Document, table: &WorkloadRecord) -> Grid {
+    let mut grid = Grid::new(&COLUMNS);
+    let baseline = table.baseline.as_deref().and_then(|id| words::cell(document, id));
+    grid.title(RATE, if table.pattern == Pattern::Stream { "bytes/s" } else { "ops/s" }.to_owned());
+    if let Some(baseline) = baseline {
+        grid.title(RATIO, format!("× {}", escaped(&baseline.label)));
+    }
+    let winner =
+        table.fastest.as_ref().filter(|fastest| fastest.claimed).map(|fastest| fastest.cell.as_str());
+    for cell in table.cells.iter().filter_map(|id| words::cell(document, id)) {
+        let style = if winner == Some(&cell.id) { BOLD } else { Style::new() };
+        row(&mut grid, document, cell, style, baseline.is_some_and(|baseline| baseline.id == cell.id));
+    }
+    grid
+}
+
+fn row(grid: &mut Grid, document: &Document, cell: &CellRecord, style: Style, is_baseline: bool) {
+    let name = Piece::styled(escaped(&cell.label), style);
+    let (Some(cost), true) = (cell.wall_ns_per_op, cell.available) else {
+        let reason = cell.reason.as_deref().unwrap_or("not measured");
+        let note = Piece::styled(format!("unavailable: {}", escaped(reason)), DIMMED);
+        let mut pieces = vec![name];
+        pieces.resize(COLUMNS.len() - 1, Piece::default());
+        pieces.push(note);
+        return grid.row(pieces);
+    };
+    let rate = match cell.pattern {
+        Pattern::Stream => cell.bytes_per_s.map(throughput),
+        _ => cell.ops_per_s.map(rate),
+    };
+    let latency = |of: fn(&ipcost_model::LatencySummary) -> u64| {
+        cell.latency_ns.as_ref().map_or_else(|| "–".to_owned(), |summary| time(of(summary) as f64))
+    };
+    let (times, bounds, verdict) = judged(document, cell, is_baseline);
+    grid.row(vec![
+        name,
+        Piece::styled(time(cost.median), style),
+        rate.unwrap_or_default().into(),
+        cell.cpu_ns_per_op.map(|cpu| time(cpu.median)).unwrap_or_default().into(),
+        latency(|summary| summary.p50).into(),
+        latency(|summary| summary.p99).into(),
+        Piece::styled(times, style),
+        bounds.into(),
+        verdict,
+    ]);
+    for (index, mode) in cell.modes.iter().enumerate() {
+        let branch = if index + 1 < cell.modes.len() { "├" } else { "└" };
+        let name = format!(" {branch} in {:.0} % of epochs", mode.share * 100.0);
+        grid.row(vec![Piece::styled(name, DIMMED), Piece::styled(time(mode.wall_ns_per_op), DIMMED)]);
+    }
+}
+
+/// The ratio to the baseline, its interval, and the verdict.
+fn judged(document: &Document, cell: &CellRecord, is_baseline: bool) -> (String, String, Piece) {
+    if is_baseline {
+        return ("1".to_owned(), String::new(), Piece::styled("baseline", DIMMED));
+    }
+    let Some(contrast) = words::contrast(document, Metric::Wall, &cell.id) else {
+        return (String::new(), String::new(), "".into());
+    };
+    let bounds = interval(contrast.lo, contrast.hi)
+        .map_or_else(|| "(no interval)".to_owned(), |text| format!("({text})"));
+    let style = match contrast.verdict {
+        Verdict::Different | Verdict::Direction if contrast.ratio < 1.0 => GOOD,
+        Verdict::Different | Verdict::Direction => BAD,
+        Verdict::Equivalent => Style::new(),
+        Verdict::Undecided => DIMMED,
+    };
+    (ratio(contrast.ratio), bounds, Piece::styled(contrast.verdict.name(), style))
+}
+
+/// How the figures came about, in one line.
+fn how(document: &Document) -> String {
+    let schedule = &document.schedule;
+    let analysis = &document.analysis;
+    let placements: Vec<&str> = {
+        let mut names: Vec<&str> = document.cells.iter().map(|cell| cell.placement.name()).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    };
+    let why = match document.stopped {
+        Stopped::Resolved => "every question answered",
+        Stopped::Budget => "budget spent",
+        Stopped::Interrupted => "interrupted",
+        Stopped::Failed => "failed",
+    };
+    let latency = match schedule.latency {
+        LatencyMode::LeadIn => "latency from the lead-ins",
+        LatencyMode::Inline => "latency within the timed batches",
+        LatencyMode::Off => "latency not sampled",
+    };
+    format!(
+        "{} epochs of {} of {:.0} ms in {}, {why}; intervals hold together at {:.0} % ({} contrasts); placement {}; {latency}; seed {}",
+        schedule.epochs,
+        words::rounds(schedule.rounds),
+        schedule.batch_ms,
+        duration_text(Duration::from_secs_f64(document.elapsed_s.max(0.0))),
+        (1.0 - analysis.alpha) * 100.0,
+        analysis.family,
+        placements.join(", "),
+        document.seed,
+    )
+}
+
+/// Text from outside, without anything a terminal would obey.
+fn escaped(text: &str) -> String {
+    text.chars()
+        .flat_map(|c| if c.is_control() { c.escape_default().collect::<Vec<_>>() } else { vec![c] })
+        .collect()
+}
+
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}

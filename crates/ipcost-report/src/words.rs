@@ -1,0 +1,114 @@
+//! The document in plain words.
+
+use ipcost_model::units::size_text;
+use ipcost_model::{
+    CellRecord, ContrastRecord, Document, Fastest, Metric, Pattern, Placement, SpeaksFirst, Verdict,
+    WorkloadRecord,
+};
+
+use crate::numbers::{interval, ratio};
+
+/// What a table measures: `64 B round trip`.
+pub fn workload(workload: &WorkloadRecord) -> String {
+    let size = size_text(workload.size);
+    let reply = size_text(workload.reply);
+    let what = match workload.pattern {
+        Pattern::Rr if workload.size == workload.reply => format!("{size} round trip"),
+        Pattern::Rr => format!("round trip of {size} and {reply}"),
+        Pattern::Stream => format!("stream of {size} messages"),
+        Pattern::Connect if workload.speaks_first == SpeaksFirst::Server => {
+            format!("connection per reply of {reply}")
+        }
+        Pattern::Connect if workload.size == workload.reply => {
+            format!("connection per request, {size} each way")
+        }
+        Pattern::Connect => format!("connection per request, {size} out and {reply} back"),
+    };
+    let mut parts = vec![what];
+    if workload.concurrency > 1 {
+        parts.push(format!("{} at once", workload.concurrency));
+    }
+    if workload.placement != Placement::Free {
+        parts.push(workload.placement.to_string());
+    }
+    parts.join(", ")
+}
+
+/// The verdict on a table in one sentence; what cannot be said is said not to be known.
+pub fn sentence(document: &Document, table: &WorkloadRecord) -> String {
+    let what = workload(table);
+    let Some(fastest) = &table.fastest else {
+        return match table.cells.iter().filter_map(|id| cell(document, id)).find(|cell| cell.epochs > 0) {
+            Some(only) => {
+                format!("{what}: only {} was measured, so there is nothing to compare.", only.label)
+            }
+            None => format!("{what}: nothing was measured."),
+        };
+    };
+    let label = |id: &str| cell(document, id).map_or(id.to_owned(), |cell| cell.label.clone());
+    let winner = label(&fastest.cell);
+    let against = against_baseline(document, table, fastest, &label);
+    let rival = match_of_two(fastest, &winner, &label(&fastest.runner_up), document.analysis.margin);
+    match against {
+        Some(against) => format!("{what}: {winner} {against}; {rival}."),
+        None if fastest.claimed => format!("{what}: {winner} is the cheapest; {rival}."),
+        None => format!("{what}: {winner} has the lowest cost here; {rival}."),
+    }
+}
+
+/// The winner against the baseline; `None` where it is the baseline.
+fn against_baseline(
+    document: &Document,
+    table: &WorkloadRecord,
+    fastest: &Fastest,
+    label: &dyn Fn(&str) -> String,
+) -> Option<String> {
+    let baseline = table.baseline.as_ref().filter(|id| **id != fastest.cell)?;
+    let contrast = contrast(document, Metric::Wall, &fastest.cell)?;
+    let times = ratio(contrast.ratio);
+    let name = label(baseline);
+    Some(match interval(contrast.lo, contrast.hi) {
+        Some(bounds) => format!("costs {times} × {name} ({bounds})"),
+        None => format!("seems to cost {times} × {name}, with no interval yet"),
+    })
+}
+
+/// The winner against the runner-up.
+fn match_of_two(fastest: &Fastest, winner: &str, rival: &str, margin: f64) -> String {
+    let times = ratio(fastest.ratio);
+    let bounds = interval(fastest.lo, fastest.hi);
+    let percent = format!("{} %", ratio_percent(margin));
+    match (fastest.claimed, fastest.verdict, bounds) {
+        (_, Verdict::Equivalent, _) => format!("{rival} costs the same within {percent}"),
+        (true, _, Some(bounds)) => format!("it beats the runner-up, {rival}, by {times} × ({bounds})"),
+        (_, _, None) => format!("whether it beats {rival} cannot be told yet"),
+        (false, Verdict::Different | Verdict::Direction, Some(bounds)) => {
+            format!("it beats {rival} by {times} × ({bounds}), but not yet every other for sure")
+        }
+        (_, Verdict::Undecided, Some(bounds)) => {
+            format!(
+                "whether {winner} or {rival} is cheaper is undecided ({rival} costs {times} × as much, {bounds})"
+            )
+        }
+    }
+}
+
+/// `1 round`, `3 rounds`.
+pub fn rounds(count: u32) -> String {
+    format!("{count} round{}", if count == 1 { "" } else { "s" })
+}
+
+fn ratio_percent(margin: f64) -> String {
+    let percent = format!("{:.2}", margin * 100.0);
+    percent.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// A cell of the document by its id.
+pub fn cell<'a>(document: &'a Document, id: &str) -> Option<&'a CellRecord> {
+    document.cells.iter().find(|cell| cell.id == id)
+}
+
+/// The contrast of a cell with its table's baseline.
+pub fn contrast<'a>(document: &'a Document, metric: Metric, a: &str) -> Option<&'a ContrastRecord> {
+    document.contrasts.iter().find(|contrast| contrast.metric == metric && contrast.a == a)
+}

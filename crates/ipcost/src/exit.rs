@@ -1,0 +1,48 @@
+//! Exit statuses, and errors as the user sees them.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+/// Something failed.
+pub const FAILED: u8 = 1;
+/// The command line or a job is wrong; nothing was measured.
+pub const USAGE: u8 = 2;
+/// The user or the system asked to stop.
+pub const INTERRUPTED: u8 = 130;
+
+/// Why a command did not do what it was asked for.
+#[derive(Debug)]
+pub struct Problem {
+    status: u8,
+    error: anyhow::Error,
+}
+
+impl Problem {
+    /// The command line or a job is wrong.
+    pub fn usage(error: anyhow::Error) -> Self {
+        Self { status: USAGE, error }
+    }
+
+    /// The user or the system asked to stop before there was anything to show.
+    pub fn interrupted() -> Self {
+        Self { status: INTERRUPTED, error: anyhow::anyhow!("interrupted; nothing was measured") }
+    }
+
+    /// Something failed.
+    pub fn failed(error: anyhow::Error) -> Self {
+        Self { status: FAILED, error }
+    }
+}
+
+/// Tells standard error, and gives the status to exit with.
+pub fn report(problem: &Problem) -> ExitCode {
+    complain(&format!("{:#}", problem.error));
+    ExitCode::from(problem.status)
+}
+
+/// Writes an error the way all errors look.
+pub fn complain(message: &str) {
+    let style = anstyle::Style::new().bold().fg_color(Some(anstyle::AnsiColor::Red.into()));
+    // Where even standard error is gone there is nobody left to tell.
+    let _ = writeln!(anstream::stderr(), "{style}error:{style:#} {message}");
+}

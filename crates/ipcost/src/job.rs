@@ -1,0 +1,174 @@
+//! From the command line to a job.
+
+use std::path::Path;
+
+use anyhow::{Context, anyhow, bail};
+use ipcost_model::{
+    Capabilities, Job, Matrix, OptionLists, OptionName, Pattern, PeerCommand, Size, TransportState,
+    check_peer_name, parse_job,
+};
+
+use crate::args::RunArgs;
+
+/// The workloads of the default suite: pattern and bytes each way.
+const SUITE: [(Pattern, u64); 5] = [
+    (Pattern::Connect, 64),
+    (Pattern::Rr, 64),
+    (Pattern::Rr, 16 * 1024),
+    (Pattern::Stream, 64),
+    (Pattern::Stream, 64 * 1024),
+];
+
+/// The job that the command line asks for: a file's, a matrix, or the default suite, with the settings given.
+///
+/// # Errors
+/// What is wrong with the file or with a flag.
+pub fn job(args: &RunArgs, transports: &[TransportState]) -> anyhow::Result<Job> {
+    let mut job = match &args.job {
+        Some(path) => read(path)?,
+        None => Job { cells: matrices(args, transports)?, ..Job::default() },
+    };
+    for peer in &args.peers {
+        let (name, command) = parse_peer(peer)?;
+        job.peers.insert(name, command);
+    }
+    job.baseline = args.baseline.clone().or(job.baseline);
+    job.budget = args.budget.or(job.budget);
+    job.margin = args.margin.or(job.margin);
+    job.epochs = args.epochs.or(job.epochs);
+    job.seed = args.seed.or(job.seed);
+    job.latency = args.latency.or(job.latency);
+    job.timeout = args.timeout.or(job.timeout);
+    Ok(job)
+}
+
+fn read(path: &Path) -> anyhow::Result<Job> {
+    let text = std::fs::read_to_string(path)
+        .with_context(|| format!("cannot read the job file {}", path.display()))?;
+    parse_job(&text).map_err(|error| anyhow!("{}:{error}", path.display()))
+}
+
+fn matrices(args: &RunArgs, transports: &[TransportState]) -> anyhow::Result<Vec<Matrix>> {
+    let whole = Matrix {
+        transport: args.transports.clone().into(),
+        pattern: args.patterns.clone().into(),
+        size: sizes(&args.sizes).into(),
+        reply: sizes(&args.replies).into(),
+        concurrency: args.concurrency.clone().into(),
+        placement: args.placement.clone().into(),
+        client: args.client.clone().into(),
+        server: args.server.clone().into(),
+        speaks_first: args.speaks_first.clone().into(),
+        options: options(&args.options)?,
+        label: None,
+    };
+    let suite_transports = || named(transports, |known| known.in_default_suite);
+    if !args.patterns.is_empty() || !args.sizes.is_empty() {
+        // Without a list of transports: those of the default suite that can do every pattern asked for.
+        let connect = args.patterns.contains(&Pattern::Connect);
+        let all = || named(transports, |known| known.in_default_suite && (known.connects || !connect));
+        let transport = if whole.transport.is_empty() { all().into() } else { whole.transport.clone() };
+        return Ok(vec![Matrix { transport, ..whole }]);
+    }
+    let chosen = if args.transports.is_empty() { suite_transports() } else { args.transports.clone() };
+    let connects = |name: &String| {
+        transports.iter().any(|state| state.capabilities.name == name && state.capabilities.connects)
+    };
+    let of_suite = |(pattern, size): (Pattern, u64)| {
+        let able = |name: &&String| pattern != Pattern::Connect || connects(name);
+        let transport: Vec<String> = chosen.iter().filter(able).cloned().collect();
+        Matrix {
+            pattern: vec![pattern].into(),
+            size: vec![Size(size)].into(),
+            transport: transport.into(),
+            ..whole.clone()
+        }
+    };
+    Ok(SUITE.map(of_suite).into_iter().filter(|matrix| !matrix.transport.is_empty()).collect())
+}
+
+fn sizes(bytes: &[u64]) -> Vec<Size> {
+    bytes.iter().copied().map(Size).collect()
+}
+
+fn named(transports: &[TransportState], wanted: impl Fn(&Capabilities) -> bool) -> Vec<String> {
+    let capable = transports.iter().map(|state| state.capabilities).filter(|known| wanted(known));
+    capable.map(|known| known.name.to_owned()).collect()
+}
+
+fn options(flags: &[String]) -> anyhow::Result<OptionLists> {
+    let mut lists = OptionLists::default();
+    for flag in flags {
+        let Some((name, values)) = flag.split_once('=') else {
+            bail!("--option {flag}: write it as KEY=VALUE");
+        };
+        let name = OptionName::find(name).map_err(|error| anyhow!("--option {flag}: {error}"))?;
+        for value in values.split(',') {
+            let value = name.spec().parse(value).map_err(|error| anyhow!("--option {flag}: {error}"))?;
+            lists.0.entry(name).or_default().push(value);
+        }
+    }
+    Ok(lists)
+}
+
+fn parse_peer(flag: &str) -> anyhow::Result<(String, PeerCommand)> {
+    let Some((name, command)) = flag.split_once('=') else {
+        bail!("--peer {flag}: write it as NAME=COMMAND");
+    };
+    check_peer_name(name).map_err(|error| anyhow!("--peer {flag}: {error}"))?;
+    match shlex::split(command) {
+        Some(command) if !command.is_empty() => Ok((name.to_owned(), PeerCommand { command })),
+        Some(_) => bail!("--peer {flag}: the command is empty; give a program"),
+        None => bail!("--peer {flag}: the command has an unfinished quotation"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn job_of(args: &[&str]) -> anyhow::Result<Job> {
+        let line = ["ipcost", "run"].iter().chain(args).map(Into::into);
+        let Some(crate::args::Command::Run(args)) =
+            crate::args::parse(line).expect("flags that parse").command
+        else {
+            panic!("not a run")
+        };
+        job(&args, &ipcost_sys::transport::states())
+    }
+
+    #[test]
+    fn without_flags_it_is_the_default_suite() {
+        let job = job_of(&[]).unwrap();
+        assert_eq!(job.cells.len(), SUITE.len());
+        assert_eq!(job.cells[0].transport.0, ["unix", "unix-abstract", "tcp"]);
+        assert_eq!(job.cells[1].transport.0, ["pipe", "fifo", "unix", "unix-abstract", "tcp"]);
+    }
+
+    #[test]
+    fn transports_alone_narrow_the_suite() {
+        let job = job_of(&["--transports", "pipe,unix"]).unwrap();
+        assert_eq!(job.cells[0].transport.0, ["unix"]);
+        assert_eq!(job.cells[4].transport.0, ["pipe", "unix"]);
+        assert_eq!(job_of(&["--transports", "pipe"]).unwrap().cells.len(), 4);
+    }
+
+    #[test]
+    fn lists_become_one_matrix() {
+        let job = job_of(&["--sizes", "64,4KiB", "--transports", "unix", "--option", "so_sndbuf=4096,8KiB"])
+            .unwrap();
+        assert_eq!(job.cells.len(), 1);
+        assert_eq!(job.cells[0].size.0, [Size(64), Size(4096)]);
+        assert_eq!(job.cells[0].options.0.values().next().unwrap().len(), 2);
+    }
+
+    #[test]
+    fn peers_are_split_as_a_shell_would() {
+        let job = job_of(&["--peer", "mine=./my-peer --title 'two words'"]).unwrap();
+        assert_eq!(job.peers["mine"].command, ["./my-peer", "--title", "two words"]);
+        for wrong in ["mine", "mine=", "native=x", "a b=x", "mine='x"] {
+            let error = job_of(&["--peer", wrong]).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("--peer {wrong}: ")) && !error.contains('\n'), "{error}");
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! `ipcost`: what local inter-process communication costs, how sure that is, and why.
+
+mod args;
+mod exit;
+mod job;
+mod output;
+mod progress;
+mod run;
+
+use std::process::ExitCode;
+
+use args::{Command, parse};
+use exit::{Problem, report};
+
+fn main() -> ExitCode {
+    let cli = match parse(std::env::args_os()) {
+        Ok(cli) => cli,
+        Err(exit) => return exit,
+    };
+    let result = match cli.command.unwrap_or_default() {
+        Command::Run(args) => run::run(*args),
+        Command::Peer => Ok(if ipcost_peer::run() { ExitCode::SUCCESS } else { ExitCode::FAILURE }),
+        Command::Guard => ipcost_engine::guard::stand()
+            .map(|()| ExitCode::SUCCESS)
+            .map_err(|error| Problem::failed(error.into())),
+    };
+    result.unwrap_or_else(|problem| report(&problem))
+}

@@ -1,0 +1,82 @@
+//! Where results go.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use anyhow::Context;
+use ipcost_model::Document;
+use ipcost_report::{json, terminal};
+
+/// The columns of text on standard output; plenty where it is no terminal.
+fn room() -> usize {
+    terminal_size::terminal_size().map_or(usize::MAX, |(width, _)| width.0.into())
+}
+
+/// Shows the document on standard output, and its warnings on standard error.
+///
+/// # Errors
+/// Where standard output cannot be written, except that nobody reads it any more.
+pub fn show(document: &Document, quiet: bool) -> anyhow::Result<()> {
+    print(&terminal::render(document, room()))?;
+    if !quiet {
+        // Results have been shown; that warnings cannot be is no reason to fail.
+        let _ = write!(anstream::stderr(), "{}", terminal::warnings(document));
+    }
+    Ok(())
+}
+
+/// Writes to standard output.
+///
+/// # Errors
+/// Where it cannot be written, except that nobody reads it any more.
+pub fn print(text: &str) -> anyhow::Result<()> {
+    let mut out = anstream::stdout().lock();
+    tolerate_broken_pipe(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+        .context("cannot write to standard output")
+}
+
+/// Writes the document as JSON to a file, whole or not at all, or to standard output for `-`.
+///
+/// # Errors
+/// Where it cannot be written.
+pub fn write_json(document: &Document, path: &Path) -> anyhow::Result<()> {
+    write_whole(path, |out| json::write(document, out))
+}
+
+/// Writes a file, whole or not at all; `-` is standard output.
+///
+/// # Errors
+/// Where it cannot be written.
+pub fn write_whole(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> anyhow::Result<()> {
+    if is_standard_output(path) {
+        let mut out = BufWriter::new(io::stdout().lock());
+        return tolerate_broken_pipe(write(&mut out).and_then(|()| out.flush()))
+            .context("cannot write to standard output");
+    }
+    let context = || format!("cannot write {}", path.display());
+    if path.exists() && !path.is_file() {
+        // A device or a pipe cannot be replaced; it is written to.
+        let mut out = BufWriter::new(File::create(path).with_context(context)?);
+        return write(&mut out).and_then(|()| out.flush()).with_context(context);
+    }
+    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut file = tempfile::Builder::new().prefix(".ipcost-").tempfile_in(dir).with_context(context)?;
+    let mut out = BufWriter::new(file.as_file_mut());
+    write(&mut out).and_then(|()| out.flush()).with_context(context)?;
+    drop(out);
+    file.persist(path).map_err(|error| error.error).with_context(context)?;
+    Ok(())
+}
+
+/// Whether a path stands for standard output.
+pub fn is_standard_output(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+fn tolerate_broken_pipe(result: io::Result<()>) -> io::Result<()> {
+    match result {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        result => result,
+    }
+}

@@ -1,0 +1,59 @@
+//! Progress on a terminal, drawn between batches only.
+
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use ipcost_engine::progress::{Observer, Phase, Progress};
+use ipcost_model::units::duration_text;
+
+/// The bar's resolution.
+const STEPS: u64 = 1000;
+/// The least time between two drawings: a drawing costs more than a message to a peer.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// A line on standard error.
+pub struct Line {
+    bar: ProgressBar,
+    drawn: Option<Instant>,
+}
+
+impl Line {
+    /// One that is drawn; or not, where it was asked to be quiet or standard error is no terminal.
+    pub fn new(quiet: bool) -> Self {
+        let hidden = quiet || !std::io::stderr().is_terminal();
+        let target = if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+        let bar = ProgressBar::with_draw_target(Some(STEPS), target);
+        let style = ProgressStyle::with_template("{bar:24.cyan/dim} {msg}");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("━╸─"));
+        Self { bar, drawn: None }
+    }
+
+    /// Takes it away.
+    pub fn clear(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+impl Observer for Line {
+    fn progress(&mut self, progress: &Progress) {
+        if self.bar.is_hidden() || self.drawn.is_some_and(|drawn| drawn.elapsed() < PAUSE) {
+            return;
+        }
+        self.drawn = Some(Instant::now());
+        let what = match progress.phase {
+            Phase::Calibrating => "calibrating".to_owned(),
+            Phase::Measuring { epoch, of, resolved, contrasts } => {
+                let answered = if contrasts == 0 {
+                    String::new()
+                } else {
+                    format!(", {resolved} of {contrasts} answered")
+                };
+                format!("epoch {epoch} of {of}{answered}")
+            }
+        };
+        self.bar.set_position((progress.done * STEPS as f64) as u64);
+        self.bar.set_message(format!("{what}, at most {} left", duration_text(progress.left)));
+        self.bar.tick();
+    }
+}

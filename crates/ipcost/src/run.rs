@@ -1,0 +1,154 @@
+//! `ipcost run`: measure and compare.
+
+use std::process::ExitCode;
+use std::time::SystemTime;
+
+use anyhow::Context;
+use ipcost_engine::{
+    About, EngineError, PeerProgram, ProcessBench, Settings, System, document, plan, run as measure,
+};
+use ipcost_model::{Job, NATIVE, Offers, Placement, Plan, Stopped, expand};
+use ipcost_report::plan as plan_text;
+use ipcost_sys::interrupt::Interrupt;
+use ipcost_sys::placement::Topology;
+use ipcost_sys::{host, limits, transport};
+
+use crate::args::RunArgs;
+use crate::exit::{INTERRUPTED, Problem, complain};
+use crate::job::job;
+use crate::output::{is_standard_output, print, show, write_json, write_whole};
+use crate::progress::Line;
+
+/// Runs what the arguments ask for.
+///
+/// # Errors
+/// What is wrong with the arguments, or what failed.
+pub fn run(args: RunArgs) -> Result<ExitCode, Problem> {
+    let transports = transport::states();
+    let job = job(&args, &transports).map_err(Problem::usage)?;
+    let plan = plan_of(&job, &transports).map_err(Problem::usage)?;
+    if args.plan {
+        return show_plan(&args, &plan).map(|()| ExitCode::SUCCESS).map_err(Problem::failed);
+    }
+    if !args.quiet {
+        plan.notes.iter().for_each(|note| eprintln!("note: {note}"));
+    }
+    let outcome = carry_out(&args, &job, plan)?;
+    let failure = outcome.failure;
+    let document = outcome.document;
+    let status = finish(&args, &document, failure)?;
+    Ok(status)
+}
+
+struct Finished {
+    document: ipcost_model::Document,
+    failure: Option<EngineError>,
+}
+
+fn plan_of(job: &Job, transports: &[ipcost_model::TransportState]) -> anyhow::Result<Plan> {
+    let topology = Topology::read();
+    let unavailable = |placement: &Placement| Some((*placement, topology.pair(*placement).err()?));
+    let placements_unavailable: Vec<_> = Placement::ALL.iter().filter_map(unavailable).collect();
+    let offers = Offers { transports, placements_unavailable: &placements_unavailable };
+    let expanded = expand(job, &offers)?;
+    let plan = plan(expanded, &Settings::of(job, fresh_seed()))?;
+    check_descriptors(&plan)?;
+    Ok(plan)
+}
+
+/// A short seed, so that it is easily typed again.
+fn fresh_seed() -> u64 {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    (now.as_nanos() as u64 ^ u64::from(std::process::id())) & 0xffff_ffff
+}
+
+/// Every cell keeps two processes and so their pipes open; pipes among the transports need more while they start.
+fn check_descriptors(plan: &Plan) -> anyhow::Result<()> {
+    const PER_CELL: u64 = 2 * 4;
+    const OWN: u64 = 64;
+    let most_channels =
+        plan.measurable().map(|index| u64::from(plan.cells[index].cell.concurrency)).max().unwrap_or(0);
+    let needed = plan.measurable().count() as u64 * PER_CELL + most_channels * 4 + OWN;
+    let limit = limits::raise_descriptors();
+    anyhow::ensure!(
+        needed <= limit,
+        "this run needs about {needed} open descriptors, and the limit is {limit}; raise it with ulimit -n {needed}, or take fewer cells or less concurrency"
+    );
+    Ok(())
+}
+
+fn show_plan(args: &RunArgs, plan: &Plan) -> anyhow::Result<()> {
+    match &args.json {
+        Some(path) => write_whole(path, |out| {
+            serde_json::to_writer_pretty(&mut *out, plan)?;
+            out.write_all(b"\n")
+        }),
+        None => print(&plan_text::render(plan)),
+    }
+}
+
+fn carry_out(args: &RunArgs, job: &Job, plan: Plan) -> Result<Finished, Problem> {
+    let own =
+        std::env::current_exe().context("cannot tell where this program is").map_err(Problem::failed)?;
+    let own = |role: &str| vec![own.to_string_lossy().into_owned(), role.to_owned()];
+    let mut programs = vec![PeerProgram { name: NATIVE.to_owned(), command: own("peer") }];
+    programs.extend(
+        job.peers
+            .iter()
+            .map(|(name, peer)| PeerProgram { name: name.clone(), command: peer.command.clone() }),
+    );
+
+    let interrupt = Interrupt::install().context("cannot listen for signals").map_err(Problem::failed)?;
+    let job = Job { seed: Some(plan.seed), ..job.clone() };
+    let about = About {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        host: host::read(),
+        job,
+        started: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
+        debug_build: cfg!(debug_assertions),
+    };
+    let mut bench = ProcessBench::new(&plan, programs, &own("guard"), interrupt).map_err(problem)?;
+    let mut line = Line::new(args.quiet);
+    let mut outcome = measure(plan, &mut bench, &mut System, &mut line);
+    drop(bench);
+    line.clear();
+    let failure = outcome.failure.take();
+    Ok(Finished { document: document(outcome, about), failure })
+}
+
+/// Shows and writes what was measured, whatever ended the run.
+fn finish(
+    args: &RunArgs,
+    document: &ipcost_model::Document,
+    failure: Option<EngineError>,
+) -> Result<ExitCode, Problem> {
+    let json_on_standard_output = args.json.as_deref().is_some_and(is_standard_output);
+    let measured = document.schedule.epochs > 0;
+    let nothing_else_to_say = document.stopped == Stopped::Resolved || document.stopped == Stopped::Budget;
+    let written = match &args.json {
+        Some(path) if measured || nothing_else_to_say => write_json(document, path),
+        _ => Ok(()),
+    };
+    if measured && !json_on_standard_output {
+        show(document, args.quiet).map_err(Problem::failed)?;
+    }
+    written.map_err(Problem::failed)?;
+    match failure {
+        Some(error) => Err(problem(error)),
+        None if document.stopped == Stopped::Interrupted => {
+            if !measured {
+                complain("interrupted before the first epoch was complete; nothing was measured");
+            }
+            Ok(ExitCode::from(INTERRUPTED))
+        }
+        None => Ok(ExitCode::SUCCESS),
+    }
+}
+
+fn problem(error: EngineError) -> Problem {
+    match error {
+        EngineError::Interrupted => Problem::interrupted(),
+        error if error.is_usage() => Problem::usage(error.into()),
+        error => Problem::failed(error.into()),
+    }
+}

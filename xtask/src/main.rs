@@ -1,0 +1,2 @@
+//! What CI and people run.
+fn main() {}
