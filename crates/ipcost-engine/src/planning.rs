@@ -160,10 +160,7 @@ pub fn plan(expanded: Expanded, settings: &Settings) -> Result<Plan, PlanError> 
     if let Some(epochs) = settings.epochs
         && epochs < epochs_needed
     {
-        plan.notes.push(format!(
-            "{epochs} epochs are too few for intervals: the first finite one takes {epochs_needed} with {} contrasts",
-            plan.family
-        ));
+        plan.notes.push(format!("too few epochs for intervals: the first finite one takes {epochs_needed}"));
     }
     Ok(plan)
 }

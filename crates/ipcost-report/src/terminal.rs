@@ -33,6 +33,8 @@ const COLUMNS: [Column; 9] = [
 ];
 const RATE: usize = 2;
 const RATIO: usize = 6;
+/// The longest baseline that is named above a column.
+const MOST_IN_TITLE: usize = 16;
 
 /// Draws the document in `room` columns of text, with styles as ANSI sequences.
 pub fn render(document: &Document, room: usize) -> String {
@@ -62,7 +64,11 @@ fn table(document: &Document, table: &WorkloadRecord) -> Grid {
     let baseline = table.baseline.as_deref().and_then(|id| words::cell(document, id));
     grid.title(RATE, if table.pattern == Pattern::Stream { "bytes/s" } else { "ops/s" }.to_owned());
     if let Some(baseline) = baseline {
-        grid.title(RATIO, format!("× {}", escaped(&baseline.label)));
+        let short = baseline.label.chars().count() <= MOST_IN_TITLE;
+        grid.title(
+            RATIO,
+            format!("× {}", if short { escaped(&baseline.label) } else { "baseline".to_owned() }),
+        );
     }
     let winner =
         table.fastest.as_ref().filter(|fastest| fastest.claimed).map(|fastest| fastest.cell.as_str());

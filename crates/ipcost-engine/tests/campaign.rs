@@ -1,0 +1,337 @@
+//! Campaigns on a script in the place of a machine: order, stopping, budgets, verdicts, failures.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use ipcost_engine::bench::{BatchOutcome, Bench};
+use ipcost_engine::progress::{Observer, Phase, Progress};
+use ipcost_engine::{About, EngineError, Outcome, Settings, Surroundings, document, plan, run};
+use ipcost_model::{
+    Capabilities, Document, Host, Job, LatencyMode, Offers, Plan, Stopped, TransportState, Usage, Verdict,
+    expand, parse_job,
+};
+use ipcost_stats::Random;
+use ipcost_sys::counters::ProcessorTimes;
+use serde_json::{Map, Value};
+
+/// What one operation of a cell costs in an epoch, nanoseconds.
+type Cost = Box<dyn FnMut(usize, u32) -> f64>;
+
+/// A machine that follows a script; its clock advances by what is done.
+struct Script {
+    now: Duration,
+    epoch: u32,
+    started: bool,
+    cost: Cost,
+    /// Cells in the order of their timed batches and lead-ins.
+    log: Vec<(u32, usize, u64)>,
+    verified: usize,
+    fail_in_epoch: Option<(u32, bool)>,
+}
+
+const START: Duration = Duration::from_millis(4);
+
+impl Script {
+    fn new(cost: impl FnMut(usize, u32) -> f64 + 'static) -> Self {
+        Self {
+            now: Duration::ZERO,
+            epoch: 0,
+            started: false,
+            cost: Box::new(cost),
+            log: Vec::new(),
+            verified: 0,
+            fail_in_epoch: None,
+        }
+    }
+}
+
+impl Bench for Script {
+    fn elapsed(&self) -> Duration {
+        self.now
+    }
+
+    fn start_epoch(&mut self, epoch: u32, order: &[usize]) -> Result<(), EngineError> {
+        assert!(!self.started, "an epoch begins after the one before has ended");
+        (self.epoch, self.started) = (epoch, true);
+        self.now += START * order.len() as u32;
+        Ok(())
+    }
+
+    fn verify(&mut self, _cell: usize, _ops: u64) -> Result<(), EngineError> {
+        assert!(self.started);
+        self.verified += 1;
+        Ok(())
+    }
+
+    fn batch(&mut self, cell: usize, ops: u64, latency: bool) -> Result<BatchOutcome, EngineError> {
+        assert!(self.started);
+        match self.fail_in_epoch {
+            Some((epoch, true)) if epoch == self.epoch => return Err(EngineError::Interrupted),
+            Some((epoch, false)) if epoch == self.epoch => {
+                let (who, reason) = ("the server".to_owned(), "is gone".to_owned());
+                return Err(EngineError::PeerFailed { who, reason, complaint: String::new() });
+            }
+            _ => {}
+        }
+        let per_op = (self.cost)(cell, self.epoch);
+        let wall_ns = (per_op * ops as f64) as u64;
+        self.now += Duration::from_nanos(wall_ns);
+        self.log.push((self.epoch, cell, ops));
+        let used = Usage { user_ns: wall_ns / 2, ..Usage::default() };
+        let latency_ns = if latency { vec![per_op as u64; 10] } else { Vec::new() };
+        Ok(BatchOutcome { wall_ns, client: used, server: used, latency_ns, ..BatchOutcome::default() })
+    }
+
+    fn end_epoch(&mut self) -> Result<(), EngineError> {
+        self.started = false;
+        Ok(())
+    }
+
+    fn effective(&self, _cell: usize) -> Map<String, Value> {
+        Map::new()
+    }
+}
+
+struct Nowhere;
+
+impl Surroundings for Nowhere {
+    fn processor_times(&mut self) -> Option<ProcessorTimes> {
+        None
+    }
+}
+
+#[derive(Default)]
+struct Witness(Vec<Progress>);
+
+impl Observer for Witness {
+    fn progress(&mut self, progress: &Progress) {
+        self.0.push(*progress);
+    }
+}
+
+const NULL: Capabilities = Capabilities {
+    name: "one",
+    summary: "",
+    connects: false,
+    both_ways: true,
+    max_message: None,
+    os: &[],
+    carries_payload: true,
+    option_groups: &[],
+    trouble_counters: &[],
+    in_default_suite: true,
+};
+const TWO: Capabilities = Capabilities { name: "two", ..NULL };
+const THREE: Capabilities = Capabilities { name: "three", ..NULL };
+const GONE: Capabilities = Capabilities { name: "gone", ..NULL };
+
+fn planned(job: &str) -> Plan {
+    let state = |capabilities| TransportState { capabilities, unavailable: None };
+    let gone = TransportState { capabilities: &GONE, unavailable: Some("not on this machine".into()) };
+    let transports = [state(&NULL), state(&TWO), state(&THREE), gone];
+    let job = parse_job(job).unwrap();
+    let expanded = expand(&job, &Offers { transports: &transports, placements_unavailable: &[] }).unwrap();
+    plan(expanded, &Settings::of(&job, 1)).unwrap()
+}
+
+fn campaign(job: &str, script: &mut Script) -> Outcome {
+    run(planned(job), script, &mut Nowhere, &mut Witness::default())
+}
+
+fn report(outcome: Outcome) -> Document {
+    let about = About {
+        version: "0".into(),
+        host: Host::default(),
+        job: Job::default(),
+        started: "2026-01-01T00:00:00Z".into(),
+        debug_build: false,
+    };
+    document(outcome, about)
+}
+
+const PAIR: &str = "baseline = \"two\"\nseed = 3\n[[cells]]\ntransport = [\"one\", \"two\"]\n";
+
+fn noisy(costs: &'static [f64], noise: f64) -> Script {
+    let mut random = Random::new(11);
+    Script::new(move |cell, _| costs[cell] * (noise * random.normal()).exp())
+}
+
+#[test]
+fn a_clear_difference_stops_at_the_first_finite_interval() {
+    let mut script = noisy(&[5_000.0, 10_000.0], 0.02);
+    let document = report(campaign(PAIR, &mut script));
+    assert_eq!(document.stopped, Stopped::Resolved);
+    assert_eq!(document.schedule.epochs, 8);
+    let contrast = &document.contrasts[0];
+    assert_eq!(contrast.verdict, Verdict::Different);
+    assert!((contrast.ratio - 0.5).abs() < 0.02, "{}", contrast.ratio);
+    let fastest = document.workloads[0].fastest.as_ref().unwrap();
+    assert!(fastest.claimed && fastest.cell.contains("one"), "{fastest:?}");
+    assert!(document.warnings.is_empty(), "{:?}", document.warnings);
+}
+
+#[test]
+fn equal_cells_become_equivalent_and_none_is_called_the_cheapest() {
+    let mut script = noisy(&[10_000.0, 10_000.0], 0.02);
+    let document = report(campaign(PAIR, &mut script));
+    assert_eq!(document.contrasts[0].verdict, Verdict::Equivalent);
+    assert_eq!(document.stopped, Stopped::Resolved);
+    assert!(!document.workloads[0].fastest.as_ref().unwrap().claimed);
+}
+
+#[test]
+fn noise_beyond_the_margin_spends_the_budget_and_says_what_is_open() {
+    let mut script = noisy(&[10_000.0, 10_100.0], 0.4);
+    let document = report(campaign(&format!("budget = \"5s\"\n{PAIR}"), &mut script));
+    assert_eq!(document.stopped, Stopped::Budget);
+    assert!((4.0..5.01).contains(&document.elapsed_s), "{}", document.elapsed_s);
+    assert_eq!(document.warnings[0].code, "unresolved");
+}
+
+#[test]
+fn exactly_as_many_epochs_as_asked_for() {
+    let mut script = noisy(&[5_000.0, 10_000.0], 0.02);
+    let document = report(campaign(&format!("epochs = 3\n{PAIR}"), &mut script));
+    assert_eq!((document.schedule.epochs, document.stopped), (3, Stopped::Budget));
+    assert_eq!(document.contrasts[0].lo, None);
+    assert_eq!(document.warnings[0].code, "no-intervals");
+}
+
+#[test]
+fn every_round_has_every_cell_once_in_a_fresh_order_that_the_seed_gives() {
+    let job = "epochs = 30\nseed = 9\n[[cells]]\ntransport = [\"one\", \"two\", \"three\"]\n";
+    let orders = |seed: &str| {
+        let mut script = noisy(&[1e4, 1e4, 1e4], 0.1);
+        let outcome = campaign(&job.replace("seed = 9", seed), &mut script);
+        let rounds = outcome.plan.rounds;
+        assert_eq!(outcome.samples.len() as u32, 3 * 30 * rounds);
+        let mut orders: BTreeMap<(u32, u32), Vec<(u32, u32)>> = BTreeMap::new();
+        for sample in &outcome.samples {
+            orders.entry((sample.epoch, sample.round)).or_default().push((sample.position, sample.cell));
+        }
+        orders
+            .into_values()
+            .map(|order| order.into_iter().map(|(_, cell)| cell).collect::<Vec<_>>())
+            .collect::<Vec<_>>()
+    };
+    let first = orders("seed = 9");
+    for order in &first {
+        let mut sorted = order.clone();
+        sorted.sort_unstable();
+        assert_eq!(sorted, [0, 1, 2]);
+    }
+    let mut different = first.clone();
+    different.sort();
+    different.dedup();
+    assert_eq!(different.len(), 6, "all six orders come up in 30 rounds");
+    assert_eq!(first, orders("seed = 9"));
+    assert_ne!(first, orders("seed = 10"));
+}
+
+#[test]
+fn operation_counts_are_frozen_and_lead_ins_come_before_every_batch() {
+    // A cell that becomes slower keeps its count: the batch grows longer.
+    let mut script = Script::new(|cell, epoch| if cell == 0 && epoch > 2 { 20_000.0 } else { 5_000.0 });
+    let outcome = campaign(&format!("epochs = 5\n{PAIR}"), &mut script);
+    for cell in 0..2 {
+        let counts: Vec<u64> = outcome.samples.iter().filter(|s| s.cell == cell).map(|s| s.ops).collect();
+        assert!(counts.iter().all(|ops| *ops == counts[0]), "{counts:?}");
+        assert_eq!(counts[0], 4_000, "20 ms of 5 µs");
+    }
+    let measured: Vec<_> = script.log.iter().filter(|(epoch, _, _)| *epoch > 0).collect();
+    for pair in measured.chunks(2) {
+        assert_eq!(pair[0].1, pair[1].1, "lead-in and batch are of one cell");
+        assert_eq!((pair[0].2, pair[1].2), (1_000, 4_000));
+    }
+    assert_eq!(script.verified, 2 * 6, "each cell once an epoch, calibration included");
+}
+
+#[test]
+fn latency_comes_from_the_lead_ins_unless_asked_otherwise() {
+    for (setting, expected) in [("lead-in", 10 * 5), ("inline", 10 * 5), ("off", 0)] {
+        let mut script = noisy(&[5_000.0, 5_000.0], 0.0);
+        let document = report(campaign(&format!("epochs = 5\nlatency = \"{setting}\"\n{PAIR}"), &mut script));
+        let count = document.cells[0].latency_ns.map_or(0, |latency| latency.count);
+        assert_eq!(count, expected, "{setting}");
+        assert_eq!(document.schedule.latency.name(), setting);
+        let warned = document.warnings.iter().any(|warning| warning.code == "inline-latency");
+        assert_eq!(warned, document.schedule.latency == LatencyMode::Inline);
+    }
+}
+
+#[test]
+fn what_was_complete_before_an_end_is_kept() {
+    for (interrupted, stopped) in [(true, Stopped::Interrupted), (false, Stopped::Failed)] {
+        let mut script = noisy(&[5_000.0, 10_000.0], 0.02);
+        script.fail_in_epoch = Some((4, interrupted));
+        let outcome = campaign(PAIR, &mut script);
+        assert_eq!(outcome.failure.is_some(), !interrupted);
+        let document = report(outcome);
+        assert_eq!((document.stopped, document.schedule.epochs), (stopped, 3));
+        assert!(document.samples.iter().all(|sample| sample.epoch <= 3));
+    }
+}
+
+#[test]
+fn two_modes_are_shown_and_not_averaged_away() {
+    let mut script = Script::new(|cell, epoch| match cell {
+        0 if epoch % 4 == 0 => 7_000.0 + f64::from(epoch),
+        0 => 16_000.0 + f64::from(epoch),
+        _ => 20_000.0,
+    });
+    let document = report(campaign(&format!("epochs = 24\n{PAIR}"), &mut script));
+    let modes = &document.cells[0].modes;
+    assert_eq!(modes.len(), 2);
+    assert_eq!((modes[0].epochs, modes[1].epochs), (6, 18));
+    assert!((modes[0].wall_ns_per_op - 7_000.0).abs() < 50.0);
+    assert!(document.cells[1].modes.is_empty());
+    assert!(document.warnings.iter().any(|warning| warning.code == "two-modes"), "{:?}", document.warnings);
+}
+
+#[test]
+fn what_cannot_be_measured_is_in_the_document_with_its_reason() {
+    let mut script = noisy(&[5_000.0, 10_000.0, 1.0], 0.02);
+    let document = report(campaign("[[cells]]\ntransport = [\"one\", \"two\", \"gone\"]\n", &mut script));
+    let gone = document.cells.iter().find(|cell| cell.transport == "gone").unwrap();
+    assert!(!gone.available && gone.wall_ns_per_op.is_none());
+    assert_eq!(gone.reason.as_deref(), Some("not on this machine"));
+    assert!(document.samples.iter().all(|sample| sample.cell != 2));
+}
+
+#[test]
+fn progress_never_goes_back_and_tells_the_time_left() {
+    let mut script = noisy(&[10_000.0, 10_100.0], 0.4);
+    let mut witness = Witness::default();
+    run(planned(&format!("budget = \"5s\"\n{PAIR}")), &mut script, &mut Nowhere, &mut witness);
+    let progress = witness.0;
+    assert!(progress.len() > 20);
+    assert!(progress.windows(2).all(|pair| pair[0].done <= pair[1].done + 1e-9));
+    assert!(progress.iter().all(|now| now.left <= Duration::from_secs(5)));
+    assert!(matches!(progress.last().unwrap().phase, Phase::Measuring { contrasts: 2, .. }));
+}
+
+#[test]
+fn a_budget_that_cannot_reach_an_interval_names_one_that_can() {
+    let transports = [
+        TransportState { capabilities: &NULL, unavailable: None },
+        TransportState { capabilities: &TWO, unavailable: None },
+    ];
+    let offers = Offers { transports: &transports, placements_unavailable: &[] };
+    let planned = |budget: &str| {
+        let job = parse_job(&format!("budget = \"{budget}\"\n{PAIR}")).unwrap();
+        plan(expand(&job, &offers).unwrap(), &Settings::of(&job, 1))
+    };
+    let error = planned("200ms").unwrap_err().to_string();
+    assert!(error.contains("cannot reach an interval") && !error.contains('\n'), "{error}");
+    let enough = error.split("--budget ").nth(1).unwrap().split(',').next().unwrap();
+    assert!(planned(enough).is_ok(), "{enough}");
+}
+
+#[test]
+fn slow_peers_get_more_rounds_an_epoch() {
+    let mut script = Script::new(|_, _| 10_000.0);
+    let quick = campaign(&format!("epochs = 2\nbudget = \"60s\"\n{PAIR}"), &mut script).plan.rounds;
+    let mut slow = planned(&format!("epochs = 2\nbudget = \"60s\"\n{PAIR}"));
+    ipcost_engine::planning::fit(&mut slow, Duration::from_secs(60), Duration::from_millis(400));
+    assert_eq!((quick, slow.rounds), (1, 4));
+}

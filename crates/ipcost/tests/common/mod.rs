@@ -1,0 +1,155 @@
+//! Running the binary as a user does, and seeing what it leaves behind.
+#![allow(dead_code, reason = "each test file uses its part of this")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A place of its own for one test: a temporary directory for the program's sockets, one for the test's files,
+/// and a mark in the environment by which every process that descends from it is known.
+pub struct Place {
+    mark: String,
+    pub tmp: TempDir,
+    pub files: TempDir,
+}
+
+static COUNT: AtomicU32 = AtomicU32::new(0);
+const MARK: &str = "IPCOST_TEST_MARK";
+/// How long anything may take before a test gives up on it.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+impl Place {
+    pub fn new() -> Self {
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let mark = format!("{}-{count}", std::process::id());
+        Self { mark, tmp: TempDir::new().unwrap(), files: TempDir::new().unwrap() }
+    }
+
+    pub fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ipcost"));
+        command.args(args).env("TMPDIR", self.tmp.path()).env(MARK, &self.mark).env("NO_COLOR", "1");
+        command.current_dir(self.files.path());
+        command
+    }
+
+    /// Runs to the end.
+    pub fn run(&self, args: &[&str]) -> Output {
+        self.command(args).stdin(Stdio::null()).output().unwrap()
+    }
+
+    /// Runs with `--json` and gives the document.
+    pub fn document(&self, args: &[&str]) -> Value {
+        let file = self.file("document.json");
+        let output = self.run(&[args, &["--json", file.to_str().unwrap()]].concat());
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap()
+    }
+
+    /// Starts in the background.
+    pub fn start(&self, args: &[&str]) -> Child {
+        self.command(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.files.path().join(name)
+    }
+
+    pub fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.file(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    /// The processes that descend from this test, by number and command line; those that have ended but have
+    /// not been waited for by their parent do not count.
+    pub fn processes(&self) -> Vec<(u32, String)> {
+        let mark = format!("{MARK}={}", self.mark);
+        let marked = |process: &u32| {
+            let environment = std::fs::read(format!("/proc/{process}/environ")).unwrap_or_default();
+            environment.split(|byte| *byte == 0).any(|entry| entry == mark.as_bytes())
+        };
+        let command_line = |process: u32| {
+            let words = std::fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
+            (process, String::from_utf8_lossy(&words).replace('\0', " "))
+        };
+        let numbers = std::fs::read_dir("/proc").unwrap().flatten();
+        let numbers = numbers.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+        numbers.filter(marked).map(command_line).filter(|(_, words)| !words.is_empty()).collect()
+    }
+
+    /// Waits until no process and no file of this test is left.
+    pub fn assert_clean(&self) {
+        let left = || {
+            let files: Vec<_> =
+                std::fs::read_dir(self.tmp.path()).unwrap().flatten().map(|entry| entry.path()).collect();
+            (self.processes(), files)
+        };
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while left() != (vec![], vec![]) {
+            assert!(Instant::now() < deadline, "left behind: {:?}", left());
+            std::thread::yield_now();
+        }
+    }
+
+    /// Waits until a condition holds.
+    pub fn wait_until(&self, what: &str, mut condition: impl FnMut() -> bool) {
+        let deadline = Instant::now() + PATIENCE;
+        while !condition() {
+            assert!(Instant::now() < deadline, "waited in vain until {what}");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// Waits until peers are running: a measurement is on its way.
+    pub fn wait_for_peers(&self, count: usize) {
+        let peers = || self.processes().iter().filter(|(_, words)| words.ends_with(" peer ")).count();
+        self.wait_until("peers run", || peers() >= count);
+    }
+}
+
+/// Sends a signal to one process.
+pub fn signal(process: u32, name: &str) {
+    let status = Command::new("kill").args(["-s", name, &process.to_string()]).status().unwrap();
+    assert!(status.success());
+}
+
+/// Waits for a process to end, within limits.
+pub fn wait(mut child: Child) -> Output {
+    let deadline = Instant::now() + PATIENCE;
+    while child.try_wait().unwrap().is_none() {
+        if Instant::now() > deadline {
+            let _ = child.kill();
+            panic!("it does not end");
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    child.wait_with_output().unwrap()
+}
+
+pub fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Asserts that a command is refused: status 2, one line that says all of `parts`, nothing on standard output.
+#[track_caller]
+pub fn assert_refused(output: &Output, parts: &[&str]) {
+    let error = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{error}");
+    assert_eq!(text(&output.stdout), "", "nothing is shown");
+    let first = error.lines().next().unwrap_or_default();
+    assert!(first.starts_with("error: "), "{error}");
+    let more = error.lines().skip(1).filter(|line| !line.starts_with("  its standard error: ")).count();
+    assert_eq!(more, 0, "one line, then only what a peer said: {error}");
+    for part in parts {
+        assert!(error.contains(part), "{part:?} is not in {error}");
+    }
+}
+
+/// A path as an argument.
+pub fn argument(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
