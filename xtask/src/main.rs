@@ -1,2 +1,42 @@
-//! What CI and people run.
-fn main() {}
+//! What CI runs and people run: `cargo xtask test`, `cargo xtask bench`, `cargo xtask dist`.
+
+mod bench;
+mod dist;
+mod docs;
+mod shell;
+mod test;
+mod tools;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+usage: cargo xtask <command>
+
+  test             everything that must hold: formatting, lints, tests, documentation, dependencies
+  bench overhead   the measured loops against the barest C loops, in one run
+  dist             an optimised binary, ready to be copied, in target/dist";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = args.iter().map(String::as_str).collect();
+    let result = match words.as_slice() {
+        ["test"] => test::run(),
+        ["bench", "overhead", rest @ ..] => bench::overhead(rest),
+        ["dist"] => dist::run(),
+        ["--help" | "-h" | "help"] => {
+            println!("{USAGE}");
+            return ExitCode::SUCCESS;
+        }
+        _ => {
+            eprintln!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

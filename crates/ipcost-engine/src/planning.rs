@@ -120,7 +120,7 @@ pub fn plan(expanded: Expanded, settings: &Settings) -> Result<Plan, PlanError> 
         return Err(PlanError::Setting("--epochs 0 measures nothing; give at least 1".to_owned()));
     }
     let available = |index: &usize| cells[*index].unavailable.is_none();
-    let contrasts = contrasts(&workloads, available);
+    let contrasts = contrasts(&workloads);
     let family = family(&workloads, available);
     let alpha_each = ALPHA / f64::from(family.max(1));
     let epochs_needed = epochs_needed(alpha_each);
@@ -178,22 +178,21 @@ pub fn fit(plan: &mut Plan, left: Duration, overhead: Duration) -> bool {
     plan.epochs_exact.is_some() || plan.epochs_expected >= plan.epochs_needed
 }
 
-/// Every cell against the baseline of its table.
-fn contrasts(workloads: &[Workload], available: impl Fn(&usize) -> bool) -> Vec<PlannedContrast> {
-    let mut contrasts = Vec::new();
-    for (index, workload) in workloads.iter().enumerate() {
-        let Some(b) = workload.baseline else { continue };
-        let others = workload.cells.iter().filter(|cell| **cell != b && available(cell));
-        contrasts.extend(others.map(|a| PlannedContrast { workload: index, a: *a, b }));
-    }
-    contrasts
+/// Every cell against the one it is compared with.
+fn contrasts(workloads: &[Workload]) -> Vec<PlannedContrast> {
+    let pairs = |(index, workload): (usize, &Workload)| -> Vec<PlannedContrast> {
+        let compared = workload.cells.iter().zip(&workload.against);
+        compared.filter_map(|(a, b)| Some(PlannedContrast { workload: index, a: *a, b: (*b)? })).collect()
+    };
+    workloads.iter().enumerate().flat_map(pairs).collect()
 }
 
 /// How many contrasts share alpha.
 ///
-/// In a table of k cells, k − 1 stand against the baseline. To call a cell the cheapest is to say that it
+/// In a table of k cells, k − 1 are compared with a baseline. To call a cell the cheapest is to say that it
 /// beats each other; that can only be wrong about the pair of it and the true cheapest, which is one of
-/// k − 1 pairs, whichever cell that is. One pair (baseline and true cheapest) is in both counts.
+/// k − 1 pairs, whichever cell that is. One pair (the true cheapest and a cell it is compared with) is in
+/// both counts.
 fn family(workloads: &[Workload], available: impl Fn(&usize) -> bool) -> u32 {
     workloads
         .iter()

@@ -9,6 +9,7 @@ use crate::job::{Job, Matrix, NATIVE, check_peer_name};
 use crate::options::{OptionName, OptionValue, Options};
 use crate::suggest::unknown;
 use crate::units::{MAX_SIZE_BYTES, size_text};
+use crate::workload::{Workload, workloads};
 
 /// The most workers a client may have.
 pub const MAX_CONCURRENCY: u32 = 100_000;
@@ -40,27 +41,6 @@ pub struct PlannedCell {
     pub server: String,
     /// Why it cannot be measured here; `None` where it can.
     pub unavailable: Option<String>,
-}
-
-/// Cells that do the same work and are compared with each other: one table.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Workload {
-    /// What is done.
-    pub pattern: Pattern,
-    /// Bytes from client to server.
-    pub size: u64,
-    /// Bytes from server to client.
-    pub reply: u64,
-    /// Workers in the client.
-    pub concurrency: u32,
-    /// Who sends first in `connect`.
-    pub speaks_first: SpeaksFirst,
-    /// Where the processes run.
-    pub placement: Placement,
-    /// Its cells, as indices, in the order of the job.
-    pub cells: Vec<usize>,
-    /// The cell the others are compared with; `None` where none can be measured.
-    pub baseline: Option<usize>,
 }
 
 /// The cells of a job.
@@ -108,7 +88,7 @@ pub fn expand(job: &Job, offers: &Offers<'_>) -> Result<Expanded, ExpandError> {
     let Expansion { mut cells, dropped, .. } = expansion;
     distinguish_labels(&mut cells)?;
     let mut notes = dropped;
-    let workloads = workloads(&cells, job, &mut notes)?;
+    let workloads = workloads(&cells, job.baseline.as_deref(), &mut notes)?;
     Ok(Expanded { cells, workloads, notes })
 }
 
@@ -328,15 +308,6 @@ impl PlannedCell {
     fn same_as(&self, other: &Self) -> bool {
         self.id == other.id && self.label == other.label
     }
-
-    fn does_the_work_of(&self, workload: &Workload) -> bool {
-        self.cell.pattern == workload.pattern
-            && self.cell.size == workload.size
-            && self.cell.reply == workload.reply
-            && self.cell.concurrency == workload.concurrency
-            && self.cell.speaks_first == workload.speaks_first
-            && self.placement == workload.placement
-    }
 }
 
 fn acts(name: OptionName, state: &TransportState, pattern: Pattern) -> bool {
@@ -384,70 +355,6 @@ fn distinguish_labels(cells: &mut [PlannedCell]) -> Result<(), ExpandError> {
     }
     Ok(())
 }
-
-fn workloads(
-    cells: &[PlannedCell],
-    job: &Job,
-    notes: &mut Vec<String>,
-) -> Result<Vec<Workload>, ExpandError> {
-    let mut workloads: Vec<Workload> = Vec::new();
-    for (index, cell) in cells.iter().enumerate() {
-        if let Some(workload) = workloads.iter_mut().find(|workload| cell.does_the_work_of(workload)) {
-            workload.cells.push(index);
-            continue;
-        }
-        workloads.push(Workload {
-            pattern: cell.cell.pattern,
-            size: cell.cell.size,
-            reply: cell.cell.reply,
-            concurrency: cell.cell.concurrency,
-            speaks_first: cell.cell.speaks_first,
-            placement: cell.placement,
-            cells: vec![index],
-            baseline: None,
-        });
-    }
-    let wanted = job.baseline.as_deref();
-    let is = |index: usize, name: &str| {
-        let cell = &cells[index];
-        cell.id == name || cell.label == name || cell.cell.transport == name
-    };
-    if let Some(name) = wanted
-        && !(0..cells.len()).any(|index| is(index, name))
-    {
-        let names = cells.iter().flat_map(|cell| [cell.cell.transport.as_str(), cell.label.as_str()]);
-        let mut known: Vec<&str> = names.collect();
-        known.sort_unstable();
-        known.dedup();
-        return Err(unknown("baseline", name, known).into());
-    }
-    let name = wanted.unwrap_or(DEFAULT_BASELINE);
-    for workload in &mut workloads {
-        let available = |index: &usize| cells[*index].unavailable.is_none();
-        // The exact match first: a label or an id says more than a transport.
-        let exact = |index: &usize| cells[*index].label == name || cells[*index].id == name;
-        let members = &workload.cells;
-        workload.baseline = members
-            .iter()
-            .find(|index| exact(index) && available(index))
-            .or_else(|| members.iter().find(|index| is(**index, name) && available(index)))
-            .copied();
-        if workload.baseline.is_none() {
-            workload.baseline = members.iter().find(|index| available(index)).copied();
-            if let (Some(fallback), Some(_)) = (workload.baseline, wanted) {
-                notes.push(format!(
-                    "baseline {name} is not in every table; where it is not, {} stands in",
-                    cells[fallback].label
-                ));
-            }
-        }
-    }
-    notes.dedup();
-    Ok(workloads)
-}
-
-/// What the others are compared with where the job does not say: TCP is what people have today.
-pub const DEFAULT_BASELINE: &str = "tcp";
 
 #[cfg(test)]
 mod tests {

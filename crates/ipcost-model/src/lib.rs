@@ -19,6 +19,7 @@ mod plan;
 pub mod protocol;
 mod suggest;
 pub mod units;
+mod workload;
 
 pub use capabilities::{Capabilities, OptionGroup, TransportState};
 pub use cell::{Cell, Pattern, Placement, SpeaksFirst};
@@ -26,11 +27,10 @@ pub use document::{
     Analysis, CellRecord, ContrastRecord, Document, Estimate, Fastest, Host, LatencySummary, Metric, Mode,
     SCHEMA, Sample, Schedule, Stopped, Timing, Tool, Usage, UsagePerOp, Verdict, Warning, WorkloadRecord,
 };
-pub use expand::{
-    DEFAULT_BASELINE, ExpandError, Expanded, MAX_CONCURRENCY, Offers, PlannedCell, Workload, expand,
-};
+pub use expand::{ExpandError, Expanded, MAX_CONCURRENCY, Offers, PlannedCell, expand};
 pub use job::{Job, LatencyMode, Matrix, NATIVE, OneOrMany, OptionLists, PeerCommand, Size, check_peer_name};
 pub use job_file::{JobFileError, parse_job};
 pub use options::{CATALOGUE, OptionKind, OptionName, OptionSpec, OptionValue, Options};
 pub use plan::{Plan, PlannedContrast};
 pub use suggest::{nearest, unknown};
+pub use workload::{DEFAULT_BASELINE, Workload};

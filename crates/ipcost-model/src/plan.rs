@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::expand::{PlannedCell, Workload};
+use crate::expand::PlannedCell;
 use crate::job::LatencyMode;
+use crate::workload::Workload;
 
 /// A contrast the run will decide: cell `a` against cell `b`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

@@ -33,19 +33,25 @@ pub fn throughput(bytes_per_second: f64) -> String {
     with_unit(bytes_per_second, &[(1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s")])
 }
 
-/// A ratio with two decimals, or with more where it is close to 1 or small.
-pub fn ratio(value: f64) -> String {
-    match value {
-        v if v >= 99.5 => format!("{v:.0}"),
-        v if v >= 9.95 => format!("{v:.1}"),
-        v if v >= 0.0995 => format!("{v:.2}"),
-        v => format!("{v:.3}"),
+/// How many decimals a ratio is shown with: more where it is close to 1 or small.
+fn places(ratio: f64) -> usize {
+    match ratio {
+        v if v >= 99.5 => 0,
+        v if v >= 9.95 => 1,
+        v if (0.95..=1.05).contains(&v) || v < 0.0995 => 3,
+        _ => 2,
     }
 }
 
-/// A ratio's interval; nothing while it is unbounded.
-pub fn interval(lo: Option<f64>, hi: Option<f64>) -> Option<String> {
-    Some(format!("{}–{}", ratio(lo?), ratio(hi?)))
+/// A ratio.
+pub fn ratio(value: f64) -> String {
+    format!("{value:.0$}", places(value))
+}
+
+/// The interval of a ratio, as precise as the ratio itself; nothing while it is unbounded.
+pub fn interval(around: f64, lo: Option<f64>, hi: Option<f64>) -> Option<String> {
+    let places = places(around);
+    Some(format!("{:.places$}–{:.places$}", lo?, hi?))
 }
 
 #[cfg(test)]
@@ -71,7 +77,9 @@ mod tests {
         assert_eq!(ratio(0.0312), "0.031");
         assert_eq!(ratio(19.08), "19.1");
         assert_eq!(ratio(350.0), "350");
-        assert_eq!(interval(Some(0.51), Some(0.55)).as_deref(), Some("0.51–0.55"));
-        assert_eq!(interval(None, None), None);
+        assert_eq!(ratio(0.9962), "0.996");
+        assert_eq!(interval(0.53, Some(0.51), Some(0.55)).as_deref(), Some("0.51–0.55"));
+        assert_eq!(interval(1.003, Some(0.98), Some(1.2)).as_deref(), Some("0.980–1.200"));
+        assert_eq!(interval(1.0, None, None), None);
     }
 }

@@ -8,7 +8,7 @@ use ipcost_model::{CellRecord, Document, LatencyMode, Metric, Pattern, Stopped, 
 
 use crate::grid::{Column, Grid, Piece};
 use crate::numbers::{interval, rate, ratio, throughput, time};
-use crate::words;
+use crate::words::{self, capitalised, escaped};
 
 const BOLD: Style = Style::new().bold();
 const DIMMED: Style = Style::new().dimmed();
@@ -74,19 +74,17 @@ fn table(document: &Document, table: &WorkloadRecord) -> Grid {
         table.fastest.as_ref().filter(|fastest| fastest.claimed).map(|fastest| fastest.cell.as_str());
     for cell in table.cells.iter().filter_map(|id| words::cell(document, id)) {
         let style = if winner == Some(&cell.id) { BOLD } else { Style::new() };
-        row(&mut grid, document, cell, style, baseline.is_some_and(|baseline| baseline.id == cell.id));
+        row(&mut grid, document, table, cell, style);
     }
     grid
 }
 
-fn row(grid: &mut Grid, document: &Document, cell: &CellRecord, style: Style, is_baseline: bool) {
+fn row(grid: &mut Grid, document: &Document, table: &WorkloadRecord, cell: &CellRecord, style: Style) {
     let name = Piece::styled(escaped(&cell.label), style);
     let (Some(cost), true) = (cell.wall_ns_per_op, cell.available) else {
-        let reason = cell.reason.as_deref().unwrap_or("not measured");
-        let note = Piece::styled(format!("unavailable: {}", escaped(reason)), DIMMED);
         let mut pieces = vec![name];
         pieces.resize(COLUMNS.len() - 1, Piece::default());
-        pieces.push(note);
+        pieces.push(Piece::styled(if cell.available { "not measured" } else { "unavailable" }, DIMMED));
         return grid.row(pieces);
     };
     let rate = match cell.pattern {
@@ -94,9 +92,9 @@ fn row(grid: &mut Grid, document: &Document, cell: &CellRecord, style: Style, is
         _ => cell.ops_per_s.map(rate),
     };
     let latency = |of: fn(&ipcost_model::LatencySummary) -> u64| {
-        cell.latency_ns.as_ref().map_or_else(|| "–".to_owned(), |summary| time(of(summary) as f64))
+        cell.latency_ns.as_ref().map_or_else(String::new, |summary| time(of(summary) as f64))
     };
-    let (times, bounds, verdict) = judged(document, cell, is_baseline);
+    let (times, bounds, verdict) = judged(document, table, cell);
     grid.row(vec![
         name,
         Piece::styled(time(cost.median), style),
@@ -116,14 +114,14 @@ fn row(grid: &mut Grid, document: &Document, cell: &CellRecord, style: Style, is
 }
 
 /// The ratio to the baseline, its interval, and the verdict.
-fn judged(document: &Document, cell: &CellRecord, is_baseline: bool) -> (String, String, Piece) {
-    if is_baseline {
+fn judged(document: &Document, table: &WorkloadRecord, cell: &CellRecord) -> (String, String, Piece) {
+    if table.baseline.as_ref() == Some(&cell.id) {
         return ("1".to_owned(), String::new(), Piece::styled("baseline", DIMMED));
     }
     let Some(contrast) = words::contrast(document, Metric::Wall, &cell.id) else {
         return (String::new(), String::new(), "".into());
     };
-    let bounds = interval(contrast.lo, contrast.hi)
+    let bounds = interval(contrast.ratio, contrast.lo, contrast.hi)
         .map_or_else(|| "(no interval)".to_owned(), |text| format!("({text})"));
     let style = match contrast.verdict {
         Verdict::Different | Verdict::Direction if contrast.ratio < 1.0 => GOOD,
@@ -131,7 +129,12 @@ fn judged(document: &Document, cell: &CellRecord, is_baseline: bool) -> (String,
         Verdict::Equivalent => Style::new(),
         Verdict::Undecided => DIMMED,
     };
-    (ratio(contrast.ratio), bounds, Piece::styled(contrast.verdict.name(), style))
+    let mut verdict = contrast.verdict.to_string();
+    if table.baseline.as_ref() != Some(&contrast.b) {
+        // Compared with another than the column's title says.
+        verdict.push_str(&format!(" (× {})", words::label(document, &contrast.b)));
+    }
+    (ratio(contrast.ratio), bounds, Piece::styled(verdict, style))
 }
 
 /// How the figures came about, in one line.
@@ -168,14 +171,71 @@ fn how(document: &Document) -> String {
     )
 }
 
-/// Text from outside, without anything a terminal would obey.
-fn escaped(text: &str) -> String {
-    text.chars()
-        .flat_map(|c| if c.is_control() { c.escape_default().collect::<Vec<_>>() } else { vec![c] })
-        .collect()
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
 
-fn capitalised(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+    fn plain(text: &str) -> String {
+        let mut out = String::new();
+        let mut rest = text;
+        while let Some(start) = rest.find("\u{1b}[") {
+            out.push_str(&rest[..start]);
+            rest = rest[start..].split_once('m').map_or("", |(_, after)| after);
+        }
+        out + rest
+    }
+
+    #[test]
+    fn everything_is_shown() {
+        insta::assert_snapshot!(plain(&render(&fixture::document(), usize::MAX)));
+    }
+
+    #[test]
+    fn a_narrow_terminal_loses_the_least_important_columns() {
+        let narrow = plain(&render(&fixture::document(), 80));
+        insta::assert_snapshot!(narrow);
+        let widest =
+            narrow.lines().take_while(|line| !line.contains(':')).map(|line| line.chars().count()).max();
+        assert!(widest.unwrap() <= 80);
+    }
+
+    #[test]
+    fn nothing_from_outside_reaches_the_terminal_raw() {
+        let shown = render(&fixture::document(), usize::MAX);
+        assert!(shown.contains("mine \\u{1b}[31m"), "{shown}");
+    }
+
+    #[test]
+    fn warnings_are_lines_of_their_own() {
+        assert_eq!(
+            plain(&warnings(&fixture::document())),
+            "warning: the hypervisor took 3.0 % of the processors' time for others\n"
+        );
+    }
+
+    #[test]
+    fn every_kind_of_sentence() {
+        let mut document = fixture::document();
+        let mut sentences = Vec::new();
+        let mut say = |document: &Document| sentences.push(words::sentence(document, &document.workloads[0]));
+        say(&document);
+        let contrasts = std::mem::take(&mut document.contrasts);
+        say(&document);
+        let fastest = document.workloads[0].fastest.as_mut().unwrap();
+        fastest.claimed = false;
+        say(&document);
+        document.workloads[0].fastest.as_mut().unwrap().verdict = Verdict::Equivalent;
+        say(&document);
+        document.contrasts = contrasts;
+        document.contrasts[0].lo = None;
+        let fastest = document.workloads[0].fastest.as_mut().unwrap();
+        (fastest.lo, fastest.hi, fastest.verdict) = (None, None, Verdict::Undecided);
+        say(&document);
+        document.workloads[0].fastest = None;
+        say(&document);
+        document.cells.iter_mut().for_each(|cell| cell.epochs = 0);
+        say(&document);
+        insta::assert_snapshot!(sentences.join("\n"));
+    }
 }

@@ -36,7 +36,7 @@ pub fn workload(workload: &WorkloadRecord) -> String {
 
 /// The verdict on a table in one sentence; what cannot be said is said not to be known.
 pub fn sentence(document: &Document, table: &WorkloadRecord) -> String {
-    let what = workload(table);
+    let what = capitalised(&workload(table));
     let Some(fastest) = &table.fastest else {
         return match table.cells.iter().filter_map(|id| cell(document, id)).find(|cell| cell.epochs > 0) {
             Some(only) => {
@@ -45,10 +45,10 @@ pub fn sentence(document: &Document, table: &WorkloadRecord) -> String {
             None => format!("{what}: nothing was measured."),
         };
     };
-    let label = |id: &str| cell(document, id).map_or(id.to_owned(), |cell| cell.label.clone());
-    let winner = label(&fastest.cell);
-    let against = against_baseline(document, table, fastest, &label);
-    let rival = match_of_two(fastest, &winner, &label(&fastest.runner_up), document.analysis.margin);
+    let winner = label(document, &fastest.cell);
+    let against = against_baseline(document, fastest);
+    let rival =
+        match_of_two(fastest, &winner, &label(document, &fastest.runner_up), document.analysis.margin);
     match against {
         Some(against) => format!("{what}: {winner} {against}; {rival}."),
         None if fastest.claimed => format!("{what}: {winner} is the cheapest; {rival}."),
@@ -56,18 +56,12 @@ pub fn sentence(document: &Document, table: &WorkloadRecord) -> String {
     }
 }
 
-/// The winner against the baseline; `None` where it is the baseline.
-fn against_baseline(
-    document: &Document,
-    table: &WorkloadRecord,
-    fastest: &Fastest,
-    label: &dyn Fn(&str) -> String,
-) -> Option<String> {
-    let baseline = table.baseline.as_ref().filter(|id| **id != fastest.cell)?;
+/// The winner against what it is compared with; `None` where it is the baseline.
+fn against_baseline(document: &Document, fastest: &Fastest) -> Option<String> {
     let contrast = contrast(document, Metric::Wall, &fastest.cell)?;
     let times = ratio(contrast.ratio);
-    let name = label(baseline);
-    Some(match interval(contrast.lo, contrast.hi) {
+    let name = label(document, &contrast.b);
+    Some(match interval(contrast.ratio, contrast.lo, contrast.hi) {
         Some(bounds) => format!("costs {times} × {name} ({bounds})"),
         None => format!("seems to cost {times} × {name}, with no interval yet"),
     })
@@ -76,7 +70,7 @@ fn against_baseline(
 /// The winner against the runner-up.
 fn match_of_two(fastest: &Fastest, winner: &str, rival: &str, margin: f64) -> String {
     let times = ratio(fastest.ratio);
-    let bounds = interval(fastest.lo, fastest.hi);
+    let bounds = interval(fastest.ratio, fastest.lo, fastest.hi);
     let percent = format!("{} %", ratio_percent(margin));
     match (fastest.claimed, fastest.verdict, bounds) {
         (_, Verdict::Equivalent, _) => format!("{rival} costs the same within {percent}"),
@@ -108,7 +102,24 @@ pub fn cell<'a>(document: &'a Document, id: &str) -> Option<&'a CellRecord> {
     document.cells.iter().find(|cell| cell.id == id)
 }
 
-/// The contrast of a cell with its table's baseline.
+/// The label of a cell by its id, safe to be shown.
+pub fn label(document: &Document, id: &str) -> String {
+    escaped(cell(document, id).map_or(id, |cell| &cell.label))
+}
+
+/// The contrast of a cell with what it is compared with.
 pub fn contrast<'a>(document: &'a Document, metric: Metric, a: &str) -> Option<&'a ContrastRecord> {
     document.contrasts.iter().find(|contrast| contrast.metric == metric && contrast.a == a)
+}
+
+/// The same, beginning with a capital letter.
+pub fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// Text from outside, without anything a terminal would obey.
+pub fn escaped(text: &str) -> String {
+    let visible = |c: char| if c.is_control() { c.escape_default().collect() } else { c.to_string() };
+    text.chars().map(visible).collect()
 }

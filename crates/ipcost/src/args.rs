@@ -86,7 +86,7 @@ pub struct RunArgs {
     /// A peer of your own, by the command that starts it
     #[arg(long = "peer", value_name = "NAME=COMMAND", help_heading = HOW)]
     pub peers: Vec<String>,
-    /// What the others are compared with: a transport, a label or a cell's id [default: tcp]
+    /// What the others are compared with: a transport, a peer, a label or a cell's id [default: tcp]
     #[arg(long, value_name = "NAME", help_heading = HOW)]
     pub baseline: Option<String>,
     /// How long the run may take; it ends earlier once every question is answered [default: 30s]

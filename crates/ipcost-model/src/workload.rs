@@ -1,0 +1,228 @@
+//! Workloads: cells that do the same work, and what each of them is compared with.
+
+use serde::Serialize;
+
+use crate::cell::{Pattern, Placement, SpeaksFirst};
+use crate::expand::PlannedCell;
+use crate::suggest::unknown;
+
+/// What the others are compared with where the job does not say: TCP is what people have today.
+pub const DEFAULT_BASELINE: &str = "tcp";
+
+/// Cells that do the same work and are compared with each other: one table.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Workload {
+    /// What is done.
+    pub pattern: Pattern,
+    /// Bytes from client to server.
+    pub size: u64,
+    /// Bytes from server to client.
+    pub reply: u64,
+    /// Workers in the client.
+    pub concurrency: u32,
+    /// Who sends first in `connect`.
+    pub speaks_first: SpeaksFirst,
+    /// Where the processes run.
+    pub placement: Placement,
+    /// Its cells, as indices, in the order of the job.
+    pub cells: Vec<usize>,
+    /// The table's baseline; `None` where no cell can be measured.
+    pub baseline: Option<usize>,
+    /// For each of `cells`, the cell it is compared with; `None` for the baseline and for what cannot be measured.
+    pub against: Vec<Option<usize>>,
+}
+
+/// Groups cells into workloads and finds what each is compared with.
+///
+/// # Errors
+/// One line where no cell goes by the name of the baseline.
+pub fn workloads(
+    cells: &[PlannedCell],
+    baseline: Option<&str>,
+    notes: &mut Vec<String>,
+) -> Result<Vec<Workload>, String> {
+    if let Some(name) = baseline
+        && !cells.iter().any(|cell| cell.goes_by(name))
+    {
+        let mut known: Vec<&str> = cells.iter().flat_map(PlannedCell::names).collect();
+        known.sort_unstable();
+        known.dedup();
+        return Err(unknown("baseline", name, known));
+    }
+    let mut workloads = grouped(cells);
+    for workload in &mut workloads {
+        let found = workload.compare(cells, baseline.unwrap_or(DEFAULT_BASELINE));
+        if let (false, Some(stand_in), Some(name)) = (found, workload.baseline, baseline) {
+            let label = &cells[stand_in].label;
+            notes.push(format!("baseline {name} is not in every table; where it is not, {label} stands in"));
+        }
+    }
+    notes.dedup();
+    Ok(workloads)
+}
+
+fn grouped(cells: &[PlannedCell]) -> Vec<Workload> {
+    let mut workloads: Vec<Workload> = Vec::new();
+    for (index, cell) in cells.iter().enumerate() {
+        match workloads.iter_mut().find(|workload| cell.does_the_work_of(workload)) {
+            Some(workload) => workload.cells.push(index),
+            None => workloads.push(Workload {
+                pattern: cell.cell.pattern,
+                size: cell.cell.size,
+                reply: cell.cell.reply,
+                concurrency: cell.cell.concurrency,
+                speaks_first: cell.cell.speaks_first,
+                placement: cell.placement,
+                cells: vec![index],
+                baseline: None,
+                against: Vec::new(),
+            }),
+        }
+    }
+    workloads
+}
+
+impl Workload {
+    /// Finds what each cell is compared with; `false` where nothing here goes by the name.
+    ///
+    /// The first cell that goes by it is the table's baseline. Others that do are compared with that one, and
+    /// the rest each with the one that is most like it: with the baseline `tcp`, a cell whose peers are written
+    /// in Go is compared with TCP between peers written in Go, if that is measured.
+    fn compare(&mut self, cells: &[PlannedCell], name: &str) -> bool {
+        let available: Vec<usize> =
+            self.cells.iter().copied().filter(|index| cells[*index].unavailable.is_none()).collect();
+        let going_by = |exactly: bool| -> Vec<usize> {
+            let fits = |index: &&usize| {
+                let cell = &cells[**index];
+                if exactly { cell.is_called(name) } else { cell.goes_by(name) }
+            };
+            available.iter().filter(fits).copied().collect()
+        };
+        // A label or an id says more than a transport or a peer.
+        let mut candidates = going_by(true);
+        if candidates.is_empty() {
+            candidates = going_by(false);
+        }
+        let found = !candidates.is_empty();
+        if !found {
+            candidates.extend(available.first());
+        }
+        self.baseline = candidates.first().copied();
+        let compared_with = |index: &usize| {
+            let first = self.baseline.filter(|_| available.contains(index))?;
+            match index {
+                _ if *index == first => None,
+                _ if candidates.contains(index) => Some(first),
+                // The first of those that are most alike.
+                _ => candidates
+                    .iter()
+                    .rev()
+                    .copied()
+                    .max_by_key(|other| cells[*index].likeness(&cells[*other])),
+            }
+        };
+        self.against = self.cells.iter().map(compared_with).collect();
+        found
+    }
+}
+
+impl PlannedCell {
+    fn does_the_work_of(&self, workload: &Workload) -> bool {
+        self.cell.pattern == workload.pattern
+            && self.cell.size == workload.size
+            && self.cell.reply == workload.reply
+            && self.cell.concurrency == workload.concurrency
+            && self.cell.speaks_first == workload.speaks_first
+            && self.placement == workload.placement
+    }
+
+    fn is_called(&self, name: &str) -> bool {
+        self.id == name || self.label == name
+    }
+
+    /// Whether the name is this cell's label, id, transport, or one of its peers.
+    fn goes_by(&self, name: &str) -> bool {
+        self.is_called(name) || self.names().contains(&name)
+    }
+
+    fn names(&self) -> [&str; 4] {
+        [&self.label, &self.cell.transport, &self.client, &self.server]
+    }
+
+    /// How much two cells of a workload have in common.
+    fn likeness(&self, other: &Self) -> u32 {
+        let same = [
+            self.cell.transport == other.cell.transport,
+            self.client == other.client,
+            self.server == other.server,
+        ];
+        let options =
+            self.cell.options.iter().filter(|option| other.cell.options.iter().any(|known| known == *option));
+        let worth = 100 * same.iter().filter(|same| **same).count() + options.count();
+        u32::try_from(worth).unwrap_or(u32::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cell::Cell;
+    use crate::options::{OptionValue, Options};
+
+    fn cell(transport: &str, peer: &str) -> PlannedCell {
+        let cell = Cell {
+            pattern: Pattern::Rr,
+            transport: transport.to_owned(),
+            size: 64,
+            reply: 64,
+            concurrency: 1,
+            speaks_first: SpeaksFirst::Client,
+            options: Options::default(),
+        };
+        PlannedCell {
+            id: cell.id(Placement::Free, peer, peer, "native"),
+            label: format!("{transport} {peer}"),
+            cell,
+            placement: Placement::Free,
+            client: peer.to_owned(),
+            server: peer.to_owned(),
+            unavailable: None,
+        }
+    }
+
+    fn against(cells: &[PlannedCell], baseline: &str) -> Vec<Option<usize>> {
+        let workloads = workloads(cells, Some(baseline), &mut Vec::new()).unwrap();
+        assert_eq!(workloads.len(), 1);
+        workloads[0].against.clone()
+    }
+
+    #[test]
+    fn each_cell_is_compared_with_the_baseline_most_like_it() {
+        let cells = [cell("unix", "native"), cell("tcp", "native"), cell("unix", "go"), cell("tcp", "go")];
+        assert_eq!(against(&cells, "tcp"), [Some(1), None, Some(3), Some(1)]);
+        assert_eq!(against(&cells, "native"), [None, Some(0), Some(0), Some(1)]);
+        assert_eq!(against(&cells, "unix go"), [Some(2), Some(2), None, Some(2)]);
+    }
+
+    #[test]
+    fn options_count_for_likeness_and_the_first_wins_a_tie() {
+        let with = |transport: &str, size: u64| {
+            let mut cell = cell(transport, "native");
+            cell.cell.options.set("so_sndbuf", OptionValue::Int(size)).unwrap();
+            cell.id = format!("{transport}{size}");
+            cell
+        };
+        let cells = [with("tcp", 1), with("tcp", 2), with("unix", 2), cell("pipe", "native")];
+        assert_eq!(against(&cells, "tcp"), [None, Some(0), Some(1), Some(0)]);
+    }
+
+    #[test]
+    fn what_cannot_be_measured_is_compared_with_nothing() {
+        let mut cells = [cell("tcp", "native"), cell("unix", "native"), cell("pipe", "native")];
+        cells[0].unavailable = Some("gone".into());
+        let mut notes = Vec::new();
+        let workload = &workloads(&cells, Some("tcp"), &mut notes).unwrap()[0];
+        assert_eq!((workload.baseline, &workload.against), (Some(1), &vec![None, None, Some(1)]));
+        assert!(notes[0].contains("unix native stands in"), "{notes:?}");
+    }
+}

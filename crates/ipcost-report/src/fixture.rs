@@ -1,0 +1,76 @@
+//! A document in which everything occurs that a rendering must cope with.
+
+use ipcost_model::Document;
+use serde_json::{Value, json};
+
+/// Two tables: one with a clear winner, two modes and a cell that is missing; one that is open.
+pub fn document() -> Document {
+    let cell = |id: &str, label: &str, pattern: &str, size: u64, median: f64| -> Value {
+        json!({
+            "id": id, "label": label, "pattern": pattern, "transport": label, "size": size,
+            "reply": if pattern == "stream" { 0 } else { size }, "concurrency": 1, "speaks_first": "client",
+            "placement": "free", "client": "native", "server": "native", "options": {}, "available": true,
+            "reason": null, "epochs": 20, "batches": 20, "ops": 56_000,
+            "wall_ns_per_op": {"median": median, "lo": median * 0.95, "hi": median * 1.06},
+            "cpu_ns_per_op": {"median": median * 0.9, "lo": null, "hi": null},
+            "ops_per_s": 1e9 / median, "bytes_per_s": 1e9 / median * size as f64,
+            "latency_ns": if pattern == "stream" { Value::Null } else {
+                json!({"p50": 7_000, "p90": 8_000, "p99": 15_500, "p999": 40_000, "max": 1_200_000, "count": 20_000})
+            },
+            "usage_per_op": {"client_user_ns": 300.0, "client_sys_ns": 3_000.0, "server_user_ns": 250.0,
+                "server_sys_ns": 2_900.0, "voluntary_switches": 2.0, "involuntary_switches": 0.01},
+        })
+    };
+    let mut pipe = cell("rr/pipe/64/c1", "pipe", "rr", 64, 7_130.0);
+    pipe["modes"] = json!([
+        {"share": 0.75, "epochs": 15, "wall_ns_per_op": 7_080.0},
+        {"share": 0.25, "epochs": 5, "wall_ns_per_op": 16_020.0},
+    ]);
+    let mut missing = cell("rr/tcp6/64/c1", "tcp6", "rr", 64, 1.0);
+    for key in ["wall_ns_per_op", "cpu_ns_per_op", "ops_per_s", "bytes_per_s", "latency_ns", "usage_per_op"] {
+        missing[key] = Value::Null;
+    }
+    missing["available"] = json!(false);
+    missing["reason"] = json!("IPv6 loopback cannot be used");
+    missing["epochs"] = json!(0);
+    let contrast = |a: &str, b: &str, ratio: f64, bounds: Option<(f64, f64)>, verdict: &str| {
+        json!({"metric": "wall", "a": a, "b": b, "ratio": ratio, "lo": bounds.map(|b| b.0), "hi": bounds.map(|b| b.1),
+            "verdict": verdict, "epochs": 20, "headline": true})
+    };
+    let workload = |pattern: &str, size: u64, cells: Value, baseline: &str, fastest: Value| {
+        json!({"pattern": pattern, "size": size, "reply": if pattern == "stream" { 0 } else { size }, "concurrency": 1,
+            "speaks_first": "client", "placement": "free", "cells": cells, "baseline": baseline, "fastest": fastest})
+    };
+    serde_json::from_value(json!({
+        "schema": "ipcost/1", "tool": {"name": "ipcost", "version": "0.1.0"},
+        "host": {"os": "linux", "kernel": "6.1.0", "arch": "x86_64", "cpu": "A processor", "cores": 2, "physical_cores": 2},
+        "job": {"cells": []}, "seed": 7, "started": "2026-01-01T00:00:00Z", "elapsed_s": 29.4, "stopped": "budget",
+        "schedule": {"rounds": 1, "epochs": 20, "batch_ms": 20.0, "lead_in_ms": 5.0, "budget_s": 30.0, "latency": "lead-in",
+            "timing": {"calibration_s": 0.3, "processes_s": 2.0, "batches_s": 21.0, "lead_ins_s": 5.0, "other_s": 1.1}},
+        "analysis": {"alpha": 0.05, "family": 6, "alpha_each": 0.05 / 6.0, "margin": 0.02, "epochs_needed": 11},
+        "cells": [
+            pipe,
+            cell("rr/unix/64/c1", "unix", "rr", 64, 9_840.0),
+            missing,
+            cell("rr/tcp/64/c1", "tcp", "rr", 64, 13_500.0),
+            cell("stream/unix/64/c1", "unix", "stream", 64, 1_000.0),
+            cell("mine", "mine \u{1b}[31m", "stream", 64, 1_005.0),
+        ],
+        "workloads": [
+            workload("rr", 64, json!(["rr/pipe/64/c1", "rr/unix/64/c1", "rr/tcp6/64/c1", "rr/tcp/64/c1"]), "rr/tcp/64/c1",
+                json!({"cell": "rr/pipe/64/c1", "runner_up": "rr/unix/64/c1", "ratio": 1.38, "lo": 1.3, "hi": 1.45,
+                    "verdict": "different", "claimed": true})),
+            workload("stream", 64, json!(["stream/unix/64/c1", "mine"]), "mine",
+                json!({"cell": "stream/unix/64/c1", "runner_up": "mine", "ratio": 1.004, "lo": 0.97, "hi": 1.05,
+                    "verdict": "undecided", "claimed": false})),
+        ],
+        "contrasts": [
+            contrast("rr/pipe/64/c1", "rr/tcp/64/c1", 0.531, Some((0.512, 0.552)), "different"),
+            contrast("rr/unix/64/c1", "rr/tcp/64/c1", 0.729, None, "undecided"),
+            contrast("stream/unix/64/c1", "mine", 0.996, Some((0.952, 1.031)), "undecided"),
+        ],
+        "samples": [],
+        "warnings": [{"code": "steal", "message": "the hypervisor took 3.0 % of the processors' time for others"}],
+    }))
+    .expect("the fixture is a document")
+}

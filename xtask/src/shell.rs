@@ -1,0 +1,48 @@
+//! Running programs from the workspace's root.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+
+/// The workspace's root.
+pub fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace")
+}
+
+/// The directory that builds go to.
+pub fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
+}
+
+/// A command, to be run from the workspace's root.
+pub fn command(words: &[&str]) -> Command {
+    let mut command = Command::new(words[0]);
+    command.args(&words[1..]).current_dir(root());
+    command
+}
+
+/// Runs a command and shows which.
+///
+/// # Errors
+/// Where it cannot be started or fails.
+pub fn run(words: &[&str]) -> Result<()> {
+    run_command(command(words), words)
+}
+
+/// Runs a prepared command and shows which.
+///
+/// # Errors
+/// Where it cannot be started or fails.
+pub fn run_command(mut command: Command, words: &[&str]) -> Result<()> {
+    let line = words.join(" ");
+    eprintln!("xtask: {line}");
+    let status = command.status().with_context(|| format!("cannot start {line}"))?;
+    ensure!(status.success(), "failed: {line}");
+    Ok(())
+}
+
+/// Whether a command can be started and succeeds; nothing of it is shown.
+pub fn succeeds(words: &[&str]) -> bool {
+    command(words).output().is_ok_and(|output| output.status.success())
+}

@@ -1,0 +1,39 @@
+//! Everything that must hold before a change is good.
+
+use std::time::Instant;
+
+use anyhow::Result;
+
+use crate::docs;
+use crate::shell::{self, command, run_command};
+use crate::tools::{CARGO_DENY, Package, ensure_packages, ensure_rust_components};
+
+/// Programs of the system that tests run.
+const PACKAGES: &[Package] = &[Package { program: "cc", name: "gcc", needed_for: "linking" }];
+
+/// Runs it all; stops at the first thing that does not hold.
+///
+/// # Errors
+/// What does not hold, or what is missing.
+pub fn run() -> Result<()> {
+    let began = Instant::now();
+    ensure_rust_components()?;
+    ensure_packages(PACKAGES)?;
+    run_all()?;
+    eprintln!("xtask: all good after {} s", began.elapsed().as_secs());
+    Ok(())
+}
+
+fn run_all() -> Result<()> {
+    shell::run(&["cargo", "fmt", "--all", "--check"])?;
+    shell::run(&["cargo", "clippy", "--workspace", "--all-targets", "--quiet", "--", "--deny", "warnings"])?;
+    shell::run(&["cargo", "test", "--workspace", "--quiet"])?;
+    let words = ["cargo", "doc", "--workspace", "--no-deps", "--quiet"];
+    let mut documentation = command(&words);
+    documentation.env("RUSTDOCFLAGS", "--deny warnings");
+    run_command(documentation, &words)?;
+    docs::check()?;
+    CARGO_DENY.ensure()?;
+    // Known vulnerabilities are looked up in a database on the network; what is in Cargo.lock can be told without.
+    shell::run(&["cargo", "deny", "--log-level", "error", "check", "bans", "licenses", "sources"])
+}
