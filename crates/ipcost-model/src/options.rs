@@ -106,7 +106,7 @@ pub const CATALOGUE: &[OptionSpec] = &[
         kind: OptionKind::Size,
         default: "the system's (65536)",
         group: OptionGroup::PipeBuffer,
-        patterns: ALL,
+        patterns: &[Pattern::Rr, Pattern::Stream],
         summary: "capacity of each pipe (F_SETPIPE_SZ)",
     },
     OptionSpec {

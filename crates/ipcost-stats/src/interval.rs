@@ -32,10 +32,18 @@ pub struct Interval {
 /// Where `k > n`.
 pub fn sign_e_value(n: u32, k: u32) -> f64 {
     assert!(k <= n, "{k} of {n} epochs");
-    // B(k+1, n−k+1) = 1 / ((n+1) · C(n, k))
-    let few = k.min(n - k);
-    let ln_choose: f64 = (0..few).map(|i| (f64::from(n - i) / f64::from(i + 1)).ln()).sum();
-    f64::from(n) * std::f64::consts::LN_2 - f64::from(n + 1).ln() - ln_choose
+    let few = k.min(n - k) as usize;
+    e_values(n).nth(few).expect("there is one for every count")
+}
+
+/// ln E(n, 0), ln E(n, 1), … : B(k + 1, n − k + 1) = 1 / ((n + 1) · C(n, k)), with C(n, k) step by step.
+fn e_values(n: u32) -> impl Iterator<Item = f64> {
+    let none = f64::from(n) * std::f64::consts::LN_2 - f64::from(n + 1).ln();
+    let steps = (0..n).map(move |k| (f64::from(n - k) / f64::from(k + 1)).ln());
+    std::iter::once(0.0).chain(steps).scan(0.0, move |ln_choose, step| {
+        *ln_choose += step;
+        Some(none - *ln_choose)
+    })
 }
 
 /// How many epochs the first finite interval takes at `alpha`.
@@ -60,7 +68,8 @@ pub fn sign_interval(values: &[f64], alpha: f64) -> Option<Interval> {
     let n = u32::try_from(values.len()).expect("fewer than four thousand million epochs");
     let threshold = -alpha.ln();
     // Values below the c-th smallest have c − 1 epochs or fewer beneath them; E falls towards the middle.
-    let rejected = (0..n / 2 + 1).take_while(|k| sign_e_value(n, *k) >= threshold).count();
+    let rejected =
+        e_values(n).take(values.len() / 2 + 1).take_while(|evidence| *evidence >= threshold).count();
     let bounds = (rejected > 0).then(|| {
         let mut sorted = values.to_vec();
         sorted.sort_by(f64::total_cmp);

@@ -153,12 +153,10 @@ fn after_help() -> String {
                 format!(" over {}", names.join(", "))
             }
         };
+        let acts_on = format!("{}{over}", patterns.join(", "));
         text.push_str(&format!(
-            "  {:<15}{} [default: {}; {}{over}]\n",
-            spec.name,
-            spec.summary,
-            spec.default,
-            patterns.join(", "),
+            "  {} ({acts_on}; default: {})\n      {}\n",
+            spec.name, spec.default, spec.summary
         ));
     }
     text.push_str(

@@ -1,0 +1,89 @@
+//! The engine's own memory, alone in its process so that its peak is nobody else's.
+
+use std::time::Duration;
+
+use ipcost_engine::bench::{BatchOutcome, Bench};
+use ipcost_engine::progress::Silent;
+use ipcost_engine::{About, EngineError, Settings, Surroundings, document, plan, run};
+use ipcost_model::{Capabilities, Host, Job, Offers, TransportState, Usage, expand, parse_job};
+use ipcost_sys::counters::ProcessorTimes;
+use serde_json::{Map, Value};
+
+/// Twenty-three cells whose operations take a moment, with latencies as a real peer reports them.
+struct Steady(Duration);
+
+impl Bench for Steady {
+    fn elapsed(&self) -> Duration {
+        self.0
+    }
+
+    fn start_epoch(&mut self, _epoch: u32, _order: &[usize]) -> Result<(), EngineError> {
+        Ok(())
+    }
+
+    fn verify(&mut self, _cell: usize, _ops: u64) -> Result<(), EngineError> {
+        Ok(())
+    }
+
+    fn batch(&mut self, cell: usize, ops: u64, latency: bool) -> Result<BatchOutcome, EngineError> {
+        let wall_ns = ops * (5_000 + cell as u64);
+        self.0 += Duration::from_nanos(wall_ns);
+        let latency_ns = if latency { (5_000..6_000).collect() } else { Vec::new() };
+        let client = Usage { user_ns: wall_ns, ..Usage::default() };
+        Ok(BatchOutcome { wall_ns, client, latency_ns, ..BatchOutcome::default() })
+    }
+
+    fn end_epoch(&mut self) -> Result<(), EngineError> {
+        Ok(())
+    }
+
+    fn effective(&self, _cell: usize) -> Map<String, Value> {
+        Map::new()
+    }
+}
+
+impl Surroundings for Steady {
+    fn processor_times(&mut self) -> Option<ProcessorTimes> {
+        None
+    }
+}
+
+const ONE: Capabilities = Capabilities {
+    name: "one",
+    summary: "",
+    connects: false,
+    both_ways: true,
+    max_message: None,
+    os: &[],
+    carries_payload: true,
+    option_groups: &[],
+    trouble_counters: &[],
+    in_default_suite: true,
+};
+
+#[test]
+fn a_hundred_thousand_samples_fit_into_64_mib() {
+    let sizes: Vec<String> = (1..=23).map(|size| size.to_string()).collect();
+    let text = format!("epochs = 4400\n[[cells]]\ntransport = \"one\"\nsize = [{}]\n", sizes.join(", "));
+    let job = parse_job(&text).unwrap();
+    let transports = [TransportState { capabilities: &ONE, unavailable: None }];
+    let offers = Offers { transports: &transports, placements_unavailable: &[] };
+    let plan = plan(expand(&job, &offers).unwrap(), &Settings::of(&job, 1)).unwrap();
+    let outcome = run(plan, &mut Steady(Duration::ZERO), &mut Steady(Duration::ZERO), &mut Silent);
+    assert!(outcome.samples.len() >= 100_000, "{}", outcome.samples.len());
+    let about = About {
+        version: "0".into(),
+        host: Host::default(),
+        job: Job::default(),
+        started: "2026-01-01T00:00:00Z".into(),
+        debug_build: false,
+    };
+    let document = document(outcome, about);
+    serde_json::to_writer(std::io::sink(), &document).unwrap();
+
+    let Ok(status) = std::fs::read_to_string("/proc/self/status") else { return };
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    let kibibytes: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
+    assert!(kibibytes < 64 * 1024, "{kibibytes} KiB");
+    println!("{} samples, {kibibytes} KiB at the peak", document.samples.len());
+}
