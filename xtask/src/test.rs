@@ -9,7 +9,10 @@ use crate::shell::{self, command, run_command};
 use crate::tools::{CARGO_DENY, Package, ensure_packages, ensure_rust_components};
 
 /// Programs of the system that tests run.
-const PACKAGES: &[Package] = &[Package { program: "cc", name: "gcc", needed_for: "linking" }];
+const PACKAGES: &[Package] = &[
+    Package { program: "cc", name: "gcc", needed_for: "linking, and the C peer" },
+    Package { program: "ip", name: "iproute2", needed_for: "tests in network namespaces" },
+];
 
 /// Runs it all; stops at the first thing that does not hold.
 ///

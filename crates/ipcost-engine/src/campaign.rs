@@ -208,6 +208,7 @@ impl Campaign<'_> {
                 let lead_in =
                     self.bench.batch(*cell, self.counts[*cell].lead_in, clocked == LatencyMode::LeadIn)?;
                 self.outcome.timing.lead_ins_s += seconds(lead_in.wall_ns);
+                self.note_incidents(*cell, &lead_in);
                 epoch.latency.push((*cell, lead_in.latency_ns));
                 let ops = self.counts[*cell].batch;
                 let batch = self.bench.batch(*cell, ops, clocked == LatencyMode::Inline)?;

@@ -24,7 +24,9 @@ const GRACE: Duration = Duration::from_millis(200);
 /// How many messages a peer may send ahead of their turn: both `done`s may arrive at once.
 const MOST_AHEAD: usize = 2;
 /// How much of a line that is no message is shown.
-const SHOWN_CHARS: usize = 80;
+const SHOWN_OF_RUBBISH: usize = 80;
+/// How much of a peer's own account of a failure is shown.
+const SHOWN_OF_ERROR: usize = 500;
 
 /// A peer that is running.
 pub struct Peer {
@@ -106,7 +108,7 @@ impl Peer {
             match serde_json::from_slice(&line) {
                 Ok(FromPeer::Error { message }) => {
                     return Err(Fault {
-                        reason: format!("failed: {}", plain(message.as_bytes())),
+                        reason: format!("failed: {}", plain(message.as_bytes(), SHOWN_OF_ERROR)),
                         said: true,
                     });
                 }
@@ -114,7 +116,7 @@ impl Peer {
                 Err(error) => {
                     return Err(fault(&format!(
                         "printed a line that is no message ({error}): \"{}\"; its standard output is for the protocol alone",
-                        plain(&line)
+                        plain(&line, SHOWN_OF_RUBBISH)
                     )));
                 }
             }
@@ -230,10 +232,10 @@ pub fn fault(reason: &str) -> Fault {
 }
 
 /// A peer's own words, in one line and without control characters.
-fn plain(bytes: &[u8]) -> String {
+fn plain(bytes: &[u8], most: usize) -> String {
     let text = String::from_utf8_lossy(bytes);
-    let mut shown: String = text.trim_end().chars().take(SHOWN_CHARS).flat_map(char::escape_debug).collect();
-    if text.chars().count() > SHOWN_CHARS {
+    let mut shown: String = text.trim_end().chars().take(most).flat_map(char::escape_debug).collect();
+    if text.chars().count() > most {
         shown.push('…');
     }
     shown

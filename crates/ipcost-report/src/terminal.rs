@@ -10,6 +10,9 @@ use crate::grid::{Column, Grid, Piece};
 use crate::numbers::{interval, rate, ratio, throughput, time};
 use crate::words::{self, capitalised, escaped};
 
+/// Narrower than this, lines are broken as if there were so many columns.
+const LEAST_ROOM: usize = 20;
+
 const BOLD: Style = Style::new().bold();
 const DIMMED: Style = Style::new().dimmed();
 const GOOD: Style = AnsiColor::Green.on_default();
@@ -45,17 +48,26 @@ pub fn render(document: &Document, room: usize) -> String {
         out.push('\n');
     }
     for table in &document.workloads {
-        out.push_str(&words::sentence(document, table));
+        out.push_str(&wrapped(&words::sentence(document, table), room));
         out.push('\n');
     }
     out.push('\n');
-    out.push_str(&format!("{DIMMED}{}{DIMMED:#}\n", how(document)));
+    out.push_str(&format!("{DIMMED}{}{DIMMED:#}\n", wrapped(&how(document), room)));
     out
 }
 
-/// The document's warnings, one a line.
-pub fn warnings(document: &Document) -> String {
-    let line = |text: &str| format!("{WARN}warning:{WARN:#} {}\n", escaped(text));
+/// Breaks lines between words.
+fn wrapped(text: &str, room: usize) -> String {
+    textwrap::wrap(text, room.max(LEAST_ROOM)).join("\n")
+}
+
+/// The document's warnings, one after the other.
+pub fn warnings(document: &Document, room: usize) -> String {
+    const HEAD: &str = "warning: ";
+    let line = |text: &str| {
+        let text = wrapped(&format!("{HEAD}{}", escaped(text)), room);
+        format!("{WARN}warning:{WARN:#} {}\n", text.strip_prefix(HEAD).unwrap_or(&text))
+    };
     document.warnings.iter().map(|warning| line(&warning.message)).collect()
 }
 
@@ -209,7 +221,7 @@ mod tests {
     #[test]
     fn warnings_are_lines_of_their_own() {
         assert_eq!(
-            plain(&warnings(&fixture::document())),
+            plain(&warnings(&fixture::document(), usize::MAX)),
             "warning: the hypervisor took 3.0 % of the processors' time for others\n"
         );
     }

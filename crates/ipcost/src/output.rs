@@ -10,7 +10,11 @@ use ipcost_report::{json, terminal};
 
 /// The columns of text on standard output; plenty where it is no terminal.
 fn room() -> usize {
-    terminal_size::terminal_size().map_or(usize::MAX, |(width, _)| width.0.into())
+    terminal_size::terminal_size_of(io::stdout()).map_or(usize::MAX, |(width, _)| width.0.into())
+}
+
+fn room_on_standard_error() -> usize {
+    terminal_size::terminal_size_of(io::stderr()).map_or(usize::MAX, |(width, _)| width.0.into())
 }
 
 /// Shows the document on standard output, and its warnings on standard error.
@@ -21,7 +25,7 @@ pub fn show(document: &Document, quiet: bool) -> anyhow::Result<()> {
     print(&terminal::render(document, room()))?;
     if !quiet {
         // Results have been shown; that warnings cannot be is no reason to fail.
-        let _ = write!(anstream::stderr(), "{}", terminal::warnings(document));
+        let _ = write!(anstream::stderr(), "{}", terminal::warnings(document, room_on_standard_error()));
     }
     Ok(())
 }

@@ -119,6 +119,8 @@ pub(super) struct Sources {
 
 /// Connections from one source address before the next one's turn: far fewer than it has ports.
 const USES_OF_A_SOURCE: u32 = 256;
+/// How many sources in a row may have no port left before that is taken for an error.
+const MOST_SOURCES_TRIED: u32 = 16;
 /// 127.1.0.0 to 127.255.255.255: outside 127.0.0.0/16, where other services listen.
 const FIRST_SOURCE: u32 = 0x7f01_0000;
 const SOURCES: u32 = 0x00ff_0000;
@@ -132,12 +134,16 @@ impl Sources {
 
     fn next(&mut self) -> Ipv4Addr {
         if self.uses_left == 0 {
-            self.uses_left = USES_OF_A_SOURCE;
-            self.next = (self.next + 1) % SOURCES;
+            self.advance();
         }
         self.uses_left -= 1;
         // Neither 127.x.y.0 nor 127.x.y.255 is special on loopback.
         Ipv4Addr::from_bits(FIRST_SOURCE + self.next)
+    }
+
+    fn advance(&mut self) {
+        self.uses_left = USES_OF_A_SOURCE;
+        self.next = (self.next + 1) % SOURCES;
     }
 }
 
@@ -202,13 +208,24 @@ impl TcpClient {
 impl Client for TcpClient {
     #[inline]
     fn connect(&mut self) -> Result<Box<dyn Channel>, TransportError> {
-        let socket = stream_socket(self.family).context(|| "cannot make a socket".to_owned())?;
-        self.prepare(&socket).context(|| "cannot set up a TCP socket".to_owned())?;
-        if !self.cell.options.is_empty() {
-            self.effective = set_buffers(&socket, &self.cell)?;
+        let mut sources_left = MOST_SOURCES_TRIED;
+        loop {
+            let socket = stream_socket(self.family).context(|| "cannot make a socket".to_owned())?;
+            self.prepare(&socket).context(|| "cannot set up a TCP socket".to_owned())?;
+            if !self.cell.options.is_empty() {
+                self.effective = set_buffers(&socket, &self.cell)?;
+            }
+            let error = match connect_patiently(&socket, &self.to, &mut self.retries) {
+                Ok(()) => return Ok(Box::new(Socket(socket))),
+                Err(error) => error,
+            };
+            match &mut self.sources {
+                // Few ports, or many connections of others from there: the next source has its own.
+                Some(sources) if error == Errno::ADDRNOTAVAIL && sources_left > 0 => sources.advance(),
+                _ => return Err(self.explain(error)),
+            }
+            sources_left -= 1;
         }
-        connect_patiently(&socket, &self.to, &mut self.retries).map_err(|error| self.explain(error))?;
-        Ok(Box::new(Socket(socket)))
     }
 
     fn retries(&self) -> u64 {
