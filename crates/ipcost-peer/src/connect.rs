@@ -66,7 +66,7 @@ impl Work for ConnectClient {
         let began_ns = now_ns();
         match (order.kind, &mut meter) {
             (Kind::Verify, _) => {
-                let payload = Checked { newline_ends: false };
+                let payload = Checked;
                 payload.fill(0, &mut self.request);
                 self.visit(order.ops, &mut Unmetered, &payload)?;
                 self.request.fill(b'a');
@@ -143,7 +143,7 @@ impl Work for ConnectServer {
         let began_ns = now_ns();
         match order.kind {
             Kind::Verify => {
-                let payload = Checked { newline_ends: false };
+                let payload = Checked;
                 payload.fill(0, &mut self.reply);
                 self.receive_visitors(order.ops, &payload)?;
                 self.reply.fill(b'b');

@@ -71,12 +71,7 @@ impl Crew {
         let reports = match self {
             Self::Alone(work) => vec![work.run(order)?],
             Self::Threads(threads) => threads.run(order)?,
-            Self::Processes(workers) => {
-                for worker in &mut *workers {
-                    worker.send(order)?;
-                }
-                workers.iter_mut().map(ProcessWorker::receive).collect::<Result<_, _>>()?
-            }
+            Self::Processes(workers) => run_processes(workers, order)?,
         };
         let own = usage::own() - before;
         Ok(together(reports, own))
@@ -216,6 +211,22 @@ impl ProcessWorker {
             None => Err(PeerError::Worker("it is gone".to_owned())),
         }
     }
+}
+
+/// Lets every worker do the order. Answers are taken as they come: one that failed tells at once, while the
+/// others may wait for the other side for ever.
+fn run_processes(workers: &mut [ProcessWorker], order: Order) -> Result<Vec<Report>, PeerError> {
+    for worker in &mut *workers {
+        worker.send(order)?;
+    }
+    let mut reports = Vec::with_capacity(workers.len());
+    let mut waiting: Vec<usize> = (0..workers.len()).collect();
+    while !waiting.is_empty() {
+        let waited_for: Vec<&Worker> = waiting.iter().map(|index| &workers[*index].worker).collect();
+        let ready = waiting.swap_remove(worker::wait_any(&waited_for)?);
+        reports.push(workers[ready].receive()?);
+    }
+    Ok(reports)
 }
 
 /// A worker process: does orders until there are no more.

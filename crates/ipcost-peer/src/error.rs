@@ -39,6 +39,16 @@ pub enum PeerError {
         /// What was sent.
         expected: u8,
     },
+    /// A message that a newline ends had another length.
+    #[error("payload mismatch: message {message} has {found} bytes, not {expected}")]
+    Length {
+        /// The message, from 0.
+        message: u64,
+        /// Bytes that arrived before its newline.
+        found: u64,
+        /// Bytes that were sent.
+        expected: u64,
+    },
     /// A worker has ended.
     #[error("a worker has ended: {0}")]
     Worker(String),

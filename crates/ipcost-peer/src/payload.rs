@@ -12,6 +12,21 @@ pub trait Payload {
     /// # Errors
     /// The first byte that is not.
     fn check(&self, message: u64, offset: u64, bytes: &[u8]) -> Result<(), PeerError>;
+
+    /// As [`Payload::fill`], for a message that a newline ends, and so without one within.
+    fn fill_line(&self, message: u64, buffer: &mut [u8]);
+
+    /// As [`Payload::check`], for a message that a newline ends.
+    ///
+    /// # Errors
+    /// The first byte that is not as it was sent.
+    fn check_line(&self, message: u64, offset: u64, bytes: &[u8]) -> Result<(), PeerError>;
+
+    /// Checks that a message that a newline ended had all its bytes.
+    ///
+    /// # Errors
+    /// Where it had more or fewer.
+    fn check_length(&self, message: u64, found: u64, expected: u64) -> Result<(), PeerError>;
 }
 
 /// Timed: whatever the buffer holds.
@@ -25,36 +40,71 @@ impl Payload for Plain {
     fn check(&self, _message: u64, _offset: u64, _bytes: &[u8]) -> Result<(), PeerError> {
         Ok(())
     }
-}
 
-/// Verified: byte i of message m is (m + i) mod 251.
-pub struct Checked {
-    /// Whether a newline ends messages; within them, byte 10 then travels as 251, which the pattern never has.
-    pub newline_ends: bool,
-}
+    #[inline]
+    fn fill_line(&self, _message: u64, _buffer: &mut [u8]) {}
 
-impl Checked {
-    fn byte(&self, message: u64, index: u64) -> u8 {
-        let byte = ((message % 251 + index % 251) % 251) as u8;
-        if self.newline_ends && byte == b'\n' { 251 } else { byte }
+    #[inline]
+    fn check_line(&self, _message: u64, _offset: u64, _bytes: &[u8]) -> Result<(), PeerError> {
+        Ok(())
     }
+
+    #[inline]
+    fn check_length(&self, _message: u64, _found: u64, _expected: u64) -> Result<(), PeerError> {
+        Ok(())
+    }
+}
+
+/// Verified: byte i of message m is (m + i) mod 251. Within a line, byte 10 travels as 251, which the pattern
+/// never has.
+pub struct Checked;
+
+fn byte(message: u64, index: u64) -> u8 {
+    ((message % 251 + index % 251) % 251) as u8
+}
+
+fn byte_of_line(message: u64, index: u64) -> u8 {
+    match byte(message, index) {
+        b'\n' => 251,
+        byte => byte,
+    }
+}
+
+fn fill(buffer: &mut [u8], byte: impl Fn(u64) -> u8) {
+    for (index, place) in (0..).zip(buffer) {
+        *place = byte(index);
+    }
+}
+
+fn check(message: u64, offset: u64, bytes: &[u8], byte: impl Fn(u64) -> u8) -> Result<(), PeerError> {
+    for (index, found) in (offset..).zip(bytes) {
+        let expected = byte(index);
+        if *found != expected {
+            return Err(PeerError::Mismatch { message, index, found: *found, expected });
+        }
+    }
+    Ok(())
 }
 
 impl Payload for Checked {
     fn fill(&self, message: u64, buffer: &mut [u8]) {
-        for (index, byte) in (0..).zip(buffer) {
-            *byte = self.byte(message, index);
-        }
+        fill(buffer, |index| byte(message, index));
     }
 
     fn check(&self, message: u64, offset: u64, bytes: &[u8]) -> Result<(), PeerError> {
-        for (index, found) in (offset..).zip(bytes) {
-            let expected = self.byte(message, index);
-            if *found != expected {
-                return Err(PeerError::Mismatch { message, index, found: *found, expected });
-            }
-        }
-        Ok(())
+        check(message, offset, bytes, |index| byte(message, index))
+    }
+
+    fn fill_line(&self, message: u64, buffer: &mut [u8]) {
+        fill(buffer, |index| byte_of_line(message, index));
+    }
+
+    fn check_line(&self, message: u64, offset: u64, bytes: &[u8]) -> Result<(), PeerError> {
+        check(message, offset, bytes, |index| byte_of_line(message, index))
+    }
+
+    fn check_length(&self, message: u64, found: u64, expected: u64) -> Result<(), PeerError> {
+        if found == expected { Ok(()) } else { Err(PeerError::Length { message, found, expected }) }
     }
 }
 
@@ -64,7 +114,7 @@ mod tests {
 
     #[test]
     fn every_byte_counts() {
-        let payload = Checked { newline_ends: false };
+        let payload = Checked;
         let mut buffer = [0; 600];
         payload.fill(300, &mut buffer);
         assert_eq!((buffer[0], buffer[201], buffer[202]), (49, 250, 0));
@@ -76,10 +126,10 @@ mod tests {
 
     #[test]
     fn newlines_only_end_messages() {
-        let payload = Checked { newline_ends: true };
+        let payload = Checked;
         let mut buffer = [0; 1000];
-        payload.fill(7, &mut buffer);
+        payload.fill_line(7, &mut buffer);
         assert!(!buffer.contains(&b'\n') && buffer.contains(&251));
-        payload.check(7, 0, &buffer).unwrap();
+        payload.check_line(7, 0, &buffer).unwrap();
     }
 }

@@ -23,12 +23,6 @@ pub enum Framing {
     },
 }
 
-impl Framing {
-    fn newline_ends(self) -> bool {
-        self != Self::Length
-    }
-}
-
 /// The client: sends a request, waits for the reply.
 pub struct RrClient {
     channel: Box<dyn Channel>,
@@ -42,7 +36,7 @@ impl RrClient {
     /// A client on an open channel.
     pub fn new(channel: Box<dyn Channel>, size: usize, reply: usize, framing: Framing) -> Self {
         let mut request = vec![b'a'; size];
-        if framing.newline_ends() {
+        if framing != Framing::Length {
             request.push(b'\n');
         }
         Self { channel, request, size, reply: vec![0; reply], framing }
@@ -56,7 +50,10 @@ impl RrClient {
     ) -> Result<(), PeerError> {
         let channel = &mut *self.channel;
         for operation in 0..ops {
-            payload.fill(operation, &mut self.request[..self.size]);
+            match self.framing {
+                Framing::Length => payload.fill(operation, &mut self.request),
+                Framing::Newline { .. } => payload.fill_line(operation, &mut self.request[..self.size]),
+            }
             meter.begin();
             send_all(channel, &self.request)
                 .and_then(|()| receive_all(channel, &mut self.reply))
@@ -74,8 +71,7 @@ impl Work for RrClient {
         let began_ns = now_ns();
         match (order.kind, &mut meter) {
             (Kind::Verify, _) => {
-                let payload = Checked { newline_ends: self.framing.newline_ends() };
-                self.exchange(order.ops, &mut Unmetered, &payload)?;
+                self.exchange(order.ops, &mut Unmetered, &Checked)?;
                 self.request[..self.size].fill(b'a');
             }
             (_, Some(meter)) => self.exchange(order.ops, meter, &Plain)?,
@@ -93,6 +89,7 @@ impl Work for RrClient {
 /// The server: waits for a request, sends the reply.
 pub struct RrServer {
     channel: Box<dyn Channel>,
+    size: u64,
     request: Vec<u8>,
     reply: Vec<u8>,
     framing: Framing,
@@ -105,7 +102,7 @@ impl RrServer {
             Framing::Length => size,
             Framing::Newline { server_buffer_bytes } => server_buffer_bytes,
         };
-        Self { channel, request: vec![0; read_bytes], reply: vec![b'b'; reply], framing }
+        Self { channel, size: size as u64, request: vec![0; read_bytes], reply: vec![b'b'; reply], framing }
     }
 
     fn answer<P: Payload>(&mut self, ops: u64, payload: &P) -> Result<(), PeerError> {
@@ -138,11 +135,13 @@ impl RrServer {
             let Some((last, before)) = self.request[..count].split_last() else {
                 return Err(LineError::Moving(ended()));
             };
-            if *last == b'\n' {
-                return payload.check(message, offset, before).map_err(LineError::Payload);
+            let ended = *last == b'\n';
+            let bytes = if ended { before } else { &self.request[..count] };
+            payload.check_line(message, offset, bytes).map_err(LineError::Payload)?;
+            offset += bytes.len() as u64;
+            if ended {
+                return payload.check_length(message, offset, self.size).map_err(LineError::Payload);
             }
-            payload.check(message, offset, &self.request[..count]).map_err(LineError::Payload)?;
-            offset += count as u64;
         }
     }
 }
@@ -157,8 +156,7 @@ impl Work for RrServer {
         let began_ns = now_ns();
         match order.kind {
             Kind::Verify => {
-                let newline_ends = self.framing.newline_ends();
-                self.answer(order.ops, &Checked { newline_ends })?;
+                self.answer(order.ops, &Checked)?;
                 self.reply.fill(b'b');
             }
             Kind::Timed | Kind::Latency { .. } => self.answer(order.ops, &Plain)?,

@@ -164,8 +164,7 @@ impl Session {
             kind => kind,
         };
         let together = playing.crew.run(Order { ops: ops / workers, kind })?;
-        let mut latency_ns = together.latency_ns;
-        latency_ns.truncate(MAX_LATENCY_VALUES);
+        let latency_ns = thinned(together.latency_ns);
         say(&FromPeer::Done(Done {
             id,
             ops,
@@ -201,6 +200,16 @@ fn ready(address: Address, effective: &[Effective]) -> Result<(), PeerError> {
     say(&FromPeer::Ready { address, effective })
 }
 
+/// At most as many values as a message may have, as evenly spaced ranks, the largest among them.
+fn thinned(mut values: Vec<u64>) -> Vec<u64> {
+    values.sort_unstable();
+    let (count, most) = (values.len(), MAX_LATENCY_VALUES);
+    if count <= most {
+        return values;
+    }
+    (1..=most).map(|rank| values[(rank * count).div_ceil(most) - 1]).collect()
+}
+
 fn protocol(error: &dyn std::fmt::Display) -> PeerError {
     PeerError::Protocol(error.to_string())
 }
@@ -210,4 +219,16 @@ fn say(message: &FromPeer) -> Result<(), PeerError> {
     line.push(b'\n');
     let mut output = io::stdout().lock();
     output.write_all(&line).and_then(|()| output.flush()).map_err(|error| protocol(&error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn workers_latencies_are_put_in_order_and_the_largest_is_kept() {
+        assert_eq!(thinned(vec![3, 1, 2]), [1, 2, 3]);
+        let many = thinned((0..25_000).rev().collect());
+        assert_eq!((many.len(), many[0], many[MAX_LATENCY_VALUES - 1]), (MAX_LATENCY_VALUES, 2, 24_999));
+    }
 }

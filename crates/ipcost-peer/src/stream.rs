@@ -38,7 +38,7 @@ impl Work for StreamClient {
         let began_ns = now_ns();
         match order.kind {
             Kind::Verify => {
-                self.send(order.ops, &Checked { newline_ends: false })?;
+                self.send(order.ops, &Checked)?;
                 self.message.fill(b'a');
             }
             // When a message arrives is not seen from here, so it has no latency to sample.
@@ -113,7 +113,7 @@ impl Work for StreamServer {
     fn run(&mut self, order: Order) -> Result<Report, PeerError> {
         let began_ns = now_ns();
         match order.kind {
-            Kind::Verify => self.receive(order.ops, &Checked { newline_ends: false })?,
+            Kind::Verify => self.receive(order.ops, &Checked)?,
             Kind::Timed | Kind::Latency { .. } => self.receive(order.ops, &Plain)?,
         }
         send_all(&mut *self.channel, b"b").map_err(|source| PeerError::Moving {
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn a_stream_is_checked_across_messages() {
-        let payload = Checked { newline_ends: false };
+        let payload = Checked;
         let mut bytes = vec![0; 30];
         for (message, chunk) in bytes.chunks_mut(10).enumerate() {
             payload.fill(message as u64, chunk);

@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, set_parent_process_death_signal, waitpid};
 
@@ -26,6 +28,25 @@ pub struct Worker {
     pub orders: File,
     /// What the worker writes.
     pub answers: File,
+}
+
+/// Waits until one of the workers has written something, or has ended; which, by its place.
+///
+/// # Errors
+/// Where waiting itself fails.
+pub fn wait_any(workers: &[&Worker]) -> Result<usize, SysError> {
+    let mut watched: Vec<PollFd<'_>> =
+        workers.iter().map(|worker| PollFd::new(&worker.answers, PollFlags::IN)).collect();
+    loop {
+        match poll(&mut watched, None) {
+            Ok(_) => {}
+            Err(Errno::INTR) => continue,
+            Err(error) => return Err(error).context(|| "cannot wait for workers".to_owned()),
+        }
+        if let Some(place) = watched.iter().position(|worker| !worker.revents().is_empty()) {
+            return Ok(place);
+        }
+    }
 }
 
 /// Copies this process (`fork(2)`); the copy does the task and ends.

@@ -158,7 +158,8 @@ pub trait Client: Send {
         0
     }
 
-    /// What options became; known once connected.
+    /// What options became; known once connected, and never in pattern `connect`, where it would cost every
+    /// connection a call.
     fn effective(&self) -> Vec<Effective> {
         Vec::new()
     }

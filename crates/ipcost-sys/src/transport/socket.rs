@@ -26,25 +26,44 @@ pub fn stream_socket(family: AddressFamily) -> rustix::io::Result<OwnedFd> {
 
 /// Sets the buffers a cell asks for (`SO_SNDBUF`, `SO_RCVBUF`, `socket(7)`).
 ///
-/// Linux doubles what is asked for, for its own bookkeeping; what it became is reported halved, so that
-/// equal numbers mean that nothing was clamped.
+/// # Errors
+/// Where one cannot be set.
+#[inline]
+pub fn set_buffers(socket: impl AsFd, cell: &Cell) -> Result<(), SysError> {
+    if cell.options.is_empty() {
+        return Ok(());
+    }
+    let socket = socket.as_fd();
+    if let Some(asked) = cell.options.int("so_sndbuf") {
+        sockopt::set_socket_send_buffer_size(socket, asked as usize)
+            .context(|| format!("cannot set SO_SNDBUF to {asked}"))?;
+    }
+    if let Some(asked) = cell.options.int("so_rcvbuf") {
+        sockopt::set_socket_recv_buffer_size(socket, asked as usize)
+            .context(|| format!("cannot set SO_RCVBUF to {asked}"))?;
+    }
+    Ok(())
+}
+
+/// What the buffers that a cell asks for became.
+///
+/// Linux doubles what is asked for, for its own bookkeeping; it is reported halved, so that equal numbers mean
+/// that nothing was clamped.
 ///
 /// # Errors
-/// Where they can be neither set nor read.
-pub fn set_buffers(socket: impl AsFd, cell: &Cell) -> Result<Vec<Effective>, SysError> {
+/// Where one cannot be read.
+pub fn buffers(socket: impl AsFd, cell: &Cell) -> Result<Vec<Effective>, SysError> {
     let mut effective = Vec::new();
     let socket = socket.as_fd();
     if let Some(asked) = cell.options.int("so_sndbuf") {
-        let action = || format!("cannot set SO_SNDBUF to {asked}");
-        sockopt::set_socket_send_buffer_size(socket, asked as usize).context(action)?;
-        let became = sockopt::socket_send_buffer_size(socket).context(action)? as u64 / KEPT_TWICE;
-        effective.push(Effective { name: "so_sndbuf", asked, became });
+        let bytes =
+            sockopt::socket_send_buffer_size(socket).context(|| "cannot read SO_SNDBUF".to_owned())?;
+        effective.push(Effective { name: "so_sndbuf", asked, became: bytes as u64 / KEPT_TWICE });
     }
     if let Some(asked) = cell.options.int("so_rcvbuf") {
-        let action = || format!("cannot set SO_RCVBUF to {asked}");
-        sockopt::set_socket_recv_buffer_size(socket, asked as usize).context(action)?;
-        let became = sockopt::socket_recv_buffer_size(socket).context(action)? as u64 / KEPT_TWICE;
-        effective.push(Effective { name: "so_rcvbuf", asked, became });
+        let bytes =
+            sockopt::socket_recv_buffer_size(socket).context(|| "cannot read SO_RCVBUF".to_owned())?;
+        effective.push(Effective { name: "so_rcvbuf", asked, became: bytes as u64 / KEPT_TWICE });
     }
     Ok(effective)
 }
@@ -56,6 +75,8 @@ pub struct Listener {
     socket: OwnedFd,
     address: Address,
     effective: Vec<Effective>,
+    /// What to set on every connection, where the system does not hand the listener's buffers down.
+    each: Option<Cell>,
 }
 
 impl Listener {
@@ -72,14 +93,17 @@ impl Listener {
         name: impl FnOnce(BorrowedFd<'_>) -> rustix::io::Result<Address>,
     ) -> Result<Self, TransportError> {
         let socket = stream_socket(family).context(|| "cannot make a socket".to_owned())?;
-        let effective = set_buffers(&socket, cell)?;
+        set_buffers(&socket, cell)?;
+        let effective = buffers(&socket, cell)?;
         prepare(socket.as_fd())?;
         bind(&socket, at).context(|| format!("cannot bind {shown}"))?;
         let backlog = cell.options.int("backlog").unwrap_or(BACKLOG);
         listen(&socket, i32::try_from(backlog).unwrap_or(i32::MAX))
             .context(|| format!("cannot listen on {shown}"))?;
         let address = name(socket.as_fd()).context(|| format!("cannot tell the address of {shown}"))?;
-        Ok(Self { socket, address, effective })
+        // TCP's connections inherit the listener's buffers, a Unix socket's do not (shown by a test).
+        let each = (family == AddressFamily::UNIX && !effective.is_empty()).then(|| cell.clone());
+        Ok(Self { socket, address, effective, each })
     }
 }
 
@@ -103,7 +127,13 @@ impl Server for Listener {
         loop {
             match accept_with(&self.socket, SocketFlags::CLOEXEC) {
                 Err(Errno::INTR | Errno::CONNABORTED) => {}
-                result => return Ok(Box::new(Socket(result?))),
+                result => {
+                    let connection = result?;
+                    if let Some(cell) = &self.each {
+                        set_buffers(&connection, cell).map_err(|error| error.source)?;
+                    }
+                    return Ok(Box::new(Socket(connection)));
+                }
             }
         }
     }

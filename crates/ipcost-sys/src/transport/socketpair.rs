@@ -47,7 +47,8 @@ impl Transport for Socketpair {
                 socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)
                     .context(|| "cannot make a socketpair".to_owned())?;
             for end in [&server, &client] {
-                provision.effective.extend(socket::set_buffers(end, place.cell)?);
+                socket::set_buffers(end, place.cell)?;
+                provision.effective.extend(socket::buffers(end, place.cell)?);
             }
             servers.push(End { fd: number(&server) });
             clients.push(End { fd: number(&client) });

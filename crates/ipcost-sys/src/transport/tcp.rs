@@ -10,7 +10,7 @@ use rustix::net::{AddressFamily, bind, getsockname, sockopt};
 use serde::{Deserialize, Serialize};
 
 use super::channel::Socket;
-use super::socket::{Listener, connect_patiently, set_buffers, stream_socket};
+use super::socket::{Listener, buffers, connect_patiently, set_buffers, stream_socket};
 use super::{
     Channel, Client, Effective, Place, Provision, Server, Transport, TransportError, from_address, switch,
     to_address,
@@ -212,11 +212,14 @@ impl Client for TcpClient {
         loop {
             let socket = stream_socket(self.family).context(|| "cannot make a socket".to_owned())?;
             self.prepare(&socket).context(|| "cannot set up a TCP socket".to_owned())?;
-            if !self.cell.options.is_empty() {
-                self.effective = set_buffers(&socket, &self.cell)?;
-            }
+            set_buffers(&socket, &self.cell)?;
             let error = match connect_patiently(&socket, &self.to, &mut self.retries) {
-                Ok(()) => return Ok(Box::new(Socket(socket))),
+                Ok(()) => {
+                    if self.cell.pattern != Pattern::Connect {
+                        self.effective = buffers(&socket, &self.cell)?;
+                    }
+                    return Ok(Box::new(Socket(socket)));
+                }
                 Err(error) => error,
             };
             match &mut self.sources {

@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use ipcost_model::protocol::Address;
-use ipcost_model::{Capabilities, Cell, OptionGroup};
+use ipcost_model::{Capabilities, Cell, OptionGroup, Pattern};
 use rustix::net::{AddressFamily, SocketAddrUnix};
 use serde::{Deserialize, Serialize};
 
 use super::channel::Socket;
-use super::socket::{Listener, connect_patiently, set_buffers, stream_socket};
+use super::socket::{Listener, buffers, connect_patiently, set_buffers, stream_socket};
 use super::{
     Channel, Client, Effective, Place, Provision, Server, Transport, TransportError, from_address, to_address,
 };
@@ -92,11 +92,12 @@ impl Client for UnixClient {
     #[inline]
     fn connect(&mut self) -> Result<Box<dyn Channel>, TransportError> {
         let socket = stream_socket(AddressFamily::UNIX).context(|| "cannot make a socket".to_owned())?;
-        if !self.cell.options.is_empty() {
-            self.effective = set_buffers(&socket, &self.cell)?;
-        }
+        set_buffers(&socket, &self.cell)?;
         connect_patiently(&socket, &self.to, &mut self.retries)
             .context(|| format!("cannot connect to {}", self.shown))?;
+        if self.cell.pattern != Pattern::Connect {
+            self.effective = buffers(&socket, &self.cell)?;
+        }
         Ok(Box::new(Socket(socket)))
     }
 

@@ -1,0 +1,44 @@
+/* What to do over which transport: one point of the engine's matrix. */
+#ifndef CELL_H
+#define CELL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "json.h"
+
+enum pattern { CONNECT, RR, STREAM, PATTERNS };
+enum transport { PIPE, FIFO, UNIX, UNIX_ABSTRACT, SOCKETPAIR, TCP, TCP6, TRANSPORTS };
+
+extern const char *const PATTERN_NAMES[PATTERNS];
+extern const char *const TRANSPORT_NAMES[TRANSPORTS];
+
+struct cell {
+    enum pattern pattern;
+    enum transport transport;
+    size_t size;
+    size_t reply;
+    size_t concurrency;
+    bool server_speaks_first;
+
+    /* Options; 0 where a number is not set. */
+    bool newline_framing;
+    size_t server_buffer;
+    size_t recv_buffer;
+    bool workers_are_processes;
+    bool tcp_nodelay;
+    int so_sndbuf;
+    int so_rcvbuf;
+    int pipe_size;
+    int backlog;
+    bool client_closes_first;
+    bool spread_sources;
+};
+
+/* Reads a cell; what makes no sense, or is not known, ends the peer with an error. */
+struct cell cell_read(struct json object);
+
+/* Whether a client opens connections to a server that listens. */
+bool transport_connects(enum transport transport);
+
+#endif

@@ -1,0 +1,59 @@
+/* Open channels for `rr` and `stream`, one for each of a client's workers. */
+#ifndef CHANNEL_H
+#define CHANNEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "cell.h"
+#include "json.h"
+#include "socket.h"
+
+/* A two-way stream of bytes; a socket is the same descriptor twice. */
+struct channel {
+    int read_fd;
+    int write_fd;
+};
+
+void channel_close(struct channel channel);
+
+/* A server's channels, which come one by one. */
+struct gathering {
+    const struct cell *cell;
+    struct channel *channels;
+    size_t count;
+    int listener;     /* below 0 where the transport does not connect */
+    char **to_client; /* paths of FIFOs that wait for their reader */
+};
+
+/* Sets up what clients are to reach; channels that are there already are taken over. */
+struct gathering gathering_open(const struct cell *cell, struct json address, struct effective *effective);
+
+/* The same for a transport that connects. */
+struct gathering gathering_listen(const struct cell *cell, int listener);
+
+/* Opens the next channel if it is there; never waits. */
+bool gathering_try(struct gathering *gathering);
+
+bool gathering_is_complete(const struct gathering *gathering);
+
+/* How long to wait before trying again where there is no descriptor to wait on; else below 0. */
+int gathering_pause_ms(const struct gathering *gathering);
+
+/* Waits until it is worth trying. */
+void gathering_wait(const struct gathering *gathering);
+
+/* A client's channels, one after the other. */
+struct reaching {
+    const struct cell *cell;
+    struct json first; /* a list of addresses: this one, then those under "more" */
+    struct json_walk more;
+    size_t count;
+};
+
+struct reaching reaching_start(const struct cell *cell, struct json address);
+
+/* Opens the next worker's channel. */
+struct channel reaching_next(struct reaching *reaching, struct effective *effective);
+
+#endif

@@ -1,0 +1,146 @@
+/* Pattern `connect`: every operation opens a connection, exchanges one message each way and closes it. */
+
+#define _GNU_SOURCE 1
+
+#include <string.h>
+
+#include "work.h"
+
+static void prepare_client(struct worker *worker);
+static void run_client(struct worker *worker, const struct order *order);
+static void prepare_server(struct worker *worker);
+static void run_server(struct worker *worker, const struct order *order);
+
+const struct part CONNECT_CLIENT = {.prepare = prepare_client, .run = run_client, .records_latency = true};
+const struct part CONNECT_SERVER = {.prepare = prepare_server, .run = run_server};
+
+/* Waits for the other side to close. */
+static inline void receive_end(int descriptor, uint64_t operation, uint64_t ops)
+{
+    unsigned char none;
+    const ssize_t count = receive_some(descriptor, &none, 1);
+    if (count > 0) {
+        fail("in operation %" PRIu64 " of %" PRIu64 ": more bytes came than were agreed on", operation + 1,
+             ops);
+    }
+    if (count < 0) {
+        fail_moving(operation, ops);
+    }
+}
+
+/* The client: connects, speaks, closes. */
+
+static void prepare_client(struct worker *worker)
+{
+    worker->outgoing_size = worker->cell->size;
+    worker->outgoing = filled_buffer(worker->outgoing_size, 'a');
+    worker->incoming_size = worker->cell->reply;
+    worker->incoming = fresh_buffer(worker->incoming_size);
+}
+
+SPECIALISED void visit(struct worker *worker, uint64_t ops, enum kind kind)
+{
+    const bool client_speaks_first = !worker->cell->server_speaks_first;
+    const bool server_closes_first = !worker->cell->client_closes_first;
+    const size_t request_size = worker->outgoing_size;
+    const size_t reply_size = worker->incoming_size;
+    const unsigned char *request = worker->outgoing;
+    unsigned char *reply = worker->incoming;
+    for (uint64_t operation = 0; operation < ops; operation++) {
+        const uint64_t begun_ns = kind == LATENCY ? now_ns() : 0;
+        const int connection = caller_connect(&worker->caller);
+        if (client_speaks_first && !send_all(connection, request, request_size)) {
+            fail_moving(operation, ops);
+        }
+        if (!receive_all(connection, reply, reply_size)) {
+            fail_moving(operation, ops);
+        }
+        if (server_closes_first) {
+            receive_end(connection, operation, ops);
+        }
+        close(connection);
+        if (kind == LATENCY) {
+            latency_record(worker->latencies, now_ns() - begun_ns);
+        }
+        if (kind == VERIFY) {
+            /* Every connection is a conversation of its own, so its message is number 0. */
+            payload_check(reply, reply_size, 0, 0, false);
+        }
+    }
+}
+
+static void run_client(struct worker *worker, const struct order *order)
+{
+    worker->caller.retries = 0;
+    worker->began_ns = now_ns();
+    switch (order->kind) {
+    case TIMED:
+        visit(worker, order->ops, TIMED);
+        break;
+    case LATENCY:
+        visit(worker, order->ops, LATENCY);
+        break;
+    case VERIFY:
+        payload_fill(worker->outgoing, worker->outgoing_size, 0, false);
+        visit(worker, order->ops, VERIFY);
+        memset(worker->outgoing, 'a', worker->outgoing_size);
+        break;
+    }
+    worker->ended_ns = now_ns();
+}
+
+/* The server: accepts, answers, closes. Workers share the listener and take turns as connections come. */
+
+static void prepare_server(struct worker *worker)
+{
+    worker->outgoing_size = worker->cell->reply;
+    worker->outgoing = filled_buffer(worker->outgoing_size, 'b');
+    worker->incoming_size = worker->cell->size;
+    worker->incoming = fresh_buffer(worker->incoming_size);
+}
+
+static inline bool claim(struct worker *worker, uint64_t ops)
+{
+    return atomic_fetch_add_explicit(worker->claimed, 1, memory_order_relaxed) < ops;
+}
+
+SPECIALISED void receive_visitors(struct worker *worker, uint64_t ops, enum kind kind)
+{
+    const bool client_speaks_first = !worker->cell->server_speaks_first;
+    const bool client_closes_first = worker->cell->client_closes_first;
+    const size_t request_size = worker->incoming_size;
+    const size_t reply_size = worker->outgoing_size;
+    unsigned char *request = worker->incoming;
+    const unsigned char *reply = worker->outgoing;
+    for (uint64_t operation = 0; claim(worker, ops); operation++) {
+        const int connection = listener_accept(worker->listener, worker->cell);
+        if (client_speaks_first) {
+            if (!receive_all(connection, request, request_size)) {
+                fail_moving(operation, ops);
+            }
+            if (kind == VERIFY) {
+                payload_check(request, request_size, 0, 0, false);
+            }
+        }
+        if (!send_all(connection, reply, reply_size)) {
+            fail_moving(operation, ops);
+        }
+        if (client_closes_first) {
+            receive_end(connection, operation, ops);
+        }
+        close(connection);
+    }
+}
+
+static void run_server(struct worker *worker, const struct order *order)
+{
+    worker->began_ns = now_ns();
+    if (order->kind == VERIFY) {
+        payload_fill(worker->outgoing, worker->outgoing_size, 0, false);
+        receive_visitors(worker, order->ops, VERIFY);
+        memset(worker->outgoing, 'b', worker->outgoing_size);
+    } else {
+        receive_visitors(worker, order->ops, TIMED);
+    }
+    worker->ended_ns = now_ns();
+}

@@ -1,0 +1,152 @@
+/* Pattern `rr`: request and reply on an open connection. */
+
+#define _GNU_SOURCE 1
+
+#include <string.h>
+
+#include "work.h"
+
+static void prepare_client(struct worker *worker);
+static void run_client(struct worker *worker, const struct order *order);
+static void prepare_server(struct worker *worker);
+static void run_server(struct worker *worker, const struct order *order);
+
+const struct part RR_CLIENT = {.prepare = prepare_client, .run = run_client, .records_latency = true};
+const struct part RR_SERVER = {.prepare = prepare_server, .run = run_server};
+
+/* The client: sends a request, waits for the reply. */
+
+static void prepare_client(struct worker *worker)
+{
+    const struct cell *cell = worker->cell;
+    worker->outgoing_size = cell->size + (cell->newline_framing ? 1 : 0);
+    worker->outgoing = filled_buffer(worker->outgoing_size, 'a');
+    if (cell->newline_framing) {
+        worker->outgoing[cell->size] = '\n';
+    }
+    worker->incoming_size = cell->reply;
+    worker->incoming = fresh_buffer(worker->incoming_size);
+}
+
+SPECIALISED void exchange(const struct worker *worker, uint64_t ops, enum kind kind)
+{
+    const struct channel channel = worker->channel;
+    const size_t request_size = worker->outgoing_size;
+    const size_t reply_size = worker->incoming_size;
+    unsigned char *request = worker->outgoing;
+    unsigned char *reply = worker->incoming;
+    const bool newline_ends = worker->cell->newline_framing;
+    for (uint64_t operation = 0; operation < ops; operation++) {
+        if (kind == VERIFY) {
+            payload_fill(request, worker->cell->size, operation, newline_ends);
+        }
+        const uint64_t begun_ns = kind == LATENCY ? now_ns() : 0;
+        if (!send_all(channel.write_fd, request, request_size) ||
+            !receive_all(channel.read_fd, reply, reply_size)) {
+            fail_moving(operation, ops);
+        }
+        if (kind == LATENCY) {
+            latency_record(worker->latencies, now_ns() - begun_ns);
+        }
+        if (kind == VERIFY) {
+            payload_check(reply, reply_size, operation, 0, false);
+        }
+    }
+}
+
+static void run_client(struct worker *worker, const struct order *order)
+{
+    worker->began_ns = now_ns();
+    switch (order->kind) {
+    case TIMED:
+        exchange(worker, order->ops, TIMED);
+        break;
+    case LATENCY:
+        exchange(worker, order->ops, LATENCY);
+        break;
+    case VERIFY:
+        exchange(worker, order->ops, VERIFY);
+        memset(worker->outgoing, 'a', worker->cell->size);
+        break;
+    }
+    worker->ended_ns = now_ns();
+}
+
+/* The server: waits for a request, sends the reply. */
+
+static void prepare_server(struct worker *worker)
+{
+    const struct cell *cell = worker->cell;
+    worker->outgoing_size = cell->reply;
+    worker->outgoing = filled_buffer(worker->outgoing_size, 'b');
+    worker->incoming_size = cell->newline_framing ? cell->server_buffer : cell->size;
+    worker->incoming = fresh_buffer(worker->incoming_size);
+}
+
+/* Reads until the last byte read is a newline. */
+SPECIALISED bool receive_line(const struct worker *worker, int descriptor, uint64_t message, enum kind kind)
+{
+    unsigned char *bytes = worker->incoming;
+    const size_t size = worker->incoming_size;
+    uint64_t offset = 0;
+    for (;;) {
+        const ssize_t count = receive_some(descriptor, bytes, size);
+        if (count <= 0) {
+            return false;
+        }
+        const bool is_complete = bytes[count - 1] == '\n';
+        if (kind == VERIFY) {
+            const size_t payload = (size_t)count - (is_complete ? 1 : 0);
+            payload_check(bytes, payload, message, offset, true);
+            offset += payload;
+        }
+        if (!is_complete) {
+            continue;
+        }
+        if (kind == VERIFY && offset != worker->cell->size) {
+            fail("payload mismatch: message %" PRIu64 " has %" PRIu64 " bytes, not %zu", message, offset,
+                 worker->cell->size);
+        }
+        return true;
+    }
+}
+
+SPECIALISED void answer(const struct worker *worker, uint64_t ops, enum kind kind, bool newline_ends)
+{
+    const struct channel channel = worker->channel;
+    const size_t request_size = worker->incoming_size;
+    const size_t reply_size = worker->outgoing_size;
+    unsigned char *request = worker->incoming;
+    unsigned char *reply = worker->outgoing;
+    for (uint64_t operation = 0; operation < ops; operation++) {
+        const bool received = newline_ends ? receive_line(worker, channel.read_fd, operation, kind)
+                                           : receive_all(channel.read_fd, request, request_size);
+        if (!received) {
+            fail_moving(operation, ops);
+        }
+        if (kind == VERIFY) {
+            if (!newline_ends) {
+                payload_check(request, request_size, operation, 0, false);
+            }
+            payload_fill(reply, reply_size, operation, false);
+        }
+        if (!send_all(channel.write_fd, reply, reply_size)) {
+            fail_moving(operation, ops);
+        }
+    }
+}
+
+static void run_server(struct worker *worker, const struct order *order)
+{
+    const bool newline_ends = worker->cell->newline_framing;
+    worker->began_ns = now_ns();
+    if (order->kind == VERIFY) {
+        answer(worker, order->ops, VERIFY, newline_ends);
+        memset(worker->outgoing, 'b', worker->outgoing_size);
+    } else if (newline_ends) {
+        answer(worker, order->ops, TIMED, true);
+    } else {
+        answer(worker, order->ops, TIMED, false);
+    }
+    worker->ended_ns = now_ns();
+}

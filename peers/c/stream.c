@@ -1,0 +1,112 @@
+/* Pattern `stream`: messages one way, and one byte back when all have arrived. */
+
+#define _GNU_SOURCE 1
+
+#include <string.h>
+
+#include "work.h"
+
+static void prepare_client(struct worker *worker);
+static void run_client(struct worker *worker, const struct order *order);
+static void prepare_server(struct worker *worker);
+static void run_server(struct worker *worker, const struct order *order);
+
+/* When a message arrives is not seen by its sender, so there is no latency to record. */
+const struct part STREAM_CLIENT = {.prepare = prepare_client, .run = run_client, .records_sent = true};
+const struct part STREAM_SERVER = {.prepare = prepare_server, .run = run_server};
+
+/* The client: sends. */
+
+static void prepare_client(struct worker *worker)
+{
+    worker->outgoing_size = worker->cell->size;
+    worker->outgoing = filled_buffer(worker->outgoing_size, 'a');
+}
+
+SPECIALISED void send_messages(const struct worker *worker, uint64_t ops, enum kind kind)
+{
+    const int descriptor = worker->channel.write_fd;
+    const size_t size = worker->outgoing_size;
+    unsigned char *message = worker->outgoing;
+    for (uint64_t operation = 0; operation < ops; operation++) {
+        if (kind == VERIFY) {
+            payload_fill(message, size, operation, false);
+        }
+        if (!send_all(descriptor, message, size)) {
+            fail_moving(operation, ops);
+        }
+    }
+}
+
+static void run_client(struct worker *worker, const struct order *order)
+{
+    worker->began_ns = now_ns();
+    if (order->kind == VERIFY) {
+        send_messages(worker, order->ops, VERIFY);
+        memset(worker->outgoing, 'a', worker->outgoing_size);
+    } else {
+        send_messages(worker, order->ops, TIMED);
+    }
+    worker->sent_at_ns = now_ns();
+    unsigned char end;
+    if (!receive_all(worker->channel.read_fd, &end, 1)) {
+        fail_moving(order->ops - 1, order->ops);
+    }
+    worker->ended_ns = now_ns();
+}
+
+/* The server: receives, and answers one byte at the end. */
+
+static void prepare_server(struct worker *worker)
+{
+    worker->incoming_size = worker->cell->recv_buffer;
+    worker->incoming = fresh_buffer(worker->incoming_size);
+}
+
+/* Checks bytes that begin and end anywhere in the row of messages. */
+static void check_stream(const unsigned char *bytes, size_t count, uint64_t offset, size_t size)
+{
+    while (count > 0) {
+        const size_t left = size - (size_t)(offset % size);
+        const size_t now = count < left ? count : left;
+        payload_check(bytes, now, offset / size, offset % size, false);
+        bytes += now;
+        count -= now;
+        offset += now;
+    }
+}
+
+SPECIALISED void receive_messages(const struct worker *worker, uint64_t ops, enum kind kind)
+{
+    const int descriptor = worker->channel.read_fd;
+    const size_t buffer_size = worker->incoming_size;
+    unsigned char *buffer = worker->incoming;
+    const size_t size = worker->cell->size;
+    const uint64_t total = ops * size;
+    for (uint64_t received = 0; received < total;) {
+        const uint64_t left = total - received;
+        const ssize_t count = receive_some(descriptor, buffer, left < buffer_size ? left : buffer_size);
+        if (count <= 0) {
+            fail_moving(received / size, ops);
+        }
+        if (kind == VERIFY) {
+            check_stream(buffer, (size_t)count, received, size);
+        }
+        received += (uint64_t)count;
+    }
+}
+
+static void run_server(struct worker *worker, const struct order *order)
+{
+    static const unsigned char END[] = {'b'};
+    worker->began_ns = now_ns();
+    if (order->kind == VERIFY) {
+        receive_messages(worker, order->ops, VERIFY);
+    } else {
+        receive_messages(worker, order->ops, TIMED);
+    }
+    if (!send_all(worker->channel.write_fd, END, sizeof END)) {
+        fail_moving(order->ops - 1, order->ops);
+    }
+    worker->ended_ns = now_ns();
+}

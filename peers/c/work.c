@@ -1,0 +1,54 @@
+#define _GNU_SOURCE 1
+
+#include "work.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static unsigned payload_byte(uint64_t message, uint64_t index, bool newline_ends)
+{
+    const unsigned byte = (unsigned)((message % 251 + index % 251) % 251);
+    return newline_ends && byte == '\n' ? 251 : byte;
+}
+
+void payload_fill(unsigned char *bytes, size_t count, uint64_t message, bool newline_ends)
+{
+    for (size_t index = 0; index < count; index++) {
+        bytes[index] = (unsigned char)payload_byte(message, index, newline_ends);
+    }
+}
+
+void payload_check(const unsigned char *bytes, size_t count, uint64_t message, uint64_t offset,
+                   bool newline_ends)
+{
+    for (size_t index = 0; index < count; index++) {
+        const unsigned expected = payload_byte(message, offset + index, newline_ends);
+        if (bytes[index] != expected) {
+            fail("payload mismatch: byte %" PRIu64 " of message %" PRIu64 " is %u, not %u", offset + index,
+                 message, bytes[index], expected);
+        }
+    }
+}
+
+unsigned char *filled_buffer(size_t size, unsigned char content)
+{
+    return memset(fresh_buffer(size), content, size);
+}
+
+unsigned char *fresh_buffer(size_t size)
+{
+    unsigned char *bytes = calloc(size, 1);
+    if (bytes == NULL) {
+        fail("out of memory: cannot have a buffer of %zu bytes", size);
+    }
+    return bytes;
+}
+
+void fail_moving(uint64_t operation, uint64_t ops)
+{
+    if (errno == 0) {
+        fail("in operation %" PRIu64 " of %" PRIu64 ": the other side closed the connection", operation + 1,
+             ops);
+    }
+    fail_with_reason("in operation %" PRIu64 " of %" PRIu64, operation + 1, ops);
+}

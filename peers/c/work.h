@@ -1,0 +1,149 @@
+/* One worker's part of a batch, and what the loops of all patterns share. */
+#ifndef WORK_H
+#define WORK_H
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdalign.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cell.h"
+#include "channel.h"
+#include "control.h"
+#include "latency.h"
+#include "socket.h"
+
+/* How operations are done: as fast as they go, with the clock read around each, or with a checked payload. */
+enum kind { TIMED, LATENCY, VERIFY };
+
+struct usage {
+    uint64_t user_ns;
+    uint64_t sys_ns;
+    uint64_t voluntary_switches;
+    uint64_t involuntary_switches;
+};
+
+/* What a worker is to do. */
+struct order {
+    enum kind kind;
+    uint64_t ops; /* of this worker; of all together in a server of `connect` */
+};
+
+/* A worker has cache lines of its own. */
+struct worker {
+    alignas(64) const struct cell *cell;
+    unsigned char *outgoing;
+    unsigned char *incoming;
+    size_t outgoing_size;
+    size_t incoming_size;
+
+    struct channel channel; /* of `rr` and `stream` */
+    struct caller caller;   /* of a client that connects */
+    int listener;           /* of a server of `connect`, with the connections that its workers have claimed */
+    atomic_uint_fast64_t *claimed;
+
+    /* Its report. */
+    uint64_t began_ns;
+    uint64_t ended_ns;
+    uint64_t sent_at_ns;
+    struct latencies *latencies; /* NULL where there are none to record */
+    struct usage usage;          /* of a worker that is a process */
+};
+
+/* What workers of one role and pattern do: make their buffers once, then their part of every batch. */
+struct part {
+    void (*prepare)(struct worker *worker);
+    void (*run)(struct worker *worker, const struct order *order);
+    bool records_latency;
+    bool records_sent;
+};
+
+extern const struct part RR_CLIENT;
+extern const struct part RR_SERVER;
+extern const struct part STREAM_CLIENT;
+extern const struct part STREAM_SERVER;
+extern const struct part CONNECT_CLIENT;
+extern const struct part CONNECT_SERVER;
+
+/* A buffer of that size, filled or as it comes. */
+unsigned char *filled_buffer(size_t size, unsigned char content);
+unsigned char *fresh_buffer(size_t size);
+
+/*
+ * The payload of `verify`: byte i of message m is (m + i) mod 251. Where a newline ends messages, byte 10
+ * travels as 251, which the payload never has otherwise.
+ */
+void payload_fill(unsigned char *bytes, size_t count, uint64_t message, bool newline_ends);
+
+/* Checks bytes of a message from its byte `offset` on. */
+void payload_check(const unsigned char *bytes, size_t count, uint64_t message, uint64_t offset,
+                   bool newline_ends);
+
+/* Ends the peer: bytes could not be moved (errno, or 0 where the other side has closed). */
+_Noreturn void fail_moving(uint64_t operation, uint64_t ops) __attribute__((cold));
+
+/* The loops are written once and compiled once for every kind, so that none asks in the loop which it is. */
+#define SPECIALISED static inline __attribute__((always_inline))
+
+static inline uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static inline bool send_all(int descriptor, const unsigned char *bytes, size_t size)
+{
+    for (;;) {
+        const ssize_t count = write(descriptor, bytes, size);
+        if (count == (ssize_t)size) {
+            return true;
+        }
+        if (count >= 0) {
+            bytes += count;
+            size -= (size_t)count;
+        } else if (errno != EINTR) {
+            return false;
+        }
+    }
+}
+
+/* Some bytes; 0 at the end, with no error. */
+static inline ssize_t receive_some(int descriptor, unsigned char *bytes, size_t size)
+{
+    for (;;) {
+        const ssize_t count = read(descriptor, bytes, size);
+        if (count > 0) {
+            return count;
+        }
+        if (count == 0) {
+            errno = 0;
+            return 0;
+        }
+        if (errno != EINTR) {
+            return -1;
+        }
+    }
+}
+
+static inline bool receive_all(int descriptor, unsigned char *bytes, size_t size)
+{
+    for (;;) {
+        const ssize_t count = receive_some(descriptor, bytes, size);
+        if (count == (ssize_t)size) {
+            return true;
+        }
+        if (count <= 0) {
+            return false;
+        }
+        bytes += count;
+        size -= (size_t)count;
+    }
+}
+
+#endif
