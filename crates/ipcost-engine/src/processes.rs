@@ -21,7 +21,7 @@ use crate::guard::Guard;
 /// How long peers are given to leave once they are asked to.
 const FAREWELL: Duration = Duration::from_secs(2);
 /// What every process beyond the first may add to the time until all have answered.
-const PER_PROCESS: Duration = Duration::from_millis(20);
+const PER_PROCESS: Duration = Duration::from_millis(200);
 /// How far a peer's clock may lie above the engine's, which sees the messages around a batch too.
 const CLOCK_TOLERANCE: Duration = Duration::from_millis(1);
 

@@ -1,5 +1,6 @@
 //! Pattern `connect`: every operation opens a connection, exchanges one message each way and closes it.
 
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -39,7 +40,7 @@ impl ConnectClient {
     fn visit<M: Meter, P: Payload>(&mut self, ops: u64, meter: &mut M, payload: &P) -> Result<(), PeerError> {
         let manners = self.manners;
         for operation in 0..ops {
-            let at = |source| PeerError::Moving { operation, ops, source };
+            let at = |source| PeerError::Moving { operation, ops, source: with_hint(source) };
             meter.begin();
             let mut connection = self.client.connect()?;
             let channel = &mut *connection;
@@ -87,6 +88,15 @@ impl Work for ConnectClient {
             ..Report::default()
         })
     }
+}
+
+/// A listener whose queue overflows may answer with SYN cookies, and then resets what it cannot place.
+fn with_hint(error: io::Error) -> io::Error {
+    if error.kind() != io::ErrorKind::ConnectionReset {
+        return error;
+    }
+    let hint = "if the listener's queue overflowed, raise the option backlog or net.core.somaxconn";
+    io::Error::new(error.kind(), format!("{error}; {hint}"))
 }
 
 /// The server: accepts, answers, closes. Workers share the listener and take turns as connections come.

@@ -2,14 +2,20 @@
 //!
 //! The unit of inference is the epoch: a fresh set of processes. Everything here takes one number an epoch.
 
+mod dependence;
+mod discoveries;
 mod interval;
 mod median;
 mod modes;
+mod proportion;
 mod random;
 mod verdict;
 
+pub use dependence::{MergedInterval, merged_interval, serial_correlation};
+pub use discoveries::e_bh;
 pub use interval::{Interval, epochs_needed, sign_e_value, sign_interval};
 pub use median::{median, quantile_sorted};
 pub use modes::{Group, Groups, two_groups};
+pub use proportion::{clopper_pearson, incomplete_beta};
 pub use random::Random;
 pub use verdict::{Judgement, judge};

@@ -1,0 +1,283 @@
+# frozen_string_literal: true
+
+# What one worker does in a batch: the loop of each pattern, and what its messages carry.
+
+module Ipcost
+  # What failed and where; its text goes to the engine.
+  class Failure < StandardError; end
+
+  # What a worker is to do: so many operations, of the kind :timed, :latency or :verify.
+  Order = Struct.new(:ops, :kind)
+
+  # What it took one worker; usage only where the worker is a process.
+  Report = Struct.new(:began_ns, :ended_ns, :latency_ns, :retries, :usage)
+
+  def self.now_ns
+    Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
+  end
+
+  # One worker. Subclasses say what an operation is: operate, and operate_checked for message so and so of a verify.
+  class Work
+    # Where a Unix listener's queue is full, connect(2) answers EAGAIN. Ruby takes that for a connection under way and
+    # gives a socket that is not connected, as any use of it then tells.
+    QUEUE_WAS_FULL = [Errno::ENOTCONN, Errno::EINVAL].freeze
+    # Enough for a listener to take a connection out of its queue.
+    PAUSE_S = 0.000_05
+
+    def initialize
+      @retries = 0
+    end
+
+    def run(order)
+      retries_before = @retries
+      latency_ns = []
+      began_ns = Ipcost.now_ns
+      case order.kind
+      when :timed then repeat(order.ops) { operate }
+      when :latency then repeat(order.ops) { latency_ns << elapsed_ns { operate } }
+      when :verify then repeat(order.ops) { |number| operate_checked(number) }
+      end
+      Report.new(began_ns, Ipcost.now_ns, latency_ns, @retries - retries_before)
+    end
+
+    # Lets go of what this process holds of it.
+    def close; end
+
+    private
+
+    def repeat(ops)
+      ops.times do |operation|
+        yield operation
+      rescue SystemCallError, IOError => error
+        raise Failure, "in operation #{operation + 1} of #{ops}: #{error.message}"
+      end
+    end
+
+    def elapsed_ns
+      began_ns = Ipcost.now_ns
+      yield
+      Ipcost.now_ns - began_ns
+    end
+
+    def receive(connection, size, buffer)
+      connection.read(size, buffer)
+      raise EOFError, "the other side closed the connection" if buffer.bytesize < size
+    end
+
+    def receive_end(connection)
+      raise IOError, "more bytes came than were agreed on" if connection.read(1)
+    end
+  end
+
+  # rr, client: sends a request, waits for the reply.
+  class RrClient < Work
+    def initialize(cell, connector)
+      super()
+      @connection = connected(connector)
+      @ending = cell.newline_framing? ? "\n" : ""
+      @request = "a" * cell.size + @ending
+      @requests = Payload.new(cell.size, newline_ends: cell.newline_framing?)
+      @reply_size = cell.reply
+      @reply = String.new(capacity: @reply_size)
+      @replies = Payload.new(@reply_size, newline_ends: cell.newline_framing?)
+    end
+
+    def close
+      @connection.close
+    end
+
+    private
+
+    def operate
+      exchange(@request)
+    end
+
+    def operate_checked(number)
+      exchange(@requests.message(number) + @ending)
+      @replies.check(number, @reply)
+    end
+
+    def exchange(request)
+      @connection.write(request)
+      receive(@connection, @reply_size, @reply)
+    end
+
+    def connected(connector)
+      connection = connector.connect
+      connection.to_io.remote_address
+      connection
+    rescue *QUEUE_WAS_FULL
+      connection&.close
+      sleep PAUSE_S
+      retry
+    end
+  end
+
+  # rr, server: waits for a request, sends the reply.
+  class RrServer < Work
+    NEWLINE = "\n".ord
+
+    def initialize(cell, connection)
+      super()
+      @connection = connection
+      @newline_ends = cell.newline_framing?
+      @read_size = @newline_ends ? cell.option("server_buffer") : cell.size
+      @request = String.new(capacity: @read_size)
+      @requests = Payload.new(cell.size, newline_ends: @newline_ends)
+      @reply = "b" * cell.reply
+      @replies = Payload.new(cell.reply, newline_ends: @newline_ends)
+    end
+
+    private
+
+    def operate
+      @newline_ends ? receive_line : receive(@connection, @read_size, @request)
+      @connection.write(@reply)
+    end
+
+    def operate_checked(number)
+      @requests.check(number, whole_request)
+      @connection.write(@replies.message(number))
+    end
+
+    # Reads until the last byte read is a newline.
+    def receive_line
+      loop do
+        @connection.readpartial(@read_size, @request)
+        yield @request if block_given?
+        break if @request.getbyte(-1) == NEWLINE
+      end
+    end
+
+    def whole_request
+      return @request.tap { receive(@connection, @read_size, @request) } unless @newline_ends
+
+      line = String.new
+      receive_line { |part| line << part }
+      line.delete_suffix("\n")
+    end
+  end
+
+  # connect, client: opens a connection, speaks, closes it.
+  class ConnectClient < Work
+    def initialize(cell, connector)
+      super()
+      @connector = connector
+      @speaks_first = cell.client_speaks_first?
+      @closes_last = cell.server_closes_first?
+      @request = "a" * cell.size
+      @requests = Payload.new(cell.size)
+      @reply_size = cell.reply
+      @reply = String.new(capacity: @reply_size)
+      @replies = Payload.new(@reply_size)
+    end
+
+    private
+
+    def operate
+      visit(@request)
+    end
+
+    # Every connection is a conversation of its own, so its message is number 0.
+    def operate_checked(_number)
+      visit(@requests.message(0))
+      @replies.check(0, @reply)
+    end
+
+    def visit(request)
+      until spoken?(@connector.connect, request)
+        @retries += 1
+        sleep PAUSE_S
+      end
+    end
+
+    def spoken?(connection, request)
+      connection.write(request) if @speaks_first
+      receive(connection, @reply_size, @reply)
+      receive_end(connection) if @closes_last
+      true
+    rescue *QUEUE_WAS_FULL
+      false
+    ensure
+      connection.close
+    end
+  end
+
+  # connect, server: accepts a connection, answers, closes it.
+  class ConnectServer < Work
+    def initialize(cell, acceptor)
+      super()
+      @acceptor = acceptor
+      @listens_first = cell.client_speaks_first?
+      @closes_last = !cell.server_closes_first?
+      @request_size = cell.size
+      @request = String.new(capacity: @request_size)
+      @requests = Payload.new(@request_size)
+      @reply = "b" * cell.reply
+      @replies = Payload.new(cell.reply)
+    end
+
+    def answer(connection)
+      receive(connection, @request_size, @request) if @listens_first
+      farewell(connection, @reply)
+    end
+
+    # Every connection is a conversation of its own, so its message is number 0.
+    def answer_checked(connection)
+      if @listens_first
+        receive(connection, @request_size, @request)
+        @requests.check(0, @request)
+      end
+      farewell(connection, @replies.message(0))
+    end
+
+    private
+
+    def operate
+      answer(@acceptor.accept)
+    end
+
+    def operate_checked(_number)
+      answer_checked(@acceptor.accept)
+    end
+
+    def farewell(connection, reply)
+      connection.write(reply)
+      receive_end(connection) if @closes_last
+      connection.close
+    end
+  end
+
+  # What messages carry while they are verified: byte i of message m is (m + i) mod 251.
+  class Payload
+    CYCLE = 251
+
+    # Where a newline ends requests, byte 10 travels as 251, which the pattern never has.
+    def initialize(size, newline_ends: false)
+      @size = size
+      @cycle = (0...CYCLE).to_a.pack("C*")
+      @cycle.tr!("\n", [CYCLE].pack("C")) if newline_ends
+    end
+
+    def message(number)
+      bytes.byteslice(number % CYCLE, @size)
+    end
+
+    def check(number, found)
+      expected = message(number)
+      return if found == expected
+
+      index = (0...@size).find { |place| found.getbyte(place) != expected.getbyte(place) }
+      raise Failure, "message #{number} has #{found.bytesize} bytes in place of #{@size}" unless index
+
+      raise Failure, "payload mismatch: byte #{index} of message #{number} is #{found.getbyte(index) || "missing"}, " \
+                     "not #{expected.getbyte(index)}"
+    end
+
+    private
+
+    def bytes
+      @bytes ||= @cycle * (@size / CYCLE + 2)
+    end
+  end
+end
