@@ -1,0 +1,139 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+const (
+	patternConnect = "connect"
+	patternRr      = "rr"
+	patternStream  = "stream"
+)
+
+// The bounds that the engine keeps to.
+const (
+	maxSizeBytes   = 1 << 30
+	maxConcurrency = 100_000
+	maxBacklog     = 65_535
+)
+
+// What holds where a cell does not say.
+const (
+	defaultServerBufferBytes = 65_537
+	leastRecvBufferBytes     = 65_536
+)
+
+// cell is what to do over which transport.
+type cell struct {
+	Pattern     string  `json:"pattern"`
+	Transport   string  `json:"transport"`
+	Size        uint64  `json:"size"`
+	Reply       uint64  `json:"reply"`
+	Concurrency uint64  `json:"concurrency"`
+	SpeaksFirst string  `json:"speaks_first"`
+	Options     options `json:"options"`
+}
+
+// options are those a cell sets; an unset one is nil.
+type options struct {
+	Framing       *string `json:"framing"`
+	ServerBuffer  *uint64 `json:"server_buffer"`
+	RecvBuffer    *uint64 `json:"recv_buffer"`
+	Workers       *string `json:"workers"`
+	TCPNodelay    *bool   `json:"tcp_nodelay"`
+	SoSndbuf      *uint64 `json:"so_sndbuf"`
+	SoRcvbuf      *uint64 `json:"so_rcvbuf"`
+	PipeSize      *uint64 `json:"pipe_size"`
+	Backlog       *uint64 `json:"backlog"`
+	ClosesFirst   *string `json:"closes_first"`
+	SpreadSources *bool   `json:"spread_sources"`
+}
+
+// UnmarshalJSON refuses options it does not know: none is ever ignored in silence.
+func (o *options) UnmarshalJSON(text []byte) error {
+	type plain options
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode((*plain)(o)); err != nil {
+		return fmt.Errorf("options: %w", err)
+	}
+	return nil
+}
+
+// check refuses a cell that cannot be played in this role.
+func (c *cell) check(role string) error {
+	switch {
+	case c.Pattern != patternConnect && c.Pattern != patternRr && c.Pattern != patternStream:
+		return fmt.Errorf("there is no pattern %q", c.Pattern)
+	case c.Size < 1 || c.Size > maxSizeBytes:
+		return fmt.Errorf("a size of %d bytes cannot be", c.Size)
+	case c.Pattern != patternStream && (c.Reply < 1 || c.Reply > maxSizeBytes):
+		return fmt.Errorf("a reply of %d bytes cannot be", c.Reply)
+	case c.Concurrency < 1 || c.Concurrency > maxConcurrency:
+		return fmt.Errorf("a concurrency of %d cannot be", c.Concurrency)
+	case c.SpeaksFirst != roleClient && c.SpeaksFirst != roleServer:
+		return fmt.Errorf("speaks_first cannot be %q", c.SpeaksFirst)
+	case role == roleClient && c.Options.Workers != nil && *c.Options.Workers == "processes":
+		return errors.New("workers=processes is not offered: this peer's workers are goroutines")
+	}
+	return c.Options.check()
+}
+
+func (o *options) check() error {
+	return errors.Join(
+		checkChoice("framing", o.Framing, "length", "newline"),
+		checkChoice("workers", o.Workers, "threads", "processes"),
+		checkChoice("closes_first", o.ClosesFirst, roleServer, roleClient),
+		checkCount("server_buffer", o.ServerBuffer, maxSizeBytes),
+		checkCount("recv_buffer", o.RecvBuffer, maxSizeBytes),
+		checkCount("so_sndbuf", o.SoSndbuf, maxSizeBytes),
+		checkCount("so_rcvbuf", o.SoRcvbuf, maxSizeBytes),
+		checkCount("pipe_size", o.PipeSize, maxSizeBytes),
+		checkCount("backlog", o.Backlog, maxBacklog),
+	)
+}
+
+func checkChoice(name string, value *string, first, second string) error {
+	if value != nil && *value != first && *value != second {
+		return fmt.Errorf("option %s takes %s or %s, not %q", name, first, second, *value)
+	}
+	return nil
+}
+
+func checkCount(name string, value *uint64, most uint64) error {
+	if value != nil && (*value < 1 || *value > most) {
+		return fmt.Errorf("option %s takes a number from 1 to %d, not %d", name, most, *value)
+	}
+	return nil
+}
+
+// orElse is the value of an option or its default.
+func orElse[T any](value *T, otherwise T) T {
+	if value != nil {
+		return *value
+	}
+	return otherwise
+}
+
+func (c *cell) newlineEnds() bool {
+	return orElse(c.Options.Framing, "length") == "newline"
+}
+
+func (c *cell) serverBufferBytes() uint64 {
+	return orElse(c.Options.ServerBuffer, defaultServerBufferBytes)
+}
+
+func (c *cell) recvBufferBytes() uint64 {
+	return orElse(c.Options.RecvBuffer, max(c.Size, leastRecvBufferBytes))
+}
+
+func (c *cell) clientSpeaksFirst() bool {
+	return c.SpeaksFirst == roleClient
+}
+
+func (c *cell) serverClosesFirst() bool {
+	return orElse(c.Options.ClosesFirst, roleServer) == roleServer
+}

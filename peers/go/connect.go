@@ -1,0 +1,158 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"sync/atomic"
+	"time"
+)
+
+// manners is how a connection runs.
+type manners struct {
+	clientSpeaksFirst bool
+	// serverClosesFirst: the client then waits for the end before it closes, else the other way round.
+	serverClosesFirst bool
+}
+
+func mannersOf(cell *cell) manners {
+	return manners{cell.clientSpeaksFirst(), cell.serverClosesFirst()}
+}
+
+// connectClient connects, speaks and closes.
+type connectClient struct {
+	client  client
+	manners manners
+	request []byte
+	reply   []byte
+	end     [1]byte
+}
+
+func newConnectClient(client client, cell *cell) *connectClient {
+	return &connectClient{
+		client:  client,
+		manners: mannersOf(cell),
+		request: make([]byte, cell.Size),
+		reply:   make([]byte, cell.Reply),
+	}
+}
+
+func (c *connectClient) work(order order) (report, error) {
+	retries := c.client.retries()
+	began := time.Now()
+	latencyNs, err := repeat(c, order)
+	ended := time.Now()
+	return report{began: began, ended: ended, latencyNs: latencyNs, retries: c.client.retries() - retries}, err
+}
+
+func (c *connectClient) operate() error {
+	channel, err := c.client.connect()
+	if err != nil {
+		return err
+	}
+	if err := c.converse(channel); err != nil {
+		return err
+	}
+	return channel.Close()
+}
+
+func (c *connectClient) converse(channel channel) error {
+	if c.manners.clientSpeaksFirst {
+		if _, err := channel.Write(c.request); err != nil {
+			return err
+		}
+	}
+	if _, err := io.ReadFull(channel, c.reply); err != nil {
+		return err
+	}
+	if c.manners.serverClosesFirst {
+		return receiveEnd(channel, c.end[:])
+	}
+	return nil
+}
+
+// operateChecked checks message 0, whatever the operation: every connection is a conversation of its own.
+func (c *connectClient) operateChecked(uint64) error {
+	fill(c.request, 0, false)
+	if err := c.operate(); err != nil {
+		return err
+	}
+	return check(c.reply, 0, 0, false)
+}
+
+// connectServer accepts, answers and closes. Workers share the listener and take turns as connections come.
+type connectServer struct {
+	server server
+	// unclaimed counts the connections of this batch that no worker has claimed yet.
+	unclaimed *atomic.Int64
+	manners   manners
+	request   []byte
+	reply     []byte
+	end       [1]byte
+}
+
+func newConnectServer(server server, cell *cell, unclaimed *atomic.Int64) *connectServer {
+	return &connectServer{
+		server:    server,
+		unclaimed: unclaimed,
+		manners:   mannersOf(cell),
+		request:   make([]byte, cell.Size),
+		reply:     make([]byte, cell.Reply),
+	}
+}
+
+func (s *connectServer) work(order order) (report, error) {
+	checked := order.kind == verified
+	if checked {
+		fill(s.reply, 0, false)
+	}
+	began := time.Now()
+	for done := uint64(0); s.unclaimed.Add(-1) >= 0; done++ {
+		if err := s.receiveVisitor(checked); err != nil {
+			return report{}, inOperation(done, order.ops, err)
+		}
+	}
+	return report{began: began, ended: time.Now()}, nil
+}
+
+func (s *connectServer) receiveVisitor(checked bool) error {
+	channel, err := s.server.accept()
+	if err != nil {
+		return err
+	}
+	if err := s.converse(channel, checked); err != nil {
+		return err
+	}
+	return channel.Close()
+}
+
+func (s *connectServer) converse(channel channel, checked bool) error {
+	if s.manners.clientSpeaksFirst {
+		if _, err := io.ReadFull(channel, s.request); err != nil {
+			return err
+		}
+		if checked {
+			if err := check(s.request, 0, 0, false); err != nil {
+				return err
+			}
+		}
+	}
+	if _, err := channel.Write(s.reply); err != nil {
+		return err
+	}
+	if !s.manners.serverClosesFirst {
+		return receiveEnd(channel, s.end[:])
+	}
+	return nil
+}
+
+// receiveEnd waits for the other side to close; buffer has room for one byte.
+func receiveEnd(channel channel, buffer []byte) error {
+	_, err := channel.Read(buffer)
+	switch {
+	case err == nil:
+		return errors.New("more bytes came than were agreed on")
+	case errors.Is(err, io.EOF):
+		return nil
+	}
+	return err
+}

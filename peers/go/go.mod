@@ -1,0 +1,3 @@
+module ipcost-peer-go
+
+go 1.21

@@ -1,0 +1,13 @@
+//go:build !linux
+
+package main
+
+import "errors"
+
+// spreadSources refuses what this system lacks: on loopback it has one address alone.
+func spreadSources(_ *dialing, cell *cell, _ int) error {
+	if orElse(cell.Options.SpreadSources, false) {
+		return errors.New("spread_sources=true cannot be followed on this system")
+	}
+	return nil
+}

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"errors"
+	"net"
+	"syscall"
+)
+
+// transports are those of this platform, in the order of tables.
+var transports = []transport{tcpOverIPv4, tcpOverIPv6}
+
+// ownUsage is what this process has used since its start, all threads; switches are not counted here.
+func ownUsage() usage {
+	process, err := syscall.GetCurrentProcess()
+	if err != nil {
+		return usage{}
+	}
+	var began, ended, system, user syscall.Filetime
+	if err := syscall.GetProcessTimes(process, &began, &ended, &system, &user); err != nil {
+		return usage{}
+	}
+	return usage{UserNs: nanoseconds(user), SysNs: nanoseconds(system)}
+}
+
+// nanoseconds converts a length of time, which is counted in units of 100 ns.
+func nanoseconds(length syscall.Filetime) uint64 {
+	return (uint64(length.HighDateTime)<<32 | uint64(length.LowDateTime)) * 100
+}
+
+func setSocketOption(socket syscall.RawConn, level, option, value int) error {
+	return withDescriptor(socket, func(descriptor uintptr) error {
+		return syscall.SetsockoptInt(syscall.Handle(descriptor), level, option, value)
+	})
+}
+
+func bufferSize(socket syscall.RawConn, option int) (uint64, error) {
+	var bytes int
+	err := withDescriptor(socket, func(descriptor uintptr) (err error) {
+		bytes, err = syscall.GetsockoptInt(syscall.Handle(descriptor), syscall.SOL_SOCKET, option)
+		return err
+	})
+	return uint64(bytes), err
+}
+
+func setBacklog(net.Listener, int) error {
+	return errors.New("this system cannot change it")
+}

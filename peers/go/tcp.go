@@ -1,0 +1,87 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"strconv"
+)
+
+// tcp is TCP over one of the two loopback addresses.
+type tcp struct {
+	transportName string
+	// network is the one that package net knows.
+	network  string
+	loopback string
+}
+
+var (
+	tcpOverIPv4 = tcp{"tcp", "tcp4", "127.0.0.1"}
+	tcpOverIPv6 = tcp{"tcp6", "tcp6", "::1"}
+)
+
+type hostPort struct {
+	Host string `json:"host"`
+	Port uint16 `json:"port"`
+}
+
+func (t tcp) name() string   { return t.transportName }
+func (t tcp) connects() bool { return true }
+
+func (t tcp) unavailable() error {
+	listener, err := net.Listen(t.network, net.JoinHostPort(t.loopback, "0"))
+	if err != nil {
+		return err
+	}
+	return listener.Close()
+}
+
+func (t tcp) serve(address json.RawMessage, cell *cell) (server, error) {
+	at, err := loopbackAddress(address)
+	if err != nil {
+		return nil, err
+	}
+	server, err := listen(t.network, at, cell)
+	if err != nil {
+		return nil, err
+	}
+	bound := server.listener.Addr().(*net.TCPAddr)
+	server.where = hostPort{Host: bound.IP.String(), Port: uint16(bound.Port)}
+	server.adjust = nagle(cell)
+	return server, nil
+}
+
+func (t tcp) reach(address json.RawMessage, cell *cell, worker int) (client, error) {
+	to, err := loopbackAddress(address)
+	if err != nil {
+		return nil, err
+	}
+	client := dialTo(t.network, to, cell)
+	client.adjust = nagle(cell)
+	if t == tcpOverIPv4 && cell.Pattern == patternConnect {
+		err = spreadSources(client, cell, worker)
+	}
+	return client, err
+}
+
+// nagle turns off what package net turns on for every connection, where the cell asks for that.
+func nagle(cell *cell) func(net.Conn) error {
+	if orElse(cell.Options.TCPNodelay, true) {
+		return nil
+	}
+	return func(connection net.Conn) error {
+		return connection.(*net.TCPConn).SetNoDelay(false)
+	}
+}
+
+// loopbackAddress refuses any address that is not on loopback: nothing is ever measured, or offered, beyond it.
+func loopbackAddress(address json.RawMessage) (string, error) {
+	at, err := readAddress[hostPort](address)
+	if err != nil {
+		return "", err
+	}
+	if ip := net.ParseIP(at.Host); ip == nil || !ip.IsLoopback() {
+		return "", fmt.Errorf("host %q is not a loopback address", at.Host)
+	}
+	return net.JoinHostPort(at.Host, strconv.Itoa(int(at.Port))), nil
+}

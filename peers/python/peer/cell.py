@@ -1,0 +1,120 @@
+"""A cell: what to do over which transport."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Optional
+
+from .errors import PeerError
+
+PATTERNS = ("connect", "rr", "stream")
+ROLES = ("server", "client")
+
+# The bounds that the engine keeps to.
+_SIZES = range(1, (1 << 30) + 1)
+_CONCURRENCIES = range(1, 100_001)
+_BACKLOGS = range(1, 65_536)
+
+# Every option with the values it may have.
+_OPTIONS: dict[str, Any] = {
+    "framing": ("length", "newline"),
+    "server_buffer": _SIZES,
+    "recv_buffer": _SIZES,
+    "workers": ("threads", "processes"),
+    "tcp_nodelay": (True, False),
+    "so_sndbuf": _SIZES,
+    "so_rcvbuf": _SIZES,
+    "pipe_size": _SIZES,
+    "backlog": _BACKLOGS,
+    "closes_first": ROLES,
+    "spread_sources": (True, False),
+}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One point of the matrix; an option that is not set has its default."""
+
+    pattern: str
+    transport: str
+    size: int
+    reply: int
+    concurrency: int
+    client_speaks_first: bool
+    newline_ends: bool
+    server_buffer: int
+    recv_buffer: int
+    processes: bool
+    tcp_nodelay: bool
+    so_sndbuf: Optional[int]
+    so_rcvbuf: Optional[int]
+    pipe_size: Optional[int]
+    backlog: int
+    server_closes_first: bool
+    spread_sources: Optional[bool]
+
+
+def read_cell(message: Any) -> Cell:
+    """Reads the protocol's object and refuses what cannot be."""
+    cell = _Fields("the cell", message)
+    options = _Fields("options", cell.fields.get("options", {}))
+    _refuse_unknown(options)
+    pattern = cell.choice("pattern", PATTERNS)
+    size = cell.choice("size", _SIZES)
+    return Cell(
+        pattern=pattern,
+        transport=cell.text("transport"),
+        size=size,
+        reply=0 if pattern == "stream" else cell.choice("reply", _SIZES),
+        concurrency=cell.choice("concurrency", _CONCURRENCIES),
+        client_speaks_first=cell.choice("speaks_first", ROLES) == "client",
+        newline_ends=options.option("framing", "length") == "newline",
+        server_buffer=options.option("server_buffer", 65_537),
+        recv_buffer=options.option("recv_buffer", max(size, 65_536)),
+        processes=options.option("workers", "threads") == "processes",
+        tcp_nodelay=options.option("tcp_nodelay", True),
+        so_sndbuf=options.option("so_sndbuf", None),
+        so_rcvbuf=options.option("so_rcvbuf", None),
+        pipe_size=options.option("pipe_size", None),
+        backlog=options.option("backlog", 4096),
+        server_closes_first=options.option("closes_first", "server") == "server",
+        spread_sources=options.option("spread_sources", None),
+    )
+
+
+def _refuse_unknown(options: _Fields) -> None:
+    for name in options.fields:
+        if name not in _OPTIONS:
+            raise PeerError(f"protocol: there is no option {name!r}")
+
+
+class _Fields:
+    """The fields of a JSON object, each taken only if it is what it should be."""
+
+    def __init__(self, what: str, fields: Any) -> None:
+        if not isinstance(fields, dict):
+            raise PeerError(f"protocol: {what} must be an object, not {fields!r}")
+        self.what = what
+        self.fields = fields
+
+    def text(self, name: str) -> str:
+        value = self.fields.get(name)
+        if not isinstance(value, str):
+            raise PeerError(f"protocol: {name} in {self.what} must be text, not {value!r}")
+        return value
+
+    def choice(self, name: str, allowed: Any) -> Any:
+        """A value of the same type as those allowed, and one of them; to JSON, `true` is not 1."""
+        value = self.fields.get(name)
+        if type(value) is not type(allowed[0]) or value not in allowed:
+            raise PeerError(f"protocol: {name} in {self.what} takes {_shown(allowed)}, not {value!r}")
+        return value
+
+    def option(self, name: str, default: Any) -> Any:
+        return self.choice(name, _OPTIONS[name]) if name in self.fields else default
+
+
+def _shown(allowed: Any) -> str:
+    if isinstance(allowed, range):
+        return f"a whole number from {allowed[0]} to {allowed[-1]}"
+    return " or ".join(map(repr, allowed))

@@ -1,0 +1,109 @@
+"""Pattern connect: every operation opens a connection, exchanges one message each way and closes it."""
+
+from __future__ import annotations
+
+import threading
+from time import monotonic_ns
+
+from .cell import Cell
+from .errors import PeerError
+from .payload import check, message_bytes
+from .transport import Channel, Client, Server
+from .work import Kind, Order, RepeatedWork, Report, Work, in_operation, receive_all, receive_end
+
+
+class ConnectClient(RepeatedWork):
+    """Connects, speaks and closes."""
+
+    def __init__(self, client: Client, cell: Cell) -> None:
+        self._cell = cell
+        self._client = client
+        self._request = b"a" * cell.size
+        self._reply = memoryview(bytearray(cell.reply))
+        self._one_byte = memoryview(bytearray(1))
+
+    def run(self, order: Order) -> Report:
+        retries = self._client.retries
+        report = super().run(order)
+        report.retries = self._client.retries - retries
+        return report
+
+    def operate(self) -> None:
+        channel = self._client.connect()
+        self._converse(channel, self._request)
+        channel.close()
+
+    def operate_checked(self, message: int) -> None:
+        # Every connection is a conversation of its own, so its message is number 0.
+        channel = self._client.connect()
+        self._converse(channel, message_bytes(0, self._cell.size))
+        channel.close()
+        check(self._reply, memoryview(message_bytes(0, self._cell.reply)), 0)
+
+    def _converse(self, channel: Channel, request: bytes) -> None:
+        if self._cell.client_speaks_first:
+            channel.sendall(request)
+        receive_all(channel.recv_into, self._reply)
+        if self._cell.server_closes_first:
+            receive_end(channel.recv_into, self._one_byte)
+
+
+class Turns:
+    """The connections of a batch that no worker has claimed yet."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._left = 0
+
+    def start(self, ops: int) -> None:
+        """Offers so many."""
+        self._left = ops
+
+    def claim(self) -> bool:
+        """Takes one, if one is left."""
+        with self._lock:
+            self._left -= 1
+            return self._left >= 0
+
+
+class ConnectServer(Work):
+    """Accepts, answers and closes. Workers share the listener and take turns as connections come."""
+
+    def __init__(self, server: Server, turns: Turns, cell: Cell) -> None:
+        self._cell = cell
+        self._server = server
+        self._turns = turns
+        self._request = memoryview(bytearray(cell.size))
+        self._reply = b"b" * cell.reply
+        self._one_byte = memoryview(bytearray(1))
+
+    def run(self, order: Order) -> Report:
+        visit = self._visit_checked if order.kind is Kind.VERIFIED else self._visit
+        claim, accept = self._turns.claim, self._server.accept
+        done = 0
+        began_ns = monotonic_ns()
+        try:
+            while claim():
+                channel = accept()
+                visit(channel)
+                channel.close()
+                done += 1
+        except (OSError, PeerError) as error:
+            raise in_operation(done, order.ops, error) from error
+        return Report(began_ns, monotonic_ns())
+
+    def _visit(self, channel: Channel) -> None:
+        if self._cell.client_speaks_first:
+            receive_all(channel.recv_into, self._request)
+        self._answer(channel, self._reply)
+
+    def _visit_checked(self, channel: Channel) -> None:
+        if self._cell.client_speaks_first:
+            receive_all(channel.recv_into, self._request)
+            check(self._request, memoryview(message_bytes(0, self._cell.size)), 0)
+        self._answer(channel, message_bytes(0, self._cell.reply))
+
+    def _answer(self, channel: Channel, reply: bytes) -> None:
+        channel.sendall(reply)
+        if not self._cell.server_closes_first:
+            receive_end(channel.recv_into, self._one_byte)

@@ -1,0 +1,206 @@
+"""The workers of a peer: one in the main thread, several as threads, or several as processes."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import queue
+import selectors
+import signal
+import threading
+from array import array
+from dataclasses import dataclass, replace
+from typing import BinaryIO, Iterator, Optional, Union
+
+from .errors import PeerError
+from .system import Usage, end_with_parent, own_usage
+from .work import Order, Report, Work
+
+
+@dataclass(frozen=True)
+class Together:
+    """What a batch took all workers."""
+
+    wall_ns: int
+    sent_ns: Optional[int]
+    usage: Usage
+    latency_ns: array
+    retries: int
+
+
+class Crew:
+    """Workers that do their parts of a batch at once."""
+
+    def run(self, order: Order) -> Together:
+        """Every worker does the order; raises what the first one that failed raised."""
+        before = own_usage()
+        reports = self.reports(order)
+        return _together(reports, own_usage() - before)
+
+    def reports(self, order: Order) -> list[Report]:
+        """One of each worker, in any order."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Ends what does not end with this process."""
+
+
+def crew_within(works: list[Work]) -> Crew:
+    """Workers in this process: in the main thread if there is one, else in threads."""
+    return Alone(works[0]) if len(works) == 1 else Threads(works)
+
+
+def _together(reports: list[Report], usage: Usage) -> Together:
+    began_ns = min(report.began_ns for report in reports)
+    sent_at_ns = [report.sent_at_ns for report in reports if report.sent_at_ns is not None]
+    latency_ns = array("Q")
+    for report in reports:
+        latency_ns.extend(report.latency_ns)
+        usage += report.usage
+    return Together(
+        wall_ns=max(report.ended_ns for report in reports) - began_ns,
+        sent_ns=max(sent_at_ns) - began_ns if sent_at_ns else None,
+        usage=usage,
+        latency_ns=latency_ns,
+        retries=sum(report.retries for report in reports),
+    )
+
+
+class Alone(Crew):
+    """One worker, in the main thread: the process has no other."""
+
+    def __init__(self, work: Work) -> None:
+        self._work = work
+
+    def reports(self, order: Order) -> list[Report]:
+        return [self._work.run(order)]
+
+
+class Threads(Crew):
+    """Worker threads that wait for orders."""
+
+    def __init__(self, works: list[Work]) -> None:
+        self._orders: list[queue.SimpleQueue[Order]] = [queue.SimpleQueue() for _ in works]
+        self._outcomes: queue.SimpleQueue[Union[Report, Exception]] = queue.SimpleQueue()
+        for work, orders in zip(works, self._orders):
+            threading.Thread(target=self._serve, args=(work, orders), daemon=True).start()
+
+    def reports(self, order: Order) -> list[Report]:
+        for orders in self._orders:
+            orders.put(order)
+        return [self._next_report() for _ in self._orders]
+
+    def _next_report(self) -> Report:
+        # A worker that failed is heard at once: the others may wait for the other side for ever.
+        outcome = self._outcomes.get()
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    def _serve(self, work: Work, orders: queue.SimpleQueue[Order]) -> None:
+        while True:
+            order = orders.get()
+            try:
+                self._outcomes.put(work.run(order))
+            except Exception as error:  # whatever it is, the main thread has to hear of it
+                self._outcomes.put(error)
+
+
+class Processes(Crew):
+    """Workers that are processes; each is made, then split off, before the next one is made."""
+
+    def __init__(self, works: Iterator[Work]) -> None:
+        self._workers: list[ProcessWorker] = []
+        try:
+            for work in works:
+                self._workers.append(ProcessWorker(work, self._workers))
+        except BaseException:
+            self.close()
+            raise
+
+    def reports(self, order: Order) -> list[Report]:
+        for worker in self._workers:
+            worker.send(order)
+        reports = []
+        with selectors.DefaultSelector() as selector:
+            for worker in self._workers:
+                selector.register(worker.answers, selectors.EVENT_READ, worker)
+            while selector.get_map():
+                for key, _ in selector.select():
+                    reports.append(key.data.receive())
+                    selector.unregister(key.fileobj)
+        return reports
+
+    def close(self) -> None:
+        for worker in self._workers:
+            worker.kill()
+
+
+class ProcessWorker:
+    """A worker that is a copy of this process."""
+
+    def __init__(self, work: Work, earlier: list[ProcessWorker]) -> None:
+        orders, self._orders = _pipe()
+        self.answers, answers = _pipe()
+        parent = os.getpid()
+        self._process = os.fork()
+        if self._process == 0:
+            try:
+                end_with_parent()
+                self._close_ends()
+                for worker in earlier:
+                    worker._close_ends()
+                # The parent may have died before the kernel was asked.
+                if os.getppid() == parent:
+                    _serve_orders(work, orders, answers)
+            finally:
+                os._exit(0)
+        orders.close()
+        answers.close()
+        work.close()
+
+    def _close_ends(self) -> None:
+        self._orders.close()
+        self.answers.close()
+
+    def send(self, order: Order) -> None:
+        """Gives it an order."""
+        pickle.dump(order, self._orders)
+        self._orders.flush()
+
+    def receive(self) -> Report:
+        """Waits for its report."""
+        try:
+            outcome = pickle.load(self.answers)
+        except EOFError:
+            raise PeerError("a worker process has ended") from None
+        if isinstance(outcome, Report):
+            return outcome
+        raise PeerError(outcome)
+
+    def kill(self) -> None:
+        """Ends it, whatever it does."""
+        os.kill(self._process, signal.SIGKILL)
+        os.waitpid(self._process, 0)
+
+
+def _pipe() -> tuple[BinaryIO, BinaryIO]:
+    """The two ends of a new pipe, as files."""
+    read, write = os.pipe()
+    return os.fdopen(read, "rb"), os.fdopen(write, "wb")
+
+
+def _serve_orders(work: Work, orders: BinaryIO, answers: BinaryIO) -> None:
+    """A worker process: does orders until there are no more."""
+    while True:
+        try:
+            order = pickle.load(orders)
+        except EOFError:
+            return
+        before = own_usage()
+        try:
+            outcome: Union[Report, str] = replace(work.run(order), usage=own_usage() - before)
+        except Exception as error:  # whatever it is, the parent has to hear of it
+            outcome = str(error)
+        pickle.dump(outcome, answers)
+        answers.flush()

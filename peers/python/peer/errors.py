@@ -1,0 +1,16 @@
+"""What ends a peer."""
+
+
+class PeerError(Exception):
+    """What failed and where; its text becomes the protocol's error message."""
+
+
+class OtherSideClosed(PeerError):
+    """The stream ended in the middle of a message."""
+
+    def __init__(self) -> None:
+        super().__init__("the other side closed the connection")
+
+
+class EndOfInput(Exception):
+    """Standard input has ended: the engine is done with this peer, or has died."""

@@ -1,0 +1,259 @@
+"""The control protocol from the peer's side: one role, one cell, many batches."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import signal
+from array import array
+from dataclasses import asdict
+from typing import Any, Iterator, Optional
+
+from .cell import PATTERNS, ROLES, Cell, read_cell
+from .connect import ConnectClient, ConnectServer, Turns
+from .control import ControlInput, say
+from .crew import Crew, Processes, Together, crew_within
+from .errors import EndOfInput, PeerError
+from .pipes import Fifo, Pipe
+from .rr import RrClient, RrServer
+from .sockets import Socketpair, Unix, UnixAbstract
+from .stream import StreamClient, StreamServer
+from .system import end_with_parent
+from .tcp import Tcp, Tcp6
+from .transport import Address, Channel, Effective, Server, Transport
+from .work import Kind, Order, Work
+
+_PROTOCOL = 1
+_VERSION = "0.1.0"
+_OPERATIONS = range(1, 1 << 63)
+_MOST_LATENCY_VALUES = 10_000
+# How long a client waits before it looks again for a server that is not there yet.
+_PAUSE_MS = 1
+
+# Every transport, in the order of tables.
+_TRANSPORTS: dict[str, Transport] = {
+    "pipe": Pipe(),
+    "fifo": Fifo(),
+    "unix": Unix(),
+    "unix-abstract": UnixAbstract(),
+    "socketpair": Socketpair(),
+    "tcp": Tcp(),
+    "tcp6": Tcp6(),
+}
+
+
+def main() -> None:
+    """Plays the peer on standard input and output until it is told to stop or its input ends."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    end_with_parent()
+    session = Session()
+    status = 0
+    try:
+        session.converse()
+    except EndOfInput:
+        pass
+    except Exception as error:  # whatever it is, the engine has to hear of it in one line
+        status = 1
+        _say_error(error)
+    session.close()
+    # Worker threads may wait for ever; they are not waited for.
+    os._exit(status)
+
+
+def _say_error(error: Exception) -> None:
+    known = isinstance(error, (PeerError, OSError))
+    try:
+        say({"type": "error", "message": str(error) if known else repr(error)})
+    except OSError:
+        # The engine is gone, and there is nobody to tell.
+        pass
+
+
+class Session:
+    """A conversation with the engine."""
+
+    def __init__(self) -> None:
+        self._input = ControlInput()
+        self._role = ""
+        self._cell: Optional[Cell] = None
+        # A server whose channels are still coming, with those that are there.
+        self._gathering: Optional[tuple[Server, list[Channel]]] = None
+        self._crew: Optional[Crew] = None
+        # In pattern connect, what the server's workers share.
+        self._turns: Optional[Turns] = None
+
+    def close(self) -> None:
+        """Ends what does not end with this process."""
+        if self._crew is not None:
+            self._crew.close()
+
+    def converse(self) -> None:
+        """Answers the engine until it says stop; raises EndOfInput where its messages end without."""
+        say(_hello())
+        while True:
+            message = _read_message(self._next_line())
+            kind = message.get("type")
+            if kind == "stop":
+                return
+            if kind == "prepare":
+                self._prepare(message)
+            elif kind in ("batch", "verify"):
+                self._batch(message)
+            else:
+                raise PeerError(f"protocol: there is no message of type {kind!r}")
+
+    def _next_line(self) -> bytes:
+        """Accepts channels while no control line is there."""
+        while self._gathering is not None and not self._input.has_line():
+            self._gather()
+        return self._input.line()
+
+    def _gather(self) -> None:
+        """Waits for one more channel, or for input."""
+        assert self._cell is not None and self._gathering is not None
+        server, channels = self._gathering
+        descriptor = server.fileno()
+        if descriptor is not None and self._input.wait_beside(descriptor):
+            self._input.fill()
+            return
+        channels.append(server.accept())
+        if len(channels) == self._cell.concurrency:
+            worker = RrServer if self._cell.pattern == "rr" else StreamServer
+            self._crew = crew_within([worker(channel, self._cell) for channel in channels])
+            self._gathering = None
+
+    def _prepare(self, message: dict[str, Any]) -> None:
+        if self._cell is not None:
+            raise PeerError("protocol: prepared twice")
+        self._role = message.get("role", "")
+        if self._role not in ROLES:
+            raise PeerError(f"protocol: there is no role {self._role!r}")
+        self._cell = read_cell(message.get("cell"))
+        transport = _find_transport(self._cell)
+        address = message.get("address")
+        if not isinstance(address, dict):
+            raise PeerError(f"protocol: an address must be an object, not {address!r}")
+        if self._role == "client":
+            self._prepare_client(self._cell, transport, address)
+        else:
+            self._prepare_server(self._cell, transport, address)
+
+    def _prepare_client(self, cell: Cell, transport: Transport, address: Address) -> None:
+        effective: Effective = {}
+        works = self._client_works(cell, transport, address, effective)
+        self._crew = Processes(works) if cell.processes else crew_within(list(works))
+        _say_ready({}, effective)
+
+    def _client_works(self, cell: Cell, transport: Transport, address: Address, effective: Effective) -> Iterator[Work]:
+        """The workers of a client one by one: each is connected, except in connect, when it is asked for."""
+        for worker in range(cell.concurrency):
+            client = transport.reach(address, cell, worker, self._pause)
+            if cell.pattern == "connect":
+                yield ConnectClient(client, cell)
+                continue
+            channel = client.connect()
+            effective.update(client.effective)
+            yield RrClient(channel, cell) if cell.pattern == "rr" else StreamClient(channel, cell)
+
+    def _pause(self) -> None:
+        if self._input.wait_beside(timeout_ms=_PAUSE_MS):
+            self._input.fill()
+
+    def _prepare_server(self, cell: Cell, transport: Transport, address: Address) -> None:
+        server = transport.serve(address, cell)
+        if cell.pattern == "connect":
+            turns = self._turns = Turns()
+            self._crew = crew_within([ConnectServer(server, turns, cell) for _ in range(cell.concurrency)])
+        else:
+            self._gathering = (server, [])
+        _say_ready(server.address, server.effective)
+
+    def _batch(self, message: dict[str, Any]) -> None:
+        if self._cell is None:
+            raise PeerError(f"protocol: {message['type']} before prepare")
+        number, ops = message.get("id"), message.get("ops")
+        workers = self._cell.concurrency
+        if type(number) is not int:
+            raise PeerError(f"protocol: a batch cannot have the id {number!r}")
+        if type(ops) is not int or ops not in _OPERATIONS or ops % workers:
+            raise PeerError(f"protocol: {ops!r} operations cannot be shared by {workers} workers")
+        # The engine has seen the client connected, so what is missing is on its way.
+        while self._gathering is not None:
+            self._gather()
+        assert self._crew is not None
+        if self._turns is not None:
+            self._turns.start(ops)
+        if self._role == "server":
+            say({"type": "armed", "id": number})
+        together = self._crew.run(Order(ops // workers, self._kind(message)))
+        say(_done(number, ops, together))
+
+    def _kind(self, message: dict[str, Any]) -> Kind:
+        if message["type"] == "verify":
+            return Kind.VERIFIED
+        return Kind.METERED if message.get("latency") and self._role == "client" else Kind.TIMED
+
+
+def _read_message(line: bytes) -> dict[str, Any]:
+    try:
+        message = json.loads(line)
+    except ValueError as error:
+        raise PeerError(f"protocol: {error}") from None
+    if not isinstance(message, dict):
+        raise PeerError(f"protocol: a message must be an object, not {message!r}")
+    return message
+
+
+def _find_transport(cell: Cell) -> Transport:
+    transport = _TRANSPORTS.get(cell.transport)
+    if transport is None:
+        raise PeerError(f"protocol: there is no transport {cell.transport!r}")
+    if cell.pattern == "connect" and not transport.connects:
+        raise PeerError(f"protocol: pattern connect needs a transport that connects, and {cell.transport} does not")
+    return transport
+
+
+def _hello() -> dict[str, Any]:
+    return {
+        "type": "hello",
+        "protocol": _PROTOCOL,
+        "peer": "python",
+        "version": _VERSION,
+        "runtime": f"{platform.python_implementation()} {platform.python_version()}",
+        "roles": ROLES,
+        "transports": [name for name, transport in _TRANSPORTS.items() if transport.usable()],
+        "patterns": PATTERNS,
+    }
+
+
+def _say_ready(address: Address, effective: Effective) -> None:
+    message: dict[str, Any] = {"type": "ready", "address": address}
+    if effective:
+        message["effective"] = effective
+    say(message)
+
+
+def _done(number: int, ops: int, together: Together) -> dict[str, Any]:
+    message = {
+        "type": "done",
+        "id": number,
+        "ops": ops,
+        "wall_ns": together.wall_ns,
+        "usage": asdict(together.usage),
+        "latency_ns": spaced_ranks(together.latency_ns, _MOST_LATENCY_VALUES),
+        "retries": together.retries,
+    }
+    if together.sent_ns is not None:
+        message["sent_ns"] = together.sent_ns
+    return message
+
+
+def spaced_ranks(values: array, most: int) -> list[int]:
+    """The values in order; of more than `most`, evenly spaced ranks, the largest among them."""
+    ordered = sorted(values)
+    count = len(ordered)
+    if count <= most:
+        return ordered
+    # The rank, counted from 1, is (index + 1) * count / most, rounded up.
+    return [ordered[-(-(index + 1) * count // most) - 1] for index in range(most)]

@@ -1,0 +1,97 @@
+"""Pattern stream: messages one way, and one byte back when all have arrived."""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import replace
+from time import monotonic_ns
+
+from .cell import Cell
+from .errors import OtherSideClosed, PeerError
+from .payload import check, message_bytes
+from .transport import Channel
+from .work import Kind, Order, RepeatedWork, Report, Work, in_operation, receive_all
+
+
+class StreamClient(RepeatedWork):
+    """Sends messages and waits for one byte when all have arrived."""
+
+    def __init__(self, channel: Channel, cell: Cell) -> None:
+        self._size = cell.size
+        self._sendall = channel.sendall
+        self._recv_into = channel.recv_into
+        self._channel = channel
+        self._message = b"a" * cell.size
+        self._answer = memoryview(bytearray(1))
+
+    def run(self, order: Order) -> Report:
+        if order.kind is Kind.METERED:
+            # When a message arrives is not seen from here, so it has no latency.
+            order = replace(order, kind=Kind.TIMED)
+        began_ns = monotonic_ns()
+        self.repeat(order, array("Q"))
+        sent_at_ns = monotonic_ns()
+        try:
+            receive_all(self._recv_into, self._answer)
+        except (OSError, PeerError) as error:
+            raise in_operation(order.ops - 1, order.ops, error) from error
+        return Report(began_ns, monotonic_ns(), sent_at_ns)
+
+    def operate(self) -> None:
+        self._sendall(self._message)
+
+    def operate_checked(self, message: int) -> None:
+        self._sendall(message_bytes(message, self._size))
+
+    def close(self) -> None:
+        self._channel.close()
+
+
+class StreamServer(Work):
+    """Receives, and answers one byte at the end."""
+
+    def __init__(self, channel: Channel, cell: Cell) -> None:
+        self._size = cell.size
+        self._sendall = channel.sendall
+        self._recv_into = channel.recv_into
+        self._buffer = memoryview(bytearray(cell.recv_buffer))
+        self._received = 0
+
+    def run(self, order: Order) -> Report:
+        receive = self._receive_checked if order.kind is Kind.VERIFIED else self._receive
+        self._received = 0
+        began_ns = monotonic_ns()
+        try:
+            receive(order.ops)
+            self._sendall(b"b")
+        except (OSError, PeerError) as error:
+            operation = min(self._received // self._size, order.ops - 1)
+            raise in_operation(operation, order.ops, error) from error
+        return Report(began_ns, monotonic_ns())
+
+    def _receive(self, ops: int) -> None:
+        recv_into, buffer = self._recv_into, self._buffer
+        total = ops * self._size
+        received = 0
+        # The client waits for the answer before it sends more, so the last read cannot take too much.
+        while received < total:
+            count = recv_into(buffer)
+            if not count:
+                self._received = received
+                raise OtherSideClosed
+            received += count
+        if received > total:
+            raise PeerError(f"{received} bytes came, and {total} were agreed on")
+
+    def _receive_checked(self, ops: int) -> None:
+        for message in range(ops):
+            expected = memoryview(message_bytes(message, self._size))
+            offset = 0
+            while offset < self._size:
+                chunk = self._buffer[: self._size - offset]
+                count = self._recv_into(chunk)
+                if not count:
+                    raise OtherSideClosed
+                check(chunk[:count], expected[offset : offset + count], message, offset)
+                offset += count
+                self._received += count

@@ -1,0 +1,129 @@
+"""One worker's part of a batch."""
+
+from __future__ import annotations
+
+import enum
+from array import array
+from dataclasses import dataclass, field
+from time import monotonic_ns
+from typing import Callable, Optional
+
+from .errors import OtherSideClosed, PeerError
+from .system import Usage
+
+
+class Kind(enum.Enum):
+    """How the operations of a batch are done."""
+
+    TIMED = "as fast as they go"
+    METERED = "with the clock read around each"
+    VERIFIED = "with a payload that is checked"
+
+
+@dataclass(frozen=True)
+class Order:
+    """What a worker is to do."""
+
+    ops: int
+    kind: Kind
+
+
+@dataclass
+class Report:
+    """What it took one worker; the clock is the same for all processes."""
+
+    began_ns: int
+    ended_ns: int
+    sent_at_ns: Optional[int] = None
+    latency_ns: array = field(default_factory=lambda: array("Q"))
+    retries: int = 0
+    # Of a worker that is a process of its own.
+    usage: Optional[Usage] = None
+
+
+class Work:
+    """One worker of a cell in one role."""
+
+    def run(self, order: Order) -> Report:
+        """Does its part of a batch."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Closes what it has open."""
+
+
+class RepeatedWork(Work):
+    """A worker that does one operation over and over."""
+
+    def operate(self) -> None:
+        """Does it once."""
+        raise NotImplementedError
+
+    def operate_checked(self, message: int) -> None:
+        """Does it once as message number `message`, with a payload that is checked."""
+        raise NotImplementedError
+
+    def run(self, order: Order) -> Report:
+        latency_ns = array("Q")
+        began_ns = monotonic_ns()
+        self.repeat(order, latency_ns)
+        return Report(began_ns, monotonic_ns(), latency_ns=latency_ns)
+
+    def repeat(self, order: Order, latency_ns: array) -> None:
+        """Does all of them; latencies are added only if they are asked for."""
+        if order.kind is Kind.VERIFIED:
+            self._repeat_checked(order.ops)
+        elif order.kind is Kind.METERED:
+            self._repeat_metered(order.ops, latency_ns)
+        else:
+            self._repeat_plainly(order.ops)
+
+    def _repeat_plainly(self, ops: int) -> None:
+        operate = self.operate
+        operation = 0
+        try:
+            for operation in range(ops):
+                operate()
+        except (OSError, PeerError) as error:
+            raise in_operation(operation, ops, error) from error
+
+    def _repeat_metered(self, ops: int, latency_ns: array) -> None:
+        operate = self.operate
+        operation = 0
+        try:
+            for operation in range(ops):
+                began_ns = monotonic_ns()
+                operate()
+                latency_ns.append(monotonic_ns() - began_ns)
+        except (OSError, PeerError) as error:
+            raise in_operation(operation, ops, error) from error
+
+    def _repeat_checked(self, ops: int) -> None:
+        message = 0
+        try:
+            for message in range(ops):
+                self.operate_checked(message)
+        except (OSError, PeerError) as error:
+            raise in_operation(message, ops, error) from error
+
+
+def in_operation(operation: int, ops: int, error: Exception) -> PeerError:
+    """Says where something failed; operations are counted from 0 here."""
+    return PeerError(f"in operation {operation + 1} of {ops}: {error}")
+
+
+def receive_all(recv_into: Callable[[memoryview], int], buffer: memoryview) -> None:
+    """Fills the whole buffer."""
+    size = len(buffer)
+    received = recv_into(buffer)
+    while received < size:
+        count = recv_into(buffer[received:])
+        if not count:
+            raise OtherSideClosed
+        received += count
+
+
+def receive_end(recv_into: Callable[[memoryview], int], one_byte: memoryview) -> None:
+    """Waits for the other side to close."""
+    if recv_into(one_byte):
+        raise PeerError("more bytes came than were agreed on")
