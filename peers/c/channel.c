@@ -17,6 +17,9 @@
 /* How long to wait for a FIFO's reader before looking again. */
 enum { ASK_AGAIN_MS = 1 };
 
+static bool open_next(struct gathering *gathering);
+static bool is_complete(const struct gathering *gathering);
+static int pause_ms(const struct gathering *gathering);
 static struct json next_address(struct reaching *reaching);
 static struct channel take_over(const struct cell *cell, struct json address);
 static int inherited(struct json address, const char *name);
@@ -83,7 +86,28 @@ struct gathering gathering_listen(const struct cell *cell, int listener)
     return (struct gathering){.cell = cell, .channels = channels, .listener = listener};
 }
 
-bool gathering_try(struct gathering *gathering)
+bool gathering_until_line(struct gathering *gathering)
+{
+    while (!is_complete(gathering)) {
+        if (!open_next(gathering) && control_wait_beside(gathering->listener, pause_ms(gathering))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void gathering_complete(struct gathering *gathering)
+{
+    while (!is_complete(gathering)) {
+        if (!open_next(gathering)) {
+            struct pollfd watched = {.fd = gathering->listener, .events = POLLIN};
+            poll(&watched, 1, pause_ms(gathering));
+        }
+    }
+}
+
+/* Opens the next channel if it is there; never waits. */
+static bool open_next(struct gathering *gathering)
 {
     struct channel *channel = &gathering->channels[gathering->count];
     if (gathering->listener >= 0) {
@@ -107,20 +131,15 @@ bool gathering_try(struct gathering *gathering)
     return true;
 }
 
-bool gathering_is_complete(const struct gathering *gathering)
+static bool is_complete(const struct gathering *gathering)
 {
     return gathering->count == gathering->cell->concurrency;
 }
 
-int gathering_pause_ms(const struct gathering *gathering)
+/* How long to wait before trying again where there is no descriptor to wait on; else below 0. */
+static int pause_ms(const struct gathering *gathering)
 {
     return gathering->listener >= 0 ? -1 : ASK_AGAIN_MS;
-}
-
-void gathering_wait(const struct gathering *gathering)
-{
-    struct pollfd watched = {.fd = gathering->listener, .events = POLLIN};
-    poll(&watched, 1, gathering_pause_ms(gathering));
 }
 
 /* The client's side. */

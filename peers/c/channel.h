@@ -32,16 +32,11 @@ struct gathering gathering_open(const struct cell *cell, struct json address, st
 /* The same for a transport that connects. */
 struct gathering gathering_listen(const struct cell *cell, int listener);
 
-/* Opens the next channel if it is there; never waits. */
-bool gathering_try(struct gathering *gathering);
+/* Opens channels until all are there (true), or a control line is (false). */
+bool gathering_until_line(struct gathering *gathering);
 
-bool gathering_is_complete(const struct gathering *gathering);
-
-/* How long to wait before trying again where there is no descriptor to wait on; else below 0. */
-int gathering_pause_ms(const struct gathering *gathering);
-
-/* Waits until it is worth trying. */
-void gathering_wait(const struct gathering *gathering);
+/* Opens the rest, which is on its way once the engine has seen the client connected. */
+void gathering_complete(struct gathering *gathering);
 
 /* A client's channels, one after the other. */
 struct reaching {

@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "json.h"
+#include "text.h"
 
 enum {
     LONGEST_LINE = 4 << 20,
@@ -38,13 +38,15 @@ static atomic_bool *has_failed;
 
 static volatile sig_atomic_t leaves_at_end;
 
+static void (*before_end)(void);
+
 static void signal_input(void);
 static bool has_line(void);
 static bool read_more(void);
 static void make_room(void);
 static bool input_has_ended(void);
+static _Noreturn void end(int status);
 static _Noreturn void say_error(const char *text);
-static size_t write_escaped(char *to, const char *text);
 static void write_whole(const char *bytes, size_t length);
 
 void control_open(void)
@@ -139,7 +141,7 @@ static void on_input(int signal_number)
     (void)signal_number;
     const int kept = errno;
     if (leaves_at_end && input_has_ended()) {
-        _exit(0);
+        end(0);
     }
     errno = kept;
 }
@@ -162,8 +164,23 @@ void control_leave_at_end(bool leaves)
 {
     leaves_at_end = leaves;
     if (leaves && input_has_ended()) {
-        _exit(0);
+        end(0);
     }
+}
+
+void control_before_end(void (*last)(void))
+{
+    before_end = last;
+}
+
+static _Noreturn void end(int status)
+{
+    void (*const last)(void) = before_end;
+    before_end = NULL;
+    if (last != NULL) {
+        last();
+    }
+    _exit(status);
 }
 
 static bool input_has_ended(void)
@@ -178,7 +195,7 @@ void control_flush(void)
 {
     if (fflush(stdout) != 0 || ferror(stdout)) {
         /* The engine is gone, and there is nobody to tell. */
-        _exit(1);
+        end(1);
     }
 }
 
@@ -224,40 +241,10 @@ void fail_in_handler(const char *text)
     char line[6 * (LONGEST_ERROR + 64) + sizeof BEGIN + sizeof END];
     size_t used = sizeof BEGIN - 1;
     memcpy(line, BEGIN, used);
-    used += write_escaped(line + used, text);
+    used += text_escape(line + used, text);
     memcpy(line + used, END, sizeof END - 1);
     write_whole(line, used + sizeof END - 1);
-    _exit(1);
-}
-
-/* Takes at most six bytes for each of the text's. */
-static size_t write_escaped(char *to, const char *text)
-{
-    static const char DIGITS[] = "0123456789abcdef";
-    const char *end = text + strlen(text);
-    char *next = to;
-    while (text < end) {
-        /* Text may have been cut within a character. */
-        const size_t length = utf8_length(text, end);
-        if (length == 0) {
-            *next++ = '?';
-            text++;
-        } else if (*text == '"' || *text == '\\') {
-            *next++ = '\\';
-            *next++ = *text++;
-        } else if (length == 1 && *text < 0x20) {
-            memcpy(next, "\\u00", 4);
-            next[4] = DIGITS[*text >> 4];
-            next[5] = DIGITS[*text & 0xf];
-            next += 6;
-            text++;
-        } else {
-            memcpy(next, text, length);
-            next += length;
-            text += length;
-        }
-    }
-    return (size_t)(next - to);
+    end(1);
 }
 
 static void write_whole(const char *bytes, size_t length)

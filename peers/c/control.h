@@ -23,6 +23,12 @@ bool control_wait_beside(int descriptor, int timeout_ms);
  */
 void control_leave_at_end(bool leaves);
 
+/*
+ * Has something done before the process ends by fail(), or because its input ended while something else was
+ * waited for. It may be called in the handler of a signal. The process is about to end: it is called once.
+ */
+void control_before_end(void (*last)(void));
+
 /* Says something: printf() to standard output, then this. */
 void control_flush(void);
 

@@ -19,14 +19,6 @@ struct crew {
     pid_t *processes;        /* NULL where workers are no processes */
 };
 
-/* What a batch took, all workers together. */
-struct together {
-    uint64_t wall_ns;
-    uint64_t sent_ns;
-    uint64_t retries;
-    struct usage usage;
-};
-
 /* Workers of a cell that have nothing to work with yet. */
 struct crew crew_create(const struct part *part, const struct cell *cell, bool are_processes);
 

@@ -5,152 +5,89 @@
 
 #define _GNU_SOURCE 1
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "channel.h"
 #include "control.h"
+#include "course.h"
 #include "crew.h"
 #include "fields.h"
 #include "json.h"
 #include "socket.h"
 #include "work.h"
 
-#define VERSION "0.1.0"
+#define WORD(value) WORD_OF(value)
+#define WORD_OF(value) #value
 
 #if defined __clang__
-#define COMPILER "clang"
-#define COMPILER_MAJOR __clang_major__
-#define COMPILER_MINOR __clang_minor__
-#define COMPILER_PATCH __clang_patchlevel__
+#define COMPILER                                                                                             \
+    "clang " WORD(__clang_major__) "." WORD(__clang_minor__) "." WORD(__clang_patchlevel__)
 #else
-#define COMPILER "gcc"
-#define COMPILER_MAJOR __GNUC__
-#define COMPILER_MINOR __GNUC_MINOR__
-#define COMPILER_PATCH __GNUC_PATCHLEVEL__
+#define COMPILER "gcc " WORD(__GNUC__) "." WORD(__GNUC_MINOR__) "." WORD(__GNUC_PATCHLEVEL__)
 #endif
 
-/* How far the peer has got. */
 static struct {
-    enum { FRESH, GATHERING, PLAYING } stage;
     bool is_server;
-    struct cell cell;
+    bool is_gathering;
+    const struct cell *cell;
     struct gathering gathering;
     struct crew crew;
     atomic_uint_fast64_t claimed; /* connections that a server's workers have claimed in this batch */
-} peer;
+} play;
 
-static void say_hello(void);
-static void gather(void);
-static bool read_message(struct json *message);
-static bool obey_message(struct json message);
-static void prepare(struct json message);
+static bool has_transport(enum transport transport);
+static bool has_pattern(enum pattern pattern);
+static void prepare(bool is_server, const struct cell *cell, struct json message);
 static void prepare_server(struct json address);
 static void prepare_client(struct json address);
 static void say_ready(struct json address, const struct socket_address *bound,
                       const struct effective *effective);
+static void gather(void);
+static void gather_the_rest(const struct batch *batch);
 static void begin_on_channels(void);
-static void run_batch(struct json message, enum kind kind);
-static void gather_the_rest(void);
-static void say_done(uint64_t id, uint64_t ops, enum kind kind, const struct together *together);
+static struct together run(const struct batch *batch);
+static void print_latencies(void);
+static void leave(void);
+
+static const struct peer PEER = {
+    .name = "c",
+    .version = "0.1.0",
+    .runtime = COMPILER,
+    .has_transport = has_transport,
+    .has_pattern = has_pattern,
+    .prepare = prepare,
+    .gather = gather,
+    .begin = gather_the_rest,
+    .run = run,
+    .print_latencies = print_latencies,
+    .leave = leave,
+};
 
 int main(void)
 {
     control_open();
-    say_hello();
-    struct json message;
-    do {
-        gather();
-    } while (read_message(&message) && obey_message(message));
-    crew_dismiss(&peer.crew);
+    course_run(&PEER);
     return 0;
 }
 
-static void say_hello(void)
+static bool has_transport(enum transport transport)
 {
-    printf("{\"type\":\"hello\",\"protocol\":1,\"peer\":\"c\",\"version\":\"" VERSION "\",");
-    printf("\"runtime\":\"" COMPILER " %d.%d.%d\",", COMPILER_MAJOR, COMPILER_MINOR, COMPILER_PATCH);
-    printf("\"roles\":[\"server\",\"client\"],\"transports\":[");
-    for (int transport = 0; transport < TRANSPORTS; transport++) {
-        if (transport != TCP6 || socket_has_ipv6()) {
-            printf("%s\"%s\"", transport == 0 ? "" : ",", TRANSPORT_NAMES[transport]);
-        }
-    }
-    printf("],\"patterns\":[");
-    for (int pattern = 0; pattern < PATTERNS; pattern++) {
-        printf("%s\"%s\"", pattern == 0 ? "" : ",", PATTERN_NAMES[pattern]);
-    }
-    printf("]}\n");
-    control_flush();
+    return transport != TCP6 || socket_has_ipv6();
 }
 
-/* Opens a server's channels while no control line is there; then sets the workers up. */
-static void gather(void)
+static bool has_pattern(enum pattern pattern)
 {
-    if (peer.stage != GATHERING) {
-        return;
-    }
-    struct gathering *gathering = &peer.gathering;
-    while (!gathering_is_complete(gathering)) {
-        if (!gathering_try(gathering) &&
-            control_wait_beside(gathering->listener, gathering_pause_ms(gathering))) {
-            return;
-        }
-    }
-    begin_on_channels();
+    return pattern < PATTERNS;
 }
 
-static bool read_message(struct json *message)
+static void prepare(bool is_server, const struct cell *cell, struct json message)
 {
-    const char *line;
-    size_t length;
-    const char *problem;
-    if (!control_line(&line, &length)) {
-        return false;
-    }
-    if (!json_read(line, length, message, &problem)) {
-        fail("protocol: a control line is no JSON: %s", problem);
-    }
-    if (!json_is_object(*message)) {
-        fail("protocol: a control line is no object");
-    }
-    return true;
-}
-
-/* False where the message says to stop. */
-static bool obey_message(struct json message)
-{
-    char type[64];
-    field_text(message, "type", type, sizeof type);
-    if (strcmp(type, "stop") == 0) {
-        return false;
-    }
-    if (strcmp(type, "prepare") == 0) {
-        prepare(message);
-    } else if (strcmp(type, "batch") == 0) {
-        struct json latency;
-        const bool wants_latency =
-            json_member(message, "latency", &latency) && value_boolean(latency, "latency");
-        run_batch(message, wants_latency ? LATENCY : TIMED);
-    } else if (strcmp(type, "verify") == 0) {
-        run_batch(message, VERIFY);
-    } else {
-        fail("protocol: there is no message type \"%s\"", type);
-    }
-    return true;
-}
-
-static void prepare(struct json message)
-{
-    if (peer.stage != FRESH) {
-        fail("protocol: prepared twice");
-    }
-    peer.is_server = !value_is_second(field(message, "role"), "role", "server", "client");
-    peer.cell = cell_read(field_object(message, "cell"));
     const struct json address = field_object(message, "address");
-    if (peer.is_server) {
+    play.is_server = is_server;
+    play.cell = cell;
+    if (is_server) {
         prepare_server(address);
     } else {
         prepare_client(address);
@@ -160,25 +97,24 @@ static void prepare(struct json message)
 static void prepare_server(struct json address)
 {
     struct effective effective = {0};
-    if (!transport_connects(peer.cell.transport)) {
-        peer.gathering = gathering_open(&peer.cell, address, &effective);
-        peer.stage = GATHERING;
+    if (!transport_connects(play.cell->transport)) {
+        play.gathering = gathering_open(play.cell, address, &effective);
+        play.is_gathering = true;
         say_ready(address, NULL, &effective);
         return;
     }
-    struct socket_address at = socket_address_read(&peer.cell, address);
-    const int listener = listener_open(&peer.cell, &at, &effective);
-    if (peer.cell.pattern == CONNECT) {
-        peer.crew = crew_create(&CONNECT_SERVER, &peer.cell, false);
-        for (size_t index = 0; index < peer.crew.count; index++) {
-            peer.crew.workers[index].listener = listener;
-            peer.crew.workers[index].claimed = &peer.claimed;
+    struct socket_address at = socket_address_read(play.cell, address);
+    const int listener = listener_open(play.cell, &at, &effective);
+    if (play.cell->pattern == CONNECT) {
+        play.crew = crew_create(&CONNECT_SERVER, play.cell, false);
+        for (size_t index = 0; index < play.crew.count; index++) {
+            play.crew.workers[index].listener = listener;
+            play.crew.workers[index].claimed = &play.claimed;
         }
-        crew_start(&peer.crew);
-        peer.stage = PLAYING;
+        crew_start(&play.crew);
     } else {
-        peer.gathering = gathering_listen(&peer.cell, listener);
-        peer.stage = GATHERING;
+        play.gathering = gathering_listen(play.cell, listener);
+        play.is_gathering = true;
     }
     say_ready(address, &at, &effective);
 }
@@ -186,12 +122,12 @@ static void prepare_server(struct json address)
 static void prepare_client(struct json address)
 {
     const struct part *const parts[PATTERNS] = {&CONNECT_CLIENT, &RR_CLIENT, &STREAM_CLIENT};
-    const struct cell *cell = &peer.cell;
+    const struct cell *cell = play.cell;
     struct effective effective = {0};
     struct reaching reaching = reaching_start(cell, address);
-    peer.crew = crew_create(parts[cell->pattern], cell, cell->workers_are_processes);
-    for (size_t index = 0; index < peer.crew.count; index++) {
-        struct worker *worker = &peer.crew.workers[index];
+    play.crew = crew_create(parts[cell->pattern], cell, cell->workers_are_processes);
+    for (size_t index = 0; index < play.crew.count; index++) {
+        struct worker *worker = &play.crew.workers[index];
         if (cell->pattern == CONNECT) {
             const struct socket_address to = socket_address_read(cell, address);
             worker->caller = caller_create(cell, &to, index);
@@ -199,14 +135,13 @@ static void prepare_client(struct json address)
             worker->channel = reaching_next(&reaching, &effective);
         }
         if (cell->workers_are_processes) {
-            crew_fork(&peer.crew, index);
+            crew_fork(&play.crew, index);
             if (cell->pattern != CONNECT) {
                 channel_close(worker->channel);
             }
         }
     }
-    crew_start(&peer.crew);
-    peer.stage = PLAYING;
+    crew_start(&play.crew);
     static const char NOWHERE[] = "{}";
     say_ready((struct json){NOWHERE, NOWHERE + strlen(NOWHERE)}, NULL, &effective);
 }
@@ -215,99 +150,57 @@ static void prepare_client(struct json address)
 static void say_ready(struct json address, const struct socket_address *bound,
                       const struct effective *effective)
 {
-    const struct {
-        const char *name;
-        uint64_t became;
-    } options[] = {
-        {"pipe_size", effective->pipe_size},
-        {"so_rcvbuf", effective->so_rcvbuf},
-        {"so_sndbuf", effective->so_sndbuf},
-    };
-    printf("{\"type\":\"ready\",\"address\":");
+    ready_begin();
     if (bound == NULL || !socket_address_print(bound)) {
         printf("%.*s", (int)(address.end - address.at), address.at);
     }
-    const char *before = ",\"effective\":{";
-    const char *after = "";
-    for (size_t index = 0; index < sizeof options / sizeof *options; index++) {
-        if (options[index].became != 0) {
-            printf("%s\"%s\":%" PRIu64, before, options[index].name, options[index].became);
-            before = ",";
-            after = "}";
-        }
+    ready_end(effective);
+}
+
+/* Opens a server's channels while no control line is there; then sets the workers up. */
+static void gather(void)
+{
+    if (play.is_gathering && gathering_until_line(&play.gathering)) {
+        begin_on_channels();
     }
-    printf("%s}\n", after);
-    control_flush();
+}
+
+static void gather_the_rest(const struct batch *batch)
+{
+    (void)batch;
+    if (play.is_gathering) {
+        gathering_complete(&play.gathering);
+        begin_on_channels();
+    }
 }
 
 /* Sets a server's workers up on channels that are all open. */
 static void begin_on_channels(void)
 {
-    peer.crew = crew_create(peer.cell.pattern == RR ? &RR_SERVER : &STREAM_SERVER, &peer.cell, false);
-    for (size_t index = 0; index < peer.crew.count; index++) {
-        peer.crew.workers[index].channel = peer.gathering.channels[index];
+    play.crew = crew_create(play.cell->pattern == RR ? &RR_SERVER : &STREAM_SERVER, play.cell, false);
+    for (size_t index = 0; index < play.crew.count; index++) {
+        play.crew.workers[index].channel = play.gathering.channels[index];
     }
-    crew_start(&peer.crew);
-    free(peer.gathering.channels);
-    free(peer.gathering.to_client);
-    peer.stage = PLAYING;
+    crew_start(&play.crew);
+    free(play.gathering.channels);
+    free(play.gathering.to_client);
+    play.is_gathering = false;
 }
 
-static void run_batch(struct json message, enum kind kind)
+static struct together run(const struct batch *batch)
 {
-    if (peer.stage == FRESH) {
-        fail("protocol: a batch before prepare");
-    }
-    const uint64_t id = field_number(message, "id", 0, UINT64_MAX);
-    const uint64_t ops = field_number(message, "ops", 0, UINT64_MAX / peer.cell.size);
-    const size_t workers = peer.cell.concurrency;
-    if (ops == 0 || ops % workers != 0) {
-        fail("protocol: %" PRIu64 " operations cannot be shared by %zu workers", ops, workers);
-    }
-    control_leave_at_end(true);
-    gather_the_rest();
-    if (peer.is_server) {
-        printf("{\"type\":\"armed\",\"id\":%" PRIu64 "}\n", id);
-        control_flush();
-    }
-    const bool share_all = peer.is_server && peer.cell.pattern == CONNECT;
-    atomic_store(&peer.claimed, 0);
-    const struct together together =
-        crew_run(&peer.crew, (struct order){.kind = kind, .ops = share_all ? ops : ops / workers});
-    control_leave_at_end(false);
-    say_done(id, ops, kind, &together);
+    const bool share_all = play.is_server && play.cell->pattern == CONNECT;
+    const uint64_t ops = share_all ? batch->ops : batch->ops / play.crew.count;
+    atomic_store(&play.claimed, 0);
+    return crew_run(&play.crew, (struct order){.kind = batch->kind, .ops = ops});
 }
 
-/* The engine has seen the client connected, so what is missing is on its way. */
-static void gather_the_rest(void)
+static void print_latencies(void)
 {
-    if (peer.stage != GATHERING) {
-        return;
-    }
-    struct gathering *gathering = &peer.gathering;
-    while (!gathering_is_complete(gathering)) {
-        if (!gathering_try(gathering)) {
-            gathering_wait(gathering);
-        }
-    }
-    begin_on_channels();
+    crew_print_latencies(&play.crew);
 }
 
-static void say_done(uint64_t id, uint64_t ops, enum kind kind, const struct together *together)
+static void leave(void)
 {
-    const struct usage *usage = &together->usage;
-    printf("{\"type\":\"done\",\"id\":%" PRIu64 ",\"ops\":%" PRIu64 ",\"wall_ns\":%" PRIu64, id, ops,
-           together->wall_ns);
-    if (peer.crew.part->records_sent) {
-        printf(",\"sent_ns\":%" PRIu64, together->sent_ns);
-    }
-    printf(",\"usage\":{\"user_ns\":%" PRIu64 ",\"sys_ns\":%" PRIu64, usage->user_ns, usage->sys_ns);
-    printf(",\"voluntary_switches\":%" PRIu64 ",\"involuntary_switches\":%" PRIu64 "}",
-           usage->voluntary_switches, usage->involuntary_switches);
-    printf(",\"latency_ns\":[");
-    if (kind == LATENCY) {
-        crew_print_latencies(&peer.crew);
-    }
-    printf("],\"retries\":%" PRIu64 "}\n", together->retries);
-    control_flush();
+    crew_dismiss(&play.crew);
 }

@@ -63,19 +63,6 @@ static void prepare_server(struct worker *worker)
     worker->incoming = fresh_buffer(worker->incoming_size);
 }
 
-/* Checks bytes that begin and end anywhere in the row of messages. */
-static void check_stream(const unsigned char *bytes, size_t count, uint64_t offset, size_t size)
-{
-    while (count > 0) {
-        const size_t left = size - (size_t)(offset % size);
-        const size_t now = count < left ? count : left;
-        payload_check(bytes, now, offset / size, offset % size, false);
-        bytes += now;
-        count -= now;
-        offset += now;
-    }
-}
-
 SPECIALISED void receive_messages(const struct worker *worker, uint64_t ops, enum kind kind)
 {
     const int descriptor = worker->channel.read_fd;
@@ -90,7 +77,7 @@ SPECIALISED void receive_messages(const struct worker *worker, uint64_t ops, enu
             fail_moving(received / size, ops);
         }
         if (kind == VERIFY) {
-            check_stream(buffer, (size_t)count, received, size);
+            payload_check_row(buffer, (size_t)count, received, size);
         }
         received += (uint64_t)count;
     }

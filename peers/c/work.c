@@ -30,6 +30,18 @@ void payload_check(const unsigned char *bytes, size_t count, uint64_t message, u
     }
 }
 
+void payload_check_row(const unsigned char *bytes, size_t count, uint64_t offset, size_t size)
+{
+    while (count > 0) {
+        const size_t left = size - (size_t)(offset % size);
+        const size_t now = count < left ? count : left;
+        payload_check(bytes, now, offset / size, offset % size, false);
+        bytes += now;
+        count -= now;
+        offset += now;
+    }
+}
+
 unsigned char *filled_buffer(size_t size, unsigned char content)
 {
     return memset(fresh_buffer(size), content, size);

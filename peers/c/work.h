@@ -28,6 +28,14 @@ struct usage {
     uint64_t involuntary_switches;
 };
 
+/* What a batch took, all workers together. */
+struct together {
+    uint64_t wall_ns;
+    uint64_t sent_ns; /* 0 where there is nothing to tell */
+    uint64_t retries;
+    struct usage usage;
+};
+
 /* What a worker is to do. */
 struct order {
     enum kind kind;
@@ -83,6 +91,9 @@ void payload_fill(unsigned char *bytes, size_t count, uint64_t message, bool new
 /* Checks bytes of a message from its byte `offset` on. */
 void payload_check(const unsigned char *bytes, size_t count, uint64_t message, uint64_t offset,
                    bool newline_ends);
+
+/* Checks bytes that begin and end anywhere in a row of messages of one size, without newlines. */
+void payload_check_row(const unsigned char *bytes, size_t count, uint64_t offset, size_t size);
 
 /* Ends the peer: bytes could not be moved (errno, or 0 where the other side has closed). */
 _Noreturn void fail_moving(uint64_t operation, uint64_t ops) __attribute__((cold));

@@ -1,7 +1,7 @@
 //! From costs to contrasts and verdicts; the same code decides when to stop and fills the document.
 
 use ipcost_model::{Metric, Plan, Verdict, Workload};
-use ipcost_stats::{Interval, Judgement, judge, sign_interval};
+use ipcost_stats::{Judgement, MergedInterval, judge, merged_interval};
 
 use crate::cost_table::CostTable;
 
@@ -18,6 +18,8 @@ pub struct Contrast {
     pub bounds: Option<(f64, f64)>,
     /// What is known.
     pub verdict: Verdict,
+    /// How many neighbouring epochs were merged into one, since neighbours resembled each other; mostly 1.
+    pub merged: usize,
 }
 
 /// The cheapest cell of a table against the runner-up.
@@ -31,15 +33,16 @@ pub struct Cheapest {
 
 /// The contrast of two cells; `None` before the first epoch, or where a cost is zero.
 pub fn contrast(plan: &Plan, table: &CostTable, metric: Metric, a: usize, b: usize) -> Option<Contrast> {
-    let Interval { median, bounds } = sign_interval(&table.log_ratios(metric, a, b), plan.alpha_each)?;
-    let bounds = bounds.map(|(lo, hi)| (lo.exp(), hi.exp()));
+    let found = merged_interval(&table.log_ratios(metric, a, b), plan.alpha_each)?;
+    let MergedInterval { interval, block, .. } = found;
+    let bounds = interval.bounds.map(|(lo, hi)| (lo.exp(), hi.exp()));
     let verdict = match judge(bounds, plan.margin) {
         Judgement::Different => Verdict::Different,
         Judgement::Equivalent => Verdict::Equivalent,
         Judgement::Direction => Verdict::Direction,
         Judgement::Undecided => Verdict::Undecided,
     };
-    Some(Contrast { a, b, ratio: median.exp(), bounds, verdict })
+    Some(Contrast { a, b, ratio: interval.median.exp(), bounds, verdict, merged: block })
 }
 
 /// The cheapest cell of a table, by its median cost, against the next; `None` below two cells.

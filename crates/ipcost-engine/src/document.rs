@@ -5,7 +5,7 @@ use ipcost_model::{
     LatencySummary, Metric, Mode, OptionValue, Pattern, Placement, SCHEMA, Sample, Schedule, Stopped, Tool,
     UsagePerOp, WorkloadRecord,
 };
-use ipcost_stats::{median, sign_interval, two_groups};
+use ipcost_stats::{median, merged_interval, two_groups};
 
 use crate::analysis::{Contrast, answered, cheapest, contrast};
 use crate::campaign::Outcome;
@@ -121,14 +121,14 @@ fn cell(outcome: &Outcome, index: usize, samples: &[&Sample]) -> CellRecord {
 
 /// The median cost and its interval from the epochs' logarithms.
 fn estimate_of_logs(logs: &[f64], alpha: f64) -> Option<Estimate> {
-    let interval = sign_interval(logs, alpha)?;
+    let interval = merged_interval(logs, alpha)?.interval;
     let (lo, hi) = interval.bounds.unzip();
     Some(Estimate { median: interval.median.exp(), lo: lo.map(f64::exp), hi: hi.map(f64::exp) })
 }
 
 fn sent(samples: &[&Sample], alpha: f64) -> Option<Estimate> {
     let values = per_epoch(samples, |sample| Some(sample.sent_ns? as f64 / sample.ops as f64))?;
-    let interval = sign_interval(&values, alpha)?;
+    let interval = merged_interval(&values, alpha)?.interval;
     let (lo, hi) = interval.bounds.unzip();
     Some(Estimate { median: interval.median, lo, hi })
 }
@@ -194,6 +194,7 @@ fn contrasts(outcome: &Outcome) -> Vec<ContrastRecord> {
         hi: found.bounds.map(|bounds| bounds.1),
         verdict: found.verdict,
         epochs,
+        merged: found.merged as u32,
         headline: metric == Metric::Wall,
     };
     let of_metric = |metric| {
@@ -219,7 +220,7 @@ fn workloads(outcome: &Outcome) -> Vec<WorkloadRecord> {
         cells: workload.cells.iter().map(|cell| id(*cell)).collect(),
         baseline: workload.baseline.map(id),
         fastest: cheapest(plan, &outcome.table, workload).map(|cheapest| {
-            let Contrast { a, b, ratio, bounds, verdict } = cheapest.contrast;
+            let Contrast { a, b, ratio, bounds, verdict, .. } = cheapest.contrast;
             let (lo, hi) = bounds.unzip();
             Fastest { cell: id(b), runner_up: id(a), ratio, lo, hi, verdict, claimed: cheapest.claimed }
         }),

@@ -7,8 +7,8 @@
 //!                                    Bench   (processes, or a script in tests)
 //! ```
 //!
-//! [`campaign`] knows epochs, rounds and when to stop, and nothing of processes; [`bench`] is the contract
-//! between the two; [`processes`] keeps it with real peers.
+//! [`campaign`] knows epochs, rounds and when to stop, and nothing of processes; [`mod@bench`] is the contract
+//! between the two; `processes` keeps it with real peers.
 
 pub mod analysis;
 pub mod bench;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ipcost_model::units::duration_text;
 use ipcost_model::{Expanded, Job, LatencyMode, Plan, PlannedContrast, Workload};
-use ipcost_stats::epochs_needed;
+use ipcost_stats::epochs_to_expect;
 
 /// The budget where the user does not say.
 pub const DEFAULT_BUDGET: Duration = Duration::from_secs(30);
@@ -123,7 +123,7 @@ pub fn plan(expanded: Expanded, settings: &Settings) -> Result<Plan, PlanError> 
     let contrasts = contrasts(&workloads);
     let family = family(&workloads, available);
     let alpha_each = ALPHA / f64::from(family.max(1));
-    let epochs_needed = epochs_needed(alpha_each);
+    let epochs_needed = epochs_to_expect(alpha_each);
     let budget = settings.budget.unwrap_or(DEFAULT_BUDGET);
     let mut plan = Plan {
         cells,

@@ -342,8 +342,19 @@ pub struct ContrastRecord {
     pub verdict: Verdict,
     /// How many epochs it rests on.
     pub epochs: u32,
+    /// How many neighbouring epochs were merged into one, since neighbours resembled each other.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub merged: u32,
     /// Whether it shares the headline's alpha; others stand at the same level, outside the promise for the table.
     pub headline: bool,
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn is_one(count: &u32) -> bool {
+    *count == 1
 }
 
 /// What a process took of the machine over a batch, all its threads and workers.

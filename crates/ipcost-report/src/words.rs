@@ -46,13 +46,45 @@ pub fn sentence(document: &Document, table: &WorkloadRecord) -> String {
         };
     };
     let winner = label(document, &fastest.cell);
+    let rival = label(document, &fastest.runner_up);
+    let margin = document.analysis.margin;
+    let duel = contrast(document, Metric::Wall, &fastest.cell).filter(|duel| duel.b == fastest.runner_up);
+    if let Some(duel) = duel {
+        return format!("{what}: {}.", between_two(duel, fastest.claimed, &winner, &rival, margin));
+    }
     let against = against_baseline(document, fastest);
-    let rival =
-        match_of_two(fastest, &winner, &label(document, &fastest.runner_up), document.analysis.margin);
+    let rival = match_of_two(fastest, &winner, &rival, margin);
     match against {
         Some(against) => format!("{what}: {winner} {against}; {rival}."),
         None if fastest.claimed => format!("{what}: {winner} is the cheapest; {rival}."),
         None => format!("{what}: {winner} has the lowest cost here; {rival}."),
+    }
+}
+
+/// The winner against the runner-up where that is what it is compared with in the table, too.
+fn between_two(duel: &ContrastRecord, claimed: bool, winner: &str, rival: &str, margin: f64) -> String {
+    let times = ratio(duel.ratio);
+    let Some(bounds) = interval(duel.ratio, duel.lo, duel.hi) else {
+        return format!("{winner} seems to cost {times} × {rival}, with no interval yet");
+    };
+    match duel.verdict {
+        Verdict::Equivalent => {
+            format!(
+                "{winner} and {rival} cost the same within {} % ({times} ×, {bounds})",
+                ratio_percent(margin)
+            )
+        }
+        Verdict::Undecided => {
+            format!(
+                "whether {winner} or {rival} is cheaper is undecided ({winner} costs {times} × as much, {bounds})"
+            )
+        }
+        _ if claimed => {
+            format!("{winner} is the cheapest: it costs {times} × {rival}, the runner-up ({bounds})")
+        }
+        _ => {
+            format!("{winner} costs {times} × {rival} ({bounds}), but does not yet beat every other for sure")
+        }
     }
 }
 
@@ -61,9 +93,19 @@ fn against_baseline(document: &Document, fastest: &Fastest) -> Option<String> {
     let contrast = contrast(document, Metric::Wall, &fastest.cell)?;
     let times = ratio(contrast.ratio);
     let name = label(document, &contrast.b);
-    Some(match interval(contrast.ratio, contrast.lo, contrast.hi) {
-        Some(bounds) => format!("costs {times} × {name} ({bounds})"),
-        None => format!("seems to cost {times} × {name}, with no interval yet"),
+    let bounds = interval(contrast.ratio, contrast.lo, contrast.hi);
+    Some(match (contrast.verdict, bounds) {
+        (_, None) => format!("seems to cost {times} × {name}, with no interval yet"),
+        (Verdict::Undecided, Some(bounds)) => {
+            format!(
+                "has the lowest cost here, but whether it is cheaper than {name} is undecided ({times} ×, {bounds})"
+            )
+        }
+        (Verdict::Equivalent, Some(bounds)) => {
+            let percent = ratio_percent(document.analysis.margin);
+            format!("costs the same as {name} within {percent} % ({times} ×, {bounds})")
+        }
+        (_, Some(bounds)) => format!("costs {times} × {name} ({bounds})"),
     })
 }
 

@@ -1,34 +1,67 @@
-//! Epochs that depend on each other: noticing it, and merging neighbours until they no longer do.
+//! Epochs that depend on each other: noticing it, merging neighbours, and counting what is left for less.
 //!
 //! The e-sign interval takes the epochs' signs for tosses of a fair coin. A machine that drifts does not make
 //! them less fair: each round measures its cells in a fresh random order, so which of two neighbours in time is
 //! cell A is itself a fair toss. What would make them less fair is a *contrast* that wanders. Then neighbouring
-//! epochs resemble each other, which the serial correlation shows, and blocks of neighbours resemble each other
-//! less than single epochs do.
+//! epochs resemble each other, which the serial correlation shows. Two things are done about it:
+//!
+//! - Where the correlation is significant, neighbours are merged into blocks, by their median, until it is not.
+//! - What correlation there may still be makes n blocks worth only λ·n independent ones, with
+//!   λ = (1 − ρ) / (1 + ρ) as for the mean of a first-order autoregressive series (Bayley and Hammersley, "The
+//!   'effective' number of independent observations in an autocorrelated time series", 1946). So the e-value
+//!   counts as E^λ: the interval is that of level α^(1/λ).
+//!
+//! Independent epochs keep the whole guarantee of the e-sign interval, since λ ≤ 1 only widens it. That dependent
+//! ones keep it, too, is no theorem but simulated: `tests/simulation.rs`.
 
-use crate::interval::{Interval, sign_interval};
+use crate::interval::{Interval, epochs_needed, sign_interval};
 use crate::median::median;
 
-/// The interval from epochs merged into blocks until neighbouring blocks no longer resemble each other.
+/// The interval from epochs of which neighbours may resemble each other.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MergedInterval {
-    /// The median of the epochs and the bounds from the blocks.
+    /// The median of the epochs, and the bounds.
     pub interval: Interval,
     /// Epochs in a block; 1 where nothing had to be merged.
     pub block: usize,
+    /// What share of independent blocks these are worth (λ).
+    pub worth: f64,
 }
 
-/// The fewest blocks whose correlation can be told with some certainty.
-const TELLING: usize = 12;
-/// The serial correlation below which this many blocks pass for independent.
+/// A correlation of so many standard errors (1/√n) is not left to chance: neighbours are merged.
+const SIGNIFICANT: f64 = 2.0;
+/// Blocks below which nothing can be said about their correlation.
+const FEWEST: usize = 6;
+/// What is added to the measured correlation of n blocks is this over n.
 ///
-/// These two numbers are the result of simulation, not of theory: the largest for which the share of
-/// campaigns that ever miss the truth stays under α when the contrast itself follows an AR(1) process with
-/// coefficient 0.6 or 0.9 (`tests/simulation.rs`). Independent epochs pay for it with intervals that are
-/// about a sixth wider.
-const PASSES: f64 = -0.05;
-/// The same for fewer blocks: only those that clearly alternate pass.
-const PASSES_FEW: f64 = -0.5;
+/// A measured correlation is too low by (1 + 4ρ)/n (Kendall, "Note on bias in the estimation of autocorrelation",
+/// 1954), of which [`serial_correlation`] makes up for 1/n; the worst case asks for 4 more. The rest pays for
+/// looking after every epoch. It is the least, in steps of a half, for which campaigns whose contrast follows an
+/// AR(1) process with coefficient 0.9 ever miss the truth in fewer than 5 %.
+const CAUTION: f64 = 7.5;
+
+/// What n blocks with this measured correlation are worth, as a share of n independent ones.
+fn worth(measured: f64, n: usize) -> f64 {
+    let feared = (measured.max(0.0) + CAUTION / n as f64).min(1.0);
+    (1.0 - feared) / (1.0 + feared)
+}
+
+/// The level at which blocks worth `worth` are judged, so that E^worth is held against `alpha`; `None` where
+/// that is beyond what numbers can express.
+fn level(alpha: f64, worth: f64) -> Option<f64> {
+    let level = alpha.powf(1.0 / worth);
+    (level > f64::MIN_POSITIVE).then_some(level)
+}
+
+/// After how many epochs the first interval at `alpha` is finite if neighbours do not resemble each other.
+///
+/// # Panics
+/// Where `alpha` is not between 0 and 1.
+pub fn epochs_to_expect(alpha: f64) -> u32 {
+    let enough =
+        |n: &u32| level(alpha, worth(0.0, *n as usize)).is_some_and(|level| epochs_needed(level) <= *n);
+    (epochs_needed(alpha)..).find(enough).expect("some number of epochs is enough")
+}
 
 /// Block sizes in the order in which they are tried. They are odd, because the median of an odd number of
 /// independent values lies above their common median with a probability of exactly one half, whatever the
@@ -51,28 +84,29 @@ pub fn serial_correlation(values: &[f64]) -> f64 {
 
 /// The interval for the median of epochs that may depend on their neighbours, at level 1 − `alpha`.
 ///
-/// `None` of no epochs. The bounds are unbounded (`None`) while there are too few blocks, or while they still
-/// resemble each other.
+/// `None` of no epochs. The bounds are unbounded (`None`) while what the epochs are worth does not suffice.
 ///
 /// # Panics
 /// Where `alpha` is not between 0 and 1.
 pub fn merged_interval(values: &[f64], alpha: f64) -> Option<MergedInterval> {
     let unbounded = Interval { median: median(values)?, bounds: None };
-    let mut tried = 1;
+    let mut found = MergedInterval { interval: unbounded, block: 1, worth: 0.0 };
     for block in block_sizes() {
         let merged: Vec<f64> = values.chunks_exact(block).filter_map(median).collect();
-        let Some(found) = sign_interval(&merged, alpha) else { break };
-        if found.bounds.is_none() {
+        let n = merged.len();
+        if n < FEWEST {
             break;
         }
-        tried = block;
-        let most = if merged.len() >= TELLING { PASSES } else { PASSES_FEW };
-        if serial_correlation(&merged) <= most {
-            let interval = Interval { bounds: found.bounds, ..unbounded };
-            return Some(MergedInterval { interval, block });
+        let correlation = serial_correlation(&merged);
+        found = MergedInterval { block, worth: worth(correlation, n), ..found };
+        if correlation <= SIGNIFICANT / (n as f64).sqrt() {
+            let bounds = level(alpha, found.worth)
+                .and_then(|level| sign_interval(&merged, level))
+                .and_then(|i| i.bounds);
+            return Some(MergedInterval { interval: Interval { bounds, ..unbounded }, ..found });
         }
     }
-    Some(MergedInterval { interval: unbounded, block: tried })
+    Some(found)
 }
 
 #[cfg(test)]
@@ -111,6 +145,37 @@ mod tests {
         let mut random = Random::new(9);
         let wandering = autoregressive(0.9, 400, &mut random);
         assert!(merged_interval(&wandering, 0.05).unwrap().block >= 9);
+    }
+
+    #[test]
+    fn many_independent_epochs_are_worth_nearly_as_many() {
+        let mut random = Random::new(5);
+        let values: Vec<f64> = (0..2_000).map(|_| random.normal()).collect();
+        let merged = merged_interval(&values, 0.05).unwrap();
+        assert!(merged.block == 1 && merged.worth > 0.9, "{merged:?}");
+        let (lo, hi) = merged.interval.bounds.unwrap();
+        let (exact_lo, exact_hi) = sign_interval(&values, 0.05).unwrap().bounds.unwrap();
+        assert!(lo <= exact_lo && hi >= exact_hi, "it is never narrower than the e-sign interval");
+        assert!(hi - lo < 1.2 * (exact_hi - exact_lo));
+    }
+
+    #[test]
+    fn known_numbers_of_epochs() {
+        assert_eq!([0.05, 0.01, 0.05 / 31.0].map(epochs_to_expect), [17, 20, 23]);
+    }
+
+    #[test]
+    fn most_independent_series_have_an_interval_soon_after() {
+        let mut random = Random::new(4);
+        for alpha in [0.05, 0.0016] {
+            let epochs = epochs_to_expect(alpha) as usize * 3 / 2;
+            let done = (0..1_000).filter(|_| {
+                let values = autoregressive(0.0, epochs, &mut random);
+                merged_interval(&values, alpha).unwrap().interval.bounds.is_some()
+            });
+            let done = done.count();
+            assert!(done >= 850, "{done} of 1 000 at {alpha}");
+        }
     }
 
     #[test]

@@ -9,9 +9,10 @@ mod median;
 mod modes;
 mod proportion;
 mod random;
+pub mod simulation;
 mod verdict;
 
-pub use dependence::{MergedInterval, merged_interval, serial_correlation};
+pub use dependence::{MergedInterval, epochs_to_expect, merged_interval, serial_correlation};
 pub use discoveries::e_bh;
 pub use interval::{Interval, epochs_needed, sign_e_value, sign_interval};
 pub use median::{median, quantile_sorted};

@@ -117,8 +117,8 @@ fn an_answer_is_given_in_tables_sentences_and_one_line_of_how() {
     assert!(output.status.success());
     assert!(shown.starts_with("64 B round trip\ntransport "), "{shown}");
     // Over a socketpair nothing of TCP is done: on every machine it is cheaper.
-    assert!(shown.contains("\n64 B round trip: socketpair costs 0."), "{shown}");
-    assert!(shown.contains("; it beats the runner-up, tcp, by "), "{shown}");
+    assert!(shown.contains("\n64 B round trip: socketpair is the cheapest: it costs 0."), "{shown}");
+    assert!(shown.contains(" × tcp, the runner-up ("), "{shown}");
     assert!(shown.contains("every question answered") && shown.contains("placement free"), "{shown}");
     assert!(!shown.contains('\u{1b}'), "no colour where it is not wanted: {shown}");
     place.assert_clean();

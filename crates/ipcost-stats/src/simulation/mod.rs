@@ -1,0 +1,95 @@
+//! Campaigns on simulated machines: how often the method, and what others do, is wrong.
+//!
+//! A machine has a state that changes in time and bears on every batch alike, processes that differ from one
+//! start to the next, and noise within processes. Two cells are measured on it whose costs differ by a known
+//! ratio. Everything follows from a seed.
+
+mod machine;
+mod rivals;
+
+pub use machine::{Machine, Noise};
+pub use rivals::Rival;
+
+use crate::dependence::merged_interval;
+use crate::median::median;
+use crate::random::Random;
+
+/// How a campaign is run.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Design {
+    /// Epochs at the most.
+    pub epochs: usize,
+    /// Rounds in each.
+    pub rounds: usize,
+    /// The chance that the interval ever misses.
+    pub alpha: f64,
+}
+
+/// What a campaign came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Found {
+    /// Whether the interval missed the true ratio at any moment.
+    pub ever_missed: bool,
+    /// Whether the last interval did.
+    pub missed_at_the_end: bool,
+    /// After how many epochs the interval first excluded equality, if ever.
+    pub told_apart_after: Option<usize>,
+}
+
+/// Runs one campaign: epochs of fresh processes, rounds in random order, a look after every epoch.
+pub fn campaign(noise: Noise, log_ratio: f64, design: &Design, seed: u64) -> Found {
+    let mut machine = Machine::new(noise, seed);
+    let mut order = Random::new(seed ^ 0x5EED);
+    let mut epochs = Vec::with_capacity(design.epochs);
+    let mut found = Found { ever_missed: false, missed_at_the_end: false, told_apart_after: None };
+    for epoch in 1..=design.epochs {
+        epochs.push(machine.contrast_of_epoch(log_ratio, design.rounds, &mut order));
+        let merged = merged_interval(&epochs, design.alpha).expect("there is an epoch");
+        let Some((lo, hi)) = merged.interval.bounds else { continue };
+        found.missed_at_the_end = log_ratio < lo || log_ratio > hi;
+        found.ever_missed |= found.missed_at_the_end;
+        if found.told_apart_after.is_none() && (lo > 0.0 || hi < 0.0) {
+            found.told_apart_after = Some(epoch);
+        }
+    }
+    found
+}
+
+impl Machine {
+    /// One epoch: a process for each cell, and in each round one batch of either in random order; the median
+    /// over rounds of the difference of their logarithmic costs.
+    fn contrast_of_epoch(&mut self, log_ratio: f64, rounds: usize, order: &mut Random) -> f64 {
+        let wandering = self.contrast();
+        let (a, b) = (self.start_process(), self.start_process());
+        let differences: Vec<f64> = (0..rounds)
+            .map(|_| {
+                let a_first = order.below(2) == 0;
+                let (first, second) = if a_first { (a, b) } else { (b, a) };
+                let (first, second) = (self.batch(first), self.batch(second));
+                let difference = if a_first { first - second } else { second - first };
+                difference + log_ratio + wandering
+            })
+            .collect();
+        median(&differences).expect("there is a round")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DESIGN: Design = Design { epochs: 60, rounds: 1, alpha: 0.05 };
+
+    #[test]
+    fn a_seed_gives_the_same_campaign() {
+        let one = campaign(Noise::Independent, 0.0, &DESIGN, 3);
+        assert_eq!(one, campaign(Noise::Independent, 0.0, &DESIGN, 3));
+    }
+
+    #[test]
+    fn a_large_difference_is_found_soon() {
+        let found = campaign(Noise::Independent, 0.5, &DESIGN, 3);
+        assert!(found.told_apart_after.is_some_and(|epochs| epochs < 30), "{found:?}");
+        assert!(!found.ever_missed);
+    }
+}

@@ -1,0 +1,78 @@
+//! The promise, tested: whatever disturbs the machine, the share of campaigns whose interval ever misses the
+//! truth stays under alpha, although one looks after every epoch.
+//!
+//! Meant for release mode; without optimisation the campaigns are fewer and the same is asserted of them.
+
+use ipcost_stats::clopper_pearson;
+use ipcost_stats::simulation::{Design, Noise, Rival, campaign};
+
+const CAMPAIGNS: u64 = if cfg!(debug_assertions) { 300 } else { 2_000 };
+const ALPHA: f64 = 0.05;
+
+fn misses(noise: Noise, log_ratio: f64, design: &Design, first_seed: u64) -> u64 {
+    let seeds = first_seed..first_seed + CAMPAIGNS;
+    seeds.filter(|seed| campaign(noise, log_ratio, design, *seed).ever_missed).count() as u64
+}
+
+#[track_caller]
+fn assert_under_alpha(name: &str, missed: u64) {
+    // Either bound is one-sided at 95 %.
+    let (lo, hi) = clopper_pearson(missed, CAMPAIGNS, 0.9);
+    println!(
+        "{name:<20} {missed:>4} of {CAMPAIGNS}: {:.2} % ({:.2}–{:.2} %)",
+        100.0 * missed as f64 / CAMPAIGNS as f64,
+        lo * 100.0,
+        hi * 100.0
+    );
+    if cfg!(debug_assertions) {
+        assert!(lo < ALPHA, "{name}: {missed} of {CAMPAIGNS}");
+    } else {
+        assert!(hi < ALPHA, "{name}: {missed} of {CAMPAIGNS}");
+    }
+}
+
+#[test]
+fn the_truth_is_seldom_ever_missed_whatever_the_noise() {
+    let design = Design { epochs: 120, rounds: 1, alpha: ALPHA };
+    for (noise, name) in Noise::ALL {
+        assert_under_alpha(name, misses(noise, 0.0, &design, 1));
+    }
+}
+
+#[test]
+fn nor_with_a_true_difference_and_several_rounds() {
+    let design = Design { epochs: 60, rounds: 3, alpha: ALPHA };
+    for (noise, name) in Noise::ALL {
+        assert_under_alpha(name, misses(noise, 0.1, &design, 100_001));
+    }
+}
+
+#[test]
+fn what_cannot_be_promised_is_known() {
+    let design = Design { epochs: 120, rounds: 1, alpha: ALPHA };
+    for (noise, name) in Noise::BEYOND {
+        let missed = misses(noise, 0.0, &design, 1);
+        assert!(clopper_pearson(missed, CAMPAIGNS, 0.95).0 > ALPHA, "{name}: promise it, then: {missed}");
+    }
+}
+
+#[test]
+fn a_difference_is_found_where_there_is_one() {
+    let design = Design { epochs: 120, rounds: 1, alpha: ALPHA };
+    let found =
+        (0..200).filter(|seed| campaign(Noise::Independent, 0.05, &design, *seed).told_apart_after.is_some());
+    assert!(found.count() >= 180);
+}
+
+#[test]
+fn others_are_fooled_more_often_than_they_promise() {
+    let fooled = |rival: Rival, noise: Noise| {
+        let count = (1..=CAMPAIGNS).filter(|seed| rival.is_fooled(noise, *seed)).count() as u64;
+        clopper_pearson(count, CAMPAIGNS, 0.95).0
+    };
+    // Rounds of one process are not independent; looking on finds something in the end; machines drift.
+    assert!(fooled(Rival::PooledRounds, Noise::BetweenEpochs) > 0.3);
+    assert!(fooled(Rival::Peeking, Noise::Independent) > 0.15);
+    assert!(fooled(Rival::TenSequentialRuns, Noise::Drift) > 0.15);
+    assert!(fooled(Rival::MeanAndError, Noise::Drift) > 0.9);
+}

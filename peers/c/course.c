@@ -1,0 +1,206 @@
+#define _GNU_SOURCE 1
+
+#include "course.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "control.h"
+#include "fields.h"
+#include "text.h"
+
+/* How far the peer has got. */
+static struct {
+    const struct peer *peer;
+    bool is_prepared;
+    bool is_server;
+    struct cell cell;
+} course;
+
+static void say_hello(void);
+static void print_names(int count, const char *const *names, bool (*has)(int));
+static bool has_transport(int transport);
+static bool has_pattern(int pattern);
+static bool read_message(struct json *message);
+static bool obey_message(struct json message);
+static void prepare(struct json message);
+static void run_batch(struct json message, enum kind kind);
+static void say_done(uint64_t id, const struct batch *batch, const struct together *together);
+
+void course_run(const struct peer *peer)
+{
+    course.peer = peer;
+    say_hello();
+    struct json message;
+    do {
+        if (peer->gather != NULL) {
+            peer->gather();
+        }
+    } while (read_message(&message) && obey_message(message));
+    if (peer->leave != NULL) {
+        peer->leave();
+    }
+}
+
+static void say_hello(void)
+{
+    const struct peer *peer = course.peer;
+    printf("{\"type\":\"hello\",\"protocol\":1,\"peer\":\"%s\",\"version\":\"%s\",", peer->name, peer->version);
+    printf("\"runtime\":");
+    text_print(peer->runtime);
+    printf(",\"roles\":[\"server\",\"client\"],\"transports\":[");
+    print_names(TRANSPORTS, TRANSPORT_NAMES, has_transport);
+    printf("],\"patterns\":[");
+    print_names(PATTERNS, PATTERN_NAMES, has_pattern);
+    printf("]}\n");
+    control_flush();
+}
+
+static void print_names(int count, const char *const *names, bool (*has)(int))
+{
+    const char *before = "";
+    for (int index = 0; index < count; index++) {
+        if (has(index)) {
+            printf("%s\"%s\"", before, names[index]);
+            before = ",";
+        }
+    }
+}
+
+static bool has_transport(int transport)
+{
+    return course.peer->has_transport((enum transport)transport);
+}
+
+static bool has_pattern(int pattern)
+{
+    return course.peer->has_pattern((enum pattern)pattern);
+}
+
+static bool read_message(struct json *message)
+{
+    const char *line;
+    size_t length;
+    const char *problem;
+    if (!control_line(&line, &length)) {
+        return false;
+    }
+    if (!json_read(line, length, message, &problem)) {
+        fail("protocol: a control line is no JSON: %s", problem);
+    }
+    if (!json_is_object(*message)) {
+        fail("protocol: a control line is no object");
+    }
+    return true;
+}
+
+/* False where the message says to stop. */
+static bool obey_message(struct json message)
+{
+    char type[64];
+    field_text(message, "type", type, sizeof type);
+    if (strcmp(type, "stop") == 0) {
+        return false;
+    }
+    if (strcmp(type, "prepare") == 0) {
+        prepare(message);
+    } else if (strcmp(type, "batch") == 0) {
+        struct json latency;
+        const bool wants_latency =
+            json_member(message, "latency", &latency) && value_boolean(latency, "latency");
+        run_batch(message, wants_latency ? LATENCY : TIMED);
+    } else if (strcmp(type, "verify") == 0) {
+        run_batch(message, VERIFY);
+    } else {
+        fail("protocol: there is no message type \"%s\"", type);
+    }
+    return true;
+}
+
+static void prepare(struct json message)
+{
+    if (course.is_prepared) {
+        fail("protocol: prepared twice");
+    }
+    course.is_server = !value_is_second(field(message, "role"), "role", "server", "client");
+    course.cell = cell_read(field_object(message, "cell"));
+    course.peer->prepare(course.is_server, &course.cell, message);
+    course.is_prepared = true;
+}
+
+void ready_begin(void)
+{
+    printf("{\"type\":\"ready\",\"address\":");
+}
+
+void ready_end(const struct effective *effective)
+{
+    const struct {
+        const char *name;
+        uint64_t became;
+    } options[] = {
+        {"pipe_size", effective->pipe_size},
+        {"so_rcvbuf", effective->so_rcvbuf},
+        {"so_sndbuf", effective->so_sndbuf},
+    };
+    const char *before = ",\"effective\":{";
+    const char *after = "";
+    for (size_t index = 0; index < sizeof options / sizeof *options; index++) {
+        if (options[index].became != 0) {
+            printf("%s\"%s\":%" PRIu64, before, options[index].name, options[index].became);
+            before = ",";
+            after = "}";
+        }
+    }
+    printf("%s}\n", after);
+    control_flush();
+}
+
+static void run_batch(struct json message, enum kind kind)
+{
+    if (!course.is_prepared) {
+        fail("protocol: a batch before prepare");
+    }
+    const uint64_t id = field_number(message, "id", 0, UINT64_MAX);
+    const uint64_t ops = field_number(message, "ops", 0, UINT64_MAX / course.cell.size);
+    const size_t workers = course.cell.concurrency;
+    if (ops == 0 || ops % workers != 0) {
+        fail("protocol: %" PRIu64 " operations cannot be shared by %zu workers", ops, workers);
+    }
+    const struct batch batch = {.kind = kind, .ops = ops};
+    control_leave_at_end(true);
+    if (course.peer->begin != NULL) {
+        course.peer->begin(&batch);
+    }
+    if (course.is_server) {
+        printf("{\"type\":\"armed\",\"id\":%" PRIu64 "}\n", id);
+        control_flush();
+    }
+    const struct together together = course.peer->run(&batch);
+    control_leave_at_end(false);
+    say_done(id, &batch, &together);
+}
+
+static void say_done(uint64_t id, const struct batch *batch, const struct together *together)
+{
+    const struct usage *usage = &together->usage;
+    printf("{\"type\":\"done\",\"id\":%" PRIu64 ",\"ops\":%" PRIu64 ",\"wall_ns\":%" PRIu64, id, batch->ops,
+           together->wall_ns);
+    if (together->sent_ns != 0) {
+        printf(",\"sent_ns\":%" PRIu64, together->sent_ns);
+    }
+    printf(",\"usage\":{\"user_ns\":%" PRIu64 ",\"sys_ns\":%" PRIu64, usage->user_ns, usage->sys_ns);
+    printf(",\"voluntary_switches\":%" PRIu64 ",\"involuntary_switches\":%" PRIu64 "}",
+           usage->voluntary_switches, usage->involuntary_switches);
+    printf(",\"latency_ns\":[");
+    if (batch->kind == LATENCY && course.peer->print_latencies != NULL) {
+        course.peer->print_latencies();
+    }
+    printf("],\"retries\":%" PRIu64, together->retries);
+    if (course.peer->print_more != NULL) {
+        course.peer->print_more();
+    }
+    printf("}\n");
+    control_flush();
+}
