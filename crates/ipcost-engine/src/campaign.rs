@@ -6,7 +6,6 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 use ipcost_model::{LatencyMode, Plan, Sample, Stopped, Timing};
 use ipcost_stats::Random;
-use ipcost_sys::counters::ProcessorTimes;
 use serde_json::{Map, Value};
 
 use crate::analysis::{Answered, answered};
@@ -16,7 +15,7 @@ use crate::cost_table::CostTable;
 use crate::error::EngineError;
 use crate::planning::fit;
 use crate::progress::{Observer, Phase, Progress};
-use crate::surroundings::Surroundings;
+use crate::surroundings::{Observed, Surroundings};
 
 /// How far beyond its budget a run may go where it would otherwise end without a finite interval.
 const OVERRUN: f64 = 0.25;
@@ -39,8 +38,8 @@ pub struct Outcome {
     pub effective: Vec<Map<String, Value>>,
     /// What happened beside the samples, by cell.
     pub incidents: Vec<Incidents>,
-    /// What the processors did over all complete epochs.
-    pub processors: Option<ProcessorTimes>,
+    /// What the machine did over all complete epochs.
+    pub observed: Observed,
     /// Where the time went.
     pub timing: Timing,
     /// All of it.
@@ -80,7 +79,7 @@ pub fn run(
             latency,
             effective: vec![Map::new(); cells],
             incidents: vec![Incidents::default(); cells],
-            processors: None,
+            observed: Observed::default(),
             timing: Timing::default(),
             elapsed: Duration::ZERO,
             stopped: Stopped::Budget,
@@ -94,8 +93,12 @@ pub fn run(
         epoch: 0,
         longest_epoch: Duration::ZERO,
     };
+    campaign.outcome.observed.clock = campaign.surroundings.clock();
+    campaign.outcome.observed.clock_source = campaign.surroundings.clock_source();
+    campaign.surroundings.watch_others();
     let stopped = campaign.measure();
     let elapsed = campaign.bench.elapsed();
+    campaign.outcome.observed.busiest = campaign.surroundings.busiest_other();
     let mut outcome = campaign.outcome;
     (outcome.stopped, outcome.failure) = match stopped {
         Ok(stopped) => (stopped, None),
@@ -141,10 +144,11 @@ impl Campaign<'_> {
             }
             self.epoch += 1;
             let began = self.bench.elapsed();
-            let before = self.surroundings.processor_times();
+            let before = self.surroundings.snapshot();
             let epoch = self.run_epoch()?;
-            let after = self.surroundings.processor_times();
-            self.keep(epoch, before.zip(after));
+            let after = self.surroundings.snapshot();
+            self.outcome.observed.add(&before, &after);
+            self.keep(epoch);
             self.longest_epoch = self.longest_epoch.max(self.bench.elapsed() - began);
         }
     }
@@ -250,7 +254,7 @@ impl Campaign<'_> {
         Ok(())
     }
 
-    fn keep(&mut self, epoch: Epoch, processors: Option<(ProcessorTimes, ProcessorTimes)>) {
+    fn keep(&mut self, epoch: Epoch) {
         let outcome = &mut self.outcome;
         outcome.table.add_epoch(&epoch.samples);
         outcome.samples.extend(epoch.samples);
@@ -259,13 +263,6 @@ impl Campaign<'_> {
                 // An auto-resizing histogram of 64-bit counts takes every value.
                 let _ = outcome.latency[cell].record(value);
             }
-        }
-        if let Some((before, after)) = processors {
-            let now = after.since(&before);
-            let sum = outcome.processors.get_or_insert_default();
-            sum.busy += now.busy;
-            sum.stolen += now.stolen;
-            sum.total += now.total;
         }
         self.answered = answered(&outcome.plan, &outcome.table);
     }

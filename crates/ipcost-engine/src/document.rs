@@ -2,19 +2,18 @@
 
 use ipcost_model::{
     Analysis, CellRecord, ContrastRecord, Document, Estimate, Fastest, Host, Job, LatencyMode,
-    LatencySummary, Metric, Mode, OptionValue, Pattern, Placement, SCHEMA, Sample, Schedule, Stopped, Tool,
-    UsagePerOp, WorkloadRecord,
+    LatencySummary, Metric, Mode, OptionValue, Pattern, SCHEMA, Sample, Schedule, Stopped, Tool, UsagePerOp,
+    WorkloadRecord,
 };
 use ipcost_stats::{median, merged_interval, two_groups};
 
 use crate::analysis::{Contrast, answered, cheapest, contrast};
 use crate::campaign::Outcome;
+use crate::diagnostics::diagnose;
 use crate::warnings::Finding;
 
 /// The least difference between two modes that is worth telling: 10 %.
 const LEAST_MODE_RATIO: f64 = 1.1;
-/// The share of stolen time that is worth telling.
-const STEAL_SHARE: f64 = 0.01;
 
 /// What a document says beside what was measured.
 #[derive(Debug, Clone)]
@@ -115,7 +114,7 @@ fn cell(outcome: &Outcome, index: usize, samples: &[&Sample]) -> CellRecord {
         bytes_per_s: ops_per_s.map(|rate| rate * work.bytes_per_op() as f64),
         latency_ns: latency(outcome, index),
         usage_per_op: usage(samples),
-        modes: modes(&log_costs),
+        modes: modes(&log_costs, samples),
     }
 }
 
@@ -171,13 +170,31 @@ fn usage(samples: &[&Sample]) -> Option<UsagePerOp> {
     })
 }
 
-fn modes(log_costs: &[f64]) -> Vec<Mode> {
+fn modes(log_costs: &[f64], samples: &[&Sample]) -> Vec<Mode> {
     let Some((low, high)) = two_groups(log_costs, LEAST_MODE_RATIO.ln()) else { return Vec::new() };
+    let switches = per_epoch(samples, |sample| {
+        let (client, server) = (&sample.client, &sample.server);
+        let voluntary = client.voluntary_switches + server.voluntary_switches;
+        let involuntary = client.involuntary_switches + server.involuntary_switches;
+        Some((voluntary + involuntary) as f64 / sample.ops as f64)
+    });
+    let busy = per_epoch(samples, |sample| {
+        let cpu_ns = sample.client.cpu_ns() + sample.server.cpu_ns();
+        (sample.wall_ns > 0).then(|| cpu_ns as f64 / sample.wall_ns as f64)
+    });
     [low, high]
-        .map(|group| Mode {
-            share: group.share,
-            epochs: group.members.len() as u32,
-            wall_ns_per_op: group.center.exp(),
+        .map(|group| {
+            let within = |series: &Option<Vec<f64>>| {
+                let members = group.members.iter().map(|epoch| series.as_ref()?.get(*epoch).copied());
+                median(&members.collect::<Option<Vec<f64>>>()?)
+            };
+            Mode {
+                share: group.share,
+                epochs: group.members.len() as u32,
+                wall_ns_per_op: group.center.exp(),
+                switches_per_op: within(&switches),
+                cpus_busy: within(&busy),
+            }
         })
         .to_vec()
 }
@@ -249,9 +266,6 @@ fn findings(outcome: &Outcome, about: &About, cells: &[CellRecord]) -> Vec<Findi
         if let Some(reason) = &cell.reason {
             findings.push(Finding::Unavailable { cell: id(), reason: reason.clone() });
         }
-        if let Ok(modes) = <[Mode; 2]>::try_from(cell.modes.as_slice()) {
-            findings.push(Finding::TwoModes { cell: id(), modes, free: cell.placement == Placement::Free });
-        }
         findings.extend(clamped(cell));
         if incidents.retries > 0 {
             findings.push(Finding::BacklogFull { cell: id(), retries: incidents.retries });
@@ -262,12 +276,7 @@ fn findings(outcome: &Outcome, about: &About, cells: &[CellRecord]) -> Vec<Findi
             findings.push(Finding::Troubled { cell: id(), counters: list.join(", ") });
         }
     }
-    if let Some(times) = outcome.processors.filter(|times| times.total > 0) {
-        let share = times.stolen as f64 / times.total as f64;
-        if share > STEAL_SHARE {
-            findings.push(Finding::Steal { share });
-        }
-    }
+    findings.extend(diagnose(outcome, cells));
     if plan.latency == LatencyMode::Inline {
         findings.push(Finding::InlineLatency);
     }

@@ -1,18 +1,109 @@
 //! What else the machine did meanwhile.
 
-use ipcost_sys::counters::ProcessorTimes;
+use std::time::Duration;
 
-/// Somebody who knows what the whole machine does.
-pub trait Surroundings {
+use ipcost_sys::clock::{self, Quality};
+use ipcost_sys::counters::ProcessorTimes;
+use ipcost_sys::others::{self, Busy, Processes};
+use ipcost_sys::quota::Throttling;
+use ipcost_sys::{host, usage};
+
+/// How the whole machine stands at a moment.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Snapshot {
     /// The processors' time so far; `None` where the system does not tell.
-    fn processor_times(&mut self) -> Option<ProcessorTimes>;
+    pub processors: Option<ProcessorTimes>,
+    /// Processor time that this program and its ended children have taken so far.
+    pub own_cpu: Duration,
+    /// What CPU quotas have done so far; `None` where there is none.
+    pub throttling: Option<Throttling>,
+}
+
+/// Somebody who knows what the whole machine does. Never asked while a batch runs.
+pub trait Surroundings {
+    /// How it stands now.
+    fn snapshot(&mut self) -> Snapshot;
+
+    /// What the clock is like.
+    fn clock(&mut self) -> Quality;
+
+    /// The name of the machine's clock source, if it has one.
+    fn clock_source(&mut self) -> Option<String>;
+
+    /// Begins to watch other processes.
+    fn watch_others(&mut self);
+
+    /// The other process that has been busiest since [`Surroundings::watch_others`].
+    fn busiest_other(&mut self) -> Option<Busy>;
 }
 
 /// The real machine.
-pub struct System;
+#[derive(Debug, Default)]
+pub struct System {
+    others: Processes,
+}
 
 impl Surroundings for System {
-    fn processor_times(&mut self) -> Option<ProcessorTimes> {
-        ProcessorTimes::read()
+    fn snapshot(&mut self) -> Snapshot {
+        let own = usage::own().cpu_ns() + usage::children().cpu_ns();
+        Snapshot {
+            processors: ProcessorTimes::read(),
+            own_cpu: Duration::from_nanos(own),
+            throttling: Throttling::read(),
+        }
+    }
+
+    fn clock(&mut self) -> Quality {
+        clock::quality()
+    }
+
+    fn clock_source(&mut self) -> Option<String> {
+        host::clock_source()
+    }
+
+    fn watch_others(&mut self) {
+        self.others = others::processes();
+    }
+
+    fn busiest_other(&mut self) -> Option<Busy> {
+        others::busiest(&self.others, &others::processes())
+    }
+}
+
+/// What the machine did over all complete epochs, and what its clock is like.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Observed {
+    /// What the processors did.
+    pub processors: Option<ProcessorTimes>,
+    /// Processor time of this program and its peers.
+    pub own_cpu: Duration,
+    /// What CPU quotas did.
+    pub throttling: Option<Throttling>,
+    /// The other process that was busiest.
+    pub busiest: Option<Busy>,
+    /// What the clock is like.
+    pub clock: Quality,
+    /// Which it is.
+    pub clock_source: Option<String>,
+}
+
+impl Observed {
+    /// Adds what happened between two moments.
+    pub fn add(&mut self, before: &Snapshot, after: &Snapshot) {
+        self.own_cpu += after.own_cpu.saturating_sub(before.own_cpu);
+        if let Some((before, after)) = before.processors.zip(after.processors) {
+            let passed = after.since(&before);
+            let sum = self.processors.get_or_insert_default();
+            sum.busy += passed.busy;
+            sum.stolen += passed.stolen;
+            sum.total += passed.total;
+        }
+        if let Some(after) = after.throttling {
+            let passed = after.since(&before.throttling.unwrap_or_default());
+            let sum = self.throttling.get_or_insert_default();
+            sum.times += passed.times;
+            sum.time += passed.time;
+            sum.cores = passed.cores;
+        }
     }
 }

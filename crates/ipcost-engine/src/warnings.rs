@@ -2,6 +2,7 @@
 
 use ipcost_model::units::{duration_text, size_text};
 use ipcost_model::{Mode, Warning};
+use ipcost_sys::clock::Quality;
 use std::time::Duration;
 
 /// Something the user should know.
@@ -16,7 +17,21 @@ pub enum Finding {
     /// A cell that could not be measured here.
     Unavailable { cell: String, reason: String },
     /// Epochs of a cell fall into two groups.
-    TwoModes { cell: String, modes: [Mode; 2], free: bool },
+    TwoModes { cell: String, modes: [Mode; 2], differs: Vec<String>, free: bool },
+    /// Neighbouring epochs of contrasts resemble each other.
+    Correlated { a: String, b: String, correlation: f64, others: usize },
+    /// Costs rose or fell through the run.
+    Drift { cell: String, ratio: f64, others: usize },
+    /// Others cost more or less right after this cell.
+    CarryOver { cell: String, ratio: f64 },
+    /// Batches cost more where the scheduler took the core away more often.
+    Preempted { cell: String, ratio: f64 },
+    /// Other processes were busy.
+    Neighbour { share: f64, busiest: Option<(String, u32)> },
+    /// A CPU quota made the measurement wait.
+    Throttled { times: u64, time: Duration, cores: f64 },
+    /// The clock is slow to read, or coarse.
+    Clock { quality: Quality, source: Option<String> },
     /// The kernel changed what was asked for.
     Clamped { cell: String, option: String, asked: u64, became: u64 },
     /// The listener's queue was full at times.
@@ -51,14 +66,15 @@ impl Finding {
                 format!("{epochs} epochs are too few for an interval; the first finite one takes {needed}: give a larger --budget"),
             ),
             Self::Unavailable { cell, reason } => ("unavailable", format!("{cell} could not be measured here: {reason}")),
-            Self::TwoModes { cell, modes: [low, high], free } => (
+            Self::TwoModes { cell, modes: [low, high], differs, free } => (
                 "two-modes",
                 format!(
-                    "{cell} runs in two ways: {} in {:.0} % of its epochs, {} in {:.0} %{}",
+                    "{cell} runs in two ways: {} in {:.0} % of its epochs, {} in {:.0} %{}{}",
                     nanoseconds(low.wall_ns_per_op),
                     low.share * 100.0,
                     nanoseconds(high.wall_ns_per_op),
                     high.share * 100.0,
+                    if differs.is_empty() { String::new() } else { format!("; the first has {}", differs.join(", and ")) },
                     if *free {
                         "; the scheduler may put the pair on one core or on two: compare with --placement together,apart"
                     } else {
@@ -82,6 +98,62 @@ impl Finding {
                 "steal",
                 format!("the hypervisor took {:.1} % of the processors' time for others; measure when the host is quieter", share * 100.0),
             ),
+            Self::Correlated { a, b, correlation, others } => (
+                "correlated-epochs",
+                format!(
+                    "neighbouring epochs of {a} against {b}{} resemble each other (correlation {correlation:.2}), so they were merged and the interval is wider; something here changes slowly: find the other load, or measure longer",
+                    and_others(*others)
+                ),
+            ),
+            Self::Drift { cell, ratio, others } => (
+                "drift",
+                format!(
+                    "the cost of {cell}{} {} from the first third of the run to the last; ratios are taken within rounds and hold, single costs are those of a machine that changes: let it settle, and measure again",
+                    and_others(*others),
+                    moved(*ratio)
+                ),
+            ),
+            Self::CarryOver { cell, ratio } => (
+                "carry-over",
+                format!(
+                    "whatever is measured right after {cell} costs {}: it leaves something behind; orders are random, so that it hits every cell alike, but measure it in a run of its own",
+                    dearer(*ratio)
+                ),
+            ),
+            Self::Preempted { cell, ratio } => (
+                "involuntary-switches",
+                format!(
+                    "{cell} costs {} in batches in which the scheduler took the core away more often: free the cores of other work, or pin with --placement apart",
+                    dearer(*ratio)
+                ),
+            ),
+            Self::Neighbour { share, busiest } => (
+                "busy-neighbour",
+                format!(
+                    "other work took {:.0} % of the processors' time{}; stop it and measure again",
+                    share * 100.0,
+                    busiest.as_ref().map_or_else(
+                        || ", none of it by a process that stood out".to_owned(),
+                        |(name, id)| format!(", most of it {name} (process {id})")
+                    )
+                ),
+            ),
+            Self::Throttled { times, time, cores } => (
+                "cpu-quota",
+                format!(
+                    "the CPU quota of {cores:.2} processors made the measurement wait {times} times, {} in all; raise the quota of this control group, or measure outside it",
+                    duration_text(*time)
+                ),
+            ),
+            Self::Clock { quality, source } => (
+                "slow-clock",
+                format!(
+                    "reading the clock{} takes {} ns and its least step is {} ns, so latencies are no finer than that; costs are not touched, as the clock is read twice a batch: a clock source such as tsc is better",
+                    source.as_ref().map_or_else(String::new, |source| format!(" ({source})")),
+                    quality.read_ns,
+                    quality.step_ns
+                ),
+            ),
             Self::DebugBuild => (
                 "debug-build",
                 "this program was built without optimisation, and so was its native peer; build with --release".to_owned(),
@@ -93,6 +165,24 @@ impl Finding {
         };
         Warning { code: code.to_owned(), message }
     }
+}
+
+fn and_others(count: usize) -> String {
+    if count == 0 { String::new() } else { format!(" (and of {count} more)") }
+}
+
+/// `rose by 12 %`.
+fn moved(ratio: f64) -> String {
+    format!("{} by {:.0} %", if ratio >= 1.0 { "rose" } else { "fell" }, percent(ratio))
+}
+
+/// `12 % more`.
+fn dearer(ratio: f64) -> String {
+    format!("{:.0} % {}", percent(ratio), if ratio >= 1.0 { "more" } else { "less" })
+}
+
+fn percent(ratio: f64) -> f64 {
+    (ratio - 1.0).abs() * 100.0
 }
 
 /// A time for a sentence.

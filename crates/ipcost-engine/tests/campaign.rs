@@ -1,160 +1,14 @@
 //! Campaigns on a script in the place of a machine: order, stopping, budgets, verdicts, failures.
 
+mod script;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use ipcost_engine::bench::{BatchOutcome, Bench};
-use ipcost_engine::progress::{Observer, Phase, Progress};
-use ipcost_engine::{About, EngineError, Outcome, Settings, Surroundings, document, plan, run};
-use ipcost_model::{
-    Capabilities, Document, Host, Job, LatencyMode, Offers, Plan, Stopped, TransportState, Usage, Verdict,
-    expand, parse_job,
-};
-use ipcost_stats::Random;
-use ipcost_sys::counters::ProcessorTimes;
-use serde_json::{Map, Value};
-
-/// What one operation of a cell costs in an epoch, nanoseconds.
-type Cost = Box<dyn FnMut(usize, u32) -> f64>;
-
-/// A machine that follows a script; its clock advances by what is done.
-struct Script {
-    now: Duration,
-    epoch: u32,
-    started: bool,
-    cost: Cost,
-    /// Cells in the order of their timed batches and lead-ins.
-    log: Vec<(u32, usize, u64)>,
-    verified: usize,
-    fail_in_epoch: Option<(u32, bool)>,
-}
-
-const START: Duration = Duration::from_millis(4);
-
-impl Script {
-    fn new(cost: impl FnMut(usize, u32) -> f64 + 'static) -> Self {
-        Self {
-            now: Duration::ZERO,
-            epoch: 0,
-            started: false,
-            cost: Box::new(cost),
-            log: Vec::new(),
-            verified: 0,
-            fail_in_epoch: None,
-        }
-    }
-}
-
-impl Bench for Script {
-    fn elapsed(&self) -> Duration {
-        self.now
-    }
-
-    fn start_epoch(&mut self, epoch: u32, order: &[usize]) -> Result<(), EngineError> {
-        assert!(!self.started, "an epoch begins after the one before has ended");
-        (self.epoch, self.started) = (epoch, true);
-        self.now += START * order.len() as u32;
-        Ok(())
-    }
-
-    fn verify(&mut self, _cell: usize, _ops: u64) -> Result<(), EngineError> {
-        assert!(self.started);
-        self.verified += 1;
-        Ok(())
-    }
-
-    fn batch(&mut self, cell: usize, ops: u64, latency: bool) -> Result<BatchOutcome, EngineError> {
-        assert!(self.started);
-        match self.fail_in_epoch {
-            Some((epoch, true)) if epoch == self.epoch => return Err(EngineError::Interrupted),
-            Some((epoch, false)) if epoch == self.epoch => {
-                let (who, reason) = ("the server".to_owned(), "is gone".to_owned());
-                return Err(EngineError::PeerFailed { who, reason, complaint: String::new() });
-            }
-            _ => {}
-        }
-        let per_op = (self.cost)(cell, self.epoch);
-        let wall_ns = (per_op * ops as f64) as u64;
-        self.now += Duration::from_nanos(wall_ns);
-        self.log.push((self.epoch, cell, ops));
-        let used = Usage { user_ns: wall_ns / 2, ..Usage::default() };
-        let latency_ns = if latency { vec![per_op as u64; 10] } else { Vec::new() };
-        Ok(BatchOutcome { wall_ns, client: used, server: used, latency_ns, ..BatchOutcome::default() })
-    }
-
-    fn end_epoch(&mut self) -> Result<(), EngineError> {
-        self.started = false;
-        Ok(())
-    }
-
-    fn effective(&self, _cell: usize) -> Map<String, Value> {
-        Map::new()
-    }
-}
-
-struct Nowhere;
-
-impl Surroundings for Nowhere {
-    fn processor_times(&mut self) -> Option<ProcessorTimes> {
-        None
-    }
-}
-
-#[derive(Default)]
-struct Witness(Vec<Progress>);
-
-impl Observer for Witness {
-    fn progress(&mut self, progress: &Progress) {
-        self.0.push(*progress);
-    }
-}
-
-const NULL: Capabilities = Capabilities {
-    name: "one",
-    summary: "",
-    connects: false,
-    both_ways: true,
-    max_message: None,
-    os: &[],
-    carries_payload: true,
-    option_groups: &[],
-    trouble_counters: &[],
-    in_default_suite: true,
-};
-const TWO: Capabilities = Capabilities { name: "two", ..NULL };
-const THREE: Capabilities = Capabilities { name: "three", ..NULL };
-const GONE: Capabilities = Capabilities { name: "gone", ..NULL };
-
-fn planned(job: &str) -> Plan {
-    let state = |capabilities| TransportState { capabilities, unavailable: None };
-    let gone = TransportState { capabilities: &GONE, unavailable: Some("not on this machine".into()) };
-    let transports = [state(&NULL), state(&TWO), state(&THREE), gone];
-    let job = parse_job(job).unwrap();
-    let expanded = expand(&job, &Offers { transports: &transports, placements_unavailable: &[] }).unwrap();
-    plan(expanded, &Settings::of(&job, 1)).unwrap()
-}
-
-fn campaign(job: &str, script: &mut Script) -> Outcome {
-    run(planned(job), script, &mut Nowhere, &mut Witness::default())
-}
-
-fn report(outcome: Outcome) -> Document {
-    let about = About {
-        version: "0".into(),
-        host: Host::default(),
-        job: Job::default(),
-        started: "2026-01-01T00:00:00Z".into(),
-        debug_build: false,
-    };
-    document(outcome, about)
-}
-
-const PAIR: &str = "baseline = \"two\"\nseed = 3\n[[cells]]\ntransport = [\"one\", \"two\"]\n";
-
-fn noisy(costs: &'static [f64], noise: f64) -> Script {
-    let mut random = Random::new(11);
-    Script::new(move |cell, _| costs[cell] * (noise * random.normal()).exp())
-}
+use ipcost_engine::progress::Phase;
+use ipcost_engine::{Settings, plan, run};
+use ipcost_model::{LatencyMode, Offers, Stopped, TransportState, Verdict, expand, parse_job};
+use script::*;
 
 #[test]
 fn a_clear_difference_stops_soon_after_the_first_finite_interval() {
@@ -303,7 +157,7 @@ fn what_cannot_be_measured_is_in_the_document_with_its_reason() {
 fn progress_never_goes_back_and_tells_the_time_left() {
     let mut script = noisy(&[10_000.0, 10_100.0], 0.4);
     let mut witness = Witness::default();
-    run(planned(&format!("budget = \"5s\"\n{PAIR}")), &mut script, &mut Nowhere, &mut witness);
+    run(planned(&format!("budget = \"5s\"\n{PAIR}")), &mut script, &mut Known::default(), &mut witness);
     let progress = witness.0;
     assert!(progress.len() > 20);
     assert!(progress.windows(2).all(|pair| pair[0].done <= pair[1].done + 1e-9));

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use ipcost_engine::bench::{BatchOutcome, Bench};
 use ipcost_engine::progress::Silent;
-use ipcost_engine::{About, EngineError, Settings, Surroundings, document, plan, run};
+use ipcost_engine::{About, EngineError, Settings, Snapshot, Surroundings, document, plan, run};
 use ipcost_model::{Capabilities, Host, Job, Offers, TransportState, Usage, expand, parse_job};
-use ipcost_sys::counters::ProcessorTimes;
+use ipcost_sys::clock::Quality;
+use ipcost_sys::others::Busy;
 use serde_json::{Map, Value};
 
 /// Twenty-three cells whose operations take a moment, with latencies as a real peer reports them.
@@ -43,7 +44,21 @@ impl Bench for Steady {
 }
 
 impl Surroundings for Steady {
-    fn processor_times(&mut self) -> Option<ProcessorTimes> {
+    fn snapshot(&mut self) -> Snapshot {
+        Snapshot::default()
+    }
+
+    fn clock(&mut self) -> Quality {
+        Quality::default()
+    }
+
+    fn clock_source(&mut self) -> Option<String> {
+        None
+    }
+
+    fn watch_others(&mut self) {}
+
+    fn busiest_other(&mut self) -> Option<Busy> {
         None
     }
 }

@@ -279,6 +279,12 @@ pub struct Mode {
     pub epochs: u32,
     /// The median cost within the group, nanoseconds for one operation.
     pub wall_ns_per_op: f64,
+    /// Switches of both sides for one operation, voluntary and not.
+    #[serde(default)]
+    pub switches_per_op: Option<f64>,
+    /// Processor time of both sides over elapsed time.
+    #[serde(default)]
+    pub cpus_busy: Option<f64>,
 }
 
 /// A table: cells that do the same work.

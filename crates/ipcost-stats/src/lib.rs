@@ -2,6 +2,7 @@
 //!
 //! The unit of inference is the epoch: a fresh set of processes. Everything here takes one number an epoch.
 
+mod carry_over;
 mod dependence;
 mod discoveries;
 mod interval;
@@ -9,9 +10,11 @@ mod median;
 mod modes;
 mod proportion;
 mod random;
+mod ranks;
 pub mod simulation;
 mod verdict;
 
+pub use carry_over::{CarryOver, Placed, carry_over};
 pub use dependence::{MergedInterval, epochs_to_expect, merged_interval, serial_correlation};
 pub use discoveries::e_bh;
 pub use interval::{Interval, epochs_needed, sign_e_value, sign_interval};
@@ -19,4 +22,5 @@ pub use median::{median, quantile_sorted};
 pub use modes::{Group, Groups, two_groups};
 pub use proportion::{clopper_pearson, incomplete_beta};
 pub use random::Random;
+pub use ranks::{Trend, mann_whitney, sign_test, trend};
 pub use verdict::{Judgement, judge};

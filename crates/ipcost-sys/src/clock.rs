@@ -11,9 +11,48 @@ pub fn now_ns() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
+/// What reading the clock is like here.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Quality {
+    /// What one reading costs, nanoseconds.
+    pub read_ns: u64,
+    /// The least step that was seen, nanoseconds.
+    pub step_ns: u64,
+}
+
+/// Reads the clock some thousand times and tells what that is like.
+pub fn quality() -> Quality {
+    const READINGS: u64 = 4_000;
+    let mut least = u64::MAX;
+    // The fastest of several runs: an interrupted one says nothing of the clock.
+    let read_ns = (0..5)
+        .map(|_| {
+            let began = now_ns();
+            let mut last = began;
+            for _ in 0..READINGS {
+                let now = now_ns();
+                if now > last {
+                    least = least.min(now - last);
+                }
+                last = now;
+            }
+            (last - began) / READINGS
+        })
+        .min()
+        .unwrap_or(0);
+    Quality { read_ns, step_ns: if least == u64::MAX { 0 } else { least } }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn reading_takes_some_time() {
+        let quality = quality();
+        assert!((1..100_000).contains(&quality.read_ns), "{quality:?}");
+        assert!(quality.step_ns > 0, "{quality:?}");
+    }
 
     #[test]
     fn never_steps_back() {

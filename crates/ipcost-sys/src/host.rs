@@ -21,10 +21,7 @@ pub fn read() -> Host {
     fact("hypervisor", hypervisor().map(Value::from));
     fact("governor", line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor").map(Value::from));
     fact("smt", line("/sys/devices/system/cpu/smt/control").map(Value::from));
-    fact(
-        "clock_source",
-        line("/sys/devices/system/clocksource/clocksource0/current_clocksource").map(Value::from),
-    );
+    fact("clock_source", clock_source().map(Value::from));
     fact("mitigations", mitigations());
     Host {
         os: std::env::consts::OS.to_owned(),
@@ -35,6 +32,11 @@ pub fn read() -> Host {
         physical_cores: topology.cores.len() as u32,
         more,
     }
+}
+
+/// What the kernel's clock is driven by.
+pub fn clock_source() -> Option<String> {
+    line("/sys/devices/system/clocksource/clocksource0/current_clocksource")
 }
 
 fn line(path: &str) -> Option<String> {

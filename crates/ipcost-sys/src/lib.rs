@@ -14,6 +14,7 @@
 //! | files | [`private_dir`] | a directory that only this user can enter and that is gone afterwards |
 //! | signals | [`interrupt`] | being asked to stop, as a descriptor to wait on |
 //! | the machine | [`host`], [`counters`], [`limits`] | facts, kernel counters, limits |
+//! | others | [`others`], [`quota`] | who else is busy, and what CPU quotas do |
 //!
 //! Nothing outside this crate asks which system it runs on: what is absent says so through these contracts.
 
@@ -25,9 +26,11 @@ pub mod counters;
 pub mod host;
 pub mod interrupt;
 pub mod limits;
+pub mod others;
 pub mod placement;
 pub mod private_dir;
 pub mod process;
+pub mod quota;
 pub mod transport;
 pub mod usage;
 pub mod worker;

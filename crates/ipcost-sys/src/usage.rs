@@ -9,6 +9,11 @@ pub fn own() -> Usage {
     of(libc::RUSAGE_SELF)
 }
 
+/// What children that have ended and been waited for have used, and theirs in turn.
+pub fn children() -> Usage {
+    of(libc::RUSAGE_CHILDREN)
+}
+
 fn of(who: libc::c_int) -> Usage {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: the pointer is valid for one rusage; zeroed memory is a valid rusage even if the call fails.

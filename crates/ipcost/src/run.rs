@@ -109,7 +109,7 @@ fn carry_out(args: &RunArgs, job: &Job, plan: Plan) -> Result<Finished, Problem>
     };
     let mut bench = ProcessBench::new(&plan, programs, &own("guard"), interrupt).map_err(problem)?;
     let mut line = Line::new(args.quiet);
-    let mut outcome = measure(plan, &mut bench, &mut System, &mut line);
+    let mut outcome = measure(plan, &mut bench, &mut System::default(), &mut line);
     drop(bench);
     line.clear();
     let failure = outcome.failure.take();

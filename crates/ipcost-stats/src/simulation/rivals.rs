@@ -2,6 +2,7 @@
 
 use super::machine::{Machine, Noise};
 use crate::proportion::incomplete_beta;
+use crate::ranks::mann_whitney;
 
 /// A way to tell two cells apart that articles and tools use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,31 +99,6 @@ fn welch(a: &[f64], b: &[f64]) -> f64 {
     incomplete_beta(freedom / (freedom + t * t), freedom / 2.0, 0.5)
 }
 
-/// The two-sided exact p-value of the Mann–Whitney test (*Ann. Math. Statist.* 18, 1947), without ties.
-fn mann_whitney(a: &[f64], b: &[f64]) -> f64 {
-    let wins: usize = a.iter().map(|x| b.iter().filter(|y| x > *y).count()).sum();
-    let few = wins.min(a.len() * b.len() - wins);
-    // counts[m][u]: in how many orders of m values of A and n of B the statistic is u.
-    let most = a.len() * b.len();
-    let mut counts = vec![vec![0.0; most + 1]; a.len() + 1];
-    counts[0][0] = 1.0;
-    for n in 0..=b.len() {
-        let mut next = counts.clone();
-        for m in 1..=a.len() {
-            for u in 0..=most {
-                // The largest value is one of A, which beats all n of B, or one of B.
-                let of_a = if u >= n { next[m - 1][u - n] } else { 0.0 };
-                let of_b = if n > 0 { counts[m][u] } else { 0.0 };
-                next[m][u] = of_a + of_b;
-            }
-        }
-        counts = next;
-    }
-    let all: f64 = counts[a.len()].iter().sum();
-    let extreme: f64 = counts[a.len()][..=few].iter().sum();
-    (2.0 * extreme / all).min(1.0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -133,25 +109,5 @@ mod tests {
         let one = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0];
         let two = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4];
         assert!((welch(&one, &two) - 0.07939).abs() < 1e-5, "{}", welch(&one, &two));
-        // Nothing of A above B among ten and ten: 2 / C(20, 10).
-        let low: Vec<f64> = (0..10).map(f64::from).collect();
-        let high: Vec<f64> = (10..20).map(f64::from).collect();
-        assert!((mann_whitney(&low, &high) - 2.0 / 184_756.0).abs() < 1e-12);
-        // The tables' critical value: U = 23 is significant at 5 %, U = 24 is not.
-        assert!(p_of(23) < 0.05 && p_of(24) > 0.05, "{} {}", p_of(23), p_of(24));
-    }
-
-    /// The p-value of two samples of ten with so many wins.
-    fn p_of(wins: usize) -> f64 {
-        let b: Vec<f64> = (0..10).map(f64::from).collect();
-        let (whole, rest) = (wins / 10, wins % 10);
-        let a: Vec<f64> = (0..10)
-            .map(|i| match i {
-                i if i < whole => 100.0 + i as f64,
-                i if i == whole => rest as f64 - 0.5,
-                i => -100.0 - i as f64,
-            })
-            .collect();
-        mann_whitney(&a, &b)
     }
 }

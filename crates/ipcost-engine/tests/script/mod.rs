@@ -1,0 +1,187 @@
+//! A script in the place of a machine.
+
+#![allow(dead_code)] // Each test file uses a part of it.
+
+use std::time::Duration;
+
+use ipcost_engine::bench::{BatchOutcome, Bench};
+use ipcost_engine::progress::{Observer, Progress};
+use ipcost_engine::{About, EngineError, Outcome, Settings, Snapshot, Surroundings, document, plan, run};
+use ipcost_model::{
+    Capabilities, Document, Host, Job, Offers, Plan, TransportState, Usage, expand, parse_job,
+};
+use ipcost_stats::Random;
+use ipcost_sys::clock::Quality;
+use ipcost_sys::others::Busy;
+use serde_json::{Map, Value};
+
+/// What one operation of a cell costs in an epoch, nanoseconds.
+pub type Cost = Box<dyn FnMut(usize, u32) -> f64>;
+
+/// What both sides together use of the machine in a batch: cell, epoch, elapsed nanoseconds, operations.
+pub type Use = Box<dyn FnMut(usize, u32, u64, u64) -> Usage>;
+
+/// A machine that follows a script; its clock advances by what is done.
+pub struct Script {
+    pub now: Duration,
+    pub epoch: u32,
+    pub started: bool,
+    pub cost: Cost,
+    pub usage: Use,
+    /// Cells in the order of their timed batches and lead-ins.
+    pub log: Vec<(u32, usize, u64)>,
+    pub verified: usize,
+    pub fail_in_epoch: Option<(u32, bool)>,
+}
+
+pub const START: Duration = Duration::from_millis(4);
+
+impl Script {
+    pub fn new(cost: impl FnMut(usize, u32) -> f64 + 'static) -> Self {
+        Self {
+            now: Duration::ZERO,
+            epoch: 0,
+            started: false,
+            cost: Box::new(cost),
+            usage: Box::new(|_, _, wall_ns, _| Usage { user_ns: wall_ns, ..Usage::default() }),
+            log: Vec::new(),
+            verified: 0,
+            fail_in_epoch: None,
+        }
+    }
+}
+
+impl Bench for Script {
+    fn elapsed(&self) -> Duration {
+        self.now
+    }
+
+    fn start_epoch(&mut self, epoch: u32, order: &[usize]) -> Result<(), EngineError> {
+        assert!(!self.started, "an epoch begins after the one before has ended");
+        (self.epoch, self.started) = (epoch, true);
+        self.now += START * order.len() as u32;
+        Ok(())
+    }
+
+    fn verify(&mut self, _cell: usize, _ops: u64) -> Result<(), EngineError> {
+        assert!(self.started);
+        self.verified += 1;
+        Ok(())
+    }
+
+    fn batch(&mut self, cell: usize, ops: u64, latency: bool) -> Result<BatchOutcome, EngineError> {
+        assert!(self.started);
+        match self.fail_in_epoch {
+            Some((epoch, true)) if epoch == self.epoch => return Err(EngineError::Interrupted),
+            Some((epoch, false)) if epoch == self.epoch => {
+                let (who, reason) = ("the server".to_owned(), "is gone".to_owned());
+                return Err(EngineError::PeerFailed { who, reason, complaint: String::new() });
+            }
+            _ => {}
+        }
+        let per_op = (self.cost)(cell, self.epoch);
+        let wall_ns = (per_op * ops as f64) as u64;
+        self.now += Duration::from_nanos(wall_ns);
+        self.log.push((self.epoch, cell, ops));
+        let used = (self.usage)(cell, self.epoch, wall_ns, ops);
+        let latency_ns = if latency { vec![per_op as u64; 10] } else { Vec::new() };
+        Ok(BatchOutcome { wall_ns, client: used, latency_ns, ..BatchOutcome::default() })
+    }
+
+    fn end_epoch(&mut self) -> Result<(), EngineError> {
+        self.started = false;
+        Ok(())
+    }
+
+    fn effective(&self, _cell: usize) -> Map<String, Value> {
+        Map::new()
+    }
+}
+
+/// A machine of which one knows what else it does.
+#[derive(Default)]
+pub struct Known {
+    /// How it stands at each time it is asked; the last one for ever.
+    pub snapshots: Vec<Snapshot>,
+    pub clock: Quality,
+    pub busiest: Option<Busy>,
+    pub asked: usize,
+}
+
+impl Surroundings for Known {
+    fn snapshot(&mut self) -> Snapshot {
+        let now = self.snapshots.get(self.asked).or(self.snapshots.last());
+        self.asked += 1;
+        now.copied().unwrap_or_default()
+    }
+
+    fn clock(&mut self) -> Quality {
+        self.clock
+    }
+
+    fn clock_source(&mut self) -> Option<String> {
+        Some("a sundial".to_owned())
+    }
+
+    fn watch_others(&mut self) {}
+
+    fn busiest_other(&mut self) -> Option<Busy> {
+        self.busiest.clone()
+    }
+}
+
+#[derive(Default)]
+pub struct Witness(pub Vec<Progress>);
+
+impl Observer for Witness {
+    fn progress(&mut self, progress: &Progress) {
+        self.0.push(*progress);
+    }
+}
+
+pub const NULL: Capabilities = Capabilities {
+    name: "one",
+    summary: "",
+    connects: false,
+    both_ways: true,
+    max_message: None,
+    os: &[],
+    carries_payload: true,
+    option_groups: &[],
+    trouble_counters: &[],
+    in_default_suite: true,
+};
+pub const TWO: Capabilities = Capabilities { name: "two", ..NULL };
+pub const THREE: Capabilities = Capabilities { name: "three", ..NULL };
+pub const GONE: Capabilities = Capabilities { name: "gone", ..NULL };
+
+pub fn planned(job: &str) -> Plan {
+    let state = |capabilities| TransportState { capabilities, unavailable: None };
+    let gone = TransportState { capabilities: &GONE, unavailable: Some("not on this machine".into()) };
+    let transports = [state(&NULL), state(&TWO), state(&THREE), gone];
+    let job = parse_job(job).unwrap();
+    let expanded = expand(&job, &Offers { transports: &transports, placements_unavailable: &[] }).unwrap();
+    plan(expanded, &Settings::of(&job, 1)).unwrap()
+}
+
+pub fn campaign(job: &str, script: &mut Script) -> Outcome {
+    run(planned(job), script, &mut Known::default(), &mut Witness::default())
+}
+
+pub fn report(outcome: Outcome) -> Document {
+    let about = About {
+        version: "0".into(),
+        host: Host::default(),
+        job: Job::default(),
+        started: "2026-01-01T00:00:00Z".into(),
+        debug_build: false,
+    };
+    document(outcome, about)
+}
+
+pub const PAIR: &str = "baseline = \"two\"\nseed = 3\n[[cells]]\ntransport = [\"one\", \"two\"]\n";
+
+pub fn noisy(costs: &'static [f64], noise: f64) -> Script {
+    let mut random = Random::new(11);
+    Script::new(move |cell, _| costs[cell] * (noise * random.normal()).exp())
+}
