@@ -8,7 +8,7 @@ use ipcost_model::{LatencyMode, Plan, Sample, Stopped, Timing};
 use ipcost_stats::Random;
 use serde_json::{Map, Value};
 
-use crate::analysis::{Answered, answered};
+use crate::analysis::{Answered, Judge};
 use crate::bench::{BatchOutcome, Bench};
 use crate::calibration::{Counts, ns_per_op};
 use crate::cost_table::CostTable;
@@ -264,7 +264,7 @@ impl Campaign<'_> {
                 let _ = outcome.latency[cell].record(value);
             }
         }
-        self.answered = answered(&outcome.plan, &outcome.table);
+        self.answered = Judge::new(&outcome.plan, &outcome.table).answered();
     }
 
     fn note_incidents(&mut self, cell: usize, batch: &BatchOutcome) {

@@ -2,12 +2,12 @@
 
 use ipcost_model::{
     Analysis, CellRecord, ContrastRecord, Document, Estimate, Fastest, Host, Job, LatencyMode,
-    LatencySummary, Metric, Mode, OptionValue, Pattern, SCHEMA, Sample, Schedule, Stopped, Tool, UsagePerOp,
-    WorkloadRecord,
+    LatencySummary, Metric, Mode, Multiplicity, OptionValue, Pattern, SCHEMA, Sample, Schedule, Stopped,
+    Tool, UsagePerOp, WorkloadRecord,
 };
 use ipcost_stats::{median, merged_interval, two_groups};
 
-use crate::analysis::{Contrast, answered, cheapest, contrast};
+use crate::analysis::{Contrast, Judge};
 use crate::campaign::Outcome;
 use crate::diagnostics::diagnose;
 use crate::warnings::Finding;
@@ -33,9 +33,11 @@ pub struct About {
 /// Draws up the document of a run.
 pub fn document(outcome: Outcome, about: About) -> Document {
     let cells = cells(&outcome);
-    let contrasts = contrasts(&outcome);
-    let workloads = workloads(&outcome);
-    let warnings = findings(&outcome, &about, &cells).iter().map(Finding::warning).collect();
+    let judge = Judge::new(&outcome.plan, &outcome.table);
+    let (level, discoveries) = (judge.level(), judge.discoveries());
+    let contrasts = contrasts(&outcome, &judge);
+    let workloads = workloads(&outcome, &judge);
+    let warnings = findings(&outcome, &about, &cells, &judge).iter().map(Finding::warning).collect();
     let epochs = outcome.table.epochs() as u32;
     let plan = outcome.plan;
     Document {
@@ -59,7 +61,9 @@ pub fn document(outcome: Outcome, about: About) -> Document {
         analysis: Analysis {
             alpha: plan.alpha,
             family: plan.family,
-            alpha_each: plan.alpha_each,
+            alpha_each: level,
+            multiplicity: plan.multiplicity,
+            discoveries: (plan.multiplicity == Multiplicity::Explored).then_some(discoveries),
             margin: plan.margin,
             epochs_needed: plan.epochs_needed,
         },
@@ -199,7 +203,7 @@ fn modes(log_costs: &[f64], samples: &[&Sample]) -> Vec<Mode> {
         .to_vec()
 }
 
-fn contrasts(outcome: &Outcome) -> Vec<ContrastRecord> {
+fn contrasts(outcome: &Outcome, judge: &Judge<'_>) -> Vec<ContrastRecord> {
     let plan = &outcome.plan;
     let epochs = outcome.table.epochs() as u32;
     let record = |metric, found: Contrast| ContrastRecord {
@@ -215,16 +219,14 @@ fn contrasts(outcome: &Outcome) -> Vec<ContrastRecord> {
         headline: metric == Metric::Wall,
     };
     let of_metric = |metric| {
-        let found = plan
-            .contrasts
-            .iter()
-            .filter_map(move |planned| contrast(plan, &outcome.table, metric, planned.a, planned.b));
+        let found =
+            plan.contrasts.iter().filter_map(move |planned| judge.contrast(metric, planned.a, planned.b));
         found.map(move |found| record(metric, found))
     };
     Metric::ALL.iter().flat_map(|metric| of_metric(*metric)).collect()
 }
 
-fn workloads(outcome: &Outcome) -> Vec<WorkloadRecord> {
+fn workloads(outcome: &Outcome, judge: &Judge<'_>) -> Vec<WorkloadRecord> {
     let plan = &outcome.plan;
     let id = |cell: usize| plan.cells[cell].id.clone();
     let record = |workload: &ipcost_model::Workload| WorkloadRecord {
@@ -236,7 +238,7 @@ fn workloads(outcome: &Outcome) -> Vec<WorkloadRecord> {
         placement: workload.placement,
         cells: workload.cells.iter().map(|cell| id(*cell)).collect(),
         baseline: workload.baseline.map(id),
-        fastest: cheapest(plan, &outcome.table, workload).map(|cheapest| {
+        fastest: judge.cheapest(workload).map(|cheapest| {
             let Contrast { a, b, ratio, bounds, verdict, .. } = cheapest.contrast;
             let (lo, hi) = bounds.unzip();
             Fastest { cell: id(b), runner_up: id(a), ratio, lo, hi, verdict, claimed: cheapest.claimed }
@@ -245,7 +247,7 @@ fn workloads(outcome: &Outcome) -> Vec<WorkloadRecord> {
     plan.workloads.iter().map(record).collect()
 }
 
-fn findings(outcome: &Outcome, about: &About, cells: &[CellRecord]) -> Vec<Finding> {
+fn findings(outcome: &Outcome, about: &About, cells: &[CellRecord], judge: &Judge<'_>) -> Vec<Finding> {
     let plan = &outcome.plan;
     let epochs = outcome.table.epochs() as u32;
     let mut findings = Vec::new();
@@ -255,7 +257,7 @@ fn findings(outcome: &Outcome, about: &About, cells: &[CellRecord]) -> Vec<Findi
     if epochs < plan.epochs_needed && plan.family > 0 {
         findings.push(Finding::NoIntervals { epochs, needed: plan.epochs_needed });
     } else if outcome.stopped == Stopped::Budget {
-        let answered = answered(plan, &outcome.table);
+        let answered = judge.answered();
         if !answered.all() && answered.of > 0 {
             let open = answered.of - answered.resolved;
             findings.push(Finding::Unresolved { open, of: answered.of, budget: plan.budget });

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ipcost_model::units::duration_text;
-use ipcost_model::{Expanded, Job, LatencyMode, Plan, PlannedContrast, Workload};
+use ipcost_model::{Expanded, Job, LatencyMode, Multiplicity, Plan, PlannedContrast, Workload};
 use ipcost_stats::epochs_to_expect;
 
 /// The budget where the user does not say.
@@ -18,6 +18,8 @@ pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
 const ASSUMED_OVERHEAD: Duration = Duration::from_millis(8);
 /// What calibrating a cell is taken to cost.
 const ASSUMED_CALIBRATION: Duration = Duration::from_millis(45);
+/// More contrasts than this are no headline that somebody reads as a whole but a grid to explore.
+const MOST_IN_HEADLINE: u32 = 60;
 /// The share of the budget that planning leaves free for what it cannot foresee.
 const SLACK: f64 = 0.1;
 
@@ -122,6 +124,8 @@ pub fn plan(expanded: Expanded, settings: &Settings) -> Result<Plan, PlanError> 
     let available = |index: &usize| cells[*index].unavailable.is_none();
     let contrasts = contrasts(&workloads);
     let family = family(&workloads, available);
+    let multiplicity =
+        if family > MOST_IN_HEADLINE { Multiplicity::Explored } else { Multiplicity::Headline };
     let alpha_each = ALPHA / f64::from(family.max(1));
     let epochs_needed = epochs_to_expect(alpha_each);
     let budget = settings.budget.unwrap_or(DEFAULT_BUDGET);
@@ -134,6 +138,7 @@ pub fn plan(expanded: Expanded, settings: &Settings) -> Result<Plan, PlanError> 
         margin: settings.margin,
         alpha: ALPHA,
         family,
+        multiplicity,
         alpha_each,
         epochs_needed,
         epochs_exact: settings.epochs,

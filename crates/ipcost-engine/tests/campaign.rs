@@ -7,7 +7,10 @@ use std::time::Duration;
 
 use ipcost_engine::progress::Phase;
 use ipcost_engine::{Settings, plan, run};
-use ipcost_model::{LatencyMode, Offers, Stopped, TransportState, Verdict, expand, parse_job};
+use ipcost_model::{
+    LatencyMode, Metric, Multiplicity, Offers, Stopped, TransportState, Verdict, expand, parse_job,
+};
+use ipcost_stats::Random;
 use script::*;
 
 #[test]
@@ -41,6 +44,30 @@ fn noise_beyond_the_margin_spends_the_budget_and_says_what_is_open() {
     assert_eq!(document.stopped, Stopped::Budget);
     assert!((4.0..5.01).contains(&document.elapsed_s), "{}", document.elapsed_s);
     assert_eq!(document.warnings[0].code, "unresolved");
+}
+
+/// Many sizes over two transports: a table each.
+const GRID: &str =
+    "baseline = \"two\"\nseed = 3\nepochs = 40\n[[cells]]\ntransport = [\"one\", \"two\"]\nsize = [1";
+
+#[test]
+fn a_grid_is_explored_with_e_values() {
+    let sizes: String = (2..=70).map(|size| format!(", {size}")).collect();
+    // Of seventy sizes, every second one costs 30 % less over one transport.
+    let mut random = Random::new(8);
+    let mut script = Script::new(move |cell, _| {
+        let cheaper = cell % 2 == 0 && cell / 2 % 2 == 0;
+        (if cheaper { 7_000.0 } else { 10_000.0 }) * (0.1 * random.normal()).exp()
+    });
+    let document = report(campaign(&format!("{GRID}{sizes}]\n"), &mut script));
+    assert_eq!(document.analysis.multiplicity, Multiplicity::Explored);
+    let discoveries = document.analysis.discoveries.unwrap();
+    assert!((32..=36).contains(&discoveries), "{discoveries}");
+    let level = 0.05 * f64::from(discoveries) / 70.0;
+    assert!((document.analysis.alpha_each - level).abs() < 1e-12, "{}", document.analysis.alpha_each);
+    let told = document.contrasts.iter().filter(|contrast| contrast.metric == Metric::Wall);
+    let told = told.filter(|c| matches!(c.verdict, Verdict::Different | Verdict::Direction)).count();
+    assert_eq!(told, discoveries as usize);
 }
 
 #[test]

@@ -49,6 +49,18 @@ named! {
     }
 }
 
+named! {
+    /// What the chance `alpha` is promised for.
+    #[derive(Default)]
+    Multiplicity, "multiplicity" {
+        /// That any interval of the headline ever misses.
+        #[default]
+        Headline = "headline",
+        /// The share of intervals that miss among those of contrasts with a verdict, as expected.
+        Explored = "explored",
+    }
+}
+
 /// One run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Document {
@@ -154,8 +166,14 @@ pub struct Analysis {
     pub alpha: f64,
     /// How many contrasts share it.
     pub family: u32,
-    /// What each contrast's interval is computed at: `alpha / family`.
+    /// What each contrast's interval is computed at: `alpha / family`, times the discoveries of an explored grid.
     pub alpha_each: f64,
+    /// What `alpha` is promised for.
+    #[serde(default)]
+    pub multiplicity: Multiplicity,
+    /// How many contrasts of an explored grid are discoveries.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub discoveries: Option<u32>,
     /// The relative difference that matters.
     pub margin: f64,
     /// How many epochs the first finite interval takes at `alpha_each`.

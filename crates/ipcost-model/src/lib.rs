@@ -25,7 +25,8 @@ pub use capabilities::{Capabilities, OptionGroup, TransportState};
 pub use cell::{Cell, Pattern, Placement, SpeaksFirst};
 pub use document::{
     Analysis, CellRecord, ContrastRecord, Document, Estimate, Fastest, Host, LatencySummary, Metric, Mode,
-    SCHEMA, Sample, Schedule, Stopped, Timing, Tool, Usage, UsagePerOp, Verdict, Warning, WorkloadRecord,
+    Multiplicity, SCHEMA, Sample, Schedule, Stopped, Timing, Tool, Usage, UsagePerOp, Verdict, Warning,
+    WorkloadRecord,
 };
 pub use expand::{ExpandError, Expanded, MAX_CONCURRENCY, Offers, PlannedCell, expand};
 pub use job::{Job, LatencyMode, Matrix, NATIVE, OneOrMany, OptionLists, PeerCommand, Size, check_peer_name};

@@ -78,6 +78,14 @@ pub const CATALOGUE: &[OptionSpec] = &[
         summary: "what the client's workers are",
     },
     OptionSpec {
+        name: "extra_work",
+        kind: OptionKind::Count(100),
+        default: "none",
+        group: OptionGroup::Loop,
+        patterns: ALL,
+        summary: "do so many operations in a hundred twice and count them once: a slowdown of known size (native peer)",
+    },
+    OptionSpec {
         name: "tcp_nodelay",
         kind: OptionKind::Bool,
         default: "true",

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use crate::document::Multiplicity;
 use crate::expand::PlannedCell;
 use crate::job::LatencyMode;
 use crate::workload::Workload;
@@ -39,7 +40,9 @@ pub struct Plan {
     /// How many contrasts share `alpha`: those against the baseline, and those that a claim to be the
     /// cheapest needs.
     pub family: u32,
-    /// `alpha / family`: what each interval is computed at.
+    /// What `alpha` is promised for.
+    pub multiplicity: Multiplicity,
+    /// `alpha / family`: what each interval of a headline is computed at.
     pub alpha_each: f64,
     /// How many epochs the first finite interval takes.
     pub epochs_needed: u32,

@@ -153,8 +153,9 @@ impl Session {
                 "{ops} operations cannot be shared by {workers} workers"
             )));
         }
+        let each = with_extra_work(&playing.cell, ops / workers);
         if let Some(unclaimed) = &playing.unclaimed {
-            unclaimed.store(ops, Ordering::SeqCst);
+            unclaimed.store(each * workers, Ordering::SeqCst);
         }
         if playing.role == PeerRole::Server {
             say(&FromPeer::Armed { id })?;
@@ -163,7 +164,7 @@ impl Session {
             Kind::Latency { .. } => Kind::Latency { most: MAX_LATENCY_VALUES.div_ceil(workers as usize) },
             kind => kind,
         };
-        let together = playing.crew.run(Order { ops: ops / workers, kind })?;
+        let together = playing.crew.run(Order { ops: each, kind })?;
         let latency_ns = thinned(together.latency_ns);
         say(&FromPeer::Done(Done {
             id,
@@ -175,6 +176,11 @@ impl Session {
             retries: together.retries,
         }))
     }
+}
+
+/// What a worker that is asked for `ops` operations really does: with the option `extra_work`, every k-th one twice.
+fn with_extra_work(cell: &Cell, ops: u64) -> u64 {
+    ops + ops * cell.options.int("extra_work").unwrap_or(0) / 100
 }
 
 fn hello() -> Hello {

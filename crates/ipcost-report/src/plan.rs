@@ -1,7 +1,7 @@
 //! A plan as text: what would run, without running it.
 
-use ipcost_model::Plan;
 use ipcost_model::units::duration_text;
+use ipcost_model::{Multiplicity, Plan};
 
 /// Draws the plan.
 pub fn render(plan: &Plan) -> String {
@@ -17,9 +17,22 @@ pub fn render(plan: &Plan) -> String {
         plan.batch.as_millis(),
         plan.lead_in.as_millis()
     ));
+    let promise = match plan.multiplicity {
+        Multiplicity::Headline => {
+            format!(
+                "{} headline contrasts share alpha {} ({:.5} each)",
+                plan.family, plan.alpha, plan.alpha_each
+            )
+        }
+        Multiplicity::Explored => format!(
+            "an explored grid of {} contrasts: of those with a verdict, at most {} % are expected to be wrong (e-BH)",
+            plan.contrasts.len(),
+            plan.alpha * 100.0
+        ),
+    };
     out.push_str(&format!(
-        "{} headline contrasts share alpha {} ({:.5} each): the first finite intervals come after {} epochs\n",
-        plan.family, plan.alpha, plan.alpha_each, plan.epochs_needed
+        "{promise}; the first finite intervals come after {} epochs\n",
+        plan.epochs_needed
     ));
     out.push_str(&format!(
         "margin {} %, latency {}, seed {}\n",

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 use ipcost_model::units::duration_text;
-use ipcost_model::{CellRecord, Document, LatencyMode, Metric, Pattern, Stopped, Verdict, WorkloadRecord};
+use ipcost_model::{
+    CellRecord, Document, LatencyMode, Metric, Multiplicity, Pattern, Stopped, Verdict, WorkloadRecord,
+};
 
 use crate::grid::{Column, Grid, Piece};
 use crate::numbers::{interval, rate, ratio, throughput, time};
@@ -170,14 +172,24 @@ fn how(document: &Document) -> String {
         LatencyMode::Inline => "latency within the timed batches",
         LatencyMode::Off => "latency not sampled",
     };
+    let promise = match analysis.multiplicity {
+        Multiplicity::Headline => format!(
+            "intervals hold together at {:.0} % ({} contrasts)",
+            (1.0 - analysis.alpha) * 100.0,
+            analysis.family
+        ),
+        Multiplicity::Explored => format!(
+            "an explored grid: {} of its contrasts are discoveries by e-BH, and of those with a verdict at most {:.0} % are expected to be wrong",
+            analysis.discoveries.unwrap_or(0),
+            analysis.alpha * 100.0
+        ),
+    };
     format!(
-        "{} epochs of {} of {:.0} ms in {}, {why}; intervals hold together at {:.0} % ({} contrasts); placement {}; {latency}; seed {}",
+        "{} epochs of {} of {:.0} ms in {}, {why}; {promise}; placement {}; {latency}; seed {}",
         schedule.epochs,
         words::rounds(schedule.rounds),
         schedule.batch_ms,
         duration_text(Duration::from_secs_f64(document.elapsed_s.max(0.0))),
-        (1.0 - analysis.alpha) * 100.0,
-        analysis.family,
         placements.join(", "),
         document.seed,
     )

@@ -14,7 +14,7 @@
 //! Independent epochs keep the whole guarantee of the e-sign interval, since λ ≤ 1 only widens it. That dependent
 //! ones keep it, too, is no theorem but simulated: `tests/simulation.rs`.
 
-use crate::interval::{Interval, epochs_needed, sign_interval};
+use crate::interval::{Interval, epochs_needed, sign_e_value, sign_interval};
 use crate::median::median;
 
 /// The interval from epochs of which neighbours may resemble each other.
@@ -90,23 +90,54 @@ pub fn serial_correlation(values: &[f64]) -> f64 {
 /// Where `alpha` is not between 0 and 1.
 pub fn merged_interval(values: &[f64], alpha: f64) -> Option<MergedInterval> {
     let unbounded = Interval { median: median(values)?, bounds: None };
-    let mut found = MergedInterval { interval: unbounded, block: 1, worth: 0.0 };
-    for block in block_sizes() {
-        let merged: Vec<f64> = values.chunks_exact(block).filter_map(median).collect();
+    let Some(blocks) = blocks(values) else {
+        return Some(MergedInterval { interval: unbounded, block: largest_block(values.len()), worth: 0.0 });
+    };
+    let bounds = level(alpha, blocks.worth)
+        .and_then(|level| sign_interval(&blocks.values, level))
+        .and_then(|found| found.bounds);
+    let interval = Interval { bounds, ..unbounded };
+    Some(MergedInterval { interval, block: blocks.size, worth: blocks.worth })
+}
+
+/// Epochs merged until neighbours no longer resemble each other.
+struct Blocks {
+    size: usize,
+    values: Vec<f64>,
+    worth: f64,
+}
+
+/// `None` where they still do when too few blocks are left.
+fn blocks(values: &[f64]) -> Option<Blocks> {
+    for size in block_sizes() {
+        let merged: Vec<f64> = values.chunks_exact(size).filter_map(median).collect();
         let n = merged.len();
         if n < FEWEST {
             break;
         }
         let correlation = serial_correlation(&merged);
-        found = MergedInterval { block, worth: worth(correlation, n), ..found };
         if correlation <= SIGNIFICANT / (n as f64).sqrt() {
-            let bounds = level(alpha, found.worth)
-                .and_then(|level| sign_interval(&merged, level))
-                .and_then(|i| i.bounds);
-            return Some(MergedInterval { interval: Interval { bounds, ..unbounded }, ..found });
+            return Some(Blocks { size, worth: worth(correlation, n), values: merged });
         }
     }
-    Some(found)
+    None
+}
+
+/// The largest block of which so many epochs make enough; 1 where none does.
+fn largest_block(epochs: usize) -> usize {
+    block_sizes().take_while(|size| epochs / size >= FEWEST).last().unwrap_or(1)
+}
+
+/// ln E^λ: the evidence of epochs that may depend on their neighbours against their median being `at`, merged and
+/// discounted as [`merged_interval`] does; 0 of too few epochs.
+pub fn merged_e_value(values: &[f64], at: f64) -> f64 {
+    let Some(merged) = blocks(values) else { return 0.0 };
+    let n = merged.values.len() as u32;
+    let below = merged.values.iter().filter(|value| **value < at).count() as u32;
+    let not_above = merged.values.iter().filter(|value| **value <= at).count() as u32;
+    // Values that equal it may be counted on either side: the way that speaks least against it.
+    let balanced = (n / 2).clamp(below, not_above);
+    (merged.worth * sign_e_value(n, balanced)).max(0.0)
 }
 
 #[cfg(test)]
@@ -176,6 +207,23 @@ mod tests {
             let done = done.count();
             assert!(done >= 850, "{done} of 1 000 at {alpha}");
         }
+    }
+
+    #[test]
+    fn the_e_value_and_the_interval_agree() {
+        let mut random = Random::new(8);
+        for shift in [0.0, 0.3, 0.6, 1.0] {
+            for series in [autoregressive(0.0, 40, &mut random), autoregressive(0.7, 90, &mut random)] {
+                let values: Vec<f64> = series.iter().map(|value| value + shift).collect();
+                for alpha in [0.05, 0.001] {
+                    let bounds = merged_interval(&values, alpha).unwrap().interval.bounds;
+                    let excluded = bounds.is_some_and(|(lo, hi)| lo > 0.0 || hi < 0.0);
+                    assert_eq!(merged_e_value(&values, 0.0) >= -alpha.ln(), excluded, "{shift} {alpha}");
+                }
+            }
+        }
+        assert_eq!(merged_e_value(&[], 0.0), 0.0);
+        assert_eq!(merged_e_value(&[0.0; 30], 0.0), 0.0, "ties speak against nothing");
     }
 
     #[test]

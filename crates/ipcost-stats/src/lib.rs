@@ -15,7 +15,7 @@ pub mod simulation;
 mod verdict;
 
 pub use carry_over::{CarryOver, Placed, carry_over};
-pub use dependence::{MergedInterval, epochs_to_expect, merged_interval, serial_correlation};
+pub use dependence::{MergedInterval, epochs_to_expect, merged_e_value, merged_interval, serial_correlation};
 pub use discoveries::e_bh;
 pub use interval::{Interval, epochs_needed, sign_e_value, sign_interval};
 pub use median::{median, quantile_sorted};
