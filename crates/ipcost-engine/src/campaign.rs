@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
-use ipcost_model::{LatencyMode, Plan, Sample, Stopped, Timing};
-use ipcost_stats::Random;
+use ipcost_model::{LatencyMode, Plan, PlannedContrast, Sample, Stopped, Timing};
+use ipcost_stats::{Random, Variances};
 use serde_json::{Map, Value};
 
 use crate::analysis::{Answered, Judge};
@@ -22,6 +22,12 @@ const OVERRUN: f64 = 0.25;
 /// The most bytes a verification moves in each direction, and the most operations it does.
 const VERIFY_BYTES: u64 = 1 << 20;
 const VERIFY_OPS: u64 = 100;
+
+/// Rounds of a pilot epoch.
+const PILOT_ROUNDS: u32 = 2;
+/// Pilot epochs beside the one that calibrates, and the share of the budget that they may take.
+const MORE_PILOTS: u32 = 2;
+const MOST_FOR_PILOTS: f64 = 0.05;
 
 /// What a run has found: raw, nothing judged.
 #[derive(Debug)]
@@ -153,7 +159,7 @@ impl Campaign<'_> {
         }
     }
 
-    /// One epoch that is not counted: operation counts, and what starting processes costs here.
+    /// Epochs that are not counted: operation counts, what starting processes costs here, and how contrasts vary.
     fn calibrate(&mut self) -> Result<(), EngineError> {
         self.tell(Phase::Calibrating);
         let began = self.bench.elapsed();
@@ -167,19 +173,52 @@ impl Campaign<'_> {
             rates.push((*cell, workers, ns_per_op(self.bench, *cell, workers)?));
             self.tell(Phase::Calibrating);
         }
-        let calibrated = self.bench.elapsed();
+        self.count_operations(&rates);
+        let mut pilots = vec![self.pilot()?];
+        let piloted = self.bench.elapsed();
         self.bench.end_epoch()?;
         let now = self.bench.elapsed();
-        let overhead = ((started - began) + (now - calibrated)) / order.len() as u32;
-        let plan = &mut self.outcome.plan;
-        let left = plan.budget.saturating_sub(now);
-        // The budget was large enough by assumption; what it really takes is known only now.
-        let _ = fit(plan, left, overhead);
-        for (cell, workers, ns_per_op) in rates {
-            self.counts[cell] = Counts::of(&self.outcome.plan, ns_per_op, workers);
+        let overhead = ((started - began) + (now - piloted)) / order.len() as u32;
+
+        let plan = &self.outcome.plan;
+        let epoch = order.len() as u32 * (overhead + PILOT_ROUNDS * plan.lead_in);
+        if plan.epochs_exact.is_none() && epoch * MORE_PILOTS < plan.budget.mul_f64(MOST_FOR_PILOTS) {
+            for _ in 0..MORE_PILOTS {
+                self.bench.start_epoch(0, &order)?;
+                pilots.push(self.pilot()?);
+                self.bench.end_epoch()?;
+            }
         }
-        self.outcome.timing.calibration_s = now.as_secs_f64();
+        let variances = variances(&self.outcome.plan, &pilots);
+        let plan = &mut self.outcome.plan;
+        let left = plan.budget.saturating_sub(self.bench.elapsed());
+        // The budget was large enough by assumption; what it really takes is known only now.
+        let _ = fit(plan, left, overhead, &variances);
+        self.count_operations(&rates);
+        self.outcome.timing.calibration_s = self.bench.elapsed().as_secs_f64();
         Ok(())
+    }
+
+    fn count_operations(&mut self, rates: &[(usize, u64, f64)]) {
+        for (cell, workers, ns_per_op) in rates {
+            self.counts[*cell] = Counts::of(&self.outcome.plan, *ns_per_op, *workers);
+        }
+    }
+
+    /// Rounds of batches as short as lead-ins, in an epoch that is not counted: logarithms of costs by cell.
+    fn pilot(&mut self) -> Result<Vec<[f64; PILOT_ROUNDS as usize]>, EngineError> {
+        let mut log_costs = vec![[f64::NAN; PILOT_ROUNDS as usize]; self.outcome.plan.cells.len()];
+        let mut order = self.cells.clone();
+        for round in 0..PILOT_ROUNDS as usize {
+            self.random.shuffle(&mut order);
+            for cell in &order {
+                let ops = self.counts[*cell].lead_in;
+                let wall_ns = self.bench.batch(*cell, ops, false)?.wall_ns;
+                log_costs[*cell][round] = (wall_ns.max(1) as f64 / ops as f64).ln();
+            }
+            self.tell(Phase::Calibrating);
+        }
+        Ok(log_costs)
     }
 
     fn reason_to_stop(&self) -> Option<Stopped> {
@@ -294,6 +333,19 @@ impl Campaign<'_> {
         let done = (elapsed.as_secs_f64() / whole.as_secs_f64().max(1e-9)).min(1.0);
         self.observer.progress(&Progress { phase, done, elapsed, left });
     }
+}
+
+/// How contrasts vary, from pilot epochs: logarithms of costs by epoch, cell and round.
+fn variances(plan: &Plan, pilots: &[Vec<[f64; PILOT_ROUNDS as usize]>]) -> Variances {
+    let log_ratios = |contrast: &PlannedContrast| -> Vec<[f64; 2]> {
+        let of_epoch = |costs: &Vec<[f64; 2]>| {
+            let (a, b) = (costs[contrast.a], costs[contrast.b]);
+            [a[0] - b[0], a[1] - b[1]]
+        };
+        pilots.iter().map(of_epoch).collect()
+    };
+    let contrasts: Vec<Vec<[f64; 2]>> = plan.contrasts.iter().map(log_ratios).collect();
+    Variances::of_pilots(&contrasts, plan.lead_in)
 }
 
 fn seconds(ns: u64) -> f64 {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ipcost_model::units::duration_text;
 use ipcost_model::{Expanded, Job, LatencyMode, Multiplicity, Plan, PlannedContrast, Workload};
-use ipcost_stats::epochs_to_expect;
+use ipcost_stats::{Allocation, Variances, allocate, epochs_to_expect};
 
 /// The budget where the user does not say.
 pub const DEFAULT_BUDGET: Duration = Duration::from_secs(30);
@@ -23,28 +23,16 @@ const MOST_IN_HEADLINE: u32 = 60;
 /// The share of the budget that planning leaves free for what it cannot foresee.
 const SLACK: f64 = 0.1;
 
-/// How long a batch is meant to last: long against the clock and the messages around it, and no longer,
-/// since what says most is another epoch.
-const BATCH: Duration = Duration::from_millis(20);
 /// How long the lead-in of a batch is meant to last.
 const LEAD_IN: Duration = Duration::from_millis(5);
-/// The most rounds in an epoch.
-const MOST_ROUNDS: f64 = 10.0;
-
-/// How many rounds an epoch should have, given what starting and ending a cell's processes costs.
-///
-/// With variances σ²ᵥ between epochs and σ²ᵣ between rounds of one epoch, a fixed time says most with
-/// √(overhead / round · σ²ᵣ / σ²ᵥ) rounds (Kalibera and Jones, "Rigorous benchmarking in reasonable time",
-/// ISMM 2013, equation 3). Here both variances are taken to be equal: on small machines most of either comes
-/// from which cores the scheduler picks. Peers that start at once get one round, slow ones get more.
-fn rounds(overhead: Duration) -> u32 {
-    let round = LEAD_IN + BATCH;
-    (overhead.as_secs_f64() / round.as_secs_f64()).sqrt().round().clamp(1.0, MOST_ROUNDS) as u32
+/// How long an epoch takes.
+fn epoch(cells: u32, allocation: &Allocation, overhead: Duration) -> Duration {
+    cells * (allocation.rounds * (LEAD_IN + allocation.batch) + overhead)
 }
 
-/// How long an epoch of so many rounds takes.
-fn epoch(cells: u32, rounds: u32, overhead: Duration) -> Duration {
-    cells * (rounds * (LEAD_IN + BATCH) + overhead)
+/// The shortest epoch there is.
+fn shortest() -> Allocation {
+    allocate(&Variances { within: 0.0, ..Variances::UNKNOWN }, Duration::ZERO)
 }
 
 /// Why a job cannot be planned.
@@ -151,8 +139,8 @@ pub fn plan(expanded: Expanded, settings: &Settings) -> Result<Plan, PlanError> 
         timeout: settings.timeout,
     };
     let calibration = measurable * ASSUMED_CALIBRATION;
-    if !fit(&mut plan, budget.saturating_sub(calibration), ASSUMED_OVERHEAD) {
-        let epoch = epoch(measurable, 1, ASSUMED_OVERHEAD);
+    if !fit(&mut plan, budget.saturating_sub(calibration), ASSUMED_OVERHEAD, &Variances::UNKNOWN) {
+        let epoch = epoch(measurable, &shortest(), ASSUMED_OVERHEAD);
         let enough = (epoch * epochs_needed).div_f64(1.0 - SLACK) + calibration;
         return Err(PlanError::BudgetTooSmall {
             budget,
@@ -170,16 +158,20 @@ pub fn plan(expanded: Expanded, settings: &Settings) -> Result<Plan, PlanError> 
     Ok(plan)
 }
 
-/// Chooses rounds for the time left and what processes cost here; `false` where no choice reaches an interval.
-pub fn fit(plan: &mut Plan, left: Duration, overhead: Duration) -> bool {
+/// Chooses rounds and batches for the time left, what processes cost here, and how contrasts vary; `false` where
+/// no choice reaches an interval.
+pub fn fit(plan: &mut Plan, left: Duration, overhead: Duration, variances: &Variances) -> bool {
     let cells = plan.measurable().count() as u32;
     let usable = left.mul_f64(1.0 - SLACK).as_secs_f64();
-    let epochs = |rounds: u32| (usable / epoch(cells, rounds, overhead).as_secs_f64()) as u32;
+    let epochs = |allocation: &Allocation| (usable / epoch(cells, allocation, overhead).as_secs_f64()) as u32;
     let needed = plan.epochs_exact.unwrap_or(plan.epochs_needed);
-    // Fewer rounds than would be best are better than no interval.
-    let rounds = (1..=rounds(overhead)).rev().find(|rounds| epochs(*rounds) >= needed).unwrap_or(1);
-    (plan.rounds, plan.batch, plan.lead_in) = (rounds, BATCH, LEAD_IN);
-    plan.epochs_expected = plan.epochs_exact.unwrap_or_else(|| epochs(rounds));
+    let best = allocate(variances, overhead + LEAD_IN);
+    // Fewer rounds, and shorter ones, than would be best are better than no interval.
+    let fewer = (1..=best.rounds).rev().map(|rounds| Allocation { rounds, ..best });
+    let allocation =
+        fewer.chain([shortest()]).find(|allocation| epochs(allocation) >= needed).unwrap_or(shortest());
+    (plan.rounds, plan.batch, plan.lead_in) = (allocation.rounds, allocation.batch, LEAD_IN);
+    plan.epochs_expected = plan.epochs_exact.unwrap_or_else(|| epochs(&allocation));
     plan.epochs_exact.is_some() || plan.epochs_expected >= plan.epochs_needed
 }
 

@@ -10,7 +10,7 @@ use ipcost_engine::{Settings, plan, run};
 use ipcost_model::{
     LatencyMode, Metric, Multiplicity, Offers, Stopped, TransportState, Verdict, expand, parse_job,
 };
-use ipcost_stats::Random;
+use ipcost_stats::{Random, Variances};
 use script::*;
 
 #[test]
@@ -214,6 +214,10 @@ fn slow_peers_get_more_rounds_an_epoch() {
     let mut script = Script::new(|_, _| 10_000.0);
     let quick = campaign(&format!("epochs = 2\nbudget = \"60s\"\n{PAIR}"), &mut script).plan.rounds;
     let mut slow = planned(&format!("epochs = 2\nbudget = \"60s\"\n{PAIR}"));
-    ipcost_engine::planning::fit(&mut slow, Duration::from_secs(60), Duration::from_millis(400));
-    assert_eq!((quick, slow.rounds), (1, 4));
+    let overhead = Duration::from_millis(400);
+    ipcost_engine::planning::fit(&mut slow, Duration::from_secs(60), overhead, &Variances::UNKNOWN);
+    assert_eq!(
+        (quick, slow.rounds, slow.batch),
+        (1, 2, Duration::from_secs_f64(0.0045f64.sqrt() * 1.341_640_786 / 2.0))
+    );
 }

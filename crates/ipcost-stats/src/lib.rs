@@ -2,6 +2,7 @@
 //!
 //! The unit of inference is the epoch: a fresh set of processes. Everything here takes one number an epoch.
 
+mod allocation;
 mod carry_over;
 mod dependence;
 mod discoveries;
@@ -14,6 +15,7 @@ mod ranks;
 pub mod simulation;
 mod verdict;
 
+pub use allocation::{Allocation, Variances, allocate};
 pub use carry_over::{CarryOver, Placed, carry_over};
 pub use dependence::{MergedInterval, epochs_to_expect, merged_e_value, merged_interval, serial_correlation};
 pub use discoveries::e_bh;
