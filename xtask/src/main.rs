@@ -4,8 +4,10 @@ mod bench;
 mod dist;
 mod docs;
 mod shell;
+mod tables;
 mod test;
 mod tools;
+mod verdict;
 
 use std::process::ExitCode;
 
@@ -14,6 +16,9 @@ usage: cargo xtask <command>
 
   test             everything that must hold: formatting, lints, tests, documentation, dependencies
   bench overhead   the measured loops against the barest C loops, in one run
+  bench verdict [N]
+                   how long a verdict takes, against hyperfine and against fixed repetitions; N of each (10)
+  tables           the simulated tables of docs/trust.md
   dist             an optimised binary, ready to be copied, in target/dist";
 
 fn main() -> ExitCode {
@@ -22,6 +27,15 @@ fn main() -> ExitCode {
     let result = match words.as_slice() {
         ["test"] => test::run(),
         ["bench", "overhead", rest @ ..] => bench::overhead(rest),
+        ["bench", "verdict"] => verdict::bench(10),
+        ["bench", "verdict", times] => times
+            .parse()
+            .map_err(|_| anyhow::anyhow!("bench verdict takes a number of repetitions, not {times}"))
+            .and_then(verdict::bench),
+        ["tables"] => {
+            tables::print();
+            Ok(())
+        }
         ["dist"] => dist::run(),
         ["--help" | "-h" | "help"] => {
             println!("{USAGE}");

@@ -23,6 +23,7 @@ pub mod guard;
 pub mod planning;
 mod processes;
 pub mod progress;
+pub mod selftest;
 mod surroundings;
 mod warnings;
 

@@ -7,5 +7,6 @@ mod grid;
 pub mod json;
 pub mod numbers;
 pub mod plan;
+pub mod selftest;
 pub mod terminal;
 pub mod words;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand};
 use ipcost_model::units::{parse_duration, parse_proportion, parse_size};
-use ipcost_model::{CATALOGUE, LatencyMode, OptionGroup, Pattern, Placement, SpeaksFirst};
+use ipcost_model::{CATALOGUE, LatencyMode, Noise, OptionGroup, Pattern, Placement, SpeaksFirst};
 use ipcost_sys::transport;
 
 use crate::exit::{USAGE, complain};
@@ -28,11 +28,16 @@ pub struct Cli {
 pub enum Command {
     /// Measure cells and compare them: the default suite, a matrix from flags, or a job file
     Run(Box<RunArgs>),
+    /// Test the tool on this machine: how often it is wrong, and how soon it is right
+    Selftest(SelfTestArgs),
     /// Be the built-in peer: speak the control protocol on standard input and output
     Peer,
     /// Watch over a run and clean up should it be killed
     #[command(hide = true)]
     Guard,
+    /// Take a processor in bursts
+    #[command(hide = true)]
+    Hog,
 }
 
 impl Default for Command {
@@ -116,6 +121,28 @@ pub struct RunArgs {
     pub plan: bool,
     /// Show neither progress nor warnings
     #[arg(long, short, help_heading = OUTPUT)]
+    pub quiet: bool,
+}
+
+#[derive(Debug, Default, Args)]
+#[command(
+    after_long_help = "Exit status: 0 every rate is as promised, 1 a rate is worse than promised or something failed, 2 wrong usage, 3 too few campaigns to tell, 130 interrupted (what was measured is shown)."
+)]
+pub struct SelfTestArgs {
+    /// How long it may take [default: 3min]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub budget: Option<Duration>,
+    /// Disturb the machine meanwhile: cpu (other processes take the processors in bursts), quota (a CPU quota of half a processor), none [default: none]
+    #[arg(long, value_name = "KIND")]
+    pub noise: Option<Noise>,
+    /// The seed of every random order [default: a fresh one, shown with the result]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Write the result as JSON; - is standard output
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Show no progress
+    #[arg(long, short)]
     pub quiet: bool,
 }
 

@@ -3,10 +3,14 @@
 use std::io::Write;
 use std::process::ExitCode;
 
+use ipcost_engine::EngineError;
+
 /// Something failed.
 pub const FAILED: u8 = 1;
 /// The command line or a job is wrong; nothing was measured.
 pub const USAGE: u8 = 2;
+/// A question that was asked could not be answered.
+pub const UNDECIDED: u8 = 3;
 /// The user or the system asked to stop.
 pub const INTERRUPTED: u8 = 130;
 
@@ -31,6 +35,15 @@ impl Problem {
     /// Something failed.
     pub fn failed(error: anyhow::Error) -> Self {
         Self { status: FAILED, error }
+    }
+}
+
+/// An error of the engine, with the status that is due.
+pub fn problem(error: EngineError) -> Problem {
+    match error {
+        EngineError::Interrupted => Problem::interrupted(),
+        error if error.is_usage() => Problem::usage(error.into()),
+        error => Problem::failed(error.into()),
     }
 }
 

@@ -6,6 +6,7 @@ mod job;
 mod output;
 mod progress;
 mod run;
+mod selftest;
 
 use std::process::ExitCode;
 
@@ -19,6 +20,8 @@ fn main() -> ExitCode {
     };
     let result = match cli.command.unwrap_or_default() {
         Command::Run(args) => run::run(*args),
+        Command::Selftest(args) => selftest::run(&args),
+        Command::Hog => selftest::hog(),
         Command::Peer => Ok(if ipcost_peer::run() { ExitCode::SUCCESS } else { ExitCode::FAILURE }),
         Command::Guard => ipcost_engine::guard::stand()
             .map(|()| ExitCode::SUCCESS)

@@ -9,7 +9,7 @@ use ipcost_model::Document;
 use ipcost_report::{json, terminal};
 
 /// The columns of text on standard output; plenty where it is no terminal.
-fn room() -> usize {
+pub fn room() -> usize {
     terminal_size::terminal_size_of(io::stdout()).map_or(usize::MAX, |(width, _)| width.0.into())
 }
 

@@ -14,7 +14,7 @@ use ipcost_sys::placement::Topology;
 use ipcost_sys::{host, limits, transport};
 
 use crate::args::RunArgs;
-use crate::exit::{INTERRUPTED, Problem, complain};
+use crate::exit::{INTERRUPTED, Problem, complain, problem};
 use crate::job::job;
 use crate::output::{is_standard_output, print, show, write_json, write_whole};
 use crate::progress::Line;
@@ -57,7 +57,7 @@ fn plan_of(job: &Job, transports: &[ipcost_model::TransportState]) -> anyhow::Re
 }
 
 /// A short seed, so that it is easily typed again.
-fn fresh_seed() -> u64 {
+pub fn fresh_seed() -> u64 {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     (now.as_nanos() as u64 ^ u64::from(std::process::id())) & 0xffff_ffff
 }
@@ -142,13 +142,5 @@ fn finish(
             Ok(ExitCode::from(INTERRUPTED))
         }
         None => Ok(ExitCode::SUCCESS),
-    }
-}
-
-fn problem(error: EngineError) -> Problem {
-    match error {
-        EngineError::Interrupted => Problem::interrupted(),
-        error if error.is_usage() => Problem::usage(error.into()),
-        error => Problem::failed(error.into()),
     }
 }

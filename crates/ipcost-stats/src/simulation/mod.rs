@@ -6,9 +6,11 @@
 
 mod machine;
 mod rivals;
+mod search;
 
 pub use machine::{Machine, Noise};
-pub use rivals::Rival;
+pub use rivals::{Rival, welch};
+pub use search::Search;
 
 use crate::dependence::merged_interval;
 use crate::median::median;

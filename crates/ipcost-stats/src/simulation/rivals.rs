@@ -89,7 +89,7 @@ fn variance(values: &[f64]) -> f64 {
 }
 
 /// The two-sided p-value of Welch's t-test (*Biometrika* 34, 1947).
-fn welch(a: &[f64], b: &[f64]) -> f64 {
+pub fn welch(a: &[f64], b: &[f64]) -> f64 {
     let (va, vb) = (variance(a) / a.len() as f64, variance(b) / b.len() as f64);
     if va + vb <= 0.0 {
         return 1.0;

@@ -1,0 +1,209 @@
+//! `ipcost selftest`: how often the tool is wrong on this machine.
+
+use std::io::IsTerminal;
+use std::process::ExitCode;
+use std::time::{Duration, Instant, SystemTime};
+
+use anyhow::Context;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use ipcost_engine::progress::Silent;
+use ipcost_engine::selftest::{EPOCHS, Tally, equal_job, slowed_job};
+use ipcost_engine::{
+    EngineError, Outcome, PeerProgram, ProcessBench, Settings, System, plan, run as measure,
+};
+use ipcost_model::units::duration_text;
+use ipcost_model::{
+    NATIVE, Noise, Offers, Promise, SELFTEST_SCHEMA, SelfTest, Stopped, Tool, expand, parse_job,
+};
+use ipcost_report::selftest::render;
+use ipcost_sys::interrupt::Interrupt;
+use ipcost_sys::process::{PeerProcess, Spawn};
+use ipcost_sys::quota::Quota;
+use ipcost_sys::{host, limits, transport};
+
+use crate::args::SelfTestArgs;
+use crate::exit::{FAILED, INTERRUPTED, Problem, UNDECIDED, problem};
+use crate::output::{is_standard_output, print, room, write_whole};
+use crate::run::fresh_seed;
+
+/// How long a self-test takes where the user does not say.
+const DEFAULT_BUDGET: Duration = Duration::from_secs(180);
+/// The quota with which `--noise quota` holds the measurement back, in processors.
+const QUOTA_CORES: f64 = 0.5;
+
+/// Tests the tool on this machine.
+///
+/// # Errors
+/// What failed; a broken promise is no error but an exit status.
+pub fn run(args: &SelfTestArgs) -> Result<ExitCode, Problem> {
+    let began = Instant::now();
+    let started = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
+    let budget = args.budget.unwrap_or(DEFAULT_BUDGET);
+    let seed = args.seed.unwrap_or_else(fresh_seed);
+    let interrupt = Interrupt::install().context("cannot listen for signals").map_err(Problem::failed)?;
+    let noise = Disturbance::start(args.noise.unwrap_or(Noise::Quiet)).map_err(Problem::failed)?;
+    limits::raise_descriptors();
+
+    let progress = Progress::new(args.quiet);
+    let mut tally = Tally::default();
+    let mut spent = [Duration::ZERO; 2];
+    let mut longest = [Duration::ZERO; 2];
+    let mut interrupted = false;
+    let mut campaigns = 0;
+    loop {
+        // Both kinds in turn, so that an early answer has some of each; and at least one of each.
+        let kind = usize::from(spent[1] < spent[0]);
+        if spent[kind] > Duration::ZERO && began.elapsed() + longest[kind] > budget {
+            break;
+        }
+        let job = if kind == 0 { equal_job() } else { slowed_job() };
+        let at = Instant::now();
+        campaigns += 1;
+        let outcome = campaign(&job, seed.wrapping_add(campaigns), &interrupt)?;
+        if let Some(error) = outcome.failure {
+            return Err(problem(error));
+        }
+        if outcome.stopped == Stopped::Interrupted {
+            interrupted = true;
+            break;
+        }
+        if kind == 0 {
+            tally.add_equal(&outcome)
+        } else {
+            tally.add_slowed(&outcome)
+        }
+        spent[kind] += at.elapsed();
+        longest[kind] = longest[kind].max(at.elapsed());
+        progress.tell(&tally, began.elapsed(), budget);
+    }
+    progress.clear();
+    drop(noise);
+    let test = SelfTest {
+        schema: SELFTEST_SCHEMA.to_owned(),
+        tool: Tool { name: "ipcost".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() },
+        host: host::read(),
+        noise: args.noise.unwrap_or(Noise::Quiet),
+        seed,
+        started,
+        elapsed_s: began.elapsed().as_secs_f64(),
+        epochs: EPOCHS,
+        rates: tally.rates(seed),
+        detections: tally.detections(),
+    };
+    show(&test, args)?;
+    Ok(match test.promise() {
+        _ if interrupted => ExitCode::from(INTERRUPTED),
+        Promise::Broken => ExitCode::from(FAILED),
+        Promise::Undecided => ExitCode::from(UNDECIDED),
+        Promise::Kept => ExitCode::SUCCESS,
+    })
+}
+
+fn show(test: &SelfTest, args: &SelfTestArgs) -> Result<(), Problem> {
+    if let Some(path) = &args.json {
+        write_whole(path, |out| {
+            serde_json::to_writer_pretty(&mut *out, test)?;
+            writeln!(out)
+        })
+        .map_err(Problem::failed)?;
+    }
+    if !args.json.as_deref().is_some_and(is_standard_output) {
+        print(&render(test, room())).map_err(Problem::failed)?;
+    }
+    Ok(())
+}
+
+/// One campaign, with real processes of its own.
+fn campaign(job: &str, seed: u64, interrupt: &Interrupt) -> Result<Outcome, Problem> {
+    let transports = transport::states();
+    let job = parse_job(job).map_err(|error| Problem::failed(error.into()))?;
+    let offers = Offers { transports: &transports, placements_unavailable: &[] };
+    let expanded = expand(&job, &offers).map_err(|error| Problem::failed(error.into()))?;
+    let settings = Settings { epochs: Some(EPOCHS), ..Settings::of(&job, seed) };
+    let plan = plan(expanded, &settings).map_err(|error| Problem::failed(error.into()))?;
+    let own = own_program().map_err(Problem::failed)?;
+    let command = |role: &str| vec![own.clone(), role.to_owned()];
+    let programs = vec![PeerProgram { name: NATIVE.to_owned(), command: command("peer") }];
+    match ProcessBench::new(&plan, programs, &command("guard"), interrupt.clone()) {
+        Ok(mut bench) => Ok(measure(plan, &mut bench, &mut System::default(), &mut Silent)),
+        Err(EngineError::Interrupted) => Err(Problem::interrupted()),
+        Err(error) => Err(problem(error)),
+    }
+}
+
+fn own_program() -> anyhow::Result<String> {
+    let path = std::env::current_exe().context("cannot find this program's own file")?;
+    path.into_os_string().into_string().map_err(|path| anyhow::anyhow!("the path {path:?} is not text"))
+}
+
+/// What else is done to the machine; it ends when this is dropped.
+enum Disturbance {
+    Nothing,
+    Hogs { _processes: Vec<PeerProcess> },
+    Quota { _quota: Quota },
+}
+
+impl Disturbance {
+    fn start(noise: Noise) -> anyhow::Result<Self> {
+        Ok(match noise {
+            Noise::Quiet => Self::Nothing,
+            Noise::Cpu => {
+                let command = [own_program()?, "hog".to_owned()];
+                let start = |_| PeerProcess::spawn(Spawn { command: &command, ..Spawn::default() });
+                let count = std::thread::available_parallelism().map_or(1, usize::from);
+                let processes = (0..count).map(start).collect::<Result<_, _>>();
+                Self::Hogs { _processes: processes.context("cannot start processes that take the processors")? }
+            }
+            Noise::Quota => Self::Quota {
+                _quota: Quota::impose(QUOTA_CORES)
+                    .context("cannot set a CPU quota here; it takes root and a writable control group with the cpu controller")?,
+            },
+        })
+    }
+}
+
+/// Takes a processor in bursts, for ever: what `--noise cpu` starts.
+pub fn hog() -> ! {
+    let mut random = ipcost_stats::Random::new(u64::from(std::process::id()));
+    let mut burst = || Duration::from_millis(10 + random.below(190));
+    loop {
+        let until = Instant::now() + burst();
+        while Instant::now() < until {
+            std::hint::spin_loop();
+        }
+        std::thread::sleep(burst());
+    }
+}
+
+/// A line on standard error, drawn between campaigns only.
+struct Progress(ProgressBar);
+
+impl Progress {
+    fn new(quiet: bool) -> Self {
+        let hidden = quiet || !std::io::stderr().is_terminal();
+        let target = if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+        let bar = ProgressBar::with_draw_target(Some(1_000), target);
+        let style = ProgressStyle::with_template("{bar:24.cyan/dim} {msg}");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("━╸─"));
+        Self(bar)
+    }
+
+    /// The early answer.
+    fn tell(&self, tally: &Tally, elapsed: Duration, budget: Duration) {
+        let (alarms, of) = tally.alarms();
+        let found: Vec<String> = tally
+            .detections()
+            .iter()
+            .map(|found| format!("{:.0} % {} of {}", found.slowdown * 100.0, found.found, found.of))
+            .collect();
+        let left = duration_text(budget.saturating_sub(elapsed));
+        self.0.set_position((elapsed.as_secs_f64() / budget.as_secs_f64() * 1e3) as u64);
+        self.0
+            .set_message(format!("false alarms {alarms} of {of}; found: {}; {left} left", found.join(", ")));
+        self.0.tick();
+    }
+
+    fn clear(&self) {
+        self.0.finish_and_clear();
+    }
+}

@@ -1,0 +1,173 @@
+//! How long a verdict takes: this tool, hyperfine, and a fixed number of repetitions, on the same question.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use ipcost_stats::simulation::welch;
+use ipcost_stats::{clopper_pearson, median};
+use serde_json::Value;
+
+use crate::shell::{command, root, run, target};
+use crate::tools::{Package, ensure_packages};
+
+/// The differences that are to be found; of the first there is nothing to find.
+const SLOWDOWNS: [u64; 4] = [0, 2, 5, 30];
+/// How long one run of the ping-pong program is meant to take.
+const RUN: Duration = Duration::from_millis(100);
+/// How many runs of each side the fixed comparison takes.
+const FIXED: usize = 30;
+/// How long this tool may search.
+const BUDGET_S: u64 = 20;
+const LEVEL: f64 = 0.05;
+
+/// What one way of deciding came to, over all repetitions of one question.
+#[derive(Default)]
+struct Way {
+    told: u64,
+    wrong_way: u64,
+    seconds: Vec<f64>,
+}
+
+/// What one decision came to: `Some(true)` where the second is told to be dearer.
+type Decision = Option<bool>;
+
+/// Repeats each question `times` times, all ways in turn.
+///
+/// # Errors
+/// Where something cannot be built or run.
+pub fn bench(times: u32) -> Result<()> {
+    ensure_packages(&[Package { program: "hyperfine", name: "hyperfine", needed_for: "comparing with it" }])?;
+    run(&["cargo", "build", "--release", "--quiet", "--package", "ipcost"])?;
+    let scratch = tempfile::tempdir()?;
+    let pingpong = build_pingpong()?;
+    let trips = calibrate(&pingpong)?;
+    eprintln!("xtask: {trips} round trips a run, {times} repetitions of each question");
+    let mut ways: Vec<[Way; 3]> = SLOWDOWNS.iter().map(|_| Default::default()).collect();
+    for repetition in 0..times {
+        for (slowdown, ways) in SLOWDOWNS.iter().zip(&mut ways) {
+            let slow = trips + trips * slowdown / 100;
+            ways[0].add(timed(|| ours(*slowdown, scratch.path()))?);
+            ways[1].add(timed(|| hyperfine(&pingpong, trips, slow, scratch.path()))?);
+            ways[2].add(timed(|| fixed(&pingpong, trips, slow))?);
+        }
+        eprintln!("xtask: {} of {times} done", repetition + 1);
+    }
+    show(&ways);
+    Ok(())
+}
+
+impl Way {
+    fn add(&mut self, (decision, took): (Decision, Duration)) {
+        self.told += u64::from(decision.is_some());
+        self.wrong_way += u64::from(decision == Some(false));
+        self.seconds.push(took.as_secs_f64());
+    }
+}
+
+fn timed(decide: impl FnOnce() -> Result<Decision>) -> Result<(Decision, Duration)> {
+    let began = Instant::now();
+    let decision = decide()?;
+    Ok((decision, began.elapsed()))
+}
+
+fn build_pingpong() -> Result<PathBuf> {
+    let program = target().join("pingpong");
+    let source = root().join("xtask/src/pingpong.c");
+    let (program_text, source_text) = (path_text(&program)?, path_text(&source)?);
+    run(&["cc", "-O2", "-o", program_text, source_text])?;
+    Ok(program)
+}
+
+/// How many round trips a run of the wanted length has.
+fn calibrate(pingpong: &Path) -> Result<u64> {
+    const TRIAL: u64 = 5_000;
+    let seconds: Vec<f64> = (0..5).map(|_| once(pingpong, TRIAL)).collect::<Result<_>>()?;
+    let each = median(&seconds).context("no runs")? / TRIAL as f64;
+    Ok((RUN.as_secs_f64() / each) as u64 / 100 * 100)
+}
+
+fn once(pingpong: &Path, trips: u64) -> Result<f64> {
+    let began = Instant::now();
+    let status = command(&[path_text(pingpong)?, &trips.to_string()]).status()?;
+    ensure!(status.success(), "the ping-pong program failed");
+    Ok(began.elapsed().as_secs_f64())
+}
+
+/// This tool: a cell that does so much more work, until it is told apart or the budget is spent.
+fn ours(slowdown: u64, scratch: &Path) -> Result<Decision> {
+    let (job, json) = (scratch.join("job.toml"), scratch.join("run.json"));
+    let options =
+        if slowdown == 0 { String::new() } else { format!("options = {{ extra_work = {slowdown} }}\n") };
+    let cell = |label: &str| {
+        format!("[[cells]]\nlabel = \"{label}\"\npattern = \"rr\"\ntransport = \"socketpair\"\nsize = 64\n")
+    };
+    let settings = format!("baseline = \"base\"\nmargin = \"0%\"\nbudget = \"{BUDGET_S}s\"\n");
+    std::fs::write(&job, format!("{settings}{}{}{options}", cell("base"), cell("slow")))?;
+    let ipcost = target().join("release/ipcost");
+    let words = [path_text(&ipcost)?, "run", path_text(&job)?, "--quiet", "--json", path_text(&json)?];
+    let output = command(&words).output()?;
+    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let document: Value = serde_json::from_slice(&std::fs::read(&json)?)?;
+    let contrast = &document["contrasts"][0];
+    let verdict = contrast["verdict"].as_str().context("a verdict")?;
+    Ok(matches!(verdict, "different" | "direction").then(|| contrast["ratio"].as_f64() > Some(1.0)))
+}
+
+/// hyperfine as it comes, and Welch's test on what it measured.
+fn hyperfine(pingpong: &Path, trips: u64, slow: u64, scratch: &Path) -> Result<Decision> {
+    let json = scratch.join("hyperfine.json");
+    let line = |trips: u64| format!("{} {trips}", pingpong.display());
+    let (base, slow) = (line(trips), line(slow));
+    let words =
+        ["hyperfine", "--shell", "none", "--style", "none", "--export-json", path_text(&json)?, &base, &slow];
+    let output = command(&words).output()?;
+    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let result: Value = serde_json::from_slice(&std::fs::read(&json)?)?;
+    let times = |index: usize| -> Result<Vec<f64>> {
+        let times = result["results"][index]["times"].as_array().context("times")?;
+        Ok(times.iter().filter_map(Value::as_f64).collect())
+    };
+    Ok(decide(&times(0)?, &times(1)?))
+}
+
+/// So many runs of one, then as many of the other, and Welch's test.
+fn fixed(pingpong: &Path, trips: u64, slow: u64) -> Result<Decision> {
+    let runs = |trips: u64| (0..FIXED).map(|_| once(pingpong, trips)).collect::<Result<Vec<f64>>>();
+    Ok(decide(&runs(trips)?, &runs(slow)?))
+}
+
+fn decide(base: &[f64], slow: &[f64]) -> Decision {
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    (welch(base, slow) < LEVEL).then(|| mean(slow) > mean(base))
+}
+
+fn show(ways: &[[Way; 3]]) {
+    println!("| slowdown | ipcost | | hyperfine | | 30 runs of each | |");
+    println!("|---|---|---|---|---|---|---|");
+    println!("| | told apart | median time | told apart | median time | told apart | median time |");
+    for (slowdown, ways) in SLOWDOWNS.iter().zip(ways) {
+        print!("| {slowdown} %");
+        for way in ways {
+            let of = way.seconds.len() as u64;
+            let (lo, hi) = clopper_pearson(way.told, of, 0.95);
+            let wrong = if way.wrong_way > 0 && *slowdown > 0 {
+                format!(", {} the wrong way", way.wrong_way)
+            } else {
+                String::new()
+            };
+            print!(
+                " | {} of {of} ({:.0}–{:.0} %){wrong} | {:.1} s",
+                way.told,
+                lo * 100.0,
+                hi * 100.0,
+                median(&way.seconds).unwrap_or_default()
+            );
+        }
+        println!(" |");
+    }
+}
+
+fn path_text(path: &Path) -> Result<&str> {
+    path.to_str().context("a path that is no text")
+}
