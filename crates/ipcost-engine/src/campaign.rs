@@ -132,6 +132,9 @@ struct Campaign<'a> {
     longest_epoch: Duration,
 }
 
+/// What a pilot epoch has found: logarithms of costs, by round and cell.
+type Pilot = [Vec<f64>; PILOT_ROUNDS as usize];
+
 /// What one epoch has found; added to the outcome once it is complete.
 #[derive(Default)]
 struct Epoch {
@@ -206,19 +209,19 @@ impl Campaign<'_> {
     }
 
     /// Rounds of batches as short as lead-ins, in an epoch that is not counted: logarithms of costs by cell.
-    fn pilot(&mut self) -> Result<Vec<[f64; PILOT_ROUNDS as usize]>, EngineError> {
-        let mut log_costs = vec![[f64::NAN; PILOT_ROUNDS as usize]; self.outcome.plan.cells.len()];
+    fn pilot(&mut self) -> Result<Pilot, EngineError> {
+        let mut rounds = [(); PILOT_ROUNDS as usize].map(|()| vec![f64::NAN; self.outcome.plan.cells.len()]);
         let mut order = self.cells.clone();
-        for round in 0..PILOT_ROUNDS as usize {
+        for log_costs in &mut rounds {
             self.random.shuffle(&mut order);
             for cell in &order {
                 let ops = self.counts[*cell].lead_in;
                 let wall_ns = self.bench.batch(*cell, ops, false)?.wall_ns;
-                log_costs[*cell][round] = (wall_ns.max(1) as f64 / ops as f64).ln();
+                log_costs[*cell] = (wall_ns.max(1) as f64 / ops as f64).ln();
             }
             self.tell(Phase::Calibrating);
         }
-        Ok(log_costs)
+        Ok(rounds)
     }
 
     fn reason_to_stop(&self) -> Option<Stopped> {
@@ -335,13 +338,11 @@ impl Campaign<'_> {
     }
 }
 
-/// How contrasts vary, from pilot epochs: logarithms of costs by epoch, cell and round.
-fn variances(plan: &Plan, pilots: &[Vec<[f64; PILOT_ROUNDS as usize]>]) -> Variances {
+/// How contrasts vary, from pilot epochs.
+fn variances(plan: &Plan, pilots: &[Pilot]) -> Variances {
     let log_ratios = |contrast: &PlannedContrast| -> Vec<[f64; 2]> {
-        let of_epoch = |costs: &Vec<[f64; 2]>| {
-            let (a, b) = (costs[contrast.a], costs[contrast.b]);
-            [a[0] - b[0], a[1] - b[1]]
-        };
+        let of_epoch =
+            |rounds: &Pilot| rounds.each_ref().map(|log_costs| log_costs[contrast.a] - log_costs[contrast.b]);
         pilots.iter().map(of_epoch).collect()
     };
     let contrasts: Vec<Vec<[f64; 2]>> = plan.contrasts.iter().map(log_ratios).collect();
