@@ -82,7 +82,7 @@ fn a_hundred_thousand_samples_fit_into_64_mib() {
     let text = format!("epochs = 4400\n[[cells]]\ntransport = \"one\"\nsize = [{}]\n", sizes.join(", "));
     let job = parse_job(&text).unwrap();
     let transports = [TransportState { capabilities: &ONE, unavailable: None }];
-    let offers = Offers { transports: &transports, placements_unavailable: &[] };
+    let offers = Offers { transports: &transports, placements_unavailable: &[], peers: &[] };
     let plan = plan(expand(&job, &offers).unwrap(), &Settings::of(&job, 1)).unwrap();
     let outcome = run(plan, &mut Steady(Duration::ZERO), &mut Steady(Duration::ZERO), &mut Silent);
     assert!(outcome.samples.len() >= 100_000, "{}", outcome.samples.len());

@@ -53,3 +53,12 @@ pub struct TransportState {
     /// Why it cannot be used here; `None` where it can.
     pub unavailable: Option<String>,
 }
+
+/// A peer that travels with the program, on the machine at hand.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PeerState {
+    /// Its name in cells.
+    pub name: String,
+    /// Why it cannot be used here; `None` where it can.
+    pub unavailable: Option<String>,
+}

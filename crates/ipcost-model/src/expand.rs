@@ -1,9 +1,11 @@
 //! From a job to its cells: lists multiplied, names checked, workloads formed.
 
+use std::iter;
+
 use serde::Serialize;
 use thiserror::Error;
 
-use crate::capabilities::{OptionGroup, TransportState};
+use crate::capabilities::{OptionGroup, PeerState, TransportState};
 use crate::cell::{Cell, Pattern, Placement, SpeaksFirst};
 use crate::job::{Job, Matrix, NATIVE, check_peer_name};
 use crate::options::{OptionName, OptionValue, Options};
@@ -21,6 +23,8 @@ pub struct Offers<'a> {
     pub transports: &'a [TransportState],
     /// Why a placement cannot be had here; absent where it can.
     pub placements_unavailable: &'a [(Placement, String)],
+    /// The peers that travel with the program, beside the built-in one.
+    pub peers: &'a [PeerState],
 }
 
 /// A cell with everything a run needs to know of it.
@@ -208,12 +212,15 @@ impl Expansion<'_> {
         if options.int("server_buffer").is_some() && options.text("framing") != Some("newline") {
             return Err("option server_buffer needs framing=newline; with framing=length the server knows what to read".to_owned().into());
         }
-        self.job.peer(client)?;
-        self.job.peer(server)?;
         let placement_reason =
             self.offers.placements_unavailable.iter().find(|(unavailable, _)| *unavailable == placement);
-        let unavailable =
-            state.unavailable.clone().or_else(|| placement_reason.map(|(_, reason)| reason.clone()));
+        let reasons = [
+            state.unavailable.clone(),
+            placement_reason.map(|(_, reason)| reason.clone()),
+            self.why_not_peer(client)?,
+            self.why_not_peer(server)?,
+        ];
+        let unavailable = reasons.into_iter().flatten().next();
         let cell = Cell {
             pattern,
             transport: transport.to_owned(),
@@ -239,6 +246,22 @@ impl Expansion<'_> {
             unknown("transport", name, self.offers.transports.iter().map(|state| state.capabilities.name))
                 .into()
         })
+    }
+
+    /// Why a peer cannot be used here; `None` where it can. The user's own go before those that travel along.
+    fn why_not_peer(&self, name: &str) -> Result<Option<String>, ExpandError> {
+        if name == NATIVE || self.job.peers.contains_key(name) {
+            return Ok(None);
+        }
+        let peers = self.offers.peers;
+        if let Some(state) = peers.iter().find(|state| state.name == name) {
+            return Ok(state.unavailable.as_ref().map(|reason| format!("peer {name}: {reason}")));
+        }
+        let brought = peers.iter().map(|state| state.name.as_str());
+        let brought = brought.filter(|name| !self.job.peers.contains_key(*name));
+        let known = iter::once(NATIVE).chain(brought).chain(self.job.peers.keys().map(String::as_str));
+        let unknown = unknown("peer", name, known);
+        Err(format!("{unknown}; declare one with --peer NAME=COMMAND or [peers.NAME]").into())
     }
 
     /// Every combination of the option values that act on this transport and pattern.
@@ -393,6 +416,10 @@ mod tests {
         let offers = Offers {
             transports: &transports,
             placements_unavailable: &[(Placement::Apart, "only one core".into())],
+            peers: &[
+                PeerState { name: "c".into(), unavailable: None },
+                PeerState { name: "ruby".into(), unavailable: Some("ruby is not installed".into()) },
+            ],
         };
         expand(&parse_job(text).expect("a job that parses"), &offers).map_err(|error| error.to_string())
     }
@@ -463,6 +490,18 @@ mod tests {
             expanded("[[cells]]\ntransport = \"unix\"\nplacement = [\"free\", \"apart\"]").unwrap().cells;
         assert_eq!(cells[0].unavailable, None);
         assert_eq!(cells[1].unavailable.as_deref(), Some("only one core"));
+    }
+
+    #[test]
+    fn a_peer_that_cannot_be_used_here_takes_its_own_cells_only() {
+        let text = "[[cells]]\ntransport = \"unix\"\nserver = [\"native\", \"c\", \"ruby\"]\n";
+        let reasons = |text: &str| -> Vec<Option<String>> {
+            expanded(text).unwrap().cells.into_iter().map(|cell| cell.unavailable).collect()
+        };
+        assert_eq!(reasons(text), [None, None, Some("peer ruby: ruby is not installed".to_owned())]);
+        let own = "[peers.ruby]\ncommand = [\"my-ruby\"]\n";
+        assert_eq!(reasons(&format!("{text}{own}")), [None, None, None], "the user's own goes first");
+        refused("[[cells]]\ntransport = \"unix\"\nserver = \"rubi\"", "did you mean \"ruby\"");
     }
 
     #[test]

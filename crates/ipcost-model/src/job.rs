@@ -1,6 +1,6 @@
 //! A job: what to measure, as the user asked for it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::marker::PhantomData;
 use std::time::Duration;
@@ -11,7 +11,6 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::cell::{Pattern, Placement, SpeaksFirst};
 use crate::named::named;
 use crate::options::{OptionName, OptionValue, ValueSeed};
-use crate::suggest::unknown;
 use crate::units::{parse_duration, parse_proportion, parse_size};
 
 /// The name of the built-in peer.
@@ -361,17 +360,9 @@ pub fn check_peer_name(name: &str) -> Result<(), String> {
 }
 
 impl Job {
-    /// The command of a peer by its name; `None` for the built-in one.
-    ///
-    /// # Errors
-    /// One line that names the nearest known peer.
-    pub fn peer(&self, name: &str) -> Result<Option<&PeerCommand>, String> {
-        if name == NATIVE {
-            return Ok(None);
-        }
-        self.peers.get(name).map(Some).ok_or_else(|| {
-            let known = std::iter::once(NATIVE).chain(self.peers.keys().map(String::as_str));
-            format!("{}; declare one with --peer NAME=COMMAND or [peers.NAME]", unknown("peer", name, known))
-        })
+    /// The names of the peers that its cells name, each once.
+    pub fn peers_in_cells(&self) -> BTreeSet<&str> {
+        let lists = self.cells.iter().flat_map(|matrix| [&matrix.client.0, &matrix.server.0]);
+        lists.flatten().map(String::as_str).collect()
     }
 }

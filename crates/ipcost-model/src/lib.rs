@@ -22,7 +22,7 @@ mod suggest;
 pub mod units;
 mod workload;
 
-pub use capabilities::{Capabilities, OptionGroup, TransportState};
+pub use capabilities::{Capabilities, OptionGroup, PeerState, TransportState};
 pub use cell::{Cell, Pattern, Placement, SpeaksFirst};
 pub use document::{
     Analysis, CellRecord, ContrastRecord, Document, Estimate, Fastest, Host, LatencySummary, Metric, Mode,
