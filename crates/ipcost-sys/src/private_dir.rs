@@ -1,7 +1,8 @@
-//! A directory that only this user can enter, for sockets and FIFOs.
+//! Directories that only this user can enter: one for sockets and FIFOs, and those that are kept.
 
-use std::fs::Permissions;
-use std::os::unix::fs::PermissionsExt;
+use std::fs::{self, DirBuilder, Permissions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::Path;
 
 use tempfile::TempDir;
@@ -47,9 +48,57 @@ impl PrivateDir {
     }
 }
 
+/// Makes sure that a directory is there which only this user can write to; if it has to be made, nobody else
+/// can enter it either.
+///
+/// # Errors
+/// Where it cannot be made, is somebody else's, or can be written to by others.
+pub fn ensure_private(path: &Path) -> Result<(), SysError> {
+    let shown = || path.display().to_string();
+    let refuse = |reason: String| {
+        Err(SysError { action: shown(), source: io::Error::new(io::ErrorKind::PermissionDenied, reason) })
+    };
+    match DirBuilder::new().mode(0o700).create(path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+            return Err(SysError { action: format!("cannot make {}", shown()), source: error });
+        }
+        _ => {}
+    }
+    let found = fs::metadata(path).context(|| format!("cannot look at {}", shown()))?;
+    let user = rustix::process::geteuid().as_raw();
+    if !found.is_dir() {
+        return refuse("it is no directory; move it away".to_owned());
+    }
+    if found.uid() != user {
+        let owner = found.uid();
+        return refuse(format!("it belongs to user {owner}, and this program runs as user {user}"));
+    }
+    if found.mode() & 0o022 != 0 {
+        return refuse(format!(
+            "other users can write to it; take that from them with chmod go-w {}",
+            shown()
+        ));
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_directory_of_somebody_else_is_refused() {
+        if rustix::process::geteuid().is_root() {
+            let dir = PrivateDir::create().unwrap();
+            std::os::unix::fs::chown(dir.path(), Some(12_345), None).unwrap();
+            let error = ensure_private(dir.path()).unwrap_err().to_string();
+            assert!(error.contains("belongs to user 12345"), "{error}");
+        } else {
+            let error = ensure_private(Path::new("/")).unwrap_err().to_string();
+            assert!(error.contains("belongs to user 0"), "{error}");
+        }
+        assert!(ensure_private(Path::new("/dev/null")).unwrap_err().to_string().contains("no directory"));
+    }
 
     #[test]
     fn is_private_and_goes_away() {

@@ -1,0 +1,229 @@
+//! Makes a built-in peer ready to run: written down, compiled where there is something to compile, checked.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use tempfile::TempDir;
+
+use crate::Unavailable;
+use crate::cache::Cache;
+use crate::manifest::{Manifest, fingerprint};
+use crate::sources::{self, Directory};
+use crate::table::{BuiltIn, Language};
+use crate::tools::{self, Tool, last_lines};
+
+/// How often a broken directory is moved out of the way before that counts as hopeless.
+const ATTEMPTS: usize = 5;
+/// What decides how Go builds, whatever the user's environment says: this module alone, nothing from the network.
+const GO_ENVIRONMENT: [(&str, &str); 6] = [
+    ("CGO_ENABLED", "0"),
+    ("GO111MODULE", "on"),
+    ("GOFLAGS", ""),
+    ("GOPROXY", "off"),
+    ("GOTOOLCHAIN", "local"),
+    ("GOWORK", "off"),
+];
+
+/// How a peer is built and started on this machine.
+#[derive(Debug)]
+struct Recipe {
+    directories: Vec<&'static Directory>,
+    /// The compiler's or interpreter's version.
+    version: String,
+    /// The command that builds it, run in its own directory.
+    build: Option<Vec<String>>,
+    environment: &'static [(&'static str, &'static str)],
+    /// The interpreter with its arguments; nothing where the program runs by itself.
+    interpreter: Vec<String>,
+    /// The program, below the peer's place.
+    program: String,
+}
+
+impl BuiltIn {
+    /// Makes it ready, and gives the command that starts it. `tell` hears what takes a while.
+    ///
+    /// # Errors
+    /// Why it cannot be used here, and the way out.
+    pub fn prepare(&self, cache: &Cache, tell: &mut dyn FnMut(&str)) -> Result<Vec<String>, Unavailable> {
+        self.programs.iter().try_for_each(|(name, package)| tools::program(name, package))?;
+        let recipe = self.recipe()?;
+        let place = cache.place(&format!("{}-{}", self.directory, recipe.fingerprint()));
+        if !recipe.is_intact(&place) {
+            if recipe.build.is_some() {
+                tell(&format!("building the peer {}; it is kept in {}", self.name, place.display()));
+            }
+            let failed = |error: io::Error| format!("cannot be kept in {}: {error}", place.display());
+            let workshop = cache.workshop().map_err(failed)?;
+            recipe.carry_out(self.directory, workshop.path())?;
+            put(workshop, &place, cache, || recipe.is_intact(&place)).map_err(failed)?;
+        }
+        let program = place.join(&recipe.program).display().to_string();
+        let arguments = self.arguments.iter().map(|argument| (*argument).to_owned());
+        Ok(recipe.interpreter.into_iter().chain([program]).chain(arguments).collect())
+    }
+
+    fn recipe(&self) -> Result<Recipe, String> {
+        let names = [&[self.directory], self.beside].concat();
+        let directories: Vec<_> = names.iter().filter_map(|name| sources::directory(name)).collect();
+        let own = directories.first().filter(|_| directories.len() == names.len());
+        let own = own.ok_or("its sources are not in this program")?;
+        let built = format!("ipcost-peer-{}", self.directory);
+        let beside = |file: &str| format!("{}/{file}", self.directory);
+        let recipe = |tool: Tool, build: Option<Vec<String>>, runs_itself: bool, program: String| Recipe {
+            directories: directories.clone(),
+            version: tool.version,
+            build,
+            environment: &[],
+            interpreter: if runs_itself { Vec::new() } else { tool.command },
+            program,
+        };
+        Ok(match self.language {
+            Language::C { also } => {
+                let tool = tools::c_compiler()?;
+                let mut build = words(&tool.command, &["-std=c11", "-O2", "-pthread", "-o"]);
+                build.push(format!("../{built}"));
+                build.extend(self.beside.iter().map(|name| format!("-I../{name}")));
+                let is_c = |path: &&str| path.ends_with(".c");
+                build.extend(own.files.iter().map(|file| file.path).filter(is_c).map(str::to_owned));
+                build.extend(also.iter().map(|path| format!("../{path}")));
+                recipe(tool, Some(build), true, built)
+            }
+            Language::Go => {
+                let tool = tools::go()?;
+                let output = format!("../{built}");
+                let build =
+                    words(&tool.command, &["build", "-trimpath", "-buildvcs=false", "-o", &output, "."]);
+                Recipe { environment: &GO_ENVIRONMENT, ..recipe(tool, Some(build), true, built) }
+            }
+            Language::Python { start } => {
+                let mut tool = tools::python()?;
+                // Bytecode goes by the content of the sources, which is checked here, and not by their times.
+                let compile = ["-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash", "."];
+                let build = words(&tool.command, &compile);
+                tool.command.push("-B".to_owned());
+                recipe(tool, Some(build), false, beside(start))
+            }
+            Language::Ruby { start, ways, package } => {
+                recipe(tools::ruby(ways, package)?, None, false, beside(start))
+            }
+        })
+    }
+}
+
+fn words(command: &[String], more: &[&str]) -> Vec<String> {
+    command.iter().cloned().chain(more.iter().map(|word| (*word).to_owned())).collect()
+}
+
+impl Recipe {
+    /// A name that is another one as soon as anything else would be built.
+    fn fingerprint(&self) -> String {
+        let mut parts: Vec<&[u8]> = vec![self.version.as_bytes()];
+        for directory in &self.directories {
+            parts.push(directory.name.as_bytes());
+            for file in directory.files {
+                parts.extend([file.path.as_bytes(), file.bytes]);
+            }
+        }
+        parts.extend(self.build.iter().flatten().map(String::as_bytes));
+        for (name, value) in self.environment {
+            parts.extend([name.as_bytes(), value.as_bytes()]);
+        }
+        fingerprint(parts.into_iter())
+    }
+
+    /// Whether a place holds what was put there, the embedded sources among it, and nothing else.
+    fn is_intact(&self, place: &Path) -> bool {
+        let Ok(Some(manifest)) = Manifest::read(place) else { return false };
+        let all_sources = self.directories.iter().all(|directory| {
+            directory
+                .files
+                .iter()
+                .all(|file| manifest.has(&format!("{}/{}", directory.name, file.path), file.bytes))
+        });
+        all_sources && Manifest::of(place).is_ok_and(|found| found == manifest)
+    }
+
+    fn carry_out(&self, own: &str, place: &Path) -> Result<(), String> {
+        self.write_sources(place).map_err(|error| format!("cannot write {}: {error}", place.display()))?;
+        if let Some(build) = &self.build {
+            self.run_build(build, &place.join(own))?;
+        }
+        if self.interpreter.is_empty() {
+            self.try_program(place)?;
+        }
+        let manifest = Manifest::of(place).and_then(|manifest| manifest.write(place));
+        manifest.map_err(|error| format!("cannot write {}: {error}", place.display()))
+    }
+
+    fn write_sources(&self, place: &Path) -> io::Result<()> {
+        for directory in &self.directories {
+            for file in directory.files {
+                let path = place.join(directory.name).join(file.path);
+                fs::create_dir_all(path.parent().unwrap_or(place))?;
+                fs::write(path, file.bytes)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn run_build(&self, build: &[String], dir: &Path) -> Result<(), String> {
+        let mut command = Command::new(&build[0]);
+        command
+            .args(&build[1..])
+            .envs(self.environment.iter().copied())
+            .current_dir(dir)
+            .stdin(Stdio::null());
+        let output = command.output().map_err(|error| format!("{} cannot be started: {error}", build[0]))?;
+        if output.status.success() {
+            return Ok(());
+        }
+        Err(format!("it cannot be built: {} ({}): {}", build[0], output.status, last_lines(&output)))
+    }
+
+    /// Starts what was built, without input: it introduces itself and leaves.
+    fn try_program(&self, place: &Path) -> Result<(), String> {
+        let program = place.join(&self.program);
+        let output = Command::new(&program).stdin(Stdio::null()).output().map_err(|error| {
+            let hint = match error.kind() {
+                io::ErrorKind::PermissionDenied => {
+                    "; is the file system mounted noexec? XDG_CACHE_HOME sets another place"
+                }
+                _ => "",
+            };
+            format!("what was built cannot be started: {}: {error}{hint}", program.display())
+        })?;
+        if output.status.success() {
+            return Ok(());
+        }
+        Err(format!("what was built does not run ({}): {}", output.status, last_lines(&output)))
+    }
+}
+
+/// Puts a finished directory into its place. Where another program was faster, its work is used; where what
+/// is there is broken, it goes.
+fn put(workshop: TempDir, place: &Path, cache: &Cache, intact: impl Fn() -> bool) -> io::Result<()> {
+    let mut last = io::Error::other("something else is put there again and again");
+    for _ in 0..ATTEMPTS {
+        match fs::rename(workshop.path(), place) {
+            Ok(()) => {
+                // It is no longer where it would be removed from.
+                let _ = workshop.keep();
+                return Ok(());
+            }
+            Err(error) if fs::symlink_metadata(place).is_err() => return Err(error),
+            Err(_) if intact() => return Ok(()),
+            Err(error) => last = error,
+        }
+        let aside = cache.workshop()?;
+        match fs::rename(place, aside.path().join("broken")) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    Err(last)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,144 @@
+//! The table of built-in peers: to add one is to add its sources under `peers/` and an entry here.
+
+use crate::sources;
+use crate::tools::RubyWay;
+
+/// A peer that travels inside the binary.
+#[derive(Debug, Clone, Copy)]
+pub struct BuiltIn {
+    /// Its name in cells.
+    pub name: &'static str,
+    /// One line for help texts: what it is.
+    pub summary: &'static str,
+    /// The Debian packages with what it needs on this machine.
+    pub packages: &'static [&'static str],
+    /// Whether its two sides understand each other only, since it speaks a wire format of its own.
+    pub own_wire: bool,
+    /// A size and a reply that it can carry.
+    pub carries: (u64, u64),
+    /// The directory under `peers/` that holds the program.
+    pub(crate) directory: &'static str,
+    /// Other directories under `peers/` that the program uses; they lie beside its own.
+    pub(crate) beside: &'static [&'static str],
+    /// What it is written in, and so how it is made ready.
+    pub(crate) language: Language,
+    /// Programs that it starts, each with its package.
+    pub(crate) programs: &'static [(&'static str, &'static str)],
+    /// Arguments that make it this peer.
+    pub(crate) arguments: &'static [&'static str],
+}
+
+/// What a peer is written in.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Language {
+    /// C11, compiled from every `.c` of its directory and these of the directories beside it.
+    C { also: &'static [&'static str] },
+    /// Go, without modules beside its own.
+    Go,
+    /// Python, started with this file.
+    Python { start: &'static str },
+    /// Ruby, started with this file, in the first way in which its libraries are there; the package has them.
+    Ruby { start: &'static str, ways: &'static [RubyWay], package: &'static str },
+}
+
+/// What most entries have in common.
+const PLAIN: BuiltIn = BuiltIn {
+    name: "",
+    summary: "",
+    packages: &[],
+    own_wire: false,
+    carries: (64, 64),
+    directory: "",
+    beside: &[],
+    language: Language::Go,
+    programs: &[],
+    arguments: &[],
+};
+
+/// Without its package manager, Ruby starts in a third of the time, unless a library then cannot be found.
+const BARE_RUBY: &[RubyWay] =
+    &[(&["--disable-gems"], &["json", "socket", "fiddle"]), (&[], &["json", "socket"])];
+
+const TABLE: &[BuiltIn] = &[
+    BuiltIn {
+        name: "c",
+        summary: "system calls from C and nothing else",
+        packages: &["gcc", "libc6-dev"],
+        directory: "c",
+        language: Language::C { also: &[] },
+        ..PLAIN
+    },
+    BuiltIn {
+        name: "go",
+        summary: "Go with its package net, goroutines for workers",
+        packages: &["golang-go"],
+        directory: "go",
+        language: Language::Go,
+        ..PLAIN
+    },
+    BuiltIn {
+        name: "python",
+        summary: "Python with its module socket, threads for workers",
+        packages: &["python3"],
+        directory: "python",
+        language: Language::Python { start: "ipcost_peer.py" },
+        ..PLAIN
+    },
+    BuiltIn {
+        name: "ruby",
+        summary: "Ruby with its socket library, threads for workers",
+        packages: &["ruby"],
+        directory: "ruby",
+        language: Language::Ruby { start: "ipcost_peer.rb", ways: BARE_RUBY, package: "ruby" },
+        ..PLAIN
+    },
+    BuiltIn {
+        name: "ruby-celluloid",
+        summary: "Ruby on Celluloid-IO, actors for the server",
+        packages: &["ruby", "ruby-celluloid-io", "ruby-parallel"],
+        directory: "ruby-celluloid",
+        beside: &["ruby"],
+        language: Language::Ruby {
+            start: "ipcost_peer.rb",
+            ways: &[(&[], &["celluloid/io", "parallel"])],
+            package: "ruby-celluloid-io ruby-parallel",
+        },
+        ..PLAIN
+    },
+];
+
+/// The built-in peers whose sources this program was built with, in the order of help texts.
+pub fn all() -> impl Iterator<Item = &'static BuiltIn> {
+    TABLE.iter().filter(|peer| sources::directory(peer.directory).is_some())
+}
+
+/// A built-in peer by its name.
+pub fn find(name: &str) -> Option<&'static BuiltIn> {
+    all().find(|peer| peer.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_entry_is_complete_and_can_be_named_in_cells() {
+        for peer in TABLE {
+            ipcost_model::check_peer_name(peer.name).unwrap();
+            assert!(!peer.summary.is_empty() && !peer.packages.is_empty(), "{}", peer.name);
+            assert_eq!(TABLE.iter().filter(|other| other.name == peer.name).count(), 1, "{}", peer.name);
+        }
+        for peer in all() {
+            for directory in peer.beside {
+                assert!(sources::directory(directory).is_some(), "{}: {directory}", peer.name);
+            }
+        }
+    }
+
+    #[test]
+    fn every_directory_under_peers_is_used() {
+        for directory in sources::DIRECTORIES {
+            assert!(all().any(|peer| peer.directory == directory.name), "{}", directory.name);
+        }
+    }
+}

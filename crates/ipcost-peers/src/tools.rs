@@ -1,0 +1,174 @@
+//! Compilers, interpreters and servers of this machine; what is missing is named with Debian's package for it.
+
+use std::env;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+/// A compiler or an interpreter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tool {
+    /// How to start it: the program, then its arguments.
+    pub command: Vec<String>,
+    /// What it says of itself; another version builds anew.
+    pub version: String,
+}
+
+/// How Ruby may be started, and the libraries that have to be there then.
+pub type RubyWay = (&'static [&'static str], &'static [&'static str]);
+
+/// The C compiler: what `CC` names, or `cc`.
+///
+/// # Errors
+/// That there is none.
+pub fn c_compiler() -> Result<Tool, String> {
+    let named = env::var("CC").ok().filter(|words| !words.trim().is_empty());
+    let command = match &named {
+        Some(words) => {
+            shlex::split(words).ok_or_else(|| format!("CC has an unfinished quotation: {words}"))?
+        }
+        None => vec!["cc".to_owned()],
+    };
+    match run(&command, &["--version"]) {
+        // Not every compiler knows --version; then another one of the same name is not told apart.
+        Ok(output) => Ok(Tool { command, version: first_line(&output.stdout) }),
+        Err(error) => Err(match named {
+            Some(words) => format!("the C compiler that CC names cannot be started: {words}: {error}"),
+            None => absent("cc", &error, "gcc libc6-dev"),
+        }),
+    }
+}
+
+/// The Go compiler.
+///
+/// # Errors
+/// That there is none.
+pub fn go() -> Result<Tool, String> {
+    let command = vec!["go".to_owned()];
+    let output = run(&command, &["version"]).map_err(|error| absent("go", &error, "golang-go"))?;
+    if !output.status.success() {
+        return Err(format!("go version fails: {}", last_lines(&output)));
+    }
+    Ok(Tool { version: first_line(&output.stdout), command })
+}
+
+/// The Python interpreter, past whatever script stands before it.
+///
+/// # Errors
+/// That there is none, or only one that is too old.
+pub fn python() -> Result<Tool, String> {
+    const ASK: &str = "import sys; print(sys.executable); print(' '.join(sys.version.split())); \
+                       sys.exit(sys.version_info < (3, 9))";
+    let output =
+        run(&["python3".to_owned()], &["-c", ASK]).map_err(|error| absent("python3", &error, "python3"))?;
+    let told = told(&output);
+    match <[String; 2]>::try_from(told) {
+        Ok([executable, version]) if output.status.success() => {
+            Ok(Tool { command: vec![executable], version })
+        }
+        Ok([_, version]) => Err(format!("python3 is {version}; it takes 3.9 or newer")),
+        Err(_) => Err(format!("python3 does not run: {}", last_lines(&output))),
+    }
+}
+
+/// The Ruby interpreter, in the first of these ways in which it has the libraries; `package` has them.
+///
+/// # Errors
+/// That there is none, or what it lacks.
+pub fn ruby(ways: &[RubyWay], package: &str) -> Result<Tool, String> {
+    let mut lacks = String::new();
+    for (flags, libraries) in ways {
+        let script = format!(
+            "begin; %w[rbconfig {}].each {{ |name| require name }}; rescue LoadError => e; abort e.message; end; \
+             puts RbConfig.ruby, RUBY_DESCRIPTION; exit!",
+            libraries.join(" ")
+        );
+        let words = [flags, ["-e", "$stdout.sync = true", "-e", &script].as_slice()].concat();
+        let output = run(&["ruby".to_owned()], &words).map_err(|error| absent("ruby", &error, "ruby"))?;
+        match <[String; 2]>::try_from(told(&output)) {
+            Ok([executable, version]) => {
+                let flags = flags.iter().map(|flag| (*flag).to_owned());
+                return Ok(Tool { command: std::iter::once(executable).chain(flags).collect(), version });
+            }
+            Err(_) => lacks = last_lines(&output),
+        }
+    }
+    Err(format!("ruby says: {lacks}; {}", install(package)))
+}
+
+/// Makes sure that a program can be found.
+///
+/// # Errors
+/// That it cannot.
+pub fn program(name: &str, package: &str) -> Result<(), String> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let runs = |file: &Path| {
+        file.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+    };
+    // Debian keeps some servers where only root's PATH leads.
+    let beyond = ["/usr/sbin", "/usr/local/sbin"].map(Into::into);
+    if env::split_paths(&path).chain(beyond).any(|dir| runs(&dir.join(name))) {
+        return Ok(());
+    }
+    Err(format!("{name} is not installed; {}", install(package)))
+}
+
+/// The end of what a program wrote, in one line.
+pub fn last_lines(output: &Output) -> String {
+    const LINES: usize = 5;
+    const LENGTH: usize = 600;
+    let said = if output.stderr.is_empty() { &output.stdout } else { &output.stderr };
+    let text = String::from_utf8_lossy(said);
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let last = lines[lines.len().saturating_sub(LINES)..].join("; ");
+    let whole = if last.is_empty() { output.status.to_string() } else { last };
+    let excess = whole.chars().count().saturating_sub(LENGTH);
+    whole.chars().skip(excess).collect()
+}
+
+fn run(command: &[String], words: &[&str]) -> io::Result<Output> {
+    let (program, arguments) = command.split_first().ok_or(io::ErrorKind::NotFound)?;
+    Command::new(program).args(arguments).args(words).stdin(Stdio::null()).output()
+}
+
+fn absent(name: &str, error: &io::Error, package: &str) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => format!("{name} is not installed; {}", install(package)),
+        _ => format!("{name} cannot be started: {error}"),
+    }
+}
+
+fn install(package: &str) -> String {
+    format!("on Debian: apt-get install {package}")
+}
+
+fn first_line(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).lines().next().unwrap_or_default().to_owned()
+}
+
+fn told(output: &Output) -> Vec<String> {
+    String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_named_with_its_package() {
+        let missing = program("no-such-server", "some-package").unwrap_err();
+        assert_eq!(missing, "no-such-server is not installed; on Debian: apt-get install some-package");
+        program("sh", "dash").unwrap();
+        let absent = absent("cc", &io::ErrorKind::NotFound.into(), "gcc");
+        assert_eq!(absent, "cc is not installed; on Debian: apt-get install gcc");
+    }
+
+    #[test]
+    fn only_the_end_of_a_complaint_is_shown() {
+        let output = run(&["sh".into()], &["-c", "for i in 1 2 3 4 5 6 7; do echo line $i >&2; echo; done"]);
+        assert_eq!(last_lines(&output.unwrap()), "line 3; line 4; line 5; line 6; line 7");
+        let silent = run(&["sh".into()], &["-c", "exit 3"]).unwrap();
+        assert_eq!(last_lines(&silent), "exit status: 3");
+    }
+}
