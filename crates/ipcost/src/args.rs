@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand};
 use ipcost_model::units::{parse_duration, parse_proportion, parse_size};
-use ipcost_model::{CATALOGUE, LatencyMode, Noise, OptionGroup, Pattern, Placement, SpeaksFirst};
+use ipcost_model::{CATALOGUE, LatencyMode, NATIVE, Noise, OptionGroup, Pattern, Placement, SpeaksFirst};
 use ipcost_sys::transport;
 
 use crate::exit::{USAGE, complain};
@@ -88,7 +88,7 @@ pub struct RunArgs {
     #[arg(long = "option", value_name = "KEY=LIST", help_heading = CELLS)]
     pub options: Vec<String>,
 
-    /// A peer of your own, by the command that starts it
+    /// A peer of your own, by the command that starts it; it goes before a built-in one of that name
     #[arg(long = "peer", value_name = "NAME=COMMAND", help_heading = HOW)]
     pub peers: Vec<String>,
     /// What the others are compared with: a transport, a peer, a label or a cell's id [default: tcp]
@@ -165,6 +165,12 @@ fn after_help() -> String {
     for state in transport::states() {
         let note = state.unavailable.map_or(String::new(), |reason| format!(" (unavailable here: {reason})"));
         text.push_str(&format!("  {:<15}{}{note}\n", state.capabilities.name, state.capabilities.summary));
+    }
+    text.push_str("\nPeers (--client, --server), and the Debian packages that they need:\n");
+    text.push_str(&format!("  {NATIVE:<15}the built-in one, which every peer is measured against\n"));
+    for peer in ipcost_peers::all() {
+        let packages = peer.packages.join(", ");
+        text.push_str(&format!("  {:<15}{} (needs {packages})\n", peer.name, peer.summary));
     }
     text.push_str("\nOptions of cells (--option KEY=VALUE):\n");
     for spec in CATALOGUE {

@@ -4,6 +4,7 @@ mod args;
 mod exit;
 mod job;
 mod output;
+mod peers;
 mod progress;
 mod run;
 mod selftest;

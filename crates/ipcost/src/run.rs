@@ -7,7 +7,7 @@ use anyhow::Context;
 use ipcost_engine::{
     About, EngineError, PeerProgram, ProcessBench, Settings, System, document, plan, run as measure,
 };
-use ipcost_model::{Job, NATIVE, Offers, Placement, Plan, Stopped, expand};
+use ipcost_model::{Job, NATIVE, Offers, PeerState, Placement, Plan, Stopped, TransportState, expand};
 use ipcost_report::plan as plan_text;
 use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::placement::Topology;
@@ -17,6 +17,7 @@ use crate::args::RunArgs;
 use crate::exit::{INTERRUPTED, Problem, complain, problem};
 use crate::job::job;
 use crate::output::{is_standard_output, print, show, write_json, write_whole};
+use crate::peers;
 use crate::progress::Line;
 
 /// Runs what the arguments ask for.
@@ -26,14 +27,15 @@ use crate::progress::Line;
 pub fn run(args: RunArgs) -> Result<ExitCode, Problem> {
     let transports = transport::states();
     let job = job(&args, &transports).map_err(Problem::usage)?;
-    let plan = plan_of(&job, &transports).map_err(Problem::usage)?;
+    let peers = peers::prepare(&job, args.quiet);
+    let plan = plan_of(&job, &transports, &peers.states).map_err(Problem::usage)?;
     if args.plan {
         return show_plan(&args, &plan).map(|()| ExitCode::SUCCESS).map_err(Problem::failed);
     }
     if !args.quiet {
         plan.notes.iter().for_each(|note| eprintln!("note: {note}"));
     }
-    let outcome = carry_out(&args, &job, plan)?;
+    let outcome = carry_out(&args, &job, plan, peers.programs)?;
     let failure = outcome.failure;
     let document = outcome.document;
     let status = finish(&args, &document, failure)?;
@@ -45,11 +47,11 @@ struct Finished {
     failure: Option<EngineError>,
 }
 
-fn plan_of(job: &Job, transports: &[ipcost_model::TransportState]) -> anyhow::Result<Plan> {
+fn plan_of(job: &Job, transports: &[TransportState], peers: &[PeerState]) -> anyhow::Result<Plan> {
     let topology = Topology::read();
     let unavailable = |placement: &Placement| Some((*placement, topology.pair(*placement).err()?));
     let placements_unavailable: Vec<_> = Placement::ALL.iter().filter_map(unavailable).collect();
-    let offers = Offers { transports, placements_unavailable: &placements_unavailable };
+    let offers = Offers { transports, placements_unavailable: &placements_unavailable, peers };
     let expanded = expand(job, &offers)?;
     let plan = plan(expanded, &Settings::of(job, fresh_seed()))?;
     check_descriptors(&plan)?;
@@ -87,16 +89,16 @@ fn show_plan(args: &RunArgs, plan: &Plan) -> anyhow::Result<()> {
     }
 }
 
-fn carry_out(args: &RunArgs, job: &Job, plan: Plan) -> Result<Finished, Problem> {
+fn carry_out(
+    args: &RunArgs,
+    job: &Job,
+    plan: Plan,
+    mut programs: Vec<PeerProgram>,
+) -> Result<Finished, Problem> {
     let own =
         std::env::current_exe().context("cannot tell where this program is").map_err(Problem::failed)?;
     let own = |role: &str| vec![own.to_string_lossy().into_owned(), role.to_owned()];
-    let mut programs = vec![PeerProgram { name: NATIVE.to_owned(), command: own("peer") }];
-    programs.extend(
-        job.peers
-            .iter()
-            .map(|(name, peer)| PeerProgram { name: name.clone(), command: peer.command.clone() }),
-    );
+    programs.push(PeerProgram { name: NATIVE.to_owned(), command: own("peer") });
 
     let interrupt = Interrupt::install().context("cannot listen for signals").map_err(Problem::failed)?;
     let job = Job { seed: Some(plan.seed), ..job.clone() };

@@ -117,7 +117,7 @@ fn show(test: &SelfTest, args: &SelfTestArgs) -> Result<(), Problem> {
 fn campaign(job: &str, seed: u64, interrupt: &Interrupt) -> Result<Outcome, Problem> {
     let transports = transport::states();
     let job = parse_job(job).map_err(|error| Problem::failed(error.into()))?;
-    let offers = Offers { transports: &transports, placements_unavailable: &[] };
+    let offers = Offers { transports: &transports, placements_unavailable: &[], peers: &[] };
     let expanded = expand(&job, &offers).map_err(|error| Problem::failed(error.into()))?;
     let settings = Settings { epochs: Some(EPOCHS), ..Settings::of(&job, seed) };
     let plan = plan(expanded, &settings).map_err(|error| Problem::failed(error.into()))?;

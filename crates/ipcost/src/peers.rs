@@ -1,0 +1,47 @@
+//! The peers that a job names: the user's own, and those that travel along, made ready where they are used.
+
+use ipcost_engine::PeerProgram;
+use ipcost_model::{Job, PeerState};
+use ipcost_peers::{BuiltIn, Cache, Unavailable};
+
+/// The peers beside the native one.
+pub struct Peers {
+    /// Those that travel along, and why those that are used here cannot be.
+    pub states: Vec<PeerState>,
+    /// How to start every peer that can be.
+    pub programs: Vec<PeerProgram>,
+}
+
+/// Makes ready the built-in peers that the job's cells name; the user's own go before those of the same name.
+pub fn prepare(job: &Job, quiet: bool) -> Peers {
+    let own = |(name, peer): (&String, &ipcost_model::PeerCommand)| PeerProgram {
+        name: name.clone(),
+        command: peer.command.clone(),
+    };
+    let mut peers = Peers { states: Vec::new(), programs: job.peers.iter().map(own).collect() };
+    let named = job.peers_in_cells();
+    for built_in in ipcost_peers::all() {
+        let name = built_in.name.to_owned();
+        let used = named.contains(built_in.name) && !job.peers.contains_key(built_in.name);
+        let command = if used { command(built_in, quiet).map(Some) } else { Ok(None) };
+        let unavailable = command.as_ref().err().map(ToString::to_string);
+        if let Ok(Some(command)) = command {
+            peers.programs.push(PeerProgram { name: name.clone(), command });
+        }
+        peers.states.push(PeerState { name, unavailable });
+    }
+    peers
+}
+
+/// The command that starts a built-in peer.
+///
+/// # Errors
+/// Why it cannot be used here.
+pub fn command(built_in: &BuiltIn, quiet: bool) -> Result<Vec<String>, Unavailable> {
+    let mut tell = |what: &str| {
+        if !quiet {
+            eprintln!("note: {what}");
+        }
+    };
+    Cache::of_user().and_then(|cache| built_in.prepare(&cache, &mut tell))
+}
