@@ -1,4 +1,4 @@
-//! Writes the table of sources that travel inside the binary: every program text under `peers/`.
+//! Writes two tables: the sources under `peers/`, which travel inside the binary, and the golden transcripts.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -12,8 +12,26 @@ fn main() {
     let peers = fs::canonicalize(manifest.join("../../peers")).expect("peers/ lies beside crates/");
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed={}", peers.display());
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
+    fs::write(out.join("sources.rs"), sources(&peers)).expect("the output directory can be written");
+    let transcripts = manifest.join("conformance");
+    println!("cargo::rerun-if-changed={}", transcripts.display());
+    fs::write(out.join("transcripts.rs"), texts(&transcripts)).expect("the output directory can be written");
+}
+
+/// The table of transcripts: name and text.
+fn texts(dir: &Path) -> String {
+    let entry = |path: PathBuf| {
+        let name = name(&path);
+        format!("    ({:?}, include_str!({path:?})),\n", name.trim_end_matches(".jsonl"))
+    };
+    format!("&[\n{}]\n", entries(dir).into_iter().map(entry).collect::<String>())
+}
+
+/// The table of sources, by directory.
+fn sources(peers: &Path) -> String {
     let mut table = String::from("&[\n");
-    for dir in entries(&peers).into_iter().filter(|path| path.is_dir()) {
+    for dir in entries(peers).into_iter().filter(|path| path.is_dir()) {
         let mut files = Vec::new();
         collect(&dir, &mut files);
         if files.is_empty() {
@@ -29,8 +47,7 @@ fn main() {
         table.push_str("    ] },\n");
     }
     table.push_str("]\n");
-    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
-    fs::write(out.join("sources.rs"), table).expect("the output directory can be written");
+    table
 }
 
 /// The sources below a directory; tests and hidden directories are none.

@@ -9,6 +9,7 @@
 //! client or a broken server would.
 
 mod cache;
+pub mod conformance;
 mod manifest;
 mod prepare;
 mod sources;

@@ -85,7 +85,8 @@ impl BuiltIn {
                 let mut build = words(&tool.command, &["-std=c11", "-O2", "-pthread", "-o"]);
                 build.push(format!("../{built}"));
                 build.extend(self.beside.iter().map(|name| format!("-I../{name}")));
-                let is_c = |path: &&str| path.ends_with(".c");
+                // What lies deeper is for others to use.
+                let is_c = |path: &&str| path.ends_with(".c") && !path.contains('/');
                 build.extend(own.files.iter().map(|file| file.path).filter(is_c).map(str::to_owned));
                 build.extend(also.iter().map(|path| format!("../{path}")));
                 recipe(tool, Some(build), true, built)

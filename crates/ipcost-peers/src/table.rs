@@ -14,8 +14,8 @@ pub struct BuiltIn {
     pub packages: &'static [&'static str],
     /// Whether its two sides understand each other only, since it speaks a wire format of its own.
     pub own_wire: bool,
-    /// A size and a reply that it can carry.
-    pub carries: (u64, u64),
+    /// The one size and reply that it can carry, where it cannot carry others.
+    pub only: Option<(u64, u64)>,
     /// The directory under `peers/` that holds the program.
     pub(crate) directory: &'static str,
     /// Other directories under `peers/` that the program uses; they lie beside its own.
@@ -31,7 +31,7 @@ pub struct BuiltIn {
 /// What a peer is written in.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Language {
-    /// C11, compiled from every `.c` of its directory and these of the directories beside it.
+    /// C11, compiled from every `.c` in its directory and these of the directories beside it.
     C { also: &'static [&'static str] },
     /// Go, without modules beside its own.
     Go,
@@ -47,7 +47,7 @@ const PLAIN: BuiltIn = BuiltIn {
     summary: "",
     packages: &[],
     own_wire: false,
-    carries: (64, 64),
+    only: None,
     directory: "",
     beside: &[],
     language: Language::Go,
@@ -108,7 +108,7 @@ const TABLE: &[BuiltIn] = &[
 ];
 
 /// The built-in peers whose sources this program was built with, in the order of help texts.
-pub fn all() -> impl Iterator<Item = &'static BuiltIn> {
+pub fn all() -> impl Iterator<Item = &'static BuiltIn> + Clone {
     TABLE.iter().filter(|peer| sources::directory(peer.directory).is_some())
 }
 

@@ -187,6 +187,14 @@ impl PeerProcess {
         if left { status } else { None }
     }
 
+    /// Kills the process alone and not its group: what the kernel does to it when its engine dies.
+    ///
+    /// # Errors
+    /// The system's answer.
+    pub fn kill(&mut self) -> io::Result<()> {
+        self.child.kill()
+    }
+
     /// Ends its standard input, so that it leaves on its own.
     pub fn close_input(&mut self) {
         self.stdin = None;

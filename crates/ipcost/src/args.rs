@@ -30,6 +30,8 @@ pub enum Command {
     Run(Box<RunArgs>),
     /// Test the tool on this machine: how often it is wrong, and how soon it is right
     Selftest(SelfTestArgs),
+    /// Examine a peer: does it keep to the control protocol?
+    Conformance(ConformanceArgs),
     /// Be the built-in peer: speak the control protocol on standard input and output
     Peer,
     /// Watch over a run and clean up should it be killed
@@ -38,6 +40,26 @@ pub enum Command {
     /// Take a processor in bursts
     #[command(hide = true)]
     Hog,
+}
+
+/// What `ipcost conformance` takes.
+#[derive(Debug, Args)]
+pub struct ConformanceArgs {
+    /// A built-in peer, or one of your own by the command that starts it
+    #[arg(value_name = "NAME[=COMMAND]")]
+    pub peer: String,
+    /// It carries messages of this size only [default: any]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, requires = "reply")]
+    pub size: Option<u64>,
+    /// It answers with messages of this size only [default: any]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, requires = "size")]
+    pub reply: Option<u64>,
+    /// Its two sides understand each other only, so it is examined with itself alone
+    #[arg(long)]
+    pub own_wire: bool,
+    /// Show only what fails
+    #[arg(long, short)]
+    pub quiet: bool,
 }
 
 impl Default for Command {

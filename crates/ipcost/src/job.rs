@@ -112,14 +112,20 @@ fn options(flags: &[String]) -> anyhow::Result<OptionLists> {
 }
 
 fn parse_peer(flag: &str) -> anyhow::Result<(String, PeerCommand)> {
-    let Some((name, command)) = flag.split_once('=') else {
-        bail!("--peer {flag}: write it as NAME=COMMAND");
-    };
-    check_peer_name(name).map_err(|error| anyhow!("--peer {flag}: {error}"))?;
+    named_command(flag).with_context(|| format!("--peer {flag}"))
+}
+
+/// Reads `NAME=COMMAND`.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn named_command(text: &str) -> anyhow::Result<(String, PeerCommand)> {
+    let Some((name, command)) = text.split_once('=') else { bail!("write it as NAME=COMMAND") };
+    check_peer_name(name).map_err(|error| anyhow!("{error}"))?;
     match shlex::split(command) {
         Some(command) if !command.is_empty() => Ok((name.to_owned(), PeerCommand { command })),
-        Some(_) => bail!("--peer {flag}: the command is empty; give a program"),
-        None => bail!("--peer {flag}: the command has an unfinished quotation"),
+        Some(_) => bail!("the command is empty; give a program"),
+        None => bail!("the command has an unfinished quotation"),
     }
 }
 
@@ -167,7 +173,7 @@ mod tests {
         let job = job_of(&["--peer", "mine=./my-peer --title 'two words'"]).unwrap();
         assert_eq!(job.peers["mine"].command, ["./my-peer", "--title", "two words"]);
         for wrong in ["mine", "mine=", "native=x", "a b=x", "mine='x"] {
-            let error = job_of(&["--peer", wrong]).unwrap_err().to_string();
+            let error = format!("{:#}", job_of(&["--peer", wrong]).unwrap_err());
             assert!(error.starts_with(&format!("--peer {wrong}: ")) && !error.contains('\n'), "{error}");
         }
     }

@@ -1,6 +1,7 @@
 //! `ipcost`: what local inter-process communication costs, how sure that is, and why.
 
 mod args;
+mod conformance;
 mod exit;
 mod job;
 mod output;
@@ -23,6 +24,7 @@ fn main() -> ExitCode {
         Command::Run(args) => run::run(*args),
         Command::Selftest(args) => selftest::run(&args),
         Command::Hog => selftest::hog(),
+        Command::Conformance(args) => conformance::run(&args),
         Command::Peer => Ok(if ipcost_peer::run() { ExitCode::SUCCESS } else { ExitCode::FAILURE }),
         Command::Guard => ipcost_engine::guard::stand()
             .map(|()| ExitCode::SUCCESS)

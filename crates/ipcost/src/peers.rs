@@ -1,5 +1,6 @@
 //! The peers that a job names: the user's own, and those that travel along, made ready where they are used.
 
+use anyhow::Context;
 use ipcost_engine::PeerProgram;
 use ipcost_model::{Job, PeerState};
 use ipcost_peers::{BuiltIn, Cache, Unavailable};
@@ -44,4 +45,13 @@ pub fn command(built_in: &BuiltIn, quiet: bool) -> Result<Vec<String>, Unavailab
         }
     };
     Cache::of_user().and_then(|cache| built_in.prepare(&cache, &mut tell))
+}
+
+/// The command that starts this program in another role.
+///
+/// # Errors
+/// Where it cannot tell where it is.
+pub fn own_command(role: &str) -> anyhow::Result<Vec<String>> {
+    let own = std::env::current_exe().context("cannot tell where this program is")?;
+    Ok(vec![own.to_string_lossy().into_owned(), role.to_owned()])
 }

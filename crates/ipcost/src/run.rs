@@ -95,10 +95,9 @@ fn carry_out(
     plan: Plan,
     mut programs: Vec<PeerProgram>,
 ) -> Result<Finished, Problem> {
-    let own =
-        std::env::current_exe().context("cannot tell where this program is").map_err(Problem::failed)?;
-    let own = |role: &str| vec![own.to_string_lossy().into_owned(), role.to_owned()];
-    programs.push(PeerProgram { name: NATIVE.to_owned(), command: own("peer") });
+    let native = peers::own_command("peer").map_err(Problem::failed)?;
+    programs.push(PeerProgram { name: NATIVE.to_owned(), command: native });
+    let guard = peers::own_command("guard").map_err(Problem::failed)?;
 
     let interrupt = Interrupt::install().context("cannot listen for signals").map_err(Problem::failed)?;
     let job = Job { seed: Some(plan.seed), ..job.clone() };
@@ -109,7 +108,7 @@ fn carry_out(
         started: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
         debug_build: cfg!(debug_assertions),
     };
-    let mut bench = ProcessBench::new(&plan, programs, &own("guard"), interrupt).map_err(problem)?;
+    let mut bench = ProcessBench::new(&plan, programs, &guard, interrupt).map_err(problem)?;
     let mut line = Line::new(args.quiet);
     let mut outcome = measure(plan, &mut bench, &mut System::default(), &mut line);
     drop(bench);

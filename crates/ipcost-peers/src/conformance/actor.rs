@@ -1,0 +1,178 @@
+//! A peer's process that plays a part.
+
+use std::io;
+use std::iter;
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+
+use ipcost_model::protocol::{FromPeer, Hello};
+use ipcost_sys::interrupt::Interrupt;
+use ipcost_sys::process::{Heard, PeerProcess, Spawn, Wake, wait_any};
+use serde_json::Value;
+
+use super::leftovers::{self, MARK};
+use super::transcript::Leaving;
+
+/// How long a peer may take to answer: long enough for the slowest start on a busy machine.
+pub const ANSWER: Duration = Duration::from_secs(20);
+/// How long it may take to leave: the second that the protocol gives it, and more for a busy machine. One that
+/// does not notice that it should leave stays much longer.
+const LEAVE: Duration = Duration::from_secs(4);
+/// How often is looked whether it has left.
+const LOOK: Duration = Duration::from_millis(2);
+/// How much of an unexpected line is shown.
+const SHOWN: usize = 300;
+
+/// A running peer.
+pub struct Actor {
+    process: PeerProcess,
+    mark: String,
+    interrupt: Interrupt,
+}
+
+impl Actor {
+    /// Starts a peer; its descendants can be told by `mark`.
+    ///
+    /// # Errors
+    /// Why it cannot be started.
+    pub fn start(
+        command: &[String],
+        mark: String,
+        inherit: Vec<OwnedFd>,
+        interrupt: &Interrupt,
+    ) -> Result<Self, String> {
+        let words = ["env".to_owned(), format!("{MARK}={mark}")];
+        let marked: Vec<String> = words.iter().chain(command).cloned().collect();
+        let process = PeerProcess::spawn(Spawn { command: &marked, inherit, ..Spawn::default() })
+            .map_err(|error| format!("cannot be started: {}: {error}", command.join(" ")))?;
+        Ok(Self { process, mark, interrupt: interrupt.clone() })
+    }
+
+    /// Says hello.
+    ///
+    /// # Errors
+    /// What it said in its place.
+    pub fn hello(&mut self) -> Result<Hello, String> {
+        let line = self.hear()?;
+        match serde_json::from_value(line.clone()) {
+            Ok(FromPeer::Hello(hello)) => Ok(hello),
+            _ => Err(format!("begins with {line} in the place of hello")),
+        }
+    }
+
+    /// Writes a message and its newline.
+    ///
+    /// # Errors
+    /// Where it does not read.
+    pub fn say(&mut self, message: &Value) -> Result<(), String> {
+        self.write(format!("{message}\n").as_bytes())
+    }
+
+    /// Writes bytes.
+    ///
+    /// # Errors
+    /// Where it does not read; that it has left shows in what it says next.
+    pub fn write(&mut self, bytes: &[u8]) -> Result<(), String> {
+        match self.process.send(bytes, Instant::now() + ANSWER) {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                Err(format!("does not read its standard input: {error}"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Its next message.
+    ///
+    /// # Errors
+    /// That there is none in time, or that it is none.
+    pub fn hear(&mut self) -> Result<Value, String> {
+        let deadline = Instant::now() + ANSWER;
+        loop {
+            match self.process.hear() {
+                Ok(Heard::Line(line)) => return message(&line),
+                Ok(Heard::End) => return Err("has left, or has closed its standard output".to_owned()),
+                Ok(Heard::TooLong) => return Err("prints a line without end".to_owned()),
+                Err(error) => return Err(format!("cannot be heard: {error}")),
+                Ok(Heard::Nothing) => {}
+            }
+            match wait_any(iter::once(&self.process), &self.interrupt, deadline) {
+                Ok(Wake::Heard) => {}
+                Ok(Wake::Deadline) => return Err(format!("does not answer within {} s", ANSWER.as_secs())),
+                Ok(Wake::Interrupted) => return Err("interrupted".to_owned()),
+                Err(error) => return Err(format!("cannot be waited for: {error}")),
+            }
+        }
+    }
+
+    /// Closes its standard input.
+    pub fn end(&mut self) {
+        self.process.close_input();
+    }
+
+    /// Kills its process and nothing that it has started.
+    pub fn kill(&mut self) {
+        // It may have left already.
+        let _ = self.process.kill();
+    }
+
+    /// Waits until it has left, and everything that it has started too.
+    ///
+    /// # Errors
+    /// That something is still there, that it said something unasked, or that it left in another way.
+    pub fn gone(&mut self, with: Leaving) -> Result<(), String> {
+        let deadline = Instant::now() + LEAVE;
+        let mut said = Vec::new();
+        while leftovers::runs(self.process.id()) {
+            self.collect(&mut said);
+            if Instant::now() >= deadline {
+                return Err(format!("is still there after {} s", LEAVE.as_secs()));
+            }
+            std::thread::sleep(LOOK);
+        }
+        self.collect(&mut said);
+        loop {
+            let left = leftovers::of(self.process.id(), &self.mark);
+            if left.is_empty() {
+                break;
+            }
+            if Instant::now() >= deadline {
+                return Err(format!("has left processes behind: {}", left.join(", ")));
+            }
+            std::thread::sleep(LOOK);
+        }
+        let status = self.process.finish(Instant::now() + LEAVE).ok_or("cannot be waited for")?;
+        match with {
+            Leaving::Any => Ok(()),
+            _ if !said.is_empty() => Err(format!("says more than it was asked: {}", said.join(" "))),
+            Leaving::Success if !status.success() => Err(format!("left with {status} in the place of 0")),
+            Leaving::Failure if status.success() => {
+                Err("left with status 0, as if nothing had failed".to_owned())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn collect(&mut self, said: &mut Vec<String>) {
+        while let Ok(Heard::Line(line)) = self.process.hear() {
+            said.push(shown(&line));
+        }
+    }
+
+    /// What it wrote to standard error last.
+    pub fn complaint(&mut self) -> String {
+        let complaint = self.process.complaint();
+        complaint.lines().last().unwrap_or_default().to_owned()
+    }
+}
+
+/// A line as the protocol's message, which it must be.
+fn message(line: &[u8]) -> Result<Value, String> {
+    let wrong =
+        |error: serde_json::Error| format!("prints a line that is no message ({error}): {}", shown(line));
+    serde_json::from_slice::<FromPeer>(line).map_err(wrong)?;
+    serde_json::from_slice(line).map_err(wrong)
+}
+
+fn shown(line: &[u8]) -> String {
+    String::from_utf8_lossy(line).chars().take(SHOWN).collect()
+}

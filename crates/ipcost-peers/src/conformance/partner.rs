@@ -1,0 +1,285 @@
+//! The other side of a real socket, played by the suite itself: one that sends slowly, wrongly, or too little.
+
+use std::fmt;
+use std::io::{self, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::time::Instant;
+
+use ipcost_model::Pattern;
+use ipcost_model::protocol::PeerRole;
+use serde_json::{Value, json};
+
+use super::Finding;
+use super::actor::{ANSWER, Actor};
+use super::stage::{Stage, Who};
+use super::transcript::Leaving;
+
+/// How the suite behaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Manner {
+    /// It sends what it should, byte by byte.
+    Slow,
+    /// The last byte of a message is not what it should be.
+    Wrong,
+    /// It closes in the middle of a message.
+    Short,
+}
+
+/// A check: the subject in a role, the suite on the other side.
+pub struct Visit {
+    role: PeerRole,
+    pattern: Pattern,
+    transport: &'static str,
+    manner: Manner,
+}
+
+/// Messages that are exchanged; the one in the middle is the one that goes wrong.
+const MESSAGES: u64 = 3;
+const BAD: u64 = 1;
+
+impl fmt::Display for Visit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = match self.manner {
+            Manner::Slow => "takes bytes one by one",
+            Manner::Wrong => "notices a wrong byte",
+            Manner::Short => "notices that a message is cut short",
+        };
+        write!(f, "payload: {} over {}: the {} {what}", self.pattern, self.transport, self.role)
+    }
+}
+
+/// Every visit that makes sense.
+pub fn visits(stage: &Stage<'_>) -> Vec<Visit> {
+    let mut visits = Vec::new();
+    if stage.subject.own_wire {
+        return visits;
+    }
+    for pattern in &stage.hello.patterns {
+        let offered = stage.transports(*pattern);
+        let Some(transport) = offered.into_iter().find(|name| matches!(*name, "unix" | "tcp")) else {
+            continue;
+        };
+        for role in &stage.hello.roles {
+            for manner in [Manner::Slow, Manner::Wrong, Manner::Short] {
+                // In a stream, what comes back is one byte of any value.
+                let one_way = *pattern == Pattern::Stream && *role == PeerRole::Client;
+                if !(one_way && manner == Manner::Wrong) {
+                    visits.push(Visit { role: *role, pattern: *pattern, transport, manner });
+                }
+            }
+        }
+    }
+    visits
+}
+
+impl Visit {
+    /// Makes it.
+    pub fn pay(&self, stage: &Stage<'_>) -> Finding {
+        let made = || {
+            let mut actor = stage.start(Who::Subject, Vec::new())?;
+            actor.hello()?;
+            let result = match self.role {
+                PeerRole::Server => self.be_client(stage, &mut actor),
+                PeerRole::Client => self.be_server(stage, &mut actor),
+            };
+            result.map_err(|why| format!("{why} ({})", actor.complaint()))
+        };
+        made().map_or_else(Finding::Failed, |()| Finding::Passed)
+    }
+
+    fn be_client(&self, stage: &Stage<'_>, actor: &mut Actor) -> Result<(), String> {
+        let cell = stage.cell(self.pattern, self.transport, 1);
+        let address = stage.provision(&cell)?.server;
+        actor.say(&json!({"type": "prepare", "role": "server", "cell": cell, "address": address}))?;
+        let ready = expect(actor, "ready")?;
+        let mut connection = None;
+        if self.pattern != Pattern::Connect {
+            connection =
+                Some(connect(&ready["address"]).map_err(|error| format!("cannot be reached: {error}"))?);
+        }
+        actor.say(&json!({"type": "verify", "id": 1, "ops": MESSAGES}))?;
+        expect(actor, "armed")?;
+        let exchange = || {
+            for number in 0..MESSAGES {
+                // In connect, every connection is a conversation of its own.
+                let mut fresh = None;
+                let (stream, message) = match &mut connection {
+                    Some(stream) => (stream, number),
+                    None => (fresh.insert(connect(&ready["address"])?), 0),
+                };
+                if !self.send(stream, number, message, cell.size)? {
+                    // Dropped here, where it is cut short; else kept open until the server has answered.
+                    return Ok(if self.manner == Manner::Short { None } else { fresh.or(connection) });
+                }
+                receive(stream, message, cell.reply)?;
+                if fresh.is_some_and(|mut stream| !matches!(stream.read(&mut [0]), Ok(0))) {
+                    return Err(io::Error::other("the server does not close the connection"));
+                }
+            }
+            if self.pattern == Pattern::Stream {
+                connection.as_mut().map_or(Ok(()), |stream| stream.read_exact(&mut [0]))?;
+            }
+            Ok(connection)
+        };
+        let kept = exchange();
+        self.conclude(actor, kept)
+    }
+
+    fn be_server(&self, stage: &Stage<'_>, actor: &mut Actor) -> Result<(), String> {
+        let cell = stage.cell(self.pattern, self.transport, 1);
+        let refused = |error: io::Error| format!("does not come: {error}");
+        let (listener, address) = listen(stage, self.transport).map_err(refused)?;
+        actor.say(&json!({"type": "prepare", "role": "client", "cell": cell, "address": address}))?;
+        let mut connection = None;
+        if self.pattern != Pattern::Connect {
+            connection = Some(listener.accept().map_err(refused)?);
+        }
+        expect(actor, "ready")?;
+        actor.say(&json!({"type": "verify", "id": 1, "ops": MESSAGES}))?;
+        let exchange = || {
+            for number in 0..MESSAGES {
+                let mut fresh = None;
+                let (stream, message) = match &mut connection {
+                    Some(stream) => (stream, number),
+                    None => (fresh.insert(listener.accept()?), 0),
+                };
+                receive(stream, message, cell.size)?;
+                if self.pattern != Pattern::Stream && !self.send(stream, number, message, cell.reply)? {
+                    if self.manner == Manner::Wrong {
+                        return Ok(connection);
+                    }
+                    return Ok(None);
+                }
+            }
+            if self.pattern == Pattern::Stream && self.manner == Manner::Slow {
+                connection.as_mut().map_or(Ok(()), |stream| stream.write_all(b"."))?;
+            } else if self.pattern == Pattern::Stream {
+                return Ok(None);
+            }
+            Ok(connection)
+        };
+        let kept = exchange();
+        self.conclude(actor, kept)
+    }
+
+    /// Sends a message in this manner; `false` where it went wrong and nothing can follow.
+    fn send(&self, stream: &mut Stream, number: u64, message: u64, size: u64) -> io::Result<bool> {
+        let mut bytes: Vec<u8> = (0..size).map(|index| expected(message, index)).collect();
+        let bad = number == BAD;
+        match self.manner {
+            Manner::Slow => bytes.iter().try_for_each(|byte| stream.write_all(&[*byte]))?,
+            Manner::Wrong if bad => {
+                let last = bytes.last_mut().expect("messages have bytes");
+                *last ^= 0x40;
+                stream.write_all(&bytes)?;
+            }
+            Manner::Short if bad => stream.write_all(&bytes[..bytes.len() / 2])?,
+            _ => stream.write_all(&bytes)?,
+        }
+        // A stream is checked whenever its receiver likes, so it gets all of it.
+        let goes_on = self.manner == Manner::Wrong && self.pattern == Pattern::Stream;
+        Ok(!bad || self.manner == Manner::Slow || goes_on)
+    }
+
+    /// What the subject must say after all that; what is kept open is closed only then.
+    fn conclude(&self, actor: &mut Actor, kept: io::Result<Option<Stream>>) -> Result<(), String> {
+        let exchanged = kept.as_ref().err().map(|error| format!("breaks the exchange: {error}"));
+        if self.manner == Manner::Slow {
+            if let Some(why) = exchanged {
+                return Err(why);
+            }
+            expect(actor, "done")?;
+            actor.say(&json!({"type": "stop"}))?;
+            return actor.gone(Leaving::Success);
+        }
+        // Where the subject left before all was exchanged, it has said why.
+        expect(actor, "error")?;
+        actor.gone(Leaving::Failure)
+    }
+}
+
+fn expect(actor: &mut Actor, kind: &str) -> Result<Value, String> {
+    let message = actor.hear()?;
+    if message["type"] == kind { Ok(message) } else { Err(format!("should say {kind}, and says {message}")) }
+}
+
+/// Byte `index` of message `message`, as docs/control-protocol.md has it.
+fn expected(message: u64, index: u64) -> u8 {
+    ((message + index) % 251) as u8
+}
+
+fn receive(stream: &mut Stream, message: u64, size: u64) -> io::Result<()> {
+    let mut bytes = vec![0; size as usize];
+    stream.read_exact(&mut bytes)?;
+    let wrong = (0..).zip(&bytes).find(|(index, byte)| **byte != expected(message, *index));
+    match wrong {
+        None => Ok(()),
+        Some((index, byte)) => Err(io::Error::other(format!("byte {index} of message {message} is {byte}"))),
+    }
+}
+
+type Stream = Box<dyn ReadWrite>;
+
+trait ReadWrite: Read + Write {}
+impl<T: Read + Write> ReadWrite for T {}
+
+fn connect(address: &Value) -> io::Result<Stream> {
+    if let Some(path) = address["path"].as_str() {
+        return patient_unix(UnixStream::connect(path)?);
+    }
+    let host = address["host"].as_str().ok_or(io::ErrorKind::InvalidInput)?;
+    let port = address["port"].as_u64().and_then(|port| u16::try_from(port).ok());
+    patient_tcp(TcpStream::connect((host, port.ok_or(io::ErrorKind::InvalidInput)?))?)
+}
+
+fn patient_unix(stream: UnixStream) -> io::Result<Stream> {
+    stream.set_nonblocking(false)?;
+    stream.set_read_timeout(Some(ANSWER))?;
+    stream.set_write_timeout(Some(ANSWER))?;
+    Ok(Box::new(stream))
+}
+
+fn patient_tcp(stream: TcpStream) -> io::Result<Stream> {
+    stream.set_nonblocking(false)?;
+    stream.set_nodelay(true)?;
+    stream.set_read_timeout(Some(ANSWER))?;
+    stream.set_write_timeout(Some(ANSWER))?;
+    Ok(Box::new(stream))
+}
+
+enum Listener {
+    Unix(UnixListener),
+    Tcp(TcpListener),
+}
+
+fn listen(stage: &Stage<'_>, transport: &str) -> io::Result<(Listener, Value)> {
+    if transport == "unix" {
+        let path = stage.dir().join(format!("p{}", stage.fresh()));
+        let listener = UnixListener::bind(&path)?;
+        listener.set_nonblocking(true)?;
+        return Ok((Listener::Unix(listener), json!({"path": path})));
+    }
+    let listener = TcpListener::bind(("127.0.0.1", 0))?;
+    listener.set_nonblocking(true)?;
+    let port = listener.local_addr()?.port();
+    Ok((Listener::Tcp(listener), json!({"host": "127.0.0.1", "port": port})))
+}
+
+impl Listener {
+    fn accept(&self) -> io::Result<Stream> {
+        let deadline = Instant::now() + ANSWER;
+        loop {
+            let accepted = match self {
+                Self::Unix(listener) => listener.accept().and_then(|(stream, _)| patient_unix(stream)),
+                Self::Tcp(listener) => listener.accept().and_then(|(stream, _)| patient_tcp(stream)),
+            };
+            match accepted {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock && Instant::now() < deadline => {
+                    std::thread::sleep(std::time::Duration::from_millis(1));
+                }
+                accepted => return accepted,
+            }
+        }
+    }
+}

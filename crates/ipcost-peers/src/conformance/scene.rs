@@ -1,0 +1,257 @@
+//! Scenes: a transcript in one cell with one cast.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use ipcost_model::protocol::{Done, FromPeer, MAX_LATENCY_VALUES, PeerRole};
+use ipcost_model::{Cell, Pattern, SpeaksFirst};
+use serde_json::{Value, json};
+
+use super::Finding;
+use super::actor::Actor;
+use super::matching::{Names, matches};
+use super::stage::{Stage, Who};
+use super::transcript::{Castings, Count, Part, Step, Transcript, Transports};
+
+/// One way to play a transcript.
+pub struct Scene {
+    /// Nothing where the peer gets no role.
+    cell: Option<Cell>,
+    cast: BTreeMap<Part, Who>,
+}
+
+impl fmt::Display for Scene {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(cell) = &self.cell else { return Ok(()) };
+        write!(f, ": {} over {}, concurrency {}", cell.pattern, cell.transport, cell.concurrency)?;
+        for (part, who) in &self.cast {
+            match (part, who) {
+                (Part::Server, Who::Native) => write!(f, ", with the native server")?,
+                (Part::Client, Who::Native) => write!(f, ", with the native client")?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The ways to play a transcript with the subject.
+///
+/// # Errors
+/// Why there are none.
+pub fn scenes(transcript: &Transcript, stage: &Stage<'_>) -> Result<Vec<Scene>, String> {
+    if transcript.has(Part::Peer) {
+        return Ok(vec![Scene { cell: None, cast: BTreeMap::from([(Part::Peer, Who::Subject)]) }]);
+    }
+    let header = &transcript.header;
+    if header.size.is_some() && stage.subject.only.is_some() {
+        return Err("it carries messages of one size only".to_owned());
+    }
+    let casts = casts(transcript, stage);
+    let mut scenes = Vec::new();
+    for pattern in patterns(&header.patterns, &stage.hello.patterns) {
+        for transport in transports(&header.transports, stage.transports(pattern)) {
+            for (at, concurrency) in header.concurrency.iter().enumerate() {
+                // That other partners see several workers too tells nothing new.
+                let casts = if at == 0 { casts.as_slice() } else { &casts[..casts.len().min(1)] };
+                for cast in casts {
+                    let mut cell = stage.cell(pattern, transport, *concurrency);
+                    cell.options = header.options.clone();
+                    cell.size = header.size.unwrap_or(cell.size);
+                    if header.speaks_first == SpeaksFirst::Server {
+                        (cell.speaks_first, cell.size) = (SpeaksFirst::Server, cell.reply);
+                    }
+                    scenes.push(Scene { cell: Some(cell), cast: cast.clone() });
+                }
+            }
+        }
+    }
+    if scenes.is_empty() {
+        Err("it offers nothing that this could be played in".to_owned())
+    } else {
+        Ok(scenes)
+    }
+}
+
+/// Who may play which part: first the subject whatever it can, then, where asked for, one part each.
+fn casts(transcript: &Transcript, stage: &Stage<'_>) -> Vec<BTreeMap<Part, Who>> {
+    let parts = [(Part::Server, PeerRole::Server), (Part::Client, PeerRole::Client)];
+    let parts: Vec<_> = parts.into_iter().filter(|(part, _)| transcript.has(*part)).collect();
+    let cast = |is_subject: &dyn Fn(PeerRole) -> bool| -> BTreeMap<Part, Who> {
+        let who = |role| if is_subject(role) && stage.can_be(role) { Who::Subject } else { Who::Native };
+        parts.iter().map(|(part, role)| (*part, who(*role))).collect()
+    };
+    let mut casts = vec![cast(&|_| true)];
+    if transcript.header.castings == Castings::All && parts.len() == 2 {
+        casts.extend(PeerRole::ALL.iter().map(|one| cast(&|role| role == *one)));
+    }
+    casts.dedup();
+    let alone = |cast: &BTreeMap<Part, Who>| cast.values().all(|who| *who == Who::Subject);
+    casts.retain(|cast| {
+        cast.values().any(|who| *who == Who::Subject) && (!stage.subject.own_wire || alone(cast))
+    });
+    casts
+}
+
+fn patterns(asked: &[Pattern], offered: &[Pattern]) -> Vec<Pattern> {
+    if asked.is_empty() {
+        let usual = [Pattern::Rr, Pattern::Connect, Pattern::Stream];
+        return usual.into_iter().find(|pattern| offered.contains(pattern)).into_iter().collect();
+    }
+    asked.iter().copied().filter(|pattern| offered.contains(pattern)).collect()
+}
+
+fn transports(asked: &Transports, mut offered: Vec<&'static str>) -> Vec<&'static str> {
+    match asked {
+        Transports::Count(Count::Every) => {}
+        Transports::Count(Count::One) => offered.truncate(1),
+        Transports::These(names) => offered.retain(|name| names.iter().any(|asked| asked == name)),
+    }
+    offered
+}
+
+impl Scene {
+    /// Plays it.
+    pub fn play(&self, transcript: &Transcript, stage: &Stage<'_>) -> Finding {
+        let mut play = match Play::begin(self, stage) {
+            Ok(play) => play,
+            Err(why) => return Finding::Failed(why),
+        };
+        // The header is line 1.
+        for (line, step) in (2..).zip(&transcript.steps) {
+            match play.step(step) {
+                Ok(()) => {}
+                Err(Stop::Refused(why)) if transcript.header.may_refuse => {
+                    return Finding::Skipped(format!("it refuses: {why}"));
+                }
+                Err(Stop::Refused(why)) => return Finding::Failed(format!("line {line}: refuses: {why}")),
+                Err(Stop::Wrong(why)) => {
+                    let part = format!("{:?}", step.part()).to_lowercase();
+                    return Finding::Failed(format!("line {line}: the {part} {why}{}", play.complaints()));
+                }
+            }
+        }
+        Finding::Passed
+    }
+}
+
+/// Why a scene ends early.
+enum Stop {
+    /// The peer does not take the cell.
+    Refused(String),
+    /// It does what it must not.
+    Wrong(String),
+}
+
+impl From<String> for Stop {
+    fn from(why: String) -> Self {
+        Self::Wrong(why)
+    }
+}
+
+/// A scene that is being played.
+struct Play {
+    actors: BTreeMap<Part, Actor>,
+    names: Names,
+    pattern: Option<Pattern>,
+    /// Whether the client's next batch is with latencies.
+    latency: bool,
+    /// Whether the address that the server answers is the client's.
+    passes_address_on: bool,
+}
+
+impl Play {
+    fn begin(scene: &Scene, stage: &Stage<'_>) -> Result<Self, String> {
+        let mut names = Names::default();
+        let mut passes_address_on = true;
+        let (mut server_inherits, mut client_inherits) = (Vec::new(), Vec::new());
+        if let Some(cell) = &scene.cell {
+            let provision = stage.provision(cell)?;
+            names.cell = json!(cell);
+            names.address = json!(provision.server);
+            passes_address_on = provision.client.is_none();
+            names.client_address = json!(provision.client);
+            (server_inherits, client_inherits) = (provision.server_inherits, provision.client_inherits);
+        }
+        let mut actors = BTreeMap::new();
+        for (part, who) in &scene.cast {
+            let inherit = match part {
+                Part::Peer => Vec::new(),
+                Part::Server => std::mem::take(&mut server_inherits),
+                Part::Client => std::mem::take(&mut client_inherits),
+            };
+            actors.insert(*part, stage.start(*who, inherit)?);
+        }
+        let pattern = scene.cell.as_ref().map(|cell| cell.pattern);
+        Ok(Self { actors, names, pattern, latency: false, passes_address_on })
+    }
+
+    fn step(&mut self, step: &Step) -> Result<(), Stop> {
+        let part = step.part();
+        let actor = self.actors.get_mut(&part).ok_or_else(|| "is not cast".to_owned())?;
+        match step {
+            Step::Say { say, .. } => {
+                if part == Part::Client {
+                    self.latency = say["latency"] == Value::Bool(true);
+                }
+                actor.say(&self.names.fill(say))?;
+            }
+            Step::Raw { raw, .. } => actor.write(format!("{}\n", self.names.fill_text(raw)).as_bytes())?,
+            Step::Piece { part, .. } => actor.write(part.as_bytes())?,
+            Step::End { .. } => actor.end(),
+            Step::Kill { .. } => actor.kill(),
+            Step::Gone { with, .. } => actor.gone(*with)?,
+            Step::Hear { hear, .. } => {
+                let message = actor.hear()?;
+                self.check(part, hear, &message)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn check(&mut self, part: Part, expected: &Value, message: &Value) -> Result<(), Stop> {
+        let parsed: FromPeer = serde_json::from_value(message.clone()).map_err(|error| error.to_string())?;
+        match &parsed {
+            FromPeer::Error { message } if expected["type"] == "ready" => {
+                return Err(Stop::Refused(message.clone()));
+            }
+            FromPeer::Ready { address, .. } if part == Part::Server && self.passes_address_on => {
+                self.names.client_address = json!(address);
+            }
+            _ => {}
+        }
+        matches(expected, message)
+            .map_err(|why| format!("should say {expected}, and says {message} ({why})"))?;
+        if let (FromPeer::Done(done), Part::Client, Some(pattern)) = (&parsed, part, self.pattern) {
+            check_done(done, pattern, self.latency)?;
+        }
+        Ok(())
+    }
+
+    /// What the peers wrote to standard error.
+    fn complaints(&mut self) -> String {
+        let complaints = self.actors.values_mut().map(Actor::complaint).filter(|text| !text.is_empty());
+        complaints.map(|text| format!("; standard error: {text}")).collect()
+    }
+}
+
+/// What a client says of a batch must make sense.
+fn check_done(done: &Done, pattern: Pattern, latency: bool) -> Result<(), String> {
+    let most = MAX_LATENCY_VALUES.min(done.ops as usize);
+    match (pattern, done.sent_ns) {
+        (Pattern::Stream, None) => {
+            return Err("does not say when its last send returned (sent_ns)".to_owned());
+        }
+        (Pattern::Stream, Some(sent)) if sent > done.wall_ns => {
+            return Err(format!("says that its last send returned after {sent} ns of {}", done.wall_ns));
+        }
+        _ => {}
+    }
+    if !latency && !done.latency_ns.is_empty() {
+        return Err("tells latencies that were not asked for".to_owned());
+    }
+    if done.latency_ns.len() > most {
+        return Err(format!("tells {} latencies, and may tell {most}", done.latency_ns.len()));
+    }
+    Ok(())
+}

@@ -1,0 +1,143 @@
+//! What all scenes have in common: the peers, what the subject offers, and a place for sockets.
+
+use std::cell::Cell as Counter;
+use std::path::Path;
+
+use ipcost_model::protocol::{Hello, PROTOCOL, PeerRole};
+use ipcost_model::{Cell, Options, Pattern, SpeaksFirst};
+use ipcost_sys::interrupt::Interrupt;
+use ipcost_sys::private_dir::PrivateDir;
+use ipcost_sys::transport::{self, Place, Provision};
+use serde_json::json;
+use std::os::fd::OwnedFd;
+
+use super::actor::Actor;
+use super::transcript::Leaving;
+use super::{Subject, SuiteError};
+
+/// Sizes that are unlike each other, so that one is not taken for the other.
+const SIZES: (u64, u64) = (1009, 64);
+
+/// The stage.
+pub struct Stage<'a> {
+    pub subject: &'a Subject,
+    pub hello: Hello,
+    native: &'a [String],
+    interrupt: &'a Interrupt,
+    dir: PrivateDir,
+    count: Counter<u32>,
+}
+
+/// Who plays a part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Who {
+    Subject,
+    Native,
+}
+
+impl<'a> Stage<'a> {
+    /// Meets the subject; the inner error is what is wrong with how it introduces itself.
+    ///
+    /// # Errors
+    /// Where there is no place for sockets.
+    pub fn set(
+        subject: &'a Subject,
+        native: &'a [String],
+        interrupt: &'a Interrupt,
+    ) -> Result<Result<Self, String>, SuiteError> {
+        let dir = PrivateDir::create()?;
+        let meet = || {
+            let mut actor = Actor::start(&subject.command, "hello".to_owned(), Vec::new(), interrupt)?;
+            let hello = actor.hello()?;
+            check_hello(&hello)?;
+            actor.say(&json!({"type": "stop"}))?;
+            actor.gone(Leaving::Success)?;
+            Ok(hello)
+        };
+        Ok(meet().map(|hello| Self { subject, hello, native, interrupt, dir, count: Counter::new(0) }))
+    }
+
+    /// Starts a peer.
+    ///
+    /// # Errors
+    /// Why it cannot be started.
+    pub fn start(&self, who: Who, inherit: Vec<OwnedFd>) -> Result<Actor, String> {
+        let command = match who {
+            Who::Subject => &self.subject.command,
+            Who::Native => self.native,
+        };
+        // The mark tells this process's peers apart, and each from the others.
+        let mark = format!("{}-{}", std::process::id(), self.fresh());
+        Actor::start(command, mark, inherit, self.interrupt)
+    }
+
+    /// Makes what a cell needs before its peers start.
+    ///
+    /// # Errors
+    /// What cannot be made.
+    pub fn provision(&self, cell: &Cell) -> Result<Provision, String> {
+        let transport = transport::find(&cell.transport).ok_or("there is no such transport")?;
+        let name = format!("s{}", self.fresh());
+        let place = Place { dir: self.dir.path(), name: &name, cell };
+        transport.provision(&place).map_err(|error| error.to_string())
+    }
+
+    /// A place for sockets of the suite's own.
+    pub fn dir(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// A number that was not given before.
+    pub fn fresh(&self) -> u32 {
+        self.count.set(self.count.get() + 1);
+        self.count.get()
+    }
+
+    /// A cell that the subject should be able to carry.
+    pub fn cell(&self, pattern: Pattern, transport: &str, concurrency: u32) -> Cell {
+        let (size, reply) = self.subject.only.unwrap_or(SIZES);
+        Cell {
+            pattern,
+            transport: transport.to_owned(),
+            size,
+            reply: if pattern == Pattern::Stream { 0 } else { reply },
+            concurrency,
+            speaks_first: SpeaksFirst::Client,
+            options: Options::default(),
+        }
+    }
+
+    /// Whether the subject can play a part.
+    pub fn can_be(&self, role: PeerRole) -> bool {
+        self.hello.roles.contains(&role)
+    }
+
+    /// The transports that the subject and this machine have for a pattern, the usual ones first.
+    pub fn transports(&self, pattern: Pattern) -> Vec<&'static str> {
+        let usable = transport::states().into_iter().filter(|state| state.unavailable.is_none());
+        let known = usable.map(|state| state.capabilities).filter(|known| {
+            known.carries_payload
+                && (known.connects || pattern != Pattern::Connect)
+                && self.hello.transports.iter().any(|name| name == known.name)
+        });
+        let mut names: Vec<_> = known.map(|known| known.name).collect();
+        names.sort_by_key(|name| !matches!(*name, "unix" | "tcp"));
+        names
+    }
+}
+
+fn check_hello(hello: &Hello) -> Result<(), String> {
+    let lacks = |what: &str| Err(format!("has no {what} in its hello"));
+    if hello.protocol != PROTOCOL {
+        return Err(format!("speaks version {} of the protocol, and this is {PROTOCOL}", hello.protocol));
+    }
+    match hello {
+        _ if hello.peer.trim().is_empty() => lacks("peer"),
+        _ if hello.version.trim().is_empty() => lacks("version"),
+        _ if hello.runtime.trim().is_empty() => lacks("runtime"),
+        _ if hello.roles.is_empty() => lacks("roles"),
+        _ if hello.transports.is_empty() => lacks("transports"),
+        _ if hello.patterns.is_empty() => lacks("patterns"),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,183 @@
+//! Golden transcripts: what the engine says to peers, and what they must answer.
+
+use ipcost_model::{Options, Pattern, SpeaksFirst};
+use serde::Deserialize;
+use serde_json::Value;
+
+/// Every transcript: its name and its text, as they lie in `conformance/`.
+pub static ALL: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/transcripts.rs"));
+
+/// A transcript: which cells it is played in, and its lines.
+#[derive(Debug)]
+pub struct Transcript {
+    pub header: Header,
+    pub steps: Vec<Step>,
+}
+
+/// Its first line: what it is about, and how it is played.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Header {
+    /// For readers of the file.
+    #[allow(dead_code, reason = "it is there to be read")]
+    pub about: String,
+    /// Over which transports of those that the peer offers.
+    #[serde(default)]
+    pub transports: Transports,
+    /// In which patterns of those that the peer offers; in one of them where none is named.
+    #[serde(default)]
+    pub patterns: Vec<Pattern>,
+    /// With how many workers; with one where it says nothing.
+    #[serde(default = "alone")]
+    pub concurrency: Vec<u32>,
+    /// With which partners.
+    #[serde(default)]
+    pub castings: Castings,
+    /// Who speaks first in `connect`.
+    #[serde(default = "client")]
+    pub speaks_first: SpeaksFirst,
+    /// With these options.
+    #[serde(default)]
+    pub options: Options,
+    /// With messages of this size.
+    pub size: Option<u64>,
+    /// Whether the peer may refuse the cell, as it may refuse options.
+    #[serde(default)]
+    pub may_refuse: bool,
+}
+
+fn alone() -> Vec<u32> {
+    vec![1]
+}
+
+fn client() -> SpeaksFirst {
+    SpeaksFirst::Client
+}
+
+/// Over which transports a transcript is played.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub enum Transports {
+    /// One, or every one.
+    Count(Count),
+    /// These.
+    These(Vec<String>),
+}
+
+/// How many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Count {
+    One,
+    Every,
+}
+
+impl Default for Transports {
+    fn default() -> Self {
+        Self::Count(Count::One)
+    }
+}
+
+/// With which partners a transcript is played.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Castings {
+    /// The peer plays every part that it can.
+    #[default]
+    Own,
+    /// Also as client and as server of the native peer.
+    All,
+}
+
+/// Who speaks or is spoken to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Part {
+    /// The peer, before it has a role.
+    Peer,
+    /// The server.
+    Server,
+    /// The client.
+    Client,
+}
+
+/// How a process must have left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Leaving {
+    /// With exit status 0, having said nothing more.
+    Success,
+    /// With another exit status, having said nothing more.
+    Failure,
+    /// In whatever way.
+    Any,
+}
+
+/// A line of a transcript.
+#[derive(Debug, Deserialize)]
+#[serde(untagged, deny_unknown_fields)]
+pub enum Step {
+    /// The engine says a message.
+    Say { to: Part, say: Value },
+    /// The engine writes a line that is spelled out.
+    Raw { to: Part, raw: String },
+    /// The engine writes bytes that need not be a line.
+    Piece { to: Part, part: String },
+    /// The peer must say a message that looks like this.
+    Hear { from: Part, hear: Value },
+    /// The engine closes the peer's standard input.
+    End { end: Part },
+    /// The peer's process is killed.
+    Kill { kill: Part },
+    /// The peer's process must be gone soon, with whatever it has started.
+    Gone { gone: Part, with: Leaving },
+}
+
+impl Step {
+    /// Whom it is about.
+    pub fn part(&self) -> Part {
+        match self {
+            Self::Say { to, .. } | Self::Raw { to, .. } | Self::Piece { to, .. } => *to,
+            Self::Hear { from: part, .. }
+            | Self::End { end: part }
+            | Self::Kill { kill: part }
+            | Self::Gone { gone: part, .. } => *part,
+        }
+    }
+}
+
+impl Transcript {
+    /// Whether somebody plays this part in it.
+    pub fn has(&self, part: Part) -> bool {
+        self.steps.iter().any(|step| step.part() == part)
+    }
+}
+
+/// Reads a transcript.
+///
+/// # Errors
+/// The line that makes no sense.
+pub fn parse(text: &str) -> Result<Transcript, String> {
+    let wrong = |line: usize, error: serde_json::Error| format!("line {line}: {error}");
+    let mut lines = (1..).zip(text.lines());
+    let (_, header) = lines.next().ok_or("it is empty")?;
+    let header = serde_json::from_str(header).map_err(|error| wrong(1, error))?;
+    let step = |(number, line)| serde_json::from_str(line).map_err(|error| wrong(number, error));
+    Ok(Transcript { header, steps: lines.map(step).collect::<Result<_, _>>()? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_transcript_can_be_read_and_ends_with_the_peers_gone() {
+        assert!(ALL.len() > 20, "{}", ALL.len());
+        for (name, text) in ALL {
+            let transcript = parse(text).unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert!(!transcript.header.about.is_empty(), "{name}");
+            assert!(matches!(transcript.steps.last(), Some(Step::Gone { .. })), "{name}");
+            assert!(!transcript.has(Part::Peer) || !transcript.has(Part::Server), "{name}");
+        }
+    }
+}

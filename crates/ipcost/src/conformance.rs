@@ -1,0 +1,68 @@
+//! `ipcost conformance`: does a peer keep to the control protocol?
+
+use std::process::ExitCode;
+
+use anyhow::{Context, anyhow};
+use ipcost_model::{NATIVE, unknown};
+use ipcost_peers::conformance::{Check, Finding, Subject, SuiteError, examine};
+use ipcost_sys::interrupt::Interrupt;
+
+use crate::args::ConformanceArgs;
+use crate::exit::{FAILED, INTERRUPTED, Problem};
+use crate::job::named_command;
+use crate::output::print;
+use crate::peers;
+
+/// Examines the peer that the arguments name.
+///
+/// # Errors
+/// What is wrong with the arguments, or why the peer cannot be examined.
+pub fn run(args: &ConformanceArgs) -> Result<ExitCode, Problem> {
+    let subject = subject(args)?;
+    let native = peers::own_command("peer").map_err(Problem::failed)?;
+    let interrupt = Interrupt::install().context("cannot listen for signals").map_err(Problem::failed)?;
+    let mut show = |check: &Check| {
+        if !args.quiet || matches!(check.finding, Finding::Failed(_)) {
+            // What is left to say is in the exit status.
+            let _ = print(&format!("{check}\n"));
+        }
+    };
+    let checks = match examine(&subject, &native, &interrupt, &mut show) {
+        Ok(checks) => checks,
+        Err(SuiteError::Interrupted) => return Ok(ExitCode::from(INTERRUPTED)),
+        Err(error) => return Err(Problem::failed(error.into())),
+    };
+    let count = |wanted: fn(&Finding) -> bool| checks.iter().filter(|check| wanted(&check.finding)).count();
+    let failed = count(|finding| matches!(finding, Finding::Failed(_)));
+    let passed = count(|finding| *finding == Finding::Passed);
+    let skipped = checks.len() - failed - passed;
+    let summary = format!("{}: {passed} passed, {failed} failed, {skipped} skipped\n", subject.name);
+    print(&summary).map_err(Problem::failed)?;
+    Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::from(FAILED) })
+}
+
+fn subject(args: &ConformanceArgs) -> Result<Subject, Problem> {
+    let only = args.size.zip(args.reply);
+    let subject =
+        |name: &str, command| Subject { name: name.to_owned(), command, own_wire: args.own_wire, only };
+    if args.peer.contains('=') {
+        let (name, peer) = named_command(&args.peer).context(args.peer.clone()).map_err(Problem::usage)?;
+        return Ok(subject(&name, peer.command));
+    }
+    if args.peer == NATIVE {
+        return Ok(subject(NATIVE, peers::own_command("peer").map_err(Problem::failed)?));
+    }
+    let Some(built_in) = ipcost_peers::find(&args.peer) else {
+        let known = std::iter::once(NATIVE).chain(ipcost_peers::all().map(|peer| peer.name));
+        let unknown = unknown("peer", &args.peer, known);
+        return Err(Problem::usage(anyhow!("{unknown}; give one of your own as NAME=COMMAND")));
+    };
+    let command = peers::command(built_in, args.quiet)
+        .with_context(|| format!("peer {}", built_in.name))
+        .map_err(Problem::failed)?;
+    Ok(Subject {
+        own_wire: args.own_wire || built_in.own_wire,
+        only: only.or(built_in.only),
+        ..subject(built_in.name, command)
+    })
+}
