@@ -79,7 +79,7 @@ module Ipcost
       @requests = Payload.new(cell.size, newline_ends: cell.newline_framing?)
       @reply_size = cell.reply
       @reply = String.new(capacity: @reply_size)
-      @replies = Payload.new(@reply_size, newline_ends: cell.newline_framing?)
+      @replies = Payload.new(@reply_size)
     end
 
     def close
@@ -125,7 +125,7 @@ module Ipcost
       @request = String.new(capacity: @read_size)
       @requests = Payload.new(cell.size, newline_ends: @newline_ends)
       @reply = "b" * cell.reply
-      @replies = Payload.new(cell.reply, newline_ends: @newline_ends)
+      @replies = Payload.new(cell.reply)
     end
 
     private
