@@ -57,6 +57,9 @@ pub struct ConformanceArgs {
     /// Its two sides understand each other only, so it is examined with itself alone
     #[arg(long)]
     pub own_wire: bool,
+    /// Make only the checks whose name contains this
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
+    pub only: String,
     /// Show only what fails
     #[arg(long, short)]
     pub quiet: bool,

@@ -27,7 +27,7 @@ pub fn run(args: &ConformanceArgs) -> Result<ExitCode, Problem> {
             let _ = print(&format!("{check}\n"));
         }
     };
-    let checks = match examine(&subject, &native, &interrupt, &mut show) {
+    let checks = match examine(&subject, &native, &args.only, &interrupt, &mut show) {
         Ok(checks) => checks,
         Err(SuiteError::Interrupted) => return Ok(ExitCode::from(INTERRUPTED)),
         Err(error) => return Err(Problem::failed(error.into())),

@@ -184,16 +184,16 @@ impl Visit {
 
     /// What the subject must say after all that; what is kept open is closed only then.
     fn conclude(&self, actor: &mut Actor, kept: io::Result<Option<Stream>>) -> Result<(), String> {
-        let exchanged = kept.as_ref().err().map(|error| format!("breaks the exchange: {error}"));
+        // Only one that is told of a wrong byte while more is under way may break off what follows.
+        let may_break_off = self.manner == Manner::Wrong && self.pattern == Pattern::Stream;
+        if let (Err(error), false) = (&kept, may_break_off) {
+            return Err(format!("breaks the exchange: {error}"));
+        }
         if self.manner == Manner::Slow {
-            if let Some(why) = exchanged {
-                return Err(why);
-            }
             expect(actor, "done")?;
             actor.say(&json!({"type": "stop"}))?;
             return actor.gone(Leaving::Success);
         }
-        // Where the subject left before all was exchanged, it has said why.
         expect(actor, "error")?;
         actor.gone(Leaving::Failure)
     }

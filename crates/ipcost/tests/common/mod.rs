@@ -32,6 +32,8 @@ impl Place {
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ipcost"));
         command.args(args).env("TMPDIR", self.tmp.path()).env(MARK, &self.mark).env("NO_COLOR", "1");
+        // All tests together build a peer once.
+        command.env("XDG_CACHE_HOME", concat!(env!("CARGO_TARGET_TMPDIR"), "/cache"));
         command.current_dir(self.files.path());
         command
     }
