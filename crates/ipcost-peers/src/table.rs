@@ -105,6 +105,76 @@ const TABLE: &[BuiltIn] = &[
         },
         ..PLAIN
     },
+    REDIS,
+    BuiltIn {
+        name: "redis-resolve",
+        summary: "the same, with the name of the host looked up for every connection",
+        arguments: &["--resolve"],
+        ..REDIS
+    },
+    SOCAT,
+    BuiltIn {
+        name: "socat-started",
+        summary: "the same, with starting socat in the measured time",
+        arguments: &["--started"],
+        ..SOCAT
+    },
+];
+
+const REDIS: BuiltIn = BuiltIn {
+    name: "redis",
+    summary: "a real redis-server, and INCR from C; --sizes 64 --replies 13",
+    packages: &["gcc", "libc6-dev", "redis-server"],
+    own_wire: true,
+    only: Some((64, 13)),
+    directory: "redis",
+    beside: &["c"],
+    language: Language::C { also: REDIS_SHARES },
+    programs: &[("redis-server", "redis-server")],
+    ..PLAIN
+};
+
+const SOCAT: BuiltIn = BuiltIn {
+    name: "socat",
+    summary: "a real socat that receives what another one sends",
+    packages: &["gcc", "libc6-dev", "socat"],
+    own_wire: true,
+    directory: "socat",
+    beside: &["c"],
+    language: Language::C { also: SOCAT_SHARES },
+    programs: &[("socat", "socat")],
+    ..PLAIN
+};
+
+/// What the peers that drive real programs share with the C peer.
+const REDIS_SHARES: &[&str] = &[
+    "c/cell.c",
+    "c/control.c",
+    "c/course.c",
+    "c/crew.c",
+    "c/fields.c",
+    "c/json.c",
+    "c/latency.c",
+    "c/socket.c",
+    "c/text.c",
+    "c/work.c",
+    "c/program/port.c",
+    "c/program/process.c",
+    "c/program/program.c",
+];
+const SOCAT_SHARES: &[&str] = &[
+    "c/cell.c",
+    "c/channel.c",
+    "c/control.c",
+    "c/course.c",
+    "c/fields.c",
+    "c/json.c",
+    "c/socket.c",
+    "c/text.c",
+    "c/work.c",
+    "c/program/port.c",
+    "c/program/process.c",
+    "c/program/program.c",
 ];
 
 /// The built-in peers whose sources this program was built with, in the order of help texts.

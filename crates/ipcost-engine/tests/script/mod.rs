@@ -160,7 +160,8 @@ pub fn planned(job: &str) -> Plan {
     let gone = TransportState { capabilities: &GONE, unavailable: Some("not on this machine".into()) };
     let transports = [state(&NULL), state(&TWO), state(&THREE), gone];
     let job = parse_job(job).unwrap();
-    let expanded = expand(&job, &Offers { transports: &transports, placements_unavailable: &[], peers: &[] }).unwrap();
+    let expanded =
+        expand(&job, &Offers { transports: &transports, placements_unavailable: &[], peers: &[] }).unwrap();
     plan(expanded, &Settings::of(&job, 1)).unwrap()
 }
 
