@@ -6,12 +6,23 @@ use anyhow::Result;
 
 use crate::docs;
 use crate::shell::{self, command, run_command};
-use crate::tools::{CARGO_DENY, Package, ensure_packages, ensure_rust_components};
+use crate::tools::{CARGO_DENY, Package, ensure_packages, ensure_rust_components, program};
 
-/// Programs of the system that tests run.
+/// What of the system tests run.
 const PACKAGES: &[Package] = &[
-    Package { program: "cc", name: "gcc", needed_for: "linking, and the C peer" },
-    Package { program: "ip", name: "iproute2", needed_for: "tests in network namespaces" },
+    program("cc", &["gcc", "libc6-dev"], "linking, and the C peer"),
+    program("ip", &["iproute2"], "tests in network namespaces"),
+    program("go", &["golang-go"], "the Go peer"),
+    program("python3", &["python3"], "the Python peer"),
+    program("ruby", &["ruby"], "the Ruby peers"),
+    Package {
+        what: "the gems celluloid-io and parallel",
+        check: "ruby -e 'require \"celluloid/io\"; require \"parallel\"'",
+        names: &["ruby-celluloid-io", "ruby-parallel"],
+        needed_for: "the Celluloid peer",
+    },
+    program("redis-server", &["redis-server"], "the peer that drives it"),
+    program("socat", &["socat"], "the peer that drives it"),
 ];
 
 /// Runs it all; stops at the first thing that does not hold.

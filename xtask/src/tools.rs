@@ -41,14 +41,32 @@ pub fn ensure_rust_components() -> Result<()> {
     Ok(())
 }
 
-/// A program of the system that tests need, and Debian's package that has it.
+/// Something of the system that tests need, and Debian's packages that have it.
 pub struct Package {
-    /// The program.
-    pub program: &'static str,
-    /// The package.
-    pub name: &'static str,
+    /// What it is.
+    pub what: &'static str,
+    /// A shell command that succeeds where it is there; nothing for a program, which only has to be found.
+    pub check: &'static str,
+    /// The packages.
+    pub names: &'static [&'static str],
     /// What cannot be done without it.
     pub needed_for: &'static str,
+}
+
+/// A program that is there where the shell finds it.
+pub const fn program(
+    what: &'static str,
+    names: &'static [&'static str],
+    needed_for: &'static str,
+) -> Package {
+    Package { what, check: "", names, needed_for }
+}
+
+impl Package {
+    fn is_missing(&self) -> bool {
+        let found = format!("command -v {}", self.what);
+        !succeeds(&["sh", "-c", if self.check.is_empty() { &found } else { self.check }])
+    }
 }
 
 /// Makes sure that programs of the system are there: installs them with apt where this user may.
@@ -56,21 +74,22 @@ pub struct Package {
 /// # Errors
 /// What is missing, and how to install it.
 pub fn ensure_packages(packages: &[Package]) -> Result<()> {
-    let missing = || {
-        packages.iter().filter(|package| !succeeds(&["sh", "-c", &format!("command -v {}", package.program)]))
-    };
-    if missing().next().is_none() {
+    let missing: Vec<&Package> = packages.iter().filter(|package| package.is_missing()).collect();
+    if missing.is_empty() {
         return Ok(());
     }
-    let names: Vec<&str> = missing().map(|package| package.name).collect();
+    let names: Vec<&str> = missing.iter().flat_map(|package| package.names).copied().collect();
     let apt = succeeds(&["sh", "-c", "command -v apt-get && test \"$(id -u)\" = 0"]);
     if apt && run(&["apt-get", "update", "-qq"]).is_ok() {
         let install =
             [&["apt-get", "install", "-y", "-qq", "--no-install-recommends"], names.as_slice()].concat();
         let _ = run(&install);
     }
-    let still: Vec<String> = missing()
-        .map(|package| format!("{} (package {}), for {}", package.program, package.name, package.needed_for))
+    let still = missing.iter().filter(|package| package.is_missing());
+    let still: Vec<String> = still
+        .map(|package| {
+            format!("{} (package {}), for {}", package.what, package.names.join(", "), package.needed_for)
+        })
         .collect();
     if still.is_empty() {
         return Ok(());

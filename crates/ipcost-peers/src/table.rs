@@ -108,14 +108,15 @@ const TABLE: &[BuiltIn] = &[
     REDIS,
     BuiltIn {
         name: "redis-resolve",
-        summary: "the same, with the name of the host looked up for every connection",
+        summary: "the same; the client looks up localhost before it connects",
         arguments: &["--resolve"],
         ..REDIS
     },
     SOCAT,
     BuiltIn {
         name: "socat-started",
-        summary: "the same, with starting socat in the measured time",
+        summary: "the same, timed once both have started",
+        own_wire: false,
         arguments: &["--started"],
         ..SOCAT
     },
@@ -123,7 +124,7 @@ const TABLE: &[BuiltIn] = &[
 
 const REDIS: BuiltIn = BuiltIn {
     name: "redis",
-    summary: "a real redis-server, and INCR from C; --sizes 64 --replies 13",
+    summary: "a real redis-server that is sent INCR; takes --sizes 64 --replies 13",
     packages: &["gcc", "libc6-dev", "redis-server"],
     own_wire: true,
     only: Some((64, 13)),
@@ -136,7 +137,7 @@ const REDIS: BuiltIn = BuiltIn {
 
 const SOCAT: BuiltIn = BuiltIn {
     name: "socat",
-    summary: "a real socat that receives what another one sends",
+    summary: "two real socats, timed with their start; for pattern stream",
     packages: &["gcc", "libc6-dev", "socat"],
     own_wire: true,
     directory: "socat",
@@ -149,6 +150,7 @@ const SOCAT: BuiltIn = BuiltIn {
 /// What the peers that drive real programs share with the C peer.
 const REDIS_SHARES: &[&str] = &[
     "c/cell.c",
+    "c/channel.c",
     "c/control.c",
     "c/course.c",
     "c/crew.c",
@@ -202,6 +204,29 @@ mod tests {
             for directory in peer.beside {
                 assert!(sources::directory(directory).is_some(), "{}: {directory}", peer.name);
             }
+        }
+    }
+
+    #[test]
+    fn every_peer_is_documented_as_it_is() {
+        let page = include_str!("../../../docs/peers.md");
+        for peer in all() {
+            let row = format!("| `{}` | {} |", peer.name, peer.summary);
+            let row = page.lines().find(|line| line.starts_with(&row)).unwrap_or_else(|| panic!("{row}"));
+            let packages: Vec<String> = peer.packages.iter().map(|name| format!("`{name}`")).collect();
+            assert!(row.ends_with(&format!("| {} |", packages.join(", "))), "{row}");
+        }
+    }
+
+    #[test]
+    fn shared_sources_are_those_that_makefiles_name() {
+        for peer in all() {
+            let Language::C { also } = peer.language else { continue };
+            let makefile = format!("{}/../../peers/{}/Makefile", env!("CARGO_MANIFEST_DIR"), peer.directory);
+            let makefile = std::fs::read_to_string(makefile).unwrap().replace("\\\n", " ");
+            let shared = makefile.lines().find_map(|line| line.strip_prefix("SHARED = ")).unwrap_or_default();
+            let shared: Vec<String> = shared.split_whitespace().map(|path| format!("c/{path}")).collect();
+            assert_eq!(also, shared, "{}", peer.name);
         }
     }
 

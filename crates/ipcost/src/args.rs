@@ -191,11 +191,11 @@ fn after_help() -> String {
         let note = state.unavailable.map_or(String::new(), |reason| format!(" (unavailable here: {reason})"));
         text.push_str(&format!("  {:<15}{}{note}\n", state.capabilities.name, state.capabilities.summary));
     }
-    text.push_str("\nPeers (--client, --server), and the Debian packages that they need:\n");
-    text.push_str(&format!("  {NATIVE:<15}the built-in one, which every peer is measured against\n"));
+    text.push_str("\nPeers (--client NAME, --server NAME), and the Debian packages that they need:\n");
+    text.push_str(&format!("  {NATIVE}\n      the built-in one, which every peer is measured against\n"));
     for peer in ipcost_peers::all() {
         let packages = peer.packages.join(", ");
-        text.push_str(&format!("  {:<15}{} (needs {packages})\n", peer.name, peer.summary));
+        text.push_str(&format!("  {} ({packages})\n      {}\n", peer.name, peer.summary));
     }
     text.push_str("\nOptions of cells (--option KEY=VALUE):\n");
     for spec in CATALOGUE {

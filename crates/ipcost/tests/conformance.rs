@@ -61,6 +61,16 @@ fn ruby_celluloid() {
 }
 
 #[test]
+fn the_peer_that_the_documentation_shows() {
+    let page = include_str!("../../../docs/own-peer.md");
+    let code = page.split("```python\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let place = Place::new();
+    let file = place.write("mine.py", code);
+    let output = place.run(&["conformance", "--quiet", &format!("mine=python3 {}", file.display())]);
+    assert!(text(&output.stdout).contains(" passed, 0 failed"), "{}", text(&output.stdout));
+}
+
+#[test]
 fn no_peer_that_travels_along_is_forgotten_here() {
     let tests = include_str!("conformance.rs");
     for peer in ipcost_peers::all() {

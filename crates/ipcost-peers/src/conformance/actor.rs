@@ -3,7 +3,7 @@
 use std::io;
 use std::iter;
 use std::os::fd::OwnedFd;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use ipcost_model::protocol::{FromPeer, Hello};
 use ipcost_sys::interrupt::Interrupt;
@@ -28,24 +28,28 @@ pub struct Actor {
     process: PeerProcess,
     mark: String,
     interrupt: Interrupt,
+    /// Whether it was waited for, so that its number may be another's by now.
+    finished: bool,
 }
 
 impl Actor {
-    /// Starts a peer; its descendants can be told by `mark`.
+    /// Starts a peer; its descendants can be told by a mark, for which `number` must be one of its own.
     ///
     /// # Errors
     /// Why it cannot be started.
     pub fn start(
         command: &[String],
-        mark: String,
+        number: u32,
         inherit: Vec<OwnedFd>,
         interrupt: &Interrupt,
     ) -> Result<Self, String> {
+        let began = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let mark = format!("{}-{number}-{}", std::process::id(), began.as_nanos());
         let words = ["env".to_owned(), format!("{MARK}={mark}")];
         let marked: Vec<String> = words.iter().chain(command).cloned().collect();
         let process = PeerProcess::spawn(Spawn { command: &marked, inherit, ..Spawn::default() })
             .map_err(|error| format!("cannot be started: {}: {error}", command.join(" ")))?;
-        Ok(Self { process, mark, interrupt: interrupt.clone() })
+        Ok(Self { process, mark, interrupt: interrupt.clone(), finished: false })
     }
 
     /// Says hello.
@@ -140,6 +144,7 @@ impl Actor {
             }
             std::thread::sleep(LOOK);
         }
+        self.finished = true;
         let status = self.process.finish(Instant::now() + LEAVE).ok_or("cannot be waited for")?;
         match with {
             Leaving::Any => Ok(()),
@@ -162,6 +167,15 @@ impl Actor {
     pub fn complaint(&mut self) -> String {
         let complaint = self.process.complaint();
         complaint.lines().last().unwrap_or_default().to_owned()
+    }
+}
+
+impl Drop for Actor {
+    /// Also where it has left by itself: what it has left behind goes.
+    fn drop(&mut self) {
+        if !self.finished {
+            let _ = self.process.finish(Instant::now());
+        }
     }
 }
 

@@ -47,6 +47,9 @@ pub fn scenes(transcript: &Transcript, stage: &Stage<'_>) -> Result<Vec<Scene>, 
     if header.size.is_some() && stage.subject.only.is_some() {
         return Err("it carries messages of one size only".to_owned());
     }
+    if header.plain_wire && stage.subject.own_wire {
+        return Err("it drives a real program, which need not notice".to_owned());
+    }
     let casts = casts(transcript, stage);
     let mut scenes = Vec::new();
     for pattern in patterns(&header.patterns, &stage.hello.patterns) {
@@ -117,11 +120,14 @@ impl Scene {
             Ok(play) => play,
             Err(why) => return Finding::Failed(why),
         };
+        // Whether there can be several workers is the peer's own matter.
+        let several = self.cell.as_ref().is_some_and(|cell| cell.concurrency > 1);
+        let may_refuse = transcript.header.may_refuse || several;
         // The header is line 1.
         for (line, step) in (2..).zip(&transcript.steps) {
             match play.step(step) {
                 Ok(()) => {}
-                Err(Stop::Refused(why)) if transcript.header.may_refuse => {
+                Err(Stop::Refused(why)) if may_refuse => {
                     return Finding::Skipped(format!("it refuses: {why}"));
                 }
                 Err(Stop::Refused(why)) => return Finding::Failed(format!("line {line}: refuses: {why}")),

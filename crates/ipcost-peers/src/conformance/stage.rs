@@ -47,7 +47,7 @@ impl<'a> Stage<'a> {
     ) -> Result<Result<Self, String>, SuiteError> {
         let dir = PrivateDir::create()?;
         let meet = || {
-            let mut actor = Actor::start(&subject.command, "hello".to_owned(), Vec::new(), interrupt)?;
+            let mut actor = Actor::start(&subject.command, 0, Vec::new(), interrupt)?;
             let hello = actor.hello()?;
             check_hello(&hello)?;
             actor.say(&json!({"type": "stop"}))?;
@@ -66,9 +66,7 @@ impl<'a> Stage<'a> {
             Who::Subject => &self.subject.command,
             Who::Native => self.native,
         };
-        // The mark tells this process's peers apart, and each from the others.
-        let mark = format!("{}-{}", std::process::id(), self.fresh());
-        Actor::start(command, mark, inherit, self.interrupt)
+        Actor::start(command, self.fresh(), inherit, self.interrupt)
     }
 
     /// Makes what a cell needs before its peers start.

@@ -41,6 +41,10 @@ pub struct Header {
     pub options: Options,
     /// With messages of this size.
     pub size: Option<u64>,
+    /// Whether it is only for peers that put nothing but the payload on the wire: a real program that is driven
+    /// need not notice all that they do.
+    #[serde(default)]
+    pub plain_wire: bool,
     /// Whether the peer may refuse the cell, as it may refuse options.
     #[serde(default)]
     pub may_refuse: bool,
