@@ -9,7 +9,7 @@ use ipcost_stats::{clopper_pearson, median};
 use serde_json::Value;
 
 use crate::shell::{command, root, run, target};
-use crate::tools::{Package, ensure_packages};
+use crate::tools::{ensure_packages, program};
 
 /// The differences that are to be found; of the first there is nothing to find.
 const SLOWDOWNS: [u64; 4] = [0, 2, 5, 30];
@@ -37,7 +37,7 @@ type Decision = Option<bool>;
 /// # Errors
 /// Where something cannot be built or run.
 pub fn bench(times: u32) -> Result<()> {
-    ensure_packages(&[Package { program: "hyperfine", name: "hyperfine", needed_for: "comparing with it" }])?;
+    ensure_packages(&[program("hyperfine", &["hyperfine"], "comparing with it")])?;
     run(&["cargo", "build", "--release", "--quiet", "--package", "ipcost"])?;
     let scratch = tempfile::tempdir()?;
     let pingpong = build_pingpong()?;
