@@ -54,6 +54,34 @@ struct cell cell_read(struct json object)
     return cell;
 }
 
+bool cell_option(struct json cell, const char *name, struct json *value)
+{
+    struct json options;
+    return json_member(cell, "options", &options) && json_member(options, name, value);
+}
+
+void cell_allow_options(struct json cell, const char *const *names, const char *program)
+{
+    struct json options;
+    if (!json_member(cell, "options", &options)) {
+        return;
+    }
+    struct json_walk walk = json_walk(options);
+    struct json name;
+    struct json value;
+    while (json_next(&walk, &name, &value)) {
+        char text[64];
+        value_text(name, "an option's name", text, sizeof text);
+        const char *const *known = names;
+        while (*known != NULL && strcmp(*known, text) != 0) {
+            known++;
+        }
+        if (*known == NULL) {
+            fail("%s cannot follow option %s; leave it out", program, text);
+        }
+    }
+}
+
 bool transport_connects(enum transport transport)
 {
     return transport == UNIX || transport == UNIX_ABSTRACT || transport == TCP || transport == TCP6;

@@ -38,6 +38,15 @@ struct cell {
 /* Reads a cell; what makes no sense, or is not known, ends the peer with an error. */
 struct cell cell_read(struct json object);
 
+/* An option of a cell as the engine sent it; false where it is not set. */
+bool cell_option(struct json cell, const char *name, struct json *value);
+
+/*
+ * Ends the peer where an option is set that is none of these, since the program that it drives has no such
+ * thing; `names` ends with NULL.
+ */
+void cell_allow_options(struct json cell, const char *const *names, const char *program);
+
 /* Whether a client opens connections to a server that listens. */
 bool transport_connects(enum transport transport);
 

@@ -177,6 +177,7 @@ static _Noreturn void end(int status)
 {
     void (*const last)(void) = before_end;
     before_end = NULL;
+    leaves_at_end = false;
     if (last != NULL) {
         last();
     }

@@ -151,8 +151,12 @@ static void say_ready(struct json address, const struct socket_address *bound,
                       const struct effective *effective)
 {
     ready_begin();
-    if (bound == NULL || !socket_address_print(bound)) {
+    if (bound == NULL || bound->name.any.sa_family == AF_UNIX) {
         printf("%.*s", (int)(address.end - address.at), address.at);
+    } else {
+        putchar('{');
+        socket_address_print(bound);
+        putchar('}');
     }
     ready_end(effective);
 }

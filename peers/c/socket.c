@@ -12,6 +12,7 @@
 
 #include "control.h"
 #include "fields.h"
+#include "text.h"
 
 /*
  * Source addresses all over 127.0.0.0/8. A connection is known by its two addresses and ports. Towards one
@@ -24,14 +25,11 @@ enum {
     USES_OF_A_SOURCE = 256, /* far fewer than it has ports */
 };
 
-enum { SHOWN_BYTES = 128 };
-
 static struct socket_address read_local(struct json address);
 static struct socket_address read_abstract(struct json address);
 static struct socket_address read_v4(struct json address);
 static struct socket_address read_v6(struct json address);
 static _Noreturn void refuse_host(const char *host);
-static const char *shown(const struct socket_address *address, char buffer[SHOWN_BYTES]);
 static int stream_socket(const struct socket_address *address);
 static void switch_on(int descriptor, int level, int option, const char *name);
 static void set_buffers(int descriptor, const struct cell *cell);
@@ -121,7 +119,7 @@ static _Noreturn void refuse_host(const char *host)
     fail("protocol: host \"%s\" is not a loopback address of this transport", host);
 }
 
-static const char *shown(const struct socket_address *address, char buffer[SHOWN_BYTES])
+const char *socket_address_show(const struct socket_address *address, char buffer[SHOWN_BYTES])
 {
     char host[INET6_ADDRSTRLEN];
     const size_t path = offsetof(struct sockaddr_un, sun_path);
@@ -145,20 +143,22 @@ static const char *shown(const struct socket_address *address, char buffer[SHOWN
     return buffer;
 }
 
-bool socket_address_print(const struct socket_address *address)
+void socket_address_print(const struct socket_address *address)
 {
     char host[INET6_ADDRSTRLEN];
     const int family = address->name.any.sa_family;
+    if (family == AF_UNIX) {
+        printf("\"path\":");
+        text_print(address->name.local.sun_path);
+        return;
+    }
     if (family == AF_INET) {
         inet_ntop(family, &address->name.v4.sin_addr, host, sizeof host);
-    } else if (family == AF_INET6) {
-        inet_ntop(family, &address->name.v6.sin6_addr, host, sizeof host);
     } else {
-        return false;
+        inet_ntop(family, &address->name.v6.sin6_addr, host, sizeof host);
     }
     /* Both families keep the port in the same place. */
-    printf("{\"host\":\"%s\",\"port\":%d}", host, ntohs(address->name.v4.sin_port));
-    return true;
+    printf("\"host\":\"%s\",\"port\":%d", host, ntohs(address->name.v4.sin_port));
 }
 
 bool socket_has_ipv6(void)
@@ -241,13 +241,13 @@ int listener_open(const struct cell *cell, struct socket_address *at, struct eff
         }
     }
     if (bind(listener, &at->name.any, at->length) != 0) {
-        fail_with_reason("cannot bind %s", shown(at, buffer));
+        fail_with_reason("cannot bind %s", socket_address_show(at, buffer));
     }
     if (listen(listener, cell->backlog) != 0) {
-        fail_with_reason("cannot listen on %s", shown(at, buffer));
+        fail_with_reason("cannot listen on %s", socket_address_show(at, buffer));
     }
     if (is_tcp(cell) && getsockname(listener, &at->name.any, &at->length) != 0) {
-        fail_with_reason("cannot tell the address of %s", shown(at, buffer));
+        fail_with_reason("cannot tell the address of %s", socket_address_show(at, buffer));
     }
     return listener;
 }
@@ -349,10 +349,10 @@ static _Noreturn void fail_connecting(const struct caller *caller)
 {
     char buffer[SHOWN_BYTES];
     if (errno != EADDRNOTAVAIL) {
-        fail_with_reason("cannot connect to %s", shown(&caller->to, buffer));
+        fail_with_reason("cannot connect to %s", socket_address_show(&caller->to, buffer));
     }
     fail("no local port is left for %s to %s: all are in use or in TIME_WAIT; let the server close first "
          "(closes_first=server), spread sources (spread_sources=true, over tcp), widen "
          "net.ipv4.ip_local_port_range or set net.ipv4.tcp_tw_reuse=1",
-         TRANSPORT_NAMES[caller->cell->transport], shown(&caller->to, buffer));
+         TRANSPORT_NAMES[caller->cell->transport], socket_address_show(&caller->to, buffer));
 }

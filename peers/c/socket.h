@@ -40,8 +40,12 @@ static inline void effective_note(uint64_t *least, uint64_t became)
 /* Reads an address; TCP's must be on loopback, since nothing is measured, or offered, beyond it. */
 struct socket_address socket_address_read(const struct cell *cell, struct json address);
 
-/* Prints an address that has a port, as the protocol's object; false if it has none. */
-bool socket_address_print(const struct socket_address *address);
+/* An address in words, for errors. */
+enum { SHOWN_BYTES = 128 };
+const char *socket_address_show(const struct socket_address *address, char buffer[SHOWN_BYTES]);
+
+/* Prints the members of the protocol's object for an address; of a Unix socket, for one that has a path. */
+void socket_address_print(const struct socket_address *address);
 
 /* Whether sockets of IPv6's loopback can be had. */
 bool socket_has_ipv6(void);

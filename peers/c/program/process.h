@@ -1,0 +1,23 @@
+/* What the kernel tells of another process. */
+#ifndef PROCESS_H
+#define PROCESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "work.h"
+
+/* Its processor time so far, of all its threads, user and system in one; 0 where it cannot be told. */
+uint64_t process_cpu_ns(pid_t process);
+
+/* Shares a processor time out between user and system, in the proportion that they have. */
+void usage_scale(struct usage *usage, uint64_t cpu_ns);
+
+/* Its first thread's switches so far; both are left alone where they cannot be told. */
+void process_read_switches(pid_t process, struct usage *usage);
+
+/* Whether it runs the program of that name, and waits for something. */
+bool process_waits(pid_t process, const char *name);
+
+#endif
