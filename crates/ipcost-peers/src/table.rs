@@ -200,6 +200,7 @@ mod tests {
             assert!(!peer.summary.is_empty() && !peer.packages.is_empty(), "{}", peer.name);
             assert_eq!(TABLE.iter().filter(|other| other.name == peer.name).count(), 1, "{}", peer.name);
         }
+        assert_eq!(all().count(), TABLE.len(), "the sources of every entry are there");
         for peer in all() {
             for directory in peer.beside {
                 assert!(sources::directory(directory).is_some(), "{}: {directory}", peer.name);

@@ -61,6 +61,18 @@ fn ruby_celluloid() {
 }
 
 #[test]
+fn redis() {
+    conforms("redis");
+    conforms("redis-resolve");
+}
+
+#[test]
+fn socat() {
+    conforms("socat");
+    conforms("socat-started");
+}
+
+#[test]
 fn the_peer_that_the_documentation_shows() {
     let page = include_str!("../../../docs/own-peer.md");
     let code = page.split("```python\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();

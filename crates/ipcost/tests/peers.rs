@@ -48,6 +48,43 @@ fn every_pairing_of_languages_measures() {
 }
 
 #[test]
+fn real_programs_measure() {
+    let place = Place::new();
+    for args in [
+        [
+            "--patterns",
+            "rr,connect",
+            "--sizes",
+            "64",
+            "--replies",
+            "13",
+            "--client",
+            "redis",
+            "--server",
+            "redis",
+        ],
+        [
+            "--patterns",
+            "stream",
+            "--sizes",
+            "4KiB",
+            "--replies",
+            "1",
+            "--client",
+            "socat",
+            "--server",
+            "socat",
+        ],
+    ] {
+        let settings = ["run", "--transports", "unix,tcp", "--epochs", "1", "--quiet"];
+        let output = place.run(&[settings.as_slice(), &args].concat());
+        let error = text(&output.stderr);
+        assert!(output.status.success() || error.contains("not installed"), "{error}");
+    }
+    place.assert_clean();
+}
+
+#[test]
 fn nothing_is_left_when_the_engine_is_killed() {
     for peer in ["c", "go", "python", "ruby"] {
         let place = Place::new();
