@@ -1,6 +1,7 @@
 #define _GNU_SOURCE 1
 
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 
 #include "control.h"
@@ -14,7 +15,10 @@
 #include "text.h"
 #include "words.h"
 
-enum { PATIENCE_S = 8 };
+enum {
+    PATIENCE_S = 8,
+    LAST_WORDS_MS = 100,
+};
 
 static struct {
     bool is_private;
@@ -138,12 +142,18 @@ void server_print_more(void)
     }
 }
 
-/* It may be gone because redis-server is, which tells best itself why. */
+/*
+ * It tells best itself why it is gone, and so does a redis-server that is the reason: they are given the time to
+ * be heard first.
+ */
 static _Noreturn void fail_without_client(void)
 {
-    if (server.is_private && child_has_ended(&server.child)) {
-        child_wait(&server.child);
-        fail("redis-server ended in the middle of a batch");
+    for (int waited_ms = 0; waited_ms < LAST_WORDS_MS; waited_ms++) {
+        if (server.is_private && child_has_ended(&server.child)) {
+            child_wait(&server.child);
+            fail("redis-server ended in the middle of a batch");
+        }
+        poll(NULL, 0, 1);
     }
     fail("the client ended before the batch did");
 }

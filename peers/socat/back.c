@@ -35,7 +35,7 @@ struct gathering back_serve(struct route *route, struct json address)
         ready_end(&effective);
         return gathering;
     }
-    const bool is_beside = route_is_opened_by_programs(route);
+    const bool is_beside = route_has_beside(route);
     struct socket_address beside = is_beside ? place_beside(route) : route->at;
     struct socket_address *at = is_beside ? &beside : &route->at;
     gathering = gathering_listen(cell, listener_open(cell, at, &effective));
@@ -81,7 +81,7 @@ struct channel back_reach(struct route *route, struct json address, struct effec
     const char *member = cell->transport == TCP ? DONE_PORT : DONE_PATH;
     struct json unused;
     const bool is_beside = json_member(address, member, &unused);
-    if (connects && is_beside != route_is_opened_by_programs(route)) {
+    if (connects && is_beside != route_has_beside(route)) {
         fail("the server is no socat peer of the same kind; give both the same command, with --started or "
              "without");
     }
@@ -99,6 +99,18 @@ struct channel back_reach(struct route *route, struct json address, struct effec
     const int connection = caller_connect(&caller);
     *effective = caller.effective;
     return (struct channel){.read_fd = connection, .write_fd = connection};
+}
+
+bool back_say(const struct route *route)
+{
+    static const unsigned char WORD[] = {'b'};
+    return send_all(route->channel.write_fd, WORD, sizeof WORD);
+}
+
+bool back_hear(const struct route *route)
+{
+    unsigned char word;
+    return receive_all(route->channel.read_fd, &word, 1);
 }
 
 static struct socket_address path_beside(const struct socket_address *at)

@@ -39,6 +39,11 @@ bool route_is_opened_by_programs(const struct route *route)
     return !route->is_started && route->cell->transport != PIPE;
 }
 
+bool route_has_beside(const struct route *route)
+{
+    return route_is_opened_by_programs(route) && transport_connects(route->cell->transport);
+}
+
 void command_sender(struct command *command, const struct program *socat, const struct route *route,
                     uint64_t bytes, int payload)
 {
@@ -100,7 +105,7 @@ void command_receiver(struct command *command, const struct program *socat, cons
         add(from, "TCP4-LISTEN:%d,bind=%s,reuseaddr", ntohs(route->at.name.v4.sin_port), host);
         add_buffers(from, cell, "");
     }
-    if (route_is_opened_by_programs(route) && transport_connects(cell->transport) && route->sets_backlog) {
+    if (route_has_beside(route) && route->sets_backlog) {
         add(from, ",backlog=%d", cell->backlog);
     }
     add(command->to, payload != 0 ? "STDOUT" : "OPEN:/dev/null");

@@ -27,6 +27,9 @@ struct route route_read(const struct cell *cell, bool is_started, struct json me
 /* Whether the programs open by themselves what they move bytes over. */
 bool route_is_opened_by_programs(const struct route *route);
 
+/* Whether they connect by themselves, and these peers beside them. */
+bool route_has_beside(const struct route *route);
+
 struct command {
     char block[24];
     char from[2 * PATH_MAX + 128];

@@ -1,9 +1,11 @@
 #define _GNU_SOURCE 1
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "back.h"
@@ -17,6 +19,7 @@
 enum {
     PATIENCE_MS = 8000,
     CHECKED_BYTES = 65536,
+    LAST_WORDS_MS = 100,
 };
 
 static struct {
@@ -29,11 +32,15 @@ static struct {
     int payload; /* what the program writes, where it is checked; else 0 */
     struct usage before;
     uint64_t before_cpu_ns;
+    uint64_t read_before; /* bytes that the program has read for its own start, where that can be told apart */
 } receiver;
 
 static void start(const struct batch *batch);
 static void await_readiness(void);
 static bool is_ready(void);
+static void await_end(void);
+static void await(int descriptor);
+static _Noreturn void fail_without_client(void) __attribute__((cold));
 static void check_payload(uint64_t total);
 
 void receiver_prepare(const struct program *socat, const struct cell *cell, bool is_started,
@@ -67,6 +74,14 @@ void receiver_begin(const struct batch *batch)
         process_read_switches(receiver.child.process, &receiver.before);
         receiver.before_cpu_ns = process_cpu_ns(receiver.child.process);
     }
+    receiver.read_before = 0;
+    if (route_has_beside(&receiver.route)) {
+        /* Nobody sends before the word. */
+        process_bytes_read(receiver.child.process, &receiver.read_before);
+        if (!back_say(&receiver.route)) {
+            fail_without_client();
+        }
+    }
 }
 
 static void start(const struct batch *batch)
@@ -88,11 +103,8 @@ static void start(const struct batch *batch)
 static void await_readiness(void)
 {
     const uint64_t deadline_ns = now_ns() + UINT64_C(1000000) * PATIENCE_MS;
-    while (!is_ready()) {
-        if (child_has_ended(&receiver.child)) {
-            child_wait(&receiver.child);
-            fail("socat ended before it received anything");
-        }
+    /* Where a client is early, a small batch may be over by now; how, is seen when it is waited for. */
+    while (!is_ready() && !child_has_ended(&receiver.child)) {
         if (now_ns() > deadline_ns) {
             fail("socat did not get ready to receive within %d seconds; is the machine too busy?",
                  PATIENCE_MS / 1000);
@@ -104,30 +116,68 @@ static void await_readiness(void)
 
 static bool is_ready(void)
 {
-    const bool listens = route_is_opened_by_programs(&receiver.route) &&
-                         transport_connects(receiver.route.cell->transport);
-    return process_waits(receiver.child.process, "socat") && (!listens || listening_at(&receiver.route.at));
+    return process_waits(receiver.child.process, "socat") &&
+           (!route_has_beside(&receiver.route) || listening_at(&receiver.route.at));
 }
 
+/* The word comes first, since the client's clock waits for it; what is found out afterwards can still fail. */
 struct together receiver_run(const struct batch *batch)
 {
-    static const unsigned char WORD[] = {'b'};
+    const uint64_t total = batch->ops * receiver.route.cell->size;
     const uint64_t began_ns = now_ns();
     if (batch->kind == VERIFY) {
-        check_payload(batch->ops * receiver.route.cell->size);
+        check_payload(total);
     }
+    await_end();
+    const bool was_heard = back_say(&receiver.route);
+    const uint64_t ended_ns = now_ns();
+    uint64_t received;
+    const bool is_known = process_bytes_read(receiver.child.process, &received);
     struct usage usage = child_wait(&receiver.child);
+    /* It ends well at the end of what it reads, also where that comes too early. */
+    if (!was_heard || (is_known && received - receiver.read_before < total)) {
+        fail_without_client();
+    }
     if (receiver.route.is_started) {
         usage = usage_after(usage, &receiver.before, receiver.before_cpu_ns);
     }
-    if (!send_all(receiver.route.channel.write_fd, WORD, sizeof WORD)) {
-        fail_moving(batch->ops - 1, batch->ops);
+    return (struct together){.wall_ns = ended_ns - began_ns, .usage = usage};
+}
+
+static void await_end(void)
+{
+    const int process_fd = (int)syscall(SYS_pidfd_open, receiver.child.process, 0);
+    if (process_fd >= 0) {
+        await(process_fd);
+        close(process_fd);
     }
-    const uint64_t ended_ns = now_ns();
-    return (struct together){
-        .wall_ns = ended_ns - began_ns,
-        .usage = usage,
+    child_await_end(&receiver.child);
+}
+
+/*
+ * Waits until a descriptor can be read, or the client is gone. A receiver that listens does not notice that nobody
+ * will ever come; the connection beside does. Over all other transports it reads the end of what such a client has
+ * left.
+ */
+static void await(int descriptor)
+{
+    const bool has_beside = route_has_beside(&receiver.route);
+    struct pollfd watched[] = {
+        {.fd = descriptor, .events = POLLIN},
+        {.fd = has_beside ? receiver.route.channel.read_fd : -1, .events = POLLRDHUP},
     };
+    while (poll(watched, 2, -1) < 0 && errno == EINTR) {
+    }
+    if (watched[0].revents == 0) {
+        fail_without_client();
+    }
+}
+
+/* It, or its sender, is gone. It tells best itself why, and is given the time to be heard first. */
+static _Noreturn void fail_without_client(void)
+{
+    poll(NULL, 0, LAST_WORDS_MS);
+    fail("the client or its socat ended before all bytes had come");
 }
 
 /* Reads what the program writes to its end. */
@@ -137,6 +187,7 @@ static void check_payload(uint64_t total)
     const size_t size = receiver.route.cell->size;
     uint64_t received = 0;
     ssize_t count;
+    await(receiver.payload);
     while ((count = receive_some(receiver.payload, bytes, CHECKED_BYTES)) > 0) {
         payload_check_row(bytes, (size_t)count, received, size);
         received += (uint64_t)count;

@@ -26,7 +26,6 @@ static struct {
 
 static bool is_held(const struct batch *batch);
 static void feed(uint64_t ops, int pipe_fd);
-static void await_word(uint64_t ops);
 
 void sender_prepare(const struct program *socat, const struct cell *cell, bool is_started,
                     struct json message)
@@ -42,6 +41,9 @@ void sender_prepare(const struct program *socat, const struct cell *cell, bool i
 
 void sender_begin(const struct batch *batch)
 {
+    if (route_has_beside(&sender.route) && !back_hear(&sender.route)) {
+        fail("the server ended before the batch began");
+    }
     if (is_held(batch)) {
         command_sender(&sender.command, sender.socat, &sender.route, batch->ops * sender.route.cell->size, 0);
         sender.child = hold_start(&sender.command.launch);
@@ -83,7 +85,9 @@ struct together sender_run(const struct batch *batch)
     }
     usage = child_wait(&sender.child);
     const uint64_t sent_at_ns = now_ns();
-    await_word(batch->ops);
+    if (!back_hear(&sender.route)) {
+        fail_moving(batch->ops - 1, batch->ops);
+    }
     const uint64_t ended_ns = now_ns();
     return (struct together){
         .wall_ns = ended_ns - began_ns,
@@ -107,14 +111,6 @@ static void feed(uint64_t ops, int pipe_fd)
     }
     close(pipe_fd);
     free(message);
-}
-
-static void await_word(uint64_t ops)
-{
-    unsigned char word;
-    if (!receive_all(sender.route.channel.read_fd, &word, 1)) {
-        fail_moving(ops - 1, ops);
-    }
 }
 
 struct usage usage_after(struct usage whole, const struct usage *before, uint64_t before_cpu_ns)

@@ -23,6 +23,7 @@ const PACKAGES: &[Package] = &[
     },
     program("redis-server", &["redis-server"], "the peer that drives it"),
     program("socat", &["socat"], "the peer that drives it"),
+    program("strace", &["strace"], "comparing system calls"),
 ];
 
 /// Runs it all; stops at the first thing that does not hold.

@@ -41,7 +41,7 @@ pub trait Bench {
 }
 
 /// What a batch took.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct BatchOutcome {
     /// Elapsed time at the client, nanoseconds.
     pub wall_ns: u64,
@@ -55,6 +55,8 @@ pub struct BatchOutcome {
     pub latency_ns: Vec<u64>,
     /// Connections that had to be tried again because the listener's queue was full.
     pub retries: u64,
+    /// What else was measured, by name.
+    pub measures: BTreeMap<String, f64>,
     /// How much the transport's counters of trouble rose, by name; only what rose.
     pub troubles: BTreeMap<String, u64>,
 }

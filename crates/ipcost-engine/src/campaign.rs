@@ -65,12 +65,36 @@ pub struct Incidents {
     pub troubles: BTreeMap<String, u64>,
 }
 
-/// Carries a plan out. Failure and interruption are outcomes too: what was measured before is kept.
+/// Carries a plan out until its own questions are answered or its budget is spent. Failure and interruption are outcomes too: what was measured before is kept.
 pub fn run(
     plan: Plan,
     bench: &mut dyn Bench,
     surroundings: &mut dyn Surroundings,
     observer: &mut dyn Observer,
+) -> Outcome {
+    carry_out(plan, bench, surroundings, observer, None)
+}
+
+/// Tells whether what has been measured so far is enough.
+pub type Enough<'a> = dyn FnMut(&Outcome) -> bool + 'a;
+
+/// Carries a plan out until `enough` says so after an epoch, or its budget is spent.
+pub fn run_until(
+    plan: Plan,
+    bench: &mut dyn Bench,
+    surroundings: &mut dyn Surroundings,
+    observer: &mut dyn Observer,
+    enough: &mut Enough<'_>,
+) -> Outcome {
+    carry_out(plan, bench, surroundings, observer, Some(enough))
+}
+
+fn carry_out(
+    plan: Plan,
+    bench: &mut dyn Bench,
+    surroundings: &mut dyn Surroundings,
+    observer: &mut dyn Observer,
+    enough: Option<&mut Enough<'_>>,
 ) -> Outcome {
     let cells = plan.cells.len();
     let empty = || Histogram::new(3).expect("three digits are valid");
@@ -96,6 +120,7 @@ pub fn run(
         surroundings,
         observer,
         answered: Answered { resolved: 0, of: 0 },
+        enough,
         epoch: 0,
         longest_epoch: Duration::ZERO,
     };
@@ -118,7 +143,7 @@ pub fn run(
     outcome
 }
 
-struct Campaign<'a> {
+struct Campaign<'a, 'e> {
     random: Random,
     /// The cells that can be measured.
     cells: Vec<usize>,
@@ -128,6 +153,7 @@ struct Campaign<'a> {
     surroundings: &'a mut dyn Surroundings,
     observer: &'a mut dyn Observer,
     answered: Answered,
+    enough: Option<&'a mut Enough<'e>>,
     epoch: u32,
     longest_epoch: Duration,
 }
@@ -142,7 +168,7 @@ struct Epoch {
     latency: Vec<(usize, Vec<u64>)>,
 }
 
-impl Campaign<'_> {
+impl Campaign<'_, '_> {
     fn measure(&mut self) -> Result<Stopped, EngineError> {
         self.calibrate()?;
         let plan = &self.outcome.plan;
@@ -224,14 +250,19 @@ impl Campaign<'_> {
         Ok(rounds)
     }
 
-    fn reason_to_stop(&self) -> Option<Stopped> {
+    fn reason_to_stop(&mut self) -> Option<Stopped> {
         let plan = &self.outcome.plan;
         if let Some(exact) = plan.epochs_exact {
             return (self.epoch >= exact).then_some(Stopped::Budget);
         }
-        if self.answered.all() {
+        let resolved = match &mut self.enough {
+            Some(enough) => self.epoch > 0 && enough(&self.outcome),
+            None => self.answered.all(),
+        };
+        if resolved {
             return Some(Stopped::Resolved);
         }
+        let plan = &self.outcome.plan;
         let next = self.bench.elapsed() + self.longest_epoch;
         let most =
             if self.epoch < plan.epochs_needed { plan.budget.mul_f64(1.0 + OVERRUN) } else { plan.budget };
@@ -270,6 +301,7 @@ impl Campaign<'_> {
                     sent_ns: batch.sent_ns,
                     client: batch.client,
                     server: batch.server,
+                    measures: batch.measures,
                 });
                 epoch.latency.push((*cell, batch.latency_ns));
                 self.tell_measuring();

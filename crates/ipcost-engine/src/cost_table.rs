@@ -75,7 +75,18 @@ mod tests {
     fn sample(cell: u32, round: u32, wall_ns: u64) -> Sample {
         let usage = Usage { user_ns: wall_ns, ..Usage::default() };
         let server = Usage::default();
-        Sample { cell, epoch: 1, round, position: 1, ops: 10, wall_ns, sent_ns: None, client: usage, server }
+        Sample {
+            cell,
+            epoch: 1,
+            round,
+            position: 1,
+            ops: 10,
+            wall_ns,
+            sent_ns: None,
+            client: usage,
+            server,
+            measures: Default::default(),
+        }
     }
 
     #[test]

@@ -23,11 +23,14 @@ pub mod guard;
 pub mod planning;
 mod processes;
 pub mod progress;
+pub mod replication;
 pub mod selftest;
 mod surroundings;
+pub mod system_calls;
 mod warnings;
 
-pub use campaign::{Outcome, run};
+pub use calibration::ns_per_op as nanoseconds_per_operation;
+pub use campaign::{Outcome, run, run_until};
 pub use conversation::PeerProgram;
 pub use document::{About, document};
 pub use error::EngineError;

@@ -20,6 +20,8 @@ const ASSUMED_OVERHEAD: Duration = Duration::from_millis(8);
 const ASSUMED_CALIBRATION: Duration = Duration::from_millis(45);
 /// More contrasts than this are no headline that somebody reads as a whole but a grid to explore.
 const MOST_IN_HEADLINE: u32 = 60;
+/// The shortest batch one may ask for.
+const SHORTEST_BATCH: Duration = Duration::from_millis(1);
 /// The share of the budget that planning leaves free for what it cannot foresee.
 const SLACK: f64 = 0.1;
 
@@ -75,6 +77,10 @@ pub struct Settings {
     pub epochs: Option<u32>,
     /// The seed of every random order.
     pub seed: u64,
+    /// How long a timed batch is meant to last.
+    pub batch: Option<Duration>,
+    /// Whether to count, around every batch, what the machine and the processes did beside usage.
+    pub counted: bool,
     /// How latency is sampled.
     pub latency: LatencyMode,
     /// How long a peer may leave a message unanswered.
@@ -89,6 +95,8 @@ impl Settings {
             margin: job.margin.unwrap_or(DEFAULT_MARGIN),
             epochs: job.epochs,
             seed: job.seed.unwrap_or(fresh_seed),
+            batch: job.batch,
+            counted: false,
             latency: job.latency.unwrap_or(LatencyMode::LeadIn),
             timeout: job.timeout.unwrap_or(DEFAULT_TIMEOUT),
         }
@@ -105,6 +113,11 @@ pub fn plan(expanded: Expanded, settings: &Settings) -> Result<Plan, PlanError> 
     if measurable == 0 {
         let first = cells.first().and_then(|cell| cell.unavailable.clone()).unwrap_or_default();
         return Err(PlanError::NothingAvailable(first));
+    }
+    if settings.batch.is_some_and(|batch| batch < SHORTEST_BATCH) {
+        return Err(PlanError::Setting(
+            "a batch of less than 1 ms says little; give at least --batch 1ms".to_owned(),
+        ));
     }
     if settings.epochs == Some(0) {
         return Err(PlanError::Setting("--epochs 0 measures nothing; give at least 1".to_owned()));
@@ -135,12 +148,15 @@ pub fn plan(expanded: Expanded, settings: &Settings) -> Result<Plan, PlanError> 
         rounds: 0,
         batch: Duration::ZERO,
         lead_in: Duration::ZERO,
+        batch_exact: settings.batch,
+        counted: settings.counted,
         latency: settings.latency,
         timeout: settings.timeout,
     };
     let calibration = measurable * ASSUMED_CALIBRATION;
     if !fit(&mut plan, budget.saturating_sub(calibration), ASSUMED_OVERHEAD, &Variances::UNKNOWN) {
-        let epoch = epoch(measurable, &shortest(), ASSUMED_OVERHEAD);
+        let allocation = Allocation { rounds: plan.rounds, batch: plan.batch };
+        let epoch = epoch(measurable, &allocation, ASSUMED_OVERHEAD);
         let enough = (epoch * epochs_needed).div_f64(1.0 - SLACK) + calibration;
         return Err(PlanError::BudgetTooSmall {
             budget,
@@ -165,11 +181,14 @@ pub fn fit(plan: &mut Plan, left: Duration, overhead: Duration, variances: &Vari
     let usable = left.mul_f64(1.0 - SLACK).as_secs_f64();
     let epochs = |allocation: &Allocation| (usable / epoch(cells, allocation, overhead).as_secs_f64()) as u32;
     let needed = plan.epochs_exact.unwrap_or(plan.epochs_needed);
-    let best = allocate(variances, overhead + LEAD_IN);
+    // One that was asked for is kept, whatever it costs.
+    let asked = plan.batch_exact.map(|batch| Allocation { rounds: 1, batch });
+    let best = asked.unwrap_or_else(|| allocate(variances, overhead + LEAD_IN));
+    let shortest = asked.unwrap_or_else(shortest);
     // Fewer rounds, and shorter ones, than would be best are better than no interval.
     let fewer = (1..=best.rounds).rev().map(|rounds| Allocation { rounds, ..best });
     let allocation =
-        fewer.chain([shortest()]).find(|allocation| epochs(allocation) >= needed).unwrap_or(shortest());
+        fewer.chain([shortest]).find(|allocation| epochs(allocation) >= needed).unwrap_or(shortest);
     (plan.rounds, plan.batch, plan.lead_in) = (allocation.rounds, allocation.batch, LEAD_IN);
     plan.epochs_expected = plan.epochs_exact.unwrap_or_else(|| epochs(&allocation));
     plan.epochs_exact.is_some() || plan.epochs_expected >= plan.epochs_needed

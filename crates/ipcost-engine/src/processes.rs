@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use ipcost_model::protocol::{Address, Done, FromEngine, FromPeer, Hello, PROTOCOL, PeerRole};
 use ipcost_model::{Pattern, Plan, PlannedCell};
-use ipcost_sys::counters;
+use ipcost_sys::counters::{self, Counts};
 use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::placement::Topology;
 use ipcost_sys::private_dir::PrivateDir;
@@ -39,8 +39,11 @@ pub struct ProcessBench {
     topology: Topology,
     interrupt: Interrupt,
     timeout: Duration,
+    counted: bool,
     began: Instant,
     epoch: u32,
+    /// How often processes were started: pilots have epochs' numbers, too, and need names of their own.
+    starts: u32,
     last_id: u64,
 }
 
@@ -81,8 +84,10 @@ impl ProcessBench {
             topology: Topology::read(),
             interrupt,
             timeout: plan.timeout,
+            counted: plan.counted,
             began,
             epoch: 0,
+            starts: 0,
             last_id: 0,
         };
         bench.meet_peers()?;
@@ -143,7 +148,7 @@ impl ProcessBench {
     /// Starts both processes of a cell; neither has been heard yet.
     fn start_pair(&self, cell: usize) -> Result<(Pair, Provision), EngineError> {
         let planned = &self.cells[cell];
-        let mut provision = self.provision(cell, &format!("e{}c{cell}", self.epoch))?;
+        let mut provision = self.provision(cell, &format!("s{}c{cell}", self.starts))?;
         // A placement that cannot be had has made the cell unavailable long before.
         let places = self.topology.pair(planned.placement).unwrap_or(None);
         let (client_cpu, server_cpu) = places.unzip();
@@ -228,6 +233,12 @@ impl ProcessBench {
         Ok((client, server))
     }
 
+    /// What the machine and a cell's processes have done so far.
+    fn count(&self, cell: usize) -> Counts {
+        let ids = self.pairs[cell].as_ref().map(Pair::ids).unwrap_or_default();
+        Counts::read(&ids)
+    }
+
     fn forget_all(&mut self) {
         let groups: Vec<u32> = self.pairs.iter().flatten().flat_map(Pair::ids).collect();
         self.guard.forget(&groups);
@@ -242,6 +253,7 @@ impl Bench for ProcessBench {
 
     fn start_epoch(&mut self, epoch: u32, order: &[usize]) -> Result<(), EngineError> {
         self.epoch = epoch;
+        self.starts += 1;
         let mut started = Vec::with_capacity(order.len());
         for cell in order {
             if self.interrupt.asked() {
@@ -264,6 +276,7 @@ impl Bench for ProcessBench {
 
     fn batch(&mut self, cell: usize, ops: u64, latency: bool) -> Result<BatchOutcome, EngineError> {
         let watched = self.pairs[cell].as_ref().map_or(&[][..], |pair| pair.trouble_counters);
+        let counts = self.counted.then(|| self.count(cell));
         let before = if watched.is_empty() { BTreeMap::new() } else { counters::tcp() };
         let (client, server) = self.play(cell, ops, |id| FromEngine::Batch { id, ops, latency })?;
         let after = if watched.is_empty() { BTreeMap::new() } else { counters::tcp() };
@@ -271,7 +284,13 @@ impl Bench for ProcessBench {
             let risen = after.get(*name)?.saturating_sub(*before.get(*name)?);
             (risen > 0).then(|| ((*name).to_owned(), risen))
         };
+        let mut measures = client.measures;
+        measures.extend(server.measures);
+        if let Some(before) = counts {
+            measures.extend(self.count(cell).since(&before));
+        }
         Ok(BatchOutcome {
+            measures,
             wall_ns: client.wall_ns,
             sent_ns: client.sent_ns,
             client: client.usage,

@@ -1,5 +1,7 @@
 //! The document: the versioned record of one run; everything shown is drawn from it.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -429,7 +431,7 @@ impl std::ops::Sub for Usage {
 }
 
 /// One timed batch.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
     /// The cell, as an index into the document's cells.
     pub cell: u32,
@@ -449,6 +451,9 @@ pub struct Sample {
     pub client: Usage,
     /// The server's use of the machine.
     pub server: Usage,
+    /// What else was measured over the batch, by name: by peers, or by the engine where it was asked to.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub measures: BTreeMap<String, f64>,
 }
 
 /// Something that weakens or bends the result, and what to do about it.

@@ -47,6 +47,9 @@ pub struct Job {
     /// The seed of every random order.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
+    /// How long a timed batch is meant to last; by default what variances and start-up times suggest.
+    #[serde(skip_serializing_if = "Option::is_none", with = "duration")]
+    pub batch: Option<Duration>,
     /// How latency is sampled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency: Option<LatencyMode>,
@@ -329,7 +332,7 @@ fn proportion<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>,
     number_or_text(deserializer, "a margin such as \"2%\" or 0.02", parse_proportion).map(Some)
 }
 
-mod duration {
+pub(crate) mod duration {
     use super::{Deserializer, Duration, Serializer, number_or_text, parse_duration};
 
     pub fn serialize<S: Serializer>(value: &Option<Duration>, serializer: S) -> Result<S::Ok, S::Error> {

@@ -17,6 +17,7 @@ mod named;
 mod options;
 mod plan;
 pub mod protocol;
+pub mod replication;
 mod selftest;
 mod suggest;
 pub mod units;

@@ -58,6 +58,10 @@ pub struct Plan {
     pub batch: Duration,
     /// How long the unmeasured lead-in of a batch is meant to last.
     pub lead_in: Duration,
+    /// How long a batch must be, where the user said so.
+    pub batch_exact: Option<Duration>,
+    /// Whether the engine counts, around every batch, what the machine and the processes did beside usage.
+    pub counted: bool,
     /// How latency is sampled.
     pub latency: LatencyMode,
     /// How long a peer may leave a message unanswered.

@@ -4,6 +4,8 @@
 //! standard output; standard error is free text. One process plays one role in one cell for one epoch.
 //! Fields that a reader does not know are skipped, so that later versions may add some.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -118,7 +120,7 @@ pub struct Hello {
 }
 
 /// What a batch took.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Done {
     /// Of the batch.
     pub id: u64,
@@ -138,6 +140,9 @@ pub struct Done {
     /// Connections that had to be tried again because the listener's queue was full.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub retries: u64,
+    /// What else the peer measured over the batch, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub measures: BTreeMap<String, f64>,
 }
 
 fn is_zero(value: &u64) -> bool {

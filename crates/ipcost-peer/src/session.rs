@@ -174,6 +174,7 @@ impl Session {
             usage: together.usage,
             latency_ns,
             retries: together.retries,
+            measures: BTreeMap::new(),
         }))
     }
 }

@@ -7,6 +7,8 @@ mod grid;
 pub mod json;
 pub mod numbers;
 pub mod plan;
+pub mod published;
+pub mod replication;
 pub mod selftest;
 pub mod terminal;
 pub mod words;

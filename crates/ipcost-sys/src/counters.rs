@@ -51,6 +51,43 @@ pub fn tcp() -> BTreeMap<String, u64> {
     fs::read_to_string("/proc/net/netstat").map(|text| parse_group(&text, "TcpExt:")).unwrap_or_default()
 }
 
+/// What the machine and some processes have done so far, beside what they themselves account for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// TCP segments sent on the whole machine, acknowledgements among them.
+    tcp_segments: Option<u64>,
+    /// Bytes the processes and their ended children had written to storage.
+    disk_bytes_written: Option<u64>,
+}
+
+impl Counts {
+    /// Counts now.
+    pub fn read(processes: &[u32]) -> Self {
+        let snmp = fs::read_to_string("/proc/net/snmp").ok();
+        let segments = snmp.and_then(|text| parse_group(&text, "Tcp:").get("OutSegs").copied());
+        let written = |id: &u32| parse_io(&fs::read_to_string(format!("/proc/{id}/io")).ok()?);
+        Self {
+            tcp_segments: segments,
+            disk_bytes_written: processes.iter().map(written).sum::<Option<u64>>(),
+        }
+    }
+
+    /// What has been counted since `earlier`, by name; nothing that could not be read.
+    pub fn since(&self, earlier: &Self) -> BTreeMap<String, f64> {
+        let risen = |now: Option<u64>, before: Option<u64>| Some(now?.saturating_sub(before?) as f64);
+        let named = [
+            ("tcp_segments", risen(self.tcp_segments, earlier.tcp_segments)),
+            ("disk_bytes_written", risen(self.disk_bytes_written, earlier.disk_bytes_written)),
+        ];
+        named.into_iter().filter_map(|(name, count)| Some((name.to_owned(), count?))).collect()
+    }
+}
+
+/// `/proc/[pid]/io` (`proc_pid_io(5)`): bytes sent to the storage layer.
+fn parse_io(text: &str) -> Option<u64> {
+    text.lines().find_map(|line| line.strip_prefix("write_bytes:")?.trim().parse().ok())
+}
+
 /// A group stands on two lines that begin alike: names, then values.
 fn parse_group(text: &str, group: &str) -> BTreeMap<String, u64> {
     let mut lines = text.lines().filter_map(|line| line.strip_prefix(group));
@@ -72,6 +109,16 @@ mod tests {
         assert_eq!(times, ProcessorTimes { busy: 23, stolen: 20, total: 145 });
         assert_eq!(ProcessorTimes::parse("cpu 1 2"), None);
         assert_eq!(ProcessorTimes::parse(""), None);
+    }
+
+    #[test]
+    fn counts_of_processes() {
+        assert_eq!(parse_io("rchar: 1\nwrite_bytes: 4096\ncancelled_write_bytes: 0\n"), Some(4096));
+        assert_eq!(parse_io("rubbish"), None);
+        let counts = Counts { tcp_segments: Some(7), disk_bytes_written: None };
+        assert_eq!(counts.since(&Counts::default()), BTreeMap::new());
+        let risen = counts.since(&Counts { tcp_segments: Some(3), disk_bytes_written: Some(1) });
+        assert_eq!(risen, BTreeMap::from([("tcp_segments".to_owned(), 4.0)]));
     }
 
     #[test]

@@ -28,6 +28,8 @@ pub struct Cli {
 pub enum Command {
     /// Measure cells and compare them: the default suite, a matrix from flags, or a job file
     Run(Box<RunArgs>),
+    /// Run published experiments again, with their kind of software, and decide their claims
+    Replicate(ReplicateArgs),
     /// Test the tool on this machine: how often it is wrong, and how soon it is right
     Selftest(SelfTestArgs),
     /// Examine a peer: does it keep to the control protocol?
@@ -171,6 +173,43 @@ pub struct SelfTestArgs {
     pub quiet: bool,
 }
 
+#[derive(Debug, Default, Args)]
+pub struct ReplicateArgs {
+    /// Experiments by name, or replication files (.toml)
+    #[arg(value_name = "NAME", conflicts_with = "all")]
+    pub names: Vec<String>,
+    /// All that travel along
+    #[arg(long)]
+    pub all: bool,
+    /// List them: what they ask, and how long they take
+    #[arg(long)]
+    pub list: bool,
+    /// How long everything may take together [default: each experiment's own]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub budget: Option<Duration>,
+    /// Do not decide claims but repeat the experiment with the article's own counts and repetitions, and print what it printed; that can take hours, and says so first
+    #[arg(long)]
+    pub as_published: bool,
+    /// With --as-published: divide the counts by N, and repeat once
+    #[arg(long, value_name = "N", requires = "as_published")]
+    pub divide: Option<u64>,
+    /// Use this redis-server over TCP in the place of a private one; only on loopback
+    #[arg(long, value_name = "HOST:PORT", requires = "redis_unix")]
+    pub redis_tcp: Option<String>,
+    /// Use this redis-server over a Unix socket in the place of a private one
+    #[arg(long, value_name = "PATH", requires = "redis_tcp")]
+    pub redis_unix: Option<String>,
+    /// The seed of every random order [default: a fresh one]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Write the ledgers as JSON; - is standard output
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Show no progress
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
 const CELL_FLAGS: [&str; 10] = [
     "transports",
     "patterns",
@@ -225,14 +264,20 @@ fn after_help() -> String {
 
 /// Reads the command line; help, versions and errors are dealt with here.
 pub fn parse(args: impl Iterator<Item = OsString>) -> Result<Cli, ExitCode> {
+    let args: Vec<OsString> = args.collect();
+    let without_command = args.get(1).is_some_and(|first| first.to_string_lossy().starts_with('-'));
     Cli::try_parse_from(args).map_err(|error| match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
             // Somebody who pages the help and leaves early is fine.
             let _ = error.print();
             ExitCode::SUCCESS
         }
-        _ => {
-            complain(&one_line(&error.render().to_string()));
+        kind => {
+            let mut line = one_line(&error.render().to_string());
+            if kind == ErrorKind::UnknownArgument && without_command {
+                line.push_str("; flags belong to a command, mostly to run: ipcost run --help lists its own");
+            }
+            complain(&line);
             ExitCode::from(USAGE)
         }
     })

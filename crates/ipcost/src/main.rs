@@ -7,6 +7,7 @@ mod job;
 mod output;
 mod peers;
 mod progress;
+mod replicate;
 mod run;
 mod selftest;
 
@@ -22,6 +23,7 @@ fn main() -> ExitCode {
     };
     let result = match cli.command.unwrap_or_default() {
         Command::Run(args) => run::run(*args),
+        Command::Replicate(args) => replicate::run(&args),
         Command::Selftest(args) => selftest::run(&args),
         Command::Hog => selftest::hog(),
         Command::Conformance(args) => conformance::run(&args),

@@ -2,7 +2,7 @@
 
 use anyhow::Context;
 use ipcost_engine::PeerProgram;
-use ipcost_model::{Job, PeerState};
+use ipcost_model::{Job, NATIVE, PeerState};
 use ipcost_peers::{BuiltIn, Cache, Unavailable};
 
 /// The peers beside the native one.
@@ -45,6 +45,21 @@ pub fn command(built_in: &BuiltIn, quiet: bool) -> Result<Vec<String>, Unavailab
         }
     };
     Cache::of_user().and_then(|cache| built_in.prepare(&cache, &mut tell))
+}
+
+/// The built-in peers as they are where none of them is used: nothing is made ready, and nothing is missing.
+pub fn all_states() -> Vec<PeerState> {
+    let state = |built_in: &BuiltIn| PeerState { name: built_in.name.to_owned(), unavailable: None };
+    ipcost_peers::all().map(state).collect()
+}
+
+/// The same programs and the native peer.
+///
+/// # Errors
+/// Where this program cannot tell where it is.
+pub fn with_native(mut programs: Vec<PeerProgram>) -> anyhow::Result<Vec<PeerProgram>> {
+    programs.push(PeerProgram { name: NATIVE.to_owned(), command: own_command("peer")? });
+    Ok(programs)
 }
 
 /// The command that starts this program in another role.

@@ -7,7 +7,7 @@ use anyhow::Context;
 use ipcost_engine::{
     About, EngineError, PeerProgram, ProcessBench, Settings, System, document, plan, run as measure,
 };
-use ipcost_model::{Job, NATIVE, Offers, PeerState, Placement, Plan, Stopped, TransportState, expand};
+use ipcost_model::{Job, Offers, PeerState, Placement, Plan, Stopped, TransportState, expand};
 use ipcost_report::plan as plan_text;
 use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::placement::Topology;
@@ -89,14 +89,8 @@ fn show_plan(args: &RunArgs, plan: &Plan) -> anyhow::Result<()> {
     }
 }
 
-fn carry_out(
-    args: &RunArgs,
-    job: &Job,
-    plan: Plan,
-    mut programs: Vec<PeerProgram>,
-) -> Result<Finished, Problem> {
-    let native = peers::own_command("peer").map_err(Problem::failed)?;
-    programs.push(PeerProgram { name: NATIVE.to_owned(), command: native });
+fn carry_out(args: &RunArgs, job: &Job, plan: Plan, programs: Vec<PeerProgram>) -> Result<Finished, Problem> {
+    let programs = peers::with_native(programs).map_err(Problem::failed)?;
     let guard = peers::own_command("guard").map_err(Problem::failed)?;
 
     let interrupt = Interrupt::install().context("cannot listen for signals").map_err(Problem::failed)?;

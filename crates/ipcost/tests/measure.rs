@@ -105,7 +105,7 @@ fn an_answer_is_given_in_tables_sentences_and_one_line_of_how() {
     let output = place.run(&[
         "run",
         "--transports",
-        "socketpair,tcp",
+        "socketpair,unix,tcp",
         "--patterns",
         "rr",
         "--budget",

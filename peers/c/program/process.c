@@ -7,6 +7,8 @@
 #include <string.h>
 #include <time.h>
 
+static bool find_number(pid_t process, const char *file_name, const char *name, uint64_t *number);
+
 uint64_t process_cpu_ns(pid_t process)
 {
     clockid_t clock;
@@ -27,18 +29,32 @@ void usage_scale(struct usage *usage, uint64_t cpu_ns)
 
 void process_read_switches(pid_t process, struct usage *usage)
 {
+    find_number(process, "status", "voluntary_ctxt_switches:", &usage->voluntary_switches);
+    find_number(process, "status", "nonvoluntary_ctxt_switches:", &usage->involuntary_switches);
+}
+
+bool process_bytes_read(pid_t process, uint64_t *bytes)
+{
+    return find_number(process, "io", "rchar:", bytes);
+}
+
+/* The number behind a name in one of a process's files, such as "rchar: 4711" (proc(5)). */
+static bool find_number(pid_t process, const char *file_name, const char *name, uint64_t *number)
+{
     char path[64];
     char line[256];
-    snprintf(path, sizeof path, "/proc/%d/status", process);
+    bool found = false;
+    snprintf(path, sizeof path, "/proc/%d/%s", process, file_name);
     FILE *file = fopen(path, "re");
     if (file == NULL) {
-        return;
+        return false;
     }
-    while (fgets(line, sizeof line, file) != NULL) {
-        sscanf(line, "voluntary_ctxt_switches: %" SCNu64, &usage->voluntary_switches);
-        sscanf(line, "nonvoluntary_ctxt_switches: %" SCNu64, &usage->involuntary_switches);
+    while (!found && fgets(line, sizeof line, file) != NULL) {
+        const size_t length = strlen(name);
+        found = strncmp(line, name, length) == 0 && sscanf(line + length, "%" SCNu64, number) == 1;
     }
     fclose(file);
+    return found;
 }
 
 /* A line such as "4711 (socat) S 1 …" (proc(5)). */

@@ -17,6 +17,9 @@ void usage_scale(struct usage *usage, uint64_t cpu_ns);
 /* Its first thread's switches so far; both are left alone where they cannot be told. */
 void process_read_switches(pid_t process, struct usage *usage);
 
+/* The bytes it has read so far, from anywhere, also once it has ended; false where they cannot be told. */
+bool process_bytes_read(pid_t process, uint64_t *bytes);
+
 /* Whether it runs the program of that name, and waits for something. */
 bool process_waits(pid_t process, const char *name);
 

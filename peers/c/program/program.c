@@ -180,6 +180,13 @@ bool child_has_ended(const struct child *child)
     return waitid(P_PID, (id_t)child->process, &end, WEXITED | WNOWAIT | WNOHANG) == 0 && end.si_pid != 0;
 }
 
+void child_await_end(const struct child *child)
+{
+    siginfo_t end;
+    while (waitid(P_PID, (id_t)child->process, &end, WEXITED | WNOWAIT) != 0 && errno == EINTR) {
+    }
+}
+
 struct usage child_wait(struct child *child)
 {
     struct rusage used;
@@ -211,9 +218,7 @@ void child_kill(struct child *child)
  */
 static int reap(struct child *child, struct rusage *used)
 {
-    siginfo_t end;
-    while (waitid(P_PID, (id_t)child->process, &end, WEXITED | WNOWAIT) != 0 && errno == EINTR) {
-    }
+    child_await_end(child);
     sigset_t all;
     sigset_t before;
     sigfillset(&all);

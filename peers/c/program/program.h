@@ -47,6 +47,9 @@ struct child child_start(const struct launch *launch);
 /* Whether it has ended; it stays to be waited for. */
 bool child_has_ended(const struct child *child);
 
+/* Waits for its end; it stays to be waited for. */
+void child_await_end(const struct child *child);
+
 /* Waits for its end and tells what it has used since its start; any end but a good one ends the peer. */
 struct usage child_wait(struct child *child);
 

@@ -1,0 +1,365 @@
+//! Deciding the claims of a published experiment from what was measured here.
+
+use std::collections::BTreeMap;
+
+use ipcost_model::replication::{
+    Claim, LedgerClaim, LedgerTest, Replication, ReplicationRun, Rule, Selector, Software, Test, Word,
+};
+use ipcost_model::{PlannedCell, Sample};
+use ipcost_stats::{median, merged_interval};
+
+use crate::campaign::Outcome;
+use crate::planning::ALPHA;
+use crate::system_calls::SystemCalls;
+
+/// Less than this of anything, for one operation, counts as this much.
+const NEXT_TO_NOTHING: f64 = 1e-3;
+
+/// What was measured with one kind of software.
+pub struct Measured<'a> {
+    /// With which.
+    pub software: Software,
+    /// The samples and the plan they follow.
+    pub outcome: &'a Outcome,
+    /// System calls of the clients, by cell, as far as they were traced.
+    pub system_calls: BTreeMap<usize, SystemCalls>,
+}
+
+/// Checks that every test of a replication names a cell of each run it is meant for, and exactly one.
+///
+/// # Errors
+/// The first test that does not, in one line.
+pub fn check(
+    replication: &Replication,
+    cells_of: &dyn Fn(&ReplicationRun) -> Result<Vec<PlannedCell>, String>,
+) -> Result<(), String> {
+    for run in &replication.runs {
+        let cells = cells_of(run)?;
+        for claim in &replication.claims {
+            let tests =
+                claim.tests.iter().filter(|test| test.software.is_none_or(|only| only == run.software));
+            for test in tests {
+                check_test(test).map_err(|reason| format!("claim \"{}\": {reason}", claim.text))?;
+                for side in std::iter::once(&test.a).chain(&test.b) {
+                    find(&cells, side).map_err(|reason| {
+                        format!("claim \"{}\", test \"{}\": {reason}", claim.text, test.about)
+                    })?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn check_test(test: &Test) -> Result<(), String> {
+    let about = &test.about;
+    if test.same_system_calls {
+        return if test.b.is_some() {
+            Ok(())
+        } else {
+            Err(format!("test \"{about}\" compares system calls with nothing; give b"))
+        };
+    }
+    if test.decides && test.below.is_none() && test.above.is_none() {
+        return Err(format!("test \"{about}\" says neither below nor above; give one, or decides = false"));
+    }
+    for side in std::iter::once(&test.a).chain(&test.b) {
+        let measure = side.measure.as_ref().or(test.measure.as_ref());
+        if measure.is_some_and(|name| name.trim().is_empty()) {
+            return Err(format!("test \"{about}\" has an empty measure"));
+        }
+    }
+    Ok(())
+}
+
+/// The one cell that a selector names.
+fn find(cells: &[PlannedCell], wanted: &Selector) -> Result<usize, String> {
+    let fits = |planned: &PlannedCell| {
+        let cell = &planned.cell;
+        let is = |asked: &Option<String>, has: &str| asked.as_deref().is_none_or(|asked| asked == has);
+        is(&wanted.label, &planned.label)
+            && is(&wanted.transport, &cell.transport)
+            && is(&wanted.client, &planned.client)
+            && is(&wanted.server, &planned.server)
+            && wanted.pattern.is_none_or(|pattern| pattern == cell.pattern)
+            && wanted.size.is_none_or(|size| size == cell.size)
+            && wanted.concurrency.is_none_or(|concurrency| concurrency == cell.concurrency)
+            && (!wanted.plain || cell.options.iter().next().is_none())
+            && wanted.options.iter().all(|(name, value)| {
+                cell.options.iter().any(|(option, has)| option.to_string() == *name && has == value)
+            })
+    };
+    let mut found = cells.iter().enumerate().filter(|(_, planned)| fits(planned)).map(|(index, _)| index);
+    match (found.next(), found.next()) {
+        (Some(only), None) => Ok(only),
+        (None, _) => Err(format!("no cell of the run is {}", describe(wanted))),
+        (Some(one), Some(other)) => {
+            Err(format!("{} and {} are both {}; say more", cells[one].id, cells[other].id, describe(wanted)))
+        }
+    }
+}
+
+fn describe(wanted: &Selector) -> String {
+    let named = [
+        ("label", wanted.label.clone()),
+        ("transport", wanted.transport.clone()),
+        ("pattern", wanted.pattern.map(|pattern| pattern.to_string())),
+        ("size", wanted.size.map(|size| size.to_string())),
+        ("concurrency", wanted.concurrency.map(|count| count.to_string())),
+        ("client", wanted.client.clone()),
+        ("server", wanted.server.clone()),
+    ];
+    let mut parts: Vec<String> =
+        named.into_iter().filter_map(|(name, value)| Some(format!("{name} {}", value?))).collect();
+    if wanted.plain {
+        parts.push("without options".to_owned());
+    }
+    parts.extend(wanted.options.iter().map(|(name, value)| format!("{name}={value}")));
+    if parts.is_empty() { "anything".to_owned() } else { parts.join(", ") }
+}
+
+/// The cells whose system calls tests compare.
+pub fn traced_cells(replication: &Replication, software: Software, cells: &[PlannedCell]) -> Vec<usize> {
+    let tests = replication.claims.iter().flat_map(|claim| &claim.tests);
+    let asking =
+        tests.filter(|test| test.same_system_calls && test.software.is_none_or(|only| only == software));
+    let mut found: Vec<usize> = asking
+        .flat_map(|test| std::iter::once(&test.a).chain(&test.b))
+        .filter_map(|side| find(cells, side).ok())
+        .collect();
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// Decides every claim. `alpha` of 5 % is shared over all deciding tests of one kind of software.
+pub fn decide(replication: &Replication, measured: &[Measured<'_>]) -> Vec<LedgerClaim> {
+    replication.claims.iter().map(|claim| decide_claim(replication, claim, measured)).collect()
+}
+
+fn decide_claim(replication: &Replication, claim: &Claim, measured: &[Measured<'_>]) -> LedgerClaim {
+    let mut tests = Vec::new();
+    let mut words = BTreeMap::new();
+    for run in measured {
+        let mine = |test: &&Test| test.software.is_none_or(|only| only == run.software);
+        let all = replication.claims.iter().flat_map(|claim| &claim.tests);
+        let deciding = all.filter(mine).filter(|test| test.decides && !test.same_system_calls).count();
+        let alpha = ALPHA / deciding.max(1) as f64;
+        let found: Vec<LedgerTest> =
+            claim.tests.iter().filter(mine).map(|test| decide_test(run, test, alpha)).collect();
+        if let Some(word) = together(claim.rule, &found) {
+            words.insert(run.software.name(), word);
+        }
+        tests.extend(found);
+    }
+    let (original, native) =
+        (words.get(Software::Original.name()).copied(), words.get(Software::Native.name()).copied());
+    LedgerClaim {
+        text: claim.text.clone(),
+        published: claim.published.clone(),
+        word: original.or(native).unwrap_or(Word::Undecided),
+        original,
+        native,
+        behind: claim.behind.clone(),
+        tests,
+    }
+}
+
+/// What tests say together; `None` where none of them decides, or none could be measured.
+fn together(rule: Rule, tests: &[LedgerTest]) -> Option<Word> {
+    let deciding: Vec<&LedgerTest> = tests.iter().filter(|test| test.decides).collect();
+    if deciding.iter().all(|test| test.value.is_none() && test.detail.is_none()) {
+        return None;
+    }
+    let count = |word: Word| deciding.iter().filter(|test| test.word == word).count();
+    let (confirmed, refuted, all) = (count(Word::Confirmed), count(Word::Refuted), deciding.len());
+    Some(match rule {
+        Rule::All if refuted > 0 => Word::Refuted,
+        Rule::All if confirmed == all => Word::Confirmed,
+        Rule::Most if 2 * confirmed > all => Word::Confirmed,
+        Rule::Most if 2 * refuted > all => Word::Refuted,
+        _ => Word::Undecided,
+    })
+}
+
+fn decide_test(run: &Measured<'_>, test: &Test, alpha: f64) -> LedgerTest {
+    let measure = test.measure.clone().or(test.a.measure.clone()).unwrap_or_else(|| "wall".to_owned());
+    let mut ledger = LedgerTest {
+        about: test.about.clone(),
+        software: run.software,
+        measure,
+        value: None,
+        lo: None,
+        hi: None,
+        claimed: claimed(test),
+        word: Word::Undecided,
+        decides: test.decides,
+        detail: None,
+    };
+    let cells = &run.outcome.plan.cells;
+    let Ok(a) = find(cells, &test.a) else { return ledger };
+    let b = match &test.b {
+        Some(side) => match find(cells, side) {
+            Ok(b) => Some(b),
+            Err(_) => return ledger,
+        },
+        None => None,
+    };
+    if test.same_system_calls {
+        if let Some((a, b)) = run.system_calls.get(&a).zip(b.and_then(|b| run.system_calls.get(&b))) {
+            ledger.word = if a.same_as(b) { Word::Confirmed } else { Word::Refuted };
+            ledger.detail = Some(format!("{a} against {b}"));
+        }
+        return ledger;
+    }
+    let measure_of = |side: &Selector| side.measure.clone().unwrap_or_else(|| ledger.measure.clone());
+    let of_a = by_round(&run.outcome.samples, a, &cells[a], &measure_of(&test.a));
+    let values = match (b, &test.b) {
+        (Some(b), Some(side)) => {
+            let of_b = by_round(&run.outcome.samples, b, &cells[b], &measure_of(side));
+            // Times that the kernel counts in ticks may be none in a batch; their ratio is then far off, not unknown.
+            let ln = |value: f64| value.max(NEXT_TO_NOTHING).ln();
+            per_epoch(&of_a, |round, value| Some(ln(value) - ln(*of_b.get(round)?)))
+        }
+        _ => per_epoch(&of_a, |_, value| Some(value)),
+    };
+    let Some(found) = values.and_then(|values| merged_interval(&values, alpha)) else { return ledger };
+    let shown = |value: f64| if b.is_some() { value.exp() } else { value };
+    ledger.value = Some(shown(found.interval.median));
+    let bounds = found.interval.bounds.map(|(lo, hi)| (shown(lo), shown(hi)));
+    (ledger.lo, ledger.hi) = bounds.unzip();
+    ledger.word = bounds.map_or(Word::Undecided, |bounds| word(test, bounds));
+    ledger
+}
+
+fn word(test: &Test, (lo, hi): (f64, f64)) -> Word {
+    let below = test.below.map(|bound| (hi < bound, lo >= bound));
+    let above = test.above.map(|bound| (lo > bound, hi <= bound));
+    let sides: Vec<(bool, bool)> = below.into_iter().chain(above).collect();
+    match () {
+        () if sides.iter().any(|(_, refuted)| *refuted) => Word::Refuted,
+        () if !sides.is_empty() && sides.iter().all(|(holds, _)| *holds) => Word::Confirmed,
+        () => Word::Undecided,
+    }
+}
+
+fn claimed(test: &Test) -> String {
+    match (test.same_system_calls, test.above, test.below) {
+        (true, _, _) => "the same".to_owned(),
+        (_, Some(above), Some(below)) => format!("{above} to {below}"),
+        (_, Some(above), None) => format!("> {above}"),
+        (_, None, Some(below)) => format!("< {below}"),
+        _ => String::new(),
+    }
+}
+
+/// An epoch and a round in it.
+type Place = (u32, u32);
+
+/// A measure of a cell in every round; nothing where a sample lacks it.
+fn by_round(samples: &[Sample], index: usize, planned: &PlannedCell, measure: &str) -> BTreeMap<Place, f64> {
+    let (name, per_byte) = match measure.strip_suffix("_per_byte") {
+        Some(name) => (name, planned.cell.size as f64),
+        None => (measure, 1.0),
+    };
+    let own = samples.iter().filter(|sample| sample.cell as usize == index);
+    own.filter_map(|sample| Some(((sample.epoch, sample.round), value(sample, name)? / per_byte))).collect()
+}
+
+/// What a sample says of a measure, for one operation unless the name says `per_call`.
+///
+/// `wall`, `sent`, `cpu`, `client_cpu`, `server_cpu`, `client_user`, `client_sys`, `server_user`, `server_sys`
+/// (nanoseconds), `switches`, or what peers and the engine measured by name.
+fn value(sample: &Sample, measure: &str) -> Option<f64> {
+    let (client, server) = (&sample.client, &sample.server);
+    let whole = match measure {
+        "wall" => sample.wall_ns,
+        "sent" => sample.sent_ns?,
+        "cpu" => client.cpu_ns() + server.cpu_ns(),
+        "client_cpu" => client.cpu_ns(),
+        "server_cpu" => server.cpu_ns(),
+        "client_user" => client.user_ns,
+        "client_sys" => client.sys_ns,
+        "server_user" => server.user_ns,
+        "server_sys" => server.sys_ns,
+        "switches" => {
+            client.voluntary_switches
+                + client.involuntary_switches
+                + server.voluntary_switches
+                + server.involuntary_switches
+        }
+        name if name.ends_with("_per_call") => return sample.measures.get(name).copied(),
+        name => return Some(sample.measures.get(name)? / sample.ops as f64),
+    };
+    Some(whole as f64 / sample.ops as f64)
+}
+
+/// The median over each epoch's rounds; `None` where a value is missing or no number.
+fn per_epoch(values: &BTreeMap<Place, f64>, of: impl Fn(&Place, f64) -> Option<f64>) -> Option<Vec<f64>> {
+    let rounds: Vec<(u32, f64)> =
+        values.iter().map(|(place, value)| Some((place.0, of(place, *value)?))).collect::<Option<_>>()?;
+    let epochs = rounds.chunk_by(|a, b| a.0 == b.0);
+    let medians: Vec<f64> = epochs
+        .map(|epoch| median(&epoch.iter().map(|(_, value)| *value).collect::<Vec<_>>()))
+        .collect::<Option<_>>()?;
+    (!medians.is_empty() && medians.iter().all(|value| value.is_finite())).then_some(medians)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn test(below: Option<f64>, above: Option<f64>) -> Test {
+        Test {
+            about: String::new(),
+            software: None,
+            measure: None,
+            a: Selector::default(),
+            b: None,
+            below,
+            above,
+            same_system_calls: false,
+            decides: true,
+        }
+    }
+
+    #[test]
+    fn words_follow_from_the_whole_interval() {
+        let of = |below, above, bounds| word(&test(below, above), bounds);
+        assert_eq!(of(Some(1.0), None, (0.5, 0.9)), Word::Confirmed);
+        assert_eq!(of(Some(1.0), None, (1.1, 1.9)), Word::Refuted);
+        assert_eq!(of(Some(1.0), None, (0.9, 1.1)), Word::Undecided);
+        assert_eq!(of(None, Some(2.0), (2.1, 3.0)), Word::Confirmed);
+        assert_eq!(of(Some(1.0), Some(0.9), (0.93, 0.99)), Word::Confirmed);
+        assert_eq!(of(Some(1.0), Some(0.9), (0.5, 0.8)), Word::Refuted);
+        assert_eq!(of(Some(1.0), Some(0.9), (0.8, 0.95)), Word::Undecided);
+    }
+
+    #[test]
+    fn claims_follow_from_their_tests() {
+        let ledger = |word| LedgerTest {
+            about: String::new(),
+            software: Software::Native,
+            measure: String::new(),
+            value: Some(1.0),
+            lo: None,
+            hi: None,
+            claimed: String::new(),
+            word,
+            decides: true,
+            detail: None,
+        };
+        let (yes, no, open) = (Word::Confirmed, Word::Refuted, Word::Undecided);
+        let of = |rule, words: &[Word]| {
+            together(rule, &words.iter().map(|word| ledger(*word)).collect::<Vec<_>>())
+        };
+        assert_eq!(of(Rule::All, &[yes, yes]), Some(yes));
+        assert_eq!(of(Rule::All, &[yes, open]), Some(open));
+        assert_eq!(of(Rule::All, &[yes, no]), Some(no));
+        assert_eq!(of(Rule::Most, &[yes, yes, no]), Some(yes));
+        assert_eq!(of(Rule::Most, &[no, no, yes]), Some(no));
+        assert_eq!(of(Rule::Most, &[yes, no]), Some(open));
+        assert_eq!(of(Rule::All, &[]), None);
+        assert_eq!(together(Rule::All, &[LedgerTest { value: None, ..ledger(open) }]), None);
+    }
+}

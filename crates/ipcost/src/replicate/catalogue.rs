@@ -1,0 +1,114 @@
+//! The experiments that travel with the program, and files of the user's own.
+
+use std::path::Path;
+
+use anyhow::{Context, anyhow, bail};
+use ipcost_model::replication::Replication;
+use ipcost_model::unknown;
+
+/// Their files, by name.
+const FILES: [(&str, &str); 5] = [
+    ("celluloid-connect", include_str!("../../../../replications/celluloid-connect.toml")),
+    ("c-stream", include_str!("../../../../replications/c-stream.toml")),
+    ("go-pingpong", include_str!("../../../../replications/go-pingpong.toml")),
+    ("socat-bulk", include_str!("../../../../replications/socat-bulk.toml")),
+    ("redis-incr", include_str!("../../../../replications/redis-incr.toml")),
+];
+/// The largest file of the user's own that is read.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// The ones that were asked for, in that order.
+///
+/// # Errors
+/// A name that is none, with the nearest; a file that cannot be read.
+pub fn chosen(names: &[String], all: bool) -> anyhow::Result<Vec<Replication>> {
+    if all {
+        return FILES.iter().map(|(name, text)| parse(name, text)).collect();
+    }
+    if names.is_empty() {
+        bail!("name an experiment, or give --all; ipcost replicate --list shows them");
+    }
+    names.iter().map(|name| one(name)).collect()
+}
+
+fn one(name: &str) -> anyhow::Result<Replication> {
+    if let Some((name, text)) = FILES.iter().find(|(known, _)| *known == name) {
+        return parse(name, text);
+    }
+    let path = Path::new(name);
+    if path.extension().is_some_and(|end| end == "toml") {
+        let length = std::fs::metadata(path).with_context(|| format!("cannot read {name}"))?.len();
+        anyhow::ensure!(
+            length <= MOST_BYTES,
+            "{name} has {length} bytes; a replication has at most {MOST_BYTES}"
+        );
+        let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {name}"))?;
+        return parse(name, &text);
+    }
+    bail!("{}", unknown("experiment", name, FILES.iter().map(|(known, _)| *known)))
+}
+
+fn parse(name: &str, text: &str) -> anyhow::Result<Replication> {
+    toml::from_str(text).map_err(|error| {
+        let message = error.message().split_whitespace().collect::<Vec<_>>().join(" ");
+        let start = error.span().map_or(0, |span| span.start);
+        let line = text.get(..start).unwrap_or_default().matches('\n').count() + 1;
+        anyhow!("{name}:{line}: {message}")
+    })
+}
+
+/// All of them, with what they ask and how long they take.
+///
+/// # Errors
+/// A file that travels along and cannot be read, which the tests rule out.
+pub fn list() -> anyhow::Result<String> {
+    let mut out = String::new();
+    for (name, text) in FILES {
+        let replication = parse(name, text)?;
+        let budgets = replication.runs.iter().filter_map(|run| run.budget);
+        let seconds: u64 = budgets.map(|budget| budget.as_secs()).sum();
+        out.push_str(&format!(
+            "{name:<18}  {} claims, at most {seconds} s\n{:<18}  {}\n",
+            replication.claims.len(),
+            "",
+            replication.question
+        ));
+        for run in &replication.runs {
+            out.push_str(&format!("{:<18}  {}: {}\n", "", run.software, run.about));
+        }
+    }
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_is_sound() {
+        let all = chosen(&[], true).unwrap();
+        assert_eq!(all.len(), 5);
+        for replication in &all {
+            ipcost_engine::replication::check(replication, &|run| {
+                super::super::cells_of(run).map_err(|error| error.to_string())
+            })
+            .unwrap();
+            for claim in &replication.claims {
+                assert!(claim.tests.iter().any(|test| test.decides), "{}: {}", replication.id, claim.text);
+            }
+            assert!(replication.as_published.is_some());
+        }
+        let list = list().unwrap();
+        assert!(FILES.iter().all(|(name, _)| list.contains(name)), "{list}");
+    }
+
+    #[test]
+    fn names_that_are_none() {
+        let error = |name: &str| chosen(&[name.to_owned()], false).unwrap_err().to_string();
+        assert!(
+            error("celluloid").contains("did you mean") || error("celluloid").contains("celluloid-connect")
+        );
+        assert!(error("no-such.toml").contains("cannot read"));
+        assert!(chosen(&[], false).unwrap_err().to_string().contains("--list"));
+    }
+}

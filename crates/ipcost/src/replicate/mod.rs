@@ -1,0 +1,251 @@
+//! `ipcost replicate`: published experiments, run again here, and what holds of their claims.
+
+mod catalogue;
+mod published;
+mod tracing;
+
+use std::process::ExitCode;
+use std::time::{Duration, Instant, SystemTime};
+
+use anyhow::{Context, anyhow};
+use ipcost_engine::replication::{Measured, check, decide};
+use ipcost_engine::{EngineError, Outcome, PeerProgram, ProcessBench, Settings, System, plan, run_until};
+use ipcost_model::replication::{
+    LEDGER_SCHEMA, Ledger, LedgerRun, Replication, ReplicationRun, Software, Word,
+};
+use ipcost_model::{Job, Offers, Plan, PlannedCell, Stopped, Tool, expand};
+use ipcost_report::replication::{render, summary};
+use ipcost_sys::interrupt::Interrupt;
+use ipcost_sys::{host, limits, transport};
+
+use crate::args::ReplicateArgs;
+use crate::exit::{INTERRUPTED, Problem};
+use crate::output::{is_standard_output, print, room, write_whole};
+use crate::peers;
+use crate::progress::Line;
+use crate::run::fresh_seed;
+
+/// The margin for what is not about margins at all: claims have bounds of their own.
+const NO_MARGIN: f64 = 0.0;
+
+/// Runs what the arguments ask for.
+///
+/// # Errors
+/// What is wrong with the arguments or a replication file, or what failed.
+pub fn run(args: &ReplicateArgs) -> Result<ExitCode, Problem> {
+    if args.list {
+        print(&catalogue::list().map_err(Problem::usage)?).map_err(Problem::failed)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let replications = catalogue::chosen(&args.names, args.all).map_err(Problem::usage)?;
+    for replication in &replications {
+        check(replication, &|run| cells_of(run).map_err(|error| format!("{error:#}")))
+            .map_err(|reason| Problem::usage(anyhow!("{}: {reason}", replication.id)))?;
+    }
+    let interrupt = Interrupt::install().context("cannot listen for signals").map_err(Problem::failed)?;
+    limits::raise_descriptors();
+    if args.as_published {
+        return published::run(args, &replications, &interrupt);
+    }
+    let scale = scale(&replications, args.budget);
+    let mut ledgers = Vec::new();
+    let mut interrupted = false;
+    for replication in &replications {
+        let (ledger, was_interrupted) = one(args, replication, scale, &interrupt)?;
+        if !json_alone(args) {
+            let gap = if ledgers.is_empty() { "" } else { "\n" };
+            print(&format!("{gap}{}", render(&ledger, room()))).map_err(Problem::failed)?;
+        }
+        ledgers.push(ledger);
+        if was_interrupted {
+            interrupted = true;
+            break;
+        }
+    }
+    if let Some(path) = &args.json {
+        write_whole(path, |out| {
+            serde_json::to_writer_pretty(&mut *out, &ledgers)?;
+            out.write_all(b"\n")
+        })
+        .map_err(Problem::failed)?;
+    }
+    if ledgers.len() > 1 && !json_alone(args) {
+        print(&format!("\n{}", summary(&ledgers))).map_err(Problem::failed)?;
+    }
+    Ok(if interrupted { ExitCode::from(INTERRUPTED) } else { ExitCode::SUCCESS })
+}
+
+fn json_alone(args: &ReplicateArgs) -> bool {
+    args.json.as_deref().is_some_and(is_standard_output)
+}
+
+/// By how much every run's own budget is stretched so that all of them take what the user said.
+fn scale(replications: &[Replication], budget: Option<Duration>) -> f64 {
+    let runs = replications.iter().flat_map(|replication| &replication.runs);
+    let usual: f64 = runs.map(|run| own_budget(run).as_secs_f64()).sum();
+    budget.map_or(1.0, |budget| budget.as_secs_f64() / usual.max(1e-9))
+}
+
+fn own_budget(run: &ReplicationRun) -> Duration {
+    run.budget.unwrap_or(ipcost_engine::planning::DEFAULT_BUDGET)
+}
+
+/// One experiment; `true` where it was interrupted.
+fn one(
+    args: &ReplicateArgs,
+    replication: &Replication,
+    scale: f64,
+    interrupt: &Interrupt,
+) -> Result<(Ledger, bool), Problem> {
+    let seed = args.seed.unwrap_or_else(fresh_seed);
+    let started = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
+    let mut runs = Vec::new();
+    let mut outcomes: Vec<(Software, Outcome, _)> = Vec::new();
+    let mut interrupted = false;
+    for run in &replication.runs {
+        if !args.quiet {
+            eprintln!("note: {}: {}: {}", replication.id, run.software, run.about);
+        }
+        let at = Instant::now();
+        let mut record = LedgerRun {
+            software: run.software,
+            about: run.about.clone(),
+            elapsed_s: 0.0,
+            epochs: 0,
+            missing: Vec::new(),
+        };
+        match measure(args, replication, run, own_budget(run).mul_f64(scale), seed, interrupt) {
+            Ok(finished) => {
+                record.missing = finished.missing;
+                record.epochs = finished.outcome.table.epochs() as u32;
+                interrupted = finished.outcome.stopped == Stopped::Interrupted;
+                if record.epochs > 0 {
+                    outcomes.push((run.software, finished.outcome, finished.system_calls));
+                }
+            }
+            Err(error) => record.missing.push(format!("{error:#}")),
+        }
+        record.elapsed_s = at.elapsed().as_secs_f64();
+        runs.push(record);
+        if interrupted || interrupt.asked() {
+            interrupted = true;
+            break;
+        }
+    }
+    let measured: Vec<Measured<'_>> = outcomes
+        .iter()
+        .map(|(software, outcome, system_calls)| Measured {
+            software: *software,
+            outcome,
+            system_calls: system_calls.clone(),
+        })
+        .collect();
+    let ledger = Ledger {
+        schema: LEDGER_SCHEMA.to_owned(),
+        tool: Tool { name: "ipcost".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() },
+        host: host::read(),
+        id: replication.id.clone(),
+        question: replication.question.clone(),
+        machine: replication.machine.clone(),
+        differs: replication.differs.clone(),
+        started,
+        seed,
+        claims: decide(replication, &measured),
+        runs,
+    };
+    Ok((ledger, interrupted))
+}
+
+struct Finished {
+    outcome: Outcome,
+    missing: Vec<String>,
+    system_calls: std::collections::BTreeMap<usize, ipcost_engine::system_calls::SystemCalls>,
+}
+
+/// Measures one run until every claim is decided, or its budget is spent.
+fn measure(
+    args: &ReplicateArgs,
+    replication: &Replication,
+    run: &ReplicationRun,
+    budget: Duration,
+    seed: u64,
+    interrupt: &Interrupt,
+) -> anyhow::Result<Finished> {
+    let job = job_of(&run.cells);
+    let peers = peers::prepare(&job, args.quiet);
+    let settings = Settings {
+        budget: Some(budget),
+        batch: run.batch,
+        counted: true,
+        margin: NO_MARGIN,
+        ..Settings::of(&job, seed)
+    };
+    let plan = plan_of(&job, &peers.states, &settings)?;
+    let mut missing: Vec<String> = plan.cells.iter().filter_map(|cell| cell.unavailable.clone()).collect();
+    missing.sort();
+    missing.dedup();
+    let programs = with_given_redis(args, peers::with_native(peers.programs)?);
+    let guard = peers::own_command("guard")?;
+
+    let system_calls = if tracing::is_wanted(replication, run.software) {
+        tracing::trace(replication, run.software, &plan, &programs, &guard, interrupt).unwrap_or_else(
+            |error| {
+                missing.push(format!("{error:#}"));
+                Default::default()
+            },
+        )
+    } else {
+        Default::default()
+    };
+
+    let mut bench = ProcessBench::new(&plan, programs, &guard, interrupt.clone())?;
+    let mut line = Line::new(args.quiet);
+    let software = run.software;
+    let mut enough = |outcome: &Outcome| {
+        let measured = [Measured { software, outcome, system_calls: system_calls.clone() }];
+        decide(replication, &measured).iter().all(|claim| {
+            let word = if software == Software::Original { claim.original } else { claim.native };
+            word.is_none_or(|word| word != Word::Undecided)
+        })
+    };
+    let mut outcome = run_until(plan, &mut bench, &mut System::default(), &mut line, &mut enough);
+    drop(bench);
+    line.clear();
+    if let Some(error) = outcome.failure.take() {
+        if matches!(error, EngineError::Interrupted) {
+            return Err(anyhow!("interrupted"));
+        }
+        // What was complete before is kept, and the failure is told.
+        missing.push(format!("{:#}", anyhow::Error::from(error)));
+    }
+    Ok(Finished { outcome, missing, system_calls })
+}
+
+/// The same programs, with those that drive redis-server told to use the one that the user gave.
+fn with_given_redis(args: &ReplicateArgs, mut programs: Vec<PeerProgram>) -> Vec<PeerProgram> {
+    let given = [("--tcp", &args.redis_tcp), ("--unix", &args.redis_unix)];
+    for program in programs.iter_mut().filter(|program| program.name.starts_with("redis")) {
+        let words =
+            given.iter().filter_map(|(flag, address)| Some([(*flag).to_owned(), (*address).clone()?]));
+        program.command.extend(words.flatten());
+    }
+    programs
+}
+
+fn job_of(cells: &[ipcost_model::Matrix]) -> Job {
+    Job { cells: cells.to_vec(), ..Job::default() }
+}
+
+fn plan_of(job: &Job, peers: &[ipcost_model::PeerState], settings: &Settings) -> anyhow::Result<Plan> {
+    let transports = transport::states();
+    let offers = Offers { transports: &transports, placements_unavailable: &[], peers };
+    Ok(plan(expand(job, &offers)?, settings)?)
+}
+
+/// The cells of a run, whatever this machine lacks.
+fn cells_of(run: &ReplicationRun) -> anyhow::Result<Vec<PlannedCell>> {
+    let transports = transport::states();
+    let peers = peers::all_states();
+    let offers = Offers { transports: &transports, placements_unavailable: &[], peers: &peers };
+    Ok(expand(&job_of(&run.cells), &offers)?.cells)
+}

@@ -1,0 +1,147 @@
+//! `--as-published`: the article's own counts and repetitions, and its own output.
+
+use std::io::IsTerminal;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Context, ensure};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use ipcost_engine::{ProcessBench, Settings, bench::Bench, nanoseconds_per_operation};
+use ipcost_model::replication::{AsPublished, Replication};
+use ipcost_model::units::duration_text;
+use ipcost_report::published::{Repetition, render};
+use ipcost_sys::interrupt::Interrupt;
+
+use crate::args::ReplicateArgs;
+use crate::exit::{FAILED, INTERRUPTED, Problem};
+use crate::output::print;
+use crate::peers;
+use crate::run::fresh_seed;
+
+use super::{job_of, plan_of, with_given_redis};
+
+/// How much longer than estimated a batch may take before its peers are given up.
+const PATIENCE: u32 = 20;
+
+/// Runs the experiments as they were published, one after the other.
+///
+/// # Errors
+/// What failed.
+pub fn run(
+    args: &ReplicateArgs,
+    replications: &[Replication],
+    interrupt: &Interrupt,
+) -> Result<ExitCode, Problem> {
+    let mut status = ExitCode::SUCCESS;
+    for replication in replications {
+        let Some(published) = &replication.as_published else { continue };
+        print(&format!("# {}: {}\n", replication.id, replication.question)).map_err(Problem::failed)?;
+        match repeat(args, published, interrupt) {
+            Ok(repetitions) => {
+                print(&render(published.output, &repetitions)).map_err(Problem::failed)?;
+            }
+            Err(_) if interrupt.asked() => return Ok(ExitCode::from(INTERRUPTED)),
+            Err(error) => {
+                eprintln!("{}: {error:#}", replication.id);
+                status = ExitCode::from(FAILED);
+            }
+        }
+    }
+    Ok(status)
+}
+
+/// A cell of the article with its count.
+struct Counted {
+    cell: usize,
+    ops: u64,
+    estimate: Duration,
+}
+
+fn repeat(
+    args: &ReplicateArgs,
+    published: &AsPublished,
+    interrupt: &Interrupt,
+) -> anyhow::Result<Vec<Repetition>> {
+    let matrices: Vec<_> = published.cells.iter().map(|cells| cells.cell.clone()).collect();
+    let job = job_of(&matrices);
+    let peers = peers::prepare(&job, args.quiet);
+    let settings = Settings { epochs: Some(1), ..Settings::of(&job, fresh_seed()) };
+    let mut plan = plan_of(&job, &peers.states, &settings)?;
+    if let Some(reason) = plan.cells.iter().find_map(|cell| cell.unavailable.clone()) {
+        anyhow::bail!("{reason}");
+    }
+    let programs = with_given_redis(args, peers::with_native(peers.programs)?);
+    let guard = peers::own_command("guard")?;
+
+    // Counts follow the matrices in order; what they expand to is found by asking for each alone.
+    let divide = args.divide.unwrap_or(1).max(1);
+    let mut ops_of = Vec::new();
+    for cells in &published.cells {
+        let own = plan_of(&job_of(std::slice::from_ref(&cells.cell)), &peers.states, &settings)?;
+        for planned in &own.cells {
+            let workers = u64::from(planned.cell.concurrency);
+            let each = match (cells.ops_per_worker, cells.bytes) {
+                (Some(ops), _) => ops,
+                (None, Some(bytes)) => bytes / planned.cell.size.max(1) / workers,
+                (None, None) => anyhow::bail!("a published cell has neither ops_per_worker nor bytes"),
+            };
+            ops_of.push((each / divide).max(1) * workers);
+        }
+    }
+    ensure!(ops_of.len() == plan.cells.len(), "two published cells are the same");
+
+    let repetitions = if divide > 1 { 1 } else { u64::from(published.repetitions) };
+    let mut counted = Vec::new();
+    let mut bench = ProcessBench::new(&plan, programs.clone(), &guard, interrupt.clone())?;
+    for (cell, ops) in ops_of.iter().enumerate() {
+        bench.start_epoch(0, &[cell])?;
+        let workers = u64::from(plan.cells[cell].cell.concurrency);
+        let each = nanoseconds_per_operation(&mut bench, cell, workers)?;
+        bench.end_epoch()?;
+        counted.push(Counted {
+            cell,
+            ops: *ops,
+            estimate: Duration::from_nanos((each * *ops as f64) as u64),
+        });
+    }
+    drop(bench);
+    let whole: Duration = counted.iter().map(|one| one.estimate).sum::<Duration>() * repetitions as u32;
+    eprintln!(
+        "note: {} cells, {repetitions} times each: about {}; ipcost replicate without --as-published decides the claims in minutes",
+        counted.len(),
+        duration_text(whole)
+    );
+    let longest = counted.iter().map(|one| one.estimate).max().unwrap_or_default();
+    plan.timeout = plan.timeout.max(longest * PATIENCE);
+    let mut bench = ProcessBench::new(&plan, programs, &guard, interrupt.clone())?;
+    let bar = bar(args.quiet, counted.len() as u64 * repetitions);
+    let mut done = Vec::new();
+    for one in &counted {
+        for repetition in 1..=repetitions {
+            bar.set_message(format!("{} ({repetition} of {repetitions})", plan.cells[one.cell].id));
+            bench.start_epoch(repetition as u32, &[one.cell])?;
+            let batch = bench.batch(one.cell, one.ops, false).context("in the middle of a repetition")?;
+            bench.end_epoch()?;
+            bar.inc(1);
+            done.push(Repetition {
+                cell: plan.cells[one.cell].cell.clone(),
+                ops: one.ops,
+                wall_ns: batch.wall_ns,
+                sent_ns: batch.sent_ns,
+                client: batch.client,
+                incr_usec_per_call: batch.measures.get("incr_usec_per_call").copied(),
+            });
+        }
+    }
+    bar.finish_and_clear();
+    Ok(done)
+}
+
+fn bar(quiet: bool, length: u64) -> ProgressBar {
+    let hidden = quiet || !std::io::stderr().is_terminal();
+    let target = if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+    let bar = ProgressBar::with_draw_target(Some(length), target);
+    let style = ProgressStyle::with_template("{bar:24.cyan/dim} {pos} of {len}, {eta} left: {msg}");
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("━╸─"));
+    bar
+}
