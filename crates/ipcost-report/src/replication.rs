@@ -204,7 +204,7 @@ mod tests {
                 ],
             }],
         };
-        let shown = format!("{}\n{}", render(&ledger, 100), summary(&[ledger.clone()]));
+        let shown = format!("{}\n{}", render(&ledger, 100), summary(std::slice::from_ref(&ledger)));
         insta::assert_snapshot!(anstream::adapter::strip_str(&shown).to_string());
     }
 }
