@@ -148,7 +148,7 @@ impl ProcessBench {
     /// Starts both processes of a cell; neither has been heard yet.
     fn start_pair(&self, cell: usize) -> Result<(Pair, Provision), EngineError> {
         let planned = &self.cells[cell];
-        let mut provision = self.provision(cell, &format!("s{}c{cell}", self.starts))?;
+        let mut provision = self.provision(cell, &format!("e{}s{}c{cell}", self.epoch, self.starts))?;
         // A placement that cannot be had has made the cell unavailable long before.
         let places = self.topology.pair(planned.placement).unwrap_or(None);
         let (client_cpu, server_cpu) = places.unzip();
