@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-use crate::shell::{root, run, run_command, target};
+use crate::shell::{path_text, root, run, run_command, target};
 
 /// The loops that are compared.
 const LOOPS: [(&str, u64); 5] =
@@ -28,7 +28,7 @@ pub fn overhead(rest: &[&str]) -> Result<()> {
     let json = scratch.path().join("overhead.json");
     std::fs::write(&job, job_text(&bare))?;
     let ipcost = target().join("release/ipcost");
-    let words = [&[text(&ipcost)?, "run", text(&job)?, "--json", text(&json)?], rest].concat();
+    let words = [&[path_text(&ipcost)?, "run", path_text(&job)?, "--json", path_text(&json)?], rest].concat();
     run_command(crate::shell::command(&words), &words)?;
     let document: Value = serde_json::from_slice(&std::fs::read(&json)?)?;
     show(&document)
@@ -84,8 +84,4 @@ fn show(document: &Value) -> Result<()> {
     }
     ensure!(compared > 0, "nothing was compared");
     Ok(())
-}
-
-fn text(path: &Path) -> Result<&str> {
-    path.to_str().context("a path that is no text")
 }

@@ -15,6 +15,14 @@ pub fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
 
+/// A path as a word of a command.
+///
+/// # Errors
+/// Where it is no text.
+pub fn path_text(path: &Path) -> Result<&str> {
+    path.to_str().context("a path that is no text")
+}
+
 /// A command, to be run from the workspace's root.
 pub fn command(words: &[&str]) -> Command {
     let mut command = Command::new(words[0]);

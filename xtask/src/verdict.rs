@@ -8,7 +8,7 @@ use ipcost_stats::simulation::welch;
 use ipcost_stats::{clopper_pearson, median};
 use serde_json::Value;
 
-use crate::shell::{command, root, run, target};
+use crate::shell::{command, path_text, root, run, target};
 use crate::tools::{ensure_packages, program};
 
 /// The differences that are to be found; of the first there is nothing to find.
@@ -166,8 +166,4 @@ fn show(ways: &[[Way; 3]]) {
         }
         println!(" |");
     }
-}
-
-fn path_text(path: &Path) -> Result<&str> {
-    path.to_str().context("a path that is no text")
 }

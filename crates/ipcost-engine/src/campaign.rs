@@ -65,7 +65,8 @@ pub struct Incidents {
     pub troubles: BTreeMap<String, u64>,
 }
 
-/// Carries a plan out until its own questions are answered or its budget is spent. Failure and interruption are outcomes too: what was measured before is kept.
+/// Carries a plan out until its own questions are answered or its budget is spent. Failure and interruption are
+/// outcomes too: what was measured before is kept.
 pub fn run(
     plan: Plan,
     bench: &mut dyn Bench,
@@ -211,7 +212,9 @@ impl Campaign<'_, '_> {
 
         let plan = &self.outcome.plan;
         let epoch = order.len() as u32 * (overhead + PILOT_ROUNDS * plan.lead_in);
-        if plan.epochs_exact.is_none() && epoch * MORE_PILOTS < plan.budget.mul_f64(MOST_FOR_PILOTS) {
+        // Where nothing is left to choose, nothing is gained by pilots.
+        let choosing = plan.epochs_exact.is_none() && plan.batch_exact.is_none();
+        if choosing && epoch * MORE_PILOTS < plan.budget.mul_f64(MOST_FOR_PILOTS) {
             for _ in 0..MORE_PILOTS {
                 self.bench.start_epoch(0, &order)?;
                 pilots.push(self.pilot()?);

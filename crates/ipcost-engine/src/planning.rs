@@ -116,7 +116,7 @@ pub fn plan(expanded: Expanded, settings: &Settings) -> Result<Plan, PlanError> 
     }
     if settings.batch.is_some_and(|batch| batch < SHORTEST_BATCH) {
         return Err(PlanError::Setting(
-            "a batch of less than 1 ms says little; give at least --batch 1ms".to_owned(),
+            "a batch of less than 1 ms says little; give at least batch = \"1ms\"".to_owned(),
         ));
     }
     if settings.epochs == Some(0) {

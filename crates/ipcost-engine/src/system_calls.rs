@@ -45,7 +45,7 @@ impl SystemCalls {
 impl fmt::Display for SystemCalls {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let calls: Vec<String> = self.0.iter().map(|(name, count)| format!("{name} {count:.2}")).collect();
-        write!(f, "{} ({})", calls.join(", "), format_args!("{:.1} an operation", self.total()))
+        write!(f, "{} ({:.1} an operation)", calls.join(", "), self.total())
     }
 }
 

@@ -1,13 +1,14 @@
 //! The engine's own memory, alone in its process so that its peak is nobody else's.
 
+mod script;
+
 use std::time::Duration;
 
 use ipcost_engine::bench::{BatchOutcome, Bench};
 use ipcost_engine::progress::Silent;
-use ipcost_engine::{About, EngineError, Settings, Snapshot, Surroundings, document, plan, run};
-use ipcost_model::{Capabilities, Host, Job, Offers, TransportState, Usage, expand, parse_job};
-use ipcost_sys::clock::Quality;
-use ipcost_sys::others::Busy;
+use ipcost_engine::{EngineError, run};
+use ipcost_model::Usage;
+use script::{Known, planned, report};
 use serde_json::{Map, Value};
 
 /// Twenty-three cells whose operations take a moment, with latencies as a real peer reports them.
@@ -43,57 +44,13 @@ impl Bench for Steady {
     }
 }
 
-impl Surroundings for Steady {
-    fn snapshot(&mut self) -> Snapshot {
-        Snapshot::default()
-    }
-
-    fn clock(&mut self) -> Quality {
-        Quality::default()
-    }
-
-    fn clock_source(&mut self) -> Option<String> {
-        None
-    }
-
-    fn watch_others(&mut self) {}
-
-    fn busiest_other(&mut self) -> Option<Busy> {
-        None
-    }
-}
-
-const ONE: Capabilities = Capabilities {
-    name: "one",
-    summary: "",
-    connects: false,
-    both_ways: true,
-    max_message: None,
-    os: &[],
-    carries_payload: true,
-    option_groups: &[],
-    trouble_counters: &[],
-    in_default_suite: true,
-};
-
 #[test]
 fn a_hundred_thousand_samples_fit_into_64_mib() {
     let sizes: Vec<String> = (1..=23).map(|size| size.to_string()).collect();
     let text = format!("epochs = 4400\n[[cells]]\ntransport = \"one\"\nsize = [{}]\n", sizes.join(", "));
-    let job = parse_job(&text).unwrap();
-    let transports = [TransportState { capabilities: &ONE, unavailable: None }];
-    let offers = Offers { transports: &transports, placements_unavailable: &[], peers: &[] };
-    let plan = plan(expand(&job, &offers).unwrap(), &Settings::of(&job, 1)).unwrap();
-    let outcome = run(plan, &mut Steady(Duration::ZERO), &mut Steady(Duration::ZERO), &mut Silent);
+    let outcome = run(planned(&text), &mut Steady(Duration::ZERO), &mut Known::default(), &mut Silent);
     assert!(outcome.samples.len() >= 100_000, "{}", outcome.samples.len());
-    let about = About {
-        version: "0".into(),
-        host: Host::default(),
-        job: Job::default(),
-        started: "2026-01-01T00:00:00Z".into(),
-        debug_build: false,
-    };
-    let document = document(outcome, about);
+    let document = report(outcome);
     serde_json::to_writer(std::io::sink(), &document).unwrap();
 
     let Ok(status) = std::fs::read_to_string("/proc/self/status") else { return };

@@ -7,6 +7,7 @@ use std::path::Path;
 use anyhow::Context;
 use ipcost_model::Document;
 use ipcost_report::{json, terminal};
+use serde::Serialize;
 
 /// The columns of text on standard output; plenty where it is no terminal.
 pub fn room() -> usize {
@@ -48,11 +49,22 @@ pub fn write_json(document: &Document, path: &Path) -> anyhow::Result<()> {
     write_whole(path, |out| json::write(document, out))
 }
 
+/// Writes anything as JSON with line breaks, as [`write_whole`] does.
+///
+/// # Errors
+/// Where it cannot be written.
+pub fn write_pretty(value: &impl Serialize, path: &Path) -> anyhow::Result<()> {
+    write_whole(path, |out| {
+        serde_json::to_writer_pretty(&mut *out, value)?;
+        out.write_all(b"\n")
+    })
+}
+
 /// Writes a file, whole or not at all; `-` is standard output.
 ///
 /// # Errors
 /// Where it cannot be written.
-pub fn write_whole(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> anyhow::Result<()> {
+fn write_whole(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> anyhow::Result<()> {
     if is_standard_output(path) {
         let mut out = BufWriter::new(io::stdout().lock());
         return tolerate_broken_pipe(write(&mut out).and_then(|()| out.flush()))

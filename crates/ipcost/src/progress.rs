@@ -12,6 +12,17 @@ const STEPS: u64 = 1000;
 /// The least time between two drawings: a drawing costs more than a message to a peer.
 const PAUSE: Duration = Duration::from_millis(200);
 
+/// A bar on standard error, with what stands beside it; hidden where it was asked to be quiet or standard error
+/// is no terminal.
+pub fn bar(quiet: bool, length: u64, beside: &str) -> ProgressBar {
+    let hidden = quiet || !std::io::stderr().is_terminal();
+    let target = if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+    let bar = ProgressBar::with_draw_target(Some(length), target);
+    let style = ProgressStyle::with_template(&format!("{{bar:24.cyan/dim}} {beside}"));
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("━╸─"));
+    bar
+}
+
 /// A line on standard error.
 pub struct Line {
     bar: ProgressBar,
@@ -21,12 +32,7 @@ pub struct Line {
 impl Line {
     /// One that is drawn; or not, where it was asked to be quiet or standard error is no terminal.
     pub fn new(quiet: bool) -> Self {
-        let hidden = quiet || !std::io::stderr().is_terminal();
-        let target = if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
-        let bar = ProgressBar::with_draw_target(Some(STEPS), target);
-        let style = ProgressStyle::with_template("{bar:24.cyan/dim} {msg}");
-        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("━╸─"));
-        Self { bar, drawn: None }
+        Self { bar: bar(quiet, STEPS, "{msg}"), drawn: None }
     }
 
     /// Takes it away.

@@ -16,7 +16,7 @@ use ipcost_sys::{host, limits, transport};
 use crate::args::RunArgs;
 use crate::exit::{INTERRUPTED, Problem, complain, problem};
 use crate::job::job;
-use crate::output::{is_standard_output, print, show, write_json, write_whole};
+use crate::output::{is_standard_output, print, show, write_json, write_pretty};
 use crate::peers;
 use crate::progress::Line;
 
@@ -81,10 +81,7 @@ fn check_descriptors(plan: &Plan) -> anyhow::Result<()> {
 
 fn show_plan(args: &RunArgs, plan: &Plan) -> anyhow::Result<()> {
     match &args.json {
-        Some(path) => write_whole(path, |out| {
-            serde_json::to_writer_pretty(&mut *out, plan)?;
-            out.write_all(b"\n")
-        }),
+        Some(path) => write_pretty(plan, path),
         None => print(&plan_text::render(plan)),
     }
 }

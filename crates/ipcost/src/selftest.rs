@@ -1,20 +1,15 @@
 //! `ipcost selftest`: how often the tool is wrong on this machine.
 
-use std::io::IsTerminal;
 use std::process::ExitCode;
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::Context;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::ProgressBar;
 use ipcost_engine::progress::Silent;
 use ipcost_engine::selftest::{EPOCHS, Tally, equal_job, slowed_job};
-use ipcost_engine::{
-    EngineError, Outcome, PeerProgram, ProcessBench, Settings, System, plan, run as measure,
-};
+use ipcost_engine::{EngineError, Outcome, ProcessBench, Settings, System, plan, run as measure};
 use ipcost_model::units::duration_text;
-use ipcost_model::{
-    NATIVE, Noise, Offers, Promise, SELFTEST_SCHEMA, SelfTest, Stopped, Tool, expand, parse_job,
-};
+use ipcost_model::{Noise, Offers, Promise, SELFTEST_SCHEMA, SelfTest, Stopped, Tool, expand, parse_job};
 use ipcost_report::selftest::render;
 use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::process::{PeerProcess, Spawn};
@@ -23,9 +18,13 @@ use ipcost_sys::{host, limits, transport};
 
 use crate::args::SelfTestArgs;
 use crate::exit::{FAILED, INTERRUPTED, Problem, UNDECIDED, problem};
-use crate::output::{is_standard_output, print, room, write_whole};
+use crate::output::{is_standard_output, print, room, write_pretty};
+use crate::peers;
+use crate::progress::bar;
 use crate::run::fresh_seed;
 
+/// The bar's resolution.
+const STEPS: u64 = 1_000;
 /// How long a self-test takes where the user does not say.
 const DEFAULT_BUDGET: Duration = Duration::from_secs(180);
 /// The quota with which `--noise quota` holds the measurement back, in processors.
@@ -44,7 +43,7 @@ pub fn run(args: &SelfTestArgs) -> Result<ExitCode, Problem> {
     let noise = Disturbance::start(args.noise.unwrap_or(Noise::Quiet)).map_err(Problem::failed)?;
     limits::raise_descriptors();
 
-    let progress = Progress::new(args.quiet);
+    let progress = bar(args.quiet, STEPS, "{msg}");
     let mut tally = Tally::default();
     let mut spent = [Duration::ZERO; 2];
     let mut longest = [Duration::ZERO; 2];
@@ -74,9 +73,9 @@ pub fn run(args: &SelfTestArgs) -> Result<ExitCode, Problem> {
         }
         spent[kind] += at.elapsed();
         longest[kind] = longest[kind].max(at.elapsed());
-        progress.tell(&tally, began.elapsed(), budget);
+        tell(&progress, &tally, began.elapsed(), budget);
     }
-    progress.clear();
+    progress.finish_and_clear();
     drop(noise);
     let test = SelfTest {
         schema: SELFTEST_SCHEMA.to_owned(),
@@ -101,11 +100,7 @@ pub fn run(args: &SelfTestArgs) -> Result<ExitCode, Problem> {
 
 fn show(test: &SelfTest, args: &SelfTestArgs) -> Result<(), Problem> {
     if let Some(path) = &args.json {
-        write_whole(path, |out| {
-            serde_json::to_writer_pretty(&mut *out, test)?;
-            writeln!(out)
-        })
-        .map_err(Problem::failed)?;
+        write_pretty(test, path).map_err(Problem::failed)?;
     }
     if !args.json.as_deref().is_some_and(is_standard_output) {
         print(&render(test, room())).map_err(Problem::failed)?;
@@ -121,19 +116,13 @@ fn campaign(job: &str, seed: u64, interrupt: &Interrupt) -> Result<Outcome, Prob
     let expanded = expand(&job, &offers).map_err(|error| Problem::failed(error.into()))?;
     let settings = Settings { epochs: Some(EPOCHS), ..Settings::of(&job, seed) };
     let plan = plan(expanded, &settings).map_err(|error| Problem::failed(error.into()))?;
-    let own = own_program().map_err(Problem::failed)?;
-    let command = |role: &str| vec![own.clone(), role.to_owned()];
-    let programs = vec![PeerProgram { name: NATIVE.to_owned(), command: command("peer") }];
-    match ProcessBench::new(&plan, programs, &command("guard"), interrupt.clone()) {
+    let programs = peers::with_native(Vec::new()).map_err(Problem::failed)?;
+    let guard = peers::own_command("guard").map_err(Problem::failed)?;
+    match ProcessBench::new(&plan, programs, &guard, interrupt.clone()) {
         Ok(mut bench) => Ok(measure(plan, &mut bench, &mut System::default(), &mut Silent)),
         Err(EngineError::Interrupted) => Err(Problem::interrupted()),
         Err(error) => Err(problem(error)),
     }
-}
-
-fn own_program() -> anyhow::Result<String> {
-    let path = std::env::current_exe().context("cannot find this program's own file")?;
-    path.into_os_string().into_string().map_err(|path| anyhow::anyhow!("the path {path:?} is not text"))
 }
 
 /// What else is done to the machine; it ends when this is dropped.
@@ -148,7 +137,7 @@ impl Disturbance {
         Ok(match noise {
             Noise::Quiet => Self::Nothing,
             Noise::Cpu => {
-                let command = [own_program()?, "hog".to_owned()];
+                let command = peers::own_command("hog")?;
                 let start = |_| PeerProcess::spawn(Spawn { command: &command, ..Spawn::default() });
                 let count = std::thread::available_parallelism().map_or(1, usize::from);
                 let processes = (0..count).map(start).collect::<Result<_, _>>();
@@ -175,35 +164,19 @@ pub fn hog() -> ! {
     }
 }
 
-/// A line on standard error, drawn between campaigns only.
-struct Progress(ProgressBar);
-
-impl Progress {
-    fn new(quiet: bool) -> Self {
-        let hidden = quiet || !std::io::stderr().is_terminal();
-        let target = if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
-        let bar = ProgressBar::with_draw_target(Some(1_000), target);
-        let style = ProgressStyle::with_template("{bar:24.cyan/dim} {msg}");
-        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("━╸─"));
-        Self(bar)
+/// The early answer, drawn between campaigns only.
+fn tell(bar: &ProgressBar, tally: &Tally, elapsed: Duration, budget: Duration) {
+    if bar.is_hidden() {
+        return;
     }
-
-    /// The early answer.
-    fn tell(&self, tally: &Tally, elapsed: Duration, budget: Duration) {
-        let (alarms, of) = tally.alarms();
-        let found: Vec<String> = tally
-            .detections()
-            .iter()
-            .map(|found| format!("{:.0} % {} of {}", found.slowdown * 100.0, found.found, found.of))
-            .collect();
-        let left = duration_text(budget.saturating_sub(elapsed));
-        self.0.set_position((elapsed.as_secs_f64() / budget.as_secs_f64() * 1e3) as u64);
-        self.0
-            .set_message(format!("false alarms {alarms} of {of}; found: {}; {left} left", found.join(", ")));
-        self.0.tick();
-    }
-
-    fn clear(&self) {
-        self.0.finish_and_clear();
-    }
+    let (alarms, of) = tally.alarms();
+    let found: Vec<String> = tally
+        .detections()
+        .iter()
+        .map(|found| format!("{:.0} % {} of {}", found.slowdown * 100.0, found.found, found.of))
+        .collect();
+    let left = duration_text(budget.saturating_sub(elapsed));
+    bar.set_position((elapsed.as_secs_f64() / budget.as_secs_f64() * STEPS as f64) as u64);
+    bar.set_message(format!("false alarms {alarms} of {of}; found: {}; {left} left", found.join(", ")));
+    bar.tick();
 }

@@ -20,7 +20,7 @@ use ipcost_sys::{host, limits, transport};
 
 use crate::args::ReplicateArgs;
 use crate::exit::{INTERRUPTED, Problem};
-use crate::output::{is_standard_output, print, room, write_whole};
+use crate::output::{is_standard_output, print, room, write_pretty};
 use crate::peers;
 use crate::progress::Line;
 use crate::run::fresh_seed;
@@ -63,11 +63,7 @@ pub fn run(args: &ReplicateArgs) -> Result<ExitCode, Problem> {
         }
     }
     if let Some(path) = &args.json {
-        write_whole(path, |out| {
-            serde_json::to_writer_pretty(&mut *out, &ledgers)?;
-            out.write_all(b"\n")
-        })
-        .map_err(Problem::failed)?;
+        write_pretty(&ledgers, path).map_err(Problem::failed)?;
     }
     if ledgers.len() > 1 && !json_alone(args) {
         print(&format!("\n{}", summary(&ledgers))).map_err(Problem::failed)?;

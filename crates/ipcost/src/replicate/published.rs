@@ -1,11 +1,9 @@
 //! `--as-published`: the article's own counts and repetitions, and its own output.
 
-use std::io::IsTerminal;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ipcost_engine::{ProcessBench, Settings, bench::Bench, nanoseconds_per_operation};
 use ipcost_model::replication::{AsPublished, Replication};
 use ipcost_model::units::duration_text;
@@ -16,6 +14,7 @@ use crate::args::ReplicateArgs;
 use crate::exit::{FAILED, INTERRUPTED, Problem};
 use crate::output::print;
 use crate::peers;
+use crate::progress::bar;
 use crate::run::fresh_seed;
 
 use super::{job_of, plan_of, with_given_redis};
@@ -114,7 +113,7 @@ fn repeat(
     let longest = counted.iter().map(|one| one.estimate).max().unwrap_or_default();
     plan.timeout = plan.timeout.max(longest * PATIENCE);
     let mut bench = ProcessBench::new(&plan, programs, &guard, interrupt.clone())?;
-    let bar = bar(args.quiet, counted.len() as u64 * repetitions);
+    let bar = bar(args.quiet, counted.len() as u64 * repetitions, "{pos} of {len}, {eta} left: {msg}");
     let mut done = Vec::new();
     for one in &counted {
         for repetition in 1..=repetitions {
@@ -135,13 +134,4 @@ fn repeat(
     }
     bar.finish_and_clear();
     Ok(done)
-}
-
-fn bar(quiet: bool, length: u64) -> ProgressBar {
-    let hidden = quiet || !std::io::stderr().is_terminal();
-    let target = if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
-    let bar = ProgressBar::with_draw_target(Some(length), target);
-    let style = ProgressStyle::with_template("{bar:24.cyan/dim} {pos} of {len}, {eta} left: {msg}");
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("━╸─"));
-    bar
 }
