@@ -17,6 +17,7 @@ mod named;
 mod options;
 mod plan;
 pub mod protocol;
+mod reading;
 pub mod replication;
 mod selftest;
 mod suggest;
@@ -35,6 +36,7 @@ pub use job::{Job, LatencyMode, Matrix, NATIVE, OneOrMany, OptionLists, PeerComm
 pub use job_file::{JobFileError, parse_job};
 pub use options::{CATALOGUE, OptionKind, OptionName, OptionSpec, OptionValue, Options};
 pub use plan::{Plan, PlannedContrast};
+pub use reading::{MAX_DOCUMENT_BYTES, ReadError, read_document};
 pub use selftest::{Detection, Noise, Promise, Rate, SELFTEST_SCHEMA, SelfTest};
 pub use suggest::{nearest, unknown};
 pub use workload::{DEFAULT_BASELINE, Workload};

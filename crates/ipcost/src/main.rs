@@ -2,19 +2,21 @@
 
 mod args;
 mod conformance;
+mod documents;
 mod exit;
 mod job;
 mod output;
 mod peers;
 mod progress;
 mod replicate;
+mod report;
 mod run;
 mod selftest;
 
 use std::process::ExitCode;
 
 use args::{Command, parse};
-use exit::{Problem, report};
+use exit::Problem;
 
 fn main() -> ExitCode {
     let cli = match parse(std::env::args_os()) {
@@ -23,6 +25,7 @@ fn main() -> ExitCode {
     };
     let result = match cli.command.unwrap_or_default() {
         Command::Run(args) => run::run(*args),
+        Command::Report(args) => report::run(&args),
         Command::Replicate(args) => replicate::run(&args),
         Command::Selftest(args) => selftest::run(&args),
         Command::Hog => selftest::hog(),
@@ -32,5 +35,5 @@ fn main() -> ExitCode {
             .map(|()| ExitCode::SUCCESS)
             .map_err(|error| Problem::failed(error.into())),
     };
-    result.unwrap_or_else(|problem| report(&problem))
+    result.unwrap_or_else(|problem| exit::report(&problem))
 }

@@ -1,0 +1,108 @@
+//! The command line as clap reads it, a command a file; what it means is decided elsewhere.
+
+mod conformance;
+mod replicate;
+mod report;
+mod run;
+mod selftest;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::error::ErrorKind;
+use clap::{Parser, Subcommand};
+
+pub use conformance::ConformanceArgs;
+pub use replicate::ReplicateArgs;
+pub use report::ReportArgs;
+pub use run::RunArgs;
+pub use selftest::SelfTestArgs;
+
+use crate::exit::{USAGE, complain};
+
+/// Measures what local inter-process communication costs, how sure that is, and why.
+///
+/// Without a command it runs the default suite: a connection per request, small and large round trips, and
+/// streams of small and large messages, over every usual local transport, in about half a minute.
+#[derive(Debug, Parser)]
+#[command(name = "ipcost", version, max_term_width = 100)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Measure cells and compare them: the default suite, a matrix from flags, or a job file
+    Run(Box<RunArgs>),
+    /// Show a document again, or draw it as another kind of file
+    Report(ReportArgs),
+    /// Run published experiments again, with their kind of software, and decide their claims
+    Replicate(ReplicateArgs),
+    /// Test the tool on this machine: how often it is wrong, and how soon it is right
+    Selftest(SelfTestArgs),
+    /// Examine a peer: does it keep to the control protocol?
+    Conformance(ConformanceArgs),
+    /// Be the built-in peer: speak the control protocol on standard input and output
+    Peer,
+    /// Watch over a run and clean up should it be killed
+    #[command(hide = true)]
+    Guard,
+    /// Take a processor in bursts
+    #[command(hide = true)]
+    Hog,
+}
+
+impl Default for Command {
+    fn default() -> Self {
+        Self::Run(Box::default())
+    }
+}
+
+/// Reads the command line; help, versions and errors are dealt with here.
+pub fn parse(args: impl Iterator<Item = OsString>) -> Result<Cli, ExitCode> {
+    let args: Vec<OsString> = args.collect();
+    let without_command = args.get(1).is_some_and(|first| first.to_string_lossy().starts_with('-'));
+    Cli::try_parse_from(args).map_err(|error| match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            // Somebody who pages the help and leaves early is fine.
+            let _ = error.print();
+            ExitCode::SUCCESS
+        }
+        kind => {
+            let mut line = one_line(&error.render().to_string());
+            if kind == ErrorKind::UnknownArgument && without_command {
+                line.push_str("; flags belong to a command, mostly to run: ipcost run --help lists its own");
+            }
+            complain(&line);
+            ExitCode::from(USAGE)
+        }
+    })
+}
+
+/// Clap's message without its usage lines: what is wrong, and the tip if there is one.
+fn one_line(message: &str) -> String {
+    let lines = message.lines().map(str::trim);
+    let telling =
+        lines.take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"));
+    let text = telling.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ");
+    text.strip_prefix("error: ").unwrap_or(&text).replace(":; ", ": ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_table_of_flags_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn errors_are_one_line() {
+        let error = Cli::try_parse_from(["ipcost", "run", "--transport", "unix"]).unwrap_err();
+        let line = one_line(&error.render().to_string());
+        assert!(line.contains("--transports") && !line.contains('\n'), "{line}");
+    }
+}

@@ -1,0 +1,44 @@
+//! What `ipcost replicate` takes.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use ipcost_model::units::parse_duration;
+
+#[derive(Debug, Default, Args)]
+pub struct ReplicateArgs {
+    /// Experiments by name, or replication files (.toml)
+    #[arg(value_name = "NAME", conflicts_with = "all")]
+    pub names: Vec<String>,
+    /// All that travel along
+    #[arg(long)]
+    pub all: bool,
+    /// List them: what they ask, and how long they take
+    #[arg(long)]
+    pub list: bool,
+    /// How long everything may take together [default: each experiment's own]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub budget: Option<Duration>,
+    /// Do not decide claims but repeat the experiment with the article's own counts and repetitions, and print what it printed; that can take hours, and says so first
+    #[arg(long)]
+    pub as_published: bool,
+    /// With --as-published: divide the counts by N, and repeat once
+    #[arg(long, value_name = "N", requires = "as_published")]
+    pub divide: Option<u64>,
+    /// Use this redis-server over TCP in the place of a private one; only on loopback
+    #[arg(long, value_name = "HOST:PORT", requires = "redis_unix")]
+    pub redis_tcp: Option<String>,
+    /// Use this redis-server over a Unix socket in the place of a private one
+    #[arg(long, value_name = "PATH", requires = "redis_tcp")]
+    pub redis_unix: Option<String>,
+    /// The seed of every random order [default: a fresh one]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Write the ledgers as JSON; - is standard output
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Show no progress
+    #[arg(long, short)]
+    pub quiet: bool,
+}

@@ -1,0 +1,155 @@
+//! What `ipcost run` takes.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use ipcost_model::units::{parse_duration, parse_proportion, parse_size};
+use ipcost_model::{CATALOGUE, LatencyMode, NATIVE, OptionGroup, Pattern, Placement, SpeaksFirst};
+use ipcost_sys::transport;
+
+const CELLS: &str = "Which cells (lists multiply into a matrix)";
+const HOW: &str = "How to measure";
+const OUTPUT: &str = "Output";
+
+#[derive(Debug, Default, Args)]
+#[command(after_long_help = after_help())]
+pub struct RunArgs {
+    /// A job file (TOML); without it and without flags for cells, the default suite runs
+    #[arg(value_name = "JOB.toml", conflicts_with_all = CELL_FLAGS)]
+    pub job: Option<PathBuf>,
+
+    /// Transports to compare
+    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = CELLS)]
+    pub transports: Vec<String>,
+    /// What is done over them: connect, rr, stream
+    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = CELLS)]
+    pub patterns: Vec<Pattern>,
+    /// Bytes of a message from client to server, such as 64,16KiB
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_size, help_heading = CELLS)]
+    pub sizes: Vec<u64>,
+    /// Bytes of a message from server to client [default: as many as the size]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_size, help_heading = CELLS)]
+    pub replies: Vec<u64>,
+    /// Workers in the client
+    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = CELLS)]
+    pub concurrency: Vec<u32>,
+    /// Where the two processes run: free, together, apart
+    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = CELLS)]
+    pub placement: Vec<Placement>,
+    /// Who sends first in pattern connect: client, server
+    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = CELLS)]
+    pub speaks_first: Vec<SpeaksFirst>,
+    /// Peers that play the client
+    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = CELLS)]
+    pub client: Vec<String>,
+    /// Peers that play the server
+    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = CELLS)]
+    pub server: Vec<String>,
+    /// Set an option of the cells, to one value or to several
+    #[arg(long = "option", value_name = "KEY=LIST", help_heading = CELLS)]
+    pub options: Vec<String>,
+
+    /// A peer of your own, by the command that starts it; it goes before a built-in one of that name
+    #[arg(long = "peer", value_name = "NAME=COMMAND", help_heading = HOW)]
+    pub peers: Vec<String>,
+    /// What the others are compared with: a transport, a peer, a label or a cell's id [default: tcp]
+    #[arg(long, value_name = "NAME", help_heading = HOW)]
+    pub baseline: Option<String>,
+    /// How long the run may take; it ends earlier once every question is answered [default: 30s]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, help_heading = HOW)]
+    pub budget: Option<Duration>,
+    /// The relative difference that matters [default: 2%]
+    #[arg(long, value_name = "PERCENT", value_parser = parse_proportion, help_heading = HOW)]
+    pub margin: Option<f64>,
+    /// Run exactly so many epochs, whatever the budget
+    #[arg(long, value_name = "N", help_heading = HOW)]
+    pub epochs: Option<u32>,
+    /// The seed of every random order [default: a fresh one, shown with the result]
+    #[arg(long, value_name = "N", help_heading = HOW)]
+    pub seed: Option<u64>,
+    /// How latency is sampled: lead-in, inline, off [default: lead-in]
+    #[arg(long, value_name = "HOW", help_heading = HOW)]
+    pub latency: Option<LatencyMode>,
+    /// Kill a peer that leaves a message unanswered for so long [default: 10s]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, help_heading = HOW)]
+    pub timeout: Option<Duration>,
+
+    /// Write the document, with every sample, as JSON; - is standard output
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
+    pub json: Option<PathBuf>,
+    /// Show what would run and measure nothing
+    #[arg(long, help_heading = OUTPUT)]
+    pub plan: bool,
+    /// Show neither progress nor warnings
+    #[arg(long, short, help_heading = OUTPUT)]
+    pub quiet: bool,
+}
+
+const CELL_FLAGS: [&str; 10] = [
+    "transports",
+    "patterns",
+    "sizes",
+    "replies",
+    "concurrency",
+    "placement",
+    "speaks_first",
+    "client",
+    "server",
+    "options",
+];
+
+/// The registry and the catalogue, so that help never lags behind them.
+fn after_help() -> String {
+    let mut text = String::from("Transports:\n");
+    for state in transport::states() {
+        let note = state.unavailable.map_or(String::new(), |reason| format!(" (unavailable here: {reason})"));
+        text.push_str(&format!("  {:<15}{}{note}\n", state.capabilities.name, state.capabilities.summary));
+    }
+    text.push_str("\nPeers (--client NAME, --server NAME), and the Debian packages that they need:\n");
+    text.push_str(&format!("  {NATIVE}\n      the built-in one, which every peer is measured against\n"));
+    for peer in ipcost_peers::all() {
+        let packages = peer.packages.join(", ");
+        text.push_str(&format!("  {} ({packages})\n      {}\n", peer.name, peer.summary));
+    }
+    text.push_str("\nOptions of cells (--option KEY=VALUE):\n");
+    for spec in CATALOGUE {
+        let patterns: Vec<&str> = spec.patterns.iter().map(|pattern| pattern.name()).collect();
+        let over = match spec.group {
+            OptionGroup::Loop => String::new(),
+            group => {
+                let acts = transport::states().into_iter().map(|state| state.capabilities);
+                let names: Vec<&str> = acts
+                    .filter(|known| known.option_groups.contains(&group))
+                    .map(|known| known.name)
+                    .collect();
+                format!(" over {}", names.join(", "))
+            }
+        };
+        let acts_on = format!("{}{over}", patterns.join(", "));
+        text.push_str(&format!(
+            "  {} ({acts_on}; default: {})\n      {}\n",
+            spec.name, spec.default, spec.summary
+        ));
+    }
+    text.push_str(
+        "\nExit status: 0 done, 1 failed, 2 wrong usage (nothing was measured), 130 interrupted (what was measured is shown).",
+    );
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::Cli;
+    use clap::CommandFactory;
+
+    #[test]
+    fn flags_for_cells_and_a_job_file_exclude_each_other() {
+        let command = Cli::command();
+        let run = command.find_subcommand("run").unwrap();
+        for flag in run.get_arguments().filter(|arg| arg.get_help_heading() == Some(CELLS)) {
+            assert!(CELL_FLAGS.contains(&flag.get_id().as_str()), "{}", flag.get_id());
+        }
+    }
+}

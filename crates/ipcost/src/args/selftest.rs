@@ -1,0 +1,30 @@
+//! What `ipcost selftest` takes.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use ipcost_model::Noise;
+use ipcost_model::units::parse_duration;
+
+#[derive(Debug, Default, Args)]
+#[command(
+    after_long_help = "Exit status: 0 every rate is as promised, 1 a rate is worse than promised or something failed, 2 wrong usage, 3 too few campaigns to tell, 130 interrupted (what was measured is shown)."
+)]
+pub struct SelfTestArgs {
+    /// How long it may take [default: 3min]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub budget: Option<Duration>,
+    /// Disturb the machine meanwhile: cpu (other processes take the processors in bursts), quota (a CPU quota of half a processor), none [default: none]
+    #[arg(long, value_name = "KIND")]
+    pub noise: Option<Noise>,
+    /// The seed of every random order [default: a fresh one, shown with the result]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Write the result as JSON; - is standard output
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Show no progress
+    #[arg(long, short)]
+    pub quiet: bool,
+}

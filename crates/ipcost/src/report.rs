@@ -1,0 +1,25 @@
+//! `ipcost report`: render a document that was measured before.
+
+use std::process::ExitCode;
+
+use crate::args::ReportArgs;
+use crate::documents;
+use crate::exit::Problem;
+use crate::output::{show, write_json};
+
+/// Writes every output that was asked for; without any, shows the document on the terminal.
+///
+/// # Errors
+/// What is wrong with the document, or what cannot be written.
+pub fn run(args: &ReportArgs) -> Result<ExitCode, Problem> {
+    let document = documents::load(&args.run).map_err(Problem::usage)?;
+    let mut written = false;
+    if let Some(path) = &args.json {
+        write_json(&document, path).map_err(Problem::failed)?;
+        written = true;
+    }
+    if !written {
+        show(&document, args.quiet).map_err(Problem::failed)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
