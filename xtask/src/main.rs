@@ -3,6 +3,7 @@
 mod bench;
 mod dist;
 mod docs;
+mod pairs;
 mod shell;
 mod tables;
 mod test;
@@ -18,6 +19,7 @@ usage: cargo xtask <command>
   bench overhead   the measured loops against the barest C loops, in one run
   bench verdict [N]
                    how long a verdict takes, against hyperfine and against fixed repetitions; N of each (10)
+  bench pairs [N]  how often two runs of one build are told apart; N of each (40)
   tables           the simulated tables of docs/trust.md
   dist             an optimised binary, ready to be copied, in target/dist";
 
@@ -28,10 +30,9 @@ fn main() -> ExitCode {
         ["test"] => test::run(),
         ["bench", "overhead", rest @ ..] => bench::overhead(rest),
         ["bench", "verdict"] => verdict::bench(10),
-        ["bench", "verdict", times] => times
-            .parse()
-            .map_err(|_| anyhow::anyhow!("bench verdict takes a number of repetitions, not {times}"))
-            .and_then(verdict::bench),
+        ["bench", "verdict", times] => repetitions(times).and_then(verdict::bench),
+        ["bench", "pairs"] => pairs::bench(40),
+        ["bench", "pairs", times] => repetitions(times).and_then(|times| pairs::bench(times as usize)),
         ["tables"] => {
             tables::print();
             Ok(())
@@ -53,4 +54,8 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+fn repetitions(text: &str) -> anyhow::Result<u32> {
+    text.parse().map_err(|_| anyhow::anyhow!("this takes a number of repetitions, not {text}"))
 }

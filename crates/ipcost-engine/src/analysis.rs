@@ -99,12 +99,7 @@ impl<'a> Judge<'a> {
         let found = merged_interval(&self.table.log_ratios(metric, a, b), level)?;
         let MergedInterval { interval, block, .. } = found;
         let bounds = interval.bounds.map(|(lo, hi)| (lo.exp(), hi.exp()));
-        let verdict = match judge(bounds, self.plan.margin) {
-            Judgement::Different => Verdict::Different,
-            Judgement::Equivalent => Verdict::Equivalent,
-            Judgement::Direction => Verdict::Direction,
-            Judgement::Undecided => Verdict::Undecided,
-        };
+        let verdict = verdict(bounds, self.plan.margin);
         Some(Contrast { a, b, ratio: interval.median.exp(), bounds, verdict, merged: block })
     }
 
@@ -146,5 +141,15 @@ impl<'a> Judge<'a> {
             resolved: (resolved + tables.iter().filter(|known| **known).count()) as u32,
             of: (contrasts.len() + tables.len()) as u32,
         }
+    }
+}
+
+/// What an interval for a ratio says, in the document's words.
+pub fn verdict(bounds: Option<(f64, f64)>, margin: f64) -> Verdict {
+    match judge(bounds, margin) {
+        Judgement::Different => Verdict::Different,
+        Judgement::Equivalent => Verdict::Equivalent,
+        Judgement::Direction => Verdict::Direction,
+        Judgement::Undecided => Verdict::Undecided,
     }
 }

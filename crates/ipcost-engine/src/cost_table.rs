@@ -1,7 +1,10 @@
 //! Costs of all batches of complete epochs, arranged for contrasts.
 
-use ipcost_model::{Metric, Sample};
+use ipcost_model::{Document, Metric, Sample};
 use ipcost_stats::median;
+
+/// More than ten thousand cells in a thousand epochs: what claims to have more is no document of this program.
+const MOST_ENTRIES: usize = 1 << 24;
 
 /// Logarithms of costs by cell, epoch and round.
 #[derive(Debug, Clone, Default)]
@@ -19,8 +22,24 @@ impl CostTable {
         Self { cells, rounds: rounds as usize, ..Self::default() }
     }
 
+    /// The table of a document's samples, epoch by epoch; `None` where rounds or epochs are not what its schedule says.
+    pub fn of_document(document: &Document) -> Option<Self> {
+        let (cells, rounds) = (document.cells.len(), document.schedule.rounds);
+        let mut samples: Vec<&Sample> = document.samples.iter().collect();
+        samples.sort_by_key(|sample| sample.epoch);
+        let epochs = samples.chunk_by(|a, b| a.epoch == b.epoch);
+        let entries = cells.checked_mul(rounds as usize)?.checked_mul(epochs.clone().count())?;
+        let rounds_fit = samples.iter().all(|sample| (1..=rounds).contains(&sample.round));
+        if entries > MOST_ENTRIES || !rounds_fit {
+            return None;
+        }
+        let mut table = Self::new(cells, rounds);
+        epochs.for_each(|epoch| table.add_epoch(epoch.iter().copied()));
+        Some(table)
+    }
+
     /// Adds the samples of one complete epoch.
-    pub fn add_epoch(&mut self, samples: &[Sample]) {
+    pub fn add_epoch<'a>(&mut self, samples: impl IntoIterator<Item = &'a Sample>) {
         let start = self.wall.len();
         let length = start + self.cells * self.rounds;
         self.wall.resize(length, f64::NAN);

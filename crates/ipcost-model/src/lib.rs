@@ -9,6 +9,7 @@
 
 mod capabilities;
 mod cell;
+mod comparison;
 mod document;
 mod expand;
 mod job;
@@ -26,6 +27,7 @@ mod workload;
 
 pub use capabilities::{Capabilities, OptionGroup, PeerState, TransportState};
 pub use cell::{Cell, Pattern, Placement, SpeaksFirst};
+pub use comparison::{COMPARISON_SCHEMA, Change, ComparedRun, Comparison, Difference, SpreadSource};
 pub use document::{
     Analysis, CellRecord, ContrastRecord, Document, Estimate, Fastest, Host, LatencySummary, Metric, Mode,
     Multiplicity, SCHEMA, Sample, Schedule, Stopped, Timing, Tool, Usage, UsagePerOp, Verdict, Warning,

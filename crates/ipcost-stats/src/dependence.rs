@@ -123,6 +123,12 @@ fn blocks(values: &[f64]) -> Option<Blocks> {
     None
 }
 
+/// The blocks that are left of epochs once neighbours no longer resemble each other, and what share of independent
+/// ones they are worth; `None` where they still do when too few are left.
+pub fn independent_blocks(values: &[f64]) -> Option<(Vec<f64>, f64)> {
+    blocks(values).map(|blocks| (blocks.values, blocks.worth))
+}
+
 /// The largest block of which so many epochs make enough; 1 where none does.
 fn largest_block(epochs: usize) -> usize {
     block_sizes().take_while(|size| epochs / size >= FEWEST).last().unwrap_or(1)

@@ -13,6 +13,7 @@ mod proportion;
 mod random;
 mod ranks;
 pub mod simulation;
+mod unpaired;
 mod verdict;
 
 pub use allocation::{Allocation, Variances, allocate};
@@ -22,7 +23,8 @@ pub use discoveries::e_bh;
 pub use interval::{Interval, epochs_needed, sign_e_value, sign_interval};
 pub use median::{median, quantile_sorted};
 pub use modes::{Group, Groups, two_groups};
-pub use proportion::{clopper_pearson, incomplete_beta};
+pub use proportion::{clopper_pearson, incomplete_beta, student_quantile};
 pub use random::Random;
 pub use ranks::{Trend, mann_whitney, sign_test, trend};
+pub use unpaired::{ENOUGH_DEGREES, RunMedian, Spread, Unpaired, run_median, unpaired};
 pub use verdict::{Judgement, judge};

@@ -65,6 +65,31 @@ fn beta_quantile(p: f64, a: f64, b: f64) -> f64 {
     f64::midpoint(lo, hi)
 }
 
+/// The `p`-quantile of Student's t with `freedom` degrees; those of the normal distribution for `f64::INFINITY`.
+///
+/// By bisection on P(|T| > t) = I(ν / (ν + t²); ν/2, ½) (Abramowitz and Stegun, 26.7.1).
+///
+/// # Panics
+/// Where `p` is not between 0 and 1, or `freedom` is not positive.
+pub fn student_quantile(p: f64, freedom: f64) -> f64 {
+    assert!(p > 0.0 && p < 1.0 && freedom > 0.0, "p is {p}, freedom {freedom}");
+    if p < 0.5 {
+        return -student_quantile(1.0 - p, freedom);
+    }
+    // Beyond so many degrees it is the normal distribution to all digits that are shown.
+    let freedom = freedom.min(1e7);
+    let beyond = |t: f64| 0.5 * incomplete_beta(freedom / (freedom + t * t), freedom / 2.0, 0.5);
+    let (mut lo, mut hi) = (0.0, 1.0);
+    while beyond(hi) > 1.0 - p && hi < 1e300 {
+        (lo, hi) = (hi, hi * 2.0);
+    }
+    for _ in 0..100 {
+        let middle = f64::midpoint(lo, hi);
+        if beyond(middle) > 1.0 - p { lo = middle } else { hi = middle }
+    }
+    f64::midpoint(lo, hi)
+}
+
 /// ln Γ(x) for x > 0 (Lanczos, SIAM J. Numer. Anal. 1, 1964, with g = 7 and nine coefficients).
 #[allow(clippy::excessive_precision, reason = "the coefficients as they are published")]
 fn ln_gamma(x: f64) -> f64 {
@@ -99,6 +124,9 @@ mod tests {
         close(ln_gamma(10.0), 362_880f64.ln());
         close(incomplete_beta(0.5, 2.0, 3.0), 0.6875);
         close(incomplete_beta(0.9, 50.0, 3.0), 0.096_633_285);
+        close(student_quantile(0.975, 8.0), 2.306_004_1);
+        close(student_quantile(0.025, 4.0), -2.776_445_1);
+        close(student_quantile(0.999, f64::INFINITY), 3.090_232_3);
         // The textbook's 10 of 100, and the rule of three.
         let (lo, hi) = clopper_pearson(10, 100, 0.95);
         assert!((lo - 0.0490).abs() < 5e-5 && (hi - 0.1762).abs() < 5e-5, "{lo} {hi}");

@@ -1,0 +1,196 @@
+//! Two sides that were measured in runs of their own: how the cost on one side relates to that on the other.
+//!
+//! Within a run, cells are compared round by round, and whatever the machine does befalls both. Two runs share
+//! nothing. What lies between them has two parts: what the epochs of each run leave uncertain, and what differs
+//! from one run to the next even of the same build (memory layout, neighbours, temperature). Epochs tell the
+//! first; only several runs a side tell the second.
+//!
+//! - From [`ENOUGH_DEGREES`] degrees of freedom on (three runs a side), the runs' medians are the units: Student's
+//!   interval for the difference of two means, with the spread of both sides pooled. It holds whatever happens
+//!   within a run.
+//! - With fewer, the spread between runs is taken to be what the caller assumes, or what was seen if that is more,
+//!   and is added to what the epochs leave uncertain. Since an assumption is not knowledge, the quantile is that of
+//!   an estimate from [`ASSUMED_DEGREES`] degrees of freedom.
+
+use crate::dependence::independent_blocks;
+use crate::proportion::student_quantile;
+
+/// Runs beyond the first of each side, from which on they are the units.
+pub const ENOUGH_DEGREES: usize = 4;
+/// What an assumed spread counts as.
+const ASSUMED_DEGREES: f64 = 8.0;
+
+/// The logarithmic cost of a cell, or of a contrast, in one run.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RunMedian {
+    /// The median over epochs.
+    pub median: f64,
+    /// Its standard error as far as epochs tell; `None` where they wander too much, or are too few, to tell.
+    pub error: Option<f64>,
+}
+
+/// Where the spread between runs comes from.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Spread {
+    /// From so many runs beyond the first of each side, a standard deviation of logarithmic costs.
+    Measured(f64),
+    /// Taken to be so much.
+    Assumed(f64),
+}
+
+/// The difference of two sides' logarithmic costs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Unpaired {
+    /// Mean of the runs' medians of `b` minus that of `a`.
+    pub difference: f64,
+    /// Its interval; `None` where a run's own uncertainty is unknown and too few runs make up for it.
+    pub bounds: Option<(f64, f64)>,
+    /// What the interval takes for the spread between runs.
+    pub spread: Spread,
+}
+
+/// A run's median and its standard error; `None` of no epochs.
+///
+/// The error is that of Price and Bonett ("Estimating the variance of the sample median", J. Stat. Comput. Simul.
+/// 68, 2001): from two order statistics, whatever the distribution. Neighbouring epochs that resemble each other
+/// are merged and discounted as in the interval of a contrast.
+pub fn run_median(epochs: &[f64]) -> Option<RunMedian> {
+    let median = crate::median::median(epochs)?;
+    let error = independent_blocks(epochs)
+        .filter(|(_, worth)| *worth > 0.0)
+        .map(|(blocks, worth)| error_of_median(&blocks) / worth.sqrt());
+    Some(RunMedian { median, error })
+}
+
+/// Price and Bonett's standard error of a median of at least six values.
+fn error_of_median(values: &[f64]) -> f64 {
+    let n = values.len();
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let rank = (((n + 1) as f64 / 2.0 - (n as f64).sqrt()).round() as usize).max(1);
+    // The chance that fewer than `rank` of n values lie below their median.
+    let mut term = 0.5f64.powi(n as i32);
+    let mut tail = 0.0;
+    for below in 0..rank {
+        tail += term;
+        term *= (n - below) as f64 / (below + 1) as f64;
+    }
+    let deviate = student_quantile(1.0 - tail, f64::INFINITY);
+    (sorted[n - rank] - sorted[rank - 1]) / (2.0 * deviate)
+}
+
+/// How the logarithmic cost on side `b` differs from that on side `a`, at level 1 − `alpha`; `assumed` is the
+/// standard deviation between runs that is assumed where too few runs tell it. `None` where a side is empty.
+///
+/// # Panics
+/// Where `alpha` is not between 0 and 1.
+pub fn unpaired(a: &[RunMedian], b: &[RunMedian], alpha: f64, assumed: f64) -> Option<Unpaired> {
+    assert!(alpha > 0.0 && alpha < 1.0, "alpha is {alpha}");
+    if a.is_empty() || b.is_empty() {
+        return None;
+    }
+    let difference = mean(b) - mean(a);
+    let degrees = a.len() + b.len() - 2;
+    let seen = (degrees > 0).then(|| ((squares(a) + squares(b)) / degrees as f64).sqrt());
+    let per_run = 1.0 / a.len() as f64 + 1.0 / b.len() as f64;
+    let within = |half: f64| (difference - half, difference + half);
+    if let Some(sd) = seen.filter(|_| degrees >= ENOUGH_DEGREES) {
+        let half = student_quantile(1.0 - alpha / 2.0, degrees as f64) * sd * per_run.sqrt();
+        return Some(Unpaired { difference, bounds: Some(within(half)), spread: Spread::Measured(sd) });
+    }
+    let sd = seen.map_or(assumed, |seen| seen.max(assumed));
+    let bounds = error_of_mean(a).zip(error_of_mean(b)).map(|(of_a, of_b)| {
+        let variance = sd * sd * per_run + of_a * of_a + of_b * of_b;
+        within(student_quantile(1.0 - alpha / 2.0, ASSUMED_DEGREES) * variance.sqrt())
+    });
+    Some(Unpaired { difference, bounds, spread: Spread::Assumed(sd) })
+}
+
+fn mean(runs: &[RunMedian]) -> f64 {
+    runs.iter().map(|run| run.median).sum::<f64>() / runs.len() as f64
+}
+
+fn squares(runs: &[RunMedian]) -> f64 {
+    let mean = mean(runs);
+    runs.iter().map(|run| (run.median - mean).powi(2)).sum()
+}
+
+/// Of the mean of several medians, as far as epochs tell.
+fn error_of_mean(runs: &[RunMedian]) -> Option<f64> {
+    let squares: Option<Vec<f64>> = runs.iter().map(|run| Some(run.error?.powi(2))).collect();
+    Some(squares?.iter().sum::<f64>().sqrt() / runs.len() as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Random;
+
+    fn run(random: &mut Random, effect: f64, epochs: usize) -> RunMedian {
+        let values: Vec<f64> = (0..epochs).map(|_| effect + 0.1 * random.normal()).collect();
+        run_median(&values).unwrap()
+    }
+
+    #[test]
+    fn the_error_of_a_median_is_its_spread() {
+        let mut random = Random::new(1);
+        let runs: Vec<RunMedian> = (0..4_000)
+            .map(|_| {
+                let values: Vec<f64> = (0..40).map(|_| random.normal()).collect();
+                RunMedian { median: crate::median(&values).unwrap(), error: Some(error_of_median(&values)) }
+            })
+            .collect();
+        let spread = (runs.iter().map(|run| run.median.powi(2)).sum::<f64>() / 4e3).sqrt();
+        let told = (runs.iter().map(|run| run.error.unwrap().powi(2)).sum::<f64>() / 4e3).sqrt();
+        // That of a median of 40 normal values is about 1.25 / √40.
+        assert!((spread - 0.196).abs() < 0.01 && (told / spread - 1.0).abs() < 0.15, "{spread} {told}");
+        assert!(run(&mut random, 0.0, 40).error.unwrap() > 0.0196 * 0.7);
+        assert_eq!(run_median(&[]), None);
+        assert_eq!(run_median(&[1.0, 2.0]).unwrap().error, None);
+    }
+
+    /// How many of 2 000 pairs of sides without a difference are told apart.
+    fn false_alarms(runs_a_side: usize, between: f64, assumed: f64, alpha: f64) -> usize {
+        let mut random = Random::new(11);
+        let mut side = || -> Vec<RunMedian> {
+            (0..runs_a_side)
+                .map(|_| {
+                    let effect = between * random.normal();
+                    run(&mut random, effect, 40)
+                })
+                .collect()
+        };
+        let told_apart = |found: &Unpaired| found.bounds.is_some_and(|(lo, hi)| lo > 0.0 || hi < 0.0);
+        (0..2_000).filter(|_| told_apart(&unpaired(&side(), &side(), alpha, assumed).unwrap())).count()
+    }
+
+    #[test]
+    fn equal_sides_are_seldom_told_apart() {
+        // One run a side, as different as assumed; three a side, far more different than assumed.
+        for (runs, between, assumed) in [(1, 0.05, 0.05), (2, 0.05, 0.05), (3, 0.3, 0.01), (5, 0.05, 0.0)] {
+            let alarms = false_alarms(runs, between, assumed, 0.05);
+            assert!(alarms <= 120, "{runs} a side, {between} for {assumed}: {alarms} of 2 000");
+        }
+        assert!(false_alarms(1, 0.3, 0.01, 0.05) > 400, "an assumption that is wrong by far shows");
+    }
+
+    #[test]
+    fn a_difference_is_found() {
+        let mut random = Random::new(5);
+        let a: Vec<RunMedian> = (0..5).map(|_| run(&mut random, 0.0, 40)).collect();
+        let b: Vec<RunMedian> = (0..5).map(|_| run(&mut random, 0.3, 40)).collect();
+        let found = unpaired(&a, &b, 0.001, 0.02).unwrap();
+        assert!(found.bounds.unwrap().0 > 0.1 && matches!(found.spread, Spread::Measured(_)), "{found:?}");
+        let one = unpaired(&a[..1], &b[..1], 0.05, 0.02).unwrap();
+        assert!(one.bounds.unwrap().0 > 0.0 && one.spread == Spread::Assumed(0.02), "{one:?}");
+        assert_eq!(unpaired(&a, &[], 0.05, 0.02), None);
+    }
+
+    #[test]
+    fn what_one_run_cannot_tell_is_unbounded() {
+        let wandering: Vec<f64> = (0..30).map(f64::from).collect();
+        let run = run_median(&wandering).unwrap();
+        assert_eq!(run.error, None);
+        assert_eq!(unpaired(&[run], &[run], 0.05, 0.02).unwrap().bounds, None);
+    }
+}

@@ -1,0 +1,36 @@
+//! What `ipcost compare` takes.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use ipcost_model::Metric;
+use ipcost_model::units::parse_proportion;
+
+#[derive(Debug, Args)]
+#[command(
+    override_usage = "ipcost compare [OPTIONS] A B\n       ipcost compare [OPTIONS] A1 A2 A3 -- B1 B2 B3",
+    after_long_help = "Three runs or more a side let it measure how much runs of one build differ; measure A and B by turns.\n\nExit status: 0 done, 1 --fail-on holds or something failed, 2 wrong usage."
+)]
+pub struct CompareArgs {
+    /// Documents of side A, what is compared with; and, if it is only one, that of side B
+    #[arg(value_name = "RUN", required = true)]
+    pub a: Vec<String>,
+    /// Documents of side B, what is compared
+    #[arg(value_name = "RUN", last = true)]
+    pub b: Vec<String>,
+    /// What is compared: wall, cpu
+    #[arg(long, value_name = "METRIC", default_value = "wall")]
+    pub metric: Metric,
+    /// The relative change that matters
+    #[arg(long, value_name = "PERCENT", value_parser = parse_proportion, default_value = "2%")]
+    pub margin: f64,
+    /// How much runs of one build differ here (standard deviation), where fewer than three runs a side tell it
+    #[arg(long, value_name = "PERCENT", value_parser = parse_proportion, default_value = "5%")]
+    pub run_to_run: f64,
+    /// Exit with status 1 if a cell is known to cost more on side B by more than this
+    #[arg(long, value_name = "PERCENT", value_parser = parse_proportion)]
+    pub fail_on: Option<f64>,
+    /// Write the comparison as JSON; - is standard output
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+}
