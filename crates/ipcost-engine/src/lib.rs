@@ -28,6 +28,7 @@ pub mod progress;
 pub mod replication;
 pub mod selftest;
 mod surroundings;
+pub mod sweep;
 pub mod system_calls;
 mod warnings;
 

@@ -22,6 +22,7 @@ mod reading;
 pub mod replication;
 mod selftest;
 mod suggest;
+mod sweep;
 pub mod units;
 mod workload;
 
@@ -41,4 +42,5 @@ pub use plan::{Plan, PlannedContrast};
 pub use reading::{MAX_DOCUMENT_BYTES, ReadError, read_document};
 pub use selftest::{Detection, Noise, Promise, Rate, SELFTEST_SCHEMA, SelfTest};
 pub use suggest::{nearest, unknown};
+pub use sweep::{Crossing, SWEEP_SCHEMA, SizeSweep, SweepPoint};
 pub use workload::{DEFAULT_BASELINE, Workload};

@@ -11,5 +11,6 @@ pub mod plan;
 pub mod published;
 pub mod replication;
 pub mod selftest;
+pub mod sweep;
 pub mod terminal;
 pub mod words;

@@ -1,0 +1,123 @@
+//! A sweep over sizes on a terminal.
+
+use std::time::Duration;
+
+use anstyle::{AnsiColor, Style};
+use ipcost_model::units::{duration_text, size_text};
+use ipcost_model::{Crossing, Pattern, SizeSweep, SweepPoint, Verdict};
+
+use crate::grid::{Column, Grid, Piece};
+use crate::numbers::{interval, ratio, time};
+use crate::words::escaped;
+
+const BOLD: Style = Style::new().bold();
+const DIMMED: Style = Style::new().dimmed();
+/// Narrower than this, lines are broken as if there were so many columns.
+const LEAST_ROOM: usize = 40;
+
+const fn column(title: &'static str, right: bool, expendable: u8) -> Column {
+    Column { title, right, expendable }
+}
+
+const COLUMNS: [Column; 6] = [
+    column("size", true, 0),
+    column("a", true, 2),
+    column("b", true, 1),
+    column("a / b", true, 0),
+    column("", false, 0),
+    column("cheaper", false, 0),
+];
+
+/// Draws a sweep in `room` columns of text.
+pub fn render(sweep: &SizeSweep, room: usize) -> String {
+    let what = match sweep.pattern {
+        Pattern::Rr => "a round trip",
+        Pattern::Stream => "a message of a stream",
+        _ => "an operation",
+    };
+    let (a, b) = (escaped(&sweep.a), escaped(&sweep.b));
+    let mut out = format!("{BOLD}{a} against {b}: {what}, by size{BOLD:#}\n");
+    let mut grid = Grid::new(&COLUMNS);
+    grid.title(1, a.clone());
+    grid.title(2, b.clone());
+    grid.title(3, format!("{a} / {b}"));
+    sweep.points.iter().for_each(|point| row(&mut grid, sweep, point));
+    grid.render(&mut out, room);
+    out.push('\n');
+    for sentence in sentences(sweep) {
+        out.push_str(&format!("{}\n", wrapped(&sentence, room)));
+    }
+    let took = duration_text(Duration::from_secs_f64(sweep.elapsed_s.max(0.0)));
+    let how = format!(
+        "{} sizes in {took}; intervals hold together at {:.0} % (for up to {} sizes); seed {}",
+        sweep.points.len(),
+        (1.0 - sweep.alpha) * 100.0,
+        sweep.family,
+        sweep.seed
+    );
+    out.push_str(&format!("\n{DIMMED}{}{DIMMED:#}\n", wrapped(&how, room)));
+    out
+}
+
+fn row(grid: &mut Grid, sweep: &SizeSweep, point: &SweepPoint) {
+    let (word, style) = match (point.verdict, point.a_is_cheaper()) {
+        (Verdict::Equivalent, _) => ("the same".to_owned(), DIMMED),
+        (_, Some(true)) => (escaped(&sweep.a), AnsiColor::Green.on_default()),
+        (_, Some(false)) => (escaped(&sweep.b), AnsiColor::Yellow.on_default()),
+        (_, None) => ("undecided".to_owned(), DIMMED),
+    };
+    let bounds = match interval(point.ratio, point.lo, point.hi) {
+        Some(bounds) => format!("({bounds})"),
+        None => "(no interval)".to_owned(),
+    };
+    grid.row(vec![
+        size_text(point.size).into(),
+        time(point.a_ns).into(),
+        time(point.b_ns).into(),
+        ratio(point.ratio).into(),
+        bounds.into(),
+        Piece::styled(word, style),
+    ]);
+}
+
+/// What the sweep found, in plain words.
+pub fn sentences(sweep: &SizeSweep) -> Vec<String> {
+    let (a, b) = (escaped(&sweep.a), escaped(&sweep.b));
+    let mut found: Vec<String> = sweep.crossings.iter().map(|crossing| sentence(sweep, crossing)).collect();
+    if found.is_empty() {
+        let mut known: Vec<bool> = sweep.points.iter().filter_map(SweepPoint::a_is_cheaper).collect();
+        known.dedup();
+        let range = match (sweep.points.first(), sweep.points.last()) {
+            (Some(first), Some(last)) => {
+                format!("from {} to {}", size_text(first.size), size_text(last.size))
+            }
+            _ => "at no size".to_owned(),
+        };
+        found.push(match known.first() {
+            Some(a_is_cheaper) => {
+                let cheaper = if *a_is_cheaper { a } else { b };
+                format!("No crossing {range}: wherever the order is known, {cheaper} is the cheaper one.")
+            }
+            None => format!("Which of {a} and {b} is cheaper {range} is undecided; give a larger --budget."),
+        });
+    }
+    if sweep.out_of_budget {
+        found.push("The budget ended before the range was as small as asked for (--resolution); a larger --budget narrows it.".to_owned());
+    }
+    found
+}
+
+fn sentence(sweep: &SizeSweep, crossing: &Crossing) -> String {
+    let (below, above) = if crossing.a_cheaper_below { (&sweep.a, &sweep.b) } else { (&sweep.b, &sweep.a) };
+    format!(
+        "{} is cheaper up to {}, {} from {} on: the crossing lies between.",
+        escaped(below),
+        size_text(crossing.from),
+        escaped(above),
+        size_text(crossing.to)
+    )
+}
+
+fn wrapped(text: &str, room: usize) -> String {
+    textwrap::wrap(text, room.max(LEAST_ROOM)).join("\n")
+}
