@@ -19,6 +19,7 @@ mod cost_table;
 mod diagnostics;
 mod document;
 mod error;
+mod floor;
 pub mod guard;
 pub mod planning;
 mod processes;
