@@ -271,7 +271,7 @@ fn findings(outcome: &Outcome, about: &About, cells: &[CellRecord], judge: &Judg
             findings.push(Finding::Unavailable { cell: id(), reason: reason.clone() });
         }
         findings.extend(clamped(cell));
-        findings.extend(below_floor(cell));
+        findings.extend(below_floor(cell, plan.margin));
         if incidents.retries > 0 {
             findings.push(Finding::BacklogFull { cell: id(), retries: incidents.retries });
         }
@@ -291,10 +291,10 @@ fn findings(outcome: &Outcome, about: &About, cells: &[CellRecord], judge: &Judg
     findings
 }
 
-/// A cell that surely costs less than what its floor is made of: the parts then do not run here as within it.
-fn below_floor(cell: &CellRecord) -> Option<Finding> {
+/// A cell that surely costs less than what its floor is made of, by more than the margin.
+fn below_floor(cell: &CellRecord, margin: f64) -> Option<Finding> {
     let multiple = cell.floor.as_ref()?.multiple;
-    (multiple.hi? < 1.0).then(|| Finding::BelowFloor {
+    (multiple.hi? < 1.0 - margin).then(|| Finding::BelowFloor {
         cell: cell.id.clone(),
         multiple: multiple.median,
         free: cell.placement == Placement::Free,

@@ -99,11 +99,11 @@ impl Finding {
             Self::BelowFloor { cell, multiple, free } => (
                 "below-floor",
                 format!(
-                    "{cell} costs {multiple:.2} × its floor, so that this is no floor of it here{}",
+                    "{cell} costs {multiple:.2} × its floor: its processes hand over more cheaply than two that wait for a word of shared memory{}",
                     if *free {
-                        ": the scheduler places the floor's processes otherwise than the cell's; compare with --placement together,apart"
+                        ", most likely because the scheduler places them otherwise; compare with --placement together,apart"
                     } else {
-                        ""
+                        ", so take the multiple as a comparison with such a pair and not as a distance from the least"
                     }
                 ),
             ),

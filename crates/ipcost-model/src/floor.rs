@@ -254,3 +254,159 @@ impl Calls {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::expand::{Expanded, Offers, expand};
+    use crate::job_file::parse_job;
+
+    const UNIX: Capabilities = Capabilities {
+        name: "unix",
+        summary: "",
+        connects: true,
+        both_ways: true,
+        max_message: None,
+        os: &[],
+        carries_payload: true,
+        option_groups: &[OptionGroup::Socket, OptionGroup::Listener],
+        trouble_counters: &[],
+        in_default_suite: true,
+        floor: None,
+    };
+    const TCP: Capabilities = Capabilities {
+        name: "tcp",
+        option_groups: &[OptionGroup::Listener, OptionGroup::Tcp, OptionGroup::SourceAddresses],
+        ..UNIX
+    };
+    const NULL: Capabilities = Capabilities { name: "null", carries_payload: false, ..UNIX };
+    const CALL: Capabilities = Capabilities { name: "call", floor: Some(FloorKind::SystemCall), ..NULL };
+    const HAND: Capabilities = Capabilities { name: "hand", floor: Some(FloorKind::HandOver), ..UNIX };
+    const SPIN: Capabilities =
+        Capabilities { name: "spin", floor: Some(FloorKind::SpinningHandOver), ..UNIX };
+    const COPY: Capabilities = Capabilities {
+        name: "copy",
+        floor: Some(FloorKind::Copy),
+        option_groups: &[OptionGroup::Copying],
+        ..UNIX
+    };
+
+    fn expanded(text: &str) -> Result<Expanded, String> {
+        let state = |capabilities| TransportState { capabilities, unavailable: None };
+        let transports = [&UNIX, &TCP, &NULL, &CALL, &HAND, &SPIN, &COPY].map(state);
+        let offers = Offers {
+            transports: &transports,
+            placements_unavailable: &[(Placement::Apart, "only one core".into())],
+            peers: &[crate::PeerState { name: "c".into(), unavailable: None }],
+        };
+        expand(&parse_job(text).unwrap(), &offers).map_err(|error| error.to_string())
+    }
+
+    fn with_floor(cells: &str) -> Expanded {
+        expanded(&format!("floor = true\n[[cells]]\n{cells}")).unwrap()
+    }
+
+    /// What the floor of the first cell is made of.
+    #[track_caller]
+    fn made_of(cells: &str) -> String {
+        let expanded = with_floor(cells);
+        let recipe = expanded.cells[0].floor.clone().expect("a floor");
+        for share in &recipe.parts {
+            let part = &expanded.cells[share.cell];
+            assert_eq!((part.cell.pattern, part.placement), (Pattern::Floor, expanded.cells[0].placement));
+        }
+        recipe.made_of
+    }
+
+    #[test]
+    fn a_round_trip_is_two_hand_overs_and_its_copies() {
+        assert_eq!(made_of("transport = \"unix\""), "2 hand-overs + 4 copies of 64 B");
+        assert_eq!(
+            made_of("transport = \"unix\"\nsize = 64\nreply = \"1MiB\"\nplacement = \"together\""),
+            "2 hand-overs + 2 copies of 64 B + 2 copies of 1 MiB"
+        );
+        assert_eq!(made_of("transport = \"unix\"\nserver = \"c\""), "2 hand-overs + 4 copies of 64 B");
+    }
+
+    #[test]
+    fn a_stream_is_its_dearer_side_unless_both_share_a_core() {
+        let stream = "transport = \"unix\"\npattern = \"stream\"\n";
+        assert_eq!(made_of(stream), "1 system call + 1 copy of 64 B");
+        let together = format!("{stream}size = 1024\nplacement = \"together\"");
+        assert_eq!(made_of(&together), "1.016 system calls + 2 copies of 1 KiB");
+        let small = format!("{stream}size = 1024\n[cells.options]\nrecv_buffer = 256");
+        assert_eq!(made_of(&small), "4 system calls + 1 copy of 1 KiB");
+    }
+
+    #[test]
+    fn a_connection_is_a_round_trip_and_the_calls_beyond_it() {
+        let connect = "pattern = \"connect\"\n";
+        // socket, connect, send, receive, end, close, and of the server accept, receive, send, close.
+        let unix = format!("{connect}transport = \"unix\"\n");
+        assert_eq!(made_of(&unix), "2 hand-overs + 4 system calls + 4 copies of 64 B");
+        let together = format!("{unix}placement = \"together\"");
+        assert_eq!(made_of(&together), "2 hand-overs + 6 system calls + 4 copies of 64 B");
+        let tcp = format!("{connect}transport = \"tcp\"\n");
+        assert_eq!(made_of(&tcp), "2 hand-overs + 7 system calls + 4 copies of 64 B");
+        let plain = format!("{tcp}[cells.options]\ntcp_nodelay = false\nspread_sources = false");
+        assert_eq!(made_of(&plain), "2 hand-overs + 4 system calls + 4 copies of 64 B");
+        let first = format!("{unix}speaks_first = \"server\"");
+        assert_eq!(made_of(&first), "2 hand-overs + 3 system calls + 2 copies of 64 B");
+        let closes = format!("{unix}[cells.options]\ncloses_first = \"client\"\nso_sndbuf = 4096");
+        assert_eq!(made_of(&closes), "2 hand-overs + 4 system calls + 4 copies of 64 B");
+    }
+
+    #[test]
+    fn what_has_no_floor_is_told_why() {
+        for (cells, why) in [
+            ("transport = \"unix\"\nconcurrency = 8", "several workers"),
+            ("transport = \"null\"", "nothing is moved"),
+            ("transport = \"unix\"\n[cells.options]\nextra_work = 50", "more is done than is counted"),
+            ("transport = \"unix\"\npattern = \"stream\"\nclient = \"c\"", "is not known"),
+        ] {
+            let expanded = with_floor(cells);
+            assert_eq!((expanded.cells[0].floor.as_ref(), expanded.cells.len()), (None, 1), "{cells}");
+            assert!(expanded.notes[0].contains(why), "{:?}", expanded.notes);
+        }
+    }
+
+    #[test]
+    fn floors_are_measured_once_and_come_last_without_a_baseline() {
+        let text = "[[cells]]\ntransport = \"hand\"\npattern = \"floor\"\n\
+            [[cells]]\ntransport = [\"unix\", \"tcp\"]\nsize = [64, 1024]\npattern = [\"rr\", \"stream\"]\n";
+        let expanded = expanded(&format!("floor = true\n{text}")).unwrap();
+        let ids: Vec<&str> = expanded.cells.iter().map(|cell| cell.id.as_str()).collect();
+        assert_eq!(ids[0], "floor/hand/c1");
+        let added = ["floor/call/c1", "floor/spin/c1/apart", "floor/copy/64/c1", "floor/copy/1024/c1"];
+        assert_eq!(ids[9..], added);
+        let tables: Vec<(Pattern, usize, bool)> = expanded
+            .workloads
+            .iter()
+            .map(|table| (table.pattern, table.cells.len(), table.baseline.is_some()))
+            .collect();
+        let floors = [(Pattern::Floor, 4, false), (Pattern::Floor, 1, false)];
+        assert_eq!(tables[4..], floors, "{tables:?}");
+        assert!(tables[..4].iter().all(|(_, cells, baseline)| *cells == 2 && *baseline));
+        assert_eq!(expanded.cells[10].unavailable.as_deref(), Some("only one core"));
+    }
+
+    #[test]
+    fn mistakes_with_floors_are_told_in_one_line() {
+        for (cells, part) in [
+            ("transport = \"hand\"", "moves no messages"),
+            ("transport = \"unix\"\npattern = \"floor\"", "known: call, hand, spin, copy"),
+            ("transport = \"hand\"\npattern = \"floor\"\nconcurrency = 2", "take concurrency out"),
+            ("transport = \"copy\"\npattern = \"floor\"\nsize = 0", "a size of 0 bytes"),
+            (
+                "transport = \"copy\"\npattern = \"floor\"\n[cells.options]\nworking_set = 8",
+                "does not hold a size of 64 B",
+            ),
+            ("transport = \"hand\"\npattern = \"floor\"\n[cells.options]\ncopies = 2", "acts on none"),
+        ] {
+            let error = expanded(&format!("[[cells]]\n{cells}")).unwrap_err();
+            assert!(error.contains(part) && !error.contains('\n'), "{error}");
+        }
+        let error = expanded("baseline = \"hand\"\n[[cells]]\ntransport = \"hand\"\npattern = \"floor\"");
+        assert!(error.unwrap_err().contains("floors are not compared"));
+    }
+}

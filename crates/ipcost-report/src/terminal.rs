@@ -53,11 +53,14 @@ pub fn render(document: &Document, room: usize) -> String {
         }
         out.push('\n');
     }
+    // Of floors the table says all there is.
     for table in document.workloads.iter().filter(|table| table.pattern != Pattern::Floor) {
         out.push_str(&wrapped(&words::sentence(document, table), room));
         out.push('\n');
     }
-    out.push('\n');
+    if document.workloads.iter().any(|table| table.pattern != Pattern::Floor) {
+        out.push('\n');
+    }
     out.push_str(&format!("{DIMMED}{}{DIMMED:#}\n", wrapped(&how(document), room)));
     out
 }
@@ -224,6 +227,11 @@ mod tests {
     #[test]
     fn everything_is_shown() {
         insta::assert_snapshot!(plain(&render(&fixture::document(), usize::MAX)));
+    }
+
+    #[test]
+    fn multiples_of_floors_have_a_column_and_floors_a_table() {
+        insta::assert_snapshot!(plain(&render(&fixture::with_floors(), usize::MAX)));
     }
 
     #[test]
