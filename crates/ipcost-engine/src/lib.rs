@@ -21,6 +21,7 @@ mod diagnostics;
 mod differences;
 mod document;
 mod error;
+mod floor;
 pub mod guard;
 pub mod planning;
 mod processes;

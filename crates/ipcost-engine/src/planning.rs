@@ -212,6 +212,7 @@ fn contrasts(workloads: &[Workload]) -> Vec<PlannedContrast> {
 fn family(workloads: &[Workload], available: impl Fn(&usize) -> bool) -> u32 {
     workloads
         .iter()
+        .filter(|workload| workload.baseline.is_some())
         .map(|workload| workload.cells.iter().filter(|cell| available(cell)).count() as u32)
         .map(|k| (2 * k).saturating_sub(3))
         .sum()

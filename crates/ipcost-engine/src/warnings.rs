@@ -38,6 +38,8 @@ pub enum Finding {
     BacklogFull { cell: String, retries: u64 },
     /// The kernel dropped or repeated parts of connections.
     Troubled { cell: String, counters: String },
+    /// A cell costs less than its floor.
+    BelowFloor { cell: String, multiple: f64, free: bool },
     /// The hypervisor gave the processors to others.
     Steal { share: f64 },
     /// The program was built without optimisation.
@@ -93,6 +95,17 @@ impl Finding {
             Self::Troubled { cell, counters } => (
                 "connection-trouble",
                 format!("{cell}: the kernel dropped or repeated parts of connections ({counters}), and a dropped SYN costs a second; raise the option backlog or net.core.somaxconn"),
+            ),
+            Self::BelowFloor { cell, multiple, free } => (
+                "below-floor",
+                format!(
+                    "{cell} costs {multiple:.2} × its floor: its processes hand over more cheaply than two that wait for a word of shared memory{}",
+                    if *free {
+                        ", most likely because the scheduler places them otherwise; compare with --placement together,apart"
+                    } else {
+                        ", so take the multiple as a comparison with such a pair and not as a distance from the least"
+                    }
+                ),
             ),
             Self::Steal { share } => (
                 "steal",

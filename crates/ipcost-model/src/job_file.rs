@@ -119,7 +119,7 @@ command = ["./my-peer", "--fast"]
         refused("[[cells]]\ntransport = []", "2:13: the list is empty; give at least one value");
         refused(
             "[[cells]]\npattern = \"strem\"",
-            "2:11: unknown pattern \"strem\"; did you mean \"stream\"? (known: connect, rr, stream)",
+            "2:11: unknown pattern \"strem\"; did you mean \"stream\"? (known: connect, rr, stream, floor)",
         );
         refused(
             "[[cells]]\noptions = { tcp_nodelay = 3 }",

@@ -12,6 +12,7 @@ mod cell;
 mod comparison;
 mod document;
 mod expand;
+mod floor;
 mod job;
 mod job_file;
 mod named;
@@ -26,15 +27,16 @@ mod sweep;
 pub mod units;
 mod workload;
 
-pub use capabilities::{Capabilities, OptionGroup, PeerState, TransportState};
+pub use capabilities::{Capabilities, FloorKind, OptionGroup, PeerState, TransportState};
 pub use cell::{Cell, Pattern, Placement, SpeaksFirst};
 pub use comparison::{COMPARISON_SCHEMA, Change, ComparedRun, Comparison, Difference, SpreadSource};
 pub use document::{
-    Analysis, CellRecord, ContrastRecord, Document, Estimate, Fastest, Host, LatencySummary, Metric, Mode,
-    Multiplicity, SCHEMA, Sample, Schedule, Stopped, Timing, Tool, Usage, UsagePerOp, Verdict, Warning,
-    WorkloadRecord,
+    Analysis, CellRecord, ContrastRecord, Document, Estimate, Fastest, FloorPart, FloorRecord, Host,
+    LatencySummary, Metric, Mode, Multiplicity, SCHEMA, Sample, Schedule, Stopped, Timing, Tool, Usage,
+    UsagePerOp, Verdict, Warning, WorkloadRecord,
 };
 pub use expand::{ExpandError, Expanded, MAX_CONCURRENCY, Offers, PlannedCell, expand};
+pub use floor::{FloorRecipe, FloorShare};
 pub use job::{Job, LatencyMode, Matrix, NATIVE, OneOrMany, OptionLists, PeerCommand, Size, check_peer_name};
 pub use job_file::{JobFileError, parse_job};
 pub use options::{CATALOGUE, OptionKind, OptionName, OptionSpec, OptionValue, Options};

@@ -41,7 +41,8 @@ pub struct OptionSpec {
     pub summary: &'static str,
 }
 
-const ALL: &[Pattern] = Pattern::ALL;
+/// The patterns that move messages.
+const ALL: &[Pattern] = &[Pattern::Connect, Pattern::Rr, Pattern::Stream];
 
 /// Every option there is, in the order of the documentation.
 pub const CATALOGUE: &[OptionSpec] = &[
@@ -140,6 +141,22 @@ pub const CATALOGUE: &[OptionSpec] = &[
         group: OptionGroup::SourceAddresses,
         patterns: &[Pattern::Connect],
         summary: "connect from addresses all over 127.0.0.0/8, so that ports never run out",
+    },
+    OptionSpec {
+        name: "copies",
+        kind: OptionKind::Count(2),
+        default: "1",
+        group: OptionGroup::Copying,
+        patterns: &[Pattern::Floor],
+        summary: "copies in one operation; the second takes what the first has written, as out of the kernel after into it",
+    },
+    OptionSpec {
+        name: "working_set",
+        kind: OptionKind::Size,
+        default: "the size",
+        group: OptionGroup::Copying,
+        patterns: &[Pattern::Floor],
+        summary: "bytes that the copies go through from one operation to the next, on each side; more than the caches hold is out of cache",
     },
 ];
 

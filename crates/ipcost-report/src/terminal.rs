@@ -25,19 +25,20 @@ const fn column(title: &'static str, right: bool, expendable: u8) -> Column {
     Column { title, right, expendable }
 }
 
-const COLUMNS: [Column; 9] = [
+const COLUMNS: [Column; 10] = [
     column("transport", false, 0),
     column("cost", true, 0),
     column("rate", true, 2),
     column("CPU/op", true, 1),
     column("p50", true, 3),
     column("p99", true, 2),
+    column("× floor", true, 1),
     column("ratio", true, 0),
     column("", false, 0),
     column("verdict", false, 0),
 ];
 const RATE: usize = 2;
-const RATIO: usize = 6;
+const RATIO: usize = 7;
 /// The longest baseline that is named above a column.
 const MOST_IN_TITLE: usize = 16;
 
@@ -47,13 +48,19 @@ pub fn render(document: &Document, room: usize) -> String {
     for table in &document.workloads {
         out.push_str(&format!("{BOLD}{}{BOLD:#}\n", capitalised(&words::workload(table))));
         self::table(document, table).render(&mut out, room);
+        for floor in words::floors(document, table) {
+            out.push_str(&format!("{DIMMED}{}{DIMMED:#}\n", wrapped(&floor, room)));
+        }
         out.push('\n');
     }
-    for table in &document.workloads {
+    // Of floors the table says all there is.
+    for table in document.workloads.iter().filter(|table| table.pattern != Pattern::Floor) {
         out.push_str(&wrapped(&words::sentence(document, table), room));
         out.push('\n');
     }
-    out.push('\n');
+    if document.workloads.iter().any(|table| table.pattern != Pattern::Floor) {
+        out.push('\n');
+    }
     out.push_str(&format!("{DIMMED}{}{DIMMED:#}\n", wrapped(&how(document), room)));
     out
 }
@@ -76,7 +83,12 @@ pub fn warnings(document: &Document, room: usize) -> String {
 fn table(document: &Document, table: &WorkloadRecord) -> Grid {
     let mut grid = Grid::new(&COLUMNS);
     let baseline = table.baseline.as_deref().and_then(|id| words::cell(document, id));
-    grid.title(RATE, if table.pattern == Pattern::Stream { "bytes/s" } else { "ops/s" }.to_owned());
+    let rate = match table.pattern {
+        Pattern::Stream => "bytes/s",
+        Pattern::Floor => "rate",
+        _ => "ops/s",
+    };
+    grid.title(RATE, rate.to_owned());
     if let Some(baseline) = baseline {
         let short = baseline.label.chars().count() <= MOST_IN_TITLE;
         grid.title(
@@ -103,6 +115,7 @@ fn row(grid: &mut Grid, document: &Document, table: &WorkloadRecord, cell: &Cell
     };
     let rate = match cell.pattern {
         Pattern::Stream => cell.bytes_per_s.map(throughput),
+        Pattern::Floor if cell.size > 0 => cell.bytes_per_s.map(throughput),
         _ => cell.ops_per_s.map(rate),
     };
     let latency = |of: fn(&ipcost_model::LatencySummary) -> u64| {
@@ -116,6 +129,7 @@ fn row(grid: &mut Grid, document: &Document, table: &WorkloadRecord, cell: &Cell
         cell.cpu_ns_per_op.map(|cpu| time(cpu.median)).unwrap_or_default().into(),
         latency(|summary| summary.p50).into(),
         latency(|summary| summary.p99).into(),
+        cell.floor.as_ref().map(|floor| ratio(floor.multiple.median)).unwrap_or_default().into(),
         Piece::styled(times, style),
         bounds.into(),
         verdict,
@@ -213,6 +227,11 @@ mod tests {
     #[test]
     fn everything_is_shown() {
         insta::assert_snapshot!(plain(&render(&fixture::document(), usize::MAX)));
+    }
+
+    #[test]
+    fn multiples_of_floors_have_a_column_and_floors_a_table() {
+        insta::assert_snapshot!(plain(&render(&fixture::with_floors(), usize::MAX)));
     }
 
     #[test]

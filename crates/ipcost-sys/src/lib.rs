@@ -10,6 +10,7 @@
 //! | peers | [`process`] | a child with pipes, in a group of its own, that dies with its parent |
 //! | workers | [`worker`] | copies of this process, each with one task |
 //! | control | [`control`] | lines from standard input, while waiting for connections too |
+//! | shared memory | [`shared_word`] | a word that two processes have in common |
 //! | placement | [`placement`] | which processors there are, and pinning to them |
 //! | files | [`private_dir`] | a directory that only this user can enter and that is gone afterwards |
 //! | signals | [`interrupt`] | being asked to stop, as a descriptor to wait on |
@@ -31,6 +32,7 @@ pub mod placement;
 pub mod private_dir;
 pub mod process;
 pub mod quota;
+pub mod shared_word;
 pub mod transport;
 pub mod usage;
 pub mod worker;

@@ -150,6 +150,7 @@ pub const NULL: Capabilities = Capabilities {
     option_groups: &[],
     trouble_counters: &[],
     in_default_suite: true,
+    floor: None,
 };
 pub const TWO: Capabilities = Capabilities { name: "two", ..NULL };
 pub const THREE: Capabilities = Capabilities { name: "three", ..NULL };

@@ -36,6 +36,7 @@ const CAPABILITIES: Capabilities = Capabilities {
     ],
     trouble_counters: &["ListenOverflows", "ListenDrops", "TCPTimeouts"],
     in_default_suite: true,
+    floor: None,
 };
 
 /// A listener's address.
