@@ -9,6 +9,8 @@
 
 mod capabilities;
 mod cell;
+pub mod check;
+mod checked;
 mod document;
 mod expand;
 mod job;

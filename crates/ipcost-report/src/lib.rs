@@ -1,10 +1,13 @@
 //! Renderings of the document, one output a file. Everything is drawn from the document; nothing is measured
 //! or judged here.
 
+pub mod check;
 #[cfg(test)]
 mod fixture;
+pub mod github;
 mod grid;
 pub mod json;
+pub mod junit;
 pub mod numbers;
 pub mod plan;
 pub mod published;

@@ -1,6 +1,7 @@
 //! `ipcost`: what local inter-process communication costs, how sure that is, and why.
 
 mod args;
+mod check;
 mod conformance;
 mod documents;
 mod exit;
@@ -26,6 +27,7 @@ fn main() -> ExitCode {
     let result = match cli.command.unwrap_or_default() {
         Command::Run(args) => run::run(*args),
         Command::Report(args) => report::run(&args),
+        Command::Check(args) => check::run(&args),
         Command::Replicate(args) => replicate::run(&args),
         Command::Selftest(args) => selftest::run(&args),
         Command::Hog => selftest::hog(),

@@ -1,5 +1,6 @@
 //! The command line as clap reads it, a command a file; what it means is decided elsewhere.
 
+mod check;
 mod conformance;
 mod replicate;
 mod report;
@@ -12,6 +13,7 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 
+pub use check::CheckArgs;
 pub use conformance::ConformanceArgs;
 pub use replicate::ReplicateArgs;
 pub use report::ReportArgs;
@@ -37,6 +39,8 @@ pub enum Command {
     Run(Box<RunArgs>),
     /// Show a document again, or draw it as another kind of file
     Report(ReportArgs),
+    /// Decide whether the claims that you keep about your machine hold
+    Check(CheckArgs),
     /// Run published experiments again, with their kind of software, and decide their claims
     Replicate(ReplicateArgs),
     /// Test the tool on this machine: how often it is wrong, and how soon it is right
