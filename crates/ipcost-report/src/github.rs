@@ -4,7 +4,7 @@
 use ipcost_model::check::{Check, CheckedClaim};
 use ipcost_model::replication::Word;
 
-use crate::check::{advice, claimed, figures, how, summary, telling};
+use crate::claim_words::{advice, bounds, claimed, how, summary, telling, text, value};
 use crate::words::escaped;
 
 /// Workflow commands, one a line: an error for a refuted claim, a warning for an undecided one. `file` is the path of
@@ -16,7 +16,7 @@ pub fn annotations(check: &Check, file: &str) -> String {
             Word::Refuted => ("error", "claim refuted"),
             Word::Undecided => ("warning", "claim undecided"),
         };
-        let message = format!("{}\n{}", claim.text, advice(claim).unwrap_or_default());
+        let message = format!("{}\n{}", text(claim), advice(claim).unwrap_or_default());
         Some(format!(
             "::{level} file={},line={},title={}::{}\n",
             property(file),
@@ -29,13 +29,13 @@ pub fn annotations(check: &Check, file: &str) -> String {
 }
 
 /// The message of a workflow command.
-fn data(text: &str) -> String {
-    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+fn data(raw: &str) -> String {
+    raw.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
 /// A property of a workflow command.
-fn property(text: &str) -> String {
-    data(text).replace(':', "%3A").replace(',', "%2C")
+fn property(raw: &str) -> String {
+    data(raw).replace(':', "%3A").replace(',', "%2C")
 }
 
 /// The summary of a step: a table, and what to do about claims that do not hold.
@@ -49,12 +49,11 @@ pub fn step_summary(check: &Check) -> String {
             word => format!("**{word}**"),
         };
         let claimed = claimed(test);
-        let measured = figures(test);
-        let measured = measured.rsplit_once(", claimed ").map_or(measured.as_str(), |(measured, _)| measured);
+        let measured = [value(test), bounds(test)].join(" ");
         out.push_str(&format!(
             "| {word} | {} | {} | {} |\n",
-            plain(&claim.text),
-            plain(measured),
+            plain(&text(claim)),
+            plain(measured.trim_end()),
             plain(&claimed)
         ));
     }
@@ -70,9 +69,9 @@ pub fn step_summary(check: &Check) -> String {
 }
 
 /// Text of which Markdown makes nothing else, on one line.
-fn plain(text: &str) -> String {
+fn plain(raw: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in escaped(text).chars() {
+    for c in escaped(raw).chars() {
         match c {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),

@@ -7,7 +7,7 @@
 use ipcost_model::check::{Check, CheckedClaim};
 use ipcost_model::replication::Word;
 
-use crate::check::{advice, figures, how, telling};
+use crate::claim_words::{advice, figures, how, telling};
 
 /// Draws the XML.
 pub fn render(check: &Check) -> String {

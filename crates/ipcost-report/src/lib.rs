@@ -2,6 +2,7 @@
 //! or judged here.
 
 pub mod check;
+mod claim_words;
 #[cfg(test)]
 mod fixture;
 pub mod github;
