@@ -75,6 +75,8 @@ pub struct Settings {
     pub margin: f64,
     /// Exactly this many epochs.
     pub epochs: Option<u32>,
+    /// The level at which the run must reach finite intervals, where it is to answer others than its own contrasts.
+    pub level: Option<f64>,
     /// The seed of every random order.
     pub seed: u64,
     /// How long a timed batch is meant to last.
@@ -94,6 +96,7 @@ impl Settings {
             budget: job.budget,
             margin: job.margin.unwrap_or(DEFAULT_MARGIN),
             epochs: job.epochs,
+            level: None,
             seed: job.seed.unwrap_or(fresh_seed),
             batch: job.batch,
             counted: false,
@@ -128,7 +131,7 @@ pub fn plan(expanded: Expanded, settings: &Settings) -> Result<Plan, PlanError> 
     let multiplicity =
         if family > MOST_IN_HEADLINE { Multiplicity::Explored } else { Multiplicity::Headline };
     let alpha_each = ALPHA / f64::from(family.max(1));
-    let epochs_needed = epochs_to_expect(alpha_each);
+    let epochs_needed = epochs_to_expect(settings.level.unwrap_or(alpha_each));
     let budget = settings.budget.unwrap_or(DEFAULT_BUDGET);
     let mut plan = Plan {
         cells,

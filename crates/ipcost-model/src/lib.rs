@@ -10,6 +10,8 @@
 mod capabilities;
 mod cell;
 mod comparison;
+pub mod check;
+mod checked;
 mod document;
 mod expand;
 mod floor;

@@ -2,10 +2,14 @@
 //! or judged here.
 
 pub mod comparison;
+pub mod check;
+mod claim_words;
 #[cfg(test)]
 mod fixture;
+pub mod github;
 mod grid;
 pub mod json;
+pub mod junit;
 pub mod numbers;
 pub mod plan;
 pub mod published;

@@ -2,6 +2,7 @@
 
 mod args;
 mod compare;
+mod check;
 mod conformance;
 mod documents;
 mod exit;
@@ -28,6 +29,7 @@ fn main() -> ExitCode {
         Command::Run(args) => run::run(*args),
         Command::Report(args) => report::run(&args),
         Command::Compare(args) => compare::run(&args),
+        Command::Check(args) => check::run(&args),
         Command::Replicate(args) => replicate::run(&args),
         Command::Selftest(args) => selftest::run(&args),
         Command::Hog => selftest::hog(),

@@ -7,7 +7,7 @@ use anyhow::Context;
 use ipcost_engine::{
     About, EngineError, PeerProgram, ProcessBench, Settings, System, document, plan, run as measure,
 };
-use ipcost_model::{Job, Offers, PeerState, Placement, Plan, Stopped, TransportState, expand};
+use ipcost_model::{Expanded, Job, Offers, PeerState, Placement, Plan, Stopped, TransportState, expand};
 use ipcost_report::plan as plan_text;
 use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::placement::Topology;
@@ -48,14 +48,25 @@ struct Finished {
 }
 
 fn plan_of(job: &Job, transports: &[TransportState], peers: &[PeerState]) -> anyhow::Result<Plan> {
+    let plan = plan(expand_here(job, transports, peers)?, &Settings::of(job, fresh_seed()))?;
+    check_descriptors(&plan)?;
+    Ok(plan)
+}
+
+/// The cells of a job on this machine.
+///
+/// # Errors
+/// What is wrong with the job.
+pub fn expand_here(
+    job: &Job,
+    transports: &[TransportState],
+    peers: &[PeerState],
+) -> anyhow::Result<Expanded> {
     let topology = Topology::read();
     let unavailable = |placement: &Placement| Some((*placement, topology.pair(*placement).err()?));
     let placements_unavailable: Vec<_> = Placement::ALL.iter().filter_map(unavailable).collect();
     let offers = Offers { transports, placements_unavailable: &placements_unavailable, peers };
-    let expanded = expand(job, &offers)?;
-    let plan = plan(expanded, &Settings::of(job, fresh_seed()))?;
-    check_descriptors(&plan)?;
-    Ok(plan)
+    Ok(expand(job, &offers)?)
 }
 
 /// A short seed, so that it is easily typed again.
@@ -65,7 +76,10 @@ pub fn fresh_seed() -> u64 {
 }
 
 /// Every cell keeps two processes and so their pipes open; pipes among the transports need more while they start.
-fn check_descriptors(plan: &Plan) -> anyhow::Result<()> {
+///
+/// # Errors
+/// Where the system does not give so many.
+pub fn check_descriptors(plan: &Plan) -> anyhow::Result<()> {
     const PER_CELL: u64 = 2 * 4;
     const OWN: u64 = 64;
     let most_channels =

@@ -1,6 +1,7 @@
 //! The command line as clap reads it, a command a file; what it means is decided elsewhere.
 
 mod compare;
+mod check;
 mod conformance;
 mod replicate;
 mod report;
@@ -14,6 +15,7 @@ use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 
 pub use compare::CompareArgs;
+pub use check::CheckArgs;
 pub use conformance::ConformanceArgs;
 pub use replicate::ReplicateArgs;
 pub use report::ReportArgs;
@@ -41,6 +43,8 @@ pub enum Command {
     Report(ReportArgs),
     /// Say what changed between two runs, or two sets of runs
     Compare(CompareArgs),
+    /// Decide whether the claims that you keep about your machine hold
+    Check(CheckArgs),
     /// Run published experiments again, with their kind of software, and decide their claims
     Replicate(ReplicateArgs),
     /// Test the tool on this machine: how often it is wrong, and how soon it is right
