@@ -9,9 +9,9 @@
 
 mod capabilities;
 mod cell;
-mod comparison;
 pub mod check;
 mod checked;
+mod comparison;
 mod document;
 mod expand;
 mod floor;

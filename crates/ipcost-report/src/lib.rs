@@ -1,9 +1,9 @@
 //! Renderings of the document, one output a file. Everything is drawn from the document; nothing is measured
 //! or judged here.
 
-pub mod comparison;
 pub mod check;
 mod claim_words;
+pub mod comparison;
 #[cfg(test)]
 mod fixture;
 pub mod github;

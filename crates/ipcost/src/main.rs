@@ -1,8 +1,8 @@
 //! `ipcost`: what local inter-process communication costs, how sure that is, and why.
 
 mod args;
-mod compare;
 mod check;
+mod compare;
 mod conformance;
 mod documents;
 mod exit;

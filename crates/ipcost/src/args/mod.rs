@@ -1,7 +1,7 @@
 //! The command line as clap reads it, a command a file; what it means is decided elsewhere.
 
-mod compare;
 mod check;
+mod compare;
 mod conformance;
 mod replicate;
 mod report;
@@ -14,8 +14,8 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 
-pub use compare::CompareArgs;
 pub use check::CheckArgs;
+pub use compare::CompareArgs;
 pub use conformance::ConformanceArgs;
 pub use replicate::ReplicateArgs;
 pub use report::ReportArgs;
