@@ -4,11 +4,14 @@
 #[cfg(test)]
 mod fixture;
 mod grid;
+pub mod html;
 pub mod json;
 pub mod numbers;
 pub mod plan;
 pub mod published;
 pub mod replication;
+pub mod rerun;
+mod rows;
 pub mod selftest;
 pub mod terminal;
 pub mod words;
