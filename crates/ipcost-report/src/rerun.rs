@@ -23,7 +23,7 @@ pub fn rerun(document: &Document) -> Option<Rerun> {
         return Some(Rerun { command: quoted(&words)?, job_file: None });
     }
     let job = Job { seed: None, ..document.job.clone() };
-    let job_file = toml::to_string_pretty(&job).ok()?;
+    let job_file = toml::to_string(&job).ok()?;
     Some(Rerun { command: format!("ipcost run job.toml --seed {seed}"), job_file: Some(job_file) })
 }
 

@@ -54,13 +54,13 @@ function makeAxis(values, { log, most = 6, tight = false, room = 0.04 }) {
 // The same as ECharts wants it; labels come from `format`.
 function chartAxis(axis, format, style, extra = {}) {
   const positions = axis.ticks.map(axis.at);
-  const texts = new Map(axis.ticks.map((tick) => [axis.at(tick), format(tick)]));
+  const texts = new Map(axis.ticks.map((tick) => [axis.at(tick), tick === 0 ? "0" : format(tick)]));
   const { axisLabel = {}, ...more } = extra;
   return {
     type: "value",
     min: axis.at(axis.lowest),
     max: axis.at(axis.highest),
-    axisLine: { show: true, lineStyle: { color: style.rule } },
+    axisLine: { show: true, onZero: false, lineStyle: { color: style.rule } },
     axisTick: { show: false, customValues: positions },
     axisLabel: {
       customValues: positions,

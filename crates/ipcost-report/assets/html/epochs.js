@@ -43,7 +43,7 @@ function epochPlot(panels, cell, samples, costs, modes, state) {
   const y = makeAxis([...costs, ...levels, ...modes.map((mode) => mode.wall_ns_per_op)], { log, most: 7 });
   const epochs = samples.map((sample) => sample.epoch);
   const x = makeAxis(epochs, { log: false, tight: true, most: Math.max(3, Math.floor(width / 80)) });
-  x.ticks = x.ticks.filter(Number.isInteger);
+  x.ticks = x.ticks.filter((epoch) => Number.isInteger(epoch) && epoch >= 1);
   const stroke = transportColour(style, cell.transport);
   const data = samples.flatMap((sample, index) =>
     log && costs[index] <= 0

@@ -63,7 +63,7 @@ function latencyPanel(panels, workload, cells, state, style) {
     {
       grid: { left: 76, right: 26, top: 10, bottom: 30 },
       xAxis: {
-        type: "value", min: -0.2, max: 4.2, axisTick: { show: false }, splitLine: { show: false }, axisLine: { lineStyle: { color: style.rule } },
+        type: "value", min: -0.2, max: 4.2, axisTick: { show: false }, splitLine: { show: false }, axisLine: { onZero: false, lineStyle: { color: style.rule } },
         axisLabel: { customValues: [0, 1, 2, 3, 4], formatter: (index) => PERCENTILES[index]?.[1] ?? "", color: style.quiet, fontSize: narrow ? 11 : 12 },
       },
       yAxis: chartAxis(y, time, style),

@@ -3,7 +3,7 @@
 const MOST_CHOICES = 200;
 const controls = document.getElementById("controls");
 const state = {
-  pattern: patterns[0] ?? null,
+  pattern: startingPattern(),
   chosenWorkload: null,
   workloads: [],
   metric: "wall",
@@ -12,6 +12,12 @@ const state = {
   hidden: new Set(),
   cell: null,
 };
+// The pattern of which most is known.
+function startingPattern() {
+  const count = (pattern) => run.workloads.filter((workload) => workload.pattern === pattern).length;
+  return patterns.reduce((best, pattern) => (best === null || count(pattern) > count(best) ? pattern : best), null);
+}
+
 const FIGURES = [
   ["cost", drawCost],
   ["size", drawSize],
@@ -120,6 +126,16 @@ const watcher = new IntersectionObserver(
   { rootMargin: "600px" },
 );
 
+// For paper, where the choices themselves do not show.
+function tellChoice() {
+  const { pattern, chosenWorkload, metric, baseline, scale } = state;
+  const what = chosenWorkload ? workloadName(chosenWorkload) : `pattern ${pattern}`;
+  const against = baseline === null ? "baseline as in the run" : `baseline ${visible(baseline)}`;
+  const off = transports.filter((name) => state.hidden.has(name)).map(visible);
+  const without = off.length ? `; without ${off.join(", ")}` : "";
+  document.getElementById("shown").textContent = `Shown: ${what}, ${METRICS[metric].title}, ${against}, ${scale} scale${without}.`;
+}
+
 function redraw() {
   version += 1;
   near.forEach(draw);
@@ -174,6 +190,7 @@ function listenForPrinting() {
     folded.forEach((one) => (one.open = true));
     root.dataset.theme = "light";
     root.classList.add("paper");
+    tellChoice();
     drawAll();
   });
   addEventListener("afterprint", () => {

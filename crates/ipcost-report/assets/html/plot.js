@@ -62,10 +62,11 @@ function margins(container, names, figures) {
   return { width, left, right, most, named: Math.floor((left - 12) / 6.6), figured: right > 16 };
 }
 
+const textFont = getComputedStyle(document.body).fontFamily;
 const text = (content, x, y, style) => ({
   type: "text",
   silent: true,
-  style: { text: content, x, y, fontSize: 12.5, textVerticalAlign: "middle", ...style },
+  style: { text: content, x, y, fontSize: 12.5, fontFamily: textFont, textVerticalAlign: "middle", ...style },
 });
 
 // Names at the left of rows and figures at their right, as a series, since rows have no axis of their own.

@@ -127,7 +127,9 @@ function sizePlot(panels, lines, crossings, state) {
   );
   const names = spreadNames(lines, y);
   const series = [crossingSeries(crossings, x, style)];
-  for (const line of lines) series.push(...lineSeries(line, x, y, style, right > 20 ? names.get(line) : null));
+  // Intervals stand beside one another, so that all can be seen.
+  const aside = (index) => Math.min(5, 60 / lines.length) * (index - (lines.length - 1) / 2);
+  lines.forEach((line, index) => series.push(...lineSeries(line, x, y, style, right > 20 ? names.get(line) : null, aside(index))));
   drawPlot(
     panels,
     Math.min(460, Math.max(320, width * 0.5)),
@@ -154,7 +156,7 @@ function spreadNames(lines, axis) {
   return new Map(ends.map(({ line, at }) => [line, at]));
 }
 
-function lineSeries(line, x, y, style, nameAt) {
+function lineSeries(line, x, y, style, nameAt, aside) {
   const stroke = transportColour(style, line.transport);
   const data = line.cells.map(({ cell, estimate, size }) => ({
     value: [x.at(size), y.at(estimate.median)],
@@ -182,13 +184,13 @@ function lineSeries(line, x, y, style, nameAt) {
       const children = [];
       if (!missing(lo) && !missing(hi)) {
         const lineStyle = { stroke, lineWidth: 1.4, opacity: 0.75 };
-        children.push({ type: "line", shape: { x1: px, y1: place(lo), x2: px, y2: place(hi) }, style: lineStyle });
-        for (const one of [lo, hi]) children.push({ type: "line", shape: { x1: px - 4, y1: place(one), x2: px + 4, y2: place(one) }, style: lineStyle });
+        children.push({ type: "line", shape: { x1: px + aside, y1: place(lo), x2: px + aside, y2: place(hi) }, style: lineStyle });
+        for (const one of [lo, hi]) children.push({ type: "line", shape: { x1: px + aside - 3, y1: place(one), x2: px + aside + 3, y2: place(one) }, style: lineStyle });
       }
       const hollow = missing(lo) || missing(hi);
       children.push(mark(markOf(line.transport), px, py, 4.5, stroke, { hollow, paper: style.paper }));
       const last = parameters.dataIndex === data.length - 1;
-      if (last && !missing(nameAt)) children.push(text(shorten(line.name, 26), px + 14, api.coord([0, nameAt])[1], { fill: stroke, fontWeight: 600 }));
+      if (last && !missing(nameAt)) children.push(text(shorten(line.name, 26), px + 20, api.coord([0, nameAt])[1], { fill: stroke, fontWeight: 600 }));
       return { type: "group", children };
     },
     clip: false,
