@@ -23,6 +23,7 @@ const PACKAGES: &[Package] = &[
     },
     program("redis-server", &["redis-server"], "the peer that drives it"),
     program("socat", &["socat"], "the peer that drives it"),
+    program("chromium", &["chromium"], "the HTML report as a browser shows it"),
     program("strace", &["strace"], "comparing system calls"),
 ];
 

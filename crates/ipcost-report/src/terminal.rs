@@ -4,12 +4,10 @@ use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 use ipcost_model::units::duration_text;
-use ipcost_model::{
-    CellRecord, Document, LatencyMode, Metric, Multiplicity, Pattern, Stopped, Verdict, WorkloadRecord,
-};
+use ipcost_model::{Document, LatencyMode, Multiplicity, Pattern, Stopped, WorkloadRecord};
 
 use crate::grid::{Column, Grid, Piece};
-use crate::numbers::{interval, rate, ratio, throughput, time};
+use crate::rows::{self, Row, Standing};
 use crate::words::{self, capitalised, escaped};
 
 /// Narrower than this, lines are broken as if there were so many columns.
@@ -39,8 +37,6 @@ const COLUMNS: [Column; 10] = [
 ];
 const RATE: usize = 2;
 const RATIO: usize = 7;
-/// The longest baseline that is named above a column.
-const MOST_IN_TITLE: usize = 16;
 
 /// Draws the document in `room` columns of text, with styles as ANSI sequences.
 pub fn render(document: &Document, room: usize) -> String {
@@ -82,91 +78,53 @@ pub fn warnings(document: &Document, room: usize) -> String {
 
 fn table(document: &Document, table: &WorkloadRecord) -> Grid {
     let mut grid = Grid::new(&COLUMNS);
-    let baseline = table.baseline.as_deref().and_then(|id| words::cell(document, id));
-    let rate = match table.pattern {
-        Pattern::Stream => "bytes/s",
-        Pattern::Floor => "rate",
-        _ => "ops/s",
-    };
-    grid.title(RATE, rate.to_owned());
-    if let Some(baseline) = baseline {
-        let short = baseline.label.chars().count() <= MOST_IN_TITLE;
-        grid.title(
-            RATIO,
-            format!("× {}", if short { escaped(&baseline.label) } else { "baseline".to_owned() }),
-        );
+    let (rate, ratio) = rows::titles(document, table);
+    grid.title(RATE, rate);
+    if let Some(ratio) = ratio {
+        grid.title(RATIO, ratio);
     }
-    let winner =
-        table.fastest.as_ref().filter(|fastest| fastest.claimed).map(|fastest| fastest.cell.as_str());
-    for cell in table.cells.iter().filter_map(|id| words::cell(document, id)) {
-        let style = if winner == Some(&cell.id) { BOLD } else { Style::new() };
-        row(&mut grid, document, table, cell, style);
-    }
+    rows::rows(document, table).for_each(|row| add(&mut grid, row));
     grid
 }
 
-fn row(grid: &mut Grid, document: &Document, table: &WorkloadRecord, cell: &CellRecord, style: Style) {
-    let name = Piece::styled(escaped(&cell.label), style);
-    let (Some(cost), true) = (cell.wall_ns_per_op, cell.available) else {
+fn add(grid: &mut Grid, row: Row<'_>) {
+    let style = if row.cheapest { BOLD } else { Style::new() };
+    let name = Piece::styled(row.name, style);
+    let Some(figures) = row.figures else {
         let mut pieces = vec![name];
         pieces.resize(COLUMNS.len() - 1, Piece::default());
-        pieces.push(Piece::styled(if cell.available { "not measured" } else { "unavailable" }, DIMMED));
+        pieces.push(Piece::styled(if row.cell.available { "not measured" } else { "unavailable" }, DIMMED));
         return grid.row(pieces);
     };
-    let rate = match cell.pattern {
-        Pattern::Stream => cell.bytes_per_s.map(throughput),
-        Pattern::Floor if cell.size > 0 => cell.bytes_per_s.map(throughput),
-        _ => cell.ops_per_s.map(rate),
+    let judged = match figures.standing {
+        Standing::Cheaper => GOOD,
+        Standing::Dearer => BAD,
+        Standing::Baseline | Standing::Open => DIMMED,
+        Standing::Equal | Standing::Alone => Style::new(),
     };
-    let latency = |of: fn(&ipcost_model::LatencySummary) -> u64| {
-        cell.latency_ns.as_ref().map_or_else(String::new, |summary| time(of(summary) as f64))
-    };
-    let (times, bounds, verdict) = judged(document, table, cell);
     grid.row(vec![
         name,
-        Piece::styled(time(cost.median), style),
-        rate.unwrap_or_default().into(),
-        cell.cpu_ns_per_op.map(|cpu| time(cpu.median)).unwrap_or_default().into(),
-        latency(|summary| summary.p50).into(),
-        latency(|summary| summary.p99).into(),
-        cell.floor.as_ref().map(|floor| ratio(floor.multiple.median)).unwrap_or_default().into(),
-        Piece::styled(times, style),
-        bounds.into(),
-        verdict,
+        Piece::styled(figures.cost, style),
+        figures.rate.into(),
+        figures.cpu.into(),
+        figures.p50.into(),
+        figures.p99.into(),
+        figures.floor.into(),
+        Piece::styled(figures.ratio, style),
+        figures.bounds.into(),
+        Piece::styled(figures.verdict, judged),
     ]);
-    for (index, mode) in cell.modes.iter().enumerate() {
-        let branch = if index + 1 < cell.modes.len() { "├" } else { "└" };
-        let name = format!(" {branch} in {:.0} % of epochs", mode.share * 100.0);
-        grid.row(vec![Piece::styled(name, DIMMED), Piece::styled(time(mode.wall_ns_per_op), DIMMED)]);
+    for (index, (share, cost)) in figures.modes.iter().enumerate() {
+        let branch = if index + 1 < figures.modes.len() { "├" } else { "└" };
+        grid.row(vec![
+            Piece::styled(format!(" {branch} {share}"), DIMMED),
+            Piece::styled(cost.as_str(), DIMMED),
+        ]);
     }
-}
-
-/// The ratio to the baseline, its interval, and the verdict.
-fn judged(document: &Document, table: &WorkloadRecord, cell: &CellRecord) -> (String, String, Piece) {
-    if table.baseline.as_ref() == Some(&cell.id) {
-        return ("1".to_owned(), String::new(), Piece::styled("baseline", DIMMED));
-    }
-    let Some(contrast) = words::contrast(document, Metric::Wall, &cell.id) else {
-        return (String::new(), String::new(), "".into());
-    };
-    let bounds = interval(contrast.ratio, contrast.lo, contrast.hi)
-        .map_or_else(|| "(no interval)".to_owned(), |text| format!("({text})"));
-    let style = match contrast.verdict {
-        Verdict::Different | Verdict::Direction if contrast.ratio < 1.0 => GOOD,
-        Verdict::Different | Verdict::Direction => BAD,
-        Verdict::Equivalent => Style::new(),
-        Verdict::Undecided => DIMMED,
-    };
-    let mut verdict = contrast.verdict.to_string();
-    if table.baseline.as_ref() != Some(&contrast.b) {
-        // Compared with another than the column's title says.
-        verdict.push_str(&format!(" (× {})", words::label(document, &contrast.b)));
-    }
-    (ratio(contrast.ratio), bounds, Piece::styled(verdict, style))
 }
 
 /// How the figures came about, in one line.
-fn how(document: &Document) -> String {
+pub fn how(document: &Document) -> String {
     let schedule = &document.schedule;
     let analysis = &document.analysis;
     let placements: Vec<&str> = {
@@ -213,6 +171,7 @@ fn how(document: &Document) -> String {
 mod tests {
     use super::*;
     use crate::fixture;
+    use ipcost_model::Verdict;
 
     fn plain(text: &str) -> String {
         let mut out = String::new();

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use ipcost_model::Document;
-use ipcost_report::{json, terminal};
+use ipcost_report::{html, json, terminal};
 use serde::Serialize;
 
 /// The columns of text on standard output; plenty where it is no terminal.
@@ -52,6 +52,14 @@ pub fn print(text: &str) -> anyhow::Result<()> {
 /// Where it cannot be written.
 pub fn write_json(document: &Document, path: &Path) -> anyhow::Result<()> {
     write_whole(path, |out| json::write(document, out))
+}
+
+/// Writes the document as a page to a file, whole or not at all, or to standard output for `-`.
+///
+/// # Errors
+/// Where it cannot be written.
+pub fn write_html(document: &Document, path: &Path) -> anyhow::Result<()> {
+    write_whole(path, |out| html::write(document, out))
 }
 
 /// Writes anything as JSON with line breaks, as [`write_whole`] does.

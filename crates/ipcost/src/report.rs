@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use crate::args::ReportArgs;
 use crate::documents;
 use crate::exit::Problem;
-use crate::output::{show, write_json};
+use crate::output::{show, write_html, write_json};
 
 /// Writes every output that was asked for; without any, shows the document on the terminal.
 ///
@@ -16,6 +16,10 @@ pub fn run(args: &ReportArgs) -> Result<ExitCode, Problem> {
     let mut written = false;
     if let Some(path) = &args.json {
         write_json(&document, path).map_err(Problem::failed)?;
+        written = true;
+    }
+    if let Some(path) = &args.html {
+        write_html(&document, path).map_err(Problem::failed)?;
         written = true;
     }
     if !written {

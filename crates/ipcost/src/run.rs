@@ -16,7 +16,7 @@ use ipcost_sys::{host, limits, transport};
 use crate::args::RunArgs;
 use crate::exit::{INTERRUPTED, Problem, complain, problem};
 use crate::job::job;
-use crate::output::{is_standard_output, print, show, write_json, write_pretty};
+use crate::output::{is_standard_output, print, show, write_html, write_json, write_pretty};
 use crate::peers;
 use crate::progress::Line;
 
@@ -128,14 +128,15 @@ fn finish(
     document: &ipcost_model::Document,
     failure: Option<EngineError>,
 ) -> Result<ExitCode, Problem> {
-    let json_on_standard_output = args.json.as_deref().is_some_and(is_standard_output);
+    let outputs = [&args.json, &args.html];
+    let on_standard_output = outputs.into_iter().flatten().any(|path| is_standard_output(path));
     let measured = document.schedule.epochs > 0;
     let nothing_else_to_say = document.stopped == Stopped::Resolved || document.stopped == Stopped::Budget;
-    let written = match &args.json {
-        Some(path) if measured || nothing_else_to_say => write_json(document, path),
-        _ => Ok(()),
+    let written = match measured || nothing_else_to_say {
+        true => write(args, document),
+        false => Ok(()),
     };
-    if measured && !json_on_standard_output {
+    if measured && !on_standard_output {
         show(document, args.quiet).map_err(Problem::failed)?;
     }
     written.map_err(Problem::failed)?;
@@ -149,4 +150,11 @@ fn finish(
         }
         None => Ok(ExitCode::SUCCESS),
     }
+}
+
+/// Writes every output that was asked for; the first that fails does not keep the others from being written.
+fn write(args: &RunArgs, document: &ipcost_model::Document) -> anyhow::Result<()> {
+    let json = args.json.as_ref().map_or(Ok(()), |path| write_json(document, path));
+    let html = args.html.as_ref().map_or(Ok(()), |path| write_html(document, path));
+    json.and(html)
 }

@@ -13,6 +13,9 @@ pub struct ReportArgs {
     /// Write the document, with every sample, as JSON; - is standard output
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// Write a page with verdicts, tables and charts, in one file that opens anywhere; - is standard output
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
     /// Show no warnings
     #[arg(long, short)]
     pub quiet: bool,

@@ -83,6 +83,9 @@ pub struct RunArgs {
     /// Write the document, with every sample, as JSON; - is standard output
     #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub json: Option<PathBuf>,
+    /// Write a page with verdicts, tables and charts, in one file that opens anywhere; - is standard output
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
+    pub html: Option<PathBuf>,
     /// Show what would run and measure nothing
     #[arg(long, help_heading = OUTPUT)]
     pub plan: bool,
