@@ -82,7 +82,10 @@ fn lines(out: &mut String, head: &str, text: &str, indent: usize, room: usize, s
     let space = " ".repeat(indent);
     // The head has its own styles, so that it is kept out of the breaking of lines.
     let first = " ".repeat(width);
-    let options = textwrap::Options::new(room).initial_indent(&first).subsequent_indent(&space);
+    let options = textwrap::Options::new(room)
+        .initial_indent(&first)
+        .subsequent_indent(&space)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation);
     for (number, line) in textwrap::wrap(text, options).iter().enumerate() {
         let (head, width) = if number == 0 { (head, width) } else { (space.as_str(), indent) };
         out.push_str(&format!("{head}{style}{}{style:#}\n", line.get(width..).unwrap_or_default()));

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ipcost_model::doctor::{Facts, Sample, Topic};
 
-use super::{Answer, Check, known};
+use super::{Answer, Check, counted, known};
 use crate::causes::{NEIGHBOUR_SHARE, STEAL_SHARE, culprit, neighbour, quota, steal};
 
 /// A client and a server.
@@ -88,13 +88,27 @@ pub const CHECKS: &[Check] = &[
     check(
         "container",
         "whether this runs in a container",
-        "Seccomp filters make every system call dearer, and limits are the container's and not the machine's.",
+        "Limits, the network and sometimes the processors are the container's and not the machine's.",
         |facts| match (&facts.scheduler.container, facts.processor.processors) {
             (None, 0) => Vec::new(),
             (None, _) => Answer::good("none").into(),
             (Some(kind), _) => Answer::note(format!("a container ({kind})"))
                 .advice("if that is not where your programs run, measure outside it as well")
                 .into(),
+        },
+    ),
+    check(
+        "seccomp",
+        "seccomp filters that look at every system call",
+        "Each system call of a hop passes the filters first, over pipes and sockets alike, and costs more than it does without.",
+        |facts| {
+            known(facts.scheduler.seccomp_filters, |filters| {
+                match filters {
+                0 => Answer::good("none"),
+                filters => Answer::bends(counted(filters, "seccomp filter"))
+                    .advice("for a container: docker run --security-opt seccomp=unconfined, if your programs run without filters, too"),
+            }
+            })
         },
     ),
     check(
@@ -134,7 +148,7 @@ fn stolen(sample: &Sample, share: f64) -> Answer {
             .advice(cause.advice);
     }
     if since_boot > STEAL_SHARE {
-        return Answer::note(format!("{} since the machine was started, and little just now", cause.found))
+        return Answer::note(format!("{} since the machine was started, little of it just now", cause.found))
             .advice("runs tell how much it was while they measured");
     }
     Answer::good(format!("{:.1} % of {:.1} s", share * 100.0, sample.busy_s))

@@ -69,6 +69,9 @@ pub struct SchedulerFacts {
     /// The kind of container that this program runs in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub container: Option<String>,
+    /// How many seccomp filters look at every system call of this program.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seccomp_filters: Option<u64>,
     /// Processors that are online, whether this program may use them or not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub processors_online: Option<u64>,

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use ipcost_model::doctor::SchedulerFacts;
 
-use super::text::{field, kibibytes, line, listed};
+use super::text::{field, kibibytes, line, listed, value_of};
 use crate::quota::Throttling;
 
 /// What is known of it.
@@ -15,6 +15,7 @@ pub fn scheduler() -> SchedulerFacts {
     SchedulerFacts {
         preemption: preemption(&version, chosen.as_deref(), line("/proc/cmdline").as_deref()),
         container: container(),
+        seccomp_filters: fs::read_to_string("/proc/self/status").ok().as_deref().and_then(seccomp_filters),
         processors_online: line("/sys/devices/system/cpu/online").as_deref().and_then(listed),
         cpu_quota: Throttling::read().and_then(|throttling| throttling.cores),
         load_average: line("/proc/loadavg").as_deref().and_then(load_average),
@@ -52,6 +53,13 @@ fn container() -> Option<String> {
     }
     let marks = [("/run/.containerenv", "podman"), ("/.dockerenv", "docker")];
     marks.into_iter().find(|(path, _)| Path::new(path).exists()).map(|(_, kind)| kind.to_owned())
+}
+
+/// Of `/proc/self/status` (`proc_pid_status(5)`); older kernels tell only whether there are any.
+fn seccomp_filters(status: &str) -> Option<u64> {
+    let number = |name: &str| value_of(status, name)?.parse::<u64>().ok();
+    const FILTERED: u64 = 2;
+    number("Seccomp_filters").or_else(|| Some(u64::from(number("Seccomp")? == FILTERED)))
 }
 
 fn swap_used() -> Option<u64> {
@@ -108,10 +116,17 @@ mod tests {
         );
     }
 
+    #[test]
+    fn seccomp_is_counted_or_at_least_noticed() {
+        assert_eq!(seccomp_filters("Name:\tx\nSeccomp:\t2\nSeccomp_filters:\t3\n"), Some(3));
+        assert_eq!((seccomp_filters("Seccomp:\t2\n"), seccomp_filters("Seccomp:\t0\n")), (Some(1), Some(0)));
+        assert_eq!((seccomp_filters(""), seccomp_filters("Seccomp: x")), (None, None));
+    }
+
     proptest! {
         #[test]
         fn any_text_is_taken(text in any::<String>()) {
-            let _ = (load_average(&text), pressure(&text), preemption(&text, Some(&text), Some(&text)));
+            let _ = (load_average(&text), pressure(&text), seccomp_filters(&text), preemption(&text, Some(&text), Some(&text)));
         }
     }
 }
