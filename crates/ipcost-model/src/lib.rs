@@ -12,6 +12,7 @@ mod cell;
 pub mod check;
 mod checked;
 mod comparison;
+pub mod doctor;
 mod document;
 mod expand;
 mod floor;

@@ -4,6 +4,7 @@
 pub mod check;
 mod claim_words;
 pub mod comparison;
+pub mod doctor;
 #[cfg(test)]
 mod fixture;
 pub mod github;

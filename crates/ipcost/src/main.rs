@@ -4,6 +4,7 @@ mod args;
 mod check;
 mod compare;
 mod conformance;
+mod doctor;
 mod documents;
 mod exit;
 mod job;
@@ -31,6 +32,7 @@ fn main() -> ExitCode {
         Command::Compare(args) => compare::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Replicate(args) => replicate::run(&args),
+        Command::Doctor(args) => doctor::run(&args),
         Command::Selftest(args) => selftest::run(&args),
         Command::Hog => selftest::hog(),
         Command::Conformance(args) => conformance::run(&args),

@@ -3,6 +3,7 @@
 mod check;
 mod compare;
 mod conformance;
+mod doctor;
 mod replicate;
 mod report;
 mod run;
@@ -17,6 +18,7 @@ use clap::{Parser, Subcommand};
 pub use check::CheckArgs;
 pub use compare::CompareArgs;
 pub use conformance::ConformanceArgs;
+pub use doctor::DoctorArgs;
 pub use replicate::ReplicateArgs;
 pub use report::ReportArgs;
 pub use run::RunArgs;
@@ -47,6 +49,8 @@ pub enum Command {
     Check(CheckArgs),
     /// Run published experiments again, with their kind of software, and decide their claims
     Replicate(ReplicateArgs),
+    /// Examine this machine: what bends results here, what is missing, and the remedies
+    Doctor(DoctorArgs),
     /// Test the tool on this machine: how often it is wrong, and how soon it is right
     Selftest(SelfTestArgs),
     /// Examine a peer: does it keep to the control protocol?
