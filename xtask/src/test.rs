@@ -24,6 +24,8 @@ const PACKAGES: &[Package] = &[
     program("redis-server", &["redis-server"], "the peer that drives it"),
     program("socat", &["socat"], "the peer that drives it"),
     program("strace", &["strace"], "comparing system calls"),
+    program("bash", &["bash"], "loading the completions"),
+    program("groff", &["groff"], "formatting the manual"),
 ];
 
 /// Runs it all; stops at the first thing that does not hold.

@@ -11,6 +11,7 @@ mod capabilities;
 mod cell;
 mod document;
 mod expand;
+mod history;
 mod job;
 mod job_file;
 mod named;
@@ -32,6 +33,9 @@ pub use document::{
     WorkloadRecord,
 };
 pub use expand::{ExpandError, Expanded, MAX_CONCURRENCY, Offers, PlannedCell, expand};
+pub use history::{
+    RUNS_SCHEMA, RunList, RunSummary, SUMMARY_SCHEMA, UnreadableRun, VerdictCounts, check_run_name,
+};
 pub use job::{Job, LatencyMode, Matrix, NATIVE, OneOrMany, OptionLists, PeerCommand, Size, check_peer_name};
 pub use job_file::{JobFileError, parse_job};
 pub use options::{CATALOGUE, OptionKind, OptionName, OptionSpec, OptionValue, Options};

@@ -4,6 +4,7 @@
 #[cfg(test)]
 mod fixture;
 mod grid;
+pub mod history;
 pub mod json;
 pub mod numbers;
 pub mod plan;

@@ -17,6 +17,7 @@ pub fn read() -> Host {
             more.insert(name.to_owned(), value);
         }
     };
+    fact("name", Some(uname.nodename().to_string_lossy().into_owned().into()));
     fact("memory_bytes", memory_bytes().map(Value::from));
     fact("hypervisor", hypervisor().map(Value::from));
     fact("governor", line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor").map(Value::from));

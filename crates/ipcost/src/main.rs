@@ -4,6 +4,7 @@ mod args;
 mod conformance;
 mod documents;
 mod exit;
+mod history;
 mod job;
 mod output;
 mod peers;
@@ -12,6 +13,7 @@ mod replicate;
 mod report;
 mod run;
 mod selftest;
+mod shell;
 
 use std::process::ExitCode;
 
@@ -26,10 +28,15 @@ fn main() -> ExitCode {
     let result = match cli.command.unwrap_or_default() {
         Command::Run(args) => run::run(*args),
         Command::Report(args) => report::run(&args),
+        Command::Show(args) => history::show(&args),
+        Command::List(args) => history::list(&args),
+        Command::Prune(args) => history::prune(&args),
         Command::Replicate(args) => replicate::run(&args),
         Command::Selftest(args) => selftest::run(&args),
         Command::Hog => selftest::hog(),
         Command::Conformance(args) => conformance::run(&args),
+        Command::Completions(args) => shell::completions(&args),
+        Command::Man(args) => shell::man(&args),
         Command::Peer => Ok(if ipcost_peer::run() { ExitCode::SUCCESS } else { ExitCode::FAILURE }),
         Command::Guard => ipcost_engine::guard::stand()
             .map(|()| ExitCode::SUCCESS)

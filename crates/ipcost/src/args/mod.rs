@@ -1,10 +1,12 @@
 //! The command line as clap reads it, a command a file; what it means is decided elsewhere.
 
 mod conformance;
+mod history;
 mod replicate;
 mod report;
 mod run;
 mod selftest;
+mod shell;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -13,10 +15,12 @@ use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 
 pub use conformance::ConformanceArgs;
+pub use history::{ListArgs, PruneArgs, ShowArgs};
 pub use replicate::ReplicateArgs;
 pub use report::ReportArgs;
 pub use run::RunArgs;
 pub use selftest::SelfTestArgs;
+pub use shell::{CompletionsArgs, ManArgs};
 
 use crate::exit::{USAGE, complain};
 
@@ -37,12 +41,22 @@ pub enum Command {
     Run(Box<RunArgs>),
     /// Show a document again, or draw it as another kind of file
     Report(ReportArgs),
+    /// Show a saved run again
+    Show(ShowArgs),
+    /// List saved runs, newest first
+    List(ListArgs),
+    /// Remove saved runs
+    Prune(PruneArgs),
     /// Run published experiments again, with their kind of software, and decide their claims
     Replicate(ReplicateArgs),
     /// Test the tool on this machine: how often it is wrong, and how soon it is right
     Selftest(SelfTestArgs),
     /// Examine a peer: does it keep to the control protocol?
     Conformance(ConformanceArgs),
+    /// Print a script that completes commands and flags in your shell
+    Completions(CompletionsArgs),
+    /// Print the manual page
+    Man(ManArgs),
     /// Be the built-in peer: speak the control protocol on standard input and output
     Peer,
     /// Watch over a run and clean up should it be killed
