@@ -9,7 +9,7 @@ use ipcost_model::units::parse_duration;
 #[derive(Debug, Args)]
 pub struct ListArgs {
     /// List so many of the newest [default: 20, or what the terminal shows at once]
-    #[arg(long, short = 'n', value_name = "N", conflicts_with = "all")]
+    #[arg(long, short = 'n', value_name = "N", allow_negative_numbers = true, conflicts_with = "all")]
     pub limit: Option<usize>,
     /// List all
     #[arg(long)]
@@ -38,7 +38,7 @@ pub struct ShowArgs {
 #[derive(Debug, Args)]
 pub struct PruneArgs {
     /// Keep the newest N; runs that stay for their names are not counted
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub keep: Option<usize>,
     /// Only what was saved longer ago than this, such as 90d
     #[arg(long, value_name = "TIME", value_parser = parse_age)]

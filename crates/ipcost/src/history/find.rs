@@ -117,8 +117,7 @@ fn at(
     match seen.last() {
         None => bail!("none of the {} saved runs can be read; ipcost list tells why", files.len()),
         Some(oldest) => bail!(
-            "there are only {} such runs: {word}~{} is the oldest, {}",
-            seen.len(),
+            "{word}~{back} does not go back so far: {word}~{} is the oldest such run, {}",
             seen.len() - 1,
             oldest.id
         ),

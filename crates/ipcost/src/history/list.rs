@@ -49,7 +49,7 @@ pub fn run(args: &ListArgs) -> Result<ExitCode, Problem> {
         print(&table(listed)).map_err(Problem::failed)?;
     }
     if total > limit {
-        eprintln!("note: {} older runs are not listed; --all lists them", total - limit);
+        eprintln!("note: {} older ones are not listed; --all lists them", total - limit);
     }
     tell(&unreadable, args.verbose, &store);
     Ok(ExitCode::SUCCESS)

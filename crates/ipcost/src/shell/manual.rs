@@ -70,14 +70,12 @@ fn of_command(command: &Command) -> String {
     ascii(&format!("{}{}", head(command), body(command)))
 }
 
-/// Title and name.
+/// Title and name. Flags are not hyphenated, so that they can be copied.
 fn head(command: &Command) -> String {
-    let version = concat!("ipcost ", env!("CARGO_PKG_VERSION"));
-    let man = Man::new(command.clone()).source(version).manual("User Commands");
-    rendered(|out| {
-        man.render_title(out)?;
-        man.render_name_section(out)
-    })
+    let name = command.get_display_name().unwrap_or_else(|| command.get_name());
+    let version = env!("CARGO_PKG_VERSION");
+    let title = format!(".TH {} 1 \"\" \"ipcost {version}\" \"User Commands\"\n.nh\n", name.to_uppercase());
+    title + &rendered(|out| Man::new(command.clone()).render_name_section(out))
 }
 
 /// How it is called, what it does, its flags, and what its help ends with.
@@ -94,14 +92,23 @@ fn body(command: &Command) -> String {
     body
 }
 
-/// The end of the help, as it is laid out there. What this machine lacks is not for the manual.
+/// The end of the help, line by line and indented as there. What this machine lacks is not for the manual.
 fn notes(help: &str) -> String {
     let mut notes = Roff::new();
-    notes.control("SH", ["NOTES"]).control("nf", []);
+    notes.control("SH", ["NOTES"]).control("na", []);
     for line in help.lines() {
-        notes.text([roman(line.split(" (unavailable here").next().unwrap_or(line))]);
+        let line = line.split(" (unavailable here").next().unwrap_or(line);
+        let text = line.trim_start();
+        if text.is_empty() {
+            notes.control("sp", []);
+            continue;
+        }
+        let indent = line.len() - text.len();
+        // Both requests begin a new line.
+        notes.control("in", [format!("+{indent}n").as_str()]).text([roman(text)]);
+        notes.control("in", [format!("-{indent}n").as_str()]);
     }
-    notes.control("fi", []).to_roff()
+    notes.control("ad", []).to_roff()
 }
 
 fn pairs(title: &str, pairs: &[(&str, &str)]) -> String {
