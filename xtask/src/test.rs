@@ -25,6 +25,8 @@ const PACKAGES: &[Package] = &[
     program("socat", &["socat"], "the peer that drives it"),
     program("chromium", &["chromium"], "the HTML report as a browser shows it"),
     program("strace", &["strace"], "comparing system calls"),
+    program("bash", &["bash"], "loading the completions"),
+    program("groff", &["groff"], "formatting the manual"),
 ];
 
 /// Runs it all; stops at the first thing that does not hold.

@@ -46,6 +46,7 @@ pub fn document(outcome: Outcome, about: About) -> Document {
         tool: Tool { name: "ipcost".to_owned(), version: about.version },
         host: about.host,
         job: about.job,
+        name: None,
         seed: plan.seed,
         started: about.started,
         elapsed_s: outcome.elapsed.as_secs_f64(),

@@ -74,6 +74,9 @@ pub struct Document {
     pub host: Host,
     /// What was asked for.
     pub job: Job,
+    /// What the user calls it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// The seed of every random order.
     pub seed: u64,
     /// When it started, RFC 3339.

@@ -16,6 +16,7 @@ pub mod doctor;
 mod document;
 mod expand;
 mod floor;
+mod history;
 mod job;
 mod job_file;
 mod named;
@@ -40,6 +41,9 @@ pub use document::{
 };
 pub use expand::{ExpandError, Expanded, MAX_CONCURRENCY, Offers, PlannedCell, expand};
 pub use floor::{FloorRecipe, FloorShare};
+pub use history::{
+    RUNS_SCHEMA, RunList, RunSummary, SUMMARY_SCHEMA, UnreadableRun, VerdictCounts, check_run_name,
+};
 pub use job::{Job, LatencyMode, Matrix, NATIVE, OneOrMany, OptionLists, PeerCommand, Size, check_peer_name};
 pub use job_file::{JobFileError, parse_job};
 pub use options::{CATALOGUE, OptionKind, OptionName, OptionSpec, OptionValue, Options};

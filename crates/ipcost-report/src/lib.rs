@@ -9,6 +9,7 @@ pub mod doctor;
 mod fixture;
 pub mod github;
 mod grid;
+pub mod history;
 pub mod html;
 pub mod json;
 pub mod junit;

@@ -13,6 +13,7 @@ pub fn read() -> Host {
     let topology = Topology::read();
     let uname = rustix::system::uname();
     let mut more = Map::new();
+    more.insert("name".to_owned(), uname.nodename().to_string_lossy().into_owned().into());
     if let Some(bytes) = field("/proc/meminfo", "MemTotal").as_deref().and_then(kibibytes) {
         more.insert("memory_bytes".to_owned(), Value::from(bytes));
     }

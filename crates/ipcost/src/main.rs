@@ -7,6 +7,7 @@ mod conformance;
 mod doctor;
 mod documents;
 mod exit;
+mod history;
 mod job;
 mod output;
 mod peers;
@@ -15,6 +16,7 @@ mod replicate;
 mod report;
 mod run;
 mod selftest;
+mod shell;
 
 use std::process::ExitCode;
 
@@ -31,11 +33,16 @@ fn main() -> ExitCode {
         Command::Report(args) => report::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Check(args) => check::run(&args),
+        Command::Show(args) => history::show(&args),
+        Command::List(args) => history::list(&args),
+        Command::Prune(args) => history::prune(&args),
         Command::Replicate(args) => replicate::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Selftest(args) => selftest::run(&args),
         Command::Hog => selftest::hog(),
         Command::Conformance(args) => conformance::run(&args),
+        Command::Completions(args) => shell::completions(&args),
+        Command::Man(args) => shell::man(&args),
         Command::Peer => Ok(if ipcost_peer::run() { ExitCode::SUCCESS } else { ExitCode::FAILURE }),
         Command::Guard => ipcost_engine::guard::stand()
             .map(|()| ExitCode::SUCCESS)

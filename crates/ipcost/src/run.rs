@@ -15,6 +15,7 @@ use ipcost_sys::{host, limits, transport};
 
 use crate::args::RunArgs;
 use crate::exit::{INTERRUPTED, Problem, complain, problem};
+use crate::history;
 use crate::job::job;
 use crate::output::{is_standard_output, print, show, write_html, write_json, write_pretty};
 use crate::peers;
@@ -119,7 +120,8 @@ fn carry_out(args: &RunArgs, job: &Job, plan: Plan, programs: Vec<PeerProgram>) 
     drop(bench);
     line.clear();
     let failure = outcome.failure.take();
-    Ok(Finished { document: document(outcome, about), failure })
+    let document = ipcost_model::Document { name: args.name.clone(), ..document(outcome, about) };
+    Ok(Finished { document, failure })
 }
 
 /// Shows and writes what was measured, whatever ended the run.
@@ -136,9 +138,11 @@ fn finish(
         true => write(args, document),
         false => Ok(()),
     };
-    if measured && !on_standard_output {
-        show(document, args.quiet).map_err(Problem::failed)?;
+    let shown = if measured && !on_standard_output { show(document, args.quiet) } else { Ok(()) };
+    if measured && !args.no_save {
+        history::keep(document, args.quiet);
     }
+    shown.map_err(Problem::failed)?;
     written.map_err(Problem::failed)?;
     match failure {
         Some(error) => Err(problem(error)),

@@ -4,10 +4,12 @@ mod check;
 mod compare;
 mod conformance;
 mod doctor;
+mod history;
 mod replicate;
 mod report;
 mod run;
 mod selftest;
+mod shell;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -19,10 +21,12 @@ pub use check::CheckArgs;
 pub use compare::CompareArgs;
 pub use conformance::ConformanceArgs;
 pub use doctor::DoctorArgs;
+pub use history::{ListArgs, PruneArgs, ShowArgs};
 pub use replicate::ReplicateArgs;
 pub use report::ReportArgs;
 pub use run::RunArgs;
 pub use selftest::SelfTestArgs;
+pub use shell::{CompletionsArgs, ManArgs};
 
 use crate::exit::{USAGE, complain};
 
@@ -47,6 +51,12 @@ pub enum Command {
     Compare(CompareArgs),
     /// Decide whether the claims that you keep about your machine hold
     Check(CheckArgs),
+    /// Show a saved run again
+    Show(ShowArgs),
+    /// List saved runs, newest first
+    List(ListArgs),
+    /// Remove saved runs
+    Prune(PruneArgs),
     /// Run published experiments again, with their kind of software, and decide their claims
     Replicate(ReplicateArgs),
     /// Examine this machine: what bends results here, what is missing, and the remedies
@@ -55,6 +65,10 @@ pub enum Command {
     Selftest(SelfTestArgs),
     /// Examine a peer: does it keep to the control protocol?
     Conformance(ConformanceArgs),
+    /// Print a script that completes commands and flags in your shell
+    Completions(CompletionsArgs),
+    /// Print the manual page
+    Man(ManArgs),
     /// Be the built-in peer: speak the control protocol on standard input and output
     Peer,
     /// Watch over a run and clean up should it be killed

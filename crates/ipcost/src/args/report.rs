@@ -7,7 +7,7 @@ use clap::Args;
 /// Without a flag for an output, the document is shown on the terminal as its run was.
 #[derive(Debug, Args)]
 pub struct ReportArgs {
-    /// A document; - is standard input
+    /// A document, - for standard input, or a saved run: its identifier, its name, or last
     #[arg(value_name = "RUN")]
     pub run: String,
     /// Write the document, with every sample, as JSON; - is standard output

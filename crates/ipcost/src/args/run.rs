@@ -7,6 +7,7 @@ use clap::Args;
 use ipcost_model::units::{parse_duration, parse_proportion, parse_size};
 use ipcost_model::{
     CATALOGUE, LatencyMode, NATIVE, OptionGroup, Pattern, Placement, SpeaksFirst, TransportState,
+    check_run_name,
 };
 use ipcost_sys::transport;
 
@@ -86,12 +87,25 @@ pub struct RunArgs {
     /// Write a page with verdicts, tables and charts, in one file that opens anywhere; - is standard output
     #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub html: Option<PathBuf>,
+    /// Name the run, so that it is found again by NAME wherever a RUN is taken
+    #[arg(long, value_name = "NAME", value_parser = parse_name, conflicts_with = "no_save", help_heading = OUTPUT)]
+    pub name: Option<String>,
+    /// Save the run, so that list and show find it again; that is the default
+    #[arg(long, overrides_with = "no_save", help_heading = OUTPUT)]
+    pub save: bool,
+    /// Do not save the run
+    #[arg(long, help_heading = OUTPUT)]
+    pub no_save: bool,
     /// Show what would run and measure nothing
     #[arg(long, help_heading = OUTPUT)]
     pub plan: bool,
     /// Show neither progress nor warnings
     #[arg(long, short, help_heading = OUTPUT)]
     pub quiet: bool,
+}
+
+fn parse_name(name: &str) -> Result<String, String> {
+    check_run_name(name).map(|()| name.to_owned())
 }
 
 const CELL_FLAGS: [&str; 10] = [
