@@ -70,7 +70,7 @@ pub fn step_summary(check: &Check) -> String {
 
 /// Text of which Markdown makes nothing else, on one line.
 fn plain(raw: &str) -> String {
-    let mut out = String::with_capacity(text.len());
+    let mut out = String::with_capacity(raw.len());
     for c in escaped(raw).chars() {
         match c {
             '&' => out.push_str("&amp;"),
