@@ -30,7 +30,7 @@ const COLUMNS: [Column; 10] = [
     column("CPU/op", true, 1),
     column("p50", true, 3),
     column("p99", true, 2),
-    column("× floor", true, 1),
+    column("× floor", true, 0),
     column("ratio", true, 0),
     column("", false, 0),
     column("verdict", false, 0),

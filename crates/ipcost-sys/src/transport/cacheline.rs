@@ -20,7 +20,7 @@ const CAPABILITIES: Capabilities = Capabilities {
     connects: false,
     both_ways: true,
     max_message: None,
-    os: &["linux", "macos"],
+    os: &["linux"],
     carries_payload: true,
     option_groups: &[],
     trouble_counters: &[],
