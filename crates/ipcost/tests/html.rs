@@ -190,7 +190,7 @@ fn it_opens_quietly_loads_nothing_and_shows_the_documents_figures() {
     );
     // What the terminal says stands in the page, too.
     let terminal = place.run(&["report", argument(&place.file("run.json"))]);
-    let page_text = browser.run("document.querySelector('main').innerText").as_str().unwrap().to_owned();
+    let page_text = browser.run("document.querySelector('main').textContent").as_str().unwrap().to_owned();
     for line in text(&terminal.stdout).lines().filter(|line| line.contains(": ")) {
         assert!(page_text.contains(line), "{line:?} is not in {page_text}");
     }
