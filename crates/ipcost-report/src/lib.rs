@@ -6,6 +6,7 @@ mod fixture;
 mod grid;
 pub mod json;
 pub mod numbers;
+pub mod picture;
 pub mod plan;
 pub mod published;
 pub mod replication;

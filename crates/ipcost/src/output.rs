@@ -60,6 +60,14 @@ pub fn write_pretty(value: &impl Serialize, path: &Path) -> anyhow::Result<()> {
     })
 }
 
+/// Writes what has been rendered already, as [`write_json`] does.
+///
+/// # Errors
+/// Where it cannot be written.
+pub fn write_bytes(bytes: &[u8], path: &Path) -> anyhow::Result<()> {
+    write_whole(path, |out| out.write_all(bytes))
+}
+
 /// Writes a file, whole or not at all; `-` is standard output.
 ///
 /// # Errors
