@@ -5,7 +5,7 @@ use ipcost_model::{CellRecord, Document, WorkloadRecord};
 use super::ink::Canvas;
 use super::rows::{self, Axis, Columns, Group, Mark, Row};
 use super::scale::{Extent, Scale};
-use super::{Body, colours, share, tick_time, why_missing};
+use super::{Body, MODES, colours, share, tick_time, why_missing};
 use crate::numbers::time;
 use crate::words;
 
@@ -26,7 +26,12 @@ pub fn draw(document: &Document, canvas: &mut Canvas, top: f64) -> Body {
         let gap = if index == 0 { 0.0 } else { 18.0 };
         bottom = rows::draw(canvas, std::slice::from_ref(table), columns, &axis, bottom + gap);
     }
-    Body { bottom, notes: Vec::new() }
+    let notes = if tables.iter().flat_map(|table| &table.rows).all(|row| row.modes.is_empty()) {
+        Vec::new()
+    } else {
+        vec![MODES.to_owned()]
+    };
+    Body { bottom, notes }
 }
 
 fn axis(table: &Group, columns: Columns) -> (Scale, String) {

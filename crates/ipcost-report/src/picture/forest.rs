@@ -14,14 +14,14 @@ use crate::words;
 /// # Errors
 /// Where nothing was compared.
 pub fn draw(document: &Document, canvas: &mut Canvas, top: f64) -> Result<Body, PictureError> {
-    let compared = document.workloads.iter().filter(|table| table.cells.len() > 1);
-    let groups: Vec<Group> = compared.map(|table| group(document, table)).collect();
+    let (compared, alone): (Vec<_>, Vec<_>) =
+        document.workloads.iter().partition(|table| table.cells.len() > 1);
+    let groups: Vec<Group> = compared.into_iter().map(|table| group(document, table)).collect();
     let known = |row: &&Row| matches!(row.mark, Mark::Known { .. });
     if groups.iter().flat_map(|group| &group.rows).filter(known).count() == 0 {
         return Err(PictureError::NothingCompared);
     }
     let margin = document.analysis.margin;
-    // From 1/(1 + margin), so that the band is the same whichever way round a ratio is.
     let band = (1.0 - margin, 1.0 + margin);
     let columns = Columns::of(&groups);
     let axis = Axis {
@@ -33,7 +33,9 @@ pub fn draw(document: &Document, canvas: &mut Canvas, top: f64) -> Result<Body, 
         line: Some(1.0),
     };
     let bottom = rows::draw(canvas, &groups, columns, &axis, top);
-    Ok(Body { bottom, notes: Vec::new() })
+    let why = "one cell, so there is nothing to compare it with";
+    let note = |table: &&WorkloadRecord| format!("Not shown: {}: {why}.", words::workload(table));
+    Ok(Body { bottom, notes: alone.iter().map(note).collect() })
 }
 
 /// The name of the baseline where all tables have the same.

@@ -41,6 +41,9 @@ const FOOT: Face = Face { size: 10.5, bold: false };
 /// The longest reason that is given why a cell is missing, in letters.
 const MOST_REASON: usize = 160;
 
+/// Said where a picture shows modes.
+const MODES: &str = "Diamonds: the epochs of this cell fall into two groups, each with its cost and its share; the median tells of one of them at most.";
+
 /// What a picture shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Chart {
@@ -265,7 +268,7 @@ fn why_missing(cell: &CellRecord) -> &'static str {
 
 /// The share of the epochs that a mode has.
 fn share(mode: &Mode) -> String {
-    format!("{} % of epochs", percent(mode.share))
+    format!("{:.0} % of epochs", mode.share * 100.0)
 }
 
 /// Where the figures come from: enough to tell two pictures apart, and to measure again.

@@ -17,7 +17,7 @@ const MODES: f64 = 17.0;
 const GUTTER: f64 = 14.0;
 /// From a text's middle to its base line, over its size.
 const TO_BASE: f64 = 0.36;
-const MOST_LABEL: f64 = 230.0;
+const MOST_LABEL: f64 = 270.0;
 /// How far ticks stand apart, at least.
 const TICK_ROOM: f64 = 68.0;
 
@@ -108,17 +108,24 @@ impl Columns {
 
 /// Draws groups of rows from `top` down, and the axis below them; gives where it ends.
 pub fn draw(canvas: &mut Canvas, groups: &[Group], columns: Columns, axis: &Axis<'_>, top: f64) -> f64 {
-    let heights = groups.iter().map(|group| head_height(group) + group.rows.iter().map(height).sum::<f64>());
-    let bottom = top + heights.sum::<f64>() + 4.0;
-    let first = top + groups.first().map_or(0.0, head_height) - 2.0;
-    canvas.add(background(axis, first, bottom));
+    let mut spans = Vec::with_capacity(groups.len());
     let mut y = top;
-    for group in groups {
+    for (index, group) in groups.iter().enumerate() {
+        let first = y + head_height(index, group);
+        y = first + group.rows.iter().map(height).sum::<f64>();
+        spans.push((first, y));
+    }
+    let bottom = y + 4.0;
+    if let Some(last) = spans.last_mut() {
+        last.1 = bottom;
+    }
+    canvas.add(background(axis, &spans, bottom));
+    for (group, (first, _)) in groups.iter().zip(spans) {
         if !group.title.is_empty() {
             let title = shortened(&clean(&group.title), RIGHT - LEFT, HEAD);
-            canvas.text((LEFT, y + 18.0), Anchor::Start, HEAD, INK, &title);
+            canvas.text((LEFT, first - 8.0), Anchor::Start, HEAD, INK, &title);
         }
-        y += head_height(group);
+        let mut y = first;
         for row in &group.rows {
             canvas.add(draw_row(row, columns, axis, y));
             y += height(row);
@@ -129,15 +136,20 @@ pub fn draw(canvas: &mut Canvas, groups: &[Group], columns: Columns, axis: &Axis
     bottom + 36.0
 }
 
-fn head_height(group: &Group) -> f64 {
-    if group.title.is_empty() { 4.0 } else { 30.0 }
+fn head_height(index: usize, group: &Group) -> f64 {
+    match (group.title.is_empty(), index) {
+        (true, _) => 4.0,
+        (false, 0) => 26.0,
+        (false, _) => 36.0,
+    }
 }
 
 fn height(row: &Row) -> f64 {
     if row.modes.is_empty() { ROW } else { ROW + MODES }
 }
 
-fn background(axis: &Axis<'_>, top: f64, bottom: f64) -> Canvas {
+/// What lies behind the rows: within the `spans` that they take from top to bottom, so that headings stay free.
+fn background(axis: &Axis<'_>, spans: &[(f64, f64)], bottom: f64) -> Canvas {
     let scale = &axis.scale;
     let mut canvas = Canvas::of("axis");
     canvas.data("from", scale.from);
@@ -145,17 +157,19 @@ fn background(axis: &Axis<'_>, top: f64, bottom: f64) -> Canvas {
     canvas.data("start", scale.start);
     canvas.data("end", scale.end);
     if let Some((lo, hi)) = axis.band {
-        canvas.rectangle((scale.place(lo), top), (scale.place(hi), bottom), BAND, 1.0);
+        for (top, end) in spans {
+            canvas.rectangle((scale.place(lo), *top), (scale.place(hi), *end), BAND, 1.0);
+        }
     }
     for tick in scale.ticks(((scale.end - scale.start) / TICK_ROOM) as usize) {
         let x = scale.place(tick);
-        canvas.line((x, top), (x, bottom), GUIDE, 1.0);
+        spans.iter().for_each(|(top, end)| canvas.line((x, *top), (x, *end), GUIDE, 1.0));
         canvas.text((x, bottom + 14.0), Anchor::Middle, SMALL, QUIET, &(axis.tick)(tick));
     }
     canvas.line((scale.start, bottom), (scale.end, bottom), QUIET, 1.0);
     if let Some(value) = axis.line {
         let x = scale.place(value);
-        canvas.line((x, top), (x, bottom), INK, 1.25);
+        spans.iter().for_each(|(top, end)| canvas.line((x, *top), (x, *end), INK, 1.25));
     }
     canvas
 }

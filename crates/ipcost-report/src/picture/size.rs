@@ -22,12 +22,17 @@ const MOST_NAME: f64 = 210.0;
 const GUTTER: f64 = 26.0;
 /// How far an unbounded interval is drawn from its point.
 const STUB: f64 = 16.0;
+/// How far points of one size are set apart, so that none hides the others; and all of them together, at most.
+const BESIDE: f64 = 5.0;
+const MOST_BESIDE: f64 = 40.0;
 /// How lines of one colour are told apart.
 const DASHES: [&str; 4] = ["none", "7 3", "2 3", "9 3 2 3"];
 
 /// The same work in several sizes.
 struct Panel<'a> {
     title: String,
+    /// What a cost is the cost of.
+    operation: &'static str,
     lines: Vec<Line<'a>>,
 }
 
@@ -36,6 +41,8 @@ struct Line<'a> {
     label: &'a str,
     colour: &'static str,
     dashes: &'static str,
+    /// How far its points lie beside their sizes.
+    beside: f64,
     /// By size, rising.
     points: Vec<Measured<'a>>,
 }
@@ -59,14 +66,20 @@ pub fn draw(document: &Document, canvas: &mut Canvas, top: f64) -> Result<Body, 
     }
     let mut bottom = top;
     for (index, panel) in drawn.iter().enumerate() {
-        bottom = draw_panel(canvas, panel, bottom + if index == 0 { 0.0 } else { 18.0 });
+        if index > 0 {
+            bottom += 18.0;
+        }
+        if drawn.len() > 1 {
+            canvas.text((LEFT, bottom + 18.0), Anchor::Start, HEAD, INK, &panel.title);
+            bottom += 20.0;
+        }
+        bottom = draw_panel(canvas, panel, bottom);
     }
     let mut notes = Vec::new();
     let points = || drawn.iter().flat_map(|panel| &panel.lines).flat_map(|line| &line.points);
     if points().any(|point| point.cost.lo.is_none() || point.cost.hi.is_none()) {
         notes.push(
-            "Hollow points have no interval yet: they may lie anywhere along their arrows and beyond."
-                .to_owned(),
+            "Hollow points have no interval yet: their arrows stand for one without bounds.".to_owned(),
         );
     }
     if points().any(|point| !point.modes.is_empty()) {
@@ -110,6 +123,11 @@ fn panels(document: &Document) -> Vec<Panel<'_>> {
     }
     let panels = groups.iter().map(|cells| Panel {
         title: name(cells[0], mirrors(cells[0])),
+        operation: match cells[0].pattern {
+            Pattern::Rr => "round trip",
+            Pattern::Stream => "message",
+            Pattern::Connect => "connection",
+        },
         lines: lines(document, cells),
     });
     panels.collect()
@@ -118,7 +136,7 @@ fn panels(document: &Document) -> Vec<Panel<'_>> {
 fn name(cell: &CellRecord, mirrors: bool) -> String {
     let mut name = match cell.pattern {
         Pattern::Rr => "Round trip",
-        Pattern::Stream => "Stream, cost of one message",
+        Pattern::Stream => "Stream",
         Pattern::Connect if cell.speaks_first == SpeaksFirst::Server => "Connection per reply",
         Pattern::Connect => "Connection per request",
     }
@@ -152,11 +170,22 @@ fn lines<'a>(document: &Document, cells: &[&'a CellRecord]) -> Vec<Line<'a>> {
             label: &cell.label,
             colour,
             dashes: DASHES[twins % DASHES.len()],
+            beside: 0.0,
             points: vec![point],
         });
     }
-    lines.iter_mut().for_each(|line| line.points.sort_by_key(|point| point.size));
+    let count = lines.len() as f64;
+    for (index, line) in lines.iter_mut().enumerate() {
+        line.beside = (index as f64 - (count - 1.0) / 2.0) * BESIDE.min(MOST_BESIDE / count);
+        line.points.sort_by_key(|point| point.size);
+    }
     lines
+}
+
+impl Line<'_> {
+    fn x(&self, point: &Measured<'_>, across: &Scale) -> f64 {
+        across.place(point.size as f64) + self.beside
+    }
 }
 
 impl Panel<'_> {
@@ -186,10 +215,9 @@ impl Panel<'_> {
 }
 
 fn draw_panel(canvas: &mut Canvas, panel: &Panel<'_>, top: f64) -> f64 {
-    canvas.text((LEFT, top + 18.0), Anchor::Start, HEAD, INK, &panel.title);
-    let caption = "elapsed time for one operation (logarithmic)";
-    canvas.text((LEFT, top + 36.0), Anchor::Start, SMALL, QUIET, caption);
-    let (across, up) = panel.scales(top + 46.0);
+    let caption = format!("elapsed time for one {} (logarithmic)", panel.operation);
+    canvas.text((LEFT, top + 16.0), Anchor::Start, SMALL, QUIET, &caption);
+    let (across, up) = panel.scales(top + 28.0);
     canvas.add(axes(panel, &across, &up));
     for line in &panel.lines {
         canvas.add(band(line, &across, &up));
@@ -234,12 +262,12 @@ fn axes(panel: &Panel<'_>, across: &Scale, up: &Scale) -> Canvas {
 fn band(line: &Line<'_>, across: &Scale, up: &Scale) -> Canvas {
     let mut canvas = Canvas::of("band");
     let ends = |point: &Measured<'_>| {
-        let x = across.place(point.size as f64);
+        let x = line.x(point, across);
         Some([(x, up.place(point.cost.lo?)), (x, up.place(point.cost.hi?))])
     };
     for pair in line.points.windows(2) {
         if let (Some(left), Some(right)) = (ends(&pair[0]), ends(&pair[1])) {
-            canvas.area(&[left[0], left[1], right[1], right[0]], line.colour, 0.16);
+            canvas.area(&[left[0], left[1], right[1], right[0]], line.colour, 0.13);
         }
     }
     canvas
@@ -248,7 +276,7 @@ fn band(line: &Line<'_>, across: &Scale, up: &Scale) -> Canvas {
 fn draw_line(line: &Line<'_>, across: &Scale, up: &Scale) -> Canvas {
     let mut canvas = Canvas::of("line");
     canvas.title(line.label);
-    let place = |point: &Measured<'_>| (across.place(point.size as f64), up.place(point.cost.median));
+    let place = |point: &Measured<'_>| (line.x(point, across), up.place(point.cost.median));
     let places: Vec<Point> = line.points.iter().map(place).collect();
     canvas.lines(&places, line.colour, 2.0, line.dashes);
     for (point, at) in line.points.iter().zip(&places) {
@@ -289,7 +317,7 @@ fn whiskers(point: &Measured<'_>, (x, y): Point, up: &Scale, colour: &'static st
 fn names(panel: &Panel<'_>, across: &Scale, up: &Scale) -> Canvas {
     let mut canvas = Canvas::of("names");
     let end = |line: &Line<'_>| {
-        line.points.last().map(|point| (across.place(point.size as f64), up.place(point.cost.median)))
+        line.points.last().map(|point| (line.x(point, across), up.place(point.cost.median)))
     };
     let mut lines: Vec<(&Line<'_>, Point)> =
         panel.lines.iter().filter_map(|line| Some((line, end(line)?))).collect();

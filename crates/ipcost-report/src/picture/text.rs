@@ -19,6 +19,8 @@ pub const SEMI_BOLD: &[u8] = include_bytes!("../../fonts/Inter-SemiBold-subset.t
 const OTHERS_ARE_WIDER: f64 = 1.12;
 /// What a letter takes that the embedded typeface does not have, over the size of the text.
 const UNKNOWN_LETTER: f64 = 1.0;
+/// How much more than the room text may take: what is measured for it is not cut for the sake of a rounding.
+const TOLERANCE: f64 = 0.01;
 const ELLIPSIS: char = '…';
 
 static FACES: LazyLock<[FontRef<'static>; 2]> = LazyLock::new(|| {
@@ -48,7 +50,7 @@ pub fn width(text: &str, face: Face) -> f64 {
 
 /// The text, cut with an ellipsis where it needs more room.
 pub fn shortened(text: &str, room: f64, face: Face) -> String {
-    if width(text, face) <= room {
+    if width(text, face) <= room + TOLERANCE {
         return text.to_owned();
     }
     let mut kept: Vec<char> = text.chars().collect();

@@ -6,7 +6,7 @@ use ipcost_model::{CellRecord, Document, Estimate, Pattern, Placement, WorkloadR
 use super::ink::Canvas;
 use super::rows::{self, Axis, Columns, Group, Mark, Row};
 use super::scale::{Extent, Scale};
-use super::{Body, PictureError, colours, share, tick_number, why_missing};
+use super::{Body, MODES, PictureError, colours, share, tick_number, why_missing};
 use crate::numbers::three_digits;
 use crate::words;
 
@@ -45,11 +45,15 @@ pub fn draw(document: &Document, canvas: &mut Canvas, top: f64) -> Result<Body, 
     };
     let bottom = rows::draw(canvas, &groups, columns, &axis, top);
     let others = document.workloads.len() - groups.len();
-    let notes = match others {
-        0 => Vec::new(),
-        1 => vec!["Not shown: one workload that is no stream.".to_owned()],
-        _ => vec![format!("Not shown: {others} workloads that are no streams.")],
-    };
+    let mut notes = Vec::new();
+    if groups.iter().flat_map(|group| &group.rows).any(|row| !row.modes.is_empty()) {
+        notes.push(MODES.to_owned());
+    }
+    match others {
+        0 => {}
+        1 => notes.push("Not shown: one workload that is no stream.".to_owned()),
+        _ => notes.push(format!("Not shown: {others} workloads that are no streams.")),
+    }
     Ok(Body { bottom, notes })
 }
 
@@ -80,10 +84,10 @@ fn row(document: &Document, cell: &CellRecord, strong: bool) -> Row {
             let lo = cost.hi.and_then(|hi| rate(median, cost, hi));
             let hi = cost.lo.and_then(|lo| rate(median, cost, lo));
             let bounds = match (lo, hi) {
-                (Some(lo), Some(hi)) => format!("{} – {}", three_digits(lo), three_digits(hi)),
+                (Some(lo), Some(hi)) => format!("{} – {}", mbits(lo), mbits(hi)),
                 _ => "no interval yet".to_owned(),
             };
-            (Mark::Known { median, lo, hi }, format!("{} Mbit/s ({bounds})", three_digits(median)))
+            (Mark::Known { median, lo, hi }, format!("{} Mbit/s ({bounds})", mbits(median)))
         }
         _ => (Mark::Nothing, why_missing(cell).to_owned()),
     };
@@ -97,9 +101,15 @@ fn row(document: &Document, cell: &CellRecord, strong: bool) -> Row {
     }
 }
 
+/// Three significant digits of Mbit/s, however many there are.
+fn mbits(value: f64) -> String {
+    let step = 10f64.powf(value.log10().floor() - 2.0);
+    three_digits(if step > 1.0 { (value / step).round() * step } else { value })
+}
+
 /// What a stream whose median cost stands for `mbits` would carry at another cost.
 fn rate(mbits: f64, cost: Estimate, other_ns: f64) -> Option<f64> {
-    (other_ns > 0.0).then(|| mbits * cost.median / other_ns)
+    Some(mbits * cost.median / other_ns).filter(|rate| rate.is_finite() && *rate > 0.0)
 }
 
 fn modes(cell: &CellRecord) -> Vec<(f64, String)> {
