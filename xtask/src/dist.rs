@@ -28,6 +28,9 @@ pub fn run() -> Result<()> {
         (target().join("release/ipcost"), "ipcost"),
         (root().join("LICENSE-MIT"), "LICENSE-MIT"),
         (root().join("LICENSE-APACHE"), "LICENSE-APACHE"),
+        // The typeface in the binary, which pictures are set in.
+        (root().join("crates/ipcost-report/fonts/NOTICE"), "NOTICE-Inter"),
+        (root().join("crates/ipcost-report/fonts/OFL.txt"), "LICENSE-Inter"),
         (root().join("README.md"), "README.md"),
     ] {
         std::fs::copy(&from, dist.join(name)).with_context(|| format!("cannot copy {}", from.display()))?;

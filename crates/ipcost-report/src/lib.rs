@@ -14,6 +14,7 @@ pub mod html;
 pub mod json;
 pub mod junit;
 pub mod numbers;
+pub mod picture;
 pub mod plan;
 pub mod published;
 pub mod replication;

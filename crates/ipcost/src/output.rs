@@ -81,6 +81,14 @@ pub fn write_text(text: &str, path: &Path) -> anyhow::Result<()> {
     write_whole(path, |out| out.write_all(text.as_bytes()))
 }
 
+/// Writes what has been rendered already, as [`write_json`] does.
+///
+/// # Errors
+/// Where it cannot be written.
+pub fn write_bytes(bytes: &[u8], path: &Path) -> anyhow::Result<()> {
+    write_whole(path, |out| out.write_all(bytes))
+}
+
 /// Writes a file, whole or not at all; `-` is standard output.
 ///
 /// # Errors

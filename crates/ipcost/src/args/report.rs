@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use ipcost_report::picture::{Background, Chart};
 
 /// Without a flag for an output, the document is shown on the terminal as its run was.
 #[derive(Debug, Args)]
@@ -16,6 +17,19 @@ pub struct ReportArgs {
     /// Write a page with verdicts, tables and charts, in one file that opens anywhere; - is standard output
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
+    /// Write a picture as SVG; - is standard output
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+    /// Write a picture as PNG; - is standard output
+    #[arg(long, value_name = "FILE")]
+    pub png: Option<PathBuf>,
+    /// What the picture shows: cost (each workload), size (cost against size of message), forest (ratios to the
+    /// baseline), throughput (bits a second of streams) [default: cost]
+    #[arg(long, value_name = "CHART")]
+    pub chart: Option<Chart>,
+    /// What lies behind the picture: white, transparent [default: white]
+    #[arg(long, value_name = "KIND")]
+    pub background: Option<Background>,
     /// Show no warnings
     #[arg(long, short)]
     pub quiet: bool,
