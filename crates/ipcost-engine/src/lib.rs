@@ -14,6 +14,7 @@ pub mod analysis;
 pub mod bench;
 mod calibration;
 pub mod campaign;
+mod causes;
 mod conversation;
 mod cost_table;
 mod diagnostics;
