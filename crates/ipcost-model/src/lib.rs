@@ -9,6 +9,7 @@
 
 mod capabilities;
 mod cell;
+pub mod doctor;
 mod document;
 mod expand;
 mod job;

@@ -13,7 +13,7 @@
 //! | placement | [`placement`] | which processors there are, and pinning to them |
 //! | files | [`private_dir`] | a directory that only this user can enter and that is gone afterwards |
 //! | signals | [`interrupt`] | being asked to stop, as a descriptor to wait on |
-//! | the machine | [`host`], [`counters`], [`limits`] | facts, kernel counters, limits |
+//! | the machine | [`host`], [`facts`], [`counters`], [`limits`] | facts, kernel counters, limits |
 //! | others | [`others`], [`quota`] | who else is busy, and what CPU quotas do |
 //!
 //! Nothing outside this crate asks which system it runs on: what is absent says so through these contracts.
@@ -23,6 +23,7 @@
 pub mod clock;
 pub mod control;
 pub mod counters;
+pub mod facts;
 pub mod host;
 pub mod interrupt;
 pub mod limits;
