@@ -18,6 +18,7 @@ mod causes;
 mod conversation;
 mod cost_table;
 mod diagnostics;
+pub mod doctor;
 mod document;
 mod error;
 pub mod guard;

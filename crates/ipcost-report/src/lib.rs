@@ -1,6 +1,7 @@
 //! Renderings of the document, one output a file. Everything is drawn from the document; nothing is measured
 //! or judged here.
 
+pub mod doctor;
 #[cfg(test)]
 mod fixture;
 mod grid;

@@ -2,6 +2,7 @@
 
 mod args;
 mod conformance;
+mod doctor;
 mod documents;
 mod exit;
 mod job;
@@ -27,6 +28,7 @@ fn main() -> ExitCode {
         Command::Run(args) => run::run(*args),
         Command::Report(args) => report::run(&args),
         Command::Replicate(args) => replicate::run(&args),
+        Command::Doctor(args) => doctor::run(&args),
         Command::Selftest(args) => selftest::run(&args),
         Command::Hog => selftest::hog(),
         Command::Conformance(args) => conformance::run(&args),

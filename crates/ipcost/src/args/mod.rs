@@ -1,6 +1,7 @@
 //! The command line as clap reads it, a command a file; what it means is decided elsewhere.
 
 mod conformance;
+mod doctor;
 mod replicate;
 mod report;
 mod run;
@@ -13,6 +14,7 @@ use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 
 pub use conformance::ConformanceArgs;
+pub use doctor::DoctorArgs;
 pub use replicate::ReplicateArgs;
 pub use report::ReportArgs;
 pub use run::RunArgs;
@@ -39,6 +41,8 @@ pub enum Command {
     Report(ReportArgs),
     /// Run published experiments again, with their kind of software, and decide their claims
     Replicate(ReplicateArgs),
+    /// Examine this machine: what bends results here, what is missing, and the remedies
+    Doctor(DoctorArgs),
     /// Test the tool on this machine: how often it is wrong, and how soon it is right
     Selftest(SelfTestArgs),
     /// Examine a peer: does it keep to the control protocol?
