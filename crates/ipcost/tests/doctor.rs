@@ -149,14 +149,14 @@ fn a_queue_on_loopback_is_seen() {
 }
 
 #[test]
-fn a_cpu_quota_is_seen_at_work() {
+fn a_cpu_quota_is_seen() {
     // The quota holds this whole test process, so it gets one of its own.
     let place = Place::new();
     const INSIDE: &str = "IPCOST_TEST_UNDER_QUOTA";
     if std::env::var_os(INSIDE).is_none() {
         let own = std::env::current_exe().unwrap();
         let mut alone = Command::new(own);
-        alone.args(["--exact", "a_cpu_quota_is_seen_at_work", "--nocapture"]).env(INSIDE, "1");
+        alone.args(["--exact", "a_cpu_quota_is_seen", "--nocapture"]).env(INSIDE, "1");
         let output = alone.output().unwrap();
         assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
         return;
@@ -168,12 +168,13 @@ fn a_cpu_quota_is_seen_at_work() {
             return;
         }
     };
-    let output = place.run(&["doctor", "--window", "300ms", "--json", "-"]);
+    let output = place.run(&[&SHORT[..], &["--json", "-"]].concat());
     drop(quota);
     let found = finding(&examination(&output), "cpu-quota");
     assert_eq!(found["state"], "bends", "{found}");
     let said = found["found"].as_str().unwrap();
-    assert!(said.contains("0.50 processors") && said.contains("wait"), "{said}");
+    // On a machine that is busy otherwise, the quota may not be reached; it is told all the same.
+    assert!(said.contains("CPU quota of 0.50 processors"), "{said}");
 }
 
 #[test]
