@@ -38,11 +38,13 @@ const RIGHT: f64 = WIDTH - 24.0;
 const TITLE: Face = Face { size: 19.0, bold: true };
 const LEAD: Face = Face { size: 12.0, bold: false };
 const FOOT: Face = Face { size: 10.5, bold: false };
+/// The most lines of a paragraph.
+const MOST_LINES: usize = 8;
 /// The longest reason that is given why a cell is missing, in letters.
 const MOST_REASON: usize = 160;
 
 /// Said where a picture shows modes.
-const MODES: &str = "Diamonds: the epochs of this cell fall into two groups, each with its cost and its share; the median tells of one of them at most.";
+const MODES: &str = "Diamonds: the epochs of a cell fall into two groups, with these costs and shares.";
 
 /// What a picture shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -183,7 +185,13 @@ pub fn svg(document: &Document, chart: Chart, background: Background) -> Result<
 /// Lines of text from `top` down; gives where they end.
 fn paragraph(canvas: &mut Canvas, content: &str, face: Face, colour: &'static str, top: f64) -> f64 {
     let mut y = top;
-    for line in wrapped(&text::clean(content), RIGHT - LEFT, face) {
+    let mut lines = wrapped(&text::clean(content), RIGHT - LEFT, face);
+    if lines.len() > MOST_LINES {
+        // What comes from outside may be of any length; nobody reads on for longer than this.
+        lines.truncate(MOST_LINES);
+        lines.push("…".to_owned());
+    }
+    for line in lines {
         canvas.text((LEFT, y + face.size), Anchor::Start, face, colour, &line);
         y += (face.size * 1.4).round();
     }

@@ -230,7 +230,13 @@ fn draw_panel(canvas: &mut Canvas, panel: &Panel<'_>, top: f64) -> f64 {
     }
     canvas.add(names(panel, &across, &up));
     let middle = (across.start + across.end) / 2.0;
-    canvas.text((middle, up.start + 32.0), Anchor::Middle, SMALL, QUIET, "size of a message (logarithmic)");
+    canvas.text(
+        (middle, up.start + 32.0),
+        Anchor::Middle,
+        SMALL,
+        QUIET,
+        "size of a message (logarithmic; points of one size stand side by side)",
+    );
     up.start + 36.0
 }
 

@@ -38,14 +38,18 @@ pub struct Face {
 
 /// The room that text needs, in units of the picture.
 pub fn width(text: &str, face: Face) -> f64 {
+    advances(text, face).map(|(_, advance)| advance).sum()
+}
+
+/// Every letter with the room that it needs.
+fn advances(text: &str, face: Face) -> impl Iterator<Item = (char, f64)> {
     let font = &FACES[usize::from(face.bold)];
     let letters = font.charmap();
     let metrics = font.glyph_metrics(Size::new(face.size as f32), LocationRef::default());
-    let advance = |letter: char| {
+    text.chars().map(move |letter| {
         let known = letters.map(letter).and_then(|glyph| metrics.advance_width(glyph));
-        known.map_or(UNKNOWN_LETTER * face.size, f64::from)
-    };
-    text.chars().map(advance).sum::<f64>() * OTHERS_ARE_WIDER
+        (letter, known.map_or(UNKNOWN_LETTER * face.size, f64::from) * OTHERS_ARE_WIDER)
+    })
 }
 
 /// The text, cut with an ellipsis where it needs more room.
@@ -53,14 +57,13 @@ pub fn shortened(text: &str, room: f64, face: Face) -> String {
     if width(text, face) <= room + TOLERANCE {
         return text.to_owned();
     }
-    let mut kept: Vec<char> = text.chars().collect();
-    loop {
-        kept.pop();
-        let cut: String = kept.iter().collect::<String>().trim_end().chars().chain([ELLIPSIS]).collect();
-        if kept.is_empty() || width(&cut, face) <= room {
-            return cut;
-        }
-    }
+    let mut left = room - width(&ELLIPSIS.to_string(), face);
+    let fits = |(_, advance): &(char, f64)| {
+        left -= advance;
+        left >= 0.0
+    };
+    let kept: String = advances(text, face).take_while(fits).map(|(letter, _)| letter).collect();
+    format!("{}{ELLIPSIS}", kept.trim_end())
 }
 
 /// The text in lines that fit, broken between words; a word that is too long is cut.
