@@ -8,6 +8,9 @@ use super::{Colours, text};
 use crate::rows::{self, Figures, Row, Standing};
 use crate::words::{self, capitalised};
 
+/// How many rows of a table are shown at once; the style counts the same way.
+const MOST_ROWS: usize = 300;
+
 /// Writes a table for each workload.
 pub fn write(document: &Document, colours: &Colours<'_>, to: &mut dyn Write) -> io::Result<()> {
     to.write_all(
@@ -22,8 +25,16 @@ pub fn write(document: &Document, colours: &Colours<'_>, to: &mut dyn Write) -> 
 fn table(document: &Document, workload: &WorkloadRecord, index: usize, colours: &Colours<'_>) -> String {
     let (rate, ratio) = rows::titles(document, workload);
     let ratio = ratio.unwrap_or_else(|| "ratio".to_owned());
+    let count = workload.cells.len();
+    let whole = match count > MOST_ROWS {
+        // A browser takes seconds to lay out thousands of rows; the style shows the first ones until asked for all.
+        true => format!(
+            "<label class=\"whole\"><input type=\"checkbox\" autocomplete=\"off\"> show all {count} rows</label>"
+        ),
+        false => String::new(),
+    };
     let mut out = format!(
-        "<div class=\"table\"><h3 id=\"workload-{index}\">{}</h3>\n<div class=\"scroll\"><table class=\"cells\" aria-labelledby=\"workload-{index}\">\n<thead><tr><th>transport</th>",
+        "<div class=\"table\"><h3 id=\"workload-{index}\">{}</h3>\n{whole}<div class=\"scroll\"><table class=\"cells\" aria-labelledby=\"workload-{index}\">\n<thead><tr><th>transport</th>",
         text(&capitalised(&words::workload(workload)))
     );
     for title in ["cost", &rate, "CPU/op", "p50", "p99", &ratio, "interval"] {
