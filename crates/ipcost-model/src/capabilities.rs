@@ -10,6 +10,8 @@ use crate::cell::Pattern;
 pub enum OptionGroup {
     /// Acts in the loop of the pattern, whatever the transport.
     Loop,
+    /// Acts on where the engine starts the processes, whatever the transport; peers are not told.
+    Place,
     /// Socket buffers.
     Socket,
     /// TCP's own settings.

@@ -398,8 +398,8 @@ impl PlannedCell {
 
 fn acts(name: OptionName, state: &TransportState, pattern: Pattern) -> bool {
     let spec = name.spec();
-    let on_transport =
-        spec.group == OptionGroup::Loop || state.capabilities.option_groups.contains(&spec.group);
+    let everywhere = matches!(spec.group, OptionGroup::Loop | OptionGroup::Place);
+    let on_transport = everywhere || state.capabilities.option_groups.contains(&spec.group);
     on_transport && spec.patterns.contains(&pattern)
 }
 

@@ -51,7 +51,8 @@ const SETTINGS: [(&str, &str); 6] = [
 fn flags(job: &Job) -> Option<Vec<String>> {
     let [matrix] = job.cells.as_slice() else { return None };
     // Without a pattern and a size, flags narrow the default suite.
-    let whole = !matrix.transport.is_empty() && !(matrix.pattern.is_empty() && matrix.size.is_empty());
+    let narrows = matrix.pattern.is_empty() && matrix.size.is_empty();
+    let whole = !(matrix.transport.is_empty() || narrows);
     if matrix.label.is_some() || job.batch.is_some() || !whole {
         return None;
     }

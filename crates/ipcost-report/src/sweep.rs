@@ -1,14 +1,14 @@
-//! A sweep over sizes on a terminal.
+//! Sweeps on a terminal: over sizes, and over where two processes run.
 
 use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 use ipcost_model::units::{duration_text, size_text};
-use ipcost_model::{Crossing, Pattern, SizeSweep, SweepPoint, Verdict};
+use ipcost_model::{CellRecord, Crossing, Document, Pattern, SizeSweep, SweepPoint, Verdict};
 
 use crate::grid::{Column, Grid, Piece};
 use crate::numbers::{interval, ratio, time};
-use crate::words::escaped;
+use crate::words::{self, escaped};
 
 const BOLD: Style = Style::new().bold();
 const DIMMED: Style = Style::new().dimmed();
@@ -120,4 +120,38 @@ fn sentence(sweep: &SizeSweep, crossing: &Crossing) -> String {
 
 fn wrapped(text: &str, room: usize) -> String {
     textwrap::wrap(text, room.max(LEAST_ROOM)).join("\n")
+}
+
+/// Costs by transport and relation: a row a transport and workload, a column for each of `relations`, which end the
+/// cells' labels.
+pub fn matrix(document: &Document, relations: &[String], room: usize) -> String {
+    let mut columns = vec![column("", false, 0)];
+    columns.extend(relations.iter().map(|_| column("", true, 0)));
+    let mut grid = Grid::new(&columns);
+    (1..).zip(relations).for_each(|(index, relation)| grid.title(index, escaped(relation)));
+    for table in &document.workloads {
+        let cells: Vec<&CellRecord> = table.cells.iter().filter_map(|id| words::cell(document, id)).collect();
+        let mut transports: Vec<&str> = cells.iter().map(|cell| cell.transport.as_str()).collect();
+        transports.dedup();
+        let mut seen = Vec::new();
+        for transport in transports {
+            if seen.contains(&transport) {
+                continue;
+            }
+            seen.push(transport);
+            let cost = |relation: &String| {
+                let is_it = |cell: &&&CellRecord| {
+                    cell.transport == transport && cell.label.contains(relation.as_str())
+                };
+                let found = cells.iter().find(is_it).and_then(|cell| cell.wall_ns_per_op);
+                found.map_or_else(String::new, |cost| time(cost.median)).into()
+            };
+            let name = format!("{}, {}", words::workload(table), escaped(transport));
+            grid.row(std::iter::once(name.into()).chain(relations.iter().map(cost)).collect());
+        }
+    }
+    let mut out = format!("{BOLD}What the place of two processes costs{BOLD:#}\n");
+    grid.render(&mut out, room);
+    out.push('\n');
+    out
 }

@@ -33,6 +33,7 @@ pub mod placement;
 pub mod private_dir;
 pub mod process;
 pub mod quota;
+pub mod relations;
 pub mod shared_word;
 pub mod transport;
 pub mod usage;

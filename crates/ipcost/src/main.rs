@@ -17,6 +17,7 @@ mod report;
 mod run;
 mod selftest;
 mod shell;
+mod sweep;
 
 use std::process::ExitCode;
 
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
         Command::Show(args) => history::show(&args),
         Command::List(args) => history::list(&args),
         Command::Prune(args) => history::prune(&args),
+        Command::Sweep(args) => sweep::run(&args),
         Command::Replicate(args) => replicate::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Selftest(args) => selftest::run(&args),

@@ -7,7 +7,9 @@ use anyhow::Context;
 use ipcost_engine::{
     About, EngineError, PeerProgram, ProcessBench, Settings, System, document, plan, run as measure,
 };
-use ipcost_model::{Expanded, Job, Offers, PeerState, Placement, Plan, Stopped, TransportState, expand};
+use ipcost_model::{
+    Document, Expanded, Job, Offers, PeerState, Placement, Plan, Stopped, TransportState, expand,
+};
 use ipcost_report::plan as plan_text;
 use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::placement::Topology;
@@ -36,16 +38,23 @@ pub fn run(args: RunArgs) -> Result<ExitCode, Problem> {
     if !args.quiet {
         plan.notes.iter().for_each(|note| eprintln!("note: {note}"));
     }
-    let outcome = carry_out(&args, &job, plan, peers.programs)?;
-    let failure = outcome.failure;
-    let document = outcome.document;
-    let status = finish(&args, &document, failure)?;
-    Ok(status)
+    let interrupt = listen()?;
+    let Finished { document, failure } = carry_out(&job, plan, peers.programs, interrupt, args.quiet)?;
+    finish(&args, &Document { name: args.name.clone(), ..document }, failure)
 }
 
-struct Finished {
-    document: ipcost_model::Document,
-    failure: Option<EngineError>,
+/// A run that has ended, whatever ended it.
+pub struct Finished {
+    pub document: Document,
+    pub failure: Option<EngineError>,
+}
+
+/// Listens for signals that ask to stop.
+///
+/// # Errors
+/// Where that is not possible.
+pub fn listen() -> Result<Interrupt, Problem> {
+    Interrupt::install().context("cannot listen for signals").map_err(Problem::failed)
 }
 
 fn plan_of(job: &Job, transports: &[TransportState], peers: &[PeerState]) -> anyhow::Result<Plan> {
@@ -101,11 +110,19 @@ fn show_plan(args: &RunArgs, plan: &Plan) -> anyhow::Result<()> {
     }
 }
 
-fn carry_out(args: &RunArgs, job: &Job, plan: Plan, programs: Vec<PeerProgram>) -> Result<Finished, Problem> {
+/// Carries a plan out and draws up its document.
+///
+/// # Errors
+/// Where measuring cannot even begin.
+pub fn carry_out(
+    job: &Job,
+    plan: Plan,
+    programs: Vec<PeerProgram>,
+    interrupt: Interrupt,
+    quiet: bool,
+) -> Result<Finished, Problem> {
     let programs = peers::with_native(programs).map_err(Problem::failed)?;
     let guard = peers::own_command("guard").map_err(Problem::failed)?;
-
-    let interrupt = Interrupt::install().context("cannot listen for signals").map_err(Problem::failed)?;
     let job = Job { seed: Some(plan.seed), ..job.clone() };
     let about = About {
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -115,21 +132,16 @@ fn carry_out(args: &RunArgs, job: &Job, plan: Plan, programs: Vec<PeerProgram>) 
         debug_build: cfg!(debug_assertions),
     };
     let mut bench = ProcessBench::new(&plan, programs, &guard, interrupt).map_err(problem)?;
-    let mut line = Line::new(args.quiet);
+    let mut line = Line::new(quiet);
     let mut outcome = measure(plan, &mut bench, &mut System::default(), &mut line);
     drop(bench);
     line.clear();
     let failure = outcome.failure.take();
-    let document = ipcost_model::Document { name: args.name.clone(), ..document(outcome, about) };
-    Ok(Finished { document, failure })
+    Ok(Finished { document: document(outcome, about), failure })
 }
 
 /// Shows and writes what was measured, whatever ended the run.
-fn finish(
-    args: &RunArgs,
-    document: &ipcost_model::Document,
-    failure: Option<EngineError>,
-) -> Result<ExitCode, Problem> {
+fn finish(args: &RunArgs, document: &Document, failure: Option<EngineError>) -> Result<ExitCode, Problem> {
     let outputs = [&args.json, &args.html];
     let on_standard_output = outputs.into_iter().flatten().any(|path| is_standard_output(path));
     let measured = document.schedule.epochs > 0;

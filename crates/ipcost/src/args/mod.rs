@@ -10,6 +10,7 @@ mod report;
 mod run;
 mod selftest;
 mod shell;
+mod sweep;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -27,6 +28,7 @@ pub use report::ReportArgs;
 pub use run::RunArgs;
 pub use selftest::SelfTestArgs;
 pub use shell::{CompletionsArgs, ManArgs};
+pub use sweep::{CoreSweepArgs, SizeSweepArgs, SweepArgs, SweepOver};
 
 use crate::exit::{USAGE, complain};
 
@@ -57,6 +59,8 @@ pub enum Command {
     List(ListArgs),
     /// Remove saved runs
     Prune(PruneArgs),
+    /// Find the size at which one transport overtakes another, or what the place of two processes costs
+    Sweep(SweepArgs),
     /// Run published experiments again, with their kind of software, and decide their claims
     Replicate(ReplicateArgs),
     /// Examine this machine: what bends results here, what is missing, and the remedies

@@ -140,7 +140,7 @@ fn after_help() -> String {
     for spec in CATALOGUE {
         let patterns: Vec<&str> = spec.patterns.iter().map(|pattern| pattern.name()).collect();
         let over = match spec.group {
-            OptionGroup::Loop => String::new(),
+            OptionGroup::Loop | OptionGroup::Place => String::new(),
             group => {
                 let acts = transport::states().into_iter().map(|state| state.capabilities);
                 let names: Vec<&str> = acts
