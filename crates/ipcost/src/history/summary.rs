@@ -20,7 +20,7 @@ struct Kept {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Found {
-    Run(RunSummary),
+    Run(Box<RunSummary>),
     Unreadable(String),
 }
 
@@ -38,7 +38,7 @@ pub fn summary(store: &Store, file: &RunFile) -> Result<RunSummary, String> {
     };
     match kept.filter(fits).map(|kept| kept.found) {
         // Whatever it says of itself, it belongs to the file it is named after.
-        Some(Found::Run(summary)) if summary.id == file.id.as_str() => Ok(summary),
+        Some(Found::Run(summary)) if summary.id == file.id.as_str() => Ok(*summary),
         Some(Found::Unreadable(reason)) => Err(reason),
         _ => made_again(store, file),
     }
@@ -70,7 +70,7 @@ fn made_again(store: &Store, file: &RunFile) -> Result<RunSummary, String> {
 
 /// Keeps a summary for next time.
 pub fn keep_summary(store: &Store, file: &RunFile, summary: &RunSummary) {
-    keep(store, file, Found::Run(summary.clone()));
+    keep(store, file, Found::Run(Box::new(summary.clone())));
 }
 
 fn keep(store: &Store, file: &RunFile, found: Found) {
