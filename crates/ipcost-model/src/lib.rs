@@ -9,9 +9,11 @@
 
 mod capabilities;
 mod cell;
+mod cell_id;
 mod comparison;
 mod document;
 mod expand;
+mod explanation;
 mod job;
 mod job_file;
 mod named;
@@ -27,6 +29,7 @@ mod workload;
 
 pub use capabilities::{Capabilities, OptionGroup, PeerState, TransportState};
 pub use cell::{Cell, Pattern, Placement, SpeaksFirst};
+pub use cell_id::parse_cell_id;
 pub use comparison::{COMPARISON_SCHEMA, Change, ComparedRun, Comparison, Difference, SpreadSource};
 pub use document::{
     Analysis, CellRecord, ContrastRecord, Document, Estimate, Fastest, Host, LatencySummary, Metric, Mode,
@@ -34,6 +37,10 @@ pub use document::{
     WorkloadRecord,
 };
 pub use expand::{ExpandError, Expanded, MAX_CONCURRENCY, Offers, PlannedCell, expand};
+pub use explanation::{
+    CallRecord, CountDifference, Division, EXPLANATION_SCHEMA, ExplainedCell, ExplainedDifference, Explanation,
+    Missing, NamedCause, Part, PartCost, PartDifference, Purpose, SideEvidence, Sides,
+};
 pub use job::{Job, LatencyMode, Matrix, NATIVE, OneOrMany, OptionLists, PeerCommand, Size, check_peer_name};
 pub use job_file::{JobFileError, parse_job};
 pub use options::{CATALOGUE, OptionKind, OptionName, OptionSpec, OptionValue, Options};
