@@ -21,14 +21,17 @@ mod diagnostics;
 mod differences;
 mod document;
 mod error;
+pub mod explain;
 pub mod guard;
 pub mod planning;
 mod processes;
 pub mod progress;
 pub mod replication;
 pub mod selftest;
+mod strace;
 mod surroundings;
 pub mod system_calls;
+pub mod tracing;
 mod warnings;
 
 pub use calibration::ns_per_op as nanoseconds_per_operation;
