@@ -24,6 +24,7 @@ const PACKAGES: &[Package] = &[
     program("redis-server", &["redis-server"], "the peer that drives it"),
     program("socat", &["socat"], "the peer that drives it"),
     program("strace", &["strace"], "comparing system calls"),
+    program("nft", &["nftables"], "a firewall in a network namespace"),
 ];
 
 /// Runs it all; stops at the first thing that does not hold.

@@ -128,7 +128,11 @@ pub fn plan(expanded: Expanded, settings: &Settings) -> Result<Plan, PlanError> 
     let available = |index: &usize| cells[*index].unavailable.is_none();
     let contrasts = contrasts(&workloads);
     let family = settings.intervals.unwrap_or_else(|| family(&workloads, available));
-    let multiplicity = if settings.intervals.is_none() && family > MOST_IN_HEADLINE { Multiplicity::Explored } else { Multiplicity::Headline };
+    let multiplicity = if settings.intervals.is_none() && family > MOST_IN_HEADLINE {
+        Multiplicity::Explored
+    } else {
+        Multiplicity::Headline
+    };
     let alpha_each = ALPHA / f64::from(family.max(1));
     let epochs_needed = epochs_to_expect(alpha_each);
     let budget = settings.budget.unwrap_or(DEFAULT_BUDGET);

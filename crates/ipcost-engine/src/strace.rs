@@ -62,7 +62,8 @@ impl Tally {
             let rest = rest.trim_start();
             if let Some(beginning) = rest.strip_suffix("<unfinished ...>") {
                 begun.insert(thread, beginning);
-            } else if let Some(end) = rest.strip_prefix("<... ").and_then(|rest| rest.split_once("resumed>")) {
+            } else if let Some(end) = rest.strip_prefix("<... ").and_then(|rest| rest.split_once("resumed>"))
+            {
                 if let Some(beginning) = begun.remove(thread) {
                     tally.add(&format!("{beginning}{}", end.1));
                 }
@@ -156,11 +157,22 @@ rubbish
         assert_eq!((calls("read").moved, calls("read").partial), (832, 0));
         assert_eq!((calls("sendto").moved, calls("sendto").asked, calls("sendto").partial), (20, 64, 1));
         let received = calls("recvfrom");
-        assert_eq!((received.count, received.moved, received.asked), (2, 8, 8), "unfinished calls are joined");
+        assert_eq!(
+            (received.count, received.moved, received.asked),
+            (2, 8, 8),
+            "unfinished calls are joined"
+        );
         assert_eq!(received.failures, BTreeMap::from([("EAGAIN".to_owned(), 1)]));
-        assert_eq!((calls("sendmsg").moved, calls("sendmsg").asked), (15, 0), "what is not shown is not known");
+        assert_eq!(
+            (calls("sendmsg").moved, calls("sendmsg").asked),
+            (15, 0),
+            "what is not shown is not known"
+        );
         assert_eq!(calls("connect").failures["ENOENT"], 1);
-        assert_eq!(tally.lookups, BTreeMap::from([("/etc/hosts".to_owned(), 1), ("/nscd/socket".to_owned(), 1)]));
+        assert_eq!(
+            tally.lookups,
+            BTreeMap::from([("/etc/hosts".to_owned(), 1), ("/nscd/socket".to_owned(), 1)])
+        );
         assert_eq!(calls("exit_group").count, 1);
         assert_eq!(tally.calls.len(), 7);
     }

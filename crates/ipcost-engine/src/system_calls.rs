@@ -88,7 +88,8 @@ impl SystemCalls {
 
     /// Frequent ones that are not there because of clocks and locks.
     fn steady(&self) -> BTreeMap<&str, f64> {
-        let counts = |record: &&CallRecord| record.count > RARE && !INCIDENTAL.contains(&record.name.as_str());
+        let counts =
+            |record: &&CallRecord| record.count > RARE && !INCIDENTAL.contains(&record.name.as_str());
         let of = |record: &'_ CallRecord| record.count;
         self.calls.values().filter(counts).map(|record| (record.name.as_str(), of(record))).collect()
     }

@@ -167,20 +167,22 @@ mod tests {
             prop::sample::select(SpeaksFirst::ALL.to_vec()),
         );
         (work, peer(), peer(), prop::collection::vec(any_option(), 0..4)).prop_map(
-            |((pattern, size, reply, concurrency, placement, speaks_first), client, server, options)| Matrix {
-                pattern: vec![pattern].into(),
-                transport: vec!["tcp".to_owned()].into(),
-                size: vec![Size(size)].into(),
-                reply: reply.map(Size).into_iter().collect::<Vec<_>>().into(),
-                concurrency: vec![concurrency].into(),
-                placement: vec![placement].into(),
-                speaks_first: vec![speaks_first].into(),
-                client: vec![client.to_owned()].into(),
-                server: vec![server.to_owned()].into(),
-                options: OptionLists(
-                    options.into_iter().map(|(name, value)| (name, vec![value])).collect(),
-                ),
-                label: None,
+            |((pattern, size, reply, concurrency, placement, speaks_first), client, server, options)| {
+                Matrix {
+                    pattern: vec![pattern].into(),
+                    transport: vec!["tcp".to_owned()].into(),
+                    size: vec![Size(size)].into(),
+                    reply: reply.map(Size).into_iter().collect::<Vec<_>>().into(),
+                    concurrency: vec![concurrency].into(),
+                    placement: vec![placement].into(),
+                    speaks_first: vec![speaks_first].into(),
+                    client: vec![client.to_owned()].into(),
+                    server: vec![server.to_owned()].into(),
+                    options: OptionLists(
+                        options.into_iter().map(|(name, value)| (name, vec![value])).collect(),
+                    ),
+                    label: None,
+                }
             },
         )
     }

@@ -38,8 +38,8 @@ pub use document::{
 };
 pub use expand::{ExpandError, Expanded, MAX_CONCURRENCY, Offers, PlannedCell, expand};
 pub use explanation::{
-    CallRecord, CountDifference, Division, EXPLANATION_SCHEMA, ExplainedCell, ExplainedDifference, Explanation,
-    Missing, NamedCause, Part, PartCost, PartDifference, Purpose, SideEvidence, Sides,
+    CallRecord, CountDifference, Division, EXPLANATION_SCHEMA, ExplainedCell, ExplainedDifference,
+    Explanation, Missing, NamedCause, Part, PartCost, PartDifference, Purpose, SideEvidence, Sides,
 };
 pub use job::{Job, LatencyMode, Matrix, NATIVE, OneOrMany, OptionLists, PeerCommand, Size, check_peer_name};
 pub use job_file::{JobFileError, parse_job};

@@ -2,6 +2,9 @@
 //! or judged here.
 
 pub mod comparison;
+pub mod explanation;
+mod explanation_tables;
+mod explanation_words;
 #[cfg(test)]
 mod fixture;
 mod grid;

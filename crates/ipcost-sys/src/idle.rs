@@ -20,9 +20,11 @@ pub fn states() -> Vec<IdleState> {
     for processor in processors {
         let dirs = fs::read_dir(processor.path().join("cpuidle")).into_iter().flatten().flatten();
         for dir in dirs.map(|entry| entry.path()) {
-            let text = |file: &str| fs::read_to_string(dir.join(file)).ok().map(|text| text.trim().to_owned());
+            let text =
+                |file: &str| fs::read_to_string(dir.join(file)).ok().map(|text| text.trim().to_owned());
             let number = |file: &str| text(file)?.parse::<u64>().ok();
-            let (Some(name), Some(exit_us), Some(entered)) = (text("name"), number("latency"), number("usage"))
+            let (Some(name), Some(exit_us), Some(entered)) =
+                (text("name"), number("latency"), number("usage"))
             else {
                 continue;
             };

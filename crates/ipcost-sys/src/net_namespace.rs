@@ -12,12 +12,8 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use crate::{Context, SysError};
 
 /// Where settings of a namespace are; beneath, single files.
-const SETTINGS: [&str; 4] = [
-    "/proc/sys/net/core",
-    "/proc/sys/net/ipv4",
-    "/proc/sys/net/ipv4/conf/all",
-    "/proc/sys/net/ipv4/conf/lo",
-];
+const SETTINGS: [&str; 4] =
+    ["/proc/sys/net/core", "/proc/sys/net/ipv4", "/proc/sys/net/ipv4/conf/all", "/proc/sys/net/ipv4/conf/lo"];
 /// What the helper says when the namespace is made; the settings that could not be kept follow.
 const READY: &str = "ready";
 
@@ -109,9 +105,7 @@ fn entered(child: &Child) -> io::Result<(Option<OwnedFd>, OwnedFd)> {
 impl Entrance {
     /// Moves the calling process into it; allocates nothing, so that it may be called between fork and exec.
     pub(crate) fn enter(self) -> io::Result<()> {
-        for (descriptor, kind) in
-            [(self.user, libc::CLONE_NEWUSER), (Some(self.net), libc::CLONE_NEWNET)]
-        {
+        for (descriptor, kind) in [(self.user, libc::CLONE_NEWUSER), (Some(self.net), libc::CLONE_NEWNET)] {
             let Some(descriptor) = descriptor else { continue };
             // SAFETY: a system call on plain values; a descriptor that is none is refused.
             if unsafe { libc::setns(descriptor, kind) } != 0 {
@@ -144,7 +138,8 @@ fn make() -> Result<Vec<String>, SysError> {
     let mtu = mtu_of_loopback(None);
     let (user, group) = (rustix::process::getuid(), rustix::process::getgid());
     if unshare(libc::CLONE_NEWNET).is_err() {
-        unshare(libc::CLONE_NEWUSER | libc::CLONE_NEWNET).context(|| "making a network namespace".to_owned())?;
+        unshare(libc::CLONE_NEWUSER | libc::CLONE_NEWNET)
+            .context(|| "making a network namespace".to_owned())?;
         // Without a map, files could not be made: whoever one was is who one is.
         let write = |file: &str, text: String| {
             fs::write(format!("/proc/self/{file}"), text).context(|| format!("writing {file}"))
@@ -161,8 +156,14 @@ fn make() -> Result<Vec<String>, SysError> {
     let kept = |(path, value): &(PathBuf, String)| match fs::read_to_string(path) {
         // What is not there belongs to no namespace.
         Err(_) => true,
-        Ok(now) => now == *value || fs::OpenOptions::new().write(true).open(path)
-            .and_then(|mut file| file.write_all(value.as_bytes())).is_ok(),
+        Ok(now) => {
+            now == *value
+                || fs::OpenOptions::new()
+                    .write(true)
+                    .open(path)
+                    .and_then(|mut file| file.write_all(value.as_bytes()))
+                    .is_ok()
+        }
     };
     let name = |path: &Path| {
         let below = path.strip_prefix("/proc/sys").unwrap_or(path);

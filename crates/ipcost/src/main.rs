@@ -5,6 +5,7 @@ mod compare;
 mod conformance;
 mod documents;
 mod exit;
+mod explain;
 mod job;
 mod output;
 mod peers;
@@ -27,9 +28,13 @@ fn main() -> ExitCode {
     let result = match cli.command.unwrap_or_default() {
         Command::Run(args) => run::run(*args),
         Command::Report(args) => report::run(&args),
+        Command::Explain(args) => explain::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Replicate(args) => replicate::run(&args),
         Command::Selftest(args) => selftest::run(&args),
+        Command::Namespace => ipcost_sys::net_namespace::hold()
+            .map(|()| ExitCode::SUCCESS)
+            .map_err(|error| Problem::failed(error.into())),
         Command::Hog => selftest::hog(),
         Command::Conformance(args) => conformance::run(&args),
         Command::Peer => Ok(if ipcost_peer::run() { ExitCode::SUCCESS } else { ExitCode::FAILURE }),

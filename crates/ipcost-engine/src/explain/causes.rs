@@ -5,11 +5,11 @@
 
 use std::collections::BTreeMap;
 
+use ipcost_model::protocol::PeerRole;
 use ipcost_model::units::{duration_text, size_text};
 use ipcost_model::{
     CallRecord, Division, ExplainedCell, ExplainedDifference, NamedCause, Part, Pattern, Placement, Purpose,
 };
-use ipcost_model::protocol::PeerRole;
 use ipcost_sys::firewall::Firewall;
 use ipcost_sys::idle::IdleState;
 
@@ -142,7 +142,8 @@ fn small_buffer(cell: &ExplainedCell, buffer_bytes: Option<u64>) -> Option<Named
         .filter_map(|side| {
             let evidence = cell.sides.of(side);
             let writes = moves(evidence.system_calls.as_deref()?, Direction::Write);
-            let full = evidence.voluntary_switches? + failures(evidence.system_calls.as_deref()?, Direction::Write, "EAGAIN");
+            let full = evidence.voluntary_switches?
+                + failures(evidence.system_calls.as_deref()?, Direction::Write, "EAGAIN");
             Some((side, writes, full))
         })
         .max_by(|a, b| a.1.bytes.total_cmp(&b.1.bytes))?;
@@ -177,7 +178,8 @@ fn small_reads(cell: &ExplainedCell) -> Option<NamedCause> {
     let client = moves(cell.sides.client.system_calls.as_deref()?, Direction::Write);
     let (read, written) = (server.bytes / server.count, client.bytes / client.count);
     let asked = server.asked / server.count;
-    let small = server.count > 0.0 && client.count > 0.0 && written / read >= SMALL_READS && read >= FULL * asked;
+    let small =
+        server.count > 0.0 && client.count > 0.0 && written / read >= SMALL_READS && read >= FULL * asked;
     let share = cell.busy.map_or(LEAST_SHARE, |busy| busy.server);
     small.then(|| {
         let sentence = format!(
@@ -199,7 +201,10 @@ fn backlog(cell: &ExplainedCell, incidents: &Incidents) -> Option<NamedCause> {
         seen.push(format!("{} connections were tried again", incidents.retries));
     }
     (!seen.is_empty()).then(|| {
-        let sentence = format!("the listener's queue was full ({}); a dropped SYN costs its client a second", seen.join(", "));
+        let sentence = format!(
+            "the listener's queue was full ({}); a dropped SYN costs its client a second",
+            seen.join(", ")
+        );
         let remedy = "raise the backlog that the server listens with (option backlog) and net.core.somaxconn";
         cause("backlog", cell, idle_share(cell).unwrap_or(LEAST_SHARE).max(LEAST_SHARE), sentence, remedy)
     })
@@ -334,7 +339,8 @@ fn hand_over(facts: &Facts<'_>, difference: &ExplainedDifference) -> Option<Name
 /// Cores sleep deeply between operations and take long to wake.
 fn idle_wakeups(cell: &ExplainedCell, idle: &[IdleState], ops: u64) -> Option<NamedCause> {
     let waiting = cell.parts.iter().find(|part| part.part == Part::Waiting)?;
-    let deep: Vec<&IdleState> = idle.iter().filter(|state| state.exit_us >= DEEP_US && state.entered > 0).collect();
+    let deep: Vec<&IdleState> =
+        idle.iter().filter(|state| state.exit_us >= DEEP_US && state.entered > 0).collect();
     let per_op = |state: &&IdleState| state.entered as f64 / ops.max(1) as f64;
     let entered: f64 = deep.iter().map(per_op).sum();
     let exit_ns: f64 = deep.iter().map(|state| per_op(state) * state.exit_us as f64 * 1e3).sum();
@@ -408,7 +414,8 @@ fn of_the_machine(observed: &Observed) -> Vec<NamedCause> {
     let own = observed.own_cpu.as_secs_f64() * TICKS_PER_S;
     let others = (times.busy as f64 - own) / times.total as f64;
     if others > NEIGHBOUR_SHARE {
-        let busiest = observed.busiest.as_ref().filter(|busy| busy.ticks as f64 > others * times.total as f64 / 4.0);
+        let busiest =
+            observed.busiest.as_ref().filter(|busy| busy.ticks as f64 > others * times.total as f64 / 4.0);
         let whom = busiest.map_or_else(
             || "none of it by a process that stood out".to_owned(),
             |busy| format!("most of it {} (process {})", busy.name, busy.id),

@@ -1,5 +1,5 @@
 use super::*;
-use ipcost_model::{Estimate, Options, OptionValue, PartCost, PartDifference, SideEvidence, Sides, Verdict};
+use ipcost_model::{Estimate, OptionValue, Options, PartCost, PartDifference, SideEvidence, Sides, Verdict};
 use ipcost_sys::counters::ProcessorTimes;
 use ipcost_sys::others::Busy;
 use ipcost_sys::quota::Throttling;
@@ -24,7 +24,10 @@ fn clean(pattern: Pattern, transport: &str, size: u64) -> ExplainedCell {
     let side = SideEvidence {
         voluntary_switches: Some(if pattern == Pattern::Stream { 0.01 } else { 1.0 }),
         involuntary_switches: Some(0.0),
-        system_calls: Some(vec![call("sendto", 1.0, size as f64, size as f64), call("recvfrom", 1.0, size as f64, size as f64)]),
+        system_calls: Some(vec![
+            call("sendto", 1.0, size as f64, size as f64),
+            call("recvfrom", 1.0, size as f64, size as f64),
+        ]),
         ..SideEvidence::default()
     };
     let part = |part| PartCost { part, ns: exactly(2_000.0), share: 0.2 };
@@ -133,7 +136,11 @@ fn nagle_against_delayed_acknowledgements() {
     cell.wall_ns = Some(exactly(60_000.0));
     assert_only("nagle", cell.clone(), &Case::default());
     cell.options = Options::default();
-    assert_eq!(found(&[cell.clone()], &Case::default()), [], "without Nagle, delayed acknowledgements cost nothing");
+    assert_eq!(
+        found(&[cell.clone()], &Case::default()),
+        [],
+        "without Nagle, delayed acknowledgements cost nothing"
+    );
     cell.options.set("tcp_nodelay", OptionValue::Bool(false)).unwrap();
     cell.busy = Some(Sides { client: 0.99, server: 0.5 });
     assert_eq!(found(&[cell], &Case::default()), [], "who is busy all the time does not wait");
@@ -200,11 +207,16 @@ fn names_that_are_looked_up_every_time() {
 fn a_runtime_that_works_on_its_own() {
     let mut cell = clean(Pattern::Rr, "unix", 64);
     "python".clone_into(&mut cell.client);
-    let twin = ExplainedCell { id: "twin".to_owned(), purpose: Purpose::Twin, ..clean(Pattern::Rr, "unix", 64) };
+    let twin =
+        ExplainedCell { id: "twin".to_owned(), purpose: Purpose::Twin, ..clean(Pattern::Rr, "unix", 64) };
     let of = |part, more| Case { twins: vec![difference(&cell, &twin, part, more)], ..Case::default() };
     assert_only("runtime", cell.clone(), &of(Part::ClientUser, 5_000.0));
     assert_eq!(found(&[cell.clone()], &of(Part::ClientUser, 500.0)), [], "too little to matter");
-    assert_eq!(found(&[cell.clone()], &of(Part::ServerSystem, 5_000.0)), [], "the kernel's work is not the runtime's");
+    assert_eq!(
+        found(&[cell.clone()], &of(Part::ServerSystem, 5_000.0)),
+        [],
+        "the kernel's work is not the runtime's"
+    );
 }
 
 #[test]
@@ -217,8 +229,11 @@ fn cores_that_are_shared_or_apart() {
     assert_eq!(found(&[cell], &Case::default()), []);
 
     let apart = ExplainedCell { placement: Placement::Apart, ..clean(Pattern::Rr, "unix", 64) };
-    let together =
-        ExplainedCell { id: "together".into(), placement: Placement::Together, ..clean(Pattern::Rr, "unix", 64) };
+    let together = ExplainedCell {
+        id: "together".into(),
+        placement: Placement::Together,
+        ..clean(Pattern::Rr, "unix", 64)
+    };
     for (a, b, more) in [(&apart, &together, 5_000.0), (&together, &apart, -5_000.0)] {
         let case = Case { differences: vec![difference(a, b, Part::Waiting, more)], ..Case::default() };
         let found = found(&[apart.clone(), together.clone()], &case);
@@ -240,7 +255,8 @@ fn cores_that_sleep_deeply() {
 
 #[test]
 fn a_firewall_concerns_packets_only() {
-    let case = Case { firewall: Firewall { rules: Some(3), tables: vec![], tracked: Some(1) }, ..Case::default() };
+    let case =
+        Case { firewall: Firewall { rules: Some(3), tables: vec![], tracked: Some(1) }, ..Case::default() };
     assert_only("firewall", clean(Pattern::Rr, "tcp", 64), &case);
     assert_eq!(found(&[clean(Pattern::Rr, "unix", 64)], &case), []);
 }

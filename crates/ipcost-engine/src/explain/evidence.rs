@@ -89,7 +89,11 @@ impl<'a> Collector<'a> {
         let mut evidence = Evidence::default();
         match self.count(cell, wall_ns, &mut evidence) {
             Err(EngineError::Interrupted) => return Err(EngineError::Interrupted),
-            Err(error) => self.miss("events and the network", &error.to_string(), "measure this cell alone to see whether it runs at all"),
+            Err(error) => self.miss(
+                "events and the network",
+                &error.to_string(),
+                "measure this cell alone to see whether it runs at all",
+            ),
             Ok(()) => {}
         }
         let lengths = self.lengths(cell, wall_ns);
@@ -126,7 +130,8 @@ impl<'a> Collector<'a> {
         let only = alone(plan, cell);
         let entrance = self.namespace.as_ref().map(NetNamespace::entrance);
         let process = self.namespace.as_ref().map_or_else(std::process::id, NetNamespace::process);
-        let mut bench = ProcessBench::new(&only, programs.to_vec(), guard, interrupt.clone())?.within(entrance);
+        let mut bench =
+            ProcessBench::new(&only, programs.to_vec(), guard, interrupt.clone())?.within(entrance);
         bench.start_epoch(1, &[cell])?;
         // What is done once is done now: threads start, memory is touched.
         bench.batch(cell, workers * 4, false)?;
@@ -139,7 +144,8 @@ impl<'a> Collector<'a> {
         let per_op = |counted: BTreeMap<String, f64>| -> BTreeMap<String, f64> {
             counted.into_iter().map(|(name, count)| (name, count / ops as f64)).collect()
         };
-        evidence.events = Sides { client: per_op(counters.client.read()), server: per_op(counters.server.read()) };
+        evidence.events =
+            Sides { client: per_op(counters.client.read()), server: per_op(counters.server.read()) };
         if uses_tcp(&plan.cells[cell].cell.transport) {
             let risen = |(name, now): (String, u64)| {
                 let before = before.get(&name).copied().unwrap_or(0);
@@ -156,7 +162,8 @@ impl<'a> Collector<'a> {
 
     fn note_refusals(&mut self, counters: &Counters) {
         let of = |refusal| -> Vec<&str> {
-            let names = counters.refused().iter().filter(|(_, found)| **found == refusal).map(|(name, _)| *name);
+            let names =
+                counters.refused().iter().filter(|(_, found)| **found == refusal).map(|(name, _)| *name);
             names.collect()
         };
         let forbidden = of(Refusal::Forbidden);
@@ -172,8 +179,7 @@ impl<'a> Collector<'a> {
     }
 
     fn miss(&mut self, what: &str, reason: &str, remedy: &str) {
-        let missing =
-            Missing { what: what.to_owned(), reason: reason.to_owned(), remedy: remedy.to_owned() };
+        let missing = Missing { what: what.to_owned(), reason: reason.to_owned(), remedy: remedy.to_owned() };
         if !self.missing.contains(&missing) {
             self.missing.push(missing);
         }

@@ -10,11 +10,11 @@ pub mod causes;
 pub mod evidence;
 pub mod parts;
 
-use ipcost_model::{
-    CountDifference, EXPLANATION_SCHEMA, ExplainedCell, ExplainedDifference, Explanation, Missing, OptionGroup,
-    Plan, PlannedCell, Purpose, SideEvidence, Sides, Tool, Verdict, Warning,
-};
 use ipcost_model::protocol::PeerRole;
+use ipcost_model::{
+    CountDifference, EXPLANATION_SCHEMA, ExplainedCell, ExplainedDifference, Explanation, Missing,
+    OptionGroup, Plan, PlannedCell, Purpose, SideEvidence, Sides, Tool, Verdict, Warning,
+};
 use ipcost_sys::firewall::Firewall;
 use ipcost_sys::idle::IdleState;
 use ipcost_sys::transport;
@@ -63,7 +63,9 @@ impl Question {
         let batches = Batches::new(&outcome.samples, outcome.plan.alpha_each);
         let wall = |cell| batches.estimate(cell, |costs: &Costs| costs.wall_ns).map(|wall| wall.median);
         let enough = |a: usize, b: Option<usize>| {
-            let Some(scale) = wall(a).into_iter().chain(b.and_then(wall)).reduce(f64::max) else { return false };
+            let Some(scale) = wall(a).into_iter().chain(b.and_then(wall)).reduce(f64::max) else {
+                return false;
+            };
             let cell = |index: usize| division(&outcome.plan.cells[index]);
             let division = b.map_or(cell(a), |b| common(cell(a), cell(b)));
             parts_of(division).iter().all(|part| {
@@ -110,9 +112,8 @@ pub fn explain(
     let plan = &outcome.plan;
     let batches = Batches::new(&outcome.samples, plan.alpha_each);
     let twins: Vec<usize> = question.twins.iter().map(|(_, twin)| *twin).collect();
-    let shown: Vec<usize> = (0..plan.cells.len())
-        .filter(|cell| question.asked.contains(cell) || twins.contains(cell))
-        .collect();
+    let shown: Vec<usize> =
+        (0..plan.cells.len()).filter(|cell| question.asked.contains(cell) || twins.contains(cell)).collect();
     let cells: Vec<ExplainedCell> = shown
         .iter()
         .map(|index| {
@@ -173,7 +174,13 @@ pub fn explain(
     }
 }
 
-fn cell(plan: &Plan, index: usize, purpose: Purpose, batches: &Batches<'_>, evidence: &Evidence) -> ExplainedCell {
+fn cell(
+    plan: &Plan,
+    index: usize,
+    purpose: Purpose,
+    batches: &Batches<'_>,
+    evidence: &Evidence,
+) -> ExplainedCell {
     let planned = &plan.cells[index];
     let work = &planned.cell;
     let division = division(planned);
@@ -206,7 +213,8 @@ fn cell(plan: &Plan, index: usize, purpose: Purpose, batches: &Batches<'_>, evid
         options: work.options.clone(),
         division,
         wall_ns: batches.estimate(index, |costs| costs.wall_ns),
-        cpu_ns: batches.estimate(index, |costs| costs.cpu_ns(PeerRole::Client) + costs.cpu_ns(PeerRole::Server)),
+        cpu_ns: batches
+            .estimate(index, |costs| costs.cpu_ns(PeerRole::Client) + costs.cpu_ns(PeerRole::Server)),
         parts: batches.parts(index, division),
         busy,
         limited_by,
@@ -257,7 +265,13 @@ fn counts(a: &ExplainedCell, b: &ExplainedCell) -> Vec<CountDifference> {
         let (of_a, of_b) = (a.sides.of(side), b.sides.of(side));
         let mut add = |what: &str, a: Option<f64>, b: Option<f64>, same: &dyn Fn(f64, f64) -> bool| {
             if let Some((a, b)) = a.zip(b) {
-                found.push(CountDifference { side: Some(side), what: what.to_owned(), a, b, differs: !same(a, b) });
+                found.push(CountDifference {
+                    side: Some(side),
+                    what: what.to_owned(),
+                    a,
+                    b,
+                    differs: !same(a, b),
+                });
             }
         };
         let calls = |side: &SideEvidence| {
@@ -279,9 +293,9 @@ fn counts(a: &ExplainedCell, b: &ExplainedCell) -> Vec<CountDifference> {
 fn buffer(outcome: &Outcome, cell: usize) -> Option<u64> {
     let planned = &outcome.plan.cells[cell];
     let names = ["pipe_size", "so_sndbuf"];
-    let became = outcome.effective[cell].values().find_map(|role| {
-        names.iter().find_map(|name| role.get(name).and_then(serde_json::Value::as_u64))
-    });
+    let became = outcome.effective[cell]
+        .values()
+        .find_map(|role| names.iter().find_map(|name| role.get(name).and_then(serde_json::Value::as_u64)));
     let asked = names.iter().find_map(|name| planned.cell.options.int(name));
     let is_pipe = transport::find(&planned.cell.transport)
         .is_some_and(|known| known.capabilities().option_groups.contains(&OptionGroup::PipeBuffer));
@@ -311,7 +325,8 @@ fn warnings(outcome: &Outcome, question: &Question, debug_build: bool) -> Vec<Wa
     if debug_build {
         warn(
             "debug-build",
-            "this program was built without optimisation, and so was its native peer; build with --release".to_owned(),
+            "this program was built without optimisation, and so was its native peer; build with --release"
+                .to_owned(),
         );
     }
     found

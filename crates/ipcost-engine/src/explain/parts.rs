@@ -19,7 +19,8 @@ impl Costs {
         let per_op = |ns: u64| ns as f64 / sample.ops as f64;
         let wall_ns = per_op(sample.wall_ns);
         let [client_user, client_system, server_user, server_system] =
-            [sample.client.user_ns, sample.client.sys_ns, sample.server.user_ns, sample.server.sys_ns].map(per_op);
+            [sample.client.user_ns, sample.client.sys_ns, sample.server.user_ns, sample.server.sys_ns]
+                .map(per_op);
         let waiting = wall_ns - client_user - client_system - server_user - server_system;
         Self { wall_ns, parts_ns: [client_user, client_system, server_user, server_system, waiting] }
     }
@@ -86,7 +87,8 @@ impl<'a> Batches<'a> {
 
     /// The ratio of two cells' elapsed times, taken within each round by logarithms.
     pub fn ratio(&self, a: usize, b: usize) -> Option<Estimate> {
-        let log = self.over_epochs(|round| Some((costs(round, a)?.wall_ns / costs(round, b)?.wall_ns).ln()))?;
+        let log =
+            self.over_epochs(|round| Some((costs(round, a)?.wall_ns / costs(round, b)?.wall_ns).ln()))?;
         Some(Estimate { median: log.median.exp(), lo: log.lo.map(f64::exp), hi: log.hi.map(f64::exp) })
     }
 
@@ -122,9 +124,7 @@ impl<'a> Batches<'a> {
             Some(PartDifference { part: *part, ns, differs: excludes_zero(&ns) })
         };
         let mut parts: Vec<PartDifference> = parts_of(division).iter().filter_map(difference).collect();
-        parts.sort_by(|x, y| {
-            y.differs.cmp(&x.differs).then(y.ns.median.abs().total_cmp(&x.ns.median.abs()))
-        });
+        parts.sort_by(|x, y| y.differs.cmp(&x.differs).then(y.ns.median.abs().total_cmp(&x.ns.median.abs())));
         parts
     }
 
@@ -167,7 +167,12 @@ mod tests {
             wall_ns: (100 + u64::from(epoch % 5) + sys_us) * 1_000,
             sent_ns: None,
             client: Usage { user_ns: 20_000, sys_ns: 30_000, ..Usage::default() },
-            server: Usage { user_ns: 10_000, sys_ns: sys_us * 1_000, voluntary_switches: 20, ..Usage::default() },
+            server: Usage {
+                user_ns: 10_000,
+                sys_ns: sys_us * 1_000,
+                voluntary_switches: 20,
+                ..Usage::default()
+            },
             measures: Default::default(),
         };
         (1..=30).flat_map(|epoch| [sample(0, epoch, 20), sample(1, epoch, 20 + more_us)]).collect()
@@ -198,9 +203,15 @@ mod tests {
     #[test]
     fn nothing_is_said_of_what_was_not_measured() {
         let batches = Batches::new(&[], 0.05);
-        assert_eq!((batches.estimate(0, |costs| costs.wall_ns), batches.parts(0, Division::Turns)), (None, vec![]));
+        assert_eq!(
+            (batches.estimate(0, |costs| costs.wall_ns), batches.parts(0, Division::Turns)),
+            (None, vec![])
+        );
         let samples = samples(0);
         let few = Batches::new(&samples[..4], 0.05);
-        assert!(!excludes_zero(&few.difference(1, 0, |costs| costs.wall_ns).unwrap()), "two epochs tell nothing");
+        assert!(
+            !excludes_zero(&few.difference(1, 0, |costs| costs.wall_ns).unwrap()),
+            "two epochs tell nothing"
+        );
     }
 }

@@ -2,6 +2,7 @@
 
 mod compare;
 mod conformance;
+mod explain;
 mod replicate;
 mod report;
 mod run;
@@ -15,6 +16,7 @@ use clap::{Parser, Subcommand};
 
 pub use compare::CompareArgs;
 pub use conformance::ConformanceArgs;
+pub use explain::ExplainArgs;
 pub use replicate::ReplicateArgs;
 pub use report::ReportArgs;
 pub use run::RunArgs;
@@ -39,6 +41,8 @@ pub enum Command {
     Run(Box<RunArgs>),
     /// Show a document again, or draw it as another kind of file
     Report(ReportArgs),
+    /// Say where the time of a cell goes, or what makes the difference between two, and why
+    Explain(Box<ExplainArgs>),
     /// Say what changed between two runs, or two sets of runs
     Compare(CompareArgs),
     /// Run published experiments again, with their kind of software, and decide their claims
@@ -52,6 +56,9 @@ pub enum Command {
     /// Watch over a run and clean up should it be killed
     #[command(hide = true)]
     Guard,
+    /// Hold a network namespace for peers
+    #[command(hide = true)]
+    Namespace,
     /// Take a processor in bursts
     #[command(hide = true)]
     Hog,
