@@ -105,7 +105,7 @@ impl Tally {
 /// How many bytes a call is to move: the third argument where the second is data.
 fn asked(arguments: &str) -> Option<u64> {
     let mut words = arguments.split(", ").skip(1);
-    let data = words.next()?;
+    let data = words.next()?.trim_start();
     if !data.starts_with('"') && !data.starts_with("0x") {
         return None;
     }

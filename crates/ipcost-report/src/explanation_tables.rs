@@ -4,9 +4,8 @@ use ipcost_model::protocol::PeerRole;
 use ipcost_model::units::size_text;
 use ipcost_model::{CallRecord, Estimate, ExplainedCell, ExplainedDifference, SideEvidence};
 
-use crate::explanation_words::{number, part_name, span};
+use crate::explanation_words::{number, part_name, span, time};
 use crate::grid::{Column, Grid, Piece};
-use crate::numbers::time;
 use crate::words::{capitalised, escaped};
 
 const NAME: Column = Column { title: "", right: false, expendable: 0 };
@@ -31,6 +30,7 @@ pub fn of_pair(
     let median = |estimate: Option<Estimate>| estimate.map_or(String::new(), |found| time(found.median));
     let mut row = |name: String, of_a: String, of_b: String, difference: Option<(Estimate, bool)>| {
         let (amount, around) = match difference {
+            Some((ns, _)) if ns.lo.is_none() => ("not known yet".to_owned(), String::new()),
             Some((ns, true)) => (signed(ns.median), span(&ns)),
             Some((ns, false)) => ("no more".to_owned(), span(&ns)),
             None => Default::default(),
@@ -51,7 +51,7 @@ pub fn of_pair(
         let name = format!("  {}", part_name(part.part));
         row(name, cost(a, part.part), cost(b, part.part), Some((part.ns, part.differs)));
     }
-    for count in &difference.counts {
+    for count in difference.counts.iter().filter(|count| count.a > 0.0 || count.b > 0.0) {
         let side = count.side.map_or(String::new(), |side| format!(", {side}"));
         let name = format!("{}{side}", count.what.replace('_', " "));
         let change = if count.differs { format!("{:+.2}", count.a - count.b) } else { "no more".to_owned() };
@@ -83,7 +83,7 @@ pub fn of_cell(out: &mut String, cell: &ExplainedCell, room: usize) {
     for side in [PeerRole::Client, PeerRole::Server] {
         let evidence = cell.sides.of(side);
         let mut row = |what: &str, value: Option<f64>| {
-            if let Some(value) = value {
+            if let Some(value) = value.filter(|value| *value > 0.0) {
                 grid.row(vec![format!("{}, {side}", what.replace('_', " ")).into(), number(value).into()]);
             }
         };
@@ -151,7 +151,7 @@ fn call(call: &CallRecord) -> String {
 fn bytes(mean: f64) -> String {
     let whole = mean.round();
     let near = (mean - whole).abs() < 0.01 * mean.max(1.0);
-    if near && (whole < 10_000.0 || whole % 1_024.0 == 0.0) {
+    if near && (whole < 10_000.0 || whole % 1_024.0 == 0.0 || whole % 1_000.0 == 0.0) {
         return size_text(whole as u64);
     }
     match mean {

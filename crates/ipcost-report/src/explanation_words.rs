@@ -6,7 +6,7 @@ use ipcost_model::{
     Verdict,
 };
 
-use crate::numbers::{ratio, three_digits, time};
+use crate::numbers::{ratio, three_digits};
 use crate::words::{capitalised, escaped};
 
 /// What one operation is.
@@ -27,6 +27,11 @@ pub fn part_name(part: Part) -> &'static str {
         Part::ServerSystem => "system time in the server",
         Part::Waiting => "waiting",
     }
+}
+
+/// A time; one that is nothing is so in words, too.
+pub fn time(ns: f64) -> String {
+    if ns.abs() < 0.05 { "0 ns".to_owned() } else { crate::numbers::time(ns) }
 }
 
 /// An interval in parentheses, in one unit, with a space before; nothing while it is unbounded.
@@ -116,6 +121,11 @@ pub fn difference_sentence(difference: &ExplainedDifference, a: &ExplainedCell, 
             "Whether {dear_name} or {cheap_name} costs more per {per} is undecided: {amount} apart{around}"
         ),
     };
+    if more.lo.is_none() {
+        let clauses: String =
+            counts_text(difference, sign).iter().map(|clause| format!("; {clause}")).collect();
+        return format!("{text}; more epochs would tell its parts{clauses}.");
+    }
     text.push_str(&match difference.division {
         Division::Turns => {
             format!(": {}.", parts_text(difference, sign, dear, cheap, "of it"))
@@ -253,5 +263,130 @@ fn joined(items: &[String]) -> String {
         [] => String::new(),
         [only] => only.clone(),
         [rest @ .., last] => format!("{} and {last}", rest.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ipcost_model::{Options, PartCost, Placement, Purpose, SideEvidence, Sides};
+
+    fn near(median: f64) -> Estimate {
+        Estimate { median, lo: Some(median - 100.0), hi: Some(median + 100.0) }
+    }
+
+    fn cell(name: &str, pattern: Pattern, instructions: f64) -> ExplainedCell {
+        let server = SideEvidence {
+            events: [("instructions_kernel".to_owned(), instructions)].into(),
+            ..SideEvidence::default()
+        };
+        let part = |(part, ns)| PartCost { part, ns: near(ns), share: ns / 10_000.0 };
+        ExplainedCell {
+            id: format!("{pattern}/{name}/64/c1"),
+            label: name.to_owned(),
+            purpose: Purpose::Asked,
+            pattern,
+            transport: name.to_owned(),
+            size: 64,
+            reply: 64,
+            concurrency: 1,
+            placement: Placement::Free,
+            client: "native".to_owned(),
+            server: "native".to_owned(),
+            options: Options::default(),
+            division: if pattern == Pattern::Stream { Division::Overlap } else { Division::Turns },
+            wall_ns: Some(near(10_000.0)),
+            cpu_ns: Some(near(9_000.0)),
+            parts: [(Part::ClientUser, 2_000.0), (Part::ServerSystem, 7_000.0), (Part::Waiting, 1_000.0)]
+                .map(part)
+                .to_vec(),
+            busy: Some(Sides { client: 0.5, server: 0.97 }),
+            limited_by: Some(PeerRole::Server),
+            sides: Sides { client: SideEvidence::default(), server },
+            network: Default::default(),
+            alone: true,
+            traced_ops: 1,
+            counted_ops: 1,
+        }
+    }
+
+    fn difference(sign: f64, differs: bool) -> ExplainedDifference {
+        let part = |part, ns: f64, differs| PartDifference {
+            part,
+            ns: Estimate { median: sign * ns, lo: Some(sign * ns - 100.0), hi: Some(sign * ns + 100.0) },
+            differs,
+        };
+        let count = |what: &str, a, b, differs| CountDifference {
+            side: Some(PeerRole::Server),
+            what: what.to_owned(),
+            a,
+            b,
+            differs,
+        };
+        ExplainedDifference {
+            a: "a".to_owned(),
+            b: "b".to_owned(),
+            ratio: Some(Estimate { median: if sign > 0.0 { 1.6 } else { 0.625 }, lo: None, hi: None }),
+            verdict: if differs { Verdict::Different } else { Verdict::Undecided },
+            wall_ns: Some(Estimate {
+                median: sign * 6_400.0,
+                lo: Some(sign * 6_400.0 - 500.0),
+                hi: Some(sign * 6_400.0 + 600.0),
+            }),
+            differs,
+            division: Division::Turns,
+            parts: vec![
+                part(Part::ServerSystem, 5_900.0, differs),
+                part(Part::ClientUser, -300.0, differs),
+                part(Part::Waiting, 40.0, false),
+            ],
+            counts: vec![
+                count("system calls", 2.0, 2.0, false),
+                count("voluntary switches", 1.0, 0.25, true),
+            ],
+        }
+    }
+
+    #[test]
+    fn the_largest_part_comes_first_and_what_is_noise_is_no_more() {
+        let (tcp, unix) = (cell("tcp", Pattern::Rr, 5_100.0), cell("unix", Pattern::Rr, 2_000.0));
+        assert_eq!(
+            difference_sentence(&difference(1.0, true), &tcp, &unix),
+            "Tcp costs 6.40 µs more than unix per round trip (5.90–7.00 µs), 1.60 ×: 5.90 µs (5.80–6.00 µs) of it is \
+             system time in the server, with 3100 more instructions; but 300 ns (200–400 ns) less user time in the \
+             client; no more waiting; voluntary switches: 1.0 in place of 0.250 in the server; no more system calls."
+        );
+        // Asked the other way round, the same is said.
+        let turned = difference_sentence(&difference(-1.0, true), &unix, &tcp);
+        assert!(
+            turned.starts_with(
+                "Tcp costs 6.40 µs more than unix per round trip (5.80–6.90 µs), 1.60 ×: 5.90 µs"
+            ),
+            "{turned}"
+        );
+    }
+
+    #[test]
+    fn what_is_not_known_is_not_said() {
+        let (tcp, unix) = (cell("tcp", Pattern::Rr, 1.0), cell("unix", Pattern::Rr, 1.0));
+        let open = difference_sentence(&difference(1.0, false), &tcp, &unix);
+        assert!(open.starts_with("Whether Tcp or unix costs more per round trip is undecided"), "{open}");
+        assert!(open.contains("no part differs by more than noise"), "{open}");
+        let unmeasured = ExplainedDifference { wall_ns: None, ..difference(1.0, false) };
+        assert!(difference_sentence(&unmeasured, &tcp, &unix).contains("were not both measured"));
+    }
+
+    #[test]
+    fn cells_are_divided_as_they_can_be() {
+        assert_eq!(
+            cell_sentence(&cell("unix", Pattern::Rr, 1.0)),
+            "Unix takes 10.0 µs per round trip (9.90–10.1 µs): 7.00 µs (70 %) system time in the server, 2.00 µs (20 %) \
+             user time in the client and 1.00 µs (10 %) waiting."
+        );
+        let stream = cell_sentence(&cell("pipe", Pattern::Stream, 1.0));
+        assert!(
+            stream.contains("the server limits it, busy for 97 % of the time (the client: 50 %)"),
+            "{stream}"
+        );
     }
 }

@@ -6,6 +6,7 @@
 use std::fs;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 
@@ -172,10 +173,12 @@ fn make() -> Result<Vec<String>, SysError> {
     Ok(settings.iter().filter(|setting| !kept(setting)).map(|(path, _)| name(path)).collect())
 }
 
-/// Files of a directory that can be read, with what they hold.
+/// Files of a directory that can be set, with what they hold.
 fn settings_in(dir: &str) -> Vec<(PathBuf, String)> {
     let files = fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
-    files.filter_map(|path| Some((path.clone(), fs::read_to_string(&path).ok()?))).collect()
+    // What nobody may write is no setting but tells of one.
+    let settable = |path: &PathBuf| fs::metadata(path).is_ok_and(|file| file.mode() & 0o200 != 0);
+    files.filter(settable).filter_map(|path| Some((path.clone(), fs::read_to_string(&path).ok()?))).collect()
 }
 
 fn unshare(kinds: libc::c_int) -> io::Result<()> {

@@ -36,8 +36,8 @@ const EPOCHS_WANTED: u32 = 30;
 const OVERHEAD: Duration = Duration::from_millis(15);
 /// The kernel tells user from system time by ticks of some milliseconds, so short batches tell them badly.
 const SHORTEST_BATCH: Duration = Duration::from_millis(20);
-/// Longer batches tell no more.
-const LONGEST_BATCH: Duration = Duration::from_millis(100);
+/// Longer batches tell hardly more.
+const LONGEST_BATCH: Duration = Duration::from_millis(200);
 
 /// Explains what the arguments ask about.
 ///

@@ -82,7 +82,9 @@ fn two_cells_are_told_apart_by_their_parts() {
     ]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let shown = text(&output.stdout);
-    for part in ["per round trip", "system time in the server", "waiting", "Tcp calls for one operation", "seed 7"] {
+    for part in
+        ["per round trip", "system time in the server", "waiting", "Tcp calls for one operation", "seed 7"]
+    {
         assert!(shown.contains(part), "{part:?} is not in {shown}");
     }
     let explanation = read(&place);
@@ -93,7 +95,7 @@ fn two_cells_are_told_apart_by_their_parts() {
     for cell in explanation["cells"].as_array().unwrap() {
         assert_eq!(cell["division"], "turns");
         for side in ["client", "server"] {
-            for name in ["sendto", "recvfrom"] {
+            for name in ["write", "read"] {
                 let call = calls(cell, side, name).unwrap_or_else(|| panic!("{name} in {cell}"));
                 assert!((call["count"].as_f64().unwrap() - 1.0).abs() < 0.05, "{call}");
                 assert_eq!(call["moved"].as_f64().map(f64::round), Some(64.0), "{call}");
@@ -113,8 +115,7 @@ fn two_cells_are_told_apart_by_their_parts() {
 fn one_cell_is_divided_and_a_clean_one_is_blamed_for_nothing() {
     let _alone = alone();
     let place = Place::new();
-    let output =
-        place.run(&["explain", "rr/pipe/64/c1", "--budget", "3s", "--json", "explanation.json"]);
+    let output = place.run(&["explain", "rr/pipe/64/c1", "--budget", "3s", "--json", "explanation.json"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let explanation = read(&place);
     let cell = &explanation["cells"][0];
@@ -154,7 +155,10 @@ fn a_matrix_is_explained_against_its_baseline() {
         .iter()
         .map(|difference| (difference["a"].as_str().unwrap(), difference["b"].as_str().unwrap()))
         .collect();
-    assert_eq!(pairs, [("stream/pipe/64/c1", "stream/unix/64/c1"), ("stream/tcp/64/c1", "stream/unix/64/c1")]);
+    assert_eq!(
+        pairs,
+        [("stream/pipe/64/c1", "stream/unix/64/c1"), ("stream/tcp/64/c1", "stream/unix/64/c1")]
+    );
     assert!(explanation["cells"][0]["limited_by"].is_string(), "both sides of a stream work at once");
     let warnings = explanation["warnings"].as_array().unwrap();
     assert!(warnings.iter().any(|warning| warning["code"] == "no-intervals"), "{warnings:?}");
@@ -201,22 +205,25 @@ fn mistakes_are_told_before_anything_is_measured() {
 #[test]
 fn nagle() {
     let _shared = shared();
-    let explanation = explained(&Place::new(), &[&["stream/tcp/64/c1/tcp_nodelay=false"], &SHORT[..]].concat());
+    let explanation =
+        explained(&Place::new(), &[&["stream/tcp/64/c1/tcp_nodelay=false"], &SHORT[..]].concat());
     assert_names("nagle", &explanation);
 }
 
 #[test]
 fn a_small_buffer() {
     let _shared = shared();
-    let explanation = explained(&Place::new(), &[&["stream/pipe/65536/c1/pipe_size=4096"], &SHORT[..]].concat());
+    let explanation =
+        explained(&Place::new(), &[&["stream/pipe/65536/c1/pipe_size=4096"], &SHORT[..]].concat());
     assert_names("small-buffer", &explanation);
 }
 
 #[test]
 fn small_reads() {
     let _shared = shared();
-    let explanation = explained(&Place::new(), &[&["stream/unix/65536/c1/recv_buffer=512"], &SHORT[..]].concat());
-    assert_eq!(codes(&explanation).first(), Some(&"small-reads"), "{}", explanation["causes"]);
+    let explanation =
+        explained(&Place::new(), &[&["stream/unix/65536/c1/recv_buffer=512"], &SHORT[..]].concat());
+    assert_names("small-reads", &explanation);
 }
 
 #[test]
@@ -224,7 +231,9 @@ fn a_full_backlog() {
     let _shared = shared();
     let place = Place::new();
     let script = "echo 1 > /proc/sys/net/core/somaxconn";
-    let Some(output) = in_namespace(&place, script, "connect/unix/64/c16 --epochs 3") else { return };
+    let Some(output) = in_namespace(&place, script, "connect/tcp/64/c8 --epochs 1 --timeout 60s") else {
+        return;
+    };
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert_names("backlog", &read(&place));
 }

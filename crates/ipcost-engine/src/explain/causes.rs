@@ -25,6 +25,8 @@ const LEAST_SHARE: f64 = 0.1;
 const MOVES_PER_SLEEP: f64 = 8.0;
 /// A buffer that holds no more messages than this is small.
 const FEW_MESSAGES: f64 = 16.0;
+/// Two processes that take so much of what others leave of a core fill it.
+const FILLED: f64 = 0.7;
 /// Reads as full as this were too small.
 const FULL: f64 = 0.9;
 /// Reads this much smaller than a message are small.
@@ -84,7 +86,7 @@ pub fn causes(facts: &Facts<'_>) -> Vec<NamedCause> {
         found.extend(facts.incidents.get(index).and_then(|incidents| backlog(cell, incidents)));
         found.extend(ports(cell, facts.ports, facts.failure));
         found.extend(name_resolution(cell));
-        found.extend(one_core(cell, facts.cores));
+        found.extend(one_core(cell, facts.cores, others(facts.observed).unwrap_or(0.0)));
         found.extend(idle_wakeups(cell, facts.idle, facts.ops));
         found.extend(firewall(cell, facts.firewall));
     }
@@ -137,34 +139,35 @@ fn nagle(cell: &ExplainedCell) -> Option<NamedCause> {
 
 /// A side that fills the buffer sleeps until the other has made room.
 fn small_buffer(cell: &ExplainedCell, buffer_bytes: Option<u64>) -> Option<NamedCause> {
-    let (side, moves, sleeps) = [PeerRole::Client, PeerRole::Server]
-        .into_iter()
-        .filter_map(|side| {
-            let evidence = cell.sides.of(side);
-            let writes = moves(evidence.system_calls.as_deref()?, Direction::Write);
-            let full = evidence.voluntary_switches?
-                + failures(evidence.system_calls.as_deref()?, Direction::Write, "EAGAIN");
-            Some((side, writes, full))
-        })
-        .max_by(|a, b| a.1.bytes.total_cmp(&b.1.bytes))?;
+    let sending = |side: PeerRole| {
+        let evidence = cell.sides.of(side);
+        let calls = evidence.system_calls.as_deref()?;
+        let sleeps = evidence.voluntary_switches? + failures(calls, Direction::Write, "EAGAIN");
+        Some((side, moves(calls, Direction::Write), sleeps))
+    };
+    let (side, writes, sleeps) = match cell.pattern {
+        // What a stream's server writes goes somewhere else.
+        Pattern::Stream => sending(PeerRole::Client)?,
+        _ => [sending(PeerRole::Client)?, sending(PeerRole::Server)?]
+            .into_iter()
+            .max_by(|a, b| a.2.total_cmp(&b.2))?,
+    };
     let message = cell.size.max(cell.reply) as f64;
     let set = ["pipe_size", "so_sndbuf", "so_rcvbuf"].iter().any(|name| cell.options.int(name).is_some());
     let few = match buffer_bytes {
         Some(bytes) => set || bytes as f64 <= FEW_MESSAGES * message,
-        None => moves.partial > LEAST_SHARE,
+        None => writes.partial > LEAST_SHARE,
     };
     // In a round trip a side sleeps once since it waits for the answer.
     let expected = if cell.pattern == Pattern::Stream { 0.0 } else { 1.5 };
-    let often = sleeps > expected && sleeps - expected >= moves.count / MOVES_PER_SLEEP;
-    (often && few && moves.count > 0.0).then(|| {
+    let often = sleeps > expected && sleeps - expected >= writes.count / MOVES_PER_SLEEP;
+    (often && few && writes.count > 0.0).then(|| {
         let size = buffer_bytes.map_or_else(String::new, |bytes| format!(" of {}", size_text(bytes)));
-        let each = size_text((moves.bytes / moves.count).round() as u64);
         let sentence = format!(
-            "the buffer{size} is full so often that the {side} sleeps {} times an operation of {}, with {} writes that \
-             move {each} on average",
+            "the buffer{size} is full so often that the {side} sleeps {} times an operation of {}, with {} writes",
             count(sleeps),
             size_text(message as u64),
-            count(moves.count)
+            count(writes.count)
         );
         let remedy = "enlarge it: pipe_size for pipes and FIFOs (more than fs.pipe-max-size takes root), so_sndbuf and so_rcvbuf for sockets";
         let waiting = 1.0 - cell.busy.map_or(0.0, |busy| *busy.of(side));
@@ -297,12 +300,13 @@ fn runtime(facts: &Facts<'_>, twin: &ExplainedDifference) -> Option<NamedCause> 
 }
 
 /// Both processes are on one core where two are free.
-fn one_core(cell: &ExplainedCell, cores: usize) -> Option<NamedCause> {
+fn one_core(cell: &ExplainedCell, cores: usize, others: f64) -> Option<NamedCause> {
     let busy = cell.busy?;
     let together = cell.placement == Placement::Together;
     let overlapping = cell.division != Division::Turns;
-    // Each could run while the other does; together they fill one core.
-    let fills = busy.client + busy.server >= 0.85 && busy.client.min(busy.server) >= LEAST_SHARE;
+    // Each could run while the other does; together they fill what others leave of the core.
+    let both = busy.client + busy.server;
+    let fills = both >= FILLED * (1.0 - others) && busy.client.min(busy.server) >= LEAST_SHARE * both;
     (together && overlapping && fills && cores > 1).then(|| {
         let sentence = format!(
             "both processes share one core, which they fill ({} and {} of the time), while {} more are free; they cannot work at once",
@@ -411,8 +415,7 @@ fn of_the_machine(observed: &Observed) -> Vec<NamedCause> {
         let sentence = format!("the hypervisor took {} of the processors' time for others", percent(stolen));
         tell("steal", stolen, sentence, "measure when the host is quieter");
     }
-    let own = observed.own_cpu.as_secs_f64() * TICKS_PER_S;
-    let others = (times.busy as f64 - own) / times.total as f64;
+    let others = others(observed).unwrap_or(0.0);
     if others > NEIGHBOUR_SHARE {
         let busiest =
             observed.busiest.as_ref().filter(|busy| busy.ticks as f64 > others * times.total as f64 / 4.0);
@@ -424,6 +427,13 @@ fn of_the_machine(observed: &Observed) -> Vec<NamedCause> {
         tell("neighbour", others, sentence, "stop it and measure again");
     }
     found
+}
+
+/// The share of the processors' time that others took.
+fn others(observed: &Observed) -> Option<f64> {
+    let times = observed.processors.filter(|times| times.total > 0)?;
+    let own = observed.own_cpu.as_secs_f64() * TICKS_PER_S;
+    Some(((times.busy as f64 - own) / times.total as f64).clamp(0.0, 1.0))
 }
 
 /// What calls of one direction move for an operation.

@@ -10,7 +10,10 @@ pub mod causes;
 pub mod evidence;
 pub mod parts;
 
+use std::time::Duration;
+
 use ipcost_model::protocol::PeerRole;
+use ipcost_model::units::duration_text;
 use ipcost_model::{
     CountDifference, EXPLANATION_SCHEMA, ExplainedCell, ExplainedDifference, Explanation, Missing,
     OptionGroup, Plan, PlannedCell, Purpose, SideEvidence, Sides, Tool, Verdict, Warning,
@@ -29,6 +32,10 @@ use parts::{Batches, Costs, common, division, excludes_zero, parts_of};
 
 /// The capacity of a pipe whose size is not set, bytes (`pipe(7)`).
 const PIPE_BYTES: u64 = 65_536;
+/// In shorter batches, ticks tell user from system time badly. The median of what ticks count is within ln 2 of a tick of
+/// the mean (Hamza, "The smallest uniform upper bound on the distance between the mean and the median of the binomial
+/// and Poisson distributions", 1995): with ticks of 4 ms, 3 % of such a batch.
+const TELLING_BATCH: Duration = Duration::from_millis(100);
 /// Intervals of a difference: its ratio, its elapsed time, its parts.
 const INTERVALS_OF_DIFFERENCE: u32 = 7;
 /// Intervals of a cell: its elapsed time and its parts.
@@ -321,6 +328,15 @@ fn warnings(outcome: &Outcome, question: &Question, debug_build: bool) -> Vec<Wa
         if let Some(reason) = &cell.unavailable {
             warn("unavailable", format!("{} could not be measured here: {reason}", cell.id));
         }
+    }
+    if epochs > 0 && outcome.plan.batch < TELLING_BATCH {
+        warn(
+            "rough-parts",
+            format!(
+                "batches of {} are so short that user and system time, which the kernel tells apart by ticks, are rough; processor time as a whole is exact, and a larger --budget makes batches longer",
+                duration_text(outcome.plan.batch)
+            ),
+        );
     }
     if debug_build {
         warn(
