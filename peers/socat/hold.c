@@ -11,7 +11,9 @@
 #include <unistd.h>
 
 #include "control.h"
+#include "program/process.h"
 
+static bool stop_first(void);
 static bool be_traced(void);
 static int await_stop(struct child *child);
 static bool begins_to_wait(const struct child *child);
@@ -25,6 +27,14 @@ static void trace(int request, const struct child *child, long argument);
 struct child hold_start(const struct launch *launch)
 {
     struct launch traced = *launch;
+    if (process_is_watched()) {
+        /* A process has one tracer at most, and with another one nothing is timed: it is held before its start. */
+        traced.before_exec = stop_first;
+        struct child child = child_start(&traced);
+        while (await_stop(&child) != SIGSTOP) {
+        }
+        return child;
+    }
     traced.before_exec = be_traced;
     struct child child = child_start(&traced);
     await_stop(&child);
@@ -51,6 +61,12 @@ void hold_release(const struct child *child)
     if (kill(child->process, SIGCONT) != 0) {
         fail_with_reason("cannot let %s go on", child->program->name);
     }
+}
+
+/* In the new process. */
+static bool stop_first(void)
+{
+    return raise(SIGSTOP) == 0;
 }
 
 /* In the new process. */

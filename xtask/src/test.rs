@@ -27,6 +27,7 @@ const PACKAGES: &[Package] = &[
     program("strace", &["strace"], "comparing system calls"),
     program("bash", &["bash"], "loading the completions"),
     program("groff", &["groff"], "formatting the manual"),
+    program("nft", &["nftables"], "a firewall in a network namespace"),
 ];
 
 /// Runs it all; stops at the first thing that does not hold.

@@ -7,6 +7,7 @@ use ipcost_model::protocol::{Address, Done, FromEngine, FromPeer, Hello, PROTOCO
 use ipcost_model::{Pattern, Plan, PlannedCell};
 use ipcost_sys::counters::{self, Counts};
 use ipcost_sys::interrupt::Interrupt;
+use ipcost_sys::net_namespace::Entrance;
 use ipcost_sys::placement::Topology;
 use ipcost_sys::private_dir::PrivateDir;
 use ipcost_sys::process::Spawn;
@@ -39,6 +40,7 @@ pub struct ProcessBench {
     topology: Topology,
     interrupt: Interrupt,
     timeout: Duration,
+    network: Option<Entrance>,
     counted: bool,
     began: Instant,
     epoch: u32,
@@ -84,6 +86,7 @@ impl ProcessBench {
             topology: Topology::read(),
             interrupt,
             timeout: plan.timeout,
+            network: None,
             counted: plan.counted,
             began,
             epoch: 0,
@@ -93,6 +96,16 @@ impl ProcessBench {
         bench.meet_peers()?;
         bench.check_provisions()?;
         Ok(bench)
+    }
+
+    /// The same, with peers in another network namespace, which must last as long as this.
+    pub fn within(self, network: Option<Entrance>) -> Self {
+        Self { network, ..self }
+    }
+
+    /// The process groups of a cell's server and client, while they run.
+    pub fn groups(&self, cell: usize) -> Option<(u32, u32)> {
+        self.pairs[cell].as_ref().map(|pair| (pair.server.id(), pair.client.id()))
     }
 
     /// Starts every peer once and hears what it can do.
@@ -160,10 +173,10 @@ impl ProcessBench {
             Peer::start(&self.programs[name], who, spawn)
         };
         let inherit = std::mem::take(&mut provision.server_inherits);
-        let spawn = Spawn { inherit, cpu: server_cpu, ..Spawn::default() };
+        let spawn = Spawn { inherit, cpu: server_cpu, network: self.network, ..Spawn::default() };
         let server = start(PeerRole::Server, &planned.server, spawn)?;
         let inherit = std::mem::take(&mut provision.client_inherits);
-        let spawn = Spawn { inherit, cpu: client_cpu, ..Spawn::default() };
+        let spawn = Spawn { inherit, cpu: client_cpu, network: self.network, ..Spawn::default() };
         let client = start(PeerRole::Client, &planned.client, spawn)?;
         let capabilities = transport::find(&planned.cell.transport).map(|transport| transport.capabilities());
         let watched = planned.cell.pattern == Pattern::Connect;

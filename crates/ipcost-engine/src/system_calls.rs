@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::Path;
+
+use ipcost_model::CallRecord;
+
+use crate::strace::{Calls, Direction, Tally};
 
 /// System calls that are there because of clocks and locks and differ from run to run.
 const INCIDENTAL: [&str; 6] =
@@ -14,75 +17,126 @@ const CLOSE: f64 = 0.05;
 
 /// System calls for one operation, by name.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct SystemCalls(BTreeMap<String, f64>);
+pub struct SystemCalls {
+    calls: BTreeMap<String, CallRecord>,
+    lookups: BTreeMap<String, f64>,
+}
 
 impl SystemCalls {
-    /// What one operation makes, from the summaries of two runs, of which the second did `more` operations more.
-    pub fn between(fewer: &str, many: &str, more: u64) -> Self {
-        let (fewer, many) = (parse(fewer), parse(many));
-        let per_op = |(name, count): (String, u64)| {
-            let each = (count as f64 - *fewer.get(&name).unwrap_or(&0) as f64) / more as f64;
-            let counts = each > RARE && !INCIDENTAL.contains(&name.as_str());
-            counts.then_some((name, each))
+    /// What one operation makes, from the traces of two runs, of which the second did `more` operations more.
+    pub fn between(fewer: &Tally, many: &Tally, more: u64) -> Self {
+        let each = |now: u64, before: u64| (now as f64 - before as f64) / more as f64;
+        let errors = |now: &Calls, before: &Calls| -> BTreeMap<String, f64> {
+            let rate = |(error, count): (&String, &u64)| {
+                let failures = each(*count, before.failures.get(error).copied().unwrap_or(0));
+                (failures > 0.0).then(|| (error.clone(), failures))
+            };
+            now.failures.iter().filter_map(rate).collect()
         };
-        Self(many.into_iter().filter_map(per_op).collect())
+        let none = Calls::default();
+        let record = |(name, now): (&String, &Calls)| {
+            let before = fewer.calls.get(name).unwrap_or(&none);
+            let moves = Direction::of(name).is_some();
+            let record = CallRecord {
+                name: name.clone(),
+                count: each(now.count, before.count),
+                moved: moves.then(|| each(now.moved, before.moved)),
+                asked: (moves && now.asked > 0).then(|| each(now.asked, before.asked)),
+                partial: each(now.partial, before.partial).max(0.0),
+                failures: errors(now, before),
+            };
+            (record.count > 0.0).then(|| (name.clone(), record))
+        };
+        let lookup = |(what, count): (&String, &u64)| {
+            let lookups = each(*count, fewer.lookups.get(what).copied().unwrap_or(0));
+            (lookups > RARE).then(|| (what.clone(), lookups))
+        };
+        Self {
+            calls: many.calls.iter().filter_map(record).collect(),
+            lookups: many.lookups.iter().filter_map(lookup).collect(),
+        }
     }
 
     /// Whether both make the same calls as often.
     pub fn same_as(&self, other: &Self) -> bool {
-        self.0.len() == other.0.len()
-            && self.0.iter().all(|(name, count)| {
-                other.0.get(name).is_some_and(|others| (count - others).abs() <= CLOSE * count.max(*others))
-            })
+        let (ours, theirs) = (self.steady(), other.steady());
+        ours.len() == theirs.len()
+            && ours.iter().all(|(name, count)| theirs.get(name).is_some_and(|others| close(*count, *others)))
     }
 
-    /// How many in all.
+    /// How many in all, beside those of clocks and locks.
     pub fn total(&self) -> f64 {
-        self.0.values().sum()
+        self.steady().values().sum()
     }
+
+    /// Those that belong to the operation: the most frequent first. Calls that move bytes belong to it, however rare,
+    /// and so do those that fail.
+    pub fn records(&self) -> Vec<CallRecord> {
+        let belongs = |record: &&CallRecord| {
+            let moves = record.moved.is_some_and(|moved| moved > 0.0);
+            record.count > RARE || moves || record.failures.values().any(|rate| *rate > 0.0)
+        };
+        let mut records: Vec<CallRecord> = self.calls.values().filter(belongs).cloned().collect();
+        records.sort_by(|a, b| b.count.total_cmp(&a.count));
+        records
+    }
+
+    /// How often an operation touches what names are resolved with.
+    pub fn lookups(&self) -> &BTreeMap<String, f64> {
+        &self.lookups
+    }
+
+    /// Frequent ones that are not there because of clocks and locks.
+    fn steady(&self) -> BTreeMap<&str, f64> {
+        let counts =
+            |record: &&CallRecord| record.count > RARE && !INCIDENTAL.contains(&record.name.as_str());
+        let of = |record: &'_ CallRecord| record.count;
+        self.calls.values().filter(counts).map(|record| (record.name.as_str(), of(record))).collect()
+    }
+}
+
+/// Whether two counts of calls for an operation are the same.
+pub fn close(a: f64, b: f64) -> bool {
+    (a - b).abs() <= (CLOSE * a.max(b)).max(RARE / 2.0)
 }
 
 impl fmt::Display for SystemCalls {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let calls: Vec<String> = self.0.iter().map(|(name, count)| format!("{name} {count:.2}")).collect();
+        let calls: Vec<String> =
+            self.steady().iter().map(|(name, count)| format!("{name} {count:.2}")).collect();
         write!(f, "{} ({:.1} an operation)", calls.join(", "), self.total())
     }
-}
-
-/// The command that runs a program under strace, with a summary of all its threads' calls written to a file.
-pub fn traced(command: &[String], summary: &Path) -> Vec<String> {
-    let mut words: Vec<String> =
-        ["strace", "-f", "-qq", "-c", "-U", "calls,name", "-o"].map(str::to_owned).to_vec();
-    words.push(summary.to_string_lossy().into_owned());
-    words.push("--".to_owned());
-    words.extend(command.iter().cloned());
-    words
-}
-
-/// A summary (`strace -c -U calls,name`): a line a call, between rules.
-fn parse(summary: &str) -> BTreeMap<String, u64> {
-    let line = |line: &str| {
-        let mut words = line.split_whitespace();
-        let (count, name) = (words.next()?.parse().ok()?, words.next()?);
-        (name != "total").then(|| (name.to_owned(), count))
-    };
-    summary.lines().filter_map(line).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const FEWER: &str = "    calls syscall\n--------- ----------------\n      100 write\n       12 mmap\n--------- ----------------\n      112 total\n";
-    const MANY: &str = "    calls syscall\n--------- ----------------\n     1100 write\n     1000 read\n       13 mmap\n       50 futex\n--------- ----------------\n     2163 total\n";
+    fn tally(calls: &[(&str, usize)]) -> Tally {
+        let lines = calls.iter().flat_map(|(name, count)| {
+            std::iter::repeat_n(format!("1 {name}(3, \"\"..., 64) = 32\n"), *count)
+        });
+        Tally::of(&lines.collect::<String>())
+    }
 
     #[test]
     fn start_up_cancels_out() {
-        let calls = SystemCalls::between(FEWER, MANY, 1_000);
-        assert_eq!(calls.0, BTreeMap::from([("read".to_owned(), 1.0), ("write".to_owned(), 1.0)]));
+        let fewer = tally(&[("write", 100), ("mmap", 12)]);
+        let many = tally(&[("write", 1_100), ("read", 1_000), ("mmap", 13), ("futex", 50)]);
+        let calls = SystemCalls::between(&fewer, &many, 1_000);
         assert_eq!(calls.to_string(), "read 1.00, write 1.00 (2.0 an operation)");
         assert!(calls.same_as(&calls));
-        assert!(!calls.same_as(&SystemCalls::between(FEWER, FEWER, 1_000)));
-        assert_eq!(SystemCalls::between("", "rubbish\n1\n", 5), SystemCalls::default());
+        assert!(!calls.same_as(&SystemCalls::between(&fewer, &fewer, 1_000)));
+        assert_eq!(SystemCalls::between(&fewer, &fewer, 5), SystemCalls::default());
+    }
+
+    #[test]
+    fn bytes_are_those_of_an_operation() {
+        let records = SystemCalls::between(&Tally::default(), &tally(&[("read", 10)]), 10).records();
+        assert_eq!((records[0].count, records[0].moved, records[0].asked), (1.0, Some(32.0), Some(64.0)));
+        assert_eq!(records[0].partial, 1.0);
+        // Whatever moves bytes belongs to the operation, however rare it is.
+        let rare = SystemCalls::between(&Tally::default(), &tally(&[("read", 1), ("mmap", 1)]), 1_000);
+        assert_eq!(rare.records().len(), 1);
     }
 }

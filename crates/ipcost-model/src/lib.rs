@@ -9,12 +9,14 @@
 
 mod capabilities;
 mod cell;
+mod cell_id;
 pub mod check;
 mod checked;
 mod comparison;
 pub mod doctor;
 mod document;
 mod expand;
+mod explanation;
 mod floor;
 mod history;
 mod job;
@@ -33,6 +35,7 @@ mod workload;
 
 pub use capabilities::{Capabilities, FloorKind, OptionGroup, PeerState, TransportState};
 pub use cell::{Cell, Pattern, Placement, SpeaksFirst};
+pub use cell_id::parse_cell_id;
 pub use comparison::{COMPARISON_SCHEMA, Change, ComparedRun, Comparison, Difference, SpreadSource};
 pub use document::{
     Analysis, CellRecord, ContrastRecord, Document, Estimate, Fastest, FloorPart, FloorRecord, Host,
@@ -40,6 +43,10 @@ pub use document::{
     UsagePerOp, Verdict, Warning, WorkloadRecord,
 };
 pub use expand::{ExpandError, Expanded, MAX_CONCURRENCY, Offers, PlannedCell, expand};
+pub use explanation::{
+    CallRecord, CountDifference, Division, EXPLANATION_SCHEMA, ExplainedCell, ExplainedDifference,
+    Explanation, Missing, NamedCause, Part, PartCost, PartDifference, Purpose, SideEvidence, Sides,
+};
 pub use floor::{FloorRecipe, FloorShare};
 pub use history::{
     RUNS_SCHEMA, RunList, RunSummary, SUMMARY_SCHEMA, UnreadableRun, VerdictCounts, check_run_name,

@@ -5,6 +5,9 @@ pub mod check;
 mod claim_words;
 pub mod comparison;
 pub mod doctor;
+pub mod explanation;
+mod explanation_tables;
+mod explanation_words;
 #[cfg(test)]
 mod fixture;
 pub mod github;

@@ -51,6 +51,61 @@ pub fn tcp() -> BTreeMap<String, u64> {
     fs::read_to_string("/proc/net/netstat").map(|text| parse_group(&text, "TcpExt:")).unwrap_or_default()
 }
 
+/// Counters of the network that `process` sees, by the names of explanations; only those that the system has.
+///
+/// Segments and acknowledgements are of both ends together, since both are on this machine.
+pub fn network(process: u32) -> BTreeMap<String, u64> {
+    let text = |file: &str| fs::read_to_string(format!("/proc/{process}/net/{file}")).unwrap_or_default();
+    let (snmp, netstat) = (parse_group(&text("snmp"), "Tcp:"), parse_group(&text("netstat"), "TcpExt:"));
+    let mut named: BTreeMap<String, u64> = NETWORK
+        .iter()
+        .filter_map(|(name, counter)| {
+            Some(((*name).to_owned(), *snmp.get(*counter).or_else(|| netstat.get(*counter))?))
+        })
+        .collect();
+    if let Some((bytes, packets)) = parse_loopback(&text("dev")) {
+        named.insert("loopback_bytes".to_owned(), bytes);
+        named.insert("loopback_packets".to_owned(), packets);
+    }
+    named
+}
+
+/// Names in explanations, and the kernel's (`Documentation/networking/snmp_counter.rst` of Linux).
+const NETWORK: [(&str, &str); 9] = [
+    ("segments", "OutSegs"),
+    ("retransmissions", "RetransSegs"),
+    ("acknowledgements", "TCPPureAcks"),
+    ("delayed_acknowledgements", "DelayedACKs"),
+    ("listen_overflows", "ListenOverflows"),
+    ("listen_drops", "ListenDrops"),
+    ("timeouts", "TCPTimeouts"),
+    ("opened", "ActiveOpens"),
+    ("time_wait", "TW"),
+];
+
+/// Bytes and packets that loopback has sent: the 9th and 10th number of its line in `/proc/net/dev`.
+fn parse_loopback(text: &str) -> Option<(u64, u64)> {
+    let line = text.lines().find_map(|line| line.trim_start().strip_prefix("lo:"))?;
+    let mut sent = line.split_whitespace().skip(8).map_while(|number| number.parse().ok());
+    Some((sent.next()?, sent.next()?))
+}
+
+/// Local ports of TCP: how many there are to choose from, and connections in TIME_WAIT; `None` where it is not told.
+pub fn ports() -> Option<(u64, u64)> {
+    let range = fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").ok()?;
+    let mut numbers = range.split_whitespace().map_while(|word| word.parse::<u64>().ok());
+    let (first, last) = (numbers.next()?, numbers.next()?);
+    let waiting = parse_time_wait(&fs::read_to_string("/proc/net/sockstat").ok()?)?;
+    Some(((last + 1).saturating_sub(first), waiting))
+}
+
+/// `TCP: inuse 1 orphan 0 tw 7 …` of `/proc/net/sockstat`.
+fn parse_time_wait(text: &str) -> Option<u64> {
+    let mut words = text.lines().find_map(|line| line.strip_prefix("TCP:"))?.split_whitespace();
+    words.find(|word| *word == "tw")?;
+    words.next()?.parse().ok()
+}
+
 /// What the machine and some processes have done so far, beside what they themselves account for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
@@ -119,6 +174,17 @@ mod tests {
         assert_eq!(counts.since(&Counts::default()), BTreeMap::new());
         let risen = counts.since(&Counts { tcp_segments: Some(3), disk_bytes_written: Some(1) });
         assert_eq!(risen, BTreeMap::from([("tcp_segments".to_owned(), 4.0)]));
+    }
+
+    #[test]
+    fn the_network_is_read_by_name() {
+        let dev = "Inter-|   Receive\n face |bytes\n    lo: 11 1 0 0 0 0 0 0 22 2 0 0 0 0 0 0\n  eth0: 1\n";
+        assert_eq!(parse_loopback(dev), Some((22, 2)));
+        assert_eq!((parse_loopback("lo: 1 2"), parse_loopback("")), (None, None));
+        assert_eq!(parse_time_wait("UDP: tw 9\nTCP: inuse 1 orphan 0 tw 71 alloc 1\n"), Some(71));
+        assert_eq!(parse_time_wait("TCP: tw"), None);
+        let seen = network(std::process::id());
+        assert!(seen.is_empty() || seen.contains_key("segments"), "{seen:?}");
     }
 
     #[test]

@@ -16,6 +16,8 @@
 //! | signals | [`interrupt`] | being asked to stop, as a descriptor to wait on |
 //! | the machine | [`host`], [`facts`], [`counters`], [`limits`] | facts, kernel counters, limits |
 //! | others | [`others`], [`quota`] | who else is busy, and what CPU quotas do |
+//! | events | [`perf`], [`idle`] | what processors and kernel count of processes, and of idling |
+//! | network | [`net_namespace`], [`firewall`] | a network of one's own, and what packets of loopback go through |
 //!
 //! Nothing outside this crate asks which system it runs on: what is absent says so through these contracts.
 
@@ -25,10 +27,14 @@ pub mod clock;
 pub mod control;
 pub mod counters;
 pub mod facts;
+pub mod firewall;
 pub mod host;
+pub mod idle;
 pub mod interrupt;
 pub mod limits;
+pub mod net_namespace;
 pub mod others;
+pub mod perf;
 pub mod placement;
 pub mod private_dir;
 pub mod process;

@@ -15,6 +15,7 @@ use rustix::process::{
 use rustix::thread::sched_setaffinity;
 
 use crate::interrupt::Interrupt;
+use crate::net_namespace::Entrance;
 use crate::placement::single;
 
 /// How much of what a peer writes to standard error is kept, in bytes.
@@ -31,6 +32,8 @@ pub struct Spawn<'a> {
     pub inherit: Vec<OwnedFd>,
     /// The one processor it may run on; any where `None`.
     pub cpu: Option<usize>,
+    /// The network namespace it is in; this process's where `None`.
+    pub network: Option<Entrance>,
 }
 
 /// A peer's process: in a group of its own, killed by the kernel should this process die.
@@ -86,12 +89,12 @@ impl PeerProcess {
             .stderr(Stdio::piped())
             .process_group(0);
         let inherited: Vec<RawFd> = spawn.inherit.iter().map(AsRawFd::as_raw_fd).collect();
-        let cpu = spawn.cpu;
+        let (cpu, network) = (spawn.cpu, spawn.network);
         let parent = rustix::process::getpid();
         // SAFETY: the closure runs between fork and exec and only makes system calls on plain values; it
         // neither allocates nor takes a lock. The inherited descriptors stay open until after the spawn.
         unsafe {
-            command.pre_exec(move || before_exec(&inherited, cpu, parent));
+            command.pre_exec(move || before_exec(&inherited, cpu, network, parent));
         }
         let mut child = command.spawn()?;
         drop(spawn.inherit);
@@ -248,8 +251,13 @@ impl Drop for PeerProcess {
     }
 }
 
-/// In the child, before the program starts: descriptors, processor, and dying with the parent.
-fn before_exec(inherited: &[RawFd], cpu: Option<usize>, parent: Pid) -> io::Result<()> {
+/// In the child, before the program starts: descriptors, processor, network, and dying with the parent.
+fn before_exec(
+    inherited: &[RawFd],
+    cpu: Option<usize>,
+    network: Option<Entrance>,
+    parent: Pid,
+) -> io::Result<()> {
     for number in inherited {
         // SAFETY: the parent holds these descriptors open across the fork, so they are open here.
         let descriptor = unsafe { std::os::fd::BorrowedFd::borrow_raw(*number) };
@@ -258,6 +266,10 @@ fn before_exec(inherited: &[RawFd], cpu: Option<usize>, parent: Pid) -> io::Resu
     if let Some(cpu) = cpu {
         sched_setaffinity(None, &single(cpu))?;
     }
+    if let Some(network) = network {
+        network.enter()?;
+    }
+    // After that: whoever becomes somebody else in a namespace is forgotten by this signal.
     set_parent_process_death_signal(Some(Signal::KILL))?;
     // The parent may have died before the kernel was asked.
     if getppid() != Some(parent) {

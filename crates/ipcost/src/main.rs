@@ -7,6 +7,7 @@ mod conformance;
 mod doctor;
 mod documents;
 mod exit;
+mod explain;
 mod history;
 mod job;
 mod output;
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
     let result = match cli.command.unwrap_or_default() {
         Command::Run(args) => run::run(*args),
         Command::Report(args) => report::run(&args),
+        Command::Explain(args) => explain::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Show(args) => history::show(&args),
@@ -41,6 +43,9 @@ fn main() -> ExitCode {
         Command::Replicate(args) => replicate::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Selftest(args) => selftest::run(&args),
+        Command::Namespace => ipcost_sys::net_namespace::hold()
+            .map(|()| ExitCode::SUCCESS)
+            .map_err(|error| Problem::failed(error.into())),
         Command::Hog => selftest::hog(),
         Command::Conformance(args) => conformance::run(&args),
         Command::Completions(args) => shell::completions(&args),

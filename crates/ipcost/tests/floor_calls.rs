@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use ipcost_engine::system_calls::{SystemCalls, traced};
+use ipcost_engine::strace::{Tally, traced};
+use ipcost_engine::system_calls::SystemCalls;
 use ipcost_engine::{PeerProgram, ProcessBench, Settings, bench::Bench, plan};
 use ipcost_model::{FloorKind, Offers, Plan, expand, parse_job};
 use ipcost_sys::{interrupt::Interrupt, transport};
@@ -73,7 +74,8 @@ fn counted(plan: &Plan, cell: usize, dir: &Path) -> (f64, f64) {
         bench.end_epoch().unwrap();
     }
     let calls = |side: &str| {
-        let [fewer, many] = [FEWER, MANY].map(|ops| std::fs::read_to_string(summary(side, ops)).unwrap());
+        let tally = |ops: u64| Tally::of(&std::fs::read_to_string(summary(side, ops)).unwrap());
+        let [fewer, many] = [FEWER, MANY].map(tally);
         SystemCalls::between(&fewer, &many, MANY - FEWER).total()
     };
     (calls("client"), calls("server"))

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 static bool find_number(pid_t process, const char *file_name, const char *name, uint64_t *number);
 
@@ -36,6 +37,12 @@ void process_read_switches(pid_t process, struct usage *usage)
 bool process_bytes_read(pid_t process, uint64_t *bytes)
 {
     return find_number(process, "io", "rchar:", bytes);
+}
+
+bool process_is_watched(void)
+{
+    uint64_t tracer = 0;
+    return find_number(getpid(), "status", "TracerPid:", &tracer) && tracer != 0;
 }
 
 /* The number behind a name in one of a process's files, such as "rchar: 4711" (proc(5)). */

@@ -23,4 +23,7 @@ bool process_bytes_read(pid_t process, uint64_t *bytes);
 /* Whether it runs the program of that name, and waits for something. */
 bool process_waits(pid_t process, const char *name);
 
+/* Whether somebody else traces this process and so, with strace -f, those that it starts (ptrace(2)). */
+bool process_is_watched(void);
+
 #endif

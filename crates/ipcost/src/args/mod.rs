@@ -4,6 +4,7 @@ mod check;
 mod compare;
 mod conformance;
 mod doctor;
+mod explain;
 mod history;
 mod replicate;
 mod report;
@@ -22,6 +23,7 @@ pub use check::CheckArgs;
 pub use compare::CompareArgs;
 pub use conformance::ConformanceArgs;
 pub use doctor::DoctorArgs;
+pub use explain::ExplainArgs;
 pub use history::{ListArgs, PruneArgs, ShowArgs};
 pub use replicate::ReplicateArgs;
 pub use report::ReportArgs;
@@ -49,6 +51,8 @@ pub enum Command {
     Run(Box<RunArgs>),
     /// Show a document again, or draw it as another kind of file
     Report(ReportArgs),
+    /// Say where the time of a cell goes, or what makes the difference between two, and why
+    Explain(Box<ExplainArgs>),
     /// Say what changed between two runs, or two sets of runs
     Compare(CompareArgs),
     /// Decide whether the claims that you keep about your machine hold
@@ -78,6 +82,9 @@ pub enum Command {
     /// Watch over a run and clean up should it be killed
     #[command(hide = true)]
     Guard,
+    /// Hold a network namespace for peers
+    #[command(hide = true)]
+    Namespace,
     /// Take a processor in bursts
     #[command(hide = true)]
     Hog,

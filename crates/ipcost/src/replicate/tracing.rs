@@ -1,19 +1,19 @@
 //! System calls of clients, seen through strace in a pass of its own.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
-use anyhow::{Context, ensure};
+use anyhow::Context;
+use ipcost_engine::PeerProgram;
 use ipcost_engine::replication::traced_cells;
-use ipcost_engine::system_calls::{SystemCalls, traced};
-use ipcost_engine::{PeerProgram, ProcessBench, bench::Bench};
+use ipcost_engine::system_calls::SystemCalls;
+use ipcost_engine::tracing::{Cast, Lengths, trace as trace_cell};
 use ipcost_model::Plan;
+use ipcost_model::protocol::PeerRole;
 use ipcost_model::replication::{Replication, Software};
 use ipcost_sys::interrupt::Interrupt;
 
 /// Operations of the shorter of two traced batches, and of the longer.
-const FEWER: u64 = 500;
-const MANY: u64 = 2_500;
+const LENGTHS: Lengths = Lengths { fewer: 500, many: 2_500 };
 
 /// Whether a test of this replication asks for system calls.
 pub fn is_wanted(replication: &Replication, software: Software) -> bool {
@@ -33,48 +33,13 @@ pub fn trace(
     guard: &[String],
     interrupt: &Interrupt,
 ) -> anyhow::Result<BTreeMap<usize, SystemCalls>> {
-    let there =
-        std::process::Command::new("strace").arg("-V").output().is_ok_and(|output| output.status.success());
-    ensure!(there, "system calls could not be compared: strace is not installed (Debian's package strace)");
+    let cast = Cast { plan, programs, guard, interrupt };
     let cells = traced_cells(replication, software, &plan.cells);
-    let mut calls = BTreeMap::new();
-    for cell in cells.into_iter().filter(|cell| plan.cells[*cell].unavailable.is_none()) {
-        let scratch = tempfile::tempdir().context("a directory for what strace writes")?;
-        let mut summaries = Vec::new();
-        for ops in [FEWER, MANY] {
-            let file = scratch.path().join(ops.to_string());
-            once(plan, cell, ops, programs, guard, interrupt, &file)?;
-            summaries
-                .push(std::fs::read_to_string(&file).context("strace wrote no summary; may it trace here?")?);
-        }
-        calls.insert(cell, SystemCalls::between(&summaries[0], &summaries[1], MANY - FEWER));
-    }
-    Ok(calls)
-}
-
-/// One epoch of one cell with its client traced.
-fn once(
-    plan: &Plan,
-    cell: usize,
-    ops: u64,
-    programs: &[PeerProgram],
-    guard: &[String],
-    interrupt: &Interrupt,
-    summary: &Path,
-) -> anyhow::Result<()> {
-    const TRACED: &str = "traced";
-    let mut only = plan.clone();
-    only.cells.iter_mut().enumerate().filter(|(index, _)| *index != cell).for_each(|(_, other)| {
-        other.unavailable = Some("not traced".to_owned());
-    });
-    let name = only.cells[cell].client.clone();
-    let program = programs.iter().find(|program| program.name == name).context("a client that is known")?;
-    let mut programs = programs.to_vec();
-    programs.push(PeerProgram { name: TRACED.to_owned(), command: traced(&program.command, summary) });
-    TRACED.clone_into(&mut only.cells[cell].client);
-    let mut bench = ProcessBench::new(&only, programs, guard, interrupt.clone())?;
-    bench.start_epoch(1, &[cell])?;
-    bench.batch(cell, ops, false)?;
-    bench.end_epoch()?;
-    Ok(())
+    let available = cells.into_iter().filter(|cell| plan.cells[*cell].unavailable.is_none());
+    let of_client = |cell| -> anyhow::Result<(usize, SystemCalls)> {
+        let calls = trace_cell(cast, cell, &[PeerRole::Client], LENGTHS)
+            .context("system calls could not be compared")?;
+        Ok((cell, calls.into_iter().next().unwrap_or_default()))
+    };
+    available.map(of_client).collect()
 }

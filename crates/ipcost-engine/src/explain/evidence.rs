@@ -1,0 +1,187 @@
+//! What cells do, seen in passes that are not timed.
+
+use std::collections::BTreeMap;
+
+use ipcost_model::protocol::PeerRole;
+use ipcost_model::{Missing, Sides};
+use ipcost_sys::counters;
+use ipcost_sys::net_namespace::NetNamespace;
+use ipcost_sys::perf::{Counters, Refusal};
+
+use super::uses_tcp;
+use crate::bench::Bench;
+use crate::error::EngineError;
+use crate::processes::ProcessBench;
+use crate::system_calls::SystemCalls;
+use crate::tracing::{Cast, Lengths, TraceError, alone, trace};
+
+/// How long a traced batch may take, nanoseconds, as far as that can be foreseen.
+const TRACED_NS: f64 = 0.7e9;
+/// What tracing adds to an operation at least, nanoseconds: a stop of the process at either end of some calls.
+const TRACING_NS: f64 = 3e5;
+/// The most and the fewest operations of a traced batch.
+const MOST_TRACED: f64 = 2_500.0;
+const FEWEST_TRACED: f64 = 12.0;
+/// How long a counted batch is meant to last, nanoseconds.
+const COUNTED_NS: f64 = 0.3e9;
+
+/// What was seen of a cell; figures are for one operation.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Evidence {
+    /// System calls of each side; `None` where they could not be traced.
+    pub calls: Option<Sides<SystemCalls>>,
+    /// Operations of the longer traced batch.
+    pub traced_ops: u64,
+    /// Events of each side.
+    pub events: Sides<BTreeMap<String, f64>>,
+    /// What the network did.
+    pub network: BTreeMap<String, f64>,
+    /// Whether nobody else was in that network.
+    pub alone: bool,
+    /// Operations of the counted batch.
+    pub counted_ops: u64,
+}
+
+/// Collects evidence cell by cell, and what could not be had.
+pub struct Collector<'a> {
+    cast: Cast<'a>,
+    namespace: Option<NetNamespace>,
+    missing: Vec<Missing>,
+}
+
+impl<'a> Collector<'a> {
+    /// Makes ready for the cells of a plan; `namespace` is the command that holds a network namespace.
+    pub fn new(cast: Cast<'a>, namespace: &[String]) -> Self {
+        let (mut missing, mut own) = (Vec::new(), None);
+        match NetNamespace::start(namespace) {
+            Ok(made) => {
+                if !made.lost().is_empty() {
+                    missing.push(Missing {
+                        what: "some network settings".to_owned(),
+                        reason: format!(
+                            "the network was counted in a namespace of its own, where these could not be kept: {}",
+                            made.lost().join(", ")
+                        ),
+                        remedy: "run as root to keep them all; timed batches ran with your own".to_owned(),
+                    });
+                }
+                own = Some(made);
+            }
+            Err(error) => missing.push(Missing {
+                what: "a network of its own".to_owned(),
+                reason: format!("{error}; so other connections of this machine are counted along"),
+                remedy: "run as root, or allow user namespaces".to_owned(),
+            }),
+        }
+        Self { cast, namespace: own, missing }
+    }
+
+    /// What could not be had, each once.
+    pub fn missing(self) -> Vec<Missing> {
+        self.missing
+    }
+
+    /// Runs the passes of a cell whose operations take so long, nanoseconds, where that is known.
+    ///
+    /// # Errors
+    /// Where it was interrupted. What fails otherwise is missing, and the rest is there.
+    pub fn collect(&mut self, cell: usize, wall_ns: f64) -> Result<Evidence, EngineError> {
+        let mut evidence = Evidence::default();
+        match self.count(cell, wall_ns, &mut evidence) {
+            Err(EngineError::Interrupted) => return Err(EngineError::Interrupted),
+            Err(error) => self.miss(
+                "events and the network",
+                &error.to_string(),
+                "measure this cell alone to see whether it runs at all",
+            ),
+            Ok(()) => {}
+        }
+        let lengths = self.lengths(cell, wall_ns);
+        match trace(self.cast, cell, &[PeerRole::Client, PeerRole::Server], lengths) {
+            Ok(calls) => {
+                let [client, server] = <[SystemCalls; 2]>::try_from(calls).unwrap_or_default();
+                evidence.calls = Some(Sides { client, server });
+                evidence.traced_ops = lengths.many;
+            }
+            Err(TraceError::Peer(EngineError::Interrupted)) => return Err(EngineError::Interrupted),
+            Err(error @ TraceError::NoStrace) => self.miss("system calls", &error.to_string(), "install it"),
+            Err(error) => self.miss(
+                "system calls",
+                &format!("{}: {error}", self.cast.plan.cells[cell].id),
+                "allow this user to trace its own processes (ptrace), and see that the peers can be traced",
+            ),
+        }
+        Ok(evidence)
+    }
+
+    /// Operations of a traced batch and of a shorter one, equally many for every worker.
+    fn lengths(&self, cell: usize, wall_ns: f64) -> Lengths {
+        let workers = u64::from(self.cast.plan.cells[cell].cell.concurrency);
+        let ops = (TRACED_NS / (wall_ns + TRACING_NS)).clamp(FEWEST_TRACED, MOST_TRACED);
+        let each = (ops / workers as f64).ceil().max(3.0) as u64;
+        Lengths { fewer: (each / 4).max(1) * workers, many: each * workers }
+    }
+
+    /// One batch with counters around it, in the namespace if there is one.
+    fn count(&mut self, cell: usize, wall_ns: f64, evidence: &mut Evidence) -> Result<(), EngineError> {
+        let Cast { plan, programs, guard, interrupt } = self.cast;
+        let workers = u64::from(plan.cells[cell].cell.concurrency);
+        let ops = ((COUNTED_NS / wall_ns / workers as f64) as u64).max(8) * workers;
+        let only = alone(plan, cell);
+        let entrance = self.namespace.as_ref().map(NetNamespace::entrance);
+        let process = self.namespace.as_ref().map_or_else(std::process::id, NetNamespace::process);
+        let mut bench =
+            ProcessBench::new(&only, programs.to_vec(), guard, interrupt.clone())?.within(entrance);
+        bench.start_epoch(1, &[cell])?;
+        // What is done once is done now: threads start, memory is touched.
+        bench.batch(cell, workers * 4, false)?;
+        let (server, client) = bench.groups(cell).unwrap_or_default();
+        let counters = Sides { client: Counters::of_group(client), server: Counters::of_group(server) };
+        [&counters.client, &counters.server].into_iter().for_each(Counters::enable);
+        let before = counters::network(process);
+        bench.batch(cell, ops, false)?;
+        let after = counters::network(process);
+        let per_op = |counted: BTreeMap<String, f64>| -> BTreeMap<String, f64> {
+            counted.into_iter().map(|(name, count)| (name, count / ops as f64)).collect()
+        };
+        evidence.events =
+            Sides { client: per_op(counters.client.read()), server: per_op(counters.server.read()) };
+        if uses_tcp(&plan.cells[cell].cell.transport) {
+            let risen = |(name, now): (String, u64)| {
+                let before = before.get(&name).copied().unwrap_or(0);
+                (name, now.saturating_sub(before) as f64 / ops as f64)
+            };
+            evidence.network = after.into_iter().map(risen).collect();
+        }
+        evidence.alone = self.namespace.is_some();
+        evidence.counted_ops = ops;
+        bench.end_epoch()?;
+        self.note_refusals(&counters.client);
+        Ok(())
+    }
+
+    fn note_refusals(&mut self, counters: &Counters) {
+        let of = |refusal| -> Vec<&str> {
+            let names =
+                counters.refused().iter().filter(|(_, found)| **found == refusal).map(|(name, _)| *name);
+            names.collect()
+        };
+        let forbidden = of(Refusal::Forbidden);
+        if !forbidden.is_empty() {
+            let remedy = "run as root, or set kernel.perf_event_paranoid to 1 or less";
+            self.miss(&forbidden.join(", "), "this user may not count them", remedy);
+        }
+        let absent = of(Refusal::Absent);
+        if !absent.is_empty() {
+            let remedy = "measure on a machine, or in a virtual machine, that has a processor's counters";
+            self.miss(&absent.join(", "), "the processor offers no such counters here", remedy);
+        }
+    }
+
+    fn miss(&mut self, what: &str, reason: &str, remedy: &str) {
+        let missing = Missing { what: what.to_owned(), reason: reason.to_owned(), remedy: remedy.to_owned() };
+        if !self.missing.contains(&missing) {
+            self.missing.push(missing);
+        }
+    }
+}

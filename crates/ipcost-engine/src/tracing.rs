@@ -1,0 +1,118 @@
+//! Passes under strace: nothing of them is timed.
+
+use std::path::Path;
+
+use ipcost_model::Plan;
+use ipcost_model::protocol::PeerRole;
+use ipcost_sys::interrupt::Interrupt;
+
+use crate::bench::Bench;
+use crate::conversation::PeerProgram;
+use crate::error::EngineError;
+use crate::processes::ProcessBench;
+use crate::strace::{Tally, traced};
+use crate::system_calls::SystemCalls;
+
+/// What every pass needs: the plan, how to start its peers and the guard, and being asked to stop.
+#[derive(Clone, Copy)]
+pub struct Cast<'a> {
+    /// The plan whose cells are meant.
+    pub plan: &'a Plan,
+    /// Every peer that they name.
+    pub programs: &'a [PeerProgram],
+    /// The command of the guard.
+    pub guard: &'a [String],
+    /// Being asked to stop.
+    pub interrupt: &'a Interrupt,
+}
+
+/// Why system calls could not be traced.
+#[derive(Debug, thiserror::Error)]
+pub enum TraceError {
+    /// There is no strace.
+    #[error("strace is not installed (Debian's package strace)")]
+    NoStrace,
+    /// It wrote nothing.
+    #[error("strace wrote nothing; may it trace here?")]
+    Nothing,
+    /// Where its files were to be cannot be written.
+    #[error("no place for what strace writes: {0}")]
+    Place(#[from] std::io::Error),
+    /// The peers failed under it.
+    #[error(transparent)]
+    Peer(#[from] EngineError),
+}
+
+/// Operations of the shorter of two traced batches, and of the longer: what both have in common is not the operation's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lengths {
+    /// Of the shorter.
+    pub fewer: u64,
+    /// Of the longer.
+    pub many: u64,
+}
+
+/// The calls of one operation of a cell, for each of these sides.
+///
+/// # Errors
+/// Where there is no strace, it may not trace, or a peer fails under it.
+pub fn trace(
+    cast: Cast<'_>,
+    cell: usize,
+    sides: &[PeerRole],
+    lengths: Lengths,
+) -> Result<Vec<SystemCalls>, TraceError> {
+    if !is_there() {
+        return Err(TraceError::NoStrace);
+    }
+    let [fewer, many] = [lengths.fewer, lengths.many].map(|ops| once(cast, cell, sides, ops));
+    let (fewer, many) = (fewer?, many?);
+    let more = lengths.many - lengths.fewer;
+    Ok(fewer.iter().zip(&many).map(|(fewer, many)| SystemCalls::between(fewer, many, more)).collect())
+}
+
+/// Whether strace can be started.
+fn is_there() -> bool {
+    let asked = std::process::Command::new("strace").arg("-V").output();
+    asked.is_ok_and(|output| output.status.success())
+}
+
+/// One epoch of the cell with these sides traced.
+fn once(cast: Cast<'_>, cell: usize, sides: &[PeerRole], ops: u64) -> Result<Vec<Tally>, TraceError> {
+    let scratch = ipcost_sys::private_dir::PrivateDir::create().map_err(EngineError::from)?;
+    let file = |side: PeerRole| scratch.path().join(side.name());
+    let mut only = alone(cast.plan, cell);
+    let mut programs = cast.programs.to_vec();
+    for side in sides {
+        let planned = &mut only.cells[cell];
+        let name = match side {
+            PeerRole::Client => &mut planned.client,
+            PeerRole::Server => &mut planned.server,
+        };
+        let Some(program) = cast.programs.iter().find(|program| program.name == *name) else { continue };
+        *name = format!("traced-{side}");
+        let command = traced(&program.command, &file(*side));
+        programs.push(PeerProgram { name: name.clone(), command });
+    }
+    let mut bench = ProcessBench::new(&only, programs, cast.guard, cast.interrupt.clone())?;
+    bench.start_epoch(1, &[cell])?;
+    bench.batch(cell, ops, false)?;
+    bench.end_epoch()?;
+    sides.iter().map(|side| read(&file(*side))).collect()
+}
+
+/// The same plan with every other cell left out.
+pub fn alone(plan: &Plan, cell: usize) -> Plan {
+    let mut only = plan.clone();
+    only.cells.iter_mut().enumerate().filter(|(index, _)| *index != cell).for_each(|(_, other)| {
+        other.unavailable = Some("another cell's turn".to_owned());
+    });
+    only
+}
+
+fn read(file: &Path) -> Result<Tally, TraceError> {
+    // Paths in a trace may be anything; what matters is ASCII.
+    let bytes = std::fs::read(file).map_err(|_| TraceError::Nothing)?;
+    let tally = Tally::of(&String::from_utf8_lossy(&bytes));
+    if tally.calls.is_empty() { Err(TraceError::Nothing) } else { Ok(tally) }
+}

@@ -1,0 +1,246 @@
+//! A network namespace of one's own (`network_namespaces(7)`), in which nobody else's packets are counted.
+//!
+//! A namespace belongs to whoever is in it. A helper process makes it and stays until its standard input ends; peers
+//! enter it before they start. The helper needs to be root, or user namespaces that everybody may make.
+
+use std::fs;
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+
+use crate::{Context, SysError};
+
+/// Where settings of a namespace are; beneath, single files.
+const SETTINGS: [&str; 4] =
+    ["/proc/sys/net/core", "/proc/sys/net/ipv4", "/proc/sys/net/ipv4/conf/all", "/proc/sys/net/ipv4/conf/lo"];
+/// What the helper says when the namespace is made; the settings that could not be kept follow.
+const READY: &str = "ready";
+
+/// A network namespace, for as long as this is held.
+#[derive(Debug)]
+pub struct NetNamespace {
+    child: Child,
+    input: Option<ChildStdin>,
+    user: Option<OwnedFd>,
+    net: OwnedFd,
+    lost: Vec<String>,
+}
+
+/// What a process enters before it starts: descriptors of namespaces.
+#[derive(Debug, Clone, Copy)]
+pub struct Entrance {
+    user: Option<RawFd>,
+    net: RawFd,
+}
+
+impl NetNamespace {
+    /// Makes one with the settings of this one; `command` starts a process that calls [`hold`].
+    ///
+    /// # Errors
+    /// Why this user cannot have one.
+    pub fn start(command: &[String]) -> Result<Self, SysError> {
+        let action = || "a network namespace".to_owned();
+        let (program, arguments) = command.split_first().ok_or(io::ErrorKind::NotFound).context(action)?;
+        let mut child = Command::new(program)
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .context(action)?;
+        let input = child.stdin.take();
+        let mut line = String::new();
+        if let Some(output) = child.stdout.take() {
+            // Whatever it says, or that it says nothing, is judged below.
+            let _ = BufReader::new(output).read_line(&mut line);
+        }
+        let opened = line
+            .trim_end()
+            .strip_prefix(READY)
+            .ok_or_else(|| io::Error::other(line.trim_end().to_owned()))
+            .and_then(|lost| Ok((lost.split_whitespace().map(str::to_owned).collect(), entered(&child)?)));
+        match opened {
+            Ok((lost, (user, net))) => Ok(Self { child, input, user, net, lost }),
+            Err(error) => {
+                drop(input);
+                let _ = child.wait();
+                Err(error).context(action)
+            }
+        }
+    }
+
+    /// The process that is in it and does nothing: its view of the network is that of the namespace.
+    pub fn process(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Settings that are not what they are outside, by name.
+    pub fn lost(&self) -> &[String] {
+        &self.lost
+    }
+
+    /// How a process gets in, while this is held.
+    pub fn entrance(&self) -> Entrance {
+        Entrance { user: self.user.as_ref().map(AsRawFd::as_raw_fd), net: self.net.as_raw_fd() }
+    }
+}
+
+impl Drop for NetNamespace {
+    fn drop(&mut self) {
+        self.input = None;
+        let _ = self.child.wait();
+    }
+}
+
+/// The namespaces of the helper: its user namespace only where that is not ours.
+fn entered(child: &Child) -> io::Result<(Option<OwnedFd>, OwnedFd)> {
+    let path = |name: &str| PathBuf::from(format!("/proc/{}/ns/{name}", child.id()));
+    let user = path("user");
+    let own = fs::read_link("/proc/self/ns/user")? == fs::read_link(&user)?;
+    let open = |path: &Path| fs::File::open(path).map(OwnedFd::from);
+    Ok((if own { None } else { Some(open(&user)?) }, open(&path("net"))?))
+}
+
+impl Entrance {
+    /// Moves the calling process into it; allocates nothing, so that it may be called between fork and exec.
+    pub(crate) fn enter(self) -> io::Result<()> {
+        for (descriptor, kind) in [(self.user, libc::CLONE_NEWUSER), (Some(self.net), libc::CLONE_NEWNET)] {
+            let Some(descriptor) = descriptor else { continue };
+            // SAFETY: a system call on plain values; a descriptor that is none is refused.
+            if unsafe { libc::setns(descriptor, kind) } != 0 {
+                return Err(io::Error::last_os_error());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The helper's whole life: makes the namespace, says so on standard output, and stays until standard input ends.
+///
+/// # Errors
+/// Where it cannot be made; it has said so on standard output, too.
+pub fn hold() -> Result<(), SysError> {
+    let made = make();
+    let line = match &made {
+        Ok(lost) => format!("{READY} {}", lost.join(" ")),
+        Err(error) => error.to_string(),
+    };
+    // Without a reader there is nobody to hold it for, and standard input has ended, too.
+    let _ = writeln!(io::stdout(), "{line}");
+    made?;
+    crate::process::read_stdin(&mut |_| {}).context(|| "standard input".to_owned())
+}
+
+/// Makes it; gives the settings that could not be kept.
+fn make() -> Result<Vec<String>, SysError> {
+    let settings: Vec<(PathBuf, String)> = SETTINGS.iter().flat_map(|dir| settings_in(dir)).collect();
+    let mtu = mtu_of_loopback(None);
+    let (user, group) = (rustix::process::getuid(), rustix::process::getgid());
+    if unshare(libc::CLONE_NEWNET).is_err() {
+        unshare(libc::CLONE_NEWUSER | libc::CLONE_NEWNET)
+            .context(|| "making a network namespace".to_owned())?;
+        // Without a map, files could not be made: whoever one was is who one is.
+        let write = |file: &str, text: String| {
+            fs::write(format!("/proc/self/{file}"), text).context(|| format!("writing {file}"))
+        };
+        write("setgroups", "deny".to_owned())?;
+        write("uid_map", format!("{0} {0} 1", user.as_raw()))?;
+        write("gid_map", format!("{0} {0} 1", group.as_raw()))?;
+    }
+    bring_loopback_up().context(|| "bringing loopback up".to_owned())?;
+    if let Some(mtu) = mtu {
+        // One that cannot be set shows in the packets that are counted.
+        mtu_of_loopback(Some(mtu));
+    }
+    let kept = |(path, value): &(PathBuf, String)| match fs::read_to_string(path) {
+        // What is not there belongs to no namespace.
+        Err(_) => true,
+        Ok(now) => {
+            now == *value
+                || fs::OpenOptions::new()
+                    .write(true)
+                    .open(path)
+                    .and_then(|mut file| file.write_all(value.as_bytes()))
+                    .is_ok()
+        }
+    };
+    let name = |path: &Path| {
+        let below = path.strip_prefix("/proc/sys").unwrap_or(path);
+        below.to_string_lossy().replace('/', ".")
+    };
+    Ok(settings.iter().filter(|setting| !kept(setting)).map(|(path, _)| name(path)).collect())
+}
+
+/// Files of a directory that can be set, with what they hold.
+fn settings_in(dir: &str) -> Vec<(PathBuf, String)> {
+    let files = fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
+    // What nobody may write is no setting but tells of one.
+    let settable = |path: &PathBuf| fs::metadata(path).is_ok_and(|file| file.mode() & 0o200 != 0);
+    files.filter(settable).filter_map(|path| Some((path.clone(), fs::read_to_string(&path).ok()?))).collect()
+}
+
+fn unshare(kinds: libc::c_int) -> io::Result<()> {
+    // SAFETY: the helper has one thread, no memory is shared with anybody, and the call takes a plain value.
+    if unsafe { libc::unshare(kinds) } == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// A request about the loopback interface (`netdevice(7)`).
+fn loopback_request() -> io::Result<(OwnedFd, libc::ifreq)> {
+    let socket = rustix::net::socket(rustix::net::AddressFamily::INET, rustix::net::SocketType::DGRAM, None)?;
+    // SAFETY: all zeros is a valid request: a name of no letters and a union of plain numbers.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    for (place, byte) in request.ifr_name.iter_mut().zip(b"lo") {
+        *place = *byte as libc::c_char;
+    }
+    Ok((socket, request))
+}
+
+fn control(socket: &OwnedFd, what: libc::c_ulong, request: &mut libc::ifreq) -> io::Result<()> {
+    // SAFETY: the descriptor is an open socket's, and the pointer is to a request that outlives the call.
+    let result = unsafe { libc::ioctl(socket.as_raw_fd(), what as _, std::ptr::from_mut(request)) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+fn bring_loopback_up() -> io::Result<()> {
+    let (socket, mut request) = loopback_request()?;
+    control(&socket, libc::SIOCGIFFLAGS as _, &mut request)?;
+    // SAFETY: the request has just filled in the flags.
+    let flags = unsafe { request.ifr_ifru.ifru_flags };
+    request.ifr_ifru.ifru_flags = flags | libc::IFF_UP as libc::c_short;
+    control(&socket, libc::SIOCSIFFLAGS as _, &mut request)
+}
+
+/// The largest packet of loopback, after it was set where one is given; `None` where that cannot be.
+fn mtu_of_loopback(set: Option<libc::c_int>) -> Option<libc::c_int> {
+    let (socket, mut request) = loopback_request().ok()?;
+    if let Some(mtu) = set {
+        request.ifr_ifru.ifru_mtu = mtu;
+        control(&socket, libc::SIOCSIFMTU as _, &mut request).ok()?;
+        return Some(mtu);
+    }
+    control(&socket, libc::SIOCGIFMTU as _, &mut request).ok()?;
+    // SAFETY: the request has just filled in the size.
+    Some(unsafe { request.ifr_ifru.ifru_mtu })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_are_found_where_they_are() {
+        let found = settings_in("/proc/sys/net/core");
+        assert!(found.iter().any(|(path, _)| path.ends_with("somaxconn")), "{found:?}");
+        assert!(settings_in("/does/not/exist").is_empty());
+    }
+
+    #[test]
+    fn a_helper_that_cannot_says_why() {
+        let command = ["sh", "-c", "echo no luck; cat"].map(str::to_owned);
+        let error = NetNamespace::start(&command).unwrap_err();
+        assert_eq!(error.to_string(), "a network namespace: no luck");
+        assert!(NetNamespace::start(&["/does/not/exist".to_owned()]).is_err());
+    }
+}

@@ -1,0 +1,231 @@
+//! `ipcost explain`: where the time of cells goes, and what makes the difference between them.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, SystemTime};
+
+use anyhow::{Context, anyhow, bail};
+use ipcost_engine::explain::evidence::{Collector, Evidence};
+use ipcost_engine::explain::{Machine, Question, explain};
+use ipcost_engine::tracing::Cast;
+use ipcost_engine::{
+    About, EngineError, Outcome, PeerProgram, ProcessBench, Settings, System, plan, run_until,
+};
+use ipcost_model::{
+    Explanation, Job, LatencyMode, NATIVE, Offers, PeerState, Placement, Plan, PlannedCell, Stopped, expand,
+    parse_cell_id,
+};
+use ipcost_report::explanation as text;
+use ipcost_sys::interrupt::Interrupt;
+use ipcost_sys::placement::Topology;
+use ipcost_sys::{counters, firewall, host, idle, limits, transport};
+
+use crate::args::ExplainArgs;
+use crate::exit::{INTERRUPTED, Problem, problem};
+use crate::job::job as job_of;
+use crate::output::{is_standard_output, print, room, write_pretty};
+use crate::peers;
+use crate::progress::{Line, bar};
+use crate::run::fresh_seed;
+
+/// How long the timed part may take where the user does not say.
+const DEFAULT_BUDGET: Duration = Duration::from_secs(20);
+/// Epochs that batches leave time for.
+const EPOCHS_WANTED: u32 = 30;
+/// What an epoch costs beside its batches, for each cell.
+const OVERHEAD: Duration = Duration::from_millis(15);
+/// The kernel tells user from system time by ticks of some milliseconds, so short batches tell them badly.
+const SHORTEST_BATCH: Duration = Duration::from_millis(20);
+/// Longer batches tell hardly more.
+const LONGEST_BATCH: Duration = Duration::from_millis(200);
+
+/// Explains what the arguments ask about.
+///
+/// # Errors
+/// What is wrong with the arguments, or what failed.
+pub fn run(args: &ExplainArgs) -> Result<ExitCode, Problem> {
+    let asked = job(args).map_err(Problem::usage)?;
+    let peers = peers::prepare(&asked.job, args.quiet);
+    let (job, plan, question) = prepare(&asked, &peers.states, args).map_err(Problem::usage)?;
+    if !args.quiet {
+        plan.notes.iter().for_each(|note| eprintln!("note: {note}"));
+    }
+    limits::raise_descriptors();
+    let programs = peers::with_native(peers.programs).map_err(Problem::failed)?;
+    let interrupt = Interrupt::install().context("cannot listen for signals").map_err(Problem::failed)?;
+    let explanation = examine(args, job, plan, &question, &programs, &interrupt)?;
+    show(&explanation, args).map_err(Problem::failed)?;
+    Ok(match (&explanation.failure, explanation.stopped) {
+        (Some(failure), _) => return Err(Problem::failed(anyhow!("{failure}"))),
+        (None, Stopped::Interrupted) => ExitCode::from(INTERRUPTED),
+        (None, _) => ExitCode::SUCCESS,
+    })
+}
+
+/// A job, and whether its cells are compared as given rather than with a baseline.
+struct Asked {
+    job: Job,
+    by_id: bool,
+}
+
+fn job(args: &ExplainArgs) -> anyhow::Result<Asked> {
+    let transports = transport::states();
+    let is_file = |name: &str| name.ends_with(".toml");
+    match args.cells.as_slice() {
+        [] if args.has_matrix() => Ok(Asked { job: job_of(&args.as_run(None), &transports)?, by_id: false }),
+        [] => bail!(
+            "explain takes one cell or two, such as ipcost explain rr/tcp/64/c1 rr/unix/64/c1; or a job file, or flags for cells as ipcost run does"
+        ),
+        [file] if is_file(file) => {
+            Ok(Asked { job: job_of(&args.as_run(Some(PathBuf::from(file))), &transports)?, by_id: false })
+        }
+        ids => {
+            if let Some(file) = ids.iter().find(|id| is_file(id)) {
+                bail!("{file} is a job file, and a job stands alone: give either one job file or two cells");
+            }
+            let cells: Result<Vec<_>, String> = ids.iter().map(|id| parse_cell_id(id)).collect();
+            let settings = Job { cells: cells.map_err(|error| anyhow!("{error}"))?, ..Job::default() };
+            // Flags that are not for cells hold here, too; without flags for cells, those would be the default suite.
+            let flags = job_of(&args.as_run(None), &transports)?;
+            Ok(Asked { job: Job { cells: settings.cells, ..flags }, by_id: true })
+        }
+    }
+}
+
+/// The plan of the timed pass, with native twins of cells between other peers.
+fn prepare(asked: &Asked, peers: &[PeerState], args: &ExplainArgs) -> anyhow::Result<(Job, Plan, Question)> {
+    let transports = transport::states();
+    let topology = Topology::read();
+    let unavailable = |placement: &Placement| Some((*placement, topology.pair(*placement).err()?));
+    let placements_unavailable: Vec<_> = Placement::ALL.iter().filter_map(unavailable).collect();
+    let offers = Offers { transports: &transports, placements_unavailable: &placements_unavailable, peers };
+    let first = expand(&asked.job, &offers)?;
+    if asked.by_id && args.cells.len() > first.cells.len() {
+        bail!("both ids name the same cell, {}; give two that differ", first.cells[0].id);
+    }
+    let mut job = asked.job.clone();
+    let twin_of = |cell: &PlannedCell| {
+        let other = cell.client != NATIVE || cell.server != NATIVE;
+        other.then(|| cell.cell.id(cell.placement, NATIVE, NATIVE, NATIVE))
+    };
+    for cell in &first.cells {
+        let Some(twin) = twin_of(cell) else { continue };
+        job.cells.push(parse_cell_id(&twin).map_err(|error| anyhow!("{error}"))?);
+    }
+    let expanded = expand(&job, &offers)?;
+    let all: Vec<usize> = (0..first.cells.len()).collect();
+    let available = |index: &usize| expanded.cells[*index].unavailable.is_none();
+    let pairs = if asked.by_id {
+        all.windows(2).map(|pair| (pair[0], pair[1])).collect()
+    } else {
+        let compared =
+            first.workloads.iter().flat_map(|workload| workload.cells.iter().zip(&workload.against));
+        compared.filter_map(|(cell, against)| Some((*cell, (*against)?))).collect::<Vec<_>>()
+    };
+    let twins = all.iter().filter_map(|index| {
+        let twin = twin_of(&expanded.cells[*index])?;
+        let found = expanded.cells.iter().position(|cell| cell.id == twin)?;
+        (available(index) && available(&found)).then_some((*index, found))
+    });
+    let question = Question {
+        twins: twins.collect(),
+        pairs: pairs.into_iter().filter(|(a, b)| available(a) && available(b)).collect(),
+        asked: all,
+    };
+    let budget = job.budget.unwrap_or(DEFAULT_BUDGET);
+    let each = budget / (expanded.cells.len() as u32 * EPOCHS_WANTED);
+    let batch = job.batch.unwrap_or(each.saturating_sub(OVERHEAD).clamp(SHORTEST_BATCH, LONGEST_BATCH));
+    let settings = Settings {
+        budget: Some(budget),
+        batch: Some(batch),
+        latency: LatencyMode::Off,
+        intervals: Some(question.intervals()),
+        ..Settings::of(&job, args.seed.unwrap_or_else(fresh_seed))
+    };
+    let plan = plan(expanded, &settings)?;
+    Ok((Job { seed: Some(plan.seed), budget: Some(budget), ..job }, plan, question))
+}
+
+/// The timed pass, then those that are not timed.
+fn examine(
+    args: &ExplainArgs,
+    job: Job,
+    plan: Plan,
+    question: &Question,
+    programs: &[PeerProgram],
+    interrupt: &Interrupt,
+) -> Result<Explanation, Problem> {
+    let guard = peers::own_command("guard").map_err(Problem::failed)?;
+    let namespace = peers::own_command("namespace").map_err(Problem::failed)?;
+    let about = About {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        host: host::read(),
+        job,
+        started: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
+        debug_build: cfg!(debug_assertions),
+    };
+    let idle_before = idle::states();
+    let mut bench =
+        ProcessBench::new(&plan, programs.to_vec(), &guard, interrupt.clone()).map_err(problem)?;
+    let mut line = Line::new(args.quiet);
+    let mut enough = |outcome: &Outcome| question.answered(outcome);
+    let mut outcome = run_until(plan, &mut bench, &mut System::default(), &mut line, &mut enough);
+    let machine = Machine {
+        cores: Topology::read().cores.len(),
+        idle: idle::since(&idle_before, &idle::states()),
+        firewall: firewall::read(),
+        ports: counters::ports(),
+    };
+    drop(bench);
+    line.clear();
+    if outcome.stopped == Stopped::Interrupted && outcome.table.epochs() == 0 {
+        return Err(Problem::interrupted());
+    }
+    let cast = Cast { plan: &outcome.plan, programs, guard: &guard, interrupt };
+    let mut evidence = vec![Evidence::default(); outcome.plan.cells.len()];
+    let mut missing = Vec::new();
+    if outcome.stopped == Stopped::Budget || outcome.stopped == Stopped::Resolved {
+        let collected = collect(args, cast, question, &outcome, &namespace, &mut evidence);
+        match collected {
+            Ok(found) => missing = found,
+            Err(EngineError::Interrupted) => outcome.stopped = Stopped::Interrupted,
+            Err(error) => return Err(problem(error)),
+        }
+    }
+    Ok(explain(&outcome, question, &evidence, &machine, missing, about))
+}
+
+fn collect(
+    args: &ExplainArgs,
+    cast: Cast<'_>,
+    question: &Question,
+    outcome: &Outcome,
+    namespace: &[String],
+    evidence: &mut [Evidence],
+) -> Result<Vec<ipcost_model::Missing>, EngineError> {
+    let available = |cell: &&usize| cast.plan.cells[**cell].unavailable.is_none();
+    let cells: Vec<usize> = question.asked.iter().filter(available).copied().collect();
+    let progress = bar(args.quiet, cells.len() as u64, "looking at what the cells do, {pos} of {len}");
+    let mut collector = Collector::new(cast, namespace);
+    for cell in cells {
+        let cost = ipcost_stats::median(&outcome.table.log_costs(ipcost_model::Metric::Wall, cell));
+        evidence[cell] = collector.collect(cell, cost.map_or(1e6, f64::exp))?;
+        progress.inc(1);
+    }
+    progress.finish_and_clear();
+    Ok(collector.missing())
+}
+
+fn show(explanation: &Explanation, args: &ExplainArgs) -> anyhow::Result<()> {
+    if let Some(path) = &args.json {
+        write_pretty(explanation, path)?;
+    }
+    if args.json.as_deref().is_some_and(is_standard_output) {
+        return Ok(());
+    }
+    print(&text::render(explanation, room()))?;
+    if !args.quiet {
+        explanation.warnings.iter().for_each(|warning| eprintln!("warning: {}", warning.message));
+    }
+    Ok(())
+}
