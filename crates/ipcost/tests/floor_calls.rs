@@ -73,10 +73,18 @@ fn counted(plan: &Plan, cell: usize, dir: &Path) -> (f64, f64) {
         bench.end_epoch().unwrap();
     }
     let calls = |side: &str| {
-        let [fewer, many] = [FEWER, MANY].map(|ops| std::fs::read_to_string(summary(side, ops)).unwrap());
+        let [fewer, many] =
+            [FEWER, MANY].map(|ops| released(&std::fs::read_to_string(summary(side, ops)).unwrap()));
         SystemCalls::between(&fewer, &many, MANY - FEWER).total()
     };
     (calls("client"), calls("server"))
+}
+
+/// A summary as that of a released program: with debug assertions the standard library looks at every descriptor
+/// (`fcntl`) before it closes it.
+fn released(summary: &str) -> String {
+    let lines = summary.lines().filter(|line| !cfg!(debug_assertions) || !line.ends_with(" fcntl"));
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 #[test]
