@@ -20,6 +20,7 @@ mod diagnostics;
 mod document;
 mod error;
 pub mod guard;
+mod measures;
 pub mod planning;
 mod processes;
 pub mod progress;

@@ -9,6 +9,7 @@ use ipcost_model::{PlannedCell, Sample};
 use ipcost_stats::{median, merged_interval};
 
 use crate::campaign::Outcome;
+use crate::measures;
 use crate::planning::ALPHA;
 use crate::system_calls::SystemCalls;
 
@@ -288,8 +289,7 @@ fn value(sample: &Sample, measure: &str) -> Option<f64> {
                 + server.voluntary_switches
                 + server.involuntary_switches
         }
-        name if name.ends_with("_per_call") => return sample.measures.get(name).copied(),
-        name => return Some(sample.measures.get(name)? / sample.ops as f64),
+        name => return measures::named(sample, name),
     };
     Some(whole as f64 / sample.ops as f64)
 }

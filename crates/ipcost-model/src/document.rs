@@ -254,6 +254,9 @@ pub struct CellRecord {
     /// The two groups its epochs fall into, the cheaper first; empty where there is one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub modes: Vec<Mode>,
+    /// What else was measured, by name: medians over epochs, for one operation unless the name ends in `_per_call`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub measures: BTreeMap<String, f64>,
 }
 
 /// Percentiles of latency, nanoseconds.
@@ -399,7 +402,7 @@ pub struct Usage {
 impl Usage {
     /// User and system time, nanoseconds.
     pub fn cpu_ns(&self) -> u64 {
-        self.user_ns + self.sys_ns
+        self.user_ns.saturating_add(self.sys_ns)
     }
 }
 
@@ -408,10 +411,10 @@ impl std::ops::Add for Usage {
 
     fn add(self, other: Self) -> Self {
         Self {
-            user_ns: self.user_ns + other.user_ns,
-            sys_ns: self.sys_ns + other.sys_ns,
-            voluntary_switches: self.voluntary_switches + other.voluntary_switches,
-            involuntary_switches: self.involuntary_switches + other.involuntary_switches,
+            user_ns: self.user_ns.saturating_add(other.user_ns),
+            sys_ns: self.sys_ns.saturating_add(other.sys_ns),
+            voluntary_switches: self.voluntary_switches.saturating_add(other.voluntary_switches),
+            involuntary_switches: self.involuntary_switches.saturating_add(other.involuntary_switches),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 #![allow(dead_code)] // Each test file uses a part of it.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ipcost_engine::bench::{BatchOutcome, Bench};
@@ -32,6 +33,8 @@ pub struct Script {
     pub log: Vec<(u32, usize, u64)>,
     pub verified: usize,
     pub fail_in_epoch: Option<(u32, bool)>,
+    /// What peers measure beside the usual: cell, epoch, operations.
+    pub measures: fn(usize, u32, u64) -> BTreeMap<String, f64>,
 }
 
 pub const START: Duration = Duration::from_millis(4);
@@ -47,6 +50,7 @@ impl Script {
             log: Vec::new(),
             verified: 0,
             fail_in_epoch: None,
+            measures: |_, _, _| BTreeMap::new(),
         }
     }
 }
@@ -85,7 +89,8 @@ impl Bench for Script {
         self.log.push((self.epoch, cell, ops));
         let used = (self.usage)(cell, self.epoch, wall_ns, ops);
         let latency_ns = if latency { vec![per_op as u64; 10] } else { Vec::new() };
-        Ok(BatchOutcome { wall_ns, client: used, latency_ns, ..BatchOutcome::default() })
+        let measures = (self.measures)(cell, self.epoch, ops);
+        Ok(BatchOutcome { wall_ns, client: used, latency_ns, measures, ..BatchOutcome::default() })
     }
 
     fn end_epoch(&mut self) -> Result<(), EngineError> {
