@@ -9,6 +9,8 @@
 
 mod capabilities;
 mod cell;
+mod census;
+mod consistency;
 mod document;
 mod expand;
 mod job;
@@ -21,11 +23,13 @@ mod reading;
 pub mod replication;
 mod selftest;
 mod suggest;
+mod text;
 pub mod units;
 mod workload;
 
 pub use capabilities::{Capabilities, OptionGroup, PeerState, TransportState};
 pub use cell::{Cell, Pattern, Placement, SpeaksFirst};
+pub use consistency::MAX_NAME_BYTES;
 pub use document::{
     Analysis, CellRecord, ContrastRecord, Document, Estimate, Fastest, Host, LatencySummary, Metric, Mode,
     Multiplicity, SCHEMA, Sample, Schedule, Stopped, Timing, Tool, Usage, UsagePerOp, Verdict, Warning,
@@ -39,4 +43,5 @@ pub use plan::{Plan, PlannedContrast};
 pub use reading::{MAX_DOCUMENT_BYTES, ReadError, read_document};
 pub use selftest::{Detection, Noise, Promise, Rate, SELFTEST_SCHEMA, SelfTest};
 pub use suggest::{nearest, unknown};
+pub use text::escaped;
 pub use workload::{DEFAULT_BASELINE, Workload};

@@ -345,7 +345,9 @@ impl<'de> Deserialize<'de> for Options {
                 let mut options = Options::default();
                 while let Some(name) = map.next_key::<OptionName>()? {
                     let value = map.next_value_seed(ValueSeed(name))?;
-                    options.insert(name, value);
+                    if options.0.insert(name, value).is_some() {
+                        return Err(de::Error::custom(format!("option {name} is given twice")));
+                    }
                 }
                 Ok(options)
             }
