@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -64,9 +65,10 @@ named! {
 }
 
 /// One run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Document {
-    /// [`SCHEMA`].
+    /// The version of the document.
+    #[schemars(extend("const" = SCHEMA))]
     pub schema: String,
     /// What made it.
     pub tool: Tool,
@@ -99,7 +101,7 @@ pub struct Document {
 }
 
 /// What made a document.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Tool {
     /// Always `ipcost`.
     pub name: String,
@@ -108,7 +110,7 @@ pub struct Tool {
 }
 
 /// The machine, as far as it bears on the result.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Host {
     /// The operating system.
     pub os: String,
@@ -128,7 +130,7 @@ pub struct Host {
 }
 
 /// How a run was laid out in time.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Schedule {
     /// Rounds in each epoch.
     pub rounds: u32,
@@ -147,7 +149,7 @@ pub struct Schedule {
 }
 
 /// Where a run's time went, seconds.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Timing {
     /// Before the first epoch: probing peers, calibrating operation counts.
     pub calibration_s: f64,
@@ -162,7 +164,7 @@ pub struct Timing {
 }
 
 /// What intervals were computed at.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Analysis {
     /// The chance that any headline interval ever misses.
     pub alpha: f64,
@@ -183,7 +185,7 @@ pub struct Analysis {
 }
 
 /// A median with its interval; the bounds are null while unbounded.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Estimate {
     /// Over epochs.
     pub median: f64,
@@ -194,7 +196,7 @@ pub struct Estimate {
 }
 
 /// A cell and what it cost. Intervals of costs stand at `alpha`, each on its own.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CellRecord {
     /// Stable between runs.
     pub id: String,
@@ -260,7 +262,7 @@ pub struct CellRecord {
 }
 
 /// Percentiles of latency, nanoseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LatencySummary {
     /// Median.
     pub p50: u64,
@@ -277,7 +279,7 @@ pub struct LatencySummary {
 }
 
 /// What an operation took of the machine.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct UsagePerOp {
     /// User time of the client, nanoseconds.
     pub client_user_ns: f64,
@@ -294,7 +296,7 @@ pub struct UsagePerOp {
 }
 
 /// One of two groups of epochs.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Mode {
     /// The share of the epochs, 0 to 1.
     pub share: f64,
@@ -311,7 +313,7 @@ pub struct Mode {
 }
 
 /// A table: cells that do the same work.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkloadRecord {
     /// What was done.
     pub pattern: Pattern,
@@ -334,7 +336,7 @@ pub struct WorkloadRecord {
 }
 
 /// The cheapest cell of a table against the runner-up.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Fastest {
     /// The cheapest, by id.
     pub cell: String,
@@ -353,7 +355,7 @@ pub struct Fastest {
 }
 
 /// The ratio of the cost of cell `a` to the cost of cell `b`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ContrastRecord {
     /// What is compared.
     pub metric: Metric,
@@ -387,7 +389,7 @@ fn is_one(count: &u32) -> bool {
 }
 
 /// What a process took of the machine over a batch, all its threads and workers.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Usage {
     /// User time, nanoseconds.
     pub user_ns: u64,
@@ -434,7 +436,7 @@ impl std::ops::Sub for Usage {
 }
 
 /// One timed batch.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Sample {
     /// The cell, as an index into the document's cells.
     pub cell: u32,
@@ -460,7 +462,7 @@ pub struct Sample {
 }
 
 /// Something that weakens or bends the result, and what to do about it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Warning {
     /// Stable; for programs.
     pub code: String,

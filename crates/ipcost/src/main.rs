@@ -11,6 +11,7 @@ mod progress;
 mod replicate;
 mod report;
 mod run;
+mod schema;
 mod selftest;
 
 use std::process::ExitCode;
@@ -28,6 +29,7 @@ fn main() -> ExitCode {
         Command::Report(args) => report::run(&args),
         Command::Replicate(args) => replicate::run(&args),
         Command::Selftest(args) => selftest::run(&args),
+        Command::Schema(args) => schema::run(&args),
         Command::Hog => selftest::hog(),
         Command::Conformance(args) => conformance::run(&args),
         Command::Peer => Ok(if ipcost_peer::run() { ExitCode::SUCCESS } else { ExitCode::FAILURE }),

@@ -4,6 +4,7 @@ mod conformance;
 mod replicate;
 mod report;
 mod run;
+mod schema;
 mod selftest;
 
 use std::ffi::OsString;
@@ -16,6 +17,7 @@ pub use conformance::ConformanceArgs;
 pub use replicate::ReplicateArgs;
 pub use report::ReportArgs;
 pub use run::RunArgs;
+pub use schema::SchemaArgs;
 pub use selftest::SelfTestArgs;
 
 use crate::exit::{USAGE, complain};
@@ -43,6 +45,8 @@ pub enum Command {
     Selftest(SelfTestArgs),
     /// Examine a peer: does it keep to the control protocol?
     Conformance(ConformanceArgs),
+    /// Print the JSON Schema of what is written
+    Schema(SchemaArgs),
     /// Be the built-in peer: speak the control protocol on standard input and output
     Peer,
     /// Watch over a run and clean up should it be killed
