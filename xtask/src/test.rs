@@ -23,6 +23,12 @@ const PACKAGES: &[Package] = &[
     },
     program("redis-server", &["redis-server"], "the peer that drives it"),
     program("socat", &["socat"], "the peer that drives it"),
+    Package {
+        what: "Debian's Python with prometheus_client",
+        check: "/usr/bin/python3 -c 'import prometheus_client.openmetrics.parser'",
+        names: &["python3", "python3-prometheus-client"],
+        needed_for: "checking metrics",
+    },
     program("strace", &["strace"], "comparing system calls"),
 ];
 

@@ -1,11 +1,17 @@
 //! Renderings of the document, one output a file. Everything is drawn from the document; nothing is measured
 //! or judged here.
 
+mod again;
+pub mod benchfmt;
+pub mod csv;
+mod epochs;
 #[cfg(test)]
 mod fixture;
 mod grid;
 pub mod json;
+pub mod markdown;
 pub mod numbers;
+pub mod openmetrics;
 pub mod plan;
 pub mod published;
 pub mod replication;

@@ -152,7 +152,7 @@ fn judged(document: &Document, table: &WorkloadRecord, cell: &CellRecord) -> (St
 }
 
 /// How the figures came about, in one line.
-fn how(document: &Document) -> String {
+pub(crate) fn how(document: &Document) -> String {
     let schedule = &document.schedule;
     let analysis = &document.analysis;
     let placements: Vec<&str> = {

@@ -13,6 +13,7 @@ mod report;
 mod run;
 mod schema;
 mod selftest;
+mod tables;
 
 use std::process::ExitCode;
 

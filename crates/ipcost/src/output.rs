@@ -49,6 +49,14 @@ pub fn write_json(document: &Document, path: &Path) -> anyhow::Result<()> {
     write_whole(path, |out| json::write(document, out))
 }
 
+/// Writes text as [`write_whole`] does.
+///
+/// # Errors
+/// Where it cannot be written.
+pub fn write_text(text: &str, path: &Path) -> anyhow::Result<()> {
+    write_whole(path, |out| out.write_all(text.as_bytes()))
+}
+
 /// Writes anything as JSON with line breaks, as [`write_whole`] does.
 ///
 /// # Errors

@@ -6,6 +6,7 @@ mod report;
 mod run;
 mod schema;
 mod selftest;
+mod tables;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -19,6 +20,7 @@ pub use report::ReportArgs;
 pub use run::RunArgs;
 pub use schema::SchemaArgs;
 pub use selftest::SelfTestArgs;
+pub use tables::TableArgs;
 
 use crate::exit::{USAGE, complain};
 
