@@ -1,6 +1,8 @@
 //! Renderings of the document, one output a file. Everything is drawn from the document; nothing is measured
 //! or judged here.
 
+#[cfg(test)]
+mod absurd;
 mod again;
 pub mod benchfmt;
 pub mod csv;
