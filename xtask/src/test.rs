@@ -24,6 +24,12 @@ const PACKAGES: &[Package] = &[
     program("redis-server", &["redis-server"], "the peer that drives it"),
     program("socat", &["socat"], "the peer that drives it"),
     program("chromium", &["chromium"], "the HTML report as a browser shows it"),
+    Package {
+        what: "Debian's Python with prometheus_client",
+        check: "/usr/bin/python3 -c 'import prometheus_client.openmetrics.parser'",
+        names: &["python3", "python3-prometheus-client"],
+        needed_for: "checking metrics",
+    },
     program("strace", &["strace"], "comparing system calls"),
     program("bash", &["bash"], "loading the completions"),
     program("groff", &["groff"], "formatting the manual"),

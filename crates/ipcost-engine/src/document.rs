@@ -1,5 +1,7 @@
 //! From an outcome to the document: every number that is shown is computed here, once.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use ipcost_model::{
     Analysis, CellRecord, ContrastRecord, Document, Estimate, Fastest, Host, Job, LatencyMode,
     LatencySummary, Metric, Mode, Multiplicity, OptionValue, Pattern, Placement, SCHEMA, Sample, Schedule,
@@ -11,6 +13,7 @@ use crate::analysis::{Contrast, Judge};
 use crate::campaign::Outcome;
 use crate::diagnostics::diagnose;
 use crate::floor::floor;
+use crate::measures;
 use crate::warnings::Finding;
 
 /// The least difference between two modes that is worth telling: 10 %.
@@ -122,6 +125,7 @@ fn cell(outcome: &Outcome, index: usize, samples: &[&Sample]) -> CellRecord {
         usage_per_op: usage(samples),
         modes: modes(&log_costs, samples),
         floor: floor(outcome, index),
+        measures: measured(samples),
     }
 }
 
@@ -170,20 +174,27 @@ fn usage(samples: &[&Sample]) -> Option<UsagePerOp> {
         client_sys_ns: over_epochs(&|sample| sample.client.sys_ns)?,
         server_user_ns: over_epochs(&|sample| sample.server.user_ns)?,
         server_sys_ns: over_epochs(&|sample| sample.server.sys_ns)?,
-        voluntary_switches: over_epochs(&|s| s.client.voluntary_switches + s.server.voluntary_switches)?,
-        involuntary_switches: over_epochs(&|s| {
-            s.client.involuntary_switches + s.server.involuntary_switches
-        })?,
+        voluntary_switches: over_epochs(&|s| (s.client + s.server).voluntary_switches)?,
+        involuntary_switches: over_epochs(&|s| (s.client + s.server).involuntary_switches)?,
     })
+}
+
+/// What else was measured: medians over epochs of what every sample has.
+fn measured(samples: &[&Sample]) -> BTreeMap<String, f64> {
+    let names: BTreeSet<&String> = samples.iter().flat_map(|sample| sample.measures.keys()).collect();
+    let over_epochs = |name: &String| {
+        let values = per_epoch(samples, |sample| measures::named(sample, name))?;
+        Some((name.clone(), median(&values)?))
+    };
+    names.into_iter().filter_map(over_epochs).collect()
 }
 
 fn modes(log_costs: &[f64], samples: &[&Sample]) -> Vec<Mode> {
     let Some((low, high)) = two_groups(log_costs, LEAST_MODE_RATIO.ln()) else { return Vec::new() };
     let switches = per_epoch(samples, |sample| {
-        let (client, server) = (&sample.client, &sample.server);
-        let voluntary = client.voluntary_switches + server.voluntary_switches;
-        let involuntary = client.involuntary_switches + server.involuntary_switches;
-        Some((voluntary + involuntary) as f64 / sample.ops as f64)
+        let used = sample.client + sample.server;
+        let switches = used.voluntary_switches.saturating_add(used.involuntary_switches);
+        Some(switches as f64 / sample.ops as f64)
     });
     let busy = per_epoch(samples, |sample| {
         let cpu_ns = sample.client.cpu_ns() + sample.server.cpu_ns();

@@ -28,6 +28,7 @@ mod error;
 pub mod explain;
 mod floor;
 pub mod guard;
+mod measures;
 mod percentiles;
 pub mod planning;
 mod processes;

@@ -10,6 +10,7 @@ use ipcost_stats::{median, merged_interval};
 
 use crate::campaign::Outcome;
 use crate::claims::{Bounded, Bounds, all_hold, find};
+use crate::measures;
 use crate::planning::ALPHA;
 use crate::system_calls::SystemCalls;
 
@@ -235,8 +236,7 @@ fn value(sample: &Sample, measure: &str) -> Option<f64> {
                 + server.voluntary_switches
                 + server.involuntary_switches
         }
-        name if name.ends_with("_per_call") => return sample.measures.get(name).copied(),
-        name => return Some(sample.measures.get(name)? / sample.ops as f64),
+        name => return measures::named(sample, name),
     };
     Some(whole as f64 / sample.ops as f64)
 }

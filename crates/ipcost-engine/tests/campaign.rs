@@ -29,6 +29,26 @@ fn a_clear_difference_stops_soon_after_the_first_finite_interval() {
 }
 
 #[test]
+fn what_peers_measure_by_name_has_medians_of_its_own() {
+    let mut script = noisy(&[5_000.0, 10_000.0], 0.02);
+    script.measures = |cell, epoch, ops| match cell {
+        // Per operation: 3; per call already: the epoch's number. What not every epoch has is left out.
+        0 if epoch == 2 => {
+            [("calls".to_owned(), 3.0 * ops as f64), ("us_per_call".to_owned(), 2.0), ("odd".to_owned(), 1.0)]
+                .into()
+        }
+        0 => [("calls".to_owned(), 3.0 * ops as f64), ("us_per_call".to_owned(), f64::from(epoch))].into(),
+        _ => BTreeMap::new(),
+    };
+    let document = report(campaign(&format!("epochs = 5\n{PAIR}"), &mut script));
+    let expected = BTreeMap::from([("calls".to_owned(), 3.0), ("us_per_call".to_owned(), 3.0)]);
+    assert_eq!(document.cells[0].measures, expected);
+    assert!(document.cells[1].measures.is_empty());
+    let written = serde_json::to_value(&document).unwrap();
+    assert!(written["cells"][1].get("measures").is_none(), "absent where nothing was measured");
+}
+
+#[test]
 fn equal_cells_become_equivalent_and_none_is_called_the_cheapest() {
     let mut script = noisy(&[10_000.0, 10_000.0], 0.02);
     let document = report(campaign(PAIR, &mut script));

@@ -1,5 +1,6 @@
 //! A cell: one point of the matrix.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::named::named;
@@ -42,7 +43,7 @@ named! {
 }
 
 /// The part of a cell that the peers are told: what to do over which transport.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Cell {
     /// What is done.
     pub pattern: Pattern,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -64,9 +65,10 @@ named! {
 }
 
 /// One run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Document {
-    /// [`SCHEMA`].
+    /// The version of the document.
+    #[schemars(extend("const" = SCHEMA))]
     pub schema: String,
     /// What made it.
     pub tool: Tool,
@@ -102,7 +104,7 @@ pub struct Document {
 }
 
 /// What made a document.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Tool {
     /// Always `ipcost`.
     pub name: String,
@@ -111,7 +113,7 @@ pub struct Tool {
 }
 
 /// The machine, as far as it bears on the result.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Host {
     /// The operating system.
     pub os: String,
@@ -131,7 +133,7 @@ pub struct Host {
 }
 
 /// How a run was laid out in time.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Schedule {
     /// Rounds in each epoch.
     pub rounds: u32,
@@ -150,7 +152,7 @@ pub struct Schedule {
 }
 
 /// Where a run's time went, seconds.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Timing {
     /// Before the first epoch: probing peers, calibrating operation counts.
     pub calibration_s: f64,
@@ -165,7 +167,7 @@ pub struct Timing {
 }
 
 /// What intervals were computed at.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Analysis {
     /// The chance that any headline interval ever misses.
     pub alpha: f64,
@@ -186,7 +188,7 @@ pub struct Analysis {
 }
 
 /// A median with its interval; the bounds are null while unbounded.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Estimate {
     /// Over epochs.
     pub median: f64,
@@ -197,7 +199,7 @@ pub struct Estimate {
 }
 
 /// A cell and what it cost. Intervals of costs stand at `alpha`, each on its own.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CellRecord {
     /// Stable between runs.
     pub id: String,
@@ -260,10 +262,13 @@ pub struct CellRecord {
     /// The least that the same work could cost here; absent where it was not measured or is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub floor: Option<FloorRecord>,
+    /// What else was measured, by name: medians over epochs, for one operation unless the name ends in `_per_call`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub measures: BTreeMap<String, f64>,
 }
 
 /// The least that a cell's work could cost here, measured in the same rounds.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FloorRecord {
     /// The parts together, nanoseconds for one operation: the median over epochs.
     pub ns_per_op: f64,
@@ -276,7 +281,7 @@ pub struct FloorRecord {
 }
 
 /// A part of a floor.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FloorPart {
     /// The cell that measured it, by id.
     pub cell: String,
@@ -287,7 +292,7 @@ pub struct FloorPart {
 }
 
 /// Percentiles of latency, nanoseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LatencySummary {
     /// Median.
     pub p50: u64,
@@ -304,7 +309,7 @@ pub struct LatencySummary {
 }
 
 /// What an operation took of the machine.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct UsagePerOp {
     /// User time of the client, nanoseconds.
     pub client_user_ns: f64,
@@ -321,7 +326,7 @@ pub struct UsagePerOp {
 }
 
 /// One of two groups of epochs.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Mode {
     /// The share of the epochs, 0 to 1.
     pub share: f64,
@@ -338,7 +343,7 @@ pub struct Mode {
 }
 
 /// A table: cells that do the same work.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkloadRecord {
     /// What was done.
     pub pattern: Pattern,
@@ -361,7 +366,7 @@ pub struct WorkloadRecord {
 }
 
 /// The cheapest cell of a table against the runner-up.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Fastest {
     /// The cheapest, by id.
     pub cell: String,
@@ -380,7 +385,7 @@ pub struct Fastest {
 }
 
 /// The ratio of the cost of cell `a` to the cost of cell `b`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ContrastRecord {
     /// What is compared.
     pub metric: Metric,
@@ -414,7 +419,7 @@ fn is_one(count: &u32) -> bool {
 }
 
 /// What a process took of the machine over a batch, all its threads and workers.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Usage {
     /// User time, nanoseconds.
     pub user_ns: u64,
@@ -429,7 +434,7 @@ pub struct Usage {
 impl Usage {
     /// User and system time, nanoseconds.
     pub fn cpu_ns(&self) -> u64 {
-        self.user_ns + self.sys_ns
+        self.user_ns.saturating_add(self.sys_ns)
     }
 }
 
@@ -438,10 +443,10 @@ impl std::ops::Add for Usage {
 
     fn add(self, other: Self) -> Self {
         Self {
-            user_ns: self.user_ns + other.user_ns,
-            sys_ns: self.sys_ns + other.sys_ns,
-            voluntary_switches: self.voluntary_switches + other.voluntary_switches,
-            involuntary_switches: self.involuntary_switches + other.involuntary_switches,
+            user_ns: self.user_ns.saturating_add(other.user_ns),
+            sys_ns: self.sys_ns.saturating_add(other.sys_ns),
+            voluntary_switches: self.voluntary_switches.saturating_add(other.voluntary_switches),
+            involuntary_switches: self.involuntary_switches.saturating_add(other.involuntary_switches),
         }
     }
 }
@@ -461,7 +466,7 @@ impl std::ops::Sub for Usage {
 }
 
 /// One timed batch.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Sample {
     /// The cell, as an index into the document's cells.
     pub cell: u32,
@@ -487,7 +492,7 @@ pub struct Sample {
 }
 
 /// Something that weakens or bends the result, and what to do about it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Warning {
     /// Stable; for programs.
     pub code: String,

@@ -7,6 +7,7 @@ use thiserror::Error;
 
 use crate::capabilities::{FloorKind, OptionGroup, PeerState, TransportState};
 use crate::cell::{Cell, Pattern, Placement, SpeaksFirst};
+use crate::consistency::MAX_NAME_BYTES;
 use crate::floor::{self, FloorRecipe};
 use crate::job::{Job, Matrix, NATIVE, check_peer_name};
 use crate::options::{OptionName, OptionValue, Options};
@@ -436,6 +437,10 @@ fn distinguish_labels(cells: &mut [PlannedCell]) -> Result<(), ExpandError> {
         }
     }
     for (index, cell) in cells.iter().enumerate() {
+        if cell.id.len().max(cell.label.len()) > MAX_NAME_BYTES {
+            let begin: String = cell.id.chars().take(40).collect();
+            return Err(format!("the label \"{begin}…\" is too long; at most {MAX_NAME_BYTES} bytes").into());
+        }
         if let Some(twin) = cells[..index].iter().find(|twin| twin.id == cell.id) {
             return Err(
                 format!("two cells have the id \"{}\"; give one of them another label", twin.id).into()

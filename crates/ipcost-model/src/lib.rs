@@ -10,9 +10,11 @@
 mod capabilities;
 mod cell;
 mod cell_id;
+mod census;
 pub mod check;
 mod checked;
 mod comparison;
+mod consistency;
 pub mod doctor;
 mod document;
 mod expand;
@@ -27,9 +29,11 @@ mod plan;
 pub mod protocol;
 mod reading;
 pub mod replication;
+mod schema;
 mod selftest;
 mod suggest;
 mod sweep;
+mod text;
 pub mod units;
 mod workload;
 
@@ -37,6 +41,7 @@ pub use capabilities::{Capabilities, FloorKind, OptionGroup, PeerState, Transpor
 pub use cell::{Cell, Pattern, Placement, SpeaksFirst};
 pub use cell_id::parse_cell_id;
 pub use comparison::{COMPARISON_SCHEMA, Change, ComparedRun, Comparison, Difference, SpreadSource};
+pub use consistency::MAX_NAME_BYTES;
 pub use document::{
     Analysis, CellRecord, ContrastRecord, Document, Estimate, Fastest, FloorPart, FloorRecord, Host,
     LatencySummary, Metric, Mode, Multiplicity, SCHEMA, Sample, Schedule, Stopped, Timing, Tool, Usage,
@@ -56,7 +61,9 @@ pub use job_file::{JobFileError, parse_job};
 pub use options::{CATALOGUE, OptionKind, OptionName, OptionSpec, OptionValue, Options};
 pub use plan::{Plan, PlannedContrast};
 pub use reading::{MAX_DOCUMENT_BYTES, ReadError, read_document};
+pub use schema::{Subject, schema};
 pub use selftest::{Detection, Noise, Promise, Rate, SELFTEST_SCHEMA, SelfTest};
 pub use suggest::{nearest, unknown};
 pub use sweep::{Crossing, SWEEP_SCHEMA, SizeSweep, SweepPoint};
+pub use text::escaped;
 pub use workload::{DEFAULT_BASELINE, Workload};

@@ -4,8 +4,8 @@
 macro_rules! named {
     ($(#[$meta:meta])* $name:ident, $what:literal { $($(#[$doc:meta])* $variant:ident = $text:literal,)+ }) => {
         $(#[$meta])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub enum $name { $($(#[$doc])* $variant,)+ }
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, schemars::JsonSchema)]
+        pub enum $name { $($(#[$doc])* #[schemars(rename = $text)] $variant,)+ }
 
         impl $name {
             /// Every value, in the order of the documentation.

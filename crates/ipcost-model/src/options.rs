@@ -43,8 +43,8 @@ pub struct OptionSpec {
     pub summary: &'static str,
 }
 
-/// Processors are numbered below this.
-const PROCESSORS: u64 = 8192;
+/// The largest number that a logical processor has.
+pub(crate) const MAX_PROCESSOR: u64 = 8191;
 
 /// The patterns that move messages.
 const ALL: &[Pattern] = &[Pattern::Connect, Pattern::Rr, Pattern::Stream];
@@ -285,7 +285,9 @@ impl OptionSpec {
             (OptionKind::Count(most), value) => {
                 Err(format!("option {name} takes a whole number from 1 to {most}, not \"{value}\""))
             }
-            (OptionKind::Processor, OptionValue::Int(cpu)) if cpu < PROCESSORS => Ok(OptionValue::Int(cpu)),
+            (OptionKind::Processor, OptionValue::Int(cpu)) if cpu <= MAX_PROCESSOR => {
+                Ok(OptionValue::Int(cpu))
+            }
             (OptionKind::Processor, value) => {
                 Err(format!("option {name} takes the number of a processor (see lscpu), not \"{value}\""))
             }
@@ -393,7 +395,9 @@ impl<'de> Deserialize<'de> for Options {
                 let mut options = Options::default();
                 while let Some(name) = map.next_key::<OptionName>()? {
                     let value = map.next_value_seed(ValueSeed(name))?;
-                    options.insert(name, value);
+                    if options.0.insert(name, value).is_some() {
+                        return Err(de::Error::custom(format!("option {name} is given twice")));
+                    }
                 }
                 Ok(options)
             }

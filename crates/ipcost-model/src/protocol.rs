@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -38,7 +39,7 @@ named! {
 pub type Address = Map<String, Value>;
 
 /// What the engine says.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub enum FromEngine {
     /// Set up; a client also connects now, except in pattern `connect`.
@@ -72,7 +73,7 @@ pub enum FromEngine {
 }
 
 /// What a peer says.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub enum FromPeer {
     /// The first line, unasked.
@@ -101,7 +102,7 @@ pub enum FromPeer {
 }
 
 /// Who a peer is and what it can do.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Hello {
     /// [`PROTOCOL`].
     pub protocol: u32,
@@ -120,7 +121,7 @@ pub struct Hello {
 }
 
 /// What a batch took.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Done {
     /// Of the batch.
     pub id: u64,

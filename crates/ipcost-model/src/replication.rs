@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -223,9 +224,10 @@ pub struct PublishedCell {
 }
 
 /// What was decided of every claim of an experiment.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Ledger {
-    /// [`LEDGER_SCHEMA`].
+    /// The version of the ledger.
+    #[schemars(extend("const" = LEDGER_SCHEMA))]
     pub schema: String,
     /// What made it.
     pub tool: Tool,
@@ -250,7 +252,7 @@ pub struct Ledger {
 }
 
 /// A run of a replication.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LedgerRun {
     /// With which software.
     pub software: Software,
@@ -265,7 +267,7 @@ pub struct LedgerRun {
 }
 
 /// A claim and what holds of it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LedgerClaim {
     /// In words.
     pub text: String,
@@ -284,7 +286,7 @@ pub struct LedgerClaim {
 }
 
 /// A test and its figures.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LedgerTest {
     /// What it compares.
     pub about: String,

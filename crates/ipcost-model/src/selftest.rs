@@ -1,5 +1,6 @@
 //! What a self-test found: how often the tool is wrong on this machine.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::document::{Host, Tool};
@@ -33,7 +34,7 @@ named! {
 }
 
 /// A rate that was counted.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Rate {
     /// What was counted, in short; stable.
     pub code: String,
@@ -54,7 +55,7 @@ pub struct Rate {
 }
 
 /// How a slowdown of known size was found.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Detection {
     /// How much more work was done, as a share.
     pub slowdown: f64,
@@ -75,9 +76,10 @@ pub struct Detection {
 }
 
 /// A self-test.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SelfTest {
-    /// [`SELFTEST_SCHEMA`].
+    /// The version of the record.
+    #[schemars(extend("const" = SELFTEST_SCHEMA))]
     pub schema: String,
     /// What made it.
     pub tool: Tool,

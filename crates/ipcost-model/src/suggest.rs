@@ -1,9 +1,15 @@
 //! Messages for names that are not known, with the nearest known one.
 
+/// A longer text, in bytes, is no name that somebody misspelt; comparing it takes time.
+const LONGEST_MEANT: usize = 200;
+
 /// The candidate that is nearest to `name`, if any is near enough to be meant.
 ///
 /// Near is a Damerau–Levenshtein distance of at most a third of the longer name (at least 1).
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    if name.len() > LONGEST_MEANT {
+        return None;
+    }
     let lower = name.to_lowercase();
     candidates
         .into_iter()

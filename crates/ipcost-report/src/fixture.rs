@@ -1,6 +1,8 @@
 //! A document in which everything occurs that a rendering must cope with.
 
-use ipcost_model::Document;
+use std::collections::BTreeMap;
+
+use ipcost_model::{Document, Pattern, Sample, Usage};
 use serde_json::{Value, json};
 
 /// The same with the floors of its round trips.
@@ -115,4 +117,36 @@ pub fn document() -> Document {
         "warnings": [{"code": "steal", "message": "the hypervisor took 3.0 % of the processors' time for others"}],
     }))
     .expect("the fixture is a document")
+}
+
+/// The same with samples: three epochs of two rounds of the cells that were measured, and what else was measured.
+pub fn measured() -> Document {
+    let mut document = document();
+    let usage =
+        |ns: u64| Usage { user_ns: ns / 8, sys_ns: ns, voluntary_switches: 100, involuntary_switches: 1 };
+    for epoch in 1..=3 {
+        for round in 1..=2 {
+            for (position, cell) in [3, 0, 1, 4].into_iter().enumerate() {
+                let record = &document.cells[cell];
+                let cost = record.wall_ns_per_op.expect("it was measured").median;
+                let wall_ns = (100.0 * cost) as u64 + u64::from(epoch * 10 + round);
+                document.samples.push(Sample {
+                    cell: cell as u32,
+                    epoch,
+                    round,
+                    position: position as u32 + 1,
+                    ops: 100,
+                    wall_ns,
+                    sent_ns: (record.pattern == Pattern::Stream).then_some(wall_ns / 2),
+                    client: usage(wall_ns / 4),
+                    server: usage(wall_ns / 2),
+                    measures: BTreeMap::from([("context_switches".to_owned(), 200.0 + f64::from(epoch))]),
+                });
+            }
+        }
+    }
+    for cell in [0, 1, 3, 4] {
+        document.cells[cell].measures.insert("context_switches".to_owned(), 2.02);
+    }
+    document
 }

@@ -1,10 +1,16 @@
 //! Renderings of the document, one output a file. Everything is drawn from the document; nothing is measured
 //! or judged here.
 
+#[cfg(test)]
+mod absurd;
+mod again;
+pub mod benchfmt;
 pub mod check;
 mod claim_words;
 pub mod comparison;
+pub mod csv;
 pub mod doctor;
+mod epochs;
 pub mod explanation;
 mod explanation_tables;
 mod explanation_words;
@@ -16,7 +22,9 @@ pub mod history;
 pub mod html;
 pub mod json;
 pub mod junit;
+pub mod markdown;
 pub mod numbers;
+pub mod openmetrics;
 pub mod picture;
 pub mod plan;
 pub mod published;

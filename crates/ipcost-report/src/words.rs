@@ -1,5 +1,6 @@
 //! The document in plain words.
 
+pub use ipcost_model::escaped;
 use ipcost_model::units::size_text;
 use ipcost_model::{
     CellRecord, ContrastRecord, Document, Fastest, FloorRecord, Metric, Pattern, Placement, SpeaksFirst,
@@ -191,10 +192,4 @@ pub fn contrast<'a>(document: &'a Document, metric: Metric, a: &str) -> Option<&
 pub fn capitalised(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
-}
-
-/// Text from outside, without anything a terminal would obey.
-pub fn escaped(text: &str) -> String {
-    let visible = |c: char| if c.is_control() { c.escape_default().collect() } else { c.to_string() };
-    text.chars().map(visible).collect()
 }

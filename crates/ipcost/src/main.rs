@@ -16,9 +16,11 @@ mod progress;
 mod replicate;
 mod report;
 mod run;
+mod schema;
 mod selftest;
 mod shell;
 mod sweep;
+mod tables;
 
 use std::process::ExitCode;
 
@@ -46,6 +48,7 @@ fn main() -> ExitCode {
         Command::Namespace => ipcost_sys::net_namespace::hold()
             .map(|()| ExitCode::SUCCESS)
             .map_err(|error| Problem::failed(error.into())),
+        Command::Schema(args) => schema::run(&args),
         Command::Hog => selftest::hog(),
         Command::Conformance(args) => conformance::run(&args),
         Command::Completions(args) => shell::completions(&args),

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::Context;
 use ipcost_model::Document;
@@ -118,9 +118,8 @@ fn write_whole(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>
 ///
 /// # Errors
 /// Where more than one of them is to go there.
-pub fn at_most_one_on_standard_output(outputs: &[&Option<PathBuf>]) -> anyhow::Result<()> {
-    let count =
-        outputs.iter().filter_map(|path| path.as_deref()).filter(|path| is_standard_output(path)).count();
+pub fn at_most_one_on_standard_output<'a>(outputs: impl IntoIterator<Item = &'a Path>) -> anyhow::Result<()> {
+    let count = outputs.into_iter().filter(|path| is_standard_output(path)).count();
     anyhow::ensure!(count <= 1, "only one output can go to standard output; give the others a file");
     Ok(())
 }

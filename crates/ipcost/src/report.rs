@@ -1,7 +1,7 @@
 //! `ipcost report`: render a document that was measured before.
 
 use std::io::IsTerminal;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, ensure};
@@ -11,7 +11,10 @@ use ipcost_report::picture;
 use crate::args::ReportArgs;
 use crate::documents;
 use crate::exit::Problem;
-use crate::output::{at_most_one_on_standard_output, is_standard_output, show, write_bytes, write_html, write_json};
+use crate::output::{
+    at_most_one_on_standard_output, is_standard_output, show, write_bytes, write_html, write_json,
+};
+use crate::tables;
 
 /// Writes every output that was asked for; without any, shows the document on the terminal.
 ///
@@ -21,7 +24,7 @@ pub fn run(args: &ReportArgs) -> Result<ExitCode, Problem> {
     check(args).map_err(Problem::usage)?;
     let document = documents::load(&args.run).map_err(Problem::usage)?;
     let pictures = draw(args, &document).map_err(Problem::usage)?;
-    let mut written = false;
+    let mut written = tables::write(&document, &args.tables).map_err(Problem::failed)?;
     if let Some(path) = &args.json {
         write_json(&document, path).map_err(Problem::failed)?;
         written = true;
@@ -42,7 +45,10 @@ pub fn run(args: &ReportArgs) -> Result<ExitCode, Problem> {
 
 /// What the arguments get wrong together, before anything is read.
 fn check(args: &ReportArgs) -> anyhow::Result<()> {
-    at_most_one_on_standard_output(&[&args.json, &args.html, &args.svg, &args.png])?;
+    let outputs = [&args.json, &args.html, &args.svg, &args.png];
+    at_most_one_on_standard_output(
+        outputs.into_iter().flatten().map(PathBuf::as_path).chain(args.tables.files()),
+    )?;
     let picture = args.svg.is_some() || args.png.is_some();
     let about_pictures = args.chart.is_some() || args.background.is_some();
     ensure!(

@@ -30,7 +30,8 @@ use crate::progress::Line;
 /// # Errors
 /// What is wrong with the arguments, or what failed.
 pub fn run(args: RunArgs) -> Result<ExitCode, Problem> {
-    at_most_one_on_standard_output(&[&args.json, &args.html]).map_err(Problem::usage)?;
+    let outputs = [&args.json, &args.html].into_iter().flatten();
+    at_most_one_on_standard_output(outputs.map(std::path::PathBuf::as_path)).map_err(Problem::usage)?;
     let transports = transport::states();
     let job = job(&args, &transports).map_err(Problem::usage)?;
     let peers = peers::prepare(&job, args.quiet);

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Place, text};
+use common::{Place, assert_schema, text};
 use serde_json::Value;
 
 /// An experiment of the user's own, with nothing but the native peer: the ratio of a cell that does twice the work.
@@ -58,6 +58,7 @@ fn claims_are_decided_by_what_is_measured() {
     assert!(output.status.success(), "{}", text(&output.stderr));
     let ledgers: Value = serde_json::from_slice(&std::fs::read(place.file("ledgers.json")).unwrap()).unwrap();
     assert_eq!(ledgers[0]["schema"], "ipcost-replication/1");
+    assert_schema("replication", &ledgers);
     let words: Vec<&str> = ledgers[0]["claims"]
         .as_array()
         .unwrap()

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Place, text};
+use common::{Place, assert_schema, text};
 use serde_json::Value;
 
 #[test]
@@ -14,6 +14,7 @@ fn rates_have_intervals_and_too_few_campaigns_are_undecided() {
     assert!(shown.contains("How often it is wrong here\n") && shown.contains("larger --budget"), "{shown}");
     let result: Value = serde_json::from_slice(&std::fs::read(place.file("result.json")).unwrap()).unwrap();
     assert_eq!(result["schema"], "ipcost-selftest/1");
+    assert_schema("selftest", &result);
     let rates = result["rates"].as_array().unwrap();
     let codes: Vec<&str> = rates.iter().map(|rate| rate["code"].as_str().unwrap()).collect();
     assert_eq!(codes, ["aa", "relabelled", "coverage", "repeatability"]);

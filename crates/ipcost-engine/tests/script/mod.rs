@@ -2,6 +2,7 @@
 
 #![allow(dead_code)] // Each test file uses a part of it.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ipcost_engine::bench::{BatchOutcome, Bench};
@@ -34,6 +35,8 @@ pub struct Script {
     pub fail_in_epoch: Option<(u32, bool)>,
     /// How many latencies a batch gives where it is asked to.
     pub latencies: usize,
+    /// What peers measure beside the usual: cell, epoch, operations.
+    pub measures: fn(usize, u32, u64) -> BTreeMap<String, f64>,
 }
 
 pub const START: Duration = Duration::from_millis(4);
@@ -50,6 +53,7 @@ impl Script {
             verified: 0,
             fail_in_epoch: None,
             latencies: 10,
+            measures: |_, _, _| BTreeMap::new(),
         }
     }
 }
@@ -88,7 +92,8 @@ impl Bench for Script {
         self.log.push((self.epoch, cell, ops));
         let used = (self.usage)(cell, self.epoch, wall_ns, ops);
         let latency_ns = if latency { vec![per_op as u64; self.latencies] } else { Vec::new() };
-        Ok(BatchOutcome { wall_ns, client: used, latency_ns, ..BatchOutcome::default() })
+        let measures = (self.measures)(cell, self.epoch, ops);
+        Ok(BatchOutcome { wall_ns, client: used, latency_ns, measures, ..BatchOutcome::default() })
     }
 
     fn end_epoch(&mut self) -> Result<(), EngineError> {

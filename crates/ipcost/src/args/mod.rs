@@ -9,9 +9,11 @@ mod history;
 mod replicate;
 mod report;
 mod run;
+mod schema;
 mod selftest;
 mod shell;
 mod sweep;
+mod tables;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -28,9 +30,11 @@ pub use history::{ListArgs, PruneArgs, ShowArgs};
 pub use replicate::ReplicateArgs;
 pub use report::ReportArgs;
 pub use run::RunArgs;
+pub use schema::SchemaArgs;
 pub use selftest::SelfTestArgs;
 pub use shell::{CompletionsArgs, ManArgs};
 pub use sweep::{CoreSweepArgs, SizeSweepArgs, SweepArgs, SweepOver};
+pub use tables::TableArgs;
 
 use crate::exit::{USAGE, complain};
 
@@ -77,6 +81,8 @@ pub enum Command {
     Completions(CompletionsArgs),
     /// Print the manual page
     Man(ManArgs),
+    /// Print the JSON Schema of what is written
+    Schema(SchemaArgs),
     /// Be the built-in peer: speak the control protocol on standard input and output
     Peer,
     /// Watch over a run and clean up should it be killed

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 use ipcost_report::picture::{Background, Chart};
 
+use super::TableArgs;
+
 /// Without a flag for an output, the document is shown on the terminal as its run was.
 #[derive(Debug, Args)]
 pub struct ReportArgs {
@@ -33,4 +35,6 @@ pub struct ReportArgs {
     /// Show no warnings
     #[arg(long, short)]
     pub quiet: bool,
+    #[command(flatten)]
+    pub tables: TableArgs,
 }

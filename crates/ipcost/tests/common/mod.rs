@@ -161,6 +161,17 @@ pub fn assert_refused(output: &Output, parts: &[&str]) {
     }
 }
 
+/// Asserts that a value is as the schema says that the program prints.
+#[track_caller]
+pub fn assert_schema(of: &str, value: &Value) {
+    let output = Place::new().run(&["schema", of]);
+    let schema: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let validator = jsonschema::draft202012::new(&schema).unwrap();
+    let errors: Vec<String> =
+        validator.iter_errors(value).map(|error| format!("{}: {error}", error.instance_path())).collect();
+    assert!(errors.is_empty(), "{errors:#?}");
+}
+
 /// A path as an argument.
 pub fn argument(path: &Path) -> &str {
     path.to_str().unwrap()

@@ -1,0 +1,123 @@
+//! Whether the parts of a document fit together: what every rendering relies on.
+
+use std::collections::HashSet;
+
+use crate::document::{Analysis, CellRecord, Document, Estimate, Sample, Verdict, WorkloadRecord};
+
+/// The longest id or label of a cell, bytes: tables are as wide as what they hold.
+pub const MAX_NAME_BYTES: usize = 4096;
+/// The longest run, seconds: three hundred years.
+const MAX_ELAPSED_S: f64 = 1e10;
+
+/// Checks that indices and ids lead somewhere, that costs are positive, and that intervals contain what they are about.
+///
+/// # Errors
+/// What contradicts itself.
+pub fn check(document: &Document) -> Result<(), String> {
+    let mut ids = HashSet::new();
+    for record in &document.cells {
+        if !ids.insert(record.id.as_str()) {
+            return Err(format!("two cells have the id {:?}", record.id));
+        }
+        cell(record)?;
+    }
+    let parts = document.cells.iter().filter_map(|cell| cell.floor.as_ref()).flat_map(|floor| &floor.parts);
+    parts.into_iter().try_for_each(|part| known(&ids, &part.cell, "a floor"))?;
+    document.workloads.iter().try_for_each(|table| workload(table, &ids))?;
+    for contrast in &document.contrasts {
+        [&contrast.a, &contrast.b].into_iter().try_for_each(|id| known(&ids, id, "a contrast"))?;
+        ratio(contrast.ratio, contrast.lo, contrast.hi, contrast.verdict)?;
+    }
+    document.samples.iter().try_for_each(|batch| sample(batch, document.cells.len()))?;
+    analysis(&document.analysis)?;
+    if !(0.0..=MAX_ELAPSED_S).contains(&document.elapsed_s) {
+        return Err("the elapsed time is out of range".to_owned());
+    }
+    Ok(())
+}
+
+fn cell(cell: &CellRecord) -> Result<(), String> {
+    if cell.id.len().max(cell.label.len()) > MAX_NAME_BYTES {
+        return Err(format!("the id or the label of a cell is longer than {MAX_NAME_BYTES} bytes"));
+    }
+    let costs = [cell.wall_ns_per_op, cell.cpu_ns_per_op, cell.sent_ns_per_op];
+    if !costs.iter().flatten().all(is_estimate) || cell.wall_ns_per_op.is_some_and(|wall| wall.median <= 0.0)
+    {
+        return Err(format!("a cost of cell {:?} is no positive number within its interval", cell.id));
+    }
+    let is_mode = |share: f64, cost: f64| (0.0..=1.0).contains(&share) && cost.is_finite() && cost > 0.0;
+    if !cell.modes.iter().all(|mode| is_mode(mode.share, mode.wall_ns_per_op)) {
+        return Err(format!("a mode of cell {:?} is no share with a cost", cell.id));
+    }
+    if let Some(floor) = &cell.floor {
+        let sound = |ns: f64| ns.is_finite() && ns >= 0.0;
+        let parts = floor.parts.iter().all(|part| sound(part.count) && sound(part.ns));
+        if !is_estimate(&floor.multiple) || !sound(floor.ns_per_op) || !parts {
+            return Err(format!("the floor of cell {:?} is no positive number", cell.id));
+        }
+    }
+    let rates = [cell.ops_per_s, cell.bytes_per_s];
+    if !rates.iter().flatten().all(|rate| rate.is_finite() && *rate >= 0.0) {
+        return Err(format!("a rate of cell {:?} is no positive number", cell.id));
+    }
+    let used = cell.usage_per_op.map(|used| {
+        let times = [used.client_user_ns, used.client_sys_ns, used.server_user_ns, used.server_sys_ns];
+        times.into_iter().chain([used.voluntary_switches, used.involuntary_switches])
+    });
+    if !used.into_iter().flatten().all(|value| value.is_finite() && value >= 0.0) {
+        return Err(format!("the usage of cell {:?} is no positive number", cell.id));
+    }
+    Ok(())
+}
+
+fn workload(table: &WorkloadRecord, ids: &HashSet<&str>) -> Result<(), String> {
+    let named = table.cells.iter().chain(&table.baseline);
+    let fastest = table.fastest.iter().flat_map(|fastest| [&fastest.cell, &fastest.runner_up]);
+    named.chain(fastest).try_for_each(|id| known(ids, id, "a workload"))?;
+    match &table.fastest {
+        Some(fastest) => ratio(fastest.ratio, fastest.lo, fastest.hi, fastest.verdict),
+        None => Ok(()),
+    }
+}
+
+fn sample(sample: &Sample, cells: usize) -> Result<(), String> {
+    if sample.cell as usize >= cells {
+        return Err(format!("a sample belongs to cell {}, which there is not", sample.cell));
+    }
+    if sample.ops == 0 || sample.epoch == 0 {
+        return Err("a sample has no operations or no epoch".to_owned());
+    }
+    Ok(())
+}
+
+fn analysis(analysis: &Analysis) -> Result<(), String> {
+    let shares = [analysis.alpha, analysis.alpha_each];
+    match shares.iter().all(|share| (0.0..=1.0).contains(share)) && (0.0..1e3).contains(&analysis.margin) {
+        true => Ok(()),
+        false => Err("alpha or the margin is out of range".to_owned()),
+    }
+}
+
+fn known(ids: &HashSet<&str>, id: &str, what: &str) -> Result<(), String> {
+    match ids.contains(id) {
+        true => Ok(()),
+        false => Err(format!("{what} names the cell {id:?}, which there is not")),
+    }
+}
+
+fn is_estimate(estimate: &Estimate) -> bool {
+    let Estimate { median, lo, hi } = *estimate;
+    median.is_finite()
+        && median >= 0.0
+        && lo.is_none_or(|lo| lo >= 0.0 && lo <= median)
+        && hi.is_none_or(|hi| hi.is_finite() && hi >= median)
+}
+
+fn ratio(ratio: f64, lo: Option<f64>, hi: Option<f64>, verdict: Verdict) -> Result<(), String> {
+    let bounded = lo.is_some() && hi.is_some();
+    let fits = is_estimate(&Estimate { median: ratio, lo, hi }) && ratio > 0.0;
+    match fits && (bounded || verdict == Verdict::Undecided) {
+        true => Ok(()),
+        false => Err("a ratio lies outside its interval, or has a verdict without one".to_owned()),
+    }
+}

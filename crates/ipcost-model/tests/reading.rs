@@ -1,0 +1,214 @@
+//! Bytes that are no document, or a spoilt one: one line says what is wrong, and nothing is believed.
+
+use ipcost_model::{MAX_DOCUMENT_BYTES, MAX_NAME_BYTES, read_document};
+use serde_json::{Value, json};
+
+/// A small whole document.
+fn whole() -> Value {
+    let cell = |id: &str| {
+        json!({
+            "id": id, "label": id, "pattern": "rr", "transport": "unix", "size": 64, "reply": 64, "concurrency": 1,
+            "speaks_first": "client", "placement": "free", "client": "native", "server": "native",
+            "options": {"so_sndbuf": 4096}, "effective": {"client": {"so_sndbuf": 4608}}, "available": true,
+            "reason": null, "epochs": 9, "batches": 9, "ops": 900,
+            "wall_ns_per_op": {"median": 7e3, "lo": 6.5e3, "hi": null}, "cpu_ns_per_op": null,
+            "ops_per_s": 1.4e5, "bytes_per_s": 1.8e7,
+            "latency_ns": {"p50": 7, "p90": 8, "p99": 9, "p999": 10, "max": 11, "count": 12},
+            "usage_per_op": {"client_user_ns": 1.0, "client_sys_ns": 2.0, "server_user_ns": 1.0, "server_sys_ns": 2.0,
+                "voluntary_switches": 2.0, "involuntary_switches": 0.0},
+            "modes": [{"share": 1.0, "epochs": 9, "wall_ns_per_op": 7e3}], "measures": {"calls_per_call": 1.5},
+        })
+    };
+    let usage = json!({"user_ns": 1, "sys_ns": 2, "voluntary_switches": 3, "involuntary_switches": 4});
+    json!({
+        "schema": "ipcost/1", "tool": {"name": "ipcost", "version": "0.1.0"},
+        "host": {"os": "linux", "kernel": "6.1.0", "arch": "x86_64", "cpu": "A processor", "cores": 2,
+            "physical_cores": 2, "governor": "performance"},
+        "job": {"seed": 7, "cells": [{"pattern": ["rr"], "transport": ["unix"], "size": [64]}]},
+        "seed": 7, "started": "2026-01-01T00:00:00Z", "elapsed_s": 9.5, "stopped": "budget",
+        "schedule": {"rounds": 1, "epochs": 9, "batch_ms": 20.0, "lead_in_ms": 5.0, "budget_s": 30.0, "latency": "off",
+            "timing": {"calibration_s": 0.3, "processes_s": 2.0, "batches_s": 3.0, "lead_ins_s": 5.0, "other_s": 1.1}},
+        "analysis": {"alpha": 0.05, "family": 1, "alpha_each": 0.05, "margin": 0.02, "epochs_needed": 8},
+        "cells": [cell("one"), cell("two")],
+        "workloads": [{"pattern": "rr", "size": 64, "reply": 64, "concurrency": 1, "speaks_first": "client",
+            "placement": "free", "cells": ["one", "two"], "baseline": "two",
+            "fastest": {"cell": "one", "runner_up": "two", "ratio": 1.1, "lo": 1.0, "hi": 1.2, "verdict": "direction",
+                "claimed": true}}],
+        "contrasts": [{"metric": "wall", "a": "one", "b": "two", "ratio": 0.9, "lo": 0.8, "hi": 1.0,
+            "verdict": "direction", "epochs": 9, "headline": true}],
+        "samples": [{"cell": 0, "epoch": 1, "round": 1, "position": 1, "ops": 100, "wall_ns": 700_000, "sent_ns": null,
+            "client": usage, "server": usage, "measures": {"calls": 3.0}}],
+        "warnings": [{"code": "steal", "message": "much"}],
+    })
+}
+
+/// What is said of bytes that are no document; always one line that a terminal may show.
+#[track_caller]
+fn refused(bytes: &[u8]) -> String {
+    let error = read_document(bytes).expect_err("it is no document").to_string();
+    assert!(!error.contains(char::is_control), "one line, and nothing a terminal obeys: {error:?}");
+    assert!(error.chars().count() < 500, "short: {} characters", error.chars().count());
+    error
+}
+
+#[track_caller]
+fn spoilt(place: &str, new: Value, says: &str) {
+    let mut value = whole();
+    *value.pointer_mut(place).unwrap_or_else(|| panic!("no {place}")) = new;
+    let error = refused(value.to_string().as_bytes());
+    assert!(error.contains(says), "{place}: {error}");
+}
+
+#[test]
+fn the_whole_is_read() {
+    read_document(whole().to_string().as_bytes()).unwrap();
+}
+
+#[test]
+fn a_document_cut_off_anywhere_is_refused() {
+    let text = whole().to_string();
+    for length in 0..text.len() {
+        assert!(refused(&text.as_bytes()[..length]).contains("not a whole JSON document"), "{length}");
+    }
+}
+
+#[test]
+fn bytes_that_are_no_text() {
+    let mut bytes = whole().to_string().into_bytes();
+    let at = bytes.windows(5).position(|word| word == b"linux").unwrap();
+    bytes[at] = 0xff;
+    assert!(refused(&bytes).contains("invalid unicode"), "{}", refused(&bytes));
+    refused(&[0; 64]);
+    refused(b"\xef\xbb\xbf{}");
+    refused(b"\"\\ud800\"");
+}
+
+#[test]
+fn numbers_that_are_none() {
+    let text = whole().to_string();
+    for (number, says) in [
+        ("NaN", "not a whole JSON"),
+        ("Infinity", "not a whole JSON"),
+        ("-Infinity", "not a whole JSON"),
+        ("1e999", "out of range"),
+    ] {
+        let spoilt = text.replace("9.5", number);
+        assert_ne!(spoilt, text);
+        assert!(refused(spoilt.as_bytes()).contains(says), "{}", refused(spoilt.as_bytes()));
+    }
+    spoilt("/samples/0/ops", json!(-1), "invalid value: integer `-1`");
+    spoilt("/cells/0/epochs", json!(-1), "invalid value");
+    spoilt("/cells/0/epochs", json!(u64::MAX), "expected u32");
+    spoilt("/seed", json!(1.5), "floating point");
+    spoilt("/samples/0/ops", json!(0), "no operations");
+    spoilt("/cells/0/wall_ns_per_op/median", json!(-7.0), "no positive number");
+    spoilt("/cells/0/wall_ns_per_op/lo", json!(9e9), "within its interval");
+    spoilt("/cells/0/ops_per_s", json!(-1), "a rate");
+    spoilt("/cells/0/modes/0/share", json!(7), "a mode");
+    spoilt("/cells/0/usage_per_op/client_sys_ns", json!(-7), "the usage");
+    spoilt("/contrasts/0/ratio", json!(2.0), "outside its interval");
+    spoilt("/contrasts/0/hi", json!(null), "a verdict without one");
+    spoilt("/elapsed_s", json!(1e300), "elapsed time");
+    spoilt("/analysis/alpha", json!(2), "out of range");
+}
+
+#[test]
+fn keys_given_twice() {
+    let text = whole().to_string();
+    for (key, again) in [
+        ("\"seed\":7,\"started\"", "\"seed\":7,\"seed\":8,\"started\""),
+        ("\"schema\":\"ipcost/1\"", "\"schema\":\"ipcost/1\",\"schema\":\"ipcost/1\""),
+        ("\"wall_ns\":700000", "\"wall_ns\":700000,\"wall_ns\":1"),
+    ] {
+        let spoilt = text.replacen(key, again, 1);
+        assert_ne!(spoilt, text, "{key}");
+        assert!(refused(spoilt.as_bytes()).contains("duplicate field"), "{}", refused(spoilt.as_bytes()));
+    }
+    let spoilt = text.replace("\"so_sndbuf\":4096", "\"so_sndbuf\":4096,\"so_sndbuf\":1");
+    assert!(refused(spoilt.as_bytes()).contains("option so_sndbuf is given twice"));
+}
+
+#[test]
+fn every_value_with_a_wrong_type() {
+    let mut all = Vec::new();
+    places(&whole(), "", &mut all);
+    assert!(all.len() > 100, "{}", all.len());
+    for place in &all {
+        for new in [json!(null), json!(true), json!(-1), json!(0.5), json!("x"), json!([1]), json!({"x": 1})]
+        {
+            let mut value = whole();
+            *value.pointer_mut(place).unwrap() = new;
+            let bytes = value.to_string().into_bytes();
+            if read_document(&bytes).is_err() {
+                refused(&bytes);
+            }
+        }
+    }
+    for place in [
+        "/cells",
+        "/tool/name",
+        "/samples/0",
+        "/host/cores",
+        "/job/cells",
+        "/warnings/0/code",
+        "/contrasts/0/a",
+    ] {
+        spoilt(place, json!(true), "not as its schema says");
+    }
+}
+
+fn places(value: &Value, at: &str, out: &mut Vec<String>) {
+    let below: Vec<(String, &Value)> = match value {
+        Value::Object(map) => map.iter().map(|(key, value)| (key.clone(), value)).collect(),
+        Value::Array(list) => {
+            list.iter().enumerate().map(|(index, value)| (index.to_string(), value)).collect()
+        }
+        _ => Vec::new(),
+    };
+    for (key, value) in below {
+        let at = format!("{at}/{key}");
+        places(value, &at, out);
+        out.push(at);
+    }
+}
+
+#[test]
+fn what_leads_nowhere() {
+    spoilt("/samples/0/cell", json!(2), "cell 2, which there is not");
+    spoilt("/samples/0/cell", json!(u32::MAX), "which there is not");
+    spoilt("/cells/1/id", json!("one"), "two cells have the id \"one\"");
+    spoilt("/contrasts/0/b", json!("three"), "names the cell \"three\"");
+    spoilt("/workloads/0/baseline", json!("three"), "names the cell \"three\"");
+    spoilt("/workloads/0/fastest/runner_up", json!("three"), "names the cell \"three\"");
+}
+
+#[test]
+fn an_error_quotes_nothing_that_a_terminal_obeys() {
+    for place in ["/cells/0/pattern", "/stopped", "/contrasts/0/a", "/cells/0/size"] {
+        spoilt(place, json!("\u{1b}]0;title\u{7}\r\n\u{202e}"), "\\u{1b}");
+    }
+    spoilt("/schema", json!("ipcost/\u{1b}[31m"), "\\u{1b}");
+    // Nor endlessly much of it.
+    spoilt("/cells/0/pattern", json!("x".repeat(1_000_000)), "unknown pattern");
+    spoilt("/contrasts/0/a", json!("x".repeat(1_000_000)), "which there is not");
+}
+
+#[test]
+fn deep_and_wide_and_long() {
+    let mut value = whole();
+    value["host"]["deep"] = json!("DEEP");
+    let text = value.to_string();
+    let nested = text.replace("\"DEEP\"", &format!("{}{}", "[".repeat(100_000), "]".repeat(100_000)));
+    assert!(refused(nested.as_bytes()).contains("recursion limit"), "{}", refused(nested.as_bytes()));
+
+    let wide = text.replace("\"DEEP\"", &format!("[{}0]", "0,".repeat(100_000)));
+    assert!(refused(wide.as_bytes()).contains("more than 100000 values in its \"host\""));
+    let wide = whole()
+        .to_string()
+        .replace("\"job\":{\"cells\":[", &format!("\"job\":{{\"cells\":[{}", "{},".repeat(1_000_000)));
+    assert!(refused(wide.as_bytes()).contains("more than 1000000 values in its \"job\""));
+
+    spoilt("/cells/0/label", json!("x".repeat(MAX_NAME_BYTES + 1)), "longer than 4096 bytes");
+    let zeros = vec![0; MAX_DOCUMENT_BYTES as usize + 1];
+    assert!(refused(&zeros).contains("too many for a document"));
+}

@@ -1,0 +1,158 @@
+//! Documents that are sound in form and absurd in content: every renderer copes with them.
+
+use std::io;
+
+use ipcost_model::{Document, read_document};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use crate::{benchfmt, csv, fixture, json as json_text, markdown, openmetrics, terminal};
+
+/// Every renderer of a document; a new one is a new line here.
+type Render = fn(&Document) -> String;
+
+const RENDERERS: &[(&str, Render)] = &[
+    ("terminal", |document| terminal::render(document, 80) + &terminal::warnings(document, 80)),
+    ("wide terminal", |document| terminal::render(document, usize::MAX)),
+    ("csv", csv::cells),
+    ("csv of samples", csv::samples),
+    ("markdown", markdown::render),
+    ("benchfmt", benchfmt::render),
+    ("openmetrics", openmetrics::render),
+    ("json", |document| {
+        let mut out = Vec::new();
+        json_text::write(document, &mut out).unwrap_or_else(|error: io::Error| panic!("{error}"));
+        String::from_utf8(out).unwrap()
+    }),
+];
+
+/// Draws it with everything; what is drawn is text that obeys nobody.
+fn draw_all(document: &Document) {
+    for (name, render) in RENDERERS {
+        let shown = render(document);
+        let raw = |c: char| c.is_control() && c != '\n' && !(c == '\u{1b}' && name.ends_with("terminal"));
+        assert!(!shown.contains(raw), "{name} shows control characters: {shown:?}");
+        assert!(!shown.contains("\u{1b}[41m"), "{name} lets styles through");
+    }
+}
+
+const HOSTILE: &str = "</script><img src=x onerror=alert(1)>|`\"',;\r\n\u{1b}[41m\u{202e}\u{2028}=1+1\\";
+
+fn absurd_values() -> impl Strategy<Value = Value> {
+    prop::sample::select(vec![
+        json!(null),
+        json!(0),
+        json!(1),
+        json!(-1),
+        json!(u32::MAX),
+        json!(u64::MAX),
+        json!(f64::MAX),
+        json!(f64::MIN_POSITIVE),
+        json!(0.5),
+        json!(true),
+        json!(""),
+        json!(HOSTILE),
+        json!([]),
+        json!({}),
+        json!({"so_sndbuf": 1, "framing": "newline"}),
+        json!([[[[]]]]),
+    ])
+}
+
+/// The places of all values, as JSON pointers.
+fn places(value: &Value, at: &str, out: &mut Vec<String>) {
+    let mut down = |key: String, value: &Value| {
+        let at = format!("{at}/{key}");
+        out.push(at.clone());
+        places(value, &at, out);
+    };
+    match value {
+        Value::Object(map) => map.iter().for_each(|(key, value)| down(key.clone(), value)),
+        Value::Array(list) => {
+            list.iter().enumerate().for_each(|(index, value)| down(index.to_string(), value))
+        }
+        _ => {}
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
+    #[test]
+    fn a_spoilt_document_is_refused_in_one_line_or_drawn(
+        changes in prop::collection::vec((any::<prop::sample::Index>(), absurd_values()), 1..4),
+    ) {
+        let mut value = serde_json::to_value(fixture::measured()).unwrap();
+        for (place, new) in changes {
+            let mut all = Vec::new();
+            places(&value, "", &mut all);
+            if let Some(spot) = value.pointer_mut(place.get(all.as_slice()).as_str()) {
+                *spot = new;
+            }
+        }
+        match read_document(value.to_string().as_bytes()) {
+            Ok(document) => draw_all(&document),
+            Err(error) => {
+                let error = error.to_string();
+                prop_assert!(!error.contains(char::is_control) && error.chars().count() < 500, "{error:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_place_with_every_absurd_value() {
+    let mut whole = serde_json::to_value(fixture::measured()).unwrap();
+    // One sample is like another.
+    whole["samples"].as_array_mut().unwrap().truncate(2);
+    let mut all = Vec::new();
+    places(&whole, "", &mut all);
+    let mut drawn = 0;
+    for place in &all {
+        for new in [json!(null), json!(0), json!(u64::MAX), json!(f64::MAX), json!(HOSTILE), json!([])] {
+            let mut value = whole.clone();
+            *value.pointer_mut(place).unwrap() = new;
+            if let Ok(document) = read_document(value.to_string().as_bytes()) {
+                draw_all(&document);
+                drawn += 1;
+            }
+        }
+    }
+    assert!(drawn > 500, "many of these are documents: {drawn}");
+}
+
+#[test]
+fn a_document_of_nothing() {
+    let mut value = serde_json::to_value(fixture::measured()).unwrap();
+    for key in ["cells", "workloads", "contrasts", "samples", "warnings"] {
+        value[key] = json!([]);
+    }
+    draw_all(&read_document(value.to_string().as_bytes()).unwrap());
+}
+
+#[test]
+fn hostile_text_everywhere() {
+    let mut value = serde_json::to_value(fixture::measured()).unwrap();
+    let mut all = Vec::new();
+    places(&value, "", &mut all);
+    let kept = [
+        "schema",
+        "pattern",
+        "speaks_first",
+        "placement",
+        "stopped",
+        "latency",
+        "metric",
+        "verdict",
+        "multiplicity",
+    ];
+    for place in all.iter().filter(|place| !kept.contains(&place.rsplit('/').next().unwrap())) {
+        let spot = value.pointer_mut(place).unwrap();
+        if let Some(text) = spot.as_str() {
+            *spot = json!(format!("{text}{HOSTILE}"));
+        }
+    }
+    let document = read_document(value.to_string().as_bytes()).unwrap();
+    draw_all(&document);
+    assert!(!markdown::render(&document).contains("<img"));
+}

@@ -1,0 +1,259 @@
+//! Comma-separated values, tidy: one row a cell, or one row a sample, under one line of names.
+//!
+//! Fields are quoted as RFC 4180 has it; lines end with a line feed alone. Text that a spreadsheet would take for a
+//! formula has an apostrophe before it.
+
+use std::collections::{BTreeSet, HashMap};
+
+use ipcost_model::{
+    CellRecord, ContrastRecord, Document, Estimate, LatencySummary, Metric, Sample, UsagePerOp,
+};
+
+use crate::words::escaped;
+
+/// Columns: a name, and what stands in it.
+type Columns<T> = &'static [(&'static str, fn(&T) -> String)];
+
+/// What a cell is.
+const IDENTITY: Columns<CellRecord> = &[
+    ("id", |cell| text(&cell.id)),
+    ("label", |cell| text(&cell.label)),
+    ("pattern", |cell| cell.pattern.to_string()),
+    ("transport", |cell| text(&cell.transport)),
+    ("size", |cell| cell.size.to_string()),
+    ("reply", |cell| cell.reply.to_string()),
+    ("concurrency", |cell| cell.concurrency.to_string()),
+    ("speaks_first", |cell| cell.speaks_first.to_string()),
+    ("closes_first", |cell| text(cell.closes_first.as_deref().unwrap_or_default())),
+    ("placement", |cell| cell.placement.to_string()),
+    ("client", |cell| text(&cell.client)),
+    ("server", |cell| text(&cell.server)),
+    ("options", options),
+];
+
+/// What was measured of a cell.
+const RECORD: Columns<CellRecord> = &[
+    ("available", |cell| cell.available.to_string()),
+    ("reason", |cell| text(cell.reason.as_deref().unwrap_or_default())),
+    ("epochs", |cell| cell.epochs.to_string()),
+    ("batches", |cell| cell.batches.to_string()),
+    ("ops", |cell| cell.ops.to_string()),
+    ("wall_ns_per_op", |cell| of(cell.wall_ns_per_op, |cost| cost.median)),
+    ("wall_ns_per_op_lo", |cell| bound(cell.wall_ns_per_op, |cost| cost.lo)),
+    ("wall_ns_per_op_hi", |cell| bound(cell.wall_ns_per_op, |cost| cost.hi)),
+    ("cpu_ns_per_op", |cell| of(cell.cpu_ns_per_op, |cost| cost.median)),
+    ("cpu_ns_per_op_lo", |cell| bound(cell.cpu_ns_per_op, |cost| cost.lo)),
+    ("cpu_ns_per_op_hi", |cell| bound(cell.cpu_ns_per_op, |cost| cost.hi)),
+    ("sent_ns_per_op", |cell| of(cell.sent_ns_per_op, |cost| cost.median)),
+    ("sent_ns_per_op_lo", |cell| bound(cell.sent_ns_per_op, |cost| cost.lo)),
+    ("sent_ns_per_op_hi", |cell| bound(cell.sent_ns_per_op, |cost| cost.hi)),
+    ("ops_per_s", |cell| of(cell.ops_per_s, |rate| rate)),
+    ("bytes_per_s", |cell| of(cell.bytes_per_s, |rate| rate)),
+    ("latency_ns_p50", |cell| latency(cell, |summary| summary.p50)),
+    ("latency_ns_p90", |cell| latency(cell, |summary| summary.p90)),
+    ("latency_ns_p99", |cell| latency(cell, |summary| summary.p99)),
+    ("latency_ns_p999", |cell| latency(cell, |summary| summary.p999)),
+    ("latency_ns_max", |cell| latency(cell, |summary| summary.max)),
+    ("latency_count", |cell| latency(cell, |summary| summary.count)),
+    ("client_user_ns_per_op", |cell| usage(cell, |used| used.client_user_ns)),
+    ("client_sys_ns_per_op", |cell| usage(cell, |used| used.client_sys_ns)),
+    ("server_user_ns_per_op", |cell| usage(cell, |used| used.server_user_ns)),
+    ("server_sys_ns_per_op", |cell| usage(cell, |used| used.server_sys_ns)),
+    ("voluntary_switches_per_op", |cell| usage(cell, |used| used.voluntary_switches)),
+    ("involuntary_switches_per_op", |cell| usage(cell, |used| used.involuntary_switches)),
+    ("mode1_share", |cell| of(cell.modes.first(), |mode| mode.share)),
+    ("mode1_wall_ns_per_op", |cell| of(cell.modes.first(), |mode| mode.wall_ns_per_op)),
+    ("mode2_share", |cell| of(cell.modes.get(1), |mode| mode.share)),
+    ("mode2_wall_ns_per_op", |cell| of(cell.modes.get(1), |mode| mode.wall_ns_per_op)),
+];
+
+/// What is known of a cell against another.
+const CONTRAST: Columns<ContrastRecord> = &[
+    ("compared_with", |contrast| text(&contrast.b)),
+    ("ratio", |contrast| number(contrast.ratio)),
+    ("ratio_lo", |contrast| of(contrast.lo, |lo| lo)),
+    ("ratio_hi", |contrast| of(contrast.hi, |hi| hi)),
+    ("verdict", |contrast| contrast.verdict.to_string()),
+];
+
+/// A timed batch.
+const SAMPLE: Columns<Sample> = &[
+    ("epoch", |sample| sample.epoch.to_string()),
+    ("round", |sample| sample.round.to_string()),
+    ("position", |sample| sample.position.to_string()),
+    ("ops", |sample| sample.ops.to_string()),
+    ("wall_ns", |sample| sample.wall_ns.to_string()),
+    ("sent_ns", |sample| sample.sent_ns.map_or_else(String::new, |ns| ns.to_string())),
+    ("client_user_ns", |sample| sample.client.user_ns.to_string()),
+    ("client_sys_ns", |sample| sample.client.sys_ns.to_string()),
+    ("client_voluntary_switches", |sample| sample.client.voluntary_switches.to_string()),
+    ("client_involuntary_switches", |sample| sample.client.involuntary_switches.to_string()),
+    ("server_user_ns", |sample| sample.server.user_ns.to_string()),
+    ("server_sys_ns", |sample| sample.server.sys_ns.to_string()),
+    ("server_voluntary_switches", |sample| sample.server.voluntary_switches.to_string()),
+    ("server_involuntary_switches", |sample| sample.server.involuntary_switches.to_string()),
+];
+
+/// One row a cell: what it is, what it cost, and its ratio to what it is compared with, by wall and by CPU.
+pub fn cells(document: &Document) -> String {
+    let measures: BTreeSet<&String> = document.cells.iter().flat_map(|cell| cell.measures.keys()).collect();
+    let mut contrasts = HashMap::new();
+    for contrast in &document.contrasts {
+        contrasts.entry((contrast.metric, contrast.a.as_str())).or_insert(contrast);
+    }
+    let mut header =
+        [names("", IDENTITY), names("", RECORD), names("", CONTRAST), names("cpu_", CONTRAST)].concat();
+    header.extend(measures.iter().map(|name| text(&format!("measure_{name}"))));
+    let row = |cell: &CellRecord| {
+        let mut row = [fields(cell, IDENTITY), fields(cell, RECORD)].concat();
+        for metric in [Metric::Wall, Metric::Cpu] {
+            match contrasts.get(&(metric, cell.id.as_str())) {
+                Some(contrast) => row.extend(fields(*contrast, CONTRAST)),
+                None => row.resize(row.len() + CONTRAST.len(), String::new()),
+            }
+        }
+        row.extend(measures.iter().map(|name| of(cell.measures.get(*name), |value| *value)));
+        row
+    };
+    lines(header, document.cells.iter().map(row))
+}
+
+/// One row a sample, in the order in which they were measured, with what its cell is.
+pub fn samples(document: &Document) -> String {
+    let measures: BTreeSet<&String> =
+        document.samples.iter().flat_map(|sample| sample.measures.keys()).collect();
+    let identities: Vec<Vec<String>> = document.cells.iter().map(|cell| fields(cell, IDENTITY)).collect();
+    let mut header = [names("", IDENTITY), names("", SAMPLE)].concat();
+    header.extend(measures.iter().map(|name| text(&format!("measure_{name}"))));
+    let row = |sample: &Sample| {
+        let mut row = identities.get(sample.cell as usize)?.clone();
+        row.extend(fields(sample, SAMPLE));
+        row.extend(measures.iter().map(|name| of(sample.measures.get(*name), |value| *value)));
+        Some(row)
+    };
+    lines(header, document.samples.iter().filter_map(row))
+}
+
+fn lines(header: Vec<String>, rows: impl Iterator<Item = Vec<String>>) -> String {
+    std::iter::once(header).chain(rows).map(|row| row.join(",") + "\n").collect()
+}
+
+fn names<T>(before: &str, columns: Columns<T>) -> Vec<String> {
+    columns.iter().map(|(name, _)| format!("{before}{name}")).collect()
+}
+
+fn fields<T>(of: &T, columns: Columns<T>) -> Vec<String> {
+    columns.iter().map(|(_, field)| field(of)).collect()
+}
+
+/// As many digits as it takes to read the same number back.
+fn number(value: f64) -> String {
+    format!("{value:?}")
+}
+
+/// A number of what may be absent; then the field is empty.
+fn of<T>(whole: Option<T>, part: impl Fn(T) -> f64) -> String {
+    whole.map_or_else(String::new, |whole| number(part(whole)))
+}
+
+fn bound(estimate: Option<Estimate>, end: impl Fn(Estimate) -> Option<f64>) -> String {
+    of(estimate.and_then(end), |end| end)
+}
+
+fn latency(cell: &CellRecord, part: fn(&LatencySummary) -> u64) -> String {
+    cell.latency_ns.as_ref().map_or_else(String::new, |summary| part(summary).to_string())
+}
+
+fn usage(cell: &CellRecord, part: fn(&UsagePerOp) -> f64) -> String {
+    of(cell.usage_per_op.as_ref(), part)
+}
+
+fn options(cell: &CellRecord) -> String {
+    let settings: Vec<String> = cell.options.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    text(&settings.join(" "))
+}
+
+/// Text as a field: on one line, no formula, quoted where it must be.
+fn text(value: &str) -> String {
+    let mut safe = escaped(value);
+    if safe.starts_with(['=', '+', '-', '@']) {
+        safe.insert(0, '\'');
+    }
+    if safe.contains([',', '"']) { format!("\"{}\"", safe.replace('"', "\"\"")) } else { safe }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    /// Reads fields back as RFC 4180 has it.
+    fn parsed(line: &str) -> Vec<String> {
+        let (mut row, mut field, mut quoted) = (Vec::new(), String::new(), false);
+        let mut letters = line.chars().peekable();
+        while let Some(c) = letters.next() {
+            match (c, quoted) {
+                ('"', true) if letters.peek() == Some(&'"') => field.extend(letters.next()),
+                ('"', _) => quoted = !quoted,
+                (',', false) => row.push(std::mem::take(&mut field)),
+                (c, _) => field.push(c),
+            }
+        }
+        row.push(field);
+        row
+    }
+
+    fn column(csv: &str, name: &str) -> Vec<String> {
+        let mut rows = csv.lines().map(parsed);
+        let header = rows.next().unwrap();
+        let index =
+            header.iter().position(|known| known == name).unwrap_or_else(|| panic!("no column {name}"));
+        rows.map(|row| {
+            assert_eq!(row.len(), header.len(), "every row is as long as the header");
+            row[index].clone()
+        })
+        .collect()
+    }
+
+    #[test]
+    fn a_row_a_cell() {
+        insta::assert_snapshot!(cells(&fixture::measured()));
+    }
+
+    #[test]
+    fn a_row_a_sample() {
+        let document = fixture::measured();
+        let csv = samples(&document);
+        let walls: Vec<String> = document.samples.iter().map(|sample| sample.wall_ns.to_string()).collect();
+        assert_eq!(column(&csv, "wall_ns"), walls);
+        let ids: Vec<&str> =
+            document.samples.iter().map(|sample| document.cells[sample.cell as usize].id.as_str()).collect();
+        assert_eq!(column(&csv, "id"), ids);
+    }
+
+    #[test]
+    fn numbers_read_back_exactly() {
+        let mut document = fixture::measured();
+        let wall = document.cells[0].wall_ns_per_op.as_mut().unwrap();
+        wall.median = 0.1 + 0.2;
+        assert_eq!(column(&cells(&document), "wall_ns_per_op")[0].parse::<f64>().unwrap(), 0.1 + 0.2);
+    }
+
+    #[test]
+    fn hostile_labels_stay_one_field() {
+        for (label, field) in [
+            ("=cmd|' /C calc'!A0", "'=cmd|' /C calc'!A0"),
+            ("-1+1", "'-1+1"),
+            ("@SUM(1)", "'@SUM(1)"),
+            ("a,b\"c", "a,b\"c"),
+            ("two\nlines", "two\\nlines"),
+            ("\t=1", "\\t=1"),
+            ("\u{1b}[31m", "\\u{1b}[31m"),
+        ] {
+            let mut document = fixture::measured();
+            document.cells[0].label = label.to_owned();
+            assert_eq!(column(&cells(&document), "label")[0], field);
+            assert_eq!(cells(&document).lines().count(), document.cells.len() + 1);
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! `ipcost schema`: what documents look like, for programs that read them.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use ipcost_model::schema;
+
+use crate::args::SchemaArgs;
+use crate::exit::Problem;
+use crate::output::write_pretty;
+
+/// Prints a JSON Schema.
+///
+/// # Errors
+/// Where standard output cannot be written.
+pub fn run(args: &SchemaArgs) -> Result<ExitCode, Problem> {
+    write_pretty(&schema(args.of), Path::new("-")).map_err(Problem::failed)?;
+    Ok(ExitCode::SUCCESS)
+}
