@@ -131,7 +131,7 @@ fn undecided(test: &CheckedTest) -> String {
             "a larger --budget narrows one half of this interval; for the other, record the baseline with a larger one, too".to_owned()
         }
         Some(likely) if likely <= LONGEST_ADVICE => {
-            format!("--budget {}s would likely decide it", generously(likely.as_secs_f64()))
+            format!("--budget {} would likely decide it", generously(likely.as_secs_f64()))
         }
         Some(likely) => format!(
             "the bound is so near that it would likely take {}: move it, or measure where it is quieter",
@@ -159,14 +159,14 @@ fn outwards(test: &CheckedTest, end: f64, up: bool) -> String {
     exactly(test, steps * step)
 }
 
-/// Seconds, rounded up to a number that people type.
-fn generously(seconds: f64) -> u64 {
-    let step = match seconds {
-        s if s < 60.0 => 5.0,
-        s if s < 300.0 => 30.0,
-        _ => 60.0,
-    };
-    ((seconds * 1.1 / step).ceil() * step) as u64
+/// A budget as people type it, rounded up.
+fn generously(seconds: f64) -> String {
+    let up = |step: f64| ((seconds * 1.1 / step).ceil() * step) as u64;
+    match seconds {
+        s if s < 60.0 => format!("{}s", up(5.0)),
+        s if s < 300.0 => format!("{}s", up(30.0)),
+        _ => format!("{}min", up(60.0) / 60),
+    }
 }
 
 /// `3 claims: 1 confirmed, 1 refuted, 1 undecided`.
@@ -211,6 +211,7 @@ mod tests {
         let open = test(0.99, 1.05, 1.0, Word::Undecided);
         let likely = |seconds| CheckedTest { likely_budget_s: seconds, ..open.clone() };
         assert!(says(likely(Some(41.0))).contains("--budget 50s would likely decide it"));
+        assert!(says(likely(Some(1_000.0))).contains("--budget 19min would likely decide it"));
         assert!(says(likely(Some(90_000.0))).contains("likely take 25 h 0 min: move it"));
         assert!(says(likely(None)).contains("cannot be told"));
         // What is named as confirmed lies outside the interval, never within.
