@@ -28,7 +28,9 @@ pub fn overhead(rest: &[&str]) -> Result<()> {
     let json = scratch.path().join("overhead.json");
     std::fs::write(&job, job_text(&bare))?;
     let ipcost = target().join("release/ipcost");
-    let words = [&[path_text(&ipcost)?, "run", path_text(&job)?, "--json", path_text(&json)?], rest].concat();
+    let words =
+        [&[path_text(&ipcost)?, "run", path_text(&job)?, "--no-save", "--json", path_text(&json)?], rest]
+            .concat();
     run_command(crate::shell::command(&words), &words)?;
     let document: Value = serde_json::from_slice(&std::fs::read(&json)?)?;
     show(&document)

@@ -1,10 +1,22 @@
 //! An optimised binary, ready to be copied.
 
-use anyhow::{Context, Result};
+use std::path::Path;
 
-use crate::shell::{self, root, target};
+use anyhow::{Context, Result, ensure};
 
-/// Builds it and puts it, with its licences, into `target/dist`.
+use crate::shell::{self, command, path_text, root, target};
+
+/// What the binary prints about itself, and the file that it belongs in.
+const PRINTED: [(&[&str], &str); 6] = [
+    (&["man"], "man/ipcost.1"),
+    (&["completions", "bash"], "completions/ipcost.bash"),
+    (&["completions", "zsh"], "completions/_ipcost"),
+    (&["completions", "fish"], "completions/ipcost.fish"),
+    (&["completions", "powershell"], "completions/_ipcost.ps1"),
+    (&["completions", "elvish"], "completions/ipcost.elv"),
+];
+
+/// Builds it and puts it, with its licences, its manual page and its completions, into `target/dist`.
 ///
 /// # Errors
 /// Where it cannot be built or copied.
@@ -16,10 +28,26 @@ pub fn run() -> Result<()> {
         (target().join("release/ipcost"), "ipcost"),
         (root().join("LICENSE-MIT"), "LICENSE-MIT"),
         (root().join("LICENSE-APACHE"), "LICENSE-APACHE"),
+        // The typeface in the binary, which pictures are set in.
+        (root().join("crates/ipcost-report/fonts/NOTICE"), "NOTICE-Inter"),
+        (root().join("crates/ipcost-report/fonts/OFL.txt"), "LICENSE-Inter"),
         (root().join("README.md"), "README.md"),
     ] {
         std::fs::copy(&from, dist.join(name)).with_context(|| format!("cannot copy {}", from.display()))?;
     }
+    for (words, name) in PRINTED {
+        print_to(&dist.join("ipcost"), words, &dist.join(name))?;
+    }
     println!("{}", dist.display());
     Ok(())
+}
+
+/// Writes what the binary prints into a file.
+fn print_to(binary: &Path, words: &[&str], file: &Path) -> Result<()> {
+    let words = [&[path_text(binary)?], words].concat();
+    let output = command(&words).output().with_context(|| format!("cannot start {}", words.join(" ")))?;
+    ensure!(output.status.success(), "failed: {}", words.join(" "));
+    let dir = file.parent().context("a file in a directory")?;
+    std::fs::create_dir_all(dir).with_context(|| format!("cannot make {}", dir.display()))?;
+    std::fs::write(file, output.stdout).with_context(|| format!("cannot write {}", file.display()))
 }

@@ -105,7 +105,8 @@ fn ours(slowdown: u64, scratch: &Path) -> Result<Decision> {
     let settings = format!("baseline = \"base\"\nmargin = \"0%\"\nbudget = \"{BUDGET_S}s\"\n");
     std::fs::write(&job, format!("{settings}{}{}{options}", cell("base"), cell("slow")))?;
     let ipcost = target().join("release/ipcost");
-    let words = [path_text(&ipcost)?, "run", path_text(&job)?, "--quiet", "--json", path_text(&json)?];
+    let words =
+        [path_text(&ipcost)?, "run", path_text(&job)?, "--quiet", "--no-save", "--json", path_text(&json)?];
     let output = command(&words).output()?;
     ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let document: Value = serde_json::from_slice(&std::fs::read(&json)?)?;

@@ -103,10 +103,12 @@ impl<'a> Judge<'a> {
         Some(Contrast { a, b, ratio: interval.median.exp(), bounds, verdict, merged: block })
     }
 
-    /// The cheapest cell of a table, by its median cost, against the next; `None` below two cells.
+    /// The cheapest cell of a table, by its median cost, against the next; `None` below two cells, and among floors.
     ///
     /// The cell is chosen after looking, so this stands at α/m in an explored grid, too.
     pub fn cheapest(&self, workload: &Workload) -> Option<Cheapest> {
+        // Without a baseline nothing is compared: these are floors.
+        workload.baseline?;
         let cost = |cell: usize| ipcost_stats::median(&self.table.log_costs(Metric::Wall, cell));
         let mut costs: Vec<(f64, usize)> =
             workload.cells.iter().filter_map(|cell| Some((cost(*cell)?, *cell))).collect();

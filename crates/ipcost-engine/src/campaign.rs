@@ -13,6 +13,7 @@ use crate::bench::{BatchOutcome, Bench};
 use crate::calibration::{Counts, ns_per_op};
 use crate::cost_table::CostTable;
 use crate::error::EngineError;
+use crate::percentiles::Percentiles;
 use crate::planning::fit;
 use crate::progress::{Observer, Phase, Progress};
 use crate::surroundings::{Observed, Surroundings};
@@ -40,6 +41,8 @@ pub struct Outcome {
     pub table: CostTable,
     /// Latencies of every cell, nanoseconds.
     pub latency: Vec<Histogram<u64>>,
+    /// Percentiles of latency of every cell, one of each complete epoch.
+    pub percentiles: Vec<Vec<Percentiles>>,
     /// What options became, by cell, role and name.
     pub effective: Vec<Map<String, Value>>,
     /// What happened beside the samples, by cell.
@@ -54,6 +57,13 @@ pub struct Outcome {
     pub stopped: Stopped,
     /// What failed, where it failed.
     pub failure: Option<EngineError>,
+}
+
+impl Outcome {
+    /// How long all complete epochs took, as far as that is known: what was not spent on calibrating.
+    pub fn elapsed_of_epochs(&self) -> Duration {
+        self.elapsed.saturating_sub(Duration::from_secs_f64(self.timing.calibration_s.max(0.0)))
+    }
 }
 
 /// What happened in a cell's batches beside what was measured.
@@ -108,6 +118,7 @@ fn carry_out(
             samples: Vec::new(),
             table: CostTable::default(),
             latency,
+            percentiles: vec![Vec::new(); cells],
             effective: vec![Map::new(); cells],
             incidents: vec![Incidents::default(); cells],
             observed: Observed::default(),
@@ -335,6 +346,11 @@ impl Campaign<'_, '_> {
         let outcome = &mut self.outcome;
         outcome.table.add_epoch(&epoch.samples);
         outcome.samples.extend(epoch.samples);
+        for cell in &self.cells {
+            let own = epoch.latency.iter().filter(|(of, _)| of == cell);
+            let values = own.flat_map(|(_, values)| values.iter().copied()).collect();
+            outcome.percentiles[*cell].push(Percentiles::of(values));
+        }
         for (cell, values) in epoch.latency {
             for value in values {
                 // An auto-resizing histogram of 64-bit counts takes every value.

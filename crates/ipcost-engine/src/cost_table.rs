@@ -67,6 +67,17 @@ impl CostTable {
         self.per_epoch(metric, |round| round[a] - round[b])
     }
 
+    /// For each epoch, the median over its rounds of ln(Σ count × cost of part); empty where one is unknown.
+    pub fn log_sums(&self, parts: &[(usize, f64)]) -> Vec<f64> {
+        self.per_epoch(Metric::Wall, |round| log_sum(round, parts))
+    }
+
+    /// For each epoch, the median over its rounds of ln(cost of the cell) − ln(Σ count × cost of part); empty where
+    /// one is unknown.
+    pub fn log_multiples(&self, cell: usize, parts: &[(usize, f64)]) -> Vec<f64> {
+        self.per_epoch(Metric::Wall, |round| round[cell] - log_sum(round, parts))
+    }
+
     fn per_epoch(&self, metric: Metric, of_round: impl Fn(&[f64]) -> f64) -> Vec<f64> {
         let costs = match metric {
             Metric::Wall => &self.wall,
@@ -84,6 +95,11 @@ impl CostTable {
             .collect();
         if values.iter().all(|value| value.is_finite()) { values } else { Vec::new() }
     }
+}
+
+/// The logarithm of the parts' costs together, from the logarithms of costs.
+fn log_sum(round: &[f64], parts: &[(usize, f64)]) -> f64 {
+    parts.iter().map(|(cell, count)| count * round[*cell].exp()).sum::<f64>().ln()
 }
 
 #[cfg(test)]

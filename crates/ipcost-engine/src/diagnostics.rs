@@ -4,6 +4,7 @@ use ipcost_model::{CellRecord, Metric, Mode, Placement, Sample};
 use ipcost_stats::{Placed, carry_over, mann_whitney, median, serial_correlation, trend};
 
 use crate::campaign::Outcome;
+use crate::causes::{COARSE_CLOCK_NS, NEIGHBOUR_SHARE, SLOW_CLOCK_NS, STEAL_SHARE};
 use crate::surroundings::Observed;
 use crate::warnings::Finding;
 
@@ -13,14 +14,6 @@ const FALSE_ALARMS: f64 = 0.01;
 const LEAST_EFFECT: f64 = 0.02;
 /// The same for what comes with being interrupted: 5 %.
 const LEAST_PREEMPTION: f64 = 0.05;
-/// The share of stolen time that is worth telling.
-const STEAL_SHARE: f64 = 0.01;
-/// The share of the processors' time that others may take.
-const NEIGHBOUR_SHARE: f64 = 0.05;
-/// Readings of the clock that cost more are no longer cheap.
-const SLOW_CLOCK_NS: u64 = 200;
-/// Steps of the clock above this are coarse.
-const COARSE_CLOCK_NS: u64 = 1_000;
 /// Groups that differ by this factor in something differ in it visibly.
 const VISIBLE: f64 = 1.25;
 /// Clock ticks a second in which the kernel counts processor time (`sysconf(_SC_CLK_TCK)`, 100 on Linux).

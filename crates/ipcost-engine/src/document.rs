@@ -2,14 +2,15 @@
 
 use ipcost_model::{
     Analysis, CellRecord, ContrastRecord, Document, Estimate, Fastest, Host, Job, LatencyMode,
-    LatencySummary, Metric, Mode, Multiplicity, OptionValue, Pattern, SCHEMA, Sample, Schedule, Stopped,
-    Tool, UsagePerOp, WorkloadRecord,
+    LatencySummary, Metric, Mode, Multiplicity, OptionValue, Pattern, Placement, SCHEMA, Sample, Schedule,
+    Stopped, Tool, UsagePerOp, WorkloadRecord,
 };
 use ipcost_stats::{median, merged_interval, two_groups};
 
 use crate::analysis::{Contrast, Judge};
 use crate::campaign::Outcome;
 use crate::diagnostics::diagnose;
+use crate::floor::floor;
 use crate::warnings::Finding;
 
 /// The least difference between two modes that is worth telling: 10 %.
@@ -45,6 +46,7 @@ pub fn document(outcome: Outcome, about: About) -> Document {
         tool: Tool { name: "ipcost".to_owned(), version: about.version },
         host: about.host,
         job: about.job,
+        name: None,
         seed: plan.seed,
         started: about.started,
         elapsed_s: outcome.elapsed.as_secs_f64(),
@@ -119,11 +121,12 @@ fn cell(outcome: &Outcome, index: usize, samples: &[&Sample]) -> CellRecord {
         latency_ns: latency(outcome, index),
         usage_per_op: usage(samples),
         modes: modes(&log_costs, samples),
+        floor: floor(outcome, index),
     }
 }
 
 /// The median cost and its interval from the epochs' logarithms.
-fn estimate_of_logs(logs: &[f64], alpha: f64) -> Option<Estimate> {
+pub(crate) fn estimate_of_logs(logs: &[f64], alpha: f64) -> Option<Estimate> {
     let interval = merged_interval(logs, alpha)?.interval;
     let (lo, hi) = interval.bounds.unzip();
     Some(Estimate { median: interval.median.exp(), lo: lo.map(f64::exp), hi: hi.map(f64::exp) })
@@ -269,6 +272,7 @@ fn findings(outcome: &Outcome, about: &About, cells: &[CellRecord], judge: &Judg
             findings.push(Finding::Unavailable { cell: id(), reason: reason.clone() });
         }
         findings.extend(clamped(cell));
+        findings.extend(below_floor(cell, plan.margin));
         if incidents.retries > 0 {
             findings.push(Finding::BacklogFull { cell: id(), retries: incidents.retries });
         }
@@ -286,6 +290,16 @@ fn findings(outcome: &Outcome, about: &About, cells: &[CellRecord], judge: &Judg
         findings.push(Finding::DebugBuild);
     }
     findings
+}
+
+/// A cell that surely costs less than what its floor is made of, by more than the margin.
+fn below_floor(cell: &CellRecord, margin: f64) -> Option<Finding> {
+    let multiple = cell.floor.as_ref()?.multiple;
+    (multiple.hi? < 1.0 - margin).then(|| Finding::BelowFloor {
+        cell: cell.id.clone(),
+        multiple: multiple.median,
+        free: cell.placement == Placement::Free,
+    })
 }
 
 /// The options of a cell that became less than was asked for.

@@ -75,14 +75,14 @@ pub struct Settings {
     pub margin: f64,
     /// Exactly this many epochs.
     pub epochs: Option<u32>,
+    /// The level at which the run must reach finite intervals, where it is to answer others than its own contrasts.
+    pub level: Option<f64>,
     /// The seed of every random order.
     pub seed: u64,
     /// How long a timed batch is meant to last.
     pub batch: Option<Duration>,
     /// Whether to count, around every batch, what the machine and the processes did beside usage.
     pub counted: bool,
-    /// How many intervals share alpha, where they are not those of a headline.
-    pub intervals: Option<u32>,
     /// How latency is sampled.
     pub latency: LatencyMode,
     /// How long a peer may leave a message unanswered.
@@ -96,10 +96,10 @@ impl Settings {
             budget: job.budget,
             margin: job.margin.unwrap_or(DEFAULT_MARGIN),
             epochs: job.epochs,
+            level: None,
             seed: job.seed.unwrap_or(fresh_seed),
             batch: job.batch,
             counted: false,
-            intervals: None,
             latency: job.latency.unwrap_or(LatencyMode::LeadIn),
             timeout: job.timeout.unwrap_or(DEFAULT_TIMEOUT),
         }
@@ -127,14 +127,11 @@ pub fn plan(expanded: Expanded, settings: &Settings) -> Result<Plan, PlanError> 
     }
     let available = |index: &usize| cells[*index].unavailable.is_none();
     let contrasts = contrasts(&workloads);
-    let family = settings.intervals.unwrap_or_else(|| family(&workloads, available));
-    let multiplicity = if settings.intervals.is_none() && family > MOST_IN_HEADLINE {
-        Multiplicity::Explored
-    } else {
-        Multiplicity::Headline
-    };
+    let family = family(&workloads, available);
+    let multiplicity =
+        if family > MOST_IN_HEADLINE { Multiplicity::Explored } else { Multiplicity::Headline };
     let alpha_each = ALPHA / f64::from(family.max(1));
-    let epochs_needed = epochs_to_expect(alpha_each);
+    let epochs_needed = epochs_to_expect(settings.level.unwrap_or(alpha_each));
     let budget = settings.budget.unwrap_or(DEFAULT_BUDGET);
     let mut plan = Plan {
         cells,
@@ -218,6 +215,7 @@ fn contrasts(workloads: &[Workload]) -> Vec<PlannedContrast> {
 fn family(workloads: &[Workload], available: impl Fn(&usize) -> bool) -> u32 {
     workloads
         .iter()
+        .filter(|workload| workload.baseline.is_some())
         .map(|workload| workload.cells.iter().filter(|cell| available(cell)).count() as u32)
         .map(|k| (2 * k).saturating_sub(3))
         .sum()

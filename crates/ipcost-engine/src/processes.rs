@@ -165,6 +165,9 @@ impl ProcessBench {
         // A placement that cannot be had has made the cell unavailable long before.
         let places = self.topology.pair(planned.placement).unwrap_or(None);
         let (client_cpu, server_cpu) = places.unzip();
+        let bound = |option: &str| planned.cell.options.int(option).map(|cpu| cpu as usize);
+        let (client_cpu, server_cpu) =
+            (bound("client_cpu").or(client_cpu), bound("server_cpu").or(server_cpu));
         let start = |role: PeerRole, name: &str, spawn| {
             let who = format!("{role} {name} of {} in epoch {}", planned.id, self.epoch);
             Peer::start(&self.programs[name], who, spawn)
@@ -368,7 +371,8 @@ impl Pair {
         deadline: Instant,
     ) -> Result<(), EngineError> {
         let role = if to == SERVER { PeerRole::Server } else { PeerRole::Client };
-        self.say(to, &FromEngine::Prepare { role, cell: cell.clone(), address }, deadline)
+        let cell = ipcost_model::Cell { options: cell.options.for_peers(), ..cell.clone() };
+        self.say(to, &FromEngine::Prepare { role, cell, address }, deadline)
     }
 
     fn expect_hello(

@@ -9,6 +9,7 @@ use ipcost_model::{PlannedCell, Sample};
 use ipcost_stats::{median, merged_interval};
 
 use crate::campaign::Outcome;
+use crate::claims::{Bounded, Bounds, all_hold, find};
 use crate::planning::ALPHA;
 use crate::system_calls::SystemCalls;
 
@@ -72,52 +73,6 @@ fn check_test(test: &Test) -> Result<(), String> {
     Ok(())
 }
 
-/// The one cell that a selector names.
-fn find(cells: &[PlannedCell], wanted: &Selector) -> Result<usize, String> {
-    let fits = |planned: &PlannedCell| {
-        let cell = &planned.cell;
-        let is = |asked: &Option<String>, has: &str| asked.as_deref().is_none_or(|asked| asked == has);
-        is(&wanted.label, &planned.label)
-            && is(&wanted.transport, &cell.transport)
-            && is(&wanted.client, &planned.client)
-            && is(&wanted.server, &planned.server)
-            && wanted.pattern.is_none_or(|pattern| pattern == cell.pattern)
-            && wanted.size.is_none_or(|size| size == cell.size)
-            && wanted.concurrency.is_none_or(|concurrency| concurrency == cell.concurrency)
-            && (!wanted.plain || cell.options.iter().next().is_none())
-            && wanted.options.iter().all(|(name, value)| {
-                cell.options.iter().any(|(option, has)| option.to_string() == *name && has == value)
-            })
-    };
-    let mut found = cells.iter().enumerate().filter(|(_, planned)| fits(planned)).map(|(index, _)| index);
-    match (found.next(), found.next()) {
-        (Some(only), None) => Ok(only),
-        (None, _) => Err(format!("no cell of the run is {}", describe(wanted))),
-        (Some(one), Some(other)) => {
-            Err(format!("{} and {} are both {}; say more", cells[one].id, cells[other].id, describe(wanted)))
-        }
-    }
-}
-
-fn describe(wanted: &Selector) -> String {
-    let named = [
-        ("label", wanted.label.clone()),
-        ("transport", wanted.transport.clone()),
-        ("pattern", wanted.pattern.map(|pattern| pattern.to_string())),
-        ("size", wanted.size.map(|size| size.to_string())),
-        ("concurrency", wanted.concurrency.map(|count| count.to_string())),
-        ("client", wanted.client.clone()),
-        ("server", wanted.server.clone()),
-    ];
-    let mut parts: Vec<String> =
-        named.into_iter().filter_map(|(name, value)| Some(format!("{name} {}", value?))).collect();
-    if wanted.plain {
-        parts.push("without options".to_owned());
-    }
-    parts.extend(wanted.options.iter().map(|(name, value)| format!("{name}={value}")));
-    if parts.is_empty() { "anything".to_owned() } else { parts.join(", ") }
-}
-
 /// The cells whose system calls tests compare.
 pub fn traced_cells(replication: &Replication, software: Software, cells: &[PlannedCell]) -> Vec<usize> {
     let tests = replication.claims.iter().flat_map(|claim| &claim.tests);
@@ -174,8 +129,7 @@ fn together(rule: Rule, tests: &[LedgerTest]) -> Option<Word> {
     let count = |word: Word| deciding.iter().filter(|test| test.word == word).count();
     let (confirmed, refuted, all) = (count(Word::Confirmed), count(Word::Refuted), deciding.len());
     Some(match rule {
-        Rule::All if refuted > 0 => Word::Refuted,
-        Rule::All if confirmed == all => Word::Confirmed,
+        Rule::All => all_hold(deciding.iter().map(|test| test.word)),
         Rule::Most if 2 * confirmed > all => Word::Confirmed,
         Rule::Most if 2 * refuted > all => Word::Refuted,
         _ => Word::Undecided,
@@ -228,19 +182,12 @@ fn decide_test(run: &Measured<'_>, test: &Test, alpha: f64) -> LedgerTest {
     ledger.value = Some(shown(found.interval.median));
     let bounds = found.interval.bounds.map(|(lo, hi)| (shown(lo), shown(hi)));
     (ledger.lo, ledger.hi) = bounds.unzip();
-    ledger.word = bounds.map_or(Word::Undecided, |bounds| word(test, bounds));
+    ledger.word = self::bounds(test).word(bounds);
     ledger
 }
 
-fn word(test: &Test, (lo, hi): (f64, f64)) -> Word {
-    let below = test.below.map(|bound| (hi < bound, lo >= bound));
-    let above = test.above.map(|bound| (lo > bound, hi <= bound));
-    let sides: Vec<(bool, bool)> = below.into_iter().chain(above).collect();
-    match () {
-        () if sides.iter().any(|(_, refuted)| *refuted) => Word::Refuted,
-        () if !sides.is_empty() && sides.iter().all(|(holds, _)| *holds) => Word::Confirmed,
-        () => Word::Undecided,
-    }
+fn bounds(test: &Test) -> Bounds {
+    Bounds { above: test.above.map(Bounded::Strictly), below: test.below.map(Bounded::Strictly) }
 }
 
 fn claimed(test: &Test) -> String {
@@ -308,32 +255,6 @@ fn per_epoch(values: &BTreeMap<Place, f64>, of: impl Fn(&Place, f64) -> Option<f
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn test(below: Option<f64>, above: Option<f64>) -> Test {
-        Test {
-            about: String::new(),
-            software: None,
-            measure: None,
-            a: Selector::default(),
-            b: None,
-            below,
-            above,
-            same_system_calls: false,
-            decides: true,
-        }
-    }
-
-    #[test]
-    fn words_follow_from_the_whole_interval() {
-        let of = |below, above, bounds| word(&test(below, above), bounds);
-        assert_eq!(of(Some(1.0), None, (0.5, 0.9)), Word::Confirmed);
-        assert_eq!(of(Some(1.0), None, (1.1, 1.9)), Word::Refuted);
-        assert_eq!(of(Some(1.0), None, (0.9, 1.1)), Word::Undecided);
-        assert_eq!(of(None, Some(2.0), (2.1, 3.0)), Word::Confirmed);
-        assert_eq!(of(Some(1.0), Some(0.9), (0.93, 0.99)), Word::Confirmed);
-        assert_eq!(of(Some(1.0), Some(0.9), (0.5, 0.8)), Word::Refuted);
-        assert_eq!(of(Some(1.0), Some(0.9), (0.8, 0.95)), Word::Undecided);
-    }
 
     #[test]
     fn claims_follow_from_their_tests() {

@@ -5,6 +5,8 @@ use ipcost_model::{Mode, Warning};
 use ipcost_sys::clock::Quality;
 use std::time::Duration;
 
+use crate::causes::{self, Cause};
+
 /// Something the user should know.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Finding {
@@ -38,6 +40,8 @@ pub enum Finding {
     BacklogFull { cell: String, retries: u64 },
     /// The kernel dropped or repeated parts of connections.
     Troubled { cell: String, counters: String },
+    /// A cell costs less than its floor.
+    BelowFloor { cell: String, multiple: f64, free: bool },
     /// The hypervisor gave the processors to others.
     Steal { share: f64 },
     /// The program was built without optimisation.
@@ -94,10 +98,18 @@ impl Finding {
                 "connection-trouble",
                 format!("{cell}: the kernel dropped or repeated parts of connections ({counters}), and a dropped SYN costs a second; raise the option backlog or net.core.somaxconn"),
             ),
-            Self::Steal { share } => (
-                "steal",
-                format!("the hypervisor took {:.1} % of the processors' time for others; measure when the host is quieter", share * 100.0),
+            Self::BelowFloor { cell, multiple, free } => (
+                "below-floor",
+                format!(
+                    "{cell} costs {multiple:.2} × its floor: its processes hand over more cheaply than two that wait for a word of shared memory{}",
+                    if *free {
+                        ", most likely because the scheduler places them otherwise; compare with --placement together,apart"
+                    } else {
+                        ", so take the multiple as a comparison with such a pair and not as a distance from the least"
+                    }
+                ),
             ),
+            Self::Steal { share } => said(&causes::steal(*share)),
             Self::Correlated { a, b, correlation, others } => (
                 "correlated-epochs",
                 format!(
@@ -127,37 +139,19 @@ impl Finding {
                     dearer(*ratio)
                 ),
             ),
-            Self::Neighbour { share, busiest } => (
-                "busy-neighbour",
-                format!(
-                    "other work took {:.0} % of the processors' time{}; stop it and measure again",
-                    share * 100.0,
-                    busiest.as_ref().map_or_else(
-                        || ", none of it by a process that stood out".to_owned(),
-                        |(name, id)| format!(", most of it {name} (process {id})")
-                    )
-                ),
-            ),
-            Self::Throttled { times, time, cores } => (
-                "cpu-quota",
-                format!(
-                    "the CPU quota of {cores:.2} processors made the measurement wait {times} times, {} in all; raise the quota of this control group, or measure outside it",
-                    duration_text(*time)
-                ),
-            ),
-            Self::Clock { quality, source } => (
-                "slow-clock",
-                format!(
-                    "reading the clock{} takes {} ns and its least step is {} ns, so latencies are no finer than that; costs are not touched, as the clock is read twice a batch: a clock source such as tsc is better",
-                    source.as_ref().map_or_else(String::new, |source| format!(" ({source})")),
-                    quality.read_ns,
-                    quality.step_ns
-                ),
-            ),
-            Self::DebugBuild => (
-                "debug-build",
-                "this program was built without optimisation, and so was its native peer; build with --release".to_owned(),
-            ),
+            Self::Neighbour { share, busiest } => {
+                let Cause { code, found, advice } = causes::neighbour(*share);
+                let whom = busiest.as_ref().map_or_else(
+                    || "none of it by a process that stood out".to_owned(),
+                    |(name, id)| causes::culprit(name, *id),
+                );
+                (code, format!("{found}, {whom}; {advice}"))
+            }
+            Self::Throttled { times, time, cores } => said(&causes::quota(*cores, *times, *time)),
+            Self::Clock { quality, source } => {
+                said(&causes::slow_clock(source.as_deref(), quality.read_ns, quality.step_ns))
+            }
+            Self::DebugBuild => said(&causes::debug_build()),
             Self::InlineLatency => (
                 "inline-latency",
                 "latency was sampled within the timed batches, so that the clock's own cost is part of every cost".to_owned(),
@@ -165,6 +159,10 @@ impl Finding {
         };
         Warning { code: code.to_owned(), message }
     }
+}
+
+fn said(cause: &Cause) -> (&'static str, String) {
+    (cause.code, cause.sentence())
 }
 
 fn and_others(count: usize) -> String {

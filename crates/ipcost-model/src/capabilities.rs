@@ -2,12 +2,16 @@
 
 use serde::Serialize;
 
+use crate::cell::Pattern;
+
 /// A family of options; a transport lists the families that act on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OptionGroup {
     /// Acts in the loop of the pattern, whatever the transport.
     Loop,
+    /// Acts on where the engine starts the processes, whatever the transport; peers are not told.
+    Place,
     /// Socket buffers.
     Socket,
     /// TCP's own settings.
@@ -18,6 +22,34 @@ pub enum OptionGroup {
     PipeBuffer,
     /// Anything that listens and accepts.
     Listener,
+    /// Copying within one process.
+    Copying,
+}
+
+/// The part of a hop that a floor measures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FloorKind {
+    /// Entering the kernel and leaving it again.
+    SystemCall,
+    /// Handing over to another process that sleeps until then.
+    HandOver,
+    /// Handing over to another process that looks again and again, and never sleeps.
+    SpinningHandOver,
+    /// Copying bytes.
+    Copy,
+}
+
+impl FloorKind {
+    /// Whether both processes take part; else the client does everything.
+    pub const fn takes_two(self) -> bool {
+        matches!(self, Self::HandOver | Self::SpinningHandOver)
+    }
+
+    /// Whether a size in bytes belongs to it.
+    pub const fn has_size(self) -> bool {
+        matches!(self, Self::Copy)
+    }
 }
 
 /// What a transport is and can do.
@@ -43,6 +75,19 @@ pub struct Capabilities {
     pub trouble_counters: &'static [&'static str],
     /// Whether the default suite measures it.
     pub in_default_suite: bool,
+    /// The part of a hop that it measures, where it is a floor: it then moves no messages.
+    pub floor: Option<FloorKind>,
+}
+
+impl Capabilities {
+    /// Whether a pattern exists over it.
+    pub const fn does(&self, pattern: Pattern) -> bool {
+        match pattern {
+            Pattern::Floor => self.floor.is_some(),
+            Pattern::Connect => self.floor.is_none() && self.connects,
+            Pattern::Rr | Pattern::Stream => self.floor.is_none(),
+        }
+    }
 }
 
 /// A transport on the machine at hand.

@@ -14,6 +14,8 @@ named! {
         Rr = "rr",
         /// Messages one way; the cost is of delivered messages.
         Stream = "stream",
+        /// A part of a hop on its own: the least that it costs here.
+        Floor = "floor",
     }
 }
 
@@ -60,9 +62,10 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// The payload bytes one operation moves, both directions together.
+    /// The payload bytes one operation moves, both directions together; in `floor`, those it copies.
     pub fn bytes_per_op(&self) -> u64 {
         match (self.pattern, self.speaks_first) {
+            (Pattern::Floor, _) => self.size * self.options.int("copies").unwrap_or(1),
             (Pattern::Connect, SpeaksFirst::Server) => self.reply,
             _ => self.size + self.reply,
         }
@@ -71,8 +74,12 @@ impl Cell {
     /// The identity that is stable between runs:
     /// `pattern/transport/size[→reply]/cN[/placement][/client→server][/options]`.
     pub fn id(&self, placement: Placement, client: &str, server: &str, native: &str) -> String {
-        let mut id = format!("{}/{}/{}", self.pattern, self.transport, self.size);
-        if self.pattern != Pattern::Stream && self.reply != self.size {
+        let mut id = format!("{}/{}", self.pattern, self.transport);
+        // Most floors have no size.
+        if self.pattern != Pattern::Floor || self.size > 0 {
+            id.push_str(&format!("/{}", self.size));
+        }
+        if matches!(self.pattern, Pattern::Rr | Pattern::Connect) && self.reply != self.size {
             id.push_str(&format!("→{}", self.reply));
         }
         id.push_str(&format!("/c{}", self.concurrency));
@@ -127,6 +134,18 @@ mod tests {
             cell.id(Placement::Free, "native", "native", "native"),
             "connect/unix/64→2/c1/speaks_first=server,so_sndbuf=4096"
         );
+    }
+
+    #[test]
+    fn floors_have_a_size_only_where_they_copy() {
+        let mut cell =
+            Cell { pattern: Pattern::Floor, transport: "switch".into(), size: 0, reply: 0, ..cell() };
+        let id = |cell: &Cell| cell.id(Placement::Together, "native", "native", "native");
+        assert_eq!(id(&cell), "floor/switch/c1/together");
+        (cell.transport, cell.size) = ("memcpy".into(), 64);
+        assert_eq!((id(&cell).as_str(), cell.bytes_per_op()), ("floor/memcpy/64/c1/together", 64));
+        cell.options.set("copies", OptionValue::Int(2)).unwrap();
+        assert_eq!(cell.bytes_per_op(), 128);
     }
 
     #[test]

@@ -133,6 +133,7 @@ mod tests {
         ],
         trouble_counters: &[],
         in_default_suite: true,
+        floor: None,
     };
 
     fn cells(matrix: Matrix) -> Result<Vec<PlannedCell>, String> {
@@ -148,7 +149,7 @@ mod tests {
             let spec = &CATALOGUE[index];
             let value = match spec.kind {
                 OptionKind::Bool => OptionValue::Bool(switch),
-                OptionKind::Size => OptionValue::Int(number),
+                OptionKind::Size | OptionKind::Processor => OptionValue::Int(number),
                 OptionKind::Count(most) => OptionValue::Int(number.min(most)),
                 OptionKind::Choice(words) => OptionValue::Text(words[usize::from(switch)].to_owned()),
             };

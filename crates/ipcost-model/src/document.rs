@@ -74,6 +74,9 @@ pub struct Document {
     pub host: Host,
     /// What was asked for.
     pub job: Job,
+    /// What the user calls it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// The seed of every random order.
     pub seed: u64,
     /// When it started, RFC 3339.
@@ -254,6 +257,33 @@ pub struct CellRecord {
     /// The two groups its epochs fall into, the cheaper first; empty where there is one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub modes: Vec<Mode>,
+    /// The least that the same work could cost here; absent where it was not measured or is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub floor: Option<FloorRecord>,
+}
+
+/// The least that a cell's work could cost here, measured in the same rounds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FloorRecord {
+    /// The parts together, nanoseconds for one operation: the median over epochs.
+    pub ns_per_op: f64,
+    /// The cell's cost over that of the parts together, paired by round; the interval stands at `alpha`.
+    pub multiple: Estimate,
+    /// What it is put together from.
+    pub parts: Vec<FloorPart>,
+    /// The same in words.
+    pub made_of: String,
+}
+
+/// A part of a floor.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FloorPart {
+    /// The cell that measured it, by id.
+    pub cell: String,
+    /// How often it is in one operation.
+    pub count: f64,
+    /// What that takes, nanoseconds: the count times the median cost of the part's cell.
+    pub ns: f64,
 }
 
 /// Percentiles of latency, nanoseconds.

@@ -5,8 +5,9 @@ use std::iter;
 use serde::Serialize;
 use thiserror::Error;
 
-use crate::capabilities::{OptionGroup, PeerState, TransportState};
+use crate::capabilities::{FloorKind, OptionGroup, PeerState, TransportState};
 use crate::cell::{Cell, Pattern, Placement, SpeaksFirst};
+use crate::floor::{self, FloorRecipe};
 use crate::job::{Job, Matrix, NATIVE, check_peer_name};
 use crate::options::{OptionName, OptionValue, Options};
 use crate::suggest::unknown;
@@ -45,6 +46,9 @@ pub struct PlannedCell {
     pub server: String,
     /// Why it cannot be measured here; `None` where it can.
     pub unavailable: Option<String>,
+    /// What its floor is put together from, where floors are asked for and one is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub floor: Option<FloorRecipe>,
 }
 
 /// The cells of a job.
@@ -88,6 +92,9 @@ pub fn expand(job: &Job, offers: &Offers<'_>) -> Result<Expanded, ExpandError> {
     let mut expansion = Expansion { job, offers, cells: Vec::new(), dropped: Vec::new() };
     for matrix in &job.cells {
         expansion.matrix(matrix)?;
+    }
+    if job.floor {
+        expansion.floors()?;
     }
     let Expansion { mut cells, dropped, .. } = expansion;
     distinguish_labels(&mut cells)?;
@@ -135,6 +142,27 @@ impl Expansion<'_> {
         Ok(())
     }
 
+    /// Adds the floors that the cells need, and tells each cell what its own is put together from.
+    fn floors(&mut self) -> Result<(), ExpandError> {
+        for floor::Needed { transport, size, placement } in floor::needed(&self.cells, self.offers.transports)
+        {
+            let work = Work {
+                pattern: Pattern::Floor,
+                size,
+                reply: size,
+                concurrency: 1,
+                placement,
+                speaks_first: SpeaksFirst::Client,
+            };
+            let cell = self.cell(&work, transport, NATIVE, NATIVE, Options::default(), None)?;
+            if !self.cells.iter().any(|known| known.cell == cell.cell && known.placement == placement) {
+                self.cells.push(cell);
+            }
+        }
+        self.dropped.extend(floor::assign(&mut self.cells, self.offers.transports));
+        Ok(())
+    }
+
     /// The cells of one workload: transports, peers and options multiply.
     fn rows(&mut self, matrix: &Matrix, work: &Work) -> Result<(), ExpandError> {
         for transport in &matrix.transport.0 {
@@ -165,6 +193,9 @@ impl Expansion<'_> {
         let state = self.transport(transport)?;
         let capabilities = state.capabilities;
         let Work { pattern, mut size, mut reply, concurrency, placement, mut speaks_first } = *work;
+        if !capabilities.does(pattern) && (pattern == Pattern::Floor || capabilities.floor.is_some()) {
+            return Err(self.no_such_floor(transport, pattern).into());
+        }
         if pattern == Pattern::Connect && !capabilities.connects {
             let connecting: Vec<_> = self
                 .offers
@@ -186,12 +217,17 @@ impl Expansion<'_> {
             // Nothing goes out, so one number describes the cell.
             size = reply;
         }
-        if pattern == Pattern::Stream {
+        if pattern == Pattern::Stream || pattern == Pattern::Floor {
             reply = 0;
         }
+        let has_reply = reply > 0 || !matches!(pattern, Pattern::Stream | Pattern::Floor);
+        let has_size = capabilities.floor.is_none_or(FloorKind::has_size);
+        if !has_size {
+            size = 0;
+        }
         let most = capabilities.max_message.unwrap_or(MAX_SIZE_BYTES).min(MAX_SIZE_BYTES);
-        for (what, bytes) in [("size", size), ("reply", if pattern == Pattern::Stream { 1 } else { reply })] {
-            if bytes == 0 {
+        for (what, there, bytes) in [("size", has_size, size), ("reply", has_reply, reply)] {
+            if there && bytes == 0 {
                 return Err(format!("a {what} of 0 bytes measures nothing; the least is 1").into());
             }
             if bytes > most {
@@ -202,6 +238,17 @@ impl Expansion<'_> {
                 )
                 .into());
             }
+        }
+        if pattern == Pattern::Floor && concurrency != 1 {
+            return Err(format!("a floor has one worker, not {concurrency}; take concurrency out").into());
+        }
+        if let Some(working_set) = options.int("working_set").filter(|bytes| *bytes < size) {
+            return Err(format!(
+                "a working_set of {} does not hold a size of {}; give as much, or more",
+                size_text(working_set),
+                size_text(size)
+            )
+            .into());
         }
         if concurrency == 0 || concurrency > MAX_CONCURRENCY {
             return Err(format!(
@@ -238,7 +285,23 @@ impl Expansion<'_> {
             client: client.to_owned(),
             server: server.to_owned(),
             unavailable,
+            floor: None,
         })
+    }
+
+    /// Why a floor has no other pattern, and what is no floor does not have this one.
+    fn no_such_floor(&self, transport: &str, pattern: Pattern) -> String {
+        if pattern != Pattern::Floor {
+            return format!(
+                "{transport} is a floor and moves no messages, so there is no pattern {pattern} over it; measure it with pattern floor, or take it out"
+            );
+        }
+        let floors = self.offers.transports.iter().filter(|state| state.capabilities.floor.is_some());
+        let names: Vec<_> = floors.map(|state| state.capabilities.name).collect();
+        format!(
+            "there is no floor {transport} (known: {}); to see the cost over {transport} as a multiple of its floor, set floor (--floor)",
+            names.join(", ")
+        )
     }
 
     fn transport(&self, name: &str) -> Result<&TransportState, ExpandError> {
@@ -335,8 +398,8 @@ impl PlannedCell {
 
 fn acts(name: OptionName, state: &TransportState, pattern: Pattern) -> bool {
     let spec = name.spec();
-    let on_transport =
-        spec.group == OptionGroup::Loop || state.capabilities.option_groups.contains(&spec.group);
+    let everywhere = matches!(spec.group, OptionGroup::Loop | OptionGroup::Place);
+    let on_transport = everywhere || state.capabilities.option_groups.contains(&spec.group);
     on_transport && spec.patterns.contains(&pattern)
 }
 
@@ -349,6 +412,9 @@ fn with(set: &Options, name: OptionName, value: &OptionValue) -> Options {
 /// The name of a row: the transport, and what is unusual about the cell.
 fn row_name(cell: &Cell, client: &str, server: &str) -> String {
     let mut name = cell.transport.clone();
+    if cell.pattern == Pattern::Floor && cell.size > 0 {
+        name.push_str(&format!(" {}", size_text(cell.size)));
+    }
     if client != NATIVE || server != NATIVE {
         name.push_str(&format!(" {client}→{server}"));
     }
@@ -396,6 +462,7 @@ mod tests {
         option_groups: &[OptionGroup::Socket, OptionGroup::Listener],
         trouble_counters: &[],
         in_default_suite: true,
+        floor: None,
     };
     const TCP: Capabilities = Capabilities {
         name: "tcp",

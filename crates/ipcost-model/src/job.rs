@@ -50,6 +50,9 @@ pub struct Job {
     /// How long a timed batch is meant to last; by default what variances and start-up times suggest.
     #[serde(skip_serializing_if = "Option::is_none", with = "duration")]
     pub batch: Option<Duration>,
+    /// Whether to measure, in the same rounds, the least that the parts of its cells cost here.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub floor: bool,
     /// How latency is sampled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency: Option<LatencyMode>,

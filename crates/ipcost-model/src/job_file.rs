@@ -22,14 +22,22 @@ pub struct JobFileError {
 /// # Errors
 /// The first thing that is wrong, with its place.
 pub fn parse_job(text: &str) -> Result<Job, JobFileError> {
-    toml::from_str(text).map_err(|error| {
-        let offset = error.span().map_or(0, |span| span.start);
-        let (line, column) = place(text, offset);
-        JobFileError { line, column, message: with_suggestion(error.message()) }
-    })
+    toml::from_str(text).map_err(|error| located(text, &error))
 }
 
-fn place(text: &str, offset: usize) -> (usize, usize) {
+/// An error of TOML with its place in the text.
+pub(crate) fn located(text: &str, error: &toml::de::Error) -> JobFileError {
+    let offset = error.span().map_or(0, |span| span.start);
+    at(text, offset, with_suggestion(error.message()))
+}
+
+/// An error at a place in the text, given in bytes.
+pub(crate) fn at(text: &str, offset: usize, message: String) -> JobFileError {
+    let (line, column) = place(text, offset);
+    JobFileError { line, column, message }
+}
+
+pub(crate) fn place(text: &str, offset: usize) -> (usize, usize) {
     let before = text.get(..offset).unwrap_or(text);
     let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
     (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
@@ -119,7 +127,7 @@ command = ["./my-peer", "--fast"]
         refused("[[cells]]\ntransport = []", "2:13: the list is empty; give at least one value");
         refused(
             "[[cells]]\npattern = \"strem\"",
-            "2:11: unknown pattern \"strem\"; did you mean \"stream\"? (known: connect, rr, stream)",
+            "2:11: unknown pattern \"strem\"; did you mean \"stream\"? (known: connect, rr, stream, floor)",
         );
         refused(
             "[[cells]]\noptions = { tcp_nodelay = 3 }",

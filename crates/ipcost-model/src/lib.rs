@@ -10,10 +10,15 @@
 mod capabilities;
 mod cell;
 mod cell_id;
+pub mod check;
+mod checked;
 mod comparison;
+pub mod doctor;
 mod document;
 mod expand;
 mod explanation;
+mod floor;
+mod history;
 mod job;
 mod job_file;
 mod named;
@@ -24,22 +29,27 @@ mod reading;
 pub mod replication;
 mod selftest;
 mod suggest;
+mod sweep;
 pub mod units;
 mod workload;
 
-pub use capabilities::{Capabilities, OptionGroup, PeerState, TransportState};
+pub use capabilities::{Capabilities, FloorKind, OptionGroup, PeerState, TransportState};
 pub use cell::{Cell, Pattern, Placement, SpeaksFirst};
 pub use cell_id::parse_cell_id;
 pub use comparison::{COMPARISON_SCHEMA, Change, ComparedRun, Comparison, Difference, SpreadSource};
 pub use document::{
-    Analysis, CellRecord, ContrastRecord, Document, Estimate, Fastest, Host, LatencySummary, Metric, Mode,
-    Multiplicity, SCHEMA, Sample, Schedule, Stopped, Timing, Tool, Usage, UsagePerOp, Verdict, Warning,
-    WorkloadRecord,
+    Analysis, CellRecord, ContrastRecord, Document, Estimate, Fastest, FloorPart, FloorRecord, Host,
+    LatencySummary, Metric, Mode, Multiplicity, SCHEMA, Sample, Schedule, Stopped, Timing, Tool, Usage,
+    UsagePerOp, Verdict, Warning, WorkloadRecord,
 };
 pub use expand::{ExpandError, Expanded, MAX_CONCURRENCY, Offers, PlannedCell, expand};
 pub use explanation::{
     CallRecord, CountDifference, Division, EXPLANATION_SCHEMA, ExplainedCell, ExplainedDifference,
     Explanation, Missing, NamedCause, Part, PartCost, PartDifference, Purpose, SideEvidence, Sides,
+};
+pub use floor::{FloorRecipe, FloorShare};
+pub use history::{
+    RUNS_SCHEMA, RunList, RunSummary, SUMMARY_SCHEMA, UnreadableRun, VerdictCounts, check_run_name,
 };
 pub use job::{Job, LatencyMode, Matrix, NATIVE, OneOrMany, OptionLists, PeerCommand, Size, check_peer_name};
 pub use job_file::{JobFileError, parse_job};
@@ -48,4 +58,5 @@ pub use plan::{Plan, PlannedContrast};
 pub use reading::{MAX_DOCUMENT_BYTES, ReadError, read_document};
 pub use selftest::{Detection, Noise, Promise, Rate, SELFTEST_SCHEMA, SelfTest};
 pub use suggest::{nearest, unknown};
+pub use sweep::{Crossing, SWEEP_SCHEMA, SizeSweep, SweepPoint};
 pub use workload::{DEFAULT_BASELINE, Workload};

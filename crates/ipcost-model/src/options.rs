@@ -20,6 +20,8 @@ pub enum OptionKind {
     Size,
     /// A whole number from 1 to the bound.
     Count(u64),
+    /// The number of a logical processor, from 0.
+    Processor,
     /// One of these words.
     Choice(&'static [&'static str]),
 }
@@ -41,7 +43,11 @@ pub struct OptionSpec {
     pub summary: &'static str,
 }
 
-const ALL: &[Pattern] = Pattern::ALL;
+/// Processors are numbered below this.
+const PROCESSORS: u64 = 8192;
+
+/// The patterns that move messages.
+const ALL: &[Pattern] = &[Pattern::Connect, Pattern::Rr, Pattern::Stream];
 
 /// Every option there is, in the order of the documentation.
 pub const CATALOGUE: &[OptionSpec] = &[
@@ -84,6 +90,22 @@ pub const CATALOGUE: &[OptionSpec] = &[
         group: OptionGroup::Loop,
         patterns: ALL,
         summary: "do so many operations in a hundred twice and count them once: a slowdown of known size (native peer)",
+    },
+    OptionSpec {
+        name: "client_cpu",
+        kind: OptionKind::Processor,
+        default: "that of the placement",
+        group: OptionGroup::Place,
+        patterns: Pattern::ALL,
+        summary: "the logical processor that the client is bound to",
+    },
+    OptionSpec {
+        name: "server_cpu",
+        kind: OptionKind::Processor,
+        default: "that of the placement",
+        group: OptionGroup::Place,
+        patterns: Pattern::ALL,
+        summary: "the logical processor that the server is bound to",
     },
     OptionSpec {
         name: "tcp_nodelay",
@@ -140,6 +162,22 @@ pub const CATALOGUE: &[OptionSpec] = &[
         group: OptionGroup::SourceAddresses,
         patterns: &[Pattern::Connect],
         summary: "connect from addresses all over 127.0.0.0/8, so that ports never run out",
+    },
+    OptionSpec {
+        name: "copies",
+        kind: OptionKind::Count(2),
+        default: "1",
+        group: OptionGroup::Copying,
+        patterns: &[Pattern::Floor],
+        summary: "copies in one operation; the second takes what the first has written, as out of the kernel after into it",
+    },
+    OptionSpec {
+        name: "working_set",
+        kind: OptionKind::Size,
+        default: "the size",
+        group: OptionGroup::Copying,
+        patterns: &[Pattern::Floor],
+        summary: "bytes that the copies go through from one operation to the next, on each side; more than the caches hold is out of cache",
     },
 ];
 
@@ -216,7 +254,7 @@ impl OptionSpec {
         let value = match self.kind {
             OptionKind::Bool => text.parse().map(OptionValue::Bool).ok(),
             OptionKind::Size => parse_size(text).map(OptionValue::Int).ok(),
-            OptionKind::Count(_) => text.parse().map(OptionValue::Int).ok(),
+            OptionKind::Count(_) | OptionKind::Processor => text.parse().map(OptionValue::Int).ok(),
             OptionKind::Choice(_) => Some(OptionValue::Text(text.to_owned())),
         };
         self.check(value.unwrap_or_else(|| OptionValue::Text(text.to_owned())))
@@ -246,6 +284,10 @@ impl OptionSpec {
             }
             (OptionKind::Count(most), value) => {
                 Err(format!("option {name} takes a whole number from 1 to {most}, not \"{value}\""))
+            }
+            (OptionKind::Processor, OptionValue::Int(cpu)) if cpu < PROCESSORS => Ok(OptionValue::Int(cpu)),
+            (OptionKind::Processor, value) => {
+                Err(format!("option {name} takes the number of a processor (see lscpu), not \"{value}\""))
             }
             (OptionKind::Choice(words), OptionValue::Text(word)) if words.contains(&word.as_str()) => {
                 Ok(OptionValue::Text(word))
@@ -305,6 +347,12 @@ impl Options {
             OptionValue::Text(value) => Some(value),
             _ => None,
         }
+    }
+
+    /// What a peer is told: all but where its process runs.
+    pub fn for_peers(&self) -> Self {
+        let told = |(name, _): &(OptionName, &OptionValue)| name.spec().group != OptionGroup::Place;
+        Self(self.iter().filter(told).map(|(name, value)| (name, value.clone())).collect())
     }
 
     fn get(&self, name: &str) -> Option<&OptionValue> {

@@ -93,6 +93,15 @@ fn consistent(document: &Document) -> Result<(), String> {
         {
             return Err(format!("a mode of cell {:?} is no share with a cost", cell.id));
         }
+        if let Some(floor) = &cell.floor {
+            let sound = |ns: f64| ns.is_finite() && ns >= 0.0;
+            if !is_estimate(&floor.multiple)
+                || !sound(floor.ns_per_op)
+                || !floor.parts.iter().all(|part| sound(part.count) && sound(part.ns))
+            {
+                return Err(format!("the floor of cell {:?} is no positive number", cell.id));
+            }
+        }
         let rates = [cell.ops_per_s, cell.bytes_per_s];
         if !rates.iter().flatten().all(|rate| rate.is_finite() && *rate >= 0.0) {
             return Err(format!("a rate of cell {:?} is no positive number", cell.id));
@@ -102,6 +111,8 @@ fn consistent(document: &Document) -> Result<(), String> {
         true => Ok(()),
         false => Err(format!("{what} names the cell {id:?}, which there is not")),
     };
+    let parts = document.cells.iter().flat_map(|cell| &cell.floor).flat_map(|floor| &floor.parts);
+    parts.into_iter().try_for_each(|part| known(&part.cell, "a floor"))?;
     for workload in &document.workloads {
         let named = workload.cells.iter().chain(&workload.baseline);
         let fastest = workload.fastest.iter().flat_map(|fastest| [&fastest.cell, &fastest.runner_up]);

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::document::{Host, Tool};
-use crate::job::{Matrix, duration};
+use crate::job::{Matrix, Size, duration};
 use crate::named::named;
 use crate::options::OptionValue;
 
@@ -161,7 +161,11 @@ pub struct Selector {
     /// Its pattern.
     pub pattern: Option<crate::cell::Pattern>,
     /// Its size.
-    pub size: Option<u64>,
+    pub size: Option<Size>,
+    /// Its reply's size.
+    pub reply: Option<Size>,
+    /// Where its processes run.
+    pub placement: Option<crate::cell::Placement>,
     /// Its concurrency.
     pub concurrency: Option<u32>,
     /// The peer that plays its client.

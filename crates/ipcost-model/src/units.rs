@@ -54,6 +54,51 @@ pub fn parse_proportion(text: &str) -> Result<f64, String> {
     if (0.0..1.0).contains(&value) { Ok(value) } else { Err(wrong()) }
 }
 
+/// Parses a time such as `200us`, `1.5 ms` or `2s`, in nanoseconds; `us` may be written `µs`.
+///
+/// # Errors
+/// One line that says what was expected.
+pub fn parse_time_ns(text: &str) -> Result<f64, String> {
+    let units = [("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("μs", 1e3), ("ms", 1e6), ("s", 1e9)];
+    quantity(text, &units)
+        .ok_or_else(|| format!("\"{text}\" is not a time; write it as 800ns, 200us or 1.5ms"))
+}
+
+/// Parses operations a second, such as `50000` or `50k/s`; `k`, `M` and `G` are powers of 1000.
+///
+/// # Errors
+/// One line that says what was expected.
+pub fn parse_rate(text: &str) -> Result<f64, String> {
+    let text = text.trim();
+    let units = [("", 1.0), ("k", 1e3), ("M", 1e6), ("G", 1e9)];
+    quantity(text.strip_suffix("/s").unwrap_or(text), &units)
+        .ok_or_else(|| format!("\"{text}\" is not a rate; write it as 50000, 50k/s or 1.2M/s"))
+}
+
+/// Parses bytes a second, such as `500MB/s` or `1.5 GiB/s`; `kB`, `MB`, `GB` are powers of 1000, `KiB`, `MiB`,
+/// `GiB` of 1024.
+///
+/// # Errors
+/// One line that says what was expected.
+pub fn parse_throughput(text: &str) -> Result<f64, String> {
+    let text = text.trim();
+    let powers_of_1000 = [("", 1.0), ("B", 1.0), ("kB", 1e3), ("MB", 1e6), ("GB", 1e9)];
+    let powers_of_1024 = [("KiB", 1024.0), ("MiB", 1_048_576.0), ("GiB", 1_073_741_824.0)];
+    quantity(text.strip_suffix("/s").unwrap_or(text), &[&powers_of_1000[..], &powers_of_1024].concat())
+        .ok_or_else(|| format!("\"{text}\" is no throughput; write it as 500MB/s or 1.5GiB/s"))
+}
+
+/// A positive number with one of the units.
+fn quantity(text: &str, units: &[(&str, f64)]) -> Option<f64> {
+    let text = text.trim();
+    let digits = text.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '_'))).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let number: f64 = number.replace('_', "").parse().ok()?;
+    let (_, factor) = units.iter().find(|(name, _)| *name == unit.trim_start())?;
+    let value = number * factor;
+    (value.is_finite() && value > 0.0).then_some(value)
+}
+
 /// A size as people say it: `64 B`, `16 KiB`, `1 MiB`; never rounded.
 pub fn size_text(bytes: u64) -> String {
     const UNITS: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
@@ -113,6 +158,24 @@ mod tests {
     }
 
     #[test]
+    fn times_and_rates() {
+        assert_eq!(parse_time_ns("200us"), Ok(200_000.0));
+        assert_eq!(parse_time_ns("7.13 µs"), Ok(7_130.0));
+        assert_eq!(parse_time_ns("2s"), Ok(2e9));
+        assert_eq!(parse_rate("140 k/s"), Ok(140_000.0));
+        assert_eq!(parse_rate("1_000"), Ok(1_000.0));
+        assert_eq!(parse_throughput("1.23 GB/s"), Ok(1.23e9));
+        assert_eq!(parse_throughput("1KiB/s"), Ok(1024.0));
+        for wrong in ["", "200", "-1us", "0us", "1.2.3ms", "us", "5 min", "infs", "1e3us"] {
+            assert!(parse_time_ns(wrong).is_err(), "{wrong}");
+        }
+        for wrong in ["", "fast", "-1", "0", "5GB/s"] {
+            assert!(parse_rate(wrong).is_err(), "{wrong}");
+        }
+        assert!(parse_throughput("5k/s").is_err());
+    }
+
+    #[test]
     fn texts() {
         assert_eq!(size_text(64), "64 B");
         assert_eq!(size_text(16_384), "16 KiB");
@@ -132,6 +195,9 @@ mod tests {
             let _ = parse_size(&text);
             let _ = parse_duration(&text);
             let _ = parse_proportion(&text);
+            let _ = parse_time_ns(&text);
+            let _ = parse_rate(&text);
+            let _ = parse_throughput(&text);
         }
     }
 }

@@ -26,7 +26,7 @@ pub struct Workload {
     pub placement: Placement,
     /// Its cells, as indices, in the order of the job.
     pub cells: Vec<usize>,
-    /// The table's baseline; `None` where no cell can be measured.
+    /// The table's baseline; `None` where no cell can be measured, and among floors.
     pub baseline: Option<usize>,
     /// For each of `cells`, the cell it is compared with; `None` for the baseline and for what cannot be measured.
     pub against: Vec<Option<usize>>,
@@ -41,16 +41,23 @@ pub fn workloads(
     baseline: Option<&str>,
     notes: &mut Vec<String>,
 ) -> Result<Vec<Workload>, String> {
+    let compared: Vec<&PlannedCell> =
+        cells.iter().filter(|cell| cell.cell.pattern != Pattern::Floor).collect();
     if let Some(name) = baseline
-        && !cells.iter().any(|cell| cell.goes_by(name))
+        && !compared.iter().any(|cell| cell.goes_by(name))
     {
-        let mut known: Vec<&str> = cells.iter().flat_map(PlannedCell::names).collect();
+        if compared.is_empty() {
+            return Err(format!("baseline {name}: floors are not compared with one another; take it out"));
+        }
+        let mut known: Vec<&str> = compared.iter().flat_map(|cell| cell.names()).collect();
         known.sort_unstable();
         known.dedup();
         return Err(unknown("baseline", name, known));
     }
     let mut workloads = grouped(cells);
-    for workload in &mut workloads {
+    // What is compared comes first; floors are not compared with one another.
+    workloads.sort_by_key(|workload| workload.pattern == Pattern::Floor);
+    for workload in workloads.iter_mut().filter(|workload| workload.pattern != Pattern::Floor) {
         let found = workload.compare(cells, baseline.unwrap_or(DEFAULT_BASELINE));
         if let (false, Some(stand_in), Some(name)) = (found, workload.baseline, baseline) {
             let label = &cells[stand_in].label;
@@ -68,7 +75,8 @@ fn grouped(cells: &[PlannedCell]) -> Vec<Workload> {
             Some(workload) => workload.cells.push(index),
             None => workloads.push(Workload {
                 pattern: cell.cell.pattern,
-                size: cell.cell.size,
+                // Floors of every size share a table.
+                size: if cell.cell.pattern == Pattern::Floor { 0 } else { cell.cell.size },
                 reply: cell.cell.reply,
                 concurrency: cell.cell.concurrency,
                 speaks_first: cell.cell.speaks_first,
@@ -129,7 +137,7 @@ impl Workload {
 impl PlannedCell {
     fn does_the_work_of(&self, workload: &Workload) -> bool {
         self.cell.pattern == workload.pattern
-            && self.cell.size == workload.size
+            && (self.cell.size == workload.size || self.cell.pattern == Pattern::Floor)
             && self.cell.reply == workload.reply
             && self.cell.concurrency == workload.concurrency
             && self.cell.speaks_first == workload.speaks_first
@@ -187,6 +195,7 @@ mod tests {
             client: peer.to_owned(),
             server: peer.to_owned(),
             unavailable: None,
+            floor: None,
         }
     }
 

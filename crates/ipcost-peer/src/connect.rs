@@ -37,6 +37,7 @@ impl ConnectClient {
         Self { client, manners, request: vec![b'a'; size], reply: vec![0; reply] }
     }
 
+    /// What it calls is counted in `ipcost-model/src/floor.rs`, too; a test compares.
     fn visit<M: Meter, P: Payload>(&mut self, ops: u64, meter: &mut M, payload: &P) -> Result<(), PeerError> {
         let manners = self.manners;
         for operation in 0..ops {

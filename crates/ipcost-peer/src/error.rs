@@ -49,6 +49,16 @@ pub enum PeerError {
         /// Bytes that were sent.
         expected: u64,
     },
+    /// What was handed over came out of order.
+    #[error("hand-over {}: the word is {found}, not {expected}", operation + 1)]
+    OutOfOrder {
+        /// The operation, from 0.
+        operation: u64,
+        /// What the word was.
+        found: u32,
+        /// What it should have been.
+        expected: u32,
+    },
     /// A worker has ended.
     #[error("a worker has ended: {0}")]
     Worker(String),

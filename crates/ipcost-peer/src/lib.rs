@@ -9,6 +9,7 @@
 mod connect;
 mod crew;
 mod error;
+mod floor;
 mod meter;
 mod moving;
 mod payload;

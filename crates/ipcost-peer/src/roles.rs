@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use ipcost_model::protocol::Address;
-use ipcost_model::{Cell, Pattern};
-use ipcost_sys::transport::{Channel, Effective, Server, Transport};
+use ipcost_model::{Cell, FloorKind, Pattern};
+use ipcost_sys::transport::{self, Channel, Effective, Server, Transport};
 
 use crate::connect::{ConnectClient, ConnectServer, Manners};
 use crate::crew::Crew;
 use crate::error::PeerError;
+use crate::floor::{HandingClient, HandingServer, IdleServer, LoneClient};
 use crate::rr::{Framing, RrClient, RrServer};
 use crate::stream::{StreamClient, StreamServer};
 use crate::work::Work;
@@ -38,6 +39,13 @@ pub fn client(
         }
         let channel = client.connect()?;
         effective = client.effective();
+        if let Some(floor) = transport.capabilities().floor {
+            return Ok(if floor.takes_two() {
+                Box::new(HandingClient::new(channel))
+            } else {
+                Box::new(LoneClient::new(channel, floor, cell))
+            });
+        }
         Ok(match cell.pattern {
             Pattern::Rr => {
                 Box::new(RrClient::new(channel, bytes(cell.size), bytes(cell.reply), framing(cell)))
@@ -55,8 +63,13 @@ pub fn client(
 
 /// A server's workers on channels that are open.
 pub fn server_on_channels(cell: &Cell, channels: Vec<Box<dyn Channel>>) -> Result<Crew, PeerError> {
+    let floor = transport::find(&cell.transport).and_then(|transport| transport.capabilities().floor);
     let work = |channel| -> Box<dyn Work> {
         match cell.pattern {
+            Pattern::Floor if floor.is_some_and(FloorKind::takes_two) => {
+                Box::new(HandingServer::new(channel))
+            }
+            Pattern::Floor => Box::new(IdleServer),
             Pattern::Rr => {
                 Box::new(RrServer::new(channel, bytes(cell.size), bytes(cell.reply), framing(cell)))
             }

@@ -113,6 +113,10 @@ impl Session {
         }
         let transport = transport::find(&cell.transport)
             .ok_or_else(|| PeerError::Protocol(format!("there is no transport {}", cell.transport)))?;
+        if !transport.capabilities().does(cell.pattern) {
+            let (pattern, name) = (cell.pattern, &cell.transport);
+            return Err(PeerError::Protocol(format!("there is no pattern {pattern} over {name}")));
+        }
         match role {
             PeerRole::Client => {
                 let (crew, effective) = roles::client(transport, &cell, address)?;

@@ -64,6 +64,15 @@ impl BuiltIn {
         Ok(recipe.interpreter.into_iter().chain([program]).chain(arguments).collect())
     }
 
+    /// Whether this machine has what it takes to make it ready; nothing is built or kept.
+    ///
+    /// # Errors
+    /// What is missing, and the way out.
+    pub fn probe(&self) -> Result<(), Unavailable> {
+        self.programs.iter().try_for_each(|(name, package)| tools::program(name, package))?;
+        Ok(self.recipe().map(drop)?)
+    }
+
     fn recipe(&self) -> Result<Recipe, String> {
         let names = [&[self.directory], self.beside].concat();
         let directories: Vec<_> = names.iter().filter_map(|name| sources::directory(name)).collect();

@@ -15,6 +15,7 @@ fn operation(pattern: Pattern) -> &'static str {
         Pattern::Rr => "round trip",
         Pattern::Stream => "message",
         Pattern::Connect => "connection",
+        Pattern::Floor => "operation",
     }
 }
 

@@ -3,6 +3,48 @@
 use ipcost_model::Document;
 use serde_json::{Value, json};
 
+/// The same with the floors of its round trips.
+pub fn with_floors() -> Document {
+    let mut document = serde_json::to_value(document()).expect("a document is plain data");
+    let floor = |id: &str, label: &str, size: u64, median: f64| {
+        let mut cell = document["cells"][0].clone();
+        for (key, value) in [
+            ("id", json!(id)),
+            ("label", json!(label)),
+            ("pattern", json!("floor")),
+            ("size", json!(size)),
+            ("reply", json!(0)),
+            ("latency_ns", Value::Null),
+            ("ops_per_s", json!(1e9 / median)),
+            ("bytes_per_s", json!(1e9 / median * size as f64)),
+            ("wall_ns_per_op", json!({"median": median, "lo": null, "hi": null})),
+        ] {
+            cell[key] = value;
+        }
+        cell.as_object_mut().expect("a cell is an object").remove("modes");
+        cell
+    };
+    let floors =
+        [floor("floor/switch/c1", "switch", 0, 1_900.0), floor("floor/memcpy/64/c1", "memcpy 64 B", 64, 2.5)];
+    for (index, multiple) in [(0, 1.87), (1, 2.58), (3, 3.54)] {
+        document["cells"][index]["floor"] = json!({
+            "ns_per_op": 3_810.0,
+            "multiple": {"median": multiple, "lo": multiple * 0.98, "hi": multiple * 1.03},
+            "parts": [
+                {"cell": "floor/switch/c1", "count": 2.0, "ns": 3_800.0},
+                {"cell": "floor/memcpy/64/c1", "count": 4.0, "ns": 10.0},
+            ],
+            "made_of": "2 hand-overs + 4 copies of 64 B",
+        });
+    }
+    document["cells"].as_array_mut().expect("cells are a list").extend(floors);
+    document["workloads"].as_array_mut().expect("workloads are a list").push(json!({
+        "pattern": "floor", "size": 0, "reply": 0, "concurrency": 1, "speaks_first": "client", "placement": "free",
+        "cells": ["floor/switch/c1", "floor/memcpy/64/c1"], "baseline": null, "fastest": null,
+    }));
+    serde_json::from_value(document).expect("the fixture is a document")
+}
+
 /// Two tables: one with a clear winner, two modes and a cell that is missing; one that is open.
 pub fn document() -> Document {
     let cell = |id: &str, label: &str, pattern: &str, size: u64, median: f64| -> Value {

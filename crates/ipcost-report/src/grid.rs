@@ -65,13 +65,15 @@ impl Grid {
 
     /// Writes it out in at most `room` columns of text, as far as leaving out columns allows.
     pub fn render(&self, out: &mut String, room: usize) {
-        let width = |index: usize| {
+        let widest = |index: usize| {
             let cells = self.rows.iter().map(|row| row[index].text.width());
             cells.chain([self.titles[index].width()]).max().unwrap_or(0)
         };
+        // Once for all rows: there may be thousands.
+        let widths: Vec<usize> = (0..self.columns.len()).map(widest).collect();
         let empty = |index: usize| self.rows.iter().all(|row| row[index].text.is_empty());
         let mut shown: Vec<usize> = (0..self.columns.len()).filter(|index| !empty(*index)).collect();
-        let total = |shown: &[usize]| shown.iter().map(|index| width(*index) + GUTTER).sum::<usize>();
+        let total = |shown: &[usize]| shown.iter().map(|index| widths[*index] + GUTTER).sum::<usize>();
         while total(&shown) > room.saturating_add(GUTTER) {
             let candidates = shown.iter().filter(|index| self.columns[**index].expendable > 0);
             let Some(least) = candidates.max_by_key(|index| self.columns[**index].expendable).copied() else {
@@ -86,7 +88,7 @@ impl Grid {
             let mut line = String::new();
             for index in &shown {
                 let Piece { text, style } = &row[*index];
-                let space = " ".repeat(width(*index) - text.width());
+                let space = " ".repeat(widths[*index] - text.width());
                 let text = if text.is_empty() { String::new() } else { format!("{style}{text}{style:#}") };
                 let (before, after) =
                     if self.columns[*index].right { (space, String::new()) } else { (String::new(), space) };

@@ -4,12 +4,10 @@ use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 use ipcost_model::units::duration_text;
-use ipcost_model::{
-    CellRecord, Document, LatencyMode, Metric, Multiplicity, Pattern, Stopped, Verdict, WorkloadRecord,
-};
+use ipcost_model::{Document, LatencyMode, Multiplicity, Pattern, Stopped, WorkloadRecord};
 
 use crate::grid::{Column, Grid, Piece};
-use crate::numbers::{interval, rate, ratio, throughput, time};
+use crate::rows::{self, Row, Standing};
 use crate::words::{self, capitalised, escaped};
 
 /// Narrower than this, lines are broken as if there were so many columns.
@@ -25,21 +23,20 @@ const fn column(title: &'static str, right: bool, expendable: u8) -> Column {
     Column { title, right, expendable }
 }
 
-const COLUMNS: [Column; 9] = [
+const COLUMNS: [Column; 10] = [
     column("transport", false, 0),
     column("cost", true, 0),
     column("rate", true, 2),
     column("CPU/op", true, 1),
     column("p50", true, 3),
     column("p99", true, 2),
+    column("× floor", true, 0),
     column("ratio", true, 0),
     column("", false, 0),
     column("verdict", false, 0),
 ];
 const RATE: usize = 2;
-const RATIO: usize = 6;
-/// The longest baseline that is named above a column.
-const MOST_IN_TITLE: usize = 16;
+const RATIO: usize = 7;
 
 /// Draws the document in `room` columns of text, with styles as ANSI sequences.
 pub fn render(document: &Document, room: usize) -> String {
@@ -47,13 +44,19 @@ pub fn render(document: &Document, room: usize) -> String {
     for table in &document.workloads {
         out.push_str(&format!("{BOLD}{}{BOLD:#}\n", capitalised(&words::workload(table))));
         self::table(document, table).render(&mut out, room);
+        for floor in words::floors(document, table) {
+            out.push_str(&format!("{DIMMED}{}{DIMMED:#}\n", wrapped(&floor, room)));
+        }
         out.push('\n');
     }
-    for table in &document.workloads {
+    // Of floors the table says all there is.
+    for table in document.workloads.iter().filter(|table| table.pattern != Pattern::Floor) {
         out.push_str(&wrapped(&words::sentence(document, table), room));
         out.push('\n');
     }
-    out.push('\n');
+    if document.workloads.iter().any(|table| table.pattern != Pattern::Floor) {
+        out.push('\n');
+    }
     out.push_str(&format!("{DIMMED}{}{DIMMED:#}\n", wrapped(&how(document), room)));
     out
 }
@@ -75,84 +78,53 @@ pub fn warnings(document: &Document, room: usize) -> String {
 
 fn table(document: &Document, table: &WorkloadRecord) -> Grid {
     let mut grid = Grid::new(&COLUMNS);
-    let baseline = table.baseline.as_deref().and_then(|id| words::cell(document, id));
-    grid.title(RATE, if table.pattern == Pattern::Stream { "bytes/s" } else { "ops/s" }.to_owned());
-    if let Some(baseline) = baseline {
-        let short = baseline.label.chars().count() <= MOST_IN_TITLE;
-        grid.title(
-            RATIO,
-            format!("× {}", if short { escaped(&baseline.label) } else { "baseline".to_owned() }),
-        );
+    let (rate, ratio) = rows::titles(document, table);
+    grid.title(RATE, rate);
+    if let Some(ratio) = ratio {
+        grid.title(RATIO, ratio);
     }
-    let winner =
-        table.fastest.as_ref().filter(|fastest| fastest.claimed).map(|fastest| fastest.cell.as_str());
-    for cell in table.cells.iter().filter_map(|id| words::cell(document, id)) {
-        let style = if winner == Some(&cell.id) { BOLD } else { Style::new() };
-        row(&mut grid, document, table, cell, style);
-    }
+    rows::rows(document, table).for_each(|row| add(&mut grid, row));
     grid
 }
 
-fn row(grid: &mut Grid, document: &Document, table: &WorkloadRecord, cell: &CellRecord, style: Style) {
-    let name = Piece::styled(escaped(&cell.label), style);
-    let (Some(cost), true) = (cell.wall_ns_per_op, cell.available) else {
+fn add(grid: &mut Grid, row: Row<'_>) {
+    let style = if row.cheapest { BOLD } else { Style::new() };
+    let name = Piece::styled(row.name, style);
+    let Some(figures) = row.figures else {
         let mut pieces = vec![name];
         pieces.resize(COLUMNS.len() - 1, Piece::default());
-        pieces.push(Piece::styled(if cell.available { "not measured" } else { "unavailable" }, DIMMED));
+        pieces.push(Piece::styled(if row.cell.available { "not measured" } else { "unavailable" }, DIMMED));
         return grid.row(pieces);
     };
-    let rate = match cell.pattern {
-        Pattern::Stream => cell.bytes_per_s.map(throughput),
-        _ => cell.ops_per_s.map(rate),
+    let judged = match figures.standing {
+        Standing::Cheaper => GOOD,
+        Standing::Dearer => BAD,
+        Standing::Baseline | Standing::Open => DIMMED,
+        Standing::Equal | Standing::Alone => Style::new(),
     };
-    let latency = |of: fn(&ipcost_model::LatencySummary) -> u64| {
-        cell.latency_ns.as_ref().map_or_else(String::new, |summary| time(of(summary) as f64))
-    };
-    let (times, bounds, verdict) = judged(document, table, cell);
     grid.row(vec![
         name,
-        Piece::styled(time(cost.median), style),
-        rate.unwrap_or_default().into(),
-        cell.cpu_ns_per_op.map(|cpu| time(cpu.median)).unwrap_or_default().into(),
-        latency(|summary| summary.p50).into(),
-        latency(|summary| summary.p99).into(),
-        Piece::styled(times, style),
-        bounds.into(),
-        verdict,
+        Piece::styled(figures.cost, style),
+        figures.rate.into(),
+        figures.cpu.into(),
+        figures.p50.into(),
+        figures.p99.into(),
+        figures.floor.into(),
+        Piece::styled(figures.ratio, style),
+        figures.bounds.into(),
+        Piece::styled(figures.verdict, judged),
     ]);
-    for (index, mode) in cell.modes.iter().enumerate() {
-        let branch = if index + 1 < cell.modes.len() { "├" } else { "└" };
-        let name = format!(" {branch} in {:.0} % of epochs", mode.share * 100.0);
-        grid.row(vec![Piece::styled(name, DIMMED), Piece::styled(time(mode.wall_ns_per_op), DIMMED)]);
+    for (index, (share, cost)) in figures.modes.iter().enumerate() {
+        let branch = if index + 1 < figures.modes.len() { "├" } else { "└" };
+        grid.row(vec![
+            Piece::styled(format!(" {branch} {share}"), DIMMED),
+            Piece::styled(cost.as_str(), DIMMED),
+        ]);
     }
-}
-
-/// The ratio to the baseline, its interval, and the verdict.
-fn judged(document: &Document, table: &WorkloadRecord, cell: &CellRecord) -> (String, String, Piece) {
-    if table.baseline.as_ref() == Some(&cell.id) {
-        return ("1".to_owned(), String::new(), Piece::styled("baseline", DIMMED));
-    }
-    let Some(contrast) = words::contrast(document, Metric::Wall, &cell.id) else {
-        return (String::new(), String::new(), "".into());
-    };
-    let bounds = interval(contrast.ratio, contrast.lo, contrast.hi)
-        .map_or_else(|| "(no interval)".to_owned(), |text| format!("({text})"));
-    let style = match contrast.verdict {
-        Verdict::Different | Verdict::Direction if contrast.ratio < 1.0 => GOOD,
-        Verdict::Different | Verdict::Direction => BAD,
-        Verdict::Equivalent => Style::new(),
-        Verdict::Undecided => DIMMED,
-    };
-    let mut verdict = contrast.verdict.to_string();
-    if table.baseline.as_ref() != Some(&contrast.b) {
-        // Compared with another than the column's title says.
-        verdict.push_str(&format!(" (× {})", words::label(document, &contrast.b)));
-    }
-    (ratio(contrast.ratio), bounds, Piece::styled(verdict, style))
 }
 
 /// How the figures came about, in one line.
-fn how(document: &Document) -> String {
+pub fn how(document: &Document) -> String {
     let schedule = &document.schedule;
     let analysis = &document.analysis;
     let placements: Vec<&str> = {
@@ -199,6 +171,7 @@ fn how(document: &Document) -> String {
 mod tests {
     use super::*;
     use crate::fixture;
+    use ipcost_model::Verdict;
 
     fn plain(text: &str) -> String {
         let mut out = String::new();
@@ -213,6 +186,11 @@ mod tests {
     #[test]
     fn everything_is_shown() {
         insta::assert_snapshot!(plain(&render(&fixture::document(), usize::MAX)));
+    }
+
+    #[test]
+    fn multiples_of_floors_have_a_column_and_floors_a_table() {
+        insta::assert_snapshot!(plain(&render(&fixture::with_floors(), usize::MAX)));
     }
 
     #[test]

@@ -2,11 +2,11 @@
 
 use ipcost_model::units::size_text;
 use ipcost_model::{
-    CellRecord, ContrastRecord, Document, Fastest, Metric, Pattern, Placement, SpeaksFirst, Verdict,
-    WorkloadRecord,
+    CellRecord, ContrastRecord, Document, Fastest, FloorRecord, Metric, Pattern, Placement, SpeaksFirst,
+    Verdict, WorkloadRecord,
 };
 
-use crate::numbers::{interval, ratio};
+use crate::numbers::{interval, ratio, time};
 
 /// What a table measures: `64 B round trip`.
 pub fn workload(workload: &WorkloadRecord) -> String {
@@ -23,6 +23,7 @@ pub fn workload(workload: &WorkloadRecord) -> String {
             format!("connection per request, {size} each way")
         }
         Pattern::Connect => format!("connection per request, {size} out and {reply} back"),
+        Pattern::Floor => "what this machine allows".to_owned(),
     };
     let mut parts = vec![what];
     if workload.concurrency > 1 {
@@ -37,6 +38,9 @@ pub fn workload(workload: &WorkloadRecord) -> String {
 /// The verdict on a table in one sentence; what cannot be said is said not to be known.
 pub fn sentence(document: &Document, table: &WorkloadRecord) -> String {
     let what = capitalised(&workload(table));
+    if table.pattern == Pattern::Floor {
+        return of_floors(document, table, &what);
+    }
     let Some(fastest) = &table.fastest else {
         return match table.cells.iter().filter_map(|id| cell(document, id)).find(|cell| cell.epochs > 0) {
             Some(only) => {
@@ -59,6 +63,35 @@ pub fn sentence(document: &Document, table: &WorkloadRecord) -> String {
         None if fastest.claimed => format!("{what}: {winner} is the cheapest; {rival}."),
         None => format!("{what}: {winner} has the lowest cost here; {rival}."),
     }
+}
+
+/// Floors side by side: they are parts, and not compared.
+fn of_floors(document: &Document, table: &WorkloadRecord, what: &str) -> String {
+    let measured =
+        |cell: &CellRecord| Some(format!("{} {}", escaped(&cell.label), time(cell.wall_ns_per_op?.median)));
+    let cells = table.cells.iter().filter_map(|id| cell(document, id));
+    match cells.filter_map(measured).collect::<Vec<_>>() {
+        costs if costs.is_empty() => format!("{what}: nothing was measured."),
+        costs => format!("{what}: {}.", costs.join(", ")),
+    }
+}
+
+/// What the floors of a table's cells are, each once, with the cells' labels where they differ.
+pub fn floors(document: &Document, table: &WorkloadRecord) -> Vec<String> {
+    let cells = || table.cells.iter().filter_map(|id| cell(document, id));
+    let mut kinds: Vec<(&FloorRecord, Vec<String>)> = Vec::new();
+    for (floor, label) in cells().filter_map(|cell| Some((cell.floor.as_ref()?, escaped(&cell.label)))) {
+        match kinds.iter_mut().find(|(known, _)| known.made_of == floor.made_of) {
+            Some((_, labels)) => labels.push(label),
+            None => kinds.push((floor, vec![label])),
+        }
+    }
+    let one = kinds.len() == 1;
+    let line = |(floor, labels): (&FloorRecord, Vec<String>)| {
+        let of = if one { String::new() } else { format!(" of {}", labels.join(", ")) };
+        format!("floor{of}: {} = {}", escaped(&floor.made_of), time(floor.ns_per_op))
+    };
+    kinds.into_iter().map(line).collect()
 }
 
 /// The winner against the runner-up where that is what it is compared with in the table, too.

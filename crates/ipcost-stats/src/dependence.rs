@@ -41,7 +41,7 @@ const FEWEST: usize = 6;
 const CAUTION: f64 = 7.5;
 
 /// What n blocks with this measured correlation are worth, as a share of n independent ones.
-fn worth(measured: f64, n: usize) -> f64 {
+pub(crate) fn worth(measured: f64, n: usize) -> f64 {
     let feared = (measured.max(0.0) + CAUTION / n as f64).min(1.0);
     (1.0 - feared) / (1.0 + feared)
 }
@@ -101,14 +101,14 @@ pub fn merged_interval(values: &[f64], alpha: f64) -> Option<MergedInterval> {
 }
 
 /// Epochs merged until neighbours no longer resemble each other.
-struct Blocks {
-    size: usize,
-    values: Vec<f64>,
-    worth: f64,
+pub(crate) struct Blocks {
+    pub(crate) size: usize,
+    pub(crate) values: Vec<f64>,
+    pub(crate) worth: f64,
 }
 
 /// `None` where they still do when too few blocks are left.
-fn blocks(values: &[f64]) -> Option<Blocks> {
+pub(crate) fn blocks(values: &[f64]) -> Option<Blocks> {
     for size in block_sizes() {
         let merged: Vec<f64> = values.chunks_exact(size).filter_map(median).collect();
         let n = merged.len();

@@ -26,6 +26,18 @@ pub fn quantile_sorted(sorted: &[f64], q: f64) -> f64 {
     sorted[below] + (sorted[above] - sorted[below]) * (place - below as f64)
 }
 
+/// The `q`-quantile of ascending values by nearest rank: the least of them that at least a share `q` does not exceed.
+///
+/// Unlike an interpolated one it is a value that occurred, and never less than what it claims to cover.
+///
+/// # Panics
+/// Where `sorted` is empty or `q` is outside 0 to 1.
+pub fn nearest_rank<T: Copy>(sorted: &[T], q: f64) -> T {
+    assert!(!sorted.is_empty() && (0.0..=1.0).contains(&q), "a quantile of nothing, or outside 0 to 1");
+    let rank = (q * sorted.len() as f64).ceil() as usize;
+    sorted[rank.clamp(1, sorted.len()) - 1]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -36,6 +48,15 @@ mod tests {
         assert_eq!(median(&[3.0]), Some(3.0));
         assert_eq!(median(&[4.0, 1.0]), Some(2.5));
         assert_eq!(median(&[9.0, 1.0, 5.0]), Some(5.0));
+    }
+
+    #[test]
+    fn nearest_ranks_are_values_that_occurred() {
+        let values: Vec<u64> = (1..=200).collect();
+        assert_eq!(nearest_rank(&values, 0.5), 100);
+        assert_eq!(nearest_rank(&values, 0.99), 198);
+        assert_eq!((nearest_rank(&values, 0.0), nearest_rank(&values, 1.0)), (1, 200));
+        assert_eq!(nearest_rank(&[7, 9, 12], 0.99), 12);
     }
 
     #[test]

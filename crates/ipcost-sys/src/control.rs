@@ -34,6 +34,16 @@ pub enum Next {
     Server,
 }
 
+/// Whether nobody is left who could say anything: the other end of standard input is closed.
+///
+/// What waits without a system call asks this now and then; the end of input means stop.
+pub fn engine_is_gone() -> bool {
+    let input = stdin();
+    let mut watched = [PollFd::new(&input, PollFlags::empty())];
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    poll(&mut watched, Some(&now)).is_ok() && watched[0].revents().contains(PollFlags::HUP)
+}
+
 impl ControlInput {
     /// The next line without its newline; `None` at the end of input.
     ///

@@ -10,10 +10,11 @@
 //! | peers | [`process`] | a child with pipes, in a group of its own, that dies with its parent |
 //! | workers | [`worker`] | copies of this process, each with one task |
 //! | control | [`control`] | lines from standard input, while waiting for connections too |
+//! | shared memory | [`shared_word`] | a word that two processes have in common |
 //! | placement | [`placement`] | which processors there are, and pinning to them |
 //! | files | [`private_dir`] | a directory that only this user can enter and that is gone afterwards |
 //! | signals | [`interrupt`] | being asked to stop, as a descriptor to wait on |
-//! | the machine | [`host`], [`counters`], [`limits`] | facts, kernel counters, limits |
+//! | the machine | [`host`], [`facts`], [`counters`], [`limits`] | facts, kernel counters, limits |
 //! | others | [`others`], [`quota`] | who else is busy, and what CPU quotas do |
 //! | events | [`perf`], [`idle`] | what processors and kernel count of processes, and of idling |
 //! | network | [`net_namespace`], [`firewall`] | a network of one's own, and what packets of loopback go through |
@@ -25,6 +26,7 @@
 pub mod clock;
 pub mod control;
 pub mod counters;
+pub mod facts;
 pub mod firewall;
 pub mod host;
 pub mod idle;
@@ -37,6 +39,8 @@ pub mod placement;
 pub mod private_dir;
 pub mod process;
 pub mod quota;
+pub mod relations;
+pub mod shared_word;
 pub mod transport;
 pub mod usage;
 pub mod worker;

@@ -32,7 +32,9 @@ pub fn busiest(before: &Processes, after: &Processes) -> Option<Busy> {
         .iter()
         .filter(|(id, _)| **id != own)
         .map(|(id, (name, ticks))| {
-            let earlier = before.get(id).filter(|(known, _)| known == name).map_or(0, |(_, ticks)| *ticks);
+            // Threads of the kernel change their names as they go; one that had more ticks was another process.
+            let earlier = before.get(id).map(|(_, earlier)| *earlier).filter(|earlier| earlier <= ticks);
+            let earlier = earlier.unwrap_or(0);
             Busy { id: *id, name: name.clone(), ticks: ticks.saturating_sub(earlier) }
         })
         .max_by_key(|busy| busy.ticks)
@@ -74,6 +76,10 @@ mod tests {
         let busy = busiest(&listing([500, 3]), &listing([501, 9])).unwrap();
         assert_eq!((busy.name.as_str(), busy.ticks), ("new", 6));
         assert_eq!(busiest(&listing([5, 5]), &listing([5, 5])), None);
+        let renamed = Processes::from([(1_000_001, ("kworker/0:1-events".to_owned(), 501))]);
+        assert_eq!(busiest(&listing([500, 3]), &renamed).map(|busy| busy.ticks), Some(1));
+        let reused = Processes::from([(1_000_001, ("other".to_owned(), 7))]);
+        assert_eq!(busiest(&listing([500, 3]), &reused).map(|busy| busy.ticks), Some(7));
         assert!(processes().contains_key(&std::process::id()));
     }
 }

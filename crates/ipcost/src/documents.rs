@@ -1,31 +1,78 @@
 //! Finding documents that users name.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::Path;
 
 use anyhow::Context;
+use flate2::read::MultiGzDecoder;
 use ipcost_model::{Document, MAX_DOCUMENT_BYTES, read_document};
 
-/// The document that a user means: a file, or `-` for standard input.
+use crate::history;
+
+/// How a file begins that was packed by gzip.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+
+/// The document that a user means: a file, a saved run by identifier, name or position, or `-` for standard input.
+/// A file goes before a saved run; both may be packed by gzip.
 ///
 /// # Errors
 /// Where there is none, or it cannot be read.
 pub fn load(name: &str) -> anyhow::Result<Document> {
     let bytes = match name {
-        "-" => bounded(std::io::stdin().lock()).context("cannot read standard input")?,
-        path => {
-            let path = Path::new(path);
-            let file = File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
-            bounded(file).with_context(|| format!("cannot read {}", path.display()))?
-        }
+        "-" => unpacked(io::stdin().lock()).context("cannot read standard input")?,
+        name if !is_file(name) && history::is_run(name) => return history::load(name),
+        path => File::open(path).and_then(unpacked).with_context(|| format!("cannot read {path}"))?,
     };
     read_document(&bytes).with_context(|| name.to_owned())
 }
 
-/// Everything, but not endlessly much: one byte beyond the limit is enough to refuse it.
-fn bounded(from: impl Read) -> std::io::Result<Vec<u8>> {
+fn is_file(name: &str) -> bool {
+    let path = Path::new(name);
+    path.exists() && !path.is_dir()
+}
+
+/// Everything, unpacked, but not endlessly much: one byte beyond the limit is enough to refuse it.
+///
+/// # Errors
+/// Where it cannot be read, or unpacked.
+pub fn unpacked(mut from: impl Read) -> io::Result<Vec<u8>> {
+    let mut start = Vec::new();
+    from.by_ref().take(GZIP.len() as u64).read_to_end(&mut start)?;
+    let packed = start == GZIP;
+    let whole = io::Cursor::new(start).chain(from);
+    if packed { bounded(MultiGzDecoder::new(io::BufReader::new(whole))) } else { bounded(whole) }
+}
+
+/// Whether it is not reading that failed, but what was read: packed, but broken or cut off.
+pub fn is_content(error: &io::Error) -> bool {
+    use io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
+    matches!(error.kind(), InvalidData | InvalidInput | UnexpectedEof)
+}
+
+fn bounded(from: impl Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     from.take(MAX_DOCUMENT_BYTES + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    #[test]
+    fn what_is_packed_is_unpacked_and_what_is_cut_off_is_an_error() {
+        let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        packer.write_all(b"{\"schema\": 1}").unwrap();
+        let packed = packer.finish().unwrap();
+        assert_eq!(unpacked(&packed[..]).unwrap(), b"{\"schema\": 1}");
+        for plain in [&b""[..], b"{", b"{}"] {
+            assert_eq!(unpacked(plain).unwrap(), plain);
+        }
+        for cut in 2..packed.len() {
+            assert!(is_content(&unpacked(&packed[..cut]).unwrap_err()), "{cut}");
+        }
+    }
 }

@@ -37,6 +37,7 @@ pub fn job(args: &RunArgs, transports: &[TransportState]) -> anyhow::Result<Job>
     job.margin = args.margin.or(job.margin);
     job.epochs = args.epochs.or(job.epochs);
     job.seed = args.seed.or(job.seed);
+    job.floor |= args.floor;
     job.latency = args.latency.or(job.latency);
     job.timeout = args.timeout.or(job.timeout);
     Ok(job)
@@ -65,8 +66,12 @@ fn matrices(args: &RunArgs, transports: &[TransportState]) -> anyhow::Result<Vec
     let suite_transports = || named(transports, |known| known.in_default_suite);
     if !args.patterns.is_empty() || !args.sizes.is_empty() {
         // Without a list of transports: those of the default suite that can do every pattern asked for.
-        let connect = args.patterns.contains(&Pattern::Connect);
-        let all = || named(transports, |known| known.in_default_suite && (known.connects || !connect));
+        let does = |known: &Capabilities| args.patterns.iter().all(|pattern| known.does(*pattern));
+        let usual = |known: &Capabilities| known.in_default_suite || known.floor.is_some();
+        let all = || match args.patterns.as_slice() {
+            [] => suite_transports(),
+            _ => named(transports, |known| usual(known) && does(known)),
+        };
         let transport = if whole.transport.is_empty() { all().into() } else { whole.transport.clone() };
         return Ok(vec![Matrix { transport, ..whole }]);
     }
@@ -157,6 +162,15 @@ mod tests {
         assert_eq!(job.cells[0].transport.0, ["unix"]);
         assert_eq!(job.cells[4].transport.0, ["pipe", "unix"]);
         assert_eq!(job_of(&["--transports", "pipe"]).unwrap().cells.len(), 4);
+    }
+
+    #[test]
+    fn floors_are_measured_where_they_are_asked_for() {
+        let job = job_of(&["--patterns", "floor"]).unwrap();
+        assert_eq!(job.cells[0].transport.0, ["syscall", "switch", "cacheline", "memcpy"]);
+        let job = job_of(&["--floor", "--sizes", "64"]).unwrap();
+        assert!(job.floor && job.cells[0].transport.0.contains(&"tcp".to_owned()));
+        assert!(!job.cells[0].transport.0.contains(&"switch".to_owned()));
     }
 
     #[test]

@@ -1,11 +1,14 @@
 //! `ipcost`: what local inter-process communication costs, how sure that is, and why.
 
 mod args;
+mod check;
 mod compare;
 mod conformance;
+mod doctor;
 mod documents;
 mod exit;
 mod explain;
+mod history;
 mod job;
 mod output;
 mod peers;
@@ -14,6 +17,8 @@ mod replicate;
 mod report;
 mod run;
 mod selftest;
+mod shell;
+mod sweep;
 
 use std::process::ExitCode;
 
@@ -30,13 +35,21 @@ fn main() -> ExitCode {
         Command::Report(args) => report::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Compare(args) => compare::run(&args),
+        Command::Check(args) => check::run(&args),
+        Command::Show(args) => history::show(&args),
+        Command::List(args) => history::list(&args),
+        Command::Prune(args) => history::prune(&args),
+        Command::Sweep(args) => sweep::run(&args),
         Command::Replicate(args) => replicate::run(&args),
+        Command::Doctor(args) => doctor::run(&args),
         Command::Selftest(args) => selftest::run(&args),
         Command::Namespace => ipcost_sys::net_namespace::hold()
             .map(|()| ExitCode::SUCCESS)
             .map_err(|error| Problem::failed(error.into())),
         Command::Hog => selftest::hog(),
         Command::Conformance(args) => conformance::run(&args),
+        Command::Completions(args) => shell::completions(&args),
+        Command::Man(args) => shell::man(&args),
         Command::Peer => Ok(if ipcost_peer::run() { ExitCode::SUCCESS } else { ExitCode::FAILURE }),
         Command::Guard => ipcost_engine::guard::stand()
             .map(|()| ExitCode::SUCCESS)

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use ipcost_model::Document;
-use ipcost_report::{json, terminal};
+use ipcost_report::{html, json, terminal};
 use serde::Serialize;
 
 /// The columns of text on standard output; plenty where it is no terminal.
@@ -25,10 +25,15 @@ fn room_on_standard_error() -> usize {
 pub fn show(document: &Document, quiet: bool) -> anyhow::Result<()> {
     print(&terminal::render(document, room()))?;
     if !quiet {
-        // Results have been shown; that warnings cannot be is no reason to fail.
-        let _ = write!(anstream::stderr(), "{}", terminal::warnings(document, room_on_standard_error()));
+        show_warnings(document);
     }
     Ok(())
+}
+
+/// Shows a document's warnings on standard error.
+pub fn show_warnings(document: &Document) {
+    // Results have been shown; that warnings cannot be is no reason to fail.
+    let _ = write!(anstream::stderr(), "{}", terminal::warnings(document, room_on_standard_error()));
 }
 
 /// Writes to standard output.
@@ -49,6 +54,14 @@ pub fn write_json(document: &Document, path: &Path) -> anyhow::Result<()> {
     write_whole(path, |out| json::write(document, out))
 }
 
+/// Writes the document as a page to a file, whole or not at all, or to standard output for `-`.
+///
+/// # Errors
+/// Where it cannot be written.
+pub fn write_html(document: &Document, path: &Path) -> anyhow::Result<()> {
+    write_whole(path, |out| html::write(document, out))
+}
+
 /// Writes anything as JSON with line breaks, as [`write_whole`] does.
 ///
 /// # Errors
@@ -58,6 +71,22 @@ pub fn write_pretty(value: &impl Serialize, path: &Path) -> anyhow::Result<()> {
         serde_json::to_writer_pretty(&mut *out, value)?;
         out.write_all(b"\n")
     })
+}
+
+/// Writes a text, as [`write_whole`] does.
+///
+/// # Errors
+/// Where it cannot be written.
+pub fn write_text(text: &str, path: &Path) -> anyhow::Result<()> {
+    write_whole(path, |out| out.write_all(text.as_bytes()))
+}
+
+/// Writes what has been rendered already, as [`write_json`] does.
+///
+/// # Errors
+/// Where it cannot be written.
+pub fn write_bytes(bytes: &[u8], path: &Path) -> anyhow::Result<()> {
+    write_whole(path, |out| out.write_all(bytes))
 }
 
 /// Writes a file, whole or not at all; `-` is standard output.

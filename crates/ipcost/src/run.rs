@@ -7,7 +7,9 @@ use anyhow::Context;
 use ipcost_engine::{
     About, EngineError, PeerProgram, ProcessBench, Settings, System, document, plan, run as measure,
 };
-use ipcost_model::{Job, Offers, PeerState, Placement, Plan, Stopped, TransportState, expand};
+use ipcost_model::{
+    Document, Expanded, Job, Offers, PeerState, Placement, Plan, Stopped, TransportState, expand,
+};
 use ipcost_report::plan as plan_text;
 use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::placement::Topology;
@@ -15,8 +17,9 @@ use ipcost_sys::{host, limits, transport};
 
 use crate::args::RunArgs;
 use crate::exit::{INTERRUPTED, Problem, complain, problem};
+use crate::history;
 use crate::job::job;
-use crate::output::{is_standard_output, print, show, write_json, write_pretty};
+use crate::output::{is_standard_output, print, show, write_html, write_json, write_pretty};
 use crate::peers;
 use crate::progress::Line;
 
@@ -35,27 +38,45 @@ pub fn run(args: RunArgs) -> Result<ExitCode, Problem> {
     if !args.quiet {
         plan.notes.iter().for_each(|note| eprintln!("note: {note}"));
     }
-    let outcome = carry_out(&args, &job, plan, peers.programs)?;
-    let failure = outcome.failure;
-    let document = outcome.document;
-    let status = finish(&args, &document, failure)?;
-    Ok(status)
+    let interrupt = listen()?;
+    let Finished { document, failure } = carry_out(&job, plan, peers.programs, interrupt, args.quiet)?;
+    finish(&args, &Document { name: args.name.clone(), ..document }, failure)
 }
 
-struct Finished {
-    document: ipcost_model::Document,
-    failure: Option<EngineError>,
+/// A run that has ended, whatever ended it.
+pub struct Finished {
+    pub document: Document,
+    pub failure: Option<EngineError>,
+}
+
+/// Listens for signals that ask to stop.
+///
+/// # Errors
+/// Where that is not possible.
+pub fn listen() -> Result<Interrupt, Problem> {
+    Interrupt::install().context("cannot listen for signals").map_err(Problem::failed)
 }
 
 fn plan_of(job: &Job, transports: &[TransportState], peers: &[PeerState]) -> anyhow::Result<Plan> {
+    let plan = plan(expand_here(job, transports, peers)?, &Settings::of(job, fresh_seed()))?;
+    check_descriptors(&plan)?;
+    Ok(plan)
+}
+
+/// The cells of a job on this machine.
+///
+/// # Errors
+/// What is wrong with the job.
+pub fn expand_here(
+    job: &Job,
+    transports: &[TransportState],
+    peers: &[PeerState],
+) -> anyhow::Result<Expanded> {
     let topology = Topology::read();
     let unavailable = |placement: &Placement| Some((*placement, topology.pair(*placement).err()?));
     let placements_unavailable: Vec<_> = Placement::ALL.iter().filter_map(unavailable).collect();
     let offers = Offers { transports, placements_unavailable: &placements_unavailable, peers };
-    let expanded = expand(job, &offers)?;
-    let plan = plan(expanded, &Settings::of(job, fresh_seed()))?;
-    check_descriptors(&plan)?;
-    Ok(plan)
+    Ok(expand(job, &offers)?)
 }
 
 /// A short seed, so that it is easily typed again.
@@ -65,7 +86,10 @@ pub fn fresh_seed() -> u64 {
 }
 
 /// Every cell keeps two processes and so their pipes open; pipes among the transports need more while they start.
-fn check_descriptors(plan: &Plan) -> anyhow::Result<()> {
+///
+/// # Errors
+/// Where the system does not give so many.
+pub fn check_descriptors(plan: &Plan) -> anyhow::Result<()> {
     const PER_CELL: u64 = 2 * 4;
     const OWN: u64 = 64;
     let most_channels =
@@ -86,11 +110,19 @@ fn show_plan(args: &RunArgs, plan: &Plan) -> anyhow::Result<()> {
     }
 }
 
-fn carry_out(args: &RunArgs, job: &Job, plan: Plan, programs: Vec<PeerProgram>) -> Result<Finished, Problem> {
+/// Carries a plan out and draws up its document.
+///
+/// # Errors
+/// Where measuring cannot even begin.
+pub fn carry_out(
+    job: &Job,
+    plan: Plan,
+    programs: Vec<PeerProgram>,
+    interrupt: Interrupt,
+    quiet: bool,
+) -> Result<Finished, Problem> {
     let programs = peers::with_native(programs).map_err(Problem::failed)?;
     let guard = peers::own_command("guard").map_err(Problem::failed)?;
-
-    let interrupt = Interrupt::install().context("cannot listen for signals").map_err(Problem::failed)?;
     let job = Job { seed: Some(plan.seed), ..job.clone() };
     let about = About {
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -100,7 +132,7 @@ fn carry_out(args: &RunArgs, job: &Job, plan: Plan, programs: Vec<PeerProgram>) 
         debug_build: cfg!(debug_assertions),
     };
     let mut bench = ProcessBench::new(&plan, programs, &guard, interrupt).map_err(problem)?;
-    let mut line = Line::new(args.quiet);
+    let mut line = Line::new(quiet);
     let mut outcome = measure(plan, &mut bench, &mut System::default(), &mut line);
     drop(bench);
     line.clear();
@@ -109,21 +141,20 @@ fn carry_out(args: &RunArgs, job: &Job, plan: Plan, programs: Vec<PeerProgram>) 
 }
 
 /// Shows and writes what was measured, whatever ended the run.
-fn finish(
-    args: &RunArgs,
-    document: &ipcost_model::Document,
-    failure: Option<EngineError>,
-) -> Result<ExitCode, Problem> {
-    let json_on_standard_output = args.json.as_deref().is_some_and(is_standard_output);
+fn finish(args: &RunArgs, document: &Document, failure: Option<EngineError>) -> Result<ExitCode, Problem> {
+    let outputs = [&args.json, &args.html];
+    let on_standard_output = outputs.into_iter().flatten().any(|path| is_standard_output(path));
     let measured = document.schedule.epochs > 0;
     let nothing_else_to_say = document.stopped == Stopped::Resolved || document.stopped == Stopped::Budget;
-    let written = match &args.json {
-        Some(path) if measured || nothing_else_to_say => write_json(document, path),
-        _ => Ok(()),
+    let written = match measured || nothing_else_to_say {
+        true => write(args, document),
+        false => Ok(()),
     };
-    if measured && !json_on_standard_output {
-        show(document, args.quiet).map_err(Problem::failed)?;
+    let shown = if measured && !on_standard_output { show(document, args.quiet) } else { Ok(()) };
+    if measured && !args.no_save {
+        history::keep(document, args.quiet);
     }
+    shown.map_err(Problem::failed)?;
     written.map_err(Problem::failed)?;
     match failure {
         Some(error) => Err(problem(error)),
@@ -135,4 +166,11 @@ fn finish(
         }
         None => Ok(ExitCode::SUCCESS),
     }
+}
+
+/// Writes every output that was asked for; the first that fails does not keep the others from being written.
+fn write(args: &RunArgs, document: &ipcost_model::Document) -> anyhow::Result<()> {
+    let json = args.json.as_ref().map_or(Ok(()), |path| write_json(document, path));
+    let html = args.html.as_ref().map_or(Ok(()), |path| write_html(document, path));
+    json.and(html)
 }

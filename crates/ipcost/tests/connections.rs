@@ -28,6 +28,7 @@ fn with_few_ports(place: &Place, options: &str) -> Option<Output> {
     );
     let mut command = Command::new("unshare");
     command.args(["--net", "sh", "-c", &script]).env("TMPDIR", place.tmp.path());
+    command.env("IPCOST_DATA_DIR", place.data.path());
     Some(command.output().unwrap())
 }
 

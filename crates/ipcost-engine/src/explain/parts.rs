@@ -45,7 +45,7 @@ pub fn division(cell: &PlannedCell) -> Division {
     match (cell.cell.pattern, cell.cell.concurrency) {
         (_, 2..) => Division::Processor,
         (Pattern::Stream, _) => Division::Overlap,
-        (Pattern::Rr | Pattern::Connect, _) => Division::Turns,
+        (Pattern::Rr | Pattern::Connect | Pattern::Floor, _) => Division::Turns,
     }
 }
 

@@ -32,6 +32,8 @@ pub struct Script {
     pub log: Vec<(u32, usize, u64)>,
     pub verified: usize,
     pub fail_in_epoch: Option<(u32, bool)>,
+    /// How many latencies a batch gives where it is asked to.
+    pub latencies: usize,
 }
 
 pub const START: Duration = Duration::from_millis(4);
@@ -47,6 +49,7 @@ impl Script {
             log: Vec::new(),
             verified: 0,
             fail_in_epoch: None,
+            latencies: 10,
         }
     }
 }
@@ -84,7 +87,7 @@ impl Bench for Script {
         self.now += Duration::from_nanos(wall_ns);
         self.log.push((self.epoch, cell, ops));
         let used = (self.usage)(cell, self.epoch, wall_ns, ops);
-        let latency_ns = if latency { vec![per_op as u64; 10] } else { Vec::new() };
+        let latency_ns = if latency { vec![per_op as u64; self.latencies] } else { Vec::new() };
         Ok(BatchOutcome { wall_ns, client: used, latency_ns, ..BatchOutcome::default() })
     }
 
@@ -150,6 +153,7 @@ pub const NULL: Capabilities = Capabilities {
     option_groups: &[],
     trouble_counters: &[],
     in_default_suite: true,
+    floor: None,
 };
 pub const TWO: Capabilities = Capabilities { name: "two", ..NULL };
 pub const THREE: Capabilities = Capabilities { name: "three", ..NULL };

@@ -115,7 +115,7 @@ impl<'a> Stage<'a> {
         let usable = transport::states().into_iter().filter(|state| state.unavailable.is_none());
         let known = usable.map(|state| state.capabilities).filter(|known| {
             known.carries_payload
-                && (known.connects || pattern != Pattern::Connect)
+                && known.does(pattern)
                 && self.hello.transports.iter().any(|name| name == known.name)
         });
         let mut names: Vec<_> = known.map(|known| known.name).collect();

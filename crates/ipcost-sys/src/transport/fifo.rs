@@ -37,6 +37,7 @@ const CAPABILITIES: Capabilities = Capabilities {
     option_groups: &[OptionGroup::PipeBuffer],
     trouble_counters: &[],
     in_default_suite: true,
+    floor: None,
 };
 
 #[derive(Clone, Serialize, Deserialize)]

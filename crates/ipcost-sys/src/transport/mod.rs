@@ -7,15 +7,24 @@
 //! 2. The server calls [`Transport::serve`]; the address it answers travels to the client.
 //! 3. The client calls [`Transport::reach`] and connects; the server accepts.
 //! 4. Both move bytes over [`Channel`]s.
+//!
+//! Floors are in the same registry: they move no messages, but measure a part of what moving one takes, and
+//! [`Capabilities::floor`] says which.
 
+mod alone;
+mod cacheline;
 mod channel;
 mod fifo;
+mod handing;
 mod inherited;
+mod memcpy;
 mod null;
 mod pipe;
 mod pipe_buffer;
 mod socket;
 mod socketpair;
+mod switch;
+mod syscall;
 mod tcp;
 mod tcp6;
 mod unix;
@@ -43,6 +52,10 @@ pub const REGISTRY: &[&dyn Transport] = &[
     &tcp::Tcp,
     &tcp6::Tcp6,
     &null::Null,
+    &syscall::Syscall,
+    &switch::Switch,
+    &cacheline::Cacheline,
+    &memcpy::Memcpy,
 ];
 
 /// Finds a transport by its name.

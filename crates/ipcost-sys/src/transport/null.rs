@@ -22,6 +22,7 @@ const CAPABILITIES: Capabilities = Capabilities {
     option_groups: &[],
     trouble_counters: &[],
     in_default_suite: false,
+    floor: None,
 };
 
 impl Transport for Null {

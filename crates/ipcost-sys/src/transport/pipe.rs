@@ -26,6 +26,7 @@ const CAPABILITIES: Capabilities = Capabilities {
     option_groups: &[OptionGroup::PipeBuffer],
     trouble_counters: &[],
     in_default_suite: true,
+    floor: None,
 };
 
 /// Descriptors that the process has inherited.

@@ -26,6 +26,7 @@ const CAPABILITIES: Capabilities = Capabilities {
     option_groups: &[OptionGroup::Socket],
     trouble_counters: &[],
     in_default_suite: false,
+    floor: None,
 };
 
 /// A descriptor that the process has inherited.

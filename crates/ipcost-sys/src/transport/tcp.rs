@@ -1,6 +1,6 @@
 //! `tcp`: TCP over IPv4's loopback (`tcp(7)`, `ip(7)`).
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 use ipcost_model::protocol::Address;
@@ -20,6 +20,9 @@ use crate::{Context, SysError};
 /// The transport.
 pub struct Tcp;
 
+/// A port that may or may not be in use.
+const ANY_PORT: u16 = 9;
+
 const CAPABILITIES: Capabilities = Capabilities {
     name: "tcp",
     summary: "TCP over 127.0.0.1",
@@ -36,6 +39,7 @@ const CAPABILITIES: Capabilities = Capabilities {
     ],
     trouble_counters: &["ListenOverflows", "ListenDrops", "TCPTimeouts"],
     in_default_suite: true,
+    floor: None,
 };
 
 /// A listener's address.
@@ -48,6 +52,13 @@ pub(super) struct HostPort {
 impl Transport for Tcp {
     fn capabilities(&self) -> &'static Capabilities {
         &CAPABILITIES
+    }
+
+    fn probe(&self) -> Result<(), String> {
+        // Without the interface there is an address but no way to it; a socket of UDP finds out and sends nothing.
+        let reached = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))
+            .and_then(|socket| socket.connect((Ipv4Addr::LOCALHOST, ANY_PORT)));
+        reached.map_err(|error| format!("IPv4 loopback cannot be used: {error}"))
     }
 
     fn provision(&self, _place: &Place<'_>) -> Result<Provision, TransportError> {

@@ -24,6 +24,7 @@ const CAPABILITIES: Capabilities = Capabilities {
     option_groups: &[OptionGroup::Socket, OptionGroup::Listener, OptionGroup::Tcp],
     trouble_counters: &["ListenOverflows", "ListenDrops", "TCPTimeouts"],
     in_default_suite: false,
+    floor: None,
 };
 
 impl Transport for Tcp6 {

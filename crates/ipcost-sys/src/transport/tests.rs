@@ -62,7 +62,8 @@ fn names_are_unique_and_each_is_found() {
 
 #[test]
 fn bytes_arrive_whole_in_both_directions_on_every_channel() {
-    for transport in usable().filter(|transport| transport.capabilities().carries_payload) {
+    let moves = |known: &Capabilities| known.carries_payload && known.does(Pattern::Rr);
+    for transport in usable().filter(|transport| moves(transport.capabilities())) {
         let dir = PrivateDir::create().unwrap();
         let name = transport.capabilities().name;
         for (index, (mut server, mut client)) in
@@ -148,4 +149,58 @@ fn a_full_backlog_is_waited_for_and_counted() {
     }
     let (retries, _sockets) = connecting.join().unwrap();
     assert!(retries > 0);
+}
+
+#[test]
+fn a_word_goes_back_and_forth_in_order() {
+    for [mut client, mut server] in [switch::pair(), cacheline::pair()] {
+        const TIMES: u32 = 2_000;
+        let answering = thread::spawn(move || {
+            let mut number = [0; 4];
+            for time in 0..TIMES {
+                server.receive(&mut number).unwrap();
+                assert_eq!(u32::from_ne_bytes(number), 2 * time + 1);
+                server.send(&(2 * time + 2).to_ne_bytes()).unwrap();
+            }
+        });
+        let mut number = [0; 4];
+        for time in 0..TIMES {
+            client.send(&(2 * time + 1).to_ne_bytes()).unwrap();
+            client.receive(&mut number).unwrap();
+            assert_eq!(u32::from_ne_bytes(number), 2 * time + 2);
+        }
+        answering.join().unwrap();
+        assert!(client.send(b"no number").is_err());
+    }
+}
+
+#[test]
+fn a_copy_is_what_was_copied_wherever_it_goes() {
+    let mut cell = Cell { pattern: Pattern::Floor, size: 5, reply: 0, ..cell("memcpy", 1) };
+    for (copies, working_set) in [(1, 5), (2, 5), (1, 17), (2, 17)] {
+        cell.options.set("copies", OptionValue::Int(copies)).unwrap();
+        cell.options.set("working_set", OptionValue::Int(working_set)).unwrap();
+        let transport = find("memcpy").unwrap();
+        let mut channel = transport.reach(&Address::new(), &cell, 0).unwrap().connect().unwrap();
+        for message in 0..7_u8 {
+            let mut copied = [0; 5];
+            assert_eq!(channel.send(&[message, 1, 2, 3, message]).unwrap(), 5);
+            assert_eq!(channel.receive(&mut copied).unwrap(), 5);
+            assert_eq!(copied, [message, 1, 2, 3, message]);
+        }
+        assert!(channel.send(&[0; 100]).is_err(), "beyond the area");
+    }
+}
+
+#[test]
+fn every_part_has_one_floor_and_a_floor_moves_no_messages() {
+    use ipcost_model::FloorKind;
+    for kind in [FloorKind::SystemCall, FloorKind::HandOver, FloorKind::SpinningHandOver, FloorKind::Copy] {
+        let known: Vec<_> = REGISTRY.iter().map(|transport| transport.capabilities()).collect();
+        let floors: Vec<_> = known.iter().filter(|known| known.floor == Some(kind)).collect();
+        assert_eq!(floors.len(), 1, "{kind:?}");
+        assert!(floors[0].does(Pattern::Floor) && !floors[0].in_default_suite);
+        let moving = [Pattern::Rr, Pattern::Stream, Pattern::Connect];
+        assert!(!moving.iter().any(|pattern| floors[0].does(*pattern)));
+    }
 }

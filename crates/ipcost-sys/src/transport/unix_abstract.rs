@@ -24,6 +24,7 @@ const CAPABILITIES: Capabilities = Capabilities {
     option_groups: &[OptionGroup::Socket, OptionGroup::Listener],
     trouble_counters: &[],
     in_default_suite: true,
+    floor: None,
 };
 
 #[derive(Serialize, Deserialize)]

@@ -1,12 +1,17 @@
 //! The command line as clap reads it, a command a file; what it means is decided elsewhere.
 
+mod check;
 mod compare;
 mod conformance;
+mod doctor;
 mod explain;
+mod history;
 mod replicate;
 mod report;
 mod run;
 mod selftest;
+mod shell;
+mod sweep;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -14,13 +19,18 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 
+pub use check::CheckArgs;
 pub use compare::CompareArgs;
 pub use conformance::ConformanceArgs;
+pub use doctor::DoctorArgs;
 pub use explain::ExplainArgs;
+pub use history::{ListArgs, PruneArgs, ShowArgs};
 pub use replicate::ReplicateArgs;
 pub use report::ReportArgs;
 pub use run::RunArgs;
 pub use selftest::SelfTestArgs;
+pub use shell::{CompletionsArgs, ManArgs};
+pub use sweep::{CoreSweepArgs, SizeSweepArgs, SweepArgs, SweepOver};
 
 use crate::exit::{USAGE, complain};
 
@@ -45,12 +55,28 @@ pub enum Command {
     Explain(Box<ExplainArgs>),
     /// Say what changed between two runs, or two sets of runs
     Compare(CompareArgs),
+    /// Decide whether the claims that you keep about your machine hold
+    Check(CheckArgs),
+    /// Show a saved run again
+    Show(ShowArgs),
+    /// List saved runs, newest first
+    List(ListArgs),
+    /// Remove saved runs
+    Prune(PruneArgs),
+    /// Find the size at which one transport overtakes another, or what the place of two processes costs
+    Sweep(SweepArgs),
     /// Run published experiments again, with their kind of software, and decide their claims
     Replicate(ReplicateArgs),
+    /// Examine this machine: what bends results here, what is missing, and the remedies
+    Doctor(DoctorArgs),
     /// Test the tool on this machine: how often it is wrong, and how soon it is right
     Selftest(SelfTestArgs),
     /// Examine a peer: does it keep to the control protocol?
     Conformance(ConformanceArgs),
+    /// Print a script that completes commands and flags in your shell
+    Completions(CompletionsArgs),
+    /// Print the manual page
+    Man(ManArgs),
     /// Be the built-in peer: speak the control protocol on standard input and output
     Peer,
     /// Watch over a run and clean up should it be killed

@@ -5,7 +5,10 @@ use std::time::Duration;
 
 use clap::Args;
 use ipcost_model::units::{parse_duration, parse_proportion, parse_size};
-use ipcost_model::{CATALOGUE, LatencyMode, NATIVE, OptionGroup, Pattern, Placement, SpeaksFirst};
+use ipcost_model::{
+    CATALOGUE, LatencyMode, NATIVE, OptionGroup, Pattern, Placement, SpeaksFirst, TransportState,
+    check_run_name,
+};
 use ipcost_sys::transport;
 
 const CELLS: &str = "Which cells (lists multiply into a matrix)";
@@ -68,6 +71,9 @@ pub struct RunArgs {
     /// The seed of every random order [default: a fresh one, shown with the result]
     #[arg(long, value_name = "N", help_heading = HOW)]
     pub seed: Option<u64>,
+    /// Measure the least that the parts of every cell cost here, in the same rounds, and show costs as multiples of it
+    #[arg(long, help_heading = HOW)]
+    pub floor: bool,
     /// How latency is sampled: lead-in, inline, off [default: lead-in]
     #[arg(long, value_name = "HOW", help_heading = HOW)]
     pub latency: Option<LatencyMode>,
@@ -78,12 +84,28 @@ pub struct RunArgs {
     /// Write the document, with every sample, as JSON; - is standard output
     #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub json: Option<PathBuf>,
+    /// Write a page with verdicts, tables and charts, in one file that opens anywhere; - is standard output
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
+    pub html: Option<PathBuf>,
+    /// Name the run, so that it is found again by NAME wherever a RUN is taken
+    #[arg(long, value_name = "NAME", value_parser = parse_name, conflicts_with = "no_save", help_heading = OUTPUT)]
+    pub name: Option<String>,
+    /// Save the run, so that list and show find it again; that is the default
+    #[arg(long, overrides_with = "no_save", help_heading = OUTPUT)]
+    pub save: bool,
+    /// Do not save the run
+    #[arg(long, help_heading = OUTPUT)]
+    pub no_save: bool,
     /// Show what would run and measure nothing
     #[arg(long, help_heading = OUTPUT)]
     pub plan: bool,
     /// Show neither progress nor warnings
     #[arg(long, short, help_heading = OUTPUT)]
     pub quiet: bool,
+}
+
+fn parse_name(name: &str) -> Result<String, String> {
+    check_run_name(name).map(|()| name.to_owned())
 }
 
 const CELL_FLAGS: [&str; 10] = [
@@ -101,11 +123,13 @@ const CELL_FLAGS: [&str; 10] = [
 
 /// The registry and the catalogue, so that help never lags behind them.
 fn after_help() -> String {
-    let mut text = String::from("Transports:\n");
-    for state in transport::states() {
-        let note = state.unavailable.map_or(String::new(), |reason| format!(" (unavailable here: {reason})"));
-        text.push_str(&format!("  {:<15}{}{note}\n", state.capabilities.name, state.capabilities.summary));
-    }
+    let (floors, moving): (Vec<_>, Vec<_>) =
+        transport::states().into_iter().partition(|state| state.capabilities.floor.is_some());
+    let mut text = format!(
+        "Transports:\n{}\nFloors (--floor measures those it needs; alone: --patterns floor --transports NAME):\n{}",
+        list(moving),
+        list(floors)
+    );
     text.push_str("\nPeers (--client NAME, --server NAME), and the Debian packages that they need:\n");
     text.push_str(&format!("  {NATIVE}\n      the built-in one, which every peer is measured against\n"));
     for peer in ipcost_peers::all() {
@@ -116,7 +140,7 @@ fn after_help() -> String {
     for spec in CATALOGUE {
         let patterns: Vec<&str> = spec.patterns.iter().map(|pattern| pattern.name()).collect();
         let over = match spec.group {
-            OptionGroup::Loop => String::new(),
+            OptionGroup::Loop | OptionGroup::Place => String::new(),
             group => {
                 let acts = transport::states().into_iter().map(|state| state.capabilities);
                 let names: Vec<&str> = acts
@@ -136,6 +160,15 @@ fn after_help() -> String {
         "\nExit status: 0 done, 1 failed, 2 wrong usage (nothing was measured), 130 interrupted (what was measured is shown).",
     );
     text
+}
+
+/// A line each.
+fn list(states: Vec<TransportState>) -> String {
+    let line = |state: TransportState| {
+        let note = state.unavailable.map_or(String::new(), |reason| format!(" (unavailable here: {reason})"));
+        format!("  {:<15}{}{note}\n", state.capabilities.name, state.capabilities.summary)
+    };
+    states.into_iter().map(line).collect()
 }
 
 #[cfg(test)]

@@ -17,6 +17,11 @@ const FILES: [(&str, &str); 5] = [
 /// The largest file of the user's own that is read.
 const MOST_BYTES: u64 = 1 << 20;
 
+/// What they are called.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    FILES.iter().map(|(name, _)| *name)
+}
+
 /// The ones that were asked for, in that order.
 ///
 /// # Errors

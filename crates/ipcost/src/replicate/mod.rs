@@ -18,6 +18,8 @@ use ipcost_report::replication::{render, summary};
 use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::{host, limits, transport};
 
+pub use catalogue::names;
+
 use crate::args::ReplicateArgs;
 use crate::exit::{INTERRUPTED, Problem};
 use crate::output::{is_standard_output, print, room, write_pretty};

@@ -15,6 +15,8 @@ pub struct Place {
     mark: String,
     pub tmp: TempDir,
     pub files: TempDir,
+    /// Where its runs are saved, and nobody else's.
+    pub data: TempDir,
 }
 
 static COUNT: AtomicU32 = AtomicU32::new(0);
@@ -26,12 +28,18 @@ impl Place {
     pub fn new() -> Self {
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let mark = format!("{}-{count}", std::process::id());
-        Self { mark, tmp: TempDir::new().unwrap(), files: TempDir::new().unwrap() }
+        Self {
+            mark,
+            tmp: TempDir::new().unwrap(),
+            files: TempDir::new().unwrap(),
+            data: TempDir::new().unwrap(),
+        }
     }
 
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ipcost"));
         command.args(args).env("TMPDIR", self.tmp.path()).env(MARK, &self.mark).env("NO_COLOR", "1");
+        command.env("IPCOST_DATA_DIR", self.data.path());
         // All tests together build a peer once.
         command.env("XDG_CACHE_HOME", concat!(env!("CARGO_TARGET_TMPDIR"), "/cache"));
         command.current_dir(self.files.path());

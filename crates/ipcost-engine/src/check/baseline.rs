@@ -1,0 +1,112 @@
+//! A document of before, as what cells are compared with.
+
+use ipcost_model::{CellRecord, Document, Host, Metric, PlannedCell, Sample};
+use ipcost_stats::{median, merged_interval};
+
+/// The interval of ln(cost now / cost then) at level 1 − `alpha`, from the logarithms of costs by epoch of two runs
+/// that have nothing in common; `None` while it is unbounded.
+///
+/// The two runs were not paired, so each median has an interval of its own at `alpha / 2`, and their quotient holds
+/// whenever both do. That is more careful than need be, and holds at every moment of the run now.
+///
+/// # Panics
+/// Where `alpha` is not between 0 and 1.
+pub fn ratio_to_baseline(now: &[f64], then: &[f64], alpha: f64) -> Option<(f64, f64)> {
+    let (now, then) = (interval(now, alpha)?, interval(then, alpha)?);
+    Some((now.0 - then.1, now.1 - then.0))
+}
+
+/// The interval of one of the two runs.
+pub(super) fn interval(log_costs: &[f64], alpha: f64) -> Option<(f64, f64)> {
+    merged_interval(log_costs, alpha / 2.0)?.interval.bounds
+}
+
+/// For each epoch of a document, the median over its rounds of ln(cost) of a cell; `None` where it was not measured.
+///
+/// # Errors
+/// Where the document's cell of that id is another one.
+pub(super) fn log_costs(
+    document: &Document,
+    planned: &PlannedCell,
+    metric: Metric,
+) -> Result<Option<Vec<f64>>, String> {
+    let found = document.cells.iter().enumerate().find(|(_, cell)| cell.id == planned.id);
+    let Some((index, cell)) = found else { return Ok(None) };
+    if let Some(difference) = difference(cell, planned) {
+        return Err(format!(
+            "its cell {} is another: {difference}; record it again, or rename the cell",
+            cell.id
+        ));
+    }
+    let own: Vec<&Sample> = document.samples.iter().filter(|sample| sample.cell as usize == index).collect();
+    let log_cost = |sample: &&Sample| {
+        let ns = match metric {
+            Metric::Wall => sample.wall_ns,
+            Metric::Cpu => sample.client.cpu_ns().saturating_add(sample.server.cpu_ns()),
+        };
+        (ns as f64 / sample.ops as f64).ln()
+    };
+    let epochs = own.chunk_by(|a, b| a.epoch == b.epoch);
+    let medians: Vec<f64> =
+        epochs.filter_map(|epoch| median(&epoch.iter().map(log_cost).collect::<Vec<_>>())).collect();
+    let known = !medians.is_empty() && medians.iter().all(|value| value.is_finite());
+    Ok(known.then_some(medians))
+}
+
+/// What a cell of a document does otherwise than the planned one of the same id.
+fn difference(then: &CellRecord, now: &PlannedCell) -> Option<String> {
+    let cell = &now.cell;
+    let facts = [
+        ("pattern", then.pattern.to_string(), cell.pattern.to_string()),
+        ("transport", then.transport.clone(), cell.transport.clone()),
+        ("size", then.size.to_string(), cell.size.to_string()),
+        ("reply", then.reply.to_string(), cell.reply.to_string()),
+        ("concurrency", then.concurrency.to_string(), cell.concurrency.to_string()),
+        ("speaks_first", then.speaks_first.to_string(), cell.speaks_first.to_string()),
+        ("placement", then.placement.to_string(), now.placement.to_string()),
+        ("client", then.client.clone(), now.client.clone()),
+        ("server", then.server.clone(), now.server.clone()),
+    ];
+    if let Some((what, then, now)) = facts.into_iter().find(|(_, then, now)| then != now) {
+        return Some(format!("{what} {then} there, {now} here"));
+    }
+    (then.options != cell.options).then(|| "its options differ".to_owned())
+}
+
+/// What makes a document's machine another than this one, in words; empty where nothing does.
+pub fn differences(document: &Document, here: &Host) -> Vec<String> {
+    let there = &document.host;
+    let facts = [
+        ("kernel", there.kernel.clone(), here.kernel.clone()),
+        ("processor", there.cpu.clone(), here.cpu.clone()),
+        ("architecture", there.arch.clone(), here.arch.clone()),
+        ("cores", there.cores.to_string(), here.cores.to_string()),
+    ];
+    let differing = facts.into_iter().filter(|(_, there, here)| there != here);
+    differing.map(|(what, there, here)| format!("{what} {there} there, {here} here")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ipcost_stats::Random;
+
+    #[test]
+    fn the_quotient_holds_whenever_both_intervals_do() {
+        let mut random = Random::new(5);
+        let mut epochs =
+            |center: f64| -> Vec<f64> { (0..40).map(|_| center + 0.05 * random.normal()).collect() };
+        let (now, then) = (epochs(9.1), epochs(9.0));
+        let (lo, hi) = ratio_to_baseline(&now, &then, 0.05).unwrap();
+        assert!(lo < 0.1 && 0.1 < hi && hi - lo < 0.2, "{lo} to {hi}");
+        let (other_lo, other_hi) = ratio_to_baseline(&then, &now, 0.05).unwrap();
+        assert!(
+            (other_lo + hi).abs() < 1e-12 && (other_hi + lo).abs() < 1e-12,
+            "swapping the runs mirrors it"
+        );
+        let (wide_lo, wide_hi) = ratio_to_baseline(&now, &then, 0.001).unwrap();
+        assert!(wide_lo <= lo && hi <= wide_hi);
+        assert_eq!(ratio_to_baseline(&now[..5], &then, 0.05), None);
+        assert_eq!(ratio_to_baseline(&now, &[], 0.05), None);
+    }
+}

@@ -1,0 +1,26 @@
+//! A cell's cost as a multiple of the least that its parts cost in the same rounds.
+
+use ipcost_model::{FloorPart, FloorRecord, Metric};
+
+use crate::campaign::Outcome;
+use crate::document::estimate_of_logs;
+
+/// The floor of a cell; `None` where none is known, or a part could not be measured.
+///
+/// In each round m = ln(cost) − ln(Σ count × cost of part); in each epoch the median of m; over epochs the median,
+/// with the interval of every other cost, at `alpha`.
+pub fn floor(outcome: &Outcome, cell: usize) -> Option<FloorRecord> {
+    let recipe = outcome.plan.cells[cell].floor.as_ref()?;
+    let alpha = outcome.plan.alpha;
+    let shares: Vec<(usize, f64)> = recipe.parts.iter().map(|share| (share.cell, share.count)).collect();
+    let part = |(cell, count): &(usize, f64)| {
+        let cost = estimate_of_logs(&outcome.table.log_costs(Metric::Wall, *cell), alpha)?;
+        Some(FloorPart { cell: outcome.plan.cells[*cell].id.clone(), count: *count, ns: count * cost.median })
+    };
+    Some(FloorRecord {
+        ns_per_op: estimate_of_logs(&outcome.table.log_sums(&shares), alpha)?.median,
+        multiple: estimate_of_logs(&outcome.table.log_multiples(cell, &shares), alpha)?,
+        parts: shares.iter().map(part).collect::<Option<_>>()?,
+        made_of: recipe.made_of.clone(),
+    })
+}

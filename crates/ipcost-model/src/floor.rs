@@ -1,0 +1,412 @@
+//! What the least cost of a cell is put together from: parts that are cells of their own, measured in the same
+//! rounds.
+//!
+//! A floor is a bound from below, so whatever two processes may do at the same moment is counted once: where they
+//! are on one core, the work of both sides adds up; else only the dearer side's does.
+
+use serde::Serialize;
+
+use crate::capabilities::{Capabilities, FloorKind, OptionGroup, TransportState};
+use crate::cell::{Cell, Pattern, Placement, SpeaksFirst};
+use crate::expand::PlannedCell;
+use crate::job::NATIVE;
+use crate::units::size_text;
+
+/// What a `stream` server reads at once, at least, where the cell does not say; bytes.
+const RECV_BUFFER_BYTES: u64 = 65_536;
+
+/// What the floor of a cell is put together from.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FloorRecipe {
+    /// The parts.
+    pub parts: Vec<FloorShare>,
+    /// The same in words: `2 hand-overs + 4 copies of 64 B`.
+    pub made_of: String,
+}
+
+/// How often a part is in one operation.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct FloorShare {
+    /// The cell that measures the part, as an index.
+    pub cell: usize,
+    /// How often.
+    pub count: f64,
+}
+
+/// A floor that has to be measured for other cells' sake.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Needed<'a> {
+    /// Its name in the registry.
+    pub transport: &'a str,
+    /// Bytes, where it has a size; else 0.
+    pub size: u64,
+    /// Where the processes run.
+    pub placement: Placement,
+}
+
+/// A part of an operation.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Part {
+    kind: FloorKind,
+    /// Bytes, where it has a size; else 0.
+    size: u64,
+    count: f64,
+}
+
+/// The floors that cells need, in the order of the registry, each once.
+pub(crate) fn needed<'a>(cells: &[PlannedCell], transports: &'a [TransportState]) -> Vec<Needed<'a>> {
+    let mut wanted: Vec<(FloorKind, u64, Placement)> = Vec::new();
+    for cell in cells {
+        for part in parts(cell, transports).unwrap_or_default() {
+            wanted.push((part.kind, part.size, cell.placement));
+            if part.kind == FloorKind::HandOver {
+                // No part of any floor, as its receiver never sleeps, but what a hand-over is to be seen against.
+                wanted.push((FloorKind::SpinningHandOver, 0, Placement::Apart));
+            }
+        }
+    }
+    wanted.sort_by_key(|(_, size, _)| *size);
+    let mut needed: Vec<Needed<'a>> = Vec::new();
+    for state in transports {
+        let measures = |kind: FloorKind| state.capabilities.floor == Some(kind);
+        for (_, size, placement) in wanted.iter().filter(|(kind, ..)| measures(*kind)) {
+            let floor = Needed { transport: state.capabilities.name, size: *size, placement: *placement };
+            if !needed.contains(&floor) {
+                needed.push(floor);
+            }
+        }
+    }
+    needed
+}
+
+/// Tells every cell what its floor is put together from; notes about those that have none.
+pub(crate) fn assign(cells: &mut [PlannedCell], transports: &[TransportState]) -> Vec<String> {
+    let mut without: Vec<(&str, Vec<String>)> = Vec::new();
+    for index in 0..cells.len() {
+        let cell = &cells[index];
+        match parts(cell, transports) {
+            Ok(parts) => cells[index].floor = recipe(&parts, cells, cell.placement, transports),
+            Err(Without::Reason(reason)) => match without.iter_mut().find(|(known, _)| *known == reason) {
+                Some((_, ids)) => ids.push(cell.id.clone()),
+                None => without.push((reason, vec![cell.id.clone()])),
+            },
+            Err(Without::Need) => {}
+        }
+    }
+    let note = |(reason, ids): (&str, Vec<String>)| {
+        let others = if ids.len() > 1 { format!(" (and {} more)", ids.len() - 1) } else { String::new() };
+        format!("no floor is known for {}{others}: {reason}", ids[0])
+    };
+    without.into_iter().map(note).collect()
+}
+
+fn recipe(
+    parts: &[Part],
+    cells: &[PlannedCell],
+    placement: Placement,
+    transports: &[TransportState],
+) -> Option<FloorRecipe> {
+    let share = |part: &Part| {
+        let measures = |cell: &PlannedCell| {
+            let known = capabilities(&cell.cell, transports);
+            known.and_then(|known| known.floor) == Some(part.kind)
+                && cell.cell.size == part.size
+                && cell.cell.options.is_empty()
+                && cell.placement == placement
+        };
+        Some(FloorShare { cell: cells.iter().position(measures)?, count: part.count })
+    };
+    let shares: Option<Vec<FloorShare>> = parts.iter().map(share).collect();
+    let made_of: Vec<String> = parts.iter().map(Part::words).collect();
+    Some(FloorRecipe { parts: shares?, made_of: made_of.join(" + ") })
+}
+
+impl Part {
+    fn words(&self) -> String {
+        let one = self.count == 1.0;
+        let what = match (self.kind, one) {
+            (FloorKind::HandOver | FloorKind::SpinningHandOver, true) => "hand-over",
+            (FloorKind::HandOver | FloorKind::SpinningHandOver, false) => "hand-overs",
+            (FloorKind::SystemCall, true) => "system call",
+            (FloorKind::SystemCall, false) => "system calls",
+            (FloorKind::Copy, true) => "copy",
+            (FloorKind::Copy, false) => "copies",
+        };
+        let count = format!("{:.3}", self.count);
+        let count = count.trim_end_matches('0').trim_end_matches('.');
+        let of = if self.kind.has_size() { format!(" of {}", size_text(self.size)) } else { String::new() };
+        format!("{count} {what}{of}")
+    }
+}
+
+/// Why a cell has no floor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Without {
+    /// It needs none: it is one, or cannot be measured.
+    Need,
+    /// None is known, for this reason.
+    Reason(&'static str),
+}
+
+fn capabilities(cell: &Cell, transports: &[TransportState]) -> Option<&'static Capabilities> {
+    transports.iter().map(|state| state.capabilities).find(|known| known.name == cell.transport)
+}
+
+/// The parts of one operation of a cell.
+fn parts(planned: &PlannedCell, transports: &[TransportState]) -> Result<Vec<Part>, Without> {
+    let cell = &planned.cell;
+    let known = capabilities(cell, transports).ok_or(Without::Need)?;
+    if cell.pattern == Pattern::Floor || planned.unavailable.is_some() {
+        return Err(Without::Need);
+    }
+    let native = planned.client == NATIVE && planned.server == NATIVE;
+    let one_core = planned.placement == Placement::Together;
+    match cell.pattern {
+        _ if !known.carries_payload => Err(Without::Reason("nothing is moved")),
+        _ if cell.concurrency > 1 => Err(Without::Reason("several workers at once overlap")),
+        _ if cell.options.int("extra_work").is_some() => {
+            Err(Without::Reason("with extra_work more is done than is counted"))
+        }
+        Pattern::Rr => Ok(of_rr(cell)),
+        Pattern::Stream | Pattern::Connect if !native => {
+            Err(Without::Reason("how many system calls peers other than the built-in one make is not known"))
+        }
+        Pattern::Stream => Ok(of_stream(cell, one_core)),
+        _ => Ok(of_connect(cell, known, one_core)),
+    }
+}
+
+fn part(kind: FloorKind, size: u64, count: f64) -> Part {
+    Part { kind, size, count }
+}
+
+/// The request goes over, the reply comes back; both into the kernel and out of it.
+fn of_rr(cell: &Cell) -> Vec<Part> {
+    let mut parts = vec![part(FloorKind::HandOver, 0, 2.0)];
+    parts.extend(copies_both_ways(cell.size, cell.reply));
+    parts
+}
+
+fn copies_both_ways(size: u64, reply: u64) -> Vec<Part> {
+    let mut sizes: Vec<Part> = Vec::new();
+    for bytes in [size, reply] {
+        match sizes.iter_mut().find(|known| known.size == bytes) {
+            Some(known) => known.count += 2.0,
+            None => sizes.push(part(FloorKind::Copy, bytes, 2.0)),
+        }
+    }
+    sizes
+}
+
+/// The client makes one call a message, the server one a buffer; each copies every message once.
+fn of_stream(cell: &Cell, one_core: bool) -> Vec<Part> {
+    let buffer = cell.options.int("recv_buffer").unwrap_or(cell.size.max(RECV_BUFFER_BYTES));
+    let (sends, receives) = (1.0, cell.size as f64 / buffer as f64);
+    let (calls, copies) = if one_core { (sends + receives, 2.0) } else { (f64::max(sends, receives), 1.0) };
+    vec![part(FloorKind::SystemCall, 0, calls), part(FloorKind::Copy, cell.size, copies)]
+}
+
+/// What a round trip takes, and the system calls beyond it.
+fn of_connect(cell: &Cell, known: &Capabilities, one_core: bool) -> Vec<Part> {
+    let calls = Calls::of_connect(cell, known);
+    // A hand-over wakes and waits: one call on each side. The client's two are a send and a receive, or to connect
+    // and a receive, and so the server's.
+    let beyond = |calls: u32, of_hand_overs: u32| f64::from(calls.saturating_sub(of_hand_overs));
+    let count = if one_core { beyond(calls.client + calls.server, 4) } else { beyond(calls.client, 2) };
+    let copies = match cell.speaks_first {
+        SpeaksFirst::Client => copies_both_ways(cell.size, cell.reply),
+        SpeaksFirst::Server => vec![part(FloorKind::Copy, cell.reply, 2.0)],
+    };
+    let mut parts = vec![part(FloorKind::HandOver, 0, 2.0), part(FloorKind::SystemCall, 0, count)];
+    parts.extend(copies);
+    parts
+}
+
+/// The system calls of one operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Calls {
+    /// The client's.
+    pub client: u32,
+    /// The server's.
+    pub server: u32,
+}
+
+impl Calls {
+    /// Those of the built-in peer's loop of `connect` (`ipcost-peer/src/connect.rs` and the transports that
+    /// connect); a test counts them with strace.
+    pub(crate) fn of_connect(cell: &Cell, known: &Capabilities) -> Self {
+        let has = |group| u32::from(known.option_groups.contains(&group));
+        let unless_off = |name| u32::from(cell.options.bool(name).unwrap_or(true));
+        let if_set = |name| u32::from(cell.options.int(name).is_some());
+        let client_first = u32::from(cell.speaks_first == SpeaksFirst::Client);
+        let server_closes = u32::from(cell.options.text("closes_first") != Some("client"));
+        // socket and connect; TCP_NODELAY; IP_BIND_ADDRESS_NO_PORT and bind; the buffers.
+        let open = 2
+            + has(OptionGroup::Tcp) * unless_off("tcp_nodelay")
+            + has(OptionGroup::SourceAddresses) * unless_off("spread_sources") * 2
+            + if_set("so_sndbuf")
+            + if_set("so_rcvbuf");
+        Self {
+            // The request, the reply, the end, close.
+            client: open + client_first + 1 + server_closes + 1,
+            // accept, the request, the reply, the end, close.
+            server: 1 + client_first + 1 + (1 - server_closes) + 1,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::expand::{Expanded, Offers, expand};
+    use crate::job_file::parse_job;
+
+    const UNIX: Capabilities = Capabilities {
+        name: "unix",
+        summary: "",
+        connects: true,
+        both_ways: true,
+        max_message: None,
+        os: &[],
+        carries_payload: true,
+        option_groups: &[OptionGroup::Socket, OptionGroup::Listener],
+        trouble_counters: &[],
+        in_default_suite: true,
+        floor: None,
+    };
+    const TCP: Capabilities = Capabilities {
+        name: "tcp",
+        option_groups: &[OptionGroup::Listener, OptionGroup::Tcp, OptionGroup::SourceAddresses],
+        ..UNIX
+    };
+    const NULL: Capabilities = Capabilities { name: "null", carries_payload: false, ..UNIX };
+    const CALL: Capabilities = Capabilities { name: "call", floor: Some(FloorKind::SystemCall), ..NULL };
+    const HAND: Capabilities = Capabilities { name: "hand", floor: Some(FloorKind::HandOver), ..UNIX };
+    const SPIN: Capabilities =
+        Capabilities { name: "spin", floor: Some(FloorKind::SpinningHandOver), ..UNIX };
+    const COPY: Capabilities = Capabilities {
+        name: "copy",
+        floor: Some(FloorKind::Copy),
+        option_groups: &[OptionGroup::Copying],
+        ..UNIX
+    };
+
+    fn expanded(text: &str) -> Result<Expanded, String> {
+        let state = |capabilities| TransportState { capabilities, unavailable: None };
+        let transports = [&UNIX, &TCP, &NULL, &CALL, &HAND, &SPIN, &COPY].map(state);
+        let offers = Offers {
+            transports: &transports,
+            placements_unavailable: &[(Placement::Apart, "only one core".into())],
+            peers: &[crate::PeerState { name: "c".into(), unavailable: None }],
+        };
+        expand(&parse_job(text).unwrap(), &offers).map_err(|error| error.to_string())
+    }
+
+    fn with_floor(cells: &str) -> Expanded {
+        expanded(&format!("floor = true\n[[cells]]\n{cells}")).unwrap()
+    }
+
+    /// What the floor of the first cell is made of.
+    #[track_caller]
+    fn made_of(cells: &str) -> String {
+        let expanded = with_floor(cells);
+        let recipe = expanded.cells[0].floor.clone().expect("a floor");
+        for share in &recipe.parts {
+            let part = &expanded.cells[share.cell];
+            assert_eq!((part.cell.pattern, part.placement), (Pattern::Floor, expanded.cells[0].placement));
+        }
+        recipe.made_of
+    }
+
+    #[test]
+    fn a_round_trip_is_two_hand_overs_and_its_copies() {
+        assert_eq!(made_of("transport = \"unix\""), "2 hand-overs + 4 copies of 64 B");
+        assert_eq!(
+            made_of("transport = \"unix\"\nsize = 64\nreply = \"1MiB\"\nplacement = \"together\""),
+            "2 hand-overs + 2 copies of 64 B + 2 copies of 1 MiB"
+        );
+        assert_eq!(made_of("transport = \"unix\"\nserver = \"c\""), "2 hand-overs + 4 copies of 64 B");
+    }
+
+    #[test]
+    fn a_stream_is_its_dearer_side_unless_both_share_a_core() {
+        let stream = "transport = \"unix\"\npattern = \"stream\"\n";
+        assert_eq!(made_of(stream), "1 system call + 1 copy of 64 B");
+        let together = format!("{stream}size = 1024\nplacement = \"together\"");
+        assert_eq!(made_of(&together), "1.016 system calls + 2 copies of 1 KiB");
+        let small = format!("{stream}size = 1024\n[cells.options]\nrecv_buffer = 256");
+        assert_eq!(made_of(&small), "4 system calls + 1 copy of 1 KiB");
+    }
+
+    #[test]
+    fn a_connection_is_a_round_trip_and_the_calls_beyond_it() {
+        let connect = "pattern = \"connect\"\n";
+        // socket, connect, send, receive, end, close, and of the server accept, receive, send, close.
+        let unix = format!("{connect}transport = \"unix\"\n");
+        assert_eq!(made_of(&unix), "2 hand-overs + 4 system calls + 4 copies of 64 B");
+        let together = format!("{unix}placement = \"together\"");
+        assert_eq!(made_of(&together), "2 hand-overs + 6 system calls + 4 copies of 64 B");
+        let tcp = format!("{connect}transport = \"tcp\"\n");
+        assert_eq!(made_of(&tcp), "2 hand-overs + 7 system calls + 4 copies of 64 B");
+        let plain = format!("{tcp}[cells.options]\ntcp_nodelay = false\nspread_sources = false");
+        assert_eq!(made_of(&plain), "2 hand-overs + 4 system calls + 4 copies of 64 B");
+        let first = format!("{unix}speaks_first = \"server\"");
+        assert_eq!(made_of(&first), "2 hand-overs + 3 system calls + 2 copies of 64 B");
+        let closes = format!("{unix}[cells.options]\ncloses_first = \"client\"\nso_sndbuf = 4096");
+        assert_eq!(made_of(&closes), "2 hand-overs + 4 system calls + 4 copies of 64 B");
+    }
+
+    #[test]
+    fn what_has_no_floor_is_told_why() {
+        for (cells, why) in [
+            ("transport = \"unix\"\nconcurrency = 8", "several workers"),
+            ("transport = \"null\"", "nothing is moved"),
+            ("transport = \"unix\"\n[cells.options]\nextra_work = 50", "more is done than is counted"),
+            ("transport = \"unix\"\npattern = \"stream\"\nclient = \"c\"", "is not known"),
+        ] {
+            let expanded = with_floor(cells);
+            assert_eq!((expanded.cells[0].floor.as_ref(), expanded.cells.len()), (None, 1), "{cells}");
+            assert!(expanded.notes[0].contains(why), "{:?}", expanded.notes);
+        }
+    }
+
+    #[test]
+    fn floors_are_measured_once_and_come_last_without_a_baseline() {
+        let text = "[[cells]]\ntransport = \"hand\"\npattern = \"floor\"\n\
+            [[cells]]\ntransport = [\"unix\", \"tcp\"]\nsize = [64, 1024]\npattern = [\"rr\", \"stream\"]\n";
+        let expanded = expanded(&format!("floor = true\n{text}")).unwrap();
+        let ids: Vec<&str> = expanded.cells.iter().map(|cell| cell.id.as_str()).collect();
+        assert_eq!(ids[0], "floor/hand/c1");
+        let added = ["floor/call/c1", "floor/spin/c1/apart", "floor/copy/64/c1", "floor/copy/1024/c1"];
+        assert_eq!(ids[9..], added);
+        let tables: Vec<(Pattern, usize, bool)> = expanded
+            .workloads
+            .iter()
+            .map(|table| (table.pattern, table.cells.len(), table.baseline.is_some()))
+            .collect();
+        let floors = [(Pattern::Floor, 4, false), (Pattern::Floor, 1, false)];
+        assert_eq!(tables[4..], floors, "{tables:?}");
+        assert!(tables[..4].iter().all(|(_, cells, baseline)| *cells == 2 && *baseline));
+        assert_eq!(expanded.cells[10].unavailable.as_deref(), Some("only one core"));
+    }
+
+    #[test]
+    fn mistakes_with_floors_are_told_in_one_line() {
+        for (cells, part) in [
+            ("transport = \"hand\"", "moves no messages"),
+            ("transport = \"unix\"\npattern = \"floor\"", "known: call, hand, spin, copy"),
+            ("transport = \"hand\"\npattern = \"floor\"\nconcurrency = 2", "take concurrency out"),
+            ("transport = \"copy\"\npattern = \"floor\"\nsize = 0", "a size of 0 bytes"),
+            (
+                "transport = \"copy\"\npattern = \"floor\"\n[cells.options]\nworking_set = 8",
+                "does not hold a size of 64 B",
+            ),
+            ("transport = \"hand\"\npattern = \"floor\"\n[cells.options]\ncopies = 2", "acts on none"),
+        ] {
+            let error = expanded(&format!("[[cells]]\n{cells}")).unwrap_err();
+            assert!(error.contains(part) && !error.contains('\n'), "{error}");
+        }
+        let error = expanded("baseline = \"hand\"\n[[cells]]\ntransport = \"hand\"\npattern = \"floor\"");
+        assert!(error.unwrap_err().contains("floors are not compared"));
+    }
+}

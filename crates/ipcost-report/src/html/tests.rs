@@ -1,0 +1,57 @@
+use super::*;
+use crate::fixture;
+
+fn page(document: &Document) -> String {
+    let mut bytes = Vec::new();
+    write(document, &mut bytes).unwrap();
+    String::from_utf8(bytes).unwrap()
+}
+
+#[test]
+fn nothing_of_the_page_ends_a_script_too_soon() {
+    for script in SCRIPTS.iter().chain([&CHART_LIBRARY]) {
+        let script = script.to_lowercase();
+        assert!(!script.contains("</script") && !script.contains("<!--"));
+    }
+    assert!(!STYLE.to_lowercase().contains("</style"));
+    assert_eq!(page(&fixture::document()).matches("</script>").count(), 3);
+}
+
+#[test]
+fn texts_from_outside_are_escaped() {
+    assert_eq!(
+        text("<a href=\"x\" title='&'>\u{1b}"),
+        "&lt;a href=&quot;x&quot; title=&#39;&amp;&#39;&gt;\\u{1b}"
+    );
+    let mut document = fixture::document();
+    document.cells[0].label = "</script><b>".to_owned();
+    let page = page(&document);
+    assert!(!page.contains("<b>"), "neither in a table nor in the document's element");
+}
+
+#[test]
+fn the_embedded_document_is_the_document() {
+    let mut document = fixture::document();
+    document.cells[0].label = "< \\u003c </script>".to_owned();
+    let page = page(&document);
+    let begin = "id=\"document\">";
+    let json = page.split(begin).nth(1).unwrap().split("</script>").next().unwrap();
+    assert_eq!(serde_json::from_str::<Document>(json).unwrap(), document);
+}
+
+#[test]
+fn without_anything_measured_there_is_a_page_that_says_so() {
+    let mut document = fixture::document();
+    document.workloads.clear();
+    document.contrasts.clear();
+    document.cells.clear();
+    assert!(page(&document).contains("nothing to say"));
+}
+
+#[test]
+fn the_licence_of_the_chart_library_travels_with_it() {
+    let version = "Apache ECharts 6.1.0";
+    assert!(FOOTER.contains(version) && CHART_LIBRARY.contains(version));
+    assert!(CHART_LIBRARY.contains("\"6.1.0\""), "the vendored file is of the version that the notice names");
+    assert!(CHART_LIBRARY.contains("Redistributions in binary form must reproduce"));
+}

@@ -1,0 +1,98 @@
+//! What is known of every cell against its baseline: ratios with their intervals.
+
+use ipcost_model::{CellRecord, Document, Metric, WorkloadRecord};
+
+use super::ink::Canvas;
+use super::rows::{self, Axis, Columns, Group, Mark, Row};
+use super::scale::{Extent, Scale};
+use super::{Body, PictureError, colours, tick_number, why_missing};
+use crate::numbers::{interval, ratio};
+use crate::words;
+
+/// Draws it from `top` down.
+///
+/// # Errors
+/// Where nothing was compared.
+pub fn draw(document: &Document, canvas: &mut Canvas, top: f64) -> Result<Body, PictureError> {
+    let (compared, alone): (Vec<_>, Vec<_>) =
+        document.workloads.iter().partition(|table| table.cells.len() > 1);
+    let groups: Vec<Group> = compared.into_iter().map(|table| group(document, table)).collect();
+    let known = |row: &&Row| matches!(row.mark, Mark::Known { .. });
+    if groups.iter().flat_map(|group| &group.rows).filter(known).count() == 0 {
+        return Err(PictureError::NothingCompared);
+    }
+    let margin = document.analysis.margin;
+    let band = (1.0 - margin, 1.0 + margin);
+    let columns = Columns::of(&groups);
+    let axis = Axis {
+        scale: Scale::logarithmic(&extent(&groups, band), columns.start, columns.end),
+        tick: &tick_number,
+        caption: "← costs less · ratio of costs (logarithmic) · costs more →".to_owned(),
+        bars: false,
+        band: Some(band),
+        line: Some(1.0),
+    };
+    let bottom = rows::draw(canvas, &groups, columns, &axis, top);
+    let why = "one cell, so there is nothing to compare it with";
+    let note = |table: &&WorkloadRecord| format!("Not shown: {}: {why}.", words::workload(table));
+    Ok(Body { bottom, notes: alone.iter().map(note).collect() })
+}
+
+/// The name of the baseline where all tables have the same.
+pub fn baseline(document: &Document) -> Option<String> {
+    let name = |table: &WorkloadRecord| table.baseline.as_deref().map(|id| words::label(document, id));
+    let mut names = document.workloads.iter().filter_map(name);
+    let first = names.next()?;
+    names.all(|other| other == first).then_some(first)
+}
+
+fn extent(groups: &[Group], band: (f64, f64)) -> Extent {
+    let mut extent = Extent::default();
+    [1.0, band.0, band.1].into_iter().filter(|value| *value > 0.0).for_each(|value| extent.add(value));
+    for row in groups.iter().flat_map(|group| &group.rows) {
+        if let Mark::Known { median, lo, hi } = row.mark {
+            extent.add(median);
+            extent.add_bound(lo);
+            extent.add_bound(hi);
+        }
+    }
+    extent
+}
+
+fn group(document: &Document, table: &WorkloadRecord) -> Group {
+    let mut title = words::capitalised(&words::workload(table));
+    if document.workloads.len() == 1 {
+        title.clear();
+    } else if let (None, Some(id)) = (baseline(document), &table.baseline) {
+        title.push_str(&format!(", × {}", words::label(document, id)));
+    }
+    let cells = table.cells.iter().filter_map(|id| words::cell(document, id));
+    Group { title, rows: cells.map(|cell| row(document, table, cell)).collect() }
+}
+
+fn row(document: &Document, table: &WorkloadRecord, cell: &CellRecord) -> Row {
+    let contrast = words::contrast(document, Metric::Wall, &cell.id);
+    let (mark, figures) = match contrast {
+        _ if table.baseline.as_ref() == Some(&cell.id) => (Mark::Reference(1.0), "baseline".to_owned()),
+        Some(contrast) => {
+            let bounds = interval(contrast.ratio, contrast.lo, contrast.hi)
+                .unwrap_or_else(|| "no interval yet".to_owned());
+            let mut figures = format!("{} ({bounds}) {}", ratio(contrast.ratio), contrast.verdict);
+            if table.baseline.as_ref() != Some(&contrast.b) {
+                figures.push_str(&format!(" (× {})", words::label(document, &contrast.b)));
+            }
+            (Mark::Known { median: contrast.ratio, lo: contrast.lo, hi: contrast.hi }, figures)
+        }
+        None if cell.available && cell.epochs > 0 => (Mark::Nothing, "not compared".to_owned()),
+        None => (Mark::Nothing, why_missing(cell).to_owned()),
+    };
+    let best = table.fastest.as_ref().is_some_and(|fastest| fastest.claimed && fastest.cell == cell.id);
+    Row {
+        label: cell.label.clone(),
+        strong: best,
+        colour: colours::of(document, &cell.transport),
+        mark,
+        figures,
+        modes: Vec::new(),
+    }
+}

@@ -1,0 +1,234 @@
+//! Rows of points with intervals along one axis: what every picture but that of sizes is made of.
+
+use super::ink::{Anchor, BAND, Canvas, GUIDE, INK, QUIET};
+use super::scale::Scale;
+use super::text::{Face, clean, shortened, width};
+use super::{LEFT, RIGHT};
+
+const LABEL: Face = Face { size: 12.5, bold: false };
+const STRONG: Face = Face { bold: true, ..LABEL };
+const FIGURES: Face = Face { size: 12.0, bold: false };
+const HEAD: Face = Face { size: 14.0, bold: true };
+const SMALL: Face = Face { size: 11.0, bold: false };
+
+const ROW: f64 = 24.0;
+/// What a row with modes takes in addition.
+const MODES: f64 = 17.0;
+const GUTTER: f64 = 14.0;
+/// From a text's middle to its base line, over its size.
+const TO_BASE: f64 = 0.36;
+const MOST_LABEL: f64 = 270.0;
+/// How far ticks stand apart, at least.
+const TICK_ROOM: f64 = 68.0;
+
+/// A cell's place in a picture.
+#[derive(Debug, Clone)]
+pub struct Row {
+    /// Its name.
+    pub label: String,
+    /// Whether it is known to be the best of its group.
+    pub strong: bool,
+    /// Of its transport.
+    pub colour: &'static str,
+    /// What is drawn.
+    pub mark: Mark,
+    /// The same in figures, or why there are none.
+    pub figures: String,
+    /// Further points, each with a remark.
+    pub modes: Vec<(f64, String)>,
+}
+
+/// What is known of a cell.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Mark {
+    /// A median and its interval; an end is `None` while unbounded.
+    Known {
+        /// On the axis.
+        median: f64,
+        /// The lower end.
+        lo: Option<f64>,
+        /// The upper end.
+        hi: Option<f64>,
+    },
+    /// What the others are compared with.
+    Reference(f64),
+    /// There is no value.
+    Nothing,
+}
+
+/// Rows under a heading.
+#[derive(Debug, Clone)]
+pub struct Group {
+    /// The heading; empty for none.
+    pub title: String,
+    /// From top to bottom.
+    pub rows: Vec<Row>,
+}
+
+/// An axis and how it is drawn.
+pub struct Axis<'a> {
+    /// From values to places.
+    pub scale: Scale,
+    /// What a tick says.
+    pub tick: &'a dyn Fn(f64) -> String,
+    /// What the axis shows, with its unit.
+    pub caption: String,
+    /// Whether values are bars from the start of the axis.
+    pub bars: bool,
+    /// Values that differ too little to matter.
+    pub band: Option<(f64, f64)>,
+    /// A value that is set off with a line.
+    pub line: Option<f64>,
+}
+
+/// The columns of a picture, shared by all its panels.
+#[derive(Debug, Clone, Copy)]
+pub struct Columns {
+    /// Where labels end.
+    labels: f64,
+    /// Where axes start.
+    pub start: f64,
+    /// Where axes end.
+    pub end: f64,
+    /// Where figures start.
+    figures: f64,
+}
+
+impl Columns {
+    /// As wide as what they hold.
+    pub fn of(groups: &[Group]) -> Self {
+        let rows = || groups.iter().flat_map(|group| &group.rows);
+        let label = rows().map(|row| width(&clean(&row.label), STRONG)).fold(40.0, f64::max).min(MOST_LABEL);
+        let figures = rows().map(|row| width(&clean(&row.figures), FIGURES)).fold(0.0, f64::max);
+        let labels = LEFT + label;
+        let figures = RIGHT - figures.min(300.0);
+        Self { labels, start: labels + GUTTER, end: figures - GUTTER, figures }
+    }
+}
+
+/// Draws groups of rows from `top` down, and the axis below them; gives where it ends.
+pub fn draw(canvas: &mut Canvas, groups: &[Group], columns: Columns, axis: &Axis<'_>, top: f64) -> f64 {
+    let mut spans = Vec::with_capacity(groups.len());
+    let mut y = top;
+    for (index, group) in groups.iter().enumerate() {
+        let first = y + head_height(index, group);
+        y = first + group.rows.iter().map(height).sum::<f64>();
+        spans.push((first, y));
+    }
+    let bottom = y + 4.0;
+    if let Some(last) = spans.last_mut() {
+        last.1 = bottom;
+    }
+    canvas.add(background(axis, &spans, bottom));
+    for (group, (first, _)) in groups.iter().zip(spans) {
+        if !group.title.is_empty() {
+            let title = shortened(&clean(&group.title), RIGHT - LEFT, HEAD);
+            canvas.text((LEFT, first - 8.0), Anchor::Start, HEAD, INK, &title);
+        }
+        let mut y = first;
+        for row in &group.rows {
+            canvas.add(draw_row(row, columns, axis, y));
+            y += height(row);
+        }
+    }
+    let middle = (axis.scale.start + axis.scale.end) / 2.0;
+    canvas.text((middle, bottom + 32.0), Anchor::Middle, SMALL, QUIET, &axis.caption);
+    bottom + 36.0
+}
+
+fn head_height(index: usize, group: &Group) -> f64 {
+    match (group.title.is_empty(), index) {
+        (true, _) => 4.0,
+        (false, 0) => 26.0,
+        (false, _) => 36.0,
+    }
+}
+
+fn height(row: &Row) -> f64 {
+    if row.modes.is_empty() { ROW } else { ROW + MODES }
+}
+
+/// What lies behind the rows: within the `spans` that they take from top to bottom, so that headings stay free.
+fn background(axis: &Axis<'_>, spans: &[(f64, f64)], bottom: f64) -> Canvas {
+    let scale = &axis.scale;
+    let mut canvas = Canvas::of("axis");
+    canvas.data("from", scale.from);
+    canvas.data("to", scale.to);
+    canvas.data("start", scale.start);
+    canvas.data("end", scale.end);
+    if let Some((lo, hi)) = axis.band {
+        for (top, end) in spans {
+            canvas.rectangle((scale.place(lo), *top), (scale.place(hi), *end), BAND, 1.0);
+        }
+    }
+    for tick in scale.ticks(((scale.end - scale.start) / TICK_ROOM) as usize) {
+        let x = scale.place(tick);
+        spans.iter().for_each(|(top, end)| canvas.line((x, *top), (x, *end), GUIDE, 1.0));
+        canvas.text((x, bottom + 14.0), Anchor::Middle, SMALL, QUIET, &(axis.tick)(tick));
+    }
+    canvas.line((scale.start, bottom), (scale.end, bottom), QUIET, 1.0);
+    if let Some(value) = axis.line {
+        let x = scale.place(value);
+        spans.iter().for_each(|(top, end)| canvas.line((x, *top), (x, *end), INK, 1.25));
+    }
+    canvas
+}
+
+fn draw_row(row: &Row, columns: Columns, axis: &Axis<'_>, top: f64) -> Canvas {
+    let middle = top + ROW / 2.0;
+    let base = middle + LABEL.size * TO_BASE;
+    let mut canvas = Canvas::of("cell");
+    canvas.title(&format!("{}: {}", row.label, row.figures));
+    let face = if row.strong { STRONG } else { LABEL };
+    let colour = if row.mark == Mark::Nothing { QUIET } else { INK };
+    let label = shortened(&clean(&row.label), columns.labels - LEFT, face);
+    canvas.text((columns.labels, base), Anchor::End, face, colour, &label);
+    let figures = shortened(&clean(&row.figures), RIGHT - columns.figures, FIGURES);
+    canvas.text((columns.figures, base), Anchor::Start, FIGURES, colour, &figures);
+    match row.mark {
+        Mark::Nothing => {}
+        Mark::Reference(value) => canvas.point((axis.scale.place(value), middle), 4.0, row.colour, false),
+        Mark::Known { median, lo, hi } => {
+            let x = axis.scale.place(median);
+            if axis.bars {
+                canvas.rectangle((axis.scale.start, middle - 7.0), (x, middle + 7.0), row.colour, 0.35);
+            }
+            canvas.add(whiskers(&axis.scale, [lo, hi], x, middle, row.colour));
+            canvas.point((x, middle), 4.0, row.colour, lo.is_none() || hi.is_none());
+        }
+    }
+    for (index, (value, remark)) in row.modes.iter().enumerate() {
+        let x = axis.scale.place(*value);
+        let y = middle + (ROW + MODES) / 2.0 - 3.0;
+        canvas.diamond((x, y), 3.5, row.colour);
+        // The cheaper mode is spoken for on its left, the other on its right, so that neither hides the other.
+        let (anchor, step) = if index == 0 { (Anchor::End, -8.0) } else { (Anchor::Start, 8.0) };
+        canvas.text((x + step, y + SMALL.size * TO_BASE), anchor, SMALL, QUIET, remark);
+    }
+    canvas
+}
+
+/// The interval around a point at `x`: solid as far as it is known, in dashes with an arrow where it is unbounded; a solid
+/// line with an arrow goes on beyond the axis.
+fn whiskers(scale: &Scale, ends: [Option<f64>; 2], x: f64, y: f64, colour: &'static str) -> Canvas {
+    let unbounded = ends.iter().any(Option::is_none);
+    let mut canvas = Canvas::of(if unbounded { "interval unbounded" } else { "interval" });
+    for (end, edge, towards) in [(ends[0], scale.start, -1.0), (ends[1], scale.end, 1.0)] {
+        match end {
+            Some(value) if scale.holds(value) => {
+                let to = scale.place(value);
+                canvas.line((x, y), (to, y), colour, 2.0);
+                canvas.line((to, y - 4.0), (to, y + 4.0), colour, 2.0);
+            }
+            Some(_) => {
+                canvas.line((x, y), (edge, y), colour, 2.0);
+                canvas.arrow_head((edge, y), (towards, 0.0), colour);
+            }
+            None => {
+                canvas.dashes((x, y), (edge, y), colour, 1.5);
+                canvas.arrow_head((edge, y), (towards, 0.0), colour);
+            }
+        }
+    }
+    canvas
+}

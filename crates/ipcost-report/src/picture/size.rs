@@ -1,0 +1,374 @@
+//! Cost against the size of a message, a panel a pattern, a line a transport, with its interval as a band.
+
+use ipcost_model::units::size_text;
+use ipcost_model::{CellRecord, Document, Estimate, Mode, Pattern, Placement, SpeaksFirst};
+
+use super::ink::{Anchor, Canvas, GUIDE, INK, Point, QUIET};
+use super::scale::{Extent, Scale};
+use super::text::{Face, clean, shortened, width};
+use super::{Body, LEFT, PictureError, RIGHT, colours, tick_time};
+
+const HEAD: Face = Face { size: 14.0, bold: true };
+const NAME: Face = Face { size: 12.0, bold: false };
+const SMALL: Face = Face { size: 11.0, bold: false };
+
+/// What the names of ticks take on the left.
+const TICKS: f64 = 58.0;
+const LEAST_TALL: f64 = 300.0;
+/// How far names of lines stand apart.
+const NAME_ROOM: f64 = 15.0;
+const MOST_NAME: f64 = 210.0;
+/// From the end of an axis to the names of lines.
+const GUTTER: f64 = 26.0;
+/// How far an unbounded interval is drawn from its point.
+const STUB: f64 = 16.0;
+/// How far points of one size are set apart, so that none hides the others; and all of them together, at most.
+const BESIDE: f64 = 5.0;
+const MOST_BESIDE: f64 = 40.0;
+/// How lines of one colour are told apart.
+const DASHES: [&str; 4] = ["none", "7 3", "2 3", "9 3 2 3"];
+
+/// The same work in several sizes.
+struct Panel<'a> {
+    title: String,
+    /// What a cost is the cost of.
+    operation: &'static str,
+    lines: Vec<Line<'a>>,
+}
+
+/// The cells of a panel that have a name in common.
+struct Line<'a> {
+    label: &'a str,
+    colour: &'static str,
+    dashes: &'static str,
+    /// How far its points lie beside their sizes.
+    beside: f64,
+    /// By size, rising.
+    points: Vec<Measured<'a>>,
+}
+
+struct Measured<'a> {
+    size: u64,
+    cost: Estimate,
+    modes: &'a [Mode],
+}
+
+/// Draws it from `top` down.
+///
+/// # Errors
+/// Where no work was measured in two sizes.
+pub fn draw(document: &Document, canvas: &mut Canvas, top: f64) -> Result<Body, PictureError> {
+    let panels = panels(document);
+    let (drawn, single): (Vec<Panel<'_>>, Vec<Panel<'_>>) =
+        panels.into_iter().partition(|panel| panel.sizes().len() > 1);
+    if drawn.is_empty() {
+        return Err(PictureError::OneSize);
+    }
+    let mut bottom = top;
+    for (index, panel) in drawn.iter().enumerate() {
+        if index > 0 {
+            bottom += 18.0;
+        }
+        if drawn.len() > 1 {
+            canvas.text((LEFT, bottom + 18.0), Anchor::Start, HEAD, INK, &panel.title);
+            bottom += 20.0;
+        }
+        bottom = draw_panel(canvas, panel, bottom);
+    }
+    let mut notes = Vec::new();
+    let points = || drawn.iter().flat_map(|panel| &panel.lines).flat_map(|line| &line.points);
+    if points().any(|point| point.cost.lo.is_none() || point.cost.hi.is_none()) {
+        notes.push(
+            "Hollow points have no interval yet: their arrows stand for one without bounds.".to_owned(),
+        );
+    }
+    if points().any(|point| !point.modes.is_empty()) {
+        notes.push("Diamonds: this cell runs in two ways, and these are their costs; a line through its median hides that.".to_owned());
+    }
+    let skipped = single.iter().filter(|panel| !panel.lines.is_empty());
+    notes.extend(skipped.map(|panel| format!("Not shown: {}: measured in one size only.", panel.title)));
+    Ok(Body { bottom, notes })
+}
+
+/// What the picture is about.
+pub fn title(document: &Document) -> String {
+    let panels = panels(document);
+    let mut drawn = panels.iter().filter(|panel| panel.sizes().len() > 1);
+    match (drawn.next(), drawn.next()) {
+        (Some(only), None) => format!("{}: cost by size of message", only.title),
+        _ => "What one operation costs, by size of message".to_owned(),
+    }
+}
+
+fn panels(document: &Document) -> Vec<Panel<'_>> {
+    // What a reply is like: as large as the request throughout, or else of one size a panel.
+    let alike = |cell: &CellRecord, other: &CellRecord| {
+        cell.pattern == other.pattern
+            && cell.concurrency == other.concurrency
+            && cell.placement == other.placement
+            && cell.speaks_first == other.speaks_first
+    };
+    let mirrors = |cell: &CellRecord| {
+        document.cells.iter().filter(|other| alike(cell, other)).all(|other| other.size == other.reply)
+    };
+    let same_reply = |cell: &CellRecord, other: &CellRecord| {
+        cell.reply == other.reply || cell.speaks_first == SpeaksFirst::Server || mirrors(cell)
+    };
+    let mut groups: Vec<Vec<&CellRecord>> = Vec::new();
+    // Floors are what cells are seen against, not transports to choose from.
+    for cell in document.cells.iter().filter(|cell| cell.pattern != Pattern::Floor) {
+        match groups.iter_mut().find(|group| alike(cell, group[0]) && same_reply(cell, group[0])) {
+            Some(group) => group.push(cell),
+            None => groups.push(vec![cell]),
+        }
+    }
+    let panels = groups.iter().map(|cells| Panel {
+        title: name(cells[0], mirrors(cells[0])),
+        operation: match cells[0].pattern {
+            Pattern::Rr => "round trip",
+            Pattern::Stream => "message",
+            Pattern::Connect => "connection",
+            Pattern::Floor => "operation",
+        },
+        lines: lines(document, cells),
+    });
+    panels.collect()
+}
+
+fn name(cell: &CellRecord, mirrors: bool) -> String {
+    let mut name = match cell.pattern {
+        Pattern::Rr => "Round trip",
+        Pattern::Stream => "Stream",
+        Pattern::Connect if cell.speaks_first == SpeaksFirst::Server => "Connection per reply",
+        Pattern::Connect => "Connection per request",
+        Pattern::Floor => "Floor",
+    }
+    .to_owned();
+    if cell.pattern != Pattern::Stream && cell.speaks_first == SpeaksFirst::Client && !mirrors {
+        name.push_str(&format!(", replies of {}", size_text(cell.reply)));
+    }
+    if cell.concurrency > 1 {
+        name.push_str(&format!(", {} at once", cell.concurrency));
+    }
+    if cell.placement != Placement::Free {
+        name.push_str(&format!(", {}", cell.placement));
+    }
+    name
+}
+
+fn lines<'a>(document: &Document, cells: &[&'a CellRecord]) -> Vec<Line<'a>> {
+    let mut lines: Vec<Line<'a>> = Vec::new();
+    for cell in cells.iter().filter(|cell| cell.available) {
+        let size = if cell.speaks_first == SpeaksFirst::Server { cell.reply } else { cell.size };
+        // Neither nothing nor for nothing: there is no place for that on a logarithmic axis.
+        let Some(cost) = cell.wall_ns_per_op.filter(|cost| cost.median > 0.0 && size > 0) else { continue };
+        let point = Measured { size, cost, modes: &cell.modes };
+        if let Some(line) = lines.iter_mut().find(|line| line.label == cell.label) {
+            line.points.push(point);
+            continue;
+        }
+        let colour = colours::of(document, &cell.transport);
+        let twins = lines.iter().filter(|line| line.colour == colour).count();
+        lines.push(Line {
+            label: &cell.label,
+            colour,
+            dashes: DASHES[twins % DASHES.len()],
+            beside: 0.0,
+            points: vec![point],
+        });
+    }
+    let count = lines.len() as f64;
+    for (index, line) in lines.iter_mut().enumerate() {
+        line.beside = (index as f64 - (count - 1.0) / 2.0) * BESIDE.min(MOST_BESIDE / count);
+        line.points.sort_by_key(|point| point.size);
+    }
+    lines
+}
+
+impl Line<'_> {
+    fn x(&self, point: &Measured<'_>, across: &Scale) -> f64 {
+        across.place(point.size as f64) + self.beside
+    }
+}
+
+impl Panel<'_> {
+    /// Every size that was measured, rising.
+    fn sizes(&self) -> Vec<u64> {
+        let mut sizes: Vec<u64> =
+            self.lines.iter().flat_map(|line| &line.points).map(|point| point.size).collect();
+        sizes.sort_unstable();
+        sizes.dedup();
+        sizes
+    }
+
+    fn scales(&self, top: f64) -> (Scale, Scale) {
+        let names = self.lines.iter().map(|line| width(&clean(line.label), NAME)).fold(0.0, f64::max);
+        let (start, end) = (LEFT + TICKS, RIGHT - GUTTER - names.min(MOST_NAME));
+        let tall = (NAME_ROOM * (self.lines.len() as f64 + 1.0)).max(LEAST_TALL);
+        let (mut sizes, mut costs) = (Extent::default(), Extent::default());
+        for point in self.lines.iter().flat_map(|line| &line.points) {
+            sizes.add(point.size as f64);
+            costs.add(point.cost.median);
+            costs.add_bound(point.cost.lo);
+            costs.add_bound(point.cost.hi);
+            point.modes.iter().for_each(|mode| costs.add_bound(Some(mode.wall_ns_per_op)));
+        }
+        (Scale::logarithmic(&sizes, start, end), Scale::logarithmic(&costs, top + tall, top))
+    }
+}
+
+fn draw_panel(canvas: &mut Canvas, panel: &Panel<'_>, top: f64) -> f64 {
+    let caption = format!("elapsed time for one {} (logarithmic)", panel.operation);
+    canvas.text((LEFT, top + 16.0), Anchor::Start, SMALL, QUIET, &caption);
+    let (across, up) = panel.scales(top + 28.0);
+    canvas.add(axes(panel, &across, &up));
+    for line in &panel.lines {
+        canvas.add(band(line, &across, &up));
+    }
+    for line in &panel.lines {
+        canvas.add(draw_line(line, &across, &up));
+    }
+    canvas.add(names(panel, &across, &up));
+    let middle = (across.start + across.end) / 2.0;
+    canvas.text(
+        (middle, up.start + 32.0),
+        Anchor::Middle,
+        SMALL,
+        QUIET,
+        "size of a message (logarithmic; points of one size stand side by side)",
+    );
+    up.start + 36.0
+}
+
+fn axes(panel: &Panel<'_>, across: &Scale, up: &Scale) -> Canvas {
+    let mut canvas = Canvas::of("axis");
+    for (name, value) in
+        [("size-from", across.from), ("size-to", across.to), ("from", up.from), ("to", up.to)]
+    {
+        canvas.data(name, value);
+    }
+    for tick in up.ticks(8) {
+        let y = up.place(tick);
+        canvas.line((across.start, y), (across.end, y), GUIDE, 1.0);
+        canvas.text((across.start - 8.0, y + 4.0), Anchor::End, SMALL, QUIET, &tick_time(tick, None));
+    }
+    let mut free_from = f64::NEG_INFINITY;
+    for size in panel.sizes() {
+        let (x, name) = (across.place(size as f64), size_text(size));
+        canvas.line((x, up.end), (x, up.start + 4.0), GUIDE, 1.0);
+        let half = width(&name, SMALL) / 2.0;
+        // Every size has a line; it has a name where there is room.
+        if x - half > free_from {
+            canvas.text((x, up.start + 16.0), Anchor::Middle, SMALL, QUIET, &name);
+            free_from = x + half + 4.0;
+        }
+    }
+    canvas.line((across.start, up.start), (across.end, up.start), QUIET, 1.0);
+    canvas
+}
+
+/// The intervals of neighbouring points as one area; where one of them has none, there is a gap.
+fn band(line: &Line<'_>, across: &Scale, up: &Scale) -> Canvas {
+    let mut canvas = Canvas::of("band");
+    let ends = |point: &Measured<'_>| {
+        let x = line.x(point, across);
+        Some([(x, up.place(point.cost.lo?)), (x, up.place(point.cost.hi?))])
+    };
+    for pair in line.points.windows(2) {
+        if let (Some(left), Some(right)) = (ends(&pair[0]), ends(&pair[1])) {
+            canvas.area(&[left[0], left[1], right[1], right[0]], line.colour, 0.13);
+        }
+    }
+    canvas
+}
+
+fn draw_line(line: &Line<'_>, across: &Scale, up: &Scale) -> Canvas {
+    let mut canvas = Canvas::of("line");
+    canvas.title(line.label);
+    let place = |point: &Measured<'_>| (line.x(point, across), up.place(point.cost.median));
+    let places: Vec<Point> = line.points.iter().map(place).collect();
+    canvas.lines(&places, line.colour, 2.0, line.dashes);
+    for (point, at) in line.points.iter().zip(&places) {
+        for mode in point.modes {
+            canvas.diamond((at.0, up.place(mode.wall_ns_per_op)), 3.5, line.colour);
+        }
+        canvas.add(whiskers(point, *at, up, line.colour));
+        canvas.point(*at, 3.5, line.colour, point.cost.lo.is_none() || point.cost.hi.is_none());
+    }
+    canvas
+}
+
+/// The interval of a point: solid where it is known, a stub of dashes with an arrow where it is unbounded.
+fn whiskers(point: &Measured<'_>, (x, y): Point, up: &Scale, colour: &'static str) -> Canvas {
+    let Estimate { lo, hi, .. } = point.cost;
+    let mut canvas = Canvas::of(if lo.is_none() || hi.is_none() { "interval unbounded" } else { "interval" });
+    for (end, towards) in [(lo, 1.0), (hi, -1.0)] {
+        match end {
+            Some(value) => {
+                let to = up.place(value);
+                canvas.line((x, y), (x, to), colour, 1.25);
+                if up.holds(value) {
+                    canvas.line((x - 3.0, to), (x + 3.0, to), colour, 1.25);
+                } else {
+                    canvas.arrow_head((x, to), (0.0, towards), colour);
+                }
+            }
+            None => {
+                canvas.dashes((x, y), (x, y + towards * STUB), colour, 1.25);
+                canvas.arrow_head((x, y + towards * STUB), (0.0, towards), colour);
+            }
+        }
+    }
+    canvas
+}
+
+/// The names of the lines at their right ends, moved apart where they would hide each other.
+fn names(panel: &Panel<'_>, across: &Scale, up: &Scale) -> Canvas {
+    let mut canvas = Canvas::of("names");
+    let end = |line: &Line<'_>| {
+        line.points.last().map(|point| (line.x(point, across), up.place(point.cost.median)))
+    };
+    let mut lines: Vec<(&Line<'_>, Point)> =
+        panel.lines.iter().filter_map(|line| Some((line, end(line)?))).collect();
+    lines.sort_by(|(_, a), (_, b)| a.1.total_cmp(&b.1));
+    let wanted: Vec<f64> = lines.iter().map(|(_, end)| end.1).collect();
+    let start = across.end + GUTTER;
+    for ((line, end), y) in lines.iter().zip(apart(&wanted, NAME_ROOM, up.end + 6.0, up.start - 2.0)) {
+        canvas.lines(
+            &[(end.0 + 5.0, end.1), (across.end + 4.0, end.1), (start - 4.0, y)],
+            line.colour,
+            0.75,
+            "none",
+        );
+        let name = shortened(&clean(line.label), RIGHT - start, NAME);
+        canvas.text((start, y + 4.0), Anchor::Start, NAME, INK, &name);
+    }
+    canvas
+}
+
+/// Places near the wanted ones, which rise, at least `room` apart, and between the limits as far as there is room.
+fn apart(wanted: &[f64], room: f64, least: f64, most: f64) -> Vec<f64> {
+    let mut places: Vec<f64> = Vec::with_capacity(wanted.len());
+    for want in wanted {
+        let after = places.last().map_or(least, |last| last + room);
+        places.push(want.max(after));
+    }
+    let mut limit = most;
+    for place in places.iter_mut().rev() {
+        *place = place.min(limit);
+        limit = *place - room;
+    }
+    places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_stand_apart_and_keep_their_order() {
+        let places = apart(&[10.0, 11.0, 50.0, 98.0, 99.0], 15.0, 0.0, 100.0);
+        assert_eq!(places, [10.0, 25.0, 50.0, 85.0, 100.0]);
+        assert_eq!(apart(&[5.0], 15.0, 0.0, 100.0), [5.0]);
+    }
+}

@@ -1,0 +1,347 @@
+//! Pictures as programs see them: every mark where its value belongs, and nothing from outside that is more than text.
+
+use ipcost_model::{CellRecord, Document, Estimate, Multiplicity};
+use roxmltree::{Document as Xml, Node};
+
+use super::*;
+use crate::fixture;
+
+fn drawn(document: &Document, chart: Chart) -> String {
+    svg(document, chart, Background::White).unwrap_or_else(|error| panic!("{}: {error}", chart.name()))
+}
+
+/// The same cells of pattern `stream` in three sizes, over two transports.
+fn sizes() -> Document {
+    let mut document = fixture::document();
+    let model = document.cells[4].clone();
+    let table = document.workloads[1].clone();
+    document.cells.clear();
+    document.workloads.clear();
+    document.contrasts.clear();
+    for size in [64, 4_096, 65_536] {
+        let mut table = table.clone();
+        table.cells.clear();
+        for (index, transport) in ["pipe", "unix"].into_iter().enumerate() {
+            let id = format!("stream/{transport}/{size}/c1");
+            let median = size as f64 * (index + 1) as f64;
+            table.cells.push(id.clone());
+            document.cells.push(CellRecord {
+                id,
+                size,
+                label: transport.to_owned(),
+                transport: transport.to_owned(),
+                wall_ns_per_op: Some(Estimate { median, lo: Some(median * 0.9), hi: Some(median * 1.2) }),
+                bytes_per_s: Some(1e9 * size as f64 / median),
+                ..model.clone()
+            });
+        }
+        table.size = size;
+        (table.baseline, table.fastest) = (Some(table.cells[1].clone()), None);
+        document.workloads.push(table);
+    }
+    document
+}
+
+fn of_class<'a>(xml: &'a Xml<'a>, class: &'a str) -> impl Iterator<Item = Node<'a, 'a>> {
+    xml.descendants().filter(move |node| node.attribute("class") == Some(class))
+}
+
+fn number(node: Node<'_, '_>, attribute: &str) -> f64 {
+    node.attribute(attribute).unwrap_or_else(|| panic!("no {attribute}")).parse().unwrap()
+}
+
+fn circle<'a>(node: Node<'a, 'a>) -> Option<Node<'a, 'a>> {
+    node.descendants().find(|inner| inner.has_tag_name("circle"))
+}
+
+fn texts(xml: &Xml<'_>) -> Vec<String> {
+    let nodes = xml.descendants().filter(|node| node.has_tag_name("text"));
+    nodes.map(|node| node.text().unwrap_or_default().trim().to_owned()).collect()
+}
+
+#[test]
+fn a_point_lies_where_the_axis_says() {
+    let document = fixture::document();
+    let text = drawn(&document, Chart::Cost);
+    let xml = Xml::parse(&text).unwrap();
+    let axes: Vec<_> = of_class(&xml, "axis").collect();
+    assert_eq!(axes.len(), document.workloads.len(), "a panel a workload");
+    let cells: Vec<_> = of_class(&xml, "cell").collect();
+    assert_eq!(cells.len(), document.cells.len());
+    for (cell, node) in document.cells.iter().zip(cells) {
+        let title = node.first_element_child().and_then(|title| title.text()).unwrap();
+        assert!(title.starts_with(&text::clean(&cell.label)), "{title}");
+        let axis = axes[usize::from(cell.pattern == ipcost_model::Pattern::Stream)];
+        let place = |value: f64| {
+            let [from, to, start, end] =
+                ["data-from", "data-to", "data-start", "data-end"].map(|name| number(axis, name));
+            start + (value - from) / (to - from) * (end - start)
+        };
+        match cell.wall_ns_per_op {
+            Some(cost) => {
+                assert!((number(circle(node).unwrap(), "cx") - place(cost.median)).abs() < 0.02, "{title}");
+                let interval =
+                    node.descendants().find(|inner| inner.attribute("class") == Some("interval")).unwrap();
+                let outlines: String = interval.children().filter_map(|path| path.attribute("d")).collect();
+                for bound in [cost.lo.unwrap(), cost.hi.unwrap()] {
+                    let x = (place(bound) * 100.0).round() / 100.0;
+                    assert!(outlines.contains(&format!("L{x} ")), "{title}: no {x} in {outlines}");
+                }
+            }
+            None => assert!(circle(node).is_none(), "{title}"),
+        }
+    }
+    let diamonds = xml.descendants().filter(|node| node.attribute("stroke-width") == Some("1.5")).count();
+    assert_eq!(diamonds, 2, "both modes");
+    assert!(texts(&xml).contains(&"75 % of epochs".to_owned()));
+}
+
+#[test]
+fn every_picture_names_its_cells_its_origin_and_what_is_missing() {
+    let mut document = fixture::document();
+    document.cells[3].label =
+        "a label that is so long that there is no room for all of it in any picture at all".to_owned();
+    for chart in [Chart::Cost, Chart::Forest] {
+        let text = drawn(&document, chart);
+        let xml = Xml::parse(&text).unwrap();
+        let texts = texts(&xml);
+        for part in [
+            "seed 7",
+            "A processor, 2 cores",
+            "ipcost 0.1.0",
+            "warnings: steal",
+            "Unavailable: tcp6: IPv6 loopback cannot be used.",
+        ] {
+            assert!(
+                texts.iter().any(|text| text.contains(part)),
+                "{}: no {part:?} in {texts:?}",
+                chart.name()
+            );
+        }
+        for label in ["pipe", "unix", "tcp6"] {
+            assert!(texts.iter().any(|text| text == label), "{}: {label}", chart.name());
+        }
+        assert!(texts.iter().any(|text| text.starts_with("a label") && text.ends_with('…')), "{texts:?}");
+        assert!(text.contains(&document.cells[3].label), "the whole label is the title of its marks");
+    }
+}
+
+#[test]
+fn an_unbounded_interval_is_hollow_and_in_dashes() {
+    let mut document = fixture::document();
+    let cost = document.cells[1].wall_ns_per_op.as_mut().unwrap();
+    (cost.lo, cost.hi) = (None, None);
+    for (chart, unbounded) in [(Chart::Cost, 1), (Chart::Forest, 1)] {
+        let text = drawn(&document, chart);
+        let xml = Xml::parse(&text).unwrap();
+        let found: Vec<_> = of_class(&xml, "interval unbounded").collect();
+        assert_eq!(found.len(), unbounded, "{}", chart.name());
+        let dashes = found[0].children().filter(|path| path.attribute("stroke-dasharray") == Some("3 3"));
+        assert_eq!(dashes.count(), 2);
+        let point = circle(found[0].parent_element().unwrap()).unwrap();
+        assert_eq!(point.attribute("fill"), Some(ink::PAPER));
+        assert!(texts(&xml).iter().any(|text| text.contains("no interval yet")));
+    }
+}
+
+#[test]
+fn ratios_lie_on_one_axis_with_the_margin_around_one() {
+    let document = fixture::document();
+    let text = drawn(&document, Chart::Forest);
+    let xml = Xml::parse(&text).unwrap();
+    let axes: Vec<_> = of_class(&xml, "axis").collect();
+    assert_eq!(axes.len(), 1);
+    let [from, to, start, end] =
+        ["data-from", "data-to", "data-start", "data-end"].map(|name| number(axes[0], name));
+    let place = |value: f64| start + (value / from).ln() / (to / from).ln() * (end - start);
+    let band = axes[0].children().find(|node| node.has_tag_name("rect")).unwrap();
+    assert!((number(band, "x") - place(0.98)).abs() < 0.02);
+    assert!((number(band, "x") + number(band, "width") - place(1.02)).abs() < 0.03);
+    let of = |label: &str| {
+        let node = of_class(&xml, "cell").find(|node| {
+            node.first_element_child()
+                .and_then(|title| title.text())
+                .is_some_and(|text| text.starts_with(label))
+        });
+        number(circle(node.unwrap()).unwrap(), "cx")
+    };
+    assert!((of("pipe: 0.53") - place(0.531)).abs() < 0.02);
+    assert!((of("tcp: baseline") - place(1.0)).abs() < 0.02);
+    let mut explored = document;
+    explored.analysis.multiplicity = Multiplicity::Explored;
+    assert!(
+        drawn(&explored, Chart::Forest).contains("expected to be wrong"),
+        "another promise is worded otherwise"
+    );
+}
+
+#[test]
+fn lines_rise_with_cost_and_end_at_their_names() {
+    let mut document = sizes();
+    document.cells[3].wall_ns_per_op.as_mut().unwrap().hi = None;
+    let text = drawn(&document, Chart::Size);
+    let xml = Xml::parse(&text).unwrap();
+    let lines: Vec<_> = of_class(&xml, "line").collect();
+    assert_eq!(lines.len(), 2);
+    for line in &lines {
+        let points: Vec<_> = line.children().filter(|node| node.has_tag_name("circle")).collect();
+        let at = |name| points.iter().map(|point| number(*point, name)).collect::<Vec<f64>>();
+        assert_eq!(points.len(), 3);
+        assert!(at("cx").windows(2).all(|pair| pair[0] < pair[1]), "larger is further right");
+        assert!(at("cy").windows(2).all(|pair| pair[0] > pair[1]), "more expensive is higher");
+    }
+    let areas: Vec<usize> =
+        of_class(&xml, "band").map(|band| band.children().filter(Node::is_element).count()).collect();
+    assert_eq!(areas, [2, 0], "a band ends where an interval does");
+    assert_eq!(of_class(&xml, "interval unbounded").count(), 1);
+    let texts = texts(&xml);
+    for part in ["pipe", "unix", "64 B", "4 KiB", "64 KiB", "Stream: cost by size of message"] {
+        assert!(texts.iter().any(|text| text == part), "{part:?} is not in {texts:?}");
+    }
+}
+
+#[test]
+fn bars_are_grouped_by_size_and_longer_where_more_is_carried() {
+    let document = sizes();
+    let text = drawn(&document, Chart::Throughput);
+    let xml = Xml::parse(&text).unwrap();
+    let bars =
+        of_class(&xml, "cell").filter_map(|cell| cell.children().find(|node| node.has_tag_name("rect")));
+    let lengths: Vec<f64> = bars.map(|bar| number(bar, "width")).collect();
+    assert_eq!(lengths.len(), 6);
+    assert!(lengths.chunks(2).all(|pair| pair[0] > pair[1] * 1.1 && pair[1] > 0.0), "{lengths:?}");
+    let texts = texts(&xml);
+    for part in ["64 B messages", "64 KiB messages", "8000 Mbit/s (6670 – 8890)", "4000 Mbit/s (3330 – 4440)"]
+    {
+        assert!(texts.iter().any(|text| text == part), "{part:?} is not in {texts:?}");
+    }
+}
+
+#[test]
+fn what_a_document_cannot_show_is_refused_with_what_would_help() {
+    let mut document = fixture::document();
+    let refusal =
+        |document: &Document, chart| svg(document, chart, Background::White).unwrap_err().to_string();
+    assert!(refusal(&document, Chart::Size).contains("--sizes"));
+    document.contrasts.clear();
+    assert!(refusal(&document, Chart::Forest).contains("two transports"));
+    document.workloads.truncate(1);
+    assert!(refusal(&document, Chart::Throughput).contains("--patterns stream"));
+    document.cells.iter_mut().for_each(|cell| cell.wall_ns_per_op = None);
+    assert!(refusal(&document, Chart::Cost).contains("nothing was measured"));
+}
+
+#[test]
+fn text_from_outside_stays_text() {
+    let hostile = "</text><script>alert(1)</script>\"'&amp;<!--]]>\u{1}\u{7f}\u{ffff}";
+    for (mut document, charts) in
+        [(fixture::document(), [Chart::Cost, Chart::Forest]), (sizes(), [Chart::Size, Chart::Throughput])]
+    {
+        document.cells[1].label = hostile.to_owned();
+        document.cells[1].transport = hostile.to_owned();
+        document.cells[2].reason = Some(hostile.to_owned());
+        document.host.cpu = hostile.to_owned();
+        document.tool.version = hostile.to_owned();
+        document.started = hostile.to_owned();
+        document.warnings.push(ipcost_model::Warning { code: hostile.to_owned(), message: String::new() });
+        for chart in charts {
+            let text = drawn(&document, chart);
+            let xml = Xml::parse(&text).unwrap_or_else(|error| panic!("{}: {error}", chart.name()));
+            let known = ["svg", "g", "title", "text", "path", "rect", "circle"];
+            let foreign = xml.descendants().find(|node| {
+                node.is_comment() || node.is_element() && !known.contains(&node.tag_name().name())
+            });
+            assert!(foreign.is_none(), "{}: {foreign:?}", chart.name());
+            let titles = xml.descendants().filter(|node| node.has_tag_name("title"));
+            assert!(
+                titles.filter_map(|title| title.text()).any(|text| text.contains("<script>")),
+                "{}",
+                chart.name()
+            );
+            png(&text).unwrap();
+        }
+    }
+}
+
+#[test]
+fn wild_numbers_are_drawn_within_the_picture() {
+    let mut document = sizes();
+    let wild = [
+        (5e-324, None, Some(f64::MAX)),
+        (f64::MAX, Some(0.0), None),
+        (1.0, Some(0.0), Some(1e300)),
+        (0.0, Some(0.0), Some(0.0)),
+    ];
+    for (cell, (median, lo, hi)) in document.cells.iter_mut().zip(wild) {
+        cell.wall_ns_per_op = Some(Estimate { median, lo, hi });
+        cell.bytes_per_s = Some(1.0 / median.max(1e-300));
+    }
+    for chart in [Chart::Cost, Chart::Size, Chart::Throughput] {
+        let text = drawn(&document, chart);
+        let xml = Xml::parse(&text).unwrap();
+        for point in xml.descendants().filter(|node| node.has_tag_name("circle")) {
+            assert!((LEFT..=RIGHT).contains(&number(point, "cx")), "{}: {point:?}", chart.name());
+        }
+        assert!(!text.contains("NaN") && !text.contains("inf\""), "{}", chart.name());
+    }
+}
+
+#[test]
+fn forty_cells_fit_and_far_too_many_are_no_bitmap() {
+    let mut document = sizes();
+    let (table, cell) = (document.workloads[0].clone(), document.cells[0].clone());
+    let grow = |document: &mut Document, count: usize| {
+        document.workloads = vec![table.clone()];
+        document.cells.clear();
+        document.workloads[0].cells.clear();
+        (document.workloads[0].baseline, document.workloads[0].fastest) = (None, None);
+        for index in 0..count {
+            let id = format!("cell {index}");
+            document.workloads[0].cells.push(id.clone());
+            document.cells.push(CellRecord { label: id.clone(), id, ..cell.clone() });
+        }
+        drawn(document, Chart::Cost)
+    };
+    let text = grow(&mut document, 40);
+    let height = number(Xml::parse(&text).unwrap().root_element(), "height");
+    assert!((900.0..1_400.0).contains(&height), "{height}");
+    let text = grow(&mut document, 1_000);
+    assert!(matches!(png(&text), Err(PictureError::TooTall { .. })));
+}
+
+#[test]
+fn a_bitmap_has_two_pixels_a_unit_the_background_and_ink() {
+    for (background, corner) in [(Background::White, [255; 4]), (Background::Transparent, [0; 4])] {
+        let text = svg(&fixture::document(), Chart::Cost, background).unwrap();
+        let height = number(Xml::parse(&text).unwrap().root_element(), "height");
+        let bytes = png(&text).unwrap();
+        let mut reader = ::png::Decoder::new(std::io::Cursor::new(bytes)).read_info().unwrap();
+        let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+        let info = reader.next_frame(&mut pixels).unwrap();
+        assert_eq!((f64::from(info.width), f64::from(info.height)), (WIDTH * 2.0, height * 2.0));
+        assert_eq!(pixels[..4], corner);
+        let dark = |row: &[u8]| {
+            row.chunks_exact(4)
+                .filter(|pixel| pixel[3] > 200 && pixel[..3].iter().all(|part| *part < 90))
+                .count()
+        };
+        // The title: there is text, so the embedded typeface was found.
+        let title = &pixels[info.line_size * 40..info.line_size * 80];
+        assert!(dark(title) > 1_000, "{}", dark(title));
+    }
+}
+
+#[test]
+fn names_of_charts_are_read_and_suggested() {
+    assert!(Chart::ALL.iter().all(|chart| chart.name().parse() == Ok(*chart)));
+    assert!("sizes".parse::<Chart>().unwrap_err().contains("did you mean \"size\""));
+    assert!("black".parse::<Background>().unwrap_err().contains("transparent"));
+}
+
+#[test]
+fn one_small_picture_as_a_whole() {
+    let mut document = fixture::document();
+    document.workloads.truncate(1);
+    document.cells.truncate(4);
+    insta::assert_snapshot!(drawn(&document, Chart::Forest));
+}

@@ -1,0 +1,120 @@
+//! Bits a second of streams, as bars on a logarithmic axis, methods grouped by the size of a message.
+
+use ipcost_model::units::size_text;
+use ipcost_model::{CellRecord, Document, Estimate, Pattern, Placement, WorkloadRecord};
+
+use super::ink::Canvas;
+use super::rows::{self, Axis, Columns, Group, Mark, Row};
+use super::scale::{Extent, Scale};
+use super::{Body, MODES, PictureError, colours, share, tick_number, why_missing};
+use crate::numbers::three_digits;
+use crate::words;
+
+/// Mbit/s for one byte a second.
+const MBIT: f64 = 8e-6;
+
+/// Draws it from `top` down.
+///
+/// # Errors
+/// Where no stream was measured.
+pub fn draw(document: &Document, canvas: &mut Canvas, top: f64) -> Result<Body, PictureError> {
+    let groups: Vec<Group> = streams(document).map(|table| group(document, table)).collect();
+    let mut extent = Extent::default();
+    let mut measured = false;
+    for row in groups.iter().flat_map(|group| &group.rows) {
+        if let Mark::Known { median, lo, hi } = row.mark {
+            measured = true;
+            extent.add(median);
+            extent.add_bound(lo);
+            extent.add_bound(hi);
+        }
+    }
+    if !measured {
+        return Err(PictureError::NoStreams);
+    }
+    // Bars start below the smallest value, so that it has a bar, too.
+    extent.add_bound(extent.least().map(|least| least / 3.0));
+    let columns = Columns::of(&groups);
+    let axis = Axis {
+        scale: Scale::logarithmic(&extent, columns.start, columns.end),
+        tick: &tick_number,
+        caption: "Mbit/s (logarithmic: compare where bars end, not how long they are)".to_owned(),
+        bars: true,
+        band: None,
+        line: None,
+    };
+    let bottom = rows::draw(canvas, &groups, columns, &axis, top);
+    let others = document.workloads.len() - groups.len();
+    let mut notes = Vec::new();
+    if groups.iter().flat_map(|group| &group.rows).any(|row| !row.modes.is_empty()) {
+        notes.push(MODES.to_owned());
+    }
+    match others {
+        0 => {}
+        1 => notes.push("Not shown: one workload that is no stream.".to_owned()),
+        _ => notes.push(format!("Not shown: {others} workloads that are no streams.")),
+    }
+    Ok(Body { bottom, notes })
+}
+
+/// The tables that are drawn.
+pub fn streams(document: &Document) -> impl Iterator<Item = &WorkloadRecord> {
+    document.workloads.iter().filter(|table| table.pattern == Pattern::Stream)
+}
+
+fn group(document: &Document, table: &WorkloadRecord) -> Group {
+    let mut title = format!("{} messages", size_text(table.size));
+    if table.concurrency > 1 {
+        title.push_str(&format!(", {} at once", table.concurrency));
+    }
+    if table.placement != Placement::Free {
+        title.push_str(&format!(", {}", table.placement));
+    }
+    let best = table.fastest.as_ref().filter(|fastest| fastest.claimed).map(|fastest| &fastest.cell);
+    let cells = table.cells.iter().filter_map(|id| words::cell(document, id));
+    Group { title, rows: cells.map(|cell| row(document, cell, best == Some(&cell.id))).collect() }
+}
+
+fn row(document: &Document, cell: &CellRecord, strong: bool) -> Row {
+    let measured = cell.wall_ns_per_op.zip(cell.bytes_per_s).filter(|_| cell.available);
+    let (mark, figures) = match measured {
+        Some((cost, bytes)) if bytes > 0.0 => {
+            let median = bytes * MBIT;
+            // The interval of the cost the other way round.
+            let lo = cost.hi.and_then(|hi| rate(median, cost, hi));
+            let hi = cost.lo.and_then(|lo| rate(median, cost, lo));
+            let bounds = match (lo, hi) {
+                (Some(lo), Some(hi)) => format!("{} – {}", mbits(lo), mbits(hi)),
+                _ => "no interval yet".to_owned(),
+            };
+            (Mark::Known { median, lo, hi }, format!("{} Mbit/s ({bounds})", mbits(median)))
+        }
+        _ => (Mark::Nothing, why_missing(cell).to_owned()),
+    };
+    Row {
+        label: cell.label.clone(),
+        strong,
+        colour: colours::of(document, &cell.transport),
+        mark,
+        figures,
+        modes: modes(cell),
+    }
+}
+
+/// Three significant digits of Mbit/s, however many there are.
+fn mbits(value: f64) -> String {
+    let step = 10f64.powf(value.log10().floor() - 2.0);
+    three_digits(if step > 1.0 { (value / step).round() * step } else { value })
+}
+
+/// What a stream whose median cost stands for `mbits` would carry at another cost.
+fn rate(mbits: f64, cost: Estimate, other_ns: f64) -> Option<f64> {
+    Some(mbits * cost.median / other_ns).filter(|rate| rate.is_finite() && *rate > 0.0)
+}
+
+fn modes(cell: &CellRecord) -> Vec<(f64, String)> {
+    let Some((cost, bytes)) = cell.wall_ns_per_op.zip(cell.bytes_per_s) else { return Vec::new() };
+    // The slower one first, since it lies on the left.
+    let modes = cell.modes.iter().rev();
+    modes.filter_map(|mode| Some((rate(bytes * MBIT, cost, mode.wall_ns_per_op)?, share(mode)))).collect()
+}

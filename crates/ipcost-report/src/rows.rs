@@ -1,0 +1,150 @@
+//! A row of a table as text: the same in every rendering.
+
+use ipcost_model::{CellRecord, Document, Metric, Pattern, Verdict, WorkloadRecord};
+
+use crate::numbers::{interval, rate, ratio, throughput, time};
+use crate::words::{self, escaped};
+
+/// The longest baseline that is named above a column.
+const MOST_IN_TITLE: usize = 16;
+
+/// What is known of a cell against its baseline, as a reader takes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// It is what others are compared with.
+    Baseline,
+    /// Known to cost less.
+    Cheaper,
+    /// Known to cost more.
+    Dearer,
+    /// Known to cost the same within the margin.
+    Equal,
+    /// Not known.
+    Open,
+    /// Not compared.
+    Alone,
+}
+
+/// One cell of a table.
+#[derive(Debug)]
+pub struct Row<'a> {
+    /// The cell itself.
+    pub cell: &'a CellRecord,
+    /// Its label, safe to be shown.
+    pub name: String,
+    /// Whether it is known to be the cheapest of its table.
+    pub cheapest: bool,
+    /// Its figures; `None` where it was not measured.
+    pub figures: Option<Figures>,
+}
+
+/// The figures of a cell, each a text, empty where there is none.
+#[derive(Debug)]
+pub struct Figures {
+    /// Elapsed time for one operation.
+    pub cost: String,
+    /// Operations or bytes a second.
+    pub rate: String,
+    /// Processor time for one operation.
+    pub cpu: String,
+    /// The median of latency.
+    pub p50: String,
+    /// The 99th percentile of latency.
+    pub p99: String,
+    /// The cost as a multiple of the floor.
+    pub floor: String,
+    /// The ratio to the baseline.
+    pub ratio: String,
+    /// Its interval, in parentheses.
+    pub bounds: String,
+    /// What is known of it.
+    pub verdict: String,
+    /// The same as a kind.
+    pub standing: Standing,
+    /// Two groups of epochs: what they are, and their costs.
+    pub modes: Vec<(String, String)>,
+}
+
+/// The titles of the columns whose names depend on the table: the rate, and the ratio.
+pub fn titles(document: &Document, table: &WorkloadRecord) -> (String, Option<String>) {
+    let rate = match table.pattern {
+        Pattern::Stream => "bytes/s",
+        Pattern::Floor => "rate",
+        _ => "ops/s",
+    };
+    let baseline = table.baseline.as_deref().and_then(|id| words::cell(document, id));
+    let ratio = baseline.map(|baseline| {
+        let short = baseline.label.chars().count() <= MOST_IN_TITLE;
+        format!("× {}", if short { escaped(&baseline.label) } else { "baseline".to_owned() })
+    });
+    (rate.to_owned(), ratio)
+}
+
+/// The rows of a table, in its order.
+pub fn rows<'a>(document: &'a Document, table: &'a WorkloadRecord) -> impl Iterator<Item = Row<'a>> {
+    let winner = table.fastest.as_ref().filter(|fastest| fastest.claimed).map(|fastest| &fastest.cell);
+    table.cells.iter().filter_map(|id| words::cell(document, id)).map(move |cell| Row {
+        cell,
+        name: escaped(&cell.label),
+        cheapest: winner == Some(&cell.id),
+        figures: figures(document, table, cell),
+    })
+}
+
+fn figures(document: &Document, table: &WorkloadRecord, cell: &CellRecord) -> Option<Figures> {
+    let cost = cell.wall_ns_per_op.filter(|_| cell.available)?;
+    let rate = match cell.pattern {
+        Pattern::Stream => cell.bytes_per_s.map(throughput),
+        Pattern::Floor if cell.size > 0 => cell.bytes_per_s.map(throughput),
+        _ => cell.ops_per_s.map(rate),
+    };
+    let latency = |of: fn(&ipcost_model::LatencySummary) -> u64| {
+        cell.latency_ns.as_ref().map_or_else(String::new, |summary| time(of(summary) as f64))
+    };
+    let mode = |mode: &ipcost_model::Mode| {
+        (format!("in {:.0} % of epochs", mode.share * 100.0), time(mode.wall_ns_per_op))
+    };
+    let floor = cell.floor.as_ref().map(|floor| self::ratio(floor.multiple.median)).unwrap_or_default();
+    let (ratio, bounds, verdict, standing) = judged(document, table, cell);
+    Some(Figures {
+        cost: time(cost.median),
+        rate: rate.unwrap_or_default(),
+        cpu: cell.cpu_ns_per_op.map(|cpu| time(cpu.median)).unwrap_or_default(),
+        p50: latency(|summary| summary.p50),
+        p99: latency(|summary| summary.p99),
+        floor,
+        ratio,
+        bounds,
+        verdict,
+        standing,
+        modes: cell.modes.iter().map(mode).collect(),
+    })
+}
+
+/// The ratio to the baseline, its interval, and the verdict.
+fn judged(
+    document: &Document,
+    table: &WorkloadRecord,
+    cell: &CellRecord,
+) -> (String, String, String, Standing) {
+    if table.baseline.as_ref() == Some(&cell.id) {
+        return ("1".to_owned(), String::new(), "baseline".to_owned(), Standing::Baseline);
+    }
+    let Some(contrast) = words::contrast(document, Metric::Wall, &cell.id) else {
+        return (String::new(), String::new(), String::new(), Standing::Alone);
+    };
+    let bounds = interval(contrast.ratio, contrast.lo, contrast.hi)
+        .map_or_else(|| "(no interval)".to_owned(), |text| format!("({text})"));
+    let standing = match contrast.verdict {
+        Verdict::Different | Verdict::Direction if contrast.ratio < 1.0 => Standing::Cheaper,
+        Verdict::Different | Verdict::Direction => Standing::Dearer,
+        Verdict::Equivalent => Standing::Equal,
+        Verdict::Undecided => Standing::Open,
+    };
+    let mut verdict = contrast.verdict.to_string();
+    if table.baseline.as_ref() != Some(&contrast.b) {
+        // Compared with another than the column's title says.
+        verdict.push_str(&format!(" (× {})", words::label(document, &contrast.b)));
+    }
+    (ratio(contrast.ratio), bounds, verdict, standing)
+}

@@ -1,0 +1,87 @@
+//! How many epochs an answer would likely take, from those there are.
+
+use crate::dependence::{blocks, serial_correlation, worth};
+use crate::interval::sign_e_value;
+
+/// More epochs than this are not worth naming.
+const MOST: u32 = 200_000;
+/// Candidates rise by this factor.
+const STEP: f64 = 1.05;
+
+/// How many epochs it would likely take until [`merged_interval`](crate::merged_interval) at `alpha` excludes `at`,
+/// if the epochs to come were like `values`.
+///
+/// The share of epochs on the larger side of `at` is taken to be one standard error nearer to a half than it was
+/// found, so that more often than not fewer epochs do. `None` where that leaves nothing, or too few epochs are there
+/// to tell: then no number would be honest. It is a plan, not a promise; no interval depends on it.
+///
+/// # Panics
+/// Where `alpha` is not between 0 and 1.
+pub fn epochs_to_exclude(values: &[f64], at: f64, alpha: f64) -> Option<u32> {
+    assert!(alpha > 0.0 && alpha < 1.0, "alpha is {alpha}");
+    let merged = blocks(values)?;
+    let n = merged.values.len() as f64;
+    let below = merged.values.iter().filter(|value| **value < at).count() as f64;
+    let equal = merged.values.iter().filter(|value| **value == at).count() as f64;
+    let beyond_half = ((below + equal / 2.0) / n - 0.5).abs() - 0.5 / n.sqrt();
+    if beyond_half <= 0.0 {
+        return None;
+    }
+    let few = 0.5 - beyond_half;
+    let correlation = serial_correlation(&merged.values);
+    let threshold = -alpha.ln();
+    let enough = |blocks: &u32| {
+        let on_the_other_side = (few * f64::from(*blocks)).ceil() as u32;
+        worth(correlation, *blocks as usize) * sign_e_value(*blocks, on_the_other_side) >= threshold
+    };
+    let first = merged.values.len() as u32 + 1;
+    let candidates = std::iter::successors(Some(first), |n| Some((f64::from(*n) * STEP).ceil() as u32 + 1));
+    let size = u32::try_from(merged.size).ok()?;
+    candidates.take_while(|n| *n <= MOST / size).find(enough).map(|n| n * size)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dependence::merged_interval;
+    use crate::random::Random;
+
+    fn noise(n: usize, seed: u64) -> Vec<f64> {
+        let mut random = Random::new(seed);
+        (0..n).map(|_| random.normal()).collect()
+    }
+
+    /// The first number of epochs at which the interval excludes `at`.
+    fn really(values: &[f64], at: f64) -> Option<usize> {
+        (1..=values.len()).find(|n| {
+            let bounds = merged_interval(&values[..*n], 0.05).and_then(|found| found.interval.bounds);
+            bounds.is_some_and(|(lo, hi)| at < lo || at > hi)
+        })
+    }
+
+    #[test]
+    fn what_it_foresees_mostly_suffices_and_is_not_wild() {
+        let (mut told, mut sufficed, mut wild) = (0, 0, 0);
+        for seed in 0..200 {
+            let values = noise(3_000, seed);
+            let Some(forecast) = epochs_to_exclude(&values[..30], 0.5, 0.05) else { continue };
+            told += 1;
+            let needed = really(&values, 0.5).expect("a median of 0 is told from 0.5 in 3000 epochs");
+            sufficed += u32::from(needed as u32 <= forecast);
+            wild += u32::from(forecast > 100 * needed as u32);
+        }
+        assert!(told > 100, "{told}");
+        assert!(f64::from(sufficed) > 0.6 * f64::from(told), "{sufficed} of {told}");
+        assert!(f64::from(wild) < 0.1 * f64::from(told), "{wild} of {told}");
+    }
+
+    #[test]
+    fn a_bound_amid_the_epochs_has_no_forecast() {
+        let values: Vec<f64> = (0..40).map(|index| if index % 3 == 0 { 1.0 } else { -1.0 }).collect();
+        let alternating: Vec<f64> = (0..40).map(|index| if index % 2 == 0 { 1.0 } else { -1.0 }).collect();
+        assert_eq!(epochs_to_exclude(&alternating, 0.0, 0.05), None);
+        assert!(epochs_to_exclude(&values, 0.0, 0.05).is_some());
+        assert_eq!(epochs_to_exclude(&[], 0.0, 0.05), None);
+        assert_eq!(epochs_to_exclude(&[1.0, 2.0], 0.0, 0.05), None);
+    }
+}

@@ -1,0 +1,22 @@
+//! Descriptors, buffers, queues.
+
+use ipcost_model::doctor::LimitFacts;
+use rustix::process::{Resource, getrlimit};
+
+use super::text::{number, numbers};
+
+/// What the kernel grants.
+pub fn limits() -> LimitFacts {
+    LimitFacts {
+        // A run raises the soft limit to this one.
+        open_files_limit: getrlimit(Resource::Nofile).maximum,
+        pipe_max_size: number("/proc/sys/fs/pipe-max-size"),
+        pipe_user_pages_soft: number("/proc/sys/fs/pipe-user-pages-soft"),
+        rmem_max: number("/proc/sys/net/core/rmem_max"),
+        wmem_max: number("/proc/sys/net/core/wmem_max"),
+        tcp_rmem: numbers("/proc/sys/net/ipv4/tcp_rmem"),
+        tcp_wmem: numbers("/proc/sys/net/ipv4/tcp_wmem"),
+        somaxconn: number("/proc/sys/net/core/somaxconn"),
+        tcp_max_syn_backlog: number("/proc/sys/net/ipv4/tcp_max_syn_backlog"),
+    }
+}

@@ -1,0 +1,29 @@
+//! Facts about the machine that bear on results, a topic a file.
+//!
+//! What a file of the kernel says is read by pure functions of its text; what is not there, not permitted or not
+//! understood is unknown, and never an error. Settings are cheap and stand in every document; what takes a while
+//! ([`sample`], [`permissions`]) is for those who ask.
+
+mod limits;
+mod loopback;
+mod network;
+mod perf;
+pub mod permissions;
+mod processor;
+pub mod sample;
+mod scheduler;
+pub(crate) mod text;
+
+pub use limits::limits;
+pub use network::network;
+pub use processor::processor;
+pub(crate) use processor::{clock_source, cpu_model};
+pub use scheduler::scheduler;
+
+use crate::clock;
+
+/// What reading the clock is like.
+pub fn clock() -> ipcost_model::doctor::Reading {
+    let clock::Quality { read_ns, step_ns } = clock::quality();
+    ipcost_model::doctor::Reading { read_ns, step_ns }
+}

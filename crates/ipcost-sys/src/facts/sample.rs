@@ -1,0 +1,108 @@
+//! What the machine does for a moment: first left alone, then with every processor of this program busy.
+//!
+//! Left alone, it shows what others do. But a hypervisor takes nothing from a processor that does nothing, and a
+//! quota holds nobody back who does nothing; so they show themselves only in the second part.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use ipcost_model::doctor::Sample;
+
+use crate::counters::ProcessorTimes;
+use crate::others;
+use crate::quota::Throttling;
+use crate::usage;
+
+/// Watches the machine for about twice this time.
+pub fn sample(window: Duration, processors: u32) -> Sample {
+    let throttled = Throttling::read();
+    let quiet = left_alone(window);
+    let busy = kept_busy(window, processors);
+    let passed = Throttling::read().map(|now| now.since(&throttled.unwrap_or_default()));
+    Sample {
+        throttled: passed.map(|passed| (passed.times, passed.time.as_secs_f64())),
+        ..merged(quiet, busy)
+    }
+}
+
+fn merged(quiet: Sample, busy: Sample) -> Sample {
+    let Sample { quiet_s, others, busiest, .. } = quiet;
+    Sample { quiet_s, others, busiest, ..busy }
+}
+
+fn left_alone(window: Duration) -> Sample {
+    let began = Instant::now();
+    let (before, listed) = (ProcessorTimes::read(), others::processes());
+    let own = usage::own().cpu_ns();
+    thread::sleep(window);
+    let after = ProcessorTimes::read();
+    let own = usage::own().cpu_ns().saturating_sub(own);
+    let busiest = others::busiest(&listed, &others::processes());
+    let passed =
+        after.zip(before).map(|(after, before)| after.since(&before)).filter(|passed| passed.total > 0);
+    Sample {
+        quiet_s: began.elapsed().as_secs_f64(),
+        others: passed.map(|passed| share_of_others(&passed, own)),
+        busiest: passed
+            .zip(busiest)
+            .map(|(passed, busy)| (busy.name, busy.id, (busy.ticks as f64 / passed.total as f64).min(1.0))),
+        ..Sample::default()
+    }
+}
+
+/// What was neither idle nor this program's own.
+fn share_of_others(passed: &ProcessorTimes, own_ns: u64) -> f64 {
+    /// Clock ticks a second in which the kernel counts (`sysconf(_SC_CLK_TCK)`, 100 on Linux).
+    const NS_PER_TICK: f64 = 1e7;
+    ((passed.busy as f64 - own_ns as f64 / NS_PER_TICK) / passed.total as f64).clamp(0.0, 1.0)
+}
+
+fn kept_busy(window: Duration, processors: u32) -> Sample {
+    let began = Instant::now();
+    let before = ProcessorTimes::read();
+    let spin = || {
+        while began.elapsed() < window {
+            std::hint::spin_loop();
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 0..processors.max(1) {
+            scope.spawn(spin);
+        }
+    });
+    let after = ProcessorTimes::read();
+    Sample {
+        busy_s: began.elapsed().as_secs_f64(),
+        stolen: after.zip(before).and_then(|(after, before)| stolen(&after.since(&before))),
+        stolen_since_boot: after.as_ref().and_then(stolen),
+        ..Sample::default()
+    }
+}
+
+/// Of the time in which there was something to do, what the hypervisor took.
+fn stolen(times: &ProcessorTimes) -> Option<f64> {
+    let wanted = times.busy + times.stolen;
+    (wanted > 0).then(|| times.stolen as f64 / wanted as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares() {
+        let times = ProcessorTimes { busy: 30, stolen: 10, total: 100 };
+        assert_eq!(stolen(&times), Some(0.25));
+        assert_eq!(stolen(&ProcessorTimes::default()), None);
+        assert_eq!(share_of_others(&times, 100_000_000), 0.2);
+        assert_eq!(share_of_others(&times, u64::MAX), 0.0);
+    }
+
+    #[test]
+    fn a_moment_of_this_machine() {
+        let sample = sample(Duration::from_millis(50), 1);
+        assert!(sample.quiet_s >= 0.05 && sample.busy_s >= 0.05, "{sample:?}");
+        let shares = [sample.others, sample.stolen, sample.stolen_since_boot];
+        assert!(shares.iter().flatten().all(|share| (0.0..=1.0).contains(share)), "{sample:?}");
+    }
+}

@@ -1,0 +1,132 @@
+//! How this program shares the machine: preemption, containers, quotas, load, memory.
+
+use std::fs;
+use std::path::Path;
+
+use ipcost_model::doctor::SchedulerFacts;
+
+use super::text::{field, kibibytes, line, listed, value_of};
+use crate::quota::Throttling;
+
+/// What is known of it.
+pub fn scheduler() -> SchedulerFacts {
+    let version = rustix::system::uname().version().to_string_lossy().into_owned();
+    let chosen = line("/sys/kernel/debug/sched/preempt");
+    SchedulerFacts {
+        preemption: preemption(&version, chosen.as_deref(), line("/proc/cmdline").as_deref()),
+        container: container(),
+        seccomp_filters: fs::read_to_string("/proc/self/status").ok().as_deref().and_then(seccomp_filters),
+        processors_online: line("/sys/devices/system/cpu/online").as_deref().and_then(listed),
+        cpu_quota: Throttling::read().and_then(|throttling| throttling.cores),
+        load_average: line("/proc/loadavg").as_deref().and_then(load_average),
+        swap_used_bytes: swap_used(),
+        memory_pressure_percent: fs::read_to_string("/proc/pressure/memory")
+            .ok()
+            .as_deref()
+            .and_then(pressure),
+    }
+}
+
+/// The preemption model, from the kernel's version as `uname -v` shows it, from what was chosen at run time
+/// (`none voluntary (full)`), and from the command line of the kernel; the kernel that can choose tells only root
+/// which one it did.
+fn preemption(version: &str, chosen: Option<&str>, command_line: Option<&str>) -> Option<String> {
+    let has = |wanted: &str| version.split_whitespace().any(|word| word == wanted);
+    if has("PREEMPT_RT") {
+        return Some("rt".to_owned());
+    }
+    if let Some(mark) = chosen.and_then(|text| text.split('(').nth(1)?.split(')').next()) {
+        return Some(mark.to_owned());
+    }
+    if has("PREEMPT_DYNAMIC") {
+        let booted = command_line?.split_whitespace().rev().find_map(|word| word.strip_prefix("preempt="))?;
+        return Some(booted.to_owned());
+    }
+    let static_ones = [("PREEMPT_LAZY", "lazy"), ("PREEMPT", "full")];
+    static_ones.into_iter().find(|(word, _)| has(word)).map(|(_, name)| name.to_owned())
+}
+
+/// The kind of container, by the marks that they leave.
+fn container() -> Option<String> {
+    if let Some(kind) = line("/run/systemd/container") {
+        return Some(kind);
+    }
+    let marks = [("/run/.containerenv", "podman"), ("/.dockerenv", "docker")];
+    marks.into_iter().find(|(path, _)| Path::new(path).exists()).map(|(_, kind)| kind.to_owned())
+}
+
+/// Of `/proc/self/status` (`proc_pid_status(5)`); older kernels tell only whether there are any.
+fn seccomp_filters(status: &str) -> Option<u64> {
+    let number = |name: &str| value_of(status, name)?.parse::<u64>().ok();
+    const FILTERED: u64 = 2;
+    number("Seccomp_filters").or_else(|| Some(u64::from(number("Seccomp")? == FILTERED)))
+}
+
+fn swap_used() -> Option<u64> {
+    let of = |name: &str| field("/proc/meminfo", name).as_deref().and_then(kibibytes);
+    of("SwapTotal")?.checked_sub(of("SwapFree")?)
+}
+
+/// `/proc/loadavg` (`proc_loadavg(5)`).
+fn load_average(text: &str) -> Option<[f64; 3]> {
+    let words = text.split_whitespace().take(3);
+    let averages: Option<Vec<f64>> =
+        words.map(|word| word.parse().ok().filter(|load| plausible(*load))).collect();
+    averages?.try_into().ok()
+}
+
+/// The share of the last ten seconds in `/proc/pressure/memory` in which some task waited, per cent.
+fn pressure(text: &str) -> Option<f64> {
+    let some = text.lines().find_map(|line| line.strip_prefix("some "))?;
+    let value = some.split_whitespace().find_map(|word| word.strip_prefix("avg10="))?;
+    value.parse().ok().filter(|percent| plausible(*percent))
+}
+
+/// A number that JSON can hold.
+fn plausible(value: f64) -> bool {
+    value.is_finite() && value >= 0.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn preemption_is_told_where_it_can_be() {
+        let model = |version, chosen, booted| preemption(version, chosen, booted);
+        assert_eq!(model("#1 SMP PREEMPT_RT Debian 6.1", None, None).as_deref(), Some("rt"));
+        let dynamic = "#1 SMP PREEMPT_DYNAMIC Debian 6.1";
+        assert_eq!(model(dynamic, Some("none (voluntary) full"), None).as_deref(), Some("voluntary"));
+        assert_eq!(model(dynamic, None, Some("quiet preempt=none preempt=full")).as_deref(), Some("full"));
+        assert_eq!(model(dynamic, None, Some("quiet")), None);
+        assert_eq!(model("#1 SMP PREEMPT x", None, None).as_deref(), Some("full"));
+        assert_eq!(model("#1 SMP x", None, Some("preempt=none")), None);
+        assert_eq!(model("", Some("no parentheses"), None), None);
+    }
+
+    #[test]
+    fn load_and_pressure() {
+        assert_eq!(load_average("1.57 7.61 6.59 3/118 19370"), Some([1.57, 7.61, 6.59]));
+        assert_eq!((load_average("1 2"), load_average("a b c"), load_average("NaN 1 1")), (None, None, None));
+        let text = "some avg10=2.50 avg60=0.00 avg300=0.00 total=9\nfull avg10=9.00 avg60=0.00\n";
+        assert_eq!(
+            (pressure(text), pressure("full avg10=1.0"), pressure("some avg10=inf")),
+            (Some(2.5), None, None)
+        );
+    }
+
+    #[test]
+    fn seccomp_is_counted_or_at_least_noticed() {
+        assert_eq!(seccomp_filters("Name:\tx\nSeccomp:\t2\nSeccomp_filters:\t3\n"), Some(3));
+        assert_eq!((seccomp_filters("Seccomp:\t2\n"), seccomp_filters("Seccomp:\t0\n")), (Some(1), Some(0)));
+        assert_eq!((seccomp_filters(""), seccomp_filters("Seccomp: x")), (None, None));
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_taken(text in any::<String>()) {
+            let _ = (load_average(&text), pressure(&text), seccomp_filters(&text), preemption(&text, Some(&text), Some(&text)));
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! The server's end of a floor in which the client does everything.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+
+use ipcost_model::protocol::Address;
+
+use super::{Channel, Server, TransportError};
+
+/// Has nothing to do.
+pub struct Alone;
+
+impl Server for Alone {
+    fn address(&self) -> Address {
+        Address::new()
+    }
+
+    fn try_accept(&mut self) -> Result<Option<Box<dyn Channel>>, TransportError> {
+        Ok(Some(Box::new(Self)))
+    }
+
+    fn accept(&self) -> io::Result<Box<dyn Channel>> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    fn waiting(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+}
+
+impl Channel for Alone {
+    fn send(&mut self, _bytes: &[u8]) -> io::Result<usize> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    fn receive(&mut self, _buffer: &mut [u8]) -> io::Result<usize> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}

@@ -1,0 +1,102 @@
+//! `memcpy`, a floor: copying a message within one process, once, or in and out again.
+
+use std::hint::black_box;
+use std::io;
+
+use ipcost_model::protocol::Address;
+use ipcost_model::{Capabilities, Cell, FloorKind, OptionGroup};
+
+use super::alone::Alone;
+use super::inherited::InheritedClient;
+use super::{Channel, Client, Place, Provision, Server, Transport, TransportError};
+
+/// The floor.
+pub struct Memcpy;
+
+const CAPABILITIES: Capabilities = Capabilities {
+    name: "memcpy",
+    summary: "copying a message within one process",
+    connects: false,
+    both_ways: true,
+    max_message: None,
+    os: &["linux", "macos", "windows"],
+    carries_payload: true,
+    option_groups: &[OptionGroup::Copying],
+    trouble_counters: &[],
+    in_default_suite: false,
+    floor: Some(FloorKind::Copy),
+};
+
+impl Transport for Memcpy {
+    fn capabilities(&self) -> &'static Capabilities {
+        &CAPABILITIES
+    }
+
+    fn provision(&self, _place: &Place<'_>) -> Result<Provision, TransportError> {
+        Ok(Provision::default())
+    }
+
+    fn serve(&self, _address: &Address, _cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
+        Ok(Box::new(Alone))
+    }
+
+    fn reach(
+        &self,
+        _address: &Address,
+        cell: &Cell,
+        _worker: u32,
+    ) -> Result<Box<dyn Client>, TransportError> {
+        Ok(Box::new(InheritedClient::new(Copier::new(cell))))
+    }
+}
+
+/// Copies what is sent to the next place of an area, and around.
+struct Copier {
+    /// What the first of two copies writes and the second reads.
+    between: Option<Vec<u8>>,
+    area: Vec<u8>,
+    size: usize,
+    /// Where the next copy goes.
+    next: usize,
+    /// Where the last one went.
+    last: usize,
+}
+
+impl Copier {
+    fn new(cell: &Cell) -> Self {
+        let size = cell.size as usize;
+        let bytes = (cell.options.int("working_set").unwrap_or(cell.size) / cell.size * cell.size) as usize;
+        // Written to, so that the memory is there before it is measured.
+        let between = (cell.options.int("copies") == Some(2)).then(|| vec![1; size]);
+        Self { between, area: vec![1; bytes], size, next: 0, last: 0 }
+    }
+}
+
+impl Channel for Copier {
+    #[inline]
+    fn send(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let place = self.next..self.next + bytes.len();
+        let target = self.area.get_mut(place).ok_or(io::ErrorKind::InvalidInput)?;
+        match &mut self.between {
+            None => target.copy_from_slice(black_box(bytes)),
+            Some(between) => {
+                between.copy_from_slice(black_box(bytes));
+                target.copy_from_slice(black_box(between));
+            }
+        }
+        black_box(target);
+        self.last = self.next;
+        self.next += self.size;
+        if self.next == self.area.len() {
+            self.next = 0;
+        }
+        Ok(bytes.len())
+    }
+
+    /// What the last copy has written.
+    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let place = self.last..self.last + buffer.len();
+        buffer.copy_from_slice(self.area.get(place).ok_or(io::ErrorKind::InvalidInput)?);
+        Ok(buffer.len())
+    }
+}

@@ -1,0 +1,85 @@
+//! `switch`, a floor: handing a word to a process that sleeps until then (`futex(2)`).
+
+use std::io;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use ipcost_model::protocol::Address;
+use ipcost_model::{Capabilities, Cell, FloorKind};
+use rustix::io::Errno;
+use rustix::thread::futex;
+
+use super::handing::{self, Manner};
+use super::{Client, Place, Provision, Server, Transport, TransportError};
+
+/// The floor.
+pub struct Switch;
+
+const CAPABILITIES: Capabilities = Capabilities {
+    name: "switch",
+    summary: "handing a word of shared memory to a process that sleeps until then (futex)",
+    connects: false,
+    both_ways: true,
+    max_message: None,
+    os: &["linux"],
+    carries_payload: true,
+    option_groups: &[],
+    trouble_counters: &[],
+    in_default_suite: false,
+    floor: Some(FloorKind::HandOver),
+};
+
+impl Transport for Switch {
+    fn capabilities(&self) -> &'static Capabilities {
+        &CAPABILITIES
+    }
+
+    fn provision(&self, _place: &Place<'_>) -> Result<Provision, TransportError> {
+        handing::provision()
+    }
+
+    fn serve(&self, address: &Address, _cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
+        handing::serve::<Sleeping>(CAPABILITIES.name, address)
+    }
+
+    fn reach(
+        &self,
+        address: &Address,
+        _cell: &Cell,
+        _worker: u32,
+    ) -> Result<Box<dyn Client>, TransportError> {
+        handing::reach::<Sleeping>(CAPABILITIES.name, address)
+    }
+}
+
+/// Sleeps until the word is handed over.
+struct Sleeping;
+
+impl Manner for Sleeping {
+    #[inline]
+    fn tell(word: &AtomicU32) -> io::Result<()> {
+        // Without PRIVATE: the word is another process's, too.
+        futex::wake(word, futex::Flags::empty(), 1)?;
+        Ok(())
+    }
+
+    #[inline]
+    fn wait(word: &AtomicU32, seen: u32) -> io::Result<u32> {
+        loop {
+            let now = word.load(Ordering::Acquire);
+            if now != seen {
+                return Ok(now);
+            }
+            // No timeout: a timer at every turn would be part of the cost.
+            match futex::wait(word, futex::Flags::empty(), seen, None) {
+                // It was handed over before this side slept, or a signal came.
+                Ok(()) | Err(Errno::AGAIN | Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+pub(super) fn pair() -> [Box<dyn super::Channel>; 2] {
+    handing::pair::<Sleeping>().unwrap()
+}

@@ -1,0 +1,69 @@
+//! `syscall`, a floor: entering the kernel and leaving it again.
+//!
+//! The call is `getppid(2)`: it takes no argument, no lock and no descriptor, reads one field of the process and
+//! is never answered from user space, neither by the vDSO nor by a library that remembers. One with less to do is
+//! not to be had without asking for what does not exist, which seccomp filters and tracers may treat differently.
+
+use std::hint::black_box;
+use std::io;
+
+use ipcost_model::protocol::Address;
+use ipcost_model::{Capabilities, Cell, FloorKind};
+
+use super::alone::Alone;
+use super::inherited::InheritedClient;
+use super::{Channel, Client, Place, Provision, Server, Transport, TransportError};
+
+/// The floor.
+pub struct Syscall;
+
+const CAPABILITIES: Capabilities = Capabilities {
+    name: "syscall",
+    summary: "the cheapest system call (getppid)",
+    connects: false,
+    both_ways: true,
+    max_message: None,
+    os: &["linux", "macos"],
+    carries_payload: false,
+    option_groups: &[],
+    trouble_counters: &[],
+    in_default_suite: false,
+    floor: Some(FloorKind::SystemCall),
+};
+
+impl Transport for Syscall {
+    fn capabilities(&self) -> &'static Capabilities {
+        &CAPABILITIES
+    }
+
+    fn provision(&self, _place: &Place<'_>) -> Result<Provision, TransportError> {
+        Ok(Provision::default())
+    }
+
+    fn serve(&self, _address: &Address, _cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
+        Ok(Box::new(Alone))
+    }
+
+    fn reach(
+        &self,
+        _address: &Address,
+        _cell: &Cell,
+        _worker: u32,
+    ) -> Result<Box<dyn Client>, TransportError> {
+        Ok(Box::new(InheritedClient::new(Caller)))
+    }
+}
+
+struct Caller;
+
+impl Channel for Caller {
+    #[inline]
+    fn send(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        black_box(rustix::process::getppid());
+        Ok(bytes.len())
+    }
+
+    fn receive(&mut self, _buffer: &mut [u8]) -> io::Result<usize> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}

@@ -1,0 +1,50 @@
+//! What `ipcost check` takes.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use ipcost_model::units::parse_duration;
+
+#[derive(Debug, Default, Args)]
+#[command(
+    after_long_help = "Exit status: 0 every claim is confirmed, 1 one is refuted or something failed, 2 wrong usage (nothing was measured), 3 one is undecided and none refuted, 130 interrupted (what was measured is shown)."
+)]
+pub struct CheckArgs {
+    /// A file of claims (TOML): a job, and what is claimed of its cells
+    #[arg(value_name = "CLAIMS.toml", required_unless_present = "init", conflicts_with = "init")]
+    pub file: Option<PathBuf>,
+    /// Print a file of claims to start from
+    #[arg(long)]
+    pub init: bool,
+    /// List the claims and measure nothing
+    #[arg(long, conflicts_with_all = ["plan", "record"])]
+    pub list: bool,
+    /// Show what would run and measure nothing
+    #[arg(long, conflicts_with = "record")]
+    pub plan: bool,
+    /// Decide nothing: measure the cells for the whole budget, and write the document, to be a baseline of claims
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "junit", "github"])]
+    pub record: Option<PathBuf>,
+    /// How long it may take; it ends earlier once every claim is decided [default: the file's, or 30s]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub budget: Option<Duration>,
+    /// The seed of every random order [default: the file's, or a fresh one]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Write the claims and the document as JSON; - is standard output
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Write the claims as JUnit XML, a test case each; - is standard output
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+    /// Annotate the file's lines on GitHub, and add a table to the step's summary [default: where GITHUB_ACTIONS is true]
+    #[arg(long, overrides_with = "no_github")]
+    pub github: bool,
+    /// Do not
+    #[arg(long, overrides_with = "github")]
+    pub no_github: bool,
+    /// Show neither progress nor warnings
+    #[arg(long, short)]
+    pub quiet: bool,
+}

@@ -1,0 +1,37 @@
+//! What `ipcost doctor` takes.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use ipcost_model::units::parse_duration;
+
+/// Looks at processors, neighbours, limits, network, permissions and tools. It changes nothing; commands that it
+/// shows are for you to judge, and mostly for root to run.
+#[derive(Debug, Args)]
+#[command(
+    after_long_help = "Exit status: 0 it could look, whatever it found, 1 something failed, 2 wrong usage."
+)]
+pub struct DoctorArgs {
+    /// Show everything, what is good and what this machine does not tell among it
+    #[arg(long, short)]
+    pub all: bool,
+    /// How long to watch other processes, and as long again what the hypervisor and quotas take from busy processors
+    #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = parse_window)]
+    pub window: Duration,
+    /// Write the findings as JSON; - is standard output
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+}
+
+/// From the least in which the kernel's clock ticks say anything to what somebody would wait for.
+fn parse_window(text: &str) -> Result<Duration, String> {
+    const LEAST: Duration = Duration::from_millis(100);
+    const MOST: Duration = Duration::from_secs(60);
+    let window = parse_duration(text)?;
+    match window {
+        window if window < LEAST => Err("too short to see anything; give 100ms or more".to_owned()),
+        window if window > MOST => Err("too long; give 1min or less".to_owned()),
+        window => Ok(window),
+    }
+}

@@ -1,0 +1,63 @@
+//! What the commands for saved runs take.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use ipcost_model::units::parse_duration;
+
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    /// List so many of the newest [default: 20, or what the terminal shows at once]
+    #[arg(long, short = 'n', value_name = "N", allow_negative_numbers = true, conflicts_with = "all")]
+    pub limit: Option<usize>,
+    /// List all
+    #[arg(long)]
+    pub all: bool,
+    /// Write the list, by default of all runs, as JSON; - or no FILE is standard output
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
+    pub json: Option<PathBuf>,
+    /// Name each file that cannot be read as a saved run
+    #[arg(long, short)]
+    pub verbose: bool,
+}
+
+/// RUN is a document, an identifier of a saved run or an unmistakable beginning of it, a name that was given with
+/// --name, or last; last~2 and NAME~2 are two runs before those.
+#[derive(Debug, Args)]
+pub struct ShowArgs {
+    /// A saved run, or a document
+    #[arg(value_name = "RUN", default_value = "last")]
+    pub run: String,
+    /// Show no warnings
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// Runs go for which every criterion holds; those with a name stay, unless --named is given.
+#[derive(Debug, Args)]
+pub struct PruneArgs {
+    /// Keep the newest N; runs that stay for their names are not counted
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub keep: Option<usize>,
+    /// Only what was saved longer ago than this, such as 90d
+    #[arg(long, value_name = "TIME", value_parser = parse_age)]
+    pub older_than: Option<Duration>,
+    /// Runs with a name, too
+    #[arg(long)]
+    pub named: bool,
+    /// Saved runs that cannot be read, too: half-written, or of another version of the document
+    #[arg(long)]
+    pub damaged: bool,
+    /// Say what would go, and remove nothing
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// A duration with a unit: a bare number might be meant as days, and what was removed is gone.
+fn parse_age(text: &str) -> Result<Duration, String> {
+    if text.trim().parse::<f64>().is_ok() {
+        return Err(format!("\"{text}\" lacks a unit; write it as {0}d or {0}h", text.trim()));
+    }
+    parse_duration(text).map_err(|_| format!("\"{text}\" is not a duration; write it as 12h, 90d or 1y"))
+}

@@ -1,0 +1,18 @@
+//! What the commands that serve the shell and the manual take.
+
+use clap::Args;
+use clap_complete::Shell;
+
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// Your shell
+    #[arg(value_name = "SHELL")]
+    pub shell: Shell,
+}
+
+#[derive(Debug, Args)]
+pub struct ManArgs {
+    /// A command with a page of its own; without it, the page of the whole program
+    #[arg(value_name = "COMMAND")]
+    pub command: Option<String>,
+}

@@ -1,0 +1,87 @@
+//! `ipcost list`: the saved runs, newest first.
+
+use std::io;
+use std::process::ExitCode;
+use std::time::{Duration, SystemTime};
+
+use ipcost_model::{RUNS_SCHEMA, RunList, RunSummary, UnreadableRun};
+use ipcost_report::history::render;
+
+use super::store::{RunFile, Store};
+use super::summary::Summaries;
+use super::warn;
+use crate::args::ListArgs;
+use crate::exit::Problem;
+use crate::output::{print, room, write_pretty};
+
+/// How many runs are listed where nothing says how many.
+const USUAL: usize = 20;
+/// Lines of a terminal that are left to the titles, a note and the prompt.
+const OTHER_LINES: usize = 4;
+/// How many unreadable files are named one by one without being asked.
+const MOST_UNASKED: usize = 3;
+
+/// Lists them.
+///
+/// # Errors
+/// Where the directory cannot be read or the list cannot be written.
+pub fn run(args: &ListArgs) -> Result<ExitCode, Problem> {
+    let store = Store::of_user().map_err(Problem::failed)?;
+    let all = Summaries::of(&store).map_err(Problem::failed)?;
+    let unreadable = all.unreadable();
+    let total = all.runs.len();
+    let limit = args.limit.unwrap_or_else(|| if args.all || args.json.is_some() { total } else { usual() });
+    let listed: Vec<(RunFile, RunSummary)> = all.runs.into_iter().take(limit).collect();
+    if let Some(path) = &args.json {
+        let list = RunList {
+            schema: RUNS_SCHEMA.to_owned(),
+            directory: store.runs().display().to_string(),
+            total: total as u64,
+            runs: listed.into_iter().map(|(_, summary)| summary).collect(),
+            unreadable,
+        };
+        write_pretty(&list, path).map_err(Problem::failed)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if listed.is_empty() {
+        eprintln!("note: no run is saved in {}", store.runs().display());
+    } else {
+        print(&table(listed)).map_err(Problem::failed)?;
+    }
+    if total > limit {
+        eprintln!("note: {} older ones are not listed; --all lists them", total - limit);
+    }
+    tell(&unreadable, args.verbose, &store);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn table(listed: Vec<(RunFile, RunSummary)>) -> String {
+    let now = SystemTime::now();
+    let aged = |(file, summary): (RunFile, RunSummary)| (summary, file.id.age(now));
+    let runs: Vec<(RunSummary, Duration)> = listed.into_iter().map(aged).collect();
+    render(&runs, room())
+}
+
+/// As many as a terminal shows at once.
+fn usual() -> usize {
+    let rows = terminal_size::terminal_size_of(io::stdout()).map(|(_, rows)| usize::from(rows.0));
+    rows.map_or(USUAL, |rows| rows.saturating_sub(OTHER_LINES).max(1))
+}
+
+fn tell(unreadable: &[UnreadableRun], verbose: bool, store: &Store) {
+    if verbose || unreadable.len() <= MOST_UNASKED {
+        for file in unreadable {
+            warn(&format!("{} is skipped: {}", escaped(&file.file), file.reason));
+        }
+    } else {
+        warn(&format!(
+            "{} files in {} are skipped, since they cannot be read as saved runs; --verbose names them",
+            unreadable.len(),
+            store.runs().display()
+        ));
+    }
+}
+
+fn escaped(name: &str) -> String {
+    ipcost_report::words::escaped(name)
+}

@@ -1,0 +1,85 @@
+//! Saved runs: `ipcost run` keeps every document, and whatever takes a RUN finds it again.
+//!
+//! A saved run is one file, the document as it is, packed. Everything else (summaries for lists) is a cache.
+
+mod find;
+mod id;
+mod list;
+mod prune;
+mod store;
+mod summary;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use anyhow::Context;
+use ipcost_model::{Document, RunSummary, read_document};
+
+pub use list::run as list;
+pub use prune::run as prune;
+
+use crate::args::ShowArgs;
+use crate::documents;
+use crate::exit::Problem;
+use crate::output::show as show_document;
+use store::Store;
+
+/// Saves a document and tells where. That it cannot be saved is a warning: what was measured has been shown.
+pub fn keep(document: &Document, quiet: bool) {
+    let saved = Store::of_user().and_then(|store| {
+        let file = store.save(document)?;
+        let summary = RunSummary::of(document, file.id.as_str(), &file.id.saved(), file.bytes);
+        summary::keep_summary(&store, &file, &summary);
+        Ok(file)
+    });
+    match saved {
+        Ok(_) if quiet => {}
+        Ok(file) => {
+            let handle = document.name.as_deref().unwrap_or("last");
+            // The run is saved, told or not.
+            let _ = writeln!(anstream::stderr(), "saved as {}; ipcost show {handle}", file.id);
+        }
+        Err(error) => {
+            warn(&format!(
+                "the run could not be saved: {error:#}; IPCOST_DATA_DIR sets another place, --json FILE writes it to a file, --no-save asks for none"
+            ));
+        }
+    }
+}
+
+/// Whether a text is meant as a saved run rather than as a path that leads nowhere.
+pub fn is_run(text: &str) -> bool {
+    !text.is_empty() && !find::is_path(text)
+}
+
+/// The document of a saved run.
+///
+/// # Errors
+/// That there is none, with the nearest, or that it cannot be read; one line.
+pub fn load(text: &str) -> anyhow::Result<Document> {
+    let store = Store::of_user()?;
+    let file = find::find(&store, text)?;
+    let path = store.path(&file.id);
+    let bytes = store
+        .open(&file.id)
+        .and_then(documents::unpacked)
+        .with_context(|| format!("cannot read the saved run {}", path.display()))?;
+    read_document(&bytes).with_context(|| format!("saved run {}", file.id))
+}
+
+/// Runs `ipcost show`.
+///
+/// # Errors
+/// That there is no such run, or that it cannot be shown.
+pub fn show(args: &ShowArgs) -> Result<ExitCode, Problem> {
+    let document = documents::load(&args.run).map_err(Problem::usage)?;
+    show_document(&document, args.quiet).map_err(Problem::failed)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Writes a warning the way all warnings look.
+fn warn(message: &str) {
+    let style = anstyle::AnsiColor::Yellow.on_default();
+    // Where standard error is gone there is nobody left to warn.
+    let _ = writeln!(anstream::stderr(), "{style}warning:{style:#} {message}");
+}

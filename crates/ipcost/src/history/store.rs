@@ -1,0 +1,297 @@
+//! The directory of saved runs: writing whole documents, seeing what is there, removing.
+
+use std::env;
+use std::ffi::OsString;
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, BufWriter, Read, Write};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use anyhow::{Context, bail};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use ipcost_model::Document;
+use ipcost_report::json;
+use tempfile::NamedTempFile;
+
+use super::id::RunId;
+
+/// How a saved document's file name ends.
+const END: &str = ".json.gz";
+/// What files are called while they are written.
+const UNFINISHED: &str = ".unfinished-";
+/// After so long, nobody is writing an unfinished file any more.
+const ABANDONED: Duration = Duration::from_secs(24 * 60 * 60);
+/// How often another end is tried where an identifier is taken.
+const MOST_TRIES: u64 = 64;
+
+/// Where runs are saved: documents in `runs`, and in `summaries` what can always be made from them again.
+#[derive(Debug, Clone)]
+pub struct Store {
+    runs: PathBuf,
+    summaries: PathBuf,
+}
+
+/// A saved run's file; what is in it has not been looked at.
+#[derive(Debug, Clone)]
+pub struct RunFile {
+    pub id: RunId,
+    pub bytes: u64,
+    modified: SystemTime,
+}
+
+/// What is in the directory.
+#[derive(Debug, Default)]
+pub struct Contents {
+    /// Newest first.
+    pub runs: Vec<RunFile>,
+    /// Names of what no run was saved as.
+    pub strangers: Vec<String>,
+}
+
+impl Store {
+    /// The user's: `$IPCOST_DATA_DIR`, `$XDG_DATA_HOME/ipcost` or `~/.local/share/ipcost`. Nothing is made yet.
+    ///
+    /// # Errors
+    /// Where none of these is set.
+    pub fn of_user() -> anyhow::Result<Self> {
+        let variables = ["IPCOST_DATA_DIR", "XDG_DATA_HOME", "HOME"].map(env::var_os);
+        let Some(dir) = data_dir(variables) else {
+            bail!(
+                "there is no place for saved runs: none of IPCOST_DATA_DIR, XDG_DATA_HOME and HOME names a directory"
+            );
+        };
+        Ok(Self::at(&dir))
+    }
+
+    /// One below another directory.
+    pub fn at(dir: &Path) -> Self {
+        Self { runs: dir.join("runs"), summaries: dir.join("summaries") }
+    }
+
+    /// Where the documents are.
+    pub fn runs(&self) -> &Path {
+        &self.runs
+    }
+
+    /// Saves a document, whole or not at all, under an identifier that nothing else has.
+    ///
+    /// # Errors
+    /// Why it cannot be written.
+    pub fn save(&self, document: &Document) -> anyhow::Result<RunFile> {
+        for dir in [&self.runs, &self.summaries] {
+            make_private(dir).with_context(|| format!("cannot make {}", dir.display()))?;
+        }
+        self.sweep();
+        let context = || format!("cannot write to {}", self.runs.display());
+        let file = self.written(document).with_context(context)?;
+        let (id, file) = self.named(file).with_context(context)?;
+        // The new name itself has to reach the disk as well; where that is not possible, the rest stands.
+        let _ = File::open(&self.runs).and_then(|dir| dir.sync_all());
+        let about = file.metadata().with_context(context)?;
+        Ok(RunFile { id, bytes: about.len(), modified: about.modified().unwrap_or(SystemTime::UNIX_EPOCH) })
+    }
+
+    /// An unfinished file with all of the document on the disk.
+    fn written(&self, document: &Document) -> io::Result<NamedTempFile> {
+        let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(&self.runs)?;
+        let mut packed = GzEncoder::new(BufWriter::new(file.as_file_mut()), Compression::default());
+        json::write(document, &mut packed)?;
+        packed.finish()?.flush()?;
+        file.as_file().sync_all()?;
+        Ok(file)
+    }
+
+    /// Gives an unfinished file its name; never that of another.
+    fn named(&self, mut file: NamedTempFile) -> io::Result<(RunId, File)> {
+        let now = SystemTime::now();
+        for attempt in 0..MOST_TRIES {
+            let id = RunId::new(now, u64::from(std::process::id()) << 32 | attempt);
+            match file.persist_noclobber(self.path(&id)) {
+                Ok(file) => return Ok((id, file)),
+                Err(taken) if taken.error.kind() == io::ErrorKind::AlreadyExists => file = taken.file,
+                Err(failed) => return Err(failed.error),
+            }
+        }
+        Err(io::Error::from(io::ErrorKind::AlreadyExists))
+    }
+
+    /// What is there; nothing where no run was saved yet.
+    ///
+    /// # Errors
+    /// Where the directory cannot be read.
+    pub fn contents(&self) -> anyhow::Result<Contents> {
+        let mut contents = Contents::default();
+        let entries = match fs::read_dir(&self.runs) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(contents),
+            Err(error) => {
+                return Err(error).with_context(|| format!("cannot read {}", self.runs.display()));
+            }
+        };
+        for entry in entries {
+            let entry = entry.with_context(|| format!("cannot read {}", self.runs.display()))?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if name.starts_with('.') {
+                continue;
+            }
+            // Whatever was removed in this moment is not there.
+            let Ok(about) = entry.metadata() else { continue };
+            match name.strip_suffix(END).and_then(RunId::parse).filter(|_| about.is_file()) {
+                Some(id) => contents.runs.push(RunFile {
+                    id,
+                    bytes: about.len(),
+                    modified: about.modified().unwrap_or(SystemTime::UNIX_EPOCH),
+                }),
+                None => contents.strangers.push(name),
+            }
+        }
+        // Within a second, the ends of identifiers are random; what was written later is newer.
+        contents
+            .runs
+            .sort_by(|a, b| (b.id.second(), b.modified, &b.id).cmp(&(a.id.second(), a.modified, &a.id)));
+        contents.strangers.sort();
+        Ok(contents)
+    }
+
+    /// The file of a saved run.
+    pub fn path(&self, id: &RunId) -> PathBuf {
+        self.runs.join(file_name(id))
+    }
+
+    /// Reads a saved run's file as it is.
+    ///
+    /// # Errors
+    /// Where it cannot be read.
+    pub fn open(&self, id: &RunId) -> io::Result<impl Read + use<>> {
+        File::open(self.path(id))
+    }
+
+    /// Removes a saved run.
+    ///
+    /// # Errors
+    /// Where its file cannot be removed; that it is gone already is none.
+    pub fn remove(&self, id: &RunId) -> io::Result<()> {
+        match fs::remove_file(self.path(id)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        // A summary without a run is not listed.
+        let _ = fs::remove_file(self.summary_path(id));
+        Ok(())
+    }
+
+    /// What was kept of a run beside its document, if anything.
+    pub fn summary(&self, id: &RunId) -> Option<Vec<u8>> {
+        fs::read(self.summary_path(id)).ok()
+    }
+
+    /// Keeps something of a run beside its document. Where that fails it will be made from the document again.
+    pub fn keep_summary(&self, id: &RunId, bytes: &[u8]) {
+        let write = || -> io::Result<()> {
+            make_private(&self.summaries)?;
+            let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(&self.summaries)?;
+            file.write_all(bytes)?;
+            file.persist(self.summary_path(id)).map_err(|error| error.error)?;
+            Ok(())
+        };
+        let _ = write();
+    }
+
+    fn summary_path(&self, id: &RunId) -> PathBuf {
+        self.summaries.join(format!("{id}.json"))
+    }
+
+    /// Removes what was being written when a program was killed.
+    pub fn sweep(&self) {
+        let abandoned = |modified: SystemTime| modified.elapsed().is_ok_and(|age| age > ABANDONED);
+        for entry in [&self.runs, &self.summaries].into_iter().flat_map(fs::read_dir).flatten().flatten() {
+            let unfinished = entry.file_name().to_string_lossy().starts_with(UNFINISHED);
+            if unfinished && entry.metadata().and_then(|about| about.modified()).is_ok_and(abandoned) {
+                // Whoever else sweeps may be faster.
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
+}
+
+/// The name of a saved run's file.
+pub fn file_name(id: &RunId) -> String {
+    format!("{id}{END}")
+}
+
+/// Commands of peers and facts about the machine are nobody else's business.
+fn make_private(dir: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(dir)
+}
+
+/// By the XDG base directory specification, a path that is not absolute counts as none.
+fn data_dir([own, xdg, home]: [Option<OsString>; 3]) -> Option<PathBuf> {
+    let absolute = |value: Option<OsString>| value.map(PathBuf::from).filter(|path| path.is_absolute());
+    let own = own.filter(|value| !value.is_empty()).map(PathBuf::from);
+    let of_home = || Some(absolute(home)?.join(".local/share"));
+    own.or_else(|| Some(absolute(xdg).or_else(of_home)?.join("ipcost")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_place_is_where_users_expect_it() {
+        let dir =
+            |own: &str, xdg: &str, home: &str| data_dir([own, xdg, home].map(|value| Some(value.into())));
+        assert_eq!(dir("", "/x", "/home/me"), Some("/x/ipcost".into()));
+        assert_eq!(dir("", "relative", "/home/me"), Some("/home/me/.local/share/ipcost".into()));
+        assert_eq!(dir("mine", "/x", "/home/me"), Some("mine".into()));
+        assert_eq!(data_dir([None, None, None]), None);
+    }
+
+    #[test]
+    fn a_taken_name_is_never_overwritten() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::at(dir.path());
+        make_private(&store.runs).unwrap();
+        let mut ids = Vec::new();
+        for content in ["one", "two", "three"] {
+            let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(&store.runs).unwrap();
+            file.write_all(content.as_bytes()).unwrap();
+            ids.push((store.named(file).unwrap().0, content));
+        }
+        for (id, content) in ids {
+            assert_eq!(fs::read_to_string(store.path(&id)).unwrap(), content);
+        }
+        assert_eq!(store.contents().unwrap().runs.len(), 3);
+    }
+
+    #[test]
+    fn what_is_written_later_is_newer_within_a_second() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::at(dir.path());
+        make_private(&store.runs).unwrap();
+        for (id, after) in
+            [("20260101-000000-ffff", 1), ("20260101-000000-0000", 2), ("20250101-000000-0001", 3)]
+        {
+            let file = File::create(store.runs.join(format!("{id}{END}"))).unwrap();
+            file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(after)).unwrap();
+        }
+        let order: Vec<String> =
+            store.contents().unwrap().runs.iter().map(|run| run.id.to_string()).collect();
+        assert_eq!(order, ["20260101-000000-0000", "20260101-000000-ffff", "20250101-000000-0001"]);
+    }
+
+    #[test]
+    fn what_was_abandoned_is_swept_and_what_is_new_is_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::at(dir.path());
+        make_private(&store.runs).unwrap();
+        let old = store.runs.join(format!("{UNFINISHED}old"));
+        let new = store.runs.join(format!("{UNFINISHED}new"));
+        File::create(&new).unwrap();
+        File::create(&old).unwrap().set_modified(SystemTime::now() - 2 * ABANDONED).unwrap();
+        store.sweep();
+        assert!(!old.exists() && new.exists());
+        assert!(store.contents().unwrap().runs.is_empty() && store.contents().unwrap().strangers.is_empty());
+    }
+}

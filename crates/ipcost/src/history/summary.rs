@@ -1,0 +1,127 @@
+//! What lists need of a saved run: kept beside its document, and made from it again where that does not fit.
+
+use ipcost_model::{RunSummary, SUMMARY_SCHEMA, UnreadableRun};
+use serde::{Deserialize, Serialize};
+
+use super::store::{Contents, RunFile, Store, file_name};
+use crate::documents;
+
+/// What is kept. It is a cache: it holds for a file of that size, and that a file cannot be read holds for the
+/// version that tried.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    schema: String,
+    program: String,
+    file_bytes: u64,
+    #[serde(flatten)]
+    found: Found,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Found {
+    Run(Box<RunSummary>),
+    Unreadable(String),
+}
+
+const PROGRAM: &str = env!("CARGO_PKG_VERSION");
+
+/// The summary of a saved run.
+///
+/// # Errors
+/// Why the document cannot be read, in one line.
+pub fn summary(store: &Store, file: &RunFile) -> Result<RunSummary, String> {
+    let kept = store.summary(&file.id).and_then(|bytes| serde_json::from_slice::<Kept>(&bytes).ok());
+    let fits = |kept: &Kept| {
+        let same_reader = kept.program == PROGRAM || matches!(kept.found, Found::Run(_));
+        kept.schema == SUMMARY_SCHEMA && kept.file_bytes == file.bytes && same_reader
+    };
+    match kept.filter(fits).map(|kept| kept.found) {
+        // Whatever it says of itself, it belongs to the file it is named after.
+        Some(Found::Run(summary)) if summary.id == file.id.as_str() => Ok(*summary),
+        Some(Found::Unreadable(reason)) => Err(reason),
+        _ => made_again(store, file),
+    }
+}
+
+fn made_again(store: &Store, file: &RunFile) -> Result<RunSummary, String> {
+    let from = store.open(&file.id).map_err(|error| error.to_string())?;
+    let bytes = documents::unpacked(from).map_err(|error| {
+        // A lack of memory or a bad disk may pass; a file that ends too early stays so.
+        let reason = format!("half-written or no saved run: {error}");
+        if documents::is_content(&error) {
+            keep(store, file, Found::Unreadable(reason.clone()));
+        }
+        reason
+    })?;
+    match ipcost_model::read_document(&bytes) {
+        Ok(document) => {
+            let summary = RunSummary::of(&document, file.id.as_str(), &file.id.saved(), file.bytes);
+            keep_summary(store, file, &summary);
+            Ok(summary)
+        }
+        Err(error) => {
+            let reason = error.to_string();
+            keep(store, file, Found::Unreadable(reason.clone()));
+            Err(reason)
+        }
+    }
+}
+
+/// Keeps a summary for next time.
+pub fn keep_summary(store: &Store, file: &RunFile, summary: &RunSummary) {
+    keep(store, file, Found::Run(Box::new(summary.clone())));
+}
+
+fn keep(store: &Store, file: &RunFile, found: Found) {
+    let kept = Kept {
+        schema: SUMMARY_SCHEMA.to_owned(),
+        program: PROGRAM.to_owned(),
+        file_bytes: file.bytes,
+        found,
+    };
+    if let Ok(bytes) = serde_json::to_vec(&kept) {
+        store.keep_summary(&file.id, &bytes);
+    }
+}
+
+/// Every saved run, newest first, and what cannot be read as one.
+#[derive(Debug, Default)]
+pub struct Summaries {
+    pub runs: Vec<(RunFile, RunSummary)>,
+    pub damaged: Vec<(RunFile, String)>,
+    /// Names of what no run was saved as.
+    pub strangers: Vec<String>,
+}
+
+impl Summaries {
+    /// Of all that is in the directory.
+    ///
+    /// # Errors
+    /// Where the directory cannot be read.
+    pub fn of(store: &Store) -> anyhow::Result<Self> {
+        let Contents { runs, strangers } = store.contents()?;
+        let mut all = Self { strangers, ..Self::default() };
+        for file in runs {
+            match summary(store, &file) {
+                Ok(summary) => all.runs.push((file, summary)),
+                Err(reason) => all.damaged.push((file, reason)),
+            }
+        }
+        Ok(all)
+    }
+
+    /// What cannot be read, as it is told.
+    pub fn unreadable(&self) -> Vec<UnreadableRun> {
+        let damaged = self
+            .damaged
+            .iter()
+            .map(|(file, reason)| UnreadableRun { file: file_name(&file.id), reason: reason.clone() });
+        let strangers = self.strangers.iter().map(|name| UnreadableRun {
+            file: name.clone(),
+            reason: "no run was saved under such a name; documents from elsewhere are read by their path"
+                .to_owned(),
+        });
+        damaged.chain(strangers).collect()
+    }
+}

@@ -1,0 +1,76 @@
+//! `ipcost sweep cores`: what it costs where two processes run.
+
+use std::process::ExitCode;
+
+use anyhow::ensure;
+use ipcost_engine::{Settings, plan};
+use ipcost_model::{Job, Matrix, OptionLists, OptionName, OptionValue, Size, Stopped};
+use ipcost_report::sweep::matrix;
+use ipcost_sys::relations::{Relation, distinct};
+use ipcost_sys::transport;
+
+use crate::args::CoreSweepArgs;
+use crate::exit::{INTERRUPTED, Problem, problem};
+use crate::output::{is_standard_output, print, room, show, write_json};
+use crate::peers;
+use crate::run::{Finished, carry_out, check_descriptors, expand_here, fresh_seed, listen};
+
+/// Measures every transport over every relation of two processors that this machine has, in the same rounds.
+///
+/// # Errors
+/// What is wrong with the arguments, or what failed.
+pub fn run(args: &CoreSweepArgs) -> Result<ExitCode, Problem> {
+    let relations = distinct();
+    let job = job(args, &relations).map_err(Problem::usage)?;
+    let peers = peers::prepare(&job, args.quiet);
+    let planned = expand_here(&job, &transport::states(), &peers.states)
+        .and_then(|expanded| Ok(plan(expanded, &Settings::of(&job, fresh_seed()))?))
+        .and_then(|plan| check_descriptors(&plan).map(|()| plan));
+    let plan = planned.map_err(Problem::usage)?;
+    let Finished { document, failure } = carry_out(&job, plan, peers.programs, listen()?, args.quiet)?;
+    if document.schedule.epochs > 0 {
+        if let Some(path) = &args.json {
+            write_json(&document, path).map_err(Problem::failed)?;
+        }
+        if !args.json.as_deref().is_some_and(is_standard_output) {
+            let columns: Vec<String> = relations.iter().map(|(relation, _)| relation.words()).collect();
+            print(&matrix(&document, &columns, room())).map_err(Problem::failed)?;
+            show(&document, args.quiet).map_err(Problem::failed)?;
+        }
+    }
+    match failure {
+        Some(error) => Err(problem(error)),
+        None if document.stopped == Stopped::Interrupted => Ok(ExitCode::from(INTERRUPTED)),
+        None => Ok(ExitCode::SUCCESS),
+    }
+}
+
+fn job(args: &CoreSweepArgs, relations: &[(Relation, (usize, usize))]) -> anyhow::Result<Job> {
+    ensure!(
+        relations.len() > 1,
+        "this program may use one processor only, so there is nothing to compare; give it more (taskset, cpuset)"
+    );
+    let mut cells = Vec::new();
+    for (relation, (client_cpu, server_cpu)) in relations {
+        for transport in &args.transports {
+            let mut options = OptionLists::default();
+            for (name, cpu) in [("client_cpu", client_cpu), ("server_cpu", server_cpu)] {
+                let name = OptionName::find(name).map_err(anyhow::Error::msg)?;
+                options.0.entry(name).or_default().push(OptionValue::Int(*cpu as u64));
+            }
+            cells.push(Matrix {
+                label: Some(format!("{transport}, {}", relation.words())),
+                pattern: args.patterns.clone().into(),
+                transport: vec![transport.clone()].into(),
+                size: args.sizes.iter().copied().map(Size).collect::<Vec<_>>().into(),
+                client: vec![args.client.clone()].into(),
+                server: vec![args.server.clone()].into(),
+                options,
+                ..Matrix::default()
+            });
+        }
+    }
+    // The closest relation of the last transport is what the rest is seen against.
+    let baseline = args.transports.last().map(|transport| format!("{transport}, {}", relations[0].0.words()));
+    Ok(Job { cells, baseline, budget: Some(args.budget), seed: args.seed, ..Job::default() })
+}

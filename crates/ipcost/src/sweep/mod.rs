@@ -1,0 +1,20 @@
+//! `ipcost sweep`: where one transport overtakes another, and what the place of two processes costs.
+
+mod cores;
+mod size;
+
+use std::process::ExitCode;
+
+use crate::args::{SweepArgs, SweepOver};
+use crate::exit::Problem;
+
+/// Does what the arguments ask for.
+///
+/// # Errors
+/// What is wrong with the arguments, or what failed.
+pub fn run(args: &SweepArgs) -> Result<ExitCode, Problem> {
+    match &args.over {
+        SweepOver::Size(args) => size::run(args),
+        SweepOver::Cores(args) => cores::run(args),
+    }
+}
