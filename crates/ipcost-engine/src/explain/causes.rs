@@ -27,6 +27,8 @@ const LEAST_SHARE: f64 = 0.1;
 const MOVES_PER_SLEEP: f64 = 8.0;
 /// A buffer that holds no more messages than this is small.
 const FEW_MESSAGES: f64 = 16.0;
+/// Buffers of pipes are this large unless they are set, bytes, and those of sockets larger.
+const USUAL_BYTES: f64 = 65_536.0;
 /// Two processes that take so much of what others leave of a core fill it.
 const FILLED: f64 = 0.7;
 /// Reads as full as this were too small.
@@ -154,8 +156,13 @@ fn small_buffer(cell: &ExplainedCell, buffer_bytes: Option<u64>) -> Option<Named
     };
     let message = cell.size.max(cell.reply) as f64;
     let set = ["pipe_size", "so_sndbuf", "so_rcvbuf"].iter().any(|name| cell.options.int(name).is_some());
-    let few = match buffer_bytes {
-        Some(bytes) => set || bytes as f64 <= FEW_MESSAGES * message,
+    let few = match buffer_bytes.map(|bytes| bytes as f64) {
+        // Not even one message fits.
+        Some(bytes) if bytes < message => true,
+        // A few fit, and yet nearly every write waits; or somebody made it smaller than it usually is.
+        Some(bytes) => {
+            (bytes <= FEW_MESSAGES * message && sleeps >= FULL * writes.count) || (set && bytes < USUAL_BYTES)
+        }
         None => writes.partial > LEAST_SHARE,
     };
     // In a round trip a side sleeps once since it waits for the answer.

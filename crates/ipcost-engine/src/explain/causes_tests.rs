@@ -161,6 +161,12 @@ fn a_buffer_that_is_always_full() {
     cell.sides.client.voluntary_switches = Some(0.9);
     assert_only("small-buffer", cell.clone(), &Case { buffer: Some(65_536), ..Case::default() });
     assert_eq!(found(&[cell.clone()], &Case { buffer: Some(16 << 20), ..Case::default() }), []);
+    cell.sides.client.voluntary_switches = Some(0.6);
+    assert_eq!(
+        found(&[cell.clone()], &Case { buffer: Some(1 << 20), ..Case::default() }),
+        [],
+        "whole messages fit, and the sides take turns"
+    );
     cell.sides.client.voluntary_switches = Some(0.01);
     assert_eq!(found(&[cell], &Case { buffer: Some(65_536), ..Case::default() }), [], "nobody sleeps");
 }
