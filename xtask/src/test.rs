@@ -25,9 +25,9 @@ const PACKAGES: &[Package] = &[
     program("socat", &["socat"], "the peer that drives it"),
     program("chromium", &["chromium"], "the HTML report as a browser shows it"),
     program("strace", &["strace"], "comparing system calls"),
-    program("nft", &["nftables"], "a firewall in a network namespace"),
     program("bash", &["bash"], "loading the completions"),
     program("groff", &["groff"], "formatting the manual"),
+    program("nft", &["nftables"], "a firewall in a network namespace"),
 ];
 
 /// Runs it all; stops at the first thing that does not hold.

@@ -34,7 +34,7 @@ mod processes;
 pub mod progress;
 pub mod replication;
 pub mod selftest;
-mod strace;
+pub mod strace;
 mod surroundings;
 pub mod sweep;
 pub mod system_calls;

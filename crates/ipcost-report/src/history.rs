@@ -70,7 +70,10 @@ pub fn job(run: &RunSummary) -> String {
     let mut parts = vec![patterns.join(" "), few(&run.transports, "transports"), sizes(&run.sizes)];
     if run.concurrency != [1] {
         let counts: Vec<String> = run.concurrency.iter().map(u32::to_string).collect();
-        parts.push(format!("{} at once", few(&counts, "concurrencies")));
+        parts.push(match counts.len() {
+            ..=MOST_NAMED => format!("concurrency {}", counts.join(" ")),
+            many => format!("{many} concurrencies"),
+        });
     }
     if run.placements != [Placement::Free] {
         let names: Vec<String> = run.placements.iter().map(Placement::to_string).collect();

@@ -1,7 +1,7 @@
 //! The document as one web page that opens from disk: sentences and tables as they stand, charts drawn by scripts
 //! from the document itself, which the page carries. Nothing is loaded from anywhere.
 //!
-//! Whatever comes from outside is escaped: in the page by [`text`], in the document's element by [`embedded`], and in
+//! Whatever comes from outside is escaped: in the page by `text`, in the document's element by `embedded`, and in
 //! scripts by never being taken for anything but text. The page's own policy allows its scripts and its styles by
 //! their hashes, and nothing else.
 

@@ -50,10 +50,9 @@ const SETTINGS: [(&str, &str); 6] = [
 /// The job as flags; `None` where it has more than one matrix, or something for which there is no flag.
 fn flags(job: &Job) -> Option<Vec<String>> {
     let [matrix] = job.cells.as_slice() else { return None };
-    // Without a pattern and a size, flags narrow the default suite.
-    let narrows = matrix.pattern.is_empty() && matrix.size.is_empty();
-    let whole = !(matrix.transport.is_empty() || narrows);
-    if matrix.label.is_some() || job.batch.is_some() || !whole {
+    // Without a transport, or without a pattern and a size, flags narrow the default suite.
+    let narrows = matrix.transport.is_empty() || (matrix.pattern.is_empty() && matrix.size.is_empty());
+    if matrix.label.is_some() || job.batch.is_some() || narrows {
         return None;
     }
     let cells = serde_json::to_value(matrix).ok()?;

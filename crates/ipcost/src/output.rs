@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use ipcost_model::Document;
@@ -111,6 +111,17 @@ fn write_whole(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>
     write(&mut out).and_then(|()| out.flush()).with_context(context)?;
     drop(out);
     file.persist(path).map_err(|error| error.error).with_context(context)?;
+    Ok(())
+}
+
+/// Refuses to mix several outputs on standard output.
+///
+/// # Errors
+/// Where more than one of them is to go there.
+pub fn at_most_one_on_standard_output(outputs: &[&Option<PathBuf>]) -> anyhow::Result<()> {
+    let count =
+        outputs.iter().filter_map(|path| path.as_deref()).filter(|path| is_standard_output(path)).count();
+    anyhow::ensure!(count <= 1, "only one output can go to standard output; give the others a file");
     Ok(())
 }
 

@@ -11,7 +11,7 @@ use ipcost_report::picture;
 use crate::args::ReportArgs;
 use crate::documents;
 use crate::exit::Problem;
-use crate::output::{is_standard_output, show, write_bytes, write_html, write_json};
+use crate::output::{at_most_one_on_standard_output, is_standard_output, show, write_bytes, write_html, write_json};
 
 /// Writes every output that was asked for; without any, shows the document on the terminal.
 ///
@@ -42,12 +42,7 @@ pub fn run(args: &ReportArgs) -> Result<ExitCode, Problem> {
 
 /// What the arguments get wrong together, before anything is read.
 fn check(args: &ReportArgs) -> anyhow::Result<()> {
-    let outputs = [&args.json, &args.html, &args.svg, &args.png];
-    let on_standard_output = outputs.iter().filter(|path| path.as_deref().is_some_and(is_standard_output));
-    ensure!(
-        on_standard_output.count() <= 1,
-        "only one output can be -, standard output; give the others files"
-    );
+    at_most_one_on_standard_output(&[&args.json, &args.html, &args.svg, &args.png])?;
     let picture = args.svg.is_some() || args.png.is_some();
     let about_pictures = args.chart.is_some() || args.background.is_some();
     ensure!(

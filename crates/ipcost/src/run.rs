@@ -19,7 +19,9 @@ use crate::args::RunArgs;
 use crate::exit::{INTERRUPTED, Problem, complain, problem};
 use crate::history;
 use crate::job::job;
-use crate::output::{is_standard_output, print, show, write_html, write_json, write_pretty};
+use crate::output::{
+    at_most_one_on_standard_output, is_standard_output, print, show, write_html, write_json, write_pretty,
+};
 use crate::peers;
 use crate::progress::Line;
 
@@ -28,6 +30,7 @@ use crate::progress::Line;
 /// # Errors
 /// What is wrong with the arguments, or what failed.
 pub fn run(args: RunArgs) -> Result<ExitCode, Problem> {
+    at_most_one_on_standard_output(&[&args.json, &args.html]).map_err(Problem::usage)?;
     let transports = transport::states();
     let job = job(&args, &transports).map_err(Problem::usage)?;
     let peers = peers::prepare(&job, args.quiet);

@@ -7,7 +7,7 @@ use std::process::Output;
 use common::{Place, assert_refused, text};
 use serde_json::Value;
 
-const CELLS: &str = "budget = \"30s\"\n[[cells]]\npattern = \"connect\"\ntransport = [\"unix\", \"tcp\"]\n";
+const CELLS: &str = "budget = \"60s\"\n[[cells]]\npattern = \"connect\"\ntransport = [\"unix\", \"tcp\"]\n";
 const HOLDS: &str =
     "[[claims]]\ntext = \"cheap, \\\"50 ×\\\" & less\"\ncell = \"unix\"\nagainst = \"tcp\"\nat_most = 50\n";
 const LATENCY: &str = "[[claims]]\ncell = \"tcp\"\nmetric = \"p50\"\nat_most = \"10s\"\n";
@@ -89,7 +89,6 @@ fn what_cannot_be_decided_is_undecided() {
     let mut command =
         place.command(&["check", "claims.toml", "--json", "-", "--junit", "junit.xml", "--github"]);
     command.env("PATH", "/nonexistent").env("XDG_CACHE_HOME", place.files.path());
-    command.env_remove("GITHUB_STEP_SUMMARY");
     let output = command.output().unwrap();
     assert_eq!(status(&output), Some(3), "{}", text(&output.stderr));
     let check: Value = serde_json::from_slice(&output.stdout).expect("nothing but JSON on standard output");
@@ -110,24 +109,28 @@ fn a_baseline_is_recorded_and_compared_with() {
     let place = Place::new();
     let claim = "[[claims]]\nbaseline = \"before.json\"\nslower_by_at_most = \"4900%\"\n";
     std::fs::create_dir(place.file("bench")).unwrap();
-    place.write("bench/claims.toml", &format!("{CELLS}{claim}"));
+    place.write("bench/claims.toml", &format!("epochs = 30\n{CELLS}{claim}"));
     let output = place.run(&["check", "bench/claims.toml"]);
-    assert_refused(&output, &["bench/claims.toml:6:12: ", "cannot read before.json", "--record"]);
-    let output =
-        place.run(&["check", "bench/claims.toml", "--record", "bench/before.json", "--budget", "6s"]);
+    assert_refused(&output, &["bench/claims.toml:7:12: ", "cannot read before.json", "--record"]);
+    let output = place.run(&["check", "bench/claims.toml", "--record", "bench/before.json"]);
     assert_eq!(status(&output), Some(0), "{}", text(&output.stderr));
-    assert!(text(&output.stdout).starts_with("bench/before.json: "), "{}", text(&output.stdout));
+    assert!(
+        text(&output.stdout).starts_with("bench/before.json: 30 epochs of 2 cells"),
+        "{}",
+        text(&output.stdout)
+    );
     // Found beside the file of claims, wherever the command is run.
     let output = place.run(&["check", "bench/claims.toml"]);
-    assert_eq!(status(&output), Some(0), "{}{}", text(&output.stdout), text(&output.stderr));
+    // A machine that wanders leaves it open, but none becomes fifty times slower.
+    assert!(matches!(status(&output), Some(0 | 3)), "{}{}", text(&output.stdout), text(&output.stderr));
     assert!(!text(&output.stderr).contains("another machine"), "{}", text(&output.stderr));
-    assert!(text(&output.stdout).contains("holds of 2 of 2 cells"), "{}", text(&output.stdout));
+    assert!(text(&output.stdout).contains(" of 2 cells; shown: connect/"), "{}", text(&output.stdout));
 
     let document = std::fs::read_to_string(place.file("bench/before.json")).unwrap();
     let mut document: Value = serde_json::from_str(&document).unwrap();
     document["host"]["kernel"] = "1.2.3-elsewhere".into();
     place.write("bench/before.json", &document.to_string());
-    let output = place.run(&["check", "bench/claims.toml"]);
+    let output = place.run(&["check", "bench/claims.toml", "--plan"]);
     assert!(text(&output.stderr).contains("kernel 1.2.3-elsewhere there"), "{}", text(&output.stderr));
     place.assert_clean();
 }
@@ -148,7 +151,7 @@ fn the_example_runs() {
         planned.contains("3 intervals for claims share alpha 0.05") && planned.contains("seed 4"),
         "{planned}"
     );
-    let output = place.run(&["check", "claims.toml", "--quiet"]);
+    let output = place.run(&["check", "claims.toml", "--quiet", "--budget", "8s"]);
     assert!(matches!(status(&output), Some(0 | 1 | 3)), "{}", text(&output.stderr));
     assert!(text(&output.stdout).contains("3 claims: "), "{}", text(&output.stdout));
     // With what it says in comments, too.

@@ -148,6 +148,7 @@ function figureTable(figure, titles, rows) {
   }
   table.append(head, body);
   figure.querySelector(".figures").replaceChildren(table);
+  figure.querySelector("details").hidden = rows.length === 0;
 }
 
 const setNote = (figure, notes) => {

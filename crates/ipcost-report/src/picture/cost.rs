@@ -2,10 +2,11 @@
 
 use ipcost_model::{CellRecord, Document, WorkloadRecord};
 
+use super::captions::{MODES, share, why_missing};
 use super::ink::Canvas;
 use super::rows::{self, Axis, Columns, Group, Mark, Row};
 use super::scale::{Extent, Scale};
-use super::{Body, MODES, colours, share, tick_time, why_missing};
+use super::{Body, colours, ticks};
 use crate::numbers::time;
 use crate::words;
 
@@ -21,7 +22,7 @@ pub fn draw(document: &Document, canvas: &mut Canvas, top: f64) -> Body {
         let (scale, caption) = axis(table, columns);
         // On an axis from zero all ticks have the unit of the largest.
         let unit = if scale.logarithmic { None } else { Some(scale.to) };
-        let tick = move |value: f64| tick_time(value, unit);
+        let tick = move |value: f64| ticks::time(value, unit);
         let axis = Axis { scale, tick: &tick, caption, bars: !scale.logarithmic, band: None, line: None };
         let gap = if index == 0 { 0.0 } else { 18.0 };
         bottom = rows::draw(canvas, std::slice::from_ref(table), columns, &axis, bottom + gap);

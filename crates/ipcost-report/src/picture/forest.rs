@@ -2,10 +2,11 @@
 
 use ipcost_model::{CellRecord, Document, Metric, WorkloadRecord};
 
+use super::captions::why_missing;
 use super::ink::Canvas;
 use super::rows::{self, Axis, Columns, Group, Mark, Row};
 use super::scale::{Extent, Scale};
-use super::{Body, PictureError, colours, tick_number, why_missing};
+use super::{Body, PictureError, colours, ticks};
 use crate::numbers::{interval, ratio};
 use crate::words;
 
@@ -26,7 +27,7 @@ pub fn draw(document: &Document, canvas: &mut Canvas, top: f64) -> Result<Body, 
     let columns = Columns::of(&groups);
     let axis = Axis {
         scale: Scale::logarithmic(&extent(&groups, band), columns.start, columns.end),
-        tick: &tick_number,
+        tick: &ticks::number,
         caption: "← costs less · ratio of costs (logarithmic) · costs more →".to_owned(),
         bars: false,
         band: Some(band),

@@ -52,6 +52,8 @@ impl Canvas {
 
     /// A number for programs that read the picture.
     pub fn data(&mut self, name: &'static str, value: f64) {
+        // Nine digits: more than a drawing has, and the same on every machine.
+        let value: f64 = format!("{value:.8e}").parse().unwrap_or(value);
         self.0.assign(format!("data-{name}"), value);
     }
 

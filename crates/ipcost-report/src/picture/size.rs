@@ -1,12 +1,13 @@
 //! Cost against the size of a message, a panel a pattern, a line a transport, with its interval as a band.
 
 use ipcost_model::units::size_text;
-use ipcost_model::{CellRecord, Document, Estimate, Mode, Pattern, Placement, SpeaksFirst};
+use ipcost_model::{Document, Estimate};
 
 use super::ink::{Anchor, Canvas, GUIDE, INK, Point, QUIET};
 use super::scale::{Extent, Scale};
+use super::series::{Line, Measured, Panel, panels};
 use super::text::{Face, clean, shortened, width};
-use super::{Body, LEFT, PictureError, RIGHT, colours, tick_time};
+use super::{Body, LEFT, PictureError, RIGHT, ticks};
 
 const HEAD: Face = Face { size: 14.0, bold: true };
 const NAME: Face = Face { size: 12.0, bold: false };
@@ -22,36 +23,6 @@ const MOST_NAME: f64 = 210.0;
 const GUTTER: f64 = 26.0;
 /// How far an unbounded interval is drawn from its point.
 const STUB: f64 = 16.0;
-/// How far points of one size are set apart, so that none hides the others; and all of them together, at most.
-const BESIDE: f64 = 5.0;
-const MOST_BESIDE: f64 = 40.0;
-/// How lines of one colour are told apart.
-const DASHES: [&str; 4] = ["none", "7 3", "2 3", "9 3 2 3"];
-
-/// The same work in several sizes.
-struct Panel<'a> {
-    title: String,
-    /// What a cost is the cost of.
-    operation: &'static str,
-    lines: Vec<Line<'a>>,
-}
-
-/// The cells of a panel that have a name in common.
-struct Line<'a> {
-    label: &'a str,
-    colour: &'static str,
-    dashes: &'static str,
-    /// How far its points lie beside their sizes.
-    beside: f64,
-    /// By size, rising.
-    points: Vec<Measured<'a>>,
-}
-
-struct Measured<'a> {
-    size: u64,
-    cost: Estimate,
-    modes: &'a [Mode],
-}
 
 /// Draws it from `top` down.
 ///
@@ -100,91 +71,6 @@ pub fn title(document: &Document) -> String {
     }
 }
 
-fn panels(document: &Document) -> Vec<Panel<'_>> {
-    // What a reply is like: as large as the request throughout, or else of one size a panel.
-    let alike = |cell: &CellRecord, other: &CellRecord| {
-        cell.pattern == other.pattern
-            && cell.concurrency == other.concurrency
-            && cell.placement == other.placement
-            && cell.speaks_first == other.speaks_first
-    };
-    let mirrors = |cell: &CellRecord| {
-        document.cells.iter().filter(|other| alike(cell, other)).all(|other| other.size == other.reply)
-    };
-    let same_reply = |cell: &CellRecord, other: &CellRecord| {
-        cell.reply == other.reply || cell.speaks_first == SpeaksFirst::Server || mirrors(cell)
-    };
-    let mut groups: Vec<Vec<&CellRecord>> = Vec::new();
-    // Floors are what cells are seen against, not transports to choose from.
-    for cell in document.cells.iter().filter(|cell| cell.pattern != Pattern::Floor) {
-        match groups.iter_mut().find(|group| alike(cell, group[0]) && same_reply(cell, group[0])) {
-            Some(group) => group.push(cell),
-            None => groups.push(vec![cell]),
-        }
-    }
-    let panels = groups.iter().map(|cells| Panel {
-        title: name(cells[0], mirrors(cells[0])),
-        operation: match cells[0].pattern {
-            Pattern::Rr => "round trip",
-            Pattern::Stream => "message",
-            Pattern::Connect => "connection",
-            Pattern::Floor => "operation",
-        },
-        lines: lines(document, cells),
-    });
-    panels.collect()
-}
-
-fn name(cell: &CellRecord, mirrors: bool) -> String {
-    let mut name = match cell.pattern {
-        Pattern::Rr => "Round trip",
-        Pattern::Stream => "Stream",
-        Pattern::Connect if cell.speaks_first == SpeaksFirst::Server => "Connection per reply",
-        Pattern::Connect => "Connection per request",
-        Pattern::Floor => "Floor",
-    }
-    .to_owned();
-    if cell.pattern != Pattern::Stream && cell.speaks_first == SpeaksFirst::Client && !mirrors {
-        name.push_str(&format!(", replies of {}", size_text(cell.reply)));
-    }
-    if cell.concurrency > 1 {
-        name.push_str(&format!(", {} at once", cell.concurrency));
-    }
-    if cell.placement != Placement::Free {
-        name.push_str(&format!(", {}", cell.placement));
-    }
-    name
-}
-
-fn lines<'a>(document: &Document, cells: &[&'a CellRecord]) -> Vec<Line<'a>> {
-    let mut lines: Vec<Line<'a>> = Vec::new();
-    for cell in cells.iter().filter(|cell| cell.available) {
-        let size = if cell.speaks_first == SpeaksFirst::Server { cell.reply } else { cell.size };
-        // Neither nothing nor for nothing: there is no place for that on a logarithmic axis.
-        let Some(cost) = cell.wall_ns_per_op.filter(|cost| cost.median > 0.0 && size > 0) else { continue };
-        let point = Measured { size, cost, modes: &cell.modes };
-        if let Some(line) = lines.iter_mut().find(|line| line.label == cell.label) {
-            line.points.push(point);
-            continue;
-        }
-        let colour = colours::of(document, &cell.transport);
-        let twins = lines.iter().filter(|line| line.colour == colour).count();
-        lines.push(Line {
-            label: &cell.label,
-            colour,
-            dashes: DASHES[twins % DASHES.len()],
-            beside: 0.0,
-            points: vec![point],
-        });
-    }
-    let count = lines.len() as f64;
-    for (index, line) in lines.iter_mut().enumerate() {
-        line.beside = (index as f64 - (count - 1.0) / 2.0) * BESIDE.min(MOST_BESIDE / count);
-        line.points.sort_by_key(|point| point.size);
-    }
-    lines
-}
-
 impl Line<'_> {
     fn x(&self, point: &Measured<'_>, across: &Scale) -> f64 {
         across.place(point.size as f64) + self.beside
@@ -192,15 +78,6 @@ impl Line<'_> {
 }
 
 impl Panel<'_> {
-    /// Every size that was measured, rising.
-    fn sizes(&self) -> Vec<u64> {
-        let mut sizes: Vec<u64> =
-            self.lines.iter().flat_map(|line| &line.points).map(|point| point.size).collect();
-        sizes.sort_unstable();
-        sizes.dedup();
-        sizes
-    }
-
     fn scales(&self, top: f64) -> (Scale, Scale) {
         let names = self.lines.iter().map(|line| width(&clean(line.label), NAME)).fold(0.0, f64::max);
         let (start, end) = (LEFT + TICKS, RIGHT - GUTTER - names.min(MOST_NAME));
@@ -250,7 +127,7 @@ fn axes(panel: &Panel<'_>, across: &Scale, up: &Scale) -> Canvas {
     for tick in up.ticks(8) {
         let y = up.place(tick);
         canvas.line((across.start, y), (across.end, y), GUIDE, 1.0);
-        canvas.text((across.start - 8.0, y + 4.0), Anchor::End, SMALL, QUIET, &tick_time(tick, None));
+        canvas.text((across.start - 8.0, y + 4.0), Anchor::End, SMALL, QUIET, &ticks::time(tick, None));
     }
     let mut free_from = f64::NEG_INFINITY;
     for size in panel.sizes() {

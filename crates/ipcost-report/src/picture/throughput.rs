@@ -3,10 +3,11 @@
 use ipcost_model::units::size_text;
 use ipcost_model::{CellRecord, Document, Estimate, Pattern, Placement, WorkloadRecord};
 
+use super::captions::{MODES, share, why_missing};
 use super::ink::Canvas;
 use super::rows::{self, Axis, Columns, Group, Mark, Row};
 use super::scale::{Extent, Scale};
-use super::{Body, MODES, PictureError, colours, share, tick_number, why_missing};
+use super::{Body, PictureError, colours, ticks};
 use crate::numbers::three_digits;
 use crate::words;
 
@@ -37,7 +38,7 @@ pub fn draw(document: &Document, canvas: &mut Canvas, top: f64) -> Result<Body, 
     let columns = Columns::of(&groups);
     let axis = Axis {
         scale: Scale::logarithmic(&extent, columns.start, columns.end),
-        tick: &tick_number,
+        tick: &ticks::number,
         caption: "Mbit/s (logarithmic: compare where bars end, not how long they are)".to_owned(),
         bars: true,
         band: None,

@@ -41,7 +41,7 @@ pub struct CheckArgs {
     /// Annotate the file's lines on GitHub, and add a table to the step's summary [default: where GITHUB_ACTIONS is true]
     #[arg(long, overrides_with = "no_github")]
     pub github: bool,
-    /// Do not
+    /// Neither annotate nor add a table, not even there
     #[arg(long, overrides_with = "github")]
     pub no_github: bool,
     /// Show neither progress nor warnings

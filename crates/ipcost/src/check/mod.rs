@@ -40,6 +40,10 @@ pub fn run(args: &CheckArgs) -> Result<ExitCode, Problem> {
         return Ok(ExitCode::SUCCESS);
     };
     let prepared = prepare(args, path).map_err(Problem::usage)?;
+    if !args.quiet {
+        prepared.notes(args.plan).for_each(|note| eprintln!("note: {note}"));
+        prepared.warnings.iter().for_each(|warning| eprintln!("warning: {}", warning.message));
+    }
     if args.list {
         print(&outputs::list(&prepared.questions)).map_err(Problem::failed)?;
         return Ok(ExitCode::SUCCESS);
@@ -48,10 +52,6 @@ pub fn run(args: &CheckArgs) -> Result<ExitCode, Problem> {
         let shown = outputs::plan(&prepared.plan, &prepared.questions);
         print(&shown).map_err(Problem::failed)?;
         return Ok(ExitCode::SUCCESS);
-    }
-    if !args.quiet {
-        prepared.notes().for_each(|note| eprintln!("note: {note}"));
-        prepared.warnings.iter().for_each(|warning| eprintln!("warning: {}", warning.message));
     }
     let Prepared { file, job, questions, plan, peers, warnings } = prepared;
     let started = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
@@ -80,8 +80,10 @@ struct Prepared {
 }
 
 impl Prepared {
-    fn notes(&self) -> impl Iterator<Item = &String> {
-        self.plan.notes.iter().chain(&self.questions.notes)
+    /// What the user should know; the plan's own where it is not shown itself.
+    fn notes(&self, plan_is_shown: bool) -> impl Iterator<Item = &String> {
+        let of_plan = if plan_is_shown { &[] } else { &self.plan.notes[..] };
+        of_plan.iter().chain(&self.questions.notes)
     }
 }
 

@@ -1,0 +1,149 @@
+//! The words around a chart: what it shows, how to read it, what is missing, where the figures come from.
+
+use std::time::Duration;
+
+use ipcost_model::units::duration_text;
+use ipcost_model::{CellRecord, Document, Mode, Multiplicity, Stopped};
+
+use super::ticks::{percent, plain};
+use super::{Chart, forest, size};
+use crate::words;
+
+/// Said where a picture shows modes.
+pub const MODES: &str = "Diamonds: the epochs of a cell fall into two groups, with these costs and shares.";
+/// The longest reason that is given why a cell is missing, in letters.
+const MOST_REASON: usize = 160;
+
+/// What the picture is about, in plain words.
+pub fn title(document: &Document, chart: Chart) -> String {
+    let subject = match chart {
+        Chart::Cost => "What one operation costs".to_owned(),
+        Chart::Size => size::title(document),
+        Chart::Forest => match forest::baseline(document) {
+            Some(name) => format!("What one operation costs, compared with {name}"),
+            None => "What one operation costs, compared with the baseline".to_owned(),
+        },
+        Chart::Throughput => "How much a stream carries, by size of message".to_owned(),
+    };
+    match (document.workloads.as_slice(), chart) {
+        ([only], Chart::Cost | Chart::Forest) => {
+            let subject = subject.replacen("What one operation costs", "what it costs", 1);
+            format!("{}: {subject}", words::capitalised(&words::workload(only)))
+        }
+        _ => subject,
+    }
+}
+
+/// How to read the picture.
+pub fn lead(document: &Document, chart: Chart) -> String {
+    let analysis = &document.analysis;
+    let sure = format!("{} %", percent(1.0 - analysis.alpha));
+    let each =
+        "each on its own; whether two cells differ is told by their ratio, not by whether these overlap";
+    match chart {
+        Chart::Cost | Chart::Size => {
+            let shape = if chart == Chart::Cost { "Lines" } else { "Bands" };
+            format!("Points are medians over epochs. {shape} are intervals at {sure}, {each}.")
+        }
+        Chart::Throughput => {
+            format!(
+                "Bars end at the median over epochs of what was delivered. Lines are intervals at {sure}, {each}."
+            )
+        }
+        Chart::Forest => {
+            let promise = match analysis.multiplicity {
+                Multiplicity::Headline => {
+                    format!(
+                        "lines are intervals, which hold together at {sure} ({} contrasts)",
+                        analysis.family
+                    )
+                }
+                Multiplicity::Explored => format!(
+                    "lines are intervals of an explored grid: of those with a verdict, at most {} % are expected to be wrong",
+                    percent(analysis.alpha)
+                ),
+            };
+            let band = format!(
+                "the band is ± {} %, below which a difference does not matter",
+                percent(analysis.margin)
+            );
+            format!("Points are medians over epochs of ratios within rounds; {promise}; {band}.")
+        }
+    }
+}
+
+/// What could not be measured, and why.
+pub fn missing(document: &Document) -> Vec<String> {
+    let mut notes: Vec<String> = Vec::new();
+    for cell in document.cells.iter().filter(|cell| !cell.available) {
+        let reason: String =
+            cell.reason.as_deref().unwrap_or("no reason is given").chars().take(MOST_REASON).collect();
+        let note = format!("Unavailable: {}: {}.", cell.label, reason.trim_end_matches('.'));
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
+    notes
+}
+
+/// Why a cell has no value, in a word or two.
+pub fn why_missing(cell: &CellRecord) -> &'static str {
+    if cell.available { "not measured" } else { "unavailable" }
+}
+
+/// The share of the epochs that a mode has.
+pub fn share(mode: &Mode) -> String {
+    format!("{:.0} % of epochs", mode.share * 100.0)
+}
+
+/// Where the figures come from: enough to tell two pictures apart, and to measure again.
+pub fn provenance(document: &Document) -> Vec<String> {
+    let schedule = &document.schedule;
+    let why = match document.stopped {
+        Stopped::Resolved => "every question answered",
+        Stopped::Budget => "budget spent",
+        Stopped::Interrupted => "interrupted",
+        Stopped::Failed => "failed before its end",
+    };
+    let how = format!(
+        "{} epochs of {} of {} ms in {}, {why}; seed {}",
+        schedule.epochs,
+        words::rounds(schedule.rounds),
+        plain(schedule.batch_ms),
+        duration_text(Duration::try_from_secs_f64(document.elapsed_s).unwrap_or_default()),
+        document.seed,
+    );
+    let host = &document.host;
+    let cores = if host.cores == 1 { "core" } else { "cores" };
+    let what = format!(
+        "{} {} on {}, {} {cores}, {} {}; {}",
+        document.tool.name,
+        document.tool.version,
+        host.cpu,
+        host.cores,
+        host.os,
+        host.kernel,
+        document.started
+    );
+    let mut lines = vec![what, how];
+    if !document.warnings.is_empty() {
+        lines.push(format!("warnings: {}", warnings(document)));
+    }
+    lines
+}
+
+/// The codes of the warnings, each once with how often.
+fn warnings(document: &Document) -> String {
+    let mut codes: Vec<(&str, u32)> = Vec::new();
+    for warning in &document.warnings {
+        match codes.iter_mut().find(|(code, _)| *code == warning.code) {
+            Some((_, count)) => *count += 1,
+            None => codes.push((&warning.code, 1)),
+        }
+    }
+    let said = |(code, count): &(&str, u32)| match count {
+        1 => (*code).to_owned(),
+        _ => format!("{code} × {count}"),
+    };
+    codes.iter().map(said).collect::<Vec<_>>().join(", ")
+}
