@@ -154,7 +154,7 @@ mod tests {
             let spec = &CATALOGUE[index];
             let value = match spec.kind {
                 OptionKind::Bool => OptionValue::Bool(switch),
-                OptionKind::Size | OptionKind::Processor => OptionValue::Int(number),
+                OptionKind::Size => OptionValue::Int(number),
                 OptionKind::Count(most) => OptionValue::Int(number.min(most)),
                 OptionKind::Processor => OptionValue::Int(number),
                 OptionKind::Choice(words) => OptionValue::Text(words[usize::from(switch)].to_owned()),

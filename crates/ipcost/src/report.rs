@@ -11,7 +11,9 @@ use ipcost_report::picture;
 use crate::args::ReportArgs;
 use crate::documents;
 use crate::exit::Problem;
-use crate::output::{at_most_one_on_standard_output, is_standard_output, show, write_bytes, write_html, write_json};
+use crate::output::{
+    at_most_one_on_standard_output, is_standard_output, show, write_bytes, write_html, write_json,
+};
 
 /// Writes every output that was asked for; without any, shows the document on the terminal.
 ///
