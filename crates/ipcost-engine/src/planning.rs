@@ -83,8 +83,6 @@ pub struct Settings {
     pub batch: Option<Duration>,
     /// Whether to count, around every batch, what the machine and the processes did beside usage.
     pub counted: bool,
-    /// How many intervals share alpha, where they are not those of a headline.
-    pub intervals: Option<u32>,
     /// How latency is sampled.
     pub latency: LatencyMode,
     /// How long a peer may leave a message unanswered.
@@ -102,7 +100,6 @@ impl Settings {
             seed: job.seed.unwrap_or(fresh_seed),
             batch: job.batch,
             counted: false,
-            intervals: None,
             latency: job.latency.unwrap_or(LatencyMode::LeadIn),
             timeout: job.timeout.unwrap_or(DEFAULT_TIMEOUT),
         }
@@ -130,12 +127,9 @@ pub fn plan(expanded: Expanded, settings: &Settings) -> Result<Plan, PlanError> 
     }
     let available = |index: &usize| cells[*index].unavailable.is_none();
     let contrasts = contrasts(&workloads);
-    let family = settings.intervals.unwrap_or_else(|| family(&workloads, available));
-    let multiplicity = if settings.intervals.is_none() && family > MOST_IN_HEADLINE {
-        Multiplicity::Explored
-    } else {
-        Multiplicity::Headline
-    };
+    let family = family(&workloads, available);
+    let multiplicity =
+        if family > MOST_IN_HEADLINE { Multiplicity::Explored } else { Multiplicity::Headline };
     let alpha_each = ALPHA / f64::from(family.max(1));
     let epochs_needed = epochs_to_expect(settings.level.unwrap_or(alpha_each));
     let budget = settings.budget.unwrap_or(DEFAULT_BUDGET);

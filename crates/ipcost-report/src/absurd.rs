@@ -6,11 +6,12 @@ use ipcost_model::{Document, read_document};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::{benchfmt, csv, fixture, json as json_text, markdown, openmetrics, terminal};
+use crate::picture::{self, Background, Chart};
+use crate::{benchfmt, csv, fixture, html, json as json_text, markdown, openmetrics, terminal};
 
-/// Every renderer of a document; a new one is a new line here.
 type Render = fn(&Document) -> String;
 
+/// Every renderer of a document; a new one is a new line here.
 const RENDERERS: &[(&str, Render)] = &[
     ("terminal", |document| terminal::render(document, 80) + &terminal::warnings(document, 80)),
     ("wide terminal", |document| terminal::render(document, usize::MAX)),
@@ -19,6 +20,17 @@ const RENDERERS: &[(&str, Render)] = &[
     ("markdown", markdown::render),
     ("benchfmt", benchfmt::render),
     ("openmetrics", openmetrics::render),
+    // A chart that a document has nothing for is refused, which is text, too.
+    ("picture", |document| {
+        let draw = |chart| picture::svg(document, chart, Background::default());
+        let all = [Chart::Cost, Chart::Size, Chart::Forest, Chart::Throughput].map(draw);
+        all.into_iter().map(|drawn| drawn.unwrap_or_else(|error| error.to_string())).collect()
+    }),
+    ("page", |document| {
+        let mut out = Vec::new();
+        html::write(document, &mut out).unwrap_or_else(|error: io::Error| panic!("{error}"));
+        String::from_utf8(out).unwrap()
+    }),
     ("json", |document| {
         let mut out = Vec::new();
         json_text::write(document, &mut out).unwrap_or_else(|error: io::Error| panic!("{error}"));

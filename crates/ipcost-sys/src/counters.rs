@@ -90,22 +90,6 @@ fn parse_loopback(text: &str) -> Option<(u64, u64)> {
     Some((sent.next()?, sent.next()?))
 }
 
-/// Local ports of TCP: how many there are to choose from, and connections in TIME_WAIT; `None` where it is not told.
-pub fn ports() -> Option<(u64, u64)> {
-    let range = fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").ok()?;
-    let mut numbers = range.split_whitespace().map_while(|word| word.parse::<u64>().ok());
-    let (first, last) = (numbers.next()?, numbers.next()?);
-    let waiting = parse_time_wait(&fs::read_to_string("/proc/net/sockstat").ok()?)?;
-    Some(((last + 1).saturating_sub(first), waiting))
-}
-
-/// `TCP: inuse 1 orphan 0 tw 7 …` of `/proc/net/sockstat`.
-fn parse_time_wait(text: &str) -> Option<u64> {
-    let mut words = text.lines().find_map(|line| line.strip_prefix("TCP:"))?.split_whitespace();
-    words.find(|word| *word == "tw")?;
-    words.next()?.parse().ok()
-}
-
 /// What the machine and some processes have done so far, beside what they themselves account for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
@@ -181,8 +165,6 @@ mod tests {
         let dev = "Inter-|   Receive\n face |bytes\n    lo: 11 1 0 0 0 0 0 0 22 2 0 0 0 0 0 0\n  eth0: 1\n";
         assert_eq!(parse_loopback(dev), Some((22, 2)));
         assert_eq!((parse_loopback("lo: 1 2"), parse_loopback("")), (None, None));
-        assert_eq!(parse_time_wait("UDP: tw 9\nTCP: inuse 1 orphan 0 tw 71 alloc 1\n"), Some(71));
-        assert_eq!(parse_time_wait("TCP: tw"), None);
         let seen = network(std::process::id());
         assert!(seen.is_empty() || seen.contains_key("segments"), "{seen:?}");
     }

@@ -3,13 +3,11 @@
 use std::fs;
 use std::process::Command;
 
-/// What is known of this program's network namespace.
+/// What is known of this program's network namespace, beside what [`crate::facts`] tells of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Firewall {
     /// Rules of nftables, in chains that packets go through; `None` where they cannot be listed.
     pub rules: Option<u64>,
-    /// Tables of the older iptables that are loaded.
-    pub tables: Vec<String>,
     /// Connections between loopback addresses that are tracked; `None` where that cannot be told.
     pub tracked: Option<u64>,
 }
@@ -18,10 +16,8 @@ pub struct Firewall {
 pub fn read() -> Firewall {
     let listed = Command::new("nft").args(["list", "ruleset"]).output().ok();
     let listed = listed.filter(|output| output.status.success());
-    let names = fs::read_to_string("/proc/self/net/ip_tables_names").unwrap_or_default();
     Firewall {
         rules: listed.map(|output| rules(&String::from_utf8_lossy(&output.stdout))),
-        tables: names.lines().map(str::to_owned).collect(),
         tracked: fs::read_to_string("/proc/self/net/nf_conntrack").ok().map(|text| on_loopback(&text)),
     }
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
-use anyhow::{Context, anyhow, bail};
+use anyhow::{anyhow, bail};
 use ipcost_engine::explain::evidence::{Collector, Evidence};
 use ipcost_engine::explain::{Machine, Question, explain};
 use ipcost_engine::tracing::Cast;
@@ -12,13 +12,12 @@ use ipcost_engine::{
     About, EngineError, Outcome, PeerProgram, ProcessBench, Settings, System, plan, run_until,
 };
 use ipcost_model::{
-    Explanation, Job, LatencyMode, NATIVE, Offers, PeerState, Placement, Plan, PlannedCell, Stopped, expand,
-    parse_cell_id,
+    Explanation, Job, LatencyMode, NATIVE, PeerState, Plan, PlannedCell, Stopped, parse_cell_id,
 };
 use ipcost_report::explanation as text;
 use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::placement::Topology;
-use ipcost_sys::{counters, firewall, host, idle, limits, transport};
+use ipcost_sys::{facts, firewall, host, idle, transport};
 
 use crate::args::ExplainArgs;
 use crate::exit::{INTERRUPTED, Problem, problem};
@@ -26,7 +25,7 @@ use crate::job::job as job_of;
 use crate::output::{is_standard_output, print, room, write_pretty};
 use crate::peers;
 use crate::progress::{Line, bar};
-use crate::run::fresh_seed;
+use crate::run::{check_descriptors, expand_here, fresh_seed, listen};
 
 /// How long the timed part may take where the user does not say.
 const DEFAULT_BUDGET: Duration = Duration::from_secs(20);
@@ -50,9 +49,8 @@ pub fn run(args: &ExplainArgs) -> Result<ExitCode, Problem> {
     if !args.quiet {
         plan.notes.iter().for_each(|note| eprintln!("note: {note}"));
     }
-    limits::raise_descriptors();
     let programs = peers::with_native(peers.programs).map_err(Problem::failed)?;
-    let interrupt = Interrupt::install().context("cannot listen for signals").map_err(Problem::failed)?;
+    let interrupt = listen()?;
     let explanation = examine(args, job, plan, &question, &programs, &interrupt)?;
     show(&explanation, args).map_err(Problem::failed)?;
     Ok(match (&explanation.failure, explanation.stopped) {
@@ -95,15 +93,12 @@ fn job(args: &ExplainArgs) -> anyhow::Result<Asked> {
 /// The plan of the timed pass, with native twins of cells between other peers.
 fn prepare(asked: &Asked, peers: &[PeerState], args: &ExplainArgs) -> anyhow::Result<(Job, Plan, Question)> {
     let transports = transport::states();
-    let topology = Topology::read();
-    let unavailable = |placement: &Placement| Some((*placement, topology.pair(*placement).err()?));
-    let placements_unavailable: Vec<_> = Placement::ALL.iter().filter_map(unavailable).collect();
-    let offers = Offers { transports: &transports, placements_unavailable: &placements_unavailable, peers };
-    let first = expand(&asked.job, &offers)?;
+    // What is explained are cells; floors beside them would only take their time.
+    let mut job = Job { floor: false, ..asked.job.clone() };
+    let first = expand_here(&job, &transports, peers)?;
     if asked.by_id && args.cells.len() > first.cells.len() {
         bail!("both ids name the same cell, {}; give two that differ", first.cells[0].id);
     }
-    let mut job = asked.job.clone();
     let twin_of = |cell: &PlannedCell| {
         let other = cell.client != NATIVE || cell.server != NATIVE;
         other.then(|| cell.cell.id(cell.placement, NATIVE, NATIVE, NATIVE))
@@ -112,7 +107,7 @@ fn prepare(asked: &Asked, peers: &[PeerState], args: &ExplainArgs) -> anyhow::Re
         let Some(twin) = twin_of(cell) else { continue };
         job.cells.push(parse_cell_id(&twin).map_err(|error| anyhow!("{error}"))?);
     }
-    let expanded = expand(&job, &offers)?;
+    let expanded = expand_here(&job, &transports, peers)?;
     let all: Vec<usize> = (0..first.cells.len()).collect();
     let available = |index: &usize| expanded.cells[*index].unavailable.is_none();
     let pairs = if asked.by_id {
@@ -139,10 +134,11 @@ fn prepare(asked: &Asked, peers: &[PeerState], args: &ExplainArgs) -> anyhow::Re
         budget: Some(budget),
         batch: Some(batch),
         latency: LatencyMode::Off,
-        intervals: Some(question.intervals()),
+        level: Some(question.level()),
         ..Settings::of(&job, args.seed.unwrap_or_else(fresh_seed))
     };
     let plan = plan(expanded, &settings)?;
+    check_descriptors(&plan)?;
     Ok((Job { seed: Some(plan.seed), budget: Some(budget), ..job }, plan, question))
 }
 
@@ -174,7 +170,7 @@ fn examine(
         cores: Topology::read().cores.len(),
         idle: idle::since(&idle_before, &idle::states()),
         firewall: firewall::read(),
-        ports: counters::ports(),
+        network: facts::network(),
     };
     drop(bench);
     line.clear();

@@ -9,7 +9,7 @@ use std::process::{Command, Output, Stdio};
 use common::{Place, argument, assert_refused, text};
 use serde_json::{Value, json};
 
-/// A real run over three transports, with an odd number of epochs, as a file.
+/// A real run over three transports, as a file.
 fn document(place: &Place) -> (PathBuf, Value) {
     let document = place.document(&[
         "run",
@@ -18,7 +18,7 @@ fn document(place: &Place) -> (PathBuf, Value) {
         "--patterns",
         "rr,stream",
         "--epochs",
-        "7",
+        "3",
         "--quiet",
     ]);
     (place.file("document.json"), document)

@@ -5,8 +5,9 @@
 
 use std::collections::BTreeMap;
 
+use ipcost_model::doctor::NetworkFacts;
 use ipcost_model::protocol::PeerRole;
-use ipcost_model::units::{duration_text, size_text};
+use ipcost_model::units::size_text;
 use ipcost_model::{
     CallRecord, Division, ExplainedCell, ExplainedDifference, NamedCause, Part, Pattern, Placement, Purpose,
 };
@@ -14,6 +15,7 @@ use ipcost_sys::firewall::Firewall;
 use ipcost_sys::idle::IdleState;
 
 use crate::campaign::Incidents;
+use crate::causes as shared;
 use crate::strace::Direction;
 use crate::surroundings::Observed;
 
@@ -25,6 +27,8 @@ const LEAST_SHARE: f64 = 0.1;
 const MOVES_PER_SLEEP: f64 = 8.0;
 /// A buffer that holds no more messages than this is small.
 const FEW_MESSAGES: f64 = 16.0;
+/// Buffers of pipes are this large unless they are set, bytes, and those of sockets larger.
+const USUAL_BYTES: f64 = 65_536.0;
 /// Two processes that take so much of what others leave of a core fill it.
 const FILLED: f64 = 0.7;
 /// Reads as full as this were too small.
@@ -33,8 +37,6 @@ const FULL: f64 = 0.9;
 const SMALL_READS: f64 = 4.0;
 /// The share of ports in TIME_WAIT at which they begin to run out.
 const PORTS_TAKEN: f64 = 0.8;
-/// The share of stolen time that is worth telling.
-const STEAL_SHARE: f64 = 0.01;
 /// The share of the processors' time that others may take.
 const NEIGHBOUR_SHARE: f64 = 0.1;
 /// Leaving an idle state that takes longer than this is a wake-up from deep idle, microseconds.
@@ -67,8 +69,8 @@ pub struct Facts<'a> {
     pub idle: &'a [IdleState],
     /// What packets of loopback go through.
     pub firewall: &'a Firewall,
-    /// Local ports, and connections in TIME_WAIT right after the timed pass.
-    pub ports: Option<(u64, u64)>,
+    /// Ports, TIME_WAIT and tables of the network, right after the timed pass.
+    pub network: &'a NetworkFacts,
     /// What ended the timed pass early.
     pub failure: Option<&'a str>,
 }
@@ -84,11 +86,11 @@ pub fn causes(facts: &Facts<'_>) -> Vec<NamedCause> {
         found.extend(small_buffer(cell, facts.buffers.get(index).copied().flatten()));
         found.extend(small_reads(cell));
         found.extend(facts.incidents.get(index).and_then(|incidents| backlog(cell, incidents)));
-        found.extend(ports(cell, facts.ports, facts.failure));
+        found.extend(ports(cell, facts.network, facts.failure));
         found.extend(name_resolution(cell));
         found.extend(one_core(cell, facts.cores, others(facts.observed).unwrap_or(0.0)));
         found.extend(idle_wakeups(cell, facts.idle, facts.ops));
-        found.extend(firewall(cell, facts.firewall));
+        found.extend(firewall(cell, facts.firewall, facts.network));
     }
     found.extend(facts.twins.iter().filter_map(|twin| runtime(facts, twin)));
     found.extend(facts.differences.iter().filter_map(|difference| hand_over(facts, difference)));
@@ -154,8 +156,13 @@ fn small_buffer(cell: &ExplainedCell, buffer_bytes: Option<u64>) -> Option<Named
     };
     let message = cell.size.max(cell.reply) as f64;
     let set = ["pipe_size", "so_sndbuf", "so_rcvbuf"].iter().any(|name| cell.options.int(name).is_some());
-    let few = match buffer_bytes {
-        Some(bytes) => set || bytes as f64 <= FEW_MESSAGES * message,
+    let few = match buffer_bytes.map(|bytes| bytes as f64) {
+        // Not even one message fits.
+        Some(bytes) if bytes < message => true,
+        // A few fit, and yet nearly every write waits; or somebody made it smaller than it usually is.
+        Some(bytes) => {
+            (bytes <= FEW_MESSAGES * message && sleeps >= FULL * writes.count) || (set && bytes < USUAL_BYTES)
+        }
         None => writes.partial > LEAST_SHARE,
     };
     // In a round trip a side sleeps once since it waits for the answer.
@@ -214,7 +221,9 @@ fn backlog(cell: &ExplainedCell, incidents: &Incidents) -> Option<NamedCause> {
 }
 
 /// Local ports run out.
-fn ports(cell: &ExplainedCell, ports: Option<(u64, u64)>, failure: Option<&str>) -> Option<NamedCause> {
+fn ports(cell: &ExplainedCell, network: &NetworkFacts, failure: Option<&str>) -> Option<NamedCause> {
+    let range = network.ip_local_port_range.map(|[first, last]| (last + 1).saturating_sub(first));
+    let ports = range.zip(network.time_wait);
     if cell.pattern != Pattern::Connect || !super::uses_tcp(&cell.transport) {
         return None;
     }
@@ -365,7 +374,7 @@ fn idle_wakeups(cell: &ExplainedCell, idle: &[IdleState], ops: u64) -> Option<Na
 }
 
 /// Packets of loopback go through rules, or their connections are tracked.
-fn firewall(cell: &ExplainedCell, firewall: &Firewall) -> Option<NamedCause> {
+fn firewall(cell: &ExplainedCell, firewall: &Firewall, network: &NetworkFacts) -> Option<NamedCause> {
     if !super::uses_tcp(&cell.transport) {
         return None;
     }
@@ -375,8 +384,8 @@ fn firewall(cell: &ExplainedCell, firewall: &Firewall) -> Option<NamedCause> {
     if rules > 0 {
         seen.push(format!("{rules} rules of nftables stand in chains that packets go through"));
     }
-    if !firewall.tables.is_empty() {
-        seen.push(format!("iptables has loaded {}", firewall.tables.join(", ")));
+    if let Some(tables) = network.packet_tables.as_ref().filter(|tables| !tables.is_empty()) {
+        seen.push(format!("iptables has loaded {}", tables.join(", ")));
     }
     if tracked > 0 {
         seen.push(format!("{tracked} connections of loopback are tracked"));
@@ -391,40 +400,34 @@ fn firewall(cell: &ExplainedCell, firewall: &Firewall) -> Option<NamedCause> {
 /// Quotas, the hypervisor, neighbours.
 fn of_the_machine(observed: &Observed) -> Vec<NamedCause> {
     let mut found = Vec::new();
-    let mut tell = |code: &str, weight: f64, sentence: String, remedy: &str| {
+    let mut tell = |code: &str, weight: f64, cause: shared::Cause, more: &str| {
         found.push(NamedCause {
             code: code.to_owned(),
             cell: None,
-            sentence,
-            remedy: remedy.to_owned(),
+            sentence: format!("{}{more}", cause.found),
+            remedy: cause.advice,
             weight: weight.clamp(0.0, 1.0),
         });
     };
     if let Some(throttling) = observed.throttling.filter(|throttling| throttling.times > 0) {
-        let sentence = format!(
-            "the CPU quota of {:.2} processors made the processes wait {} times, {} in all",
-            throttling.cores.unwrap_or_default(),
-            throttling.times,
-            duration_text(throttling.time)
-        );
-        tell("quota", 0.9, sentence, "raise the quota of this control group, or measure outside it");
+        let cores = throttling.cores.unwrap_or_default();
+        tell("quota", 0.9, shared::quota(cores, throttling.times, throttling.time), "");
     }
     let Some(times) = observed.processors.filter(|times| times.total > 0) else { return found };
     let stolen = times.stolen as f64 / times.total as f64;
-    if stolen > STEAL_SHARE {
-        let sentence = format!("the hypervisor took {} of the processors' time for others", percent(stolen));
-        tell("steal", stolen, sentence, "measure when the host is quieter");
+    if stolen > shared::STEAL_SHARE {
+        tell("steal", stolen, shared::steal(stolen), "");
     }
     let others = others(observed).unwrap_or(0.0);
     if others > NEIGHBOUR_SHARE {
+        // A process that took but little of it is not to be blamed.
         let busiest =
             observed.busiest.as_ref().filter(|busy| busy.ticks as f64 > others * times.total as f64 / 4.0);
         let whom = busiest.map_or_else(
             || "none of it by a process that stood out".to_owned(),
-            |busy| format!("most of it {} (process {})", busy.name, busy.id),
+            |busy| shared::culprit(&busy.name, busy.id),
         );
-        let sentence = format!("other work took {} of the processors' time, {whom}", percent(others));
-        tell("neighbour", others, sentence, "stop it and measure again");
+        tell("neighbour", others, shared::neighbour(others), &format!(", {whom}"));
     }
     found
 }

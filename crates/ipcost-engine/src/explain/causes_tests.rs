@@ -58,6 +58,15 @@ fn clean(pattern: Pattern, transport: &str, size: u64) -> ExplainedCell {
     }
 }
 
+/// So many ports, and so many connections in TIME_WAIT.
+fn network(ports: u64, time_wait: u64) -> NetworkFacts {
+    NetworkFacts {
+        ip_local_port_range: Some([1, ports]),
+        time_wait: Some(time_wait),
+        ..NetworkFacts::default()
+    }
+}
+
 #[derive(Default)]
 struct Case {
     incidents: Vec<Incidents>,
@@ -67,7 +76,7 @@ struct Case {
     observed: Observed,
     idle: Vec<IdleState>,
     firewall: Firewall,
-    ports: Option<(u64, u64)>,
+    network: NetworkFacts,
     failure: Option<&'static str>,
 }
 
@@ -83,7 +92,7 @@ fn found(cells: &[ExplainedCell], case: &Case) -> Vec<NamedCause> {
         cores: 2,
         idle: &case.idle,
         firewall: &case.firewall,
-        ports: case.ports,
+        network: &case.network,
         failure: case.failure,
     };
     causes(&facts)
@@ -115,10 +124,10 @@ fn difference(a: &ExplainedCell, b: &ExplainedCell, part: Part, more_ns: f64) ->
 fn a_clean_cell_is_blamed_for_nothing() {
     let case = Case {
         buffer: Some(65_536),
-        ports: Some((28_232, 100)),
+        network: network(28_232, 100),
         incidents: vec![Incidents::default()],
         idle: vec![IdleState { name: "C1".into(), exit_us: 1, entered: 5_000 }],
-        firewall: Firewall { rules: Some(0), tables: vec![], tracked: Some(0) },
+        firewall: Firewall { rules: Some(0), tracked: Some(0) },
         ..Case::default()
     };
     for pattern in [Pattern::Rr, Pattern::Stream, Pattern::Connect] {
@@ -152,6 +161,12 @@ fn a_buffer_that_is_always_full() {
     cell.sides.client.voluntary_switches = Some(0.9);
     assert_only("small-buffer", cell.clone(), &Case { buffer: Some(65_536), ..Case::default() });
     assert_eq!(found(&[cell.clone()], &Case { buffer: Some(16 << 20), ..Case::default() }), []);
+    cell.sides.client.voluntary_switches = Some(0.6);
+    assert_eq!(
+        found(&[cell.clone()], &Case { buffer: Some(1 << 20), ..Case::default() }),
+        [],
+        "whole messages fit, and the sides take turns"
+    );
     cell.sides.client.voluntary_switches = Some(0.01);
     assert_eq!(found(&[cell], &Case { buffer: Some(65_536), ..Case::default() }), [], "nobody sleeps");
 }
@@ -188,10 +203,13 @@ fn ports_that_run_out() {
     assert_only("ports", clean(Pattern::Connect, "tcp", 64), &Case { failure, ..Case::default() });
     let mut cell = clean(Pattern::Connect, "tcp", 64);
     cell.options.set("spread_sources", OptionValue::Bool(false)).unwrap();
-    assert_only("ports", cell, &Case { ports: Some((101, 99)), ..Case::default() });
+    assert_only("ports", cell, &Case { network: network(101, 99), ..Case::default() });
     // From many sources, TIME_WAIT is no harm.
     assert_eq!(
-        found(&[clean(Pattern::Connect, "tcp", 64)], &Case { ports: Some((101, 9_000)), ..Case::default() }),
+        found(
+            &[clean(Pattern::Connect, "tcp", 64)],
+            &Case { network: network(101, 9_000), ..Case::default() }
+        ),
         []
     );
 }
@@ -255,10 +273,12 @@ fn cores_that_sleep_deeply() {
 
 #[test]
 fn a_firewall_concerns_packets_only() {
-    let case =
-        Case { firewall: Firewall { rules: Some(3), tables: vec![], tracked: Some(1) }, ..Case::default() };
+    let case = Case { firewall: Firewall { rules: Some(3), tracked: Some(1) }, ..Case::default() };
     assert_only("firewall", clean(Pattern::Rr, "tcp", 64), &case);
     assert_eq!(found(&[clean(Pattern::Rr, "unix", 64)], &case), []);
+    let packet_tables = Some(vec!["filter".to_owned()]);
+    let network = NetworkFacts { packet_tables, ..NetworkFacts::default() };
+    assert_only("firewall", clean(Pattern::Rr, "tcp", 64), &Case { network, ..Case::default() });
 }
 
 #[test]

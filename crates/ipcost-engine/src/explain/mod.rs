@@ -12,6 +12,7 @@ pub mod parts;
 
 use std::time::Duration;
 
+use ipcost_model::doctor::NetworkFacts;
 use ipcost_model::protocol::PeerRole;
 use ipcost_model::units::duration_text;
 use ipcost_model::{
@@ -25,6 +26,7 @@ use ipcost_sys::transport;
 use crate::analysis::verdict;
 use crate::campaign::Outcome;
 use crate::document::About;
+use crate::planning::ALPHA;
 use crate::system_calls::{SystemCalls, close};
 use causes::{Facts, causes};
 use evidence::Evidence;
@@ -65,9 +67,14 @@ impl Question {
         INTERVALS_OF_DIFFERENCE * differences + INTERVALS_OF_CELL * self.asked.len() as u32
     }
 
-    /// Whether every interval that is asked for either says that there is a difference, or is narrow.
+    /// The level that each of them is drawn at.
+    pub fn level(&self) -> f64 {
+        ALPHA / f64::from(self.intervals().max(1))
+    }
+
+    /// Whether every interval that is asked for is narrow.
     pub fn answered(&self, outcome: &Outcome) -> bool {
-        let batches = Batches::new(&outcome.samples, outcome.plan.alpha_each);
+        let batches = Batches::new(&outcome.samples, self.level());
         let wall = |cell| batches.estimate(cell, |costs: &Costs| costs.wall_ns).map(|wall| wall.median);
         let enough = |a: usize, b: Option<usize>| {
             let Some(scale) = wall(a).into_iter().chain(b.and_then(wall)).reduce(f64::max) else {
@@ -96,10 +103,10 @@ pub struct Machine {
     pub cores: usize,
     /// How often idle states were entered during the timed pass.
     pub idle: Vec<IdleState>,
-    /// What packets of loopback go through.
+    /// Rules that packets go through.
     pub firewall: Firewall,
-    /// Local ports, and connections in TIME_WAIT after the timed pass.
-    pub ports: Option<(u64, u64)>,
+    /// Ports, TIME_WAIT and tables of the network, right after the timed pass.
+    pub network: NetworkFacts,
 }
 
 /// Whether a transport goes through the network: only such have TCP's options.
@@ -117,7 +124,7 @@ pub fn explain(
     about: About,
 ) -> Explanation {
     let plan = &outcome.plan;
-    let batches = Batches::new(&outcome.samples, plan.alpha_each);
+    let batches = Batches::new(&outcome.samples, question.level());
     let twins: Vec<usize> = question.twins.iter().map(|(_, twin)| *twin).collect();
     let shown: Vec<usize> =
         (0..plan.cells.len()).filter(|cell| question.asked.contains(cell) || twins.contains(cell)).collect();
@@ -153,7 +160,7 @@ pub fn explain(
         cores: machine.cores,
         idle: &machine.idle,
         firewall: &machine.firewall,
-        ports: machine.ports,
+        network: &machine.network,
         failure: failure.as_deref(),
     };
     Explanation {
@@ -169,7 +176,7 @@ pub fn explain(
         rounds: plan.rounds,
         batch_ms: plan.batch.as_secs_f64() * 1e3,
         alpha: plan.alpha,
-        intervals: plan.family,
+        intervals: question.intervals(),
         margin: plan.margin,
         causes: causes(&facts),
         cells,
