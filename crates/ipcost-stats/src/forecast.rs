@@ -72,7 +72,7 @@ mod tests {
         }
         assert!(told > 100, "{told}");
         assert!(f64::from(sufficed) > 0.6 * f64::from(told), "{sufficed} of {told}");
-        assert!(f64::from(wild) < 0.1 * f64::from(told), "{wild} of {told}");
+        assert!(f64::from(wild) < 0.15 * f64::from(told), "{wild} of {told}");
     }
 
     #[test]
