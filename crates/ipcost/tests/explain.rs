@@ -112,6 +112,7 @@ fn two_cells_are_told_apart_by_their_parts() {
 }
 
 #[test]
+#[ignore = "needs a quiet machine: cargo test -p ipcost --test explain -- --ignored"]
 fn one_cell_is_divided_and_a_clean_one_is_blamed_for_nothing() {
     let _alone = alone();
     let place = Place::new();
@@ -227,6 +228,7 @@ fn small_reads() {
 }
 
 #[test]
+#[ignore = "needs a quiet machine: cargo test -p ipcost --test explain -- --ignored"]
 fn a_full_backlog() {
     let _shared = shared();
     let place = Place::new();
@@ -274,6 +276,7 @@ fn name_resolution() {
 }
 
 #[test]
+#[ignore = "needs a quiet machine: cargo test -p ipcost --test explain -- --ignored"]
 fn a_runtime_of_its_own() {
     let _alone = alone();
     let explanation = explained(&Place::new(), &["rr/unix/64/c1/python→python", "--budget", "12s"]);
@@ -282,6 +285,7 @@ fn a_runtime_of_its_own() {
 }
 
 #[test]
+#[ignore = "needs a quiet machine: cargo test -p ipcost --test explain -- --ignored"]
 fn one_core_for_both() {
     let _alone = alone();
     let explanation = explained(&Place::new(), &[&["stream/unix/4096/c1/together"], &SHORT[..]].concat());
@@ -302,6 +306,7 @@ fn a_firewall() {
 }
 
 #[test]
+#[ignore = "needs a quiet machine: cargo test -p ipcost --test explain -- --ignored"]
 fn a_quota() {
     let _alone = alone();
     let place = Place::new();
@@ -326,6 +331,7 @@ impl Drop for Hog {
 }
 
 #[test]
+#[ignore = "needs a quiet machine: cargo test -p ipcost --test explain -- --ignored"]
 fn a_busy_neighbour() {
     let _alone = alone();
     let place = Place::new();
