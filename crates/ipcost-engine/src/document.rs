@@ -124,7 +124,7 @@ fn cell(outcome: &Outcome, index: usize, samples: &[&Sample]) -> CellRecord {
         latency_ns: latency(outcome, index),
         usage_per_op: usage(samples),
         modes: modes(&log_costs, samples),
-        floor: floor(outcome, index),
+        floor: floor(outcome, index, alpha),
         measures: measured(samples),
     }
 }

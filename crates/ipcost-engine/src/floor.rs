@@ -9,9 +9,8 @@ use crate::document::estimate_of_logs;
 ///
 /// In each round m = ln(cost) − ln(Σ count × cost of part); in each epoch the median of m; over epochs the median,
 /// with the interval of every other cost, at `alpha`.
-pub fn floor(outcome: &Outcome, cell: usize) -> Option<FloorRecord> {
+pub fn floor(outcome: &Outcome, cell: usize, alpha: f64) -> Option<FloorRecord> {
     let recipe = outcome.plan.cells[cell].floor.as_ref()?;
-    let alpha = outcome.plan.alpha;
     let shares: Vec<(usize, f64)> = recipe.parts.iter().map(|share| (share.cell, share.count)).collect();
     let part = |(cell, count): &(usize, f64)| {
         let cost = estimate_of_logs(&outcome.table.log_costs(Metric::Wall, *cell), alpha)?;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::cell::{Pattern, Placement};
-use crate::document::{Estimate, Host, Stopped, Tool, Verdict, Warning};
+use crate::document::{Estimate, FloorRecord, Host, Stopped, Tool, Verdict, Warning};
 use crate::job::Job;
 use crate::named::named;
 use crate::options::Options;
@@ -135,6 +135,9 @@ pub struct ExplainedCell {
     pub cpu_ns: Option<Estimate>,
     /// Where it goes, in the order of [`Part`]; medians over epochs.
     pub parts: Vec<PartCost>,
+    /// The least that its parts cost here, and its cost as a multiple of that; null where none is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub floor: Option<FloorRecord>,
     /// Processor time over elapsed time, by side; where several threads work, above 1.
     pub busy: Option<Sides<f64>>,
     /// Where the sides work at once: the one that limits, since it is busy for longer.

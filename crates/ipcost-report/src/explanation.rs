@@ -3,7 +3,7 @@
 use ipcost_model::{ExplainedCell, ExplainedDifference, Explanation, NamedCause, Purpose};
 
 use crate::explanation_tables::{calls, of_cell, of_pair};
-use crate::explanation_words::{cell_sentence, difference_sentence};
+use crate::explanation_words::{cell_sentence, difference_sentence, floor_sentence};
 use crate::words::escaped;
 
 /// Text is wrapped no narrower than this.
@@ -28,6 +28,9 @@ pub fn render(explanation: &Explanation, room: usize) -> String {
         for cell in asked() {
             paragraph(&mut out, &cell_sentence(cell), room);
         }
+    }
+    if let Some(sentence) = floor_sentence(&asked().collect::<Vec<_>>()) {
+        paragraph(&mut out, &sentence, room);
     }
     for (difference, a, b) in &pairs {
         out.push('\n');

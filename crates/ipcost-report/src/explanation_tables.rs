@@ -6,6 +6,7 @@ use ipcost_model::{CallRecord, Estimate, ExplainedCell, ExplainedDifference, Sid
 
 use crate::explanation_words::{number, part_name, span, time};
 use crate::grid::{Column, Grid, Piece};
+use crate::numbers::ratio;
 use crate::words::{capitalised, escaped};
 
 const NAME: Column = Column { title: "", right: false, expendable: 0 };
@@ -51,6 +52,12 @@ pub fn of_pair(
         let name = format!("  {}", part_name(part.part));
         row(name, cost(a, part.part), cost(b, part.part), Some((part.ns, part.differs)));
     }
+    if a.floor.is_some() || b.floor.is_some() {
+        let of = |cell: &ExplainedCell| {
+            cell.floor.as_ref().map_or(String::new(), |floor| ratio(floor.multiple.median))
+        };
+        grid.row(vec!["× floor".into(), of(a).into(), of(b).into()]);
+    }
     for count in difference.counts.iter().filter(|count| count.a > 0.0 || count.b > 0.0) {
         let side = count.side.map_or(String::new(), |side| format!(", {side}"));
         let name = format!("{}{side}", count.what.replace('_', " "));
@@ -79,6 +86,12 @@ pub fn of_cell(out: &mut String, cell: &ExplainedCell, room: usize) {
         let share = format!("{:.0} %", part.share * 100.0);
         let name = format!("  {}", part_name(part.part));
         grid.row(vec![name.into(), time(part.ns.median).into(), share.into(), around(&part.ns).into()]);
+    }
+    if let Some(floor) = &cell.floor {
+        let multiple = &floor.multiple;
+        let bounds = multiple.lo.zip(multiple.hi).map(|(lo, hi)| format!("{}–{}", ratio(lo), ratio(hi)));
+        let bounds = bounds.unwrap_or_default();
+        grid.row(vec!["× floor".into(), ratio(multiple.median).into(), "".into(), bounds.into()]);
     }
     for side in [PeerRole::Client, PeerRole::Server] {
         let evidence = cell.sides.of(side);

@@ -75,6 +75,26 @@ pub fn cell_sentence(cell: &ExplainedCell) -> String {
     }
 }
 
+/// How far cells are from what this machine allows; nothing where no floor is known.
+pub fn floor_sentence(cells: &[&ExplainedCell]) -> Option<String> {
+    let known =
+        |cell: &&&ExplainedCell| cell.floor.as_ref().map(|floor| (escaped(&cell.label), floor.clone()));
+    let known: Vec<_> = cells.iter().filter_map(|cell| known(&cell)).collect();
+    let clause = |(name, floor): &(String, ipcost_model::FloorRecord)| {
+        let multiple = &floor.multiple;
+        let bounds = multiple.lo.zip(multiple.hi).map(|(lo, hi)| format!(" ({}–{})", ratio(lo), ratio(hi)));
+        format!(
+            "{name} takes {} times{} the {} of its floor ({})",
+            ratio(multiple.median),
+            bounds.unwrap_or_default(),
+            time(floor.ns_per_op),
+            escaped(&floor.made_of)
+        )
+    };
+    let clauses: Vec<String> = known.iter().map(clause).collect();
+    (!clauses.is_empty()).then(|| format!("{}.", capitalised(&joined(&clauses))))
+}
+
 /// Which side limits a stream.
 fn limit(cell: &ExplainedCell) -> String {
     let Some((side, busy)) = cell.limited_by.zip(cell.busy) else {
@@ -301,6 +321,7 @@ mod tests {
             parts: [(Part::ClientUser, 2_000.0), (Part::ServerSystem, 7_000.0), (Part::Waiting, 1_000.0)]
                 .map(part)
                 .to_vec(),
+            floor: None,
             busy: Some(Sides { client: 0.5, server: 0.97 }),
             limited_by: Some(PeerRole::Server),
             sides: Sides { client: SideEvidence::default(), server },
@@ -364,6 +385,22 @@ mod tests {
                 "Tcp costs 6.40 µs more than unix per round trip (5.80–6.90 µs), 1.60 ×: 5.90 µs"
             ),
             "{turned}"
+        );
+    }
+
+    #[test]
+    fn floors_are_told_with_what_they_are_made_of() {
+        let mut unix = cell("unix", Pattern::Rr, 1.0);
+        assert_eq!(floor_sentence(&[&unix]), None);
+        unix.floor = Some(ipcost_model::FloorRecord {
+            ns_per_op: 3_810.0,
+            multiple: Estimate { median: 2.58, lo: Some(2.5), hi: Some(2.66) },
+            parts: Vec::new(),
+            made_of: "2 hand-overs + 4 copies of 64 B".to_owned(),
+        });
+        assert_eq!(
+            floor_sentence(&[&cell("shared", Pattern::Rr, 1.0), &unix]).unwrap(),
+            "Unix takes 2.58 times (2.50–2.66) the 3.81 µs of its floor (2 hand-overs + 4 copies of 64 B)."
         );
     }
 

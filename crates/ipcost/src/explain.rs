@@ -93,7 +93,6 @@ fn job(args: &ExplainArgs) -> anyhow::Result<Asked> {
 /// The plan of the timed pass, with native twins of cells between other peers.
 fn prepare(asked: &Asked, peers: &[PeerState], args: &ExplainArgs) -> anyhow::Result<(Job, Plan, Question)> {
     let transports = transport::states();
-    // What is explained are cells; floors beside them would only take their time.
     let mut job = Job { floor: false, ..asked.job.clone() };
     let first = expand_here(&job, &transports, peers)?;
     if asked.by_id && args.cells.len() > first.cells.len() {
@@ -107,6 +106,7 @@ fn prepare(asked: &Asked, peers: &[PeerState], args: &ExplainArgs) -> anyhow::Re
         let Some(twin) = twin_of(cell) else { continue };
         job.cells.push(parse_cell_id(&twin).map_err(|error| anyhow!("{error}"))?);
     }
+    job.floor = !args.no_floor;
     let expanded = expand_here(&job, &transports, peers)?;
     let all: Vec<usize> = (0..first.cells.len()).collect();
     let available = |index: &usize| expanded.cells[*index].unavailable.is_none();

@@ -60,8 +60,9 @@ fn sources_all_over_loopback_keep_ports_from_running_out() {
 fn dropped_connection_requests_are_noticed() {
     let _alone = counters();
     let place = Place::new();
-    // Eight clients for a queue of one: some requests are dropped, and each costs its client a second.
-    let document = place.document(&[
+    // Eight clients for a queue of one: some requests are dropped, and each costs its client a second. Which of them meet
+    // is the scheduler's affair, so that a run in which none do is no failure; many such runs are.
+    let args = [
         "run",
         "--transports",
         "tcp",
@@ -71,15 +72,15 @@ fn dropped_connection_requests_are_noticed() {
         "8",
         "--option",
         "backlog=1",
-        "--epochs",
-        "1",
-        "--timeout",
-        "60s",
-        "--quiet",
-    ]);
-    let warnings = document["warnings"].as_array().unwrap();
-    let trouble = warnings.iter().find(|warning| warning["code"] == "connection-trouble");
-    let message = trouble.expect("a warning")["message"].as_str().unwrap();
+    ];
+    let told = (0..6).find_map(|_| {
+        let document =
+            place.document(&[&args[..], &["--epochs", "1", "--timeout", "60s", "--quiet"]].concat());
+        let warnings = document["warnings"].as_array().unwrap();
+        let trouble = warnings.iter().find(|warning| warning["code"] == "connection-trouble")?;
+        Some(trouble["message"].as_str().unwrap().to_owned())
+    });
+    let message = told.expect("a warning in one of six runs");
     assert!(
         message.contains("connect/tcp/64/c8/backlog=1") && message.contains("ListenOverflows"),
         "{message}"

@@ -26,6 +26,7 @@ use ipcost_sys::transport;
 use crate::analysis::verdict;
 use crate::campaign::Outcome;
 use crate::document::About;
+use crate::floor::floor;
 use crate::planning::ALPHA;
 use crate::system_calls::{SystemCalls, close};
 use causes::{Facts, causes};
@@ -40,8 +41,8 @@ const PIPE_BYTES: u64 = 65_536;
 const TELLING_BATCH: Duration = Duration::from_millis(100);
 /// Intervals of a difference: its ratio, its elapsed time, its parts.
 const INTERVALS_OF_DIFFERENCE: u32 = 7;
-/// Intervals of a cell: its elapsed time and its parts.
-const INTERVALS_OF_CELL: u32 = 6;
+/// Intervals of a cell: its elapsed time, its parts and its multiple of the floor.
+const INTERVALS_OF_CELL: u32 = 7;
 /// An interval that is narrower than this share of the cost on either side of the median is narrow enough.
 const NARROW: f64 = 0.02;
 /// Switches of two cells that differ by less than this are the same.
@@ -133,7 +134,10 @@ pub fn explain(
         .map(|index| {
             let asked = question.asked.contains(index);
             let purpose = if asked { Purpose::Asked } else { Purpose::Twin };
-            cell(plan, *index, purpose, &batches, &evidence[*index])
+            ExplainedCell {
+                floor: floor(outcome, *index, question.level()),
+                ..cell(plan, *index, purpose, &batches, &evidence[*index])
+            }
         })
         .collect();
     let find = |index: usize| shown.iter().position(|known| *known == index).map(|place| &cells[place]);
@@ -230,6 +234,7 @@ fn cell(
         cpu_ns: batches
             .estimate(index, |costs| costs.cpu_ns(PeerRole::Client) + costs.cpu_ns(PeerRole::Server)),
         parts: batches.parts(index, division),
+        floor: None,
         busy,
         limited_by,
         sides: Sides { client: side(PeerRole::Client), server: side(PeerRole::Server) },

@@ -20,6 +20,8 @@ function costRow(cell, state) {
   const groups = modes.map(
     (mode) => `${percentText(Number(mode.share.toFixed(2)))} of epochs: ${time(mode.wall_ns_per_op)}`,
   );
+  const floor = state.metric === "wall" && cell.floor ? cell.floor : null;
+  const multiple = floor ? [`${ratioText(floor.multiple.median)} × floor (${time(floor.ns_per_op)}: ${visible(floor.made_of)})`] : [];
   const lines = [name, `${metric.short} ${time(median)}`, interval ? `interval ${interval}` : "no interval", ...groups];
   return {
     name,
@@ -30,7 +32,8 @@ function costRow(cell, state) {
     transport: cell.transport,
     figure: time(median),
     marks: modes.map((mode) => mode.wall_ns_per_op),
-    tip: [...lines, `${cell.epochs} epochs`],
+    floor: floor?.ns_per_op,
+    tip: [...lines, ...multiple, `${cell.epochs} epochs`],
   };
 }
 
@@ -62,6 +65,9 @@ function drawCost(figure, state) {
   if (state.metric === "wall" && state.workloads.some((one) => measuredCells(one, state).some((cell) => cell.modes))) {
     notes.push("Small rings: the two groups that a cell's epochs fall into.");
   }
+  if (state.metric === "wall" && state.workloads.some((one) => measuredCells(one, state).some((cell) => cell.floor))) {
+    notes.push("Dashed line: the floor, the least that the parts of such an operation cost here in the same rounds.");
+  }
   if (!figures.length) panels.append(element("p", "Nothing of this was measured, or all of it is switched off.", "empty"));
   setNote(figure, notes);
   figureTable(figure, ["workload", "cell", metric.short, "interval", "epochs"], figures);
@@ -71,7 +77,7 @@ function costPanel(panels, workload, rows, state, style) {
   const panel = element("div", undefined, "panel");
   panel.append(element("h4", workloadName(workload)));
   panels.append(panel);
-  const values = rows.flatMap((row) => [row.at, row.lo, row.hi, ...(row.marks ?? [])]).filter((value) => !missing(value));
+  const values = rows.flatMap((row) => [row.at, row.lo, row.hi, row.floor, ...(row.marks ?? [])]).filter((value) => !missing(value));
   const space = margins(panel, rows.map((row) => row.name), rows.map((row) => row.figure));
   const axis = makeAxis(values, { log: state.scale === "log", most: space.most });
   drawPlot(

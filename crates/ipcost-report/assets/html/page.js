@@ -12,9 +12,9 @@ const state = {
   hidden: new Set(),
   cell: null,
 };
-// The pattern of which most is known.
+// The pattern of which most is known; floors are what others are seen against.
 function startingPattern() {
-  const count = (pattern) => run.workloads.filter((workload) => workload.pattern === pattern).length;
+  const count = (pattern) => (pattern === "floor" ? 0 : run.workloads.filter((workload) => workload.pattern === pattern).length);
   return patterns.reduce((best, pattern) => (best === null || count(pattern) > count(best) ? pattern : best), null);
 }
 

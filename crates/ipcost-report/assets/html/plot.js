@@ -121,6 +121,16 @@ function intervalSeries(rows, axis, style) {
       const cap = (at) =>
         children.push({ type: "line", shape: { x1: at, y1: y - 5, x2: at, y2: y + 5 }, style: { stroke, lineWidth: 2.2 } });
       const open = missing(row.lo) && missing(row.hi);
+      if (!missing(row.floor)) {
+        const at = place(row.floor);
+        // As tall as a row, so that one line goes through all rows of one floor.
+        const half = (api.coord([0, 1])[1] - api.coord([0, 0])[1]) / 2;
+        children.push({
+          type: "line",
+          shape: { x1: at, y1: y - half, x2: at, y2: y + half },
+          style: { stroke: style.ink, lineWidth: 1.4, lineDash: [5, 3] },
+        });
+      }
       if (!open) {
         line(missing(row.lo) ? left : place(row.lo), x, missing(row.lo));
         line(x, missing(row.hi) ? left + width : place(row.hi), missing(row.hi));

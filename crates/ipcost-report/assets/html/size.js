@@ -116,17 +116,18 @@ function sizePlot(panels, lines, crossings, state) {
   const longest = Math.min(26, lines.reduce((most, line) => Math.max(most, line.name.length), 0));
   const right = width < 480 || lines.length > 12 ? 20 : longest * 7 + 24;
   const most = Math.max(3, Math.floor((width - 80 - right) / 80));
+  const floors = state.metric === "wall" ? floorLines(lines) : [];
   const estimates = lines.flatMap((line) => line.cells.map((one) => one.estimate));
   const x = makeAxis(lines.flatMap((line) => line.cells.map((one) => one.size)), { log: true, most });
   const sizes = [...new Set(lines.flatMap((line) => line.cells.map((one) => one.size)))].sort((a, b) => a - b);
   const every = Math.ceil(sizes.length / most);
   x.ticks = sizes.filter((_, index) => index % every === 0);
   const y = makeAxis(
-    estimates.flatMap(({ median, lo, hi }) => [median, lo, hi]).filter((value) => !missing(value)),
+    [...estimates.flatMap(({ median, lo, hi }) => [median, lo, hi]), ...floors.flatMap((floor) => floor.points.map((one) => one.ns))].filter((value) => !missing(value)),
     { log: state.scale === "log", most: 7 },
   );
   const names = spreadNames(lines, y);
-  const series = [crossingSeries(crossings, x, style)];
+  const series = [crossingSeries(crossings, x, style), ...floors.map((floor) => floorSeries(floor, x, y, style))];
   // Intervals stand beside one another, so that all can be seen.
   const aside = (index) => Math.min(5, 60 / lines.length) * (index - (lines.length - 1) / 2);
   lines.forEach((line, index) => series.push(...lineSeries(line, x, y, style, right > 20 ? names.get(line) : null, aside(index))));
@@ -196,6 +197,40 @@ function lineSeries(line, x, y, style, nameAt, aside) {
     clip: false,
   };
   return [joined, points];
+}
+
+// The floors of lines, each once: most transports have the same.
+function floorLines(lines) {
+  const found = new Map();
+  for (const line of lines) {
+    const points = line.cells.filter((one) => one.cell.floor).map((one) => ({ size: one.size, ns: one.cell.floor.ns_per_op }));
+    if (!points.length) continue;
+    const key = JSON.stringify(points);
+    if (!found.has(key)) found.set(key, { points, of: [] });
+    found.get(key).of.push(line.name);
+  }
+  const all = [...found.values()];
+  for (const floor of all) floor.name = all.length === 1 && floor.of.length === lines.length ? "floor" : `floor of ${floor.of.join(", ")}`;
+  return all;
+}
+
+function floorSeries(floor, x, y, style) {
+  return {
+    type: "line",
+    data: floor.points.map(({ size, ns }) => [x.at(size), y.at(ns)]),
+    silent: true,
+    showSymbol: false,
+    symbol: "none",
+    lineStyle: { color: style.ink, width: 1.4, type: [5, 3] },
+    label: { show: false },
+    markPoint: {
+      silent: true,
+      symbol: "none",
+      label: { show: true, formatter: shorten(floor.name, 40), position: "insideBottomLeft", color: style.ink, fontSize: 12 },
+      data: [{ coord: [x.at(floor.points[0].size), y.at(floor.points[0].ns)] }],
+    },
+    z: 2,
+  };
 }
 
 function crossingSeries(crossings, x, style) {

@@ -55,3 +55,26 @@ fn the_licence_of_the_chart_library_travels_with_it() {
     assert!(CHART_LIBRARY.contains("\"6.1.0\""), "the vendored file is of the version that the notice names");
     assert!(CHART_LIBRARY.contains("Redistributions in binary form must reproduce"));
 }
+
+#[test]
+fn floors_have_a_column_and_tables_without_a_baseline_no_ratio() {
+    let page = page(&fixture::with_floors());
+    let tables: Vec<&str> = page.split("<table class=\"cells\"").skip(1).collect();
+    let tables: Vec<&str> = tables.iter().map(|table| table.split("</table>").next().unwrap()).collect();
+    assert!(tables[0].contains("<th class=\"number\">× floor</th>"));
+    assert!(tables[0].contains("data-value=\"2.58\">2.58</td>"));
+    assert!(!tables[1].contains("× floor"), "streams have none here");
+    assert!(
+        tables[2].contains("switch")
+            && !tables[2].contains("verdict")
+            && !tables[2].contains("interval</th>")
+    );
+    for table in tables {
+        let columns = table.matches("<th").count() - 1;
+        for row in table.split("<tr").skip(2) {
+            let spans = row.split("colspan=\"").skip(1).map(|rest| rest.split('"').next().unwrap());
+            let wide: usize = spans.map(|span| span.parse::<usize>().unwrap() - 1).sum();
+            assert_eq!(row.matches("<td").count() + wide, columns, "{row}");
+        }
+    }
+}

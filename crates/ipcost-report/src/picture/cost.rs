@@ -2,12 +2,12 @@
 
 use ipcost_model::{CellRecord, Document, WorkloadRecord};
 
-use super::captions::{MODES, share, why_missing};
+use super::captions::{FLOORS, MODES, share, why_missing};
 use super::ink::Canvas;
 use super::rows::{self, Axis, Columns, Group, Mark, Row};
 use super::scale::{Extent, Scale};
 use super::{Body, colours, ticks};
-use crate::numbers::time;
+use crate::numbers::{ratio, time};
 use crate::words;
 
 /// With costs further apart than this, as a factor, equal distances become equal ratios.
@@ -27,11 +27,14 @@ pub fn draw(document: &Document, canvas: &mut Canvas, top: f64) -> Body {
         let gap = if index == 0 { 0.0 } else { 18.0 };
         bottom = rows::draw(canvas, std::slice::from_ref(table), columns, &axis, bottom + gap);
     }
-    let notes = if tables.iter().flat_map(|table| &table.rows).all(|row| row.modes.is_empty()) {
-        Vec::new()
-    } else {
-        vec![MODES.to_owned()]
-    };
+    let mut notes = Vec::new();
+    let rows = || tables.iter().flat_map(|table| &table.rows);
+    if rows().any(|row| !row.modes.is_empty()) {
+        notes.push(MODES.to_owned());
+    }
+    if rows().any(|row| row.floor.is_some()) {
+        notes.push(FLOORS.to_owned());
+    }
     Body { bottom, notes }
 }
 
@@ -44,6 +47,7 @@ fn axis(table: &Group, columns: Columns) -> (Scale, String) {
             extent.add_bound(hi);
         }
         row.modes.iter().for_each(|(value, _)| extent.add(*value));
+        row.floor.into_iter().for_each(|floor| extent.add(floor));
     }
     let caption = "elapsed time for one operation";
     if extent.factor() > FAR_APART && extent.factor().is_finite() {
@@ -75,7 +79,9 @@ fn row(document: &Document, cell: &CellRecord, strong: bool) -> Row {
                 (None, None) => "no interval yet".to_owned(),
             };
             let mark = Mark::Known { median: cost.median, lo: cost.lo, hi: cost.hi };
-            (mark, format!("{} ({bounds})", time(cost.median)))
+            let multiple = cell.floor.as_ref().map(|floor| ratio(floor.multiple.median));
+            let multiple = multiple.map_or_else(String::new, |times| format!(", {times} × floor"));
+            (mark, format!("{} ({bounds}){multiple}", time(cost.median)))
         }
     };
     Row {
@@ -85,5 +91,6 @@ fn row(document: &Document, cell: &CellRecord, strong: bool) -> Row {
         mark,
         figures,
         modes: cell.modes.iter().map(|mode| (mode.wall_ns_per_op, share(mode))).collect(),
+        floor: cell.floor.as_ref().map(|floor| floor.ns_per_op).filter(|ns| *ns > 0.0),
     }
 }

@@ -95,5 +95,6 @@ fn row(document: &Document, table: &WorkloadRecord, cell: &CellRecord) -> Row {
         mark,
         figures,
         modes: Vec::new(),
+        floor: None,
     }
 }

@@ -36,6 +36,8 @@ pub struct Row {
     pub figures: String,
     /// Further points, each with a remark.
     pub modes: Vec<(f64, String)>,
+    /// The least that this could be here; rows that share it share a line.
+    pub floor: Option<f64>,
 }
 
 /// What is known of a cell.
@@ -185,6 +187,14 @@ fn draw_row(row: &Row, columns: Columns, axis: &Axis<'_>, top: f64) -> Canvas {
     canvas.text((columns.labels, base), Anchor::End, face, colour, &label);
     let figures = shortened(&clean(&row.figures), RIGHT - columns.figures, FIGURES);
     canvas.text((columns.figures, base), Anchor::Start, FIGURES, colour, &figures);
+    if let Some(floor) = row.floor {
+        let x = axis.scale.place(floor);
+        let mut line = Canvas::of("floor");
+        line.data("at", floor);
+        // As tall as the row, so that one line goes through all rows of one floor.
+        line.lines(&[(x, top), (x, top + height(row))], INK, 1.5, "5 3");
+        canvas.add(line);
+    }
     match row.mark {
         Mark::Nothing => {}
         Mark::Reference(value) => canvas.point((axis.scale.place(value), middle), 4.0, row.colour, false),

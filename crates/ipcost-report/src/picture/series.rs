@@ -43,6 +43,16 @@ pub struct Measured<'a> {
     pub cost: Estimate,
     /// The two groups of its epochs, where there are two.
     pub modes: &'a [Mode],
+    /// The least that this could cost here, nanoseconds.
+    pub floor_ns: Option<f64>,
+}
+
+/// What the least cost of the same work is, by size.
+pub struct FloorLine {
+    /// The lines that it is the floor of; empty where it is that of all.
+    pub of: Vec<String>,
+    /// Size, and nanoseconds.
+    pub points: Vec<(u64, f64)>,
 }
 
 impl Panel<'_> {
@@ -53,6 +63,28 @@ impl Panel<'_> {
         sizes.sort_unstable();
         sizes.dedup();
         sizes
+    }
+
+    /// The floors of its lines, each once: most transports have the same.
+    pub fn floors(&self) -> Vec<FloorLine> {
+        let mut found: Vec<FloorLine> = Vec::new();
+        let mut without = false;
+        for line in &self.lines {
+            let floor = |point: &Measured<'_>| Some((point.size, point.floor_ns?));
+            let points: Vec<(u64, f64)> = line.points.iter().filter_map(floor).collect();
+            if points.is_empty() {
+                without = true;
+                continue;
+            }
+            match found.iter_mut().find(|known| known.points == points) {
+                Some(known) => known.of.push(line.label.to_owned()),
+                None => found.push(FloorLine { of: vec![line.label.to_owned()], points }),
+            }
+        }
+        if let ([only], false) = (found.as_mut_slice(), without) {
+            only.of.clear();
+        }
+        found
     }
 }
 
@@ -119,7 +151,8 @@ fn lines<'a>(document: &Document, cells: &[&'a CellRecord]) -> Vec<Line<'a>> {
         let size = if cell.speaks_first == SpeaksFirst::Server { cell.reply } else { cell.size };
         // Neither nothing nor for nothing: there is no place for that on a logarithmic axis.
         let Some(cost) = cell.wall_ns_per_op.filter(|cost| cost.median > 0.0 && size > 0) else { continue };
-        let point = Measured { size, cost, modes: &cell.modes };
+        let floor_ns = cell.floor.as_ref().map(|floor| floor.ns_per_op).filter(|ns| *ns > 0.0);
+        let point = Measured { size, cost, modes: &cell.modes, floor_ns };
         if let Some(line) = lines.iter_mut().find(|line| line.label == cell.label) {
             line.points.push(point);
             continue;

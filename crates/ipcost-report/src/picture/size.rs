@@ -3,9 +3,10 @@
 use ipcost_model::units::size_text;
 use ipcost_model::{Document, Estimate};
 
+use super::captions::FLOORS;
 use super::ink::{Anchor, Canvas, GUIDE, INK, Point, QUIET};
 use super::scale::{Extent, Scale};
-use super::series::{Line, Measured, Panel, panels};
+use super::series::{FloorLine, Line, Measured, Panel, panels};
 use super::text::{Face, clean, shortened, width};
 use super::{Body, LEFT, PictureError, RIGHT, ticks};
 
@@ -56,6 +57,9 @@ pub fn draw(document: &Document, canvas: &mut Canvas, top: f64) -> Result<Body, 
     if points().any(|point| !point.modes.is_empty()) {
         notes.push("Diamonds: this cell runs in two ways, and these are their costs; a line through its median hides that.".to_owned());
     }
+    if drawn.iter().any(|panel| !panel.floors().is_empty()) {
+        notes.push(FLOORS.to_owned());
+    }
     let skipped = single.iter().filter(|panel| !panel.lines.is_empty());
     notes.extend(skipped.map(|panel| format!("Not shown: {}: measured in one size only.", panel.title)));
     Ok(Body { bottom, notes })
@@ -88,6 +92,7 @@ impl Panel<'_> {
             costs.add(point.cost.median);
             costs.add_bound(point.cost.lo);
             costs.add_bound(point.cost.hi);
+            point.floor_ns.into_iter().for_each(|floor| costs.add(floor));
             point.modes.iter().for_each(|mode| costs.add_bound(Some(mode.wall_ns_per_op)));
         }
         (Scale::logarithmic(&sizes, start, end), Scale::logarithmic(&costs, top + tall, top))
@@ -101,6 +106,9 @@ fn draw_panel(canvas: &mut Canvas, panel: &Panel<'_>, top: f64) -> f64 {
     canvas.add(axes(panel, &across, &up));
     for line in &panel.lines {
         canvas.add(band(line, &across, &up));
+    }
+    for floor in panel.floors() {
+        canvas.add(draw_floor(&floor, &across, &up));
     }
     for line in &panel.lines {
         canvas.add(draw_line(line, &across, &up));
@@ -155,6 +163,22 @@ fn band(line: &Line<'_>, across: &Scale, up: &Scale) -> Canvas {
         if let (Some(left), Some(right)) = (ends(&pair[0]), ends(&pair[1])) {
             canvas.area(&[left[0], left[1], right[1], right[0]], line.colour, 0.13);
         }
+    }
+    canvas
+}
+
+/// A floor and its name, which stands where the line begins, below it.
+fn draw_floor(floor: &FloorLine, across: &Scale, up: &Scale) -> Canvas {
+    let mut canvas = Canvas::of("floor");
+    let places: Vec<Point> =
+        floor.points.iter().map(|(size, ns)| (across.place(*size as f64), up.place(*ns))).collect();
+    canvas.lines(&places, INK, 1.5, "5 3");
+    let name =
+        if floor.of.is_empty() { "floor".to_owned() } else { format!("floor of {}", floor.of.join(", ")) };
+    if let Some((x, y)) = places.first() {
+        let name = shortened(&clean(&name), across.end - x, SMALL);
+        // A line that rises leaves room above its beginning; but there, others begin.
+        canvas.text((*x, (y + 14.0).min(up.start - 3.0)), Anchor::Start, SMALL, INK, &name);
     }
     canvas
 }

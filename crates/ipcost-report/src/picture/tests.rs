@@ -345,3 +345,40 @@ fn one_small_picture_as_a_whole() {
     document.cells.truncate(4);
     insta::assert_snapshot!(drawn(&document, Chart::Forest));
 }
+
+#[test]
+fn floors_are_lines_at_their_cost() {
+    let document = fixture::with_floors();
+    let text = drawn(&document, Chart::Cost);
+    let xml = Xml::parse(&text).unwrap();
+    let floors: Vec<f64> = of_class(&xml, "floor").map(|node| number(node, "data-at")).collect();
+    assert_eq!(floors, [3_810.0; 3], "one for each cell that has one");
+    let axis = of_class(&xml, "axis").next().unwrap();
+    assert!(number(axis, "data-from") <= 3_810.0, "the axis has room for it");
+    assert!(texts(&xml).iter().any(|text| text.contains("2.58 × floor")), "{:?}", texts(&xml));
+    assert!(texts(&xml).iter().any(|text| text.starts_with("Dashed black line: the floor")));
+    let without = drawn(&fixture::document(), Chart::Cost);
+    assert!(!without.contains("floor"));
+}
+
+/// The documents' floor in the picture of sizes, from each cell's median.
+fn floors_of_sizes(floor: impl Fn(&CellRecord) -> f64) -> Document {
+    let model = fixture::with_floors().cells[0].floor.clone().unwrap();
+    let mut document = sizes();
+    for cell in &mut document.cells {
+        cell.floor = Some(ipcost_model::FloorRecord { ns_per_op: floor(cell), ..model.clone() });
+    }
+    document
+}
+
+#[test]
+fn lines_of_one_floor_share_it() {
+    let shared = drawn(&floors_of_sizes(|cell| cell.size as f64 / 2.0), Chart::Size);
+    let xml = Xml::parse(&shared).unwrap();
+    assert_eq!(of_class(&xml, "floor").count(), 1);
+    assert!(texts(&xml).contains(&"floor".to_owned()));
+    let own = drawn(&floors_of_sizes(|cell| cell.wall_ns_per_op.unwrap().median / 2.0), Chart::Size);
+    let xml = Xml::parse(&own).unwrap();
+    assert_eq!(of_class(&xml, "floor").count(), 2);
+    assert!(texts(&xml).contains(&"floor of pipe".to_owned()), "{:?}", texts(&xml));
+}

@@ -99,6 +99,7 @@ fn row(document: &Document, cell: &CellRecord, strong: bool) -> Row {
         mark,
         figures,
         modes: modes(cell),
+        floor: None,
     }
 }
 

@@ -76,6 +76,9 @@ pub struct ExplainArgs {
     /// Write the explanation as JSON; - is standard output
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// Do without the floors, which are measured along and take their share of the budget
+    #[arg(long)]
+    pub no_floor: bool,
     /// Show neither progress nor warnings
     #[arg(long, short)]
     pub quiet: bool,
