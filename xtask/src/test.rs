@@ -52,7 +52,8 @@ pub fn run() -> Result<()> {
 fn run_all() -> Result<()> {
     shell::run(&["cargo", "fmt", "--all", "--check"])?;
     shell::run(&["cargo", "clippy", "--workspace", "--all-targets", "--quiet", "--", "--deny", "warnings"])?;
-    shell::run(&["cargo", "test", "--workspace", "--quiet"])?;
+    // Whatever fails, the rest is worth knowing, too.
+    shell::run(&["cargo", "test", "--workspace", "--quiet", "--no-fail-fast"])?;
     // Thousands of campaigns a machine: without optimisation there are fewer, and the bounds are wider.
     shell::run(&[
         "cargo",

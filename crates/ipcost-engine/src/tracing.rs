@@ -52,6 +52,19 @@ pub struct Lengths {
     pub many: u64,
 }
 
+/// How long an operation of a cell takes while these sides are traced, nanoseconds: how often a process is stopped
+/// depends on how many calls it makes, which is what tracing is to tell.
+///
+/// # Errors
+/// As [`trace`].
+pub fn traced_ns(cast: Cast<'_>, cell: usize, sides: &[PeerRole], ops: u64) -> Result<f64, TraceError> {
+    if !is_there() {
+        return Err(TraceError::NoStrace);
+    }
+    let (_, wall_ns) = once(cast, cell, sides, ops)?;
+    Ok(wall_ns as f64 / ops as f64)
+}
+
 /// The calls of one operation of a cell, for each of these sides.
 ///
 /// # Errors
@@ -66,7 +79,7 @@ pub fn trace(
         return Err(TraceError::NoStrace);
     }
     let [fewer, many] = [lengths.fewer, lengths.many].map(|ops| once(cast, cell, sides, ops));
-    let (fewer, many) = (fewer?, many?);
+    let ((fewer, _), (many, _)) = (fewer?, many?);
     let more = lengths.many - lengths.fewer;
     Ok(fewer.iter().zip(&many).map(|(fewer, many)| SystemCalls::between(fewer, many, more)).collect())
 }
@@ -77,8 +90,8 @@ fn is_there() -> bool {
     asked.is_ok_and(|output| output.status.success())
 }
 
-/// One epoch of the cell with these sides traced.
-fn once(cast: Cast<'_>, cell: usize, sides: &[PeerRole], ops: u64) -> Result<Vec<Tally>, TraceError> {
+/// One epoch of the cell with these sides traced: what they did, and how long the batch took, nanoseconds.
+fn once(cast: Cast<'_>, cell: usize, sides: &[PeerRole], ops: u64) -> Result<(Vec<Tally>, u64), TraceError> {
     let scratch = ipcost_sys::private_dir::PrivateDir::create().map_err(EngineError::from)?;
     let file = |side: PeerRole| scratch.path().join(side.name());
     let mut only = alone(cast.plan, cell);
@@ -96,9 +109,10 @@ fn once(cast: Cast<'_>, cell: usize, sides: &[PeerRole], ops: u64) -> Result<Vec
     }
     let mut bench = ProcessBench::new(&only, programs, cast.guard, cast.interrupt.clone())?;
     bench.start_epoch(1, &[cell])?;
-    bench.batch(cell, ops, false)?;
+    let wall_ns = bench.batch(cell, ops, false)?.wall_ns;
     bench.end_epoch()?;
-    sides.iter().map(|side| read(&file(*side))).collect()
+    let tallies: Result<Vec<Tally>, TraceError> = sides.iter().map(|side| read(&file(*side))).collect();
+    Ok((tallies?, wall_ns))
 }
 
 /// The same plan with every other cell left out.

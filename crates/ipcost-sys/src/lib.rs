@@ -16,6 +16,7 @@
 //! | signals | [`interrupt`] | being asked to stop, as a descriptor to wait on |
 //! | the machine | [`host`], [`facts`], [`counters`], [`limits`] | facts, kernel counters, limits |
 //! | others | [`others`], [`quota`] | who else is busy, and what CPU quotas do |
+//! | storage | [`disk`] | bytes that processes read from it and write to it |
 //! | events | [`perf`], [`idle`] | what processors and kernel count of processes, and of idling |
 //! | network | [`net_namespace`], [`firewall`] | a network of one's own, and what packets of loopback go through |
 //!
@@ -26,6 +27,7 @@
 pub mod clock;
 pub mod control;
 pub mod counters;
+pub mod disk;
 pub mod facts;
 pub mod firewall;
 pub mod host;

@@ -170,7 +170,7 @@ fn read(counter: &OwnedFd) -> Option<f64> {
 }
 
 /// The processes of a group.
-fn processes(group: u32) -> Vec<u32> {
+pub(crate) fn processes(group: u32) -> Vec<u32> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     ids.filter(|id| {

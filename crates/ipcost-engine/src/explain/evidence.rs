@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use ipcost_model::protocol::PeerRole;
 use ipcost_model::{Missing, Sides};
 use ipcost_sys::counters;
+use ipcost_sys::disk::DiskBytes;
 use ipcost_sys::net_namespace::NetNamespace;
 use ipcost_sys::perf::{Counters, Refusal};
 
@@ -13,15 +14,15 @@ use crate::bench::Bench;
 use crate::error::EngineError;
 use crate::processes::ProcessBench;
 use crate::system_calls::SystemCalls;
-use crate::tracing::{Cast, Lengths, TraceError, alone, trace};
+use crate::tracing::{Cast, Lengths, TraceError, alone, trace, traced_ns};
 
 /// How long a traced batch may take, nanoseconds, as far as that can be foreseen.
 const TRACED_NS: f64 = 0.7e9;
-/// What tracing adds to an operation at least, nanoseconds: a stop of the process at either end of some calls.
-const TRACING_NS: f64 = 3e5;
-/// The most and the fewest operations of a traced batch.
+/// The most and the fewest operations of the longer traced batch, for each worker.
 const MOST_TRACED: f64 = 2_500.0;
 const FEWEST_TRACED: f64 = 12.0;
+/// Operations for each worker that tell how long one takes while it is traced.
+const PILOT: u64 = 4;
 /// How long a counted batch is meant to last, nanoseconds.
 const COUNTED_NS: f64 = 0.3e9;
 
@@ -96,9 +97,8 @@ impl<'a> Collector<'a> {
             ),
             Ok(()) => {}
         }
-        let lengths = self.lengths(cell, wall_ns);
-        match trace(self.cast, cell, &[PeerRole::Client, PeerRole::Server], lengths) {
-            Ok(calls) => {
+        match self.trace(cell) {
+            Ok((calls, lengths)) => {
                 let [client, server] = <[SystemCalls; 2]>::try_from(calls).unwrap_or_default();
                 evidence.calls = Some(Sides { client, server });
                 evidence.traced_ops = lengths.many;
@@ -114,12 +114,14 @@ impl<'a> Collector<'a> {
         Ok(evidence)
     }
 
-    /// Operations of a traced batch and of a shorter one, equally many for every worker.
-    fn lengths(&self, cell: usize, wall_ns: f64) -> Lengths {
+    /// The calls of both sides; as many operations as fit, equally many for every worker.
+    fn trace(&self, cell: usize) -> Result<(Vec<SystemCalls>, Lengths), TraceError> {
+        const SIDES: [PeerRole; 2] = [PeerRole::Client, PeerRole::Server];
         let workers = u64::from(self.cast.plan.cells[cell].cell.concurrency);
-        let ops = (TRACED_NS / (wall_ns + TRACING_NS)).clamp(FEWEST_TRACED, MOST_TRACED);
-        let each = (ops / workers as f64).ceil().max(3.0) as u64;
-        Lengths { fewer: (each / 4).max(1) * workers, many: each * workers }
+        let each_ns = traced_ns(self.cast, cell, &SIDES, PILOT * workers)? * workers as f64;
+        let each = (TRACED_NS / each_ns).clamp(FEWEST_TRACED, MOST_TRACED) as u64;
+        let lengths = Lengths { fewer: (each / 4).max(1) * workers, many: each * workers };
+        Ok((trace(self.cast, cell, &SIDES, lengths)?, lengths))
     }
 
     /// One batch with counters around it, in the namespace if there is one.
@@ -138,14 +140,25 @@ impl<'a> Collector<'a> {
         let (server, client) = bench.groups(cell).unwrap_or_default();
         let counters = Sides { client: Counters::of_group(client), server: Counters::of_group(server) };
         [&counters.client, &counters.server].into_iter().for_each(Counters::enable);
-        let before = counters::network(process);
+        let disk = || Sides { client: DiskBytes::of_group(client), server: DiskBytes::of_group(server) };
+        let (before, disk_before) = (counters::network(process), disk());
         bench.batch(cell, ops, false)?;
-        let after = counters::network(process);
+        let (after, disk_after) = (counters::network(process), disk());
         let per_op = |counted: BTreeMap<String, f64>| -> BTreeMap<String, f64> {
             counted.into_iter().map(|(name, count)| (name, count / ops as f64)).collect()
         };
-        evidence.events =
-            Sides { client: per_op(counters.client.read()), server: per_op(counters.server.read()) };
+        let side = |counters: &Counters, before: Option<DiskBytes>, after: Option<DiskBytes>| {
+            let mut counted = counters.read();
+            if let Some(moved) = after.zip(before).map(|(after, before)| after - before) {
+                counted.insert("disk_bytes_read".to_owned(), moved.read as f64);
+                counted.insert("disk_bytes_written".to_owned(), moved.written as f64);
+            }
+            per_op(counted)
+        };
+        evidence.events = Sides {
+            client: side(&counters.client, disk_before.client, disk_after.client),
+            server: side(&counters.server, disk_before.server, disk_after.server),
+        };
         if uses_tcp(&plan.cells[cell].cell.transport) {
             let risen = |(name, now): (String, u64)| {
                 let before = before.get(&name).copied().unwrap_or(0);

@@ -1,4 +1,7 @@
+use std::collections::BTreeMap;
+
 use super::*;
+use ipcost_model::{CallRecord, Part, Pattern, Placement};
 use ipcost_model::{Estimate, OptionValue, Options, PartCost, PartDifference, SideEvidence, Sides, Verdict};
 use ipcost_sys::counters::ProcessorTimes;
 use ipcost_sys::others::Busy;
@@ -52,6 +55,7 @@ fn clean(pattern: Pattern, transport: &str, size: u64) -> ExplainedCell {
         limited_by: None,
         sides: Sides { client: side.clone(), server: side },
         network: BTreeMap::from([("delayed_acknowledgements".to_owned(), 0.0)]),
+        floor: None,
         alone: true,
         traced_ops: 1_000,
         counted_ops: 10_000,
@@ -286,7 +290,7 @@ fn quotas_hypervisors_and_neighbours() {
     let cell = || clean(Pattern::Rr, "unix", 64);
     let throttling = Throttling { times: 5, time: Duration::from_millis(400), cores: Some(0.5) };
     let observed = Observed { throttling: Some(throttling), ..Observed::default() };
-    assert_only("quota", cell(), &Case { observed, ..Case::default() });
+    assert_only("cpu-quota", cell(), &Case { observed, ..Case::default() });
     let processors = Some(ProcessorTimes { busy: 400, stolen: 100, total: 1_000 });
     let own_cpu = Duration::from_secs(4);
     let observed = Observed { processors, own_cpu, ..Observed::default() };
@@ -295,6 +299,6 @@ fn quotas_hypervisors_and_neighbours() {
     let busiest = Some(Busy { id: 7, name: "hog".into(), ticks: 390 });
     let observed = Observed { processors, own_cpu, busiest, ..Observed::default() };
     let case = Case { observed, ..Case::default() };
-    assert_only("neighbour", cell(), &case);
+    assert_only("busy-neighbour", cell(), &case);
     assert!(found(&[cell()], &case)[0].sentence.contains("most of it hog (process 7)"));
 }
