@@ -112,6 +112,11 @@ pub fn parse(args: impl Iterator<Item = OsString>) -> Result<Cli, ExitCode> {
             let _ = error.print();
             ExitCode::SUCCESS
         }
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            // Which one is meant is told by what there is.
+            let _ = error.print();
+            ExitCode::from(USAGE)
+        }
         kind => {
             let mut line = one_line(&error.render().to_string());
             if kind == ErrorKind::UnknownArgument && without_command {

@@ -72,5 +72,12 @@ fn job(args: &CoreSweepArgs, relations: &[(Relation, (usize, usize))]) -> anyhow
     }
     // The closest relation of the last transport is what the rest is seen against.
     let baseline = args.transports.last().map(|transport| format!("{transport}, {}", relations[0].0.words()));
-    Ok(Job { cells, baseline, budget: Some(args.budget), seed: args.seed, ..Job::default() })
+    Ok(Job {
+        cells,
+        baseline,
+        budget: Some(args.budget),
+        epochs: args.epochs,
+        seed: args.seed,
+        ..Job::default()
+    })
 }

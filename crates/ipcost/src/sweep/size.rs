@@ -20,7 +20,7 @@ use crate::output::{is_standard_output, print, room, write_pretty};
 use crate::peers::{self, Peers};
 use crate::run::{Finished, carry_out, check_descriptors, expand_here, fresh_seed, listen};
 
-/// Sizes at the most, which share alpha whether they are measured or not.
+/// Intervals at the most, one for each measurement of a size; they share alpha whether they are drawn or not.
 const FAMILY: u32 = 24;
 /// The share of the budget for the first grid, and of what is left for each step after it.
 const FIRST: f64 = 0.4;
@@ -40,11 +40,17 @@ pub fn run(args: &SizeSweepArgs) -> Result<ExitCode, Problem> {
     let mut sizes = first_sizes(args.from, args.to);
     let mut interrupted = false;
     let mut out_of_budget = false;
+    let mut intervals = 0;
     while !sizes.is_empty() && !interrupted {
         let left = args.budget.saturating_sub(began.elapsed());
-        let share = left.mul_f64(if points.is_empty() { FIRST } else { LATER });
+        let share = left.mul_f64(match intervals {
+            0 => FIRST,
+            // The machine was too slow for what was foreseen, so all that is left goes to the same sizes.
+            _ if unknown(&points) => 1.0,
+            _ => LATER,
+        });
         let job = job(args, (a, b), &sizes, share);
-        let plan = match plan_of(&job, &peers, seed + points.len() as u64) {
+        let plan = match plan_of(&job, &peers, seed + intervals as u64) {
             Ok(plan) => plan,
             // What is left is too short for another step; what has been measured stands.
             Err(Failure::TooSmall(_)) if !points.is_empty() => {
@@ -59,10 +65,13 @@ pub fn run(args: &SizeSweepArgs) -> Result<ExitCode, Problem> {
             return Err(problem(error));
         }
         interrupted = document.stopped == Stopped::Interrupted;
+        intervals += sizes.len();
+        points.retain(|point| !sizes.contains(&point.size));
         points.extend(measured(&document, (a, b)));
         points.sort_by_key(|point| point.size);
-        sizes = next_sizes(&points, 1.0 + args.resolution);
-        if points.len() + sizes.len() > FAMILY as usize {
+        let again = unknown(&points);
+        sizes = if again { sizes } else { next_sizes(&points, 1.0 + args.resolution) };
+        if intervals + sizes.len() > FAMILY as usize {
             out_of_budget = true;
             break;
         }
@@ -84,6 +93,11 @@ pub fn run(args: &SizeSweepArgs) -> Result<ExitCode, Problem> {
         out_of_budget,
     };
     finish(args, &sweep, interrupted)
+}
+
+/// Whether no size has an interval yet.
+fn unknown(points: &[SweepPoint]) -> bool {
+    points.iter().all(|point| point.lo.is_none() && point.hi.is_none())
 }
 
 fn finish(args: &SizeSweepArgs, sweep: &SizeSweep, interrupted: bool) -> Result<ExitCode, Problem> {
