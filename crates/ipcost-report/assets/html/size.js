@@ -123,11 +123,11 @@ function sizePlot(panels, lines, crossings, state) {
   const every = Math.ceil(sizes.length / most);
   x.ticks = sizes.filter((_, index) => index % every === 0);
   const y = makeAxis(
-    [...estimates.flatMap(({ median, lo, hi }) => [median, lo, hi]), ...floors.flatMap((floor) => floor.points.map((one) => one.ns))].filter((value) => !missing(value)),
+    [...estimates.flatMap(({ median, lo, hi }) => [median, lo, hi]), ...floors.flatMap((floor) => floor.cells.map((one) => one.estimate.median))].filter((value) => !missing(value)),
     { log: state.scale === "log", most: 7 },
   );
-  const names = spreadNames(lines, y);
-  const series = [crossingSeries(crossings, x, style), ...floors.map((floor) => floorSeries(floor, x, y, style))];
+  const names = spreadNames([...lines, ...floors], y);
+  const series = [crossingSeries(crossings, x, style), ...floors.flatMap((floor) => floorSeries(floor, x, y, style, right > 20 ? names.get(floor) : null))];
   // Intervals stand beside one another, so that all can be seen.
   const aside = (index) => Math.min(5, 60 / lines.length) * (index - (lines.length - 1) / 2);
   lines.forEach((line, index) => series.push(...lineSeries(line, x, y, style, right > 20 ? names.get(line) : null, aside(index))));
@@ -203,10 +203,10 @@ function lineSeries(line, x, y, style, nameAt, aside) {
 function floorLines(lines) {
   const found = new Map();
   for (const line of lines) {
-    const points = line.cells.filter((one) => one.cell.floor).map((one) => ({ size: one.size, ns: one.cell.floor.ns_per_op }));
+    const points = line.cells.filter((one) => one.cell.floor).map((one) => ({ size: one.size, estimate: { median: one.cell.floor.ns_per_op } }));
     if (!points.length) continue;
     const key = JSON.stringify(points);
-    if (!found.has(key)) found.set(key, { points, of: [] });
+    if (!found.has(key)) found.set(key, { cells: points, of: [] });
     found.get(key).of.push(line.name);
   }
   const all = [...found.values()];
@@ -214,23 +214,28 @@ function floorLines(lines) {
   return all;
 }
 
-function floorSeries(floor, x, y, style) {
-  return {
+function floorSeries(floor, x, y, style, nameAt) {
+  const data = floor.cells.map(({ size, estimate }) => [x.at(size), y.at(estimate.median)]);
+  const line = {
     type: "line",
-    data: floor.points.map(({ size, ns }) => [x.at(size), y.at(ns)]),
+    data,
     silent: true,
     showSymbol: false,
     symbol: "none",
     lineStyle: { color: style.ink, width: 1.4, type: [5, 3] },
-    label: { show: false },
-    markPoint: {
-      silent: true,
-      symbol: "none",
-      label: { show: true, formatter: shorten(floor.name, 40), position: "insideBottomLeft", color: style.ink, fontSize: 12 },
-      data: [{ coord: [x.at(floor.points[0].size), y.at(floor.points[0].ns)] }],
-    },
     z: 2,
   };
+  const name = {
+    type: "custom",
+    silent: true,
+    clip: false,
+    data: [data.at(-1)],
+    renderItem: (parameters, api) => {
+      const [px] = api.coord(data.at(-1));
+      return text(shorten(floor.name, 26), px + 20, api.coord([0, nameAt])[1], { fill: style.ink });
+    },
+  };
+  return missing(nameAt) ? [line] : [line, name];
 }
 
 function crossingSeries(crossings, x, style) {

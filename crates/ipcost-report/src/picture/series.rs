@@ -55,6 +55,13 @@ pub struct FloorLine {
     pub points: Vec<(u64, f64)>,
 }
 
+impl FloorLine {
+    /// What it is called.
+    pub fn name(&self) -> String {
+        if self.of.is_empty() { "floor".to_owned() } else { format!("floor of {}", self.of.join(", ")) }
+    }
+}
+
 impl Panel<'_> {
     /// Every size that was measured, rising.
     pub fn sizes(&self) -> Vec<u64> {

@@ -83,9 +83,12 @@ impl Line<'_> {
 
 impl Panel<'_> {
     fn scales(&self, top: f64) -> (Scale, Scale) {
-        let names = self.lines.iter().map(|line| width(&clean(line.label), NAME)).fold(0.0, f64::max);
+        let floors = self.floors();
+        let names = self.lines.iter().map(|line| line.label.to_owned());
+        let names = names.chain(floors.iter().map(FloorLine::name));
+        let names = names.map(|name| width(&clean(&name), NAME)).fold(0.0, f64::max);
         let (start, end) = (LEFT + TICKS, RIGHT - GUTTER - names.min(MOST_NAME));
-        let tall = (NAME_ROOM * (self.lines.len() as f64 + 1.0)).max(LEAST_TALL);
+        let tall = (NAME_ROOM * ((self.lines.len() + floors.len()) as f64 + 1.0)).max(LEAST_TALL);
         let (mut sizes, mut costs) = (Extent::default(), Extent::default());
         for point in self.lines.iter().flat_map(|line| &line.points) {
             sizes.add(point.size as f64);
@@ -167,19 +170,12 @@ fn band(line: &Line<'_>, across: &Scale, up: &Scale) -> Canvas {
     canvas
 }
 
-/// A floor and its name, which stands where the line begins, below it.
 fn draw_floor(floor: &FloorLine, across: &Scale, up: &Scale) -> Canvas {
     let mut canvas = Canvas::of("floor");
+    canvas.title(&floor.name());
     let places: Vec<Point> =
         floor.points.iter().map(|(size, ns)| (across.place(*size as f64), up.place(*ns))).collect();
     canvas.lines(&places, INK, 1.5, "5 3");
-    let name =
-        if floor.of.is_empty() { "floor".to_owned() } else { format!("floor of {}", floor.of.join(", ")) };
-    if let Some((x, y)) = places.first() {
-        let name = shortened(&clean(&name), across.end - x, SMALL);
-        // A line that rises leaves room above its beginning; but there, others begin.
-        canvas.text((*x, (y + 14.0).min(up.start - 3.0)), Anchor::Start, SMALL, INK, &name);
-    }
     canvas
 }
 
@@ -223,26 +219,35 @@ fn whiskers(point: &Measured<'_>, (x, y): Point, up: &Scale, colour: &'static st
     canvas
 }
 
-/// The names of the lines at their right ends, moved apart where they would hide each other.
+/// What stands at the right end of a line.
+struct Name {
+    text: String,
+    colour: &'static str,
+    end: Point,
+}
+
+/// The names of the lines and floors at their right ends, moved apart where they would hide each other.
 fn names(panel: &Panel<'_>, across: &Scale, up: &Scale) -> Canvas {
     let mut canvas = Canvas::of("names");
-    let end = |line: &Line<'_>| {
-        line.points.last().map(|point| (line.x(point, across), up.place(point.cost.median)))
+    let of_line = |line: &Line<'_>| {
+        let point = line.points.last()?;
+        let end = (line.x(point, across), up.place(point.cost.median));
+        Some(Name { text: line.label.to_owned(), colour: line.colour, end })
     };
-    let mut lines: Vec<(&Line<'_>, Point)> =
-        panel.lines.iter().filter_map(|line| Some((line, end(line)?))).collect();
-    lines.sort_by(|(_, a), (_, b)| a.1.total_cmp(&b.1));
-    let wanted: Vec<f64> = lines.iter().map(|(_, end)| end.1).collect();
+    let of_floor = |floor: FloorLine| {
+        let (size, ns) = floor.points.last()?;
+        Some(Name { text: floor.name(), colour: INK, end: (across.place(*size as f64), up.place(*ns)) })
+    };
+    let mut names: Vec<Name> = panel.lines.iter().filter_map(of_line).collect();
+    names.extend(panel.floors().into_iter().filter_map(of_floor));
+    names.sort_by(|a, b| a.end.1.total_cmp(&b.end.1));
+    let wanted: Vec<f64> = names.iter().map(|name| name.end.1).collect();
     let start = across.end + GUTTER;
-    for ((line, end), y) in lines.iter().zip(apart(&wanted, NAME_ROOM, up.end + 6.0, up.start - 2.0)) {
-        canvas.lines(
-            &[(end.0 + 5.0, end.1), (across.end + 4.0, end.1), (start - 4.0, y)],
-            line.colour,
-            0.75,
-            "none",
-        );
-        let name = shortened(&clean(line.label), RIGHT - start, NAME);
-        canvas.text((start, y + 4.0), Anchor::Start, NAME, INK, &name);
+    for (name, y) in names.iter().zip(apart(&wanted, NAME_ROOM, up.end + 6.0, up.start - 2.0)) {
+        let (x, end) = name.end;
+        canvas.lines(&[(x + 5.0, end), (across.end + 4.0, end), (start - 4.0, y)], name.colour, 0.75, "none");
+        let text = shortened(&clean(&name.text), RIGHT - start, NAME);
+        canvas.text((start, y + 4.0), Anchor::Start, NAME, INK, &text);
     }
     canvas
 }
