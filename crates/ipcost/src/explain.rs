@@ -70,7 +70,9 @@ fn job(args: &ExplainArgs) -> anyhow::Result<Asked> {
     let transports = transport::states();
     let is_file = |name: &str| name.ends_with(".toml");
     match args.cells.as_slice() {
-        [] if args.has_matrix() => Ok(Asked { job: job_of(&args.as_run(None), &transports)?, by_id: false }),
+        [] if !args.matrix.is_empty() => {
+            Ok(Asked { job: job_of(&args.as_run(None), &transports)?, by_id: false })
+        }
         [] => bail!(
             "explain takes one cell or two, such as ipcost explain rr/tcp/64/c1 rr/unix/64/c1; or a job file, or flags for cells as ipcost run does"
         ),

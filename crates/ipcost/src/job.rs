@@ -8,7 +8,7 @@ use ipcost_model::{
     check_peer_name, parse_job,
 };
 
-use crate::args::RunArgs;
+use crate::args::{CellArgs, RunArgs};
 
 /// The workloads of the default suite: pattern and bytes each way.
 const SUITE: [(Pattern, u64); 5] = [
@@ -26,7 +26,7 @@ const SUITE: [(Pattern, u64); 5] = [
 pub fn job(args: &RunArgs, transports: &[TransportState]) -> anyhow::Result<Job> {
     let mut job = match &args.job {
         Some(path) => read(path)?,
-        None => Job { cells: matrices(args, transports)?, ..Job::default() },
+        None => Job { cells: matrices(&args.cells, transports)?, ..Job::default() },
     };
     for peer in &args.peers {
         let (name, command) = parse_peer(peer)?;
@@ -49,7 +49,7 @@ fn read(path: &Path) -> anyhow::Result<Job> {
     parse_job(&text).map_err(|error| anyhow!("{}:{error}", path.display()))
 }
 
-fn matrices(args: &RunArgs, transports: &[TransportState]) -> anyhow::Result<Vec<Matrix>> {
+fn matrices(args: &CellArgs, transports: &[TransportState]) -> anyhow::Result<Vec<Matrix>> {
     let whole = Matrix {
         transport: args.transports.clone().into(),
         pattern: args.patterns.clone().into(),

@@ -4,13 +4,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use ipcost_model::units::{parse_duration, parse_size};
-use ipcost_model::{Pattern, Placement, SpeaksFirst};
+use ipcost_model::units::parse_duration;
 
-use super::RunArgs;
-
-const CELLS: &str =
-    "A matrix in the place of cells: each is explained against the baseline (as in ipcost run)";
+use super::{CELL_FLAGS, CellArgs, RunArgs};
 
 /// One cell by its id: where its time goes. Two: what makes the difference. A job file or flags for cells: each cell
 /// against the baseline of its table.
@@ -24,38 +20,8 @@ pub struct ExplainArgs {
     #[arg(value_name = "CELL", num_args = 0..=2, conflicts_with_all = CELL_FLAGS)]
     pub cells: Vec<String>,
 
-    /// Transports to compare
-    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = CELLS)]
-    pub transports: Vec<String>,
-    /// What is done over them: connect, rr, stream
-    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = CELLS)]
-    pub patterns: Vec<Pattern>,
-    /// Bytes of a message from client to server, such as 64,16KiB
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_size, help_heading = CELLS)]
-    pub sizes: Vec<u64>,
-    /// Bytes of a message from server to client [default: as many as the size]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_size, help_heading = CELLS)]
-    pub replies: Vec<u64>,
-    /// Workers in the client
-    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = CELLS)]
-    pub concurrency: Vec<u32>,
-    /// Where the two processes run: free, together, apart
-    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = CELLS)]
-    pub placement: Vec<Placement>,
-    /// Who sends first in pattern connect: client, server
-    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = CELLS)]
-    pub speaks_first: Vec<SpeaksFirst>,
-    /// Peers that play the client
-    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = CELLS)]
-    pub client: Vec<String>,
-    /// Peers that play the server
-    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = CELLS)]
-    pub server: Vec<String>,
-    /// Set an option of the cells, to one value or to several
-    #[arg(long = "option", value_name = "KEY=LIST", help_heading = CELLS)]
-    pub options: Vec<String>,
     /// What the others are compared with: a transport, a peer, a label or a cell's id [default: tcp]
-    #[arg(long, value_name = "NAME", help_heading = CELLS, conflicts_with = "cells")]
+    #[arg(long, value_name = "NAME", conflicts_with = "cells")]
     pub baseline: Option<String>,
 
     /// A peer of your own, by the command that starts it; it goes before a built-in one of that name
@@ -82,46 +48,17 @@ pub struct ExplainArgs {
     /// Show neither progress nor warnings
     #[arg(long, short)]
     pub quiet: bool,
+    // What comes after these would stand under their heading.
+    #[command(flatten)]
+    pub matrix: CellArgs,
 }
 
-const CELL_FLAGS: [&str; 10] = [
-    "transports",
-    "patterns",
-    "sizes",
-    "replies",
-    "concurrency",
-    "placement",
-    "speaks_first",
-    "client",
-    "server",
-    "options",
-];
-
 impl ExplainArgs {
-    /// Whether any flag says which cells.
-    pub fn has_matrix(&self) -> bool {
-        let lists = [self.transports.len(), self.patterns.len(), self.sizes.len(), self.replies.len()];
-        let more =
-            [self.concurrency.len(), self.placement.len(), self.speaks_first.len(), self.options.len()];
-        lists.iter().chain(&more).any(|count| *count > 0)
-            || !self.client.is_empty()
-            || !self.server.is_empty()
-    }
-
     /// The same settings as `ipcost run` takes them, with a job file where one is given.
     pub fn as_run(&self, job: Option<PathBuf>) -> RunArgs {
         RunArgs {
             job,
-            transports: self.transports.clone(),
-            patterns: self.patterns.clone(),
-            sizes: self.sizes.clone(),
-            replies: self.replies.clone(),
-            concurrency: self.concurrency.clone(),
-            placement: self.placement.clone(),
-            speaks_first: self.speaks_first.clone(),
-            client: self.client.clone(),
-            server: self.server.clone(),
-            options: self.options.clone(),
+            cells: self.matrix.clone(),
             peers: self.peers.clone(),
             baseline: self.baseline.clone(),
             budget: self.budget,
@@ -130,29 +67,6 @@ impl ExplainArgs {
             timeout: self.timeout,
             quiet: self.quiet,
             ..RunArgs::default()
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::args::Cli;
-    use clap::CommandFactory;
-
-    /// Flags for cells mean the same for both commands.
-    #[test]
-    fn cells_are_told_as_to_run() {
-        let command = Cli::command();
-        let [run, explain] = ["run", "explain"].map(|name| command.find_subcommand(name).unwrap());
-        for flag in CELL_FLAGS {
-            let help = |of: &clap::Command| {
-                of.get_arguments()
-                    .find(|arg| arg.get_id() == flag)
-                    .map(|arg| arg.get_help().unwrap().to_string())
-            };
-            assert_eq!(help(run), help(explain), "{flag}");
-            assert!(help(run).is_some(), "{flag}");
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The command line as clap reads it, a command a file; what it means is decided elsewhere.
 
+mod cells;
 mod check;
 mod compare;
 mod conformance;
@@ -21,6 +22,7 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 
+pub use cells::{CELL_FLAGS, CellArgs};
 pub use check::CheckArgs;
 pub use compare::CompareArgs;
 pub use conformance::ConformanceArgs;

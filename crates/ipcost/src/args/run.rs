@@ -4,14 +4,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use ipcost_model::units::{parse_duration, parse_proportion, parse_size};
-use ipcost_model::{
-    CATALOGUE, LatencyMode, NATIVE, OptionGroup, Pattern, Placement, SpeaksFirst, TransportState,
-    check_run_name,
-};
+use ipcost_model::units::{parse_duration, parse_proportion};
+use ipcost_model::{CATALOGUE, LatencyMode, NATIVE, OptionGroup, TransportState, check_run_name};
 use ipcost_sys::transport;
 
-const CELLS: &str = "Which cells (lists multiply into a matrix)";
+use super::{CELL_FLAGS, CellArgs};
+
 const HOW: &str = "How to measure";
 const OUTPUT: &str = "Output";
 
@@ -22,36 +20,8 @@ pub struct RunArgs {
     #[arg(value_name = "JOB.toml", conflicts_with_all = CELL_FLAGS)]
     pub job: Option<PathBuf>,
 
-    /// Transports to compare
-    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = CELLS)]
-    pub transports: Vec<String>,
-    /// What is done over them: connect, rr, stream
-    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = CELLS)]
-    pub patterns: Vec<Pattern>,
-    /// Bytes of a message from client to server, such as 64,16KiB
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_size, help_heading = CELLS)]
-    pub sizes: Vec<u64>,
-    /// Bytes of a message from server to client [default: as many as the size]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_size, help_heading = CELLS)]
-    pub replies: Vec<u64>,
-    /// Workers in the client
-    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = CELLS)]
-    pub concurrency: Vec<u32>,
-    /// Where the two processes run: free, together, apart
-    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = CELLS)]
-    pub placement: Vec<Placement>,
-    /// Who sends first in pattern connect: client, server
-    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = CELLS)]
-    pub speaks_first: Vec<SpeaksFirst>,
-    /// Peers that play the client
-    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = CELLS)]
-    pub client: Vec<String>,
-    /// Peers that play the server
-    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = CELLS)]
-    pub server: Vec<String>,
-    /// Set an option of the cells, to one value or to several
-    #[arg(long = "option", value_name = "KEY=LIST", help_heading = CELLS)]
-    pub options: Vec<String>,
+    #[command(flatten)]
+    pub cells: CellArgs,
 
     /// A peer of your own, by the command that starts it; it goes before a built-in one of that name
     #[arg(long = "peer", value_name = "NAME=COMMAND", help_heading = HOW)]
@@ -108,19 +78,6 @@ fn parse_name(name: &str) -> Result<String, String> {
     check_run_name(name).map(|()| name.to_owned())
 }
 
-const CELL_FLAGS: [&str; 10] = [
-    "transports",
-    "patterns",
-    "sizes",
-    "replies",
-    "concurrency",
-    "placement",
-    "speaks_first",
-    "client",
-    "server",
-    "options",
-];
-
 /// The registry and the catalogue, so that help never lags behind them.
 fn after_help() -> String {
     let (floors, moving): (Vec<_>, Vec<_>) =
@@ -169,20 +126,4 @@ fn list(states: Vec<TransportState>) -> String {
         format!("  {:<15}{}{note}\n", state.capabilities.name, state.capabilities.summary)
     };
     states.into_iter().map(line).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::args::Cli;
-    use clap::CommandFactory;
-
-    #[test]
-    fn flags_for_cells_and_a_job_file_exclude_each_other() {
-        let command = Cli::command();
-        let run = command.find_subcommand("run").unwrap();
-        for flag in run.get_arguments().filter(|arg| arg.get_help_heading() == Some(CELLS)) {
-            assert!(CELL_FLAGS.contains(&flag.get_id().as_str()), "{}", flag.get_id());
-        }
-    }
 }
