@@ -24,26 +24,27 @@
 #![allow(unsafe_code)]
 
 pub mod clock;
-pub mod control;
 pub mod counters;
 pub mod facts;
 pub mod firewall;
 pub mod host;
 pub mod idle;
-pub mod interrupt;
-pub mod limits;
-pub mod net_namespace;
 pub mod others;
-pub mod perf;
 pub mod placement;
-pub mod private_dir;
-pub mod process;
 pub mod quota;
 pub mod relations;
-pub mod shared_word;
 pub mod transport;
-pub mod usage;
-pub mod worker;
+
+// The system is chosen here, once; the modules of one system have the names and signatures of another's.
+#[cfg(target_os = "linux")]
+#[path = "linux/mod.rs"]
+mod system;
+#[cfg(unix)]
+mod unix;
+
+pub use system::{
+    control, interrupt, limits, net_namespace, perf, private_dir, process, shared_word, usage, worker,
+};
 
 use std::io;
 

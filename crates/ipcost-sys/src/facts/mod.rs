@@ -5,17 +5,16 @@
 //! ([`sample`], [`permissions`]) is for those who ask.
 
 mod limits;
-mod loopback;
 mod network;
-mod perf;
-pub mod permissions;
 mod processor;
 pub mod sample;
 mod scheduler;
 pub(crate) mod text;
 
+pub use crate::system::permissions;
 pub use limits::limits;
 pub use network::network;
+pub(crate) use network::tracked_connections;
 pub use processor::processor;
 pub(crate) use processor::{clock_source, cpu_model};
 pub use scheduler::scheduler;

@@ -4,8 +4,8 @@ use std::fs;
 
 use ipcost_model::doctor::NetworkFacts;
 
-use super::loopback::loopback;
 use super::text::{number, numbers};
+use crate::system::loopback::loopback;
 
 /// What is known of them in this program's network namespace.
 pub fn network() -> NetworkFacts {

@@ -13,14 +13,12 @@
 
 mod alone;
 mod cacheline;
-mod channel;
 mod fifo;
 mod handing;
 mod inherited;
 mod memcpy;
 mod null;
 mod pipe;
-mod pipe_buffer;
 mod socket;
 mod socketpair;
 mod switch;
@@ -41,6 +39,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::SysError;
+use crate::system::{channel, pipe_buffer};
 
 /// Every transport, in the order of tables and help texts.
 pub const REGISTRY: &[&dyn Transport] = &[

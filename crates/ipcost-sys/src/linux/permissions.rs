@@ -8,9 +8,9 @@ use std::process::{Command, Output, Stdio};
 use ipcost_model::doctor::PermissionFacts;
 use serde_json::Value;
 
-use super::network::tracked_connections;
-use super::perf;
-use super::text::number;
+use super::counting::counting;
+use crate::facts::text::number;
+use crate::facts::tracked_connections;
 
 /// Tries it all; takes some tens of milliseconds and starts short-lived programs.
 pub fn permissions() -> PermissionFacts {
@@ -18,7 +18,7 @@ pub fn permissions() -> PermissionFacts {
     PermissionFacts {
         root,
         perf_event_paranoid: number("/proc/sys/kernel/perf_event_paranoid"),
-        counting: Some(perf::counting()),
+        counting: Some(counting()),
         ptrace_scope: number("/proc/sys/kernel/yama/ptrace_scope"),
         tracing: tracing(),
         network_namespace: Some(network_namespace(root)),

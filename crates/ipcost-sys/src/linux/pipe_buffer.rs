@@ -6,7 +6,7 @@ use ipcost_model::Cell;
 use rustix::io::Errno;
 use rustix::pipe::{fcntl_getpipe_size, fcntl_setpipe_size};
 
-use super::Effective;
+use crate::transport::Effective;
 use crate::{Context, SysError};
 
 /// Sets the capacity where the cell asks for one (`F_SETPIPE_SZ`, `fcntl(2)`).

@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
-use super::Channel;
+use crate::transport::Channel;
 
 /// One descriptor for both directions: a connected socket.
 #[derive(Debug)]
