@@ -24,11 +24,13 @@
 #![allow(unsafe_code)]
 
 pub mod clock;
+mod contract;
 pub mod counters;
 pub mod facts;
 pub mod firewall;
 pub mod host;
 pub mod idle;
+mod lines;
 pub mod others;
 pub mod placement;
 pub mod quota;
@@ -43,10 +45,13 @@ mod system;
 mod unix;
 
 pub use system::{
-    control, interrupt, limits, net_namespace, perf, private_dir, process, shared_word, usage, worker,
+    control, interrupt, limits, local_stream, net_namespace, perf, private_dir, process, programs,
+    shared_word, usage, user_dirs, worker,
 };
 
 use std::io;
+
+pub use system::descriptor::Descriptor;
 
 /// A system call that failed: what was tried, and the system's answer.
 #[derive(Debug, thiserror::Error)]

@@ -2,8 +2,6 @@
 
 use std::fs;
 
-use rustix::thread::{CpuSet, sched_getaffinity};
-
 use crate::placement::Topology;
 
 /// What two logical processors share, the closest first.
@@ -36,10 +34,10 @@ impl Relation {
 
 /// A pair of logical processors for every relation that exists among those this program may use, the closest first.
 pub fn distinct() -> Vec<(Relation, (usize, usize))> {
-    let allowed = sched_getaffinity(None).unwrap_or_default();
-    // The last ones first: interrupts and system services tend to sit on the first.
-    let cpus: Vec<usize> = (0..CpuSet::MAX_CPU).rev().filter(|cpu| allowed.is_set(*cpu)).collect();
     let topology = Topology::read();
+    // The last ones first: interrupts and system services tend to sit on the first.
+    let mut cpus: Vec<usize> = topology.cores.iter().flatten().copied().collect();
+    cpus.sort_unstable_by(|one, other| other.cmp(one));
     let facts: Vec<Facts> = cpus.iter().map(|cpu| Facts::read(*cpu)).collect();
     let mut found: Vec<(Relation, (usize, usize))> = Vec::new();
     for (first, client) in cpus.iter().enumerate() {

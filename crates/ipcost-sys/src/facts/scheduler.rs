@@ -7,10 +7,11 @@ use ipcost_model::doctor::SchedulerFacts;
 
 use super::text::{field, kibibytes, line, listed, value_of};
 use crate::quota::Throttling;
+use crate::system::machine;
 
 /// What is known of it.
 pub fn scheduler() -> SchedulerFacts {
-    let version = rustix::system::uname().version().to_string_lossy().into_owned();
+    let version = machine::read().version;
     let chosen = line("/sys/kernel/debug/sched/preempt");
     SchedulerFacts {
         preemption: preemption(&version, chosen.as_deref(), line("/proc/cmdline").as_deref()),

@@ -6,6 +6,8 @@ use std::time::Duration;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socket_with};
 
+pub use crate::contract::Interface;
+
 /// The loopback interface's number, in every network namespace.
 const NUMBER: u32 = 1;
 /// Length of `struct nlmsghdr` (`netlink(7)`), bytes.
@@ -14,17 +16,6 @@ const MESSAGE_HEADER: usize = 16;
 const INTERFACE_HEADER: usize = 16;
 /// Length of `struct rtattr` (`rtnetlink(7)`), bytes.
 const ATTRIBUTE_HEADER: usize = 4;
-
-/// What an interface is like.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Interface {
-    /// Whether it carries packets.
-    pub up: bool,
-    /// The largest packet, bytes.
-    pub mtu: Option<u32>,
-    /// What queues its packets.
-    pub queue: Option<String>,
-}
 
 /// The loopback interface; `None` where the kernel does not tell.
 pub fn loopback() -> Option<Interface> {

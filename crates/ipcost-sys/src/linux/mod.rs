@@ -1,11 +1,23 @@
 //! Linux: what every Unix has, and what Linux alone has.
 
+pub mod abstract_address;
+pub mod child;
+pub mod close_on_exec;
 pub mod counting;
+pub mod futex;
+pub mod leftovers;
 pub mod loopback;
 pub mod net_namespace;
 pub mod perf;
 pub mod permissions;
 pub mod pipe_buffer;
+pub mod processors;
 pub mod shared_word;
+pub mod source_address;
+#[cfg(test)]
+mod tests;
 
-pub use crate::unix::{channel, control, interrupt, limits, private_dir, process, usage, worker};
+pub use crate::unix::{
+    channel, cheapest_call, control, descriptor, fifo, interrupt, limits, local_stream, machine, pipe,
+    private_dir, process, programs, socket, usage, user_dirs, worker,
+};

@@ -5,6 +5,8 @@ use std::fs;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
+pub use crate::contract::Refusal;
+
 /// The first version of `struct perf_event_attr`, which every kernel with such events knows.
 #[repr(C)]
 #[derive(Default)]
@@ -57,15 +59,6 @@ const EVENTS: [Event; 8] = [
     event("page_faults", SOFTWARE, 2, 0),
     event("migrations", SOFTWARE, 4, 0),
 ];
-
-/// Why an event cannot be counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refusal {
-    /// This user may not.
-    Forbidden,
-    /// The processor, or the hypervisor, offers no such event; or the kernel has no events at all.
-    Absent,
-}
 
 /// Counters of all tasks of a process group, and of what these start from now on.
 #[derive(Debug, Default)]

@@ -13,6 +13,14 @@ use crate::{Context, SysError};
 /// What is mapped, bytes: a page, so that nothing else is in the word's cache line.
 const BYTES: usize = 4096;
 
+/// Whether this system has such memory.
+///
+/// # Errors
+/// Never: Linux has.
+pub fn probe() -> Result<(), String> {
+    Ok(())
+}
+
 /// The word, mapped into this process; it goes away with its last descriptor and mapping.
 #[derive(Debug)]
 pub struct SharedWord(NonNull<AtomicU32>);

@@ -2,15 +2,15 @@
 
 use ipcost_model::protocol::Address;
 use ipcost_model::{Capabilities, Cell, OptionGroup};
-use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use serde::{Deserialize, Serialize};
 
-use super::channel::Socket;
 use super::inherited::{InheritedClient, InheritedServer, number, of_worker, take};
 use super::{
     Client, Place, Provision, Server, Transport, TransportError, address_list, list_address, socket,
 };
 use crate::Context;
+use crate::system::channel::Socket;
+use crate::system::socket::{pair, probe_pair};
 
 /// The transport.
 pub struct Socketpair;
@@ -40,21 +40,23 @@ impl Transport for Socketpair {
         &CAPABILITIES
     }
 
+    fn probe(&self) -> Result<(), String> {
+        probe_pair()
+    }
+
     fn provision(&self, place: &Place<'_>) -> Result<Provision, TransportError> {
         let mut provision = Provision::default();
         let (mut servers, mut clients) = (Vec::new(), Vec::new());
         for _ in 0..place.cell.concurrency {
-            let (server, client) =
-                socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)
-                    .context(|| "cannot make a socketpair".to_owned())?;
+            let (server, client) = pair().context(|| "cannot make a socketpair".to_owned())?;
             for end in [&server, &client] {
                 socket::set_buffers(end, place.cell)?;
                 provision.effective.extend(socket::buffers(end, place.cell)?);
             }
             servers.push(End { fd: number(&server) });
             clients.push(End { fd: number(&client) });
-            provision.server_inherits.push(server);
-            provision.client_inherits.push(client);
+            provision.server_inherits.push(server.into());
+            provision.client_inherits.push(client.into());
         }
         provision.server = list_address(&servers);
         provision.client = Some(list_address(&clients));

@@ -15,3 +15,8 @@ pub fn raise_descriptors() -> u64 {
     }
     getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
 }
+
+/// The number of open descriptors that [`raise_descriptors`] can reach; `None` where there is no limit.
+pub fn most_descriptors() -> Option<u64> {
+    getrlimit(Resource::Nofile).maximum
+}

@@ -1,10 +1,19 @@
 //! What every Unix has.
 
 pub mod channel;
+pub mod cheapest_call;
 pub mod control;
+pub mod descriptor;
+pub mod fifo;
 pub mod interrupt;
 pub mod limits;
+pub mod local_stream;
+pub mod machine;
+pub mod pipe;
 pub mod private_dir;
 pub mod process;
+pub mod programs;
+pub mod socket;
 pub mod usage;
+pub mod user_dirs;
 pub mod worker;

@@ -10,7 +10,8 @@ use tempfile::TempDir;
 use crate::{Context, SysError};
 
 /// The longest path a Unix socket can be bound to, in bytes: `sun_path` without its final NUL.
-pub const MAX_SOCKET_PATH: usize = 107;
+pub const MAX_SOCKET_PATH: usize =
+    size_of::<libc::sockaddr_un>() - std::mem::offset_of!(libc::sockaddr_un, sun_path) - 1;
 
 /// A fresh directory with mode 0700; it is removed with all that is in it when this is dropped.
 #[derive(Debug)]
@@ -23,13 +24,9 @@ impl PrivateDir {
     /// Where it cannot be made, or where its path is so long that no socket could be bound in it.
     pub fn create() -> Result<Self, SysError> {
         let base = std::env::temp_dir();
-        let dir = tempfile::Builder::new()
-            .prefix("ipcost-")
-            .permissions(Permissions::from_mode(0o700))
-            .tempdir_in(&base)
-            .context(|| {
-                format!("cannot make a private directory in {} (set TMPDIR to another)", base.display())
-            })?;
+        let dir = private_dir_in(&base, "ipcost-").context(|| {
+            format!("cannot make a private directory in {} (set TMPDIR to another)", base.display())
+        })?;
         Ok(Self(dir))
     }
 
@@ -46,6 +43,22 @@ impl PrivateDir {
         let path = self.path().to_owned();
         self.0.close().context(|| format!("cannot remove {}", path.display()))
     }
+}
+
+/// Makes a directory, and those above it that are missing, so that nobody else can enter them.
+///
+/// # Errors
+/// The system's answer.
+pub fn make_private(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+/// Makes a directory within another that nobody else can enter; it goes with what this gives, unless that is kept.
+///
+/// # Errors
+/// The system's answer.
+pub fn private_dir_in(parent: &Path, prefix: &str) -> io::Result<TempDir> {
+    tempfile::Builder::new().prefix(prefix).permissions(Permissions::from_mode(0o700)).tempdir_in(parent)
 }
 
 /// Makes sure that a directory is there which only this user can write to; if it has to be made, nobody else

@@ -6,17 +6,16 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use ipcost_model::protocol::MAX_LINE_BYTES;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, FdFlags, fcntl_setfd, ioctl_fionbio};
-use rustix::process::{
-    Pid, PidfdFlags, Signal, getppid, kill_process_group, pidfd_open, set_parent_process_death_signal,
-};
-use rustix::thread::sched_setaffinity;
+use rustix::process::{Pid, Signal, getppid, kill_process_group};
 
+pub use crate::contract::{Heard, Wake};
 use crate::interrupt::Interrupt;
+use crate::lines::Lines;
 use crate::net_namespace::Entrance;
-use crate::placement::single;
+use crate::system::child::{die_with_parent, exit_descriptor, pin};
+use crate::system::leftovers;
 
 /// How much of what a peer writes to standard error is kept, in bytes.
 const COMPLAINT_BYTES: usize = 4096;
@@ -34,6 +33,8 @@ pub struct Spawn<'a> {
     pub cpu: Option<usize>,
     /// The network namespace it is in; this process's where `None`.
     pub network: Option<Entrance>,
+    /// What its descendants are known by, wherever they go; nothing else may have it.
+    pub mark: Option<&'a str>,
 }
 
 /// A peer's process: in a group of its own, killed by the kernel should this process die.
@@ -44,34 +45,10 @@ pub struct PeerProcess {
     stdout: OwnedFd,
     stderr: OwnedFd,
     exit: Option<OwnedFd>,
-    lines: Vec<u8>,
-    scanned: usize,
+    lines: Lines,
     complaint: Vec<u8>,
     ended: bool,
-}
-
-/// What a peer has said.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Heard {
-    /// A line, without its newline.
-    Line(Vec<u8>),
-    /// Nothing yet.
-    Nothing,
-    /// Its standard output has ended.
-    End,
-    /// A line that is longer than the protocol allows.
-    TooLong,
-}
-
-/// Why waiting for peers ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wake {
-    /// At least one of them may have said something.
-    Heard,
-    /// The time is up.
-    Deadline,
-    /// This program was asked to stop.
-    Interrupted,
+    mark: Option<String>,
 }
 
 impl PeerProcess {
@@ -88,6 +65,9 @@ impl PeerProcess {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .process_group(0);
+        if let Some(mark) = spawn.mark {
+            command.env(leftovers::MARK, mark);
+        }
         let inherited: Vec<RawFd> = spawn.inherit.iter().map(AsRawFd::as_raw_fd).collect();
         let (cpu, network) = (spawn.cpu, spawn.network);
         let parent = rustix::process::getpid();
@@ -98,7 +78,7 @@ impl PeerProcess {
         }
         let mut child = command.spawn()?;
         drop(spawn.inherit);
-        let exit = Pid::from_raw(child.id() as i32).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
+        let exit = exit_descriptor(child.id());
         let pipe = |pipe: OwnedFd| ioctl_fionbio(&pipe, true).map(|()| pipe);
         let stdin = child.stdin.take().map(OwnedFd::from).map(pipe).transpose()?;
         let stdout = pipe(child.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?.into())?;
@@ -109,10 +89,10 @@ impl PeerProcess {
             stdout,
             stderr,
             exit,
-            lines: Vec::new(),
-            scanned: 0,
+            lines: Lines::default(),
             complaint: Vec::new(),
             ended: false,
+            mark: spawn.mark.map(str::to_owned),
         })
     }
 
@@ -148,15 +128,10 @@ impl PeerProcess {
     pub fn hear(&mut self) -> io::Result<Heard> {
         self.drain_complaint();
         loop {
-            if let Some(end) = self.lines[self.scanned..].iter().position(|byte| *byte == b'\n') {
-                let end = self.scanned + end;
-                let line = self.lines[..end].to_vec();
-                self.lines.drain(..=end);
-                self.scanned = 0;
+            if let Some(line) = self.lines.next() {
                 return Ok(Heard::Line(line));
             }
-            self.scanned = self.lines.len();
-            if self.lines.len() > MAX_LINE_BYTES {
+            if self.lines.is_too_long() {
                 return Ok(Heard::TooLong);
             }
             if self.ended {
@@ -165,7 +140,7 @@ impl PeerProcess {
             let mut chunk = [0; CHUNK_BYTES];
             match rustix::io::read(&self.stdout, &mut chunk) {
                 Ok(0) => self.ended = true,
-                Ok(count) => self.lines.extend_from_slice(&chunk[..count]),
+                Ok(count) => self.lines.add(&chunk[..count]),
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => return Ok(Heard::Nothing),
                 Err(error) => return Err(error.into()),
@@ -188,6 +163,17 @@ impl PeerProcess {
         self.kill_group();
         let status = self.child.wait().ok();
         if left { status } else { None }
+    }
+
+    /// Whether it is still running.
+    pub fn runs(&self) -> bool {
+        leftovers::runs(self.child.id())
+    }
+
+    /// The command lines of running processes that it has started, or that those have started in turn: they are in
+    /// its group, or bear its mark.
+    pub fn leftovers(&self) -> Vec<String> {
+        leftovers::of(self.child.id(), self.mark.as_deref())
     }
 
     /// Kills the process alone and not its group: what the kernel does to it when its engine dies.
@@ -264,13 +250,13 @@ fn before_exec(
         fcntl_setfd(descriptor, FdFlags::empty())?;
     }
     if let Some(cpu) = cpu {
-        sched_setaffinity(None, &single(cpu))?;
+        pin(cpu)?;
     }
     if let Some(network) = network {
         network.enter()?;
     }
     // After that: whoever becomes somebody else in a namespace is forgotten by this signal.
-    set_parent_process_death_signal(Some(Signal::KILL))?;
+    die_with_parent()?;
     // The parent may have died before the kernel was asked.
     if getppid() != Some(parent) {
         return Err(io::ErrorKind::Interrupted.into());

@@ -6,19 +6,12 @@ use std::os::fd::OwnedFd;
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
-use rustix::pipe::{PipeFlags, pipe_with};
-use rustix::process::{Pid, Signal, WaitOptions, kill_process, set_parent_process_death_signal, waitpid};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
+pub use crate::contract::Link;
+use crate::system::child::die_with_parent;
+use crate::system::close_on_exec::pipe;
 use crate::{Context, SysError};
-
-/// The worker's side of the pipes to its parent.
-#[derive(Debug)]
-pub struct Link {
-    /// What the parent writes.
-    pub orders: File,
-    /// What the parent reads.
-    pub answers: File,
-}
 
 /// A worker as its parent sees it; it is killed when this is dropped.
 #[derive(Debug)]
@@ -59,16 +52,15 @@ pub fn start(task: impl FnOnce(Link)) -> Result<Worker, SysError> {
     if threads().is_some_and(|count| count > 1) {
         return Err(io::Error::other("this process has several threads")).context(action);
     }
-    let (orders, from_parent) = pipe_with(PipeFlags::CLOEXEC).context(action)?;
-    let (to_parent, answers) = pipe_with(PipeFlags::CLOEXEC).context(action)?;
+    let (orders, from_parent) = pipe().context(action)?;
+    let (to_parent, answers) = pipe().context(action)?;
     let file = |descriptor: OwnedFd| File::from(descriptor);
     // SAFETY: there is one thread (checked above), so the copy's memory is whole and no lock is held.
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()).context(action),
         0 => {
             drop((from_parent, to_parent));
-            let dies_with_parent = set_parent_process_death_signal(Some(Signal::KILL));
-            if dies_with_parent.is_ok() {
+            if die_with_parent().is_ok() {
                 task(Link { orders: file(orders), answers: file(answers) });
             }
             // SAFETY: ends the copy without running the parent's exit handlers a second time.

@@ -1,4 +1,4 @@
-//! Processes that somebody has started and not seen to.
+//! Processes that somebody has started and not seen to (`proc(5)`).
 
 use std::fs;
 
@@ -11,13 +11,14 @@ pub fn runs(process: u32) -> bool {
 }
 
 /// The command lines of running processes that belong to a group or bear a mark, apart from the group's leader.
-pub fn of(group: u32, mark: &str) -> Vec<String> {
+pub fn of(group: u32, mark: Option<&str>) -> Vec<String> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
     let numbers = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     numbers
         .filter(|process| *process != group && runs(*process))
         .filter(|process| {
-            is_marked(*process, mark) || state_and_group(*process).is_some_and(|(_, of)| of == group)
+            mark.is_some_and(|mark| is_marked(*process, mark))
+                || state_and_group(*process).is_some_and(|(_, of)| of == group)
         })
         .map(command_line)
         .collect()
