@@ -41,8 +41,15 @@ pub mod transport;
 #[cfg(target_os = "linux")]
 #[path = "linux/mod.rs"]
 mod system;
+#[cfg(all(unix, not(target_os = "linux")))]
+#[path = "other_unix/mod.rs"]
+mod system;
+#[cfg(windows)]
+#[path = "windows/mod.rs"]
+mod system;
 #[cfg(unix)]
 mod unix;
+mod unsupported;
 
 pub use system::{
     control, interrupt, limits, local_stream, net_namespace, perf, private_dir, process, programs,

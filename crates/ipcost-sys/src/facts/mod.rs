@@ -5,7 +5,7 @@
 //! ([`sample`], [`permissions`]) is for those who ask.
 
 mod limits;
-mod network;
+pub(crate) mod network;
 mod processor;
 pub mod sample;
 mod scheduler;
@@ -14,7 +14,6 @@ pub(crate) mod text;
 pub use crate::system::permissions;
 pub use limits::limits;
 pub use network::network;
-pub(crate) use network::tracked_connections;
 pub use processor::processor;
 pub(crate) use processor::{clock_source, cpu_model};
 pub use scheduler::scheduler;

@@ -18,6 +18,7 @@ pub mod source_address;
 mod tests;
 
 pub use crate::unix::{
-    channel, cheapest_call, control, descriptor, fifo, interrupt, limits, local_stream, machine, pipe,
-    private_dir, process, programs, socket, usage, user_dirs, worker,
+    channel, cheapest_call, control, descriptor, fifo, interrupt, limits, local_stream, machine, monotonic,
+    pipe, private_dir, process, programs, socket, usage, user_dirs, worker,
 };
+pub use crate::unsupported::npipe;

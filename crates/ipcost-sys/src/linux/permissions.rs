@@ -9,8 +9,8 @@ use ipcost_model::doctor::PermissionFacts;
 use serde_json::Value;
 
 use super::counting::counting;
+use crate::facts::network::tracked_connections;
 use crate::facts::text::number;
-use crate::facts::tracked_connections;
 
 /// Tries it all; takes some tens of milliseconds and starts short-lived programs.
 pub fn permissions() -> PermissionFacts {

@@ -17,6 +17,7 @@ mod fifo;
 mod handing;
 mod inherited;
 mod memcpy;
+mod npipe;
 mod null;
 mod pipe;
 mod socket;
@@ -44,6 +45,7 @@ use crate::system::descriptor::{Descriptor, Waitable};
 pub const REGISTRY: &[&dyn Transport] = &[
     &pipe::Pipe,
     &fifo::Fifo,
+    &npipe::Npipe,
     &unix::Unix,
     &unix_abstract::UnixAbstract,
     &socketpair::Socketpair,

@@ -7,11 +7,10 @@ use ipcost_model::protocol::Address;
 
 use super::{Channel, Effective, Server, TransportError, Waitable};
 use crate::system::channel::Socket;
-use crate::system::close_on_exec::KEPT_TWICE;
 use crate::system::descriptor::waitable;
 use crate::system::socket::{
-    AddressFamily, Endpoint, SocketAddress, accept, bind, has_visitor, listen, receive_buffer, send_buffer,
-    set_receive_buffer, set_send_buffer, stream_socket,
+    AddressFamily, Endpoint, KEPT_TWICE, SocketAddress, accept, bind, has_visitor, listen, receive_buffer,
+    send_buffer, set_receive_buffer, set_send_buffer, stream_socket,
 };
 use crate::{Context, SysError};
 

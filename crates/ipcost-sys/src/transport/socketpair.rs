@@ -4,12 +4,13 @@ use ipcost_model::protocol::Address;
 use ipcost_model::{Capabilities, Cell, OptionGroup};
 use serde::{Deserialize, Serialize};
 
-use super::inherited::{InheritedClient, InheritedServer, number, of_worker, take};
+use super::inherited::{InheritedClient, InheritedServer, number, of_worker};
 use super::{
     Client, Place, Provision, Server, Transport, TransportError, address_list, list_address, socket,
 };
 use crate::Context;
 use crate::system::channel::Socket;
+use crate::system::descriptor::{take_socket, to_inherit};
 use crate::system::socket::{pair, probe_pair};
 
 /// The transport.
@@ -53,10 +54,11 @@ impl Transport for Socketpair {
                 socket::set_buffers(end, place.cell)?;
                 provision.effective.extend(socket::buffers(end, place.cell)?);
             }
+            let (server, client) = (to_inherit(server), to_inherit(client));
             servers.push(End { fd: number(&server) });
             clients.push(End { fd: number(&client) });
-            provision.server_inherits.push(server.into());
-            provision.client_inherits.push(client.into());
+            provision.server_inherits.push(server);
+            provision.client_inherits.push(client);
         }
         provision.server = list_address(&servers);
         provision.client = Some(list_address(&clients));
@@ -66,12 +68,12 @@ impl Transport for Socketpair {
     fn serve(&self, address: &Address, _cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
         let ends: Vec<End> = address_list(CAPABILITIES.name, address)?;
         let channels =
-            ends.iter().map(|end| Ok(Socket(take(end.fd)?))).collect::<Result<_, TransportError>>()?;
+            ends.iter().map(|end| Ok(Socket(take_socket(end.fd)?))).collect::<Result<_, TransportError>>()?;
         Ok(Box::new(InheritedServer::new(address, channels)))
     }
 
     fn reach(&self, address: &Address, _cell: &Cell, worker: u32) -> Result<Box<dyn Client>, TransportError> {
         let end = of_worker(address_list::<End>(CAPABILITIES.name, address)?, worker)?;
-        Ok(Box::new(InheritedClient::new(Socket(take(end.fd)?))))
+        Ok(Box::new(InheritedClient::new(Socket(take_socket(end.fd)?))))
     }
 }

@@ -37,3 +37,16 @@ pub fn number(descriptor: &Descriptor) -> i32 {
 pub fn waitable(endpoint: &OwnedFd) -> Waitable<'_> {
     endpoint.as_fd()
 }
+
+/// A socket as something that a child can inherit.
+pub fn to_inherit(endpoint: OwnedFd) -> Descriptor {
+    endpoint
+}
+
+/// Takes over a socket that this process has inherited.
+///
+/// # Errors
+/// As [`take`].
+pub fn take_socket(number: i32) -> Result<OwnedFd, SysError> {
+    take(number)
+}

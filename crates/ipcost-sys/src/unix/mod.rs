@@ -9,6 +9,7 @@ pub mod interrupt;
 pub mod limits;
 pub mod local_stream;
 pub mod machine;
+pub mod monotonic;
 pub mod pipe;
 pub mod private_dir;
 pub mod process;
