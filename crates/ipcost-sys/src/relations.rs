@@ -1,8 +1,7 @@
 //! How two logical processors of this machine are related: what they share.
 
-use std::fs;
-
 use crate::placement::Topology;
+use crate::system::kernel_files;
 
 /// What two logical processors share, the closest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -86,7 +85,7 @@ struct Cache {
 impl Facts {
     fn read(cpu: usize) -> Self {
         let dir = format!("/sys/devices/system/cpu/cpu{cpu}");
-        let line = |path: String| fs::read_to_string(path).ok().map(|text| text.trim().to_owned());
+        let line = |path: String| kernel_files::read_to_string(path).ok().map(|text| text.trim().to_owned());
         let cache = |index: usize| {
             let of = |what: &str| line(format!("{dir}/cache/index{index}/{what}"));
             // Instructions are not what is handed over.

@@ -18,7 +18,8 @@ pub mod source_address;
 mod tests;
 
 pub use crate::unix::{
-    channel, cheapest_call, control, descriptor, fifo, interrupt, limits, local_stream, machine, monotonic,
-    pipe, private_dir, process, programs, socket, usage, user_dirs, worker,
+    channel, cheapest_call, control, descriptor, fifo, interrupt, kernel_files, limits, local_stream,
+    machine, monotonic, pipe, private_dir, process, processor_times, programs, socket, usage, user_dirs,
+    worker,
 };
 pub use crate::unsupported::npipe;

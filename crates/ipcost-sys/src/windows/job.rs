@@ -60,8 +60,9 @@ impl Job {
         unsafe { TerminateJobObject(self.handle(), KILLED) };
     }
 
-    /// Adds what its processes have used to what children have.
-    pub fn account(&self) {
+    /// Adds what its processes have used to what children have. Where the job tells less than its first process
+    /// alone has used, as under Wine, that counts.
+    pub fn account(&self, first: &OwnedHandle) {
         let mut times = JOBOBJECT_BASIC_ACCOUNTING_INFORMATION::default();
         // SAFETY: the handle is open; pointer and length describe the structure of this kind.
         let result = unsafe {
@@ -73,9 +74,11 @@ impl Job {
                 ptr::null_mut(),
             )
         };
-        if result != 0 {
-            usage::add_children(times.TotalUserTime, times.TotalKernelTime);
-        }
+        let of_first = usage::of(first.as_raw_handle());
+        let of_job = (result != 0)
+            .then(|| usage::from_units(times.TotalUserTime as u64, times.TotalKernelTime as u64))
+            .unwrap_or_default();
+        usage::add_children(if of_job.cpu_ns() < of_first.cpu_ns() { of_first } else { of_job });
     }
 
     /// The running processes of it.

@@ -185,7 +185,7 @@ impl PeerProcess {
         // SAFETY: the handle is open. What was killed ends.
         unsafe { WaitForSingleObject(self.process.as_raw_handle(), INFINITE) };
         if !std::mem::replace(&mut self.waited_for, true) {
-            self.job.account();
+            self.job.account(&self.process);
         }
     }
 

@@ -8,9 +8,9 @@ use std::sync::OnceLock;
 use windows_sys::Win32::Networking::WinSock::{
     AF_INET, AF_INET6, AF_UNIX, INVALID_SOCKET, IPPROTO_TCP, POLLRDNORM, SO_EXCLUSIVEADDRUSE, SO_RCVBUF,
     SO_SNDBUF, SOCK_STREAM, SOCKADDR_STORAGE, SOCKET, SOL_SOCKET, TCP_NODELAY, WSA_FLAG_NO_HANDLE_INHERIT,
-    WSA_FLAG_OVERLAPPED, WSADATA, WSAECONNRESET, WSAGetLastError, WSAPOLLFD, WSAPoll, WSASocketW, WSAStartup,
-    accept as accept_next, bind as bind_to, connect as connect_to, getsockname, getsockopt,
-    listen as listen_for, setsockopt,
+    WSA_FLAG_OVERLAPPED, WSADATA, WSAECONNRESET, WSAEWOULDBLOCK, WSAGetLastError, WSAPOLLFD, WSAPoll,
+    WSASocketW, WSAStartup, accept as accept_next, bind as bind_to, connect as connect_to, getsockname,
+    getsockopt, listen as listen_for, setsockopt,
 };
 
 use super::socket_address::internet_address;
@@ -136,7 +136,8 @@ pub fn accept(endpoint: &Endpoint) -> io::Result<Endpoint> {
     loop {
         // SAFETY: the socket is open; nobody asks who comes.
         match owned(unsafe { accept_next(raw(endpoint), std::ptr::null_mut(), std::ptr::null_mut()) }) {
-            Err(error) if error.raw_os_error() == Some(WSAECONNRESET) => {}
+            // Where several workers wait, another one may have been faster.
+            Err(error) if matches!(error.raw_os_error(), Some(WSAECONNRESET | WSAEWOULDBLOCK)) => {}
             result => return result,
         }
     }

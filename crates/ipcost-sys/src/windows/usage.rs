@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ipcost_model::Usage;
-use windows_sys::Win32::Foundation::FILETIME;
+use windows_sys::Win32::Foundation::{FILETIME, HANDLE};
 use windows_sys::Win32::System::Threading::{GetCurrentProcess, GetProcessTimes};
 use windows_sys::Win32::System::WindowsProgramming::QueryProcessCycleTime;
 
@@ -17,15 +17,20 @@ static CHILDREN_SYS_NS: AtomicU64 = AtomicU64::new(0);
 ///
 /// Windows counts in clock interrupts, 15.6 ms apart unless somebody asked for more; it does not count switches.
 pub fn own() -> Usage {
+    // SAFETY: the handle stands for this process and needs no closing.
+    of(unsafe { GetCurrentProcess() })
+}
+
+/// What a process has used since its start; nothing where its handle does not let one ask.
+pub(super) fn of(process: HANDLE) -> Usage {
     let zero = FILETIME::default();
     let [mut created, mut ended, mut kernel, mut user] = [zero; 4];
-    // SAFETY: the handle stands for this process and needs no closing; the pointers are to four times.
-    let result =
-        unsafe { GetProcessTimes(GetCurrentProcess(), &mut created, &mut ended, &mut kernel, &mut user) };
+    // SAFETY: the call refuses what is no open handle; the pointers are to four times.
+    let result = unsafe { GetProcessTimes(process, &mut created, &mut ended, &mut kernel, &mut user) };
     if result == 0 {
         return Usage::default();
     }
-    Usage { user_ns: nanoseconds(user), sys_ns: nanoseconds(kernel), ..Usage::default() }
+    from_units(units(user), units(kernel))
 }
 
 /// What children that have ended and been waited for have used, and theirs in turn.
@@ -37,10 +42,15 @@ pub fn children() -> Usage {
     }
 }
 
-/// Adds what the processes of a job have used; the units are those of Windows' times.
-pub fn add_children(user: i64, kernel: i64) {
-    CHILDREN_USER_NS.fetch_add(user as u64 * NS_PER_UNIT, Ordering::Relaxed);
-    CHILDREN_SYS_NS.fetch_add(kernel as u64 * NS_PER_UNIT, Ordering::Relaxed);
+/// Adds to what children have used.
+pub(super) fn add_children(used: Usage) {
+    CHILDREN_USER_NS.fetch_add(used.user_ns, Ordering::Relaxed);
+    CHILDREN_SYS_NS.fetch_add(used.sys_ns, Ordering::Relaxed);
+}
+
+/// User and system time in the units of Windows' times.
+pub(super) fn from_units(user: u64, kernel: u64) -> Usage {
+    Usage { user_ns: user * NS_PER_UNIT, sys_ns: kernel * NS_PER_UNIT, ..Usage::default() }
 }
 
 /// Processor cycles that this process has taken, all threads (`QueryProcessCycleTime`): unlike times, these are
@@ -52,6 +62,6 @@ pub fn cycles() -> Option<u64> {
     (result != 0 && cycles > 0).then_some(cycles)
 }
 
-fn nanoseconds(time: FILETIME) -> u64 {
-    ((u64::from(time.dwHighDateTime) << 32) | u64::from(time.dwLowDateTime)) * NS_PER_UNIT
+fn units(time: FILETIME) -> u64 {
+    (u64::from(time.dwHighDateTime) << 32) | u64::from(time.dwLowDateTime)
 }
