@@ -1,7 +1,7 @@
 //! `npipe`: a named pipe of Windows, in byte mode, with blocking calls (`CreateNamedPipe`, `ConnectNamedPipe`).
 //!
-//! Every connection has an instance of its own on the server's side. The server keeps one more than are in use, so
-//! that a client finds one; where all are in use for a moment, the client waits and counts that as a retry.
+//! Every connection has an instance of its own on the server's side, and one more waits for the next client. A client
+//! that comes before there is one waits: there is no queue, as listening sockets have, and so no option backlog.
 
 use std::io;
 
@@ -78,7 +78,7 @@ impl Transport for Npipe {
         _cell: &Cell,
         _worker: u32,
     ) -> Result<Box<dyn Client>, TransportError> {
-        Ok(Box::new(NpipeClient { path: path(address)?, retries: 0 }))
+        Ok(Box::new(NpipeClient { path: path(address)? }))
     }
 }
 
@@ -127,18 +127,13 @@ impl Server for NpipeServer {
 
 struct NpipeClient {
     path: String,
-    retries: u64,
 }
 
 impl Client for NpipeClient {
     #[inline]
     fn connect(&mut self) -> Result<Box<dyn Channel>, TransportError> {
-        let connected = npipe::connect(&self.path, &mut self.retries);
+        let connected = npipe::connect(&self.path);
         Ok(connected.context(|| format!("cannot connect to {}", self.path))?)
-    }
-
-    fn retries(&self) -> u64 {
-        self.retries
     }
 }
 

@@ -57,6 +57,6 @@ impl Listener {
 ///
 /// # Errors
 /// Always.
-pub fn connect(_path: &str, _retries: &mut u64) -> io::Result<Box<dyn Channel>> {
+pub fn connect(_path: &str) -> io::Result<Box<dyn Channel>> {
     Err(unsupported(REASON))
 }

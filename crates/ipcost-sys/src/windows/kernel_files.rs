@@ -8,7 +8,7 @@ use std::path::Path;
 /// A file's text; none where it is one of a kernel.
 ///
 /// # Errors
-/// `NotFound` for a kernel's file, or the system's answer.
+/// `Unsupported` for a kernel's file, or the system's answer.
 pub fn read_to_string(path: impl AsRef<Path>) -> io::Result<String> {
     not_of_a_kernel(path.as_ref()).and_then(fs::read_to_string)
 }
@@ -16,7 +16,7 @@ pub fn read_to_string(path: impl AsRef<Path>) -> io::Result<String> {
 /// A directory's entries; none where it is one of a kernel.
 ///
 /// # Errors
-/// `NotFound` for a kernel's directory, or the system's answer.
+/// `Unsupported` for a kernel's directory, or the system's answer.
 pub fn read_dir(path: impl AsRef<Path>) -> io::Result<ReadDir> {
     not_of_a_kernel(path.as_ref()).and_then(fs::read_dir)
 }
@@ -28,5 +28,5 @@ pub fn exists(_path: &str) -> bool {
 
 /// No path of Windows begins at a root without a drive.
 fn not_of_a_kernel(path: &Path) -> io::Result<&Path> {
-    if path.has_root() && !path.is_absolute() { Err(io::ErrorKind::NotFound.into()) } else { Ok(path) }
+    if path.has_root() && !path.is_absolute() { Err(io::ErrorKind::Unsupported.into()) } else { Ok(path) }
 }

@@ -3,7 +3,7 @@
 use std::io;
 use std::os::windows::io::{AsRawHandle, OwnedHandle};
 use std::ptr;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use windows_sys::Win32::Foundation::{
     ERROR_NO_DATA, ERROR_PIPE_BUSY, ERROR_PIPE_CONNECTED, ERROR_PIPE_LISTENING, GENERIC_READ, GENERIC_WRITE,
@@ -35,13 +35,14 @@ pub fn probe() -> Result<(), String> {
     Ok(())
 }
 
-/// A server's end: instances of one pipe, of which at least one is free.
+/// A server's end. One instance of the pipe waits for a client at any time: were there more, a client could be given
+/// one that no worker is waiting on.
 pub struct Listener {
     name: Vec<u16>,
     buffer_bytes: u32,
     security: Security,
-    /// Instances that no client has taken, or whose client was not looked for yet.
-    free: Mutex<Vec<OwnedHandle>>,
+    /// The instance that waits. Workers take turns; whoever has a client puts the next instance there first.
+    next: Mutex<Option<OwnedHandle>>,
 }
 
 // SAFETY: the security descriptor is only read.
@@ -56,9 +57,8 @@ impl Listener {
     /// The system's answer; also where the pipe is there already.
     pub fn open(path: &str, buffer_bytes: u32) -> io::Result<Self> {
         let (name, security) = (wide(path)?, Security::only_this_user()?);
-        let listener = Self { name, buffer_bytes, security, free: Mutex::default() };
-        let first = listener.instance(FILE_FLAG_FIRST_PIPE_INSTANCE)?;
-        listener.put_back(first);
+        let listener = Self { name, buffer_bytes, security, next: Mutex::default() };
+        *listener.next() = Some(listener.instance(FILE_FLAG_FIRST_PIPE_INSTANCE)?);
         Ok(listener)
     }
 
@@ -67,10 +67,7 @@ impl Listener {
     /// # Errors
     /// The system's answer.
     pub fn buffer(&self) -> io::Result<u64> {
-        let instance = self.free_instance()?;
-        let bytes = capacity(&instance);
-        self.put_back(instance);
-        bytes
+        self.next().as_ref().map_or(Err(io::ErrorKind::NotConnected.into()), capacity)
     }
 
     /// The next connection, if one is there; never waits.
@@ -78,8 +75,9 @@ impl Listener {
     /// # Errors
     /// The system's answer.
     pub fn try_accept(&mut self) -> io::Result<Option<Box<dyn Channel>>> {
-        let instance = self.free_instance()?;
-        set_waiting(&instance, PIPE_NOWAIT)?;
+        let mut next = self.next();
+        let instance = self.waiting_one(&mut next)?;
+        set_waiting(instance, PIPE_NOWAIT)?;
         // SAFETY: the handle is open.
         let there = match checked(unsafe { ConnectNamedPipe(instance.as_raw_handle(), ptr::null_mut()) }) {
             // Without waiting, success means no more than that it listens.
@@ -88,13 +86,8 @@ impl Listener {
             Err(error) if is(&error, ERROR_PIPE_CONNECTED) || is(&error, ERROR_NO_DATA) => true,
             Err(error) => return Err(error),
         };
-        set_waiting(&instance, PIPE_WAIT)?;
-        if !there {
-            self.put_back(instance);
-            return Ok(None);
-        }
-        self.provide()?;
-        Ok(Some(Box::new(Duplex(instance))))
+        set_waiting(instance, PIPE_WAIT)?;
+        if there { self.hand_out(&mut next).map(Some) } else { Ok(None) }
     }
 
     /// Waits for the next connection.
@@ -103,34 +96,37 @@ impl Listener {
     /// The system's answer.
     #[inline]
     pub fn accept(&self) -> io::Result<Box<dyn Channel>> {
-        let instance = self.free_instance()?;
+        let mut next = self.next();
+        let instance = self.waiting_one(&mut next)?;
         // SAFETY: the handle is open.
         match checked(unsafe { ConnectNamedPipe(instance.as_raw_handle(), ptr::null_mut()) }) {
             // A client that came before this was called, and even one that has left again since.
             Err(error) if is(&error, ERROR_PIPE_CONNECTED) || is(&error, ERROR_NO_DATA) => {}
             result => result?,
         }
-        // Before this connection is served, so that the next client finds an instance.
-        self.provide()?;
-        Ok(Box::new(Duplex(instance)))
-    }
-
-    /// A free instance, or a new one where other workers have taken all.
-    #[inline]
-    fn free_instance(&self) -> io::Result<OwnedHandle> {
-        let free = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        free.map_or_else(|| self.instance(0), Ok)
+        self.hand_out(&mut next)
     }
 
     #[inline]
-    fn provide(&self) -> io::Result<()> {
-        self.put_back(self.instance(0)?);
-        Ok(())
+    fn next(&self) -> MutexGuard<'_, Option<OwnedHandle>> {
+        self.next.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The instance that waits; a new one where the last could not be replaced.
     #[inline]
-    fn put_back(&self, instance: OwnedHandle) {
-        self.free.lock().unwrap_or_else(PoisonError::into_inner).push(instance);
+    fn waiting_one<'a>(&self, next: &'a mut Option<OwnedHandle>) -> io::Result<&'a OwnedHandle> {
+        match next {
+            Some(instance) => Ok(instance),
+            none => Ok(none.insert(self.instance(0)?)),
+        }
+    }
+
+    /// Gives the instance that has a client, with another in its place before that client is served.
+    #[inline]
+    fn hand_out(&self, next: &mut Option<OwnedHandle>) -> io::Result<Box<dyn Channel>> {
+        let connected = std::mem::replace(next, Some(self.instance(0)?));
+        let connected = connected.ok_or(io::ErrorKind::NotConnected)?;
+        Ok(Box::new(Duplex(connected)))
     }
 
     fn instance(&self, flags: u32) -> io::Result<OwnedHandle> {
@@ -159,12 +155,12 @@ fn set_waiting(instance: &OwnedHandle, waiting: u32) -> io::Result<()> {
     checked(unsafe { SetNamedPipeHandleState(instance.as_raw_handle(), &mode, ptr::null(), ptr::null()) })
 }
 
-/// Connects; where every instance is in use for a moment, waits for one and counts that.
+/// Connects; where every instance is in use for a moment, waits for one.
 ///
 /// # Errors
 /// The system's answer.
 #[inline]
-pub fn connect(path: &str, retries: &mut u64) -> io::Result<Box<dyn Channel>> {
+pub fn connect(path: &str) -> io::Result<Box<dyn Channel>> {
     let name = wide(path)?;
     loop {
         // The server may know nothing of this user but that it is there.
@@ -177,7 +173,6 @@ pub fn connect(path: &str, retries: &mut u64) -> io::Result<Box<dyn Channel>> {
         };
         match opened {
             Err(error) if is(&error, ERROR_PIPE_BUSY) => {
-                *retries += 1;
                 // SAFETY: the name ends in NUL. Whether one became free shows when it is opened.
                 unsafe { WaitNamedPipeW(name.as_ptr(), PATIENCE_MS) };
             }
