@@ -80,6 +80,15 @@ pub fn slow_clock(source: Option<&str>, read_ns: u64, step_ns: u64) -> Cause {
     }
 }
 
+/// Wine stood in the place of Windows.
+pub fn wine(version: &str) -> Cause {
+    Cause {
+        code: "wine",
+        found: format!("this was measured under Wine {version}, which is not Windows"),
+        advice: "take no figure of it as one of Windows; it shows that the program works".to_owned(),
+    }
+}
+
 /// The program was built without optimisation.
 pub fn debug_build() -> Cause {
     Cause {

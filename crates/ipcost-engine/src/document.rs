@@ -8,6 +8,7 @@ use ipcost_model::{
     Stopped, Tool, UsagePerOp, WorkloadRecord,
 };
 use ipcost_stats::{median, merged_interval, two_groups};
+use ipcost_sys::host::WINE;
 
 use crate::analysis::{Contrast, Judge};
 use crate::campaign::Outcome;
@@ -296,6 +297,9 @@ fn findings(outcome: &Outcome, about: &About, cells: &[CellRecord], judge: &Judg
     findings.extend(diagnose(outcome, cells));
     if plan.latency == LatencyMode::Inline {
         findings.push(Finding::InlineLatency);
+    }
+    if let Some(version) = about.host.more.get(WINE).and_then(|version| version.as_str()) {
+        findings.push(Finding::Wine { version: version.to_owned() });
     }
     if about.debug_build {
         findings.push(Finding::DebugBuild);

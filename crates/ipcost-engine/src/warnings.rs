@@ -44,6 +44,8 @@ pub enum Finding {
     BelowFloor { cell: String, multiple: f64, free: bool },
     /// The hypervisor gave the processors to others.
     Steal { share: f64 },
+    /// Wine stood in the place of Windows.
+    Wine { version: String },
     /// The program was built without optimisation.
     DebugBuild,
     /// The clock was read within timed batches.
@@ -151,6 +153,7 @@ impl Finding {
             Self::Clock { quality, source } => {
                 said(&causes::slow_clock(source.as_deref(), quality.read_ns, quality.step_ns))
             }
+            Self::Wine { version } => said(&causes::wine(version)),
             Self::DebugBuild => said(&causes::debug_build()),
             Self::InlineLatency => (
                 "inline-latency",

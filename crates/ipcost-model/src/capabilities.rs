@@ -73,13 +73,18 @@ pub struct Capabilities {
     pub option_groups: &'static [OptionGroup],
     /// Kernel counters (`/proc/net/netstat`, group `TcpExt`) that tell of trouble in its connections.
     pub trouble_counters: &'static [&'static str],
-    /// Whether the default suite measures it.
+    /// Whether the default suite measures it on the systems that have it.
     pub in_default_suite: bool,
     /// The part of a hop that it measures, where it is a floor: it then moves no messages.
     pub floor: Option<FloorKind>,
 }
 
 impl Capabilities {
+    /// Whether the default suite measures it on a system, which goes by the name that Rust gives it.
+    pub fn is_usual_on(&self, os: &str) -> bool {
+        self.in_default_suite && self.os.contains(&os)
+    }
+
     /// Whether a pattern exists over it.
     pub const fn does(&self, pattern: Pattern) -> bool {
         match pattern {

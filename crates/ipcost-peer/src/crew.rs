@@ -34,6 +34,8 @@ pub struct Together {
     pub sent_ns: Option<u64>,
     /// Of this process and its workers.
     pub usage: Usage,
+    /// Processor cycles of this process, where the system counts them.
+    pub cycles: Option<u64>,
     /// Of all workers.
     pub latency_ns: Vec<u64>,
     /// Of all workers.
@@ -67,14 +69,15 @@ impl Crew {
     /// # Errors
     /// The first worker's that failed.
     pub fn run(&mut self, order: Order) -> Result<Together, PeerError> {
-        let before = usage::own();
+        let (before, cycles) = (usage::own(), usage::cycles());
         let reports = match self {
             Self::Alone(work) => vec![work.run(order)?],
             Self::Threads(threads) => threads.run(order)?,
             Self::Processes(workers) => run_processes(workers, order)?,
         };
         let own = usage::own() - before;
-        Ok(together(reports, own))
+        let cycles = usage::cycles().zip(cycles).map(|(after, before)| after.saturating_sub(before));
+        Ok(Together { cycles, ..together(reports, own) })
     }
 }
 

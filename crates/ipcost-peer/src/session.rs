@@ -178,7 +178,11 @@ impl Session {
             usage: together.usage,
             latency_ns,
             retries: together.retries,
-            measures: BTreeMap::new(),
+            measures: together
+                .cycles
+                .map(|cycles| (format!("{}_cycles", playing.role), cycles as f64))
+                .into_iter()
+                .collect(),
         }))
     }
 }

@@ -4,11 +4,11 @@ use std::env;
 use std::ffi::OsString;
 use std::fs;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use ipcost_sys::private_dir::ensure_private;
+use ipcost_sys::private_dir::{ensure_private, private_dir_in};
+use ipcost_sys::user_dirs;
 use tempfile::TempDir;
 
 use crate::Unavailable;
@@ -23,12 +23,12 @@ const ABANDONED: Duration = Duration::from_secs(24 * 60 * 60);
 pub struct Cache(PathBuf);
 
 impl Cache {
-    /// The user's: `$XDG_CACHE_HOME/ipcost/peers`, or `~/.cache/ipcost/peers`.
+    /// The user's: `$XDG_CACHE_HOME/ipcost/peers`, or below where the system keeps caches, such as `~/.cache`.
     ///
     /// # Errors
     /// Where there is no home, or where somebody else could write to it.
     pub fn of_user() -> Result<Self, Unavailable> {
-        let base = user_cache(env::var_os("XDG_CACHE_HOME"), env::var_os("HOME"))?;
+        let base = user_cache(env::var_os("XDG_CACHE_HOME"), user_dirs::cache())?;
         Self::at(&base)
     }
 
@@ -58,8 +58,7 @@ impl Cache {
     /// A directory to build in, on the same file system as its final place.
     pub(crate) fn workshop(&self) -> io::Result<TempDir> {
         self.sweep();
-        let private = fs::Permissions::from_mode(0o700);
-        tempfile::Builder::new().prefix(UNFINISHED).permissions(private).tempdir_in(&self.0)
+        private_dir_in(&self.0, UNFINISHED)
     }
 
     /// Removes what was being built when a program was killed.
@@ -77,24 +76,27 @@ impl Cache {
 }
 
 /// By the XDG base directory specification, a path that is not absolute counts as none.
-fn user_cache(xdg: Option<OsString>, home: Option<OsString>) -> Result<PathBuf, Unavailable> {
-    let absolute = |value: Option<OsString>| value.map(PathBuf::from).filter(|path| path.is_absolute());
-    absolute(xdg).or_else(|| absolute(home).map(|home| home.join(".cache"))).ok_or_else(|| {
-        let reason = "there is no place to build it: neither XDG_CACHE_HOME nor HOME names a directory";
-        Unavailable(reason.to_owned())
+fn user_cache(xdg: Option<OsString>, usual: Option<PathBuf>) -> Result<PathBuf, Unavailable> {
+    xdg.map(PathBuf::from).filter(|path| path.is_absolute()).or(usual).ok_or_else(|| {
+        let home = user_dirs::HOME;
+        Unavailable(format!(
+            "there is no place to build it: neither XDG_CACHE_HOME nor {home} names a directory"
+        ))
     })
 }
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     #[test]
     fn the_place_is_where_users_expect_it() {
-        let path = |xdg: &str, home: &str| user_cache(Some(xdg.into()), Some(home.into()));
-        assert_eq!(path("/x", "/home/me"), Ok("/x".into()));
-        assert_eq!(path("", "/home/me"), Ok("/home/me/.cache".into()));
-        assert_eq!(path("relative", "/home/me"), Ok("/home/me/.cache".into()));
+        let path = |xdg: &str| user_cache(Some(xdg.into()), Some("/home/me/.cache".into()));
+        assert_eq!(path("/x"), Ok("/x".into()));
+        assert_eq!(path(""), Ok("/home/me/.cache".into()));
+        assert_eq!(path("relative"), Ok("/home/me/.cache".into()));
         assert!(user_cache(None, None).unwrap_err().0.contains("neither XDG_CACHE_HOME nor HOME"));
     }
 

@@ -1,10 +1,12 @@
 //! Makes a built-in peer ready to run: written down, compiled where there is something to compile, checked.
 
+use std::env::consts::EXE_SUFFIX;
 use std::fs;
 use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use ipcost_sys::programs;
 use tempfile::TempDir;
 
 use crate::Unavailable;
@@ -78,7 +80,7 @@ impl BuiltIn {
         let directories: Vec<_> = names.iter().filter_map(|name| sources::directory(name)).collect();
         let own = directories.first().filter(|_| directories.len() == names.len());
         let own = own.ok_or("its sources are not in this program")?;
-        let built = format!("ipcost-peer-{}", self.directory);
+        let built = format!("ipcost-peer-{}{EXE_SUFFIX}", self.directory);
         let beside = |file: &str| format!("{}/{file}", self.directory);
         let recipe = |tool: Tool, build: Option<Vec<String>>, runs_itself: bool, program: String| Recipe {
             directories: directories.clone(),
@@ -98,6 +100,7 @@ impl BuiltIn {
                 let is_c = |path: &&str| path.ends_with(".c") && !path.contains('/');
                 build.extend(own.files.iter().map(|file| file.path).filter(is_c).map(str::to_owned));
                 build.extend(also.iter().map(|path| format!("../{path}")));
+                build.extend(programs::C_LIBRARIES.iter().map(|library| (*library).to_owned()));
                 recipe(tool, Some(build), true, built)
             }
             Language::Go => {

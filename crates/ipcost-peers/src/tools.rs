@@ -2,9 +2,9 @@
 
 use std::env;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
 use std::process::{Command, Output, Stdio};
+
+use ipcost_sys::programs;
 
 /// A compiler or an interpreter.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub struct Tool {
 /// How Ruby may be started, and the libraries that have to be there then.
 pub type RubyWay = (&'static [&'static str], &'static [&'static str]);
 
-/// The C compiler: what `CC` names, or `cc`.
+/// The C compiler: what `CC` names, or the system's usual one.
 ///
 /// # Errors
 /// That there is none.
@@ -28,14 +28,14 @@ pub fn c_compiler() -> Result<Tool, String> {
         Some(words) => {
             shlex::split(words).ok_or_else(|| format!("CC has an unfinished quotation: {words}"))?
         }
-        None => vec!["cc".to_owned()],
+        None => vec![programs::C_COMPILER.to_owned()],
     };
     match run(&command, &["--version"]) {
         // Not every compiler knows --version; then another one of the same name is not told apart.
         Ok(output) => Ok(Tool { command, version: first_line(&output.stdout) }),
         Err(error) => Err(match named {
             Some(words) => format!("the C compiler that CC names cannot be started: {words}: {error}"),
-            None => absent("cc", &error, "gcc libc6-dev"),
+            None => absent(programs::C_COMPILER, &error, "gcc libc6-dev"),
         }),
     }
 }
@@ -102,13 +102,7 @@ pub fn ruby(ways: &[RubyWay], package: &str) -> Result<Tool, String> {
 /// # Errors
 /// That it cannot.
 pub fn program(name: &str, package: &str) -> Result<(), String> {
-    let path = env::var_os("PATH").unwrap_or_default();
-    let runs = |file: &Path| {
-        file.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
-    };
-    // Debian keeps some servers where only root's PATH leads.
-    let beyond = ["/usr/sbin", "/usr/local/sbin"].map(Into::into);
-    if env::split_paths(&path).chain(beyond).any(|dir| runs(&dir.join(name))) {
+    if programs::is_there(name) {
         return Ok(());
     }
     Err(format!("{name} is not installed; {}", install(package)))
@@ -140,7 +134,7 @@ fn absent(name: &str, error: &io::Error, package: &str) -> String {
 }
 
 fn install(package: &str) -> String {
-    format!("on Debian: apt-get install {package}")
+    format!("{} {package}", programs::INSTALL)
 }
 
 fn first_line(bytes: &[u8]) -> String {

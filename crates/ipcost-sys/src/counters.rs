@@ -1,7 +1,8 @@
 //! Counters of the kernel that tell what else happened while a cell was measured.
 
 use std::collections::BTreeMap;
-use std::fs;
+
+use crate::system::{kernel_files, processor_times};
 
 /// The processors' time since boot, in clock ticks, all processors together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -17,23 +18,7 @@ pub struct ProcessorTimes {
 impl ProcessorTimes {
     /// Reads them; `None` where the system does not tell.
     pub fn read() -> Option<Self> {
-        Self::parse(&fs::read_to_string("/proc/stat").ok()?)
-    }
-
-    /// Reads the first line of `/proc/stat` (`proc_stat(5)`).
-    fn parse(text: &str) -> Option<Self> {
-        let numbers: Vec<u64> = text
-            .lines()
-            .next()?
-            .strip_prefix("cpu ")?
-            .split_whitespace()
-            .map_while(|word| word.parse().ok())
-            .collect();
-        // user nice system idle iowait irq softirq steal; guest time is part of user and nice.
-        let [user, nice, system, idle, iowait, irq, softirq, steal] =
-            <[u64; 8]>::try_from(numbers.get(..8)?).ok()?;
-        let busy = user + nice + system + irq + softirq;
-        Some(Self { busy, stolen: steal, total: busy + idle + iowait + steal })
+        processor_times::read()
     }
 
     /// What has passed since `earlier`.
@@ -48,14 +33,17 @@ impl ProcessorTimes {
 
 /// Counters of the group `TcpExt` in `/proc/net/netstat`, by name; empty where the system has none.
 pub fn tcp() -> BTreeMap<String, u64> {
-    fs::read_to_string("/proc/net/netstat").map(|text| parse_group(&text, "TcpExt:")).unwrap_or_default()
+    kernel_files::read_to_string("/proc/net/netstat")
+        .map(|text| parse_group(&text, "TcpExt:"))
+        .unwrap_or_default()
 }
 
 /// Counters of the network that `process` sees, by the names of explanations; only those that the system has.
 ///
 /// Segments and acknowledgements are of both ends together, since both are on this machine.
 pub fn network(process: u32) -> BTreeMap<String, u64> {
-    let text = |file: &str| fs::read_to_string(format!("/proc/{process}/net/{file}")).unwrap_or_default();
+    let text =
+        |file: &str| kernel_files::read_to_string(format!("/proc/{process}/net/{file}")).unwrap_or_default();
     let (snmp, netstat) = (parse_group(&text("snmp"), "Tcp:"), parse_group(&text("netstat"), "TcpExt:"));
     let mut named: BTreeMap<String, u64> = NETWORK
         .iter()
@@ -102,9 +90,9 @@ pub struct Counts {
 impl Counts {
     /// Counts now.
     pub fn read(processes: &[u32]) -> Self {
-        let snmp = fs::read_to_string("/proc/net/snmp").ok();
+        let snmp = kernel_files::read_to_string("/proc/net/snmp").ok();
         let segments = snmp.and_then(|text| parse_group(&text, "Tcp:").get("OutSegs").copied());
-        let written = |id: &u32| parse_io(&fs::read_to_string(format!("/proc/{id}/io")).ok()?);
+        let written = |id: &u32| parse_io(&kernel_files::read_to_string(format!("/proc/{id}/io")).ok()?);
         Self {
             tcp_segments: segments,
             disk_bytes_written: processes.iter().map(written).sum::<Option<u64>>(),
@@ -141,14 +129,6 @@ fn parse_group(text: &str, group: &str) -> BTreeMap<String, u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn processor_times() {
-        let times = ProcessorTimes::parse("cpu  10 1 5 100 2 3 4 20 0 0\ncpu0 1 1").unwrap();
-        assert_eq!(times, ProcessorTimes { busy: 23, stolen: 20, total: 145 });
-        assert_eq!(ProcessorTimes::parse("cpu 1 2"), None);
-        assert_eq!(ProcessorTimes::parse(""), None);
-    }
 
     #[test]
     fn counts_of_processes() {

@@ -1,7 +1,8 @@
 //! What stands between loopback and a socket: rules that packets go through, and connections that are tracked.
 
-use std::fs;
 use std::process::Command;
+
+use crate::system::kernel_files;
 
 /// What is known of this program's network namespace, beside what [`crate::facts`] tells of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -18,7 +19,9 @@ pub fn read() -> Firewall {
     let listed = listed.filter(|output| output.status.success());
     Firewall {
         rules: listed.map(|output| rules(&String::from_utf8_lossy(&output.stdout))),
-        tracked: fs::read_to_string("/proc/self/net/nf_conntrack").ok().map(|text| on_loopback(&text)),
+        tracked: kernel_files::read_to_string("/proc/self/net/nf_conntrack")
+            .ok()
+            .map(|text| on_loopback(&text)),
     }
 }
 

@@ -7,15 +7,23 @@ use serde_json::{Map, Value};
 use crate::facts;
 use crate::facts::text::{field, kibibytes};
 use crate::placement::Topology;
+use crate::system::machine;
+
+/// The fact that Wine stands in the place of Windows: its version. Figures measured then say nothing of Windows.
+pub const WINE: &str = "wine";
 
 /// Reads them; what cannot be read is empty or absent.
 pub fn read() -> Host {
     let topology = Topology::read();
-    let uname = rustix::system::uname();
+    let machine = machine::read();
     let mut more = Map::new();
-    more.insert("name".to_owned(), uname.nodename().to_string_lossy().into_owned().into());
-    if let Some(bytes) = field("/proc/meminfo", "MemTotal").as_deref().and_then(kibibytes) {
+    more.insert("name".to_owned(), machine.name.into());
+    let memory = field("/proc/meminfo", "MemTotal").as_deref().and_then(kibibytes);
+    if let Some(bytes) = memory.or(machine.memory_bytes) {
         more.insert("memory_bytes".to_owned(), Value::from(bytes));
+    }
+    if let Some(version) = machine.wine {
+        more.insert(WINE.to_owned(), version.into());
     }
     more.extend(by_name(&facts::processor(&topology)));
     more.extend(by_name(&facts::scheduler()));
@@ -23,9 +31,9 @@ pub fn read() -> Host {
     more.extend(by_name(&facts::network()));
     Host {
         os: std::env::consts::OS.to_owned(),
-        kernel: uname.release().to_string_lossy().into_owned(),
+        kernel: machine.kernel,
         arch: std::env::consts::ARCH.to_owned(),
-        cpu: facts::cpu_model().unwrap_or_default(),
+        cpu: facts::cpu_model().or(machine.cpu).unwrap_or_default(),
         cores: topology.processors() as u32,
         physical_cores: topology.cores.len() as u32,
         more,

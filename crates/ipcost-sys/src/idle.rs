@@ -1,6 +1,6 @@
 //! How often the processors went into which idle state (`Documentation/admin-guide/pm/cpuidle.rst` of Linux).
 
-use std::fs;
+use crate::system::kernel_files;
 
 /// An idle state, all processors together.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,12 +16,13 @@ pub struct IdleState {
 /// The states now; empty where the kernel does not choose any, as in most virtual machines.
 pub fn states() -> Vec<IdleState> {
     let mut states: Vec<IdleState> = Vec::new();
-    let processors = fs::read_dir("/sys/devices/system/cpu").into_iter().flatten().flatten();
+    let processors = kernel_files::read_dir("/sys/devices/system/cpu").into_iter().flatten().flatten();
     for processor in processors {
-        let dirs = fs::read_dir(processor.path().join("cpuidle")).into_iter().flatten().flatten();
+        let dirs = kernel_files::read_dir(processor.path().join("cpuidle")).into_iter().flatten().flatten();
         for dir in dirs.map(|entry| entry.path()) {
-            let text =
-                |file: &str| fs::read_to_string(dir.join(file)).ok().map(|text| text.trim().to_owned());
+            let text = |file: &str| {
+                kernel_files::read_to_string(dir.join(file)).ok().map(|text| text.trim().to_owned())
+            };
             let number = |file: &str| text(file)?.parse::<u64>().ok();
             let (Some(name), Some(exit_us), Some(entered)) =
                 (text("name"), number("latency"), number("usage"))

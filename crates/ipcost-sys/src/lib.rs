@@ -25,29 +25,42 @@
 #![allow(unsafe_code)]
 
 pub mod clock;
-pub mod control;
+mod contract;
 pub mod counters;
 pub mod disk;
 pub mod facts;
 pub mod firewall;
 pub mod host;
 pub mod idle;
-pub mod interrupt;
-pub mod limits;
-pub mod net_namespace;
+mod lines;
 pub mod others;
-pub mod perf;
 pub mod placement;
-pub mod private_dir;
-pub mod process;
 pub mod quota;
 pub mod relations;
-pub mod shared_word;
 pub mod transport;
-pub mod usage;
-pub mod worker;
+
+// The system is chosen here, once; the modules of one system have the names and signatures of another's.
+#[cfg(target_os = "linux")]
+#[path = "linux/mod.rs"]
+mod system;
+#[cfg(all(unix, not(target_os = "linux")))]
+#[path = "other_unix/mod.rs"]
+mod system;
+#[cfg(windows)]
+#[path = "windows/mod.rs"]
+mod system;
+#[cfg(unix)]
+mod unix;
+mod unsupported;
+
+pub use system::{
+    control, interrupt, limits, local_stream, net_namespace, perf, private_dir, process, programs,
+    shared_word, usage, user_dirs, worker,
+};
 
 use std::io;
+
+pub use system::descriptor::Descriptor;
 
 /// A system call that failed: what was tried, and the system's answer.
 #[derive(Debug, thiserror::Error)]

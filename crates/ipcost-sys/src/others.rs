@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::fs;
 
+use crate::system::kernel_files;
+
 /// Processes by number: the name, and the processor time taken so far, in clock ticks.
 pub type Processes = BTreeMap<u32, (String, u64)>;
 
@@ -19,9 +21,10 @@ pub struct Busy {
 
 /// All processes there are now; none where the system does not tell.
 pub fn processes() -> Processes {
-    let Ok(entries) = fs::read_dir("/proc") else { return Processes::new() };
+    let Ok(entries) = kernel_files::read_dir("/proc") else { return Processes::new() };
     let number = |entry: fs::DirEntry| entry.file_name().to_str()?.parse::<u32>().ok();
-    let with_stat = |id: u32| Some((id, parse(&fs::read_to_string(format!("/proc/{id}/stat")).ok()?)?));
+    let with_stat =
+        |id: u32| Some((id, parse(&kernel_files::read_to_string(format!("/proc/{id}/stat")).ok()?)?));
     entries.flatten().filter_map(number).filter_map(with_stat).collect()
 }
 

@@ -1,10 +1,8 @@
 //! Which processors there are, and where a pair of processes is put.
 
-use std::collections::BTreeMap;
-use std::fs;
-
 use ipcost_model::Placement;
-use rustix::thread::{CpuSet, sched_getaffinity};
+
+use crate::system::processors::by_core;
 
 /// The processors this program may use, by physical core.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,18 +12,11 @@ pub struct Topology {
 }
 
 impl Topology {
-    /// Reads it from `/sys/devices/system/cpu`, within the affinity this program was given.
+    /// Reads it, within the affinity this program was given.
     ///
-    /// Where a core's siblings cannot be read, every processor counts as a core of its own.
+    /// Where a core's siblings cannot be told, every processor counts as a core of its own.
     pub fn read() -> Self {
-        let allowed = sched_getaffinity(None).unwrap_or_default();
-        let mut cores: BTreeMap<String, Vec<usize>> = BTreeMap::new();
-        for cpu in (0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu)) {
-            let siblings = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
-            let core = fs::read_to_string(siblings).unwrap_or_else(|_| cpu.to_string());
-            cores.entry(core).or_default().push(cpu);
-        }
-        let mut cores: Vec<_> = cores.into_values().collect();
+        let mut cores = by_core();
         cores.sort();
         Self { cores }
     }
@@ -51,12 +42,6 @@ impl Topology {
             },
         }
     }
-}
-
-pub(crate) fn single(cpu: usize) -> CpuSet {
-    let mut set = CpuSet::new();
-    set.set(cpu);
-    set
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::system::kernel_files;
 use crate::{Context, SysError};
 
 /// What quotas have done to this process's groups since they were made.
@@ -26,7 +27,7 @@ impl Throttling {
         for group in groups.own().ancestors().take_while(|group| group.starts_with(&groups.mount)) {
             let Some(cores) = groups.quota(group) else { continue };
             sum.cores = Some(sum.cores.map_or(cores, |tightest: f64| tightest.min(cores)));
-            let stat = fs::read_to_string(group.join("cpu.stat")).unwrap_or_default();
+            let stat = kernel_files::read_to_string(group.join("cpu.stat")).unwrap_or_default();
             let (times, time) = parse_stat(&stat);
             sum.times = sum.times.max(times);
             sum.time = sum.time.max(time);
@@ -106,8 +107,8 @@ struct Hierarchy {
 
 impl Hierarchy {
     fn of_this_process() -> Option<Self> {
-        let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
-        let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
+        let groups = kernel_files::read_to_string("/proc/self/cgroup").ok()?;
+        let mounts = kernel_files::read_to_string("/proc/self/mountinfo").ok()?;
         Self::find(&groups, &mounts)
     }
 
@@ -140,9 +141,10 @@ impl Hierarchy {
 
     /// A group's quota in processors; `None` where it has none.
     fn quota(&self, group: &Path) -> Option<f64> {
-        let number = |file: &str| fs::read_to_string(group.join(file)).ok()?.trim().parse::<f64>().ok();
+        let number =
+            |file: &str| kernel_files::read_to_string(group.join(file)).ok()?.trim().parse::<f64>().ok();
         if self.unified {
-            return parse_max(&fs::read_to_string(group.join("cpu.max")).ok()?);
+            return parse_max(&kernel_files::read_to_string(group.join("cpu.max")).ok()?);
         }
         let (quota, period) = (number("cpu.cfs_quota_us")?, number("cpu.cfs_period_us")?);
         (quota > 0.0 && period > 0.0).then(|| quota / period)

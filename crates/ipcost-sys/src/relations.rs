@@ -1,10 +1,7 @@
 //! How two logical processors of this machine are related: what they share.
 
-use std::fs;
-
-use rustix::thread::{CpuSet, sched_getaffinity};
-
 use crate::placement::Topology;
+use crate::system::kernel_files;
 
 /// What two logical processors share, the closest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,10 +33,10 @@ impl Relation {
 
 /// A pair of logical processors for every relation that exists among those this program may use, the closest first.
 pub fn distinct() -> Vec<(Relation, (usize, usize))> {
-    let allowed = sched_getaffinity(None).unwrap_or_default();
-    // The last ones first: interrupts and system services tend to sit on the first.
-    let cpus: Vec<usize> = (0..CpuSet::MAX_CPU).rev().filter(|cpu| allowed.is_set(*cpu)).collect();
     let topology = Topology::read();
+    // The last ones first: interrupts and system services tend to sit on the first.
+    let mut cpus: Vec<usize> = topology.cores.iter().flatten().copied().collect();
+    cpus.sort_unstable_by(|one, other| other.cmp(one));
     let facts: Vec<Facts> = cpus.iter().map(|cpu| Facts::read(*cpu)).collect();
     let mut found: Vec<(Relation, (usize, usize))> = Vec::new();
     for (first, client) in cpus.iter().enumerate() {
@@ -88,7 +85,7 @@ struct Cache {
 impl Facts {
     fn read(cpu: usize) -> Self {
         let dir = format!("/sys/devices/system/cpu/cpu{cpu}");
-        let line = |path: String| fs::read_to_string(path).ok().map(|text| text.trim().to_owned());
+        let line = |path: String| kernel_files::read_to_string(path).ok().map(|text| text.trim().to_owned());
         let cache = |index: usize| {
             let of = |what: &str| line(format!("{dir}/cache/index{index}/{what}"));
             // Instructions are not what is handed over.

@@ -1,5 +1,6 @@
 //! From the command line to a job.
 
+use std::env::consts::OS;
 use std::path::Path;
 
 use anyhow::{Context, anyhow, bail};
@@ -63,11 +64,11 @@ fn matrices(args: &CellArgs, transports: &[TransportState]) -> anyhow::Result<Ve
         options: options(&args.options)?,
         label: None,
     };
-    let suite_transports = || named(transports, |known| known.in_default_suite);
+    let suite_transports = || named(transports, |known| known.is_usual_on(OS));
     if !args.patterns.is_empty() || !args.sizes.is_empty() {
         // Without a list of transports: those of the default suite that can do every pattern asked for.
         let does = |known: &Capabilities| args.patterns.iter().all(|pattern| known.does(*pattern));
-        let usual = |known: &Capabilities| known.in_default_suite || known.floor.is_some();
+        let usual = |known: &Capabilities| known.is_usual_on(OS) || known.floor.is_some();
         let all = || match args.patterns.as_slice() {
             [] => suite_transports(),
             _ => named(transports, |known| usual(known) && does(known)),

@@ -2,15 +2,14 @@
 
 use std::io;
 use std::iter;
-use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant, SystemTime};
 
 use ipcost_model::protocol::{FromPeer, Hello};
+use ipcost_sys::Descriptor;
 use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::process::{Heard, PeerProcess, Spawn, Wake, wait_any};
 use serde_json::Value;
 
-use super::leftovers::{self, MARK};
 use super::transcript::Leaving;
 
 /// How long a peer may take to answer: long enough for the slowest start on a busy machine.
@@ -26,7 +25,6 @@ const SHOWN: usize = 300;
 /// A running peer.
 pub struct Actor {
     process: PeerProcess,
-    mark: String,
     interrupt: Interrupt,
     /// Whether it was waited for, so that its number may be another's by now.
     finished: bool,
@@ -40,16 +38,14 @@ impl Actor {
     pub fn start(
         command: &[String],
         number: u32,
-        inherit: Vec<OwnedFd>,
+        inherit: Vec<Descriptor>,
         interrupt: &Interrupt,
     ) -> Result<Self, String> {
         let began = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let mark = format!("{}-{number}-{}", std::process::id(), began.as_nanos());
-        let words = ["env".to_owned(), format!("{MARK}={mark}")];
-        let marked: Vec<String> = words.iter().chain(command).cloned().collect();
-        let process = PeerProcess::spawn(Spawn { command: &marked, inherit, ..Spawn::default() })
+        let process = PeerProcess::spawn(Spawn { command, inherit, mark: Some(&mark), ..Spawn::default() })
             .map_err(|error| format!("cannot be started: {}: {error}", command.join(" ")))?;
-        Ok(Self { process, mark, interrupt: interrupt.clone(), finished: false })
+        Ok(Self { process, interrupt: interrupt.clone(), finished: false })
     }
 
     /// Says hello.
@@ -126,7 +122,7 @@ impl Actor {
     pub fn gone(&mut self, with: Leaving) -> Result<(), String> {
         let deadline = Instant::now() + LEAVE;
         let mut said = Vec::new();
-        while leftovers::runs(self.process.id()) {
+        while self.process.runs() {
             self.collect(&mut said);
             if Instant::now() >= deadline {
                 return Err(format!("is still there after {} s", LEAVE.as_secs()));
@@ -135,7 +131,7 @@ impl Actor {
         }
         self.collect(&mut said);
         loop {
-            let left = leftovers::of(self.process.id(), &self.mark);
+            let left = self.process.leftovers();
             if left.is_empty() {
                 break;
             }

@@ -6,7 +6,6 @@
 //! one, wrong bytes, and too few.
 
 mod actor;
-mod leftovers;
 mod matching;
 mod partner;
 mod scene;

@@ -3,11 +3,11 @@
 use std::fmt;
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::os::unix::net::{UnixListener, UnixStream};
 use std::time::Instant;
 
 use ipcost_model::Pattern;
 use ipcost_model::protocol::PeerRole;
+use ipcost_sys::local_stream::{LocalListener, LocalStream};
 use serde_json::{Value, json};
 
 use super::Finding;
@@ -226,17 +226,15 @@ impl<T: Read + Write> ReadWrite for T {}
 
 fn connect(address: &Value) -> io::Result<Stream> {
     if let Some(path) = address["path"].as_str() {
-        return patient_unix(UnixStream::connect(path)?);
+        return patient_local(LocalStream::connect(path.as_ref())?);
     }
     let host = address["host"].as_str().ok_or(io::ErrorKind::InvalidInput)?;
     let port = address["port"].as_u64().and_then(|port| u16::try_from(port).ok());
     patient_tcp(TcpStream::connect((host, port.ok_or(io::ErrorKind::InvalidInput)?))?)
 }
 
-fn patient_unix(stream: UnixStream) -> io::Result<Stream> {
-    stream.set_nonblocking(false)?;
-    stream.set_read_timeout(Some(ANSWER))?;
-    stream.set_write_timeout(Some(ANSWER))?;
+fn patient_local(stream: LocalStream) -> io::Result<Stream> {
+    stream.set_patience(ANSWER)?;
     Ok(Box::new(stream))
 }
 
@@ -249,15 +247,14 @@ fn patient_tcp(stream: TcpStream) -> io::Result<Stream> {
 }
 
 enum Listener {
-    Unix(UnixListener),
+    Unix(LocalListener),
     Tcp(TcpListener),
 }
 
 fn listen(stage: &Stage<'_>, transport: &str) -> io::Result<(Listener, Value)> {
     if transport == "unix" {
         let path = stage.dir().join(format!("p{}", stage.fresh()));
-        let listener = UnixListener::bind(&path)?;
-        listener.set_nonblocking(true)?;
+        let listener = LocalListener::bind(&path)?;
         return Ok((Listener::Unix(listener), json!({"path": path})));
     }
     let listener = TcpListener::bind(("127.0.0.1", 0))?;
@@ -271,7 +268,7 @@ impl Listener {
         let deadline = Instant::now() + ANSWER;
         loop {
             let accepted = match self {
-                Self::Unix(listener) => listener.accept().and_then(|(stream, _)| patient_unix(stream)),
+                Self::Unix(listener) => listener.accept().and_then(patient_local),
                 Self::Tcp(listener) => listener.accept().and_then(|(stream, _)| patient_tcp(stream)),
             };
             match accepted {

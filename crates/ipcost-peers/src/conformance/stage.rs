@@ -5,11 +5,11 @@ use std::path::Path;
 
 use ipcost_model::protocol::{Hello, PROTOCOL, PeerRole};
 use ipcost_model::{Cell, Options, Pattern, SpeaksFirst};
+use ipcost_sys::Descriptor;
 use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::private_dir::PrivateDir;
 use ipcost_sys::transport::{self, Place, Provision};
 use serde_json::json;
-use std::os::fd::OwnedFd;
 
 use super::actor::Actor;
 use super::transcript::Leaving;
@@ -61,7 +61,7 @@ impl<'a> Stage<'a> {
     ///
     /// # Errors
     /// Why it cannot be started.
-    pub fn start(&self, who: Who, inherit: Vec<OwnedFd>) -> Result<Actor, String> {
+    pub fn start(&self, who: Who, inherit: Vec<Descriptor>) -> Result<Actor, String> {
         let command = match who {
             Who::Subject => &self.subject.command,
             Who::Native => self.native,

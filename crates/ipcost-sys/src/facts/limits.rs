@@ -1,15 +1,15 @@
 //! Descriptors, buffers, queues.
 
 use ipcost_model::doctor::LimitFacts;
-use rustix::process::{Resource, getrlimit};
 
 use super::text::{number, numbers};
+use crate::limits::most_descriptors;
 
 /// What the kernel grants.
 pub fn limits() -> LimitFacts {
     LimitFacts {
         // A run raises the soft limit to this one.
-        open_files_limit: getrlimit(Resource::Nofile).maximum,
+        open_files_limit: most_descriptors(),
         pipe_max_size: number("/proc/sys/fs/pipe-max-size"),
         pipe_user_pages_soft: number("/proc/sys/fs/pipe-user-pages-soft"),
         rmem_max: number("/proc/sys/net/core/rmem_max"),

@@ -5,15 +5,13 @@
 //! ([`sample`], [`permissions`]) is for those who ask.
 
 mod limits;
-mod loopback;
-mod network;
-mod perf;
-pub mod permissions;
+pub(crate) mod network;
 mod processor;
 pub mod sample;
 mod scheduler;
 pub(crate) mod text;
 
+pub use crate::system::permissions;
 pub use limits::limits;
 pub use network::network;
 pub use processor::processor;

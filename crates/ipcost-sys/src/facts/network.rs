@@ -1,11 +1,10 @@
 //! Ports, TIME_WAIT, the loopback interface, and what stands between it and a socket.
 
-use std::fs;
-
 use ipcost_model::doctor::NetworkFacts;
 
-use super::loopback::loopback;
 use super::text::{number, numbers};
+use crate::system::kernel_files;
+use crate::system::loopback::loopback;
 
 /// What is known of them in this program's network namespace.
 pub fn network() -> NetworkFacts {
@@ -13,7 +12,7 @@ pub fn network() -> NetworkFacts {
     NetworkFacts {
         ip_local_port_range: numbers("/proc/sys/net/ipv4/ip_local_port_range"),
         tcp_tw_reuse: number("/proc/sys/net/ipv4/tcp_tw_reuse"),
-        time_wait: fs::read_to_string("/proc/net/sockstat").ok().as_deref().and_then(time_wait),
+        time_wait: kernel_files::read_to_string("/proc/net/sockstat").ok().as_deref().and_then(time_wait),
         loopback_up: interface.as_ref().map(|found| found.up),
         loopback_mtu: interface.as_ref().and_then(|found| found.mtu).map(u64::from),
         loopback_queue: interface.and_then(|found| found.queue),
@@ -37,7 +36,7 @@ fn time_wait(text: &str) -> Option<u64> {
 
 /// Names of tables, of either version of IP; root alone may read them, and without any there are no files.
 fn packet_tables() -> Option<Vec<String>> {
-    let of = |path: &str| match fs::read_to_string(path) {
+    let of = |path: &str| match kernel_files::read_to_string(path) {
         Ok(text) => Some(text.lines().map(str::to_owned).collect::<Vec<_>>()),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Some(Vec::new()),
         Err(_) => None,

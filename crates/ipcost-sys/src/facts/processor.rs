@@ -1,13 +1,13 @@
 //! Frequencies, threads, idle states, mitigations, the clock.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::Path;
 
 use ipcost_model::doctor::{IdleState, ProcessorFacts};
 
 use super::text::{field, line, listed, number};
 use crate::placement::Topology;
+use crate::system::kernel_files;
 
 const CPUINFO: &str = "/proc/cpuinfo";
 const CPU: &str = "/sys/devices/system/cpu";
@@ -73,7 +73,7 @@ fn idle_states(dir: &Path) -> Vec<IdleState> {
 /// The processor's vulnerabilities that are mitigated, and how: they decide what a system call costs.
 fn mitigations(dir: &Path) -> Option<BTreeMap<String, String>> {
     let mut found = BTreeMap::new();
-    for entry in fs::read_dir(dir).ok()?.flatten() {
+    for entry in kernel_files::read_dir(dir).ok()?.flatten() {
         if let Some(how) = line(&entry.path().to_string_lossy()).filter(|how| how.starts_with("Mitigation")) {
             found.insert(entry.file_name().to_string_lossy().into_owned(), how);
         }
@@ -112,6 +112,8 @@ fn by_capacity(processors: impl Iterator<Item = (u64, usize)>) -> BTreeMap<Strin
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

@@ -1,26 +1,28 @@
 //! How this program shares the machine: preemption, containers, quotas, load, memory.
 
-use std::fs;
-use std::path::Path;
-
 use ipcost_model::doctor::SchedulerFacts;
 
 use super::text::{field, kibibytes, line, listed, value_of};
 use crate::quota::Throttling;
+use crate::system::kernel_files;
+use crate::system::machine;
 
 /// What is known of it.
 pub fn scheduler() -> SchedulerFacts {
-    let version = rustix::system::uname().version().to_string_lossy().into_owned();
+    let version = machine::read().version;
     let chosen = line("/sys/kernel/debug/sched/preempt");
     SchedulerFacts {
         preemption: preemption(&version, chosen.as_deref(), line("/proc/cmdline").as_deref()),
         container: container(),
-        seccomp_filters: fs::read_to_string("/proc/self/status").ok().as_deref().and_then(seccomp_filters),
+        seccomp_filters: kernel_files::read_to_string("/proc/self/status")
+            .ok()
+            .as_deref()
+            .and_then(seccomp_filters),
         processors_online: line("/sys/devices/system/cpu/online").as_deref().and_then(listed),
         cpu_quota: Throttling::read().and_then(|throttling| throttling.cores),
         load_average: line("/proc/loadavg").as_deref().and_then(load_average),
         swap_used_bytes: swap_used(),
-        memory_pressure_percent: fs::read_to_string("/proc/pressure/memory")
+        memory_pressure_percent: kernel_files::read_to_string("/proc/pressure/memory")
             .ok()
             .as_deref()
             .and_then(pressure),
@@ -52,7 +54,7 @@ fn container() -> Option<String> {
         return Some(kind);
     }
     let marks = [("/run/.containerenv", "podman"), ("/.dockerenv", "docker")];
-    marks.into_iter().find(|(path, _)| Path::new(path).exists()).map(|(_, kind)| kind.to_owned())
+    marks.into_iter().find(|(path, _)| kernel_files::exists(path)).map(|(_, kind)| kind.to_owned())
 }
 
 /// Of `/proc/self/status` (`proc_pid_status(5)`); older kernels tell only whether there are any.

@@ -1,11 +1,12 @@
 //! How the kernel writes settings down.
 
-use std::fs;
 use std::str::FromStr;
+
+use crate::system::kernel_files;
 
 /// The first line of a file, trimmed; `None` where it cannot be read or is empty.
 pub fn line(path: &str) -> Option<String> {
-    first_line(&fs::read_to_string(path).ok()?)
+    first_line(&kernel_files::read_to_string(path).ok()?)
 }
 
 /// A file with one number.
@@ -20,7 +21,7 @@ pub fn numbers<const N: usize>(path: &str) -> Option<[u64; N]> {
 
 /// The value of `name:` in a file of such lines, such as `/proc/meminfo`.
 pub fn field(path: &str, name: &str) -> Option<String> {
-    value_of(&fs::read_to_string(path).ok()?, name)
+    value_of(&kernel_files::read_to_string(path).ok()?, name)
 }
 
 pub fn first_line(text: &str) -> Option<String> {

@@ -1,11 +1,10 @@
 //! The server's end of a floor in which the client does everything.
 
 use std::io;
-use std::os::fd::BorrowedFd;
 
 use ipcost_model::protocol::Address;
 
-use super::{Channel, Server, TransportError};
+use super::{Channel, Server, TransportError, Waitable};
 
 /// Has nothing to do.
 pub struct Alone;
@@ -23,7 +22,7 @@ impl Server for Alone {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    fn waiting(&self) -> Option<BorrowedFd<'_>> {
+    fn waiting(&self) -> Option<Waitable<'_>> {
         None
     }
 }

@@ -9,7 +9,7 @@ use ipcost_model::{Capabilities, Cell, FloorKind};
 
 use super::handing::{self, Manner};
 use super::{Client, Place, Provision, Server, Transport, TransportError};
-use crate::control;
+use crate::{control, shared_word};
 
 /// The floor.
 pub struct Cacheline;
@@ -20,7 +20,7 @@ const CAPABILITIES: Capabilities = Capabilities {
     connects: false,
     both_ways: true,
     max_message: None,
-    os: &["linux"],
+    os: &["linux", "windows"],
     carries_payload: true,
     option_groups: &[],
     trouble_counters: &[],
@@ -31,6 +31,10 @@ const CAPABILITIES: Capabilities = Capabilities {
 impl Transport for Cacheline {
     fn capabilities(&self) -> &'static Capabilities {
         &CAPABILITIES
+    }
+
+    fn probe(&self) -> Result<(), String> {
+        shared_word::probe()
     }
 
     fn provision(&self, _place: &Place<'_>) -> Result<Provision, TransportError> {

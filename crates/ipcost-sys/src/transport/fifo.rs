@@ -6,22 +6,21 @@
 //! plain, waiting calls fit in on either side.
 
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
 use ipcost_model::protocol::Address;
 use ipcost_model::{Capabilities, Cell, OptionGroup};
-use rustix::fs::{CWD, Mode, OFlags, fcntl_getfl, fcntl_setfl, mkfifoat, open};
-use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
-use super::channel::PipePair;
 use super::inherited::of_worker;
 use super::{
-    Channel, Client, Effective, Place, Provision, Server, Transport, TransportError, address_list,
-    list_address, pipe_buffer,
+    Channel, Client, Effective, Place, Provision, Server, Transport, TransportError, Waitable, address_list,
+    list_address,
 };
 use crate::Context;
+use crate::system::channel::PipePair;
+use crate::system::descriptor::Descriptor;
+use crate::system::fifo::{make, open_to_read, open_to_write, probe, set_buffer, try_open_to_write};
 
 /// The transport.
 pub struct Fifo;
@@ -51,16 +50,19 @@ impl Transport for Fifo {
         &CAPABILITIES
     }
 
+    fn probe(&self) -> Result<(), String> {
+        probe()
+    }
+
     fn provision(&self, place: &Place<'_>) -> Result<Provision, TransportError> {
         let mut list = Vec::new();
         for worker in 0..place.cell.concurrency {
-            let make = |direction: &str| -> Result<String, TransportError> {
+            let made = |direction: &str| -> Result<String, TransportError> {
                 let path = place.dir.join(format!("{}-{worker}-{direction}", place.name));
-                mkfifoat(CWD, &path, Mode::RUSR | Mode::WUSR)
-                    .context(|| format!("cannot make the FIFO {}", path.display()))?;
+                make(&path).context(|| format!("cannot make the FIFO {}", path.display()))?;
                 Ok(path.to_string_lossy().into_owned())
             };
-            list.push(Paths { to_server: make("to-server")?, to_client: make("to-client")? });
+            list.push(Paths { to_server: made("to-server")?, to_client: made("to-client")? });
         }
         let address = list_address(&list);
         Ok(Provision { server: address, ..Provision::default() })
@@ -71,8 +73,8 @@ impl Transport for Fifo {
         let mut effective = Vec::new();
         let mut waiting = Vec::new();
         for pair in paths {
-            let read = open_to_read(&pair.to_server)?;
-            effective.extend(pipe_buffer::set(&read, cell)?);
+            let read = reading(&pair.to_server)?;
+            effective.extend(set_buffer(&read, cell)?);
             waiting.push((pair, read));
         }
         waiting.reverse();
@@ -88,7 +90,7 @@ impl Transport for Fifo {
 struct FifoServer {
     address: Address,
     /// Pairs whose writing end is not open yet; the next worker's last.
-    waiting: Vec<(Paths, OwnedFd)>,
+    waiting: Vec<(Paths, Descriptor)>,
     cell: Cell,
     effective: Vec<Effective>,
 }
@@ -105,12 +107,10 @@ impl Server for FifoServer {
             ));
         };
         let path = Path::new(&paths.to_client);
-        let write = match open(path, OFlags::WRONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty()) {
-            Err(Errno::NXIO) => return Ok(None),
-            result => result.context(|| format!("cannot open {} for writing", path.display()))?,
-        };
-        wait_on_calls(&write).context(|| format!("cannot set up {}", path.display()))?;
-        self.effective.extend(pipe_buffer::set(&write, &self.cell)?);
+        let opened =
+            try_open_to_write(path).context(|| format!("cannot open {} for writing", path.display()))?;
+        let Some(write) = opened else { return Ok(None) };
+        self.effective.extend(set_buffer(&write, &self.cell)?);
         let (_, read) = self.waiting.pop().expect("just looked at");
         Ok(Some(Box::new(PipePair { read, write })))
     }
@@ -119,7 +119,7 @@ impl Server for FifoServer {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    fn waiting(&self) -> Option<BorrowedFd<'_>> {
+    fn waiting(&self) -> Option<Waitable<'_>> {
         None
     }
 
@@ -132,24 +132,13 @@ struct FifoClient(Paths);
 
 impl Client for FifoClient {
     fn connect(&mut self) -> Result<Box<dyn Channel>, TransportError> {
-        let read = open_to_read(&self.0.to_client)?;
+        let read = reading(&self.0.to_client)?;
         let path = Path::new(&self.0.to_server);
-        let write = open(path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())
-            .context(|| format!("cannot open {} for writing", path.display()))?;
+        let write = open_to_write(path).context(|| format!("cannot open {} for writing", path.display()))?;
         Ok(Box::new(PipePair { read, write }))
     }
 }
 
-/// Opens without waiting for a writer; later reads wait as usual.
-fn open_to_read(path: &str) -> Result<OwnedFd, TransportError> {
-    let action = || format!("cannot open {path} for reading");
-    let read =
-        open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty()).context(action)?;
-    wait_on_calls(&read).context(action)?;
-    Ok(read)
-}
-
-fn wait_on_calls(descriptor: impl AsFd) -> rustix::io::Result<()> {
-    let flags = fcntl_getfl(descriptor.as_fd())?;
-    fcntl_setfl(descriptor, flags.difference(OFlags::NONBLOCK))
+fn reading(path: &str) -> Result<Descriptor, TransportError> {
+    Ok(open_to_read(Path::new(path)).context(|| format!("cannot open {path} for reading"))?)
 }

@@ -2,30 +2,11 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
 use ipcost_model::protocol::Address;
 
-use super::{Channel, Client, Server, TransportError};
-use crate::{Context, SysError};
-
-/// Takes over a descriptor that this process has inherited, and keeps it from further children.
-///
-/// # Errors
-/// Where no such descriptor is open, or it is one of the standard three.
-pub fn take(number: RawFd) -> Result<OwnedFd, SysError> {
-    let closed = || std::io::Error::from_raw_os_error(libc::EBADF);
-    let action = || format!("descriptor {number} was to be inherited");
-    if number <= libc::STDERR_FILENO {
-        return Err(closed()).context(action);
-    }
-    // SAFETY: borrowed for one call that any number may be given to; the kernel answers EBADF if it is not open.
-    let borrowed = unsafe { BorrowedFd::borrow_raw(number) };
-    rustix::io::fcntl_setfd(borrowed, rustix::io::FdFlags::CLOEXEC).context(action)?;
-    // SAFETY: the descriptor is open, the engine passed it to this process for this purpose, and addresses
-    // name each number once, so nothing else here owns it.
-    Ok(unsafe { OwnedFd::from_raw_fd(number) })
-}
+use super::{Channel, Client, Server, TransportError, Waitable};
+pub use crate::system::descriptor::{number, take};
 
 /// The server's end: channels that are all there from the start.
 pub struct InheritedServer<C> {
@@ -56,7 +37,7 @@ impl<C: Channel + Sync + 'static> Server for InheritedServer<C> {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    fn waiting(&self) -> Option<BorrowedFd<'_>> {
+    fn waiting(&self) -> Option<Waitable<'_>> {
         None
     }
 }
@@ -84,10 +65,4 @@ pub fn of_worker<T>(list: Vec<T>, worker: u32) -> Result<T, TransportError> {
     let missing =
         || TransportError::Refused(format!("the address names no channel for worker {}", worker + 1));
     list.into_iter().nth(worker as usize).ok_or_else(missing)
-}
-
-/// The numbers of descriptors, as addresses name them.
-pub fn number(descriptor: &OwnedFd) -> RawFd {
-    use std::os::fd::AsRawFd;
-    descriptor.as_fd().as_raw_fd()
 }

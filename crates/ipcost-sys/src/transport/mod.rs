@@ -13,14 +13,13 @@
 
 mod alone;
 mod cacheline;
-mod channel;
 mod fifo;
 mod handing;
 mod inherited;
 mod memcpy;
+mod npipe;
 mod null;
 mod pipe;
-mod pipe_buffer;
 mod socket;
 mod socketpair;
 mod switch;
@@ -31,7 +30,6 @@ mod unix;
 mod unix_abstract;
 
 use std::io;
-use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::Path;
 
 use ipcost_model::protocol::Address;
@@ -41,11 +39,13 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::SysError;
+use crate::system::descriptor::{Descriptor, Waitable};
 
 /// Every transport, in the order of tables and help texts.
 pub const REGISTRY: &[&dyn Transport] = &[
     &pipe::Pipe,
     &fifo::Fifo,
+    &npipe::Npipe,
     &unix::Unix,
     &unix_abstract::UnixAbstract,
     &socketpair::Socketpair,
@@ -125,9 +125,9 @@ pub struct Provision {
     /// What the client is told; `None` where it is the address that the server answers.
     pub client: Option<Address>,
     /// Descriptors that the server inherits, under the numbers they have here.
-    pub server_inherits: Vec<OwnedFd>,
+    pub server_inherits: Vec<Descriptor>,
     /// Descriptors that the client inherits, under the numbers they have here.
-    pub client_inherits: Vec<OwnedFd>,
+    pub client_inherits: Vec<Descriptor>,
     /// What options became.
     pub effective: Vec<Effective>,
 }
@@ -150,7 +150,7 @@ pub trait Server: Sync + Send {
     fn accept(&self) -> io::Result<Box<dyn Channel>>;
 
     /// Becomes readable when a channel may be there; `None` where one has to ask again after a moment.
-    fn waiting(&self) -> Option<BorrowedFd<'_>>;
+    fn waiting(&self) -> Option<Waitable<'_>>;
 
     /// What options became.
     fn effective(&self) -> Vec<Effective> {
@@ -290,4 +290,4 @@ fn switch(cell: &Cell, name: &str, default: bool) -> bool {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

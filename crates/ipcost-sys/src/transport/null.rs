@@ -1,12 +1,11 @@
 //! `null`: moves nothing. What it costs is what the tool's own loop costs; it exists to test the tool.
 
 use std::io;
-use std::os::fd::BorrowedFd;
 
 use ipcost_model::protocol::Address;
 use ipcost_model::{Capabilities, Cell};
 
-use super::{Channel, Client, Place, Provision, Server, Transport, TransportError};
+use super::{Channel, Client, Place, Provision, Server, Transport, TransportError, Waitable};
 
 /// The transport.
 pub struct Null;
@@ -63,7 +62,7 @@ impl Server for Nothing {
         Ok(Box::new(Nothing))
     }
 
-    fn waiting(&self) -> Option<BorrowedFd<'_>> {
+    fn waiting(&self) -> Option<Waitable<'_>> {
         None
     }
 }

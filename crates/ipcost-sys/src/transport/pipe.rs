@@ -2,15 +2,12 @@
 
 use ipcost_model::protocol::Address;
 use ipcost_model::{Capabilities, Cell, OptionGroup};
-use rustix::pipe::{PipeFlags, pipe_with};
 use serde::{Deserialize, Serialize};
 
-use super::channel::PipePair;
 use super::inherited::{InheritedClient, InheritedServer, number, of_worker, take};
-use super::{
-    Client, Place, Provision, Server, Transport, TransportError, address_list, list_address, pipe_buffer,
-};
-use crate::Context;
+use super::{Client, Place, Provision, Server, Transport, TransportError, address_list, list_address};
+use crate::system::channel::PipePair;
+use crate::system::pipe::pipe;
 
 /// The transport.
 pub struct Pipe;
@@ -21,7 +18,7 @@ const CAPABILITIES: Capabilities = Capabilities {
     connects: false,
     both_ways: false,
     max_message: None,
-    os: &["linux", "macos"],
+    os: &["linux", "macos", "windows"],
     carries_payload: true,
     option_groups: &[OptionGroup::PipeBuffer],
     trouble_counters: &[],
@@ -45,12 +42,10 @@ impl Transport for Pipe {
         let mut provision = Provision::default();
         let (mut server, mut client) = (Vec::new(), Vec::new());
         for _ in 0..place.cell.concurrency {
-            let action = || "cannot make a pipe".to_owned();
-            let (to_server, from_client) = pipe_with(PipeFlags::CLOEXEC).context(action)?;
-            let (to_client, from_server) = pipe_with(PipeFlags::CLOEXEC).context(action)?;
-            for pipe in [&to_server, &to_client] {
-                provision.effective.extend(pipe_buffer::set(pipe, place.cell)?);
-            }
+            let (to_server, from_client, effective) = pipe(place.cell)?;
+            provision.effective.extend(effective);
+            let (to_client, from_server, effective) = pipe(place.cell)?;
+            provision.effective.extend(effective);
             server.push(Ends { read_fd: number(&to_server), write_fd: number(&from_server) });
             client.push(Ends { read_fd: number(&to_client), write_fd: number(&from_client) });
             provision.server_inherits.extend([to_server, from_server]);

@@ -2,15 +2,16 @@
 
 use ipcost_model::protocol::Address;
 use ipcost_model::{Capabilities, Cell, OptionGroup};
-use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use serde::{Deserialize, Serialize};
 
-use super::channel::Socket;
-use super::inherited::{InheritedClient, InheritedServer, number, of_worker, take};
+use super::inherited::{InheritedClient, InheritedServer, number, of_worker};
 use super::{
     Client, Place, Provision, Server, Transport, TransportError, address_list, list_address, socket,
 };
 use crate::Context;
+use crate::system::channel::Socket;
+use crate::system::descriptor::{take_socket, to_inherit};
+use crate::system::socket::{pair, probe_pair};
 
 /// The transport.
 pub struct Socketpair;
@@ -40,17 +41,20 @@ impl Transport for Socketpair {
         &CAPABILITIES
     }
 
+    fn probe(&self) -> Result<(), String> {
+        probe_pair()
+    }
+
     fn provision(&self, place: &Place<'_>) -> Result<Provision, TransportError> {
         let mut provision = Provision::default();
         let (mut servers, mut clients) = (Vec::new(), Vec::new());
         for _ in 0..place.cell.concurrency {
-            let (server, client) =
-                socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)
-                    .context(|| "cannot make a socketpair".to_owned())?;
+            let (server, client) = pair().context(|| "cannot make a socketpair".to_owned())?;
             for end in [&server, &client] {
                 socket::set_buffers(end, place.cell)?;
                 provision.effective.extend(socket::buffers(end, place.cell)?);
             }
+            let (server, client) = (to_inherit(server), to_inherit(client));
             servers.push(End { fd: number(&server) });
             clients.push(End { fd: number(&client) });
             provision.server_inherits.push(server);
@@ -64,12 +68,12 @@ impl Transport for Socketpair {
     fn serve(&self, address: &Address, _cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
         let ends: Vec<End> = address_list(CAPABILITIES.name, address)?;
         let channels =
-            ends.iter().map(|end| Ok(Socket(take(end.fd)?))).collect::<Result<_, TransportError>>()?;
+            ends.iter().map(|end| Ok(Socket(take_socket(end.fd)?))).collect::<Result<_, TransportError>>()?;
         Ok(Box::new(InheritedServer::new(address, channels)))
     }
 
     fn reach(&self, address: &Address, _cell: &Cell, worker: u32) -> Result<Box<dyn Client>, TransportError> {
         let end = of_worker(address_list::<End>(CAPABILITIES.name, address)?, worker)?;
-        Ok(Box::new(InheritedClient::new(Socket(take(end.fd)?))))
+        Ok(Box::new(InheritedClient::new(Socket(take_socket(end.fd)?))))
     }
 }

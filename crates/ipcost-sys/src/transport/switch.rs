@@ -1,15 +1,14 @@
 //! `switch`, a floor: handing a word to a process that sleeps until then (`futex(2)`).
 
 use std::io;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::AtomicU32;
 
 use ipcost_model::protocol::Address;
 use ipcost_model::{Capabilities, Cell, FloorKind};
-use rustix::io::Errno;
-use rustix::thread::futex;
 
 use super::handing::{self, Manner};
 use super::{Client, Place, Provision, Server, Transport, TransportError};
+use crate::system::futex;
 
 /// The floor.
 pub struct Switch;
@@ -31,6 +30,10 @@ const CAPABILITIES: Capabilities = Capabilities {
 impl Transport for Switch {
     fn capabilities(&self) -> &'static Capabilities {
         &CAPABILITIES
+    }
+
+    fn probe(&self) -> Result<(), String> {
+        futex::probe()
     }
 
     fn provision(&self, _place: &Place<'_>) -> Result<Provision, TransportError> {
@@ -57,25 +60,12 @@ struct Sleeping;
 impl Manner for Sleeping {
     #[inline]
     fn tell(word: &AtomicU32) -> io::Result<()> {
-        // Without PRIVATE: the word is another process's, too.
-        futex::wake(word, futex::Flags::empty(), 1)?;
-        Ok(())
+        futex::wake(word)
     }
 
     #[inline]
     fn wait(word: &AtomicU32, seen: u32) -> io::Result<u32> {
-        loop {
-            let now = word.load(Ordering::Acquire);
-            if now != seen {
-                return Ok(now);
-            }
-            // No timeout: a timer at every turn would be part of the cost.
-            match futex::wait(word, futex::Flags::empty(), seen, None) {
-                // It was handed over before this side slept, or a signal came.
-                Ok(()) | Err(Errno::AGAIN | Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
+        futex::wait(word, seen)
     }
 }
 

@@ -1,20 +1,22 @@
 //! `tcp`: TCP over IPv4's loopback (`tcp(7)`, `ip(7)`).
 
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 use ipcost_model::protocol::Address;
 use ipcost_model::{Capabilities, Cell, OptionGroup, Pattern};
-use rustix::io::Errno;
-use rustix::net::{AddressFamily, bind, getsockname, sockopt};
 use serde::{Deserialize, Serialize};
 
-use super::channel::Socket;
-use super::socket::{Listener, buffers, connect_patiently, set_buffers, stream_socket};
+use super::socket::{Listener, buffers, set_buffers};
 use super::{
     Channel, Client, Effective, Place, Provision, Server, Transport, TransportError, from_address, switch,
     to_address,
 };
+use crate::system::channel::Socket;
+use crate::system::socket::{
+    AddressFamily, Endpoint, claim_port, connect_patiently, local_address, set_nodelay, stream_socket,
+};
+use crate::system::source_address::bind_source;
 use crate::{Context, SysError};
 
 /// The transport.
@@ -29,7 +31,7 @@ const CAPABILITIES: Capabilities = Capabilities {
     connects: true,
     both_ways: true,
     max_message: None,
-    os: &["linux", "macos"],
+    os: &["linux", "macos", "windows"],
     carries_payload: true,
     option_groups: &[
         OptionGroup::Socket,
@@ -92,13 +94,13 @@ pub(super) fn serve(
     let at = socket_address(transport, address)?;
     let nodelay = switch(cell, "tcp_nodelay", true);
     // Accepted connections inherit the listener's options, so accepting costs no further calls.
-    let prepare = |socket: BorrowedFd<'_>| {
-        sockopt::set_socket_reuseaddr(socket, true)
-            .and_then(|()| sockopt::set_tcp_nodelay(socket, nodelay))
+    let prepare = |socket: &Endpoint| {
+        claim_port(socket)
+            .and_then(|()| set_nodelay(socket, nodelay))
             .context(|| "cannot set TCP options".to_owned())
     };
-    let name = |socket: BorrowedFd<'_>| {
-        let bound: SocketAddr = getsockname(socket)?.try_into()?;
+    let name = |socket: &Endpoint| {
+        let bound = local_address(socket)?;
         Ok(to_address(&HostPort { host: bound.ip().to_string(), port: bound.port() }))
     };
     Ok(Box::new(Listener::open(family, &at, &at.to_string(), cell, prepare, name)?))
@@ -191,21 +193,20 @@ impl TcpClient {
     }
 
     #[inline]
-    fn prepare(&mut self, socket: &OwnedFd) -> rustix::io::Result<()> {
+    fn prepare(&mut self, socket: &Endpoint) -> io::Result<()> {
         if self.nodelay {
-            sockopt::set_tcp_nodelay(socket, true)?;
+            set_nodelay(socket, true)?;
         }
         if let Some(sources) = &mut self.sources {
-            bind_without_port(socket)?;
-            bind(socket, &SocketAddr::new(IpAddr::V4(sources.next()), 0))?;
+            bind_source(socket, sources.next())?;
         }
         Ok(())
     }
 
-    fn explain(&self, error: Errno) -> TransportError {
-        if error != Errno::ADDRNOTAVAIL {
+    fn explain(&self, error: io::Error) -> TransportError {
+        if error.kind() != io::ErrorKind::AddrNotAvailable {
             let action = format!("cannot connect to {}", self.to);
-            return SysError { action, source: error.into() }.into();
+            return SysError { action, source: error }.into();
         }
         TransportError::Refused(format!(
             "no local port is left for {} to {}: all are in use or in TIME_WAIT; let the server close first \
@@ -235,7 +236,9 @@ impl Client for TcpClient {
             };
             match &mut self.sources {
                 // Few ports, or many connections of others from there: the next source has its own.
-                Some(sources) if error == Errno::ADDRNOTAVAIL && sources_left > 0 => sources.advance(),
+                Some(sources) if error.kind() == io::ErrorKind::AddrNotAvailable && sources_left > 0 => {
+                    sources.advance()
+                }
                 _ => return Err(self.explain(error)),
             }
             sources_left -= 1;
@@ -248,26 +251,5 @@ impl Client for TcpClient {
 
     fn effective(&self) -> Vec<Effective> {
         self.effective.clone()
-    }
-}
-
-/// Lets `bind` take an address alone and leaves the port to `connect`, which knows the whole connection and
-/// so may use a port that another connection from there uses already (`IP_BIND_ADDRESS_NO_PORT`, `ip(7)`).
-fn bind_without_port(socket: &OwnedFd) -> rustix::io::Result<()> {
-    let on: libc::c_int = 1;
-    // SAFETY: the descriptor is open for the call, and the pointer and length describe one int.
-    let result = unsafe {
-        libc::setsockopt(
-            socket.as_fd().as_raw_fd(),
-            libc::IPPROTO_IP,
-            libc::IP_BIND_ADDRESS_NO_PORT,
-            (&raw const on).cast(),
-            size_of::<libc::c_int>() as libc::socklen_t,
-        )
-    };
-    if result == 0 {
-        Ok(())
-    } else {
-        Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO))
     }
 }

@@ -4,11 +4,10 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use ipcost_model::protocol::Address;
 use ipcost_model::{Capabilities, Cell, OptionGroup};
-use rustix::net::{AddressFamily, bind};
 
-use super::socket::stream_socket;
 use super::tcp::{TcpClient, any_port, serve};
 use super::{Client, Place, Provision, Server, Transport, TransportError};
+use crate::system::socket::{AddressFamily, bind, stream_socket};
 
 /// The transport.
 pub struct Tcp6;
@@ -19,7 +18,7 @@ const CAPABILITIES: Capabilities = Capabilities {
     connects: true,
     both_ways: true,
     max_message: None,
-    os: &["linux", "macos"],
+    os: &["linux", "macos", "windows"],
     carries_payload: true,
     option_groups: &[OptionGroup::Socket, OptionGroup::Listener, OptionGroup::Tcp],
     trouble_counters: &["ListenOverflows", "ListenDrops", "TCPTimeouts"],
@@ -35,7 +34,7 @@ impl Transport for Tcp6 {
     fn probe(&self) -> Result<(), String> {
         let loopback = SocketAddr::new(IpAddr::V6(Ipv6Addr::LOCALHOST), 0);
         stream_socket(AddressFamily::INET6)
-            .and_then(|socket| bind(socket, &loopback))
+            .and_then(|socket| bind(&socket, &loopback))
             .map_err(|error| format!("IPv6 loopback cannot be used: {error}"))
     }
 

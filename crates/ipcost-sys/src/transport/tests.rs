@@ -7,7 +7,7 @@ use ipcost_model::{Cell, OptionValue, Options, Pattern, SpeaksFirst};
 use super::*;
 use crate::private_dir::PrivateDir;
 
-fn cell(transport: &str, concurrency: u32) -> Cell {
+pub(crate) fn cell(transport: &str, concurrency: u32) -> Cell {
     Cell {
         pattern: Pattern::Rr,
         transport: transport.to_owned(),
@@ -30,7 +30,7 @@ fn set_up(transport: &dyn Transport, cell: &Cell, dir: &Path) -> Pairs {
     let mut provision = transport.provision(&Place { dir, name: "cell", cell }).unwrap();
     // In one process the numbers are simply taken over.
     for descriptor in provision.server_inherits.drain(..).chain(provision.client_inherits.drain(..)) {
-        let _ = std::os::fd::IntoRawFd::into_raw_fd(descriptor);
+        std::mem::forget(descriptor);
     }
     let mut server = transport.serve(&provision.server, cell).unwrap();
     let address = provision.client.unwrap_or_else(|| server.address());
@@ -80,75 +80,6 @@ fn bytes_arrive_whole_in_both_directions_on_every_channel() {
             assert_eq!(server.receive(&mut buffer).unwrap(), 0, "{name}: the end is seen");
         }
     }
-}
-
-#[test]
-fn what_is_asked_of_buffers_is_reported_as_it_became() {
-    let dir = PrivateDir::create().unwrap();
-    let mut unix = cell("unix", 1);
-    unix.options.set("so_sndbuf", OptionValue::Int(1 << 30)).unwrap();
-    unix.options.set("so_rcvbuf", OptionValue::Int(65_536)).unwrap();
-    let transport = find("unix").unwrap();
-    let provision = transport.provision(&Place { dir: dir.path(), name: "x", cell: &unix }).unwrap();
-    let effective = transport.serve(&provision.server, &unix).unwrap().effective();
-    assert!(effective[0].became < effective[0].asked, "{effective:?}");
-    assert_eq!(effective[1].became, effective[1].asked, "{effective:?}");
-
-    let mut pipe = cell("pipe", 1);
-    pipe.options.set("pipe_size", OptionValue::Int(5_000)).unwrap();
-    let provision =
-        find("pipe").unwrap().provision(&Place { dir: dir.path(), name: "y", cell: &pipe }).unwrap();
-    assert_eq!(provision.effective[0], Effective { name: "pipe_size", asked: 5_000, became: 8_192 });
-}
-
-#[test]
-fn addresses_of_others_are_refused() {
-    let cell = cell("tcp", 1);
-    let address = |text: &str| serde_json::from_str::<Address>(text).unwrap();
-    let refused = |transport: &str, text: &str| match find(transport).unwrap().serve(&address(text), &cell) {
-        Ok(_) => panic!("{transport} took {text}"),
-        Err(error) => error.to_string(),
-    };
-    assert!(refused("tcp", r#"{"host":"192.0.2.1","port":0}"#).contains("not a loopback address"));
-    assert!(refused("tcp", r#"{"path":"/tmp/x"}"#).contains("not one of transport tcp"));
-    assert!(refused("pipe", r#"{"read_fd":1,"write_fd":2}"#).contains("inherited"));
-    assert!(refused("pipe", r#"{"read_fd":9998,"write_fd":9999}"#).contains("inherited"));
-    let long = format!(r#"{{"path":"/tmp/{}"}}"#, "x".repeat(120));
-    assert!(refused("unix", &long).contains("at most 107"));
-}
-
-#[test]
-fn a_full_backlog_is_waited_for_and_counted() {
-    use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket_with};
-    let dir = PrivateDir::create().unwrap();
-    let mut cell = cell("unix", 1);
-    cell.options.set("backlog", OptionValue::Int(1)).unwrap();
-    let transport = find("unix").unwrap();
-    let provision = transport.provision(&Place { dir: dir.path(), name: "x", cell: &cell }).unwrap();
-    let mut server = transport.serve(&provision.server, &cell).unwrap();
-    let path = provision.server["path"].as_str().unwrap().to_owned();
-    // Sockets that do not wait are told EAGAIN, as waiting ones are once their send timeout ends.
-    let connecting = thread::spawn(move || {
-        let at = SocketAddrUnix::new(Path::new(&path)).unwrap();
-        let mut retries = 0;
-        let sockets: Vec<_> = (0..4)
-            .map(|_| {
-                let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-                let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).unwrap();
-                socket::connect_patiently(&socket, &at, &mut retries).unwrap();
-                socket
-            })
-            .collect();
-        (retries, sockets)
-    });
-    // Two fit in the queue; the third has to try again until one is taken out.
-    let mut accepted = Vec::new();
-    while accepted.len() < 4 {
-        thread::sleep(std::time::Duration::from_millis(20));
-        accepted.extend(server.try_accept().unwrap());
-    }
-    let (retries, _sockets) = connecting.join().unwrap();
-    assert!(retries > 0);
 }
 
 #[test]

@@ -1,19 +1,19 @@
 //! `unix`: a stream socket bound to a path (`unix(7)`).
 
-use std::path::Path;
-
 use ipcost_model::protocol::Address;
 use ipcost_model::{Capabilities, Cell, OptionGroup, Pattern};
-use rustix::net::{AddressFamily, SocketAddrUnix};
 use serde::{Deserialize, Serialize};
 
-use super::channel::Socket;
-use super::socket::{Listener, buffers, connect_patiently, set_buffers, stream_socket};
+use super::socket::{Listener, buffers, set_buffers};
 use super::{
     Channel, Client, Effective, Place, Provision, Server, Transport, TransportError, from_address, to_address,
 };
 use crate::Context;
 use crate::private_dir::MAX_SOCKET_PATH;
+use crate::system::channel::Socket;
+use crate::system::socket::{
+    AddressFamily, UnixAddress, connect_patiently, probe_unix, stream_socket, unix_address,
+};
 
 /// The transport.
 pub struct Unix;
@@ -24,7 +24,7 @@ const CAPABILITIES: Capabilities = Capabilities {
     connects: true,
     both_ways: true,
     max_message: None,
-    os: &["linux", "macos"],
+    os: &["linux", "macos", "windows"],
     carries_payload: true,
     option_groups: &[OptionGroup::Socket, OptionGroup::Listener],
     trouble_counters: &[],
@@ -40,6 +40,10 @@ struct Bound {
 impl Transport for Unix {
     fn capabilities(&self) -> &'static Capabilities {
         &CAPABILITIES
+    }
+
+    fn probe(&self) -> Result<(), String> {
+        probe_unix()
     }
 
     fn provision(&self, place: &Place<'_>) -> Result<Provision, TransportError> {
@@ -63,19 +67,19 @@ impl Transport for Unix {
 }
 
 /// A path as a socket's address.
-fn socket_address(path: &str) -> Result<SocketAddrUnix, TransportError> {
+fn socket_address(path: &str) -> Result<UnixAddress, TransportError> {
     if path.len() > MAX_SOCKET_PATH {
         return Err(TransportError::Refused(format!(
             "the socket path {path} has {} bytes, and a Unix socket takes at most {MAX_SOCKET_PATH}; set TMPDIR to a shorter directory",
             path.len()
         )));
     }
-    Ok(SocketAddrUnix::new(Path::new(path)).context(|| format!("cannot use the socket path {path}"))?)
+    Ok(unix_address(path).context(|| format!("cannot use the socket path {path}"))?)
 }
 
 /// A client of a Unix socket, whatever namespace its name is in.
 pub struct UnixClient {
-    to: SocketAddrUnix,
+    to: UnixAddress,
     shown: String,
     cell: Cell,
     retries: u64,
@@ -84,7 +88,7 @@ pub struct UnixClient {
 
 impl UnixClient {
     /// A client of the socket at `to`; `shown` names it in errors.
-    pub fn new(to: SocketAddrUnix, shown: String, cell: &Cell) -> Self {
+    pub fn new(to: UnixAddress, shown: String, cell: &Cell) -> Self {
         Self { to, shown, cell: cell.clone(), retries: 0, effective: Vec::new() }
     }
 }

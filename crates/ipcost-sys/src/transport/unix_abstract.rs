@@ -2,12 +2,13 @@
 
 use ipcost_model::protocol::Address;
 use ipcost_model::{Capabilities, Cell, OptionGroup};
-use rustix::net::{AddressFamily, SocketAddrUnix};
 use serde::{Deserialize, Serialize};
 
 use super::socket::Listener;
 use super::unix::UnixClient;
 use super::{Client, Place, Provision, Server, Transport, TransportError, from_address, to_address};
+use crate::system::abstract_address::{self, abstract_address};
+use crate::system::socket::{AddressFamily, UnixAddress};
 use crate::{Context, SysError};
 
 /// The transport.
@@ -37,6 +38,10 @@ impl Transport for UnixAbstract {
         &CAPABILITIES
     }
 
+    fn probe(&self) -> Result<(), String> {
+        abstract_address::probe()
+    }
+
     fn provision(&self, place: &Place<'_>) -> Result<Provision, TransportError> {
         // The directory's name is random, so nobody can guess the socket's and bind it first.
         let secret = place.dir.file_name().unwrap_or_default().to_string_lossy();
@@ -59,7 +64,6 @@ impl Transport for UnixAbstract {
     }
 }
 
-fn socket_address(name: &str) -> Result<SocketAddrUnix, SysError> {
-    SocketAddrUnix::new_abstract_name(name.as_bytes())
-        .context(|| format!("cannot use the abstract name {name}"))
+fn socket_address(name: &str) -> Result<UnixAddress, SysError> {
+    abstract_address(name).context(|| format!("cannot use the abstract name {name}"))
 }

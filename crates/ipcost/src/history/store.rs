@@ -2,9 +2,8 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Write};
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -13,6 +12,9 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use ipcost_model::Document;
 use ipcost_report::json;
+// Commands of peers and facts about the machine are nobody else's business.
+use ipcost_sys::private_dir::make_private;
+use ipcost_sys::user_dirs;
 use tempfile::NamedTempFile;
 
 use super::id::RunId;
@@ -51,15 +53,17 @@ pub struct Contents {
 }
 
 impl Store {
-    /// The user's: `$IPCOST_DATA_DIR`, `$XDG_DATA_HOME/ipcost` or `~/.local/share/ipcost`. Nothing is made yet.
+    /// The user's: `$IPCOST_DATA_DIR`, `$XDG_DATA_HOME/ipcost`, or below where the system keeps data, such as
+    /// `~/.local/share`. Nothing is made yet.
     ///
     /// # Errors
     /// Where none of these is set.
     pub fn of_user() -> anyhow::Result<Self> {
-        let variables = ["IPCOST_DATA_DIR", "XDG_DATA_HOME", "HOME"].map(env::var_os);
-        let Some(dir) = data_dir(variables) else {
+        let variables = ["IPCOST_DATA_DIR", "XDG_DATA_HOME"].map(env::var_os);
+        let Some(dir) = data_dir(variables, user_dirs::data()) else {
             bail!(
-                "there is no place for saved runs: none of IPCOST_DATA_DIR, XDG_DATA_HOME and HOME names a directory"
+                "there is no place for saved runs: none of IPCOST_DATA_DIR, XDG_DATA_HOME and {} names a directory",
+                user_dirs::HOME
             );
         };
         Ok(Self::at(&dir))
@@ -221,17 +225,11 @@ pub fn file_name(id: &RunId) -> String {
     format!("{id}{END}")
 }
 
-/// Commands of peers and facts about the machine are nobody else's business.
-fn make_private(dir: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(dir)
-}
-
 /// By the XDG base directory specification, a path that is not absolute counts as none.
-fn data_dir([own, xdg, home]: [Option<OsString>; 3]) -> Option<PathBuf> {
-    let absolute = |value: Option<OsString>| value.map(PathBuf::from).filter(|path| path.is_absolute());
+fn data_dir([own, xdg]: [Option<OsString>; 2], usual: Option<PathBuf>) -> Option<PathBuf> {
     let own = own.filter(|value| !value.is_empty()).map(PathBuf::from);
-    let of_home = || Some(absolute(home)?.join(".local/share"));
-    own.or_else(|| Some(absolute(xdg).or_else(of_home)?.join("ipcost")))
+    let xdg = xdg.map(PathBuf::from).filter(|path| path.is_absolute());
+    own.or_else(|| Some(xdg.or(usual)?.join("ipcost")))
 }
 
 #[cfg(test)]
@@ -240,12 +238,12 @@ mod tests {
 
     #[test]
     fn the_place_is_where_users_expect_it() {
-        let dir =
-            |own: &str, xdg: &str, home: &str| data_dir([own, xdg, home].map(|value| Some(value.into())));
-        assert_eq!(dir("", "/x", "/home/me"), Some("/x/ipcost".into()));
-        assert_eq!(dir("", "relative", "/home/me"), Some("/home/me/.local/share/ipcost".into()));
-        assert_eq!(dir("mine", "/x", "/home/me"), Some("mine".into()));
-        assert_eq!(data_dir([None, None, None]), None);
+        let usual = || Some("/home/me/.local/share".into());
+        let dir = |own: &str, xdg: &str| data_dir([own, xdg].map(|value| Some(value.into())), usual());
+        assert_eq!(dir("", "/x"), Some("/x/ipcost".into()));
+        assert_eq!(dir("", "relative"), Some("/home/me/.local/share/ipcost".into()));
+        assert_eq!(dir("mine", "/x"), Some("mine".into()));
+        assert_eq!(data_dir([None, None], None), None);
     }
 
     #[test]

@@ -1,0 +1,46 @@
+//! Sleeping until a word of shared memory changes (`futex(2)`).
+
+use std::io;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use rustix::io::Errno;
+use rustix::thread::futex;
+
+/// Whether this system has it.
+///
+/// # Errors
+/// Never: Linux has.
+pub fn probe() -> Result<(), String> {
+    Ok(())
+}
+
+/// Wakes whoever sleeps, in any process.
+///
+/// # Errors
+/// The system's answer.
+#[inline]
+pub fn wake(word: &AtomicU32) -> io::Result<()> {
+    // Without PRIVATE: the word is another process's, too.
+    futex::wake(word, futex::Flags::empty(), 1)?;
+    Ok(())
+}
+
+/// Sleeps until the word is no longer `seen`; what it is then.
+///
+/// # Errors
+/// The system's answer.
+#[inline]
+pub fn wait(word: &AtomicU32, seen: u32) -> io::Result<u32> {
+    loop {
+        let now = word.load(Ordering::Acquire);
+        if now != seen {
+            return Ok(now);
+        }
+        // No timeout: a timer at every turn would be part of the cost.
+        match futex::wait(word, futex::Flags::empty(), seen, None) {
+            // It was handed over before this side slept, or a signal came.
+            Ok(()) | Err(Errno::AGAIN | Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! Linux: what every Unix has, and what Linux alone has.
+
+pub mod abstract_address;
+pub mod child;
+pub mod close_on_exec;
+pub mod counting;
+pub mod futex;
+pub mod leftovers;
+pub mod loopback;
+pub mod net_namespace;
+pub mod perf;
+pub mod permissions;
+pub mod pipe_buffer;
+pub mod processors;
+pub mod shared_word;
+pub mod source_address;
+#[cfg(test)]
+mod tests;
+
+pub use crate::unix::{
+    channel, cheapest_call, control, descriptor, fifo, interrupt, kernel_files, limits, local_stream,
+    machine, monotonic, pipe, private_dir, process, processor_times, programs, socket, usage, user_dirs,
+    worker,
+};
+pub use crate::unsupported::npipe;

@@ -1,0 +1,209 @@
+//! Events of processes as the kernel and the processor count them (`perf_event_open(2)`).
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+pub use crate::contract::Refusal;
+
+/// The first version of `struct perf_event_attr`, which every kernel with such events knows.
+#[repr(C)]
+#[derive(Default)]
+struct Attributes {
+    kind: u32,
+    size: u32,
+    config: u64,
+    sample_period: u64,
+    sample_type: u64,
+    read_format: u64,
+    flags: u64,
+    wakeup_events: u32,
+    breakpoint_type: u32,
+    breakpoint_address: u64,
+}
+
+const HARDWARE: u32 = 0;
+const SOFTWARE: u32 = 1;
+const DISABLED: u64 = 1;
+const INHERIT: u64 = 1 << 1;
+const WITHOUT_USER: u64 = 1 << 4;
+const WITHOUT_KERNEL: u64 = 1 << 5;
+const WITHOUT_HYPERVISOR: u64 = 1 << 6;
+/// `PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING`.
+const WITH_TIMES: u64 = 3;
+const CLOSE_ON_EXEC: libc::c_ulong = 8;
+/// `PERF_EVENT_IOC_ENABLE`, which also acts on what children inherited.
+const ENABLE: libc::c_ulong = 0x2400;
+
+/// An event that can be counted.
+struct Event {
+    name: &'static str,
+    kind: u32,
+    config: u64,
+    without: u64,
+}
+
+const fn event(name: &'static str, kind: u32, config: u64, without: u64) -> Event {
+    Event { name, kind, config, without }
+}
+
+/// Hardware events first; user and kernel apart, so that a system call's own work shows.
+const EVENTS: [Event; 8] = [
+    event("instructions_user", HARDWARE, 1, WITHOUT_KERNEL),
+    event("instructions_kernel", HARDWARE, 1, WITHOUT_USER),
+    event("cycles_user", HARDWARE, 0, WITHOUT_KERNEL),
+    event("cycles_kernel", HARDWARE, 0, WITHOUT_USER),
+    event("cache_misses_user", HARDWARE, 3, WITHOUT_KERNEL),
+    event("cache_misses_kernel", HARDWARE, 3, WITHOUT_USER),
+    event("page_faults", SOFTWARE, 2, 0),
+    event("migrations", SOFTWARE, 4, 0),
+];
+
+/// Counters of all tasks of a process group, and of what these start from now on.
+#[derive(Debug, Default)]
+pub struct Counters {
+    open: Vec<(&'static str, OwnedFd)>,
+    refused: BTreeMap<&'static str, Refusal>,
+}
+
+impl Counters {
+    /// Opens what may be counted of the processes in a group; nothing is counted before [`Counters::enable`].
+    pub fn of_group(group: u32) -> Self {
+        let tasks: Vec<i32> = processes(group).into_iter().flat_map(tasks).collect();
+        let mut counters = Self::default();
+        for event in &EVENTS {
+            let opened: io::Result<Vec<OwnedFd>> = tasks.iter().map(|task| open(event, *task)).collect();
+            match opened {
+                Ok(opened) if !opened.is_empty() => {
+                    counters.open.extend(opened.into_iter().map(|counter| (event.name, counter)));
+                }
+                Ok(_) => {}
+                Err(error) => {
+                    let forbidden = error.kind() == io::ErrorKind::PermissionDenied;
+                    let refusal = if forbidden { Refusal::Forbidden } else { Refusal::Absent };
+                    counters.refused.insert(event.name, refusal);
+                }
+            }
+        }
+        counters
+    }
+
+    /// Begins to count.
+    pub fn enable(&self) {
+        for (_, counter) in &self.open {
+            // SAFETY: the descriptor is an open counter's, and this request takes no pointer. It fails only where
+            // the descriptor is none, and then reading it says so.
+            let _ = unsafe { libc::ioctl(counter.as_raw_fd(), ENABLE, 0) };
+        }
+    }
+
+    /// What has been counted so far, by event. Where the processor had to share its counters between events, the
+    /// count is scaled to the whole time; an event that never had its turn is absent.
+    pub fn read(&self) -> BTreeMap<String, f64> {
+        let mut sums: BTreeMap<String, f64> = BTreeMap::new();
+        let mut starved = Vec::new();
+        for (name, counter) in &self.open {
+            match read(counter) {
+                Some(count) => *sums.entry((*name).to_owned()).or_default() += count,
+                None => starved.push(*name),
+            }
+        }
+        sums.retain(|name, _| !starved.contains(&name.as_str()));
+        sums
+    }
+
+    /// What cannot be counted, and why.
+    pub fn refused(&self) -> &BTreeMap<&'static str, Refusal> {
+        &self.refused
+    }
+}
+
+fn open(event: &Event, task: i32) -> io::Result<OwnedFd> {
+    let attributes = Attributes {
+        kind: event.kind,
+        size: size_of::<Attributes>() as u32,
+        config: event.config,
+        read_format: WITH_TIMES,
+        flags: DISABLED | INHERIT | WITHOUT_HYPERVISOR | event.without,
+        ..Attributes::default()
+    };
+    let (any_processor, no_group): (libc::c_int, libc::c_int) = (-1, -1);
+    // SAFETY: the pointer is valid for as many bytes as the structure says it has, and the kernel only reads them.
+    let descriptor = unsafe {
+        libc::syscall(
+            libc::SYS_perf_event_open,
+            &raw const attributes,
+            task,
+            any_processor,
+            no_group,
+            CLOSE_ON_EXEC,
+        )
+    };
+    if descriptor < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the call has just given this descriptor to us alone.
+    Ok(unsafe { OwnedFd::from_raw_fd(descriptor as libc::c_int) })
+}
+
+fn read(counter: &OwnedFd) -> Option<f64> {
+    let mut bytes = [0; 3 * size_of::<u64>()];
+    if rustix::io::read(counter, &mut bytes).ok()? != bytes.len() {
+        return None;
+    }
+    let word = |index: usize| u64::from_ne_bytes(bytes[index * 8..][..8].try_into().expect("eight bytes"));
+    let (count, enabled, running) = (word(0), word(1), word(2));
+    match (enabled, running) {
+        // The task did not run at all.
+        (0, _) => Some(0.0),
+        (_, 0) => None,
+        _ => Some(count as f64 * enabled as f64 / running as f64),
+    }
+}
+
+/// The processes of a group.
+pub(crate) fn processes(group: u32) -> Vec<u32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    ids.filter(|id| {
+        fs::read_to_string(format!("/proc/{id}/stat")).is_ok_and(|stat| group_of(&stat) == Some(group))
+    })
+    .collect()
+}
+
+/// The group in `/proc/PID/stat` (`proc_pid_stat(5)`): state, parent and group follow the name in parentheses.
+fn group_of(stat: &str) -> Option<u32> {
+    stat.rsplit_once(')')?.1.split_whitespace().nth(2)?.parse().ok()
+}
+
+fn tasks(process: u32) -> Vec<i32> {
+    let entries = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_are_read_whatever_the_name() {
+        assert_eq!(group_of("12 (a) b) S 1 34 34 0 -1"), Some(34));
+        assert_eq!(group_of("rubbish"), None);
+    }
+
+    #[test]
+    fn page_faults_of_this_group_are_counted_or_refused() {
+        let group = rustix::process::getpgrp().as_raw_nonzero().get() as u32;
+        let counters = Counters::of_group(group);
+        counters.enable();
+        let pages = vec![1_u8; 64 << 20];
+        std::hint::black_box(&pages);
+        let counted = counters.read();
+        match counted.get("page_faults") {
+            // Huge pages make it few, but never none.
+            Some(count) => assert!(*count >= 1.0, "{counted:?}"),
+            None => assert!(counters.refused().contains_key("page_faults"), "{counters:?}"),
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! A word of memory that two processes share.
+
+use std::ops::Deref;
+use std::os::fd::{AsFd, OwnedFd};
+use std::ptr::{self, NonNull};
+use std::sync::atomic::AtomicU32;
+
+use rustix::fs::{MemfdFlags, fstat, ftruncate, memfd_create};
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+
+use crate::{Context, SysError};
+
+/// What is mapped, bytes: a page, so that nothing else is in the word's cache line.
+const BYTES: usize = 4096;
+
+/// Whether this system has such memory.
+///
+/// # Errors
+/// Never: Linux has.
+pub fn probe() -> Result<(), String> {
+    Ok(())
+}
+
+/// The word, mapped into this process; it goes away with its last descriptor and mapping.
+#[derive(Debug)]
+pub struct SharedWord(NonNull<AtomicU32>);
+
+// SAFETY: the word is atomic, and its mapping lives as long as this does, whichever thread uses it.
+unsafe impl Send for SharedWord {}
+// SAFETY: as above.
+unsafe impl Sync for SharedWord {}
+
+/// Makes memory for a word that is 0 (`memfd_create(2)`).
+///
+/// # Errors
+/// Where the system has none.
+pub fn create() -> Result<OwnedFd, SysError> {
+    let action = || "cannot make shared memory".to_owned();
+    let memory = memfd_create("ipcost-word", MemfdFlags::CLOEXEC).context(action)?;
+    ftruncate(&memory, BYTES as u64).context(action)?;
+    Ok(memory)
+}
+
+impl SharedWord {
+    /// Maps memory that [`create`] has made.
+    ///
+    /// # Errors
+    /// Where the descriptor is something else, or cannot be mapped.
+    pub fn map(memory: impl AsFd) -> Result<Self, SysError> {
+        let action = || "cannot map shared memory".to_owned();
+        let bytes = fstat(&memory).context(action)?.st_size;
+        if bytes != BYTES as i64 {
+            let wrong = std::io::Error::other(format!("it has {bytes} bytes, not {BYTES}"));
+            return Err(wrong).context(action);
+        }
+        let access = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: a new mapping at a place of the kernel's choice, of a file that has these bytes.
+        let place = unsafe { mmap(ptr::null_mut(), BYTES, access, MapFlags::SHARED, memory, 0) };
+        Ok(Self(NonNull::new(place.context(action)?.cast()).expect("mappings are not at address 0")))
+    }
+}
+
+impl Deref for SharedWord {
+    type Target = AtomicU32;
+
+    #[inline]
+    fn deref(&self) -> &AtomicU32 {
+        // SAFETY: the mapping is there until this is dropped, aligned to a page, and only used atomically by
+        // whoever maps it; any bits are a valid u32.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+impl Drop for SharedWord {
+    fn drop(&mut self) {
+        // SAFETY: mapped by `map` with this length; nothing refers to it any more.
+        let _ = unsafe { munmap(self.0.as_ptr().cast(), BYTES) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::Ordering;
+
+    #[test]
+    fn what_one_mapping_writes_another_reads() {
+        let memory = create().unwrap();
+        let (one, other) = (SharedWord::map(&memory).unwrap(), SharedWord::map(&memory).unwrap());
+        drop(memory);
+        assert_eq!(other.load(Ordering::Acquire), 0);
+        one.store(7, Ordering::Release);
+        assert_eq!(other.load(Ordering::Acquire), 7);
+    }
+
+    #[test]
+    fn other_files_are_refused() {
+        let file = tempfile::tempfile().unwrap();
+        assert!(SharedWord::map(&file).unwrap_err().to_string().contains("it has 0 bytes"));
+    }
+}

@@ -1,0 +1,25 @@
+//! What can be done for a child without Linux.
+
+use std::io;
+use std::os::fd::OwnedFd;
+
+/// A descriptor that becomes readable when the child has ended; always `None`.
+pub fn exit_descriptor(_child: u32) -> Option<OwnedFd> {
+    None
+}
+
+/// Nothing: here a child leaves at the end of its input, or the guard kills it.
+///
+/// # Errors
+/// Never.
+pub fn die_with_parent() -> io::Result<()> {
+    Ok(())
+}
+
+/// Keeps the calling process on one processor.
+///
+/// # Errors
+/// Always: this system places processes itself.
+pub fn pin(_cpu: usize) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}

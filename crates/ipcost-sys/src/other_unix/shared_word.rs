@@ -1,0 +1,52 @@
+//! A word of memory that two processes share, which is not made here.
+
+use std::io;
+use std::ops::Deref;
+use std::sync::atomic::AtomicU32;
+
+use crate::system::descriptor::Descriptor;
+use crate::{Context, SysError};
+
+const REASON: &str = "memory without a name that a child inherits takes Linux's memfd_create";
+
+/// Whether this system has such memory.
+///
+/// # Errors
+/// Always.
+pub fn probe() -> Result<(), String> {
+    Err(REASON.to_owned())
+}
+
+/// Makes memory for a word.
+///
+/// # Errors
+/// Always.
+pub fn create() -> Result<Descriptor, SysError> {
+    none()
+}
+
+/// The word; there is never one.
+#[derive(Debug)]
+pub struct SharedWord(AtomicU32);
+
+impl SharedWord {
+    /// Maps memory that [`create`] has made.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn map<T>(_memory: T) -> Result<Self, SysError> {
+        none()
+    }
+}
+
+impl Deref for SharedWord {
+    type Target = AtomicU32;
+
+    fn deref(&self) -> &AtomicU32 {
+        &self.0
+    }
+}
+
+fn none<T>() -> Result<T, SysError> {
+    Err(io::Error::new(io::ErrorKind::Unsupported, REASON)).context(|| "cannot make shared memory".to_owned())
+}

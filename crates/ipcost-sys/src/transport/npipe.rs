@@ -1,0 +1,153 @@
+//! `npipe`: a named pipe of Windows, in byte mode, with blocking calls (`CreateNamedPipe`, `ConnectNamedPipe`).
+//!
+//! Every connection has an instance of its own on the server's side, and one more waits for the next client. A client
+//! that comes before there is one waits: there is no queue, as listening sockets have, and so no option backlog.
+
+use std::io;
+
+use ipcost_model::protocol::Address;
+use ipcost_model::{Capabilities, Cell, OptionGroup};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Channel, Client, Effective, Place, Provision, Server, Transport, TransportError, Waitable, from_address,
+    to_address,
+};
+use crate::Context;
+use crate::system::npipe::{self, Listener};
+
+/// The transport.
+pub struct Npipe;
+
+/// Where local named pipes are.
+const PIPES: &str = r"\\.\pipe\";
+/// What the system keeps for either direction, bytes, where the cell does not say: what a pipe of Linux has.
+const BUFFER_BYTES: u64 = 65_536;
+
+const CAPABILITIES: Capabilities = Capabilities {
+    name: "npipe",
+    summary: "a Windows named pipe in byte mode",
+    connects: true,
+    both_ways: true,
+    max_message: None,
+    os: &["windows"],
+    carries_payload: true,
+    option_groups: &[OptionGroup::PipeBuffer],
+    trouble_counters: &[],
+    in_default_suite: true,
+    floor: None,
+};
+
+#[derive(Serialize, Deserialize)]
+struct Named {
+    pipe: String,
+}
+
+impl Transport for Npipe {
+    fn capabilities(&self) -> &'static Capabilities {
+        &CAPABILITIES
+    }
+
+    fn probe(&self) -> Result<(), String> {
+        npipe::probe()
+    }
+
+    fn provision(&self, place: &Place<'_>) -> Result<Provision, TransportError> {
+        // The directory's name is random, so nobody can guess the pipe's and make it first.
+        let secret = place.dir.file_name().unwrap_or_default().to_string_lossy();
+        let pipe = format!("{PIPES}{secret}-{}", place.name);
+        Ok(Provision { server: to_address(&Named { pipe }), ..Provision::default() })
+    }
+
+    fn serve(&self, address: &Address, cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
+        let path = path(address)?;
+        let asked = cell.options.int("pipe_size");
+        let bytes = u32::try_from(asked.unwrap_or(BUFFER_BYTES)).unwrap_or(u32::MAX);
+        let listener = Listener::open(&path, bytes).context(|| format!("cannot make the pipe {path}"))?;
+        let mut effective = Vec::new();
+        if let Some(asked) = asked {
+            let became = listener.buffer().context(|| format!("cannot tell the buffer of {path}"))?;
+            effective.push(Effective { name: "pipe_size", asked, became });
+        }
+        Ok(Box::new(NpipeServer { address: address.clone(), listener, effective }))
+    }
+
+    fn reach(
+        &self,
+        address: &Address,
+        _cell: &Cell,
+        _worker: u32,
+    ) -> Result<Box<dyn Client>, TransportError> {
+        Ok(Box::new(NpipeClient { path: path(address)? }))
+    }
+}
+
+/// Reads an address and refuses any that is not on this machine.
+fn path(address: &Address) -> Result<String, TransportError> {
+    let Named { pipe } = from_address(CAPABILITIES.name, address)?;
+    let local = pipe.get(..PIPES.len()).is_some_and(|start| start.eq_ignore_ascii_case(PIPES));
+    if local && pipe.len() > PIPES.len() {
+        return Ok(pipe);
+    }
+    Err(TransportError::Address {
+        transport: CAPABILITIES.name,
+        address: pipe,
+        reason: format!(r"a pipe of this machine begins with {PIPES}"),
+    })
+}
+
+struct NpipeServer {
+    address: Address,
+    listener: Listener,
+    effective: Vec<Effective>,
+}
+
+impl Server for NpipeServer {
+    fn address(&self) -> Address {
+        self.address.clone()
+    }
+
+    fn try_accept(&mut self) -> Result<Option<Box<dyn Channel>>, TransportError> {
+        Ok(self.listener.try_accept().context(|| "cannot accept a connection".to_owned())?)
+    }
+
+    #[inline]
+    fn accept(&self) -> io::Result<Box<dyn Channel>> {
+        self.listener.accept()
+    }
+
+    fn waiting(&self) -> Option<Waitable<'_>> {
+        None
+    }
+
+    fn effective(&self) -> Vec<Effective> {
+        self.effective.clone()
+    }
+}
+
+struct NpipeClient {
+    path: String,
+}
+
+impl Client for NpipeClient {
+    #[inline]
+    fn connect(&mut self) -> Result<Box<dyn Channel>, TransportError> {
+        let connected = npipe::connect(&self.path);
+        Ok(connected.context(|| format!("cannot connect to {}", self.path))?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pipes_of_other_machines_are_refused() {
+        let address = |pipe: &str| to_address(&Named { pipe: pipe.to_owned() });
+        assert_eq!(path(&address(r"\\.\PIPE\x")).unwrap(), r"\\.\PIPE\x");
+        for wrong in [r"\\server\pipe\x", r"C:\x", r"\\.\pipe\", "", "é"] {
+            let error = path(&address(wrong)).unwrap_err().to_string();
+            assert!(error.contains(r"begins with \\.\pipe\"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! FIFOs (`fifo(7)`).
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+
+use rustix::fs::{Mode, OFlags, fcntl_getfl, fcntl_setfl, open};
+use rustix::io::Errno;
+
+pub use crate::system::pipe_buffer::set as set_buffer;
+
+/// Whether FIFOs can be used here.
+///
+/// # Errors
+/// Never: every Unix has them.
+pub fn probe() -> Result<(), String> {
+    Ok(())
+}
+
+/// Makes one that only this user can open.
+///
+/// # Errors
+/// The system's answer.
+pub fn make(path: &Path) -> io::Result<()> {
+    use std::os::unix::ffi::OsStrExt;
+    let path = std::ffi::CString::new(path.as_os_str().as_bytes())?;
+    // SAFETY: the string ends in NUL and lives through the call.
+    let result = unsafe { libc::mkfifo(path.as_ptr(), libc::S_IRUSR | libc::S_IWUSR) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Opens without waiting for a writer; later reads wait as usual.
+///
+/// # Errors
+/// The system's answer.
+pub fn open_to_read(path: &Path) -> io::Result<OwnedFd> {
+    let read = open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())?;
+    wait_on_calls(&read)?;
+    Ok(read)
+}
+
+/// Opens for writing if somebody reads; later writes wait as usual.
+///
+/// # Errors
+/// The system's answer.
+pub fn try_open_to_write(path: &Path) -> io::Result<Option<OwnedFd>> {
+    let write = match open(path, OFlags::WRONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty()) {
+        Err(Errno::NXIO) => return Ok(None),
+        result => result?,
+    };
+    wait_on_calls(&write)?;
+    Ok(Some(write))
+}
+
+/// Opens for writing; waits until somebody reads.
+///
+/// # Errors
+/// The system's answer.
+pub fn open_to_write(path: &Path) -> io::Result<OwnedFd> {
+    Ok(open(path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?)
+}
+
+fn wait_on_calls(descriptor: impl AsFd) -> rustix::io::Result<()> {
+    let flags = fcntl_getfl(descriptor.as_fd())?;
+    fcntl_setfl(descriptor, flags.difference(OFlags::NONBLOCK))
+}

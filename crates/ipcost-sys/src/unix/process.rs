@@ -1,0 +1,423 @@
+//! Peers as the engine sees them: child processes with pipes.
+
+use std::io::{self, Read};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::{Errno, FdFlags, fcntl_setfd, ioctl_fionbio};
+use rustix::process::{Pid, Signal, getppid, kill_process_group};
+
+pub use crate::contract::{Heard, Wake};
+use crate::interrupt::Interrupt;
+use crate::lines::Lines;
+use crate::net_namespace::Entrance;
+use crate::system::child::{die_with_parent, exit_descriptor, pin};
+use crate::system::leftovers;
+
+/// How much of what a peer writes to standard error is kept, in bytes.
+const COMPLAINT_BYTES: usize = 4096;
+/// How much is read at once.
+const CHUNK_BYTES: usize = 65_536;
+
+/// How a peer is started.
+#[derive(Debug, Default)]
+pub struct Spawn<'a> {
+    /// The program, then its arguments.
+    pub command: &'a [String],
+    /// Descriptors the peer inherits under their numbers here; closed here afterwards.
+    pub inherit: Vec<OwnedFd>,
+    /// The one processor it may run on; any where `None`.
+    pub cpu: Option<usize>,
+    /// The network namespace it is in; this process's where `None`.
+    pub network: Option<Entrance>,
+    /// What its descendants are known by, wherever they go; nothing else may have it.
+    pub mark: Option<&'a str>,
+}
+
+/// A peer's process: in a group of its own, killed by the kernel should this process die.
+#[derive(Debug)]
+pub struct PeerProcess {
+    child: Child,
+    stdin: Option<OwnedFd>,
+    stdout: OwnedFd,
+    stderr: OwnedFd,
+    exit: Option<OwnedFd>,
+    lines: Lines,
+    complaint: Vec<u8>,
+    ended: bool,
+    mark: Option<String>,
+}
+
+impl PeerProcess {
+    /// Starts a peer.
+    ///
+    /// # Errors
+    /// The system's answer; `NotFound` where there is no such program.
+    pub fn spawn(spawn: Spawn<'_>) -> io::Result<Self> {
+        let (program, arguments) = spawn.command.split_first().ok_or(io::ErrorKind::NotFound)?;
+        let mut command = Command::new(program);
+        command
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0);
+        if let Some(mark) = spawn.mark {
+            command.env(leftovers::MARK, mark);
+        }
+        let inherited: Vec<RawFd> = spawn.inherit.iter().map(AsRawFd::as_raw_fd).collect();
+        let (cpu, network) = (spawn.cpu, spawn.network);
+        let parent = rustix::process::getpid();
+        // SAFETY: the closure runs between fork and exec and only makes system calls on plain values; it
+        // neither allocates nor takes a lock. The inherited descriptors stay open until after the spawn.
+        unsafe {
+            command.pre_exec(move || before_exec(&inherited, cpu, network, parent));
+        }
+        let mut child = command.spawn()?;
+        drop(spawn.inherit);
+        let exit = exit_descriptor(child.id());
+        let pipe = |pipe: OwnedFd| ioctl_fionbio(&pipe, true).map(|()| pipe);
+        let stdin = child.stdin.take().map(OwnedFd::from).map(pipe).transpose()?;
+        let stdout = pipe(child.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?.into())?;
+        let stderr = pipe(child.stderr.take().ok_or(io::ErrorKind::BrokenPipe)?.into())?;
+        Ok(Self {
+            child,
+            stdin,
+            stdout,
+            stderr,
+            exit,
+            lines: Lines::default(),
+            complaint: Vec::new(),
+            ended: false,
+            mark: spawn.mark.map(str::to_owned),
+        })
+    }
+
+    /// The process's number, which is also its group's.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Writes to the peer's standard input.
+    ///
+    /// # Errors
+    /// `BrokenPipe` where the peer no longer reads, `TimedOut` where it does not read in time.
+    pub fn send(&mut self, mut bytes: &[u8], deadline: Instant) -> io::Result<()> {
+        let stdin = self.stdin.as_ref().ok_or(io::ErrorKind::BrokenPipe)?;
+        while !bytes.is_empty() {
+            match rustix::io::write(stdin, bytes) {
+                Ok(count) => bytes = &bytes[count..],
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => {
+                    let Some(left) = until(deadline) else { return Err(io::ErrorKind::TimedOut.into()) };
+                    wait(&mut [PollFd::new(stdin, PollFlags::OUT)], left)?;
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// What the peer has said, if anything; never waits.
+    ///
+    /// # Errors
+    /// Where its output cannot be read.
+    pub fn hear(&mut self) -> io::Result<Heard> {
+        self.drain_complaint();
+        loop {
+            if let Some(line) = self.lines.next() {
+                return Ok(Heard::Line(line));
+            }
+            if self.lines.is_too_long() {
+                return Ok(Heard::TooLong);
+            }
+            if self.ended {
+                return Ok(Heard::End);
+            }
+            let mut chunk = [0; CHUNK_BYTES];
+            match rustix::io::read(&self.stdout, &mut chunk) {
+                Ok(0) => self.ended = true,
+                Ok(count) => self.lines.add(&chunk[..count]),
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => return Ok(Heard::Nothing),
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// The end of what it has written to standard error.
+    pub fn complaint(&mut self) -> String {
+        self.drain_complaint();
+        String::from_utf8_lossy(&self.complaint).trim().to_owned()
+    }
+
+    /// Ends its standard input and waits for it to leave; `None` where it had to be killed at the deadline.
+    ///
+    /// Whatever it started and left behind in its group is killed.
+    pub fn finish(&mut self, deadline: Instant) -> Option<ExitStatus> {
+        self.stdin = None;
+        let left = self.has_left_by(deadline);
+        self.kill_group();
+        let status = self.child.wait().ok();
+        if left { status } else { None }
+    }
+
+    /// Whether it is still running.
+    pub fn runs(&self) -> bool {
+        leftovers::runs(self.child.id())
+    }
+
+    /// The command lines of running processes that it has started, or that those have started in turn: they are in
+    /// its group, or bear its mark.
+    pub fn leftovers(&self) -> Vec<String> {
+        leftovers::of(self.child.id(), self.mark.as_deref())
+    }
+
+    /// Kills the process alone and not its group: what the kernel does to it when its engine dies.
+    ///
+    /// # Errors
+    /// The system's answer.
+    pub fn kill(&mut self) -> io::Result<()> {
+        self.child.kill()
+    }
+
+    /// Ends its standard input, so that it leaves on its own.
+    pub fn close_input(&mut self) {
+        self.stdin = None;
+    }
+
+    fn has_left_by(&mut self, deadline: Instant) -> bool {
+        loop {
+            let Some(left) = until(deadline) else { return matches!(self.child.try_wait(), Ok(Some(_))) };
+            // Its output must not block it on the way out.
+            while matches!(self.hear(), Ok(Heard::Line(_))) {}
+            let Some(exit) = &self.exit else {
+                if matches!(self.child.try_wait(), Ok(Some(_)) | Err(_)) {
+                    return true;
+                }
+                std::thread::sleep(Duration::from_millis(1).min(left));
+                continue;
+            };
+            let mut watched = vec![PollFd::new(exit, PollFlags::IN)];
+            if !self.ended {
+                watched.push(PollFd::new(&self.stdout, PollFlags::IN));
+            }
+            if wait(&mut watched, left).is_ok() && !watched[0].revents().is_empty() {
+                return true;
+            }
+        }
+    }
+
+    /// Kills every process of the group, without waiting.
+    ///
+    /// The group's number cannot belong to anybody else: its leader has not been waited for yet.
+    fn kill_group(&self) {
+        kill_group(self.child.id());
+    }
+
+    fn drain_complaint(&mut self) {
+        let mut chunk = [0; COMPLAINT_BYTES];
+        while let Ok(count @ 1..) = rustix::io::read(&self.stderr, &mut chunk) {
+            self.complaint.extend_from_slice(&chunk[..count]);
+            let excess = self.complaint.len().saturating_sub(COMPLAINT_BYTES);
+            self.complaint.drain(..excess);
+        }
+    }
+}
+
+impl Drop for PeerProcess {
+    fn drop(&mut self) {
+        if matches!(self.child.try_wait(), Ok(None)) {
+            self.kill_group();
+            let _ = self.child.wait();
+        }
+    }
+}
+
+/// In the child, before the program starts: descriptors, processor, network, and dying with the parent.
+fn before_exec(
+    inherited: &[RawFd],
+    cpu: Option<usize>,
+    network: Option<Entrance>,
+    parent: Pid,
+) -> io::Result<()> {
+    for number in inherited {
+        // SAFETY: the parent holds these descriptors open across the fork, so they are open here.
+        let descriptor = unsafe { std::os::fd::BorrowedFd::borrow_raw(*number) };
+        fcntl_setfd(descriptor, FdFlags::empty())?;
+    }
+    if let Some(cpu) = cpu {
+        pin(cpu)?;
+    }
+    if let Some(network) = network {
+        network.enter()?;
+    }
+    // After that: whoever becomes somebody else in a namespace is forgotten by this signal.
+    die_with_parent()?;
+    // The parent may have died before the kernel was asked.
+    if getppid() != Some(parent) {
+        return Err(io::ErrorKind::Interrupted.into());
+    }
+    Ok(())
+}
+
+/// Waits until one of the peers may have said something.
+///
+/// # Errors
+/// Where waiting itself fails.
+pub fn wait_any<'a>(
+    peers: impl Iterator<Item = &'a PeerProcess>,
+    interrupt: &Interrupt,
+    deadline: Instant,
+) -> io::Result<Wake> {
+    let bell = interrupt.descriptor();
+    let mut watched = vec![PollFd::new(&bell, PollFlags::IN)];
+    for peer in peers {
+        watched.push(PollFd::new(&peer.stdout, PollFlags::IN));
+        watched.push(PollFd::new(&peer.stderr, PollFlags::IN));
+    }
+    if interrupt.asked() {
+        return Ok(Wake::Interrupted);
+    }
+    let Some(left) = until(deadline) else { return Ok(Wake::Deadline) };
+    let ready = wait(&mut watched, left)?;
+    Ok(match ready {
+        _ if interrupt.asked() => Wake::Interrupted,
+        0 if until(deadline).is_none() => Wake::Deadline,
+        _ => Wake::Heard,
+    })
+}
+
+/// Kills every process of a group, without waiting.
+pub fn kill_group(group: u32) {
+    if let Some(group) = i32::try_from(group).ok().and_then(Pid::from_raw) {
+        // It may be gone already.
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+}
+
+/// A helper that outlives this process for as long as its standard input is open: the guard.
+///
+/// It runs in a session of its own, so that no signal from the terminal reaches it.
+///
+/// # Errors
+/// The system's answer.
+pub fn spawn_guard(command: &[String]) -> io::Result<Child> {
+    let (program, arguments) = command.split_first().ok_or(io::ErrorKind::NotFound)?;
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    // SAFETY: between fork and exec the closure makes one system call and nothing else.
+    unsafe {
+        command.pre_exec(|| rustix::process::setsid().map(|_| ()).map_err(io::Error::from));
+    }
+    command.spawn()
+}
+
+/// Reads standard input to its end.
+///
+/// # Errors
+/// Where it cannot be read.
+pub fn read_stdin(each: &mut dyn FnMut(&[u8])) -> io::Result<()> {
+    let mut chunk = [0; 4096];
+    loop {
+        match io::stdin().read(&mut chunk)? {
+            0 => return Ok(()),
+            count => each(&chunk[..count]),
+        }
+    }
+}
+
+fn until(deadline: Instant) -> Option<Duration> {
+    deadline.checked_duration_since(Instant::now()).filter(|left| !left.is_zero())
+}
+
+/// `poll(2)`; an interrupted wait counts as nothing ready.
+fn wait(watched: &mut [PollFd<'_>], at_most: Duration) -> io::Result<usize> {
+    let timeout = Timespec { tv_sec: at_most.as_secs() as i64, tv_nsec: at_most.subsec_nanos().into() };
+    match poll(watched, Some(&timeout)) {
+        Err(Errno::INTR) => Ok(0),
+        result => Ok(result?),
+    }
+}
+
+/// The standard input of a guard, or of any child, as something to write to.
+pub use std::process::ChildStdin;
+
+const _: () = {
+    const fn sendable<T: Send>() {}
+    sendable::<PeerProcess>();
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sh(script: &str) -> PeerProcess {
+        let command = ["sh", "-c", script].map(str::to_owned);
+        PeerProcess::spawn(Spawn { command: &command, ..Spawn::default() }).unwrap()
+    }
+
+    fn soon() -> Instant {
+        Instant::now() + Duration::from_secs(10)
+    }
+
+    fn hear(peer: &mut PeerProcess) -> Heard {
+        let never = Interrupt::never().unwrap();
+        loop {
+            match peer.hear().unwrap() {
+                Heard::Nothing => {
+                    assert_eq!(wait_any(std::iter::once(&*peer), &never, soon()).unwrap(), Wake::Heard);
+                }
+                heard => return heard,
+            }
+        }
+    }
+
+    #[test]
+    fn talks_both_ways_and_leaves_at_the_end_of_input() {
+        let mut peer = sh("read line; echo \"got $line\"; echo oops >&2; cat");
+        peer.send(b"hello\n", soon()).unwrap();
+        assert_eq!(hear(&mut peer), Heard::Line(b"got hello".to_vec()));
+        assert!(peer.finish(soon()).unwrap().success());
+        assert_eq!(peer.complaint(), "oops");
+    }
+
+    #[test]
+    fn says_when_the_other_end_is_gone() {
+        let mut peer = sh("printf unfinished");
+        assert_eq!(hear(&mut peer), Heard::End);
+    }
+
+    #[test]
+    fn a_line_without_end_is_cut_off() {
+        let mut peer = sh("tr '\\0' x < /dev/zero");
+        assert_eq!(hear(&mut peer), Heard::TooLong);
+    }
+
+    #[test]
+    fn one_that_does_not_leave_is_killed_with_its_children() {
+        let mut peer = sh("trap '' TERM; sleep 1000 & echo $!; sleep 1000");
+        let Heard::Line(child) = hear(&mut peer) else { panic!("no line") };
+        let child: i32 = String::from_utf8(child).unwrap().parse().unwrap();
+        assert!(peer.finish(Instant::now()).is_none());
+        let gone = || match std::fs::read_to_string(format!("/proc/{child}/stat")) {
+            Ok(stat) => stat.contains(") Z "),
+            Err(_) => true,
+        };
+        let deadline = soon();
+        while !gone() {
+            assert!(Instant::now() < deadline, "the child is still there");
+            std::thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn a_missing_program_is_not_found() {
+        let command = ["/does/not/exist".to_owned()];
+        let error = PeerProcess::spawn(Spawn { command: &command, ..Spawn::default() }).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+    }
+}

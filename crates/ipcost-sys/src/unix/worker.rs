@@ -1,0 +1,98 @@
+//! Workers that are processes: copies of this one, each with one task.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
+
+pub use crate::contract::Link;
+use crate::system::child::die_with_parent;
+use crate::system::close_on_exec::pipe;
+use crate::{Context, SysError};
+
+/// A worker as its parent sees it; it is killed when this is dropped.
+#[derive(Debug)]
+pub struct Worker {
+    process: Pid,
+    /// What the worker reads.
+    pub orders: File,
+    /// What the worker writes.
+    pub answers: File,
+}
+
+/// Waits until one of the workers has written something, or has ended; which, by its place.
+///
+/// # Errors
+/// Where waiting itself fails.
+pub fn wait_any(workers: &[&Worker]) -> Result<usize, SysError> {
+    let mut watched: Vec<PollFd<'_>> =
+        workers.iter().map(|worker| PollFd::new(&worker.answers, PollFlags::IN)).collect();
+    loop {
+        match poll(&mut watched, None) {
+            Ok(_) => {}
+            Err(Errno::INTR) => continue,
+            Err(error) => return Err(error).context(|| "cannot wait for workers".to_owned()),
+        }
+        if let Some(place) = watched.iter().position(|worker| !worker.revents().is_empty()) {
+            return Ok(place);
+        }
+    }
+}
+
+/// Copies this process (`fork(2)`); the copy does the task and ends.
+///
+/// # Errors
+/// Where the system has no room for it, or where this process has more than one thread: a copy has only
+/// the calling thread, and locks that others hold would stay closed for ever.
+pub fn start(task: impl FnOnce(Link)) -> Result<Worker, SysError> {
+    let action = || "cannot start a worker process".to_owned();
+    if threads().is_some_and(|count| count > 1) {
+        return Err(io::Error::other("this process has several threads")).context(action);
+    }
+    let (orders, from_parent) = pipe().context(action)?;
+    let (to_parent, answers) = pipe().context(action)?;
+    let file = |descriptor: OwnedFd| File::from(descriptor);
+    // SAFETY: there is one thread (checked above), so the copy's memory is whole and no lock is held.
+    match unsafe { libc::fork() } {
+        -1 => Err(io::Error::last_os_error()).context(action),
+        0 => {
+            drop((from_parent, to_parent));
+            if die_with_parent().is_ok() {
+                task(Link { orders: file(orders), answers: file(answers) });
+            }
+            // SAFETY: ends the copy without running the parent's exit handlers a second time.
+            unsafe { libc::_exit(0) }
+        }
+        process => {
+            let process = Pid::from_raw(process).expect("fork gives a process number");
+            Ok(Worker { process, orders: file(from_parent), answers: file(to_parent) })
+        }
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        let _ = kill_process(self.process, Signal::KILL);
+        let _ = waitpid(Some(self.process), WaitOptions::empty());
+    }
+}
+
+fn threads() -> Option<u32> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    status.lines().find_map(|line| line.strip_prefix("Threads:"))?.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refuses_to_copy_a_process_with_threads() {
+        // The test harness runs tests on threads of their own.
+        let error = start(|_| {}).unwrap_err().to_string();
+        assert!(error.contains("several threads"), "{error}");
+    }
+}

@@ -1,0 +1,32 @@
+//! Sleeping until a word of shared memory changes, where no call does that between processes.
+
+use std::io;
+use std::sync::atomic::AtomicU32;
+
+use super::unsupported;
+
+const REASON: &str = "sleeping on a word that another process changes takes Linux's futex";
+
+/// Whether this system has it.
+///
+/// # Errors
+/// Always.
+pub fn probe() -> Result<(), String> {
+    Err(REASON.to_owned())
+}
+
+/// Wakes whoever sleeps.
+///
+/// # Errors
+/// Always.
+pub fn wake(_word: &AtomicU32) -> io::Result<()> {
+    Err(unsupported(REASON))
+}
+
+/// Sleeps until the word is no longer `seen`.
+///
+/// # Errors
+/// Always.
+pub fn wait(_word: &AtomicU32, _seen: u32) -> io::Result<u32> {
+    Err(unsupported(REASON))
+}

@@ -1,0 +1,29 @@
+//! What one system or another lacks: modules that say so, and why. A system takes those that it needs.
+
+#[cfg(not(target_os = "linux"))]
+pub mod abstract_address;
+#[cfg(windows)]
+pub mod cheapest_call;
+#[cfg(windows)]
+pub mod fifo;
+#[cfg(not(target_os = "linux"))]
+pub mod futex;
+#[cfg(not(target_os = "linux"))]
+pub mod loopback;
+#[cfg(not(target_os = "linux"))]
+pub mod net_namespace;
+#[cfg(unix)]
+pub mod npipe;
+#[cfg(not(target_os = "linux"))]
+pub mod perf;
+#[cfg(not(target_os = "linux"))]
+pub mod permissions;
+#[cfg(windows)]
+pub mod worker;
+
+use std::io;
+
+/// The answer to what cannot be done here.
+fn unsupported(reason: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::Unsupported, reason)
+}

@@ -1,0 +1,8 @@
+//! What this user may do, where the system is not asked.
+
+use ipcost_model::doctor::PermissionFacts;
+
+/// Nothing is known.
+pub fn permissions() -> PermissionFacts {
+    PermissionFacts::default()
+}

@@ -1,0 +1,80 @@
+//! The peer's side of the control protocol: lines from standard input.
+
+use std::io;
+use std::ptr;
+use std::thread;
+use std::time::Duration;
+
+use windows_sys::Win32::System::Console::{GetStdHandle, STD_INPUT_HANDLE};
+use windows_sys::Win32::System::Pipes::PeekNamedPipe;
+
+use super::channel::{has_ended, read};
+use super::checked;
+pub use crate::contract::Next;
+use crate::lines::Lines;
+use crate::transport::Server;
+
+/// How long to wait before asking a server again: a pipe and a socket cannot be waited for together.
+const ASK_AGAIN: Duration = Duration::from_millis(1);
+/// How much is read at once.
+const CHUNK_BYTES: usize = 8192;
+
+/// Lines from standard input, which is read by hand and not from a thread of its own: the peer must cost what a plain
+/// program costs.
+#[derive(Debug, Default)]
+pub struct ControlInput {
+    lines: Lines,
+}
+
+/// Whether nobody is left who could say anything: the other end of standard input is closed.
+///
+/// What waits without a system call asks this now and then; the end of input means stop.
+pub fn engine_is_gone() -> bool {
+    matches!(waiting_bytes(), Err(error) if has_ended(&error))
+}
+
+impl ControlInput {
+    /// The next line without its newline; `None` at the end of input.
+    ///
+    /// # Errors
+    /// Where standard input cannot be read, or a line is longer than the protocol allows.
+    pub fn line(&mut self) -> io::Result<Option<Vec<u8>>> {
+        loop {
+            if let Some(line) = self.lines.next() {
+                return Ok(Some(line));
+            }
+            if self.lines.is_too_long() {
+                return Err(io::Error::new(io::ErrorKind::InvalidData, "a control line is too long"));
+            }
+            let mut chunk = [0; CHUNK_BYTES];
+            match read(&io::stdin(), &mut chunk)? {
+                0 => return Ok(None),
+                count => self.lines.add(&chunk[..count]),
+            }
+        }
+    }
+
+    /// Waits until a control line may be there or the server may have a channel.
+    ///
+    /// # Errors
+    /// Never here.
+    pub fn wait_beside(&self, _server: &dyn Server) -> io::Result<Next> {
+        // What is no pipe, such as a console, cannot be asked: it is read, and that waits.
+        if self.lines.has_line() || !matches!(waiting_bytes(), Ok(0)) {
+            return Ok(Next::Control);
+        }
+        thread::sleep(ASK_AGAIN);
+        Ok(Next::Server)
+    }
+}
+
+/// How many bytes wait to be read from standard input.
+fn waiting_bytes() -> io::Result<u32> {
+    let mut count = 0;
+    // SAFETY: the call refuses what is no pipe; the pointers are null where nothing is to be told.
+    let result = unsafe {
+        let input = GetStdHandle(STD_INPUT_HANDLE);
+        PeekNamedPipe(input, ptr::null_mut(), 0, ptr::null_mut(), &mut count, ptr::null_mut())
+    };
+    checked(result).map(|()| count)
+}

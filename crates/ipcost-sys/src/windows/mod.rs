@@ -1,0 +1,60 @@
+//! Windows 10 and later.
+
+pub mod channel;
+pub mod control;
+pub mod descriptor;
+pub mod interrupt;
+mod job;
+pub mod kernel_files;
+mod launch;
+pub mod limits;
+pub mod local_stream;
+pub mod machine;
+pub mod monotonic;
+pub mod npipe;
+mod overlapped;
+pub mod pipe;
+pub mod private_dir;
+pub mod process;
+pub mod processor_times;
+pub mod processors;
+pub mod programs;
+mod security;
+pub mod shared_word;
+pub mod socket;
+mod socket_address;
+pub mod source_address;
+mod text;
+pub mod usage;
+pub mod user_dirs;
+
+pub use crate::unsupported::{
+    abstract_address, cheapest_call, fifo, futex, loopback, net_namespace, perf, permissions, worker,
+};
+
+use std::io;
+use std::os::windows::io::{FromRawHandle, OwnedHandle};
+
+use windows_sys::Win32::Foundation::{HANDLE, INVALID_HANDLE_VALUE};
+
+/// What a call that answers with 0 where it fails has to say.
+fn checked(result: i32) -> io::Result<()> {
+    if result == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// Owns the handle that a call has given, or says why it gave none.
+///
+/// # Safety
+/// The handle, where it is one, must be open and nobody else's.
+unsafe fn owned(handle: HANDLE) -> io::Result<OwnedHandle> {
+    if handle.is_null() || handle == INVALID_HANDLE_VALUE {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the caller's promise.
+    Ok(unsafe { OwnedHandle::from_raw_handle(handle) })
+}
+
+/// Whether an error is this one of Windows.
+fn is(error: &io::Error, code: u32) -> bool {
+    error.raw_os_error() == Some(code as i32)
+}

@@ -1,0 +1,182 @@
+//! Named pipes (`CreateNamedPipe`) in byte mode, with blocking calls.
+
+use std::io;
+use std::os::windows::io::{AsRawHandle, OwnedHandle};
+use std::ptr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use windows_sys::Win32::Foundation::{
+    ERROR_NO_DATA, ERROR_PIPE_BUSY, ERROR_PIPE_CONNECTED, ERROR_PIPE_LISTENING, GENERIC_READ, GENERIC_WRITE,
+};
+use windows_sys::Win32::Storage::FileSystem::{
+    CreateFileW, FILE_FLAG_FIRST_PIPE_INSTANCE, OPEN_EXISTING, PIPE_ACCESS_DUPLEX, SECURITY_ANONYMOUS,
+    SECURITY_SQOS_PRESENT,
+};
+use windows_sys::Win32::System::Pipes::{
+    ConnectNamedPipe, CreateNamedPipeW, PIPE_NOWAIT, PIPE_READMODE_BYTE, PIPE_REJECT_REMOTE_CLIENTS,
+    PIPE_TYPE_BYTE, PIPE_UNLIMITED_INSTANCES, PIPE_WAIT, SetNamedPipeHandleState, WaitNamedPipeW,
+};
+
+use super::channel::Duplex;
+use super::pipe::capacity;
+use super::security::Security;
+use super::text::wide;
+use super::{checked, is, owned};
+use crate::transport::Channel;
+
+/// How long a client waits for an instance before it asks again, milliseconds.
+const PATIENCE_MS: u32 = 1_000;
+
+/// Whether they can be used here.
+///
+/// # Errors
+/// Never: every Windows has them.
+pub fn probe() -> Result<(), String> {
+    Ok(())
+}
+
+/// A server's end. One instance of the pipe waits for a client at any time: were there more, a client could be given
+/// one that no worker is waiting on.
+pub struct Listener {
+    name: Vec<u16>,
+    buffer_bytes: u32,
+    security: Security,
+    /// The instance that waits. Workers take turns; whoever has a client puts the next instance there first.
+    next: Mutex<Option<OwnedHandle>>,
+}
+
+// SAFETY: the security descriptor is only read.
+unsafe impl Send for Listener {}
+// SAFETY: as above.
+unsafe impl Sync for Listener {}
+
+impl Listener {
+    /// Makes the pipe, with a buffer of so many bytes for either direction.
+    ///
+    /// # Errors
+    /// The system's answer; also where the pipe is there already.
+    pub fn open(path: &str, buffer_bytes: u32) -> io::Result<Self> {
+        let (name, security) = (wide(path)?, Security::only_this_user()?);
+        let listener = Self { name, buffer_bytes, security, next: Mutex::default() };
+        *listener.next() = Some(listener.instance(FILE_FLAG_FIRST_PIPE_INSTANCE)?);
+        Ok(listener)
+    }
+
+    /// The buffer that the system keeps for either direction, bytes.
+    ///
+    /// # Errors
+    /// The system's answer.
+    pub fn buffer(&self) -> io::Result<u64> {
+        self.next().as_ref().map_or(Err(io::ErrorKind::NotConnected.into()), capacity)
+    }
+
+    /// The next connection, if one is there; never waits.
+    ///
+    /// # Errors
+    /// The system's answer.
+    pub fn try_accept(&mut self) -> io::Result<Option<Box<dyn Channel>>> {
+        let mut next = self.next();
+        let instance = self.waiting_one(&mut next)?;
+        set_waiting(instance, PIPE_NOWAIT)?;
+        // SAFETY: the handle is open.
+        let there = match checked(unsafe { ConnectNamedPipe(instance.as_raw_handle(), ptr::null_mut()) }) {
+            // Without waiting, success means no more than that it listens.
+            Ok(()) => false,
+            Err(error) if is(&error, ERROR_PIPE_LISTENING) => false,
+            Err(error) if is(&error, ERROR_PIPE_CONNECTED) || is(&error, ERROR_NO_DATA) => true,
+            Err(error) => return Err(error),
+        };
+        set_waiting(instance, PIPE_WAIT)?;
+        if there { self.hand_out(&mut next).map(Some) } else { Ok(None) }
+    }
+
+    /// Waits for the next connection.
+    ///
+    /// # Errors
+    /// The system's answer.
+    #[inline]
+    pub fn accept(&self) -> io::Result<Box<dyn Channel>> {
+        let mut next = self.next();
+        let instance = self.waiting_one(&mut next)?;
+        // SAFETY: the handle is open.
+        match checked(unsafe { ConnectNamedPipe(instance.as_raw_handle(), ptr::null_mut()) }) {
+            // A client that came before this was called, and even one that has left again since.
+            Err(error) if is(&error, ERROR_PIPE_CONNECTED) || is(&error, ERROR_NO_DATA) => {}
+            result => result?,
+        }
+        self.hand_out(&mut next)
+    }
+
+    #[inline]
+    fn next(&self) -> MutexGuard<'_, Option<OwnedHandle>> {
+        self.next.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The instance that waits; a new one where the last could not be replaced.
+    #[inline]
+    fn waiting_one<'a>(&self, next: &'a mut Option<OwnedHandle>) -> io::Result<&'a OwnedHandle> {
+        match next {
+            Some(instance) => Ok(instance),
+            none => Ok(none.insert(self.instance(0)?)),
+        }
+    }
+
+    /// Gives the instance that has a client, with another in its place before that client is served.
+    #[inline]
+    fn hand_out(&self, next: &mut Option<OwnedHandle>) -> io::Result<Box<dyn Channel>> {
+        let connected = std::mem::replace(next, Some(self.instance(0)?));
+        let connected = connected.ok_or(io::ErrorKind::NotConnected)?;
+        Ok(Box::new(Duplex(connected)))
+    }
+
+    fn instance(&self, flags: u32) -> io::Result<OwnedHandle> {
+        let attributes = self.security.attributes(false);
+        let mode = PIPE_TYPE_BYTE | PIPE_READMODE_BYTE | PIPE_WAIT | PIPE_REJECT_REMOTE_CLIENTS;
+        // SAFETY: the name ends in NUL; the attributes and what they point to live through the call, and what it makes
+        // is ours alone.
+        unsafe {
+            owned(CreateNamedPipeW(
+                self.name.as_ptr(),
+                PIPE_ACCESS_DUPLEX | flags,
+                mode,
+                PIPE_UNLIMITED_INSTANCES,
+                self.buffer_bytes,
+                self.buffer_bytes,
+                0,
+                &attributes,
+            ))
+        }
+    }
+}
+
+fn set_waiting(instance: &OwnedHandle, waiting: u32) -> io::Result<()> {
+    let mode = PIPE_READMODE_BYTE | waiting;
+    // SAFETY: the handle is open; the pointers are to the mode, or null for what stays.
+    checked(unsafe { SetNamedPipeHandleState(instance.as_raw_handle(), &mode, ptr::null(), ptr::null()) })
+}
+
+/// Connects; where every instance is in use for a moment, waits for one.
+///
+/// # Errors
+/// The system's answer.
+#[inline]
+pub fn connect(path: &str) -> io::Result<Box<dyn Channel>> {
+    let name = wide(path)?;
+    loop {
+        // The server may know nothing of this user but that it is there.
+        let flags = SECURITY_SQOS_PRESENT | SECURITY_ANONYMOUS;
+        let access = GENERIC_READ | GENERIC_WRITE;
+        // SAFETY: the name ends in NUL, and what is opened is ours alone.
+        let opened = unsafe {
+            let no_template = ptr::null_mut();
+            owned(CreateFileW(name.as_ptr(), access, 0, ptr::null(), OPEN_EXISTING, flags, no_template))
+        };
+        match opened {
+            Err(error) if is(&error, ERROR_PIPE_BUSY) => {
+                // SAFETY: the name ends in NUL. Whether one became free shows when it is opened.
+                unsafe { WaitNamedPipeW(name.as_ptr(), PATIENCE_MS) };
+            }
+            result => return Ok(Box::new(Duplex(result?))),
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! Peers as the engine sees them: child processes with pipes, each in a job of its own.
+
+use std::io::{self, Read};
+use std::os::windows::io::{AsRawHandle, OwnedHandle};
+use std::os::windows::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use windows_sys::Win32::Foundation::{FALSE, HANDLE, WAIT_FAILED, WAIT_OBJECT_0, WAIT_TIMEOUT};
+use windows_sys::Win32::System::Threading::{
+    DETACHED_PROCESS, GetExitCodeProcess, INFINITE, TerminateProcess, WaitForMultipleObjects,
+    WaitForSingleObject,
+};
+
+use super::checked;
+use super::job::{self, Job};
+use super::launch::launch;
+use super::overlapped::{Incoming, Outgoing, milliseconds};
+pub use crate::contract::{Heard, Wake};
+use crate::interrupt::Interrupt;
+use crate::lines::Lines;
+use crate::net_namespace::Entrance;
+
+/// How much of what a peer writes to standard error is kept, in bytes.
+const COMPLAINT_BYTES: usize = 4096;
+/// How much is read at once.
+const CHUNK_BYTES: usize = 65_536;
+/// The status of a process that was killed.
+const KILLED: u32 = 1;
+
+/// How a peer is started.
+#[derive(Debug, Default)]
+pub struct Spawn<'a> {
+    /// The program, then its arguments.
+    pub command: &'a [String],
+    /// Handles the peer inherits under their numbers here; closed here afterwards.
+    pub inherit: Vec<OwnedHandle>,
+    /// The one processor it may run on; any where `None`.
+    pub cpu: Option<usize>,
+    /// The network namespace it is in; there is never one.
+    pub network: Option<Entrance>,
+    /// What its descendants are known by; here they are known by their job.
+    pub mark: Option<&'a str>,
+}
+
+/// A peer's process: in a job of its own, which ends should this process die.
+#[derive(Debug)]
+pub struct PeerProcess {
+    process: OwnedHandle,
+    id: u32,
+    job: Job,
+    stdin: Option<Outgoing>,
+    stdout: Incoming,
+    stderr: Incoming,
+    lines: Lines,
+    complaint: Vec<u8>,
+    waited_for: bool,
+}
+
+impl PeerProcess {
+    /// Starts a peer.
+    ///
+    /// # Errors
+    /// The system's answer; `NotFound` where there is no such program.
+    pub fn spawn(spawn: Spawn<'_>) -> io::Result<Self> {
+        let (stdin, its_input) = Outgoing::new()?;
+        let (stdout, its_output) = Incoming::new(CHUNK_BYTES)?;
+        let (stderr, its_errors) = Incoming::new(COMPLAINT_BYTES)?;
+        let job = Job::new()?;
+        let streams = [its_input, its_output, its_errors];
+        let (process, id) = launch(spawn.command, &streams, &spawn.inherit, spawn.cpu, &job)?;
+        Ok(Self {
+            process,
+            id,
+            job,
+            stdin: Some(stdin),
+            stdout,
+            stderr,
+            lines: Lines::default(),
+            complaint: Vec::new(),
+            waited_for: false,
+        })
+    }
+
+    /// The process's number.
+    pub fn id(&self) -> u32 {
+        self.id
+    }
+
+    /// Writes to the peer's standard input.
+    ///
+    /// # Errors
+    /// `BrokenPipe` where the peer no longer reads, `TimedOut` where it does not read in time.
+    pub fn send(&mut self, mut bytes: &[u8], deadline: Instant) -> io::Result<()> {
+        let stdin = self.stdin.as_ref().ok_or(io::ErrorKind::BrokenPipe)?;
+        while !bytes.is_empty() {
+            let count = stdin.write(bytes, until(deadline).unwrap_or_default())?;
+            bytes = &bytes[count..];
+        }
+        Ok(())
+    }
+
+    /// What the peer has said, if anything; never waits.
+    ///
+    /// # Errors
+    /// Where its output cannot be read.
+    pub fn hear(&mut self) -> io::Result<Heard> {
+        self.drain_complaint();
+        loop {
+            if let Some(line) = self.lines.next() {
+                return Ok(Heard::Line(line));
+            }
+            if self.lines.is_too_long() {
+                return Ok(Heard::TooLong);
+            }
+            let lines = &mut self.lines;
+            if !self.stdout.take(|bytes| lines.add(bytes))? {
+                return Ok(if self.stdout.has_ended() { Heard::End } else { Heard::Nothing });
+            }
+        }
+    }
+
+    /// The end of what it has written to standard error.
+    pub fn complaint(&mut self) -> String {
+        self.drain_complaint();
+        String::from_utf8_lossy(&self.complaint).trim().to_owned()
+    }
+
+    /// Ends its standard input and waits for it to leave; `None` where it had to be killed at the deadline.
+    ///
+    /// Whatever it started and left behind in its job is killed.
+    pub fn finish(&mut self, deadline: Instant) -> Option<ExitStatus> {
+        self.stdin = None;
+        let left = self.has_left_by(deadline);
+        self.end();
+        let mut code = 0;
+        // SAFETY: the handle is open; the pointer is to a number that outlives the call.
+        let known = unsafe { GetExitCodeProcess(self.process.as_raw_handle(), &mut code) } != 0;
+        (left && known).then(|| ExitStatus::from_raw(code))
+    }
+
+    /// Whether it is still running.
+    pub fn runs(&self) -> bool {
+        // SAFETY: the handle is open.
+        unsafe { WaitForSingleObject(self.process.as_raw_handle(), 0) == WAIT_TIMEOUT }
+    }
+
+    /// Running processes that it has started, or that those have started in turn: they are in its job.
+    pub fn leftovers(&self) -> Vec<String> {
+        self.job.members().into_iter().filter(|member| *member != self.id).map(job::shown).collect()
+    }
+
+    /// Kills the process alone and not its job.
+    ///
+    /// # Errors
+    /// The system's answer.
+    pub fn kill(&mut self) -> io::Result<()> {
+        // SAFETY: the handle is open.
+        checked(unsafe { TerminateProcess(self.process.as_raw_handle(), KILLED) })
+    }
+
+    /// Ends its standard input, so that it leaves on its own.
+    pub fn close_input(&mut self) {
+        self.stdin = None;
+    }
+
+    fn has_left_by(&mut self, deadline: Instant) -> bool {
+        loop {
+            let Some(left) = until(deadline) else { return !self.runs() };
+            // Its output must not block it on the way out.
+            while matches!(self.hear(), Ok(Heard::Line(_))) {}
+            let mut watched = vec![self.process.as_raw_handle()];
+            if !self.stdout.has_ended() {
+                watched.push(self.stdout.event());
+            }
+            if matches!(wait(&watched, left), Ok(Some(0))) {
+                return true;
+            }
+        }
+    }
+
+    /// Kills what is left of the job, waits, and adds up what it has used.
+    fn end(&mut self) {
+        self.job.kill();
+        // SAFETY: the handle is open. What was killed ends.
+        unsafe { WaitForSingleObject(self.process.as_raw_handle(), INFINITE) };
+        if !std::mem::replace(&mut self.waited_for, true) {
+            self.job.account(&self.process);
+        }
+    }
+
+    fn drain_complaint(&mut self) {
+        let complaint = &mut self.complaint;
+        while let Ok(true) = self.stderr.take(|bytes| complaint.extend_from_slice(bytes)) {
+            let excess = complaint.len().saturating_sub(COMPLAINT_BYTES);
+            complaint.drain(..excess);
+        }
+    }
+}
+
+impl Drop for PeerProcess {
+    fn drop(&mut self) {
+        if !self.waited_for {
+            self.end();
+        }
+    }
+}
+
+/// Waits until one of the peers may have said something.
+///
+/// # Errors
+/// Where waiting itself fails, as for more than 31 peers at once.
+pub fn wait_any<'a>(
+    peers: impl Iterator<Item = &'a PeerProcess>,
+    interrupt: &Interrupt,
+    deadline: Instant,
+) -> io::Result<Wake> {
+    let mut watched = vec![interrupt.bell()];
+    for peer in peers {
+        watched.push(peer.stdout.event());
+        if !peer.stderr.has_ended() {
+            watched.push(peer.stderr.event());
+        }
+    }
+    if interrupt.asked() {
+        return Ok(Wake::Interrupted);
+    }
+    let Some(left) = until(deadline) else { return Ok(Wake::Deadline) };
+    let ready = wait(&watched, left)?;
+    Ok(match ready {
+        _ if interrupt.asked() => Wake::Interrupted,
+        None if until(deadline).is_none() => Wake::Deadline,
+        _ => Wake::Heard,
+    })
+}
+
+/// Nothing: a job has ended with the process that held it.
+pub fn kill_group(_group: u32) {}
+
+/// A helper that outlives this process for as long as its standard input is open: the guard.
+///
+/// It has no console, so that no key reaches it.
+///
+/// # Errors
+/// The system's answer.
+pub fn spawn_guard(command: &[String]) -> io::Result<Child> {
+    let (program, arguments) = command.split_first().ok_or(io::ErrorKind::NotFound)?;
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.creation_flags(DETACHED_PROCESS).spawn()
+}
+
+/// Reads standard input to its end.
+///
+/// # Errors
+/// Where it cannot be read.
+pub fn read_stdin(each: &mut dyn FnMut(&[u8])) -> io::Result<()> {
+    let mut chunk = [0; 4096];
+    loop {
+        match io::stdin().read(&mut chunk)? {
+            0 => return Ok(()),
+            count => each(&chunk[..count]),
+        }
+    }
+}
+
+/// The standard input of a guard, or of any child, as something to write to.
+pub use std::process::ChildStdin;
+
+fn until(deadline: Instant) -> Option<Duration> {
+    deadline.checked_duration_since(Instant::now()).filter(|left| !left.is_zero())
+}
+
+/// Waits until one of them is set; which, or `None` where the time is up.
+fn wait(watched: &[HANDLE], at_most: Duration) -> io::Result<Option<usize>> {
+    // SAFETY: pointer and length describe handles that are open.
+    let result = unsafe {
+        WaitForMultipleObjects(watched.len() as u32, watched.as_ptr(), FALSE, milliseconds(at_most))
+    };
+    match result {
+        WAIT_FAILED => Err(io::Error::last_os_error()),
+        WAIT_TIMEOUT => Ok(None),
+        place => Ok(Some((place - WAIT_OBJECT_0) as usize)),
+    }
+}
+
+const _: () = {
+    const fn sendable<T: Send>() {}
+    sendable::<PeerProcess>();
+};
