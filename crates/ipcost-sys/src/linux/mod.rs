@@ -9,6 +9,7 @@ pub mod leftovers;
 pub mod loopback;
 pub mod net_namespace;
 pub mod perf;
+mod perf_event;
 pub mod permissions;
 pub mod pipe_buffer;
 pub mod processors;

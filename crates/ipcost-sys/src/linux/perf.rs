@@ -3,36 +3,15 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 
+use super::perf_event::{
+    self, DISABLED, HARDWARE, INHERIT, Request, SOFTWARE, WITHOUT_HYPERVISOR, WITHOUT_KERNEL, WITHOUT_USER,
+};
 pub use crate::contract::Refusal;
 
-/// The first version of `struct perf_event_attr`, which every kernel with such events knows.
-#[repr(C)]
-#[derive(Default)]
-struct Attributes {
-    kind: u32,
-    size: u32,
-    config: u64,
-    sample_period: u64,
-    sample_type: u64,
-    read_format: u64,
-    flags: u64,
-    wakeup_events: u32,
-    breakpoint_type: u32,
-    breakpoint_address: u64,
-}
-
-const HARDWARE: u32 = 0;
-const SOFTWARE: u32 = 1;
-const DISABLED: u64 = 1;
-const INHERIT: u64 = 1 << 1;
-const WITHOUT_USER: u64 = 1 << 4;
-const WITHOUT_KERNEL: u64 = 1 << 5;
-const WITHOUT_HYPERVISOR: u64 = 1 << 6;
 /// `PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING`.
 const WITH_TIMES: u64 = 3;
-const CLOSE_ON_EXEC: libc::c_ulong = 8;
 /// `PERF_EVENT_IOC_ENABLE`, which also acts on what children inherited.
 const ENABLE: libc::c_ulong = 0x2400;
 
@@ -120,31 +99,8 @@ impl Counters {
 }
 
 fn open(event: &Event, task: i32) -> io::Result<OwnedFd> {
-    let attributes = Attributes {
-        kind: event.kind,
-        size: size_of::<Attributes>() as u32,
-        config: event.config,
-        read_format: WITH_TIMES,
-        flags: DISABLED | INHERIT | WITHOUT_HYPERVISOR | event.without,
-        ..Attributes::default()
-    };
-    let (any_processor, no_group): (libc::c_int, libc::c_int) = (-1, -1);
-    // SAFETY: the pointer is valid for as many bytes as the structure says it has, and the kernel only reads them.
-    let descriptor = unsafe {
-        libc::syscall(
-            libc::SYS_perf_event_open,
-            &raw const attributes,
-            task,
-            any_processor,
-            no_group,
-            CLOSE_ON_EXEC,
-        )
-    };
-    if descriptor < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the call has just given this descriptor to us alone.
-    Ok(unsafe { OwnedFd::from_raw_fd(descriptor as libc::c_int) })
+    let flags = DISABLED | INHERIT | WITHOUT_HYPERVISOR | event.without;
+    perf_event::open(Request { kind: event.kind, event: event.config, read_format: WITH_TIMES, flags }, task)
 }
 
 fn read(counter: &OwnedFd) -> Option<f64> {
@@ -163,7 +119,7 @@ fn read(counter: &OwnedFd) -> Option<f64> {
 }
 
 /// The processes of a group.
-pub(crate) fn processes(group: u32) -> Vec<u32> {
+pub fn processes(group: u32) -> Vec<u32> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     ids.filter(|id| {
