@@ -20,6 +20,7 @@ mod document;
 mod expand;
 mod explanation;
 mod floor;
+mod hearing;
 mod history;
 mod job;
 mod job_file;
@@ -53,6 +54,7 @@ pub use explanation::{
     Explanation, Missing, NamedCause, Part, PartCost, PartDifference, Purpose, SideEvidence, Sides,
 };
 pub use floor::{FloorRecipe, FloorShare};
+pub use hearing::{MessageError, read_message};
 pub use history::{
     RUNS_SCHEMA, RunList, RunSummary, SUMMARY_SCHEMA, UnreadableRun, VerdictCounts, check_run_name,
 };

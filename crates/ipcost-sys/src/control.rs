@@ -3,11 +3,11 @@
 use std::io;
 use std::os::fd::BorrowedFd;
 
-use ipcost_model::protocol::MAX_LINE_BYTES;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::stdio::stdin;
 
+use crate::lines::Lines;
 use crate::transport::Server;
 
 /// How long to wait before asking a server again that has no descriptor to wait on.
@@ -20,10 +20,7 @@ const CHUNK_BYTES: usize = 8192;
 /// It is read by hand and not from a thread of its own: a second thread would make every system call on a
 /// descriptor dearer (the kernel then counts references), and the peer must cost what a plain program costs.
 #[derive(Debug, Default)]
-pub struct ControlInput {
-    buffer: Vec<u8>,
-    scanned: usize,
-}
+pub struct ControlInput(Lines);
 
 /// What there is to do next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,16 +48,14 @@ impl ControlInput {
     /// Where standard input cannot be read, or a line is longer than the protocol allows.
     pub fn line(&mut self) -> io::Result<Option<Vec<u8>>> {
         loop {
-            if let Some(line) = self.buffered_line() {
-                return Ok(Some(line));
-            }
-            if self.buffer.len() > MAX_LINE_BYTES {
-                return Err(io::Error::new(io::ErrorKind::InvalidData, "a control line is too long"));
+            let line = self.0.take().map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+            if line.is_some() {
+                return Ok(line);
             }
             let mut chunk = [0; CHUNK_BYTES];
             match rustix::io::read(stdin(), &mut chunk) {
                 Ok(0) => return Ok(None),
-                Ok(count) => self.buffer.extend_from_slice(&chunk[..count]),
+                Ok(count) => self.0.add(&chunk[..count]),
                 Err(Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -72,7 +67,7 @@ impl ControlInput {
     /// # Errors
     /// Where waiting itself fails.
     pub fn wait_beside(&self, server: &dyn Server) -> io::Result<Next> {
-        if self.buffer.contains(&b'\n') {
+        if self.0.has_line() {
             return Ok(Next::Control);
         }
         let input: BorrowedFd<'_> = stdin();
@@ -87,17 +82,5 @@ impl ControlInput {
             Err(error) => return Err(error.into()),
         }
         Ok(if watched[0].revents().is_empty() { Next::Server } else { Next::Control })
-    }
-
-    fn buffered_line(&mut self) -> Option<Vec<u8>> {
-        let Some(end) = self.buffer[self.scanned..].iter().position(|byte| *byte == b'\n') else {
-            self.scanned = self.buffer.len();
-            return None;
-        };
-        let end = self.scanned + end;
-        let line = self.buffer[..end].to_vec();
-        self.buffer.drain(..=end);
-        self.scanned = 0;
-        Some(line)
     }
 }

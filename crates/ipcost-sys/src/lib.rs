@@ -9,7 +9,7 @@
 //! | usage | [`usage`] | user and system time and switches of this process, all threads |
 //! | peers | [`process`] | a child with pipes, in a group of its own, that dies with its parent |
 //! | workers | [`worker`] | copies of this process, each with one task |
-//! | control | [`control`] | lines from standard input, while waiting for connections too |
+//! | control | [`control`], [`lines`] | lines from standard input, while waiting for connections too |
 //! | shared memory | [`shared_word`] | a word that two processes have in common |
 //! | placement | [`placement`] | which processors there are, and pinning to them |
 //! | files | [`private_dir`] | a directory that only this user can enter and that is gone afterwards |
@@ -32,6 +32,7 @@ pub mod host;
 pub mod idle;
 pub mod interrupt;
 pub mod limits;
+pub mod lines;
 pub mod net_namespace;
 pub mod others;
 pub mod perf;

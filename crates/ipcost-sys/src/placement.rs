@@ -6,6 +6,8 @@ use std::fs;
 use ipcost_model::Placement;
 use rustix::thread::{CpuSet, sched_getaffinity};
 
+use crate::facts::text::{line, listed};
+
 /// The processors this program may use, by physical core.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Topology {
@@ -51,6 +53,12 @@ impl Topology {
             },
         }
     }
+}
+
+/// How many processors of the machine are in use, whether this program may run on them or not.
+pub fn processors_online() -> u64 {
+    let told = line("/sys/devices/system/cpu/online").as_deref().and_then(listed);
+    told.unwrap_or_else(|| Topology::read().processors().max(1) as u64)
 }
 
 pub(crate) fn single(cpu: usize) -> CpuSet {

@@ -6,7 +6,6 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use ipcost_model::protocol::MAX_LINE_BYTES;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, FdFlags, fcntl_setfd, ioctl_fionbio};
 use rustix::process::{
@@ -15,13 +14,19 @@ use rustix::process::{
 use rustix::thread::sched_setaffinity;
 
 use crate::interrupt::Interrupt;
+use crate::lines::{LineError, Lines};
 use crate::net_namespace::Entrance;
 use crate::placement::single;
 
 /// How much of what a peer writes to standard error is kept, in bytes.
 const COMPLAINT_BYTES: usize = 4096;
+/// How much a peer may write to standard error in its life, bytes: a reason to fail and some warnings, and not a
+/// stream that takes the engine's time while it measures.
+pub const MOST_COMPLAINT_BYTES: u64 = 1 << 20;
 /// How much is read at once.
 const CHUNK_BYTES: usize = 65_536;
+/// How often a descriptor is read before something else has its turn, so that who writes endlessly is noticed.
+const MOST_READS: usize = 16;
 
 /// How a peer is started.
 #[derive(Debug, Default)]
@@ -44,10 +49,14 @@ pub struct PeerProcess {
     stdout: OwnedFd,
     stderr: OwnedFd,
     exit: Option<OwnedFd>,
-    lines: Vec<u8>,
-    scanned: usize,
+    lines: Lines,
     complaint: Vec<u8>,
+    /// All it has written to standard error, bytes.
+    complained: u64,
     ended: bool,
+    complaint_ended: bool,
+    /// Whether it has been waited for, so that its number may be another's.
+    gone: bool,
 }
 
 /// What a peer has said.
@@ -61,6 +70,8 @@ pub enum Heard {
     End,
     /// A line that is longer than the protocol allows.
     TooLong,
+    /// More than [`MOST_COMPLAINT_BYTES`] on its standard error.
+    TooMuchComplaint,
 }
 
 /// Why waiting for peers ended.
@@ -109,10 +120,12 @@ impl PeerProcess {
             stdout,
             stderr,
             exit,
-            lines: Vec::new(),
-            scanned: 0,
+            lines: Lines::default(),
             complaint: Vec::new(),
+            complained: 0,
             ended: false,
+            complaint_ended: false,
+            gone: false,
         })
     }
 
@@ -147,25 +160,20 @@ impl PeerProcess {
     /// Where its output cannot be read.
     pub fn hear(&mut self) -> io::Result<Heard> {
         self.drain_complaint();
+        if self.complained > MOST_COMPLAINT_BYTES {
+            return Ok(Heard::TooMuchComplaint);
+        }
         loop {
-            if let Some(end) = self.lines[self.scanned..].iter().position(|byte| *byte == b'\n') {
-                let end = self.scanned + end;
-                let line = self.lines[..end].to_vec();
-                self.lines.drain(..=end);
-                self.scanned = 0;
-                return Ok(Heard::Line(line));
-            }
-            self.scanned = self.lines.len();
-            if self.lines.len() > MAX_LINE_BYTES {
-                return Ok(Heard::TooLong);
-            }
-            if self.ended {
-                return Ok(Heard::End);
+            match self.lines.take() {
+                Ok(Some(line)) => return Ok(Heard::Line(line)),
+                Ok(None) if self.ended => return Ok(Heard::End),
+                Ok(None) => {}
+                Err(LineError) => return Ok(Heard::TooLong),
             }
             let mut chunk = [0; CHUNK_BYTES];
             match rustix::io::read(&self.stdout, &mut chunk) {
                 Ok(0) => self.ended = true,
-                Ok(count) => self.lines.extend_from_slice(&chunk[..count]),
+                Ok(count) => self.lines.add(&chunk[..count]),
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => return Ok(Heard::Nothing),
                 Err(error) => return Err(error.into()),
@@ -179,14 +187,19 @@ impl PeerProcess {
         String::from_utf8_lossy(&self.complaint).trim().to_owned()
     }
 
+    /// Whether its standard error has been closed, as far as has been heard.
+    pub fn complaint_has_ended(&self) -> bool {
+        self.complaint_ended
+    }
+
     /// Ends its standard input and waits for it to leave; `None` where it had to be killed at the deadline.
     ///
     /// Whatever it started and left behind in its group is killed.
     pub fn finish(&mut self, deadline: Instant) -> Option<ExitStatus> {
         self.stdin = None;
         let left = self.has_left_by(deadline);
-        self.kill_group();
-        let status = self.child.wait().ok();
+        self.end();
+        let status = self.child.try_wait().ok().flatten();
         if left { status } else { None }
     }
 
@@ -206,8 +219,7 @@ impl PeerProcess {
     fn has_left_by(&mut self, deadline: Instant) -> bool {
         loop {
             let Some(left) = until(deadline) else { return matches!(self.child.try_wait(), Ok(Some(_))) };
-            // Its output must not block it on the way out.
-            while matches!(self.hear(), Ok(Heard::Line(_))) {}
+            self.discard_output();
             let Some(exit) = &self.exit else {
                 if matches!(self.child.try_wait(), Ok(Some(_)) | Err(_)) {
                     return true;
@@ -216,38 +228,67 @@ impl PeerProcess {
                 continue;
             };
             let mut watched = vec![PollFd::new(exit, PollFlags::IN)];
-            if !self.ended {
-                watched.push(PollFd::new(&self.stdout, PollFlags::IN));
-            }
+            watched.extend(self.talking());
             if wait(&mut watched, left).is_ok() && !watched[0].revents().is_empty() {
                 return true;
             }
         }
     }
 
-    /// Kills every process of the group, without waiting.
-    ///
-    /// The group's number cannot belong to anybody else: its leader has not been waited for yet.
-    fn kill_group(&self) {
+    /// Kills every process of the group, and waits for the first.
+    fn end(&mut self) {
+        if std::mem::replace(&mut self.gone, true) {
+            return;
+        }
+        // The group's number cannot belong to anybody else: its leader has not been waited for yet.
         kill_group(self.child.id());
+        let _ = self.child.wait();
+    }
+
+    /// Reads what it says on its way out, so that it is not blocked by that, and throws it away.
+    fn discard_output(&mut self) {
+        self.drain_complaint();
+        let mut chunk = [0; CHUNK_BYTES];
+        for _ in 0..MOST_READS {
+            match rustix::io::read(&self.stdout, &mut chunk) {
+                Ok(0) => self.ended = true,
+                Ok(_) | Err(Errno::INTR) => continue,
+                Err(_) => {}
+            }
+            return;
+        }
     }
 
     fn drain_complaint(&mut self) {
-        let mut chunk = [0; COMPLAINT_BYTES];
-        while let Ok(count @ 1..) = rustix::io::read(&self.stderr, &mut chunk) {
-            self.complaint.extend_from_slice(&chunk[..count]);
-            let excess = self.complaint.len().saturating_sub(COMPLAINT_BYTES);
-            self.complaint.drain(..excess);
+        let mut chunk = [0; CHUNK_BYTES];
+        for _ in 0..MOST_READS {
+            match rustix::io::read(&self.stderr, &mut chunk) {
+                Ok(0) => self.complaint_ended = true,
+                Ok(count) => {
+                    self.complained += count as u64;
+                    self.complaint.extend_from_slice(&chunk[..count]);
+                    let excess = self.complaint.len().saturating_sub(COMPLAINT_BYTES);
+                    self.complaint.drain(..excess);
+                    continue;
+                }
+                Err(Errno::INTR) => continue,
+                Err(_) => {}
+            }
+            return;
         }
+    }
+
+    /// What of its output has not ended, to be waited on: an end counts as something to read, again and again.
+    fn talking(&self) -> impl Iterator<Item = PollFd<'_>> {
+        let descriptors = [(self.ended, &self.stdout), (self.complaint_ended, &self.stderr)];
+        let open = descriptors.into_iter().filter(|(ended, _)| !ended);
+        open.map(|(_, descriptor)| PollFd::new(descriptor, PollFlags::IN))
     }
 }
 
 impl Drop for PeerProcess {
     fn drop(&mut self) {
-        if matches!(self.child.try_wait(), Ok(None)) {
-            self.kill_group();
-            let _ = self.child.wait();
-        }
+        self.end();
     }
 }
 
@@ -290,8 +331,7 @@ pub fn wait_any<'a>(
     let bell = interrupt.descriptor();
     let mut watched = vec![PollFd::new(&bell, PollFlags::IN)];
     for peer in peers {
-        watched.push(PollFd::new(&peer.stdout, PollFlags::IN));
-        watched.push(PollFd::new(&peer.stderr, PollFlags::IN));
+        watched.extend(peer.talking());
     }
     if interrupt.asked() {
         return Ok(Wake::Interrupted);
