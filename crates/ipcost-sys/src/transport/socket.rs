@@ -77,6 +77,8 @@ pub struct Listener {
     effective: Vec<Effective>,
     /// What to set on every connection, where the system does not hand the listener's buffers down.
     each: Option<Cell>,
+    /// Whether the system tells who connects.
+    tells_who: bool,
 }
 
 impl Listener {
@@ -103,8 +105,37 @@ impl Listener {
         let address = name(socket.as_fd()).context(|| format!("cannot tell the address of {shown}"))?;
         // TCP's connections inherit the listener's buffers, a Unix socket's do not (shown by a test).
         let each = (family == AddressFamily::UNIX && !effective.is_empty()).then(|| cell.clone());
-        Ok(Self { socket, address, effective, each })
+        Ok(Self { socket, address, effective, each, tells_who: family == AddressFamily::UNIX })
     }
+
+    #[inline]
+    fn accept_socket(&self) -> io::Result<OwnedFd> {
+        loop {
+            match accept_with(&self.socket, SocketFlags::CLOEXEC) {
+                Err(Errno::INTR | Errno::CONNABORTED) => {}
+                result => return Ok(result?),
+            }
+        }
+    }
+
+    #[inline]
+    fn channel(&self, connection: OwnedFd) -> io::Result<Box<dyn Channel>> {
+        if let Some(cell) = &self.each {
+            set_buffers(&connection, cell).map_err(|error| error.source)?;
+        }
+        Ok(Box::new(Socket(connection)))
+    }
+}
+
+/// Whether the other end of a Unix socket is a process of this user, or of root (`SO_PEERCRED`, `unix(7)`).
+///
+/// Of a connection that was accepted it is who connected, of one that was made it is who listened.
+///
+/// # Errors
+/// The system's answer.
+pub fn is_of_this_user(connection: impl AsFd) -> rustix::io::Result<bool> {
+    let other = sockopt::socket_peercred(connection)?.uid;
+    Ok(other.is_root() || other == rustix::process::geteuid())
 }
 
 impl Server for Listener {
@@ -119,21 +150,25 @@ impl Server for Listener {
         if ready == 0 {
             return Ok(None);
         }
-        Ok(Some(self.accept().context(|| "cannot accept a connection".to_owned())?))
+        let action = || "cannot accept a connection".to_owned();
+        let connection = self.accept_socket().context(action)?;
+        // A stranger's connection ends here, and the one that is waited for is still to come.
+        if self.tells_who && !is_of_this_user(&connection).context(action)? {
+            return Ok(None);
+        }
+        Ok(Some(self.channel(connection).context(action)?))
     }
 
     #[inline]
     fn accept(&self) -> io::Result<Box<dyn Channel>> {
+        self.channel(self.accept_socket()?)
+    }
+
+    fn accept_known(&self) -> io::Result<Box<dyn Channel>> {
         loop {
-            match accept_with(&self.socket, SocketFlags::CLOEXEC) {
-                Err(Errno::INTR | Errno::CONNABORTED) => {}
-                result => {
-                    let connection = result?;
-                    if let Some(cell) = &self.each {
-                        set_buffers(&connection, cell).map_err(|error| error.source)?;
-                    }
-                    return Ok(Box::new(Socket(connection)));
-                }
+            let connection = self.accept_socket()?;
+            if !self.tells_who || is_of_this_user(&connection)? {
+                return self.channel(connection);
             }
         }
     }

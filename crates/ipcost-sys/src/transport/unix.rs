@@ -8,7 +8,7 @@ use rustix::net::{AddressFamily, SocketAddrUnix};
 use serde::{Deserialize, Serialize};
 
 use super::channel::Socket;
-use super::socket::{Listener, buffers, connect_patiently, set_buffers, stream_socket};
+use super::socket::{Listener, buffers, connect_patiently, is_of_this_user, set_buffers, stream_socket};
 use super::{
     Channel, Client, Effective, Place, Provision, Server, Transport, TransportError, from_address, to_address,
 };
@@ -97,6 +97,15 @@ impl Client for UnixClient {
         connect_patiently(&socket, &self.to, &mut self.retries)
             .context(|| format!("cannot connect to {}", self.shown))?;
         if self.cell.pattern != Pattern::Connect {
+            // Once a server has gone, anybody may bind its name.
+            let known =
+                is_of_this_user(&socket).context(|| format!("cannot tell who listens at {}", self.shown))?;
+            if !known {
+                return Err(TransportError::Refused(format!(
+                    "a process of another user listens at {}; nothing is sent to it",
+                    self.shown
+                )));
+            }
             self.effective = buffers(&socket, &self.cell)?;
         }
         Ok(Box::new(Socket(socket)))

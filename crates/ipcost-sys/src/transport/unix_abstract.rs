@@ -2,7 +2,9 @@
 
 use ipcost_model::protocol::Address;
 use ipcost_model::{Capabilities, Cell, OptionGroup};
+use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix};
+use rustix::rand::{GetRandomFlags, getrandom};
 use serde::{Deserialize, Serialize};
 
 use super::socket::Listener;
@@ -38,9 +40,8 @@ impl Transport for UnixAbstract {
     }
 
     fn provision(&self, place: &Place<'_>) -> Result<Provision, TransportError> {
-        // The directory's name is random, so nobody can guess the socket's and bind it first.
-        let secret = place.dir.file_name().unwrap_or_default().to_string_lossy();
-        let name = format!("{secret}/{}", place.name);
+        // Nobody can guess it and bind it first; everybody can see it once it is bound, so callers are examined.
+        let name = format!("ipcost-{}/{}", unguessable()?, place.name);
         Ok(Provision { server: to_address(&Named { name }), ..Provision::default() })
     }
 
@@ -59,7 +60,39 @@ impl Transport for UnixAbstract {
     }
 }
 
+/// 128 random bits in hexadecimal digits.
+fn unguessable() -> Result<String, SysError> {
+    let mut bits = [0_u8; 16];
+    let mut filled = 0;
+    while filled < bits.len() {
+        match getrandom(&mut bits[filled..], GetRandomFlags::empty()) {
+            Err(Errno::INTR) => {}
+            count => filled += count.context(|| "cannot have random numbers".to_owned())?,
+        }
+    }
+    Ok(bits.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
 fn socket_address(name: &str) -> Result<SocketAddrUnix, SysError> {
     SocketAddrUnix::new_abstract_name(name.as_bytes())
         .context(|| format!("cannot use the abstract name {name}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn names_cannot_be_guessed() {
+        let names: HashSet<String> = (0..1000).map(|_| unguessable().unwrap()).collect();
+        assert_eq!(names.len(), 1000);
+        assert!(names.iter().all(|name| name.len() == 32 && name.chars().all(|c| c.is_ascii_hexdigit())));
+        // Every digit varies: 1000 draws of 16 miss one with a chance below 10⁻²⁶.
+        for digit in 0..32 {
+            let seen: HashSet<char> = names.iter().filter_map(|name| name.chars().nth(digit)).collect();
+            assert_eq!(seen.len(), 16, "digit {digit}");
+        }
+    }
 }

@@ -8,6 +8,7 @@ use ipcost_model::units::{parse_duration, parse_size};
 use ipcost_model::{Pattern, Placement, SpeaksFirst};
 
 use super::RunArgs;
+use crate::redact::Redacting;
 
 const CELLS: &str =
     "A matrix in the place of cells: each is explained against the baseline (as in ipcost run)";
@@ -79,6 +80,8 @@ pub struct ExplainArgs {
     /// Show neither progress nor warnings
     #[arg(long, short)]
     pub quiet: bool,
+    #[command(flatten)]
+    pub redacting: Redacting,
 }
 
 const CELL_FLAGS: [&str; 10] = [

@@ -11,6 +11,8 @@ use ipcost_model::{
 };
 use ipcost_sys::transport;
 
+use crate::redact::Redacting;
+
 const CELLS: &str = "Which cells (lists multiply into a matrix)";
 const HOW: &str = "How to measure";
 const OUTPUT: &str = "Output";
@@ -102,6 +104,8 @@ pub struct RunArgs {
     /// Show neither progress nor warnings
     #[arg(long, short, help_heading = OUTPUT)]
     pub quiet: bool,
+    #[command(flatten, next_help_heading = OUTPUT)]
+    pub redacting: Redacting,
 }
 
 fn parse_name(name: &str) -> Result<String, String> {

@@ -13,6 +13,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use ipcost_model::Document;
 use ipcost_report::json;
+use ipcost_sys::private_dir::ensure_private;
 use tempfile::NamedTempFile;
 
 use super::id::RunId;
@@ -221,9 +222,10 @@ pub fn file_name(id: &RunId) -> String {
     format!("{id}{END}")
 }
 
-/// Commands of peers and facts about the machine are nobody else's business.
+/// Commands of peers and facts about the machine are nobody else's business, and nobody else is to put runs there.
 fn make_private(dir: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(dir)
+    DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+    ensure_private(dir).map_err(io::Error::other)
 }
 
 /// By the XDG base directory specification, a path that is not absolute counts as none.
@@ -246,6 +248,22 @@ mod tests {
         assert_eq!(dir("", "relative", "/home/me"), Some("/home/me/.local/share/ipcost".into()));
         assert_eq!(dir("mine", "/x", "/home/me"), Some("mine".into()));
         assert_eq!(data_dir([None, None, None]), None);
+    }
+
+    #[test]
+    fn a_directory_that_others_can_write_to_is_refused() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tempfile::tempdir().unwrap();
+        make_private(&dir.path().join("a/b")).unwrap();
+        for made in ["a", "a/b"] {
+            assert_eq!(fs::metadata(dir.path().join(made)).unwrap().permissions().mode() & 0o777, 0o700);
+        }
+        fs::set_permissions(dir.path().join("a/b"), fs::Permissions::from_mode(0o777)).unwrap();
+        let refused = make_private(&dir.path().join("a/b")).unwrap_err().to_string();
+        assert!(
+            refused.contains("other users can write to it") && refused.contains("chmod go-w"),
+            "{refused}"
+        );
     }
 
     #[test]

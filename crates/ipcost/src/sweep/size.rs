@@ -83,7 +83,7 @@ pub fn run(args: &SizeSweepArgs) -> Result<ExitCode, Problem> {
         points,
         out_of_budget,
     };
-    finish(args, &sweep, interrupted)
+    finish(args, &args.redacting.apply(sweep)?, interrupted)
 }
 
 fn finish(args: &SizeSweepArgs, sweep: &SizeSweep, interrupted: bool) -> Result<ExitCode, Problem> {
