@@ -32,8 +32,9 @@ impl ProcessorTimes {
         // user nice system idle iowait irq softirq steal; guest time is part of user and nice.
         let [user, nice, system, idle, iowait, irq, softirq, steal] =
             <[u64; 8]>::try_from(numbers.get(..8)?).ok()?;
-        let busy = user + nice + system + irq + softirq;
-        Some(Self { busy, stolen: steal, total: busy + idle + iowait + steal })
+        let sum = |ticks: &[u64]| ticks.iter().try_fold(0_u64, |sum, more| sum.checked_add(*more));
+        let busy = sum(&[user, nice, system, irq, softirq])?;
+        Some(Self { busy, stolen: steal, total: sum(&[busy, idle, iowait, steal])? })
     }
 
     /// What has passed since `earlier`.
@@ -107,7 +108,10 @@ impl Counts {
         let written = |id: &u32| parse_io(&fs::read_to_string(format!("/proc/{id}/io")).ok()?);
         Self {
             tcp_segments: segments,
-            disk_bytes_written: processes.iter().map(written).sum::<Option<u64>>(),
+            disk_bytes_written: processes
+                .iter()
+                .map(written)
+                .try_fold(0_u64, |sum, more| sum.checked_add(more?)),
         }
     }
 
@@ -125,6 +129,12 @@ impl Counts {
 /// `/proc/[pid]/io` (`proc_pid_io(5)`): bytes sent to the storage layer.
 fn parse_io(text: &str) -> Option<u64> {
     text.lines().find_map(|line| line.strip_prefix("write_bytes:")?.trim().parse().ok())
+}
+
+/// Reads a text as each of the files above.
+pub(crate) fn read_text(text: &str) {
+    let _ = (ProcessorTimes::parse(text), parse_loopback(text), parse_io(text));
+    let _ = (parse_group(text, "TcpExt:"), parse_group(text, "Tcp:"));
 }
 
 /// A group stands on two lines that begin alike: names, then values.
@@ -148,6 +158,13 @@ mod tests {
         assert_eq!(times, ProcessorTimes { busy: 23, stolen: 20, total: 145 });
         assert_eq!(ProcessorTimes::parse("cpu 1 2"), None);
         assert_eq!(ProcessorTimes::parse(""), None);
+    }
+
+    #[test]
+    fn times_that_no_machine_has_are_none() {
+        let most = u64::MAX;
+        assert_eq!(ProcessorTimes::parse(&format!("cpu {most} 1 0 0 0 0 0 0")), None);
+        assert_eq!(ProcessorTimes::parse(&format!("cpu 1 0 0 {most} 0 0 0 0")), None);
     }
 
     #[test]

@@ -15,6 +15,7 @@
 //! | files | [`private_dir`] | a directory that only this user can enter and that is gone afterwards |
 //! | signals | [`interrupt`] | being asked to stop, as a descriptor to wait on |
 //! | the machine | [`host`], [`facts`], [`counters`], [`limits`] | facts, kernel counters, limits |
+//! | texts of the kernel | [`kernel_texts`] | their readers, each a pure function, for tests and fuzzers |
 //! | others | [`others`], [`quota`] | who else is busy, and what CPU quotas do |
 //! | events | [`perf`], [`idle`] | what processors and kernel count of processes, and of idling |
 //! | network | [`net_namespace`], [`firewall`] | a network of one's own, and what packets of loopback go through |
@@ -31,6 +32,7 @@ pub mod firewall;
 pub mod host;
 pub mod idle;
 pub mod interrupt;
+pub mod kernel_texts;
 pub mod limits;
 pub mod lines;
 pub mod net_namespace;

@@ -22,6 +22,19 @@ pub use scheduler::scheduler;
 
 use crate::clock;
 
+/// Reads a text as each kind of file there is here.
+pub(crate) fn read_text(text: &str) {
+    text::read_text(text);
+    scheduler::read_text(text);
+    network::read_text(text);
+}
+
+/// Reads bytes as what is no text.
+pub(crate) fn read_bytes(bytes: &[u8]) {
+    loopback::read_bytes(bytes);
+    permissions::read_bytes(bytes);
+}
+
 /// What reading the clock is like.
 pub fn clock() -> ipcost_model::doctor::Reading {
     let clock::Quality { read_ns, step_ns } = clock::quality();
