@@ -114,7 +114,7 @@ fn placed(samples: &[Sample]) -> Vec<Placed> {
 fn preempted(outcome: &Outcome, cell: usize, cells: usize) -> Option<Finding> {
     let samples = outcome.samples.iter().filter(|sample| sample.cell as usize == cell);
     let taken = |sample: &Sample| {
-        (sample.client.involuntary_switches + sample.server.involuntary_switches) as f64 / sample.ops as f64
+        (sample.client + sample.server).involuntary_switches as f64 / sample.ops as f64
     };
     let points: Vec<(f64, f64)> =
         samples.map(|s| (taken(s), (s.wall_ns as f64 / s.ops as f64).ln())).collect();

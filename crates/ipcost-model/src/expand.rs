@@ -12,6 +12,7 @@ use crate::floor::{self, FloorRecipe};
 use crate::job::{Job, Matrix, NATIVE, check_peer_name};
 use crate::options::{OptionName, OptionValue, Options};
 use crate::suggest::unknown;
+use crate::text::escaped;
 use crate::units::{MAX_SIZE_BYTES, size_text};
 use crate::workload::{Workload, workloads};
 
