@@ -14,7 +14,7 @@
 
 enum {
     CHUNK_BYTES = 16384,
-    LONGEST_REPLY = 1 << 30,
+    LONGEST_REPLY = 1 << 24, /* with all that is in it; what is asked for takes some kilobytes */
     LONGEST_HEAD = 32, /* what stands before a word, or before them all, and behind it */
     DEEPEST = 8, /* how deeply lists may be nested */
 };
@@ -166,9 +166,12 @@ static bool find_line(struct resp *resp, size_t at, size_t *length)
     }
 }
 
-/* Receives until there are so many bytes, and perhaps more. */
+/* Receives until there are so many bytes, and perhaps more; but not endlessly many. */
 static bool receive_up_to(struct resp *resp, size_t count)
 {
+    if (count > LONGEST_REPLY + LONGEST_HEAD) {
+        return out_of_protocol();
+    }
     while (resp->end < count) {
         const size_t wanted = count - resp->end > CHUNK_BYTES ? count - resp->end : CHUNK_BYTES;
         if (resp->capacity < resp->end + wanted) {

@@ -12,6 +12,7 @@ use crate::tools::{CARGO_DENY, Package, ensure_packages, ensure_rust_components,
 const PACKAGES: &[Package] = &[
     program("cc", &["gcc", "libc6-dev"], "linking, and the C peer"),
     program("ip", &["iproute2"], "tests in network namespaces"),
+    program("unshare", &["util-linux"], "tests in network namespaces"),
     program("go", &["golang-go"], "the Go peer"),
     program("python3", &["python3"], "the Python peer"),
     program("ruby", &["ruby"], "the Ruby peers"),

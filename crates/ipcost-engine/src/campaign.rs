@@ -362,7 +362,8 @@ impl Campaign<'_, '_> {
 
     fn note_incidents(&mut self, cell: usize, batch: &BatchOutcome) {
         let incidents = &mut self.outcome.incidents[cell];
-        incidents.retries += batch.retries;
+        // A peer may say anything.
+        incidents.retries = incidents.retries.saturating_add(batch.retries);
         for (name, count) in &batch.troubles {
             *incidents.troubles.entry(name.clone()).or_default() += count;
         }

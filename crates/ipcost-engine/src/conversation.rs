@@ -5,8 +5,9 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use ipcost_model::protocol::{FromEngine, FromPeer};
+use ipcost_model::{MessageError, read_message};
 use ipcost_sys::interrupt::Interrupt;
-use ipcost_sys::process::{Heard, PeerProcess, Spawn, Wake, wait_any};
+use ipcost_sys::process::{Heard, MOST_COMPLAINT_BYTES, PeerProcess, Spawn, Wake, wait_any};
 
 use crate::error::EngineError;
 
@@ -102,10 +103,15 @@ impl Peer {
                 Ok(Heard::Line(line)) => line,
                 Ok(Heard::End) if !self.inbox.is_empty() => return Ok(()),
                 Ok(Heard::End) => return Err(self.departure()),
-                Ok(Heard::TooLong) => return Err(fault("prints a line without end; is it a peer?")),
+                Ok(Heard::TooLong) => {
+                    return Err(fault(
+                        "prints a line without end; is it a peer? Every message ends with a newline",
+                    ));
+                }
+                Ok(Heard::TooMuchComplaint) => return Err(fault(&too_much_complaint())),
                 Err(error) => return Err(fault(&format!("cannot be heard: {error}"))),
             };
-            match serde_json::from_slice(&line) {
+            match read_message(&line) {
                 Ok(FromPeer::Error { message }) => {
                     return Err(Fault {
                         reason: format!("failed: {}", plain(message.as_bytes(), SHOWN_OF_ERROR)),
@@ -113,15 +119,18 @@ impl Peer {
                     });
                 }
                 Ok(message) => self.inbox.push_back(message),
-                Err(error) => {
+                Err(error @ MessageError::NoMessage(_)) => {
                     return Err(fault(&format!(
-                        "printed a line that is no message ({error}): \"{}\"; its standard output is for the protocol alone",
+                        "{error}: \"{}\"; its standard output is for the protocol alone",
                         plain(&line, SHOWN_OF_RUBBISH)
                     )));
                 }
+                Err(error) => return Err(fault(&error.to_string())),
             }
             if self.inbox.len() > MOST_AHEAD {
-                return Err(fault("says more than it was asked"));
+                return Err(fault(
+                    "says more than it was asked; a peer answers every message once and says nothing else",
+                ));
             }
         }
     }
@@ -208,6 +217,44 @@ pub fn await_message(
     }
 }
 
+/// Makes sure that no peer has said anything that is still unheard: now none of them was asked.
+///
+/// # Errors
+/// Which peer has, or failed, and how.
+pub fn expect_silence(peers: &mut [&mut Peer]) -> Result<(), Failure> {
+    for index in 0..peers.len() {
+        if let Err(fault) = peers[index].listen() {
+            peers[index].fault = Some(fault);
+            return Err(blame(peers, index));
+        }
+        if let Some(message) = peers[index].inbox.front() {
+            let said = in_short(message);
+            let reason =
+                format!("said {said} unasked; a peer answers every message once and says nothing else");
+            return Err(Failure::Peer(index, fault(&reason)));
+        }
+    }
+    Ok(())
+}
+
+/// A message in a few words, whatever it holds.
+pub fn in_short(message: &FromPeer) -> String {
+    match message {
+        FromPeer::Hello(_) => "hello".to_owned(),
+        FromPeer::Ready { .. } => "ready".to_owned(),
+        FromPeer::Armed { id } => format!("armed for batch {id}"),
+        FromPeer::Done(done) => format!("done for batch {}", done.id),
+        FromPeer::Error { .. } => "error".to_owned(),
+    }
+}
+
+fn too_much_complaint() -> String {
+    format!(
+        "floods its standard error: more than {} KiB; let it write there only what explains a failure",
+        MOST_COMPLAINT_BYTES / 1024
+    )
+}
+
 /// Where one peer dies, the other notices and says so; the one that did not say it itself is to blame.
 fn blame(peers: &mut [&mut Peer], first: usize) -> Failure {
     let deadline = Instant::now() + GRACE;
@@ -272,8 +319,36 @@ mod tests {
             // One write, so that all has come when the first line is read.
             reason(r#"a='{"type":"armed","id":7}\n'; printf "$a$a$a"; sleep 9"#).contains("more than")
         );
+        assert!(
+            reason(r#"echo '{"type":"ready","effective":{"x":[]}}'; sleep 9"#).contains("does not allow")
+        );
+        assert!(reason("yes >&2").contains("floods its standard error: more than 1024 KiB"));
         let (_, late) = failure(&mut [&mut peer("sleep 9")], 0, Duration::from_millis(20));
         assert!(late.contains("did not answer in time"));
+    }
+
+    #[test]
+    fn a_standard_error_that_is_closed_keeps_nobody_busy() {
+        // An end can be read again and again; the wait must go on all the same.
+        let mut quiet = peer("exec 2>&-; echo '{\"type\":\"armed\",\"id\":1}'; read -r line");
+        let never = Interrupt::never().unwrap();
+        let soon = || Instant::now() + LONG;
+        assert!(await_message(&mut [&mut quiet], 0, soon(), &never).is_ok());
+        while !quiet.process.complaint_has_ended() {
+            quiet.listen().unwrap();
+        }
+        let wait = Instant::now() + Duration::from_millis(50);
+        assert_eq!(wait_any(std::iter::once(&quiet.process), &never, wait).unwrap(), Wake::Deadline);
+    }
+
+    #[test]
+    fn what_is_said_unasked_is_noticed() {
+        let mut twice = peer(r#"a='{"type":"armed","id":7}\n'; printf "$a$a"; sleep 9"#);
+        let never = Interrupt::never().unwrap();
+        assert!(await_message(&mut [&mut twice], 0, Instant::now() + LONG, &never).is_ok());
+        let Err(Failure::Peer(0, fault)) = expect_silence(&mut [&mut twice]) else { panic!("not noticed") };
+        assert!(fault.reason.starts_with("said armed for batch 7 unasked"), "{}", fault.reason);
+        assert!(expect_silence(&mut [&mut peer("sleep 9")]).is_ok());
     }
 
     #[test]

@@ -48,7 +48,7 @@ impl CostTable {
             let place = start + (sample.round as usize - 1) * self.cells + sample.cell as usize;
             let per_op = |ns: u64| (ns as f64 / sample.ops as f64).ln();
             self.wall[place] = per_op(sample.wall_ns);
-            self.cpu[place] = per_op(sample.client.cpu_ns() + sample.server.cpu_ns());
+            self.cpu[place] = per_op((sample.client + sample.server).cpu_ns());
         }
     }
 

@@ -116,7 +116,7 @@ fn cell(outcome: &Outcome, index: usize, samples: &[&Sample]) -> CellRecord {
         reason: planned.unavailable.clone(),
         epochs: log_costs.len() as u32,
         batches: samples.len() as u64,
-        ops: samples.iter().map(|sample| sample.ops).sum(),
+        ops: samples.iter().fold(0, |sum: u64, sample| sum.saturating_add(sample.ops)),
         wall_ns_per_op,
         cpu_ns_per_op: estimate_of_logs(&outcome.table.log_costs(Metric::Cpu, index), alpha),
         sent_ns_per_op: sent(samples, alpha),
@@ -198,7 +198,7 @@ fn modes(log_costs: &[f64], samples: &[&Sample]) -> Vec<Mode> {
         Some(switches as f64 / sample.ops as f64)
     });
     let busy = per_epoch(samples, |sample| {
-        let cpu_ns = sample.client.cpu_ns() + sample.server.cpu_ns();
+        let cpu_ns = (sample.client + sample.server).cpu_ns();
         (sample.wall_ns > 0).then(|| cpu_ns as f64 / sample.wall_ns as f64)
     });
     [low, high]

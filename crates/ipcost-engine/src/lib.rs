@@ -10,6 +10,7 @@
 //! [`campaign`] knows epochs, rounds and when to stop, and nothing of processes; [`mod@bench`] is the contract
 //! between the two; `processes` keeps it with real peers.
 
+pub mod account;
 pub mod analysis;
 pub mod bench;
 mod calibration;

@@ -223,7 +223,7 @@ fn value(sample: &Sample, measure: &str) -> Option<f64> {
     let whole = match measure {
         "wall" => sample.wall_ns,
         "sent" => sample.sent_ns?,
-        "cpu" => client.cpu_ns() + server.cpu_ns(),
+        "cpu" => (*client + *server).cpu_ns(),
         "client_cpu" => client.cpu_ns(),
         "server_cpu" => server.cpu_ns(),
         "client_user" => client.user_ns,
@@ -231,10 +231,8 @@ fn value(sample: &Sample, measure: &str) -> Option<f64> {
         "server_user" => server.user_ns,
         "server_sys" => server.sys_ns,
         "switches" => {
-            client.voluntary_switches
-                + client.involuntary_switches
-                + server.voluntary_switches
-                + server.involuntary_switches
+            let both = *client + *server;
+            both.voluntary_switches.saturating_add(both.involuntary_switches)
         }
         name => return measures::named(sample, name),
     };

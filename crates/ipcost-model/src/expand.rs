@@ -12,11 +12,14 @@ use crate::floor::{self, FloorRecipe};
 use crate::job::{Job, Matrix, NATIVE, check_peer_name};
 use crate::options::{OptionName, OptionValue, Options};
 use crate::suggest::unknown;
+use crate::text::escaped;
 use crate::units::{MAX_SIZE_BYTES, size_text};
 use crate::workload::{Workload, workloads};
 
 /// The most workers a client may have.
 pub const MAX_CONCURRENCY: u32 = 100_000;
+/// The most cells that the lists of a job may multiply to: some thirty times what a run of an hour can measure.
+const MOST_COMBINATIONS: usize = 4096;
 
 /// What the machine at hand offers, as far as it bears on the cells.
 #[derive(Debug, Clone)]
@@ -70,7 +73,8 @@ pub struct ExpandError(pub String);
 
 impl From<String> for ExpandError {
     fn from(message: String) -> Self {
-        Self(message)
+        // It may quote the job, which may hold anything.
+        Self(escaped(&message))
     }
 }
 
@@ -90,6 +94,7 @@ pub fn expand(job: &Job, offers: &Offers<'_>) -> Result<Expanded, ExpandError> {
             return Err(format!("peer \"{name}\" has an empty command; give a program").into());
         }
     }
+    check_size(&job.cells)?;
     let mut expansion = Expansion { job, offers, cells: Vec::new(), dropped: Vec::new() };
     for matrix in &job.cells {
         expansion.matrix(matrix)?;
@@ -102,6 +107,34 @@ pub fn expand(job: &Job, offers: &Offers<'_>) -> Result<Expanded, ExpandError> {
     let mut notes = dropped;
     let workloads = workloads(&cells, job.baseline.as_deref(), &mut notes)?;
     Ok(Expanded { cells, workloads, notes })
+}
+
+/// Lists multiply, and ten short ones are more than any machine can hold.
+fn check_size(matrices: &[Matrix]) -> Result<(), ExpandError> {
+    let combinations = |matrix: &Matrix| {
+        let lists = [
+            matrix.transport.0.len(),
+            matrix.pattern.0.len(),
+            matrix.size.0.len(),
+            matrix.reply.0.len(),
+            matrix.concurrency.0.len(),
+            matrix.placement.0.len(),
+            matrix.client.0.len(),
+            matrix.server.0.len(),
+            matrix.speaks_first.0.len(),
+        ];
+        let lists = lists.into_iter().chain(matrix.options.0.values().map(Vec::len));
+        lists.fold(1_usize, |product, list| product.saturating_mul(list.max(1)))
+    };
+    let all = matrices.iter().map(combinations).fold(0_usize, usize::saturating_add);
+    if all > MOST_COMBINATIONS {
+        let all = if all == usize::MAX { "too many to count".to_owned() } else { all.to_string() };
+        return Err(format!(
+            "the lists of the job multiply to {all} cells; at most {MOST_COMBINATIONS} can be listed, so make several jobs of it"
+        )
+        .into());
+    }
+    Ok(())
 }
 
 struct Expansion<'a> {

@@ -20,6 +20,7 @@ mod document;
 mod expand;
 mod explanation;
 mod floor;
+mod hearing;
 mod history;
 mod job;
 mod job_file;
@@ -28,6 +29,7 @@ mod options;
 mod plan;
 pub mod protocol;
 mod reading;
+mod redact;
 pub mod replication;
 mod schema;
 mod selftest;
@@ -53,6 +55,7 @@ pub use explanation::{
     Explanation, Missing, NamedCause, Part, PartCost, PartDifference, Purpose, SideEvidence, Sides,
 };
 pub use floor::{FloorRecipe, FloorShare};
+pub use hearing::{MessageError, read_message};
 pub use history::{
     RUNS_SCHEMA, RunList, RunSummary, SUMMARY_SCHEMA, UnreadableRun, VerdictCounts, check_run_name,
 };
@@ -61,6 +64,7 @@ pub use job_file::{JobFileError, parse_job};
 pub use options::{CATALOGUE, OptionKind, OptionName, OptionSpec, OptionValue, Options};
 pub use plan::{Plan, PlannedContrast};
 pub use reading::{MAX_DOCUMENT_BYTES, ReadError, read_document};
+pub use redact::{Identity, RedactError, redacted, redacted_document};
 pub use schema::{Subject, schema};
 pub use selftest::{Detection, Noise, Promise, Rate, SELFTEST_SCHEMA, SelfTest};
 pub use suggest::{nearest, unknown};

@@ -1,7 +1,12 @@
 //! Messages for names that are not known, with the nearest known one.
 
+use crate::text::shortened;
+
 /// A longer text, in bytes, is no name that somebody misspelt; comparing it takes time.
 const LONGEST_MEANT: usize = 200;
+
+/// How much of a name that is none is shown, characters.
+const MOST_SHOWN: usize = 120;
 
 /// The candidate that is nearest to `name`, if any is near enough to be meant.
 ///
@@ -24,8 +29,9 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
 
 /// One line for an unknown name: what it is, the nearest known name, and all known ones.
 pub fn unknown<'a>(what: &str, name: &str, known: impl IntoIterator<Item = &'a str> + Clone) -> String {
+    let name = shortened(name, MOST_SHOWN);
     let list = known.clone().into_iter().collect::<Vec<_>>().join(", ");
-    match nearest(name, known) {
+    match nearest(&name, known) {
         Some(near) => format!("unknown {what} \"{name}\"; did you mean \"{near}\"? (known: {list})"),
         None => format!("unknown {what} \"{name}\" (known: {list})"),
     }
@@ -34,6 +40,12 @@ pub fn unknown<'a>(what: &str, name: &str, known: impl IntoIterator<Item = &'a s
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_is_shown_in_short_and_obeys_nobody() {
+        let error = unknown("transport", &format!("\u{1b}[31m{}\n", "x".repeat(1_000_000)), ["tcp"]);
+        assert!(error.starts_with("unknown transport \"\\u{1b}[31mxxx") && error.len() < 300, "{error}");
+    }
 
     #[test]
     fn suggests_a_near_name_and_nothing_far() {

@@ -127,7 +127,8 @@ impl ConnectServer {
         let mut operation = 0;
         while self.claim() {
             let at = |source| PeerError::Moving { operation, ops, source };
-            let mut connection = self.server.accept().map_err(at)?;
+            let accepted = if P::CHECKED { self.server.accept_known() } else { self.server.accept() };
+            let mut connection = accepted.map_err(at)?;
             let channel = &mut *connection;
             if manners.speaks_first == SpeaksFirst::Client {
                 receive_all(channel, &mut self.request).map_err(at)?;

@@ -17,6 +17,7 @@ mod table;
 mod tools;
 
 pub use cache::Cache;
+pub use manifest::Manifest;
 pub use table::{BuiltIn, all, find};
 
 /// Why a peer cannot be used on this machine, and the way out; one line.

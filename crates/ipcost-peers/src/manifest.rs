@@ -39,12 +39,16 @@ impl Manifest {
     /// # Errors
     /// Where it cannot be read.
     pub fn read(dir: &Path) -> io::Result<Option<Self>> {
-        let text = fs::read_to_string(dir.join(NAME))?;
+        Ok(Self::parse(&fs::read_to_string(dir.join(NAME))?))
+    }
+
+    /// Reads the text of one; `None` where it makes no sense.
+    pub fn parse(text: &str) -> Option<Self> {
         let entry = |line: &str| {
             let (sum, path) = line.split_once("  ")?;
             Some((path.to_owned(), sum.to_owned()))
         };
-        Ok(text.lines().map(entry).collect::<Option<_>>().map(Self))
+        text.lines().map(entry).collect::<Option<_>>().map(Self)
     }
 
     /// Whether it lists a file with this content.

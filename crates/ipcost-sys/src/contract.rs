@@ -2,6 +2,10 @@
 
 use std::fs::File;
 
+/// How much a peer may write to standard error in its life, bytes: a reason to fail and some warnings, and not a
+/// stream that takes the engine's time while it measures.
+pub const MOST_COMPLAINT_BYTES: u64 = 1 << 20;
+
 /// What a peer has said.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Heard {
@@ -13,6 +17,8 @@ pub enum Heard {
     End,
     /// A line that is longer than the protocol allows.
     TooLong,
+    /// More than [`MOST_COMPLAINT_BYTES`] on its standard error.
+    TooMuchComplaint,
 }
 
 /// Why waiting for peers ended.

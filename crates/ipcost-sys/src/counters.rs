@@ -95,7 +95,10 @@ impl Counts {
         let written = |id: &u32| parse_io(&kernel_files::read_to_string(format!("/proc/{id}/io")).ok()?);
         Self {
             tcp_segments: segments,
-            disk_bytes_written: processes.iter().map(written).sum::<Option<u64>>(),
+            disk_bytes_written: processes
+                .iter()
+                .map(written)
+                .try_fold(0_u64, |sum, more| sum.checked_add(more?)),
         }
     }
 
@@ -113,6 +116,12 @@ impl Counts {
 /// `/proc/[pid]/io` (`proc_pid_io(5)`): bytes sent to the storage layer.
 fn parse_io(text: &str) -> Option<u64> {
     text.lines().find_map(|line| line.strip_prefix("write_bytes:")?.trim().parse().ok())
+}
+
+/// Reads a text as each of the files above.
+pub(crate) fn read_text(text: &str) {
+    let _ = (parse_loopback(text), parse_io(text));
+    let _ = (parse_group(text, "TcpExt:"), parse_group(text, "Tcp:"));
 }
 
 /// A group stands on two lines that begin alike: names, then values.

@@ -20,22 +20,31 @@ pub fn states() -> Vec<IdleState> {
     for processor in processors {
         let dirs = kernel_files::read_dir(processor.path().join("cpuidle")).into_iter().flatten().flatten();
         for dir in dirs.map(|entry| entry.path()) {
-            let text = |file: &str| {
-                kernel_files::read_to_string(dir.join(file)).ok().map(|text| text.trim().to_owned())
-            };
-            let number = |file: &str| text(file)?.parse::<u64>().ok();
-            let (Some(name), Some(exit_us), Some(entered)) =
-                (text("name"), number("latency"), number("usage"))
-            else {
+            let text = |file: &str| kernel_files::read_to_string(dir.join(file)).ok();
+            let [Some(name), Some(latency), Some(usage)] = ["name", "latency", "usage"].map(text) else {
                 continue;
             };
-            match states.iter_mut().find(|state| state.name == name) {
-                Some(state) => state.entered += entered,
-                None => states.push(IdleState { name, exit_us, entered }),
-            }
+            add(&mut states, &name, &latency, &usage);
         }
     }
     states
+}
+
+/// Adds one processor's state, from the texts of three of its files.
+fn add(states: &mut Vec<IdleState>, name: &str, latency: &str, usage: &str) {
+    let number = |text: &str| text.trim().parse::<u64>().ok();
+    let (Some(exit_us), Some(entered)) = (number(latency), number(usage)) else { return };
+    match states.iter_mut().find(|state| state.name == name.trim()) {
+        Some(state) => state.entered = state.entered.saturating_add(entered),
+        None => states.push(IdleState { name: name.trim().to_owned(), exit_us, entered }),
+    }
+}
+
+/// Reads lines as such texts, three for each state.
+pub(crate) fn read_text(text: &str) {
+    let lines: Vec<&str> = text.lines().collect();
+    let mut states = Vec::new();
+    lines.chunks_exact(3).for_each(|lines| add(&mut states, lines[0], lines[1], lines[2]));
 }
 
 /// How often each state was entered since `earlier`.
@@ -53,6 +62,15 @@ pub fn since(earlier: &[IdleState], now: &[IdleState]) -> Vec<IdleState> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn processors_are_added_up_and_what_is_no_number_is_left_out() {
+        let mut states = Vec::new();
+        for usage in ["7\n", "18446744073709551615", "x"] {
+            add(&mut states, "C1\n", "2", usage);
+        }
+        assert_eq!(states, [IdleState { name: "C1".into(), exit_us: 2, entered: u64::MAX }]);
+    }
 
     #[test]
     fn states_are_compared_by_name() {

@@ -9,12 +9,13 @@
 //! | usage | [`usage`] | user and system time and switches of this process, all threads |
 //! | peers | [`process`] | a child with pipes, in a group of its own, that dies with its parent |
 //! | workers | [`worker`] | copies of this process, each with one task |
-//! | control | [`control`] | lines from standard input, while waiting for connections too |
+//! | control | [`control`], [`lines`] | lines from standard input, while waiting for connections too |
 //! | shared memory | [`shared_word`] | a word that two processes have in common |
 //! | placement | [`placement`] | which processors there are, and pinning to them |
 //! | files | [`private_dir`] | a directory that only this user can enter and that is gone afterwards |
 //! | signals | [`interrupt`] | being asked to stop, as a descriptor to wait on |
 //! | the machine | [`host`], [`facts`], [`counters`], [`limits`] | facts, kernel counters, limits |
+//! | texts of the kernel | [`kernel_texts`] | their readers, each a pure function, for tests and fuzzers |
 //! | others | [`others`], [`quota`] | who else is busy, and what CPU quotas do |
 //! | storage | [`disk`] | bytes that processes read from it and write to it |
 //! | events | [`perf`], [`idle`] | what processors and kernel count of processes, and of idling |
@@ -32,7 +33,8 @@ pub mod facts;
 pub mod firewall;
 pub mod host;
 pub mod idle;
-mod lines;
+pub mod kernel_texts;
+pub mod lines;
 pub mod others;
 pub mod placement;
 pub mod quota;

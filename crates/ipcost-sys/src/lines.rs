@@ -1,61 +1,113 @@
-//! Bytes as they come, given back line by line.
+//! Lines from bytes that come in pieces: what either side of the control protocol hears.
 
 use ipcost_model::protocol::MAX_LINE_BYTES;
 
-/// Bytes that were read and not yet given back.
+/// Bytes heard so far that are no whole lines yet, or lines that nobody has asked for.
+///
+/// It holds what it is given: who fills it stops at [`LineError`], and so keeps little more than one line.
 #[derive(Debug, Default)]
 pub struct Lines {
     bytes: Vec<u8>,
-    /// How many of them hold no newline.
+    /// Where the first line that was not taken begins.
+    begin: usize,
+    /// Up to where there is no newline.
     scanned: usize,
 }
 
+/// A line is longer than [`MAX_LINE_BYTES`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a line of more than {MAX_LINE_BYTES} bytes")]
+pub struct LineError;
+
 impl Lines {
-    /// Adds what was read.
+    /// Adds what was heard.
     pub fn add(&mut self, bytes: &[u8]) {
+        // What was taken makes room first, so that nothing grows with what has passed through.
+        self.bytes.drain(..self.begin);
+        self.scanned -= self.begin;
+        self.begin = 0;
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// The next whole line, without its newline.
-    pub fn next(&mut self) -> Option<Vec<u8>> {
-        let Some(end) = self.bytes[self.scanned..].iter().position(|byte| *byte == b'\n') else {
-            self.scanned = self.bytes.len();
-            return None;
-        };
-        let end = self.scanned + end;
-        let line = self.bytes[..end].to_vec();
-        self.bytes.drain(..=end);
-        self.scanned = 0;
-        Some(line)
+    /// Takes the next whole line, without its newline; `None` where there is none yet.
+    ///
+    /// # Errors
+    /// Where a line is too long, whether it has ended or not.
+    pub fn take(&mut self) -> Result<Option<Vec<u8>>, LineError> {
+        let newline = self.bytes[self.scanned..].iter().position(|byte| *byte == b'\n');
+        let end = newline.map_or(self.bytes.len(), |offset| self.scanned + offset);
+        if end - self.begin > MAX_LINE_BYTES {
+            return Err(LineError);
+        }
+        if newline.is_none() {
+            self.scanned = end;
+            return Ok(None);
+        }
+        let line = self.bytes[self.begin..end].to_vec();
+        self.begin = end + 1;
+        self.scanned = self.begin;
+        Ok(Some(line))
     }
 
-    /// Whether a whole line is there.
+    /// How many bytes are waiting.
+    pub fn waiting(&self) -> usize {
+        self.bytes.len() - self.begin
+    }
+
+    /// Whether a whole line is waiting.
     pub fn has_line(&self) -> bool {
         self.bytes[self.scanned..].contains(&b'\n')
-    }
-
-    /// Whether what is there is no line yet, and longer than the protocol allows a line to be.
-    pub fn is_too_long(&self) -> bool {
-        self.bytes.len() > MAX_LINE_BYTES
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
-    fn lines_come_whole_however_their_bytes_came() {
+    fn a_line_is_as_long_as_the_protocol_allows_and_no_longer() {
         let mut lines = Lines::default();
-        lines.add(b"on");
-        assert_eq!((lines.next(), lines.has_line()), (None, false));
-        lines.add(b"e\ntwo\n\nthr");
-        assert!(lines.has_line());
-        for line in ["one", "two", ""] {
-            assert_eq!(lines.next().unwrap(), line.as_bytes());
-        }
-        assert_eq!((lines.next(), lines.has_line(), lines.is_too_long()), (None, false, false));
         lines.add(&vec![b'x'; MAX_LINE_BYTES]);
-        assert!(lines.is_too_long() && lines.next().is_none());
+        assert_eq!(lines.take(), Ok(None));
+        lines.add(b"\n");
+        assert_eq!(lines.take().unwrap().unwrap().len(), MAX_LINE_BYTES);
+        lines.add(&vec![b'x'; MAX_LINE_BYTES + 1]);
+        assert_eq!(lines.take(), Err(LineError));
+        lines.add(b"\n");
+        assert_eq!(lines.take(), Err(LineError), "also once it has ended");
+    }
+
+    #[test]
+    fn what_was_taken_is_not_kept() {
+        let mut lines = Lines::default();
+        for _ in 0..1000 {
+            lines.add(&[b'\n'; 1000]);
+            while lines.take().unwrap().is_some() {}
+        }
+        assert!(lines.bytes.capacity() < 10_000, "{}", lines.bytes.capacity());
+    }
+
+    proptest! {
+        #[test]
+        fn pieces_make_the_same_lines(text in "[ab\n]{0,60}", pieces in proptest::collection::vec(1_usize..9, 1..9)) {
+            let (mut lines, mut taken, mut rest) = (Lines::default(), Vec::new(), text.as_bytes());
+            for size in pieces.iter().cycle() {
+                let (piece, left) = rest.split_at((*size).min(rest.len()));
+                lines.add(piece);
+                prop_assert_eq!(lines.has_line(), lines.bytes[lines.begin..].contains(&b'\n'));
+                while let Some(line) = lines.take().unwrap() {
+                    taken.push(String::from_utf8(line).unwrap());
+                }
+                rest = left;
+                if rest.is_empty() {
+                    break;
+                }
+            }
+            let mut whole: Vec<String> = text.split('\n').map(str::to_owned).collect();
+            let unfinished = whole.pop().unwrap();
+            prop_assert_eq!(taken, whole);
+            prop_assert_eq!(lines.waiting(), unfinished.len());
+        }
     }
 }

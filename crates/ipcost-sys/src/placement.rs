@@ -4,6 +4,8 @@ use ipcost_model::Placement;
 
 use crate::system::processors::by_core;
 
+use crate::facts::text::{line, listed};
+
 /// The processors this program may use, by physical core.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Topology {
@@ -42,6 +44,12 @@ impl Topology {
             },
         }
     }
+}
+
+/// How many processors of the machine are in use, whether this program may run on them or not.
+pub fn processors_online() -> u64 {
+    let told = line("/sys/devices/system/cpu/online").as_deref().and_then(listed);
+    told.unwrap_or_else(|| Topology::read().processors().max(1) as u64)
 }
 
 #[cfg(test)]

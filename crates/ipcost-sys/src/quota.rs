@@ -147,15 +147,21 @@ impl Hierarchy {
             return parse_max(&kernel_files::read_to_string(group.join("cpu.max")).ok()?);
         }
         let (quota, period) = (number("cpu.cfs_quota_us")?, number("cpu.cfs_period_us")?);
-        (quota > 0.0 && period > 0.0).then(|| quota / period)
+        cores(quota, period)
     }
+}
+
+/// A quota in processors; it stands in documents, which hold finite numbers only.
+fn cores(quota_us: f64, period_us: f64) -> Option<f64> {
+    let cores = quota_us / period_us;
+    (cores.is_finite() && cores > 0.0).then_some(cores)
 }
 
 /// `cpu.max`: quota and period, or `max`.
 fn parse_max(text: &str) -> Option<f64> {
     let (quota, period) = text.trim().split_once(' ')?;
     let (quota, period) = (quota.parse::<f64>().ok()?, period.parse::<f64>().ok()?);
-    (period > 0.0).then(|| quota / period)
+    cores(quota, period)
 }
 
 /// `cpu.stat` of either version: how often and how long it was throttled.
@@ -168,6 +174,13 @@ fn parse_stat(text: &str) -> (u64, Duration) {
         (None, nanoseconds) => Duration::from_nanos(nanoseconds.unwrap_or(0)),
     };
     (value("nr_throttled").unwrap_or(0), time)
+}
+
+/// Reads a text as each of the files above; the first half as groups, the second as mounts.
+pub(crate) fn read_text(text: &str) {
+    let _ = (parse_max(text), parse_stat(text));
+    let (groups, mounts) = text.split_once("\n\n").unwrap_or((text, text));
+    let _ = Hierarchy::find(groups, mounts).map(|hierarchy| hierarchy.own());
 }
 
 #[cfg(test)]
@@ -193,6 +206,10 @@ mod tests {
     fn quotas_and_counters_are_read() {
         assert_eq!(parse_max("60000 100000\n"), Some(0.6));
         assert_eq!((parse_max("max 100000\n"), parse_max("")), (None, None));
+        assert_eq!(
+            (parse_max("inf 1"), parse_max("NaN 1"), parse_max("-5 1"), parse_max("1 0")),
+            (None, None, None, None)
+        );
         let v2 = parse_stat("usage_usec 5\nnr_periods 9\nnr_throttled 3\nthrottled_usec 1500\n");
         assert_eq!(v2, (3, Duration::from_micros(1500)));
         let v1 = parse_stat("nr_periods 9\nnr_throttled 3\nthrottled_time 1500\n");

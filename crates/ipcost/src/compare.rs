@@ -23,6 +23,7 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Problem> {
         CompareSettings { metric: args.metric, margin: args.margin, assumed_spread: args.run_to_run };
     let comparison = compare(&a, &b, &settings, env!("CARGO_PKG_VERSION"))
         .map_err(|error| Problem::usage(error.into()))?;
+    let comparison = args.redacting.apply(comparison)?;
     if let Some(path) = &args.json {
         write_pretty(&comparison, path).map_err(Problem::failed)?;
     }

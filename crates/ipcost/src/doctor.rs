@@ -34,6 +34,7 @@ pub fn run(args: &DoctorArgs) -> Result<ExitCode, Problem> {
         findings,
         unknown,
     };
+    let examination = args.redacting.apply(examination)?;
     if let Some(path) = &args.json {
         write_pretty(&examination, path).map_err(Problem::failed)?;
     }

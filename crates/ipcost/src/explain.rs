@@ -52,6 +52,7 @@ pub fn run(args: &ExplainArgs) -> Result<ExitCode, Problem> {
     let programs = peers::with_native(peers.programs).map_err(Problem::failed)?;
     let interrupt = listen()?;
     let explanation = examine(args, job, plan, &question, &programs, &interrupt)?;
+    let explanation = args.redacting.apply(explanation)?;
     show(&explanation, args).map_err(Problem::failed)?;
     Ok(match (&explanation.failure, explanation.stopped) {
         (Some(failure), _) => return Err(Problem::failed(anyhow!("{failure}"))),

@@ -1,9 +1,11 @@
 //! From the command line to a job.
 
 use std::env::consts::OS;
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
-use anyhow::{Context, anyhow, bail};
+use anyhow::{Context, anyhow, bail, ensure};
 use ipcost_model::{
     Capabilities, Job, Matrix, OptionLists, OptionName, Pattern, PeerCommand, Size, TransportState,
     check_peer_name, parse_job,
@@ -11,6 +13,8 @@ use ipcost_model::{
 
 use crate::args::{CellArgs, RunArgs};
 
+/// The largest job file that is read.
+const MOST_BYTES: u64 = 1 << 20;
 /// The workloads of the default suite: pattern and bytes each way.
 const SUITE: [(Pattern, u64); 5] = [
     (Pattern::Connect, 64),
@@ -45,8 +49,16 @@ pub fn job(args: &RunArgs, transports: &[TransportState]) -> anyhow::Result<Job>
 }
 
 fn read(path: &Path) -> anyhow::Result<Job> {
-    let text = std::fs::read_to_string(path)
-        .with_context(|| format!("cannot read the job file {}", path.display()))?;
+    let context = || format!("cannot read the job file {}", path.display());
+    let mut text = String::new();
+    // A device or a pipe has no length that could be asked for.
+    let file = File::open(path).with_context(context)?;
+    file.take(MOST_BYTES + 1).read_to_string(&mut text).with_context(context)?;
+    ensure!(
+        text.len() as u64 <= MOST_BYTES,
+        "{}: a job file has at most {MOST_BYTES} bytes, and this one has more",
+        path.display()
+    );
     parse_job(&text).map_err(|error| anyhow!("{}:{error}", path.display()))
 }
 

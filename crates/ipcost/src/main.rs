@@ -13,6 +13,7 @@ mod job;
 mod output;
 mod peers;
 mod progress;
+mod redact;
 mod replicate;
 mod report;
 mod run;

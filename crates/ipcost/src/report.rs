@@ -23,6 +23,7 @@ use crate::tables;
 pub fn run(args: &ReportArgs) -> Result<ExitCode, Problem> {
     check(args).map_err(Problem::usage)?;
     let document = documents::load(&args.run).map_err(Problem::usage)?;
+    let document = args.redacting.apply_to_document(document)?;
     let pictures = draw(args, &document).map_err(Problem::usage)?;
     let mut written = tables::write(&document, &args.tables).map_err(Problem::failed)?;
     if let Some(path) = &args.json {

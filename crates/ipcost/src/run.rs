@@ -44,7 +44,20 @@ pub fn run(args: RunArgs) -> Result<ExitCode, Problem> {
     }
     let interrupt = listen()?;
     let Finished { document, failure } = carry_out(&job, plan, peers.programs, interrupt, args.quiet)?;
-    finish(&args, &Document { name: args.name.clone(), ..document }, failure)
+    let document = Document { name: args.name.clone(), ..document };
+    if !args.redacting.redact {
+        return finish(&args, &document, failure);
+    }
+    match args.redacting.apply_to_document(document.clone()) {
+        Ok(redacted) => finish(&args, &redacted, failure),
+        Err(problem) => {
+            // What was measured is not lost for that: saved runs are for this user's eyes alone.
+            if document.schedule.epochs > 0 && !args.no_save {
+                history::keep(&document, args.quiet);
+            }
+            Err(problem)
+        }
+    }
 }
 
 /// A run that has ended, whatever ended it.

@@ -89,6 +89,7 @@ pub fn run(args: &SelfTestArgs) -> Result<ExitCode, Problem> {
         rates: tally.rates(seed),
         detections: tally.detections(),
     };
+    let test = args.redacting.apply(test)?;
     show(&test, args)?;
     Ok(match test.promise() {
         _ if interrupted => ExitCode::from(INTERRUPTED),

@@ -70,6 +70,22 @@ fn job_files_are_refused_by_line_and_column() {
         assert_refused(&place.run(&["run", "job.toml"]), &parts);
         std::fs::remove_file(path).unwrap();
     }
+    let ten = |value: &str| vec![value; 10].join(", ");
+    let (sizes, names) = (ten("64"), ten("\"unix\""));
+    let many = format!(
+        "[[cells]]\ntransport = [{names}]\nsize = [{sizes}]\nreply = [{sizes}]\nconcurrency = [{}]\nclient = [{}]\nserver = [{}]\n",
+        ten("1"),
+        ten("\"native\""),
+        ten("\"native\"")
+    );
+    place.write("many.toml", &many);
+    assert_refused(
+        &place.run(&["run", "many.toml"]),
+        &["multiply to 1000000 cells", "at most 4096", "several jobs"],
+    );
+    for endless in ["/dev/zero", "/dev/urandom"] {
+        assert_refused(&place.run(&["run", endless]), &[endless]);
+    }
     assert_refused(&place.run(&["run", "none.toml"]), &["cannot read the job file none.toml"]);
     assert_refused(&place.run(&["run", "."]), &["cannot read the job file ."]);
 }

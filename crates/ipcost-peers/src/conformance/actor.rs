@@ -5,6 +5,7 @@ use std::iter;
 use std::time::{Duration, Instant, SystemTime};
 
 use ipcost_model::protocol::{FromPeer, Hello};
+use ipcost_model::read_message;
 use ipcost_sys::Descriptor;
 use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::process::{Heard, PeerProcess, Spawn, Wake, wait_any};
@@ -19,6 +20,8 @@ pub const ANSWER: Duration = Duration::from_secs(20);
 const LEAVE: Duration = Duration::from_secs(4);
 /// How often is looked whether it has left.
 const LOOK: Duration = Duration::from_millis(2);
+/// How many lines that nobody asked for are enough to know.
+const MOST_UNASKED: usize = 8;
 /// How much of an unexpected line is shown.
 const SHOWN: usize = 300;
 
@@ -92,6 +95,7 @@ impl Actor {
                 Ok(Heard::Line(line)) => return message(&line),
                 Ok(Heard::End) => return Err("has left, or has closed its standard output".to_owned()),
                 Ok(Heard::TooLong) => return Err("prints a line without end".to_owned()),
+                Ok(Heard::TooMuchComplaint) => return Err("floods its standard error".to_owned()),
                 Err(error) => return Err(format!("cannot be heard: {error}")),
                 Ok(Heard::Nothing) => {}
             }
@@ -154,7 +158,8 @@ impl Actor {
     }
 
     fn collect(&mut self, said: &mut Vec<String>) {
-        while let Ok(Heard::Line(line)) = self.process.hear() {
+        while said.len() < MOST_UNASKED {
+            let Ok(Heard::Line(line)) = self.process.hear() else { return };
             said.push(shown(&line));
         }
     }
@@ -177,10 +182,9 @@ impl Drop for Actor {
 
 /// A line as the protocol's message, which it must be.
 fn message(line: &[u8]) -> Result<Value, String> {
-    let wrong =
-        |error: serde_json::Error| format!("prints a line that is no message ({error}): {}", shown(line));
-    serde_json::from_slice::<FromPeer>(line).map_err(wrong)?;
-    serde_json::from_slice(line).map_err(wrong)
+    read_message(line).map_err(|error| format!("{error}: {}", shown(line)))?;
+    serde_json::from_slice(line)
+        .map_err(|error| format!("prints a line that is no message ({error}): {}", shown(line)))
 }
 
 fn shown(line: &[u8]) -> String {

@@ -20,6 +20,13 @@ pub use scheduler::scheduler;
 
 use crate::clock;
 
+/// Reads a text as each kind of file there is here.
+pub(crate) fn read_text(text: &str) {
+    text::read_text(text);
+    scheduler::read_text(text);
+    network::read_text(text);
+}
+
 /// What reading the clock is like.
 pub fn clock() -> ipcost_model::doctor::Reading {
     let clock::Quality { read_ns, step_ns } = clock::quality();

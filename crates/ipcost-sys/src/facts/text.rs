@@ -58,6 +58,12 @@ pub fn kibibytes(value: &str) -> Option<u64> {
     value.split_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024)
 }
 
+/// Reads a text as each of these; the first line as a name as well.
+pub(crate) fn read_text(text: &str) {
+    let name = first_line(text).unwrap_or_default();
+    let _ = (listed(text), kibibytes(text), exactly::<3>(text), value_of(text, &name));
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -69,6 +69,11 @@ fn parse(message: &[u8]) -> Option<Interface> {
     Some(interface)
 }
 
+/// Reads bytes as such an answer.
+pub(crate) fn read_bytes(bytes: &[u8]) {
+    let _ = parse(bytes);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -133,6 +133,11 @@ fn group_of(stat: &str) -> Option<u32> {
     stat.rsplit_once(')')?.1.split_whitespace().nth(2)?.parse().ok()
 }
 
+/// Reads a text as such a file.
+pub(crate) fn read_text(text: &str) {
+    let _ = group_of(text);
+}
+
 fn tasks(process: u32) -> Vec<i32> {
     let entries = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()

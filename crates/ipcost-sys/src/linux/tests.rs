@@ -79,3 +79,46 @@ fn a_full_backlog_is_waited_for_and_counted() {
     let (retries, _sockets) = connecting.join().unwrap();
     assert!(retries > 0);
 }
+
+/// Runs something in a thread that is another user's; `None` where this user may not become another.
+fn as_stranger<T: Send>(work: impl FnOnce() -> T + Send) -> Option<T> {
+    const NOBODY: u32 = 65_534;
+    thread::scope(|scope| {
+        let stranger = scope.spawn(|| {
+            let nobody = rustix::process::Uid::from_raw(NOBODY);
+            rustix::thread::set_thread_res_uid(nobody, nobody, nobody).ok().map(|()| work())
+        });
+        stranger.join().unwrap()
+    })
+}
+
+#[test]
+fn strangers_are_turned_away_where_the_system_tells_who_connects() {
+    let dir = PrivateDir::create().unwrap();
+    let cell = cell("unix-abstract", 1);
+    let transport = find("unix-abstract").unwrap();
+    let provision =
+        || transport.provision(&Place { dir: dir.path(), name: "x", cell: &cell }).unwrap().server;
+    let mut server = transport.serve(&provision(), &cell).unwrap();
+    let address = server.address();
+    // It does not look who listens, as in pattern `connect`.
+    let careless = Cell { pattern: Pattern::Connect, ..cell.clone() };
+    let visit = || transport.reach(&address, &careless, 0).unwrap().connect().unwrap();
+    let Some(mut stranger) = as_stranger(visit) else { return };
+    assert!(server.try_accept().unwrap().is_none(), "a stranger is no channel");
+    assert_eq!(stranger.receive(&mut [0; 8]).unwrap_or(0), 0, "and is sent away");
+    // While payload is verified in pattern `connect`, too.
+    let stranger = as_stranger(visit).unwrap();
+    let mut own = visit();
+    let mut accepted = server.accept_known().unwrap();
+    own.send(b"own").unwrap();
+    let mut buffer = [0; 8];
+    assert_eq!(accepted.receive(&mut buffer).unwrap(), 3);
+    assert_eq!(&buffer[..3], b"own");
+    drop(stranger);
+
+    let squatted = provision();
+    let squatter = as_stranger(|| transport.serve(&squatted, &cell).unwrap()).unwrap();
+    let refused = transport.reach(&squatter.address(), &cell, 0).unwrap().connect().map(drop).unwrap_err();
+    assert!(refused.to_string().contains("a process of another user listens"), "{refused}");
+}

@@ -14,4 +14,6 @@ pub use crate::unix::{
     machine, monotonic, pipe, private_dir, process, processor_times, programs, socket, usage, user_dirs,
     worker,
 };
-pub use crate::unsupported::{abstract_address, futex, loopback, net_namespace, npipe, perf, permissions};
+pub use crate::unsupported::{
+    abstract_address, credentials, futex, kernel_texts, loopback, net_namespace, npipe, perf, permissions,
+};

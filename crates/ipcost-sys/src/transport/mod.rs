@@ -149,6 +149,14 @@ pub trait Server: Sync + Send {
     /// The system's answer.
     fn accept(&self) -> io::Result<Box<dyn Channel>>;
 
+    /// The same, past connections of other users where the system tells who connects; outside the timed part.
+    ///
+    /// # Errors
+    /// The system's answer.
+    fn accept_known(&self) -> io::Result<Box<dyn Channel>> {
+        self.accept()
+    }
+
     /// Becomes readable when a channel may be there; `None` where one has to ask again after a moment.
     fn waiting(&self) -> Option<Waitable<'_>>;
 

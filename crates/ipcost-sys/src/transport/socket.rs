@@ -7,6 +7,7 @@ use ipcost_model::protocol::Address;
 
 use super::{Channel, Effective, Server, TransportError, Waitable};
 use crate::system::channel::Socket;
+use crate::system::credentials::{TELLS_WHO, is_of_this_user};
 use crate::system::descriptor::waitable;
 use crate::system::socket::{
     AddressFamily, Endpoint, KEPT_TWICE, SocketAddress, accept, bind, has_visitor, listen, receive_buffer,
@@ -63,6 +64,8 @@ pub struct Listener {
     effective: Vec<Effective>,
     /// What to set on every connection, where the system does not hand the listener's buffers down.
     each: Option<Cell>,
+    /// Whether the system tells who connects.
+    tells_who: bool,
 }
 
 impl Listener {
@@ -89,7 +92,15 @@ impl Listener {
         let address = name(&socket).context(|| format!("cannot tell the address of {shown}"))?;
         // TCP's connections inherit the listener's buffers, a Unix socket's do not (shown by a test).
         let each = (family == AddressFamily::UNIX && !effective.is_empty()).then(|| cell.clone());
-        Ok(Self { socket, address, effective, each })
+        Ok(Self { socket, address, effective, each, tells_who: TELLS_WHO && family == AddressFamily::UNIX })
+    }
+
+    #[inline]
+    fn channel(&self, connection: Endpoint) -> io::Result<Box<dyn Channel>> {
+        if let Some(cell) = &self.each {
+            set_buffers(&connection, cell).map_err(|error| error.source)?;
+        }
+        Ok(Box::new(Socket(connection)))
     }
 }
 
@@ -102,16 +113,27 @@ impl Server for Listener {
         if !has_visitor(&self.socket).context(|| "cannot look for connections".to_owned())? {
             return Ok(None);
         }
-        Ok(Some(self.accept().context(|| "cannot accept a connection".to_owned())?))
+        let action = || "cannot accept a connection".to_owned();
+        let connection = accept(&self.socket).context(action)?;
+        // A stranger's connection ends here, and the one that is waited for is still to come.
+        if self.tells_who && !is_of_this_user(&connection).context(action)? {
+            return Ok(None);
+        }
+        Ok(Some(self.channel(connection).context(action)?))
     }
 
     #[inline]
     fn accept(&self) -> io::Result<Box<dyn Channel>> {
-        let connection = accept(&self.socket)?;
-        if let Some(cell) = &self.each {
-            set_buffers(&connection, cell).map_err(|error| error.source)?;
+        self.channel(accept(&self.socket)?)
+    }
+
+    fn accept_known(&self) -> io::Result<Box<dyn Channel>> {
+        loop {
+            let connection = accept(&self.socket)?;
+            if !self.tells_who || is_of_this_user(&connection)? {
+                return self.channel(connection);
+            }
         }
-        Ok(Box::new(Socket(connection)))
     }
 
     fn waiting(&self) -> Option<Waitable<'_>> {

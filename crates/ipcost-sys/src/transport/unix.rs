@@ -11,6 +11,7 @@ use super::{
 use crate::Context;
 use crate::private_dir::MAX_SOCKET_PATH;
 use crate::system::channel::Socket;
+use crate::system::credentials::{TELLS_WHO, is_of_this_user};
 use crate::system::socket::{
     AddressFamily, UnixAddress, connect_patiently, probe_unix, stream_socket, unix_address,
 };
@@ -101,6 +102,16 @@ impl Client for UnixClient {
         connect_patiently(&socket, &self.to, &mut self.retries)
             .context(|| format!("cannot connect to {}", self.shown))?;
         if self.cell.pattern != Pattern::Connect {
+            // Once a server has gone, anybody may bind its name.
+            let known = !TELLS_WHO
+                || is_of_this_user(&socket)
+                    .context(|| format!("cannot tell who listens at {}", self.shown))?;
+            if !known {
+                return Err(TransportError::Refused(format!(
+                    "a process of another user listens at {}; nothing is sent to it",
+                    self.shown
+                )));
+            }
             self.effective = buffers(&socket, &self.cell)?;
         }
         Ok(Box::new(Socket(socket)))

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::socket::Listener;
 use super::unix::UnixClient;
 use super::{Client, Place, Provision, Server, Transport, TransportError, from_address, to_address};
-use crate::system::abstract_address::{self, abstract_address};
+use crate::system::abstract_address::{self, abstract_address, unguessable};
 use crate::system::socket::{AddressFamily, UnixAddress};
 use crate::{Context, SysError};
 
@@ -43,9 +43,9 @@ impl Transport for UnixAbstract {
     }
 
     fn provision(&self, place: &Place<'_>) -> Result<Provision, TransportError> {
-        // The directory's name is random, so nobody can guess the socket's and bind it first.
-        let secret = place.dir.file_name().unwrap_or_default().to_string_lossy();
-        let name = format!("{secret}/{}", place.name);
+        // Nobody can guess it and bind it first; everybody can see it once it is bound, so callers are examined.
+        let secret = unguessable().context(|| "cannot have random numbers".to_owned())?;
+        let name = format!("ipcost-{secret}/{}", place.name);
         Ok(Provision { server: to_address(&Named { name }), ..Provision::default() })
     }
 

@@ -42,11 +42,10 @@ impl ControlInput {
     /// Where standard input cannot be read, or a line is longer than the protocol allows.
     pub fn line(&mut self) -> io::Result<Option<Vec<u8>>> {
         loop {
-            if let Some(line) = self.lines.next() {
-                return Ok(Some(line));
-            }
-            if self.lines.is_too_long() {
-                return Err(io::Error::new(io::ErrorKind::InvalidData, "a control line is too long"));
+            let line =
+                self.lines.take().map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+            if line.is_some() {
+                return Ok(line);
             }
             let mut chunk = [0; CHUNK_BYTES];
             match rustix::io::read(stdin(), &mut chunk) {

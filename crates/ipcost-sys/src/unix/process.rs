@@ -10,9 +10,9 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, FdFlags, fcntl_setfd, ioctl_fionbio};
 use rustix::process::{Pid, Signal, getppid, kill_process_group};
 
-pub use crate::contract::{Heard, Wake};
+pub use crate::contract::{Heard, MOST_COMPLAINT_BYTES, Wake};
 use crate::interrupt::Interrupt;
-use crate::lines::Lines;
+use crate::lines::{LineError, Lines};
 use crate::net_namespace::Entrance;
 use crate::system::child::{die_with_parent, exit_descriptor, pin};
 use crate::system::leftovers;
@@ -21,6 +21,8 @@ use crate::system::leftovers;
 const COMPLAINT_BYTES: usize = 4096;
 /// How much is read at once.
 const CHUNK_BYTES: usize = 65_536;
+/// How often a descriptor is read before something else has its turn, so that who writes endlessly is noticed.
+const MOST_READS: usize = 16;
 
 /// How a peer is started.
 #[derive(Debug, Default)]
@@ -47,8 +49,13 @@ pub struct PeerProcess {
     exit: Option<OwnedFd>,
     lines: Lines,
     complaint: Vec<u8>,
+    /// All it has written to standard error, bytes.
+    complained: u64,
     ended: bool,
     mark: Option<String>,
+    complaint_ended: bool,
+    /// Whether it has been waited for, so that its number may be another's.
+    gone: bool,
 }
 
 impl PeerProcess {
@@ -91,8 +98,11 @@ impl PeerProcess {
             exit,
             lines: Lines::default(),
             complaint: Vec::new(),
+            complained: 0,
             ended: false,
             mark: spawn.mark.map(str::to_owned),
+            complaint_ended: false,
+            gone: false,
         })
     }
 
@@ -127,15 +137,15 @@ impl PeerProcess {
     /// Where its output cannot be read.
     pub fn hear(&mut self) -> io::Result<Heard> {
         self.drain_complaint();
+        if self.complained > MOST_COMPLAINT_BYTES {
+            return Ok(Heard::TooMuchComplaint);
+        }
         loop {
-            if let Some(line) = self.lines.next() {
-                return Ok(Heard::Line(line));
-            }
-            if self.lines.is_too_long() {
-                return Ok(Heard::TooLong);
-            }
-            if self.ended {
-                return Ok(Heard::End);
+            match self.lines.take() {
+                Ok(Some(line)) => return Ok(Heard::Line(line)),
+                Ok(None) if self.ended => return Ok(Heard::End),
+                Ok(None) => {}
+                Err(LineError) => return Ok(Heard::TooLong),
             }
             let mut chunk = [0; CHUNK_BYTES];
             match rustix::io::read(&self.stdout, &mut chunk) {
@@ -154,14 +164,19 @@ impl PeerProcess {
         String::from_utf8_lossy(&self.complaint).trim().to_owned()
     }
 
+    /// Whether its standard error has been closed, as far as has been heard.
+    pub fn complaint_has_ended(&self) -> bool {
+        self.complaint_ended
+    }
+
     /// Ends its standard input and waits for it to leave; `None` where it had to be killed at the deadline.
     ///
     /// Whatever it started and left behind in its group is killed.
     pub fn finish(&mut self, deadline: Instant) -> Option<ExitStatus> {
         self.stdin = None;
         let left = self.has_left_by(deadline);
-        self.kill_group();
-        let status = self.child.wait().ok();
+        self.end();
+        let status = self.child.try_wait().ok().flatten();
         if left { status } else { None }
     }
 
@@ -192,8 +207,7 @@ impl PeerProcess {
     fn has_left_by(&mut self, deadline: Instant) -> bool {
         loop {
             let Some(left) = until(deadline) else { return matches!(self.child.try_wait(), Ok(Some(_))) };
-            // Its output must not block it on the way out.
-            while matches!(self.hear(), Ok(Heard::Line(_))) {}
+            self.discard_output();
             let Some(exit) = &self.exit else {
                 if matches!(self.child.try_wait(), Ok(Some(_)) | Err(_)) {
                     return true;
@@ -202,38 +216,67 @@ impl PeerProcess {
                 continue;
             };
             let mut watched = vec![PollFd::new(exit, PollFlags::IN)];
-            if !self.ended {
-                watched.push(PollFd::new(&self.stdout, PollFlags::IN));
-            }
+            watched.extend(self.talking());
             if wait(&mut watched, left).is_ok() && !watched[0].revents().is_empty() {
                 return true;
             }
         }
     }
 
-    /// Kills every process of the group, without waiting.
-    ///
-    /// The group's number cannot belong to anybody else: its leader has not been waited for yet.
-    fn kill_group(&self) {
+    /// Kills every process of the group, and waits for the first.
+    fn end(&mut self) {
+        if std::mem::replace(&mut self.gone, true) {
+            return;
+        }
+        // The group's number cannot belong to anybody else: its leader has not been waited for yet.
         kill_group(self.child.id());
+        let _ = self.child.wait();
+    }
+
+    /// Reads what it says on its way out, so that it is not blocked by that, and throws it away.
+    fn discard_output(&mut self) {
+        self.drain_complaint();
+        let mut chunk = [0; CHUNK_BYTES];
+        for _ in 0..MOST_READS {
+            match rustix::io::read(&self.stdout, &mut chunk) {
+                Ok(0) => self.ended = true,
+                Ok(_) | Err(Errno::INTR) => continue,
+                Err(_) => {}
+            }
+            return;
+        }
     }
 
     fn drain_complaint(&mut self) {
-        let mut chunk = [0; COMPLAINT_BYTES];
-        while let Ok(count @ 1..) = rustix::io::read(&self.stderr, &mut chunk) {
-            self.complaint.extend_from_slice(&chunk[..count]);
-            let excess = self.complaint.len().saturating_sub(COMPLAINT_BYTES);
-            self.complaint.drain(..excess);
+        let mut chunk = [0; CHUNK_BYTES];
+        for _ in 0..MOST_READS {
+            match rustix::io::read(&self.stderr, &mut chunk) {
+                Ok(0) => self.complaint_ended = true,
+                Ok(count) => {
+                    self.complained += count as u64;
+                    self.complaint.extend_from_slice(&chunk[..count]);
+                    let excess = self.complaint.len().saturating_sub(COMPLAINT_BYTES);
+                    self.complaint.drain(..excess);
+                    continue;
+                }
+                Err(Errno::INTR) => continue,
+                Err(_) => {}
+            }
+            return;
         }
+    }
+
+    /// What of its output has not ended, to be waited on: an end counts as something to read, again and again.
+    fn talking(&self) -> impl Iterator<Item = PollFd<'_>> {
+        let descriptors = [(self.ended, &self.stdout), (self.complaint_ended, &self.stderr)];
+        let open = descriptors.into_iter().filter(|(ended, _)| !ended);
+        open.map(|(_, descriptor)| PollFd::new(descriptor, PollFlags::IN))
     }
 }
 
 impl Drop for PeerProcess {
     fn drop(&mut self) {
-        if matches!(self.child.try_wait(), Ok(None)) {
-            self.kill_group();
-            let _ = self.child.wait();
-        }
+        self.end();
     }
 }
 
@@ -276,8 +319,7 @@ pub fn wait_any<'a>(
     let bell = interrupt.descriptor();
     let mut watched = vec![PollFd::new(&bell, PollFlags::IN)];
     for peer in peers {
-        watched.push(PollFd::new(&peer.stdout, PollFlags::IN));
-        watched.push(PollFd::new(&peer.stderr, PollFlags::IN));
+        watched.extend(peer.talking());
     }
     if interrupt.asked() {
         return Ok(Wake::Interrupted);

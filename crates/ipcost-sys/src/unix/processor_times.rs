@@ -9,7 +9,7 @@ pub fn read() -> Option<ProcessorTimes> {
 }
 
 /// Reads the first line of `/proc/stat` (`proc_stat(5)`).
-fn parse(text: &str) -> Option<ProcessorTimes> {
+pub fn parse(text: &str) -> Option<ProcessorTimes> {
     let numbers: Vec<u64> = text
         .lines()
         .next()?
@@ -20,8 +20,9 @@ fn parse(text: &str) -> Option<ProcessorTimes> {
     // user nice system idle iowait irq softirq steal; guest time is part of user and nice.
     let [user, nice, system, idle, iowait, irq, softirq, steal] =
         <[u64; 8]>::try_from(numbers.get(..8)?).ok()?;
-    let busy = user + nice + system + irq + softirq;
-    Some(ProcessorTimes { busy, stolen: steal, total: busy + idle + iowait + steal })
+    let sum = |ticks: &[u64]| ticks.iter().try_fold(0_u64, |sum, more| sum.checked_add(*more));
+    let busy = sum(&[user, nice, system, irq, softirq])?;
+    Some(ProcessorTimes { busy, stolen: steal, total: sum(&[busy, idle, iowait, steal])? })
 }
 
 #[cfg(test)]
@@ -34,5 +35,12 @@ mod tests {
         assert_eq!(times, ProcessorTimes { busy: 23, stolen: 20, total: 145 });
         assert_eq!(parse("cpu 1 2"), None);
         assert_eq!(parse(""), None);
+    }
+
+    #[test]
+    fn times_that_no_machine_has_are_none() {
+        let most = u64::MAX;
+        assert_eq!(parse(&format!("cpu {most} 1 0 0 0 0 0 0")), None);
+        assert_eq!(parse(&format!("cpu 1 0 0 {most} 0 0 0 0")), None);
     }
 }

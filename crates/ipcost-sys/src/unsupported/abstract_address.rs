@@ -22,3 +22,11 @@ pub fn probe() -> Result<(), String> {
 pub fn abstract_address(_name: &str) -> io::Result<UnixAddress> {
     Err(unsupported(REASON))
 }
+
+/// No name to be guessed.
+///
+/// # Errors
+/// Always.
+pub fn unguessable() -> io::Result<String> {
+    Err(io::ErrorKind::Unsupported.into())
+}

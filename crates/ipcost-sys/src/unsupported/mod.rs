@@ -4,10 +4,14 @@
 pub mod abstract_address;
 #[cfg(windows)]
 pub mod cheapest_call;
+#[cfg(not(target_os = "linux"))]
+pub mod credentials;
 #[cfg(windows)]
 pub mod fifo;
 #[cfg(not(target_os = "linux"))]
 pub mod futex;
+#[cfg(not(target_os = "linux"))]
+pub mod kernel_texts;
 #[cfg(not(target_os = "linux"))]
 pub mod loopback;
 #[cfg(not(target_os = "linux"))]

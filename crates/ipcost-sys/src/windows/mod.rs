@@ -29,7 +29,8 @@ pub mod usage;
 pub mod user_dirs;
 
 pub use crate::unsupported::{
-    abstract_address, cheapest_call, fifo, futex, loopback, net_namespace, perf, permissions, worker,
+    abstract_address, cheapest_call, credentials, fifo, futex, kernel_texts, loopback, net_namespace, perf,
+    permissions, worker,
 };
 
 use std::io;

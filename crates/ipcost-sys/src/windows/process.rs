@@ -16,15 +16,17 @@ use super::checked;
 use super::job::{self, Job};
 use super::launch::launch;
 use super::overlapped::{Incoming, Outgoing, milliseconds};
-pub use crate::contract::{Heard, Wake};
+pub use crate::contract::{Heard, MOST_COMPLAINT_BYTES, Wake};
 use crate::interrupt::Interrupt;
-use crate::lines::Lines;
+use crate::lines::{LineError, Lines};
 use crate::net_namespace::Entrance;
 
 /// How much of what a peer writes to standard error is kept, in bytes.
 const COMPLAINT_BYTES: usize = 4096;
 /// How much is read at once.
 const CHUNK_BYTES: usize = 65_536;
+/// How often a stream is read before something else has its turn, so that who writes endlessly is noticed.
+const MOST_READS: usize = 16;
 /// The status of a process that was killed.
 const KILLED: u32 = 1;
 
@@ -54,6 +56,8 @@ pub struct PeerProcess {
     stderr: Incoming,
     lines: Lines,
     complaint: Vec<u8>,
+    /// All it has written to standard error, bytes.
+    complained: u64,
     waited_for: bool,
 }
 
@@ -78,6 +82,7 @@ impl PeerProcess {
             stderr,
             lines: Lines::default(),
             complaint: Vec::new(),
+            complained: 0,
             waited_for: false,
         })
     }
@@ -106,12 +111,14 @@ impl PeerProcess {
     /// Where its output cannot be read.
     pub fn hear(&mut self) -> io::Result<Heard> {
         self.drain_complaint();
+        if self.complained > MOST_COMPLAINT_BYTES {
+            return Ok(Heard::TooMuchComplaint);
+        }
         loop {
-            if let Some(line) = self.lines.next() {
-                return Ok(Heard::Line(line));
-            }
-            if self.lines.is_too_long() {
-                return Ok(Heard::TooLong);
+            match self.lines.take() {
+                Ok(Some(line)) => return Ok(Heard::Line(line)),
+                Ok(None) => {}
+                Err(LineError) => return Ok(Heard::TooLong),
             }
             let lines = &mut self.lines;
             if !self.stdout.take(|bytes| lines.add(bytes))? {
@@ -124,6 +131,11 @@ impl PeerProcess {
     pub fn complaint(&mut self) -> String {
         self.drain_complaint();
         String::from_utf8_lossy(&self.complaint).trim().to_owned()
+    }
+
+    /// Whether its standard error has been closed, as far as has been heard.
+    pub fn complaint_has_ended(&self) -> bool {
+        self.stderr.has_ended()
     }
 
     /// Ends its standard input and waits for it to leave; `None` where it had to be killed at the deadline.
@@ -190,10 +202,20 @@ impl PeerProcess {
     }
 
     fn drain_complaint(&mut self) {
-        let complaint = &mut self.complaint;
-        while let Ok(true) = self.stderr.take(|bytes| complaint.extend_from_slice(bytes)) {
-            let excess = complaint.len().saturating_sub(COMPLAINT_BYTES);
-            complaint.drain(..excess);
+        let (complaint, complained) = (&mut self.complaint, &mut self.complained);
+        let mut take = || {
+            self.stderr.take(|bytes| {
+                *complained += bytes.len() as u64;
+                complaint.extend_from_slice(bytes);
+                let excess = complaint.len().saturating_sub(COMPLAINT_BYTES);
+                complaint.drain(..excess);
+            })
+        };
+        // Who writes endlessly is noticed, and something else has its turn.
+        for _ in 0..MOST_READS {
+            if !matches!(take(), Ok(true)) {
+                return;
+            }
         }
     }
 }

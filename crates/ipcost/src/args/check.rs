@@ -6,6 +6,8 @@ use std::time::Duration;
 use clap::Args;
 use ipcost_model::units::parse_duration;
 
+use crate::redact::Redacting;
+
 #[derive(Debug, Default, Args)]
 #[command(
     after_long_help = "Exit status: 0 every claim is confirmed, 1 one is refuted or something failed, 2 wrong usage (nothing was measured), 3 one is undecided and none refuted, 130 interrupted (what was measured is shown)."
@@ -47,4 +49,6 @@ pub struct CheckArgs {
     /// Show neither progress nor warnings
     #[arg(long, short)]
     pub quiet: bool,
+    #[command(flatten)]
+    pub redacting: Redacting,
 }

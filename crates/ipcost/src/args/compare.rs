@@ -6,6 +6,8 @@ use clap::Args;
 use ipcost_model::Metric;
 use ipcost_model::units::parse_proportion;
 
+use crate::redact::Redacting;
+
 #[derive(Debug, Args)]
 #[command(
     override_usage = "ipcost compare [OPTIONS] A B\n       ipcost compare [OPTIONS] A1 A2 A3 -- B1 B2 B3",
@@ -33,4 +35,6 @@ pub struct CompareArgs {
     /// Write the comparison as JSON; - is standard output
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    #[command(flatten)]
+    pub redacting: Redacting,
 }

@@ -6,6 +6,8 @@ use std::time::Duration;
 use clap::Args;
 use ipcost_model::units::parse_duration;
 
+use crate::redact::Redacting;
+
 /// Looks at processors, neighbours, limits, network, permissions and tools. It changes nothing; commands that it
 /// shows are for you to judge, and mostly for root to run.
 #[derive(Debug, Args)]
@@ -22,6 +24,8 @@ pub struct DoctorArgs {
     /// Write the findings as JSON; - is standard output
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    #[command(flatten)]
+    pub redacting: Redacting,
 }
 
 /// From the least in which the kernel's clock ticks say anything to what somebody would wait for.

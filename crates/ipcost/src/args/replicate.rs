@@ -6,6 +6,8 @@ use std::time::Duration;
 use clap::Args;
 use ipcost_model::units::parse_duration;
 
+use crate::redact::Redacting;
+
 #[derive(Debug, Default, Args)]
 pub struct ReplicateArgs {
     /// Experiments by name, or replication files (.toml)
@@ -41,4 +43,6 @@ pub struct ReplicateArgs {
     /// Show no progress
     #[arg(long, short)]
     pub quiet: bool,
+    #[command(flatten)]
+    pub redacting: Redacting,
 }

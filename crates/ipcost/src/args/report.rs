@@ -6,6 +6,7 @@ use clap::Args;
 use ipcost_report::picture::{Background, Chart};
 
 use super::TableArgs;
+use crate::redact::Redacting;
 
 /// Without a flag for an output, the document is shown on the terminal as its run was.
 #[derive(Debug, Args)]
@@ -37,4 +38,6 @@ pub struct ReportArgs {
     pub quiet: bool,
     #[command(flatten)]
     pub tables: TableArgs,
+    #[command(flatten)]
+    pub redacting: Redacting,
 }

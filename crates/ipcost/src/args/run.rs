@@ -9,6 +9,7 @@ use ipcost_model::{CATALOGUE, LatencyMode, NATIVE, OptionGroup, TransportState, 
 use ipcost_sys::transport;
 
 use super::{CELL_FLAGS, CellArgs};
+use crate::redact::Redacting;
 
 const HOW: &str = "How to measure";
 const OUTPUT: &str = "Output";
@@ -72,6 +73,8 @@ pub struct RunArgs {
     /// Show neither progress nor warnings
     #[arg(long, short, help_heading = OUTPUT)]
     pub quiet: bool,
+    #[command(flatten, next_help_heading = OUTPUT)]
+    pub redacting: Redacting,
 }
 
 fn parse_name(name: &str) -> Result<String, String> {

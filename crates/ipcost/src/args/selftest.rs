@@ -7,6 +7,8 @@ use clap::Args;
 use ipcost_model::Noise;
 use ipcost_model::units::parse_duration;
 
+use crate::redact::Redacting;
+
 #[derive(Debug, Default, Args)]
 #[command(
     after_long_help = "Exit status: 0 every rate is as promised, 1 a rate is worse than promised or something failed, 2 wrong usage, 3 too few campaigns to tell, 130 interrupted (what was measured is shown)."
@@ -27,4 +29,6 @@ pub struct SelfTestArgs {
     /// Show no progress
     #[arg(long, short)]
     pub quiet: bool,
+    #[command(flatten)]
+    pub redacting: Redacting,
 }

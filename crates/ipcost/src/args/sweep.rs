@@ -7,6 +7,8 @@ use clap::{Args, Subcommand};
 use ipcost_model::units::{parse_duration, parse_proportion, parse_size};
 use ipcost_model::{NATIVE, Pattern, Placement};
 
+use crate::redact::Redacting;
+
 #[derive(Debug, Args)]
 pub struct SweepArgs {
     #[command(subcommand)]
@@ -63,6 +65,8 @@ pub struct SizeSweepArgs {
     /// Show no progress
     #[arg(long, short)]
     pub quiet: bool,
+    #[command(flatten)]
+    pub redacting: Redacting,
 }
 
 #[derive(Debug, Args)]
@@ -97,4 +101,6 @@ pub struct CoreSweepArgs {
     /// Show neither progress nor warnings
     #[arg(long, short)]
     pub quiet: bool,
+    #[command(flatten)]
+    pub redacting: Redacting,
 }

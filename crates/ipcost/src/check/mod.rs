@@ -66,7 +66,7 @@ pub fn run(args: &CheckArgs) -> Result<ExitCode, Problem> {
         debug_build: cfg!(debug_assertions),
     };
     let check = Checking { file, questions: &questions, claims, warnings }.check(outcome, about);
-    finish(args, &check, failure)
+    finish(args, &args.redacting.apply(check)?, failure)
 }
 
 /// Everything that is known before anything is measured.

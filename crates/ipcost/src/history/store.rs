@@ -12,8 +12,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use ipcost_model::Document;
 use ipcost_report::json;
-// Commands of peers and facts about the machine are nobody else's business.
-use ipcost_sys::private_dir::make_private;
+use ipcost_sys::private_dir::{ensure_private, make_private};
 use ipcost_sys::user_dirs;
 use tempfile::NamedTempFile;
 
@@ -85,7 +84,7 @@ impl Store {
     /// Why it cannot be written.
     pub fn save(&self, document: &Document) -> anyhow::Result<RunFile> {
         for dir in [&self.runs, &self.summaries] {
-            make_private(dir).with_context(|| format!("cannot make {}", dir.display()))?;
+            make_own(dir).with_context(|| format!("cannot make {}", dir.display()))?;
         }
         self.sweep();
         let context = || format!("cannot write to {}", self.runs.display());
@@ -225,6 +224,12 @@ pub fn file_name(id: &RunId) -> String {
     format!("{id}{END}")
 }
 
+/// Commands of peers and facts about the machine are nobody else's business, and nobody else is to put runs there.
+fn make_own(dir: &Path) -> io::Result<()> {
+    make_private(dir)?;
+    ensure_private(dir).map_err(io::Error::other)
+}
+
 /// By the XDG base directory specification, a path that is not absolute counts as none.
 fn data_dir([own, xdg]: [Option<OsString>; 2], usual: Option<PathBuf>) -> Option<PathBuf> {
     let own = own.filter(|value| !value.is_empty()).map(PathBuf::from);
@@ -244,6 +249,22 @@ mod tests {
         assert_eq!(dir("", "relative"), Some("/home/me/.local/share/ipcost".into()));
         assert_eq!(dir("mine", "/x"), Some("mine".into()));
         assert_eq!(data_dir([None, None], None), None);
+    }
+
+    #[test]
+    fn a_directory_that_others_can_write_to_is_refused() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tempfile::tempdir().unwrap();
+        make_own(&dir.path().join("a/b")).unwrap();
+        for made in ["a", "a/b"] {
+            assert_eq!(fs::metadata(dir.path().join(made)).unwrap().permissions().mode() & 0o777, 0o700);
+        }
+        fs::set_permissions(dir.path().join("a/b"), fs::Permissions::from_mode(0o777)).unwrap();
+        let refused = make_own(&dir.path().join("a/b")).unwrap_err().to_string();
+        assert!(
+            refused.contains("other users can write to it") && refused.contains("chmod go-w"),
+            "{refused}"
+        );
     }
 
     #[test]

@@ -54,6 +54,7 @@ pub fn run(args: &ReplicateArgs) -> Result<ExitCode, Problem> {
     let mut interrupted = false;
     for replication in &replications {
         let (ledger, was_interrupted) = one(args, replication, scale, &interrupt)?;
+        let ledger = args.redacting.apply(ledger)?;
         if !json_alone(args) {
             let gap = if ledgers.is_empty() { "" } else { "\n" };
             print(&format!("{gap}{}", render(&ledger, room()))).map_err(Problem::failed)?;

@@ -28,6 +28,7 @@ pub fn run(args: &CoreSweepArgs) -> Result<ExitCode, Problem> {
         .and_then(|plan| check_descriptors(&plan).map(|()| plan));
     let plan = planned.map_err(Problem::usage)?;
     let Finished { document, failure } = carry_out(&job, plan, peers.programs, listen()?, args.quiet)?;
+    let document = args.redacting.apply_to_document(document)?;
     if document.schedule.epochs > 0 {
         if let Some(path) = &args.json {
             write_json(&document, path).map_err(Problem::failed)?;

@@ -92,7 +92,7 @@ pub fn run(args: &SizeSweepArgs) -> Result<ExitCode, Problem> {
         points,
         out_of_budget,
     };
-    finish(args, &sweep, interrupted)
+    finish(args, &args.redacting.apply(sweep)?, interrupted)
 }
 
 /// Whether no size has an interval yet.

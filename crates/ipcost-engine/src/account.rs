@@ -1,0 +1,184 @@
+//! Whether what a peer says of a batch can be so. The engine cannot see into a peer, but what it saw itself bounds what
+//! can have happened: how long it waited, how many processors there are, how much it asked for.
+
+use std::time::Duration;
+
+use ipcost_model::protocol::{Done, PeerRole};
+
+/// How far a peer's clock may lie above the engine's, which sees the messages around a batch too.
+const CLOCK_TOLERANCE: Duration = Duration::from_millis(1);
+/// How far a peer's use of processors may lie above what the engine can account for: what started it may count, and
+/// some kernels count in ticks of 10 ms for each of its processes.
+const USAGE_TOLERANCE: Duration = Duration::from_millis(100);
+
+/// What to do about a peer whose account cannot be so.
+const ADVICE: &str =
+    "docs/control-protocol.md says what each value means, and ipcost conformance examines the peer";
+
+/// What the engine asked of a peer, and what it saw of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Asked {
+    /// The part it played.
+    pub role: PeerRole,
+    /// The batch.
+    pub id: u64,
+    /// How many operations.
+    pub ops: u64,
+    /// Whether their latencies were asked for.
+    pub latency: bool,
+    /// Workers in the client.
+    pub concurrency: u32,
+    /// From when it was told to begin until its answer was there.
+    pub passed: Duration,
+    /// Processors of the machine.
+    pub processors: u64,
+}
+
+/// Checks an account.
+///
+/// # Errors
+/// What cannot be so, and the way out, in words that follow the peer's name.
+pub fn check(done: &Done, asked: &Asked) -> Result<(), String> {
+    answered(done, asked)
+        .and_then(|()| elapsed(done, asked))
+        .and_then(|()| usage(done, asked))
+        .and_then(|()| latencies(done, asked))
+        .map_err(|reason| format!("{reason}; {ADVICE}"))
+}
+
+fn answered(done: &Done, asked: &Asked) -> Result<(), String> {
+    if (done.id, done.ops) == (asked.id, asked.ops) {
+        return Ok(());
+    }
+    Err(format!(
+        "answered batch {} with {} operations, not batch {} with {}",
+        done.id, done.ops, asked.id, asked.ops
+    ))
+}
+
+/// The client's is the result, and cannot be nothing. A server may have nothing to do, as in some floors.
+fn elapsed(done: &Done, asked: &Asked) -> Result<(), String> {
+    let passed = asked.passed;
+    if done.wall_ns == 0 && asked.role == PeerRole::Client {
+        return Err(format!("claims that {} operations took no time", done.ops));
+    }
+    let claimed = Duration::from_nanos(done.wall_ns);
+    if claimed > passed.saturating_add(CLOCK_TOLERANCE) {
+        return Err(format!("claims that a batch took {claimed:?}, while {passed:?} passed here"));
+    }
+    match done.sent_ns {
+        Some(sent_ns) if sent_ns > done.wall_ns => Err(format!(
+            "claims that its last send returned after {:?}, and the batch was over after {claimed:?}",
+            Duration::from_nanos(sent_ns)
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn usage(done: &Done, asked: &Asked) -> Result<(), String> {
+    let Asked { passed, processors, .. } = *asked;
+    let most = passed.as_nanos().saturating_mul(processors.into()).saturating_add(USAGE_TOLERANCE.as_nanos());
+    let used_ns = done.usage.cpu_ns();
+    if u128::from(used_ns) <= most {
+        return Ok(());
+    }
+    let used = Duration::from_nanos(used_ns);
+    Err(format!(
+        "claims {used:?} of processor time for a batch, and {processors} processors had {passed:?} for it"
+    ))
+}
+
+/// The latencies are of different operations, and every worker does one after the other.
+fn latencies(done: &Done, asked: &Asked) -> Result<(), String> {
+    let count = done.latency_ns.len() as u64;
+    if count == 0 || asked.role == PeerRole::Server {
+        return Ok(());
+    }
+    if !asked.latency {
+        return Err("sent latencies, which it was not asked for".to_owned());
+    }
+    if count > asked.ops {
+        return Err(format!("sent {count} latencies of {} operations", asked.ops));
+    }
+    let claimed = Duration::from_nanos(done.wall_ns);
+    let all_ns: u128 = done.latency_ns.iter().copied().map(u128::from).sum();
+    let most_ns = claimed.saturating_add(CLOCK_TOLERANCE).as_nanos() * u128::from(asked.concurrency);
+    if all_ns > most_ns {
+        let longest = Duration::from_nanos(done.latency_ns.iter().copied().max().unwrap_or_default());
+        return Err(format!(
+            "sent latencies that do not fit into its batch of {claimed:?} with concurrency {}: the longest is {longest:?}",
+            asked.concurrency
+        ));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use ipcost_model::Usage;
+
+    use super::*;
+
+    const ASKED: Asked = Asked {
+        role: PeerRole::Client,
+        id: 7,
+        ops: 100,
+        latency: true,
+        concurrency: 2,
+        passed: Duration::from_millis(20),
+        processors: 4,
+    };
+
+    /// An honest account, on the very edge.
+    fn honest() -> Done {
+        Done {
+            id: 7,
+            ops: 100,
+            wall_ns: 20_000_000,
+            sent_ns: Some(20_000_000),
+            usage: Usage { user_ns: 40_000_000, sys_ns: 40_000_000, ..Usage::default() },
+            latency_ns: vec![400_000; 100],
+            ..Done::default()
+        }
+    }
+
+    #[test]
+    fn what_can_be_so_is_believed() {
+        assert_eq!(check(&honest(), &ASKED), Ok(()));
+        let idle = Done { wall_ns: 0, sent_ns: None, latency_ns: vec![u64::MAX], ..honest() };
+        assert_eq!(
+            check(&idle, &Asked { role: PeerRole::Server, ..ASKED }),
+            Ok(()),
+            "a server's are not used"
+        );
+        assert_eq!(
+            check(&Done { latency_ns: Vec::new(), ..honest() }, &Asked { latency: false, ..ASKED }),
+            Ok(())
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_so_is_refused() {
+        let used = |user_ns| Usage { user_ns, sys_ns: u64::MAX, ..Usage::default() };
+        for (done, says) in [
+            (Done { id: 8, ..honest() }, "answered batch 8 with 100 operations, not batch 7 with 100"),
+            (Done { ops: 99, ..honest() }, "answered batch 7 with 99"),
+            (Done { wall_ns: 0, ..honest() }, "100 operations took no time"),
+            (Done { wall_ns: 22_000_000, ..honest() }, "took 22ms, while 20ms passed here"),
+            (Done { wall_ns: u64::MAX, ..honest() }, "while 20ms passed here"),
+            (Done { sent_ns: Some(20_000_001), ..honest() }, "its last send returned after 20.000001ms"),
+            (Done { usage: used(0), ..honest() }, "and 4 processors had 20ms for it"),
+            (Done { usage: used(u64::MAX), ..honest() }, "of processor time"),
+            (Done { latency_ns: vec![1; 101], ..honest() }, "sent 101 latencies of 100 operations"),
+            (Done { latency_ns: vec![430_000; 100], ..honest() }, "do not fit into its batch of 20ms"),
+            (Done { latency_ns: vec![u64::MAX; 100], ..honest() }, "do not fit"),
+        ] {
+            let reason = check(&done, &ASKED).unwrap_err();
+            assert!(reason.contains(says) && reason.contains("ipcost conformance"), "{reason}");
+        }
+        let unasked = check(&honest(), &Asked { latency: false, ..ASKED }).unwrap_err();
+        assert!(unasked.contains("not asked for"), "{unasked}");
+        let server = Asked { role: PeerRole::Server, ..ASKED };
+        assert!(check(&Done { wall_ns: 22_000_000, ..honest() }, &server).is_err());
+    }
+}

@@ -1,0 +1,59 @@
+//! A document, and everything that is made of one.
+
+use ipcost_engine::{CompareSettings, compare};
+use ipcost_model::{Document, Identity, Metric, RunSummary, read_document, redacted_document};
+use ipcost_report::picture::{self, Background, Chart};
+use ipcost_report::{benchfmt, comparison, csv, html, json, markdown, openmetrics, terminal};
+
+/// Reads it, and draws, compares, lists and redacts what was accepted.
+pub fn document(bytes: &[u8]) {
+    match read_document(bytes) {
+        Ok(document) => use_all(document),
+        Err(error) => {
+            let error = error.to_string();
+            assert!(!error.contains(|c: char| c.is_control()), "an error with control characters: {error:?}");
+        }
+    }
+}
+
+fn use_all(document: Document) {
+    for room in [1, 80, usize::MAX] {
+        plain("terminal", &(terminal::render(&document, room) + &terminal::warnings(&document, room)));
+    }
+    let texts: [(&str, fn(&Document) -> String); 5] = [
+        ("csv", csv::cells),
+        ("csv of samples", csv::samples),
+        ("markdown", markdown::render),
+        ("benchfmt", benchfmt::render),
+        ("openmetrics", openmetrics::render),
+    ];
+    for (name, render) in texts {
+        plain(name, &render(&document));
+    }
+    for chart in [Chart::Cost, Chart::Size, Chart::Forest, Chart::Throughput] {
+        if let Ok(svg) = picture::svg(&document, chart, Background::default()) {
+            plain("picture", &svg);
+        }
+    }
+    let mut page = Vec::new();
+    html::write(&document, &mut page).expect("memory takes everything");
+    let _ = RunSummary::of(&document, "20260101-000000-0000", "2026-01-01T00:00:00Z", 1);
+    let other = Document { seed: document.seed.wrapping_add(1), ..document.clone() };
+    let settings = CompareSettings { metric: Metric::Wall, margin: 0.02, assumed_spread: 0.05 };
+    let (a, b) = (std::slice::from_ref(&document), std::slice::from_ref(&other));
+    if let Ok(compared) = compare(a, b, &settings, "0") {
+        plain("comparison", &comparison::render(&compared, 80));
+    }
+
+    let mut written = Vec::new();
+    json::write(&document, &mut written).expect("memory takes everything");
+    assert_eq!(read_document(&written).ok().as_ref(), Some(&document), "what is written is read again");
+    let _ = redacted_document(document, &Identity::default());
+}
+
+/// Nothing in it is obeyed by a terminal, but the program's own styles.
+fn plain(name: &str, text: &str) {
+    let styled = name == "terminal" || name == "comparison";
+    let raw = |c: char| c.is_control() && c != '\n' && !(c == '\u{1b}' && styled);
+    assert!(!text.contains(raw), "{name} shows control characters");
+}

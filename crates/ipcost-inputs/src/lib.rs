@@ -1,0 +1,35 @@
+//! What reads bytes from outside, each as one function that takes any bytes: none panics, hangs, or takes memory that
+//! grows faster than its input.
+//!
+//! `fuzz/` runs them under libFuzzer; `tests/replay.rs` runs them over the inputs that were kept, and over thousands of
+//! mutations of these, without any tool. To add one is to add a function, a line in [`TARGETS`] and three lines in
+//! `fuzz/fuzz_targets/`.
+
+mod document;
+mod files;
+mod peer;
+
+/// Takes any bytes.
+pub type Target = fn(&[u8]);
+
+/// Everything that is fuzzed, by the name of its directory in `fuzz/corpus`.
+pub const TARGETS: &[(&str, Target)] = &[
+    ("job", files::job),
+    ("claims", files::claims),
+    ("replication", files::replication),
+    ("manifest", files::manifest),
+    ("cell_id", files::cell_id),
+    ("peer", peer::said),
+    ("document", document::document),
+    ("kernel_texts", files::kernel_texts),
+    ("trace", files::trace),
+];
+
+/// Runs a target by its name.
+///
+/// # Panics
+/// Where there is none of that name, or the target panics: then it has found something.
+pub fn run(name: &str, bytes: &[u8]) {
+    let (_, target) = TARGETS.iter().find(|(known, _)| *known == name).expect("a target of this name");
+    target(bytes);
+}

@@ -1,0 +1,47 @@
+//! Every reader of what the kernel and its tools write, for tests and fuzzers: none fails on any text.
+
+use crate::{counters, facts, firewall, idle, others, quota, system};
+
+/// Reads bytes as each kind of text there is, one after the other; what comes out is dropped.
+pub fn read_as_each(bytes: &[u8]) {
+    // Files that are no UTF-8 are not read at all; netlink's answers and those of nft are bytes.
+    system::kernel_texts::read_bytes(bytes);
+    let text = String::from_utf8_lossy(bytes);
+    counters::read_text(&text);
+    facts::read_text(&text);
+    firewall::read_text(&text);
+    idle::read_text(&text);
+    others::read_text(&text);
+    quota::read_text(&text);
+    system::kernel_texts::read_text(&text);
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    #[test]
+    fn what_this_machine_writes_is_read() {
+        for path in [
+            "/proc/stat",
+            "/proc/net/netstat",
+            "/proc/net/snmp",
+            "/proc/net/dev",
+            "/proc/self/stat",
+            "/proc/self/status",
+            "/proc/self/io",
+            "/proc/self/mountinfo",
+            "/proc/meminfo",
+            "/proc/cpuinfo",
+        ] {
+            super::read_as_each(&std::fs::read(path).unwrap_or_default());
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_taken(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+            super::read_as_each(&bytes);
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! `--redact`: what is written tells neither who nor where.
+
+use std::env;
+
+use clap::Args;
+use ipcost_model::{Document, Identity, redacted, redacted_document};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::exit::Problem;
+
+/// For every command that writes what could be passed on.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub struct Redacting {
+    /// Write placeholders for the names of host and user, home directories and peers' commands
+    #[arg(long)]
+    pub redact: bool,
+}
+
+impl Redacting {
+    /// What is to be written, with placeholders where that was asked for.
+    ///
+    /// # Errors
+    /// Where a name is a word of its form.
+    pub fn apply<T: Serialize + DeserializeOwned>(self, value: T) -> Result<T, Problem> {
+        match self.redact {
+            true => redacted(&value, &identity()).map_err(|error| Problem::failed(error.into())),
+            false => Ok(value),
+        }
+    }
+
+    /// [`Redacting::apply`] for a document.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn apply_to_document(self, document: Document) -> Result<Document, Problem> {
+        match self.redact {
+            true => redacted_document(document, &identity()).map_err(|error| Problem::failed(error.into())),
+            false => Ok(document),
+        }
+    }
+}
+
+/// Who this user is, by the environment.
+fn identity() -> Identity {
+    let set = |names: &[&str]| names.iter().filter_map(|name| env::var(name).ok()).collect();
+    Identity { users: set(&["USER", "LOGNAME", "SUDO_USER"]), homes: set(&["HOME"]) }
+}
