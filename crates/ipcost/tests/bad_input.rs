@@ -70,7 +70,7 @@ fn job_files_are_refused_by_line_and_column() {
         assert_refused(&place.run(&["run", "job.toml"]), &parts);
         std::fs::remove_file(path).unwrap();
     }
-    let ten = |value: &str| vec![value; 10].join(", ");
+    let ten = |value: &str| [value; 10].join(", ");
     let (sizes, names) = (ten("64"), ten("\"unix\""));
     let many = format!(
         "[[cells]]\ntransport = [{names}]\nsize = [{sizes}]\nreply = [{sizes}]\nconcurrency = [{}]\nclient = [{}]\nserver = [{}]\n",

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::thread;
 
-use ipcost_model::OptionValue;
+use ipcost_model::{Cell, OptionValue, Pattern};
 use ipcost_model::protocol::Address;
 
 use crate::private_dir::PrivateDir;
