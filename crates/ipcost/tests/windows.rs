@@ -158,49 +158,54 @@ fn the_native_peer_conforms() {
     place.assert_nothing_of_the_program_is_left();
 }
 
-/// A long run, on its way.
-fn measuring(place: &Place) -> Child {
-    let list = "tcp,npipe,pipe";
-    let args = [
-        "run",
-        "--transports",
-        list,
-        "--patterns",
-        "rr",
-        "--epochs",
-        "100000",
-        "--budget",
-        "1h",
-        "--no-save",
-    ];
-    // Building it may take long, and waiting for peers must not.
-    wine::program();
-    let child = start(place, &args);
-    place.wait_for_peers(6);
-    child
+/// A long run, on its way; it is killed where a test gives up on it.
+struct Running(Option<Child>);
+
+impl Running {
+    fn start(place: &Place) -> Self {
+        let args = ["run", "--transports", "tcp,npipe,pipe", "--patterns", "rr", "--no-save"];
+        // Building it may take long, and waiting for peers must not.
+        wine::program();
+        let long = ["--epochs", "100000", "--budget", "1h"];
+        let running = Self(Some(start(place, &[args.as_slice(), &long].concat())));
+        place.wait_for_peers(6);
+        running
+    }
+
+    fn signal(mut self, name: &str) -> Output {
+        let engine = self.0.take().unwrap();
+        signal(engine.id(), name);
+        wait(engine)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(engine) = &mut self.0 {
+            let _ = engine.kill();
+        }
+    }
 }
 
 #[test]
 fn an_engine_that_is_killed_takes_its_peers_along() {
+    // There are no signals on Windows.
     if is_windows() {
         return;
     }
     let place = Place::new();
-    let engine = measuring(&place);
-    signal(engine.id(), "KILL");
-    assert!(!wait(engine).status.success());
+    assert!(!Running::start(&place).signal("KILL").status.success());
     place.assert_nothing_of_the_program_is_left();
 }
 
 #[test]
 fn an_interrupted_run_says_so_and_cleans_up() {
+    // As above; Wine makes Ctrl-C of SIGINT.
     if is_windows() {
         return;
     }
     let place = Place::new();
-    let engine = measuring(&place);
-    signal(engine.id(), "INT");
-    let output = wait(engine);
+    let output = Running::start(&place).signal("INT");
     assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
     place.assert_nothing_of_the_program_is_left();
 }

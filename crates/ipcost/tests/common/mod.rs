@@ -133,7 +133,8 @@ impl Place {
 
     /// Waits until peers are running: a measurement is on its way.
     pub fn wait_for_peers(&self, count: usize) {
-        let peers = || self.processes().iter().filter(|(_, words)| words.ends_with(" peer ")).count();
+        let peers =
+            || self.processes().iter().filter(|(_, words)| words.trim_end().ends_with(" peer")).count();
         self.wait_until("peers run", || peers() >= count);
     }
 }
