@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 /// What belongs to a peer; all else (built programs, notes, caches of tools) stays behind.
-const ENDINGS: [&str; 6] = ["c", "h", "go", "mod", "py", "rb"];
+const ENDINGS: [&str; 7] = ["c", "h", "go", "mod", "sum", "py", "rb"];
 
 fn main() {
     let manifest = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));

@@ -1,13 +1,8 @@
-//go:build unix
-
 package main
 
 import (
 	"encoding/json"
-	"fmt"
-	"net"
 	"os"
-	"syscall"
 )
 
 // pipe is a pair of anonymous pipes that the engine made, one for each direction.
@@ -31,11 +26,11 @@ func (pipe) reach(address json.RawMessage, _ *cell, worker int) (client, error) 
 }
 
 func openPipes(ends pipeEnds) (channel, error) {
-	read, err := takeOver(ends.ReadFd, syscall.S_IFIFO)
+	read, err := takeOverPipe(ends.ReadFd)
 	if err != nil {
 		return nil, err
 	}
-	write, err := takeOver(ends.WriteFd, syscall.S_IFIFO)
+	write, err := takeOverPipe(ends.WriteFd)
 	if err != nil {
 		return nil, err
 	}
@@ -55,58 +50,6 @@ func (p *pipePair) Close() error {
 		return err
 	}
 	return p.read.Close()
-}
-
-// socketpair is a pair of connected Unix sockets that the engine made.
-type socketpair struct{}
-
-func (socketpair) name() string       { return "socketpair" }
-func (socketpair) connects() bool     { return false }
-func (socketpair) unavailable() error { return nil }
-
-type socketEnd struct {
-	Fd int `json:"fd"`
-}
-
-func (socketpair) serve(address json.RawMessage, cell *cell) (server, error) {
-	return serveOpen(address, cell, openSocket)
-}
-
-func (socketpair) reach(address json.RawMessage, _ *cell, worker int) (client, error) {
-	return reachOpen(address, worker, openSocket)
-}
-
-func openSocket(end socketEnd) (channel, error) {
-	file, err := takeOver(end.Fd, syscall.S_IFSOCK)
-	if err != nil {
-		return nil, err
-	}
-	// FileConn works on a copy of the descriptor.
-	defer file.Close()
-	return net.FileConn(file)
-}
-
-// takeOver makes a file of a descriptor that this process has inherited.
-//
-// It is made non-blocking first, as os.Pipe makes its own, so that a goroutine that waits for it holds no thread.
-func takeOver(descriptor int, fileType uint32) (*os.File, error) {
-	fail := func(err error) (*os.File, error) {
-		return nil, fmt.Errorf("descriptor %d was to be inherited: %w", descriptor, err)
-	}
-	if descriptor <= syscall.Stderr {
-		return fail(syscall.EBADF)
-	}
-	var status syscall.Stat_t
-	if err := syscall.Fstat(descriptor, &status); err != nil {
-		return fail(err)
-	}
-	if uint32(status.Mode)&syscall.S_IFMT != fileType {
-		return fail(fmt.Errorf("it is open, but not what the address says"))
-	}
-	if err := syscall.SetNonblock(descriptor, true); err != nil {
-		return fail(err)
-	}
-	return os.NewFile(uintptr(descriptor), fmt.Sprintf("descriptor %d", descriptor)), nil
 }
 
 // openServer is a server whose channels are all open from the start.

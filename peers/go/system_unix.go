@@ -41,6 +41,9 @@ func bufferSize(socket syscall.RawConn, option int) (uint64, error) {
 	return uint64(bytes), err
 }
 
+// probeUnix tells whether there are Unix sockets: every Unix has them.
+func probeUnix() error { return nil }
+
 // setBacklog listens again: package net takes the system's limit, and a second call only changes the queue's length.
 func setBacklog(listener net.Listener, connections int) error {
 	socket, err := rawConnection(listener)

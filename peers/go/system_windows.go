@@ -7,7 +7,7 @@ import (
 )
 
 // transports are those of this platform, in the order of tables.
-var transports = []transport{tcpOverIPv4, tcpOverIPv6}
+var transports = []transport{pipe{}, npipe{}, unixPath{}, tcpOverIPv4, tcpOverIPv6}
 
 // ownUsage is what this process has used since its start, all threads; switches are not counted here.
 func ownUsage() usage {
@@ -40,6 +40,15 @@ func bufferSize(socket syscall.RawConn, option int) (uint64, error) {
 		return err
 	})
 	return uint64(bytes), err
+}
+
+// probeUnix tells whether there are Unix sockets, as there are since version 1803 of Windows 10.
+func probeUnix() error {
+	socket, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
+	if err != nil {
+		return err
+	}
+	return syscall.Closesocket(socket)
 }
 
 func setBacklog(net.Listener, int) error {

@@ -1,5 +1,3 @@
-//go:build unix
-
 package main
 
 import (
@@ -13,7 +11,7 @@ type unixPath struct{}
 
 func (unixPath) name() string       { return "unix" }
 func (unixPath) connects() bool     { return true }
-func (unixPath) unavailable() error { return nil }
+func (unixPath) unavailable() error { return probeUnix() }
 
 type boundTo struct {
 	Path string `json:"path"`

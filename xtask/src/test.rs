@@ -6,7 +6,9 @@ use anyhow::Result;
 
 use crate::docs;
 use crate::shell::{self, command, run_command};
-use crate::tools::{CARGO_DENY, Package, ensure_packages, ensure_rust_components, program};
+use crate::tools::{
+    CARGO_DENY, Package, ensure_packages, ensure_rust_components, ensure_rust_target, program,
+};
 
 /// What of the system tests run.
 const PACKAGES: &[Package] = &[
@@ -35,6 +37,13 @@ const PACKAGES: &[Package] = &[
     program("bash", &["bash"], "loading the completions"),
     program("groff", &["groff"], "formatting the manual"),
     program("nft", &["nftables"], "a firewall in a network namespace"),
+    program("x86_64-w64-mingw32-gcc", &["gcc-mingw-w64-x86-64"], "building for Windows"),
+    Package {
+        what: "Wine",
+        check: "test -x /usr/lib/wine/wine64 || command -v wine",
+        names: &["wine64"],
+        needed_for: "running what was built for Windows",
+    },
 ];
 
 /// Runs it all; stops at the first thing that does not hold.
@@ -44,6 +53,7 @@ const PACKAGES: &[Package] = &[
 pub fn run() -> Result<()> {
     let began = Instant::now();
     ensure_rust_components()?;
+    ensure_rust_target("x86_64-pc-windows-gnu")?;
     ensure_packages(PACKAGES)?;
     run_all()?;
     eprintln!("xtask: all good after {} s", began.elapsed().as_secs());

@@ -41,6 +41,18 @@ pub fn ensure_rust_components() -> Result<()> {
     Ok(())
 }
 
+/// Makes sure that the standard library for another system is there.
+///
+/// # Errors
+/// Where it is missing and cannot be installed.
+pub fn ensure_rust_target(target: &str) -> Result<()> {
+    let found = format!("test -d \"$(rustc --print target-libdir --target {target})\"");
+    if !succeeds(&["sh", "-c", &found]) && run(&["rustup", "target", "add", target]).is_err() {
+        bail!("the standard library for {target} is missing; install it with: rustup target add {target}");
+    }
+    Ok(())
+}
+
 /// Something of the system that tests need, and Debian's packages that have it.
 pub struct Package {
     /// What it is.

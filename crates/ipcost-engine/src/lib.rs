@@ -15,7 +15,7 @@ pub mod analysis;
 pub mod bench;
 mod calibration;
 pub mod campaign;
-mod causes;
+pub mod causes;
 pub mod check;
 mod claims;
 mod compare;

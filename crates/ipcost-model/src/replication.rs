@@ -47,6 +47,18 @@ named! {
     }
 }
 
+named! {
+    /// A system, as Rust's `std::env::consts::OS` names it.
+    System, "system" {
+        /// Linux.
+        Linux = "linux",
+        /// macOS.
+        Macos = "macos",
+        /// Windows.
+        Windows = "windows",
+    }
+}
+
 /// A published experiment, as facts, figures and claims, with what tests them.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -65,6 +77,9 @@ pub struct Replication {
     /// What cannot be as it was, in a sentence.
     #[serde(default)]
     pub differs: Option<String>,
+    /// The same where a system has other words for it.
+    #[serde(default)]
+    pub differs_on: BTreeMap<System, String>,
     /// What is measured here.
     pub runs: Vec<ReplicationRun>,
     /// What was claimed, and what tests it.
@@ -88,6 +103,9 @@ pub struct ReplicationRun {
     /// How long a batch is meant to last.
     #[serde(default, with = "duration")]
     pub batch: Option<Duration>,
+    /// The systems on which it is measured; all where none is named.
+    #[serde(default)]
+    pub os: Vec<System>,
     /// The cells.
     pub cells: Vec<Matrix>,
 }
@@ -110,6 +128,29 @@ pub struct Claim {
     /// What lies behind it, in a sentence with no figures of its own.
     #[serde(default)]
     pub behind: Option<String>,
+    /// The same where a system has other words for it.
+    #[serde(default)]
+    pub behind_on: BTreeMap<System, String>,
+}
+
+impl Replication {
+    /// What of it belongs to a system, by the name that Rust gives it.
+    pub fn on(mut self, os: &str) -> Self {
+        let system: Option<System> = os.parse().ok();
+        let belongs =
+            |systems: &[System]| systems.is_empty() || system.is_some_and(|here| systems.contains(&here));
+        self.runs.retain(|run| belongs(&run.os));
+        if let Some(published) = &mut self.as_published {
+            published.cells.retain(|cell| belongs(&cell.os));
+        }
+        let own = |words: &mut BTreeMap<System, String>| system.and_then(|here| words.remove(&here));
+        self.differs = own(&mut self.differs_on).or(self.differs);
+        for claim in &mut self.claims {
+            claim.tests.retain(|test| belongs(&test.os));
+            claim.behind = own(&mut claim.behind_on).or(claim.behind.take());
+        }
+        self
+    }
 }
 
 fn all() -> Rule {
@@ -126,6 +167,9 @@ fn yes() -> bool {
 pub struct Test {
     /// What it compares, in short.
     pub about: String,
+    /// The systems on which it is made; all where none is named.
+    #[serde(default)]
+    pub os: Vec<System>,
     /// In which runs; both where it is not said.
     #[serde(default)]
     pub software: Option<Software>,
@@ -219,6 +263,9 @@ pub struct PublishedCell {
     /// bytes in all.
     #[serde(default)]
     pub bytes: Option<u64>,
+    /// The systems on which they are measured; all where none is named.
+    #[serde(default)]
+    pub os: Vec<System>,
     /// Which cells.
     pub cell: Matrix,
 }

@@ -18,12 +18,12 @@ use crate::tools::{self, Tool, last_lines};
 
 /// How often a broken directory is moved out of the way before that counts as hopeless.
 const ATTEMPTS: usize = 5;
-/// What decides how Go builds, whatever the user's environment says: this module alone, nothing from the network.
-const GO_ENVIRONMENT: [(&str, &str); 6] = [
+/// What decides how Go builds, whatever the user's environment says: this module, and what its `go.sum` pins. Where
+/// the modules of others come from is the system's matter: only one of Windows needs any.
+const GO_ENVIRONMENT: [(&str, &str); 5] = [
     ("CGO_ENABLED", "0"),
     ("GO111MODULE", "on"),
     ("GOFLAGS", ""),
-    ("GOPROXY", "off"),
     ("GOTOOLCHAIN", "local"),
     ("GOWORK", "off"),
 ];
@@ -36,7 +36,7 @@ struct Recipe {
     version: String,
     /// The command that builds it, run in its own directory.
     build: Option<Vec<String>>,
-    environment: &'static [(&'static str, &'static str)],
+    environment: Vec<(&'static str, &'static str)>,
     /// The interpreter with its arguments; nothing where the program runs by itself.
     interpreter: Vec<String>,
     /// The program, below the peer's place.
@@ -86,7 +86,7 @@ impl BuiltIn {
             directories: directories.clone(),
             version: tool.version,
             build,
-            environment: &[],
+            environment: Vec::new(),
             interpreter: if runs_itself { Vec::new() } else { tool.command },
             program,
         };
@@ -108,7 +108,8 @@ impl BuiltIn {
                 let output = format!("../{built}");
                 let build =
                     words(&tool.command, &["build", "-trimpath", "-buildvcs=false", "-o", &output, "."]);
-                Recipe { environment: &GO_ENVIRONMENT, ..recipe(tool, Some(build), true, built) }
+                let environment = GO_ENVIRONMENT.iter().chain(programs::GO_MODULES).copied().collect();
+                Recipe { environment, ..recipe(tool, Some(build), true, built) }
             }
             Language::Python { start } => {
                 let mut tool = tools::python()?;
@@ -140,7 +141,7 @@ impl Recipe {
             }
         }
         parts.extend(self.build.iter().flatten().map(String::as_bytes));
-        for (name, value) in self.environment {
+        for (name, value) in &self.environment {
             parts.extend([name.as_bytes(), value.as_bytes()]);
         }
         fingerprint(parts.into_iter())

@@ -33,7 +33,7 @@ pub struct BuiltIn {
 pub(crate) enum Language {
     /// C11, compiled from every `.c` in its directory and these of the directories beside it.
     C { also: &'static [&'static str] },
-    /// Go, without modules beside its own.
+    /// Go; modules of others are needed on Windows alone, and pinned.
     Go,
     /// Python, started with this file.
     Python { start: &'static str },

@@ -2,18 +2,24 @@
 //!
 //! # What a platform must offer
 //!
+//! What differs between systems is in one directory each: `linux`, `windows` and `other_unix`, with what every Unix has in
+//! `unix` and what is lacking in `unsupported`. One of them is chosen below, as the module `system`; modules of one name are
+//! twins, with the same signatures.
+//!
 //! | topic | file | contract |
 //! |---|---|---|
 //! | transports | [`transport`] | a registry of [`transport::Transport`]s; each says itself whether it can be used here |
 //! | time | [`clock`] | a monotonic clock in nanoseconds, cheap enough to read twice an operation |
 //! | usage | [`usage`] | user and system time and switches of this process, all threads |
-//! | peers | [`process`] | a child with pipes, in a group of its own, that dies with its parent |
+//! | peers | [`process`] | a child with pipes, in a group (a job) of its own, that dies with its parent |
 //! | workers | [`worker`] | copies of this process, each with one task |
 //! | control | [`control`], [`lines`] | lines from standard input, while waiting for connections too |
 //! | shared memory | [`shared_word`] | a word that two processes have in common |
 //! | placement | [`placement`] | which processors there are, and pinning to them |
-//! | files | [`private_dir`] | a directory that only this user can enter and that is gone afterwards |
-//! | signals | [`interrupt`] | being asked to stop, as a descriptor to wait on |
+//! | files | [`private_dir`], [`user_dirs`] | a directory that only this user can enter and that is gone afterwards; where a user's programs keep what is theirs |
+//! | programs | [`programs`] | finding and building those that peers need |
+//! | signals | [`interrupt`] | being asked to stop, as something to wait on |
+//! | by hand | [`local_stream`] | the other side of a peer, for the conformance suite |
 //! | the machine | [`host`], [`facts`], [`counters`], [`limits`] | facts, kernel counters, limits |
 //! | texts of the kernel | [`kernel_texts`] | their readers, each a pure function, for tests and fuzzers |
 //! | others | [`others`], [`quota`] | who else is busy, and what CPU quotas do |

@@ -8,6 +8,8 @@ use std::path::Path;
 pub const C_COMPILER: &str = "cc";
 /// What a C program with sockets and threads is linked with, beside what every one is.
 pub const C_LIBRARIES: &[&str] = &[];
+/// Where Go gets the modules of others from: nowhere, as the peer needs none here.
+pub const GO_MODULES: &[(&str, &str)] = &[("GOPROXY", "off")];
 /// How one gets a package of Debian's names.
 pub const INSTALL: &str = "on Debian: apt-get install";
 

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 pub const C_COMPILER: &str = "gcc";
 /// What a C program with sockets and threads is linked with, beside what every one is.
 pub const C_LIBRARIES: &[&str] = &["-static", "-lws2_32"];
+/// Where Go gets the modules of others from: where the user has it get them.
+pub const GO_MODULES: &[(&str, &str)] = &[];
 /// How one gets a package of Debian's names.
 pub const INSTALL: &str = "install what Debian calls";
 

@@ -1,5 +1,6 @@
 //! The experiments that travel with the program, and files of the user's own.
 
+use std::env::consts::OS;
 use std::path::Path;
 
 use anyhow::{Context, anyhow, bail};
@@ -28,7 +29,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 /// A name that is none, with the nearest; a file that cannot be read.
 pub fn chosen(names: &[String], all: bool) -> anyhow::Result<Vec<Replication>> {
     if all {
-        return FILES.iter().map(|(name, text)| parse(name, text)).collect();
+        return FILES.iter().map(|(name, text)| parse_here(name, text)).collect();
     }
     if names.is_empty() {
         bail!("name an experiment, or give --all; ipcost replicate --list shows them");
@@ -38,7 +39,7 @@ pub fn chosen(names: &[String], all: bool) -> anyhow::Result<Vec<Replication>> {
 
 fn one(name: &str) -> anyhow::Result<Replication> {
     if let Some((name, text)) = FILES.iter().find(|(known, _)| *known == name) {
-        return parse(name, text);
+        return parse_here(name, text);
     }
     let path = Path::new(name);
     if path.extension().is_some_and(|end| end == "toml") {
@@ -48,9 +49,14 @@ fn one(name: &str) -> anyhow::Result<Replication> {
             "{name} has {length} bytes; a replication has at most {MOST_BYTES}"
         );
         let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {name}"))?;
-        return parse(name, &text);
+        return parse_here(name, &text);
     }
     bail!("{}", unknown("experiment", name, FILES.iter().map(|(known, _)| *known)))
+}
+
+/// What of a file belongs to this system.
+fn parse_here(name: &str, text: &str) -> anyhow::Result<Replication> {
+    Ok(parse(name, text)?.on(OS))
 }
 
 fn parse(name: &str, text: &str) -> anyhow::Result<Replication> {
@@ -69,7 +75,7 @@ fn parse(name: &str, text: &str) -> anyhow::Result<Replication> {
 pub fn list() -> anyhow::Result<String> {
     let mut out = String::new();
     for (name, text) in FILES {
-        let replication = parse(name, text)?;
+        let replication = parse_here(name, text)?;
         let budgets = replication.runs.iter().filter_map(|run| run.budget);
         let seconds: u64 = budgets.map(|budget| budget.as_secs()).sum();
         out.push_str(&format!(
@@ -91,9 +97,10 @@ mod tests {
 
     #[test]
     fn every_file_is_sound() {
-        let all = chosen(&[], true).unwrap();
-        assert_eq!(all.len(), 5);
-        for replication in &all {
+        assert_eq!(chosen(&[], true).unwrap().len(), 5);
+        let on = |os| FILES.map(|(name, text)| parse(name, text).unwrap().on(os));
+        for replication in ["linux", "macos", "windows", "another"].into_iter().flat_map(on) {
+            let replication = &replication;
             ipcost_engine::replication::check(replication, &|run| {
                 super::super::cells_of(run).map_err(|error| error.to_string())
             })
@@ -105,6 +112,37 @@ mod tests {
         }
         let list = list().unwrap();
         assert!(FILES.iter().all(|(name, _)| list.contains(name)), "{list}");
+    }
+
+    #[test]
+    fn the_article_on_windows_is_measured_there_as_it_was() {
+        let windows =
+            one("go-pingpong").map(|_| parse("go-pingpong", FILES[2].1).unwrap().on("windows")).unwrap();
+        let published: Vec<u64> =
+            windows.method["sizes"].as_array().unwrap().iter().flat_map(|size| size.as_u64()).collect();
+        for run in &windows.runs {
+            let cells = super::super::cells_of(run).unwrap();
+            for transport in ["unix", "tcp", "npipe"] {
+                for buffer in [8192, 65_537] {
+                    let sizes: Vec<u64> = cells
+                        .iter()
+                        .filter(|cell| cell.cell.transport == transport && cell.server == cell.client)
+                        .filter(|cell| cell.cell.options.int("server_buffer") == Some(buffer))
+                        .map(|cell| cell.cell.size)
+                        .collect();
+                    assert_eq!(sizes, published, "{transport} with {buffer}");
+                }
+            }
+        }
+        let linux = parse("go-pingpong", FILES[2].1).unwrap().on("linux");
+        let uses = |replication: &Replication, name: &str| {
+            replication.runs.iter().any(|run| {
+                super::super::cells_of(run).unwrap().iter().any(|cell| cell.cell.transport == name)
+            })
+        };
+        assert!(uses(&linux, "fifo") && !uses(&linux, "npipe"));
+        assert!(!uses(&windows, "fifo") && uses(&windows, "npipe"));
+        assert_ne!(linux.differs, windows.differs);
     }
 
     #[test]

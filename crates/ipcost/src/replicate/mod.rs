@@ -52,6 +52,10 @@ pub fn run(args: &ReplicateArgs) -> Result<ExitCode, Problem> {
     let scale = scale(&replications, args.budget);
     let mut ledgers = Vec::new();
     let mut interrupted = false;
+    if let Some(version) = host::read().more.get(host::WINE).filter(|_| !args.quiet) {
+        let version = version.as_str().unwrap_or_default();
+        eprintln!("warning: {}", ipcost_engine::causes::wine(version).sentence());
+    }
     for replication in &replications {
         let (ledger, was_interrupted) = one(args, replication, scale, &interrupt)?;
         let ledger = args.redacting.apply(ledger)?;

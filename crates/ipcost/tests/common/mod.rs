@@ -88,7 +88,7 @@ impl Place {
             let words = std::fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
             (process, String::from_utf8_lossy(&words).replace('\0', " "))
         };
-        let numbers = std::fs::read_dir("/proc").unwrap().flatten();
+        let numbers = std::fs::read_dir("/proc").into_iter().flatten().flatten();
         let numbers = numbers.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
         numbers.filter(marked).map(command_line).filter(|(_, words)| !words.is_empty()).collect()
     }
@@ -107,6 +107,21 @@ impl Place {
         }
     }
 
+    /// As [`Place::assert_clean`], where helpers of Wine may stay for a while.
+    pub fn assert_nothing_of_the_program_is_left(&self) {
+        let left = || {
+            let files: Vec<_> =
+                std::fs::read_dir(self.tmp.path()).unwrap().flatten().map(|entry| entry.path()).collect();
+            let own = |(_, words): &(u32, String)| words.contains("ipcost.exe");
+            (self.processes().into_iter().filter(own).collect::<Vec<_>>(), files)
+        };
+        let deadline = Instant::now() + PATIENCE;
+        while left() != (vec![], vec![]) {
+            assert!(Instant::now() < deadline, "left behind: {:?}", left());
+            std::thread::yield_now();
+        }
+    }
+
     /// Waits until a condition holds.
     pub fn wait_until(&self, what: &str, mut condition: impl FnMut() -> bool) {
         let deadline = Instant::now() + PATIENCE;
@@ -118,7 +133,8 @@ impl Place {
 
     /// Waits until peers are running: a measurement is on its way.
     pub fn wait_for_peers(&self, count: usize) {
-        let peers = || self.processes().iter().filter(|(_, words)| words.ends_with(" peer ")).count();
+        let peers =
+            || self.processes().iter().filter(|(_, words)| words.trim_end().ends_with(" peer")).count();
         self.wait_until("peers run", || peers() >= count);
     }
 }
