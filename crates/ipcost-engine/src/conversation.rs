@@ -182,9 +182,11 @@ impl Peer {
 pub fn await_message(
     peers: &mut [&mut Peer],
     from: usize,
-    deadline: Instant,
+    mut deadline: Instant,
     interrupt: &Interrupt,
 ) -> Result<FromPeer, Failure> {
+    let patience = deadline.saturating_duration_since(Instant::now());
+    let mut continued = interrupt.times_continued();
     loop {
         for index in 0..peers.len() {
             if let Err(fault) = peers[index].listen() {
@@ -199,6 +201,11 @@ pub fn await_message(
         match wake {
             Ok(Wake::Heard) => {}
             Ok(Wake::Interrupted) => return Err(Failure::Interrupted),
+            // Time passed while this program was stopped, and most likely its peers with it.
+            Ok(Wake::Deadline) if interrupt.times_continued() != continued => {
+                continued = interrupt.times_continued();
+                deadline = Instant::now() + patience;
+            }
             Ok(Wake::Deadline) => {
                 let reason = "did not answer in time and was killed; --timeout sets how long a peer may take";
                 return Err(Failure::Peer(from, fault(reason)));

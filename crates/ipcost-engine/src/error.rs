@@ -50,6 +50,14 @@ pub enum EngineError {
         /// What failed.
         source: TransportError,
     },
+    /// The machine did not stay awake.
+    #[error(
+        "the machine was suspended, or this program stopped, in {times} batches running; measure while it stays awake"
+    )]
+    Suspended {
+        /// How many.
+        times: usize,
+    },
     /// A system call failed.
     #[error(transparent)]
     System(#[from] SysError),

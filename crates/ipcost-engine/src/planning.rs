@@ -14,6 +14,8 @@ pub const DEFAULT_MARGIN: f64 = 0.02;
 pub const ALPHA: f64 = 0.05;
 /// How long a peer may leave a message unanswered where the user does not say.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
+/// The most cells that have processes at the same time, where nothing limits them further: two thousand processes.
+pub const CELLS_AT_ONCE: usize = 1_000;
 /// What starting, verifying and ending a cell's processes is taken to cost before it has been measured.
 const ASSUMED_OVERHEAD: Duration = Duration::from_millis(8);
 /// What calibrating a cell is taken to cost.
@@ -87,6 +89,8 @@ pub struct Settings {
     pub latency: LatencyMode,
     /// How long a peer may leave a message unanswered.
     pub timeout: Duration,
+    /// The most cells that have processes at the same time.
+    pub cells_at_once: usize,
 }
 
 impl Settings {
@@ -102,6 +106,7 @@ impl Settings {
             counted: false,
             latency: job.latency.unwrap_or(LatencyMode::LeadIn),
             timeout: job.timeout.unwrap_or(DEFAULT_TIMEOUT),
+            cells_at_once: CELLS_AT_ONCE,
         }
     }
 }
@@ -155,6 +160,7 @@ pub fn plan(expanded: Expanded, settings: &Settings) -> Result<Plan, PlanError> 
         counted: settings.counted,
         latency: settings.latency,
         timeout: settings.timeout,
+        cells_at_once: settings.cells_at_once,
     };
     let calibration = measurable * ASSUMED_CALIBRATION;
     if !fit(&mut plan, budget.saturating_sub(calibration), ASSUMED_OVERHEAD, &Variances::UNKNOWN) {

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use ipcost_model::protocol::{Address, Done, FromEngine, FromPeer, Hello, PROTOCOL, PeerRole};
 use ipcost_model::{Pattern, Plan, PlannedCell};
+use ipcost_sys::clock;
 use ipcost_sys::counters::{self, Counts};
 use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::net_namespace::Entrance;
@@ -23,6 +24,8 @@ use crate::guard::Guard;
 const FAREWELL: Duration = Duration::from_secs(2);
 /// What every process beyond the first may add to the time until all have answered.
 const PER_PROCESS: Duration = Duration::from_millis(200);
+/// A machine that is suspended stays so for longer than this; two clocks differ by less.
+const SUSPENSION: Duration = Duration::from_millis(1);
 /// How far a peer's clock may lie above the engine's, which sees the messages around a batch too.
 const CLOCK_TOLERANCE: Duration = Duration::from_millis(1);
 
@@ -294,7 +297,9 @@ impl Bench for ProcessBench {
         let watched = self.pairs[cell].as_ref().map_or(&[][..], |pair| pair.trouble_counters);
         let counts = self.counted.then(|| self.count(cell));
         let before = if watched.is_empty() { BTreeMap::new() } else { counters::tcp() };
+        let awake = Awake::now(&self.interrupt);
         let (client, server) = self.play(cell, ops, |id| FromEngine::Batch { id, ops, latency })?;
+        let suspended = awake != Awake::now(&self.interrupt);
         let after = if watched.is_empty() { BTreeMap::new() } else { counters::tcp() };
         let rose = |name: &&str| {
             let risen = after.get(*name)?.saturating_sub(*before.get(*name)?);
@@ -314,6 +319,7 @@ impl Bench for ProcessBench {
             latency_ns: client.latency_ns,
             retries: client.retries,
             troubles: watched.iter().filter_map(rose).collect(),
+            suspended,
         })
     }
 
@@ -333,6 +339,26 @@ impl Bench for ProcessBench {
 
     fn effective(&self, cell: usize) -> Map<String, Value> {
         self.pairs[cell].as_ref().map(|pair| pair.effective.clone()).unwrap_or_default()
+    }
+}
+
+/// How often the machine was suspended and this program stopped so far: equal at two moments if neither happened
+/// between them.
+struct Awake {
+    suspended: Duration,
+    continued: u64,
+}
+
+impl Awake {
+    fn now(interrupt: &Interrupt) -> Self {
+        let suspended = Duration::from_nanos(clock::suspended_ns());
+        Self { suspended, continued: interrupt.times_continued() }
+    }
+}
+
+impl PartialEq for Awake {
+    fn eq(&self, other: &Self) -> bool {
+        self.continued == other.continued && self.suspended.abs_diff(other.suspended) < SUSPENSION
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::iter;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::capabilities::{FloorKind, OptionGroup, PeerState, TransportState};
@@ -30,7 +30,7 @@ pub struct Offers<'a> {
 }
 
 /// A cell with everything a run needs to know of it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PlannedCell {
     /// The identity that is stable between runs.
     pub id: String,
@@ -48,7 +48,7 @@ pub struct PlannedCell {
     /// Why it cannot be measured here; `None` where it can.
     pub unavailable: Option<String>,
     /// What its floor is put together from, where floors are asked for and one is known.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub floor: Option<FloorRecipe>,
 }
 

@@ -29,6 +29,8 @@ mod plan;
 pub mod protocol;
 mod reading;
 pub mod replication;
+mod samples_file;
+mod samples_reading;
 mod schema;
 mod selftest;
 mod suggest;
@@ -44,8 +46,8 @@ pub use comparison::{COMPARISON_SCHEMA, Change, ComparedRun, Comparison, Differe
 pub use consistency::MAX_NAME_BYTES;
 pub use document::{
     Analysis, CellRecord, ContrastRecord, Document, Estimate, Fastest, FloorPart, FloorRecord, Host,
-    LatencySummary, Metric, Mode, Multiplicity, SCHEMA, Sample, Schedule, Stopped, Timing, Tool, Usage,
-    UsagePerOp, Verdict, Warning, WorkloadRecord,
+    LatencySummary, Metric, Mode, Multiplicity, Resumed, SCHEMA, Sample, Schedule, Stopped, Timing, Tool,
+    Usage, UsagePerOp, Verdict, Warning, WorkloadRecord,
 };
 pub use expand::{ExpandError, Expanded, MAX_CONCURRENCY, Offers, PlannedCell, expand};
 pub use explanation::{
@@ -61,6 +63,11 @@ pub use job_file::{JobFileError, parse_job};
 pub use options::{CATALOGUE, OptionKind, OptionName, OptionSpec, OptionValue, Options};
 pub use plan::{Plan, PlannedContrast};
 pub use reading::{MAX_DOCUMENT_BYTES, ReadError, read_document};
+pub use samples_file::{
+    Begun, Calibrated, CellLatency, Counts, EpochRecord, Incidents, MachineRecord, ProcessorRecord, RunState,
+    SAMPLES_SCHEMA, Samples, SamplesLine, ThrottlingRecord,
+};
+pub use samples_reading::{SamplesError, read_samples};
 pub use schema::{Subject, schema};
 pub use selftest::{Detection, Noise, Promise, Rate, SELFTEST_SCHEMA, SelfTest};
 pub use suggest::{nearest, unknown};

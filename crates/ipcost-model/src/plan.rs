@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::document::Multiplicity;
 use crate::expand::PlannedCell;
@@ -10,7 +10,7 @@ use crate::job::LatencyMode;
 use crate::workload::Workload;
 
 /// A contrast the run will decide: cell `a` against cell `b`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedContrast {
     /// The workload, as an index.
     pub workload: usize,
@@ -21,7 +21,7 @@ pub struct PlannedContrast {
 }
 
 /// What will be run; plain data that can be printed.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// The cells, in the order of the job.
     pub cells: Vec<PlannedCell>,
@@ -66,11 +66,32 @@ pub struct Plan {
     pub latency: LatencyMode,
     /// How long a peer may leave a message unanswered.
     pub timeout: Duration,
+    /// The most cells that have processes at the same time; an epoch of more is measured group by group.
+    pub cells_at_once: usize,
 }
 
 impl Plan {
     /// The cells that can be measured here, as indices.
     pub fn measurable(&self) -> impl Iterator<Item = usize> + '_ {
         self.cells.iter().enumerate().filter(|(_, cell)| cell.unavailable.is_none()).map(|(index, _)| index)
+    }
+
+    /// The cells that can be measured here, in groups that have processes at the same time: one group, unless there
+    /// are more cells than [`Plan::cells_at_once`]. What is compared with each other stays together where it fits.
+    pub fn groups(&self) -> Vec<Vec<usize>> {
+        let most = self.cells_at_once.max(1);
+        let available = |cell: &usize| self.cells[*cell].unavailable.is_none();
+        if self.measurable().count() <= most {
+            return vec![self.measurable().collect()];
+        }
+        let mut groups: Vec<Vec<usize>> = Vec::new();
+        for workload in &self.workloads {
+            let cells: Vec<usize> = workload.cells.iter().copied().filter(available).collect();
+            match groups.last_mut() {
+                Some(group) if group.len() + cells.len() <= most => group.extend(cells),
+                _ => groups.extend(cells.chunks(most).map(<[usize]>::to_vec)),
+            }
+        }
+        groups
     }
 }

@@ -11,6 +11,21 @@ pub fn now_ns() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
+/// How long the machine was suspended since it started, nanoseconds: by how much the clock that goes on meanwhile
+/// (`CLOCK_BOOTTIME`) is ahead of the one that does not (`clock_gettime(2)`).
+pub fn suspended_ns() -> u64 {
+    let boot_ns = || {
+        let time = clock_gettime(ClockId::Boottime);
+        time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+    };
+    // Whoever is interrupted between two readings takes their distance for a suspension: the closest ones count.
+    let reading = |_| {
+        let (before, boot, after) = (now_ns(), boot_ns(), now_ns());
+        (after - before, boot.saturating_sub(u64::midpoint(before, after)))
+    };
+    (0..3).map(reading).min().map_or(0, |(_, ahead)| ahead)
+}
+
 /// What reading the clock is like here.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Quality {
@@ -52,6 +67,14 @@ mod tests {
         let quality = quality();
         assert!((1..100_000).contains(&quality.read_ns), "{quality:?}");
         assert!(quality.step_ns > 0, "{quality:?}");
+    }
+
+    #[test]
+    fn a_machine_that_stays_awake_is_not_taken_for_suspended() {
+        let before = suspended_ns();
+        for _ in 0..10_000 {
+            assert!(suspended_ns().abs_diff(before) < 1_000_000);
+        }
     }
 
     #[test]

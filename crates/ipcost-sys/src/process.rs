@@ -20,6 +20,8 @@ use crate::placement::single;
 
 /// How much of what a peer writes to standard error is kept, in bytes.
 const COMPLAINT_BYTES: usize = 4096;
+/// How much room for what a peer says is kept between two lines, bytes.
+const KEPT_BYTES: usize = 4096;
 /// How much is read at once.
 const CHUNK_BYTES: usize = 65_536;
 
@@ -153,6 +155,10 @@ impl PeerProcess {
                 let line = self.lines[..end].to_vec();
                 self.lines.drain(..=end);
                 self.scanned = 0;
+                if self.lines.is_empty() && self.lines.capacity() > KEPT_BYTES {
+                    // There may be thousands of peers, each of which has told ten thousand latencies once.
+                    self.lines = Vec::new();
+                }
                 return Ok(Heard::Line(line));
             }
             self.scanned = self.lines.len();

@@ -9,12 +9,12 @@ use ipcost_model::doctor::NetworkFacts;
 use ipcost_model::protocol::PeerRole;
 use ipcost_model::units::size_text;
 use ipcost_model::{
-    CallRecord, Division, ExplainedCell, ExplainedDifference, NamedCause, Part, Pattern, Placement, Purpose,
+    CallRecord, Division, ExplainedCell, ExplainedDifference, Incidents, NamedCause, Part, Pattern,
+    Placement, Purpose,
 };
 use ipcost_sys::firewall::Firewall;
 use ipcost_sys::idle::IdleState;
 
-use crate::campaign::Incidents;
 use crate::causes as shared;
 use crate::strace::Direction;
 use crate::surroundings::Observed;
