@@ -13,6 +13,7 @@
 //! | shared memory | [`shared_word`] | a word that two processes have in common |
 //! | placement | [`placement`] | which processors there are, and pinning to them |
 //! | files | [`private_dir`] | a directory that only this user can enter and that is gone afterwards |
+//! | locks | [`file_lock`] | whether another program still uses a file |
 //! | signals | [`interrupt`] | being asked to stop, as a descriptor to wait on |
 //! | the machine | [`host`], [`facts`], [`counters`], [`limits`] | facts, kernel counters, limits |
 //! | others | [`others`], [`quota`] | who else is busy, and what CPU quotas do |
@@ -27,6 +28,7 @@ pub mod clock;
 pub mod control;
 pub mod counters;
 pub mod facts;
+pub mod file_lock;
 pub mod firewall;
 pub mod host;
 pub mod idle;

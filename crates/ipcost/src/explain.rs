@@ -25,7 +25,7 @@ use crate::job::job as job_of;
 use crate::output::{is_standard_output, print, room, write_pretty};
 use crate::peers;
 use crate::progress::{Line, bar};
-use crate::run::{check_descriptors, expand_here, fresh_seed, listen};
+use crate::run::{expand_here, fresh_seed, limits_of, listen};
 
 /// How long the timed part may take where the user does not say.
 const DEFAULT_BUDGET: Duration = Duration::from_secs(20);
@@ -138,7 +138,7 @@ fn prepare(asked: &Asked, peers: &[PeerState], args: &ExplainArgs) -> anyhow::Re
         ..Settings::of(&job, args.seed.unwrap_or_else(fresh_seed))
     };
     let plan = plan(expanded, &settings)?;
-    check_descriptors(&plan)?;
+    limits_of(&plan)?;
     Ok((Job { seed: Some(plan.seed), budget: Some(budget), ..job }, plan, question))
 }
 

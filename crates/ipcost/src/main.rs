@@ -15,6 +15,7 @@ mod peers;
 mod progress;
 mod replicate;
 mod report;
+mod resume;
 mod run;
 mod schema;
 mod selftest;
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
         Command::Check(args) => check::run(&args),
         Command::Show(args) => history::show(&args),
         Command::List(args) => history::list(&args),
+        Command::Resume(args) => resume::run(&args),
         Command::Prune(args) => history::prune(&args),
         Command::Sweep(args) => sweep::run(&args),
         Command::Replicate(args) => replicate::run(&args),

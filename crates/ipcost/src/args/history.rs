@@ -34,6 +34,24 @@ pub struct ShowArgs {
     pub quiet: bool,
 }
 
+/// It goes on where it was killed: the same seed, random orders and operation counts, in what is left of its budget. The
+/// machine and ipcost must be the same.
+#[derive(Debug, Args)]
+pub struct ResumeArgs {
+    /// A run that was killed, by its identifier or name; last is the newest
+    #[arg(value_name = "RUN", default_value = "last")]
+    pub run: String,
+    /// Write the document, with every sample, as JSON; - is standard output
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Write a page with verdicts, tables and charts, in one file that opens anywhere; - is standard output
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Show neither progress nor warnings
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
 /// Runs go for which every criterion holds; those with a name stay, unless --named is given.
 #[derive(Debug, Args)]
 pub struct PruneArgs {

@@ -25,7 +25,7 @@ use crate::exit::{FAILED, INTERRUPTED, Problem, UNDECIDED, complain, problem};
 use crate::output::{print, write_json};
 use crate::peers::{self, Peers};
 use crate::progress::Line;
-use crate::run::{check_descriptors, expand_here, fresh_seed};
+use crate::run::{expand_here, fresh_seed, limits_of};
 
 /// What `--init` prints.
 const EXAMPLE: &str = include_str!("example.toml");
@@ -109,7 +109,7 @@ fn prepare(args: &CheckArgs, path: &std::path::Path) -> anyhow::Result<Prepared>
     let settings = Settings { level: kept.then(|| questions.level_of_run()), ..settings };
     let plan =
         plan(expanded, &settings).map_err(|error| too_small(error, &questions)).context(file.clone())?;
-    check_descriptors(&plan)?;
+    limits_of(&plan)?;
     Ok(Prepared { file, job, questions, plan, peers, warnings })
 }
 
