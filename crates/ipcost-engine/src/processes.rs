@@ -12,6 +12,7 @@ use ipcost_sys::net_namespace::Entrance;
 use ipcost_sys::placement::Topology;
 use ipcost_sys::private_dir::PrivateDir;
 use ipcost_sys::process::Spawn;
+use ipcost_sys::quota;
 use ipcost_sys::transport::{self, Place, Provision, TransportError};
 use serde_json::{Map, Value, json};
 
@@ -74,13 +75,14 @@ impl ProcessBench {
         interrupt: Interrupt,
     ) -> Result<Self, EngineError> {
         let began = Instant::now();
-        let dir = PrivateDir::create()?;
-        let guard = Guard::start(guard, dir.path()).map_err(|source| EngineError::PeerStart {
+        quota::sweep();
+        let mut guard = Guard::start(guard).map_err(|source| EngineError::PeerStart {
             name: "guard".to_owned(),
             command: guard.join(" "),
             source,
         })?;
-        let bench = Self {
+        let dir = PrivateDir::announced(&mut |path| guard.watch_dir(path))?;
+        let mut bench = Self {
             pairs: plan.cells.iter().map(|_| None).collect(),
             dir,
             guard,
@@ -112,7 +114,7 @@ impl ProcessBench {
     }
 
     /// Starts every peer once and hears what it can do.
-    fn meet_peers(&self) -> Result<(), EngineError> {
+    fn meet_peers(&mut self) -> Result<(), EngineError> {
         let mut needs: BTreeMap<&str, BTreeSet<Need>> = BTreeMap::new();
         for cell in self.cells.iter().filter(|cell| cell.unavailable.is_none()) {
             for (name, role) in [(&cell.server, PeerRole::Server), (&cell.client, PeerRole::Client)] {
@@ -122,7 +124,9 @@ impl ProcessBench {
         }
         for (name, needs) in needs {
             let program = &self.programs[name];
-            let mut peer = Peer::start(program, format!("peer {name}"), Spawn::default())?;
+            let mut peer = self.guard.watch(|guard| {
+                Peer::start(program, format!("peer {name}"), Spawn { guard, ..Spawn::default() })
+            })?;
             let deadline = Instant::now() + self.timeout;
             let hello = match await_message(&mut [&mut peer], 0, deadline, &self.interrupt) {
                 Ok(FromPeer::Hello(hello)) => check_hello(&hello, &needs),
@@ -138,6 +142,7 @@ impl ProcessBench {
             hello.map_err(unfit)?;
             peer.dismiss(deadline);
             peer.see_off(Instant::now() + FAREWELL);
+            self.guard.forget(&[peer.id()]);
         }
         Ok(())
     }
@@ -162,7 +167,7 @@ impl ProcessBench {
     }
 
     /// Starts both processes of a cell; neither has been heard yet.
-    fn start_pair(&self, cell: usize) -> Result<(Pair, Provision), EngineError> {
+    fn start_pair(&mut self, cell: usize) -> Result<(Pair, Provision), EngineError> {
         let planned = &self.cells[cell];
         let mut provision = self.provision(cell, &format!("e{}s{}c{cell}", self.epoch, self.starts))?;
         // A placement that cannot be had has made the cell unavailable long before.
@@ -171,16 +176,18 @@ impl ProcessBench {
         let bound = |option: &str| planned.cell.options.int(option).map(|cpu| cpu as usize);
         let (client_cpu, server_cpu) =
             (bound("client_cpu").or(client_cpu), bound("server_cpu").or(server_cpu));
-        let start = |role: PeerRole, name: &str, spawn| {
-            let who = format!("{role} {name} of {} in epoch {}", planned.id, self.epoch);
-            Peer::start(&self.programs[name], who, spawn)
+        let (epoch, network, programs) = (self.epoch, self.network, &self.programs);
+        let mut start = |role: PeerRole, name: &str, inherit, cpu| {
+            let who = format!("{role} {name} of {} in epoch {epoch}", planned.id);
+            self.guard.watch(|guard| {
+                let spawn = Spawn { inherit, cpu, network, guard, ..Spawn::default() };
+                Peer::start(&programs[name], who, spawn)
+            })
         };
         let inherit = std::mem::take(&mut provision.server_inherits);
-        let spawn = Spawn { inherit, cpu: server_cpu, network: self.network, ..Spawn::default() };
-        let server = start(PeerRole::Server, &planned.server, spawn)?;
+        let server = start(PeerRole::Server, &planned.server, inherit, server_cpu)?;
         let inherit = std::mem::take(&mut provision.client_inherits);
-        let spawn = Spawn { inherit, cpu: client_cpu, network: self.network, ..Spawn::default() };
-        let client = start(PeerRole::Client, &planned.client, spawn)?;
+        let client = start(PeerRole::Client, &planned.client, inherit, client_cpu)?;
         let capabilities = transport::find(&planned.cell.transport).map(|transport| transport.capabilities());
         let watched = planned.cell.pattern == Pattern::Connect;
         let trouble_counters =
@@ -279,7 +286,6 @@ impl Bench for ProcessBench {
                 return Err(EngineError::Interrupted);
             }
             let (pair, provision) = self.start_pair(*cell)?;
-            self.guard.watch(&pair.ids());
             started.push((*cell, pair, provision));
         }
         self.introduce(started)

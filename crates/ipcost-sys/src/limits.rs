@@ -1,6 +1,27 @@
 //! Limits of this process.
 
+use std::io;
+
+use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit, setrlimit};
+
+/// What the system is out of where it gives such an error, and the remedy; `None` where it is another kind of error.
+pub fn shortage(error: &io::Error) -> Option<&'static str> {
+    Some(match Errno::from_io_error(error)? {
+        Errno::MFILE => {
+            "no descriptor is left to this program: raise ulimit -n, or take fewer cells or less concurrency"
+        }
+        Errno::NFILE => {
+            "no descriptor is left to the system: raise fs.file-max, or take fewer cells or less concurrency"
+        }
+        Errno::AGAIN => {
+            "no process or thread more may start: raise ulimit -u, pids.max of the control group or kernel.pid_max, or take fewer cells or less concurrency"
+        }
+        Errno::NOMEM => "memory is used up: take fewer cells or less concurrency",
+        Errno::NOSPC => "the disk is full: make room, or set TMPDIR to another",
+        _ => return None,
+    })
+}
 
 /// Raises the number of open descriptors as far as it may go, and gives what it became.
 ///

@@ -20,7 +20,7 @@ use ipcost_sys::placement::Topology;
 use ipcost_sys::{facts, firewall, host, idle, transport};
 
 use crate::args::ExplainArgs;
-use crate::exit::{INTERRUPTED, Problem, problem};
+use crate::exit::{INTERRUPTED, Problem, note, problem, warn};
 use crate::job::job as job_of;
 use crate::output::{is_standard_output, print, room, write_pretty};
 use crate::peers;
@@ -47,7 +47,7 @@ pub fn run(args: &ExplainArgs) -> Result<ExitCode, Problem> {
     let peers = peers::prepare(&asked.job, args.quiet);
     let (job, plan, question) = prepare(&asked, &peers.states, args).map_err(Problem::usage)?;
     if !args.quiet {
-        plan.notes.iter().for_each(|note| eprintln!("note: {note}"));
+        plan.notes.iter().for_each(|text| note(text));
     }
     let programs = peers::with_native(peers.programs).map_err(Problem::failed)?;
     let interrupt = listen()?;
@@ -221,7 +221,7 @@ fn show(explanation: &Explanation, args: &ExplainArgs) -> anyhow::Result<()> {
     }
     print(&text::render(explanation, room()))?;
     if !args.quiet {
-        explanation.warnings.iter().for_each(|warning| eprintln!("warning: {}", warning.message));
+        explanation.warnings.iter().for_each(|warning| warn(&warning.message));
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use ipcost_engine::{ProcessBench, System, resume};
 use ipcost_model::{Begun, NATIVE, Resumed};
 
 use crate::args::ResumeArgs;
-use crate::exit::{Problem, problem};
+use crate::exit::{Problem, note, problem};
 use crate::history::{self, SamplesFile};
 use crate::peers::{self, Peers};
 use crate::run::{Outputs, Recorder, about, check_outputs, finish, finished, limits_of, listen, now};
@@ -31,7 +31,7 @@ pub fn run(args: &ResumeArgs) -> Result<ExitCode, Problem> {
     let interrupt = listen()?;
     let resumed = Resumed { at: now(SystemTime::now()), after_epoch: samples.epochs.len() as u32 };
     if !args.quiet {
-        eprintln!("note: run {} goes on after epoch {}", begun.id, resumed.after_epoch);
+        note(&format!("run {} goes on after epoch {}", begun.id, resumed.after_epoch));
     }
     file.resumed(&resumed);
 

@@ -19,7 +19,7 @@ use ipcost_sys::placement::Topology;
 use ipcost_sys::{host, limits, transport};
 
 use crate::args::RunArgs;
-use crate::exit::{INTERRUPTED, Problem, complain, problem};
+use crate::exit::{INTERRUPTED, Problem, complain, note, problem};
 use crate::history::{self, SamplesFile};
 use crate::job::job;
 use crate::output::{
@@ -44,7 +44,7 @@ pub fn run(args: RunArgs) -> Result<ExitCode, Problem> {
     }
     limits_of(&plan).map_err(Problem::usage)?;
     if !args.quiet {
-        plan.notes.iter().for_each(|note| eprintln!("note: {note}"));
+        plan.notes.iter().for_each(|text| note(text));
     }
     let interrupt = listen()?;
     let course = Course { job: &job, programs: peers.programs, interrupt, quiet: args.quiet };

@@ -160,7 +160,10 @@ fn killed_before_the_first_epoch_it_begins_again() {
         let listed = &list(&place)["runs"][0];
         assert_eq!((listed["epochs"].as_u64(), listed["state"].as_str()), (Some(epochs), Some("unfinished")));
         if epochs == 0 {
-            assert_refused(&place.run(&["show", "mine"]), &["\"mine\" is a run that has not ended", "ipcost resume"]);
+            assert_refused(
+                &place.run(&["show", "mine"]),
+                &["\"mine\" is a run that has not ended", "ipcost resume"],
+            );
             assert_refused(&place.run(&["show", &id(&path)]), &["no complete epoch", "ipcost resume"]);
         }
     }

@@ -21,7 +21,7 @@ use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::{host, transport};
 
 use crate::args::CheckArgs;
-use crate::exit::{FAILED, INTERRUPTED, Problem, UNDECIDED, complain, problem};
+use crate::exit::{FAILED, INTERRUPTED, Problem, UNDECIDED, complain, note, problem, warn};
 use crate::output::{print, write_json};
 use crate::peers::{self, Peers};
 use crate::progress::Line;
@@ -41,8 +41,8 @@ pub fn run(args: &CheckArgs) -> Result<ExitCode, Problem> {
     };
     let prepared = prepare(args, path).map_err(Problem::usage)?;
     if !args.quiet {
-        prepared.notes(args.plan).for_each(|note| eprintln!("note: {note}"));
-        prepared.warnings.iter().for_each(|warning| eprintln!("warning: {}", warning.message));
+        prepared.notes(args.plan).for_each(|text| note(text));
+        prepared.warnings.iter().for_each(|warning| warn(&warning.message));
     }
     if args.list {
         print(&outputs::list(&prepared.questions)).map_err(Problem::failed)?;

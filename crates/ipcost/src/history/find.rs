@@ -8,7 +8,7 @@ use ipcost_model::{RunState, nearest};
 use super::id::RunId;
 use super::store::{RunFile, Store};
 use super::summary::{Summaries, summary};
-use super::warn;
+use crate::exit::warn;
 
 /// The newest run.
 const LAST: &str = "last";

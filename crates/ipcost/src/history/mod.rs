@@ -24,7 +24,7 @@ pub use samples::{SamplesFile, check_same, is_samples_path};
 
 use crate::args::ShowArgs;
 use crate::documents;
-use crate::exit::Problem;
+use crate::exit::{Problem, warn};
 use crate::output::show as show_document;
 use store::Store;
 
@@ -120,11 +120,4 @@ pub fn show(args: &ShowArgs) -> Result<ExitCode, Problem> {
     let document = documents::load(&args.run).map_err(Problem::usage)?;
     show_document(&document, args.quiet).map_err(Problem::failed)?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// Writes a warning the way all warnings look.
-fn warn(message: &str) {
-    let style = anstyle::AnsiColor::Yellow.on_default();
-    // Where standard error is gone there is nobody left to warn.
-    let _ = writeln!(anstream::stderr(), "{style}warning:{style:#} {message}");
 }

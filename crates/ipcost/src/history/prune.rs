@@ -26,7 +26,7 @@ pub fn run(args: &PruneArgs) -> Result<ExitCode, Problem> {
     }
     let store = Store::of_user().map_err(Problem::failed)?;
     let all = Summaries::of(&store).map_err(Problem::failed)?;
-    let doomed = doomed(args, &all, SystemTime::now());
+    let doomed = doomed(args, &store, &all, SystemTime::now());
     let mut out = String::new();
     let mut removed = (0_usize, 0);
     let mut failures = Vec::new();
@@ -60,7 +60,12 @@ pub fn run(args: &PruneArgs) -> Result<ExitCode, Problem> {
 }
 
 /// What goes, newest first, with a word on what it is. What cannot be read goes only if it was asked for.
-fn doomed<'a>(args: &PruneArgs, all: &'a Summaries, now: SystemTime) -> Vec<(&'a RunFile, String)> {
+fn doomed<'a>(
+    args: &PruneArgs,
+    store: &Store,
+    all: &'a Summaries,
+    now: SystemTime,
+) -> Vec<(&'a RunFile, String)> {
     let old = |file: &RunFile| args.older_than.is_none_or(|limit| file.id.age(now) > limit);
     let mut doomed = Vec::new();
     if args.keep.is_some() || args.older_than.is_some() {
@@ -72,7 +77,8 @@ fn doomed<'a>(args: &PruneArgs, all: &'a Summaries, now: SystemTime) -> Vec<(&'a
             .extend(may_go.skip(kept).filter(|(file, _)| old(file)).map(|(file, run)| (file, in_short(run))));
     }
     if args.damaged {
-        let unreadable = all.damaged.iter().filter(|(file, _)| old(file));
+        let running = |file: &RunFile| file.is_samples && store.is_running(&file.id);
+        let unreadable = all.damaged.iter().filter(|(file, _)| old(file) && !running(file));
         doomed.extend(unreadable.map(|(file, reason)| (file, format!("unreadable: {reason}"))));
     }
     doomed

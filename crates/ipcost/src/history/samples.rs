@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use super::id::RunId;
 use super::store::{RunFile, Store};
-use super::warn;
+use crate::exit::warn;
 
 /// A samples file that is being written; nobody else writes to it, or takes the run for killed, meanwhile.
 #[derive(Debug)]
