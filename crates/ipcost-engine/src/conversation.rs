@@ -47,6 +47,32 @@ pub struct Fault {
     said: bool,
 }
 
+/// How long peers may take for what they were asked, all their messages together.
+#[derive(Debug)]
+pub struct Patience {
+    /// Until when.
+    pub deadline: Instant,
+    whole: Duration,
+    continued: u64,
+}
+
+impl Patience {
+    /// So long, from now.
+    pub fn of(whole: Duration, interrupt: &Interrupt) -> Self {
+        Self { deadline: Instant::now() + whole, whole, continued: interrupt.times_continued() }
+    }
+
+    /// Begins anew where this program, and most likely its peers with it, was stopped meanwhile: time passed in which
+    /// nobody could answer.
+    fn is_renewed(&mut self, interrupt: &Interrupt) -> bool {
+        let stopped = interrupt.times_continued() != self.continued;
+        if stopped {
+            *self = Self::of(self.whole, interrupt);
+        }
+        stopped
+    }
+}
+
 /// Why waiting for a message ended without one.
 #[derive(Debug)]
 pub enum Failure {
@@ -182,11 +208,9 @@ impl Peer {
 pub fn await_message(
     peers: &mut [&mut Peer],
     from: usize,
-    mut deadline: Instant,
+    patience: &mut Patience,
     interrupt: &Interrupt,
 ) -> Result<FromPeer, Failure> {
-    let patience = deadline.saturating_duration_since(Instant::now());
-    let mut continued = interrupt.times_continued();
     loop {
         for index in 0..peers.len() {
             if let Err(fault) = peers[index].listen() {
@@ -197,15 +221,11 @@ pub fn await_message(
         if let Some(message) = peers[from].inbox.pop_front() {
             return Ok(message);
         }
-        let wake = wait_any(peers.iter().map(|peer| &peer.process), interrupt, deadline);
+        let wake = wait_any(peers.iter().map(|peer| &peer.process), interrupt, patience.deadline);
         match wake {
             Ok(Wake::Heard) => {}
             Ok(Wake::Interrupted) => return Err(Failure::Interrupted),
-            // Time passed while this program was stopped, and most likely its peers with it.
-            Ok(Wake::Deadline) if interrupt.times_continued() != continued => {
-                continued = interrupt.times_continued();
-                deadline = Instant::now() + patience;
-            }
+            Ok(Wake::Deadline) if patience.is_renewed(interrupt) => {}
             Ok(Wake::Deadline) => {
                 let reason = "did not answer in time and was killed; --timeout sets how long a peer may take";
                 return Err(Failure::Peer(from, fault(reason)));
@@ -259,7 +279,7 @@ mod tests {
 
     fn failure(peers: &mut [&mut Peer], from: usize, patience: Duration) -> (usize, String) {
         let never = Interrupt::never().unwrap();
-        match await_message(peers, from, Instant::now() + patience, &never) {
+        match await_message(peers, from, &mut Patience::of(patience, &never), &never) {
             Err(Failure::Peer(guilty, fault)) => (guilty, fault.reason),
             other => panic!("{other:?}"),
         }

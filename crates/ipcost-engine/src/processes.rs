@@ -17,7 +17,7 @@ use ipcost_sys::transport::{self, Place, Provision, TransportError};
 use serde_json::{Map, Value, json};
 
 use crate::bench::{BatchOutcome, Bench};
-use crate::conversation::{Failure, Fault, Peer, PeerProgram, await_message, fault};
+use crate::conversation::{Failure, Fault, Patience, Peer, PeerProgram, await_message, fault};
 use crate::error::EngineError;
 use crate::guard::Guard;
 
@@ -127,8 +127,8 @@ impl ProcessBench {
             let mut peer = self.guard.watch(|guard| {
                 Peer::start(program, format!("peer {name}"), Spawn { guard, ..Spawn::default() })
             })?;
-            let deadline = Instant::now() + self.timeout;
-            let hello = match await_message(&mut [&mut peer], 0, deadline, &self.interrupt) {
+            let mut patience = Patience::of(self.timeout, &self.interrupt);
+            let hello = match await_message(&mut [&mut peer], 0, &mut patience, &self.interrupt) {
                 Ok(FromPeer::Hello(hello)) => check_hello(&hello, &needs),
                 Ok(other) => Err(format!("began with {other:?} in the place of hello")),
                 Err(Failure::Interrupted) => return Err(EngineError::Interrupted),
@@ -140,7 +140,7 @@ impl ProcessBench {
                 complaint: peer.complaint(),
             };
             hello.map_err(unfit)?;
-            peer.dismiss(deadline);
+            peer.dismiss(patience.deadline);
             peer.see_off(Instant::now() + FAREWELL);
             self.guard.forget(&[peer.id()]);
         }
@@ -206,23 +206,24 @@ impl ProcessBench {
 
     /// Says hello, prepares the server, then the client, for all pairs at once.
     fn introduce(&mut self, started: Vec<(usize, Pair, Provision)>) -> Result<(), EngineError> {
-        let deadline = Instant::now() + self.timeout + PER_PROCESS * 2 * started.len() as u32;
         let interrupt = self.interrupt.clone();
+        let time = self.timeout + PER_PROCESS * 2 * started.len() as u32;
+        let patience = &mut Patience::of(time, &interrupt);
         let mut waiting = Vec::new();
         for (cell, mut pair, provision) in started {
-            pair.expect_hello(SERVER, deadline, &interrupt)?;
-            pair.expect_hello(CLIENT, deadline, &interrupt)?;
+            pair.expect_hello(SERVER, patience, &interrupt)?;
+            pair.expect_hello(CLIENT, patience, &interrupt)?;
             let work = &self.cells[cell].cell;
-            pair.prepare(SERVER, work, provision.server, deadline)?;
+            pair.prepare(SERVER, work, provision.server, patience)?;
             waiting.push((cell, pair, provision.client));
         }
         for (cell, pair, client_address) in &mut waiting {
-            let address = pair.expect_ready(SERVER, deadline, &interrupt)?;
+            let address = pair.expect_ready(SERVER, patience, &interrupt)?;
             let work = &self.cells[*cell].cell;
-            pair.prepare(CLIENT, work, client_address.take().unwrap_or(address), deadline)?;
+            pair.prepare(CLIENT, work, client_address.take().unwrap_or(address), patience)?;
         }
         for (cell, mut pair, _) in waiting {
-            pair.expect_ready(CLIENT, deadline, &interrupt)?;
+            pair.expect_ready(CLIENT, patience, &interrupt)?;
             self.pairs[cell] = Some(pair);
         }
         Ok(())
@@ -237,20 +238,20 @@ impl ProcessBench {
     ) -> Result<(Done, Done), EngineError> {
         self.last_id += 1;
         let id = self.last_id;
-        let deadline = Instant::now() + self.timeout;
         let interrupt = &self.interrupt;
+        let patience = &mut Patience::of(self.timeout, interrupt);
         let pair = self.pairs[cell].as_mut().expect("an epoch has been started");
         let message = message(id);
-        pair.say(SERVER, &message, deadline)?;
-        match pair.await_message(SERVER, deadline, interrupt)? {
+        pair.say(SERVER, &message, patience)?;
+        match pair.await_message(SERVER, patience, interrupt)? {
             FromPeer::Armed { id: armed } if armed == id => {}
             other => return Err(pair.out_of_turn(SERVER, "armed", &other)),
         }
         let began = Instant::now();
-        pair.say(CLIENT, &message, deadline)?;
-        let client = pair.expect_done(CLIENT, id, ops, deadline, interrupt)?;
+        pair.say(CLIENT, &message, patience)?;
+        let client = pair.expect_done(CLIENT, id, ops, patience, interrupt)?;
         let passed = began.elapsed();
-        let server = pair.expect_done(SERVER, id, ops, deadline, interrupt)?;
+        let server = pair.expect_done(SERVER, id, ops, patience, interrupt)?;
         let claimed = Duration::from_nanos(client.wall_ns);
         if claimed > passed + CLOCK_TOLERANCE || client.wall_ns == 0 {
             let reason = format!("claims that a batch took {claimed:?}, while {passed:?} passed here");
@@ -377,18 +378,18 @@ impl Pair {
         if index == SERVER { &mut self.server } else { &mut self.client }
     }
 
-    fn say(&mut self, to: usize, message: &FromEngine, deadline: Instant) -> Result<(), EngineError> {
+    fn say(&mut self, to: usize, message: &FromEngine, patience: &Patience) -> Result<(), EngineError> {
         let peer = self.peer(to);
-        peer.say(message, deadline).map_err(|fault| peer.failed(fault))
+        peer.say(message, patience.deadline).map_err(|fault| peer.failed(fault))
     }
 
     fn await_message(
         &mut self,
         from: usize,
-        deadline: Instant,
+        patience: &mut Patience,
         interrupt: &Interrupt,
     ) -> Result<FromPeer, EngineError> {
-        let result = await_message(&mut [&mut self.server, &mut self.client], from, deadline, interrupt);
+        let result = await_message(&mut [&mut self.server, &mut self.client], from, patience, interrupt);
         result.map_err(|failure| match failure {
             Failure::Interrupted => EngineError::Interrupted,
             Failure::Peer(guilty, fault) => self.peer(guilty).failed(fault),
@@ -400,20 +401,20 @@ impl Pair {
         to: usize,
         cell: &ipcost_model::Cell,
         address: Address,
-        deadline: Instant,
+        patience: &Patience,
     ) -> Result<(), EngineError> {
         let role = if to == SERVER { PeerRole::Server } else { PeerRole::Client };
         let cell = ipcost_model::Cell { options: cell.options.for_peers(), ..cell.clone() };
-        self.say(to, &FromEngine::Prepare { role, cell, address }, deadline)
+        self.say(to, &FromEngine::Prepare { role, cell, address }, patience)
     }
 
     fn expect_hello(
         &mut self,
         from: usize,
-        deadline: Instant,
+        patience: &mut Patience,
         interrupt: &Interrupt,
     ) -> Result<(), EngineError> {
-        match self.await_message(from, deadline, interrupt)? {
+        match self.await_message(from, patience, interrupt)? {
             FromPeer::Hello(_) => Ok(()),
             other => Err(self.out_of_turn(from, "hello", &other)),
         }
@@ -422,10 +423,10 @@ impl Pair {
     fn expect_ready(
         &mut self,
         from: usize,
-        deadline: Instant,
+        patience: &mut Patience,
         interrupt: &Interrupt,
     ) -> Result<Address, EngineError> {
-        match self.await_message(from, deadline, interrupt)? {
+        match self.await_message(from, patience, interrupt)? {
             FromPeer::Ready { address, effective } => {
                 if !effective.is_empty() {
                     let role = if from == SERVER { PeerRole::Server } else { PeerRole::Client };
@@ -442,10 +443,10 @@ impl Pair {
         from: usize,
         id: u64,
         ops: u64,
-        deadline: Instant,
+        patience: &mut Patience,
         interrupt: &Interrupt,
     ) -> Result<Done, EngineError> {
-        match self.await_message(from, deadline, interrupt)? {
+        match self.await_message(from, patience, interrupt)? {
             FromPeer::Done(done) if done.id == id && done.ops == ops => Ok(done),
             FromPeer::Done(done) => {
                 let reason = format!(

@@ -256,18 +256,20 @@ pub fn finish(
         Some(samples) => samples.remove(),
         None => {}
     }
+    if document.stopped == Stopped::Interrupted && failure.is_none() {
+        if !measured {
+            complain("interrupted before the first epoch was complete; nothing was measured");
+        }
+        // A terminal that is closed interrupts, and then shows nothing: that is no other ending.
+        [shown, written]
+            .into_iter()
+            .filter_map(Result::err)
+            .for_each(|error| complain(&format!("{error:#}")));
+        return Ok(ExitCode::from(INTERRUPTED));
+    }
     shown.map_err(Problem::failed)?;
     written.map_err(Problem::failed)?;
-    match failure {
-        Some(error) => Err(problem(error)),
-        None if document.stopped == Stopped::Interrupted => {
-            if !measured {
-                complain("interrupted before the first epoch was complete; nothing was measured");
-            }
-            Ok(ExitCode::from(INTERRUPTED))
-        }
-        None => Ok(ExitCode::SUCCESS),
-    }
+    failure.map_or(Ok(ExitCode::SUCCESS), |error| Err(problem(error)))
 }
 
 /// Writes every output that was asked for; the first that fails does not keep the others from being written.
