@@ -89,8 +89,6 @@ pub struct Settings {
     pub latency: LatencyMode,
     /// How long a peer may leave a message unanswered.
     pub timeout: Duration,
-    /// The most cells that have processes at the same time.
-    pub cells_at_once: usize,
 }
 
 impl Settings {
@@ -106,7 +104,6 @@ impl Settings {
             counted: false,
             latency: job.latency.unwrap_or(LatencyMode::LeadIn),
             timeout: job.timeout.unwrap_or(DEFAULT_TIMEOUT),
-            cells_at_once: CELLS_AT_ONCE,
         }
     }
 }
@@ -160,7 +157,8 @@ pub fn plan(expanded: Expanded, settings: &Settings) -> Result<Plan, PlanError> 
         counted: settings.counted,
         latency: settings.latency,
         timeout: settings.timeout,
-        cells_at_once: settings.cells_at_once,
+        cells_at_once: CELLS_AT_ONCE,
+        tasks_at_once: u64::MAX,
     };
     let calibration = measurable * ASSUMED_CALIBRATION;
     if !fit(&mut plan, budget.saturating_sub(calibration), ASSUMED_OVERHEAD, &Variances::UNKNOWN) {

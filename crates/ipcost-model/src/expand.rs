@@ -392,6 +392,12 @@ struct Work {
 }
 
 impl PlannedCell {
+    /// The processes and threads of both peers: one that commands and, where there are several, one for each worker.
+    pub fn tasks(&self) -> u64 {
+        let workers = u64::from(self.cell.concurrency);
+        2 * if workers > 1 { workers + 1 } else { 1 }
+    }
+
     fn same_as(&self, other: &Self) -> bool {
         self.id == other.id && self.label == other.label
     }

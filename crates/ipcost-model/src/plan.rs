@@ -68,6 +68,8 @@ pub struct Plan {
     pub timeout: Duration,
     /// The most cells that have processes at the same time; an epoch of more is measured group by group.
     pub cells_at_once: usize,
+    /// The most processes and threads that peers have at the same time.
+    pub tasks_at_once: u64,
 }
 
 impl Plan {
@@ -77,19 +79,37 @@ impl Plan {
     }
 
     /// The cells that can be measured here, in groups that have processes at the same time: one group, unless there
-    /// are more cells than [`Plan::cells_at_once`]. What is compared with each other stays together where it fits.
+    /// are more cells than [`Plan::cells_at_once`], or they have more workers than [`Plan::tasks_at_once`] allows. What is
+    /// compared with each other stays together where it fits.
     pub fn groups(&self) -> Vec<Vec<usize>> {
-        let most = self.cells_at_once.max(1);
-        let available = |cell: &usize| self.cells[*cell].unavailable.is_none();
-        if self.measurable().count() <= most {
-            return vec![self.measurable().collect()];
+        let tasks = |cells: &[usize]| cells.iter().map(|cell| self.cells[*cell].tasks()).sum::<u64>();
+        let fits = |cells: &[usize]| cells.len() <= self.cells_at_once && tasks(cells) <= self.tasks_at_once;
+        let all: Vec<usize> = self.measurable().collect();
+        if fits(&all) {
+            return vec![all];
         }
+        let available = |cell: &usize| self.cells[*cell].unavailable.is_none();
         let mut groups: Vec<Vec<usize>> = Vec::new();
+        let mut room = (0, 0);
+        let mut add = |cells: &[usize]| {
+            let (count, tasks) = (cells.len(), tasks(cells));
+            match groups.last_mut().filter(|_| count <= room.0 && tasks <= room.1) {
+                Some(group) => group.extend(cells),
+                None => {
+                    groups.push(cells.to_vec());
+                    room = (self.cells_at_once, self.tasks_at_once);
+                }
+            }
+            room = (room.0.saturating_sub(count), room.1.saturating_sub(tasks));
+        };
         for workload in &self.workloads {
             let cells: Vec<usize> = workload.cells.iter().copied().filter(available).collect();
-            match groups.last_mut() {
-                Some(group) if group.len() + cells.len() <= most => group.extend(cells),
-                _ => groups.extend(cells.chunks(most).map(<[usize]>::to_vec)),
+            if cells.is_empty() {
+                continue;
+            }
+            match fits(&cells) {
+                true => add(&cells),
+                false => cells.iter().for_each(|cell| add(&[*cell])),
             }
         }
         groups

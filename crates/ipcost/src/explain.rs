@@ -22,10 +22,11 @@ use ipcost_sys::{facts, firewall, host, idle, transport};
 use crate::args::ExplainArgs;
 use crate::exit::{INTERRUPTED, Problem, note, problem, warn};
 use crate::job::job as job_of;
+use crate::limits;
 use crate::output::{is_standard_output, print, room, write_pretty};
 use crate::peers;
 use crate::progress::{Line, bar};
-use crate::run::{expand_here, fresh_seed, limits_of, listen};
+use crate::run::{expand_here, fresh_seed, listen};
 
 /// How long the timed part may take where the user does not say.
 const DEFAULT_BUDGET: Duration = Duration::from_secs(20);
@@ -137,8 +138,7 @@ fn prepare(asked: &Asked, peers: &[PeerState], args: &ExplainArgs) -> anyhow::Re
         level: Some(question.level()),
         ..Settings::of(&job, args.seed.unwrap_or_else(fresh_seed))
     };
-    let plan = plan(expanded, &settings)?;
-    limits_of(&plan)?;
+    let plan = limits::fitted(plan(expanded, &settings)?)?;
     Ok((Job { seed: Some(plan.seed), budget: Some(budget), ..job }, plan, question))
 }
 

@@ -10,6 +10,7 @@ mod exit;
 mod explain;
 mod history;
 mod job;
+mod limits;
 mod output;
 mod peers;
 mod progress;

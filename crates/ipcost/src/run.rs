@@ -16,12 +16,13 @@ use ipcost_model::{
 use ipcost_report::plan as plan_text;
 use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::placement::Topology;
-use ipcost_sys::{host, limits, transport};
+use ipcost_sys::{host, transport};
 
 use crate::args::RunArgs;
 use crate::exit::{INTERRUPTED, Problem, complain, note, problem};
 use crate::history::{self, SamplesFile};
 use crate::job::job;
+use crate::limits;
 use crate::output::{
     at_most_one_on_standard_output, is_standard_output, print, show, write_html, write_json, write_pretty,
 };
@@ -39,10 +40,10 @@ pub fn run(args: RunArgs) -> Result<ExitCode, Problem> {
     let job = job(&args, &transports).map_err(Problem::usage)?;
     let peers = peers::prepare(&job, args.quiet);
     let plan = plan_of(&job, &transports, &peers.states).map_err(Problem::usage)?;
+    let plan = limits::fitted(plan).map_err(Problem::usage)?;
     if args.plan {
         return show_plan(&args, &plan).map(|()| ExitCode::SUCCESS).map_err(Problem::failed);
     }
-    limits_of(&plan).map_err(Problem::usage)?;
     if !args.quiet {
         plan.notes.iter().for_each(|text| note(text));
     }
@@ -105,24 +106,6 @@ pub fn expand_here(
 pub fn fresh_seed() -> u64 {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     (now.as_nanos() as u64 ^ u64::from(std::process::id())) & 0xffff_ffff
-}
-
-/// Every cell keeps two processes and so their pipes open; pipes among the transports need more while they start.
-///
-/// # Errors
-/// Where the system does not give so many.
-pub fn limits_of(plan: &Plan) -> anyhow::Result<()> {
-    const PER_CELL: u64 = 2 * 4;
-    const OWN: u64 = 64;
-    let most_channels =
-        plan.measurable().map(|index| u64::from(plan.cells[index].cell.concurrency)).max().unwrap_or(0);
-    let needed = plan.measurable().count() as u64 * PER_CELL + most_channels * 4 + OWN;
-    let limit = limits::raise_descriptors();
-    anyhow::ensure!(
-        needed <= limit,
-        "this run needs about {needed} open descriptors, and the limit is {limit}; raise it with ulimit -n {needed}, or take fewer cells or less concurrency"
-    );
-    Ok(())
 }
 
 fn show_plan(args: &RunArgs, plan: &Plan) -> anyhow::Result<()> {

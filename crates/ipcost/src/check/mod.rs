@@ -22,10 +22,11 @@ use ipcost_sys::{host, transport};
 
 use crate::args::CheckArgs;
 use crate::exit::{FAILED, INTERRUPTED, Problem, UNDECIDED, complain, note, problem, warn};
+use crate::limits;
 use crate::output::{print, write_json};
 use crate::peers::{self, Peers};
 use crate::progress::Line;
-use crate::run::{expand_here, fresh_seed, limits_of};
+use crate::run::{expand_here, fresh_seed};
 
 /// What `--init` prints.
 const EXAMPLE: &str = include_str!("example.toml");
@@ -109,7 +110,7 @@ fn prepare(args: &CheckArgs, path: &std::path::Path) -> anyhow::Result<Prepared>
     let settings = Settings { level: kept.then(|| questions.level_of_run()), ..settings };
     let plan =
         plan(expanded, &settings).map_err(|error| too_small(error, &questions)).context(file.clone())?;
-    limits_of(&plan)?;
+    let plan = limits::fitted(plan)?;
     Ok(Prepared { file, job, questions, plan, peers, warnings })
 }
 
