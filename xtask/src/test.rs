@@ -33,6 +33,7 @@ const PACKAGES: &[Package] = &[
     program("strace", &["strace"], "comparing system calls"),
     program("bash", &["bash"], "loading the completions"),
     program("groff", &["groff"], "formatting the manual"),
+    program("prlimit", &["util-linux"], "taking descriptors away, mounts and users of tests' own"),
     program("nft", &["nftables"], "a firewall in a network namespace"),
 ];
 
