@@ -36,6 +36,7 @@ const PACKAGES: &[Package] = &[
     program("strace", &["strace"], "comparing system calls"),
     program("bash", &["bash"], "loading the completions"),
     program("groff", &["groff"], "formatting the manual"),
+    program("prlimit", &["util-linux"], "taking descriptors away, mounts and users of tests' own"),
     program("nft", &["nftables"], "a firewall in a network namespace"),
     program("x86_64-w64-mingw32-gcc", &["gcc-mingw-w64-x86-64"], "building for Windows"),
     Package {

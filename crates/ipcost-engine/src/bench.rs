@@ -59,4 +59,6 @@ pub struct BatchOutcome {
     pub measures: BTreeMap<String, f64>,
     /// How much the transport's counters of trouble rose, by name; only what rose.
     pub troubles: BTreeMap<String, u64>,
+    /// Whether the machine was suspended, or this program stopped, meanwhile.
+    pub suspended: bool,
 }

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use ipcost_model::Plan;
+use ipcost_model::{Counts, Plan};
 
 use crate::bench::Bench;
+use crate::campaign::steady;
 use crate::error::EngineError;
 
 /// Batches shorter than this say little about the rate.
@@ -13,15 +14,6 @@ const TELLING: Duration = Duration::from_millis(4);
 const AIM: Duration = Duration::from_millis(10);
 /// The most by which one attempt may exceed the one before.
 const GROWTH: f64 = 64.0;
-
-/// The operations of one cell's batches; frozen for the whole run.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Of a timed batch.
-    pub batch: u64,
-    /// Of its lead-in.
-    pub lead_in: u64,
-}
 
 /// A batch this long is long enough, whatever of it is a fixed wait.
 const LONG: Duration = Duration::from_millis(500);
@@ -37,7 +29,7 @@ pub fn ns_per_op(bench: &mut dyn Bench, cell: usize, workers: u64) -> Result<f64
     let mut before: Option<(u64, u64)> = None;
     let mut waited = false;
     loop {
-        let wall_ns = bench.batch(cell, ops, false)?.wall_ns.max(1);
+        let wall_ns = steady(bench, cell, ops, false)?.0.wall_ns.max(1);
         let ns_per_op = wall_ns as f64 / ops as f64;
         if wall_ns < TELLING.as_nanos() as u64 {
             let wanted = AIM.as_nanos() as f64 / ns_per_op;
@@ -63,12 +55,10 @@ fn is_mostly_a_wait((fewer, took): (u64, u64), (ops, wall_ns): (u64, u64)) -> bo
     more >= 2.0 && wall_ns as f64 / (took as f64) < more / 2.0
 }
 
-impl Counts {
-    /// The counts for a rate.
-    pub fn of(plan: &Plan, ns_per_op: f64, workers: u64) -> Self {
-        let lasting = |time: Duration| shared(time.as_nanos() as f64 / ns_per_op, workers);
-        Self { batch: lasting(plan.batch), lead_in: lasting(plan.lead_in) }
-    }
+/// The counts for a rate; frozen for the whole run.
+pub fn counts_of(plan: &Plan, ns_per_op: f64, workers: u64) -> Counts {
+    let lasting = |time: Duration| shared(time.as_nanos() as f64 / ns_per_op, workers);
+    Counts { batch: lasting(plan.batch), lead_in: lasting(plan.lead_in) }
 }
 
 /// The nearest number of operations that every worker has an equal share of; at least one each.

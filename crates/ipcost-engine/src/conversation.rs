@@ -48,6 +48,32 @@ pub struct Fault {
     said: bool,
 }
 
+/// How long peers may take for what they were asked, all their messages together.
+#[derive(Debug)]
+pub struct Patience {
+    /// Until when.
+    pub deadline: Instant,
+    whole: Duration,
+    continued: u64,
+}
+
+impl Patience {
+    /// So long, from now.
+    pub fn of(whole: Duration, interrupt: &Interrupt) -> Self {
+        Self { deadline: Instant::now() + whole, whole, continued: interrupt.times_continued() }
+    }
+
+    /// Begins anew where this program, and most likely its peers with it, was stopped meanwhile: time passed in which
+    /// nobody could answer.
+    fn is_renewed(&mut self, interrupt: &Interrupt) -> bool {
+        let stopped = interrupt.times_continued() != self.continued;
+        if stopped {
+            *self = Self::of(self.whole, interrupt);
+        }
+        stopped
+    }
+}
+
 /// Why waiting for a message ended without one.
 #[derive(Debug)]
 pub enum Failure {
@@ -191,7 +217,7 @@ impl Peer {
 pub fn await_message(
     peers: &mut [&mut Peer],
     from: usize,
-    deadline: Instant,
+    patience: &mut Patience,
     interrupt: &Interrupt,
 ) -> Result<FromPeer, Failure> {
     loop {
@@ -204,10 +230,11 @@ pub fn await_message(
         if let Some(message) = peers[from].inbox.pop_front() {
             return Ok(message);
         }
-        let wake = wait_any(peers.iter().map(|peer| &peer.process), interrupt, deadline);
+        let wake = wait_any(peers.iter().map(|peer| &peer.process), interrupt, patience.deadline);
         match wake {
             Ok(Wake::Heard) => {}
             Ok(Wake::Interrupted) => return Err(Failure::Interrupted),
+            Ok(Wake::Deadline) if patience.is_renewed(interrupt) => {}
             Ok(Wake::Deadline) => {
                 let reason = "did not answer in time and was killed; --timeout sets how long a peer may take";
                 return Err(Failure::Peer(from, fault(reason)));
@@ -299,7 +326,7 @@ mod tests {
 
     fn failure(peers: &mut [&mut Peer], from: usize, patience: Duration) -> (usize, String) {
         let never = Interrupt::never().unwrap();
-        match await_message(peers, from, Instant::now() + patience, &never) {
+        match await_message(peers, from, &mut Patience::of(patience, &never), &never) {
             Err(Failure::Peer(guilty, fault)) => (guilty, fault.reason),
             other => panic!("{other:?}"),
         }
@@ -332,8 +359,8 @@ mod tests {
         // An end can be read again and again; the wait must go on all the same.
         let mut quiet = peer("exec 2>&-; echo '{\"type\":\"armed\",\"id\":1}'; read -r line");
         let never = Interrupt::never().unwrap();
-        let soon = || Instant::now() + LONG;
-        assert!(await_message(&mut [&mut quiet], 0, soon(), &never).is_ok());
+        let patience = &mut Patience::of(LONG, &never);
+        assert!(await_message(&mut [&mut quiet], 0, patience, &never).is_ok());
         while !quiet.process.complaint_has_ended() {
             quiet.listen().unwrap();
         }
@@ -345,7 +372,8 @@ mod tests {
     fn what_is_said_unasked_is_noticed() {
         let mut twice = peer(r#"a='{"type":"armed","id":7}\n'; printf "$a$a"; sleep 9"#);
         let never = Interrupt::never().unwrap();
-        assert!(await_message(&mut [&mut twice], 0, Instant::now() + LONG, &never).is_ok());
+        let patience = &mut Patience::of(LONG, &never);
+        assert!(await_message(&mut [&mut twice], 0, patience, &never).is_ok());
         let Err(Failure::Peer(0, fault)) = expect_silence(&mut [&mut twice]) else { panic!("not noticed") };
         assert!(fault.reason.starts_with("said armed for batch 7 unasked"), "{}", fault.reason);
         assert!(expect_silence(&mut [&mut peer("sleep 9")]).is_ok());

@@ -38,13 +38,13 @@ impl CostTable {
         Some(table)
     }
 
-    /// Adds the samples of one complete epoch.
+    /// Adds the samples of one complete epoch; those that the machine slept through count for nothing.
     pub fn add_epoch<'a>(&mut self, samples: impl IntoIterator<Item = &'a Sample>) {
         let start = self.wall.len();
         let length = start + self.cells * self.rounds;
         self.wall.resize(length, f64::NAN);
         self.cpu.resize(length, f64::NAN);
-        for sample in samples {
+        for sample in samples.into_iter().filter(|sample| !sample.suspended) {
             let place = start + (sample.round as usize - 1) * self.cells + sample.cell as usize;
             let per_op = |ns: u64| (ns as f64 / sample.ops as f64).ln();
             self.wall[place] = per_op(sample.wall_ns);
@@ -121,6 +121,7 @@ mod tests {
             client: usage,
             server,
             measures: Default::default(),
+            suspended: false,
         }
     }
 

@@ -25,6 +25,10 @@ pub fn diagnose(outcome: &Outcome, cells: &[CellRecord]) -> Vec<Finding> {
     findings.extend(correlated(outcome));
     findings.extend(drift(outcome));
     findings.extend(carried_over(outcome));
+    let mut by_cell: Vec<Vec<&Sample>> = vec![Vec::new(); cells.len()];
+    for sample in &outcome.samples {
+        by_cell[sample.cell as usize].push(sample);
+    }
     for (index, cell) in cells.iter().enumerate() {
         if let Ok(modes) = <[Mode; 2]>::try_from(cell.modes.as_slice()) {
             let id = cell.id.clone();
@@ -35,7 +39,7 @@ pub fn diagnose(outcome: &Outcome, cells: &[CellRecord]) -> Vec<Finding> {
                 free: cell.placement == Placement::Free,
             });
         } else {
-            findings.extend(preempted(outcome, index, cells.len()));
+            findings.extend(preempted(outcome, index, &by_cell[index], cells.len()));
         }
     }
     findings.extend(of_the_machine(&outcome.observed));
@@ -111,12 +115,11 @@ fn placed(samples: &[Sample]) -> Vec<Placed> {
 }
 
 /// Batches of a cell cost more where the scheduler took the core away more often.
-fn preempted(outcome: &Outcome, cell: usize, cells: usize) -> Option<Finding> {
-    let samples = outcome.samples.iter().filter(|sample| sample.cell as usize == cell);
+fn preempted(outcome: &Outcome, cell: usize, samples: &[&Sample], cells: usize) -> Option<Finding> {
     let taken =
         |sample: &Sample| (sample.client + sample.server).involuntary_switches as f64 / sample.ops as f64;
     let points: Vec<(f64, f64)> =
-        samples.map(|s| (taken(s), (s.wall_ns as f64 / s.ops as f64).ln())).collect();
+        samples.iter().map(|s| (taken(s), (s.wall_ns as f64 / s.ops as f64).ln())).collect();
     let usual = median(&points.iter().map(|point| point.0).collect::<Vec<_>>())?;
     let (often, seldom): (Vec<_>, Vec<_>) = points.iter().partition(|point| point.0 > usual);
     let costs = |points: Vec<&(f64, f64)>| points.iter().map(|point| point.1).collect::<Vec<f64>>();

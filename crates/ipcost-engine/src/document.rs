@@ -53,6 +53,7 @@ pub fn document(outcome: Outcome, about: About) -> Document {
         name: None,
         seed: plan.seed,
         started: about.started,
+        resumed: outcome.resumed,
         elapsed_s: outcome.elapsed.as_secs_f64(),
         stopped: outcome.stopped,
         schedule: Schedule {
@@ -76,9 +77,18 @@ pub fn document(outcome: Outcome, about: About) -> Document {
         cells,
         workloads,
         contrasts,
-        samples: outcome.samples,
+        samples: in_order(outcome.samples, outcome.suspended),
         warnings,
     }
+}
+
+/// All samples in the order in which they were measured.
+fn in_order(mut samples: Vec<Sample>, suspended: Vec<Sample>) -> Vec<Sample> {
+    if !suspended.is_empty() {
+        samples.extend(suspended);
+        samples.sort_by_key(|sample| (sample.epoch, sample.round, sample.position, !sample.suspended));
+    }
+    samples
 }
 
 fn cells(outcome: &Outcome) -> Vec<CellRecord> {
@@ -154,14 +164,14 @@ fn per_epoch(samples: &[&Sample], value: impl Fn(&Sample) -> Option<f64>) -> Opt
 
 fn latency(outcome: &Outcome, index: usize) -> Option<LatencySummary> {
     let histogram = &outcome.latency[index];
-    let at = |quantile| histogram.value_at_quantile(quantile);
-    (!histogram.is_empty()).then(|| LatencySummary {
+    let at = |quantile| histogram.value_at(quantile);
+    (histogram.count() > 0).then(|| LatencySummary {
         p50: at(0.5),
         p90: at(0.9),
         p99: at(0.99),
         p999: at(0.999),
         max: histogram.max(),
-        count: histogram.len(),
+        count: histogram.count(),
     })
 }
 
@@ -277,6 +287,13 @@ fn findings(outcome: &Outcome, about: &About, cells: &[CellRecord], judge: &Judg
             let open = answered.of - answered.resolved;
             findings.push(Finding::Unresolved { open, of: answered.of, budget: plan.budget });
         }
+    }
+    if let Some(first) = outcome.suspended.first() {
+        findings.push(Finding::Suspended {
+            cell: plan.cells[first.cell as usize].id.clone(),
+            epoch: first.epoch,
+            batches: outcome.suspended.len(),
+        });
     }
     for (cell, incidents) in cells.iter().zip(&outcome.incidents) {
         let id = || cell.id.clone();

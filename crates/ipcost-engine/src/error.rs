@@ -3,6 +3,7 @@
 use std::io;
 
 use ipcost_sys::SysError;
+use ipcost_sys::limits::shortage;
 use ipcost_sys::transport::TransportError;
 
 /// Why a run could not go on. The text names the cell, the peer and the way out, in one line; what a peer
@@ -13,7 +14,10 @@ pub enum EngineError {
     #[error("interrupted")]
     Interrupted,
     /// A peer's program cannot be started.
-    #[error("peer \"{name}\" cannot be started: {command}: {source}; check the command given for it")]
+    #[error(
+        "peer \"{name}\" cannot be started: {command}: {source}; {}",
+        shortage(.source).unwrap_or("check the command given for it")
+    )]
     PeerStart {
         /// The peer.
         name: String,
@@ -50,6 +54,14 @@ pub enum EngineError {
         /// What failed.
         source: TransportError,
     },
+    /// The machine did not stay awake.
+    #[error(
+        "the machine was suspended, or this program stopped, in {times} batches running; measure while it stays awake"
+    )]
+    Suspended {
+        /// How many.
+        times: usize,
+    },
     /// A system call failed.
     #[error(transparent)]
     System(#[from] SysError),
@@ -59,7 +71,8 @@ impl EngineError {
     /// Whether the job itself is at fault, so that the same command will fail again before it measures anything.
     pub fn is_usage(&self) -> bool {
         match self {
-            Self::PeerStart { .. } | Self::PeerUnfit { .. } => true,
+            Self::PeerStart { source, .. } => shortage(source).is_none(),
+            Self::PeerUnfit { .. } => true,
             Self::Provision { source, .. } => matches!(source, TransportError::Refused(_)),
             _ => false,
         }

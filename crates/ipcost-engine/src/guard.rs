@@ -1,15 +1,21 @@
 //! The guard: a small process that cleans up should the engine be killed so that it cannot.
 //!
-//! The engine tells it, through the guard's standard input, which directory is to go and which process
-//! groups are running. When that input ends, whatever is still named is killed and removed. After a run that
-//! ended in good order nothing is.
+//! Through the guard's standard input it is told which directory is to go, before that is made, and which process groups
+//! are running, by every peer itself before it starts: whenever the engine is killed, the guard knows all there is. When
+//! that input ends, whatever is still named is killed and removed. After a run that ended in good order nothing is.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::Child;
+use std::time::{Duration, Instant};
 
-use ipcost_sys::process::{ChildStdin, kill_group, read_stdin, spawn_guard};
+use ipcost_sys::private_dir::is_private_name;
+use ipcost_sys::process::{ChildStdin, GuardLine, guard_line, kill_group, read_stdin, spawn_guard};
+
+/// How long a directory may resist being removed, and how long to wait between attempts.
+const PATIENCE: Duration = Duration::from_secs(5);
+const AGAIN: Duration = Duration::from_millis(5);
 
 /// The engine's side.
 #[derive(Debug)]
@@ -19,21 +25,33 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// Starts one that watches over a directory.
+    /// Starts one.
     ///
     /// # Errors
     /// Where it cannot be started.
-    pub fn start(command: &[String], dir: &Path) -> io::Result<Self> {
+    pub fn start(command: &[String]) -> io::Result<Self> {
         let mut child = spawn_guard(command)?;
         let input = child.stdin.take();
-        let mut guard = Self { child, input };
-        guard.tell(&format!("dir {}", dir.display()));
-        Ok(guard)
+        Ok(Self { child, input })
     }
 
-    /// These process groups are running.
-    pub fn watch(&mut self, groups: &[u32]) {
-        self.tell(&format!("watch {}", list(groups)));
+    /// It watches over this directory, which may not be there yet.
+    pub fn watch_dir(&mut self, dir: &Path) {
+        self.tell(&format!("dir {}", dir.display()));
+    }
+
+    /// Starts a process that tells the guard its number itself.
+    ///
+    /// # Errors
+    /// What starting it gives.
+    pub fn watch<T, E>(&mut self, start: impl FnOnce(Option<GuardLine<'_>>) -> Result<T, E>) -> Result<T, E> {
+        self.tell("start");
+        let started = start(self.input.as_ref().map(guard_line));
+        if started.is_err() {
+            // Its number may soon be somebody else's.
+            self.tell("failed");
+        }
+        started
     }
 
     /// These have ended.
@@ -65,15 +83,24 @@ fn list(groups: &[u32]) -> String {
 struct Ward {
     dir: Option<PathBuf>,
     groups: BTreeSet<u32>,
+    /// Those that have told their numbers since a process was about to start.
+    starting: Vec<u32>,
 }
 
 impl Ward {
     fn heed(&mut self, line: &str) {
-        let Some((word, rest)) = line.split_once(' ') else { return };
+        let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
         let groups = rest.split(' ').filter_map(|number| number.parse().ok());
         match word {
             "dir" => self.dir = Some(PathBuf::from(rest)),
-            "watch" => self.groups.extend(groups),
+            "start" => self.starting.clear(),
+            "failed" => self.starting.drain(..).for_each(|group| {
+                self.groups.remove(&group);
+            }),
+            "watch" => groups.for_each(|group: u32| {
+                self.groups.insert(group);
+                self.starting.push(group);
+            }),
             "forget" => groups.for_each(|group: u32| {
                 self.groups.remove(&group);
             }),
@@ -100,14 +127,21 @@ pub fn stand() -> io::Result<()> {
         kill_group(*group);
     }
     // Only a directory of ours, by its name: a line on our input must never remove anything else.
-    let ours =
-        |dir: &&PathBuf| dir.file_name().is_some_and(|name| name.to_string_lossy().starts_with("ipcost-"));
-    if let Some(dir) = ward.dir.as_ref().filter(ours)
-        && dir.exists()
-    {
-        std::fs::remove_dir_all(dir)?;
+    let ours = |dir: &&PathBuf| dir.file_name().and_then(|name| name.to_str()).is_some_and(is_private_name);
+    ward.dir.as_ref().filter(ours).map_or(Ok(()), |dir| removed(dir))
+}
+
+/// Removes a directory, in which processes that are just being killed may still make something.
+fn removed(dir: &Path) -> io::Result<()> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        match std::fs::remove_dir_all(dir) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) if Instant::now() >= deadline => return Err(error),
+            // Once more after it is gone, too: one that was being killed may be making it.
+            _ => std::thread::sleep(AGAIN),
+        }
     }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -117,9 +151,26 @@ mod tests {
     #[test]
     fn heeds_what_it_is_told_and_nothing_else() {
         let mut ward = Ward::default();
-        for line in ["dir /tmp/ipcost-a b", "watch 5 6 7", "forget 6", "remove /", "watch x", ""] {
-            ward.heed(line);
-        }
-        assert_eq!(ward, Ward { dir: Some("/tmp/ipcost-a b".into()), groups: [5, 7].into() });
+        let lines = [
+            "dir /tmp/ipcost-a b",
+            "start",
+            "watch 5",
+            "start",
+            "watch 6",
+            "start",
+            "failed",
+            "start",
+            "watch 7",
+            "forget 6",
+            "start",
+            "watch 8",
+            "failed",
+            "remove /",
+            "watch x",
+            "",
+        ];
+        lines.into_iter().for_each(|line| ward.heed(line));
+        let dir = Some("/tmp/ipcost-a b".into());
+        assert_eq!(ward, Ward { dir, groups: [5, 7].into(), starting: vec![] });
     }
 }

@@ -1,6 +1,6 @@
 //! Percentiles of latency, an epoch at a time: what is claimed of latency is claimed of epochs, never of operations.
 
-use ipcost_stats::nearest_rank;
+use ipcost_stats::Histogram;
 
 /// The percentiles of the operations that were sampled in one epoch of one cell.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -16,13 +16,9 @@ pub struct Percentiles {
 }
 
 impl Percentiles {
-    /// Those of sampled latencies in nanoseconds, in any order.
-    pub fn of(mut values: Vec<u64>) -> Self {
-        if values.is_empty() {
-            return Self::default();
-        }
-        values.sort_unstable();
-        let at = |quantile| nearest_rank(&values, quantile);
-        Self { count: values.len() as u64, p50: at(0.5), p90: at(0.9), p99: at(0.99) }
+    /// Those of sampled latencies in nanoseconds.
+    pub fn of(latency: &Histogram) -> Self {
+        let at = |quantile| latency.value_at(quantile);
+        Self { count: latency.count(), p50: at(0.5), p90: at(0.9), p99: at(0.99) }
     }
 }

@@ -14,6 +14,8 @@ pub const DEFAULT_MARGIN: f64 = 0.02;
 pub const ALPHA: f64 = 0.05;
 /// How long a peer may leave a message unanswered where the user does not say.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
+/// The most cells that have processes at the same time, where nothing limits them further: two thousand processes.
+pub const CELLS_AT_ONCE: usize = 1_000;
 /// What starting, verifying and ending a cell's processes is taken to cost before it has been measured.
 const ASSUMED_OVERHEAD: Duration = Duration::from_millis(8);
 /// What calibrating a cell is taken to cost.
@@ -155,6 +157,8 @@ pub fn plan(expanded: Expanded, settings: &Settings) -> Result<Plan, PlanError> 
         counted: settings.counted,
         latency: settings.latency,
         timeout: settings.timeout,
+        cells_at_once: CELLS_AT_ONCE,
+        tasks_at_once: u64::MAX,
     };
     let calibration = measurable * ASSUMED_CALIBRATION;
     if !fit(&mut plan, budget.saturating_sub(calibration), ASSUMED_OVERHEAD, &Variances::UNKNOWN) {

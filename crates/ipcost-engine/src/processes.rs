@@ -5,19 +5,21 @@ use std::time::{Duration, Instant};
 
 use ipcost_model::protocol::{Address, Done, FromEngine, FromPeer, Hello, PROTOCOL, PeerRole};
 use ipcost_model::{Pattern, Plan, PlannedCell};
+use ipcost_sys::clock;
 use ipcost_sys::counters::{self, Counts};
 use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::net_namespace::Entrance;
 use ipcost_sys::placement::{Topology, processors_online};
 use ipcost_sys::private_dir::PrivateDir;
 use ipcost_sys::process::Spawn;
+use ipcost_sys::quota;
 use ipcost_sys::transport::{self, Place, Provision, TransportError};
 use serde_json::{Map, Value, json};
 
 use crate::account::{self, Asked};
 use crate::bench::{BatchOutcome, Bench};
 use crate::conversation::{
-    Failure, Fault, Peer, PeerProgram, await_message, expect_silence, fault, in_short,
+    Failure, Fault, Patience, Peer, PeerProgram, await_message, expect_silence, fault, in_short,
 };
 use crate::error::EngineError;
 use crate::guard::Guard;
@@ -26,6 +28,8 @@ use crate::guard::Guard;
 const FAREWELL: Duration = Duration::from_secs(2);
 /// What every process beyond the first may add to the time until all have answered.
 const PER_PROCESS: Duration = Duration::from_millis(200);
+/// A machine that is suspended stays so for longer than this; two clocks differ by less.
+const SUSPENSION: Duration = Duration::from_millis(1);
 
 const SERVER: usize = 0;
 const CLIENT: usize = 1;
@@ -74,13 +78,14 @@ impl ProcessBench {
         interrupt: Interrupt,
     ) -> Result<Self, EngineError> {
         let began = Instant::now();
-        let dir = PrivateDir::create()?;
-        let guard = Guard::start(guard, dir.path()).map_err(|source| EngineError::PeerStart {
+        quota::sweep();
+        let mut guard = Guard::start(guard).map_err(|source| EngineError::PeerStart {
             name: "guard".to_owned(),
             command: guard.join(" "),
             source,
         })?;
-        let bench = Self {
+        let dir = PrivateDir::announced(&mut |path| guard.watch_dir(path))?;
+        let mut bench = Self {
             pairs: plan.cells.iter().map(|_| None).collect(),
             dir,
             guard,
@@ -113,7 +118,7 @@ impl ProcessBench {
     }
 
     /// Starts every peer once and hears what it can do.
-    fn meet_peers(&self) -> Result<(), EngineError> {
+    fn meet_peers(&mut self) -> Result<(), EngineError> {
         let mut needs: BTreeMap<&str, BTreeSet<Need>> = BTreeMap::new();
         for cell in self.cells.iter().filter(|cell| cell.unavailable.is_none()) {
             for (name, role) in [(&cell.server, PeerRole::Server), (&cell.client, PeerRole::Client)] {
@@ -123,9 +128,11 @@ impl ProcessBench {
         }
         for (name, needs) in needs {
             let program = &self.programs[name];
-            let mut peer = Peer::start(program, format!("peer {name}"), Spawn::default())?;
-            let deadline = Instant::now() + self.timeout;
-            let hello = match await_message(&mut [&mut peer], 0, deadline, &self.interrupt) {
+            let mut peer = self.guard.watch(|guard| {
+                Peer::start(program, format!("peer {name}"), Spawn { guard, ..Spawn::default() })
+            })?;
+            let mut patience = Patience::of(self.timeout, &self.interrupt);
+            let hello = match await_message(&mut [&mut peer], 0, &mut patience, &self.interrupt) {
                 Ok(FromPeer::Hello(hello)) => check_hello(&hello, &needs),
                 Ok(other) => Err(format!(
                     "began with {} in the place of hello; that is what a peer says first",
@@ -140,8 +147,9 @@ impl ProcessBench {
                 complaint: peer.complaint(),
             };
             hello.map_err(unfit)?;
-            peer.dismiss(deadline);
+            peer.dismiss(patience.deadline);
             peer.see_off(Instant::now() + FAREWELL);
+            self.guard.forget(&[peer.id()]);
         }
         Ok(())
     }
@@ -166,7 +174,7 @@ impl ProcessBench {
     }
 
     /// Starts both processes of a cell; neither has been heard yet.
-    fn start_pair(&self, cell: usize) -> Result<(Pair, Provision), EngineError> {
+    fn start_pair(&mut self, cell: usize) -> Result<(Pair, Provision), EngineError> {
         let planned = &self.cells[cell];
         let mut provision = self.provision(cell, &format!("e{}s{}c{cell}", self.epoch, self.starts))?;
         // A placement that cannot be had has made the cell unavailable long before.
@@ -175,16 +183,18 @@ impl ProcessBench {
         let bound = |option: &str| planned.cell.options.int(option).map(|cpu| cpu as usize);
         let (client_cpu, server_cpu) =
             (bound("client_cpu").or(client_cpu), bound("server_cpu").or(server_cpu));
-        let start = |role: PeerRole, name: &str, spawn| {
-            let who = format!("{role} {name} of {} in epoch {}", planned.id, self.epoch);
-            Peer::start(&self.programs[name], who, spawn)
+        let (epoch, network, programs) = (self.epoch, self.network, &self.programs);
+        let mut start = |role: PeerRole, name: &str, inherit, cpu| {
+            let who = format!("{role} {name} of {} in epoch {epoch}", planned.id);
+            self.guard.watch(|guard| {
+                let spawn = Spawn { inherit, cpu, network, guard, ..Spawn::default() };
+                Peer::start(&programs[name], who, spawn)
+            })
         };
         let inherit = std::mem::take(&mut provision.server_inherits);
-        let spawn = Spawn { inherit, cpu: server_cpu, network: self.network, ..Spawn::default() };
-        let server = start(PeerRole::Server, &planned.server, spawn)?;
+        let server = start(PeerRole::Server, &planned.server, inherit, server_cpu)?;
         let inherit = std::mem::take(&mut provision.client_inherits);
-        let spawn = Spawn { inherit, cpu: client_cpu, network: self.network, ..Spawn::default() };
-        let client = start(PeerRole::Client, &planned.client, spawn)?;
+        let client = start(PeerRole::Client, &planned.client, inherit, client_cpu)?;
         let capabilities = transport::find(&planned.cell.transport).map(|transport| transport.capabilities());
         let watched = planned.cell.pattern == Pattern::Connect;
         let trouble_counters =
@@ -203,23 +213,24 @@ impl ProcessBench {
 
     /// Says hello, prepares the server, then the client, for all pairs at once.
     fn introduce(&mut self, started: Vec<(usize, Pair, Provision)>) -> Result<(), EngineError> {
-        let deadline = Instant::now() + self.timeout + PER_PROCESS * 2 * started.len() as u32;
         let interrupt = self.interrupt.clone();
+        let time = self.timeout + PER_PROCESS * 2 * started.len() as u32;
+        let patience = &mut Patience::of(time, &interrupt);
         let mut waiting = Vec::new();
         for (cell, mut pair, provision) in started {
-            pair.expect_hello(SERVER, deadline, &interrupt)?;
-            pair.expect_hello(CLIENT, deadline, &interrupt)?;
+            pair.expect_hello(SERVER, patience, &interrupt)?;
+            pair.expect_hello(CLIENT, patience, &interrupt)?;
             let work = &self.cells[cell].cell;
-            pair.prepare(SERVER, work, provision.server, deadline)?;
+            pair.prepare(SERVER, work, provision.server, patience)?;
             waiting.push((cell, pair, provision.client));
         }
         for (cell, pair, client_address) in &mut waiting {
-            let address = pair.expect_ready(SERVER, deadline, &interrupt)?;
+            let address = pair.expect_ready(SERVER, patience, &interrupt)?;
             let work = &self.cells[*cell].cell;
-            pair.prepare(CLIENT, work, client_address.take().unwrap_or(address), deadline)?;
+            pair.prepare(CLIENT, work, client_address.take().unwrap_or(address), patience)?;
         }
         for (cell, mut pair, _) in waiting {
-            pair.expect_ready(CLIENT, deadline, &interrupt)?;
+            pair.expect_ready(CLIENT, patience, &interrupt)?;
             self.pairs[cell] = Some(pair);
         }
         Ok(())
@@ -234,22 +245,22 @@ impl ProcessBench {
     ) -> Result<(Done, Done), EngineError> {
         self.last_id += 1;
         let id = self.last_id;
-        let deadline = Instant::now() + self.timeout;
         let interrupt = &self.interrupt;
+        let patience = &mut Patience::of(self.timeout, interrupt);
         let pair = self.pairs[cell].as_mut().expect("an epoch has been started");
         let message = message(id);
         pair.expect_silence()?;
         let server_began = Instant::now();
-        pair.say(SERVER, &message, deadline)?;
-        match pair.await_message(SERVER, deadline, interrupt)? {
+        pair.say(SERVER, &message, patience)?;
+        match pair.await_message(SERVER, patience, interrupt)? {
             FromPeer::Armed { id: armed } if armed == id => {}
             other => return Err(pair.out_of_turn(SERVER, "armed", &other)),
         }
         let client_began = Instant::now();
-        pair.say(CLIENT, &message, deadline)?;
-        let client = pair.expect_done(CLIENT, deadline, interrupt)?;
+        pair.say(CLIENT, &message, patience)?;
+        let client = pair.expect_done(CLIENT, patience, interrupt)?;
         let client_took = client_began.elapsed();
-        let server = pair.expect_done(SERVER, deadline, interrupt)?;
+        let server = pair.expect_done(SERVER, patience, interrupt)?;
         let server_took = server_began.elapsed();
         let latency = matches!(message, FromEngine::Batch { latency: true, .. });
         let asked = |role, passed| Asked {
@@ -298,7 +309,6 @@ impl Bench for ProcessBench {
                 return Err(EngineError::Interrupted);
             }
             let (pair, provision) = self.start_pair(*cell)?;
-            self.guard.watch(&pair.ids());
             started.push((*cell, pair, provision));
         }
         self.introduce(started)
@@ -316,7 +326,9 @@ impl Bench for ProcessBench {
         let watched = self.pairs[cell].as_ref().map_or(&[][..], |pair| pair.trouble_counters);
         let counts = self.counted.then(|| self.count(cell));
         let before = if watched.is_empty() { BTreeMap::new() } else { counters::tcp() };
+        let awake = Awake::now(&self.interrupt);
         let (client, server) = self.play(cell, ops, |id| FromEngine::Batch { id, ops, latency })?;
+        let suspended = awake != Awake::now(&self.interrupt);
         let after = if watched.is_empty() { BTreeMap::new() } else { counters::tcp() };
         let rose = |name: &&str| {
             let risen = after.get(*name)?.saturating_sub(*before.get(*name)?);
@@ -336,6 +348,7 @@ impl Bench for ProcessBench {
             latency_ns: client.latency_ns,
             retries: client.retries,
             troubles: watched.iter().filter_map(rose).collect(),
+            suspended,
         })
     }
 
@@ -358,6 +371,26 @@ impl Bench for ProcessBench {
     }
 }
 
+/// How often the machine was suspended and this program stopped so far: equal at two moments if neither happened
+/// between them.
+struct Awake {
+    suspended: Duration,
+    continued: u64,
+}
+
+impl Awake {
+    fn now(interrupt: &Interrupt) -> Self {
+        let suspended = Duration::from_nanos(clock::suspended_ns());
+        Self { suspended, continued: interrupt.times_continued() }
+    }
+}
+
+impl PartialEq for Awake {
+    fn eq(&self, other: &Self) -> bool {
+        self.continued == other.continued && self.suspended.abs_diff(other.suspended) < SUSPENSION
+    }
+}
+
 impl Pair {
     fn ids(&self) -> [u32; 2] {
         [self.server.id(), self.client.id()]
@@ -367,18 +400,18 @@ impl Pair {
         if index == SERVER { &mut self.server } else { &mut self.client }
     }
 
-    fn say(&mut self, to: usize, message: &FromEngine, deadline: Instant) -> Result<(), EngineError> {
+    fn say(&mut self, to: usize, message: &FromEngine, patience: &Patience) -> Result<(), EngineError> {
         let peer = self.peer(to);
-        peer.say(message, deadline).map_err(|fault| peer.failed(fault))
+        peer.say(message, patience.deadline).map_err(|fault| peer.failed(fault))
     }
 
     fn await_message(
         &mut self,
         from: usize,
-        deadline: Instant,
+        patience: &mut Patience,
         interrupt: &Interrupt,
     ) -> Result<FromPeer, EngineError> {
-        let result = await_message(&mut [&mut self.server, &mut self.client], from, deadline, interrupt);
+        let result = await_message(&mut [&mut self.server, &mut self.client], from, patience, interrupt);
         result.map_err(|failure| self.error(failure))
     }
 
@@ -400,20 +433,20 @@ impl Pair {
         to: usize,
         cell: &ipcost_model::Cell,
         address: Address,
-        deadline: Instant,
+        patience: &Patience,
     ) -> Result<(), EngineError> {
         let role = if to == SERVER { PeerRole::Server } else { PeerRole::Client };
         let cell = ipcost_model::Cell { options: cell.options.for_peers(), ..cell.clone() };
-        self.say(to, &FromEngine::Prepare { role, cell, address }, deadline)
+        self.say(to, &FromEngine::Prepare { role, cell, address }, patience)
     }
 
     fn expect_hello(
         &mut self,
         from: usize,
-        deadline: Instant,
+        patience: &mut Patience,
         interrupt: &Interrupt,
     ) -> Result<(), EngineError> {
-        match self.await_message(from, deadline, interrupt)? {
+        match self.await_message(from, patience, interrupt)? {
             FromPeer::Hello(hello) => {
                 // It was examined before anything was measured; it must not be another one now.
                 check_version(&hello).map_err(|reason| self.peer(from).failed(fault(&reason)))
@@ -425,10 +458,10 @@ impl Pair {
     fn expect_ready(
         &mut self,
         from: usize,
-        deadline: Instant,
+        patience: &mut Patience,
         interrupt: &Interrupt,
     ) -> Result<Address, EngineError> {
-        match self.await_message(from, deadline, interrupt)? {
+        match self.await_message(from, patience, interrupt)? {
             FromPeer::Ready { address, effective } => {
                 if !effective.is_empty() {
                     let role = if from == SERVER { PeerRole::Server } else { PeerRole::Client };
@@ -443,10 +476,10 @@ impl Pair {
     fn expect_done(
         &mut self,
         from: usize,
-        deadline: Instant,
+        patience: &mut Patience,
         interrupt: &Interrupt,
     ) -> Result<Done, EngineError> {
-        match self.await_message(from, deadline, interrupt)? {
+        match self.await_message(from, patience, interrupt)? {
             FromPeer::Done(done) => Ok(done),
             other => Err(self.out_of_turn(from, "done", &other)),
         }

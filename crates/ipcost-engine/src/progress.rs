@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use ipcost_model::{Calibrated, EpochRecord};
+
 /// Where a run stands.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Progress {
@@ -37,6 +39,12 @@ pub enum Phase {
 pub trait Observer {
     /// The run has come this far.
     fn progress(&mut self, progress: &Progress);
+
+    /// Calibration has found how large batches are; the first epoch is about to begin.
+    fn calibrated(&mut self, _calibrated: &Calibrated) {}
+
+    /// An epoch is complete: all that it adds to the run.
+    fn epoch(&mut self, _epoch: &EpochRecord) {}
 }
 
 /// Nobody.

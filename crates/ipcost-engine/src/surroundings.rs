@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use ipcost_model::{MachineRecord, ProcessorRecord, ThrottlingRecord};
 use ipcost_sys::clock::{self, Quality};
 use ipcost_sys::counters::ProcessorTimes;
 use ipcost_sys::others::{self, Busy, Processes};
@@ -17,6 +18,23 @@ pub struct Snapshot {
     pub own_cpu: Duration,
     /// What CPU quotas have done so far; `None` where there is none.
     pub throttling: Option<Throttling>,
+}
+
+impl Snapshot {
+    /// What has happened since an earlier one.
+    pub fn since(&self, before: &Self) -> MachineRecord {
+        let processors = before.processors.zip(self.processors).map(|(before, now)| {
+            let ProcessorTimes { busy, stolen, total } = now.since(&before);
+            ProcessorRecord { busy, stolen, total }
+        });
+        let throttling = self.throttling.map(|now| {
+            let passed = now.since(&before.throttling.unwrap_or_default());
+            let time_ns = passed.time.as_nanos() as u64;
+            ThrottlingRecord { times: passed.times, time_ns, cores: passed.cores }
+        });
+        let own_cpu_ns = self.own_cpu.saturating_sub(before.own_cpu).as_nanos() as u64;
+        MachineRecord { processors, own_cpu_ns, throttling }
+    }
 }
 
 /// Somebody who knows what the whole machine does. Never asked while a batch runs.
@@ -88,21 +106,19 @@ pub struct Observed {
 }
 
 impl Observed {
-    /// Adds what happened between two moments.
-    pub fn add(&mut self, before: &Snapshot, after: &Snapshot) {
-        self.own_cpu += after.own_cpu.saturating_sub(before.own_cpu);
-        if let Some((before, after)) = before.processors.zip(after.processors) {
-            let passed = after.since(&before);
+    /// Adds what happened in an epoch.
+    pub fn add(&mut self, epoch: &MachineRecord) {
+        self.own_cpu += Duration::from_nanos(epoch.own_cpu_ns);
+        if let Some(passed) = epoch.processors {
             let sum = self.processors.get_or_insert_default();
             sum.busy += passed.busy;
             sum.stolen += passed.stolen;
             sum.total += passed.total;
         }
-        if let Some(after) = after.throttling {
-            let passed = after.since(&before.throttling.unwrap_or_default());
+        if let Some(passed) = epoch.throttling {
             let sum = self.throttling.get_or_insert_default();
             sum.times += passed.times;
-            sum.time += passed.time;
+            sum.time += Duration::from_nanos(passed.time_ns);
             sum.cores = passed.cores;
         }
     }

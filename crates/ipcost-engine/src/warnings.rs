@@ -12,6 +12,8 @@ use crate::causes::{self, Cause};
 pub enum Finding {
     /// The run was asked to stop.
     Interrupted { epochs: u32 },
+    /// The machine was suspended, or the program stopped, in batches.
+    Suspended { cell: String, epoch: u32, batches: usize },
     /// The budget ended before some questions were answered.
     Unresolved { open: u32, of: u32, budget: Duration },
     /// Not even one finite interval.
@@ -59,6 +61,13 @@ impl Finding {
             Self::Interrupted { epochs } => (
                 "interrupted",
                 format!("the run was interrupted; what is shown rests on {epochs} complete epochs"),
+            ),
+            Self::Suspended { cell, epoch, batches } => (
+                "suspended",
+                format!(
+                    "the machine was suspended, or the program stopped, in {batches} {}, first in one of {cell} in epoch {epoch}; measured again, and counted for nothing; keep the machine awake",
+                    if *batches == 1 { "batch" } else { "batches" }
+                ),
             ),
             Self::Unresolved { open, of, budget } => (
                 "unresolved",

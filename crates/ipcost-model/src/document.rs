@@ -83,6 +83,9 @@ pub struct Document {
     pub seed: u64,
     /// When it started, RFC 3339.
     pub started: String,
+    /// When it went on after it had been killed; empty where it never was.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub resumed: Vec<Resumed>,
     /// How long it took, seconds.
     pub elapsed_s: f64,
     /// Why it ended.
@@ -110,6 +113,15 @@ pub struct Tool {
     pub name: String,
     /// Its version.
     pub version: String,
+}
+
+/// A run that had been killed went on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Resumed {
+    /// When, RFC 3339.
+    pub at: String,
+    /// How many epochs were complete then.
+    pub after_epoch: u32,
 }
 
 /// The machine, as far as it bears on the result.
@@ -489,6 +501,10 @@ pub struct Sample {
     /// What else was measured over the batch, by name: by peers, or by the engine where it was asked to.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub measures: BTreeMap<String, f64>,
+    /// Whether the machine was suspended, or the program stopped, meanwhile. It was then measured again, and this one
+    /// counts for nothing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub suspended: bool,
 }
 
 /// Something that weakens or bends the result, and what to do about it.

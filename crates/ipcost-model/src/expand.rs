@@ -2,7 +2,7 @@
 
 use std::iter;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::capabilities::{FloorKind, OptionGroup, PeerState, TransportState};
@@ -33,7 +33,7 @@ pub struct Offers<'a> {
 }
 
 /// A cell with everything a run needs to know of it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PlannedCell {
     /// The identity that is stable between runs.
     pub id: String,
@@ -51,7 +51,7 @@ pub struct PlannedCell {
     /// Why it cannot be measured here; `None` where it can.
     pub unavailable: Option<String>,
     /// What its floor is put together from, where floors are asked for and one is known.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub floor: Option<FloorRecipe>,
 }
 
@@ -425,6 +425,12 @@ struct Work {
 }
 
 impl PlannedCell {
+    /// The processes and threads of both peers: one that commands and, where there are several, one for each worker.
+    pub fn tasks(&self) -> u64 {
+        let workers = u64::from(self.cell.concurrency);
+        2 * if workers > 1 { workers + 1 } else { 1 }
+    }
+
     fn same_as(&self, other: &Self) -> bool {
         self.id == other.id && self.label == other.label
     }

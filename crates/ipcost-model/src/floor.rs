@@ -4,7 +4,7 @@
 //! A floor is a bound from below, so whatever two processes may do at the same moment is counted once: where they
 //! are on one core, the work of both sides adds up; else only the dearer side's does.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::capabilities::{Capabilities, FloorKind, OptionGroup, TransportState};
 use crate::cell::{Cell, Pattern, Placement, SpeaksFirst};
@@ -16,7 +16,7 @@ use crate::units::size_text;
 const RECV_BUFFER_BYTES: u64 = 65_536;
 
 /// What the floor of a cell is put together from.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FloorRecipe {
     /// The parts.
     pub parts: Vec<FloorShare>,
@@ -25,7 +25,7 @@ pub struct FloorRecipe {
 }
 
 /// How often a part is in one operation.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct FloorShare {
     /// The cell that measures the part, as an index.
     pub cell: usize,

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cell::{Pattern, Placement};
 use crate::document::{Document, Stopped, Verdict};
+use crate::samples_file::RunState;
 
 /// The version of [`RunSummary`] as it is stored.
 pub const SUMMARY_SCHEMA: &str = "ipcost-summary/1";
@@ -28,6 +29,9 @@ pub struct RunSummary {
     pub started: String,
     /// How long it took, seconds.
     pub elapsed_s: f64,
+    /// Whether it has ended.
+    #[serde(default)]
+    pub state: RunState,
     /// Why it ended.
     pub stopped: Stopped,
     /// Complete epochs.
@@ -121,6 +125,7 @@ impl RunSummary {
             saved: saved.to_owned(),
             started: document.started.clone(),
             elapsed_s: document.elapsed_s,
+            state: RunState::Finished,
             stopped: document.stopped,
             epochs: document.schedule.epochs,
             tool_version: document.tool.version.clone(),

@@ -31,6 +31,8 @@ pub mod protocol;
 mod reading;
 mod redact;
 pub mod replication;
+mod samples_file;
+mod samples_reading;
 mod schema;
 mod selftest;
 mod suggest;
@@ -46,8 +48,8 @@ pub use comparison::{COMPARISON_SCHEMA, Change, ComparedRun, Comparison, Differe
 pub use consistency::MAX_NAME_BYTES;
 pub use document::{
     Analysis, CellRecord, ContrastRecord, Document, Estimate, Fastest, FloorPart, FloorRecord, Host,
-    LatencySummary, Metric, Mode, Multiplicity, SCHEMA, Sample, Schedule, Stopped, Timing, Tool, Usage,
-    UsagePerOp, Verdict, Warning, WorkloadRecord,
+    LatencySummary, Metric, Mode, Multiplicity, Resumed, SCHEMA, Sample, Schedule, Stopped, Timing, Tool,
+    Usage, UsagePerOp, Verdict, Warning, WorkloadRecord,
 };
 pub use expand::{ExpandError, Expanded, MAX_CONCURRENCY, Offers, PlannedCell, expand};
 pub use explanation::{
@@ -65,6 +67,11 @@ pub use options::{CATALOGUE, OptionKind, OptionName, OptionSpec, OptionValue, Op
 pub use plan::{Plan, PlannedContrast};
 pub use reading::{MAX_DOCUMENT_BYTES, ReadError, read_document};
 pub use redact::{Identity, RedactError, redacted, redacted_document};
+pub use samples_file::{
+    Begun, Calibrated, CellLatency, Counts, EpochRecord, Incidents, MachineRecord, ProcessorRecord, RunState,
+    SAMPLES_SCHEMA, Samples, SamplesLine, ThrottlingRecord,
+};
+pub use samples_reading::{SamplesError, read_samples};
 pub use schema::{Subject, schema};
 pub use selftest::{Detection, Noise, Promise, Rate, SELFTEST_SCHEMA, SelfTest};
 pub use suggest::{nearest, unknown};

@@ -142,7 +142,7 @@ pub const CATALOGUE: &[OptionSpec] = &[
     OptionSpec {
         name: "backlog",
         kind: OptionKind::Count(65_535),
-        default: "4096",
+        default: "4096, or the concurrency if that is more",
         group: OptionGroup::Listener,
         patterns: ALL,
         summary: "connections that may wait to be accepted (listen)",

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::document::Multiplicity;
 use crate::expand::PlannedCell;
@@ -10,7 +10,7 @@ use crate::job::LatencyMode;
 use crate::workload::Workload;
 
 /// A contrast the run will decide: cell `a` against cell `b`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedContrast {
     /// The workload, as an index.
     pub workload: usize,
@@ -21,7 +21,7 @@ pub struct PlannedContrast {
 }
 
 /// What will be run; plain data that can be printed.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// The cells, in the order of the job.
     pub cells: Vec<PlannedCell>,
@@ -66,11 +66,52 @@ pub struct Plan {
     pub latency: LatencyMode,
     /// How long a peer may leave a message unanswered.
     pub timeout: Duration,
+    /// The most cells that have processes at the same time; an epoch of more is measured group by group.
+    pub cells_at_once: usize,
+    /// The most processes and threads that peers have at the same time.
+    pub tasks_at_once: u64,
 }
 
 impl Plan {
     /// The cells that can be measured here, as indices.
     pub fn measurable(&self) -> impl Iterator<Item = usize> + '_ {
         self.cells.iter().enumerate().filter(|(_, cell)| cell.unavailable.is_none()).map(|(index, _)| index)
+    }
+
+    /// The cells that can be measured here, in groups that have processes at the same time: one group, unless there
+    /// are more cells than [`Plan::cells_at_once`], or they have more workers than [`Plan::tasks_at_once`] allows. What is
+    /// compared with each other stays together where it fits.
+    pub fn groups(&self) -> Vec<Vec<usize>> {
+        let tasks = |cells: &[usize]| cells.iter().map(|cell| self.cells[*cell].tasks()).sum::<u64>();
+        let fits = |cells: &[usize]| cells.len() <= self.cells_at_once && tasks(cells) <= self.tasks_at_once;
+        let all: Vec<usize> = self.measurable().collect();
+        if fits(&all) {
+            return vec![all];
+        }
+        let available = |cell: &usize| self.cells[*cell].unavailable.is_none();
+        let mut groups: Vec<Vec<usize>> = Vec::new();
+        let mut room = (0, 0);
+        let mut add = |cells: &[usize]| {
+            let (count, tasks) = (cells.len(), tasks(cells));
+            match groups.last_mut().filter(|_| count <= room.0 && tasks <= room.1) {
+                Some(group) => group.extend(cells),
+                None => {
+                    groups.push(cells.to_vec());
+                    room = (self.cells_at_once, self.tasks_at_once);
+                }
+            }
+            room = (room.0.saturating_sub(count), room.1.saturating_sub(tasks));
+        };
+        for workload in &self.workloads {
+            let cells: Vec<usize> = workload.cells.iter().copied().filter(available).collect();
+            if cells.is_empty() {
+                continue;
+            }
+            match fits(&cells) {
+                true => add(&cells),
+                false => cells.iter().for_each(|cell| add(&[*cell])),
+            }
+        }
+        groups
     }
 }

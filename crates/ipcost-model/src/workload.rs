@@ -1,6 +1,6 @@
 //! Workloads: cells that do the same work, and what each of them is compared with.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::cell::{Pattern, Placement, SpeaksFirst};
 use crate::expand::PlannedCell;
@@ -10,7 +10,7 @@ use crate::suggest::unknown;
 pub const DEFAULT_BASELINE: &str = "tcp";
 
 /// Cells that do the same work and are compared with each other: one table.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Workload {
     /// What is done.
     pub pattern: Pattern,

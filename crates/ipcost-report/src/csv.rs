@@ -118,7 +118,8 @@ pub fn cells(document: &Document) -> String {
     lines(header, document.cells.iter().map(row))
 }
 
-/// One row a sample, in the order in which they were measured, with what its cell is.
+/// One row a sample, in the order in which they were measured, with what its cell is; without those during which the
+/// machine was suspended, which count for nothing.
 pub fn samples(document: &Document) -> String {
     let measures: BTreeSet<&String> =
         document.samples.iter().flat_map(|sample| sample.measures.keys()).collect();
@@ -131,7 +132,7 @@ pub fn samples(document: &Document) -> String {
         row.extend(measures.iter().map(|name| of(sample.measures.get(*name), |value| *value)));
         Some(row)
     };
-    lines(header, document.samples.iter().filter_map(row))
+    lines(header, document.samples.iter().filter(|sample| !sample.suspended).filter_map(row))
 }
 
 fn lines(header: Vec<String>, rows: impl Iterator<Item = Vec<String>>) -> String {

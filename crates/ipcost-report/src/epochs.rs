@@ -20,7 +20,7 @@ pub struct EpochCost {
 /// Epoch by epoch for each of the document's cells, as the engine takes them for the cells' own medians.
 pub fn costs(document: &Document) -> Vec<Vec<EpochCost>> {
     let mut by_cell: Vec<Vec<&Sample>> = vec![Vec::new(); document.cells.len()];
-    for sample in &document.samples {
+    for sample in document.samples.iter().filter(|sample| !sample.suspended) {
         if let Some(samples) = by_cell.get_mut(sample.cell as usize) {
             samples.push(sample);
         }

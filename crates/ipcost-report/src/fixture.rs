@@ -141,6 +141,7 @@ pub fn measured() -> Document {
                     client: usage(wall_ns / 4),
                     server: usage(wall_ns / 2),
                     measures: BTreeMap::from([("context_switches".to_owned(), 200.0 + f64::from(epoch))]),
+                    suspended: false,
                 });
             }
         }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 use ipcost_model::units::size_text;
-use ipcost_model::{NATIVE, Placement, RunSummary, Stopped};
+use ipcost_model::{NATIVE, Placement, RunState, RunSummary, Stopped};
 
 use crate::grid::{Column, Grid, Piece};
 use crate::words::escaped;
@@ -106,6 +106,11 @@ fn verdicts(run: &RunSummary) -> Piece {
     let counted = run.verdicts.each().into_iter().filter(|(_, count)| *count > 0);
     let known: Vec<String> = counted.map(|(verdict, count)| format!("{count} {verdict}")).collect();
     let known = if known.is_empty() { "nothing compared".to_owned() } else { known.join(", ") };
+    match run.state {
+        RunState::Finished => {}
+        RunState::Running => return Piece::styled(format!("running: {known}"), BOLD),
+        RunState::Unfinished => return Piece::styled(format!("unfinished: {known}"), WARN),
+    }
     match run.stopped {
         Stopped::Resolved | Stopped::Budget => known.into(),
         Stopped::Interrupted | Stopped::Failed => Piece::styled(format!("{}: {known}", run.stopped), WARN),

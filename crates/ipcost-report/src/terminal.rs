@@ -157,11 +157,12 @@ pub fn how(document: &Document) -> String {
         ),
     };
     format!(
-        "{} epochs of {} of {:.0} ms in {}, {why}; {promise}; placement {}; {latency}; seed {}",
+        "{} epochs of {} of {:.0} ms in {}, {why}{}; {promise}; placement {}; {latency}; seed {}",
         schedule.epochs,
         words::rounds(schedule.rounds),
         schedule.batch_ms,
         duration_text(Duration::from_secs_f64(document.elapsed_s.max(0.0))),
+        words::resumed(document),
         placements.join(", "),
         document.seed,
     )

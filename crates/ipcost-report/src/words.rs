@@ -163,6 +163,16 @@ fn match_of_two(fastest: &Fastest, winner: &str, rival: &str, margin: f64) -> St
     }
 }
 
+/// `, killed and resumed after epochs 3 and 7`; nothing where it never was.
+pub fn resumed(document: &Document) -> String {
+    let after: Vec<String> = document.resumed.iter().map(|resumed| resumed.after_epoch.to_string()).collect();
+    match after.as_slice() {
+        [] => String::new(),
+        [epoch] => format!(", killed and resumed after epoch {epoch}"),
+        [first @ .., last] => format!(", killed and resumed after epochs {} and {last}", first.join(", ")),
+    }
+}
+
 /// `1 round`, `3 rounds`.
 pub fn rounds(count: u32) -> String {
     format!("{count} round{}", if count == 1 { "" } else { "s" })

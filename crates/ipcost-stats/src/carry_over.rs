@@ -1,5 +1,7 @@
 //! What a cell leaves behind for the one that is measured after it.
 
+use std::collections::BTreeSet;
+
 use crate::median::median;
 use crate::ranks::sign_test;
 
@@ -35,20 +37,23 @@ pub fn carry_over(batches: &[Placed]) -> Vec<CarryOver> {
     for batch in batches {
         by_cell[batch.cell].push(batch);
     }
-    (0..cells)
-        .filter_map(|from| {
-            let mut excess = Vec::new();
-            for own in by_cell.iter().enumerate().filter(|(cell, _)| *cell != from).map(|(_, own)| own) {
-                let (after, else_where): (Vec<&&Placed>, Vec<&&Placed>) =
-                    own.iter().partition(|batch| batch.after == Some(from));
-                let Some(usual) = median(&logs(&else_where)) else { continue };
-                excess.extend(logs(&after).iter().map(|log_cost| log_cost - usual));
-            }
-            let shift = median(&excess)?;
-            let above = excess.iter().filter(|value| **value > 0.0).count();
-            Some(CarryOver { from, p: sign_test(above, excess.len()), shift })
-        })
-        .collect()
+    // Of many cells, few ever ran before a given one: only those are looked at.
+    let mut excesses: Vec<Vec<f64>> = vec![Vec::new(); cells];
+    for (cell, own) in by_cell.iter().enumerate() {
+        let before: BTreeSet<usize> = own.iter().filter_map(|batch| batch.after).collect();
+        for from in before.into_iter().filter(|from| *from != cell) {
+            let (after, else_where): (Vec<&&Placed>, Vec<&&Placed>) =
+                own.iter().partition(|batch| batch.after == Some(from));
+            let Some(usual) = median(&logs(&else_where)) else { continue };
+            excesses[from].extend(logs(&after).iter().map(|log_cost| log_cost - usual));
+        }
+    }
+    let of_cell = |(from, excess): (usize, Vec<f64>)| {
+        let shift = median(&excess)?;
+        let above = excess.iter().filter(|value| **value > 0.0).count();
+        Some(CarryOver { from, p: sign_test(above, excess.len()), shift })
+    };
+    excesses.into_iter().enumerate().filter_map(of_cell).collect()
 }
 
 fn logs(batches: &[&&Placed]) -> Vec<f64> {

@@ -10,6 +10,11 @@ impl Random {
         Self(seed)
     }
 
+    /// What its next numbers follow from: a generator of this seed goes on where this one stands.
+    pub fn state(&self) -> u64 {
+        self.0
+    }
+
     /// The next 64 bits.
     pub fn next_u64(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);

@@ -1,6 +1,7 @@
 //! The clock of every measurement.
 
 pub use crate::system::monotonic::now_ns;
+pub use crate::system::suspension::suspended_ns;
 
 /// What reading the clock is like here.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -43,6 +44,14 @@ mod tests {
         let quality = quality();
         assert!((1..100_000).contains(&quality.read_ns), "{quality:?}");
         assert!(quality.step_ns > 0, "{quality:?}");
+    }
+
+    #[test]
+    fn a_machine_that_stays_awake_is_not_taken_for_suspended() {
+        let before = suspended_ns();
+        for _ in 0..10_000 {
+            assert!(suspended_ns().abs_diff(before) < 1_000_000);
+        }
     }
 
     #[test]

@@ -86,3 +86,31 @@ pub struct Machine {
     /// The version of Wine, where that stands in the place of Windows.
     pub wine: Option<String>,
 }
+
+/// What is left of the system's room for one run; a limit that the system does not tell is absent.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Room {
+    /// Descriptors that a process may open; the soft limit has been raised as far as it goes.
+    pub descriptors: u64,
+    /// How many processes and threads may still start, by what limits them.
+    pub tasks: Vec<TaskLimit>,
+    /// Mappings of memory that a process may have.
+    pub mappings: Option<u64>,
+    /// Memory that is available, bytes.
+    pub memory_bytes: Option<u64>,
+    /// The longest queue of connections that wait to be accepted.
+    pub somaxconn: Option<u64>,
+    /// How many local ports connections may have towards one listener from one address.
+    pub ports: Option<u64>,
+}
+
+/// Something that limits how many processes and threads there may be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskLimit {
+    /// Its name.
+    pub name: &'static str,
+    /// How many may still start.
+    pub left: u64,
+    /// How it is raised.
+    pub remedy: &'static str,
+}

@@ -17,6 +17,7 @@
 //! | shared memory | [`shared_word`] | a word that two processes have in common |
 //! | placement | [`placement`] | which processors there are, and pinning to them |
 //! | files | [`private_dir`], [`user_dirs`] | a directory that only this user can enter and that is gone afterwards; where a user's programs keep what is theirs |
+//! | locks | [`file_lock`] | whether another program still uses a file |
 //! | programs | [`programs`] | finding and building those that peers need |
 //! | signals | [`interrupt`] | being asked to stop, as something to wait on |
 //! | by hand | [`local_stream`] | the other side of a peer, for the conformance suite |
@@ -36,6 +37,7 @@ mod contract;
 pub mod counters;
 pub mod disk;
 pub mod facts;
+pub mod file_lock;
 pub mod firewall;
 pub mod host;
 pub mod idle;
@@ -43,6 +45,7 @@ pub mod kernel_texts;
 pub mod lines;
 pub mod others;
 pub mod placement;
+mod private_name;
 pub mod quota;
 pub mod relations;
 pub mod transport;

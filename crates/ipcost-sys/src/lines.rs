@@ -14,6 +14,9 @@ pub struct Lines {
     scanned: usize,
 }
 
+/// How much room is kept while nothing is waiting, bytes.
+const KEPT_BYTES: usize = 4096;
+
 /// A line is longer than [`MAX_LINE_BYTES`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a line of more than {MAX_LINE_BYTES} bytes")]
@@ -46,6 +49,10 @@ impl Lines {
         let line = self.bytes[self.begin..end].to_vec();
         self.begin = end + 1;
         self.scanned = self.begin;
+        if self.waiting() == 0 && self.bytes.capacity() > KEPT_BYTES {
+            // There may be thousands of peers, each of which has told ten thousand latencies once.
+            *self = Self::default();
+        }
         Ok(Some(line))
     }
 
@@ -86,6 +93,14 @@ mod tests {
             while lines.take().unwrap().is_some() {}
         }
         assert!(lines.bytes.capacity() < 10_000, "{}", lines.bytes.capacity());
+    }
+
+    #[test]
+    fn room_for_a_long_line_is_given_back() {
+        let mut lines = Lines::default();
+        lines.add(&[vec![b'x'; 1 << 20], b"\n".to_vec()].concat());
+        assert!(lines.take().unwrap().is_some());
+        assert_eq!((lines.bytes.capacity(), lines.take()), (0, Ok(None)));
     }
 
     proptest! {

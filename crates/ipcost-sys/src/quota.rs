@@ -8,6 +8,9 @@ use std::time::Duration;
 use crate::system::kernel_files;
 use crate::{Context, SysError};
 
+/// How names of groups begin that hold this process to a quota; its number follows.
+const GROUP: &str = "ipcost-";
+
 /// What quotas have done to this process's groups since they were made.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Throttling {
@@ -62,7 +65,7 @@ impl Quota {
         let none = || io::Error::new(io::ErrorKind::NotFound, "there is no CPU control group here");
         let hierarchy = Hierarchy::of_this_process().ok_or_else(none).context(|| "CPU quota".to_owned())?;
         let home = hierarchy.own();
-        let group = home.join(format!("ipcost-{}", std::process::id()));
+        let group = home.join(format!("{GROUP}{}", std::process::id()));
         fs::create_dir(&group).context(|| format!("making the control group {}", group.display()))?;
         let quota = Self { home, group };
         let quota_us = (cores * PERIOD_US as f64) as u64;
@@ -79,6 +82,20 @@ impl Quota {
         }
         set(&quota.group.join("cgroup.procs"), &std::process::id().to_string())?;
         Ok(quota)
+    }
+}
+
+/// Removes control groups that killed programs have left behind in this process's; the kernel keeps those in use.
+pub fn sweep() {
+    let Some(hierarchy) = Hierarchy::of_this_process() else { return };
+    for entry in fs::read_dir(hierarchy.own()).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let process = name.to_str().and_then(|name| name.strip_prefix(GROUP)?.parse::<u32>().ok());
+        let gone = process.is_some_and(|process| !Path::new(&format!("/proc/{process}")).exists());
+        if gone {
+            // A group that holds a process is busy and stays.
+            let _ = fs::remove_dir(entry.path());
+        }
     }
 }
 

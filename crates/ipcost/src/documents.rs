@@ -22,6 +22,7 @@ pub fn load(name: &str) -> anyhow::Result<Document> {
     let bytes = match name {
         "-" => unpacked(io::stdin().lock()).context("cannot read standard input")?,
         name if !is_file(name) && history::is_run(name) => return history::load(name),
+        path if history::is_samples_path(path) => return history::load_samples(Path::new(path)),
         path => File::open(path).and_then(unpacked).with_context(|| format!("cannot read {path}"))?,
     };
     read_document(&bytes).with_context(|| name.to_owned())

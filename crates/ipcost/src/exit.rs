@@ -53,6 +53,18 @@ pub fn report(problem: &Problem) -> ExitCode {
     ExitCode::from(problem.status)
 }
 
+/// Tells standard error something that is worth knowing.
+pub fn note(message: &str) {
+    // Where standard error is gone there is nobody left to tell.
+    let _ = writeln!(anstream::stderr(), "note: {message}");
+}
+
+/// Writes a warning the way all warnings look.
+pub fn warn(message: &str) {
+    let style = anstyle::AnsiColor::Yellow.on_default();
+    let _ = writeln!(anstream::stderr(), "{style}warning:{style:#} {message}");
+}
+
 /// Writes an error the way all errors look.
 pub fn complain(message: &str) {
     let style = anstyle::Style::new().bold().fg_color(Some(anstyle::AnsiColor::Red.into()));

@@ -20,12 +20,13 @@ use ipcost_sys::placement::Topology;
 use ipcost_sys::{facts, firewall, host, idle, transport};
 
 use crate::args::ExplainArgs;
-use crate::exit::{INTERRUPTED, Problem, problem};
+use crate::exit::{INTERRUPTED, Problem, note, problem, warn};
 use crate::job::job as job_of;
+use crate::limits;
 use crate::output::{is_standard_output, print, room, write_pretty};
 use crate::peers;
 use crate::progress::{Line, bar};
-use crate::run::{check_descriptors, expand_here, fresh_seed, listen};
+use crate::run::{expand_here, fresh_seed, listen};
 
 /// How long the timed part may take where the user does not say.
 const DEFAULT_BUDGET: Duration = Duration::from_secs(20);
@@ -47,7 +48,7 @@ pub fn run(args: &ExplainArgs) -> Result<ExitCode, Problem> {
     let peers = peers::prepare(&asked.job, args.quiet);
     let (job, plan, question) = prepare(&asked, &peers.states, args).map_err(Problem::usage)?;
     if !args.quiet {
-        plan.notes.iter().for_each(|note| eprintln!("note: {note}"));
+        plan.notes.iter().for_each(|text| note(text));
     }
     let programs = peers::with_native(peers.programs).map_err(Problem::failed)?;
     let interrupt = listen()?;
@@ -140,8 +141,7 @@ fn prepare(asked: &Asked, peers: &[PeerState], args: &ExplainArgs) -> anyhow::Re
         level: Some(question.level()),
         ..Settings::of(&job, args.seed.unwrap_or_else(fresh_seed))
     };
-    let plan = plan(expanded, &settings)?;
-    check_descriptors(&plan)?;
+    let plan = limits::fitted(plan(expanded, &settings)?)?;
     Ok((Job { seed: Some(plan.seed), budget: Some(budget), ..job }, plan, question))
 }
 
@@ -224,7 +224,7 @@ fn show(explanation: &Explanation, args: &ExplainArgs) -> anyhow::Result<()> {
     }
     print(&text::render(explanation, room()))?;
     if !args.quiet {
-        explanation.warnings.iter().for_each(|warning| eprintln!("warning: {}", warning.message));
+        explanation.warnings.iter().for_each(|warning| warn(&warning.message));
     }
     Ok(())
 }

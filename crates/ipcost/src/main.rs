@@ -10,12 +10,14 @@ mod exit;
 mod explain;
 mod history;
 mod job;
+mod limits;
 mod output;
 mod peers;
 mod progress;
 mod redact;
 mod replicate;
 mod report;
+mod resume;
 mod run;
 mod schema;
 mod selftest;
@@ -41,6 +43,7 @@ fn main() -> ExitCode {
         Command::Check(args) => check::run(&args),
         Command::Show(args) => history::show(&args),
         Command::List(args) => history::list(&args),
+        Command::Resume(args) => resume::run(&args),
         Command::Prune(args) => history::prune(&args),
         Command::Sweep(args) => sweep::run(&args),
         Command::Replicate(args) => replicate::run(&args),

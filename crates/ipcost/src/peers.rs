@@ -5,6 +5,8 @@ use ipcost_engine::PeerProgram;
 use ipcost_model::{Job, NATIVE, PeerState};
 use ipcost_peers::{BuiltIn, Cache, Unavailable};
 
+use crate::exit::note;
+
 /// The peers beside the native one.
 pub struct Peers {
     /// Those that travel along, and why those that are used here cannot be.
@@ -41,7 +43,7 @@ pub fn prepare(job: &Job, quiet: bool) -> Peers {
 pub fn command(built_in: &BuiltIn, quiet: bool) -> Result<Vec<String>, Unavailable> {
     let mut tell = |what: &str| {
         if !quiet {
-            eprintln!("note: {what}");
+            note(what);
         }
     };
     Cache::of_user().and_then(|cache| built_in.prepare(&cache, &mut tell))

@@ -29,6 +29,14 @@ impl Redacting {
         }
     }
 
+    /// A document with placeholders; `None` where they were not asked for.
+    ///
+    /// # Errors
+    /// As [`Redacting::apply`].
+    pub fn redacted(self, document: &Document) -> Result<Option<Document>, Problem> {
+        self.redact.then(|| self.apply_to_document(document.clone())).transpose()
+    }
+
     /// [`Redacting::apply`] for a document.
     ///
     /// # Errors

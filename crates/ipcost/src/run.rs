@@ -1,63 +1,81 @@
 //! `ipcost run`: measure and compare.
 
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::SystemTime;
 
 use anyhow::Context;
+use ipcost_engine::progress::{Observer, Progress};
 use ipcost_engine::{
-    About, EngineError, PeerProgram, ProcessBench, Settings, System, document, plan, run as measure,
+    About, EngineError, Outcome, PeerProgram, ProcessBench, Settings, System, document, plan, run as measure,
 };
 use ipcost_model::{
-    Document, Expanded, Job, Offers, PeerState, Placement, Plan, Stopped, TransportState, expand,
+    Calibrated, Document, EpochRecord, Expanded, Job, Offers, PeerState, Placement, Plan, Stopped,
+    TransportState, expand,
 };
 use ipcost_report::plan as plan_text;
 use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::placement::Topology;
-use ipcost_sys::{host, limits, transport};
+use ipcost_sys::{host, transport};
 
 use crate::args::RunArgs;
-use crate::exit::{INTERRUPTED, Problem, complain, problem};
-use crate::history;
+use crate::exit::{INTERRUPTED, Problem, complain, note, problem};
+use crate::history::{self, SamplesFile};
 use crate::job::job;
+use crate::limits;
 use crate::output::{
     at_most_one_on_standard_output, is_standard_output, print, show, write_html, write_json, write_pretty,
 };
 use crate::peers;
 use crate::progress::Line;
+use crate::redact::Redacting;
 
 /// Runs what the arguments ask for.
 ///
 /// # Errors
 /// What is wrong with the arguments, or what failed.
 pub fn run(args: RunArgs) -> Result<ExitCode, Problem> {
-    let outputs = [&args.json, &args.html].into_iter().flatten();
-    at_most_one_on_standard_output(outputs.map(std::path::PathBuf::as_path)).map_err(Problem::usage)?;
+    let outputs = Outputs {
+        json: args.json.as_deref(),
+        html: args.html.as_deref(),
+        redacting: args.redacting,
+        save: !args.no_save,
+        quiet: args.quiet,
+    };
+    check_outputs(&outputs)?;
     let transports = transport::states();
     let job = job(&args, &transports).map_err(Problem::usage)?;
     let peers = peers::prepare(&job, args.quiet);
     let plan = plan_of(&job, &transports, &peers.states).map_err(Problem::usage)?;
+    let plan = limits::fitted(plan).map_err(Problem::usage)?;
     if args.plan {
         return show_plan(&args, &plan).map(|()| ExitCode::SUCCESS).map_err(Problem::failed);
     }
     if !args.quiet {
-        plan.notes.iter().for_each(|note| eprintln!("note: {note}"));
+        plan.notes.iter().for_each(|text| note(text));
     }
     let interrupt = listen()?;
-    let Finished { document, failure } = carry_out(&job, plan, peers.programs, interrupt, args.quiet)?;
-    let document = Document { name: args.name.clone(), ..document };
-    if !args.redacting.redact {
-        return finish(&args, &document, failure);
-    }
-    match args.redacting.apply_to_document(document.clone()) {
-        Ok(redacted) => finish(&args, &redacted, failure),
-        Err(problem) => {
-            // What was measured is not lost for that: saved runs are for this user's eyes alone.
-            if document.schedule.epochs > 0 && !args.no_save {
-                history::keep(&document, args.quiet);
-            }
-            Err(problem)
-        }
-    }
+    let course = Course { job: &job, programs: peers.programs, interrupt, quiet: args.quiet };
+    let (finished, samples) = measured(course, plan, args.name.as_deref(), outputs.save)?;
+    finish(&outputs, finished, samples)
+}
+
+/// Where results go.
+pub struct Outputs<'a> {
+    pub json: Option<&'a Path>,
+    pub html: Option<&'a Path>,
+    pub redacting: Redacting,
+    /// Whether the run is kept among the saved ones.
+    pub save: bool,
+    pub quiet: bool,
+}
+
+/// Refuses what cannot be written together.
+///
+/// # Errors
+/// Where several outputs are to go to standard output.
+pub fn check_outputs(outputs: &Outputs<'_>) -> Result<(), Problem> {
+    at_most_one_on_standard_output([outputs.json, outputs.html].into_iter().flatten()).map_err(Problem::usage)
 }
 
 /// A run that has ended, whatever ended it.
@@ -75,9 +93,7 @@ pub fn listen() -> Result<Interrupt, Problem> {
 }
 
 fn plan_of(job: &Job, transports: &[TransportState], peers: &[PeerState]) -> anyhow::Result<Plan> {
-    let plan = plan(expand_here(job, transports, peers)?, &Settings::of(job, fresh_seed()))?;
-    check_descriptors(&plan)?;
-    Ok(plan)
+    Ok(plan(expand_here(job, transports, peers)?, &Settings::of(job, fresh_seed()))?)
 }
 
 /// The cells of a job on this machine.
@@ -102,29 +118,19 @@ pub fn fresh_seed() -> u64 {
     (now.as_nanos() as u64 ^ u64::from(std::process::id())) & 0xffff_ffff
 }
 
-/// Every cell keeps two processes and so their pipes open; pipes among the transports need more while they start.
-///
-/// # Errors
-/// Where the system does not give so many.
-pub fn check_descriptors(plan: &Plan) -> anyhow::Result<()> {
-    const PER_CELL: u64 = 2 * 4;
-    const OWN: u64 = 64;
-    let most_channels =
-        plan.measurable().map(|index| u64::from(plan.cells[index].cell.concurrency)).max().unwrap_or(0);
-    let needed = plan.measurable().count() as u64 * PER_CELL + most_channels * 4 + OWN;
-    let limit = limits::raise_descriptors();
-    anyhow::ensure!(
-        needed <= limit,
-        "this run needs about {needed} open descriptors, and the limit is {limit}; raise it with ulimit -n {needed}, or take fewer cells or less concurrency"
-    );
-    Ok(())
-}
-
 fn show_plan(args: &RunArgs, plan: &Plan) -> anyhow::Result<()> {
     match &args.json {
         Some(path) => write_pretty(plan, path),
         None => print(&plan_text::render(plan)),
     }
+}
+
+/// What a run needs beside its plan.
+struct Course<'a> {
+    job: &'a Job,
+    programs: Vec<PeerProgram>,
+    interrupt: Interrupt,
+    quiet: bool,
 }
 
 /// Carries a plan out and draws up its document.
@@ -138,56 +144,137 @@ pub fn carry_out(
     interrupt: Interrupt,
     quiet: bool,
 ) -> Result<Finished, Problem> {
-    let programs = peers::with_native(programs).map_err(Problem::failed)?;
-    let guard = peers::own_command("guard").map_err(Problem::failed)?;
-    let job = Job { seed: Some(plan.seed), ..job.clone() };
-    let about = About {
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        host: host::read(),
-        job,
-        started: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
-        debug_build: cfg!(debug_assertions),
-    };
-    let mut bench = ProcessBench::new(&plan, programs, &guard, interrupt).map_err(problem)?;
-    let mut line = Line::new(quiet);
-    let mut outcome = measure(plan, &mut bench, &mut System::default(), &mut line);
-    drop(bench);
-    line.clear();
-    let failure = outcome.failure.take();
-    Ok(Finished { document: document(outcome, about), failure })
+    measured(Course { job, programs, interrupt, quiet }, plan, None, false).map(|(finished, _)| finished)
 }
 
-/// Shows and writes what was measured, whatever ended the run.
-fn finish(args: &RunArgs, document: &Document, failure: Option<EngineError>) -> Result<ExitCode, Problem> {
-    let outputs = [&args.json, &args.html];
-    let on_standard_output = outputs.into_iter().flatten().any(|path| is_standard_output(path));
+/// The same, with a samples file beside it where one is wanted.
+fn measured(
+    course: Course<'_>,
+    plan: Plan,
+    name: Option<&str>,
+    kept: bool,
+) -> Result<(Finished, Option<SamplesFile>), Problem> {
+    let programs = peers::with_native(course.programs).map_err(Problem::failed)?;
+    let guard = peers::own_command("guard").map_err(Problem::failed)?;
+    let about = about(course.job, plan.seed);
+    let mut bench = ProcessBench::new(&plan, programs, &guard, course.interrupt).map_err(problem)?;
+    let samples = if kept { history::begin(&about, name, &plan) } else { None };
+    let mut recorder = Recorder::new(course.quiet, samples);
+    let outcome = measure(plan, &mut bench, &mut System::default(), &mut recorder);
+    drop(bench);
+    Ok(finished(outcome, about, name.map(str::to_owned), recorder))
+}
+
+/// What a document says beside what is measured now.
+pub fn about(job: &Job, seed: u64) -> About {
+    About {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        host: host::read(),
+        job: Job { seed: Some(seed), ..job.clone() },
+        started: now(SystemTime::now()),
+        debug_build: cfg!(debug_assertions),
+    }
+}
+
+/// A moment as documents tell it, RFC 3339.
+pub fn now(moment: SystemTime) -> String {
+    humantime::format_rfc3339_seconds(moment).to_string()
+}
+
+/// Draws up the document; gives the samples file back, if there is one.
+pub fn finished(
+    mut outcome: Outcome,
+    about: About,
+    name: Option<String>,
+    recorder: Recorder,
+) -> (Finished, Option<SamplesFile>) {
+    recorder.line.clear();
+    let failure = outcome.failure.take();
+    let document = Document { name, ..document(outcome, about) };
+    (Finished { document, failure }, recorder.samples)
+}
+
+/// Draws progress, and keeps what is measured in the samples file.
+pub struct Recorder {
+    line: Line,
+    samples: Option<SamplesFile>,
+}
+
+impl Recorder {
+    /// One that draws, unless it was asked to be quiet.
+    pub fn new(quiet: bool, samples: Option<SamplesFile>) -> Self {
+        Self { line: Line::new(quiet), samples }
+    }
+}
+
+impl Observer for Recorder {
+    fn progress(&mut self, progress: &Progress) {
+        self.line.progress(progress);
+    }
+
+    fn calibrated(&mut self, calibrated: &Calibrated) {
+        if let Some(samples) = &mut self.samples {
+            samples.calibrated(calibrated);
+        }
+    }
+
+    fn epoch(&mut self, epoch: &EpochRecord) {
+        if let Some(samples) = &mut self.samples {
+            samples.epoch(epoch);
+        }
+    }
+}
+
+/// Shows, writes and saves what was measured, whatever ended the run.
+///
+/// # Errors
+/// What ended it, or what cannot be written.
+pub fn finish(
+    outputs: &Outputs<'_>,
+    Finished { document, failure }: Finished,
+    samples: Option<SamplesFile>,
+) -> Result<ExitCode, Problem> {
+    let on_standard_output = [outputs.json, outputs.html].into_iter().flatten().any(is_standard_output);
     let measured = document.schedule.epochs > 0;
+    let keep = |document: &Document, samples: Option<SamplesFile>| match samples {
+        samples if measured && outputs.save => history::keep(document, outputs.quiet, samples),
+        Some(samples) => samples.remove(),
+        None => {}
+    };
+    let document = match outputs.redacting.redacted(&document) {
+        Ok(redacted) => redacted.unwrap_or(document),
+        Err(problem) => {
+            // What was measured is not lost for that: saved runs are for this user's eyes alone.
+            keep(&document, samples);
+            return Err(problem);
+        }
+    };
     let nothing_else_to_say = document.stopped == Stopped::Resolved || document.stopped == Stopped::Budget;
     let written = match measured || nothing_else_to_say {
-        true => write(args, document),
+        true => write(outputs, &document),
         false => Ok(()),
     };
-    let shown = if measured && !on_standard_output { show(document, args.quiet) } else { Ok(()) };
-    if measured && !args.no_save {
-        history::keep(document, args.quiet);
+    let shown = if measured && !on_standard_output { show(&document, outputs.quiet) } else { Ok(()) };
+    keep(&document, samples);
+    if document.stopped == Stopped::Interrupted && failure.is_none() {
+        if !measured {
+            complain("interrupted before the first epoch was complete; nothing was measured");
+        }
+        // A terminal that is closed interrupts, and then shows nothing: that is no other ending.
+        [shown, written]
+            .into_iter()
+            .filter_map(Result::err)
+            .for_each(|error| complain(&format!("{error:#}")));
+        return Ok(ExitCode::from(INTERRUPTED));
     }
     shown.map_err(Problem::failed)?;
     written.map_err(Problem::failed)?;
-    match failure {
-        Some(error) => Err(problem(error)),
-        None if document.stopped == Stopped::Interrupted => {
-            if !measured {
-                complain("interrupted before the first epoch was complete; nothing was measured");
-            }
-            Ok(ExitCode::from(INTERRUPTED))
-        }
-        None => Ok(ExitCode::SUCCESS),
-    }
+    failure.map_or(Ok(ExitCode::SUCCESS), |error| Err(problem(error)))
 }
 
 /// Writes every output that was asked for; the first that fails does not keep the others from being written.
-fn write(args: &RunArgs, document: &ipcost_model::Document) -> anyhow::Result<()> {
-    let json = args.json.as_ref().map_or(Ok(()), |path| write_json(document, path));
-    let html = args.html.as_ref().map_or(Ok(()), |path| write_html(document, path));
+fn write(outputs: &Outputs<'_>, document: &Document) -> anyhow::Result<()> {
+    let json = outputs.json.map_or(Ok(()), |path| write_json(document, path));
+    let html = outputs.html.map_or(Ok(()), |path| write_html(document, path));
     json.and(html)
 }

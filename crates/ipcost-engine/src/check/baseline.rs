@@ -38,7 +38,8 @@ pub(super) fn log_costs(
             cell.id
         ));
     }
-    let own: Vec<&Sample> = document.samples.iter().filter(|sample| sample.cell as usize == index).collect();
+    let is_own = |sample: &&Sample| sample.cell as usize == index && !sample.suspended;
+    let own: Vec<&Sample> = document.samples.iter().filter(is_own).collect();
     let log_cost = |sample: &&Sample| {
         let ns = match metric {
             Metric::Wall => sample.wall_ns,

@@ -174,6 +174,7 @@ mod tests {
                 ..Usage::default()
             },
             measures: Default::default(),
+            suspended: false,
         };
         (1..=30).flat_map(|epoch| [sample(0, epoch, 20), sample(1, epoch, 20 + more_us)]).collect()
     }

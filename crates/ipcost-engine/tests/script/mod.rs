@@ -33,6 +33,8 @@ pub struct Script {
     pub log: Vec<(u32, usize, u64)>,
     pub verified: usize,
     pub fail_in_epoch: Option<(u32, bool)>,
+    /// Whether the machine sleeps through the next batch of a cell in an epoch.
+    pub sleeps: Box<dyn FnMut(u32, usize) -> bool>,
     /// How many latencies a batch gives where it is asked to.
     pub latencies: usize,
     /// What peers measure beside the usual: cell, epoch, operations.
@@ -52,6 +54,7 @@ impl Script {
             log: Vec::new(),
             verified: 0,
             fail_in_epoch: None,
+            sleeps: Box::new(|_, _| false),
             latencies: 10,
             measures: |_, _, _| BTreeMap::new(),
         }
@@ -93,7 +96,10 @@ impl Bench for Script {
         let used = (self.usage)(cell, self.epoch, wall_ns, ops);
         let latency_ns = if latency { vec![per_op as u64; self.latencies] } else { Vec::new() };
         let measures = (self.measures)(cell, self.epoch, ops);
-        Ok(BatchOutcome { wall_ns, client: used, latency_ns, measures, ..BatchOutcome::default() })
+        let suspended = (self.sleeps)(self.epoch, cell);
+        // What a batch takes during which the machine slept is anything.
+        let wall_ns = if suspended { wall_ns * 1000 } else { wall_ns };
+        Ok(BatchOutcome { wall_ns, client: used, latency_ns, measures, suspended, ..BatchOutcome::default() })
     }
 
     fn end_epoch(&mut self) -> Result<(), EngineError> {

@@ -17,6 +17,7 @@ pub mod pipe_buffer;
 pub mod processors;
 pub mod shared_word;
 pub mod source_address;
+pub mod suspension;
 #[cfg(test)]
 mod tests;
 

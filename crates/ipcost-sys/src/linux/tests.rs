@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::thread;
 
-use ipcost_model::{Cell, OptionValue, Pattern};
 use ipcost_model::protocol::Address;
+use ipcost_model::{Cell, OptionValue, Pattern};
 
 use crate::private_dir::PrivateDir;
 use crate::transport::tests::cell;

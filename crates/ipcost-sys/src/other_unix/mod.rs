@@ -16,4 +16,5 @@ pub use crate::unix::{
 };
 pub use crate::unsupported::{
     abstract_address, credentials, futex, kernel_texts, loopback, net_namespace, npipe, perf, permissions,
+    suspension,
 };

@@ -15,8 +15,8 @@ use crate::system::socket::{
 };
 use crate::{Context, SysError};
 
-/// The queue of connections that wait to be accepted, where the cell does not say; the kernel lowers it to
-/// `net.core.somaxconn`.
+/// The queue of connections that wait to be accepted, where the cell does not say and has no more workers; the kernel
+/// lowers it to `net.core.somaxconn`.
 const BACKLOG: u64 = 4096;
 
 /// Sets the buffers a cell asks for (`SO_SNDBUF`, `SO_RCVBUF`, `socket(7)`).
@@ -86,7 +86,7 @@ impl Listener {
         let effective = buffers(&socket, cell)?;
         prepare(&socket)?;
         bind(&socket, at).context(|| format!("cannot bind {shown}"))?;
-        let backlog = cell.options.int("backlog").unwrap_or(BACKLOG);
+        let backlog = cell.options.int("backlog").unwrap_or(BACKLOG.max(cell.concurrency.into()));
         listen(&socket, i32::try_from(backlog).unwrap_or(i32::MAX))
             .context(|| format!("cannot listen on {shown}"))?;
         let address = name(&socket).context(|| format!("cannot tell the address of {shown}"))?;

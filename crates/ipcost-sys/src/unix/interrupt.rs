@@ -4,9 +4,9 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM};
 
 /// Whether the user or the system has asked this program to stop (SIGINT, SIGTERM, SIGHUP).
 ///
@@ -14,6 +14,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 #[derive(Debug, Clone)]
 pub struct Interrupt {
     asked: Arc<AtomicBool>,
+    continued: Arc<AtomicU64>,
     wake: Arc<UnixStream>,
 }
 
@@ -32,7 +33,15 @@ impl Interrupt {
             signal_hook::flag::register(signal, Arc::clone(&asked))?;
             signal_hook::low_level::pipe::register(signal, ring.try_clone()?)?;
         }
-        Ok(Self { asked, wake: Arc::new(wake) })
+        let continued = Arc::new(AtomicU64::new(0));
+        let count = Arc::clone(&continued);
+        // SAFETY: the handler only adds to an atomic number, which is safe within a signal handler.
+        unsafe {
+            signal_hook::low_level::register(SIGCONT, move || {
+                count.fetch_add(1, Ordering::SeqCst);
+            })?;
+        }
+        Ok(Self { asked, continued, wake: Arc::new(wake) })
     }
 
     /// One that is never asked; for tests and tools.
@@ -42,12 +51,17 @@ impl Interrupt {
     pub fn never() -> io::Result<Self> {
         let (wake, ring) = UnixStream::pair()?;
         std::mem::forget(ring);
-        Ok(Self { asked: Arc::default(), wake: Arc::new(wake) })
+        Ok(Self { asked: Arc::default(), continued: Arc::default(), wake: Arc::new(wake) })
     }
 
     /// Whether it was asked to stop.
     pub fn asked(&self) -> bool {
         self.asked.load(Ordering::SeqCst)
+    }
+
+    /// How often this program was stopped and continued (SIGCONT); never a reason to end.
+    pub fn times_continued(&self) -> u64 {
+        self.continued.load(Ordering::SeqCst)
     }
 
     /// Becomes readable when it is asked to stop.

@@ -1,6 +1,115 @@
-//! Limits of this process.
+//! Limits that the system sets to descriptors, processes, memory and queues.
 
+use std::fs;
+use std::io;
+
+use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit, setrlimit};
+
+pub use crate::contract::{Room, TaskLimit};
+use crate::facts::text::{field, kibibytes, number, numbers};
+
+/// Reads the room that is left, after raising the number of descriptors as far as it may go.
+pub fn room() -> Room {
+    let memory = field("/proc/meminfo", "MemAvailable").as_deref().and_then(kibibytes);
+    let ports = numbers("/proc/sys/net/ipv4/ip_local_port_range");
+    let ports = ports.and_then(|[first, last]| Some(last.checked_sub(first)? + 1));
+    Room {
+        descriptors: raise_descriptors(),
+        tasks: tasks(),
+        mappings: number("/proc/sys/vm/max_map_count"),
+        memory_bytes: memory,
+        somaxconn: number("/proc/sys/net/core/somaxconn"),
+        ports,
+    }
+}
+
+fn tasks() -> Vec<TaskLimit> {
+    let running = fs::read_to_string("/proc/loadavg").ok().and_then(|text| running(&text)).unwrap_or(0);
+    let left = |name, most: Option<u64>, running: u64, remedy| {
+        most.map(|most| TaskLimit { name, left: most.saturating_sub(running), remedy })
+    };
+    let limit = |file: &str| number(file);
+    let user = getrlimit(Resource::Nproc).maximum.filter(|_| !rustix::process::geteuid().is_root());
+    let group = group_tasks();
+    [
+        left(
+            "kernel.pid_max",
+            limit("/proc/sys/kernel/pid_max"),
+            running,
+            "sysctl -w kernel.pid_max=4194304",
+        ),
+        left(
+            "kernel.threads-max",
+            limit("/proc/sys/kernel/threads-max"),
+            running,
+            "sysctl -w kernel.threads-max=1000000",
+        ),
+        left("ulimit -u", user, running, "ulimit -u raises it in the shell that starts ipcost"),
+        group.and_then(|(most, current)| {
+            left("pids.max of the control group", Some(most), current, "raise pids.max of its control group")
+        }),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// How many tasks there are, from `/proc/loadavg` (`proc_loadavg(5)`): runnable/all is its fourth word.
+fn running(text: &str) -> Option<u64> {
+    text.split_whitespace().nth(3)?.split_once('/')?.1.parse().ok()
+}
+
+/// Where the group with the processes of this file's process is mounted, and its path there, from `/proc/self/cgroup`.
+fn group_with_tasks(groups: &str) -> Option<(&'static str, &str)> {
+    groups.lines().find_map(|line| {
+        let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
+        match controllers {
+            "" => Some(("/sys/fs/cgroup", path)),
+            list if list.split(',').any(|word| word == "pids") => Some(("/sys/fs/cgroup/pids", path)),
+            _ => None,
+        }
+    })
+}
+
+/// Reads a text as these files.
+#[cfg(target_os = "linux")]
+pub(crate) fn read_text(text: &str) {
+    let _ = (running(text), group_with_tasks(text));
+}
+
+/// The tightest `pids.max` of this process's control groups, and how many tasks that group has (`cgroups(7)`).
+fn group_tasks() -> Option<(u64, u64)> {
+    let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
+    let (mount, path) = group_with_tasks(&groups)?;
+    let own = std::path::Path::new(mount).join(path.trim_start_matches('/'));
+    let of = |group: &std::path::Path| {
+        let read = |file: &str| fs::read_to_string(group.join(file)).ok()?.trim().parse::<u64>().ok();
+        Some((read("pids.max")?, read("pids.current")?))
+    };
+    own.ancestors()
+        .filter(|group| group.starts_with(mount))
+        .filter_map(of)
+        .min_by_key(|(most, current)| most.saturating_sub(*current))
+}
+
+/// What the system is out of where it gives such an error, and the remedy; `None` where it is another kind of error.
+pub fn shortage(error: &io::Error) -> Option<&'static str> {
+    Some(match Errno::from_io_error(error)? {
+        Errno::MFILE => {
+            "no descriptor is left to this program: raise ulimit -n, or take fewer cells or less concurrency"
+        }
+        Errno::NFILE => {
+            "no descriptor is left to the system: raise fs.file-max, or take fewer cells or less concurrency"
+        }
+        Errno::AGAIN => {
+            "no process or thread more may start: raise ulimit -u, pids.max of the control group or kernel.pid_max, or take fewer cells or less concurrency"
+        }
+        Errno::NOMEM => "memory is used up: take fewer cells or less concurrency",
+        Errno::NOSPC => "the disk is full: make room, or set TMPDIR to another",
+        _ => return None,
+    })
+}
 
 /// Raises the number of open descriptors as far as it may go, and gives what it became.
 ///
@@ -19,4 +128,30 @@ pub fn raise_descriptors() -> u64 {
 /// The number of open descriptors that [`raise_descriptors`] can reach; `None` where there is no limit.
 pub fn most_descriptors() -> Option<u64> {
     getrlimit(Resource::Nofile).maximum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_system_has_room() {
+        let room = room();
+        assert!(room.descriptors > 0);
+        if cfg!(target_os = "linux") {
+            assert!(room.tasks.iter().any(|limit| limit.name == "kernel.pid_max"), "{room:?}");
+            assert!(room.tasks.iter().all(|limit| limit.left > 0), "{room:?}");
+            assert!(room.memory_bytes.is_some() && room.mappings.is_some() && room.ports.is_some());
+        }
+        assert_eq!(running("0.20 0.18 0.12 1/473 11206\n"), Some(473));
+        assert_eq!(running("rubbish"), None);
+    }
+
+    #[test]
+    fn what_is_short_is_told_with_its_remedy() {
+        let told = |errno: Errno| shortage(&errno.into());
+        assert!(told(Errno::MFILE).unwrap().contains("ulimit -n"));
+        assert!(told(Errno::AGAIN).unwrap().contains("pids.max"));
+        assert_eq!(told(Errno::NOENT), None);
+    }
 }

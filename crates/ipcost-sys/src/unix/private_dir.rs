@@ -1,60 +1,105 @@
 //! Directories that only this user can enter: one for sockets and FIFOs, and those that are kept.
 
-use std::fs::{self, DirBuilder, Permissions};
+use std::fs::{self, DirBuilder, File, Permissions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
-use std::path::Path;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rustix::fs::{Mode, OFlags, fstat, open};
 use tempfile::TempDir;
 
-use crate::{Context, SysError};
+use crate::private_name::fresh_name;
+pub use crate::private_name::is_private_name;
+use crate::{Context, SysError, file_lock};
 
 /// The longest path a Unix socket can be bound to, in bytes: `sun_path` without its final NUL.
 pub const MAX_SOCKET_PATH: usize =
     size_of::<libc::sockaddr_un>() - std::mem::offset_of!(libc::sockaddr_un, sun_path) - 1;
 
+/// How often another name is tried where one is taken.
+const MOST_TRIES: u32 = 64;
+/// Whoever makes one locks it at once: what is older and not locked has nobody any more.
+const ABANDONED: Duration = Duration::from_secs(60);
+
 /// A fresh directory with mode 0700; it is removed with all that is in it when this is dropped.
+///
+/// It is locked while it is used, so that the next program can tell those that a killed one has left behind.
 #[derive(Debug)]
-pub struct PrivateDir(TempDir);
+pub struct PrivateDir {
+    path: PathBuf,
+    _lock: File,
+}
 
 impl PrivateDir {
-    /// Makes one in the system's directory for temporary files.
+    /// Makes one in the system's directory for temporary files, and removes those that killed programs have left there.
     ///
     /// # Errors
-    /// Where it cannot be made, where others could put something else into its place, or where its path is so long
-    /// that no socket could be bound in it.
+    /// Where it cannot be made, or where others could put something else into its place.
     pub fn create() -> Result<Self, SysError> {
-        Self::create_in(&std::env::temp_dir())
+        Self::announced(&mut |_| {})
     }
 
-    /// Makes one in a directory.
+    /// The same; `announce` hears its path before it is there, so that it is known whenever this program is killed.
     ///
     /// # Errors
     /// As [`PrivateDir::create`].
-    pub fn create_in(base: &Path) -> Result<Self, SysError> {
-        let context =
-            || format!("cannot make a private directory in {} (set TMPDIR to another)", base.display());
+    pub fn announced(announce: &mut dyn FnMut(&Path)) -> Result<Self, SysError> {
+        let base = std::env::temp_dir();
+        Self::create_in(&base, announce).context(|| {
+            format!("cannot make a private directory in {} (set TMPDIR to another)", base.display())
+        })
+    }
+
+    fn create_in(base: &Path, announce: &mut dyn FnMut(&Path)) -> io::Result<Self> {
         // Links are followed once, here, so that what is examined is what is used.
-        let base = base.canonicalize().context(context)?;
-        check_trusted(&base).context(context)?;
-        let dir = private_dir_in(&base, "ipcost-").context(context)?;
-        check_own(dir.path()).context(context)?;
-        Ok(Self(dir))
+        let base = base.canonicalize()?;
+        check_trusted(&base)?;
+        sweep(&base);
+        for _ in 0..MOST_TRIES {
+            let path = base.join(fresh_name());
+            announce(&path);
+            match DirBuilder::new().mode(0o700).create(&path) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+                Ok(()) => {
+                    let lock = open_own(&path)?;
+                    // Where the file system has no locks nothing is swept either: that takes a lock.
+                    let _ = file_lock::lock(&lock);
+                    return Ok(Self { path, _lock: lock });
+                }
+            }
+        }
+        Err(io::ErrorKind::AlreadyExists.into())
     }
 
     /// Where it is.
     pub fn path(&self) -> &Path {
-        self.0.path()
+        &self.path
     }
+}
 
-    /// Removes it now.
-    ///
-    /// # Errors
-    /// Where something in it cannot be removed.
-    pub fn remove(self) -> Result<(), SysError> {
-        let path = self.path().to_owned();
-        self.0.close().context(|| format!("cannot remove {}", path.display()))
+impl Drop for PrivateDir {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.path);
+    }
+}
+
+/// Removes what killed programs have left behind: directories by such a name that belong to this user, that nobody else
+/// can enter, and that nobody has locked.
+fn sweep(base: &Path) {
+    let abandoned = |path: &Path| {
+        let old =
+            fs::symlink_metadata(path).ok()?.modified().ok()?.elapsed().is_ok_and(|age| age > ABANDONED);
+        let own = old.then(|| open_own(path).ok()).flatten()?;
+        file_lock::is_locked(&own).is_ok_and(|locked| !locked).then_some(())
+    };
+    for entry in fs::read_dir(base).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if entry.file_name().to_str().is_some_and(is_private_name) && abandoned(&path).is_some() {
+            // Another program may sweep at the same time.
+            let _ = fs::remove_dir_all(&path);
+        }
     }
 }
 
@@ -64,6 +109,14 @@ impl PrivateDir {
 /// The system's answer.
 pub fn make_private(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+/// Makes a file that nobody else can read or write, to append to; never one that is there already.
+///
+/// # Errors
+/// The system's answer.
+pub fn create_private_file(path: &Path) -> io::Result<File> {
+    File::options().append(true).create_new(true).mode(0o600).open(path)
 }
 
 /// Makes a directory within another that nobody else can enter; it goes with what this gives, unless that is kept.
@@ -138,14 +191,14 @@ fn untrusted(dir: &Path, why: &str) -> io::Error {
     io::Error::new(io::ErrorKind::PermissionDenied, reason)
 }
 
-/// Whether what has just been made is there, and is no link or directory of somebody else.
-fn check_own(dir: &Path) -> io::Result<()> {
+/// Opens a directory that this user alone can enter, and refuses links and all else.
+fn open_own(dir: &Path) -> io::Result<File> {
     let opened = open(dir, OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
     let found = fstat(&opened)?;
     if found.st_uid == rustix::process::geteuid().as_raw() && found.st_mode & 0o777 == 0o700 {
-        return Ok(());
+        return Ok(opened.into());
     }
-    Err(untrusted(dir, "was replaced while it was made"))
+    Err(untrusted(dir, "is not what was made there"))
 }
 
 /// Only owners may rename and remove what lies in such a directory.
@@ -153,12 +206,16 @@ const STICKY: u32 = 0o1000;
 
 #[cfg(test)]
 mod tests {
+    use std::time::SystemTime;
+
     use super::*;
 
     #[test]
     fn a_place_where_others_could_replace_it_is_refused() {
         let dir = tempfile::tempdir().unwrap();
-        let made = |path: &Path| PrivateDir::create_in(path).map(drop).map_err(|error| error.to_string());
+        let made = |path: &Path| {
+            PrivateDir::create_in(path, &mut |_| {}).map(drop).map_err(|error| error.to_string())
+        };
         let mode = |path: &Path, mode| fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
         let below = dir.path().join("below");
         fs::create_dir(&below).unwrap();
@@ -191,11 +248,11 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (target, link) = (dir.path().join("target"), dir.path().join("link"));
         DirBuilder::new().mode(0o700).create(&target).unwrap();
-        assert!(check_own(&target).is_ok());
+        assert!(open_own(&target).is_ok());
         std::os::unix::fs::symlink(&target, &link).unwrap();
-        assert!(check_own(&link).is_err(), "a link is not followed");
+        assert!(open_own(&link).is_err(), "a link is not followed");
         fs::set_permissions(&target, Permissions::from_mode(0o750)).unwrap();
-        assert!(check_own(&target).unwrap_err().to_string().contains("was replaced"));
+        assert!(open_own(&target).unwrap_err().to_string().contains("is not what was made"));
     }
 
     #[test]
@@ -214,11 +271,47 @@ mod tests {
 
     #[test]
     fn is_private_and_goes_away() {
-        let dir = PrivateDir::create().unwrap();
+        let mut announced = None;
+        let dir =
+            PrivateDir::announced(&mut |path| announced = Some((path.to_owned(), path.exists()))).unwrap();
         let path = dir.path().to_owned();
+        assert_eq!(announced, Some((path.clone(), false)), "told before it was there");
         assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o700);
+        assert!(is_private_name(path.file_name().unwrap().to_str().unwrap()));
         std::fs::write(path.join("x"), "y").unwrap();
         drop(dir);
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn only_what_a_killed_program_has_left_behind_is_swept() {
+        let base = tempfile::tempdir().unwrap();
+        let put = |name: &str, mode: u32, old: bool| {
+            let path = base.path().join(name);
+            DirBuilder::new().mode(mode).create(&path).unwrap();
+            std::fs::write(path.join("socket"), "").unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            let age = if old { 2 * ABANDONED } else { Duration::ZERO };
+            File::open(&path).unwrap().set_modified(SystemTime::now() - age).unwrap();
+            path
+        };
+        let left = put("ipcost-0123456789ab", 0o700, true);
+        let used = put("ipcost-0123456789ac", 0o700, true);
+        let lock = File::open(&used).unwrap();
+        assert!(file_lock::lock(&lock).unwrap());
+        let kept = [
+            put("ipcost-0123456789ad", 0o700, false),
+            put("ipcost-0123456789ae", 0o755, true),
+            put("ipcost-results", 0o700, true),
+            put("ipcost-0123456789abcd", 0o700, true),
+            used,
+        ];
+        let target = base.path().join("elsewhere");
+        fs::create_dir(&target).unwrap();
+        std::os::unix::fs::symlink(&target, base.path().join("ipcost-0123456789af")).unwrap();
+        sweep(base.path());
+        assert!(!left.exists());
+        assert!(kept.iter().all(|path| path.join("socket").exists()));
+        assert!(target.exists());
     }
 }

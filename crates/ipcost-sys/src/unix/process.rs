@@ -1,7 +1,7 @@
 //! Peers as the engine sees them: child processes with pipes.
 
 use std::io::{self, Read};
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -24,6 +24,14 @@ const CHUNK_BYTES: usize = 65_536;
 /// How often a descriptor is read before something else has its turn, so that who writes endlessly is noticed.
 const MOST_READS: usize = 16;
 
+/// Where a guard is told something, from this process or from one that is about to become a peer.
+pub type GuardLine<'a> = BorrowedFd<'a>;
+
+/// The way to a guard, from its standard input.
+pub fn guard_line(input: &ChildStdin) -> GuardLine<'_> {
+    input.as_fd()
+}
+
 /// How a peer is started.
 #[derive(Debug, Default)]
 pub struct Spawn<'a> {
@@ -37,6 +45,8 @@ pub struct Spawn<'a> {
     pub network: Option<Entrance>,
     /// What its descendants are known by, wherever they go; nothing else may have it.
     pub mark: Option<&'a str>,
+    /// Where it says `watch` and its number before it starts, so that a guard knows it whenever its parent is killed.
+    pub guard: Option<GuardLine<'a>>,
 }
 
 /// A peer's process: in a group of its own, killed by the kernel should this process die.
@@ -77,11 +87,12 @@ impl PeerProcess {
         }
         let inherited: Vec<RawFd> = spawn.inherit.iter().map(AsRawFd::as_raw_fd).collect();
         let (cpu, network) = (spawn.cpu, spawn.network);
+        let guard = spawn.guard.as_ref().map(AsRawFd::as_raw_fd);
         let parent = rustix::process::getpid();
         // SAFETY: the closure runs between fork and exec and only makes system calls on plain values; it
         // neither allocates nor takes a lock. The inherited descriptors stay open until after the spawn.
         unsafe {
-            command.pre_exec(move || before_exec(&inherited, cpu, network, parent));
+            command.pre_exec(move || before_exec(&inherited, cpu, network, guard, parent));
         }
         let mut child = command.spawn()?;
         drop(spawn.inherit);
@@ -285,11 +296,15 @@ fn before_exec(
     inherited: &[RawFd],
     cpu: Option<usize>,
     network: Option<Entrance>,
+    guard: Option<RawFd>,
     parent: Pid,
 ) -> io::Result<()> {
+    if let Some(guard) = guard {
+        announce(guard);
+    }
     for number in inherited {
         // SAFETY: the parent holds these descriptors open across the fork, so they are open here.
-        let descriptor = unsafe { std::os::fd::BorrowedFd::borrow_raw(*number) };
+        let descriptor = unsafe { BorrowedFd::borrow_raw(*number) };
         fcntl_setfd(descriptor, FdFlags::empty())?;
     }
     if let Some(cpu) = cpu {
@@ -305,6 +320,31 @@ fn before_exec(
         return Err(io::ErrorKind::Interrupted.into());
     }
     Ok(())
+}
+
+/// Tells a guard this process's number; between fork and exec, so nothing is allocated.
+fn announce(guard: RawFd) {
+    const WORD: &[u8] = b"watch ";
+    let mut line = [0_u8; 32];
+    let mut end = line.len() - 1;
+    line[end] = b'\n';
+    let mut number = rustix::process::getpid().as_raw_nonzero().get().unsigned_abs();
+    while number > 0 {
+        end -= 1;
+        line[end] = b'0' + (number % 10) as u8;
+        number /= 10;
+    }
+    let start = end - WORD.len();
+    line[start..end].copy_from_slice(WORD);
+    // SAFETY: plain system calls. The parent holds the descriptor open across the fork. The standard library has set
+    // SIGPIPE to its default, which must not end this process where the guard is gone; it is set back.
+    unsafe {
+        libc::signal(libc::SIGPIPE, libc::SIG_IGN);
+        let guard = BorrowedFd::borrow_raw(guard);
+        // Less than PIPE_BUF bytes arrive in one piece. Without a guard the run goes on.
+        let _ = rustix::io::write(guard, &line[start..]);
+        libc::signal(libc::SIGPIPE, libc::SIG_DFL);
+    }
 }
 
 /// Waits until one of the peers may have said something.

@@ -89,6 +89,7 @@ fn threads_of(status: &str) -> Option<u32> {
 }
 
 /// Reads a text as that file.
+#[cfg(target_os = "linux")]
 pub(crate) fn read_text(text: &str) {
     let _ = threads_of(text);
 }

@@ -22,6 +22,8 @@ pub mod npipe;
 pub mod perf;
 #[cfg(not(target_os = "linux"))]
 pub mod permissions;
+#[cfg(not(target_os = "linux"))]
+pub mod suspension;
 #[cfg(windows)]
 pub mod worker;
 

@@ -1,4 +1,34 @@
-//! Limits of this process.
+//! Limits that the system sets.
+
+use std::io;
+
+use windows_sys::Win32::Foundation::{
+    ERROR_COMMITMENT_LIMIT, ERROR_DISK_FULL, ERROR_NO_SYSTEM_RESOURCES, ERROR_NOT_ENOUGH_MEMORY,
+    ERROR_TOO_MANY_OPEN_FILES,
+};
+
+use super::is;
+pub use crate::contract::{Room, TaskLimit};
+
+/// The room that is left: Windows tells no limits that a run could meet before memory is used up.
+pub fn room() -> Room {
+    Room { descriptors: raise_descriptors(), ..Room::default() }
+}
+
+/// What the system is out of where it gives such an error, and the remedy; `None` where it is another kind of error.
+pub fn shortage(error: &io::Error) -> Option<&'static str> {
+    const MEMORY: [u32; 3] = [ERROR_COMMITMENT_LIMIT, ERROR_NO_SYSTEM_RESOURCES, ERROR_NOT_ENOUGH_MEMORY];
+    if is(error, ERROR_TOO_MANY_OPEN_FILES) {
+        return Some("no handle is left: take fewer cells or less concurrency");
+    }
+    if is(error, ERROR_DISK_FULL) {
+        return Some("the disk is full: make room, or set TEMP to another");
+    }
+    MEMORY
+        .iter()
+        .any(|code| is(error, *code))
+        .then_some("memory is used up: take fewer cells or less concurrency")
+}
 
 /// The number of handles that this process may open: more than any run needs.
 pub fn raise_descriptors() -> u64 {

@@ -30,7 +30,7 @@ pub mod user_dirs;
 
 pub use crate::unsupported::{
     abstract_address, cheapest_call, credentials, fifo, futex, kernel_texts, loopback, net_namespace, perf,
-    permissions, worker,
+    permissions, suspension, worker,
 };
 
 use std::io;

@@ -1,8 +1,8 @@
 //! Directories that only this user can enter: one for sockets, and those that are kept.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::ptr;
 
 use tempfile::TempDir;
@@ -11,6 +11,8 @@ use windows_sys::Win32::Storage::FileSystem::CreateDirectoryW;
 use super::checked;
 use super::security::Security;
 use super::text::wide;
+use crate::private_name::fresh_name;
+pub use crate::private_name::is_private_name;
 use crate::{Context, SysError};
 
 /// The longest path a Unix socket can be bound to, in bytes: `sun_path` without its final NUL.
@@ -21,7 +23,9 @@ const MOST_TRIES: u32 = 16;
 /// A fresh directory that only this user and the system may open; it is removed with all that is in it when this is
 /// dropped.
 #[derive(Debug)]
-pub struct PrivateDir(TempDir);
+pub struct PrivateDir {
+    path: PathBuf,
+}
 
 impl PrivateDir {
     /// Makes one in the system's directory for temporary files.
@@ -29,25 +33,42 @@ impl PrivateDir {
     /// # Errors
     /// Where it cannot be made.
     pub fn create() -> Result<Self, SysError> {
+        Self::announced(&mut |_| {})
+    }
+
+    /// The same; `announce` hears its path before it is there, so that it is known whenever this program is killed.
+    ///
+    /// # Errors
+    /// Where it cannot be made.
+    pub fn announced(announce: &mut dyn FnMut(&Path)) -> Result<Self, SysError> {
         let base = std::env::temp_dir();
-        let dir = private_dir_in(&base, "ipcost-").context(|| {
+        let mut last = io::ErrorKind::AlreadyExists.into();
+        for _ in 0..MOST_TRIES {
+            let path = base.join(fresh_name());
+            announce(&path);
+            match make(&path) {
+                Ok(()) => return Ok(Self { path }),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => {
+                    last = error;
+                    break;
+                }
+            }
+        }
+        Err(last).context(|| {
             format!("cannot make a private directory in {} (set TEMP to another)", base.display())
-        })?;
-        Ok(Self(dir))
+        })
     }
 
     /// Where it is.
     pub fn path(&self) -> &Path {
-        self.0.path()
+        &self.path
     }
+}
 
-    /// Removes it now.
-    ///
-    /// # Errors
-    /// Where something in it cannot be removed.
-    pub fn remove(self) -> Result<(), SysError> {
-        let path = self.path().to_owned();
-        self.0.close().context(|| format!("cannot remove {}", path.display()))
+impl Drop for PrivateDir {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.path);
     }
 }
 
@@ -66,6 +87,14 @@ pub fn make_private(path: &Path) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
         result => result,
     }
+}
+
+/// Makes a file to append to, never one that is there already; who may read it its directory says.
+///
+/// # Errors
+/// The system's answer.
+pub fn create_private_file(path: &Path) -> io::Result<File> {
+    File::options().append(true).create_new(true).open(path)
 }
 
 /// Makes a directory within another that nobody else can enter; it goes with what this gives, unless that is kept.

@@ -1,7 +1,7 @@
 //! Peers as the engine sees them: child processes with pipes, each in a job of its own.
 
 use std::io::{self, Read};
-use std::os::windows::io::{AsRawHandle, OwnedHandle};
+use std::os::windows::io::{AsHandle, AsRawHandle, BorrowedHandle, OwnedHandle};
 use std::os::windows::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -30,6 +30,14 @@ const MOST_READS: usize = 16;
 /// The status of a process that was killed.
 const KILLED: u32 = 1;
 
+/// Where a guard is told something; a peer has nothing to tell, as its job ends with the engine.
+pub type GuardLine<'a> = BorrowedHandle<'a>;
+
+/// The way to a guard, from its standard input.
+pub fn guard_line(input: &ChildStdin) -> GuardLine<'_> {
+    input.as_handle()
+}
+
 /// How a peer is started.
 #[derive(Debug, Default)]
 pub struct Spawn<'a> {
@@ -43,6 +51,8 @@ pub struct Spawn<'a> {
     pub network: Option<Entrance>,
     /// What its descendants are known by; here they are known by their job.
     pub mark: Option<&'a str>,
+    /// Where a guard is; here its job ends it should its parent be killed.
+    pub guard: Option<GuardLine<'a>>,
 }
 
 /// A peer's process: in a job of its own, which ends should this process die.

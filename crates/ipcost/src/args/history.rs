@@ -6,6 +6,8 @@ use std::time::Duration;
 use clap::Args;
 use ipcost_model::units::parse_duration;
 
+use crate::redact::Redacting;
+
 #[derive(Debug, Args)]
 pub struct ListArgs {
     /// List so many of the newest [default: 20, or what the terminal shows at once]
@@ -30,6 +32,26 @@ pub struct ShowArgs {
     #[arg(value_name = "RUN", default_value = "last")]
     pub run: String,
     /// Show no warnings
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// It goes on where it was killed: the same seed, random orders and operation counts, in what is left of its budget. The
+/// machine and ipcost must be the same.
+#[derive(Debug, Args)]
+pub struct ResumeArgs {
+    /// A run that was killed, by its identifier or name; last is the newest
+    #[arg(value_name = "RUN", default_value = "last")]
+    pub run: String,
+    /// Write the document, with every sample, as JSON; - is standard output
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Write a page with verdicts, tables and charts, in one file that opens anywhere; - is standard output
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    #[command(flatten)]
+    pub redacting: Redacting,
+    /// Show neither progress nor warnings
     #[arg(long, short)]
     pub quiet: bool,
 }

@@ -28,7 +28,7 @@ pub use compare::CompareArgs;
 pub use conformance::ConformanceArgs;
 pub use doctor::DoctorArgs;
 pub use explain::ExplainArgs;
-pub use history::{ListArgs, PruneArgs, ShowArgs};
+pub use history::{ListArgs, PruneArgs, ResumeArgs, ShowArgs};
 pub use replicate::ReplicateArgs;
 pub use report::ReportArgs;
 pub use run::RunArgs;
@@ -67,6 +67,8 @@ pub enum Command {
     Show(ShowArgs),
     /// List saved runs, newest first
     List(ListArgs),
+    /// Go on with a run that was killed
+    Resume(ResumeArgs),
     /// Remove saved runs
     Prune(PruneArgs),
     /// Find the size at which one transport overtakes another, or what the place of two processes costs

@@ -21,11 +21,12 @@ use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::{host, transport};
 
 use crate::args::CheckArgs;
-use crate::exit::{FAILED, INTERRUPTED, Problem, UNDECIDED, complain, problem};
+use crate::exit::{FAILED, INTERRUPTED, Problem, UNDECIDED, complain, note, problem, warn};
+use crate::limits;
 use crate::output::{print, write_json};
 use crate::peers::{self, Peers};
 use crate::progress::Line;
-use crate::run::{check_descriptors, expand_here, fresh_seed};
+use crate::run::{expand_here, fresh_seed};
 
 /// What `--init` prints.
 const EXAMPLE: &str = include_str!("example.toml");
@@ -41,8 +42,8 @@ pub fn run(args: &CheckArgs) -> Result<ExitCode, Problem> {
     };
     let prepared = prepare(args, path).map_err(Problem::usage)?;
     if !args.quiet {
-        prepared.notes(args.plan).for_each(|note| eprintln!("note: {note}"));
-        prepared.warnings.iter().for_each(|warning| eprintln!("warning: {}", warning.message));
+        prepared.notes(args.plan).for_each(|text| note(text));
+        prepared.warnings.iter().for_each(|warning| warn(&warning.message));
     }
     if args.list {
         print(&outputs::list(&prepared.questions)).map_err(Problem::failed)?;
@@ -109,7 +110,7 @@ fn prepare(args: &CheckArgs, path: &std::path::Path) -> anyhow::Result<Prepared>
     let settings = Settings { level: kept.then(|| questions.level_of_run()), ..settings };
     let plan =
         plan(expanded, &settings).map_err(|error| too_small(error, &questions)).context(file.clone())?;
-    check_descriptors(&plan)?;
+    let plan = limits::fitted(plan)?;
     Ok(Prepared { file, job, questions, plan, peers, warnings })
 }
 

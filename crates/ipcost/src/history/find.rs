@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use anyhow::bail;
-use ipcost_model::nearest;
+use ipcost_model::{RunState, nearest};
 
 use super::id::RunId;
-use super::store::{RunFile, Store, file_name};
+use super::store::{RunFile, Store};
 use super::summary::{Summaries, summary};
-use super::warn;
+use crate::exit::warn;
 
 /// The newest run.
 const LAST: &str = "last";
@@ -56,6 +56,25 @@ pub fn find(store: &Store, text: &str) -> anyhow::Result<RunFile> {
     Err(missed(store, text, word, back.is_some()))
 }
 
+/// The run to go on with: the newest that was killed for `last`, else as [`find`] finds it.
+///
+/// # Errors
+/// That there is none, or that it has ended.
+pub fn find_unfinished(store: &Store, text: &str) -> anyhow::Result<RunFile> {
+    if text == LAST {
+        let files = store.contents()?.runs.into_iter();
+        let newest = files.filter(|file| file.is_samples).find(|file| !store.is_running(&file.id));
+        return newest.ok_or_else(|| {
+            anyhow::anyhow!("no run was killed that could go on; ipcost list shows what is saved")
+        });
+    }
+    let file = find(store, text)?;
+    if !file.is_samples {
+        bail!("run {0} has ended, so there is nothing to go on with; ipcost show {0} shows it", file.id);
+    }
+    Ok(file)
+}
+
 /// A word, and how many runs to go back from there: `last~2`.
 fn split(text: &str) -> anyhow::Result<(&str, Option<usize>)> {
     match text.split_once('~') {
@@ -100,8 +119,13 @@ fn at(
     let back = back.unwrap_or(0);
     let mut passed = Vec::new();
     let mut seen = Vec::new();
+    let mut hidden = 0;
     for file in files {
         match summary(store, file) {
+            // One that is being measured, or has nothing to show yet, is found by its identifier.
+            Ok(run) if run.state == RunState::Running || (file.is_samples && run.epochs == 0) => {
+                hidden += usize::from(fits(run.name.as_deref()));
+            }
             Ok(run) if fits(run.name.as_deref()) => seen.push(file),
             Ok(_) => {}
             Err(reason) => passed.push((file, reason)),
@@ -109,12 +133,15 @@ fn at(
         if seen.len() > back {
             // What is newer might have been meant; that it is passed over must not stay unknown.
             for (file, reason) in passed {
-                warn(&format!("{} is passed over: {reason}", file_name(&file.id)));
+                warn(&format!("{} is passed over: {reason}", file.name()));
             }
             return Ok(seen[back].clone());
         }
     }
     match seen.last() {
+        None if hidden > 0 => bail!(
+            "{word:?} is a run that has not ended; ipcost list tells its identifier, and ipcost resume goes on with one that was killed"
+        ),
         None => bail!("none of the {} saved runs can be read; ipcost list tells why", files.len()),
         Some(oldest) => bail!(
             "{word}~{back} does not go back so far: {word}~{} is the oldest such run, {}",

@@ -9,9 +9,8 @@ use ipcost_report::history::render;
 
 use super::store::{RunFile, Store};
 use super::summary::Summaries;
-use super::warn;
 use crate::args::ListArgs;
-use crate::exit::Problem;
+use crate::exit::{Problem, note, warn};
 use crate::output::{print, room, write_pretty};
 
 /// How many runs are listed where nothing says how many.
@@ -44,12 +43,12 @@ pub fn run(args: &ListArgs) -> Result<ExitCode, Problem> {
         return Ok(ExitCode::SUCCESS);
     }
     if listed.is_empty() {
-        eprintln!("note: no run is saved in {}", store.runs().display());
+        note(&format!("no run is saved in {}", store.runs().display()));
     } else {
         print(&table(listed)).map_err(Problem::failed)?;
     }
     if total > limit {
-        eprintln!("note: {} older ones are not listed; --all lists them", total - limit);
+        note(&format!("{} older ones are not listed; --all lists them", total - limit));
     }
     tell(&unreadable, args.verbose, &store);
     Ok(ExitCode::SUCCESS)

@@ -6,28 +6,54 @@ mod find;
 mod id;
 mod list;
 mod prune;
+mod samples;
 mod store;
 mod summary;
 
 use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Context;
-use ipcost_model::{Document, RunSummary, read_document};
+use ipcost_engine::About;
+use ipcost_model::{Document, Plan, RunSummary, Samples, read_document};
 
 pub use list::run as list;
 pub use prune::run as prune;
+pub use samples::{SamplesFile, check_same, is_samples_path};
 
 use crate::args::ShowArgs;
 use crate::documents;
-use crate::exit::Problem;
+use crate::exit::{Problem, warn};
 use crate::output::show as show_document;
 use store::Store;
 
-/// Saves a document and tells where. That it cannot be saved is a warning: what was measured has been shown.
-pub fn keep(document: &Document, quiet: bool) {
+/// Begins the samples file of a run. That it cannot be written is a warning: the run goes on without.
+pub fn begin(about: &About, name: Option<&str>, plan: &Plan) -> Option<SamplesFile> {
+    let begun = Store::of_user().and_then(|store| SamplesFile::begin(&store, about, name, plan));
+    begun.inspect_err(|error| {
+        warn(&format!(
+            "samples are not kept while they are measured: {error:#}; should the run be killed they are lost; IPCOST_DATA_DIR sets another place"
+        ));
+    })
+    .ok()
+}
+
+/// Opens the samples file of a run that was killed, to go on with it.
+///
+/// # Errors
+/// That there is no such run, that it has ended or is being measured, or why it cannot be read.
+pub fn reopen(text: &str) -> anyhow::Result<(SamplesFile, Samples)> {
+    let store = Store::of_user()?;
+    let file = find::find_unfinished(&store, text)?;
+    SamplesFile::reopen(&store, &file)
+}
+
+/// Saves a document and tells where; its samples file is then gone. That it cannot be saved is a warning: what was
+/// measured has been shown.
+pub fn keep(document: &Document, quiet: bool, samples: Option<SamplesFile>) {
     let saved = Store::of_user().and_then(|store| {
-        let file = store.save(document)?;
+        let file = store.save(document, samples.as_ref().map(SamplesFile::id))?;
         let summary = RunSummary::of(document, file.id.as_str(), &file.id.saved(), file.bytes);
         summary::keep_summary(&store, &file, &summary);
         Ok(file)
@@ -40,10 +66,18 @@ pub fn keep(document: &Document, quiet: bool) {
             let _ = writeln!(anstream::stderr(), "saved as {}; ipcost show {handle}", file.id);
         }
         Err(error) => {
+            let whole = samples.filter(SamplesFile::is_whole);
+            let kept = whole.map_or(String::new(), |samples| {
+                format!("; its samples are in {}, which ipcost report reads", samples.path().display())
+            });
             warn(&format!(
-                "the run could not be saved: {error:#}; IPCOST_DATA_DIR sets another place, --json FILE writes it to a file, --no-save asks for none"
+                "the run could not be saved: {error:#}; IPCOST_DATA_DIR sets another place, --json FILE writes it to a file, --no-save asks for none{kept}"
             ));
+            return;
         }
+    }
+    if let Some(samples) = samples {
+        samples.remove();
     }
 }
 
@@ -59,12 +93,23 @@ pub fn is_run(text: &str) -> bool {
 pub fn load(text: &str) -> anyhow::Result<Document> {
     let store = Store::of_user()?;
     let file = find::find(&store, text)?;
+    if file.is_samples {
+        return load_samples(&store.samples_path(&file.id));
+    }
     let path = store.path(&file.id);
     let bytes = store
         .open(&file.id)
         .and_then(documents::unpacked)
         .with_context(|| format!("cannot read the saved run {}", path.display()))?;
     read_document(&bytes).with_context(|| format!("saved run {}", file.id))
+}
+
+/// The document of what is complete in a samples file.
+///
+/// # Errors
+/// That it cannot be read, or that nothing is complete; one line.
+pub fn load_samples(path: &Path) -> anyhow::Result<Document> {
+    samples::shown(samples::read(path)?)
 }
 
 /// Runs `ipcost show`.
@@ -75,11 +120,4 @@ pub fn show(args: &ShowArgs) -> Result<ExitCode, Problem> {
     let document = documents::load(&args.run).map_err(Problem::usage)?;
     show_document(&document, args.quiet).map_err(Problem::failed)?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// Writes a warning the way all warnings look.
-fn warn(message: &str) {
-    let style = anstyle::AnsiColor::Yellow.on_default();
-    // Where standard error is gone there is nobody left to warn.
-    let _ = writeln!(anstream::stderr(), "{style}warning:{style:#} {message}");
 }

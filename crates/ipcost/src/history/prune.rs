@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::time::SystemTime;
 
 use anyhow::anyhow;
-use ipcost_model::RunSummary;
+use ipcost_model::{RunState, RunSummary};
 use ipcost_report::history::job;
 use ipcost_report::words::escaped;
 
@@ -26,13 +26,13 @@ pub fn run(args: &PruneArgs) -> Result<ExitCode, Problem> {
     }
     let store = Store::of_user().map_err(Problem::failed)?;
     let all = Summaries::of(&store).map_err(Problem::failed)?;
-    let doomed = doomed(args, &all, SystemTime::now());
+    let doomed = doomed(args, &store, &all, SystemTime::now());
     let mut out = String::new();
     let mut removed = (0_usize, 0);
     let mut failures = Vec::new();
     for (file, what) in &doomed {
         if !args.dry_run
-            && let Err(error) = store.remove(&file.id)
+            && let Err(error) = store.remove(file)
         {
             failures.push(format!("{}: {error}", file.id));
             continue;
@@ -60,17 +60,25 @@ pub fn run(args: &PruneArgs) -> Result<ExitCode, Problem> {
 }
 
 /// What goes, newest first, with a word on what it is. What cannot be read goes only if it was asked for.
-fn doomed<'a>(args: &PruneArgs, all: &'a Summaries, now: SystemTime) -> Vec<(&'a RunFile, String)> {
+fn doomed<'a>(
+    args: &PruneArgs,
+    store: &Store,
+    all: &'a Summaries,
+    now: SystemTime,
+) -> Vec<(&'a RunFile, String)> {
     let old = |file: &RunFile| args.older_than.is_none_or(|limit| file.id.age(now) > limit);
     let mut doomed = Vec::new();
     if args.keep.is_some() || args.older_than.is_some() {
-        let may_go = all.runs.iter().filter(|(_, run)| args.named || run.name.is_none());
+        // What is being measured is nobody's to remove.
+        let ended = all.runs.iter().filter(|(_, run)| run.state != RunState::Running);
+        let may_go = ended.filter(|(_, run)| args.named || run.name.is_none());
         let kept = args.keep.unwrap_or(0);
         doomed
             .extend(may_go.skip(kept).filter(|(file, _)| old(file)).map(|(file, run)| (file, in_short(run))));
     }
     if args.damaged {
-        let unreadable = all.damaged.iter().filter(|(file, _)| old(file));
+        let running = |file: &RunFile| file.is_samples && store.is_running(&file.id);
+        let unreadable = all.damaged.iter().filter(|(file, _)| old(file) && !running(file));
         doomed.extend(unreadable.map(|(file, reason)| (file, format!("unreadable: {reason}"))));
     }
     doomed

@@ -1,5 +1,6 @@
 //! The directory of saved runs: writing whole documents, seeing what is there, removing.
 
+use std::collections::HashSet;
 use std::env;
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -12,14 +13,16 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use ipcost_model::Document;
 use ipcost_report::json;
-use ipcost_sys::private_dir::{ensure_private, make_private};
-use ipcost_sys::user_dirs;
+use ipcost_sys::private_dir::{create_private_file, ensure_private, make_private};
+use ipcost_sys::{file_lock, user_dirs};
 use tempfile::NamedTempFile;
 
 use super::id::RunId;
 
 /// How a saved document's file name ends.
 const END: &str = ".json.gz";
+/// How a samples file's name ends.
+pub const SAMPLES_END: &str = ".samples.jsonl";
 /// What files are called while they are written.
 const UNFINISHED: &str = ".unfinished-";
 /// After so long, nobody is writing an unfinished file any more.
@@ -40,6 +43,16 @@ pub struct RunFile {
     pub id: RunId,
     pub bytes: u64,
     modified: SystemTime,
+    /// Whether it is not a document but the samples file of a run that has not ended, or was killed.
+    pub is_samples: bool,
+}
+
+impl RunFile {
+    /// Its name.
+    pub fn name(&self) -> String {
+        let end = if self.is_samples { SAMPLES_END } else { END };
+        format!("{}{end}", self.id)
+    }
 }
 
 /// What is in the directory.
@@ -78,22 +91,63 @@ impl Store {
         &self.runs
     }
 
-    /// Saves a document, whole or not at all, under an identifier that nothing else has.
-    ///
-    /// # Errors
-    /// Why it cannot be written.
-    pub fn save(&self, document: &Document) -> anyhow::Result<RunFile> {
+    fn make_directories(&self) -> anyhow::Result<()> {
         for dir in [&self.runs, &self.summaries] {
             make_own(dir).with_context(|| format!("cannot make {}", dir.display()))?;
         }
         self.sweep();
+        Ok(())
+    }
+
+    /// Saves a document, whole or not at all: under the identifier that its run has, else under one that nothing has.
+    ///
+    /// # Errors
+    /// Why it cannot be written.
+    pub fn save(&self, document: &Document, id: Option<&RunId>) -> anyhow::Result<RunFile> {
+        self.make_directories()?;
         let context = || format!("cannot write to {}", self.runs.display());
         let file = self.written(document).with_context(context)?;
-        let (id, file) = self.named(file).with_context(context)?;
+        let (id, file) = self.named(file, id).with_context(context)?;
         // The new name itself has to reach the disk as well; where that is not possible, the rest stands.
         let _ = File::open(&self.runs).and_then(|dir| dir.sync_all());
         let about = file.metadata().with_context(context)?;
-        Ok(RunFile { id, bytes: about.len(), modified: about.modified().unwrap_or(SystemTime::UNIX_EPOCH) })
+        let modified = about.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+        Ok(RunFile { id, bytes: about.len(), modified, is_samples: false })
+    }
+
+    /// Begins a samples file under an identifier that nothing else has; it stays locked while it is open.
+    ///
+    /// # Errors
+    /// Why it cannot be written.
+    pub fn create_samples(&self) -> anyhow::Result<(RunId, PathBuf, File)> {
+        self.make_directories()?;
+        let context = || format!("cannot write to {}", self.runs.display());
+        for id in fresh_ids() {
+            let path = self.samples_path(&id);
+            if self.path(&id).exists() {
+                continue;
+            }
+            match create_private_file(&path) {
+                Err(taken) if taken.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(failed) => return Err(failed).with_context(context),
+                Ok(file) => {
+                    // Where the file system has no locks, the run is taken for killed while it runs; no more.
+                    let _ = file_lock::lock(&file);
+                    return Ok((id, path, file));
+                }
+            }
+        }
+        bail!("cannot write to {}: every identifier is taken", self.runs.display())
+    }
+
+    /// The samples file of a run that has not ended.
+    pub fn samples_path(&self, id: &RunId) -> PathBuf {
+        self.runs.join(format!("{id}{SAMPLES_END}"))
+    }
+
+    /// Whether a run that has not ended is being measured.
+    pub fn is_running(&self, id: &RunId) -> bool {
+        File::open(self.samples_path(id)).and_then(|file| file_lock::is_locked(&file)).unwrap_or(false)
     }
 
     /// An unfinished file with all of the document on the disk.
@@ -107,10 +161,8 @@ impl Store {
     }
 
     /// Gives an unfinished file its name; never that of another.
-    fn named(&self, mut file: NamedTempFile) -> io::Result<(RunId, File)> {
-        let now = SystemTime::now();
-        for attempt in 0..MOST_TRIES {
-            let id = RunId::new(now, u64::from(std::process::id()) << 32 | attempt);
+    fn named(&self, mut file: NamedTempFile, own: Option<&RunId>) -> io::Result<(RunId, File)> {
+        for id in own.cloned().into_iter().chain(fresh_ids()) {
             match file.persist_noclobber(self.path(&id)) {
                 Ok(file) => return Ok((id, file)),
                 Err(taken) if taken.error.kind() == io::ErrorKind::AlreadyExists => file = taken.file,
@@ -141,15 +193,22 @@ impl Store {
             }
             // Whatever was removed in this moment is not there.
             let Ok(about) = entry.metadata() else { continue };
-            match name.strip_suffix(END).and_then(RunId::parse).filter(|_| about.is_file()) {
-                Some(id) => contents.runs.push(RunFile {
+            let document = name.strip_suffix(END).and_then(RunId::parse).map(|id| (id, false));
+            let samples = || name.strip_suffix(SAMPLES_END).and_then(RunId::parse).map(|id| (id, true));
+            match document.or_else(samples).filter(|_| about.is_file()) {
+                Some((id, is_samples)) => contents.runs.push(RunFile {
                     id,
                     bytes: about.len(),
                     modified: about.modified().unwrap_or(SystemTime::UNIX_EPOCH),
+                    is_samples,
                 }),
                 None => contents.strangers.push(name),
             }
         }
+        // One that was killed between saving its document and removing its samples has ended.
+        let ended: HashSet<RunId> =
+            contents.runs.iter().filter(|file| !file.is_samples).map(|file| file.id.clone()).collect();
+        contents.runs.retain(|file| !file.is_samples || !ended.contains(&file.id));
         // Within a second, the ends of identifiers are random; what was written later is newer.
         contents
             .runs
@@ -175,13 +234,13 @@ impl Store {
     ///
     /// # Errors
     /// Where its file cannot be removed; that it is gone already is none.
-    pub fn remove(&self, id: &RunId) -> io::Result<()> {
-        match fs::remove_file(self.path(id)) {
+    pub fn remove(&self, file: &RunFile) -> io::Result<()> {
+        match fs::remove_file(self.runs.join(file.name())) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
         // A summary without a run is not listed.
-        let _ = fs::remove_file(self.summary_path(id));
+        let _ = fs::remove_file(self.summary_path(&file.id));
         Ok(())
     }
 
@@ -211,7 +270,13 @@ impl Store {
         let abandoned = |modified: SystemTime| modified.elapsed().is_ok_and(|age| age > ABANDONED);
         for entry in [&self.runs, &self.summaries].into_iter().flat_map(fs::read_dir).flatten().flatten() {
             let unfinished = entry.file_name().to_string_lossy().starts_with(UNFINISHED);
-            if unfinished && entry.metadata().and_then(|about| about.modified()).is_ok_and(abandoned) {
+            let old = || entry.metadata().and_then(|about| about.modified()).is_ok_and(abandoned);
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let of_ended = || {
+                let id = name.strip_suffix(SAMPLES_END).and_then(RunId::parse);
+                id.is_some_and(|id| self.path(&id).exists())
+            };
+            if (unfinished && old()) || of_ended() {
                 // Whoever else sweeps may be faster.
                 let _ = fs::remove_file(entry.path());
             }
@@ -219,9 +284,15 @@ impl Store {
     }
 }
 
-/// The name of a saved run's file.
-pub fn file_name(id: &RunId) -> String {
+/// The name of a saved document's file.
+fn file_name(id: &RunId) -> String {
     format!("{id}{END}")
+}
+
+/// Identifiers for this moment.
+fn fresh_ids() -> impl Iterator<Item = RunId> {
+    let now = SystemTime::now();
+    (0..MOST_TRIES).map(move |attempt| RunId::new(now, u64::from(std::process::id()) << 32 | attempt))
 }
 
 /// Commands of peers and facts about the machine are nobody else's business, and nobody else is to put runs there.
@@ -276,7 +347,7 @@ mod tests {
         for content in ["one", "two", "three"] {
             let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(&store.runs).unwrap();
             file.write_all(content.as_bytes()).unwrap();
-            ids.push((store.named(file).unwrap().0, content));
+            ids.push((store.named(file, None).unwrap().0, content));
         }
         for (id, content) in ids {
             assert_eq!(fs::read_to_string(store.path(&id)).unwrap(), content);

@@ -1,9 +1,10 @@
 //! What lists need of a saved run: kept beside its document, and made from it again where that does not fit.
 
-use ipcost_model::{RunSummary, SUMMARY_SCHEMA, UnreadableRun};
+use ipcost_model::{RunState, RunSummary, SUMMARY_SCHEMA, UnreadableRun};
 use serde::{Deserialize, Serialize};
 
-use super::store::{Contents, RunFile, Store, file_name};
+use super::samples;
+use super::store::{Contents, RunFile, Store};
 use crate::documents;
 
 /// What is kept. It is a cache: it holds for a file of that size, and that a file cannot be read holds for the
@@ -33,15 +34,37 @@ const PROGRAM: &str = env!("CARGO_PKG_VERSION");
 pub fn summary(store: &Store, file: &RunFile) -> Result<RunSummary, String> {
     let kept = store.summary(&file.id).and_then(|bytes| serde_json::from_slice::<Kept>(&bytes).ok());
     let fits = |kept: &Kept| {
-        let same_reader = kept.program == PROGRAM || matches!(kept.found, Found::Run(_));
-        kept.schema == SUMMARY_SCHEMA && kept.file_bytes == file.bytes && same_reader
+        let same_kind = match &kept.found {
+            Found::Run(run) => (run.state != RunState::Finished) == file.is_samples,
+            Found::Unreadable(_) => kept.program == PROGRAM,
+        };
+        kept.schema == SUMMARY_SCHEMA && kept.file_bytes == file.bytes && same_kind
     };
-    match kept.filter(fits).map(|kept| kept.found) {
+    let found = kept_or_made(store, file, kept.filter(fits).map(|kept| kept.found))?;
+    // Whether it still runs is never kept.
+    let running = file.is_samples && store.is_running(&file.id);
+    Ok(if running { RunSummary { state: RunState::Running, ..found } } else { found })
+}
+
+fn kept_or_made(store: &Store, file: &RunFile, kept: Option<Found>) -> Result<RunSummary, String> {
+    match kept {
         // Whatever it says of itself, it belongs to the file it is named after.
         Some(Found::Run(summary)) if summary.id == file.id.as_str() => Ok(*summary),
         Some(Found::Unreadable(reason)) => Err(reason),
+        _ if file.is_samples => of_samples(store, file),
         _ => made_again(store, file),
     }
+}
+
+fn of_samples(store: &Store, file: &RunFile) -> Result<RunSummary, String> {
+    let read = samples::read(&store.samples_path(&file.id)).map_err(|error| format!("{error:#}"))?;
+    let document = samples::document_of(read);
+    let summary = RunSummary {
+        state: RunState::Unfinished,
+        ..RunSummary::of(&document, file.id.as_str(), &file.id.saved(), file.bytes)
+    };
+    keep_summary(store, file, &summary);
+    Ok(summary)
 }
 
 fn made_again(store: &Store, file: &RunFile) -> Result<RunSummary, String> {
@@ -116,7 +139,7 @@ impl Summaries {
         let damaged = self
             .damaged
             .iter()
-            .map(|(file, reason)| UnreadableRun { file: file_name(&file.id), reason: reason.clone() });
+            .map(|(file, reason)| UnreadableRun { file: file.name(), reason: reason.clone() });
         let strangers = self.strangers.iter().map(|name| UnreadableRun {
             file: name.clone(),
             reason: "no run was saved under such a name; documents from elsewhere are read by their path"

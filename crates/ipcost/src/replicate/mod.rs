@@ -21,7 +21,7 @@ use ipcost_sys::{host, limits, transport};
 pub use catalogue::names;
 
 use crate::args::ReplicateArgs;
-use crate::exit::{INTERRUPTED, Problem};
+use crate::exit::{INTERRUPTED, Problem, note};
 use crate::output::{is_standard_output, print, room, write_pretty};
 use crate::peers;
 use crate::progress::Line;
@@ -107,7 +107,7 @@ fn one(
     let mut interrupted = false;
     for run in &replication.runs {
         if !args.quiet {
-            eprintln!("note: {}: {}: {}", replication.id, run.software, run.about);
+            note(&format!("{}: {}: {}", replication.id, run.software, run.about));
         }
         let at = Instant::now();
         let mut record = LedgerRun {

@@ -11,7 +11,7 @@ use ipcost_report::published::{Repetition, render};
 use ipcost_sys::interrupt::Interrupt;
 
 use crate::args::ReplicateArgs;
-use crate::exit::{FAILED, INTERRUPTED, Problem};
+use crate::exit::{FAILED, INTERRUPTED, Problem, complain, note};
 use crate::output::print;
 use crate::peers;
 use crate::progress::bar;
@@ -41,7 +41,7 @@ pub fn run(
             }
             Err(_) if interrupt.asked() => return Ok(ExitCode::from(INTERRUPTED)),
             Err(error) => {
-                eprintln!("{}: {error:#}", replication.id);
+                complain(&format!("{}: {error:#}", replication.id));
                 status = ExitCode::from(FAILED);
             }
         }
@@ -105,11 +105,11 @@ fn repeat(
     }
     drop(bench);
     let whole: Duration = counted.iter().map(|one| one.estimate).sum::<Duration>() * repetitions as u32;
-    eprintln!(
-        "note: {} cells, {repetitions} times each: about {}; ipcost replicate without --as-published decides the claims in minutes",
+    note(&format!(
+        "{} cells, {repetitions} times each: about {}; ipcost replicate without --as-published decides the claims in minutes",
         counted.len(),
         duration_text(whole)
-    );
+    ));
     let longest = counted.iter().map(|one| one.estimate).max().unwrap_or_default();
     plan.timeout = plan.timeout.max(longest * PATIENCE);
     let mut bench = ProcessBench::new(&plan, programs, &guard, interrupt.clone())?;

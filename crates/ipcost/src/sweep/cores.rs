@@ -11,9 +11,10 @@ use ipcost_sys::transport;
 
 use crate::args::CoreSweepArgs;
 use crate::exit::{INTERRUPTED, Problem, problem};
+use crate::limits;
 use crate::output::{is_standard_output, print, room, show, write_json};
 use crate::peers;
-use crate::run::{Finished, carry_out, check_descriptors, expand_here, fresh_seed, listen};
+use crate::run::{Finished, carry_out, expand_here, fresh_seed, listen};
 
 /// Measures every transport over every relation of two processors that this machine has, in the same rounds.
 ///
@@ -25,7 +26,7 @@ pub fn run(args: &CoreSweepArgs) -> Result<ExitCode, Problem> {
     let peers = peers::prepare(&job, args.quiet);
     let planned = expand_here(&job, &transport::states(), &peers.states)
         .and_then(|expanded| Ok(plan(expanded, &Settings::of(&job, fresh_seed()))?))
-        .and_then(|plan| check_descriptors(&plan).map(|()| plan));
+        .and_then(limits::fitted);
     let plan = planned.map_err(Problem::usage)?;
     let Finished { document, failure } = carry_out(&job, plan, peers.programs, listen()?, args.quiet)?;
     let document = args.redacting.apply_to_document(document)?;

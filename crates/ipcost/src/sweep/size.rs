@@ -16,9 +16,10 @@ use ipcost_sys::{host, transport};
 
 use crate::args::SizeSweepArgs;
 use crate::exit::{INTERRUPTED, Problem, problem};
+use crate::limits;
 use crate::output::{is_standard_output, print, room, write_pretty};
 use crate::peers::{self, Peers};
-use crate::run::{Finished, carry_out, check_descriptors, expand_here, fresh_seed, listen};
+use crate::run::{Finished, carry_out, expand_here, fresh_seed, listen};
 
 /// Intervals at the most, one for each measurement of a size; they share alpha whether they are drawn or not.
 const FAMILY: u32 = 24;
@@ -184,8 +185,7 @@ fn plan_of(job: &Job, peers: &Peers, seed: u64) -> Result<Plan, Failure> {
     })?;
     // Every size of the whole sweep shares alpha, not only those of this step.
     (plan.family, plan.alpha_each, plan.multiplicity) = (FAMILY, level, Multiplicity::Headline);
-    check_descriptors(&plan).map_err(Failure::Other)?;
-    Ok(plan)
+    limits::fitted(plan).map_err(Failure::Other)
 }
 
 /// The sizes of a document.

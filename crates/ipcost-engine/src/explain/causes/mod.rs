@@ -11,11 +11,10 @@ mod processor;
 mod tests;
 
 use ipcost_model::doctor::NetworkFacts;
-use ipcost_model::{Division, ExplainedCell, ExplainedDifference, NamedCause, Purpose};
+use ipcost_model::{Division, ExplainedCell, ExplainedDifference, Incidents, NamedCause, Purpose};
 use ipcost_sys::firewall::Firewall;
 use ipcost_sys::idle::IdleState;
 
-use crate::campaign::Incidents;
 use crate::surroundings::Observed;
 
 /// What takes up less than this share of the elapsed time is not worth a name.

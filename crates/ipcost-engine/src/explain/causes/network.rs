@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 
 use ipcost_model::doctor::NetworkFacts;
-use ipcost_model::{ExplainedCell, NamedCause, Part, Pattern};
+use ipcost_model::{ExplainedCell, Incidents, NamedCause, Part, Pattern};
 use ipcost_sys::firewall::Firewall;
 
 use super::{LEAST_SHARE, cause, count, idle_share, percent, wall_ns};
-use crate::campaign::Incidents;
 use crate::explain::uses_tcp;
 
 /// A delayed acknowledgement waits for so long, nanoseconds (`TCP_DELACK_MIN` of Linux: 40 ms).

@@ -1,0 +1,155 @@
+//! One epoch: fresh processes for every cell, verified, then rounds in random order.
+
+use std::collections::BTreeMap;
+
+use ipcost_model::{CellLatency, EpochRecord, LatencyMode, Sample};
+use ipcost_stats::Histogram;
+
+use super::{Campaign, seconds};
+use crate::bench::{BatchOutcome, Bench};
+use crate::error::EngineError;
+
+/// The most bytes a verification moves in each direction, and the most operations it does.
+const VERIFY_BYTES: u64 = 1 << 20;
+const VERIFY_OPS: u64 = 100;
+/// How often a batch is done again that the machine slept through.
+const MOST_REPEATS: usize = 3;
+
+impl Campaign<'_, '_> {
+    /// Measures an epoch, group by group where there are more cells than may have processes at once.
+    pub(super) fn run_epoch(&mut self) -> Result<EpochRecord, EngineError> {
+        let began = self.elapsed();
+        let before = self.surroundings.snapshot();
+        let mut epoch = EpochRecord { epoch: self.epoch, ..EpochRecord::default() };
+        let mut latency = BTreeMap::new();
+        let mut groups = self.groups.clone();
+        if groups.len() > 1 {
+            self.random.shuffle(&mut groups);
+        }
+        let mut position = 0;
+        for group in groups {
+            let count = group.len() as u32;
+            self.run_group(group, position, &mut epoch, &mut latency)?;
+            position += count;
+        }
+        epoch.machine = self.surroundings.snapshot().since(&before);
+        epoch.random = self.random.state();
+        let in_bins = |(cell, histogram): (u32, Histogram)| CellLatency {
+            cell,
+            max_ns: histogram.max(),
+            bins: histogram.bins(),
+        };
+        epoch.latency = latency.into_iter().map(in_bins).collect();
+        let ended = self.elapsed();
+        epoch.took_ns = (ended - began).as_nanos() as u64;
+        epoch.elapsed_ns = ended.as_nanos() as u64;
+        Ok(epoch)
+    }
+
+    /// All rounds of the cells of a group, of which the first has a place in each round after `position` others.
+    fn run_group(
+        &mut self,
+        mut order: Vec<usize>,
+        position: u32,
+        epoch: &mut EpochRecord,
+        latency: &mut BTreeMap<u32, Histogram>,
+    ) -> Result<(), EngineError> {
+        let began = self.bench.elapsed();
+        self.random.shuffle(&mut order);
+        self.bench.start_epoch(self.epoch, &order)?;
+        self.verify(&order)?;
+        epoch.timing.processes_s += (self.bench.elapsed() - began).as_secs_f64();
+
+        let clocked = self.outcome.plan.latency;
+        for round in 1..=self.outcome.plan.rounds {
+            self.random.shuffle(&mut order);
+            for (position, cell) in (position + 1..).zip(&order) {
+                let counts = self.counts[*cell];
+                let (lead_in, _) = steady(self.bench, *cell, counts.lead_in, clocked == LatencyMode::LeadIn)?;
+                epoch.timing.lead_ins_s += seconds(lead_in.wall_ns);
+                note(epoch, latency, *cell, &lead_in);
+                let (batch, suspended) =
+                    steady(self.bench, *cell, counts.batch, clocked == LatencyMode::Inline)?;
+                epoch.timing.batches_s += seconds(batch.wall_ns);
+                note(epoch, latency, *cell, &batch);
+                for done in suspended.into_iter().chain([batch]) {
+                    epoch.samples.push(Sample {
+                        cell: *cell as u32,
+                        epoch: self.epoch,
+                        round,
+                        position,
+                        ops: counts.batch,
+                        wall_ns: done.wall_ns,
+                        sent_ns: done.sent_ns,
+                        client: done.client,
+                        server: done.server,
+                        measures: done.measures,
+                        suspended: done.suspended,
+                    });
+                }
+                self.tell_measuring();
+            }
+        }
+        for cell in &order {
+            let effective = self.bench.effective(*cell);
+            if !effective.is_empty() {
+                epoch.effective.insert(*cell as u32, effective);
+            }
+        }
+
+        let ending = self.bench.elapsed();
+        self.bench.end_epoch()?;
+        epoch.timing.processes_s += (self.bench.elapsed() - ending).as_secs_f64();
+        Ok(())
+    }
+
+    pub(super) fn verify(&mut self, order: &[usize]) -> Result<(), EngineError> {
+        for index in order {
+            let cell = &self.outcome.plan.cells[*index].cell;
+            let workers = u64::from(cell.concurrency);
+            let fitting = VERIFY_BYTES / cell.bytes_per_op().max(1);
+            let each = fitting.clamp(2, VERIFY_OPS).div_ceil(workers);
+            self.bench.verify(*index, each * workers)?;
+        }
+        Ok(())
+    }
+}
+
+/// Does a batch, and again where the machine was suspended meanwhile. Gives the one that counts, and those before it.
+///
+/// # Errors
+/// Where a peer failed, or every attempt was slept through.
+pub fn steady(
+    bench: &mut dyn Bench,
+    cell: usize,
+    ops: u64,
+    latency: bool,
+) -> Result<(BatchOutcome, Vec<BatchOutcome>), EngineError> {
+    let mut suspended = Vec::new();
+    loop {
+        let batch = bench.batch(cell, ops, latency)?;
+        if !batch.suspended {
+            return Ok((batch, suspended));
+        }
+        suspended.push(batch);
+        if suspended.len() > MOST_REPEATS {
+            return Err(EngineError::Suspended { times: suspended.len() });
+        }
+    }
+}
+
+/// What a batch gives beside its sample.
+fn note(epoch: &mut EpochRecord, latency: &mut BTreeMap<u32, Histogram>, cell: usize, batch: &BatchOutcome) {
+    let index = cell as u32;
+    if !batch.latency_ns.is_empty() {
+        latency.entry(index).or_default().add(&Histogram::of(batch.latency_ns.clone()));
+    }
+    if batch.retries > 0 || !batch.troubles.is_empty() {
+        let incidents = epoch.incidents.entry(index).or_default();
+        // A peer may say anything.
+        incidents.retries = incidents.retries.saturating_add(batch.retries);
+        for (name, count) in &batch.troubles {
+            *incidents.troubles.entry(name.clone()).or_default() += count;
+        }
+    }
+}

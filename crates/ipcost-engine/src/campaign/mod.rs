@@ -1,0 +1,314 @@
+//! A run: calibration, epochs, rounds, and when to stop.
+
+mod epoch;
+mod outcome;
+
+use std::time::Duration;
+
+use ipcost_model::{Calibrated, Counts, Plan, PlannedContrast, Resumed, Samples, Stopped};
+use ipcost_stats::{Random, Variances};
+
+pub use self::epoch::steady;
+pub use self::outcome::Outcome;
+use crate::analysis::{Answered, Judge};
+use crate::bench::Bench;
+use crate::calibration::{counts_of, ns_per_op};
+use crate::error::EngineError;
+use crate::planning::fit;
+use crate::progress::{Observer, Phase, Progress};
+use crate::surroundings::Surroundings;
+
+/// How far beyond its budget a run may go where it would otherwise end without a finite interval.
+const OVERRUN: f64 = 0.25;
+
+/// Rounds of a pilot epoch.
+const PILOT_ROUNDS: u32 = 2;
+/// Pilot epochs beside the one that calibrates, and the share of the budget that they may take.
+const MORE_PILOTS: u32 = 2;
+const MOST_FOR_PILOTS: f64 = 0.05;
+
+/// Carries a plan out until its own questions are answered or its budget is spent. Failure and interruption are
+/// outcomes too: what was measured before is kept.
+pub fn run(
+    plan: Plan,
+    bench: &mut dyn Bench,
+    surroundings: &mut dyn Surroundings,
+    observer: &mut dyn Observer,
+) -> Outcome {
+    Campaign::new(plan, bench, surroundings, observer).carry_out()
+}
+
+/// Tells whether what has been measured so far is enough.
+pub type Enough<'a> = dyn FnMut(&Outcome) -> bool + 'a;
+
+/// Carries a plan out until `enough` says so after an epoch, or its budget is spent.
+pub fn run_until(
+    plan: Plan,
+    bench: &mut dyn Bench,
+    surroundings: &mut dyn Surroundings,
+    observer: &mut dyn Observer,
+    enough: &mut Enough<'_>,
+) -> Outcome {
+    let campaign = Campaign::new(plan, bench, surroundings, observer);
+    Campaign { enough: Some(enough), ..campaign }.carry_out()
+}
+
+/// Goes on with a run that was killed: the same orders and operation counts as if it never had been.
+///
+/// `resumed` is when, and is added to what the samples file tells of earlier times.
+pub fn resume(
+    samples: Samples,
+    resumed: Resumed,
+    bench: &mut dyn Bench,
+    surroundings: &mut dyn Surroundings,
+    observer: &mut dyn Observer,
+) -> Outcome {
+    let mut campaign = Campaign::new(samples.begun.plan, bench, surroundings, observer);
+    if let Some(calibrated) = samples.calibrated {
+        campaign.spent = Duration::from_nanos(calibrated.elapsed_ns);
+        campaign.random = Random::new(calibrated.random);
+        campaign.counts.clone_from(&calibrated.counts);
+        campaign.outcome.calibrate(&calibrated);
+        campaign.is_calibrated = true;
+    }
+    for epoch in samples.epochs {
+        campaign.epoch = epoch.epoch;
+        campaign.spent = Duration::from_nanos(epoch.elapsed_ns);
+        campaign.longest_epoch = campaign.longest_epoch.max(Duration::from_nanos(epoch.took_ns));
+        campaign.random = Random::new(epoch.random);
+        campaign.outcome.keep(epoch);
+    }
+    campaign.answered = Judge::new(&campaign.outcome.plan, &campaign.outcome.table).answered();
+    campaign.outcome.resumed = [samples.resumed, vec![resumed]].concat();
+    campaign.carry_out()
+}
+
+struct Campaign<'a, 'e> {
+    random: Random,
+    /// The cells that can be measured, in groups that have processes at the same time.
+    groups: Vec<Vec<usize>>,
+    counts: Vec<Counts>,
+    is_calibrated: bool,
+    outcome: Outcome,
+    bench: &'a mut dyn Bench,
+    surroundings: &'a mut dyn Surroundings,
+    observer: &'a mut dyn Observer,
+    answered: Answered,
+    enough: Option<&'a mut Enough<'e>>,
+    epoch: u32,
+    longest_epoch: Duration,
+    /// How long the run had taken before it was killed.
+    spent: Duration,
+}
+
+/// What a pilot epoch has found: logarithms of costs, by round and cell.
+type Pilot = [Vec<f64>; PILOT_ROUNDS as usize];
+
+impl<'a> Campaign<'a, '_> {
+    fn new(
+        plan: Plan,
+        bench: &'a mut dyn Bench,
+        surroundings: &'a mut dyn Surroundings,
+        observer: &'a mut dyn Observer,
+    ) -> Self {
+        Self {
+            random: Random::new(plan.seed),
+            groups: plan.groups(),
+            counts: vec![Counts::default(); plan.cells.len()],
+            is_calibrated: false,
+            outcome: Outcome::empty(plan),
+            bench,
+            surroundings,
+            observer,
+            answered: Answered { resolved: 0, of: 0 },
+            enough: None,
+            epoch: 0,
+            longest_epoch: Duration::ZERO,
+            spent: Duration::ZERO,
+        }
+    }
+}
+
+impl Campaign<'_, '_> {
+    fn carry_out(mut self) -> Outcome {
+        self.surroundings.watch_others();
+        let stopped = self.measure();
+        let elapsed = self.elapsed();
+        self.outcome.observed.busiest = self.surroundings.busiest_other();
+        let mut outcome = self.outcome;
+        (outcome.stopped, outcome.failure) = match stopped {
+            Ok(stopped) => (stopped, None),
+            Err(EngineError::Interrupted) => (Stopped::Interrupted, None),
+            Err(error) => (Stopped::Failed, Some(error)),
+        };
+        outcome.elapsed = elapsed;
+        outcome.account_for_the_rest();
+        outcome
+    }
+
+    /// Time since the run began, all times that it ran together.
+    fn elapsed(&self) -> Duration {
+        self.spent + self.bench.elapsed()
+    }
+
+    fn measure(&mut self) -> Result<Stopped, EngineError> {
+        if !self.is_calibrated {
+            let calibrated = self.calibrate()?;
+            self.outcome.calibrate(&calibrated);
+            self.observer.calibrated(&calibrated);
+        }
+        loop {
+            if let Some(stopped) = self.reason_to_stop() {
+                return Ok(stopped);
+            }
+            self.epoch += 1;
+            let began = self.elapsed();
+            let epoch = self.run_epoch()?;
+            self.observer.epoch(&epoch);
+            self.outcome.keep(epoch);
+            self.answered = Judge::new(&self.outcome.plan, &self.outcome.table).answered();
+            self.longest_epoch = self.longest_epoch.max(self.elapsed() - began);
+        }
+    }
+
+    /// Epochs that are not counted: operation counts, what starting processes costs here, and how contrasts vary.
+    fn calibrate(&mut self) -> Result<Calibrated, EngineError> {
+        let (clock, clock_source) = (self.surroundings.clock(), self.surroundings.clock_source());
+        self.tell(Phase::Calibrating);
+        let mut rates = Vec::new();
+        let mut starting = Duration::ZERO;
+        let mut pilots = vec![self.no_pilot()];
+        for group in self.groups.clone() {
+            let began = self.bench.elapsed();
+            self.bench.start_epoch(0, &group)?;
+            self.verify(&group)?;
+            let started = self.bench.elapsed();
+            for cell in &group {
+                let workers = u64::from(self.outcome.plan.cells[*cell].cell.concurrency);
+                rates.push((*cell, workers, ns_per_op(self.bench, *cell, workers)?));
+                self.tell(Phase::Calibrating);
+            }
+            self.count_operations(&rates);
+            self.pilot(&group, &mut pilots[0])?;
+            let piloted = self.bench.elapsed();
+            self.bench.end_epoch()?;
+            starting += (started - began) + (self.bench.elapsed() - piloted);
+        }
+        let cells = rates.len() as u32;
+        let overhead = starting / cells;
+
+        let plan = &self.outcome.plan;
+        let epoch = cells * (overhead + PILOT_ROUNDS * plan.lead_in);
+        // Where nothing is left to choose, nothing is gained by pilots.
+        let choosing = plan.epochs_exact.is_none() && plan.batch_exact.is_none();
+        if choosing && epoch * MORE_PILOTS < plan.budget.mul_f64(MOST_FOR_PILOTS) {
+            for _ in 0..MORE_PILOTS {
+                pilots.push(self.no_pilot());
+                let last = pilots.len() - 1;
+                for group in self.groups.clone() {
+                    self.bench.start_epoch(0, &group)?;
+                    self.pilot(&group, &mut pilots[last])?;
+                    self.bench.end_epoch()?;
+                }
+            }
+        }
+        let variances = variances(&self.outcome.plan, &pilots);
+        let plan = &mut self.outcome.plan;
+        let left = plan.budget.saturating_sub(self.spent + self.bench.elapsed());
+        // The budget was large enough by assumption; what it really takes is known only now.
+        let _ = fit(plan, left, overhead, &variances);
+        self.count_operations(&rates);
+        let plan = &self.outcome.plan;
+        Ok(Calibrated {
+            rounds: plan.rounds,
+            batch_ns: plan.batch.as_nanos() as u64,
+            lead_in_ns: plan.lead_in.as_nanos() as u64,
+            epochs_expected: plan.epochs_expected,
+            counts: self.counts.clone(),
+            random: self.random.state(),
+            elapsed_ns: self.elapsed().as_nanos() as u64,
+            clock_read_ns: clock.read_ns,
+            clock_step_ns: clock.step_ns,
+            clock_source,
+        })
+    }
+
+    fn count_operations(&mut self, rates: &[(usize, u64, f64)]) {
+        for (cell, workers, ns_per_op) in rates {
+            self.counts[*cell] = counts_of(&self.outcome.plan, *ns_per_op, *workers);
+        }
+    }
+
+    fn no_pilot(&self) -> Pilot {
+        [(); PILOT_ROUNDS as usize].map(|()| vec![f64::NAN; self.outcome.plan.cells.len()])
+    }
+
+    /// Rounds of batches as short as lead-ins, in an epoch that is not counted: logarithms of costs by cell.
+    fn pilot(&mut self, group: &[usize], rounds: &mut Pilot) -> Result<(), EngineError> {
+        let mut order = group.to_vec();
+        for log_costs in rounds {
+            self.random.shuffle(&mut order);
+            for cell in &order {
+                let ops = self.counts[*cell].lead_in;
+                let wall_ns = steady(self.bench, *cell, ops, false)?.0.wall_ns;
+                log_costs[*cell] = (wall_ns.max(1) as f64 / ops as f64).ln();
+            }
+            self.tell(Phase::Calibrating);
+        }
+        Ok(())
+    }
+
+    fn reason_to_stop(&mut self) -> Option<Stopped> {
+        let plan = &self.outcome.plan;
+        if let Some(exact) = plan.epochs_exact {
+            return (self.epoch >= exact).then_some(Stopped::Budget);
+        }
+        let resolved = match &mut self.enough {
+            Some(enough) => self.epoch > 0 && enough(&self.outcome),
+            None => self.answered.all(),
+        };
+        if resolved {
+            return Some(Stopped::Resolved);
+        }
+        let plan = &self.outcome.plan;
+        let next = self.elapsed() + self.longest_epoch;
+        let most =
+            if self.epoch < plan.epochs_needed { plan.budget.mul_f64(1.0 + OVERRUN) } else { plan.budget };
+        (self.epoch > 0 && next > most).then_some(Stopped::Budget)
+    }
+
+    fn tell_measuring(&mut self) {
+        let Answered { resolved, of: contrasts } = self.answered;
+        let of = self.outcome.plan.epochs_expected.max(self.epoch);
+        self.tell(Phase::Measuring { epoch: self.epoch, of, resolved, contrasts });
+    }
+
+    fn tell(&mut self, phase: Phase) {
+        let elapsed = self.elapsed();
+        let plan = &self.outcome.plan;
+        let whole = match (plan.epochs_exact, self.epoch) {
+            (None, _) => plan.budget,
+            // Until the first epoch has shown how long one takes.
+            (Some(_), 0 | 1) => plan.budget.max(elapsed),
+            (Some(exact), epoch) => elapsed + self.longest_epoch * exact.saturating_sub(epoch - 1),
+        };
+        let left = whole.saturating_sub(elapsed);
+        let done = (elapsed.as_secs_f64() / whole.as_secs_f64().max(1e-9)).min(1.0);
+        self.observer.progress(&Progress { phase, done, elapsed, left });
+    }
+}
+
+/// How contrasts vary, from pilot epochs.
+fn variances(plan: &Plan, pilots: &[Pilot]) -> Variances {
+    let log_ratios = |contrast: &PlannedContrast| -> Vec<[f64; 2]> {
+        let of_epoch =
+            |rounds: &Pilot| rounds.each_ref().map(|log_costs| log_costs[contrast.a] - log_costs[contrast.b]);
+        pilots.iter().map(of_epoch).collect()
+    };
+    let contrasts: Vec<Vec<[f64; 2]>> = plan.contrasts.iter().map(log_ratios).collect();
+    Variances::of_pilots(&contrasts, plan.lead_in)
+}
+
+fn seconds(ns: u64) -> f64 {
+    ns as f64 / 1e9
+}

@@ -1,0 +1,146 @@
+//! What a run has found, built up epoch by epoch, whether the epochs come from a bench or from a samples file.
+
+use std::time::Duration;
+
+use ipcost_model::{Calibrated, EpochRecord, Incidents, Plan, Resumed, Sample, Samples, Stopped, Timing};
+use ipcost_stats::Histogram;
+use ipcost_sys::clock::Quality;
+use serde_json::{Map, Value};
+
+use crate::cost_table::CostTable;
+use crate::error::EngineError;
+use crate::percentiles::Percentiles;
+use crate::surroundings::Observed;
+
+/// What a run has found: raw, nothing judged.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The plan as it was carried out.
+    pub plan: Plan,
+    /// The timed batches of every complete epoch.
+    pub samples: Vec<Sample>,
+    /// Those during which the machine was suspended; they were measured again and count for nothing.
+    pub suspended: Vec<Sample>,
+    /// The same as `samples`, arranged.
+    pub table: CostTable,
+    /// Latencies of every cell, nanoseconds.
+    pub latency: Vec<Histogram>,
+    /// Percentiles of latency of every cell, one of each complete epoch.
+    pub percentiles: Vec<Vec<Percentiles>>,
+    /// What options became, by cell, role and name.
+    pub effective: Vec<Map<String, Value>>,
+    /// What happened beside the samples, by cell.
+    pub incidents: Vec<Incidents>,
+    /// What the machine did over all complete epochs.
+    pub observed: Observed,
+    /// Where the time went.
+    pub timing: Timing,
+    /// All of it.
+    pub elapsed: Duration,
+    /// When it went on after it had been killed.
+    pub resumed: Vec<Resumed>,
+    /// Why it ended.
+    pub stopped: Stopped,
+    /// What failed, where it failed.
+    pub failure: Option<EngineError>,
+}
+
+impl Outcome {
+    /// That of a run which has not begun.
+    pub(super) fn empty(plan: Plan) -> Self {
+        let cells = plan.cells.len();
+        Self {
+            samples: Vec::new(),
+            suspended: Vec::new(),
+            table: CostTable::default(),
+            latency: vec![Histogram::default(); cells],
+            percentiles: vec![Vec::new(); cells],
+            effective: vec![Map::new(); cells],
+            incidents: vec![Incidents::default(); cells],
+            observed: Observed::default(),
+            timing: Timing::default(),
+            elapsed: Duration::ZERO,
+            resumed: Vec::new(),
+            stopped: Stopped::Budget,
+            failure: None,
+            plan,
+        }
+    }
+
+    /// That of a run which was killed: what its samples file holds.
+    pub fn of_samples(samples: Samples) -> Self {
+        let mut outcome = Self::empty(samples.begun.plan);
+        if let Some(calibrated) = &samples.calibrated {
+            outcome.calibrate(calibrated);
+            outcome.elapsed = Duration::from_nanos(calibrated.elapsed_ns);
+        }
+        for epoch in samples.epochs {
+            outcome.elapsed = Duration::from_nanos(epoch.elapsed_ns);
+            outcome.keep(epoch);
+        }
+        outcome.resumed = samples.resumed;
+        outcome.stopped = Stopped::Interrupted;
+        outcome.account_for_the_rest();
+        outcome
+    }
+
+    /// Takes what calibration has found.
+    pub(super) fn calibrate(&mut self, calibrated: &Calibrated) {
+        let plan = &mut self.plan;
+        plan.rounds = calibrated.rounds;
+        plan.batch = Duration::from_nanos(calibrated.batch_ns);
+        plan.lead_in = Duration::from_nanos(calibrated.lead_in_ns);
+        plan.epochs_expected = calibrated.epochs_expected;
+        self.table = CostTable::new(plan.cells.len(), plan.rounds);
+        self.timing.calibration_s = Duration::from_nanos(calibrated.elapsed_ns).as_secs_f64();
+        self.observed.clock =
+            Quality { read_ns: calibrated.clock_read_ns, step_ns: calibrated.clock_step_ns };
+        self.observed.clock_source = calibrated.clock_source.clone();
+    }
+
+    /// Adds a complete epoch.
+    pub(super) fn keep(&mut self, epoch: EpochRecord) {
+        self.table.add_epoch(&epoch.samples);
+        let (suspended, samples): (Vec<Sample>, Vec<Sample>) =
+            epoch.samples.into_iter().partition(|sample| sample.suspended);
+        self.suspended.extend(suspended);
+        self.samples.extend(samples);
+        let mut of_epoch = vec![Percentiles::default(); self.plan.cells.len()];
+        for latency in epoch.latency {
+            let cell = latency.cell as usize;
+            // One that contradicts itself is of a samples file that somebody has changed, and is none.
+            let histogram = Histogram::from_bins(&latency.bins, latency.max_ns).unwrap_or_default();
+            of_epoch[cell] = Percentiles::of(&histogram);
+            self.latency[cell].add(&histogram);
+        }
+        let measurable: Vec<usize> = self.plan.measurable().collect();
+        measurable.into_iter().for_each(|cell| self.percentiles[cell].push(of_epoch[cell]));
+        for (cell, effective) in epoch.effective {
+            self.effective[cell as usize] = effective;
+        }
+        for (cell, incidents) in epoch.incidents {
+            let sum = &mut self.incidents[cell as usize];
+            sum.retries = sum.retries.saturating_add(incidents.retries);
+            for (name, count) in incidents.troubles {
+                *sum.troubles.entry(name).or_default() += count;
+            }
+        }
+        self.observed.add(&epoch.machine);
+        let (sum, of_epoch) = (&mut self.timing, &epoch.timing);
+        sum.processes_s += of_epoch.processes_s;
+        sum.batches_s += of_epoch.batches_s;
+        sum.lead_ins_s += of_epoch.lead_ins_s;
+    }
+
+    /// Whatever time went into nothing that has a name.
+    pub(super) fn account_for_the_rest(&mut self) {
+        let timing = &mut self.timing;
+        let named = timing.calibration_s + timing.processes_s + timing.batches_s + timing.lead_ins_s;
+        timing.other_s = (self.elapsed.as_secs_f64() - named).max(0.0);
+    }
+
+    /// How long all complete epochs took, as far as that is known: what was not spent on calibrating.
+    pub fn elapsed_of_epochs(&self) -> Duration {
+        self.elapsed.saturating_sub(Duration::from_secs_f64(self.timing.calibration_s.max(0.0)))
+    }
+}
