@@ -113,9 +113,8 @@ fn placed(samples: &[Sample]) -> Vec<Placed> {
 /// Batches of a cell cost more where the scheduler took the core away more often.
 fn preempted(outcome: &Outcome, cell: usize, cells: usize) -> Option<Finding> {
     let samples = outcome.samples.iter().filter(|sample| sample.cell as usize == cell);
-    let taken = |sample: &Sample| {
-        (sample.client + sample.server).involuntary_switches as f64 / sample.ops as f64
-    };
+    let taken =
+        |sample: &Sample| (sample.client + sample.server).involuntary_switches as f64 / sample.ops as f64;
     let points: Vec<(f64, f64)> =
         samples.map(|s| (taken(s), (s.wall_ns as f64 / s.ops as f64).ln())).collect();
     let usual = median(&points.iter().map(|point| point.0).collect::<Vec<_>>())?;

@@ -12,7 +12,14 @@ fn replies_of_redis() {
     let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("resp-replay");
     let mut build = Command::new("cc");
     build.args(["-std=c11", "-D_GNU_SOURCE", "-Dread=given_read", "-Ipeers/redis", "-Ipeers/c", "-g", "-O1"]);
-    build.args(["-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-o"]);
+    build.args([
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-fsanitize=address,undefined",
+        "-fno-sanitize-recover=all",
+        "-o",
+    ]);
     build.arg(&program).args(["fuzz/resp/target.c", "fuzz/resp/replay.c", "peers/redis/resp.c"]);
     let built = build.current_dir(&root).output().expect("cc, which the C peer needs, too");
     assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
