@@ -1,8 +1,10 @@
 //! What CI runs and people run: `cargo xtask test`, `cargo xtask bench`, `cargo xtask dist`.
 
+mod advisories;
 mod bench;
 mod dist;
 mod docs;
+mod miri;
 mod pairs;
 mod shell;
 mod tables;
@@ -16,6 +18,7 @@ const USAGE: &str = "\
 usage: cargo xtask <command>
 
   test             everything that must hold: formatting, lints, tests, documentation, dependencies
+  miri             what is pure, under Miri; needs a nightly compiler with it
   bench overhead   the measured loops against the barest C loops, in one run
   bench verdict [N]
                    how long a verdict takes, against hyperfine and against fixed repetitions; N of each (10)
@@ -28,6 +31,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
     let result = match words.as_slice() {
         ["test"] => test::run(),
+        ["miri"] => miri::run(),
         ["bench", "overhead", rest @ ..] => bench::overhead(rest),
         ["bench", "verdict"] => verdict::bench(10),
         ["bench", "verdict", times] => repetitions(times).and_then(verdict::bench),

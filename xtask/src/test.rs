@@ -4,11 +4,11 @@ use std::time::Instant;
 
 use anyhow::Result;
 
-use crate::docs;
 use crate::shell::{self, command, run_command};
 use crate::tools::{
     CARGO_DENY, Package, ensure_packages, ensure_rust_components, ensure_rust_target, program,
 };
+use crate::{advisories, docs, miri};
 
 /// What of the system tests run.
 const PACKAGES: &[Package] = &[
@@ -83,6 +83,8 @@ fn run_all() -> Result<()> {
     run_command(documentation, &words)?;
     docs::check()?;
     CARGO_DENY.ensure()?;
-    // Known vulnerabilities are looked up in a database on the network; what is in Cargo.lock can be told without.
-    shell::run(&["cargo", "deny", "--log-level", "error", "check", "bans", "licenses", "sources"])
+    // What is in Cargo.lock can be told without a network; known vulnerabilities cannot.
+    shell::run(&["cargo", "deny", "--log-level", "error", "check", "bans", "licenses", "sources"])?;
+    advisories::check()?;
+    miri::run_where_available()
 }

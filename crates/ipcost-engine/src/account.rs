@@ -10,6 +10,8 @@ const CLOCK_TOLERANCE: Duration = Duration::from_millis(1);
 /// How far a peer's use of processors may lie above what the engine can account for: what started it may count, and
 /// some kernels count in ticks of 10 ms for each of its processes.
 const USAGE_TOLERANCE: Duration = Duration::from_millis(100);
+/// No processor changes from one process to another in less time, nanoseconds.
+const FASTEST_SWITCH_NS: u128 = 50;
 
 /// What to do about a peer whose account cannot be so.
 const ADVICE: &str =
@@ -79,6 +81,12 @@ fn usage(done: &Done, asked: &Asked) -> Result<(), String> {
     let Asked { passed, processors, .. } = *asked;
     let most = passed.as_nanos().saturating_mul(processors.into()).saturating_add(USAGE_TOLERANCE.as_nanos());
     let used_ns = done.usage.cpu_ns();
+    let switches = done.usage.voluntary_switches.saturating_add(done.usage.involuntary_switches);
+    if u128::from(switches) > most / FASTEST_SWITCH_NS {
+        return Err(format!(
+            "claims {switches} switches for a batch, and {processors} processors had {passed:?} for it"
+        ));
+    }
     if u128::from(used_ns) <= most {
         return Ok(());
     }
@@ -160,6 +168,11 @@ mod tests {
     #[test]
     fn what_cannot_be_so_is_refused() {
         let used = |user_ns| Usage { user_ns, sys_ns: u64::MAX, ..Usage::default() };
+        let switched = |involuntary_switches| Usage {
+            voluntary_switches: u64::MAX,
+            involuntary_switches,
+            ..Usage::default()
+        };
         for (done, says) in [
             (Done { id: 8, ..honest() }, "answered batch 8 with 100 operations, not batch 7 with 100"),
             (Done { ops: 99, ..honest() }, "answered batch 7 with 99"),
@@ -169,6 +182,7 @@ mod tests {
             (Done { sent_ns: Some(20_000_001), ..honest() }, "its last send returned after 20.000001ms"),
             (Done { usage: used(0), ..honest() }, "and 4 processors had 20ms for it"),
             (Done { usage: used(u64::MAX), ..honest() }, "of processor time"),
+            (Done { usage: switched(1), ..honest() }, "18446744073709551615 switches for a batch"),
             (Done { latency_ns: vec![1; 101], ..honest() }, "sent 101 latencies of 100 operations"),
             (Done { latency_ns: vec![430_000; 100], ..honest() }, "do not fit into its batch of 20ms"),
             (Done { latency_ns: vec![u64::MAX; 100], ..honest() }, "do not fit"),

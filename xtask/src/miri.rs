@@ -1,0 +1,62 @@
+//! What is pure, under Miri: undefined behaviour is found wherever a test leads to it.
+
+use anyhow::{Result, bail};
+
+use crate::shell::{command, run_command, succeeds};
+
+/// Packages, and which of their unit tests: no system calls that Miri does not know, and no simulations that would take
+/// hours in it.
+const TESTS: [(&str, &[&str]); 3] = [
+    (
+        "ipcost-sys",
+        &[
+            "lines::",
+            "counters::tests::netstat",
+            "counters::tests::processor",
+            "others::tests::names",
+            "facts::text::",
+            "system::loopback::tests::an_answer",
+            "quota::tests",
+            "firewall::tests",
+            "idle::tests::processors",
+        ],
+    ),
+    ("ipcost-model", &["hearing::", "redact::", "units::", "text::", "protocol::", "suggest::", "cell_id::"]),
+    ("ipcost-stats", &["median::", "interval::tests", "random::", "ranks::", "verdict::"]),
+];
+const TOOLCHAIN: &str = "+nightly";
+
+/// Runs them.
+///
+/// # Errors
+/// What Miri found, or that it is missing.
+pub fn run() -> Result<()> {
+    if !is_there() {
+        bail!("Miri is missing; install it with: rustup toolchain install nightly --component miri,rust-src");
+    }
+    for (package, filters) in TESTS {
+        let start = ["cargo", TOOLCHAIN, "miri", "test", "--quiet", "--package", package, "--lib", "--"];
+        let words = [&start[..], filters].concat();
+        let mut miri = command(&words);
+        // A few cases of each property: Miri takes a hundred times as long. Failures of properties are kept in files.
+        miri.env("PROPTEST_CASES", "2").env("MIRIFLAGS", "-Zmiri-disable-isolation");
+        run_command(miri, &words)?;
+    }
+    Ok(())
+}
+
+/// The same where Miri is there; says so where it is not.
+///
+/// # Errors
+/// What Miri found.
+pub fn run_where_available() -> Result<()> {
+    if is_there() {
+        return run();
+    }
+    eprintln!("xtask: SKIPPED: Miri is not installed; cargo xtask miri says how");
+    Ok(())
+}
+
+fn is_there() -> bool {
+    succeeds(&["cargo", TOOLCHAIN, "miri", "--version"])
+}
