@@ -304,8 +304,8 @@ fn name_resolution() {
 fn a_runtime_of_its_own() {
     let _alone = alone();
     let explanation = {
-        // So many epochs give intervals; how long they take does not matter.
-        let args = ["connect/unix/64/c1/python→python", "--budget", "8s", "--epochs", "36", "--no-floor"];
+        // So many epochs give intervals; the budget is one that even a slow machine does not spend on them.
+        let args = ["stream/unix/64/c1/python→python", "--budget", "90s", "--epochs", "36", "--no-floor"];
         until(3, || explained(&Place::new(), &args), |explanation| codes(explanation).contains(&"runtime"))
     };
     assert_eq!(explanation["cells"][1]["purpose"], "twin");

@@ -1,11 +1,14 @@
 //! The bench of real peers: two processes for every cell and epoch.
 
+mod awake;
+mod needs;
+mod pair;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use ipcost_model::protocol::{Address, Done, FromEngine, FromPeer, Hello, PROTOCOL, PeerRole};
+use ipcost_model::protocol::{Done, FromEngine, FromPeer, PeerRole};
 use ipcost_model::{Pattern, Plan, PlannedCell};
-use ipcost_sys::clock;
 use ipcost_sys::counters::{self, Counts};
 use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::net_namespace::Entrance;
@@ -14,25 +17,21 @@ use ipcost_sys::private_dir::PrivateDir;
 use ipcost_sys::process::Spawn;
 use ipcost_sys::quota;
 use ipcost_sys::transport::{self, Place, Provision, TransportError};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::account::{self, Asked};
 use crate::bench::{BatchOutcome, Bench};
-use crate::conversation::{
-    Failure, Fault, Patience, Peer, PeerProgram, await_message, expect_silence, fault, in_short,
-};
+use crate::conversation::{Failure, Patience, Peer, PeerProgram, await_message, fault, in_short};
 use crate::error::EngineError;
 use crate::guard::Guard;
+use awake::Awake;
+use needs::{Need, check_hello};
+use pair::{CLIENT, Pair, SERVER};
 
 /// How long peers are given to leave once they are asked to.
 const FAREWELL: Duration = Duration::from_secs(2);
 /// What every process beyond the first may add to the time until all have answered.
 const PER_PROCESS: Duration = Duration::from_millis(200);
-/// A machine that is suspended stays so for longer than this; two clocks differ by less.
-const SUSPENSION: Duration = Duration::from_millis(1);
-
-const SERVER: usize = 0;
-const CLIENT: usize = 1;
 
 /// Real processes.
 pub struct ProcessBench {
@@ -54,14 +53,6 @@ pub struct ProcessBench {
     /// How often processes were started: pilots have epochs' numbers, too, and need names of their own.
     starts: u32,
     last_id: u64,
-}
-
-/// The two processes of a cell.
-struct Pair {
-    server: Peer,
-    client: Peer,
-    trouble_counters: &'static [&'static str],
-    effective: Map<String, Value>,
 }
 
 impl ProcessBench {
@@ -368,200 +359,5 @@ impl Bench for ProcessBench {
 
     fn effective(&self, cell: usize) -> Map<String, Value> {
         self.pairs[cell].as_ref().map(|pair| pair.effective.clone()).unwrap_or_default()
-    }
-}
-
-/// How often the machine was suspended and this program stopped so far: equal at two moments if neither happened
-/// between them.
-struct Awake {
-    suspended: Duration,
-    continued: u64,
-}
-
-impl Awake {
-    fn now(interrupt: &Interrupt) -> Self {
-        let suspended = Duration::from_nanos(clock::suspended_ns());
-        Self { suspended, continued: interrupt.times_continued() }
-    }
-}
-
-impl PartialEq for Awake {
-    fn eq(&self, other: &Self) -> bool {
-        self.continued == other.continued && self.suspended.abs_diff(other.suspended) < SUSPENSION
-    }
-}
-
-impl Pair {
-    fn ids(&self) -> [u32; 2] {
-        [self.server.id(), self.client.id()]
-    }
-
-    fn peer(&mut self, index: usize) -> &mut Peer {
-        if index == SERVER { &mut self.server } else { &mut self.client }
-    }
-
-    fn say(&mut self, to: usize, message: &FromEngine, patience: &Patience) -> Result<(), EngineError> {
-        let peer = self.peer(to);
-        peer.say(message, patience.deadline).map_err(|fault| peer.failed(fault))
-    }
-
-    fn await_message(
-        &mut self,
-        from: usize,
-        patience: &mut Patience,
-        interrupt: &Interrupt,
-    ) -> Result<FromPeer, EngineError> {
-        let result = await_message(&mut [&mut self.server, &mut self.client], from, patience, interrupt);
-        result.map_err(|failure| self.error(failure))
-    }
-
-    /// Nobody was asked anything, so nobody has anything to say.
-    fn expect_silence(&mut self) -> Result<(), EngineError> {
-        let result = expect_silence(&mut [&mut self.server, &mut self.client]);
-        result.map_err(|failure| self.error(failure))
-    }
-
-    fn error(&mut self, failure: Failure) -> EngineError {
-        match failure {
-            Failure::Interrupted => EngineError::Interrupted,
-            Failure::Peer(guilty, fault) => self.peer(guilty).failed(fault),
-        }
-    }
-
-    fn prepare(
-        &mut self,
-        to: usize,
-        cell: &ipcost_model::Cell,
-        address: Address,
-        patience: &Patience,
-    ) -> Result<(), EngineError> {
-        let role = if to == SERVER { PeerRole::Server } else { PeerRole::Client };
-        let cell = ipcost_model::Cell { options: cell.options.for_peers(), ..cell.clone() };
-        self.say(to, &FromEngine::Prepare { role, cell, address }, patience)
-    }
-
-    fn expect_hello(
-        &mut self,
-        from: usize,
-        patience: &mut Patience,
-        interrupt: &Interrupt,
-    ) -> Result<(), EngineError> {
-        match self.await_message(from, patience, interrupt)? {
-            FromPeer::Hello(hello) => {
-                // It was examined before anything was measured; it must not be another one now.
-                check_version(&hello).map_err(|reason| self.peer(from).failed(fault(&reason)))
-            }
-            other => Err(self.out_of_turn(from, "hello", &other)),
-        }
-    }
-
-    fn expect_ready(
-        &mut self,
-        from: usize,
-        patience: &mut Patience,
-        interrupt: &Interrupt,
-    ) -> Result<Address, EngineError> {
-        match self.await_message(from, patience, interrupt)? {
-            FromPeer::Ready { address, effective } => {
-                if !effective.is_empty() {
-                    let role = if from == SERVER { PeerRole::Server } else { PeerRole::Client };
-                    self.effective.insert(role.to_string(), json!(effective));
-                }
-                Ok(address)
-            }
-            other => Err(self.out_of_turn(from, "ready", &other)),
-        }
-    }
-
-    fn expect_done(
-        &mut self,
-        from: usize,
-        patience: &mut Patience,
-        interrupt: &Interrupt,
-    ) -> Result<Done, EngineError> {
-        match self.await_message(from, patience, interrupt)? {
-            FromPeer::Done(done) => Ok(done),
-            other => Err(self.out_of_turn(from, "done", &other)),
-        }
-    }
-
-    fn out_of_turn(&mut self, from: usize, expected: &str, message: &FromPeer) -> EngineError {
-        let said = in_short(message);
-        let fault: Fault = fault(&format!("spoke out of turn: {expected} was due, and it said {said}"));
-        self.peer(from).failed(fault)
-    }
-}
-
-/// What a cell needs of a peer.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Need {
-    role: PeerRole,
-    transport: String,
-    pattern: Pattern,
-}
-
-/// Whether a peer can do all that is asked of it; else what it lacks and the way out.
-fn check_hello(hello: &Hello, needs: &BTreeSet<Need>) -> Result<(), String> {
-    check_version(hello)?;
-    for need in needs {
-        if !hello.transports.contains(&need.transport) {
-            return Err(format!(
-                "lacks transport {}; it has {}",
-                need.transport,
-                hello.transports.join(", ")
-            ));
-        }
-        if !hello.patterns.contains(&need.pattern) {
-            return Err(format!("lacks pattern {}; it has {}", need.pattern, names(&hello.patterns)));
-        }
-        if !hello.roles.contains(&need.role) {
-            return Err(format!("cannot be the {}; it can be {}", need.role, names(&hello.roles)));
-        }
-    }
-    Ok(())
-}
-
-fn check_version(hello: &Hello) -> Result<(), String> {
-    if hello.protocol == PROTOCOL {
-        return Ok(());
-    }
-    Err(format!(
-        "speaks version {} of the control protocol, and this program speaks {PROTOCOL}; use a version of it that does",
-        hello.protocol
-    ))
-}
-
-fn names(list: &[impl ToString]) -> String {
-    list.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_peer_that_lacks_something_is_told_apart_from_one_that_does_not() {
-        let mut hello = Hello {
-            protocol: 1,
-            peer: "x".into(),
-            version: "1".into(),
-            runtime: String::new(),
-            roles: vec![PeerRole::Server],
-            transports: vec!["unix".into(), "tcp".into()],
-            patterns: vec![Pattern::Rr],
-        };
-        let need = |role, transport: &str, pattern| {
-            BTreeSet::from([Need { role, transport: transport.into(), pattern }])
-        };
-        let check = |hello: &Hello, needs| check_hello(hello, &needs).unwrap_err();
-        assert_eq!(check_hello(&hello, &need(PeerRole::Server, "tcp", Pattern::Rr)), Ok(()));
-        let lacks = check(&hello, need(PeerRole::Server, "fifo", Pattern::Rr));
-        assert_eq!(lacks, "lacks transport fifo; it has unix, tcp");
-        assert!(
-            check(&hello, need(PeerRole::Server, "tcp", Pattern::Stream)).contains("lacks pattern stream")
-        );
-        assert!(check(&hello, need(PeerRole::Client, "tcp", Pattern::Rr)).contains("cannot be the client"));
-        hello.protocol = 2;
-        assert!(check(&hello, BTreeSet::new()).contains("speaks version 2"));
     }
 }

@@ -1,0 +1,81 @@
+//! What cells need of their peers, and whether a peer can do it.
+
+use std::collections::BTreeSet;
+
+use ipcost_model::Pattern;
+use ipcost_model::protocol::{Hello, PROTOCOL, PeerRole};
+
+/// What a cell needs of a peer.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Need {
+    pub(super) role: PeerRole,
+    pub(super) transport: String,
+    pub(super) pattern: Pattern,
+}
+
+/// Whether a peer can do all that is asked of it; else what it lacks and the way out.
+pub(super) fn check_hello(hello: &Hello, needs: &BTreeSet<Need>) -> Result<(), String> {
+    check_version(hello)?;
+    for need in needs {
+        if !hello.transports.contains(&need.transport) {
+            return Err(format!(
+                "lacks transport {}; it has {}",
+                need.transport,
+                hello.transports.join(", ")
+            ));
+        }
+        if !hello.patterns.contains(&need.pattern) {
+            return Err(format!("lacks pattern {}; it has {}", need.pattern, names(&hello.patterns)));
+        }
+        if !hello.roles.contains(&need.role) {
+            return Err(format!("cannot be the {}; it can be {}", need.role, names(&hello.roles)));
+        }
+    }
+    Ok(())
+}
+
+/// Whether it speaks this version of the protocol; else the way out.
+pub(super) fn check_version(hello: &Hello) -> Result<(), String> {
+    if hello.protocol == PROTOCOL {
+        return Ok(());
+    }
+    Err(format!(
+        "speaks version {} of the control protocol, and this program speaks {PROTOCOL}; use a version of it that does",
+        hello.protocol
+    ))
+}
+
+fn names(list: &[impl ToString]) -> String {
+    list.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_peer_that_lacks_something_is_told_apart_from_one_that_does_not() {
+        let mut hello = Hello {
+            protocol: 1,
+            peer: "x".into(),
+            version: "1".into(),
+            runtime: String::new(),
+            roles: vec![PeerRole::Server],
+            transports: vec!["unix".into(), "tcp".into()],
+            patterns: vec![Pattern::Rr],
+        };
+        let need = |role, transport: &str, pattern| {
+            BTreeSet::from([Need { role, transport: transport.into(), pattern }])
+        };
+        let check = |hello: &Hello, needs| check_hello(hello, &needs).unwrap_err();
+        assert_eq!(check_hello(&hello, &need(PeerRole::Server, "tcp", Pattern::Rr)), Ok(()));
+        let lacks = check(&hello, need(PeerRole::Server, "fifo", Pattern::Rr));
+        assert_eq!(lacks, "lacks transport fifo; it has unix, tcp");
+        assert!(
+            check(&hello, need(PeerRole::Server, "tcp", Pattern::Stream)).contains("lacks pattern stream")
+        );
+        assert!(check(&hello, need(PeerRole::Client, "tcp", Pattern::Rr)).contains("cannot be the client"));
+        hello.protocol = 2;
+        assert!(check(&hello, BTreeSet::new()).contains("speaks version 2"));
+    }
+}

@@ -1,0 +1,126 @@
+//! The two processes of a cell, and what each says when it is its turn.
+
+use ipcost_model::protocol::{Address, Done, FromEngine, FromPeer, PeerRole};
+use ipcost_sys::interrupt::Interrupt;
+use serde_json::{Map, Value, json};
+
+use super::needs::check_version;
+use crate::conversation::{Failure, Fault, Patience, Peer, await_message, expect_silence, fault, in_short};
+use crate::error::EngineError;
+
+pub(super) const SERVER: usize = 0;
+pub(super) const CLIENT: usize = 1;
+
+/// The two processes of a cell.
+pub(super) struct Pair {
+    pub(super) server: Peer,
+    pub(super) client: Peer,
+    pub(super) trouble_counters: &'static [&'static str],
+    pub(super) effective: Map<String, Value>,
+}
+
+impl Pair {
+    pub(super) fn ids(&self) -> [u32; 2] {
+        [self.server.id(), self.client.id()]
+    }
+
+    pub(super) fn peer(&mut self, index: usize) -> &mut Peer {
+        if index == SERVER { &mut self.server } else { &mut self.client }
+    }
+
+    pub(super) fn say(
+        &mut self,
+        to: usize,
+        message: &FromEngine,
+        patience: &Patience,
+    ) -> Result<(), EngineError> {
+        let peer = self.peer(to);
+        peer.say(message, patience.deadline).map_err(|fault| peer.failed(fault))
+    }
+
+    pub(super) fn await_message(
+        &mut self,
+        from: usize,
+        patience: &mut Patience,
+        interrupt: &Interrupt,
+    ) -> Result<FromPeer, EngineError> {
+        let result = await_message(&mut [&mut self.server, &mut self.client], from, patience, interrupt);
+        result.map_err(|failure| self.error(failure))
+    }
+
+    /// Nobody was asked anything, so nobody has anything to say.
+    pub(super) fn expect_silence(&mut self) -> Result<(), EngineError> {
+        let result = expect_silence(&mut [&mut self.server, &mut self.client]);
+        result.map_err(|failure| self.error(failure))
+    }
+
+    fn error(&mut self, failure: Failure) -> EngineError {
+        match failure {
+            Failure::Interrupted => EngineError::Interrupted,
+            Failure::Peer(guilty, fault) => self.peer(guilty).failed(fault),
+        }
+    }
+
+    pub(super) fn prepare(
+        &mut self,
+        to: usize,
+        cell: &ipcost_model::Cell,
+        address: Address,
+        patience: &Patience,
+    ) -> Result<(), EngineError> {
+        let role = if to == SERVER { PeerRole::Server } else { PeerRole::Client };
+        let cell = ipcost_model::Cell { options: cell.options.for_peers(), ..cell.clone() };
+        self.say(to, &FromEngine::Prepare { role, cell, address }, patience)
+    }
+
+    pub(super) fn expect_hello(
+        &mut self,
+        from: usize,
+        patience: &mut Patience,
+        interrupt: &Interrupt,
+    ) -> Result<(), EngineError> {
+        match self.await_message(from, patience, interrupt)? {
+            FromPeer::Hello(hello) => {
+                // It was examined before anything was measured; it must not be another one now.
+                check_version(&hello).map_err(|reason| self.peer(from).failed(fault(&reason)))
+            }
+            other => Err(self.out_of_turn(from, "hello", &other)),
+        }
+    }
+
+    pub(super) fn expect_ready(
+        &mut self,
+        from: usize,
+        patience: &mut Patience,
+        interrupt: &Interrupt,
+    ) -> Result<Address, EngineError> {
+        match self.await_message(from, patience, interrupt)? {
+            FromPeer::Ready { address, effective } => {
+                if !effective.is_empty() {
+                    let role = if from == SERVER { PeerRole::Server } else { PeerRole::Client };
+                    self.effective.insert(role.to_string(), json!(effective));
+                }
+                Ok(address)
+            }
+            other => Err(self.out_of_turn(from, "ready", &other)),
+        }
+    }
+
+    pub(super) fn expect_done(
+        &mut self,
+        from: usize,
+        patience: &mut Patience,
+        interrupt: &Interrupt,
+    ) -> Result<Done, EngineError> {
+        match self.await_message(from, patience, interrupt)? {
+            FromPeer::Done(done) => Ok(done),
+            other => Err(self.out_of_turn(from, "done", &other)),
+        }
+    }
+
+    pub(super) fn out_of_turn(&mut self, from: usize, expected: &str, message: &FromPeer) -> EngineError {
+        let said = in_short(message);
+        let fault: Fault = fault(&format!("spoke out of turn: {expected} was due, and it said {said}"));
+        self.peer(from).failed(fault)
+    }
+}
