@@ -14,7 +14,7 @@ fn recipe(build: &str) -> Recipe {
         directories: vec![&SCRIPT],
         version: "1".to_owned(),
         build: Some(["sh", "-c", build].map(str::to_owned).to_vec()),
-        environment: &[],
+        environment: Vec::new(),
         interpreter: Vec::new(),
         program: "toy".to_owned(),
     }
@@ -74,7 +74,7 @@ fn other_sources_commands_and_compilers_are_other_peers() {
     assert_eq!(plain, recipe(COPY).fingerprint());
     assert_ne!(plain, recipe("cp toy.sh ../toy").fingerprint());
     assert_ne!(plain, Recipe { version: "2".into(), ..recipe(COPY) }.fingerprint());
-    assert_ne!(plain, Recipe { environment: &GO_ENVIRONMENT, ..recipe(COPY) }.fingerprint());
+    assert_ne!(plain, Recipe { environment: GO_ENVIRONMENT.to_vec(), ..recipe(COPY) }.fingerprint());
 }
 
 #[test]
