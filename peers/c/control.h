@@ -5,6 +5,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* How the compiler knows the formats of this system's printf(). */
+#ifndef PRINTF_FORMAT
+#define PRINTF_FORMAT printf
+#endif
+
 /* Sets both ends up; before anything else. */
 void control_open(void);
 
@@ -36,10 +41,10 @@ void control_flush(void);
  * Says what failed and where, and leaves with status 1. Any thread or worker process may call it; the first
  * one is heard.
  */
-_Noreturn void fail(const char *format, ...) __attribute__((cold, format(printf, 1, 2)));
+_Noreturn void fail(const char *format, ...) __attribute__((cold, format(PRINTF_FORMAT, 1, 2)));
 
 /* The same, followed by the system's reason (errno). */
-_Noreturn void fail_with_reason(const char *format, ...) __attribute__((cold, format(printf, 1, 2)));
+_Noreturn void fail_with_reason(const char *format, ...) __attribute__((cold, format(PRINTF_FORMAT, 1, 2)));
 
 /* The same in the handler of a signal; returns where somebody else is about to end the process. */
 void fail_in_handler(const char *text);

@@ -74,6 +74,14 @@ int main(void)
 
 static bool has_transport(enum transport transport)
 {
+#ifdef _WIN32
+    if (transport == FIFO || transport == UNIX_ABSTRACT || transport == SOCKETPAIR) {
+        return false;
+    }
+    if (transport == UNIX) {
+        return posix_has_unix_sockets();
+    }
+#endif
     return transport != TCP6 || socket_has_ipv6();
 }
 

@@ -134,7 +134,7 @@ const char *socket_address_show(const struct socket_address *address, char buffe
         break;
     default:
         if (address->name.local.sun_path[0] == '\0') {
-            const int length = (int)(address->length - path - 1);
+            const int length = (int)((size_t)address->length - path - 1);
             snprintf(buffer, SHOWN_BYTES, "@%.*s", length, address->name.local.sun_path + 1);
         } else {
             snprintf(buffer, SHOWN_BYTES, "%s", address->name.local.sun_path);
@@ -215,14 +215,18 @@ static void read_buffers(int descriptor, const struct cell *cell, struct effecti
 }
 
 /* Linux doubles what is asked for, for its own bookkeeping (socket(7)). */
+#ifndef BUFFERS_ARE_KEPT_TIMES
+#define BUFFERS_ARE_KEPT_TIMES 2
+#endif
+
 static uint64_t read_buffer(int descriptor, int option)
 {
-    int doubled = 0;
-    socklen_t length = sizeof doubled;
-    if (getsockopt(descriptor, SOL_SOCKET, option, &doubled, &length) != 0) {
+    int kept = 0;
+    socklen_t length = sizeof kept;
+    if (getsockopt(descriptor, SOL_SOCKET, option, &kept, &length) != 0) {
         fail_with_reason("cannot tell the size of a socket's buffer");
     }
-    return (uint64_t)doubled / 2;
+    return (uint64_t)kept / BUFFERS_ARE_KEPT_TIMES;
 }
 
 /* The server's side. */

@@ -100,6 +100,7 @@ impl BuiltIn {
                 let is_c = |path: &&str| path.ends_with(".c") && !path.contains('/');
                 build.extend(own.files.iter().map(|file| file.path).filter(is_c).map(str::to_owned));
                 build.extend(also.iter().map(|path| format!("../{path}")));
+                build.extend(c_support(own));
                 build.extend(programs::C_LIBRARIES.iter().map(|library| (*library).to_owned()));
                 recipe(tool, Some(build), true, built)
             }
@@ -128,6 +129,19 @@ impl BuiltIn {
 
 fn words(command: &[String], more: &[&str]) -> Vec<String> {
     command.iter().cloned().chain(more.iter().map(|word| (*word).to_owned())).collect()
+}
+
+/// What a C compiler is told so that the sources find what this system lacks of POSIX, where they bring it along.
+fn c_support(own: &Directory) -> Vec<String> {
+    let Some(name) = programs::C_SUPPORT else { return Vec::new() };
+    let of_it = |path: &&str| Path::new(path).starts_with(name);
+    let (headers, sources): (Vec<&str>, Vec<&str>) =
+        own.files.iter().map(|file| file.path).filter(of_it).partition(|path| path.ends_with(".h"));
+    if headers.is_empty() {
+        return Vec::new();
+    }
+    let first = [&format!("-I{name}"), "-include", "posix.h"].map(str::to_owned);
+    first.into_iter().chain(sources.into_iter().map(str::to_owned)).collect()
 }
 
 impl Recipe {

@@ -10,6 +10,8 @@ pub const C_COMPILER: &str = "cc";
 pub const C_LIBRARIES: &[&str] = &[];
 /// Where Go gets the modules of others from: nowhere, as the peer needs none here.
 pub const GO_MODULES: &[(&str, &str)] = &[("GOPROXY", "off")];
+/// The directory among a C program's sources with what it takes for this system; none for one of POSIX.
+pub const C_SUPPORT: Option<&str> = None;
 /// How one gets a package of Debian's names.
 pub const INSTALL: &str = "on Debian: apt-get install";
 

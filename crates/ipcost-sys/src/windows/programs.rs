@@ -9,6 +9,8 @@ pub const C_COMPILER: &str = "gcc";
 pub const C_LIBRARIES: &[&str] = &["-static", "-lws2_32"];
 /// Where Go gets the modules of others from: where the user has it get them.
 pub const GO_MODULES: &[(&str, &str)] = &[];
+/// The directory among a C program's sources with what it takes for this system, to be included first.
+pub const C_SUPPORT: Option<&str> = Some("windows");
 /// How one gets a package of Debian's names.
 pub const INSTALL: &str = "install what Debian calls";
 
