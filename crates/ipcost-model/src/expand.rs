@@ -18,8 +18,8 @@ use crate::workload::{Workload, workloads};
 
 /// The most workers a client may have.
 pub const MAX_CONCURRENCY: u32 = 100_000;
-/// The most cells that the lists of a job may multiply to: some thirty times what a run of an hour can measure.
-const MOST_COMBINATIONS: usize = 4096;
+/// The most cells that the lists of a job may multiply to: more take hours, and a slip of the pen multiplies to more.
+const MOST_COMBINATIONS: usize = 20_000;
 
 /// What the machine at hand offers, as far as it bears on the cells.
 #[derive(Debug, Clone)]

@@ -81,7 +81,7 @@ fn job_files_are_refused_by_line_and_column() {
     place.write("many.toml", &many);
     assert_refused(
         &place.run(&["run", "many.toml"]),
-        &["multiply to 1000000 cells", "at most 4096", "several jobs"],
+        &["multiply to 1000000 cells", "at most 20000", "several jobs"],
     );
     for endless in ["/dev/zero", "/dev/urandom"] {
         assert_refused(&place.run(&["run", endless]), &[endless]);
