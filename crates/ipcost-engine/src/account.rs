@@ -26,6 +26,8 @@ pub struct Asked {
     pub id: u64,
     /// How many operations.
     pub ops: u64,
+    /// How many exchanges that takes ([`ipcost_model::Cell::work_for`]), each of which may have a latency.
+    pub exchanges: u64,
     /// Whether their latencies were asked for.
     pub latency: bool,
     /// Workers in the client.
@@ -105,8 +107,8 @@ fn latencies(done: &Done, asked: &Asked) -> Result<(), String> {
     if !asked.latency {
         return Err("sent latencies, which it was not asked for".to_owned());
     }
-    if count > asked.ops {
-        return Err(format!("sent {count} latencies of {} operations", asked.ops));
+    if count > asked.exchanges {
+        return Err(format!("sent {count} latencies of {} operations", asked.exchanges));
     }
     let claimed = Duration::from_nanos(done.wall_ns);
     let all_ns: u128 = done.latency_ns.iter().copied().map(u128::from).sum();
@@ -131,6 +133,7 @@ mod tests {
         role: PeerRole::Client,
         id: 7,
         ops: 100,
+        exchanges: 100,
         latency: true,
         concurrency: 2,
         passed: Duration::from_millis(20),
@@ -153,6 +156,9 @@ mod tests {
     #[test]
     fn what_can_be_so_is_believed() {
         assert_eq!(check(&honest(), &ASKED), Ok(()));
+        let twice = Asked { exchanges: 200, ..ASKED };
+        let each = Done { latency_ns: vec![200_000; 200], ..honest() };
+        assert_eq!(check(&each, &twice), Ok(()), "some operations are more than one exchange");
         let idle = Done { wall_ns: 0, sent_ns: None, latency_ns: vec![u64::MAX], ..honest() };
         assert_eq!(
             check(&idle, &Asked { role: PeerRole::Server, ..ASKED }),

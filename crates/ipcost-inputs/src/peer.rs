@@ -32,7 +32,16 @@ fn heard(line: &[u8]) {
     let FromPeer::Done(done) = message else { return };
     for role in [PeerRole::Client, PeerRole::Server] {
         for (latency, passed) in [(true, Duration::from_millis(20)), (false, Duration::MAX)] {
-            let asked = Asked { role, id: 7, ops: 100, latency, concurrency: 4, passed, processors: 2 };
+            let asked = Asked {
+                role,
+                id: 7,
+                ops: 100,
+                exchanges: 100,
+                latency,
+                concurrency: 4,
+                passed,
+                processors: 2,
+            };
             if check(&done, &asked).is_ok() {
                 assert_eq!((done.id, done.ops), (asked.id, asked.ops));
                 assert!(done.latency_ns.len() <= 100 || role == PeerRole::Server);

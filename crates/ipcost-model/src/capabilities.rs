@@ -82,7 +82,12 @@ pub struct Capabilities {
 impl Capabilities {
     /// Whether the default suite measures it on a system, which goes by the name that Rust gives it.
     pub fn is_usual_on(&self, os: &str) -> bool {
-        self.in_default_suite && self.os.contains(&os)
+        self.in_default_suite && self.exists_on(os)
+    }
+
+    /// Whether there is such a thing on a system, which goes by the name that Rust gives it.
+    pub fn exists_on(&self, os: &str) -> bool {
+        self.os.contains(&os)
     }
 
     /// Whether a pattern exists over it.

@@ -72,6 +72,11 @@ impl Cell {
         }
     }
 
+    /// How many exchanges so many operations are: with the option `extra_work`, some are done twice.
+    pub fn work_for(&self, ops: u64) -> u64 {
+        ops + ops * self.options.int("extra_work").unwrap_or(0) / 100
+    }
+
     /// The identity that is stable between runs:
     /// `pattern/transport/size[→reply]/cN[/placement][/client→server][/options]`.
     pub fn id(&self, placement: Placement, client: &str, server: &str, native: &str) -> String {

@@ -157,7 +157,7 @@ impl Session {
                 "{ops} operations cannot be shared by {workers} workers"
             )));
         }
-        let each = with_extra_work(&playing.cell, ops / workers);
+        let each = playing.cell.work_for(ops / workers);
         if let Some(unclaimed) = &playing.unclaimed {
             unclaimed.store(each * workers, Ordering::SeqCst);
         }
@@ -185,11 +185,6 @@ impl Session {
                 .collect(),
         }))
     }
-}
-
-/// What a worker that is asked for `ops` operations really does: with the option `extra_work`, every k-th one twice.
-fn with_extra_work(cell: &Cell, ops: u64) -> u64 {
-    ops + ops * cell.options.int("extra_work").unwrap_or(0) / 100
 }
 
 fn hello() -> Hello {

@@ -1,11 +1,12 @@
 //! `ipcost doctor`: what this machine has, how it bends results, and the remedies.
 
+use std::env::consts::OS;
 use std::process::ExitCode;
 use std::time::{Duration, Instant, SystemTime};
 
 use ipcost_engine::doctor::examine;
-use ipcost_model::Tool;
 use ipcost_model::doctor::{BuiltInPeer, DOCTOR_SCHEMA, Examination, Facts, ToolFacts, UnavailableTransport};
+use ipcost_model::{Tool, TransportState};
 use ipcost_peers::Cache;
 use ipcost_report::doctor::render;
 use ipcost_sys::placement::Topology;
@@ -63,7 +64,9 @@ fn gather(window: Duration) -> Facts {
 }
 
 fn tools() -> ToolFacts {
-    let states = transport::states();
+    // What exists on other systems alone is nothing that this machine lacks.
+    let here = |state: &TransportState| state.capabilities.exists_on(OS);
+    let states: Vec<TransportState> = transport::states().into_iter().filter(here).collect();
     let transports = states.len() as u32;
     let unavailable = states.into_iter().filter_map(|state| {
         Some(UnavailableTransport { name: state.capabilities.name.to_owned(), reason: state.unavailable? })

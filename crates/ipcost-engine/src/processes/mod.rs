@@ -258,6 +258,7 @@ impl ProcessBench {
             role,
             id,
             ops,
+            exchanges: self.cells[cell].cell.work_for(ops),
             latency,
             concurrency: self.cells[cell].cell.concurrency,
             passed,

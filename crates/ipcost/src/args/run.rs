@@ -1,5 +1,6 @@
 //! What `ipcost run` takes.
 
+use std::env::consts::OS;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -84,7 +85,7 @@ fn parse_name(name: &str) -> Result<String, String> {
 /// The registry and the catalogue, so that help never lags behind them.
 fn after_help() -> String {
     let (floors, moving): (Vec<_>, Vec<_>) =
-        transport::states().into_iter().partition(|state| state.capabilities.floor.is_some());
+        known_here().partition(|state| state.capabilities.floor.is_some());
     let mut text = format!(
         "Transports:\n{}\nFloors (--floor measures those it needs; alone: --patterns floor --transports NAME):\n{}",
         list(moving),
@@ -102,8 +103,8 @@ fn after_help() -> String {
         let over = match spec.group {
             OptionGroup::Loop | OptionGroup::Place => String::new(),
             group => {
-                let acts = transport::states().into_iter().map(|state| state.capabilities);
-                let names: Vec<&str> = acts
+                let names: Vec<&str> = known_here()
+                    .map(|state| state.capabilities)
                     .filter(|known| known.option_groups.contains(&group))
                     .map(|known| known.name)
                     .collect();
@@ -120,6 +121,11 @@ fn after_help() -> String {
         "\nExit status: 0 done, 1 failed, 2 wrong usage (nothing was measured), 130 interrupted (what was measured is shown).",
     );
     text
+}
+
+/// All but those that exist on other systems alone.
+fn known_here() -> impl Iterator<Item = TransportState> {
+    transport::states().into_iter().filter(|state| state.capabilities.exists_on(OS))
 }
 
 /// A line each.
