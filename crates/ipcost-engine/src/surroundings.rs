@@ -108,17 +108,18 @@ pub struct Observed {
 impl Observed {
     /// Adds what happened in an epoch.
     pub fn add(&mut self, epoch: &MachineRecord) {
-        self.own_cpu += Duration::from_nanos(epoch.own_cpu_ns);
+        // A samples file that somebody has changed may hold any numbers.
+        self.own_cpu = self.own_cpu.saturating_add(Duration::from_nanos(epoch.own_cpu_ns));
         if let Some(passed) = epoch.processors {
             let sum = self.processors.get_or_insert_default();
-            sum.busy += passed.busy;
-            sum.stolen += passed.stolen;
-            sum.total += passed.total;
+            sum.busy = sum.busy.saturating_add(passed.busy);
+            sum.stolen = sum.stolen.saturating_add(passed.stolen);
+            sum.total = sum.total.saturating_add(passed.total);
         }
         if let Some(passed) = epoch.throttling {
             let sum = self.throttling.get_or_insert_default();
-            sum.times += passed.times;
-            sum.time += Duration::from_nanos(passed.time_ns);
+            sum.times = sum.times.saturating_add(passed.times);
+            sum.time = sum.time.saturating_add(Duration::from_nanos(passed.time_ns));
             sum.cores = passed.cores;
         }
     }

@@ -1,7 +1,9 @@
 //! A document, and everything that is made of one.
 
-use ipcost_engine::{CompareSettings, compare};
-use ipcost_model::{Document, Identity, Metric, RunSummary, read_document, redacted_document};
+use ipcost_engine::{About, CompareSettings, Outcome, compare, document as drawn_up};
+use ipcost_model::{
+    Document, Identity, Metric, RunSummary, check_document, read_document, read_samples, redacted_document,
+};
 use ipcost_report::picture::{self, Background, Chart};
 use ipcost_report::{benchfmt, comparison, csv, html, json, markdown, openmetrics, terminal};
 
@@ -13,6 +15,31 @@ pub fn document(bytes: &[u8]) {
             let error = error.to_string();
             assert!(!error.contains(|c: char| c.is_control()), "an error with control characters: {error:?}");
         }
+    }
+}
+
+/// A samples file, up to the document of what was complete.
+pub fn samples(bytes: &[u8]) {
+    let samples = match read_samples(bytes) {
+        Ok(samples) if !samples.epochs.is_empty() => samples,
+        Ok(_) => return,
+        Err(error) => {
+            let error = error.to_string();
+            assert!(!error.contains(|c: char| c.is_control()), "an error with control characters: {error:?}");
+            return;
+        }
+    };
+    let begun = &samples.begun;
+    let about = About {
+        version: begun.tool.version.clone(),
+        host: begun.host.clone(),
+        job: begun.job.clone(),
+        started: begun.started.clone(),
+        debug_build: begun.debug_build,
+    };
+    let document = drawn_up(Outcome::of_samples(samples), about);
+    if check_document(&document).is_ok() {
+        use_all(document);
     }
 }
 

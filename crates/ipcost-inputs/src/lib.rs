@@ -21,6 +21,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("cell_id", files::cell_id),
     ("peer", peer::said),
     ("document", document::document),
+    ("samples", document::samples),
     ("kernel_texts", files::kernel_texts),
     ("trace", files::trace),
 ];

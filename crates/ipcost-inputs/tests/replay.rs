@@ -10,7 +10,7 @@ use ipcost_stats::Random;
 /// How many mutations: as many as take some seconds where nothing is optimised.
 fn mutations(target: &str) -> u64 {
     match target {
-        "document" => 3_000,
+        "document" | "samples" => 3_000,
         "kernel_texts" | "trace" | "manifest" | "peer" => 10_000,
         _ => 4_000,
     }

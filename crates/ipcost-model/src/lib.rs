@@ -65,7 +65,7 @@ pub use job::{Job, LatencyMode, Matrix, NATIVE, OneOrMany, OptionLists, PeerComm
 pub use job_file::{JobFileError, parse_job};
 pub use options::{CATALOGUE, OptionKind, OptionName, OptionSpec, OptionValue, Options};
 pub use plan::{Plan, PlannedContrast};
-pub use reading::{MAX_DOCUMENT_BYTES, ReadError, read_document};
+pub use reading::{MAX_DOCUMENT_BYTES, ReadError, check_document, read_document};
 pub use redact::{Identity, RedactError, redacted, redacted_document};
 pub use samples_file::{
     Begun, Calibrated, CellLatency, Counts, EpochRecord, Incidents, MachineRecord, ProcessorRecord, RunState,

@@ -75,8 +75,16 @@ pub fn read_document(bytes: &[u8]) -> Result<Document, ReadError> {
         return Err(ReadError::TooMany { key, most });
     }
     let document: Document = serde_json::from_slice(bytes).map_err(|error| ReadError::Shape(told(error)))?;
-    consistency::check(&document).map_err(|flaw| ReadError::Inconsistent(told(flaw)))?;
+    check_document(&document)?;
     Ok(document)
+}
+
+/// Whether the parts of a document fit together, wherever it comes from.
+///
+/// # Errors
+/// What does not.
+pub fn check_document(document: &Document) -> Result<(), ReadError> {
+    consistency::check(document).map_err(|flaw| ReadError::Inconsistent(told(flaw)))
 }
 
 /// What is wrong, in one line: it may quote the document, which may hold anything.

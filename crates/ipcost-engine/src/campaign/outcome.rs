@@ -122,7 +122,8 @@ impl Outcome {
             let sum = &mut self.incidents[cell as usize];
             sum.retries = sum.retries.saturating_add(incidents.retries);
             for (name, count) in incidents.troubles {
-                *sum.troubles.entry(name).or_default() += count;
+                let all = sum.troubles.entry(name).or_default();
+                *all = all.saturating_add(count);
             }
         }
         self.observed.add(&epoch.machine);

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow, bail, ensure};
 use ipcost_engine::{About, Outcome, document};
 use ipcost_model::{
-    Begun, Calibrated, Document, EpochRecord, Plan, Resumed, SAMPLES_SCHEMA, Samples, Tool, read_samples,
+    Begun, Calibrated, Document, EpochRecord, Plan, Resumed, SAMPLES_SCHEMA, Samples, Tool, check_document,
+    read_samples,
 };
 use ipcost_sys::file_lock;
 use serde::Serialize;
@@ -166,7 +167,7 @@ pub fn document_of(samples: Samples) -> Document {
 /// The same, where there is anything to show.
 ///
 /// # Errors
-/// That no epoch was complete.
+/// That no epoch was complete, or that what is there does not fit together.
 pub fn shown(samples: Samples) -> anyhow::Result<Document> {
     let id = samples.begun.id.clone();
     if samples.epochs.is_empty() {
@@ -174,7 +175,10 @@ pub fn shown(samples: Samples) -> anyhow::Result<Document> {
             "run {id} has no complete epoch, so there is nothing to show; ipcost resume {id} goes on with it"
         );
     }
-    Ok(document_of(samples))
+    let document = document_of(samples);
+    // It may come from elsewhere, like any document.
+    check_document(&document).with_context(|| format!("the samples of run {id}"))?;
+    Ok(document)
 }
 
 /// Whether a path is meant as a samples file.
