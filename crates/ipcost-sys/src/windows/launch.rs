@@ -5,8 +5,12 @@ use std::io;
 use std::os::windows::io::{AsRawHandle, OwnedHandle};
 use std::path::Path;
 use std::ptr;
+use std::thread;
+use std::time::Duration;
 
-use windows_sys::Win32::Foundation::{HANDLE, HANDLE_FLAG_INHERIT, SetHandleInformation, TRUE};
+use windows_sys::Win32::Foundation::{
+    ERROR_INTERNAL_ERROR, HANDLE, HANDLE_FLAG_INHERIT, SetHandleInformation, TRUE,
+};
 use windows_sys::Win32::System::Threading::{
     CREATE_NEW_PROCESS_GROUP, CREATE_SUSPENDED, CreateProcessW, DeleteProcThreadAttributeList,
     EXTENDED_STARTUPINFO_PRESENT, InitializeProcThreadAttributeList, LPPROC_THREAD_ATTRIBUTE_LIST,
@@ -17,10 +21,14 @@ use windows_sys::Win32::System::Threading::{
 use super::job::Job;
 use super::programs::find;
 use super::text::wide;
-use super::{checked, owned};
+use super::{checked, is, owned};
 
 /// Standard input, output and error of a child.
 pub type Streams = [OwnedHandle; 3];
+
+/// How often starting a program is tried where the system gives no reason, and how long it is left alone between.
+const ATTEMPTS: u32 = 4;
+const AGAIN: Duration = Duration::from_millis(100);
 
 /// Starts a program; its handle and number.
 ///
@@ -58,8 +66,8 @@ pub fn launch(
     let flags = EXTENDED_STARTUPINFO_PRESENT | CREATE_NEW_PROCESS_GROUP | CREATE_SUSPENDED;
     let mut made = PROCESS_INFORMATION::default();
     // SAFETY: texts end in NUL and the line may be written to; the startup structure, the attributes and the lists
-    // that they point to live through the call; both handles that it gives are ours alone.
-    let (process, thread) = unsafe {
+    // that they point to live through the call.
+    let mut create = || unsafe {
         checked(CreateProcessW(
             file.as_ptr(),
             line.as_mut_ptr(),
@@ -71,9 +79,20 @@ pub fn launch(
             ptr::null(),
             (&raw const startup).cast(),
             &mut made,
-        ))?;
-        (owned(made.hProcess)?, owned(made.hThread)?)
+        ))
     };
+    let mut created = create();
+    for _ in 1..ATTEMPTS {
+        // Wine answers so now and then where many are started at once, and nothing was.
+        if !created.as_ref().is_err_and(|error| is(error, ERROR_INTERNAL_ERROR)) {
+            break;
+        }
+        thread::sleep(AGAIN);
+        created = create();
+    }
+    created?;
+    // SAFETY: both handles are ours alone.
+    let (process, thread) = unsafe { (owned(made.hProcess)?, owned(made.hThread)?) };
     if let Some(cpu) = cpu {
         // SAFETY: the handle is open.
         checked(unsafe { SetProcessAffinityMask(process.as_raw_handle(), mask_of(cpu)?) })?;
