@@ -88,9 +88,10 @@ impl Tally {
             (Some(..0), Some(error)) => *calls.failures.entry(error.to_owned()).or_default() += 1,
             (Some(moved @ 0..), _) if Direction::of(name).is_some() => {
                 let moved = moved.unsigned_abs();
-                calls.moved += moved;
+                // A traced program may print lines that look like strace's.
+                calls.moved = calls.moved.saturating_add(moved);
                 if let Some(asked) = asked(arguments) {
-                    calls.asked += asked;
+                    calls.asked = calls.asked.saturating_add(asked);
                     calls.partial += u64::from(moved < asked);
                 }
             }
