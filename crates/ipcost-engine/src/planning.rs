@@ -27,11 +27,33 @@ const SHORTEST_BATCH: Duration = Duration::from_millis(1);
 /// The share of the budget that planning leaves free for what it cannot foresee.
 const SLACK: f64 = 0.1;
 
+/// Batches are longer than the shortest only where so many times the epochs that an interval takes still fit: what a
+/// few pilots have seen may be the cells' better half.
+const ROOM: u32 = 2;
+/// Batches where the shortest would reach no interval: short, but still long against the clock.
+const BRIEF: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(5)];
+/// No more of pilots' costs over rates is believed.
+const MOST_STRETCH: f64 = 20.0;
+
 /// How long the lead-in of a batch is meant to last.
 const LEAD_IN: Duration = Duration::from_millis(5);
-/// How long an epoch takes.
-fn epoch(cells: u32, allocation: &Allocation, overhead: Duration) -> Duration {
-    cells * (allocation.rounds * (LEAD_IN + allocation.batch) + overhead)
+
+/// What an epoch takes beside what is planned.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Pace {
+    /// Starting, verifying and ending the processes of a cell.
+    pub overhead: Duration,
+    /// How much longer batches last on average than operation counts are to make them, as cells may run in several
+    /// ways; `None` before anything was measured.
+    pub stretch: Option<f64>,
+}
+
+impl Pace {
+    /// How long an epoch takes.
+    fn epoch(self, cells: u32, allocation: &Allocation) -> Duration {
+        let stretch = self.stretch.unwrap_or(1.0).clamp(1.0, MOST_STRETCH);
+        cells * ((allocation.rounds * (LEAD_IN + allocation.batch)).mul_f64(stretch) + self.overhead)
+    }
 }
 
 /// The shortest epoch there is.
@@ -161,9 +183,10 @@ pub fn plan(expanded: Expanded, settings: &Settings) -> Result<Plan, PlanError> 
         tasks_at_once: u64::MAX,
     };
     let calibration = measurable * ASSUMED_CALIBRATION;
-    if !fit(&mut plan, budget.saturating_sub(calibration), ASSUMED_OVERHEAD, &Variances::UNKNOWN) {
+    let pace = Pace { overhead: ASSUMED_OVERHEAD, stretch: None };
+    if !fit(&mut plan, budget.saturating_sub(calibration), pace, &Variances::UNKNOWN) {
         let allocation = Allocation { rounds: plan.rounds, batch: plan.batch };
-        let epoch = epoch(measurable, &allocation, ASSUMED_OVERHEAD);
+        let epoch = pace.epoch(measurable, &allocation);
         let enough = (epoch * epochs_needed).div_f64(1.0 - SLACK) + calibration;
         return Err(PlanError::BudgetTooSmall {
             budget,
@@ -181,21 +204,28 @@ pub fn plan(expanded: Expanded, settings: &Settings) -> Result<Plan, PlanError> 
     Ok(plan)
 }
 
-/// Chooses rounds and batches for the time left, what processes cost here, and how contrasts vary; `false` where
+/// Chooses rounds and batches for the time left, what an epoch takes here, and how contrasts vary; `false` where
 /// no choice reaches an interval.
-pub fn fit(plan: &mut Plan, left: Duration, overhead: Duration, variances: &Variances) -> bool {
+pub fn fit(plan: &mut Plan, left: Duration, pace: Pace, variances: &Variances) -> bool {
     let cells = plan.measurable().count() as u32;
     let usable = left.mul_f64(1.0 - SLACK).as_secs_f64();
-    let epochs = |allocation: &Allocation| (usable / epoch(cells, allocation, overhead).as_secs_f64()) as u32;
-    let needed = plan.epochs_exact.unwrap_or(plan.epochs_needed);
+    let epochs = |allocation: &Allocation| (usable / pace.epoch(cells, allocation).as_secs_f64()) as u32;
     // One that was asked for is kept, whatever it costs.
     let asked = plan.batch_exact.map(|batch| Allocation { rounds: 1, batch });
-    let best = asked.unwrap_or_else(|| allocate(variances, overhead + LEAD_IN));
+    let best = asked.unwrap_or_else(|| allocate(variances, pace.overhead + LEAD_IN));
     let shortest = asked.unwrap_or_else(shortest);
+    let (needed, roomy) = match plan.epochs_exact {
+        Some(exact) => (exact, exact),
+        None => (plan.epochs_needed, plan.epochs_needed.saturating_mul(ROOM)),
+    };
     // Fewer rounds, and shorter ones, than would be best are better than no interval.
-    let fewer = (1..=best.rounds).rev().map(|rounds| Allocation { rounds, ..best });
-    let allocation =
-        fewer.chain([shortest]).find(|allocation| epochs(allocation) >= needed).unwrap_or(shortest);
+    let mut fewer = (1..=best.rounds).rev().map(|rounds| Allocation { rounds, ..best });
+    let brief = BRIEF.map(|batch| Allocation { rounds: 1, batch });
+    let briefer = brief.into_iter().filter(|_| asked.is_none() && pace.stretch.is_some());
+    let allocation = fewer
+        .find(|allocation| epochs(allocation) >= roomy)
+        .or_else(|| [shortest].into_iter().chain(briefer).find(|allocation| epochs(allocation) >= needed))
+        .unwrap_or(shortest);
     (plan.rounds, plan.batch, plan.lead_in) = (allocation.rounds, allocation.batch, LEAD_IN);
     plan.epochs_expected = plan.epochs_exact.unwrap_or_else(|| epochs(&allocation));
     plan.epochs_exact.is_some() || plan.epochs_expected >= plan.epochs_needed

@@ -5,6 +5,7 @@ mod script;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use ipcost_engine::planning::{Pace, fit};
 use ipcost_engine::progress::Phase;
 use ipcost_engine::{Settings, plan, run};
 use ipcost_model::{
@@ -230,12 +231,25 @@ fn a_budget_that_cannot_reach_an_interval_names_one_that_can() {
 }
 
 #[test]
+fn cells_that_run_slower_at_times_get_shorter_batches_rather_than_no_interval() {
+    let fitted = |stretch: f64| {
+        let mut plan = planned(&format!("budget = \"3s\"\n{PAIR}"));
+        let pace = Pace { overhead: Duration::from_millis(5), stretch: Some(stretch) };
+        assert!(fit(&mut plan, Duration::from_secs(3), pace, &Variances::UNKNOWN), "{stretch}");
+        assert!(plan.epochs_expected >= plan.epochs_needed);
+        plan.batch.as_millis()
+    };
+    assert_eq!([1.0, 3.0, 6.0].map(fitted), [20, 10, 5]);
+}
+
+#[test]
 fn slow_peers_get_more_rounds_an_epoch() {
     let mut script = Script::new(|_, _| 10_000.0);
     let quick = campaign(&format!("epochs = 2\nbudget = \"60s\"\n{PAIR}"), &mut script).plan.rounds;
     let mut slow = planned(&format!("epochs = 2\nbudget = \"60s\"\n{PAIR}"));
     let overhead = Duration::from_millis(400);
-    ipcost_engine::planning::fit(&mut slow, Duration::from_secs(60), overhead, &Variances::UNKNOWN);
+    let pace = Pace { overhead, stretch: Some(1.0) };
+    fit(&mut slow, Duration::from_secs(60), pace, &Variances::UNKNOWN);
     assert_eq!(
         (quick, slow.rounds, slow.batch),
         (1, 2, Duration::from_secs_f64(0.0045f64.sqrt() * 1.341_640_786 / 2.0))

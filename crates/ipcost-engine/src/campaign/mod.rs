@@ -14,7 +14,7 @@ use crate::analysis::{Answered, Judge};
 use crate::bench::Bench;
 use crate::calibration::{counts_of, ns_per_op};
 use crate::error::EngineError;
-use crate::planning::fit;
+use crate::planning::{Pace, fit};
 use crate::progress::{Observer, Phase, Progress};
 use crate::surroundings::Surroundings;
 
@@ -213,10 +213,11 @@ impl Campaign<'_, '_> {
             }
         }
         let variances = variances(&self.outcome.plan, &pilots);
+        let pace = Pace { overhead, stretch: stretch(&rates, &pilots) };
         let plan = &mut self.outcome.plan;
         let left = plan.budget.saturating_sub(self.spent + self.bench.elapsed());
         // The budget was large enough by assumption; what it really takes is known only now.
-        let _ = fit(plan, left, overhead, &variances);
+        let _ = fit(plan, left, pace, &variances);
         self.count_operations(&rates);
         let plan = &self.outcome.plan;
         Ok(Calibrated {
@@ -296,6 +297,15 @@ impl Campaign<'_, '_> {
         let done = (elapsed.as_secs_f64() / whole.as_secs_f64().max(1e-9)).min(1.0);
         self.observer.progress(&Progress { phase, done, elapsed, left });
     }
+}
+
+/// How much longer batches last on average than the rates that operations are counted by would have them.
+fn stretch(rates: &[(usize, u64, f64)], pilots: &[Pilot]) -> Option<f64> {
+    let costs = rates.iter().flat_map(|(cell, _, ns_per_op)| {
+        pilots.iter().flatten().map(move |log_costs| log_costs[*cell].exp() / ns_per_op)
+    });
+    let known: Vec<f64> = costs.filter(|cost| cost.is_finite()).collect();
+    (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
 }
 
 /// How contrasts vary, from pilot epochs.
