@@ -1,5 +1,6 @@
 //! The document on a terminal: a table a workload, a sentence a workload; and the warnings.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
@@ -38,6 +39,9 @@ const COLUMNS: [Column; 10] = [
 const RATE: usize = 2;
 const RATIO: usize = 7;
 
+/// So many warnings of a kind are told one by one; of more, one less than that, and how many follow.
+const MOST_OF_A_KIND: usize = 3;
+
 /// Draws the document in `room` columns of text, with styles as ANSI sequences.
 pub fn render(document: &Document, room: usize) -> String {
     let mut out = String::new();
@@ -66,14 +70,34 @@ fn wrapped(text: &str, room: usize) -> String {
     textwrap::wrap(text, room.max(LEAST_ROOM)).join("\n")
 }
 
-/// The document's warnings, one after the other.
+/// The document's warnings, one after the other; where there are many of a kind, the first of them.
 pub fn warnings(document: &Document, room: usize) -> String {
     const HEAD: &str = "warning: ";
     let line = |text: &str| {
         let text = wrapped(&format!("{HEAD}{}", escaped(text)), room);
         format!("{WARN}warning:{WARN:#} {}\n", text.strip_prefix(HEAD).unwrap_or(&text))
     };
-    document.warnings.iter().map(|warning| line(&warning.message)).collect()
+    let mut of_kind: BTreeMap<&str, usize> = BTreeMap::new();
+    for warning in &document.warnings {
+        *of_kind.entry(&warning.code).or_default() += 1;
+    }
+    let mut told: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut text = String::new();
+    for warning in &document.warnings {
+        let code = warning.code.as_str();
+        let all = of_kind[code];
+        let before = told.entry(code).or_default();
+        *before += 1;
+        if all <= MOST_OF_A_KIND || *before < MOST_OF_A_KIND {
+            text.push_str(&line(&warning.message));
+        } else if *before == MOST_OF_A_KIND {
+            let more = all + 1 - MOST_OF_A_KIND;
+            text.push_str(&line(&format!(
+                "{more} more of the kind {code}; the page (--html) and the document (--json) hold them all"
+            )));
+        }
+    }
+    text
 }
 
 fn table(document: &Document, table: &WorkloadRecord) -> Grid {
@@ -172,7 +196,7 @@ pub fn how(document: &Document) -> String {
 mod tests {
     use super::*;
     use crate::fixture;
-    use ipcost_model::Verdict;
+    use ipcost_model::{Verdict, Warning};
 
     fn plain(text: &str) -> String {
         let mut out = String::new();
@@ -215,6 +239,19 @@ mod tests {
             plain(&warnings(&fixture::document(), usize::MAX)),
             "warning: the hypervisor took 3.0 % of the processors' time for others\n"
         );
+    }
+
+    #[test]
+    fn of_many_of_a_kind_the_first_are_told() {
+        let mut document = fixture::document();
+        let mode = |cell: u32| Warning { code: "two-modes".to_owned(), message: format!("cell {cell}") };
+        let lines = |document: &Document| plain(&warnings(document, usize::MAX)).lines().count();
+        document.warnings.extend((1..=3).map(mode));
+        assert_eq!(lines(&document), 4, "three are told");
+        document.warnings.extend((4..=9).map(mode));
+        assert_eq!(lines(&document), 4);
+        let told = plain(&warnings(&document, usize::MAX));
+        assert!(told.contains("cell 2\nwarning: 7 more of the kind two-modes; the page"), "{told}");
     }
 
     #[test]
