@@ -285,7 +285,13 @@ fn findings(outcome: &Outcome, about: &About, cells: &[CellRecord], judge: &Judg
         let answered = judge.answered();
         if !answered.all() && answered.of > 0 {
             let open = answered.of - answered.resolved;
-            findings.push(Finding::Unresolved { open, of: answered.of, budget: plan.budget });
+            let mixed = |cell: &CellRecord| cell.placement == Placement::Free && cell.modes.len() == 2;
+            findings.push(Finding::Unresolved {
+                open,
+                of: answered.of,
+                budget: plan.budget,
+                mixed: cells.iter().any(mixed),
+            });
         }
     }
     if let Some(first) = outcome.suspended.first() {

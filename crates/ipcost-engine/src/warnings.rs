@@ -14,8 +14,8 @@ pub enum Finding {
     Interrupted { epochs: u32 },
     /// The machine was suspended, or the program stopped, in batches.
     Suspended { cell: String, epoch: u32, batches: usize },
-    /// The budget ended before some questions were answered.
-    Unresolved { open: u32, of: u32, budget: Duration },
+    /// The budget ended before some questions were answered; `mixed` where cells ran in two ways that placements part.
+    Unresolved { open: u32, of: u32, budget: Duration, mixed: bool },
     /// Not even one finite interval.
     NoIntervals { epochs: u32, needed: u32 },
     /// A cell that could not be measured here.
@@ -69,11 +69,16 @@ impl Finding {
                     if *batches == 1 { "batch" } else { "batches" }
                 ),
             ),
-            Self::Unresolved { open, of, budget } => (
+            Self::Unresolved { open, of, budget, mixed } => (
                 "unresolved",
                 format!(
-                    "{open} of {of} questions are still open after the budget of {}; a larger --budget narrows the intervals",
-                    duration_text(*budget)
+                    "{open} of {of} questions are still open after the budget of {}; {}",
+                    duration_text(*budget),
+                    if *mixed {
+                        "with --placement together,apart the scheduler no longer mixes what runs in two ways, which narrows the intervals most; a larger --budget does, too"
+                    } else {
+                        "a larger --budget narrows the intervals"
+                    }
                 ),
             ),
             Self::NoIntervals { epochs, needed } => (

@@ -134,10 +134,15 @@ fn one_cell_is_divided_and_a_clean_one_is_blamed_for_nothing() {
     let _alone = alone();
     let place = Place::new();
     let explain = || {
-        let output = place.run(&["explain", "rr/pipe/64/c1", "--budget", "5s", "--json", "explanation.json"]);
+        // On one core, where it runs in one way: medians of what runs in two ways do not add up.
+        let cell = "rr/pipe/64/c1/together";
+        let output = place.run(&["explain", cell, "--budget", "5s", "--json", "explanation.json"]);
         assert!(output.status.success(), "{}", text(&output.stderr));
         let shown = text(&output.stdout);
-        assert!(shown.starts_with("Pipe takes ") && shown.contains("of its floor (2 hand-overs"), "{shown}");
+        assert!(
+            shown.starts_with("Pipe takes ") && shown.contains("of its floor (2 hand-overs"),
+            "{shown}"
+        );
         read(&place)
     };
     let explanation = until(4, explain, |explanation| !disturbed(explanation));
