@@ -139,10 +139,7 @@ fn one_cell_is_divided_and_a_clean_one_is_blamed_for_nothing() {
         let output = place.run(&["explain", cell, "--budget", "5s", "--json", "explanation.json"]);
         assert!(output.status.success(), "{}", text(&output.stderr));
         let shown = text(&output.stdout);
-        assert!(
-            shown.starts_with("Pipe takes ") && shown.contains("of its floor (2 hand-overs"),
-            "{shown}"
-        );
+        assert!(shown.starts_with("Pipe takes ") && shown.contains("of its floor (2 hand-overs"), "{shown}");
         read(&place)
     };
     let explanation = until(4, explain, |explanation| !disturbed(explanation));
