@@ -26,7 +26,7 @@ pub struct SamplesFile {
     failed: bool,
 }
 
-/// A record by its name, as [`SamplesLine`] reads it, without taking it over.
+/// A record by its name, as [`ipcost_model::SamplesLine`] reads it, without taking it over.
 #[derive(Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Line<'a> {
