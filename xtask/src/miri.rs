@@ -16,6 +16,7 @@ const TESTS: [(&str, &[&str]); 1] = [(
         "facts::text::",
         "system::loopback::tests::an_answer",
         "quota::tests",
+        "control_group::tests",
         "firewall::tests",
         "idle::tests::processors",
         // Megabytes, byte by byte, would take it many minutes.

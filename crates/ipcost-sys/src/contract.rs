@@ -2,9 +2,38 @@
 
 use std::fs::File;
 
+use crate::Descriptor;
+use crate::net_namespace::Entrance;
+use crate::process::GuardLine;
+
+/// How much of what a peer writes to standard error is kept, in bytes.
+pub const COMPLAINT_BYTES: usize = 4096;
+/// How much of what a peer says is read at once, bytes.
+pub const CHUNK_BYTES: usize = 65_536;
+/// How often one stream of a peer is read before something else has its turn, so that who writes endlessly is noticed.
+pub const MOST_READS: usize = 16;
+
 /// How much a peer may write to standard error in its life, bytes: a reason to fail and some warnings, and not a
 /// stream that takes the engine's time while it measures.
 pub const MOST_COMPLAINT_BYTES: u64 = 1 << 20;
+
+/// How a peer is started.
+#[derive(Debug, Default)]
+pub struct Spawn<'a> {
+    /// The program, then its arguments.
+    pub command: &'a [String],
+    /// What the peer inherits under its numbers here; closed here afterwards.
+    pub inherit: Vec<Descriptor>,
+    /// The one processor it may run on; any where `None`.
+    pub cpu: Option<usize>,
+    /// The network namespace it is in; this process's where `None`.
+    pub network: Option<Entrance>,
+    /// What its descendants are known by, wherever they go; nothing else may have it. Windows knows them by their job.
+    pub mark: Option<&'a str>,
+    /// Where it says `watch` and its number before it starts, so that a guard knows it whenever its parent is killed. On
+    /// Windows its job ends it then.
+    pub guard: Option<GuardLine<'a>>,
+}
 
 /// What a peer has said.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Every reader of what the kernel and its tools write, for tests and fuzzers: none fails on any text.
 
-use crate::{counters, facts, firewall, idle, others, quota, system};
+use crate::{control_group, counters, facts, firewall, idle, others, quota, system};
 
 /// Reads bytes as each kind of text there is, one after the other; what comes out is dropped.
 pub fn read_as_each(bytes: &[u8]) {
@@ -12,6 +12,7 @@ pub fn read_as_each(bytes: &[u8]) {
     firewall::read_text(&text);
     idle::read_text(&text);
     others::read_text(&text);
+    control_group::read_text(&text);
     quota::read_text(&text);
     system::kernel_texts::read_text(&text);
 }

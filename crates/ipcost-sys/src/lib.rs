@@ -34,6 +34,7 @@
 
 pub mod clock;
 mod contract;
+mod control_group;
 pub mod counters;
 pub mod disk;
 pub mod facts;

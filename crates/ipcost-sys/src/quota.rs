@@ -5,9 +5,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::control_group::Hierarchy;
 use crate::system::kernel_files;
 use crate::{Context, SysError};
 
+/// What keeps quotas.
+const CONTROLLER: &str = "cpu";
 /// How names of groups begin that hold this process to a quota; its number follows.
 const GROUP: &str = "ipcost-";
 
@@ -25,10 +28,10 @@ pub struct Throttling {
 impl Throttling {
     /// Reads it for this process's group and all above it that can be seen; `None` where no group has a quota.
     pub fn read() -> Option<Self> {
-        let groups = Hierarchy::of_this_process()?;
+        let hierarchy = Hierarchy::of_this_process(CONTROLLER)?;
         let mut sum = Self::default();
-        for group in groups.own().ancestors().take_while(|group| group.starts_with(&groups.mount)) {
-            let Some(cores) = groups.quota(group) else { continue };
+        for group in hierarchy.levels() {
+            let Some(cores) = quota(hierarchy.unified, &group) else { continue };
             sum.cores = Some(sum.cores.map_or(cores, |tightest: f64| tightest.min(cores)));
             let stat = kernel_files::read_to_string(group.join("cpu.stat")).unwrap_or_default();
             let (times, time) = parse_stat(&stat);
@@ -63,7 +66,8 @@ impl Quota {
     pub fn impose(cores: f64) -> Result<Self, SysError> {
         const PERIOD_US: u64 = 100_000;
         let none = || io::Error::new(io::ErrorKind::NotFound, "there is no CPU control group here");
-        let hierarchy = Hierarchy::of_this_process().ok_or_else(none).context(|| "CPU quota".to_owned())?;
+        let hierarchy =
+            Hierarchy::of_this_process(CONTROLLER).ok_or_else(none).context(|| "CPU quota".to_owned())?;
         let home = hierarchy.own();
         let group = home.join(format!("{GROUP}{}", std::process::id()));
         fs::create_dir(&group).context(|| format!("making the control group {}", group.display()))?;
@@ -87,7 +91,7 @@ impl Quota {
 
 /// Removes control groups that killed programs have left behind in this process's; the kernel keeps those in use.
 pub fn sweep() {
-    let Some(hierarchy) = Hierarchy::of_this_process() else { return };
+    let Some(hierarchy) = Hierarchy::of_this_process(CONTROLLER) else { return };
     for entry in fs::read_dir(hierarchy.own()).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let process = name.to_str().and_then(|name| name.strip_prefix(GROUP)?.parse::<u32>().ok());
@@ -113,59 +117,14 @@ fn set(path: &Path, value: &str) -> Result<(), SysError> {
     file.write_all(value.as_bytes()).context(|| format!("writing {}", path.display()))
 }
 
-/// Where this process stands in the groups that have CPU quotas.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Hierarchy {
-    mount: PathBuf,
-    group: String,
-    /// Version 2, where all controllers share one tree.
-    unified: bool,
-}
-
-impl Hierarchy {
-    fn of_this_process() -> Option<Self> {
-        let groups = kernel_files::read_to_string("/proc/self/cgroup").ok()?;
-        let mounts = kernel_files::read_to_string("/proc/self/mountinfo").ok()?;
-        Self::find(&groups, &mounts)
+/// A group's quota in processors; `None` where it has none.
+fn quota(unified: bool, group: &Path) -> Option<f64> {
+    let number = |file: &str| kernel_files::read_to_string(group.join(file)).ok()?.trim().parse::<f64>().ok();
+    if unified {
+        return parse_max(&kernel_files::read_to_string(group.join("cpu.max")).ok()?);
     }
-
-    /// From `/proc/self/cgroup` (`cgroups(7)`) and `/proc/self/mountinfo` (`proc_pid_mountinfo(5)`).
-    fn find(groups: &str, mounts: &str) -> Option<Self> {
-        // id:controllers:path; version 2 has no controllers.
-        let lines: Vec<(&str, &str)> =
-            groups.lines().filter_map(|line| line.split_once(':')?.1.split_once(':')).collect();
-        let has_cpu = |list: &str| list.split(',').any(|word| word == "cpu");
-        let first = lines.iter().find(|(controllers, _)| has_cpu(controllers));
-        let (unified, group) = match first {
-            Some((_, group)) => (false, group),
-            None => (true, &lines.iter().find(|(controllers, _)| controllers.is_empty())?.1),
-        };
-        // … mount point is the fifth word; after " - ": type, source, options.
-        let mount = mounts.lines().find_map(|line| {
-            let (before, after) = line.split_once(" - ")?;
-            let mut after = after.split(' ');
-            let (kind, options) = (after.next()?, after.nth(1).unwrap_or_default());
-            let fits = if unified { kind == "cgroup2" } else { kind == "cgroup" && has_cpu(options) };
-            fits.then(|| before.split(' ').nth(4))?
-        })?;
-        Some(Self { mount: PathBuf::from(mount), group: (*group).to_owned(), unified })
-    }
-
-    /// The directory of this process's group.
-    fn own(&self) -> PathBuf {
-        self.mount.join(self.group.trim_start_matches('/'))
-    }
-
-    /// A group's quota in processors; `None` where it has none.
-    fn quota(&self, group: &Path) -> Option<f64> {
-        let number =
-            |file: &str| kernel_files::read_to_string(group.join(file)).ok()?.trim().parse::<f64>().ok();
-        if self.unified {
-            return parse_max(&kernel_files::read_to_string(group.join("cpu.max")).ok()?);
-        }
-        let (quota, period) = (number("cpu.cfs_quota_us")?, number("cpu.cfs_period_us")?);
-        cores(quota, period)
-    }
+    let (quota, period) = (number("cpu.cfs_quota_us")?, number("cpu.cfs_period_us")?);
+    cores(quota, period)
 }
 
 /// A quota in processors; it stands in documents, which hold finite numbers only.
@@ -193,31 +152,14 @@ fn parse_stat(text: &str) -> (u64, Duration) {
     (value("nr_throttled").unwrap_or(0), time)
 }
 
-/// Reads a text as each of the files above; the first half as groups, the second as mounts.
+/// Reads a text as each of the files above.
 pub(crate) fn read_text(text: &str) {
     let _ = (parse_max(text), parse_stat(text));
-    let (groups, mounts) = text.split_once("\n\n").unwrap_or((text, text));
-    let _ = Hierarchy::find(groups, mounts).map(|hierarchy| hierarchy.own());
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn groups_of_both_versions_are_found() {
-        let mounts = "31 24 0:27 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n\
-                      25 24 0:22 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw\n";
-        let first = Hierarchy::find("4:memory:/a\n2:cpu,cpuacct:/slice/x\n0::/\n", mounts).unwrap();
-        assert_eq!(
-            (first.own(), first.unified),
-            (PathBuf::from("/sys/fs/cgroup/cpu,cpuacct/slice/x"), false)
-        );
-        let second = Hierarchy::find("0::/user.slice/me\n", mounts).unwrap();
-        assert_eq!((second.own(), second.unified), (PathBuf::from("/sys/fs/cgroup/user.slice/me"), true));
-        assert_eq!(Hierarchy::find("", mounts), None);
-        assert_eq!(Hierarchy::find("0::/x\n", "rubbish\n"), None);
-    }
 
     #[test]
     fn quotas_and_counters_are_read() {

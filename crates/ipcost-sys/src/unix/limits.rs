@@ -2,11 +2,13 @@
 
 use std::fs;
 use std::io;
+use std::path::PathBuf;
 
 use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit, setrlimit};
 
 pub use crate::contract::{Room, TaskLimit};
+use crate::control_group::Hierarchy;
 use crate::facts::text::{field, kibibytes, number, numbers};
 
 /// Reads the room that is left, after raising the number of descriptors as far as it may go.
@@ -29,19 +31,18 @@ fn tasks() -> Vec<TaskLimit> {
     let left = |name, most: Option<u64>, running: u64, remedy| {
         most.map(|most| TaskLimit { name, left: most.saturating_sub(running), remedy })
     };
-    let limit = |file: &str| number(file);
     let user = getrlimit(Resource::Nproc).maximum.filter(|_| !rustix::process::geteuid().is_root());
     let group = group_tasks();
     [
         left(
             "kernel.pid_max",
-            limit("/proc/sys/kernel/pid_max"),
+            number("/proc/sys/kernel/pid_max"),
             running,
             "sysctl -w kernel.pid_max=4194304",
         ),
         left(
             "kernel.threads-max",
-            limit("/proc/sys/kernel/threads-max"),
+            number("/proc/sys/kernel/threads-max"),
             running,
             "sysctl -w kernel.threads-max=1000000",
         ),
@@ -60,37 +61,20 @@ fn running(text: &str) -> Option<u64> {
     text.split_whitespace().nth(3)?.split_once('/')?.1.parse().ok()
 }
 
-/// Where the group with the processes of this file's process is mounted, and its path there, from `/proc/self/cgroup`.
-fn group_with_tasks(groups: &str) -> Option<(&'static str, &str)> {
-    groups.lines().find_map(|line| {
-        let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
-        match controllers {
-            "" => Some(("/sys/fs/cgroup", path)),
-            list if list.split(',').any(|word| word == "pids") => Some(("/sys/fs/cgroup/pids", path)),
-            _ => None,
-        }
-    })
-}
-
-/// Reads a text as these files.
+/// Reads a text as that file.
 #[cfg(target_os = "linux")]
 pub(crate) fn read_text(text: &str) {
-    let _ = (running(text), group_with_tasks(text));
+    let _ = running(text);
 }
 
 /// The tightest `pids.max` of this process's control groups, and how many tasks that group has (`cgroups(7)`).
 fn group_tasks() -> Option<(u64, u64)> {
-    let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
-    let (mount, path) = group_with_tasks(&groups)?;
-    let own = std::path::Path::new(mount).join(path.trim_start_matches('/'));
-    let of = |group: &std::path::Path| {
+    let of = |group: PathBuf| {
         let read = |file: &str| fs::read_to_string(group.join(file)).ok()?.trim().parse::<u64>().ok();
         Some((read("pids.max")?, read("pids.current")?))
     };
-    own.ancestors()
-        .filter(|group| group.starts_with(mount))
-        .filter_map(of)
-        .min_by_key(|(most, current)| most.saturating_sub(*current))
+    let groups = Hierarchy::of_this_process("pids")?.levels().into_iter().filter_map(of);
+    groups.min_by_key(|(most, current)| most.saturating_sub(*current))
 }
 
 /// What the system is out of where it gives such an error, and the remedy; `None` where it is another kind of error.

@@ -10,19 +10,13 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, FdFlags, fcntl_setfd, ioctl_fionbio};
 use rustix::process::{Pid, Signal, getppid, kill_process_group};
 
-pub use crate::contract::{Heard, MOST_COMPLAINT_BYTES, Wake};
+use crate::contract::{CHUNK_BYTES, COMPLAINT_BYTES, MOST_READS};
+pub use crate::contract::{Heard, MOST_COMPLAINT_BYTES, Spawn, Wake};
 use crate::interrupt::Interrupt;
 use crate::lines::{LineError, Lines};
 use crate::net_namespace::Entrance;
 use crate::system::child::{die_with_parent, exit_descriptor, pin};
 use crate::system::leftovers;
-
-/// How much of what a peer writes to standard error is kept, in bytes.
-const COMPLAINT_BYTES: usize = 4096;
-/// How much is read at once.
-const CHUNK_BYTES: usize = 65_536;
-/// How often a descriptor is read before something else has its turn, so that who writes endlessly is noticed.
-const MOST_READS: usize = 16;
 
 /// Where a guard is told something, from this process or from one that is about to become a peer.
 pub type GuardLine<'a> = BorrowedFd<'a>;
@@ -30,23 +24,6 @@ pub type GuardLine<'a> = BorrowedFd<'a>;
 /// The way to a guard, from its standard input.
 pub fn guard_line(input: &ChildStdin) -> GuardLine<'_> {
     input.as_fd()
-}
-
-/// How a peer is started.
-#[derive(Debug, Default)]
-pub struct Spawn<'a> {
-    /// The program, then its arguments.
-    pub command: &'a [String],
-    /// Descriptors the peer inherits under their numbers here; closed here afterwards.
-    pub inherit: Vec<OwnedFd>,
-    /// The one processor it may run on; any where `None`.
-    pub cpu: Option<usize>,
-    /// The network namespace it is in; this process's where `None`.
-    pub network: Option<Entrance>,
-    /// What its descendants are known by, wherever they go; nothing else may have it.
-    pub mark: Option<&'a str>,
-    /// Where it says `watch` and its number before it starts, so that a guard knows it whenever its parent is killed.
-    pub guard: Option<GuardLine<'a>>,
 }
 
 /// A peer's process: in a group of its own, killed by the kernel should this process die.

@@ -16,17 +16,12 @@ use super::checked;
 use super::job::{self, Job};
 use super::launch::launch;
 use super::overlapped::{Incoming, Outgoing, milliseconds};
-pub use crate::contract::{Heard, MOST_COMPLAINT_BYTES, Wake};
+use crate::contract::{CHUNK_BYTES, COMPLAINT_BYTES, MOST_READS};
+pub use crate::contract::{Heard, MOST_COMPLAINT_BYTES, Spawn, Wake};
 use crate::interrupt::Interrupt;
 use crate::lines::{LineError, Lines};
 use crate::net_namespace::Entrance;
 
-/// How much of what a peer writes to standard error is kept, in bytes.
-const COMPLAINT_BYTES: usize = 4096;
-/// How much is read at once.
-const CHUNK_BYTES: usize = 65_536;
-/// How often a stream is read before something else has its turn, so that who writes endlessly is noticed.
-const MOST_READS: usize = 16;
 /// The status of a process that was killed.
 const KILLED: u32 = 1;
 
@@ -36,23 +31,6 @@ pub type GuardLine<'a> = BorrowedHandle<'a>;
 /// The way to a guard, from its standard input.
 pub fn guard_line(input: &ChildStdin) -> GuardLine<'_> {
     input.as_handle()
-}
-
-/// How a peer is started.
-#[derive(Debug, Default)]
-pub struct Spawn<'a> {
-    /// The program, then its arguments.
-    pub command: &'a [String],
-    /// Handles the peer inherits under their numbers here; closed here afterwards.
-    pub inherit: Vec<OwnedHandle>,
-    /// The one processor it may run on; any where `None`.
-    pub cpu: Option<usize>,
-    /// The network namespace it is in; there is never one.
-    pub network: Option<Entrance>,
-    /// What its descendants are known by; here they are known by their job.
-    pub mark: Option<&'a str>,
-    /// Where a guard is; here its job ends it should its parent be killed.
-    pub guard: Option<GuardLine<'a>>,
 }
 
 /// A peer's process: in a job of its own, which ends should this process die.

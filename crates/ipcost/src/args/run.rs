@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use clap::Args;
 use ipcost_model::units::{parse_duration, parse_proportion};
-use ipcost_model::{CATALOGUE, LatencyMode, NATIVE, OptionGroup, TransportState, check_run_name};
+use ipcost_model::{
+    CATALOGUE, Capabilities, LatencyMode, NATIVE, OptionGroup, TransportState, check_run_name,
+};
 use ipcost_sys::transport;
 
 use super::{CELL_FLAGS, CellArgs};
@@ -16,7 +18,8 @@ const HOW: &str = "How to measure";
 const OUTPUT: &str = "Output";
 
 #[derive(Debug, Default, Args)]
-#[command(after_long_help = after_help())]
+// Only where it is asked for: transports are probed for it, which every start of the program, and so of every peer, would pay.
+#[command(defer = |command| command.after_long_help(after_help()))]
 pub struct RunArgs {
     /// A job file (TOML); without it and without flags for cells, the default suite runs
     #[arg(value_name = "JOB.toml", conflicts_with_all = CELL_FLAGS)]
@@ -84,8 +87,12 @@ fn parse_name(name: &str) -> Result<String, String> {
 
 /// The registry and the catalogue, so that help never lags behind them.
 fn after_help() -> String {
+    // Not those that exist on other systems alone.
+    let here = |state: &TransportState| state.capabilities.exists_on(OS);
+    let states: Vec<TransportState> = transport::states().into_iter().filter(here).collect();
+    let known: Vec<&Capabilities> = states.iter().map(|state| state.capabilities).collect();
     let (floors, moving): (Vec<_>, Vec<_>) =
-        known_here().partition(|state| state.capabilities.floor.is_some());
+        states.into_iter().partition(|state| state.capabilities.floor.is_some());
     let mut text = format!(
         "Transports:\n{}\nFloors (--floor measures those it needs; alone: --patterns floor --transports NAME):\n{}",
         list(moving),
@@ -103,11 +110,8 @@ fn after_help() -> String {
         let over = match spec.group {
             OptionGroup::Loop | OptionGroup::Place => String::new(),
             group => {
-                let names: Vec<&str> = known_here()
-                    .map(|state| state.capabilities)
-                    .filter(|known| known.option_groups.contains(&group))
-                    .map(|known| known.name)
-                    .collect();
+                let acts = known.iter().filter(|known| known.option_groups.contains(&group));
+                let names: Vec<&str> = acts.map(|known| known.name).collect();
                 format!(" over {}", names.join(", "))
             }
         };
@@ -121,11 +125,6 @@ fn after_help() -> String {
         "\nExit status: 0 done, 1 failed, 2 wrong usage (nothing was measured), 130 interrupted (what was measured is shown).",
     );
     text
-}
-
-/// All but those that exist on other systems alone.
-fn known_here() -> impl Iterator<Item = TransportState> {
-    transport::states().into_iter().filter(|state| state.capabilities.exists_on(OS))
 }
 
 /// A line each.
