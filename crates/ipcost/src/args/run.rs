@@ -19,7 +19,7 @@ const OUTPUT: &str = "Output";
 
 #[derive(Debug, Default, Args)]
 // Only where it is asked for: transports are probed for it, which every start of the program, and so of every peer, would pay.
-#[command(defer = |command| command.after_long_help(after_help()))]
+#[command(defer(|command: clap::Command| command.after_long_help(after_help())))]
 pub struct RunArgs {
     /// A job file (TOML); without it and without flags for cells, the default suite runs
     #[arg(value_name = "JOB.toml", conflicts_with_all = CELL_FLAGS)]
