@@ -125,6 +125,9 @@ static void read_option(struct cell *cell, const char *name, struct json value)
         cell->recv_buffer = read_size(name, value);
     } else if (strcmp(name, "workers") == 0) {
         cell->workers_are_processes = value_is_second(value, name, "threads", "processes");
+    } else if (strcmp(name, "descriptor_table") == 0) {
+        cell->table_is_shared = value_is_second(value, name, "private", "shared");
+        cell->table_is_private = !cell->table_is_shared;
     } else if (strcmp(name, "tcp_nodelay") == 0) {
         cell->tcp_nodelay = value_boolean(value, name);
     } else if (strcmp(name, "so_sndbuf") == 0) {

@@ -26,6 +26,8 @@ struct cell {
     size_t server_buffer;
     size_t recv_buffer;
     bool workers_are_processes;
+    bool table_is_shared; /* descriptor_table = shared */
+    bool table_is_private;
     bool tcp_nodelay;
     int so_sndbuf;
     int so_rcvbuf;

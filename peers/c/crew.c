@@ -9,9 +9,16 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#if defined(__linux__)
+#include <sched.h>
+#include <sys/syscall.h>
+#endif
 
 /* The stack of a worker thread: its loop needs little, and there may be thousands. */
 enum { STACK_BYTES = 128 * 1024 };
+
+/* The most workers that have a table of descriptors each: every table begins as a copy of the whole one. */
+enum { MOST_TABLES = 1000 };
 
 /* Workers and the main thread meet before a batch and after it. */
 struct meeting {
@@ -25,6 +32,7 @@ struct assignment {
     const struct part *part;
     struct worker *worker;
     struct meeting *meeting;
+    bool table_is_private;
 };
 
 static void *shared_memory(size_t bytes);
@@ -33,6 +41,9 @@ static void watch_processes(void);
 static _Noreturn void work_as_process(struct crew *crew, struct worker *worker);
 static void start_threads(struct crew *crew);
 static void *work_as_thread(void *argument);
+static bool separate_descriptors(void);
+static void share_descriptors(const struct cell *cell);
+static void *sleep_for_ever(void *argument);
 static void obey(const struct part *part, struct worker *worker, const struct order *order);
 static struct together add_up(const struct crew *crew, struct usage own);
 static struct usage own_usage(void);
@@ -132,6 +143,7 @@ void crew_fork(struct crew *crew, size_t index)
 static _Noreturn void work_as_process(struct crew *crew, struct worker *worker)
 {
     struct meeting *meeting = crew->meeting;
+    share_descriptors(worker->cell);
     crew->part->prepare(worker);
     for (;;) {
         pthread_barrier_wait(&meeting->before);
@@ -168,6 +180,8 @@ void crew_start(struct crew *crew)
     }
     if (crew->count > 1) {
         start_threads(crew);
+    } else {
+        share_descriptors(crew->workers[0].cell);
     }
 }
 
@@ -186,8 +200,11 @@ static void start_threads(struct crew *crew)
     if (assignments == NULL) {
         fail("out of memory");
     }
+    const struct cell *cell = crew->workers[0].cell;
+    const bool is_private = cell->table_is_private || (!cell->table_is_shared && crew->count <= MOST_TABLES);
     for (size_t index = 0; index < crew->count; index++) {
-        assignments[index] = (struct assignment){crew->part, &crew->workers[index], crew->meeting};
+        assignments[index] =
+            (struct assignment){crew->part, &crew->workers[index], crew->meeting, is_private};
         pthread_t thread;
         errno = pthread_create(&thread, &attributes, work_as_thread, &assignments[index]);
         if (errno != 0) {
@@ -202,12 +219,48 @@ static void *work_as_thread(void *argument)
 {
     const struct assignment *assignment = argument;
     struct meeting *meeting = assignment->meeting;
+    if (assignment->table_is_private && !separate_descriptors()) {
+        fail_with_reason("a worker cannot have a table of descriptors of its own; set descriptor_table=shared");
+    }
     for (;;) {
         pthread_barrier_wait(&meeting->before);
         obey(assignment->part, assignment->worker, &meeting->order);
         pthread_barrier_wait(&meeting->after);
     }
     return NULL;
+}
+
+/*
+ * Gives the calling thread a table of descriptors of its own: the kernel looks a descriptor up without counting
+ * references where one thread has the table. close_range first, which filters that forbid unshare let pass.
+ */
+static bool separate_descriptors(void)
+{
+#if defined(__linux__)
+    const unsigned no_descriptor = ~0U;
+    const unsigned close_range_unshare = 2;
+    return syscall(SYS_close_range, no_descriptor, no_descriptor, close_range_unshare) == 0 ||
+           unshare(CLONE_FILES) == 0;
+#else
+    return true;
+#endif
+}
+
+/* For a worker that is alone in its process: a second thread where its table is to be shared. */
+static void share_descriptors(const struct cell *cell)
+{
+    pthread_t thread;
+    if (cell->table_is_shared && (errno = pthread_create(&thread, NULL, sleep_for_ever, NULL)) != 0) {
+        fail_with_reason("cannot start a second thread");
+    }
+}
+
+static void *sleep_for_ever(void *argument)
+{
+    for (;;) {
+        pause();
+    }
+    return argument;
 }
 
 /* Batches. */

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { PAGE_BYTES = 4096 };
+
 static unsigned payload_byte(uint64_t message, uint64_t index, bool newline_ends)
 {
     const unsigned byte = (unsigned)((message % 251 + index % 251) % 251);
@@ -49,11 +51,12 @@ unsigned char *filled_buffer(size_t size, unsigned char content)
 
 unsigned char *fresh_buffer(size_t size)
 {
-    unsigned char *bytes = calloc(size, 1);
-    if (bytes == NULL) {
+    unsigned char *memory = malloc(size + PAGE_BYTES);
+    if (memory == NULL) {
         fail("out of memory: cannot have a buffer of %zu bytes", size);
     }
-    return bytes;
+    unsigned char *bytes = memory + (PAGE_BYTES - (uintptr_t)memory % PAGE_BYTES) % PAGE_BYTES;
+    return memset(bytes, 0, size);
 }
 
 void fail_moving(uint64_t operation, uint64_t ops)

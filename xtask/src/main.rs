@@ -19,7 +19,8 @@ usage: cargo xtask <command>
 
   test             everything that must hold: formatting, lints, tests, documentation, dependencies
   miri             what is pure, under Miri; needs a nightly compiler with it
-  bench overhead   the measured loops against the barest C loops, in one run
+  bench overhead [N]
+                   the measured loops against the bare system calls, in one run of N epochs (60)
   bench verdict [N]
                    how long a verdict takes, against hyperfine and against fixed repetitions; N of each (10)
   bench pairs [N]  how often two runs of one build are told apart; N of each (40)
@@ -32,7 +33,10 @@ fn main() -> ExitCode {
     let result = match words.as_slice() {
         ["test"] => test::run(),
         ["miri"] => miri::run(),
-        ["bench", "overhead", rest @ ..] => bench::overhead(rest),
+        ["bench", "overhead"] => bench::overhead::bench(60),
+        ["bench", "overhead", epochs] => {
+            repetitions(epochs).and_then(|epochs| bench::overhead::bench(epochs as usize))
+        }
         ["bench", "verdict"] => verdict::bench(10),
         ["bench", "verdict", times] => repetitions(times).and_then(verdict::bench),
         ["bench", "pairs"] => pairs::bench(40),

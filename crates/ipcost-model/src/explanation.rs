@@ -193,6 +193,9 @@ pub struct SideEvidence {
     pub involuntary_switches: Option<f64>,
     /// Its system calls, the most frequent first; null where they could not be traced.
     pub system_calls: Option<Vec<CallRecord>>,
+    /// Threads that share the main thread's table of descriptors, that one included; null where it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub table_sharers: Option<u32>,
     /// How often it touched what names are resolved with, by file or address.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub lookups: BTreeMap<String, f64>,

@@ -84,6 +84,14 @@ pub const CATALOGUE: &[OptionSpec] = &[
         summary: "what the client's workers are",
     },
     OptionSpec {
+        name: "descriptor_table",
+        kind: OptionKind::Choice(&["private", "shared"]),
+        default: "private, up to a concurrency of 1000",
+        group: OptionGroup::Loop,
+        patterns: ALL,
+        summary: "whether each worker has its descriptors to itself or shares them with another thread, as in a server with threads; sharing makes every call on one dearer (peers native and c, Linux)",
+    },
+    OptionSpec {
         name: "extra_work",
         kind: OptionKind::Count(100),
         default: "none",

@@ -11,6 +11,7 @@ use ipcost_sys::transport::{Client, Server};
 use crate::error::PeerError;
 use crate::meter::{Meter, Metered, Unmetered};
 use crate::moving::{receive_all, receive_end, send_all};
+use crate::pages::PageBuffer;
 use crate::payload::{Checked, Payload, Plain};
 use crate::work::{Kind, Order, Report, Work};
 
@@ -27,14 +28,14 @@ pub struct Manners {
 pub struct ConnectClient {
     client: Box<dyn Client>,
     manners: Manners,
-    request: Vec<u8>,
-    reply: Vec<u8>,
+    request: PageBuffer,
+    reply: PageBuffer,
 }
 
 impl ConnectClient {
     /// One worker of a client.
     pub fn new(client: Box<dyn Client>, size: usize, reply: usize, manners: Manners) -> Self {
-        Self { client, manners, request: vec![b'a'; size], reply: vec![0; reply] }
+        Self { client, manners, request: PageBuffer::filled(b'a', size), reply: PageBuffer::filled(0, reply) }
     }
 
     /// What it calls is counted in `ipcost-model/src/floor.rs`, too; a test compares.
@@ -44,7 +45,7 @@ impl ConnectClient {
             let at = |source| PeerError::Moving { operation, ops, source: with_hint(source) };
             meter.begin();
             let mut connection = self.client.connect()?;
-            let channel = &mut *connection;
+            let channel = &mut connection;
             if manners.speaks_first == SpeaksFirst::Client {
                 send_all(channel, &self.request).map_err(at)?;
             }
@@ -106,8 +107,8 @@ pub struct ConnectServer {
     /// Connections of this batch that no worker has claimed yet.
     unclaimed: Arc<AtomicU64>,
     manners: Manners,
-    request: Vec<u8>,
-    reply: Vec<u8>,
+    request: PageBuffer,
+    reply: PageBuffer,
 }
 
 impl ConnectServer {
@@ -119,7 +120,13 @@ impl ConnectServer {
         reply: usize,
         manners: Manners,
     ) -> Self {
-        Self { server, unclaimed, manners, request: vec![0; size], reply: vec![b'b'; reply] }
+        Self {
+            server,
+            unclaimed,
+            manners,
+            request: PageBuffer::filled(0, size),
+            reply: PageBuffer::filled(b'b', reply),
+        }
     }
 
     fn receive_visitors<P: Payload>(&mut self, ops: u64, payload: &P) -> Result<(), PeerError> {
@@ -129,7 +136,7 @@ impl ConnectServer {
             let at = |source| PeerError::Moving { operation, ops, source };
             let accepted = if P::CHECKED { self.server.accept_known() } else { self.server.accept() };
             let mut connection = accepted.map_err(at)?;
-            let channel = &mut *connection;
+            let channel = &mut connection;
             if manners.speaks_first == SpeaksFirst::Client {
                 receive_all(channel, &mut self.request).map_err(at)?;
                 payload.check(0, 0, &self.request)?;

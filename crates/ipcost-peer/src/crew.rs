@@ -5,13 +5,15 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use ipcost_model::Usage;
-use ipcost_sys::usage;
 use ipcost_sys::worker::{self, Link, Worker};
+use ipcost_sys::{descriptor_table, usage};
 use serde::{Deserialize, Serialize};
 
 use crate::error::PeerError;
 use crate::work::{Order, Report, Work};
 
+/// The most workers that have a table of descriptors each: every table begins as a copy of the whole one.
+const MOST_TABLES: usize = 1000;
 /// The stack of a worker thread: its loop needs little, and there may be thousands.
 const STACK_BYTES: usize = 128 * 1024;
 
@@ -23,6 +25,40 @@ pub enum Crew {
     Threads(Threads),
     /// Several processes.
     Processes(Vec<ProcessWorker>),
+}
+
+/// Who uses a worker's table of descriptors. Where it is shared with another thread, even one that sleeps, the
+/// kernel counts references at every call on a descriptor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DescriptorTable {
+    /// Every worker has its own; of very many they share one.
+    Usual,
+    /// Every worker has its own.
+    Private,
+    /// Every worker shares it with another thread.
+    Shared,
+}
+
+impl DescriptorTable {
+    fn is_private(self, workers: usize) -> bool {
+        match self {
+            Self::Usual => workers <= MOST_TABLES,
+            Self::Private => true,
+            Self::Shared => false,
+        }
+    }
+
+    /// For a worker that is alone in its process: a thread beside it where there is to be one.
+    fn of_one(self) -> Result<(), PeerError> {
+        if self != Self::Shared {
+            return Ok(());
+        }
+        let sleep = || loop {
+            thread::park();
+        };
+        let started = thread::Builder::new().stack_size(STACK_BYTES).spawn(sleep);
+        started.map(drop).map_err(|error| PeerError::Worker(format!("a second thread: {error}")))
+    }
 }
 
 /// What a batch took, all workers together.
@@ -47,10 +83,13 @@ impl Crew {
     ///
     /// # Errors
     /// Where a thread cannot be started.
-    pub fn within(works: Vec<Box<dyn Work>>) -> Result<Self, PeerError> {
+    pub fn within(works: Vec<Box<dyn Work>>, table: DescriptorTable) -> Result<Self, PeerError> {
         match <[_; 1]>::try_from(works) {
-            Ok([work]) => Ok(Self::Alone(work)),
-            Err(works) => Threads::start(works).map(Self::Threads),
+            Ok([work]) => table.of_one().map(|()| Self::Alone(work)),
+            Err(works) => {
+                let private = table.is_private(works.len());
+                Threads::start(works, private).map(Self::Threads)
+            }
         }
     }
 
@@ -60,8 +99,9 @@ impl Crew {
     /// Where one cannot be made or started.
     pub fn processes(
         works: impl Iterator<Item = Result<Box<dyn Work>, PeerError>>,
+        table: DescriptorTable,
     ) -> Result<Self, PeerError> {
-        works.map(|work| ProcessWorker::start(work?)).collect::<Result<_, _>>().map(Self::Processes)
+        works.map(|work| ProcessWorker::start(work?, table)).collect::<Result<_, _>>().map(Self::Processes)
     }
 
     /// Every worker does the order.
@@ -127,8 +167,10 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn serve(&self, index: usize, mut work: Box<dyn Work>) {
+    fn serve(&self, index: usize, mut work: Box<dyn Work>, private: bool) {
         let mut done = 0;
+        // What fails here is told with the first order.
+        let mut ready = if private { descriptor_table::separate().map_err(no_table) } else { Ok(()) };
         loop {
             let mut state = self.lock();
             while state.number == done {
@@ -137,7 +179,7 @@ impl Shared {
             done = state.number;
             let Some(order) = state.order else { return };
             drop(state);
-            let result = work.run(order);
+            let result = std::mem::replace(&mut ready, Ok(())).and_then(|()| work.run(order));
             let mut state = self.lock();
             state.working -= 1;
             match result {
@@ -155,14 +197,14 @@ impl Shared {
 }
 
 impl Threads {
-    fn start(works: Vec<Box<dyn Work>>) -> Result<Self, PeerError> {
+    fn start(works: Vec<Box<dyn Work>>, private: bool) -> Result<Self, PeerError> {
         let shared = Arc::new(Shared::default());
         shared.lock().reports = works.iter().map(|_| None).collect();
         for (index, work) in works.into_iter().enumerate() {
             let shared = Arc::clone(&shared);
             thread::Builder::new()
                 .stack_size(STACK_BYTES)
-                .spawn(move || shared.serve(index, work))
+                .spawn(move || shared.serve(index, work, private))
                 .map_err(|error| PeerError::Worker(format!("thread {}: {error}", index + 1)))?;
         }
         Ok(Self { shared })
@@ -197,8 +239,8 @@ enum Answer {
 }
 
 impl ProcessWorker {
-    fn start(mut work: Box<dyn Work>) -> Result<Self, PeerError> {
-        let worker = worker::start(move |link| serve_orders(&mut *work, link))?;
+    fn start(mut work: Box<dyn Work>, table: DescriptorTable) -> Result<Self, PeerError> {
+        let worker = worker::start(move |link| serve_orders(&mut *work, table, link))?;
         let answers = worker.answers.try_clone().map_err(|error| PeerError::Worker(error.to_string()))?;
         Ok(Self { worker, answers: BufReader::new(answers) })
     }
@@ -233,9 +275,14 @@ fn run_processes(workers: &mut [ProcessWorker], order: Order) -> Result<Vec<Repo
 }
 
 /// A worker process: does orders until there are no more.
-fn serve_orders(work: &mut dyn Work, link: Link) {
+fn serve_orders(work: &mut dyn Work, table: DescriptorTable, link: Link) {
     let Link { orders, mut answers } = link;
     let mut orders = BufReader::new(orders);
+    if let Err(error) = table.of_one() {
+        // Without an answer the parent says that this worker is gone.
+        let _ = write_line(&mut answers, &Answer::Failed(error.to_string()));
+        return;
+    }
     while let Ok(Some(order)) = read_line::<Order>(&mut orders) {
         let before = usage::own();
         let answer = match work.run(order) {
@@ -246,6 +293,12 @@ fn serve_orders(work: &mut dyn Work, link: Link) {
             return;
         }
     }
+}
+
+fn no_table(error: std::io::Error) -> PeerError {
+    PeerError::Worker(format!(
+        "a table of descriptors of its own is refused here: {error}; set the option descriptor_table=shared"
+    ))
 }
 
 fn write_line(to: &mut impl Write, value: &impl Serialize) -> Result<(), PeerError> {

@@ -5,9 +5,10 @@
 
 use ipcost_model::{Cell, FloorKind};
 use ipcost_sys::clock::now_ns;
-use ipcost_sys::transport::Channel;
+use ipcost_sys::transport::{Channel, Connection};
 
 use crate::error::PeerError;
+use crate::pages::PageBuffer;
 use crate::payload::{Checked, Payload};
 use crate::work::{Kind, Order, Report, Work};
 
@@ -19,7 +20,7 @@ pub struct HandingServer(Hands);
 
 /// A channel that carries numbers, and the last one it carried; every hand-over raises it by one.
 struct Hands {
-    channel: Box<dyn Channel>,
+    channel: Connection,
     number: u32,
 }
 
@@ -63,7 +64,7 @@ impl Hands {
 
 impl HandingClient {
     /// The side that begins.
-    pub fn new(channel: Box<dyn Channel>) -> Self {
+    pub fn new(channel: Connection) -> Self {
         Self(Hands { channel, number: 0 })
     }
 }
@@ -79,7 +80,7 @@ impl Work for HandingClient {
 
 impl HandingServer {
     /// The side that answers.
-    pub fn new(channel: Box<dyn Channel>) -> Self {
+    pub fn new(channel: Connection) -> Self {
         Self(Hands { channel, number: 0 })
     }
 }
@@ -95,21 +96,21 @@ impl Work for HandingServer {
 
 /// The client of a floor in which it does everything: the same again and again.
 pub struct LoneClient {
-    channel: Box<dyn Channel>,
+    channel: Connection,
     kind: FloorKind,
     /// Messages one after the other, each of `size` bytes; one that is empty where there is no size.
-    messages: Vec<u8>,
+    messages: PageBuffer,
     size: usize,
     next: usize,
 }
 
 impl LoneClient {
     /// One that goes through as many messages as the cell's working set holds.
-    pub fn new(channel: Box<dyn Channel>, kind: FloorKind, cell: &Cell) -> Self {
+    pub fn new(channel: Connection, kind: FloorKind, cell: &Cell) -> Self {
         let size = cell.size as usize;
         let most = cell.options.int("working_set").unwrap_or(cell.size) as usize;
         let bytes = most.checked_div(size).unwrap_or(0) * size;
-        Self { channel, kind, messages: vec![b'a'; bytes], size, next: 0 }
+        Self { channel, kind, messages: PageBuffer::filled(b'a', bytes), size, next: 0 }
     }
 
     #[inline]

@@ -12,6 +12,7 @@ mod error;
 mod floor;
 mod meter;
 mod moving;
+mod pages;
 mod payload;
 mod roles;
 mod rr;

@@ -8,7 +8,7 @@ use crate::error::ended;
 
 /// Sends all the bytes.
 #[inline]
-pub fn send_all(channel: &mut dyn Channel, bytes: &[u8]) -> io::Result<()> {
+pub fn send_all(channel: &mut impl Channel, bytes: &[u8]) -> io::Result<()> {
     let mut sent = channel.send(bytes)?;
     while sent < bytes.len() {
         sent += channel.send(&bytes[sent..])?;
@@ -18,7 +18,7 @@ pub fn send_all(channel: &mut dyn Channel, bytes: &[u8]) -> io::Result<()> {
 
 /// Fills the whole buffer.
 #[inline]
-pub fn receive_all(channel: &mut dyn Channel, buffer: &mut [u8]) -> io::Result<()> {
+pub fn receive_all(channel: &mut impl Channel, buffer: &mut [u8]) -> io::Result<()> {
     let mut received = 0;
     loop {
         match channel.receive(&mut buffer[received..])? {

@@ -5,10 +5,10 @@ use std::sync::atomic::AtomicU64;
 
 use ipcost_model::protocol::Address;
 use ipcost_model::{Cell, FloorKind, Pattern};
-use ipcost_sys::transport::{self, Channel, Effective, Server, Transport};
+use ipcost_sys::transport::{self, Connection, Effective, Server, Transport};
 
 use crate::connect::{ConnectClient, ConnectServer, Manners};
-use crate::crew::Crew;
+use crate::crew::{Crew, DescriptorTable};
 use crate::error::PeerError;
 use crate::floor::{HandingClient, HandingServer, IdleServer, LoneClient};
 use crate::rr::{Framing, RrClient, RrServer};
@@ -54,15 +54,15 @@ pub fn client(
         })
     };
     let crew = if cell.options.text("workers") == Some("processes") {
-        Crew::processes((0..cell.concurrency).map(make))?
+        Crew::processes((0..cell.concurrency).map(make), descriptor_table(cell))?
     } else {
-        Crew::within((0..cell.concurrency).map(&mut make).collect::<Result<_, _>>()?)?
+        Crew::within((0..cell.concurrency).map(&mut make).collect::<Result<_, _>>()?, descriptor_table(cell))?
     };
     Ok((crew, effective))
 }
 
 /// A server's workers on channels that are open.
-pub fn server_on_channels(cell: &Cell, channels: Vec<Box<dyn Channel>>) -> Result<Crew, PeerError> {
+pub fn server_on_channels(cell: &Cell, channels: Vec<Connection>) -> Result<Crew, PeerError> {
     let floor = transport::find(&cell.transport).and_then(|transport| transport.capabilities().floor);
     let work = |channel| -> Box<dyn Work> {
         match cell.pattern {
@@ -79,7 +79,7 @@ pub fn server_on_channels(cell: &Cell, channels: Vec<Box<dyn Channel>>) -> Resul
             }
         }
     };
-    Crew::within(channels.into_iter().map(work).collect())
+    Crew::within(channels.into_iter().map(work).collect(), descriptor_table(cell))
 }
 
 /// A server's workers on a listener they share, and the count of connections a batch is to have.
@@ -90,7 +90,8 @@ pub fn server_on_listener(cell: &Cell, server: Box<dyn Server>) -> Result<(Crew,
         let (server, unclaimed) = (Arc::clone(&server), Arc::clone(&unclaimed));
         Box::new(ConnectServer::new(server, unclaimed, bytes(cell.size), bytes(cell.reply), manners(cell)))
     };
-    Ok((Crew::within((0..cell.concurrency).map(work).collect())?, unclaimed))
+    let crew = Crew::within((0..cell.concurrency).map(work).collect(), descriptor_table(cell))?;
+    Ok((crew, unclaimed))
 }
 
 fn framing(cell: &Cell) -> Framing {
@@ -99,6 +100,14 @@ fn framing(cell: &Cell) -> Framing {
             server_buffer_bytes: bytes(cell.options.int("server_buffer").unwrap_or(SERVER_BUFFER_BYTES)),
         },
         _ => Framing::Length,
+    }
+}
+
+fn descriptor_table(cell: &Cell) -> DescriptorTable {
+    match cell.options.text("descriptor_table") {
+        Some("shared") => DescriptorTable::Shared,
+        Some(_) => DescriptorTable::Private,
+        None => DescriptorTable::Usual,
     }
 }
 

@@ -3,11 +3,12 @@
 use std::io;
 
 use ipcost_sys::clock::now_ns;
-use ipcost_sys::transport::Channel;
+use ipcost_sys::transport::{Channel, Connection};
 
 use crate::error::{PeerError, ended};
 use crate::meter::{Meter, Metered, Unmetered};
 use crate::moving::{receive_all, send_all};
+use crate::pages::PageBuffer;
 use crate::payload::{Checked, Payload, Plain};
 use crate::work::{Kind, Order, Report, Work};
 
@@ -25,21 +26,19 @@ pub enum Framing {
 
 /// The client: sends a request, waits for the reply.
 pub struct RrClient {
-    channel: Box<dyn Channel>,
-    request: Vec<u8>,
+    channel: Connection,
+    request: PageBuffer,
     size: usize,
-    reply: Vec<u8>,
+    reply: PageBuffer,
     framing: Framing,
 }
 
 impl RrClient {
     /// A client on an open channel.
-    pub fn new(channel: Box<dyn Channel>, size: usize, reply: usize, framing: Framing) -> Self {
-        let mut request = vec![b'a'; size];
-        if framing != Framing::Length {
-            request.push(b'\n');
-        }
-        Self { channel, request, size, reply: vec![0; reply], framing }
+    pub fn new(channel: Connection, size: usize, reply: usize, framing: Framing) -> Self {
+        let request = PageBuffer::filled(b'a', size);
+        let request = if framing == Framing::Length { request } else { request.with_last(b'\n') };
+        Self { channel, request, size, reply: PageBuffer::filled(0, reply), framing }
     }
 
     fn exchange<M: Meter, P: Payload>(
@@ -48,7 +47,7 @@ impl RrClient {
         meter: &mut M,
         payload: &P,
     ) -> Result<(), PeerError> {
-        let channel = &mut *self.channel;
+        let channel = &mut self.channel;
         for operation in 0..ops {
             match self.framing {
                 Framing::Length => payload.fill(operation, &mut self.request),
@@ -88,21 +87,27 @@ impl Work for RrClient {
 
 /// The server: waits for a request, sends the reply.
 pub struct RrServer {
-    channel: Box<dyn Channel>,
+    channel: Connection,
     size: u64,
-    request: Vec<u8>,
-    reply: Vec<u8>,
+    request: PageBuffer,
+    reply: PageBuffer,
     framing: Framing,
 }
 
 impl RrServer {
     /// A server on an open channel.
-    pub fn new(channel: Box<dyn Channel>, size: usize, reply: usize, framing: Framing) -> Self {
+    pub fn new(channel: Connection, size: usize, reply: usize, framing: Framing) -> Self {
         let read_bytes = match framing {
             Framing::Length => size,
             Framing::Newline { server_buffer_bytes } => server_buffer_bytes,
         };
-        Self { channel, size: size as u64, request: vec![0; read_bytes], reply: vec![b'b'; reply], framing }
+        Self {
+            channel,
+            size: size as u64,
+            request: PageBuffer::filled(0, read_bytes),
+            reply: PageBuffer::filled(b'b', reply),
+            framing,
+        }
     }
 
     fn answer<P: Payload>(&mut self, ops: u64, payload: &P) -> Result<(), PeerError> {
@@ -110,7 +115,7 @@ impl RrServer {
             let at = |source| PeerError::Moving { operation, ops, source };
             match self.framing {
                 Framing::Length => {
-                    receive_all(&mut *self.channel, &mut self.request).map_err(at)?;
+                    receive_all(&mut self.channel, &mut self.request).map_err(at)?;
                     payload.check(operation, 0, &self.request)?;
                 }
                 Framing::Newline { .. } => {
@@ -121,7 +126,7 @@ impl RrServer {
                 }
             }
             payload.fill(operation, &mut self.reply);
-            send_all(&mut *self.channel, &self.reply).map_err(at)?;
+            send_all(&mut self.channel, &self.reply).map_err(at)?;
         }
         Ok(())
     }

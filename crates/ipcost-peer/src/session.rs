@@ -10,7 +10,7 @@ use ipcost_model::protocol::{
 };
 use ipcost_model::{Cell, NATIVE, Pattern};
 use ipcost_sys::control::{ControlInput, Next};
-use ipcost_sys::transport::{self, Channel, Effective, Server};
+use ipcost_sys::transport::{self, Connection, Effective, Server};
 
 use crate::crew::Crew;
 use crate::error::PeerError;
@@ -49,7 +49,7 @@ enum Part {
 struct Gathering {
     cell: Cell,
     server: Box<dyn Server>,
-    channels: Vec<Box<dyn Channel>>,
+    channels: Vec<Connection>,
 }
 
 impl Gathering {

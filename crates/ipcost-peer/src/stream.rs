@@ -1,29 +1,30 @@
 //! Pattern `stream`: messages one way, and one byte back when all have arrived.
 
 use ipcost_sys::clock::now_ns;
-use ipcost_sys::transport::Channel;
+use ipcost_sys::transport::{Channel, Connection};
 
 use crate::error::{PeerError, ended};
 use crate::moving::{receive_all, send_all};
+use crate::pages::PageBuffer;
 use crate::payload::{Checked, Payload, Plain};
 use crate::work::{Kind, Order, Report, Work};
 
 /// The client: sends.
 pub struct StreamClient {
-    channel: Box<dyn Channel>,
-    message: Vec<u8>,
+    channel: Connection,
+    message: PageBuffer,
 }
 
 impl StreamClient {
     /// A client on an open channel.
-    pub fn new(channel: Box<dyn Channel>, size: usize) -> Self {
-        Self { channel, message: vec![b'a'; size] }
+    pub fn new(channel: Connection, size: usize) -> Self {
+        Self { channel, message: PageBuffer::filled(b'a', size) }
     }
 
     fn send<P: Payload>(&mut self, ops: u64, payload: &P) -> Result<(), PeerError> {
         for operation in 0..ops {
             payload.fill(operation, &mut self.message);
-            send_all(&mut *self.channel, &self.message).map_err(|source| PeerError::Moving {
+            send_all(&mut self.channel, &self.message).map_err(|source| PeerError::Moving {
                 operation,
                 ops,
                 source,
@@ -45,7 +46,7 @@ impl Work for StreamClient {
             Kind::Timed | Kind::Latency { .. } => self.send(order.ops, &Plain)?,
         }
         let sent_at_ns = Some(now_ns());
-        receive_all(&mut *self.channel, &mut [0]).map_err(|source| PeerError::Moving {
+        receive_all(&mut self.channel, &mut [0]).map_err(|source| PeerError::Moving {
             operation: order.ops,
             ops: order.ops,
             source,
@@ -56,15 +57,15 @@ impl Work for StreamClient {
 
 /// The server: receives, and answers one byte at the end.
 pub struct StreamServer {
-    channel: Box<dyn Channel>,
+    channel: Connection,
     size: u64,
-    buffer: Vec<u8>,
+    buffer: PageBuffer,
 }
 
 impl StreamServer {
     /// A server on an open channel that reads at most `recv_buffer_bytes` at once.
-    pub fn new(channel: Box<dyn Channel>, size: u64, recv_buffer_bytes: usize) -> Self {
-        Self { channel, size, buffer: vec![0; recv_buffer_bytes] }
+    pub fn new(channel: Connection, size: u64, recv_buffer_bytes: usize) -> Self {
+        Self { channel, size, buffer: PageBuffer::filled(0, recv_buffer_bytes) }
     }
 
     fn receive<P: StreamPayload>(&mut self, ops: u64, payload: &P) -> Result<(), PeerError> {
@@ -116,7 +117,7 @@ impl Work for StreamServer {
             Kind::Verify => self.receive(order.ops, &Checked)?,
             Kind::Timed | Kind::Latency { .. } => self.receive(order.ops, &Plain)?,
         }
-        send_all(&mut *self.channel, b"b").map_err(|source| PeerError::Moving {
+        send_all(&mut self.channel, b"b").map_err(|source| PeerError::Moving {
             operation: order.ops,
             ops: order.ops,
             source,

@@ -66,8 +66,8 @@ mod unix;
 mod unsupported;
 
 pub use system::{
-    control, interrupt, limits, local_stream, net_namespace, perf, private_dir, process, programs,
-    shared_word, usage, user_dirs, worker,
+    control, descriptor_table, interrupt, limits, local_stream, net_namespace, perf, private_dir, process,
+    programs, shared_word, usage, user_dirs, worker,
 };
 
 use std::io;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use ipcost_model::protocol::PeerRole;
 use ipcost_model::{Missing, Sides};
 use ipcost_sys::counters;
+use ipcost_sys::descriptor_table;
 use ipcost_sys::disk::DiskBytes;
 use ipcost_sys::net_namespace::NetNamespace;
 use ipcost_sys::perf::{Counters, Refusal};
@@ -35,6 +36,8 @@ pub struct Evidence {
     pub traced_ops: u64,
     /// Events of each side.
     pub events: Sides<BTreeMap<String, f64>>,
+    /// How many threads share a table of descriptors on each side, where that is known.
+    pub table_sharers: Sides<Option<u32>>,
     /// What the network did.
     pub network: BTreeMap<String, f64>,
     /// Whether nobody else was in that network.
@@ -138,6 +141,8 @@ impl<'a> Collector<'a> {
         // What is done once is done now: threads start, memory is touched.
         bench.batch(cell, workers * 4, false)?;
         let (server, client) = bench.groups(cell).unwrap_or_default();
+        evidence.table_sharers =
+            Sides { client: descriptor_table::sharers(client), server: descriptor_table::sharers(server) };
         let counters = Sides { client: Counters::of_group(client), server: Counters::of_group(server) };
         [&counters.client, &counters.server].into_iter().for_each(Counters::enable);
         let disk = || Sides { client: DiskBytes::of_group(client), server: DiskBytes::of_group(server) };

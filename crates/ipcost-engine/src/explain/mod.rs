@@ -212,6 +212,7 @@ fn cell(
             voluntary_switches: batches.counted(index, |sample| usage(sample, side).voluntary_switches),
             involuntary_switches: batches.counted(index, |sample| usage(sample, side).involuntary_switches),
             system_calls: calls.map(SystemCalls::records),
+            table_sharers: *evidence.table_sharers.of(side),
             lookups: calls.map(|calls| calls.lookups().clone()).unwrap_or_default(),
             events: evidence.events.of(side).clone(),
         }

@@ -5,6 +5,7 @@ pub mod child;
 pub mod close_on_exec;
 pub mod counting;
 pub mod credentials;
+pub mod descriptor_table;
 pub mod futex;
 pub mod kernel_texts;
 pub mod leftovers;

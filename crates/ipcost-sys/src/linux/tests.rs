@@ -8,7 +8,7 @@ use ipcost_model::{Cell, OptionValue, Pattern};
 
 use crate::private_dir::PrivateDir;
 use crate::transport::tests::cell;
-use crate::transport::{Effective, Place, find};
+use crate::transport::{Channel, Effective, Place, find};
 
 #[test]
 fn what_is_asked_of_buffers_is_reported_as_it_became() {

@@ -4,7 +4,7 @@ use std::io;
 
 use ipcost_model::protocol::Address;
 
-use super::{Channel, Server, TransportError, Waitable};
+use super::{Channel, Connection, Server, TransportError, Waitable};
 
 /// Has nothing to do.
 pub struct Alone;
@@ -14,11 +14,11 @@ impl Server for Alone {
         Address::new()
     }
 
-    fn try_accept(&mut self) -> Result<Option<Box<dyn Channel>>, TransportError> {
-        Ok(Some(Box::new(Self)))
+    fn try_accept(&mut self) -> Result<Option<Connection>, TransportError> {
+        Ok(Some(Connection::Other(Box::new(Self))))
     }
 
-    fn accept(&self) -> io::Result<Box<dyn Channel>> {
+    fn accept(&self) -> io::Result<Connection> {
         Err(io::ErrorKind::Unsupported.into())
     }
 

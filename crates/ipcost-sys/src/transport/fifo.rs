@@ -14,8 +14,8 @@ use serde::{Deserialize, Serialize};
 
 use super::inherited::of_worker;
 use super::{
-    Channel, Client, Effective, Place, Provision, Server, Transport, TransportError, Waitable, address_list,
-    list_address,
+    Client, Connection, Effective, Place, Provision, Server, Transport, TransportError, Waitable,
+    address_list, list_address,
 };
 use crate::Context;
 use crate::system::channel::PipePair;
@@ -100,7 +100,7 @@ impl Server for FifoServer {
         self.address.clone()
     }
 
-    fn try_accept(&mut self) -> Result<Option<Box<dyn Channel>>, TransportError> {
+    fn try_accept(&mut self) -> Result<Option<Connection>, TransportError> {
         let Some((paths, _)) = self.waiting.last() else {
             return Err(TransportError::Refused(
                 "the address names fewer FIFOs than there are workers".into(),
@@ -112,10 +112,10 @@ impl Server for FifoServer {
         let Some(write) = opened else { return Ok(None) };
         self.effective.extend(set_buffer(&write, &self.cell)?);
         let (_, read) = self.waiting.pop().expect("just looked at");
-        Ok(Some(Box::new(PipePair { read, write })))
+        Ok(Some(PipePair { read, write }.into()))
     }
 
-    fn accept(&self) -> io::Result<Box<dyn Channel>> {
+    fn accept(&self) -> io::Result<Connection> {
         Err(io::ErrorKind::Unsupported.into())
     }
 
@@ -131,11 +131,11 @@ impl Server for FifoServer {
 struct FifoClient(Paths);
 
 impl Client for FifoClient {
-    fn connect(&mut self) -> Result<Box<dyn Channel>, TransportError> {
+    fn connect(&mut self) -> Result<Connection, TransportError> {
         let read = reading(&self.0.to_client)?;
         let path = Path::new(&self.0.to_server);
         let write = open_to_write(path).context(|| format!("cannot open {} for writing", path.display()))?;
-        Ok(Box::new(PipePair { read, write }))
+        Ok(PipePair { read, write }.into())
     }
 }
 

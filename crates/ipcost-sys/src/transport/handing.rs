@@ -7,7 +7,7 @@ use ipcost_model::protocol::Address;
 use serde::{Deserialize, Serialize};
 
 use super::inherited::{InheritedClient, InheritedServer, number, take};
-use super::{Channel, Client, Provision, Server, TransportError, from_address, to_address};
+use super::{Channel, Client, Connection, Provision, Server, TransportError, from_address, to_address};
 use crate::Context;
 use crate::shared_word::{self, SharedWord};
 
@@ -98,6 +98,12 @@ impl<M: Manner> Channel for Hands<M> {
         self.last = M::wait(&self.word, self.last)?;
         *number = self.last.to_ne_bytes();
         Ok(number.len())
+    }
+}
+
+impl<M: Manner> From<Hands<M>> for Connection {
+    fn from(hands: Hands<M>) -> Self {
+        Self::Other(Box::new(hands))
     }
 }
 

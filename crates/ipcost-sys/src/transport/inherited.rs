@@ -5,7 +5,7 @@ use std::io;
 
 use ipcost_model::protocol::Address;
 
-use super::{Channel, Client, Server, TransportError, Waitable};
+use super::{Client, Connection, Server, TransportError, Waitable};
 pub use crate::system::descriptor::{number, take};
 
 /// The server's end: channels that are all there from the start.
@@ -21,19 +21,19 @@ impl<C> InheritedServer<C> {
     }
 }
 
-impl<C: Channel + Sync + 'static> Server for InheritedServer<C> {
+impl<C: Into<Connection> + Send + Sync> Server for InheritedServer<C> {
     fn address(&self) -> Address {
         self.address.clone()
     }
 
-    fn try_accept(&mut self) -> Result<Option<Box<dyn Channel>>, TransportError> {
+    fn try_accept(&mut self) -> Result<Option<Connection>, TransportError> {
         let channel = self.channels.pop_front();
         let none_left =
             || TransportError::Refused("the address names fewer channels than there are workers".into());
-        channel.map(|channel| Some(Box::new(channel) as Box<dyn Channel>)).ok_or_else(none_left)
+        channel.map(|channel| Some(channel.into())).ok_or_else(none_left)
     }
 
-    fn accept(&self) -> io::Result<Box<dyn Channel>> {
+    fn accept(&self) -> io::Result<Connection> {
         Err(io::ErrorKind::Unsupported.into())
     }
 
@@ -52,11 +52,11 @@ impl<C> InheritedClient<C> {
     }
 }
 
-impl<C: Channel + 'static> Client for InheritedClient<C> {
-    fn connect(&mut self) -> Result<Box<dyn Channel>, TransportError> {
+impl<C: Into<Connection> + Send> Client for InheritedClient<C> {
+    fn connect(&mut self) -> Result<Connection, TransportError> {
         let taken =
             || TransportError::Refused("this transport has one channel a worker, and it is in use".into());
-        self.0.take().map(|channel| Box::new(channel) as Box<dyn Channel>).ok_or_else(taken)
+        self.0.take().map(Into::into).ok_or_else(taken)
     }
 }
 

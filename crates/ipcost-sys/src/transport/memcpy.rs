@@ -8,7 +8,7 @@ use ipcost_model::{Capabilities, Cell, FloorKind, OptionGroup};
 
 use super::alone::Alone;
 use super::inherited::InheritedClient;
-use super::{Channel, Client, Place, Provision, Server, Transport, TransportError};
+use super::{Channel, Client, Connection, Place, Provision, Server, Transport, TransportError};
 
 /// The floor.
 pub struct Memcpy;
@@ -46,7 +46,7 @@ impl Transport for Memcpy {
         cell: &Cell,
         _worker: u32,
     ) -> Result<Box<dyn Client>, TransportError> {
-        Ok(Box::new(InheritedClient::new(Copier::new(cell))))
+        Ok(Box::new(InheritedClient::new(Connection::Other(Box::new(Copier::new(cell))))))
     }
 }
 

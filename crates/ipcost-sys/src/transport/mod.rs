@@ -39,6 +39,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::SysError;
+use crate::system::channel::{PipePair, Socket};
 use crate::system::descriptor::{Descriptor, Waitable};
 
 /// Every transport, in the order of tables and help texts.
@@ -141,19 +142,19 @@ pub trait Server: Sync + Send {
     ///
     /// # Errors
     /// What failed.
-    fn try_accept(&mut self) -> Result<Option<Box<dyn Channel>>, TransportError>;
+    fn try_accept(&mut self) -> Result<Option<Connection>, TransportError>;
 
     /// Waits for the next connection; called by several workers at once, only where the transport connects.
     ///
     /// # Errors
     /// The system's answer.
-    fn accept(&self) -> io::Result<Box<dyn Channel>>;
+    fn accept(&self) -> io::Result<Connection>;
 
     /// The same, past connections of other users where the system tells who connects; outside the timed part.
     ///
     /// # Errors
     /// The system's answer.
-    fn accept_known(&self) -> io::Result<Box<dyn Channel>> {
+    fn accept_known(&self) -> io::Result<Connection> {
         self.accept()
     }
 
@@ -172,7 +173,7 @@ pub trait Client: Send {
     ///
     /// # Errors
     /// What failed, with the way out where one is known.
-    fn connect(&mut self) -> Result<Box<dyn Channel>, TransportError>;
+    fn connect(&mut self) -> Result<Connection, TransportError>;
 
     /// How often an attempt had to be repeated because the listener's queue was full.
     fn retries(&self) -> u64 {
@@ -199,6 +200,48 @@ pub trait Channel: Send {
     /// # Errors
     /// The system's answer; an interrupted call is repeated.
     fn receive(&mut self, buffer: &mut [u8]) -> io::Result<usize>;
+}
+
+/// An open channel. Those of descriptors have a place of their own, so that opening one allocates nothing.
+pub enum Connection {
+    /// A socket.
+    Socket(Socket),
+    /// Two pipes.
+    Pipes(PipePair),
+    /// Anything else.
+    Other(Box<dyn Channel>),
+}
+
+impl Channel for Connection {
+    #[inline]
+    fn send(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Socket(socket) => socket.send(bytes),
+            Self::Pipes(pipes) => pipes.send(bytes),
+            Self::Other(channel) => channel.send(bytes),
+        }
+    }
+
+    #[inline]
+    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Socket(socket) => socket.receive(buffer),
+            Self::Pipes(pipes) => pipes.receive(buffer),
+            Self::Other(channel) => channel.receive(buffer),
+        }
+    }
+}
+
+impl From<Socket> for Connection {
+    fn from(socket: Socket) -> Self {
+        Self::Socket(socket)
+    }
+}
+
+impl From<PipePair> for Connection {
+    fn from(pipes: PipePair) -> Self {
+        Self::Pipes(pipes)
+    }
 }
 
 /// What an option was asked to be and what the kernel made of it.

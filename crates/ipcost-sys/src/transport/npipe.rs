@@ -10,8 +10,8 @@ use ipcost_model::{Capabilities, Cell, OptionGroup};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Channel, Client, Effective, Place, Provision, Server, Transport, TransportError, Waitable, from_address,
-    to_address,
+    Client, Connection, Effective, Place, Provision, Server, Transport, TransportError, Waitable,
+    from_address, to_address,
 };
 use crate::Context;
 use crate::system::npipe::{self, Listener};
@@ -107,13 +107,14 @@ impl Server for NpipeServer {
         self.address.clone()
     }
 
-    fn try_accept(&mut self) -> Result<Option<Box<dyn Channel>>, TransportError> {
-        Ok(self.listener.try_accept().context(|| "cannot accept a connection".to_owned())?)
+    fn try_accept(&mut self) -> Result<Option<Connection>, TransportError> {
+        let accepted = self.listener.try_accept().context(|| "cannot accept a connection".to_owned())?;
+        Ok(accepted.map(Connection::Other))
     }
 
     #[inline]
-    fn accept(&self) -> io::Result<Box<dyn Channel>> {
-        self.listener.accept()
+    fn accept(&self) -> io::Result<Connection> {
+        self.listener.accept().map(Connection::Other)
     }
 
     fn waiting(&self) -> Option<Waitable<'_>> {
@@ -131,9 +132,9 @@ struct NpipeClient {
 
 impl Client for NpipeClient {
     #[inline]
-    fn connect(&mut self) -> Result<Box<dyn Channel>, TransportError> {
+    fn connect(&mut self) -> Result<Connection, TransportError> {
         let connected = npipe::connect(&self.path);
-        Ok(connected.context(|| format!("cannot connect to {}", self.path))?)
+        Ok(Connection::Other(connected.context(|| format!("cannot connect to {}", self.path))?))
     }
 }
 

@@ -5,7 +5,7 @@ use std::io;
 use ipcost_model::protocol::Address;
 use ipcost_model::{Capabilities, Cell};
 
-use super::{Channel, Client, Place, Provision, Server, Transport, TransportError, Waitable};
+use super::{Channel, Client, Connection, Place, Provision, Server, Transport, TransportError, Waitable};
 
 /// The transport.
 pub struct Null;
@@ -54,12 +54,12 @@ impl Server for Nothing {
         Address::new()
     }
 
-    fn try_accept(&mut self) -> Result<Option<Box<dyn Channel>>, TransportError> {
-        Ok(Some(Box::new(Nothing)))
+    fn try_accept(&mut self) -> Result<Option<Connection>, TransportError> {
+        Ok(Some(Connection::Other(Box::new(Nothing))))
     }
 
-    fn accept(&self) -> io::Result<Box<dyn Channel>> {
-        Ok(Box::new(Nothing))
+    fn accept(&self) -> io::Result<Connection> {
+        Ok(Connection::Other(Box::new(Nothing)))
     }
 
     fn waiting(&self) -> Option<Waitable<'_>> {
@@ -68,8 +68,8 @@ impl Server for Nothing {
 }
 
 impl Client for Nothing {
-    fn connect(&mut self) -> Result<Box<dyn Channel>, TransportError> {
-        Ok(Box::new(Nothing))
+    fn connect(&mut self) -> Result<Connection, TransportError> {
+        Ok(Connection::Other(Box::new(Nothing)))
     }
 }
 

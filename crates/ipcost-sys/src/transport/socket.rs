@@ -5,7 +5,7 @@ use std::io;
 use ipcost_model::Cell;
 use ipcost_model::protocol::Address;
 
-use super::{Channel, Effective, Server, TransportError, Waitable};
+use super::{Connection, Effective, Server, TransportError, Waitable};
 use crate::system::channel::Socket;
 use crate::system::credentials::{TELLS_WHO, is_of_this_user};
 use crate::system::descriptor::waitable;
@@ -96,11 +96,11 @@ impl Listener {
     }
 
     #[inline]
-    fn channel(&self, connection: Endpoint) -> io::Result<Box<dyn Channel>> {
+    fn channel(&self, connection: Endpoint) -> io::Result<Connection> {
         if let Some(cell) = &self.each {
             set_buffers(&connection, cell).map_err(|error| error.source)?;
         }
-        Ok(Box::new(Socket(connection)))
+        Ok(Socket(connection).into())
     }
 }
 
@@ -109,7 +109,7 @@ impl Server for Listener {
         self.address.clone()
     }
 
-    fn try_accept(&mut self) -> Result<Option<Box<dyn Channel>>, TransportError> {
+    fn try_accept(&mut self) -> Result<Option<Connection>, TransportError> {
         if !has_visitor(&self.socket).context(|| "cannot look for connections".to_owned())? {
             return Ok(None);
         }
@@ -123,11 +123,11 @@ impl Server for Listener {
     }
 
     #[inline]
-    fn accept(&self) -> io::Result<Box<dyn Channel>> {
+    fn accept(&self) -> io::Result<Connection> {
         self.channel(accept(&self.socket)?)
     }
 
-    fn accept_known(&self) -> io::Result<Box<dyn Channel>> {
+    fn accept_known(&self) -> io::Result<Connection> {
         loop {
             let connection = accept(&self.socket)?;
             if !self.tells_who || is_of_this_user(&connection)? {

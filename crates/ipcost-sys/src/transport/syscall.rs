@@ -11,7 +11,7 @@ use ipcost_model::{Capabilities, Cell, FloorKind};
 
 use super::alone::Alone;
 use super::inherited::InheritedClient;
-use super::{Channel, Client, Place, Provision, Server, Transport, TransportError};
+use super::{Channel, Client, Connection, Place, Provision, Server, Transport, TransportError};
 use crate::system::cheapest_call::{call, probe};
 
 /// The floor.
@@ -54,7 +54,7 @@ impl Transport for Syscall {
         _cell: &Cell,
         _worker: u32,
     ) -> Result<Box<dyn Client>, TransportError> {
-        Ok(Box::new(InheritedClient::new(Caller)))
+        Ok(Box::new(InheritedClient::new(Connection::Other(Box::new(Caller)))))
     }
 }
 

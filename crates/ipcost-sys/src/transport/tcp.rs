@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::socket::{Listener, buffers, set_buffers};
 use super::{
-    Channel, Client, Effective, Place, Provision, Server, Transport, TransportError, from_address, switch,
+    Client, Connection, Effective, Place, Provision, Server, Transport, TransportError, from_address, switch,
     to_address,
 };
 use crate::system::channel::Socket;
@@ -219,7 +219,7 @@ impl TcpClient {
 
 impl Client for TcpClient {
     #[inline]
-    fn connect(&mut self) -> Result<Box<dyn Channel>, TransportError> {
+    fn connect(&mut self) -> Result<Connection, TransportError> {
         let mut sources_left = MOST_SOURCES_TRIED;
         loop {
             let socket = stream_socket(self.family).context(|| "cannot make a socket".to_owned())?;
@@ -230,7 +230,7 @@ impl Client for TcpClient {
                     if self.cell.pattern != Pattern::Connect {
                         self.effective = buffers(&socket, &self.cell)?;
                     }
-                    return Ok(Box::new(Socket(socket)));
+                    return Ok(Socket(socket).into());
                 }
                 Err(error) => error,
             };

@@ -23,7 +23,7 @@ fn usable() -> impl Iterator<Item = &'static dyn Transport> {
     REGISTRY.iter().copied().filter(|transport| transport.probe().is_ok())
 }
 
-type Pairs = Vec<(Box<dyn Channel>, Box<dyn Channel>)>;
+type Pairs = Vec<(Connection, Connection)>;
 
 /// Sets a cell up in this process: channels in pairs of server's and client's end.
 fn set_up(transport: &dyn Transport, cell: &Cell, dir: &Path) -> Pairs {

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::socket::{Listener, buffers, set_buffers};
 use super::{
-    Channel, Client, Effective, Place, Provision, Server, Transport, TransportError, from_address, to_address,
+    Client, Connection, Effective, Place, Provision, Server, Transport, TransportError, from_address,
+    to_address,
 };
 use crate::Context;
 use crate::private_dir::MAX_SOCKET_PATH;
@@ -96,7 +97,7 @@ impl UnixClient {
 
 impl Client for UnixClient {
     #[inline]
-    fn connect(&mut self) -> Result<Box<dyn Channel>, TransportError> {
+    fn connect(&mut self) -> Result<Connection, TransportError> {
         let socket = stream_socket(AddressFamily::UNIX).context(|| "cannot make a socket".to_owned())?;
         set_buffers(&socket, &self.cell)?;
         connect_patiently(&socket, &self.to, &mut self.retries)
@@ -114,7 +115,7 @@ impl Client for UnixClient {
             }
             self.effective = buffers(&socket, &self.cell)?;
         }
-        Ok(Box::new(Socket(socket)))
+        Ok(Socket(socket).into())
     }
 
     fn retries(&self) -> u64 {

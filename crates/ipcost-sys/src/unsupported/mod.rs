@@ -6,6 +6,8 @@ pub mod abstract_address;
 pub mod cheapest_call;
 #[cfg(not(target_os = "linux"))]
 pub mod credentials;
+#[cfg(not(target_os = "linux"))]
+pub mod descriptor_table;
 #[cfg(windows)]
 pub mod fifo;
 #[cfg(not(target_os = "linux"))]

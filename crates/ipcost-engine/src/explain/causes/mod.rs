@@ -68,6 +68,7 @@ pub fn causes(facts: &Facts<'_>) -> Vec<NamedCause> {
     }
     found.extend(facts.twins.iter().filter_map(|twin| processor::runtime(facts, twin)));
     found.extend(facts.differences.iter().filter_map(|difference| processor::hand_over(facts, difference)));
+    found.extend(facts.differences.iter().filter_map(|found| processor::descriptor_table(facts, found)));
     found.extend(machine::of_the_machine(facts.observed));
     found.sort_by(|a, b| b.weight.total_cmp(&a.weight));
     found

@@ -1,5 +1,6 @@
 //! What processors do: a runtime's own work, sharing a core, handing over, waking up.
 
+use ipcost_model::protocol::PeerRole;
 use ipcost_model::{Division, ExplainedCell, ExplainedDifference, NamedCause, Part, Placement};
 use ipcost_sys::idle::IdleState;
 
@@ -9,6 +10,49 @@ use super::{Facts, LEAST_SHARE, cause, count, nanoseconds, percent, wall_ns};
 const FILLED: f64 = 0.7;
 /// Leaving an idle state that takes longer than this is a wake-up from deep idle, microseconds.
 const DEEP_US: u64 = 10;
+
+/// Two cells differ only in whether a side's descriptors are shared among threads, and its calls cost more for it.
+pub(super) fn descriptor_table(facts: &Facts<'_>, difference: &ExplainedDifference) -> Option<NamedCause> {
+    const NAME: &str = "descriptor_table";
+    let cell = |id: &str| facts.cells.iter().find(|cell| cell.id == *id);
+    let (a, b) = (cell(&difference.a)?, cell(&difference.b)?);
+    let shared = |cell: &ExplainedCell| {
+        let of = |side: PeerRole| cell.sides.of(side).table_sharers.is_some_and(|sharers| sharers > 1);
+        of(PeerRole::Client) || of(PeerRole::Server)
+    };
+    let others = |cell: &ExplainedCell| {
+        let options = cell.options.iter().filter(|(name, _)| name.spec().name != NAME);
+        let options: Vec<_> = options.map(|(name, value)| (name, value.clone())).collect();
+        let work = (cell.pattern, cell.transport.clone(), cell.size, cell.reply, cell.concurrency);
+        (work, cell.placement, cell.client.clone(), cell.server.clone(), options)
+    };
+    if shared(a) == shared(b) || others(a) != others(b) {
+        return None;
+    }
+    let (cell, sign) = if shared(a) { (a, 1.0) } else { (b, -1.0) };
+    let more: f64 = difference
+        .parts
+        .iter()
+        .filter(|part| matches!(part.part, Part::ClientSystem | Part::ServerSystem))
+        .map(|part| sign * part.ns.median)
+        .sum();
+    let elapsed = sign * difference.wall_ns.filter(|_| difference.differs)?.median;
+    if elapsed <= 0.0 || more <= 0.0 {
+        return None;
+    }
+    let sharers = |side: PeerRole| cell.sides.of(side).table_sharers.unwrap_or(1);
+    let sentence = format!(
+        "threads share a table of descriptors (client {}, server {}), so the kernel counts references at every call on \
+         one: {} more of the system's time and {} more elapsed than with a table for each",
+        sharers(PeerRole::Client),
+        sharers(PeerRole::Server),
+        nanoseconds(more),
+        nanoseconds(elapsed),
+    );
+    let remedy = "give each thread that does the calls a table of its own (unshare(CLONE_FILES) once its descriptors \
+                  are open), use processes, or descriptors registered with io_uring";
+    Some(cause("descriptor-table", cell, elapsed / wall_ns(cell)?, sentence, remedy))
+}
 
 /// The peer does more of its own than the native one does in the same cell.
 pub(super) fn runtime(facts: &Facts<'_>, twin: &ExplainedDifference) -> Option<NamedCause> {

@@ -265,6 +265,27 @@ fn cores_that_are_shared_or_apart() {
 }
 
 #[test]
+fn descriptors_that_threads_share() {
+    let alone = clean(Pattern::Rr, "unix", 64);
+    let mut shared = ExplainedCell { id: "shared".into(), ..alone.clone() };
+    shared.options.set("descriptor_table", OptionValue::Text("shared".into())).unwrap();
+    shared.sides.server.table_sharers = Some(2);
+    for (a, b, more) in [(&shared, &alone, 800.0), (&alone, &shared, -800.0)] {
+        let case = Case { differences: vec![difference(a, b, Part::ServerSystem, more)], ..Case::default() };
+        let found = found(&[shared.clone(), alone.clone()], &case);
+        assert_eq!((found.len(), found[0].code.as_str()), (1, "descriptor-table"), "{found:?}");
+        assert_eq!(found[0].cell.as_deref(), Some("shared"));
+    }
+    // Other sizes differ for other reasons, and what is cheaper with threads is not dearer for them.
+    let larger = ExplainedCell { size: 128, ..alone.clone() };
+    for (other, more) in [(&larger, 800.0), (&alone, -800.0)] {
+        let differences = vec![difference(&shared, other, Part::ServerSystem, more)];
+        let case = Case { differences, ..Case::default() };
+        assert_eq!(found(&[shared.clone(), other.clone()], &case), []);
+    }
+}
+
+#[test]
 fn cores_that_sleep_deeply() {
     let deep = vec![IdleState { name: "C6".into(), exit_us: 100, entered: 2_000 }];
     let mut cell = clean(Pattern::Rr, "unix", 64);

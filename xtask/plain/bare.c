@@ -1,0 +1,222 @@
+// The bare system calls of one loop between two forked processes: no protocol, no check, one thread a process, buffers on a
+// page. What `cargo xtask bench overhead` holds the measured loops against.
+//
+//     bare PATTERN TRANSPORT SIZE LEAD_IN OPS CLIENT_CPU SERVER_CPU
+//
+// prints the nanoseconds of OPS operations, after LEAD_IN that are not timed.
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <netinet/tcp.h>
+#include <sched.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { READ_BYTES = 65536, BACKLOG = 4096 };
+
+static size_t size;
+static char *out, *in;
+static int to, from, listener;
+static struct sockaddr_storage address;
+static socklen_t address_length;
+
+static void die(const char *what)
+{
+    perror(what);
+    exit(1);
+}
+
+static void pin(int cpu)
+{
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(cpu, &set);
+    if (sched_setaffinity(0, sizeof set, &set) != 0) die("sched_setaffinity");
+}
+
+static char *pages(size_t bytes)
+{
+    char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) die("mmap");
+    return memset(memory, 'a', bytes);
+}
+
+static uint64_t now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+static void put(int fd, const char *bytes, size_t count)
+{
+    while (count > 0) {
+        ssize_t moved = write(fd, bytes, count);
+        if (moved <= 0) die("write");
+        bytes += moved;
+        count -= (size_t)moved;
+    }
+}
+
+static void get(int fd, char *bytes, size_t count)
+{
+    while (count > 0) {
+        ssize_t moved = read(fd, bytes, count);
+        if (moved <= 0) die("read");
+        bytes += moved;
+        count -= (size_t)moved;
+    }
+}
+
+static void listen_on(int tcp, int nodelay, const char *path)
+{
+    struct sockaddr_in inet = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_un local = {.sun_family = AF_UNIX};
+    strncpy(local.sun_path, path, sizeof local.sun_path - 1);
+    address_length = tcp ? sizeof inet : sizeof local;
+    memcpy(&address, tcp ? (void *)&inet : (void *)&local, address_length);
+    listener = socket(tcp ? AF_INET : AF_UNIX, SOCK_STREAM, 0);
+    if (tcp && nodelay) setsockopt(listener, IPPROTO_TCP, TCP_NODELAY, &nodelay, sizeof nodelay);
+    if (bind(listener, (struct sockaddr *)&address, address_length) != 0) die("bind");
+    if (listen(listener, BACKLOG) != 0) die("listen");
+    address_length = sizeof address;
+    getsockname(listener, (struct sockaddr *)&address, &address_length);
+}
+
+static int reach(int nodelay)
+{
+    int fd = socket(address.ss_family, SOCK_STREAM, 0);
+    if (address.ss_family == AF_INET && nodelay) {
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &nodelay, sizeof nodelay);
+    }
+    if (connect(fd, (struct sockaddr *)&address, address_length) != 0) die("connect");
+    return fd;
+}
+
+static void rr_client(uint64_t ops)
+{
+    for (uint64_t op = 0; op < ops; op++) {
+        put(to, out, size);
+        get(from, in, size);
+    }
+}
+
+static void rr_server(uint64_t ops)
+{
+    for (uint64_t op = 0; op < ops; op++) {
+        get(from, in, size);
+        put(to, out, size);
+    }
+}
+
+static void stream_client(uint64_t ops)
+{
+    for (uint64_t op = 0; op < ops; op++) put(to, out, size);
+    get(from, in, 1);
+}
+
+static void stream_server(uint64_t ops)
+{
+    for (uint64_t left = ops * size; left > 0;) {
+        ssize_t moved = read(from, in, left < READ_BYTES ? left : READ_BYTES);
+        if (moved <= 0) die("read");
+        left -= (uint64_t)moved;
+    }
+    put(to, out, 1);
+}
+
+static void connect_client(uint64_t ops)
+{
+    for (uint64_t op = 0; op < ops; op++) {
+        int fd = reach(1);
+        put(fd, out, size);
+        get(fd, in, size);
+        if (read(fd, in, 1) != 0) die("no end");
+        close(fd);
+    }
+}
+
+static void connect_server(uint64_t ops)
+{
+    for (uint64_t op = 0; op < ops; op++) {
+        int fd = accept(listener, NULL, NULL);
+        if (fd < 0) die("accept");
+        get(fd, in, size);
+        put(fd, out, size);
+        close(fd);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        void (*client)(uint64_t), (*server)(uint64_t);
+    } PATTERNS[] = {{"rr", rr_client, rr_server},
+                    {"stream", stream_client, stream_server},
+                    {"connect", connect_client, connect_server}};
+    if (argc != 8) {
+        fputs("usage: bare PATTERN TRANSPORT SIZE LEAD_IN OPS CLIENT_CPU SERVER_CPU\n", stderr);
+        return 2;
+    }
+    int pattern = strcmp(argv[1], "rr") == 0 ? 0 : strcmp(argv[1], "stream") == 0 ? 1 : 2;
+    int tcp = strcmp(argv[2], "tcp") == 0, is_pipe = strcmp(argv[2], "pipe") == 0;
+    size = strtoull(argv[3], NULL, 10);
+    uint64_t lead_in = strtoull(argv[4], NULL, 10), ops = strtoull(argv[5], NULL, 10);
+    out = pages(size);
+    in = pages(size > READ_BYTES ? size : READ_BYTES);
+
+    char path[] = "/tmp/bare-XXXXXX";
+    int there[2], back[2];
+    if (is_pipe) {
+        if (pipe(there) != 0 || pipe(back) != 0) die("pipe");
+    } else {
+        if (mkdtemp(path) == NULL) die("mkdtemp");
+        char name[64];
+        snprintf(name, sizeof name, "%s/s", path);
+        listen_on(tcp, 1, name);
+    }
+    pid_t server = fork();
+    if (server == 0) {
+        pin(atoi(argv[7]));
+        if (is_pipe) {
+            close(there[1]);
+            close(back[0]);
+            from = there[0];
+            to = back[1];
+        } else if (pattern != 2) {
+            from = to = accept(listener, NULL, NULL);
+        }
+        PATTERNS[pattern].server(lead_in);
+        PATTERNS[pattern].server(ops);
+        return 0;
+    }
+    pin(atoi(argv[6]));
+    if (is_pipe) {
+        close(there[0]);
+        close(back[1]);
+        to = there[1];
+        from = back[0];
+    } else if (pattern != 2) {
+        from = to = reach(1);
+    }
+    PATTERNS[pattern].client(lead_in);
+    uint64_t began = now();
+    PATTERNS[pattern].client(ops);
+    uint64_t took = now() - began;
+    int status = 1;
+    waitpid(server, &status, 0);
+    if (!is_pipe) {
+        if (!tcp) unlink(((struct sockaddr_un *)&address)->sun_path);
+        rmdir(path);
+    }
+    printf("%llu\n", (unsigned long long)took);
+    return status;
+}

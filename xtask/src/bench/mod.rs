@@ -1,0 +1,182 @@
+//! Figures of the docs, measured: `cargo xtask bench`.
+//!
+//! [`Field`] holds what ipcost's own peers do against plain programs that know nothing of it: in every epoch fresh processes
+//! on both sides, in every round a fresh random order, and the tool's own intervals over epochs.
+
+pub mod overhead;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use ipcost_engine::bench::Bench;
+use ipcost_engine::{PeerProgram, ProcessBench, Settings, plan};
+use ipcost_model::{Offers, Placement, expand, parse_job};
+use ipcost_stats::{Interval, Random, median, merged_interval};
+use ipcost_sys::interrupt::Interrupt;
+use ipcost_sys::placement::Topology;
+use ipcost_sys::transport;
+
+use crate::shell::{path_text, root, run, run_command, target};
+
+/// Cells of ipcost's own, measured as it measures them: by its peers, over the control protocol.
+pub struct Cells {
+    bench: ProcessBench,
+    all: Vec<usize>,
+    epoch: u32,
+}
+
+impl Cells {
+    /// The cells of a job, for which every peer but the native one is given by its command.
+    ///
+    /// # Errors
+    /// Where the job is wrong or a peer cannot be started.
+    pub fn new(job: &str, peers: &[(&str, Vec<String>)]) -> Result<Self> {
+        let job = parse_job(job).map_err(|error| anyhow::anyhow!("{error}"))?;
+        let transports = transport::states();
+        let offers = Offers { transports: &transports, placements_unavailable: &[], peers: &[] };
+        let plan = plan(expand(&job, &offers)?, &Settings::of(&job, 1))?;
+        let ipcost = path_text(&ipcost())?.to_owned();
+        let mut programs =
+            vec![PeerProgram { name: "native".to_owned(), command: vec![ipcost.clone(), "peer".to_owned()] }];
+        programs.extend(
+            peers
+                .iter()
+                .map(|(name, command)| PeerProgram { name: (*name).to_owned(), command: command.clone() }),
+        );
+        let all = plan.measurable().collect();
+        let guard = [ipcost, "guard".to_owned()];
+        Ok(Self { bench: ProcessBench::new(&plan, programs, &guard, Interrupt::never()?)?, all, epoch: 0 })
+    }
+
+    /// Fresh processes for every cell.
+    ///
+    /// # Errors
+    /// Where they cannot be had.
+    pub fn start_epoch(&mut self) -> Result<()> {
+        self.epoch += 1;
+        Ok(self.bench.start_epoch(self.epoch, &self.all)?)
+    }
+
+    /// The elapsed time of a batch after a lead-in, nanoseconds for an operation.
+    ///
+    /// # Errors
+    /// Where a peer fails.
+    pub fn measure(&mut self, cell: usize, lead_in: u64, ops: u64) -> Result<f64> {
+        self.bench.batch(cell, lead_in, false)?;
+        Ok(self.bench.batch(cell, ops, false)?.wall_ns as f64 / ops as f64)
+    }
+
+    /// Ends the processes.
+    ///
+    /// # Errors
+    /// Where that fails.
+    pub fn end_epoch(&mut self) -> Result<()> {
+        Ok(self.bench.end_epoch()?)
+    }
+}
+
+/// Logarithms of what was measured, by subject and contender: of each epoch the rounds'.
+#[derive(Default)]
+pub struct Record(BTreeMap<(usize, usize), Vec<Vec<f64>>>);
+
+impl Record {
+    /// Opens the next epoch.
+    pub fn add(&mut self, subject: usize, contender: usize, epoch: usize, cost: f64) {
+        let epochs = self.0.entry((subject, contender)).or_default();
+        epochs.resize(epoch + 1, Vec::new());
+        epochs[epoch].push(cost.ln());
+    }
+
+    /// One contender's cost over another's, as logarithms: in each round the difference, in each epoch the median.
+    pub fn ratio(&self, subject: usize, a: usize, b: usize, alpha: f64) -> Option<Interval> {
+        let epochs = self.0.get(&(subject, a))?.iter().zip(self.0.get(&(subject, b))?);
+        let of_epoch =
+            |(a, b): (&Vec<f64>, &Vec<f64>)| median(&a.iter().zip(b).map(|(a, b)| a - b).collect::<Vec<_>>());
+        Some(merged_interval(&epochs.filter_map(of_epoch).collect::<Vec<_>>(), alpha)?.interval)
+    }
+}
+
+/// Lets every contender of every subject measure once in each round, in a fresh random order.
+///
+/// # Errors
+/// The first that failed.
+pub fn interleave(
+    order: &mut [(usize, usize)],
+    random: &mut Random,
+    mut measure: impl FnMut(usize, usize) -> Result<()>,
+) -> Result<()> {
+    random.shuffle(order);
+    order.iter().try_for_each(|(subject, contender)| measure(*subject, *contender))
+}
+
+/// A ratio with its interval, from logarithms.
+pub fn ratio_text(interval: &Interval) -> (String, String) {
+    let bounds =
+        interval.bounds.map_or_else(|| "–".to_owned(), |(lo, hi)| format!("{:.3}–{:.3}", lo.exp(), hi.exp()));
+    (format!("{:.3}", interval.median.exp()), bounds)
+}
+
+/// The processors of client and server in a placement.
+///
+/// # Errors
+/// Where it cannot be had here.
+pub fn processors(placement: Placement) -> Result<(usize, usize)> {
+    let pair = Topology::read().pair(placement).map_err(anyhow::Error::msg)?;
+    pair.context("the scheduler decides where free cells run")
+}
+
+/// The program as users build it.
+pub fn ipcost() -> PathBuf {
+    target().join("release/ipcost")
+}
+
+/// Builds the program as users do.
+///
+/// # Errors
+/// Where it cannot be built.
+pub fn build_ipcost() -> Result<()> {
+    run(&["cargo", "build", "--release", "--quiet", "--package", "ipcost"])
+}
+
+/// Builds the C peer.
+///
+/// # Errors
+/// Where it cannot be built.
+pub fn build_c_peer() -> Result<PathBuf> {
+    let peer = target().join("ipcost-peer-c");
+    let script = format!("cc -std=c11 -O2 -pthread -o '{}' *.c", peer.display());
+    in_dir(&root().join("peers/c"), &["sh", "-c", &script])?;
+    Ok(peer)
+}
+
+/// Builds a plain program of `xtask/plain`.
+///
+/// # Errors
+/// Where it cannot be built.
+pub fn build_plain(name: &str) -> Result<PathBuf> {
+    let program = target().join(format!("plain-{name}"));
+    let source = root().join(format!("xtask/plain/{name}.c"));
+    run(&["cc", "-O2", "-Wall", "-o", path_text(&program)?, path_text(&source)?])?;
+    Ok(program)
+}
+
+fn in_dir(dir: &Path, words: &[&str]) -> Result<()> {
+    let mut command = crate::shell::command(words);
+    command.current_dir(dir);
+    run_command(command, words)
+}
+
+/// The numbers that a plain program prints, one for each word.
+///
+/// # Errors
+/// Where it fails or prints something else.
+pub fn numbers(words: &[&str]) -> Result<Vec<f64>> {
+    let output = crate::shell::command(words).output().with_context(|| words.join(" "))?;
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "failed: {}: {}", words.join(" "), complaint.trim());
+    let text = String::from_utf8(output.stdout)?;
+    text.split_whitespace()
+        .map(|word| word.parse().with_context(|| format!("not a number: {word}")))
+        .collect()
+}

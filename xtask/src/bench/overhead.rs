@@ -1,0 +1,152 @@
+//! The measured loops against the bare system calls: docs/performance.md.
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use ipcost_model::Placement;
+use ipcost_stats::Random;
+
+use super::{
+    Cells, Record, build_c_peer, build_ipcost, build_plain, interleave, numbers, processors, ratio_text,
+};
+use crate::shell::path_text;
+
+/// The loops that are compared.
+const LOOPS: [(&str, u64); 5] =
+    [("rr", 64), ("rr", 16_384), ("stream", 64), ("stream", 65_536), ("connect", 64)];
+const TRANSPORTS: [&str; 3] = ["pipe", "unix", "tcp"];
+const PLACEMENTS: [Placement; 2] = [Placement::Together, Placement::Apart];
+/// The upper end that no interval should exceed.
+const AIM: f64 = 1.03;
+/// How long a batch is meant to last, and what goes before it.
+const BATCH: Duration = Duration::from_millis(25);
+const LEAD_IN: Duration = Duration::from_millis(5);
+/// Batches of each contender in an epoch.
+const ROUNDS: usize = 2;
+/// The chance that any of the intervals of a column misses.
+const ALPHA: f64 = 0.05;
+const CONTENDERS: [&str; 3] = ["bare", "native", "c"];
+
+/// One loop over one transport in one placement.
+struct Subject {
+    name: String,
+    words: [String; 3],
+    placement: Placement,
+    lead_in: u64,
+    ops: u64,
+}
+
+/// Compares the loops of the native peer and of the C peer with a program that makes the same system calls in two forked
+/// processes and nothing else.
+///
+/// # Errors
+/// Where something cannot be built or measured. Missing the aim is no error: it is a figure.
+pub fn bench(epochs: usize) -> Result<()> {
+    if cfg!(not(target_os = "linux")) {
+        bail!("the bare program is written for Linux");
+    }
+    build_ipcost()?;
+    let (bare, c) = (build_plain("bare")?, build_c_peer()?);
+    let mut subjects = subjects();
+    for subject in &mut subjects {
+        calibrate(&bare, subject)?;
+    }
+    let mut cells = Cells::new(&job(&subjects), &[("c", vec![path_text(&c)?.to_owned()])])?;
+    let mut order: Vec<(usize, usize)> = (0..subjects.len())
+        .flat_map(|subject| (0..CONTENDERS.len()).map(move |contender| (subject, contender)))
+        .collect();
+    let (mut record, mut random) = (Record::default(), Random::new(1));
+    for epoch in 0..epochs {
+        cells.start_epoch()?;
+        for _ in 0..ROUNDS {
+            interleave(&mut order, &mut random, |index, contender| {
+                let subject = &subjects[index];
+                let cost = match contender {
+                    0 => run_bare(&bare, subject)?,
+                    peer => cells.measure(index * 2 + peer - 1, subject.lead_in, subject.ops)?,
+                };
+                record.add(index, contender, epoch, cost);
+                Ok(())
+            })?;
+        }
+        cells.end_epoch()?;
+        eprint!("\rxtask: {} of {epochs} epochs", epoch + 1);
+    }
+    eprintln!();
+    show(&subjects, &record);
+    Ok(())
+}
+
+fn subjects() -> Vec<Subject> {
+    let mut all = Vec::new();
+    for placement in PLACEMENTS {
+        for (pattern, size) in LOOPS {
+            for transport in TRANSPORTS.iter().filter(|name| pattern != "connect" || **name != "pipe") {
+                all.push(Subject {
+                    name: format!("{pattern}/{transport}/{size}/{placement}"),
+                    words: [pattern.to_owned(), (*transport).to_owned(), size.to_string()],
+                    placement,
+                    lead_in: 1,
+                    ops: 1,
+                });
+            }
+        }
+    }
+    all
+}
+
+/// Two cells for each subject. Sources are not spread: that is a call of ours, whose cost is told apart.
+fn job(subjects: &[Subject]) -> String {
+    let mut job = String::from("latency = \"off\"\nepochs = 1\n");
+    for Subject { words: [pattern, transport, size], placement, .. } in subjects {
+        let plain = pattern == "connect" && transport == "tcp";
+        let options = if plain { "options = { spread_sources = false }\n" } else { "" };
+        for peer in ["native", "c"] {
+            job.push_str(&format!(
+                "[[cells]]\npattern = \"{pattern}\"\ntransport = \"{transport}\"\nsize = {size}\nplacement = \"{placement}\"\nclient = \"{peer}\"\nserver = \"{peer}\"\n{options}"
+            ));
+        }
+    }
+    job.push_str("[peers.c]\ncommand = ['c']\n");
+    job
+}
+
+fn run_bare(bare: &Path, subject: &Subject) -> Result<f64> {
+    let (client, server) = processors(subject.placement)?;
+    let counts = [subject.lead_in, subject.ops, client as u64, server as u64].map(|count| count.to_string());
+    let words: Vec<&str> = [path_text(bare)?]
+        .into_iter()
+        .chain(subject.words.iter().map(String::as_str))
+        .chain(counts.iter().map(String::as_str))
+        .collect();
+    Ok(numbers(&words)?.first().copied().unwrap_or(f64::NAN) / subject.ops as f64)
+}
+
+/// The same operation counts for all contenders.
+fn calibrate(bare: &Path, subject: &mut Subject) -> Result<()> {
+    let mut each = f64::NAN;
+    for ops in [100, 1_000, 5_000] {
+        (subject.lead_in, subject.ops) = (ops / 10, ops);
+        each = run_bare(bare, subject)?;
+    }
+    let lasting = |time: Duration| (time.as_nanos() as f64 / each).round().max(1.0) as u64;
+    (subject.lead_in, subject.ops) = (lasting(LEAD_IN), lasting(BATCH));
+    Ok(())
+}
+
+fn show(subjects: &[Subject], record: &Record) {
+    let alpha = ALPHA / subjects.len() as f64;
+    println!("{:<28} {:>12}  {:<15} {:<7} {:>12}  interval", "", "native/bare", "interval", "aim", "C/bare");
+    for (index, subject) in subjects.iter().enumerate() {
+        let [native, c] = [1, 2].map(|contender| record.ratio(index, contender, 0, alpha));
+        let (Some(native), Some(c)) = (native, c) else { continue };
+        let aim = match native.bounds {
+            None => "open",
+            Some((_, hi)) if hi.exp() <= AIM => "met",
+            Some(_) => "missed",
+        };
+        let ((ratio, bounds), (ratio_c, bounds_c)) = (ratio_text(&native), ratio_text(&c));
+        println!("{:<28} {ratio:>12}  {bounds:<15} {aim:<7} {ratio_c:>12}  {bounds_c}", subject.name);
+    }
+}
