@@ -16,49 +16,98 @@ const AIM: Duration = Duration::from_millis(10);
 const GROWTH: f64 = 64.0;
 
 /// A batch this long is long enough, whatever of it is a fixed wait.
-const LONG: Duration = Duration::from_millis(500);
-/// By how much a batch grows that says nothing of the rate, as most of it is a fixed wait.
-const PAST_A_WAIT: u64 = 8;
+const LONG: Duration = Duration::from_secs(2);
+/// By how much the longer of two batches grows that tell a fixed wait from the cost of operations; by how much where the
+/// shorter was nearly all wait.
+const LONGER: u64 = 3;
+const MUCH_LONGER: u64 = 16;
+/// The least fixed wait that is told apart: less is a few per cent of the shortest batch.
+const LEAST_WAIT: Duration = Duration::from_millis(1);
+/// The same as a share of the longer of two batches.
+const LEAST_WAIT_SHARE: f64 = 0.1;
+/// In the longer of two batches operations take so many times as long as the wait.
+const WORK_OVER_WAIT: f64 = 2.5;
 
-/// Finds how long one operation takes, nanoseconds: batches grow until one lasts long enough to tell.
+/// What a batch takes: a part that does not grow with its operations, and one that does.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rate {
+    /// What one more operation takes, nanoseconds.
+    pub ns_per_op: f64,
+    /// The fixed wait of a batch, nanoseconds; 0 where none was found.
+    pub wait_ns: f64,
+}
+
+/// Finds what batches take: they grow until one lasts long enough to tell.
 ///
-/// A batch may have a fixed wait (a program that starts, an acknowledgement that is delayed). Where a larger one takes
-/// hardly longer, batches grow until the wait no longer decides, and what one more operation takes is told.
-pub fn ns_per_op(bench: &mut dyn Bench, cell: usize, workers: u64) -> Result<f64, EngineError> {
-    let mut ops = workers;
-    let mut before: Option<(u64, u64)> = None;
-    let mut waited = false;
+/// A batch may have a fixed wait (a program that starts, an acknowledgement that is delayed). It is looked for where
+/// `may_wait` says that there may be one, and where a longer batch takes hardly longer.
+pub fn rate(bench: &mut dyn Bench, cell: usize, workers: u64, may_wait: bool) -> Result<Rate, EngineError> {
+    let mut time = |ops: u64| -> Result<f64, EngineError> {
+        Ok(steady(bench, cell, ops, false)?.0.wall_ns.max(1) as f64)
+    };
+    let (telling, aim) = (TELLING.as_nanos() as f64, AIM.as_nanos() as f64);
+    let (mut ops, mut took) = (workers, time(workers)?);
+    let mut before = None;
+    while took < telling {
+        let wanted = ops as f64 * aim / took;
+        before = Some((ops, took));
+        ops = shared(wanted.min(ops as f64 * GROWTH).max(ops as f64 * 2.0), workers);
+        took = time(ops)?;
+    }
+    let first_is_long = before.is_none() && took >= LONG.as_nanos() as f64 / 4.0;
+    let suspicious = before.is_none_or(|before| is_mostly_a_wait(before, (ops, took)));
+    if first_is_long || !(may_wait || suspicious) {
+        return Ok(Rate { ns_per_op: took / ops as f64, wait_ns: 0.0 });
+    }
+    let mut factor = LONGER;
     loop {
-        let wall_ns = steady(bench, cell, ops, false)?.0.wall_ns.max(1);
-        let ns_per_op = wall_ns as f64 / ops as f64;
-        if wall_ns < TELLING.as_nanos() as u64 {
-            let wanted = AIM.as_nanos() as f64 / ns_per_op;
-            before = Some((ops, wall_ns));
-            ops = shared(wanted.min(ops as f64 * GROWTH).max(ops as f64 * 2.0), workers);
-            continue;
+        let more = ops.saturating_mul(factor);
+        let longer = time(more)?;
+        let found = between((ops, took), (more, longer));
+        let least = (LEAST_WAIT.as_nanos() as f64).max(LEAST_WAIT_SHARE * longer);
+        if found.wait_ns < least {
+            return Ok(Rate { ns_per_op: longer / more as f64, wait_ns: 0.0 });
         }
-        let waits = before.is_none_or(|before| is_mostly_a_wait(before, (ops, wall_ns)));
-        if !waits || wall_ns >= LONG.as_nanos() as u64 {
-            let (fewer, took) = before.filter(|(_, took)| waited && *took < wall_ns).unwrap_or((0, 0));
-            return Ok((wall_ns - took) as f64 / (ops - fewer) as f64);
+        let is_long = longer >= LONG.as_nanos() as f64;
+        if is_long || longer - found.wait_ns >= WORK_OVER_WAIT * found.wait_ns {
+            // A neighbour that took the processor for a while looks like a wait, and does not come again.
+            let again = between((ops, took.min(time(ops)?)), (more, longer.min(time(more)?)));
+            let wait_ns = if again.wait_ns < least { 0.0 } else { again.wait_ns };
+            return Ok(Rate { wait_ns, ..again });
         }
-        waited |= before.is_some();
-        before = Some((ops, wall_ns));
-        ops *= PAST_A_WAIT;
+        factor = if longer < took * 1.5 { MUCH_LONGER } else { LONGER };
+        (ops, took) = (more, longer);
     }
 }
 
+/// The line through two batches.
+fn between((fewer, took): (u64, f64), (ops, longer): (u64, f64)) -> Rate {
+    let average = longer / ops as f64;
+    // One that got no longer says nothing of operations.
+    let slope = ((longer - took) / (ops - fewer) as f64).clamp(average / 1e6, average);
+    Rate { ns_per_op: slope, wait_ns: longer - slope * ops as f64 }
+}
+
 /// Whether the larger of two batches took less than half as much longer as it did more.
-fn is_mostly_a_wait((fewer, took): (u64, u64), (ops, wall_ns): (u64, u64)) -> bool {
+fn is_mostly_a_wait((fewer, took): (u64, f64), (ops, longer): (u64, f64)) -> bool {
     let more = ops as f64 / fewer as f64;
     // Batches of nearly the same size tell nothing of a wait.
-    more >= 2.0 && wall_ns as f64 / (took as f64) < more / 2.0
+    more >= 2.0 && longer / took < more / 2.0
 }
 
 /// The counts for a rate; frozen for the whole run.
-pub fn counts_of(plan: &Plan, ns_per_op: f64, workers: u64) -> Counts {
-    let lasting = |time: Duration| shared(time.as_nanos() as f64 / ns_per_op, workers);
-    Counts { batch: lasting(plan.batch), lead_in: lasting(plan.lead_in) }
+///
+/// Where batches have a fixed wait, or `slope` says that they may, the lead-in is timed as well and the batch so much longer
+/// that the difference tells what operations take. At least `least` operations are in a batch.
+pub fn counts_of(plan: &Plan, rate: Rate, workers: u64, slope: bool, least: u64) -> Counts {
+    let lasting = |ns: f64| shared(ns / rate.ns_per_op, workers);
+    let (batch_ns, lead_in_ns) = (plan.batch.as_nanos() as f64, plan.lead_in.as_nanos() as f64);
+    let lead_in = lasting(lead_in_ns);
+    if slope || rate.wait_ns > 0.0 {
+        let longer = lasting(batch_ns.max(WORK_OVER_WAIT * rate.wait_ns)).max(least);
+        return Counts { batch: lead_in + longer, lead_in, slope: true };
+    }
+    Counts { batch: lasting(batch_ns).max(shared(least as f64, workers)), lead_in, slope: false }
 }
 
 /// The nearest number of operations that every worker has an equal share of; at least one each.
@@ -105,30 +154,62 @@ mod tests {
         }
     }
 
-    fn found(wait_ns: u64, each_ns: u64) -> (f64, Vec<u64>) {
+    fn found(wait_ns: u64, each_ns: u64, may_wait: bool) -> (Rate, Vec<u64>) {
         let mut cell = Cell { wait_ns, each_ns, asked: Vec::new() };
-        (ns_per_op(&mut cell, 0, 1).unwrap(), cell.asked)
+        (rate(&mut cell, 0, 1, may_wait).unwrap(), cell.asked)
     }
 
     #[test]
     fn a_fixed_wait_is_not_taken_for_the_cost() {
+        let close = |found: f64, expected: u64| (found / expected as f64 - 1.0).abs() < 0.05;
         for (wait_ns, each_ns) in
             [(0, 300), (0, 15_000), (30_000, 15_000), (0, 50_000_000), (0, 2_000_000_000)]
         {
-            let (ns_per_op, asked) = found(wait_ns, each_ns);
-            assert!((ns_per_op / each_ns as f64 - 1.0).abs() < 0.02, "{wait_ns} {each_ns}: {ns_per_op}");
-            assert!(asked.len() <= 6, "{asked:?}");
+            for may_wait in [false, true] {
+                let (Rate { ns_per_op, wait_ns: wait }, asked) = found(wait_ns, each_ns, may_wait);
+                assert!(close(ns_per_op, each_ns) && wait == 0.0, "{wait_ns} {each_ns}: {ns_per_op} {wait}");
+                assert!(asked.len() <= 6, "{asked:?}");
+            }
         }
         // An acknowledgement that is delayed, programs that start.
         for (wait_ns, each_ns) in
-            [(40_000_000, 400), (40_000_000, 100_000), (5_000_000, 300_000), (200_000_000, 1_000)]
+            [(40_000_000, 260), (40_000_000, 100_000), (5_000_000, 300_000), (200_000_000, 1_000)]
         {
-            let (ns_per_op, asked) = found(wait_ns, each_ns);
+            let (Rate { ns_per_op, wait_ns: wait }, asked) = found(wait_ns, each_ns, true);
             assert!(
-                (ns_per_op / each_ns as f64 - 1.0).abs() < 0.5,
-                "{wait_ns} {each_ns}: {ns_per_op}, {asked:?}"
+                close(ns_per_op, each_ns) && close(wait, wait_ns),
+                "{wait_ns} {each_ns}: {ns_per_op} {wait} {asked:?}"
             );
         }
+    }
+
+    #[test]
+    fn a_wait_that_begins_with_the_second_operation_is_found() {
+        struct Nagle;
+        impl Bench for Nagle {
+            fn elapsed(&self) -> Duration {
+                Duration::ZERO
+            }
+            fn start_epoch(&mut self, _epoch: u32, _order: &[usize]) -> Result<(), EngineError> {
+                Ok(())
+            }
+            fn verify(&mut self, _cell: usize, _ops: u64) -> Result<(), EngineError> {
+                Ok(())
+            }
+            fn batch(&mut self, _cell: usize, ops: u64, _latency: bool) -> Result<BatchOutcome, EngineError> {
+                let wait = if ops > 1 { 40_000_000 } else { 0 };
+                Ok(BatchOutcome { wall_ns: 20_000 + wait + ops * 260, ..BatchOutcome::default() })
+            }
+            fn end_epoch(&mut self) -> Result<(), EngineError> {
+                Ok(())
+            }
+            fn effective(&self, _cell: usize) -> serde_json::Map<String, serde_json::Value> {
+                serde_json::Map::new()
+            }
+        }
+        let found = rate(&mut Nagle, 0, 1, true).unwrap();
+        assert!((found.ns_per_op / 260.0 - 1.0).abs() < 0.05, "{found:?}");
+        assert!((found.wait_ns / 40e6 - 1.0).abs() < 0.05, "{found:?}");
     }
 
     #[test]

@@ -118,6 +118,7 @@ mod tests {
             ops: 10,
             wall_ns,
             sent_ns: None,
+            wait_ns: None,
             client: usage,
             server,
             measures: Default::default(),

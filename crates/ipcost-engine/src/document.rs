@@ -17,6 +17,8 @@ use crate::floor::floor;
 use crate::measures;
 use crate::warnings::Finding;
 
+/// The least fixed part of batches that is worth telling.
+const LEAST_WAIT_NS: f64 = 1e6;
 /// The least difference between two modes that is worth telling: 10 %.
 const LEAST_MODE_RATIO: f64 = 1.1;
 
@@ -130,6 +132,7 @@ fn cell(outcome: &Outcome, index: usize, samples: &[&Sample]) -> CellRecord {
         wall_ns_per_op,
         cpu_ns_per_op: estimate_of_logs(&outcome.table.log_costs(Metric::Cpu, index), alpha),
         sent_ns_per_op: sent(samples, alpha),
+        wait_ns: wait(samples),
         ops_per_s,
         bytes_per_s: ops_per_s.map(|rate| rate * work.bytes_per_op() as f64),
         latency_ns: latency(outcome, index),
@@ -152,6 +155,12 @@ fn sent(samples: &[&Sample], alpha: f64) -> Option<Estimate> {
     let interval = merged_interval(&values, alpha)?.interval;
     let (lo, hi) = interval.bounds.unzip();
     Some(Estimate { median: interval.median, lo, hi })
+}
+
+/// The fixed part of batches, where it is more than what two batches differ by anyway.
+fn wait(samples: &[&Sample]) -> Option<f64> {
+    let waits = median(&per_epoch(samples, |sample| Some(sample.wait_ns? as f64))?)?;
+    (waits >= LEAST_WAIT_NS).then_some(waits)
 }
 
 /// The median over rounds, epoch by epoch; `None` where a sample has no such value.
@@ -308,6 +317,7 @@ fn findings(outcome: &Outcome, about: &About, cells: &[CellRecord], judge: &Judg
         }
         findings.extend(clamped(cell));
         findings.extend(below_floor(cell, plan.margin));
+        findings.extend(fixed_wait(cell));
         if incidents.retries > 0 {
             findings.push(Finding::BacklogFull { cell: id(), retries: incidents.retries });
         }
@@ -328,6 +338,13 @@ fn findings(outcome: &Outcome, about: &About, cells: &[CellRecord], judge: &Judg
         findings.push(Finding::DebugBuild);
     }
     findings
+}
+
+/// A burst's fixed part, with its reason where that is plain.
+fn fixed_wait(cell: &CellRecord) -> Option<Finding> {
+    let wait_ns = cell.wait_ns?;
+    let held_back = crate::campaign::holds_back(&cell.transport, cell.pattern, &cell.options);
+    Some(Finding::FixedWait { cell: cell.id.clone(), wait_ns, held_back })
 }
 
 /// A cell that surely costs less than what its floor is made of, by more than the margin.

@@ -43,7 +43,7 @@ pub mod system_calls;
 pub mod tracing;
 mod warnings;
 
-pub use calibration::ns_per_op as nanoseconds_per_operation;
+pub use calibration::{Rate, rate};
 pub use campaign::{Outcome, resume, run, run_until};
 pub use compare::{CompareError, CompareSettings, DEFAULT_SPREAD, compare};
 pub use conversation::PeerProgram;

@@ -46,13 +46,16 @@ pub struct Pace {
     /// How much longer batches last on average than operation counts are to make them, as cells may run in several
     /// ways; `None` before anything was measured.
     pub stretch: Option<f64>,
+    /// What the fixed waits of batches add to a round.
+    pub extra: Duration,
 }
 
 impl Pace {
     /// How long an epoch takes.
     fn epoch(self, cells: u32, allocation: &Allocation) -> Duration {
         let stretch = self.stretch.unwrap_or(1.0).clamp(1.0, MOST_STRETCH);
-        cells * ((allocation.rounds * (LEAD_IN + allocation.batch)).mul_f64(stretch) + self.overhead)
+        let round = (cells * (LEAD_IN + allocation.batch)).mul_f64(stretch) + self.extra;
+        allocation.rounds * round + cells * self.overhead
     }
 }
 
@@ -107,6 +110,8 @@ pub struct Settings {
     pub batch: Option<Duration>,
     /// Whether to count, around every batch, what the machine and the processes did beside usage.
     pub counted: bool,
+    /// Whether the time of senders alone is asked for, which takes batches far larger than buffers.
+    pub sender_timed: bool,
     /// How latency is sampled.
     pub latency: LatencyMode,
     /// How long a peer may leave a message unanswered.
@@ -124,7 +129,8 @@ impl Settings {
             seed: job.seed.unwrap_or(fresh_seed),
             batch: job.batch,
             counted: false,
-            latency: job.latency.unwrap_or(LatencyMode::LeadIn),
+            sender_timed: false,
+            latency: job.latency.unwrap_or(LatencyMode::Tail),
             timeout: job.timeout.unwrap_or(DEFAULT_TIMEOUT),
         }
     }
@@ -177,13 +183,14 @@ pub fn plan(expanded: Expanded, settings: &Settings) -> Result<Plan, PlanError> 
         lead_in: Duration::ZERO,
         batch_exact: settings.batch,
         counted: settings.counted,
+        sender_timed: settings.sender_timed,
         latency: settings.latency,
         timeout: settings.timeout,
         cells_at_once: CELLS_AT_ONCE,
         tasks_at_once: u64::MAX,
     };
     let calibration = measurable * ASSUMED_CALIBRATION;
-    let pace = Pace { overhead: ASSUMED_OVERHEAD, stretch: None };
+    let pace = Pace { overhead: ASSUMED_OVERHEAD, stretch: None, extra: Duration::ZERO };
     if !fit(&mut plan, budget.saturating_sub(calibration), pace, &Variances::UNKNOWN) {
         let allocation = Allocation { rounds: plan.rounds, batch: plan.batch };
         let epoch = pace.epoch(measurable, &allocation);

@@ -44,6 +44,8 @@ pub enum Finding {
     Troubled { cell: String, counters: String },
     /// A cell costs less than its floor.
     BelowFloor { cell: String, multiple: f64, free: bool },
+    /// Batches have a part that does not grow with their operations; `held_back` where Nagle's algorithm makes it.
+    FixedWait { cell: String, wait_ns: f64, held_back: bool },
     /// The hypervisor gave the processors to others.
     Steal { share: f64 },
     /// Wine stood in the place of Windows.
@@ -113,6 +115,18 @@ impl Finding {
             Self::Troubled { cell, counters } => (
                 "connection-trouble",
                 format!("{cell}: the kernel dropped or repeated parts of connections ({counters}), and a dropped SYN costs a second; raise the option backlog or net.core.somaxconn"),
+            ),
+            Self::FixedWait { cell, wait_ns, held_back } => (
+                "fixed-wait",
+                format!(
+                    "{cell}: every burst takes {} beside its operations, however many they are, which is not part of the cost{}",
+                    nanoseconds(*wait_ns),
+                    if *held_back {
+                        ": Nagle's algorithm holds the last segment back until the other side acknowledges, which that side delays; where bursts are short, set tcp_nodelay=true"
+                    } else {
+                        ""
+                    }
+                ),
             ),
             Self::BelowFloor { cell, multiple, free } => (
                 "below-floor",

@@ -72,6 +72,15 @@ impl Cell {
         }
     }
 
+    /// Whether its operations have a latency: those of a stream end where their sender does not see it, and floors are too
+    /// short for a clock.
+    pub fn has_latency(&self) -> bool {
+        match self.pattern {
+            Pattern::Connect | Pattern::Rr => true,
+            Pattern::Stream | Pattern::Floor => false,
+        }
+    }
+
     /// How many exchanges so many operations are: with the option `extra_work`, some are done twice.
     pub fn work_for(&self, ops: u64) -> u64 {
         ops + ops * self.options.int("extra_work").unwrap_or(0) / 100

@@ -56,7 +56,7 @@ fn cell(cell: &CellRecord) -> Result<(), String> {
             return Err(format!("the floor of cell {:?} is no positive number", cell.id));
         }
     }
-    let rates = [cell.ops_per_s, cell.bytes_per_s];
+    let rates = [cell.ops_per_s, cell.bytes_per_s, cell.wait_ns];
     if !rates.iter().flatten().all(|rate| rate.is_finite() && *rate >= 0.0) {
         return Err(format!("a rate of cell {:?} is no positive number", cell.id));
     }

@@ -174,6 +174,9 @@ pub struct Timing {
     pub batches_s: f64,
     /// Lead-ins of batches.
     pub lead_ins_s: f64,
+    /// Batches after them in which latencies are sampled.
+    #[serde(default)]
+    pub tails_s: f64,
     /// The rest: messages to peers, analysis, progress.
     pub other_s: f64,
 }
@@ -260,6 +263,10 @@ pub struct CellRecord {
     /// Time until the last send returned, per operation, nanoseconds; `stream` only.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub sent_ns_per_op: Option<Estimate>,
+    /// The part of every batch that does not grow with its operations, nanoseconds: what a burst costs beside its
+    /// operations; absent where there is none to speak of.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub wait_ns: Option<f64>,
     /// Operations a second.
     pub ops_per_s: Option<f64>,
     /// Payload bytes a second, both directions.
@@ -478,7 +485,7 @@ impl std::ops::Sub for Usage {
 }
 
 /// One timed batch.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Sample {
     /// The cell, as an index into the document's cells.
     pub cell: u32,
@@ -494,6 +501,10 @@ pub struct Sample {
     pub wall_ns: u64,
     /// Elapsed time until the last send returned, nanoseconds; `stream` only.
     pub sent_ns: Option<u64>,
+    /// The part of a batch that does not grow with its operations, nanoseconds. Where it is told, two batches of different
+    /// lengths were timed, and `ops`, `wall_ns`, `sent_ns` and usage are the difference of the two.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait_ns: Option<u64>,
     /// The client's use of the machine.
     pub client: Usage,
     /// The server's use of the machine.

@@ -20,6 +20,8 @@ pub const NATIVE: &str = "native";
 named! {
     /// How latency is sampled.
     LatencyMode, "value of latency" {
+        /// In a batch of its own after each timed one, while the loop is warm; no timed batch reads the clock per operation.
+        Tail = "tail",
         /// In the lead-ins, so that no timed batch reads the clock per operation.
         LeadIn = "lead-in",
         /// In every timed batch; the clock's own cost is then part of `wall`.

@@ -83,6 +83,10 @@ pub struct Counts {
     pub batch: u64,
     /// Of its lead-in.
     pub lead_in: u64,
+    /// Whether batches have a part that does not grow with their operations: the lead-in is then timed as well, and what
+    /// counts is the difference of the two.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub slope: bool,
 }
 
 /// All that a complete epoch adds to a run.

@@ -47,6 +47,7 @@ const RECORD: Columns<CellRecord> = &[
     ("sent_ns_per_op", |cell| of(cell.sent_ns_per_op, |cost| cost.median)),
     ("sent_ns_per_op_lo", |cell| bound(cell.sent_ns_per_op, |cost| cost.lo)),
     ("sent_ns_per_op_hi", |cell| bound(cell.sent_ns_per_op, |cost| cost.hi)),
+    ("wait_ns", |cell| of(cell.wait_ns, |wait_ns| wait_ns)),
     ("ops_per_s", |cell| of(cell.ops_per_s, |rate| rate)),
     ("bytes_per_s", |cell| of(cell.bytes_per_s, |rate| rate)),
     ("latency_ns_p50", |cell| latency(cell, |summary| summary.p50)),

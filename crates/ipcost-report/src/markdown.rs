@@ -6,6 +6,7 @@ use std::collections::{BTreeSet, HashMap};
 use ipcost_model::{CellRecord, ContrastRecord, Document, Metric, Pattern, WorkloadRecord};
 
 use crate::numbers::{interval, rate, ratio, three_digits, throughput, time};
+use crate::rows;
 use crate::words::{capitalised, escaped};
 use crate::{again, terminal, words};
 
@@ -108,9 +109,8 @@ impl<'a> Sheet<'a> {
         );
         row.extend([times, verdict]);
         out.push_str(&line(&row));
-        for mode in &cell.modes {
-            let mut row =
-                vec![format!("… in {:.0} % of epochs", mode.share * 100.0), time(mode.wall_ns_per_op)];
+        for (what, cost) in rows::beneath(cell) {
+            let mut row = vec![format!("… {what}"), cost];
             row.resize(columns, String::new());
             out.push_str(&line(&row));
         }

@@ -71,6 +71,10 @@ fn cell(cell: &CellRecord, out: &mut Exposition) {
         &about,
         cell.sent_ns_per_op,
     );
+    if let Some(wait_ns) = cell.wait_ns {
+        let help = "What a burst takes beside its operations, however many they are.";
+        out.gauge("ipcost_wait_seconds", "seconds", help, &about, wait_ns / 1e9);
+    }
     if let Some(rate) = cell.bytes_per_s {
         let help = "Payload bytes a second, both directions, from the median of wall.";
         out.gauge("ipcost_payload_bytes_per_second", "bytes_per_second", help, &about, rate);

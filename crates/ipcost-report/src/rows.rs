@@ -61,8 +61,8 @@ pub struct Figures {
     pub verdict: String,
     /// The same as a kind.
     pub standing: Standing,
-    /// Two groups of epochs: what they are, and their costs.
-    pub modes: Vec<(String, String)>,
+    /// What stands beneath: two groups of epochs and their costs, and what a burst costs beside its operations.
+    pub beneath: Vec<(String, String)>,
 }
 
 /// The titles of the columns whose names depend on the table: the rate, and the ratio.
@@ -91,6 +91,15 @@ pub fn rows<'a>(document: &'a Document, table: &'a WorkloadRecord) -> impl Itera
     })
 }
 
+/// What stands beneath a cell's row.
+pub fn beneath(cell: &CellRecord) -> Vec<(String, String)> {
+    let mode = |mode: &ipcost_model::Mode| {
+        (format!("in {:.0} % of epochs", mode.share * 100.0), time(mode.wall_ns_per_op))
+    };
+    let wait = cell.wait_ns.map(|wait_ns| ("per burst".to_owned(), format!("+ {}", time(wait_ns))));
+    cell.modes.iter().map(mode).chain(wait).collect()
+}
+
 fn figures(document: &Document, table: &WorkloadRecord, cell: &CellRecord) -> Option<Figures> {
     let cost = cell.wall_ns_per_op.filter(|_| cell.available)?;
     let rate = match cell.pattern {
@@ -100,9 +109,6 @@ fn figures(document: &Document, table: &WorkloadRecord, cell: &CellRecord) -> Op
     };
     let latency = |of: fn(&ipcost_model::LatencySummary) -> u64| {
         cell.latency_ns.as_ref().map_or_else(String::new, |summary| time(of(summary) as f64))
-    };
-    let mode = |mode: &ipcost_model::Mode| {
-        (format!("in {:.0} % of epochs", mode.share * 100.0), time(mode.wall_ns_per_op))
     };
     let floor = cell.floor.as_ref().map(|floor| self::ratio(floor.multiple.median)).unwrap_or_default();
     let (ratio, bounds, verdict, standing) = judged(document, table, cell);
@@ -117,7 +123,7 @@ fn figures(document: &Document, table: &WorkloadRecord, cell: &CellRecord) -> Op
         bounds,
         verdict,
         standing,
-        modes: cell.modes.iter().map(mode).collect(),
+        beneath: beneath(cell),
     })
 }
 

@@ -138,8 +138,8 @@ fn add(grid: &mut Grid, row: Row<'_>) {
         figures.bounds.into(),
         Piece::styled(figures.verdict, judged),
     ]);
-    for (index, (share, cost)) in figures.modes.iter().enumerate() {
-        let branch = if index + 1 < figures.modes.len() { "├" } else { "└" };
+    for (index, (share, cost)) in figures.beneath.iter().enumerate() {
+        let branch = if index + 1 < figures.beneath.len() { "├" } else { "└" };
         grid.row(vec![
             Piece::styled(format!(" {branch} {share}"), DIMMED),
             Piece::styled(cost.as_str(), DIMMED),
@@ -164,6 +164,7 @@ pub fn how(document: &Document) -> String {
         Stopped::Failed => "failed",
     };
     let latency = match schedule.latency {
+        LatencyMode::Tail => "latency from a warm loop after each batch",
         LatencyMode::LeadIn => "latency from the lead-ins",
         LatencyMode::Inline => "latency within the timed batches",
         LatencyMode::Off => "latency not sampled",

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use ipcost_model::{CellLatency, EpochRecord, LatencyMode, Sample};
+use ipcost_model::{CellLatency, Counts, EpochRecord, LatencyMode, Sample};
 use ipcost_stats::Histogram;
 
-use super::{Campaign, seconds};
+use super::{Campaign, seconds, timed};
 use crate::bench::{BatchOutcome, Bench};
 use crate::error::EngineError;
 
@@ -64,28 +64,19 @@ impl Campaign<'_, '_> {
         for round in 1..=self.outcome.plan.rounds {
             self.random.shuffle(&mut order);
             for (position, cell) in (position + 1..).zip(&order) {
-                let counts = self.counts[*cell];
-                let (lead_in, _) = steady(self.bench, *cell, counts.lead_in, clocked == LatencyMode::LeadIn)?;
-                epoch.timing.lead_ins_s += seconds(lead_in.wall_ns);
-                note(epoch, latency, *cell, &lead_in);
-                let (batch, suspended) =
-                    steady(self.bench, *cell, counts.batch, clocked == LatencyMode::Inline)?;
-                epoch.timing.batches_s += seconds(batch.wall_ns);
-                note(epoch, latency, *cell, &batch);
-                for done in suspended.into_iter().chain([batch]) {
+                for sample in self.time(*cell, epoch, latency)? {
                     epoch.samples.push(Sample {
                         cell: *cell as u32,
                         epoch: self.epoch,
                         round,
                         position,
-                        ops: counts.batch,
-                        wall_ns: done.wall_ns,
-                        sent_ns: done.sent_ns,
-                        client: done.client,
-                        server: done.server,
-                        measures: done.measures,
-                        suspended: done.suspended,
+                        ..sample
                     });
+                }
+                if clocked == LatencyMode::Tail && self.outcome.plan.cells[*cell].cell.has_latency() {
+                    let (tail, _) = steady(self.bench, *cell, self.counts[*cell].lead_in, true)?;
+                    epoch.timing.tails_s += seconds(tail.wall_ns);
+                    note(epoch, latency, *cell, &tail);
                 }
                 self.tell_measuring();
             }
@@ -101,6 +92,37 @@ impl Campaign<'_, '_> {
         self.bench.end_epoch()?;
         epoch.timing.processes_s += (self.bench.elapsed() - ending).as_secs_f64();
         Ok(())
+    }
+
+    /// A lead-in and a timed batch of a cell; before the sample that counts, those that the machine slept through.
+    fn time(
+        &mut self,
+        cell: usize,
+        epoch: &mut EpochRecord,
+        latency: &mut BTreeMap<u32, Histogram>,
+    ) -> Result<Vec<Sample>, EngineError> {
+        let counts = self.counts[cell];
+        let clocked = self.outcome.plan.latency;
+        let mut samples = Vec::new();
+        for attempt in 0.. {
+            let (lead_in, _) = steady(self.bench, cell, counts.lead_in, clocked == LatencyMode::LeadIn)?;
+            epoch.timing.lead_ins_s += seconds(lead_in.wall_ns);
+            note(epoch, latency, cell, &lead_in);
+            let (batch, suspended) = steady(self.bench, cell, counts.batch, clocked == LatencyMode::Inline)?;
+            epoch.timing.batches_s += seconds(batch.wall_ns);
+            note(epoch, latency, cell, &batch);
+            samples.extend(suspended.iter().filter_map(|slept| timed::sample(counts, &lead_in, slept)));
+            let plain = Counts { slope: false, ..counts };
+            let last = attempt == MOST_REPEATS;
+            // The batch as a whole costs more than its operations, and never less.
+            let found = timed::sample(counts, &lead_in, &batch)
+                .or_else(|| timed::sample(plain, &lead_in, &batch).filter(|_| last));
+            if let Some(sample) = found {
+                samples.push(sample);
+                break;
+            }
+        }
+        Ok(samples)
     }
 
     pub(super) fn verify(&mut self, order: &[usize]) -> Result<(), EngineError> {

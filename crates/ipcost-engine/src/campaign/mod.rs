@@ -2,17 +2,21 @@
 
 mod epoch;
 mod outcome;
+mod timed;
 
 use std::time::Duration;
 
-use ipcost_model::{Calibrated, Counts, Plan, PlannedContrast, Resumed, Samples, Stopped};
+use ipcost_model::{
+    Calibrated, Cell, Counts, OptionGroup, Options, Pattern, Plan, PlannedContrast, Resumed, Samples, Stopped,
+};
 use ipcost_stats::{Random, Variances};
+use ipcost_sys::transport;
 
 pub use self::epoch::steady;
 pub use self::outcome::Outcome;
 use crate::analysis::{Answered, Judge};
 use crate::bench::Bench;
-use crate::calibration::{counts_of, ns_per_op};
+use crate::calibration::{Rate, counts_of, rate};
 use crate::error::EngineError;
 use crate::planning::{Pace, fit};
 use crate::progress::{Observer, Phase, Progress};
@@ -185,7 +189,8 @@ impl Campaign<'_, '_> {
             let started = self.bench.elapsed();
             for cell in &group {
                 let workers = u64::from(self.outcome.plan.cells[*cell].cell.concurrency);
-                rates.push((*cell, workers, ns_per_op(self.bench, *cell, workers)?));
+                let may_wait = self.outcome.plan.cells[*cell].cell.pattern == Pattern::Stream;
+                rates.push((*cell, workers, rate(self.bench, *cell, workers, may_wait)?));
                 self.tell(Phase::Calibrating);
             }
             self.count_operations(&rates);
@@ -213,7 +218,8 @@ impl Campaign<'_, '_> {
             }
         }
         let variances = variances(&self.outcome.plan, &pilots);
-        let pace = Pace { overhead, stretch: stretch(&rates, &pilots) };
+        let extra = self.extra(&rates);
+        let pace = Pace { overhead, stretch: stretch(&rates, &pilots), extra };
         let plan = &mut self.outcome.plan;
         let left = plan.budget.saturating_sub(self.spent + self.bench.elapsed());
         // The budget was large enough by assumption; what it really takes is known only now.
@@ -234,10 +240,26 @@ impl Campaign<'_, '_> {
         })
     }
 
-    fn count_operations(&mut self, rates: &[(usize, u64, f64)]) {
-        for (cell, workers, ns_per_op) in rates {
-            self.counts[*cell] = counts_of(&self.outcome.plan, *ns_per_op, *workers);
+    fn count_operations(&mut self, rates: &[(usize, u64, Rate)]) {
+        let plan = &self.outcome.plan;
+        for (cell, workers, rate) in rates {
+            let work = &plan.cells[*cell].cell;
+            let slope = holds_back(&work.transport, work.pattern, &work.options);
+            let least = if plan.sender_timed { sender_ops(work) } else { 0 };
+            self.counts[*cell] = counts_of(plan, *rate, *workers, slope, least);
         }
+    }
+
+    /// What fixed waits, and the longer batches that they ask for, add to a round.
+    fn extra(&self, rates: &[(usize, u64, Rate)]) -> Duration {
+        let plan = &self.outcome.plan;
+        let usual_ns = (plan.batch + plan.lead_in).as_nanos() as f64;
+        let of_cell = |(cell, _, rate): &(usize, u64, Rate)| {
+            let counts = self.counts[*cell];
+            let ns = (counts.batch + counts.lead_in) as f64 * rate.ns_per_op + 2.0 * rate.wait_ns;
+            (ns - usual_ns).max(0.0)
+        };
+        Duration::from_nanos(rates.iter().map(of_cell).sum::<f64>() as u64)
     }
 
     fn no_pilot(&self) -> Pilot {
@@ -249,7 +271,8 @@ impl Campaign<'_, '_> {
         let mut order = group.to_vec();
         for log_costs in rounds {
             self.random.shuffle(&mut order);
-            for cell in &order {
+            // The cost of those with a fixed wait is not in one batch.
+            for cell in order.iter().filter(|cell| !self.counts[**cell].slope) {
                 let ops = self.counts[*cell].lead_in;
                 let wall_ns = steady(self.bench, *cell, ops, false)?.0.wall_ns;
                 log_costs[*cell] = (wall_ns.max(1) as f64 / ops as f64).ln();
@@ -299,10 +322,29 @@ impl Campaign<'_, '_> {
     }
 }
 
+/// Whether the end of a burst may be held back: Nagle's algorithm keeps the last segment until what was sent before is
+/// acknowledged, and the other side delays that by up to 40 ms.
+pub(crate) fn holds_back(transport: &str, pattern: Pattern, options: &Options) -> bool {
+    let is_tcp = transport::find(transport)
+        .is_some_and(|known| known.capabilities().option_groups.contains(&OptionGroup::Tcp));
+    is_tcp && pattern == Pattern::Stream && options.bool("tcp_nodelay") != Some(true)
+}
+
+/// How many operations a batch must have whose sender is timed: what lies in buffers when its last send returns is then
+/// little of what it sent.
+fn sender_ops(cell: &Cell) -> u64 {
+    const TIMES_THE_BUFFERS: u64 = 50;
+    if cell.pattern != Pattern::Stream {
+        return 0;
+    }
+    let capacity = transport::find(&cell.transport).and_then(|known| known.capacity_bytes(cell));
+    capacity.unwrap_or(0).saturating_mul(TIMES_THE_BUFFERS).div_ceil(cell.size.max(1))
+}
+
 /// How much longer batches last on average than the rates that operations are counted by would have them.
-fn stretch(rates: &[(usize, u64, f64)], pilots: &[Pilot]) -> Option<f64> {
-    let costs = rates.iter().flat_map(|(cell, _, ns_per_op)| {
-        pilots.iter().flatten().map(move |log_costs| log_costs[*cell].exp() / ns_per_op)
+fn stretch(rates: &[(usize, u64, Rate)], pilots: &[Pilot]) -> Option<f64> {
+    let costs = rates.iter().flat_map(|(cell, _, rate)| {
+        pilots.iter().flatten().map(move |log_costs| log_costs[*cell].exp() / rate.ns_per_op)
     });
     let known: Vec<f64> = costs.filter(|cost| cost.is_finite()).collect();
     (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)

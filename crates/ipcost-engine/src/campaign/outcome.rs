@@ -131,12 +131,14 @@ impl Outcome {
         sum.processes_s += of_epoch.processes_s;
         sum.batches_s += of_epoch.batches_s;
         sum.lead_ins_s += of_epoch.lead_ins_s;
+        sum.tails_s += of_epoch.tails_s;
     }
 
     /// Whatever time went into nothing that has a name.
     pub(super) fn account_for_the_rest(&mut self) {
         let timing = &mut self.timing;
-        let named = timing.calibration_s + timing.processes_s + timing.batches_s + timing.lead_ins_s;
+        let named =
+            timing.calibration_s + timing.processes_s + timing.batches_s + timing.lead_ins_s + timing.tails_s;
         timing.other_s = (self.elapsed.as_secs_f64() - named).max(0.0);
     }
 

@@ -96,7 +96,7 @@ fn group(document: &Document, row: &Row<'_>, colours: &Colours<'_>, shape: Shape
     };
     let class = if row.cheapest { " class=\"first\"" } else { "" };
     let mut out = format!("<tbody><tr{class}>{head}{}</tr>", columns(document, cell, figures, shape));
-    for (share, cost) in &figures.modes {
+    for (share, cost) in &figures.beneath {
         out.push_str(&format!(
             "<tr class=\"mode\"><td>{}</td><td class=\"number\">{}</td><td colspan=\"{}\"></td></tr>",
             text(share),

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::inherited::of_worker;
 use super::{
     Client, Connection, Effective, Place, Provision, Server, Transport, TransportError, Waitable,
-    address_list, list_address,
+    address_list, capacity, list_address,
 };
 use crate::Context;
 use crate::system::channel::PipePair;
@@ -52,6 +52,10 @@ impl Transport for Fifo {
 
     fn probe(&self) -> Result<(), String> {
         probe()
+    }
+
+    fn capacity_bytes(&self, cell: &Cell) -> Option<u64> {
+        capacity::pipe(cell)
     }
 
     fn provision(&self, place: &Place<'_>) -> Result<Provision, TransportError> {

@@ -13,6 +13,7 @@
 
 mod alone;
 mod cacheline;
+mod capacity;
 mod fifo;
 mod handing;
 mod inherited;
@@ -86,6 +87,11 @@ pub trait Transport: Sync {
     /// Why not, in one line.
     fn probe(&self) -> Result<(), String> {
         Ok(())
+    }
+
+    /// The most bytes that may lie between the two sides of a cell here; `None` where that is not known.
+    fn capacity_bytes(&self, _cell: &Cell) -> Option<u64> {
+        None
     }
 
     /// Makes what must exist before either process starts; called by the engine.

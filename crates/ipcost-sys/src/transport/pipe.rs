@@ -5,7 +5,9 @@ use ipcost_model::{Capabilities, Cell, OptionGroup};
 use serde::{Deserialize, Serialize};
 
 use super::inherited::{InheritedClient, InheritedServer, number, of_worker, take};
-use super::{Client, Place, Provision, Server, Transport, TransportError, address_list, list_address};
+use super::{
+    Client, Place, Provision, Server, Transport, TransportError, address_list, capacity, list_address,
+};
 use crate::system::channel::PipePair;
 use crate::system::pipe::pipe;
 
@@ -36,6 +38,10 @@ struct Ends {
 impl Transport for Pipe {
     fn capabilities(&self) -> &'static Capabilities {
         &CAPABILITIES
+    }
+
+    fn capacity_bytes(&self, cell: &Cell) -> Option<u64> {
+        capacity::pipe(cell)
     }
 
     fn provision(&self, place: &Place<'_>) -> Result<Provision, TransportError> {

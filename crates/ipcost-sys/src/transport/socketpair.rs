@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::inherited::{InheritedClient, InheritedServer, number, of_worker};
 use super::{
-    Client, Place, Provision, Server, Transport, TransportError, address_list, list_address, socket,
+    Client, Place, Provision, Server, Transport, TransportError, address_list, capacity, list_address, socket,
 };
 use crate::Context;
 use crate::system::channel::Socket;
@@ -43,6 +43,10 @@ impl Transport for Socketpair {
 
     fn probe(&self) -> Result<(), String> {
         probe_pair()
+    }
+
+    fn capacity_bytes(&self, cell: &Cell) -> Option<u64> {
+        capacity::unix(cell)
     }
 
     fn provision(&self, place: &Place<'_>) -> Result<Provision, TransportError> {

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::socket::{Listener, buffers, set_buffers};
 use super::{
-    Client, Connection, Effective, Place, Provision, Server, Transport, TransportError, from_address, switch,
-    to_address,
+    Client, Connection, Effective, Place, Provision, Server, Transport, TransportError, capacity,
+    from_address, switch, to_address,
 };
 use crate::system::channel::Socket;
 use crate::system::socket::{
@@ -61,6 +61,10 @@ impl Transport for Tcp {
         let reached = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))
             .and_then(|socket| socket.connect((Ipv4Addr::LOCALHOST, ANY_PORT)));
         reached.map_err(|error| format!("IPv4 loopback cannot be used: {error}"))
+    }
+
+    fn capacity_bytes(&self, cell: &Cell) -> Option<u64> {
+        capacity::tcp(cell)
     }
 
     fn provision(&self, _place: &Place<'_>) -> Result<Provision, TransportError> {

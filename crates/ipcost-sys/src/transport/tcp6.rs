@@ -6,7 +6,7 @@ use ipcost_model::protocol::Address;
 use ipcost_model::{Capabilities, Cell, OptionGroup};
 
 use super::tcp::{TcpClient, any_port, serve};
-use super::{Client, Place, Provision, Server, Transport, TransportError};
+use super::{Client, Place, Provision, Server, Transport, TransportError, capacity};
 use crate::system::socket::{AddressFamily, bind, stream_socket};
 
 /// The transport.
@@ -36,6 +36,10 @@ impl Transport for Tcp6 {
         stream_socket(AddressFamily::INET6)
             .and_then(|socket| bind(&socket, &loopback))
             .map_err(|error| format!("IPv6 loopback cannot be used: {error}"))
+    }
+
+    fn capacity_bytes(&self, cell: &Cell) -> Option<u64> {
+        capacity::tcp(cell)
     }
 
     fn provision(&self, _place: &Place<'_>) -> Result<Provision, TransportError> {

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::socket::{Listener, buffers, set_buffers};
 use super::{
-    Client, Connection, Effective, Place, Provision, Server, Transport, TransportError, from_address,
-    to_address,
+    Client, Connection, Effective, Place, Provision, Server, Transport, TransportError, capacity,
+    from_address, to_address,
 };
 use crate::Context;
 use crate::private_dir::MAX_SOCKET_PATH;
@@ -46,6 +46,10 @@ impl Transport for Unix {
 
     fn probe(&self) -> Result<(), String> {
         probe_unix()
+    }
+
+    fn capacity_bytes(&self, cell: &Cell) -> Option<u64> {
+        capacity::unix(cell)
     }
 
     fn provision(&self, place: &Place<'_>) -> Result<Provision, TransportError> {

@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::socket::Listener;
 use super::unix::UnixClient;
-use super::{Client, Place, Provision, Server, Transport, TransportError, from_address, to_address};
+use super::{
+    Client, Place, Provision, Server, Transport, TransportError, capacity, from_address, to_address,
+};
 use crate::system::abstract_address::{self, abstract_address, unguessable};
 use crate::system::socket::{AddressFamily, UnixAddress};
 use crate::{Context, SysError};
@@ -40,6 +42,10 @@ impl Transport for UnixAbstract {
 
     fn probe(&self) -> Result<(), String> {
         abstract_address::probe()
+    }
+
+    fn capacity_bytes(&self, cell: &Cell) -> Option<u64> {
+        capacity::unix(cell)
     }
 
     fn provision(&self, place: &Place<'_>) -> Result<Provision, TransportError> {

@@ -49,7 +49,7 @@ pub struct RunArgs {
     /// Measure the least that the parts of every cell cost here, in the same rounds, and show costs as multiples of it
     #[arg(long, help_heading = HOW)]
     pub floor: bool,
-    /// How latency is sampled: lead-in, inline, off [default: lead-in]
+    /// How latency is sampled: tail, lead-in, inline, off [default: tail]
     #[arg(long, value_name = "HOW", help_heading = HOW)]
     pub latency: Option<LatencyMode>,
     /// Kill a peer that leaves a message unanswered for so long [default: 10s]

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
-use ipcost_engine::{ProcessBench, Settings, bench::Bench, nanoseconds_per_operation};
+use ipcost_engine::{ProcessBench, Settings, bench::Bench, rate};
 use ipcost_model::replication::{AsPublished, Replication};
 use ipcost_model::units::duration_text;
 use ipcost_report::published::{Repetition, render};
@@ -95,12 +95,12 @@ fn repeat(
     for (cell, ops) in ops_of.iter().enumerate() {
         bench.start_epoch(0, &[cell])?;
         let workers = u64::from(plan.cells[cell].cell.concurrency);
-        let each = nanoseconds_per_operation(&mut bench, cell, workers)?;
+        let rate = rate(&mut bench, cell, workers, true)?;
         bench.end_epoch()?;
         counted.push(Counted {
             cell,
             ops: *ops,
-            estimate: Duration::from_nanos((each * *ops as f64) as u64),
+            estimate: Duration::from_nanos((rate.ns_per_op * *ops as f64 + rate.wait_ns) as u64),
         });
     }
     drop(bench);

@@ -1,0 +1,74 @@
+//! What is taken of a batch and its lead-in.
+
+use ipcost_model::{Counts, Sample};
+
+use crate::bench::BatchOutcome;
+
+/// A sample of a batch, without its place in the run.
+///
+/// Where batches have a part that does not grow with their operations, that is the difference of the batch and its lead-in:
+/// what the operations cost that it has more. `None` where it did not take longer; something else then took the time.
+pub(super) fn sample(counts: Counts, lead_in: &BatchOutcome, batch: &BatchOutcome) -> Option<Sample> {
+    if !counts.slope || batch.suspended {
+        return Some(Sample {
+            ops: counts.batch,
+            wall_ns: batch.wall_ns,
+            sent_ns: batch.sent_ns,
+            client: batch.client,
+            server: batch.server,
+            measures: batch.measures.clone(),
+            suspended: batch.suspended,
+            ..Sample::default()
+        });
+    }
+    let ops = counts.batch - counts.lead_in;
+    let wall_ns = batch.wall_ns.checked_sub(lead_in.wall_ns).filter(|longer| *longer > 0)?;
+    // What a peer says of a call is no count that grows.
+    let more = |(name, value): (&String, &f64)| {
+        let less = lead_in.measures.get(name).filter(|_| !name.ends_with("_per_call")).unwrap_or(&0.0);
+        (name.clone(), (value - less).max(0.0))
+    };
+    let of_lead_in = u128::from(wall_ns) * u128::from(counts.lead_in) / u128::from(ops.max(1));
+    Some(Sample {
+        ops,
+        wall_ns,
+        sent_ns: batch.sent_ns.zip(lead_in.sent_ns).map(|(long, short)| long.saturating_sub(short)),
+        wait_ns: Some(lead_in.wall_ns.saturating_sub(u64::try_from(of_lead_in).unwrap_or(u64::MAX))),
+        client: batch.client - lead_in.client,
+        server: batch.server - lead_in.server,
+        measures: batch.measures.iter().map(more).collect(),
+        ..Sample::default()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ipcost_model::Usage;
+
+    fn batch(wall_ns: u64, user_ns: u64) -> BatchOutcome {
+        let client = Usage { user_ns, ..Usage::default() };
+        BatchOutcome { wall_ns, sent_ns: Some(wall_ns / 2), client, ..BatchOutcome::default() }
+    }
+
+    #[test]
+    fn the_cost_is_that_of_one_more_operation() {
+        let counts = Counts { batch: 1_100, lead_in: 100, slope: true };
+        let sample = sample(counts, &batch(40_010_000, 1_000), &batch(40_110_000, 11_000)).unwrap();
+        assert_eq!((sample.ops, sample.wall_ns, sample.wait_ns), (1_000, 100_000, Some(40_000_000)));
+        assert_eq!((sample.client.user_ns, sample.sent_ns), (10_000, Some(50_000)));
+    }
+
+    #[test]
+    fn without_a_wait_it_is_the_batch_itself() {
+        let counts = Counts { batch: 1_000, lead_in: 100, slope: false };
+        let sample = sample(counts, &batch(10, 1), &batch(100, 10)).unwrap();
+        assert_eq!((sample.ops, sample.wall_ns, sample.wait_ns), (1_000, 100, None));
+    }
+
+    #[test]
+    fn a_longer_batch_that_takes_no_longer_tells_nothing() {
+        let counts = Counts { batch: 1_100, lead_in: 100, slope: true };
+        assert_eq!(sample(counts, &batch(50, 1), &batch(50, 1)), None);
+    }
+}

@@ -1,0 +1,30 @@
+//! How much may lie between the two sides: what buffers hold here (`tcp(7)`, `socket(7)`, `pipe(7)`).
+
+use ipcost_model::Cell;
+
+use crate::facts::text::{number, numbers};
+
+/// What a pipe holds unless it is set, bytes.
+const PIPE_BYTES: u64 = 65_536;
+
+/// Both buffers of a TCP connection, which grow up to a limit unless they are set.
+pub fn tcp(cell: &Cell) -> Option<u64> {
+    let most = |limits: &str| numbers::<3>(limits).map(|[_, _, most]| most);
+    let send = cell.options.int("so_sndbuf").map(|bytes| 2 * bytes);
+    let receive = cell.options.int("so_rcvbuf").map(|bytes| 2 * bytes);
+    Some(
+        send.or_else(|| most("/proc/sys/net/ipv4/tcp_wmem"))?
+            + receive.or_else(|| most("/proc/sys/net/ipv4/tcp_rmem"))?,
+    )
+}
+
+/// A Unix socket's: what is on its way counts against the sender alone.
+pub fn unix(cell: &Cell) -> Option<u64> {
+    let send = cell.options.int("so_sndbuf").map(|bytes| 2 * bytes);
+    send.or_else(|| number("/proc/sys/net/core/wmem_default"))
+}
+
+/// A pipe's.
+pub fn pipe(cell: &Cell) -> Option<u64> {
+    Some(cell.options.int("pipe_size").unwrap_or(PIPE_BYTES))
+}
