@@ -459,7 +459,15 @@ fn row_name(cell: &Cell, client: &str, server: &str) -> String {
         name.push_str(&format!(" {client}→{server}"));
     }
     for (option, value) in cell.options.iter() {
-        name.push_str(&format!(" {option}={value}"));
+        match value {
+            // A switch that is on goes by its name, and `tcp tcp_nodelay` says nothing more than `tcp nodelay`.
+            OptionValue::Bool(true) => {
+                let option = option.spec().name;
+                let prefix = format!("{}_", cell.transport.trim_end_matches('6'));
+                name.push_str(&format!(" {}", option.strip_prefix(&prefix).unwrap_or(option)));
+            }
+            value => name.push_str(&format!(" {option}={value}")),
+        }
     }
     name
 }

@@ -7,8 +7,8 @@ use std::path::Path;
 
 use anyhow::{Context, anyhow, bail, ensure};
 use ipcost_model::{
-    Capabilities, Job, Matrix, OptionLists, OptionName, Pattern, PeerCommand, Size, TransportState,
-    check_peer_name, parse_job,
+    Capabilities, Job, Matrix, OptionGroup, OptionLists, OptionName, OptionValue, Pattern, PeerCommand, Size,
+    TransportState, check_peer_name, parse_job,
 };
 
 use crate::args::{CellArgs, RunArgs};
@@ -86,7 +86,10 @@ fn matrices(args: &CellArgs, transports: &[TransportState]) -> anyhow::Result<Ve
             _ => named(transports, |known| usual(known) && does(known)),
         };
         let transport = if whole.transport.is_empty() { all().into() } else { whole.transport.clone() };
-        return Ok(vec![Matrix { transport, ..whole }]);
+        let whole = Matrix { transport, ..whole };
+        let streams = whole.pattern.0.contains(&Pattern::Stream);
+        let beside = if streams { nodelay(&whole, transports) } else { None };
+        return Ok([whole].into_iter().chain(beside).collect());
     }
     let chosen = if args.transports.is_empty() { suite_transports() } else { args.transports.clone() };
     let connects = |name: &String| {
@@ -95,14 +98,34 @@ fn matrices(args: &CellArgs, transports: &[TransportState]) -> anyhow::Result<Ve
     let of_suite = |(pattern, size): (Pattern, u64)| {
         let able = |name: &&String| pattern != Pattern::Connect || connects(name);
         let transport: Vec<String> = chosen.iter().filter(able).cloned().collect();
-        Matrix {
+        let matrix = Matrix {
             pattern: vec![pattern].into(),
             size: vec![Size(size)].into(),
             transport: transport.into(),
             ..whole.clone()
-        }
+        };
+        let beside = if pattern == Pattern::Stream { nodelay(&matrix, transports) } else { None };
+        [matrix].into_iter().chain(beside)
     };
-    Ok(SUITE.map(of_suite).into_iter().filter(|matrix| !matrix.transport.is_empty()).collect())
+    Ok(SUITE.into_iter().flat_map(of_suite).filter(|matrix| !matrix.transport.is_empty()).collect())
+}
+
+/// Streams of what has Nagle's algorithm without it, to stand beside those with it, since for small messages the answer turns on
+/// it; `None` where nothing has it, or the user has said which.
+fn nodelay(matrix: &Matrix, transports: &[TransportState]) -> Option<Matrix> {
+    let option = OptionName::find("tcp_nodelay").expect("an option of the catalogue");
+    let has_it = |name: &&String| {
+        let known = transports.iter().find(|state| state.capabilities.name == **name);
+        known.is_some_and(|state| state.capabilities.option_groups.contains(&OptionGroup::Tcp))
+    };
+    let transport: Vec<String> = matrix.transport.0.iter().filter(has_it).cloned().collect();
+    let mut beside =
+        Matrix { pattern: vec![Pattern::Stream].into(), transport: transport.into(), ..matrix.clone() };
+    if beside.transport.is_empty() || beside.options.0.insert(option, vec![OptionValue::Bool(true)]).is_some()
+    {
+        return None;
+    }
+    Some(beside)
 }
 
 fn sizes(bytes: &[u64]) -> Vec<Size> {
