@@ -2,7 +2,7 @@
 
 use ipcost_model::check::CellName;
 use ipcost_model::replication::{Selector, Word};
-use ipcost_model::{PlannedCell, unknown};
+use ipcost_model::{Placement, PlannedCell, unknown};
 
 /// The one cell that a claim names: by its id, else its label, else its transport; or by what distinguishes it.
 ///
@@ -52,13 +52,17 @@ pub(crate) fn find(cells: &[PlannedCell], wanted: &Selector) -> Result<usize, St
                 cell.options.iter().any(|(option, has)| option.to_string() == *name && has == value)
             })
     };
-    let mut found = cells.iter().enumerate().filter(|(_, planned)| fits(planned)).map(|(index, _)| index);
-    match (found.next(), found.next()) {
-        (Some(only), None) => Ok(only),
-        (None, _) => Err(format!("no cell of the run is {}", describe(wanted))),
-        (Some(one), Some(other)) => {
+    // Of several, the plainest: where the scheduler chooses, and with the fewest options.
+    let plainness =
+        |index: &usize| (cells[*index].placement != Placement::Free, cells[*index].cell.options.iter().count());
+    let mut found: Vec<usize> = (0..cells.len()).filter(|index| fits(&cells[*index])).collect();
+    found.sort_by_key(plainness);
+    match found[..] {
+        [] => Err(format!("no cell of the run is {}", describe(wanted))),
+        [one, other, ..] if plainness(&one) == plainness(&other) => {
             Err(format!("{} and {} are both {}; say more", cells[one].id, cells[other].id, describe(wanted)))
         }
+        [plainest, ..] => Ok(plainest),
     }
 }
 

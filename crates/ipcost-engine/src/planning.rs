@@ -110,8 +110,6 @@ pub struct Settings {
     pub batch: Option<Duration>,
     /// Whether to count, around every batch, what the machine and the processes did beside usage.
     pub counted: bool,
-    /// Whether the time of senders alone is asked for, which takes batches far larger than buffers.
-    pub sender_timed: bool,
     /// How latency is sampled.
     pub latency: LatencyMode,
     /// How long a peer may leave a message unanswered.
@@ -129,7 +127,6 @@ impl Settings {
             seed: job.seed.unwrap_or(fresh_seed),
             batch: job.batch,
             counted: false,
-            sender_timed: false,
             latency: job.latency.unwrap_or(LatencyMode::Tail),
             timeout: job.timeout.unwrap_or(DEFAULT_TIMEOUT),
         }
@@ -183,7 +180,7 @@ pub fn plan(expanded: Expanded, settings: &Settings) -> Result<Plan, PlanError> 
         lead_in: Duration::ZERO,
         batch_exact: settings.batch,
         counted: settings.counted,
-        sender_timed: settings.sender_timed,
+        sender_timed: Vec::new(),
         latency: settings.latency,
         timeout: settings.timeout,
         cells_at_once: CELLS_AT_ONCE,

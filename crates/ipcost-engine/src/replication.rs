@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use ipcost_model::replication::{
     Claim, LedgerClaim, LedgerTest, Replication, ReplicationRun, Rule, Selector, Software, Test, Word,
 };
-use ipcost_model::{PlannedCell, Sample};
+use ipcost_model::protocol::PeerRole;
+use ipcost_model::{PlannedCell, Sample, Sides};
 use ipcost_stats::{median, merged_interval};
 
 use crate::campaign::Outcome;
@@ -23,8 +24,8 @@ pub struct Measured<'a> {
     pub software: Software,
     /// The samples and the plan they follow.
     pub outcome: &'a Outcome,
-    /// System calls of the clients, by cell, as far as they were traced.
-    pub system_calls: BTreeMap<usize, SystemCalls>,
+    /// System calls of both processes, by cell, as far as they were traced.
+    pub system_calls: BTreeMap<usize, Sides<SystemCalls>>,
 }
 
 /// Checks that every test of a replication names a cell of each run it is meant for, and exactly one.
@@ -37,6 +38,12 @@ pub fn check(
 ) -> Result<(), String> {
     for run in &replication.runs {
         let cells = cells_of(run)?;
+        for effect in replication.effects.iter().filter(|_| run.software == Software::Original) {
+            ensure_beside(effect)?;
+            for side in std::iter::once(&effect.a).chain(&effect.b) {
+                find(&cells, side).map_err(|reason| format!("effect \"{}\": {reason}", effect.about))?;
+            }
+        }
         for claim in &replication.claims {
             let tests =
                 claim.tests.iter().filter(|test| test.software.is_none_or(|only| only == run.software));
@@ -51,6 +58,15 @@ pub fn check(
         }
     }
     Ok(())
+}
+
+/// What this tool prefers stands beside what was published, and never in its place.
+fn ensure_beside(effect: &Test) -> Result<(), String> {
+    match (effect.decides, &effect.b) {
+        (false, Some(_)) => Ok(()),
+        (true, _) => Err(format!("effect \"{}\" must not decide; say decides = false", effect.about)),
+        (_, None) => Err(format!("effect \"{}\" compares with nothing; give b", effect.about)),
+    }
 }
 
 fn check_test(test: &Test) -> Result<(), String> {
@@ -72,6 +88,21 @@ fn check_test(test: &Test) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// The cells of which a test takes the time of the sender alone, as indices.
+pub fn sender_timed(replication: &Replication, cells: &[PlannedCell]) -> Vec<usize> {
+    let tests = replication.claims.iter().flat_map(|claim| &claim.tests).chain(&replication.effects);
+    let sides = tests.flat_map(|test| std::iter::once(&test.a).chain(&test.b).map(move |side| (test, side)));
+    let of_sender = |(test, side): &(&Test, &Selector)| {
+        let measure = side.measure.as_ref().or(test.measure.as_ref());
+        measure.is_some_and(|name| name.starts_with("sent"))
+    };
+    let mut found: Vec<usize> =
+        sides.filter(of_sender).filter_map(|(_, side)| find(cells, side).ok()).collect();
+    found.sort_unstable();
+    found.dedup();
+    found
 }
 
 /// The cells whose system calls tests compare.
@@ -117,8 +148,19 @@ fn decide_claim(replication: &Replication, claim: &Claim, measured: &[Measured<'
         original,
         native,
         behind: claim.behind.clone(),
+        limit: claim.limit_on.values().next().cloned(),
+        takes: claim.takes.clone(),
         tests,
     }
+}
+
+/// What preferences of this tool change, with the software that was published; at 5 % for all of them together.
+pub fn effects(replication: &Replication, measured: &[Measured<'_>]) -> Vec<LedgerTest> {
+    let alpha = ALPHA / replication.effects.len().max(1) as f64;
+    let original = measured.iter().filter(|run| run.software == Software::Original);
+    original
+        .flat_map(|run| replication.effects.iter().map(move |test| decide_test(run, test, alpha)))
+        .collect()
 }
 
 /// What tests say together; `None` where none of them decides, or none could be measured.
@@ -161,7 +203,9 @@ fn decide_test(run: &Measured<'_>, test: &Test, alpha: f64) -> LedgerTest {
         None => None,
     };
     if test.same_system_calls {
-        if let Some((a, b)) = run.system_calls.get(&a).zip(b.and_then(|b| run.system_calls.get(&b))) {
+        let side = test.calls_of.unwrap_or(PeerRole::Client);
+        let calls = |cell: usize| run.system_calls.get(&cell).map(|sides| sides.of(side));
+        if let Some((a, b)) = calls(a).zip(b.and_then(calls)) {
             ledger.word = if a.same_as(b) { Word::Confirmed } else { Word::Refuted };
             ledger.detail = Some(format!("{a} against {b}"));
         }

@@ -62,9 +62,9 @@ pub struct Plan {
     pub batch_exact: Option<Duration>,
     /// Whether the engine counts, around every batch, what the machine and the processes did beside usage.
     pub counted: bool,
-    /// Whether the time of senders alone is asked for, which takes batches far larger than buffers.
+    /// The cells of which the time of the sender alone is asked for, which takes batches far larger than buffers; indices.
     #[serde(default)]
-    pub sender_timed: bool,
+    pub sender_timed: Vec<usize>,
     /// How latency is sampled.
     pub latency: LatencyMode,
     /// How long a peer may leave a message unanswered.

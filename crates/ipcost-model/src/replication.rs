@@ -11,6 +11,7 @@ use crate::document::{Host, Tool};
 use crate::job::{Matrix, Size, duration};
 use crate::named::named;
 use crate::options::OptionValue;
+use crate::protocol::PeerRole;
 
 /// The version of the ledger.
 pub const LEDGER_SCHEMA: &str = "ipcost-replication/1";
@@ -82,6 +83,9 @@ pub struct Replication {
     pub differs_on: BTreeMap<System, String>,
     /// What is measured here.
     pub runs: Vec<ReplicationRun>,
+    /// What this tool prefers to the article's own settings, and what each preference changes; none of them decides.
+    #[serde(default)]
+    pub effects: Vec<Test>,
     /// What was claimed, and what tests it.
     pub claims: Vec<Claim>,
     /// How to run it with the article's own counts.
@@ -131,6 +135,13 @@ pub struct Claim {
     /// The same where a system has other words for it.
     #[serde(default)]
     pub behind_on: BTreeMap<System, String>,
+    /// Where a system has something else than what the claim is about: what its word is limited to, such as `on Linux,
+    /// with FIFOs`.
+    #[serde(default)]
+    pub limit_on: BTreeMap<System, String>,
+    /// What it would take to decide it, where nothing that is measured does.
+    #[serde(default)]
+    pub takes: Option<String>,
 }
 
 impl Replication {
@@ -148,7 +159,9 @@ impl Replication {
         for claim in &mut self.claims {
             claim.tests.retain(|test| belongs(&test.os));
             claim.behind = own(&mut claim.behind_on).or(claim.behind.take());
+            claim.limit_on.retain(|on, _| system == Some(*on));
         }
+        self.effects.retain(|effect| belongs(&effect.os));
         self
     }
 }
@@ -187,9 +200,12 @@ pub struct Test {
     /// The ratio is above this.
     #[serde(default)]
     pub above: Option<f64>,
-    /// The client's system calls for one operation are the same on both sides, by name and number.
+    /// The system calls for one operation are the same in both cells, by name and number.
     #[serde(default)]
     pub same_system_calls: bool,
+    /// Of which process; the client's where it is not said.
+    #[serde(default)]
+    pub calls_of: Option<PeerRole>,
     /// Whether it decides the claim, or only stands beside it.
     #[serde(default = "yes")]
     pub decides: bool,
@@ -294,6 +310,9 @@ pub struct Ledger {
     pub seed: u64,
     /// What was measured.
     pub runs: Vec<LedgerRun>,
+    /// What this tool prefers to the article's own settings, and what that changes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub effects: Vec<LedgerTest>,
     /// What was claimed, and what holds.
     pub claims: Vec<LedgerClaim>,
 }
@@ -328,6 +347,12 @@ pub struct LedgerClaim {
     pub native: Option<Word>,
     /// What lies behind it.
     pub behind: Option<String>,
+    /// What the word is limited to, where what is measured here is not what the claim is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<String>,
+    /// What it would take to decide it, where nothing that is measured does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub takes: Option<String>,
     /// What it rests on.
     pub tests: Vec<LedgerTest>,
 }

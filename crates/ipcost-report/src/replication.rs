@@ -47,6 +47,12 @@ pub fn render(ledger: &Ledger, room: usize) -> String {
             out.push_str(&line(&format!("  missing: {}", crate::words::escaped(missing))));
         }
     }
+    if !ledger.effects.is_empty() {
+        out.push_str(&line("Not as published, and what it changes:"));
+        let mut grid = Grid::new(&TESTS);
+        ledger.effects.iter().for_each(|test| row(&mut grid, test));
+        grid.render(&mut out, room);
+    }
     for (number, claim) in (1..).zip(&ledger.claims) {
         out.push('\n');
         out.push_str(&self::claim(number, claim, room));
@@ -56,7 +62,7 @@ pub fn render(ledger: &Ledger, room: usize) -> String {
 
 fn claim(number: usize, claim: &LedgerClaim, room: usize) -> String {
     let style = style(claim.word);
-    let mut out = format!("{number}. {style}{}{style:#}  ", claim.word);
+    let mut out = format!("{number}. {style}{}{style:#}  ", word(claim));
     out.push_str(&format!("{}\n", wrapped(&format!("\"{}\"", claim.text), room, "   ")));
     let mut note = |head: &str, text: &Option<String>| {
         if let Some(text) = text {
@@ -65,6 +71,7 @@ fn claim(number: usize, claim: &LedgerClaim, room: usize) -> String {
     };
     note("published", &claim.published);
     note("behind it", &claim.behind);
+    note("to decide it", &claim.takes);
     let mut grid = Grid::new(&TESTS);
     claim.tests.iter().for_each(|test| row(&mut grid, test));
     grid.render(&mut out, room);
@@ -75,6 +82,12 @@ fn claim(number: usize, claim: &LedgerClaim, room: usize) -> String {
         out.push_str(&format!("   {DIMMED}{}{DIMMED:#}\n", said.join("; ")));
     }
     out
+}
+
+/// What is known of a claim, with what that is limited to.
+fn word(claim: &LedgerClaim) -> String {
+    let limit = claim.limit.as_deref().filter(|_| claim.word != Word::Undecided);
+    limit.map_or_else(|| claim.word.to_string(), |limit| format!("{} {limit}", claim.word))
 }
 
 fn row(grid: &mut Grid, test: &LedgerTest) {
@@ -125,21 +138,27 @@ fn wrapped(text: &str, room: usize, indent: &str) -> String {
 
 /// One line an experiment: how many of its claims hold here.
 pub fn summary(ledgers: &[Ledger]) -> String {
-    const COLUMNS: [Column; 5] = [
+    const COLUMNS: [Column; 6] = [
         column("experiment", false),
         column("confirmed", true),
         column("refuted", true),
+        column("with a limit", true),
         column("undecided", true),
         column("measured in", true),
     ];
     let mut grid = Grid::new(&COLUMNS);
     for ledger in ledgers {
-        let count = |word: Word| ledger.claims.iter().filter(|claim| claim.word == word).count().to_string();
+        let limited = |claim: &&LedgerClaim| claim.limit.is_some() && claim.word != Word::Undecided;
+        let whole = |claim: &&LedgerClaim| !limited(claim);
+        let count = |word: Word| {
+            ledger.claims.iter().filter(whole).filter(|claim| claim.word == word).count().to_string()
+        };
         let took: f64 = ledger.runs.iter().map(|run| run.elapsed_s).sum();
         grid.row(vec![
             ledger.id.clone().into(),
             count(Word::Confirmed).into(),
             count(Word::Refuted).into(),
+            ledger.claims.iter().filter(limited).count().to_string().into(),
             count(Word::Undecided).into(),
             duration_text(Duration::from_secs_f64(took.max(0.0))).into(),
         ]);
@@ -186,6 +205,11 @@ mod tests {
             differs: Some("Ruby is newer.".into()),
             started: String::new(),
             seed: 1,
+            effects: vec![LedgerTest {
+                about: "placement apart against free".into(),
+                claimed: String::new(),
+                ..test(Software::Original, Some(1.02), Word::Undecided, false)
+            }],
             runs: vec![
                 run(Software::Original, 0, &["ruby is not installed (package ruby)"]),
                 run(Software::Native, 25, &[]),
@@ -197,6 +221,8 @@ mod tests {
                 original: None,
                 native: Some(Word::Refuted),
                 behind: None,
+                limit: Some("on Linux, with FIFOs".into()),
+                takes: Some("a machine with Windows".into()),
                 tests: vec![
                     test(Software::Original, None, Word::Undecided, true),
                     test(Software::Native, Some(2.6), Word::Refuted, true),

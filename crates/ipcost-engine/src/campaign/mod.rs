@@ -245,7 +245,7 @@ impl Campaign<'_, '_> {
         for (cell, workers, rate) in rates {
             let work = &plan.cells[*cell].cell;
             let slope = holds_back(&work.transport, work.pattern, &work.options);
-            let least = if plan.sender_timed { sender_ops(work) } else { 0 };
+            let least = if plan.sender_timed.contains(cell) { sender_ops(work, rate.ns_per_op) } else { 0 };
             self.counts[*cell] = counts_of(plan, *rate, *workers, slope, least);
         }
     }
@@ -331,14 +331,16 @@ pub(crate) fn holds_back(transport: &str, pattern: Pattern, options: &Options) -
 }
 
 /// How many operations a batch must have whose sender is timed: what lies in buffers when its last send returns is then
-/// little of what it sent.
-fn sender_ops(cell: &Cell) -> u64 {
+/// little of what it sent. No more than fit into a few seconds.
+fn sender_ops(cell: &Cell, ns_per_op: f64) -> u64 {
     const TIMES_THE_BUFFERS: u64 = 50;
+    const LONGEST_NS: f64 = 3e9;
     if cell.pattern != Pattern::Stream {
         return 0;
     }
     let capacity = transport::find(&cell.transport).and_then(|known| known.capacity_bytes(cell));
-    capacity.unwrap_or(0).saturating_mul(TIMES_THE_BUFFERS).div_ceil(cell.size.max(1))
+    let wanted = capacity.unwrap_or(0).saturating_mul(TIMES_THE_BUFFERS).div_ceil(cell.size.max(1));
+    wanted.min((LONGEST_NS / ns_per_op) as u64)
 }
 
 /// How much longer batches last on average than the rates that operations are counted by would have them.

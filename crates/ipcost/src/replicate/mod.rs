@@ -8,12 +8,12 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, anyhow};
-use ipcost_engine::replication::{Measured, check, decide};
+use ipcost_engine::replication::{Measured, check, decide, effects, sender_timed};
 use ipcost_engine::{EngineError, Outcome, PeerProgram, ProcessBench, Settings, System, plan, run_until};
 use ipcost_model::replication::{
     LEDGER_SCHEMA, Ledger, LedgerRun, Replication, ReplicationRun, Software, Word,
 };
-use ipcost_model::{Job, Offers, Plan, PlannedCell, Stopped, Tool, expand};
+use ipcost_model::{Job, Offers, Plan, Sides, PlannedCell, Stopped, Tool, expand};
 use ipcost_report::replication::{render, summary};
 use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::{host, limits, transport};
@@ -153,6 +153,7 @@ fn one(
         differs: replication.differs.clone(),
         started,
         seed,
+        effects: effects(replication, &measured),
         claims: decide(replication, &measured),
         runs,
     };
@@ -162,7 +163,7 @@ fn one(
 struct Finished {
     outcome: Outcome,
     missing: Vec<String>,
-    system_calls: std::collections::BTreeMap<usize, ipcost_engine::system_calls::SystemCalls>,
+    system_calls: std::collections::BTreeMap<usize, Sides<ipcost_engine::system_calls::SystemCalls>>,
 }
 
 /// Measures one run until every claim is decided, or its budget is spent.
@@ -183,7 +184,8 @@ fn measure(
         margin: NO_MARGIN,
         ..Settings::of(&job, seed)
     };
-    let plan = plan_of(&job, &peers.states, &settings)?;
+    let mut plan = plan_of(&job, &peers.states, &settings)?;
+    plan.sender_timed = sender_timed(replication, &plan.cells);
     let mut missing: Vec<String> = plan.cells.iter().filter_map(|cell| cell.unavailable.clone()).collect();
     missing.sort();
     missing.dedup();

@@ -1,4 +1,4 @@
-//! System calls of clients, seen through strace in a pass of its own.
+//! System calls of both processes, seen through strace in a pass of its own.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use ipcost_engine::PeerProgram;
 use ipcost_engine::replication::traced_cells;
 use ipcost_engine::system_calls::SystemCalls;
 use ipcost_engine::tracing::{Cast, Lengths, trace as trace_cell};
-use ipcost_model::Plan;
+use ipcost_model::{Plan, Sides};
 use ipcost_model::protocol::PeerRole;
 use ipcost_model::replication::{Replication, Software};
 use ipcost_sys::interrupt::Interrupt;
@@ -32,14 +32,16 @@ pub fn trace(
     programs: &[PeerProgram],
     guard: &[String],
     interrupt: &Interrupt,
-) -> anyhow::Result<BTreeMap<usize, SystemCalls>> {
+) -> anyhow::Result<BTreeMap<usize, Sides<SystemCalls>>> {
     let cast = Cast { plan, programs, guard, interrupt };
     let cells = traced_cells(replication, software, &plan.cells);
     let available = cells.into_iter().filter(|cell| plan.cells[*cell].unavailable.is_none());
-    let of_client = |cell| -> anyhow::Result<(usize, SystemCalls)> {
-        let calls = trace_cell(cast, cell, &[PeerRole::Client], LENGTHS)
+    let of_cell = |cell| -> anyhow::Result<(usize, Sides<SystemCalls>)> {
+        let calls = trace_cell(cast, cell, &[PeerRole::Client, PeerRole::Server], LENGTHS)
             .context("system calls could not be compared")?;
-        Ok((cell, calls.into_iter().next().unwrap_or_default()))
+        let mut calls = calls.into_iter();
+        let mut next = || calls.next().context("strace saw nothing of a process");
+        Ok((cell, Sides { client: next()?, server: next()? }))
     };
-    available.map(of_client).collect()
+    available.map(of_cell).collect()
 }
