@@ -1,10 +1,9 @@
 //! Campaigns on a script in the place of a machine: order, stopping, budgets, verdicts, failures.
 
-mod script;
-
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use crate::script::*;
 use ipcost_engine::planning::{Pace, fit};
 use ipcost_engine::progress::Phase;
 use ipcost_engine::{Settings, plan, run};
@@ -12,7 +11,6 @@ use ipcost_model::{
     LatencyMode, Metric, Multiplicity, Offers, Stopped, TransportState, Verdict, expand, parse_job,
 };
 use ipcost_stats::{Random, Variances};
-use script::*;
 
 #[test]
 fn a_clear_difference_stops_soon_after_the_first_finite_interval() {

@@ -1,16 +1,14 @@
 //! Claims on a script in the place of a machine: known costs confirm and refute them, and what is open stays open.
 
-mod script;
-
 use std::collections::BTreeMap;
 
+use crate::script::*;
 use ipcost_engine::check::{Questions, decide, differences, prepare, settled, together};
 use ipcost_engine::{Outcome, Settings, plan, run_until};
 use ipcost_model::check::{CheckedClaim, CheckedTest, parse_claims};
 use ipcost_model::replication::Word;
 use ipcost_model::{Document, Host, Offers, Stopped, TransportState, expand};
 use ipcost_stats::Random;
-use script::*;
 
 const CELLS: &str = "seed = 3\n[[cells]]\ntransport = [\"one\", \"two\"]\nsize = [64, 128]\n";
 

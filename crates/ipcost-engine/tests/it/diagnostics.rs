@@ -1,9 +1,8 @@
 //! Every diagnostic: a planted cause raises it, and a clean machine does not.
 
-mod script;
-
 use std::time::Duration;
 
+use crate::script::*;
 use ipcost_engine::{Snapshot, run};
 use ipcost_model::{Document, Usage};
 use ipcost_stats::Random;
@@ -11,7 +10,6 @@ use ipcost_sys::clock::Quality;
 use ipcost_sys::counters::ProcessorTimes;
 use ipcost_sys::others::Busy;
 use ipcost_sys::quota::Throttling;
-use script::*;
 
 const EPOCHS: u32 = 40;
 const TRIO: &str = "seed = 5\nepochs = 40\n[[cells]]\ntransport = [\"one\", \"two\", \"three\"]\n";

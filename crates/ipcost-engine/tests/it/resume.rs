@@ -1,14 +1,12 @@
 //! A run that was killed goes on as if it never had been, from whatever is whole of its samples file.
 
-mod script;
-
+use crate::script::{Known, Script, Witness, noisy, planned, report};
 use ipcost_engine::progress::{Observer, Progress};
 use ipcost_engine::{Outcome, resume, run};
 use ipcost_model::{
     Begun, Calibrated, EpochRecord, Host, Job, Plan, Resumed, SAMPLES_SCHEMA, Samples, SamplesLine, Stopped,
     Tool, read_samples,
 };
-use script::{Known, Script, Witness, noisy, planned, report};
 
 /// Somebody who writes a samples file.
 struct Keeper(Vec<u8>);
