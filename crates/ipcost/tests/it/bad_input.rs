@@ -1,8 +1,6 @@
 //! Every mistake gets one line that names the thing and the way out, status 2, and nothing is measured.
 
-mod common;
-
-use common::{Place, argument, assert_refused, text};
+use crate::common::{NEVER, Place, argument, assert_refused, text};
 
 #[track_caller]
 fn refused(args: &[&str], parts: &[&str]) {
@@ -118,7 +116,7 @@ fn a_job_file_says_what_flags_say() {
 #[test]
 fn peers_that_are_none() {
     let place = Place::new();
-    let run = |peer: &str| {
+    let run_for = |timeout: &str, peer: &str| {
         let peer = format!("mine={peer}");
         place.run(&[
             "run",
@@ -129,11 +127,12 @@ fn peers_that_are_none() {
             "--server",
             "mine",
             "--timeout",
-            "2s",
+            timeout,
             "--peer",
             &peer,
         ])
     };
+    let run = |peer: &str| run_for(NEVER, peer);
     let hello = |protocol: u32, transports: &str, then: &str| {
         let hello = format!(
             r#"{{"type":"hello","protocol":{protocol},"peer":"x","version":"1","runtime":"sh","roles":["server","client"],"transports":[{transports}],"patterns":["rr"]}}"#
@@ -150,7 +149,7 @@ fn peers_that_are_none() {
         &["peer \"mine\" printed a line that is no message", "hello there"],
     );
     assert_refused(&run("true"), &["peer \"mine\" ended on its own"]);
-    assert_refused(&run("sleep 100"), &["peer \"mine\" did not answer in time", "--timeout"]);
+    assert_refused(&run_for("1s", "sleep 1000"), &["peer \"mine\" did not answer in time", "--timeout"]);
     assert_refused(
         &run("sh -c 'echo no such file >&2; exit 4'"),
         &["exit status: 4", "its standard error: no such file"],
@@ -180,7 +179,7 @@ fn a_peer_that_fails_later_is_named_with_what_it_wrote() {
         "--peer",
         &peer,
         "--timeout",
-        "3s",
+        NEVER,
     ]);
     let error = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{error}");

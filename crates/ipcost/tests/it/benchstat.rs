@@ -1,11 +1,9 @@
 //! The real benchstat reads what `--benchfmt` writes, and finds the document's own medians.
 
-mod common;
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::{Place, argument, text};
+use crate::common::{Place, argument, text};
 use serde_json::{Value, json};
 
 /// The oldest Go that the tests meet can build this version.

@@ -1,13 +1,11 @@
 //! `ipcost check` as a user and a CI run it, with claims that hold, or do not, on any machine.
 
-mod common;
-
 use std::process::Output;
 
-use common::{Place, assert_refused, text};
+use crate::common::{Place, assert_refused, text};
 use serde_json::Value;
 
-const CELLS: &str = "budget = \"60s\"\n[[cells]]\npattern = \"connect\"\ntransport = [\"unix\", \"tcp\"]\n";
+const CELLS: &str = "budget = \"10min\"\n[[cells]]\npattern = \"connect\"\ntransport = [\"unix\", \"tcp\"]\n";
 const HOLDS: &str =
     "[[claims]]\ntext = \"cheap, \\\"50 ×\\\" & less\"\ncell = \"unix\"\nagainst = \"tcp\"\nat_most = 50\n";
 const LATENCY: &str = "[[claims]]\ncell = \"tcp\"\nmetric = \"p50\"\nat_most = \"10s\"\n";

@@ -1,10 +1,8 @@
 //! No process and no file is ever left behind, however a run ends.
 
-mod common;
-
 use std::process::Stdio;
 
-use common::{PATIENCE, Place, signal, text, wait};
+use crate::common::{NEVER, Place, signal, text, wait};
 
 const LONG: [&str; 7] = ["run", "--transports", "fifo,unix,tcp", "--patterns", "rr", "--budget", "10min"];
 /// So that it never ends early: no difference can be resolved at such a margin.
@@ -42,7 +40,7 @@ fn after_an_interrupt_with_what_was_measured_shown_and_written() {
         let place = Place::new();
         let file = place.file("document.json");
         let samples = || std::fs::read_dir(place.tmp.path()).unwrap().flatten().next().map(|dir| dir.path());
-        let arguments = [endless(), vec!["--json", common::argument(&file)]].concat();
+        let arguments = [endless(), vec!["--json", crate::common::argument(&file)]].concat();
         let child = place.start(&arguments);
         // Sockets are named after their epoch: once the third one's are there, two are complete.
         place.wait_until("two epochs are complete", || {
@@ -105,7 +103,7 @@ fn after_a_second_interrupt() {
     let place = Place::new();
     // A peer that does not answer: the engine is busy waiting for it, and the user loses patience.
     let args =
-        ["run", "--transports", "unix", "--peer", "mute=sleep 1000", "--client", "mute", "--timeout", "50s"];
+        ["run", "--transports", "unix", "--peer", "mute=sleep 1000", "--client", "mute", "--timeout", NEVER];
     let child = place.start(&args);
     place.wait_until("the mute peer runs", || {
         place.processes().iter().any(|(_, words)| words.starts_with("sleep 1000"))
@@ -115,9 +113,8 @@ fn after_a_second_interrupt() {
         .args(["-s", "INT", &child.id().to_string()])
         .stderr(Stdio::null())
         .status();
-    let started = std::time::Instant::now();
+    // It ends, long before the peer would have answered or been given up.
     wait(child);
-    assert!(started.elapsed() < PATIENCE / 2);
     place.assert_clean();
 }
 
@@ -139,7 +136,7 @@ fn after_a_peer_was_killed_in_the_middle() {
 #[test]
 fn after_a_peer_was_stopped_in_the_middle() {
     let place = Place::new();
-    let child = place.start(&[endless(), vec!["--timeout", "500ms"]].concat());
+    let child = place.start(&[endless(), vec!["--timeout", "5s"]].concat());
     place.wait_for_peers(6);
     let peers = place.processes();
     let (peer, _) = peers.iter().rev().find(|(_, words)| words.ends_with(" peer ")).unwrap();

@@ -1,11 +1,9 @@
 //! Every peer that travels along keeps to the control protocol, and the suite notices those that do not.
 
-mod common;
-
 use std::io::Write;
 use std::process::Output;
 
-use common::{Place, text};
+use crate::common::{Place, text};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_ipcost");
 
@@ -74,7 +72,7 @@ fn socat() {
 
 #[test]
 fn the_peer_that_the_documentation_shows() {
-    let page = include_str!("../../../docs/own-peer.md");
+    let page = include_str!("../../../../docs/own-peer.md");
     let code = page.split("```python\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
     let place = Place::new();
     let file = place.write("mine.py", code);

@@ -1,11 +1,9 @@
 //! `ipcost doctor` as a user runs it, with and without privileges, and with facts that were planted.
 
-mod common;
-
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Output, Stdio};
 
-use common::{Place, argument, assert_refused, text};
+use crate::common::{Place, argument, assert_refused, in_own_process, text};
 use serde_json::Value;
 
 const SHORT: [&str; 3] = ["doctor", "--window", "100ms"];
@@ -152,13 +150,7 @@ fn a_queue_on_loopback_is_seen() {
 fn a_cpu_quota_is_seen() {
     // The quota holds this whole test process, so it gets one of its own.
     let place = Place::new();
-    const INSIDE: &str = "IPCOST_TEST_UNDER_QUOTA";
-    if std::env::var_os(INSIDE).is_none() {
-        let own = std::env::current_exe().unwrap();
-        let mut alone = Command::new(own);
-        alone.args(["--exact", "a_cpu_quota_is_seen", "--nocapture"]).env(INSIDE, "1");
-        let output = alone.output().unwrap();
-        assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
+    if !in_own_process("doctor::a_cpu_quota_is_seen") {
         return;
     }
     let quota = match ipcost_sys::quota::Quota::impose(0.5) {

@@ -67,7 +67,7 @@ fn counted(plan: &Plan, cell: usize, dir: &Path) -> (f64, f64) {
         only.cells[cell].server = "server".to_owned();
         let programs =
             ["client", "server"].map(|side| program(side, traced(&own("peer"), &summary(side, ops))));
-        let interrupt = Interrupt::install().unwrap();
+        let interrupt = Interrupt::never().unwrap();
         let mut bench = ProcessBench::new(&only, programs.to_vec(), &own("guard"), interrupt).unwrap();
         bench.start_epoch(1, &[cell]).unwrap();
         bench.batch(cell, ops, false).unwrap();

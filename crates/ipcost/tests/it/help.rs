@@ -1,8 +1,6 @@
 //! What the help says: a change of it is seen in review.
 
-mod common;
-
-use common::{Place, text};
+use crate::common::{Place, text};
 
 fn help(args: &[&str]) -> String {
     let output = Place::new().command(args).env("COLUMNS", "100").output().unwrap();

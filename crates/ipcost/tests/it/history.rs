@@ -1,12 +1,10 @@
 //! Saved runs as a user meets them: saved, found again, listed, removed, and never lost.
 
-mod common;
-
 use std::io::{Read, Write};
 use std::path::PathBuf;
 use std::time::Instant;
 
-use common::{Place, assert_refused, signal, text, wait};
+use crate::common::{Place, assert_refused, signal, text, wait};
 use flate2::Compression;
 use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
@@ -126,7 +124,11 @@ fn the_saved_document_is_the_documents_every_byte() {
     MultiGzDecoder::new(&std::fs::read(&saved).unwrap()[..]).read_to_end(&mut unpacked).unwrap();
     assert_eq!(unpacked, written);
     let shown = |run: &str| text(&place.run(&["report", run]).stdout);
-    assert_eq!(shown(common::argument(&saved)), shown("document.json"), "packed files are read as they are");
+    assert_eq!(
+        shown(crate::common::argument(&saved)),
+        shown("document.json"),
+        "packed files are read as they are"
+    );
 }
 
 #[test]
@@ -387,30 +389,28 @@ fn summaries_can_always_be_made_again() {
 }
 
 #[test]
-fn ten_thousand_runs_are_listed_at_once() {
+fn ten_thousand_runs_are_listed_without_reading_them() {
     const RUNS: usize = 10_000;
     let place = Place::new();
     let document = document(&place);
     put_document(&place, "20260101-000000-0000", &document, None);
     list(&place);
     let summaries = place.data.path().join("summaries");
+    // Runs of which a summary is kept are not read: nobody can read these.
     let bytes = std::fs::read(place.data.path().join("runs/20260101-000000-0000.json.gz")).unwrap();
+    let unreadable = vec![0; bytes.len()];
     let summary = std::fs::read_to_string(summaries.join("20260101-000000-0000.json")).unwrap();
     for index in 1..RUNS {
         let id = format!("20260101-{:02}{:02}{:02}-{index:04x}", index / 3600, index / 60 % 60, index % 60);
-        put(&place, &id, &bytes);
+        put(&place, &id, &unreadable);
         let own = summary.replace("20260101-000000-0000", &id);
         std::fs::write(summaries.join(format!("{id}.json")), own).unwrap();
     }
     let began = Instant::now();
     let output = place.run(&["list"]);
-    let took = began.elapsed();
-    assert!(took.as_secs() < 10, "{took:?}");
-    eprintln!("a list of {RUNS} runs took {took:?}");
+    eprintln!("a list of {RUNS} runs took {:?}", began.elapsed());
     assert_eq!(text(&output.stdout).lines().count(), 21);
     assert_eq!(text(&output.stderr), "note: 9980 older ones are not listed; --all lists them\n");
-    let began = Instant::now();
     assert_eq!(text(&place.run(&["list", "--all"]).stdout).lines().count(), RUNS + 1);
-    assert!(began.elapsed().as_secs() < 10, "{:?}", began.elapsed());
     assert_eq!(text(&place.run(&["list", "--limit", "7"]).stdout).lines().count(), 8);
 }

@@ -1,11 +1,9 @@
 //! Load: ten thousand connections at once, ten thousand cells, and what the system has no room for.
 
-mod common;
-
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use common::{Place, argument, assert_refused, text};
+use crate::common::{Place, alone, argument, assert_refused, text, wait};
 use serde_json::Value;
 
 const WANTED: u64 = 10_000;
@@ -31,13 +29,17 @@ fn workers(place: &Place) -> u64 {
 
 #[test]
 fn ten_thousand_connections_at_once_and_every_operation_accounted_for() {
+    let _alone = alone();
     let place = Place::new();
     let workers = workers(&place);
-    let run = format!(
-        "{} run --transports unix,tcp --patterns rr,connect --concurrency {workers} --epochs 1 --timeout {TIMEOUT} \
-         --json document.json",
-        env!("CARGO_BIN_EXE_ipcost")
-    );
+    // Connections that stay open, and as many that come at once.
+    let cells = [("rr", "unix"), ("connect", "tcp")];
+    let cell = |(pattern, transport)| {
+        format!("[[cells]]\npattern = \"{pattern}\"\ntransport = \"{transport}\"\nconcurrency = {workers}\n")
+    };
+    let job = format!("epochs = 1\ntimeout = \"{TIMEOUT}\"\n{}", cells.map(cell).concat());
+    place.write("job.toml", &job);
+    let run = format!("{} run job.toml --json document.json", env!("CARGO_BIN_EXE_ipcost"));
     // With a queue that holds all of them, where one may have a network of one's own.
     let alone = Command::new("unshare").args(["--net", "true"]).status();
     let mut command = if alone.is_ok_and(|status| status.success()) {
@@ -59,7 +61,7 @@ fn ten_thousand_connections_at_once_and_every_operation_accounted_for() {
     let output = command.current_dir(place.files.path()).stdin(Stdio::null()).output().unwrap();
     let told = text(&output.stderr);
     assert!(output.status.success(), "{told}");
-    eprintln!("{workers} workers, two patterns, two transports: {:?}\n{told}", began.elapsed());
+    eprintln!("{workers} workers, two cells: {:?}\n{told}", began.elapsed());
     if workers >= 1_000 {
         assert!(told.contains("what limits its concurrency first is"), "{told}");
     }
@@ -67,7 +69,7 @@ fn ten_thousand_connections_at_once_and_every_operation_accounted_for() {
     let document: Value =
         serde_json::from_slice(&std::fs::read(place.file("document.json")).unwrap()).unwrap();
     let cells = document["cells"].as_array().unwrap();
-    assert_eq!(cells.len(), 4);
+    assert_eq!(cells.len(), 2);
     for cell in cells {
         let id = &cell["id"];
         assert_eq!((&cell["epochs"], &cell["concurrency"]), (&1.into(), &workers.into()), "{id}");
@@ -151,10 +153,9 @@ fn ten_thousand_cells_are_planned_in_a_moment() {
         ),
     );
     let began = Instant::now();
-    let output = place.run(&["run", argument(&job), "--plan"]);
-    let took = began.elapsed();
+    // Given up on after minutes; a plan that took the square of its cells would take hours.
+    let output = wait(place.start(&["run", argument(&job), "--plan"]));
+    eprintln!("10 000 cells are planned in {:?}", began.elapsed());
     assert!(text(&output.stdout).starts_with("10000 cells, exactly 1 epochs"), "{}", text(&output.stderr));
-    eprintln!("10 000 cells are planned in {took:?}");
-    assert!(took < Duration::from_secs(20), "{took:?}");
     place.assert_clean();
 }

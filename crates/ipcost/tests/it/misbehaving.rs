@@ -1,10 +1,8 @@
 //! Peers that break the protocol, lie or flood are stopped and named, and cost the engine no memory.
 
-mod common;
-
 use std::process::{Command, Output, Stdio};
 
-use common::{Place, argument, text};
+use crate::common::{Place, argument, text};
 use serde_json::Value;
 
 /// More than any run here needs, and far less than a flood would take.

@@ -1,12 +1,10 @@
 //! Peers that travel along: used by name, built once, unavailable where something is missing.
 
-mod common;
-
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Output;
 
-use common::{Place, argument, assert_refused, signal, text, wait};
+use crate::common::{Place, argument, assert_refused, signal, text, wait};
 use serde_json::Value;
 
 const ONCE: [&str; 7] = ["run", "--transports", "unix", "--patterns", "rr", "--epochs", "1"];
@@ -154,10 +152,10 @@ fn an_interrupted_build_does_no_harm() {
         all.filter(|(_, words)| words.starts_with("sleep 1000")).map(|(process, _)| process).collect()
     };
     place.wait_until("the compiler runs", || !compilers().is_empty());
-    // As from a terminal: both get the signal.
+    // As from a terminal: both are told to end.
     let running = compilers();
     signal(child.id(), "INT");
-    running.iter().for_each(|process| signal(*process, "INT"));
+    running.iter().for_each(|process| signal(*process, "TERM"));
     assert!(!wait(child).status.success());
     let (output, _) = run(&place, cache.path(), &["--server", "c"], &[]);
     assert!(output.status.success(), "{}", text(&output.stderr));

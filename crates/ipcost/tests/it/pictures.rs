@@ -1,8 +1,6 @@
 //! Pictures of a run, as a user asks for them.
 
-mod common;
-
-use common::{Place, assert_refused, text};
+use crate::common::{Place, assert_refused, text};
 
 const RUN: [&str; 9] =
     ["run", "--transports", "pipe,unix", "--patterns", "stream", "--sizes", "64,4096", "--epochs", "1"];

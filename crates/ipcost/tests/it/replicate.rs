@@ -1,52 +1,50 @@
 //! `ipcost replicate` as a user runs it, with real programs where they are installed.
 
-mod common;
-
-use common::{Place, assert_schema, text};
+use crate::common::{Place, assert_schema, text};
 use serde_json::Value;
 
-/// An experiment of the user's own, with nothing but the native peer: the ratio of a cell that does twice the work.
+/// An experiment of the user's own, with nothing but the native peer: a cell that moves sixteen thousand times as much,
+/// which no noise hides. It ends once all is decided.
 const MINE: &str = r#"
 id = "mine"
-question = "Is twice the work dearer?"
+question = "Is a mebibyte dearer than 64 bytes?"
 machine = "this one"
 [method]
 pattern = "rr"
 [[runs]]
 software = "native"
 about = "the native peer"
-budget = "20s"
+budget = "10min"
 [[runs.cells]]
-label = "once"
+label = "small"
 transport = "socketpair"
 placement = "together"
 [[runs.cells]]
-label = "twice"
+label = "large"
 transport = "socketpair"
 placement = "together"
-[runs.cells.options]
-extra_work = 100
+size = "1MiB"
 [[claims]]
-text = "Twice the work is dearer."
+text = "A mebibyte is dearer."
 published = "2 x"
 [[claims.tests]]
-about = "twice over once"
-a = { label = "twice" }
-b = { label = "once" }
+about = "large over small"
+a = { label = "large" }
+b = { label = "small" }
 above = 1.2
 [[claims]]
-text = "Twice the work is cheaper."
+text = "A mebibyte is cheaper."
 [[claims.tests]]
-about = "twice over once"
-a = { label = "twice" }
-b = { label = "once" }
+about = "large over small"
+a = { label = "large" }
+b = { label = "small" }
 below = 1.0
 [[claims]]
 text = "It writes to disk."
 [[claims.tests]]
 about = "bytes written for one round trip"
 measure = "disk_bytes_written"
-a = { label = "once" }
+a = { label = "small" }
 above = 1.0
 "#;
 
@@ -74,7 +72,7 @@ fn claims_are_decided_by_what_is_measured() {
     );
     let shown = text(&output.stdout);
     assert!(
-        shown.contains("1. confirmed  \"Twice the work is dearer.\"") && shown.contains("published: 2 x"),
+        shown.contains("1. confirmed  \"A mebibyte is dearer.\"") && shown.contains("published: 2 x"),
         "{shown}"
     );
     place.assert_clean();
@@ -111,13 +109,41 @@ fn system_calls_are_compared_by_name_and_number() {
     place.assert_clean();
 }
 
+/// The question of `redis-incr` alone.
+const REDIS: &str = r#"
+id = "redis"
+question = "Is a Unix socket faster?"
+machine = "this one"
+[method]
+pattern = "rr"
+[[runs]]
+software = "original"
+about = "redis-server, INCR"
+budget = "10min"
+[[runs.cells]]
+pattern = "rr"
+transport = ["unix", "tcp"]
+size = 64
+reply = 13
+client = "redis"
+server = "redis"
+[[claims]]
+text = "A Unix socket is faster."
+[[claims.tests]]
+about = "unix over tcp"
+a = { transport = "unix" }
+b = { transport = "tcp" }
+below = 1.0
+"#;
+
 #[test]
 fn a_redis_that_cannot_be_used_is_named_in_one_line() {
     let place = Place::new();
+    place.write("redis.toml", REDIS);
     let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
     for (address, part) in [("192.0.2.1:6379", "loopback"), (closed.as_str(), "no server listens")] {
-        let args = ["replicate", "redis-incr", "--redis-tcp", address, "--redis-unix", "/nonexistent/socket"];
-        let output = place.run(&[&args[..], &["--budget", "35s", "--quiet"]].concat());
+        let args = ["replicate", "redis.toml", "--redis-tcp", address, "--redis-unix", "/nonexistent/socket"];
+        let output = place.run(&[&args[..], &["--quiet"]].concat());
         let shown = text(&output.stdout);
         let missing: Vec<&str> = shown.lines().filter(|line| line.contains("missing:")).collect();
         assert!(missing.len() == 1 && missing[0].contains(part), "{address}: {shown}");
@@ -130,13 +156,13 @@ fn mistakes_are_one_clear_line() {
     let place = Place::new();
     place.write(
         "no-cell.toml",
-        &MINE.replace("b = { label = \"once\" }\nabove", "b = { label = \"thrice\" }\nabove"),
+        &MINE.replace("b = { label = \"small\" }\nabove", "b = { label = \"thrice\" }\nabove"),
     );
     place.write(
         "two-cells.toml",
         &MINE.replace(
-            "a = { label = \"twice\" }\nb = { label = \"once\" }\nabove",
-            "a = {}\nb = { label = \"once\" }\nabove",
+            "a = { label = \"large\" }\nb = { label = \"small\" }\nabove",
+            "a = {}\nb = { label = \"small\" }\nabove",
         ),
     );
     place.write("no-bound.toml", &MINE.replace("above = 1.2\n", ""));
@@ -146,10 +172,7 @@ fn mistakes_are_one_clear_line() {
         (&["replicate", "socat-bluk"][..], &["socat-bulk"][..]),
         (&["replicate"], &["--all", "--list"]),
         (&["replicate", "gone.toml"], &["cannot read gone.toml"]),
-        (
-            &["replicate", "no-cell.toml"],
-            &["Twice the work is dearer.", "no cell of the run is label thrice"],
-        ),
+        (&["replicate", "no-cell.toml"], &["A mebibyte is dearer.", "no cell of the run is label thrice"]),
         (&["replicate", "two-cells.toml"], &["are both anything", "say more"]),
         (&["replicate", "no-bound.toml"], &["neither below nor above"]),
         (&["replicate", "wrong-key.toml"], &["wrong-key.toml:3", "qestion"]),

@@ -1,11 +1,9 @@
 //! A run whose engine is killed loses nothing that was complete, and goes on where it was.
 
-mod common;
-
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
-use common::{Place, assert_refused, assert_schema, signal, text, wait};
+use crate::common::{Place, assert_refused, assert_schema, signal, text, wait};
 use serde_json::Value;
 
 /// More epochs than are complete when it is killed, and few enough to wait for.
@@ -66,7 +64,7 @@ fn what_was_complete_is_listed_shown_and_gone_on_with() {
     assert_eq!((&listed["id"], &listed["state"]), (&id.as_str().into(), &"unfinished".into()));
     assert!(listed["epochs"].as_u64().unwrap() >= 2);
     assert!(text(&place.run(&["list"]).stdout).contains("unfinished: "));
-    for run in [id.as_str(), &id[16..], "mine", "last", common::argument(&path)] {
+    for run in [id.as_str(), &id[16..], "mine", "last", crate::common::argument(&path)] {
         let shown = place.run(&["show", run]);
         assert!(text(&shown.stdout).contains("64 B round trip"), "{run}: {}", text(&shown.stderr));
     }

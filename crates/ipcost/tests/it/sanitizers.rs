@@ -1,13 +1,11 @@
 //! The C peer keeps to the control protocol under the sanitizers of addresses, undefined behaviour and threads.
 
-mod common;
-
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::{Place, argument, text};
+use crate::common::{Place, argument, text};
 
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../peers/c");
 

@@ -1,8 +1,6 @@
 //! The schemas that the program prints describe what it writes, and nothing that is broken.
 
-mod common;
-
-use common::{Place, assert_refused, text};
+use crate::common::{Place, assert_refused, text};
 use jsonschema::Validator;
 use serde_json::{Value, json};
 

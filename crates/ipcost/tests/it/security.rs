@@ -1,14 +1,12 @@
 //! What other users, planted files and documents from elsewhere cannot do; see `docs/security.md`.
 
-mod common;
-
 use std::fs::{self, Permissions};
 use std::io::Write;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Output;
 
-use common::{Place, argument, signal, text, wait};
+use crate::common::{Place, argument, signal, text, wait};
 
 /// A short run of one cell.
 const SHORT: [&str; 8] = ["run", "--transports", "unix", "--patterns", "rr", "--epochs", "1", "--no-save"];

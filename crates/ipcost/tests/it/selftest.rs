@@ -1,8 +1,6 @@
 //! `ipcost selftest` as a user runs it.
 
-mod common;
-
-use common::{Place, assert_schema, text};
+use crate::common::{Place, assert_schema, text};
 use serde_json::Value;
 
 #[test]

@@ -1,11 +1,9 @@
 //! Completions in real shells, and the manual in a real formatter.
 
-mod common;
-
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
-use common::{Place, assert_refused, text};
+use crate::common::{Place, assert_refused, text};
 
 fn printed(args: &[&str]) -> String {
     let output = Place::new().run(args);

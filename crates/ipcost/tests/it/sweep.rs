@@ -1,8 +1,6 @@
 //! `ipcost sweep` as a user runs it: sizes that come to where the order changes, and a pair over every core relation.
 
-mod common;
-
-use common::{Place, assert_refused, text};
+use crate::common::{Place, assert_refused, text};
 use serde_json::Value;
 
 fn json(place: &Place, name: &str) -> Value {

@@ -1,12 +1,10 @@
 //! Tables out of a real document, read back by the programs they are made for.
 
-mod common;
-
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use common::{Place, argument, assert_refused, text};
+use crate::common::{Place, argument, assert_refused, text};
 use serde_json::{Value, json};
 
 /// A real run over three transports, as a file.

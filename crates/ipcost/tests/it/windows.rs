@@ -1,14 +1,11 @@
 //! The program on Windows, or what Wine makes of it: every transport that there is, from the command line to the
 //! document, and what it leaves behind.
 
-mod common;
-mod wine;
-
 use std::process::{Child, Output, Stdio};
 
-use common::{Place, assert_refused, assert_schema, signal, text, wait};
+use crate::common::{Place, assert_refused, assert_schema, signal, text, wait};
+use crate::wine::{command, is_windows};
 use serde_json::Value;
-use wine::{command, is_windows};
 
 fn run(place: &Place, args: &[&str]) -> Output {
     command(place, args).stdin(Stdio::null()).output().unwrap()
@@ -165,7 +162,7 @@ impl Running {
     fn start(place: &Place) -> Self {
         let args = ["run", "--transports", "tcp,npipe,pipe", "--patterns", "rr", "--no-save"];
         // Building it may take long, and waiting for peers must not.
-        wine::program();
+        crate::wine::program();
         let long = ["--epochs", "100000", "--budget", "1h"];
         let running = Self(Some(start(place, &[args.as_slice(), &long].concat())));
         place.wait_for_peers(6);

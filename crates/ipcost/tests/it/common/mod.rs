@@ -1,28 +1,37 @@
 //! Running the binary as a user does, and seeing what it leaves behind.
-#![allow(dead_code, reason = "each test file uses its part of this")]
+mod machine;
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::rc::Rc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
 
+pub use machine::{Turn, alone, shared};
+
 /// A place of its own for one test: a temporary directory for the program's sockets, one for the test's files,
-/// and a mark in the environment by which every process that descends from it is known.
+/// and a mark in the environment by which every process that descends from it is known. It shares the machine with
+/// other tests unless its test has begun with [`alone`].
 pub struct Place {
     mark: String,
     pub tmp: TempDir,
     pub files: TempDir,
     /// Where its runs are saved, and nobody else's.
     pub data: TempDir,
+    _turn: Rc<Turn>,
 }
 
 static COUNT: AtomicU32 = AtomicU32::new(0);
 const MARK: &str = "IPCOST_TEST_MARK";
 /// How long anything may take before a test gives up on it.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_secs(120);
+/// As a timeout of the program: whatever ends sooner was not ended by it.
+pub const NEVER: &str = "1h";
 
 impl Place {
     pub fn new() -> Self {
@@ -33,6 +42,7 @@ impl Place {
             tmp: TempDir::new().unwrap(),
             files: TempDir::new().unwrap(),
             data: TempDir::new().unwrap(),
+            _turn: shared(),
         }
     }
 
@@ -100,10 +110,10 @@ impl Place {
                 std::fs::read_dir(self.tmp.path()).unwrap().flatten().map(|entry| entry.path()).collect();
             (self.processes(), files)
         };
-        let deadline = Instant::now() + Duration::from_secs(10);
+        let deadline = Instant::now() + PATIENCE;
         while left() != (vec![], vec![]) {
             assert!(Instant::now() < deadline, "left behind: {:?}", left());
-            std::thread::yield_now();
+            std::thread::sleep(Duration::from_millis(2));
         }
     }
 
@@ -118,7 +128,7 @@ impl Place {
         let deadline = Instant::now() + PATIENCE;
         while left() != (vec![], vec![]) {
             assert!(Instant::now() < deadline, "left behind: {:?}", left());
-            std::thread::yield_now();
+            std::thread::sleep(Duration::from_millis(2));
         }
     }
 
@@ -147,15 +157,29 @@ pub fn signal(process: u32, name: &str) {
 
 /// Waits for a process to end, within limits.
 pub fn wait(mut child: Child) -> Output {
+    // Read meanwhile: what fills a pipe does not end.
+    let (stdout, stderr) = (collected(child.stdout.take()), collected(child.stderr.take()));
     let deadline = Instant::now() + PATIENCE;
-    while child.try_wait().unwrap().is_none() {
+    let status = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
         if Instant::now() > deadline {
             let _ = child.kill();
             panic!("it does not end");
         }
         std::thread::sleep(Duration::from_millis(2));
-    }
-    child.wait_with_output().unwrap()
+    };
+    Output { status, stdout: stdout.join().unwrap(), stderr: stderr.join().unwrap() }
+}
+
+/// Everything that comes out of a pipe, if there is one.
+fn collected(pipe: Option<impl Read + Send + 'static>) -> JoinHandle<Vec<u8>> {
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        pipe.map(|mut pipe| pipe.read_to_end(&mut bytes)).transpose().unwrap();
+        bytes
+    })
 }
 
 pub fn text(bytes: &[u8]) -> String {
@@ -186,6 +210,19 @@ pub fn assert_schema(of: &str, value: &Value) {
     let errors: Vec<String> =
         validator.iter_errors(value).map(|error| format!("{}: {error}", error.instance_path())).collect();
     assert!(errors.is_empty(), "{errors:#?}");
+}
+
+/// Runs a test again, by its whole name, in a process of its own; whether this already is that process.
+pub fn in_own_process(name: &str) -> bool {
+    const INSIDE: &str = "IPCOST_TEST_ON_ITS_OWN";
+    if std::env::var_os(INSIDE).is_some() {
+        return true;
+    }
+    let mut own = Command::new(std::env::current_exe().unwrap());
+    let output = own.args(["--exact", name, "--nocapture"]).env(INSIDE, "1").output().unwrap();
+    let told = text(&output.stdout);
+    assert!(output.status.success() && told.contains("1 passed"), "{told}{}", text(&output.stderr));
+    false
 }
 
 /// A path as an argument.

@@ -3,8 +3,6 @@
 //! On Windows it is the program that cargo has built for these tests. Elsewhere it is built for Windows with MinGW-w64
 //! and run by Wine, in a place of its own. Debian's Wine lacks a library of Windows 10 that the runtimes of Rust and Go
 //! take random numbers from, so a small one with that one function is put there.
-#![allow(dead_code, reason = "each test file uses its part of this")]
-
 use std::env::consts::OS;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -51,17 +49,16 @@ pub fn program() -> &'static Path {
 }
 
 fn build() -> PathBuf {
-    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("windows");
-    // Neither optimised nor with anything for a debugger: what it costs here says nothing, and this is built sooner.
-    let profile = ["profile.dev.debug=false", "profile.dev.opt-level=0"];
+    // Where these tests were built, too: what the compiler itself runs is there already.
+    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["build", "--quiet", "--package", "ipcost", "--target", TARGET]);
-    cargo.args(profile.map(|setting| format!("--config={setting}"))).arg("--target-dir").arg(&dir);
+    cargo.args(["--config=profile.dev.debug=false", "--target-dir"]).arg(dir);
     // What is set for tests of this system, such as a linker's flags, is not meant for another.
     cargo.env_remove("RUSTFLAGS").env_remove("CARGO_ENCODED_RUSTFLAGS").env_remove("CARGO_BUILD_TARGET");
     run(&mut cargo);
     let program = dir.join(TARGET).join("debug").join("ipcost.exe");
-    let source = dir.join("random.c");
+    let source = Path::new(env!("CARGO_TARGET_TMPDIR")).join("random.c");
     std::fs::write(&source, RANDOM).unwrap();
     // Makes Wine's place; two programs at once would get into each other's way.
     run(wine().args(["wineboot", "--init"]));
