@@ -1,4 +1,4 @@
-//! What CI runs and people run: `cargo xtask test`, `cargo xtask bench`, `cargo xtask dist`.
+//! What CI runs and people run: `cargo xtask test`, `cargo xtask soak`, `cargo xtask bench`, `cargo xtask dist`.
 
 mod advisories;
 mod bench;
@@ -7,6 +7,7 @@ mod docs;
 mod miri;
 mod pairs;
 mod shell;
+mod soak;
 mod tables;
 mod test;
 mod tools;
@@ -18,6 +19,7 @@ const USAGE: &str = "\
 usage: cargo xtask <command>
 
   test             everything that must hold: formatting, lints, tests, documentation, dependencies
+  soak [N]         all tests N times (20), every second time beside stress-ng; stops at the first failure
   miri             what is pure, under Miri; needs a nightly compiler with it
   bench overhead [N]
                    the measured loops against the bare system calls, in one run of N epochs (60)
@@ -32,6 +34,8 @@ fn main() -> ExitCode {
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
     let result = match words.as_slice() {
         ["test"] => test::run(),
+        ["soak"] => soak::run(20),
+        ["soak", times] => repetitions(times).and_then(soak::run),
         ["miri"] => miri::run(),
         ["bench", "overhead"] => bench::overhead::bench(60),
         ["bench", "overhead", epochs] => {

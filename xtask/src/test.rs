@@ -1,6 +1,6 @@
 //! Everything that must hold before a change is good.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
@@ -47,44 +47,84 @@ const PACKAGES: &[Package] = &[
     },
 ];
 
-/// Runs it all; stops at the first thing that does not hold.
+/// What must hold, in the order in which it is tried: what is quick and often wrong comes first.
+const STEPS: &[Step] = &[
+    Step { name: "install what is missing", run: install },
+    Step { name: "formatting (cargo fmt)", run: formatting },
+    Step { name: "lints (cargo clippy)", run: lints },
+    Step { name: "tests, thousands of simulated campaigns among them (cargo test)", run: tests },
+    Step { name: "documentation of the crates (cargo doc)", run: documentation },
+    Step { name: "links of README and docs/", run: docs::check },
+    Step { name: "licences and sources of dependencies (cargo deny)", run: dependencies },
+    Step { name: "known vulnerabilities", run: advisories::check },
+    Step { name: "what is pure, under Miri", run: miri::run_where_available },
+];
+
+struct Step {
+    name: &'static str,
+    run: fn() -> Result<()>,
+}
+
+/// Runs it all and tells how long it took; stops at the first thing that does not hold.
 ///
 /// # Errors
 /// What does not hold, or what is missing.
 pub fn run() -> Result<()> {
-    let began = Instant::now();
+    eprintln!("xtask: {} steps", STEPS.len());
+    for (number, step) in (1..).zip(STEPS) {
+        eprintln!("{number:>4}. {}", step.name);
+    }
+    let mut took = Vec::new();
+    let mut result = Ok(());
+    for (number, step) in (1..).zip(STEPS) {
+        eprintln!("\nxtask: {number}. {}", step.name);
+        let began = Instant::now();
+        result = (step.run)();
+        took.push(began.elapsed());
+        if result.is_err() {
+            break;
+        }
+    }
+    eprintln!("\nxtask:");
+    for (step, took) in STEPS.iter().zip(&took) {
+        eprintln!("{:>6} s  {}", took.as_secs(), step.name);
+    }
+    let outcome = match &result {
+        Ok(()) => "all good".to_owned(),
+        Err(_) => format!("failed in step {} of {}", took.len(), STEPS.len()),
+    };
+    eprintln!("{:>6} s  {outcome}", took.iter().sum::<Duration>().as_secs());
+    result
+}
+
+fn install() -> Result<()> {
     ensure_rust_components()?;
     ensure_rust_target("x86_64-pc-windows-gnu")?;
     ensure_packages(PACKAGES)?;
-    run_all()?;
-    eprintln!("xtask: all good after {} s", began.elapsed().as_secs());
-    Ok(())
+    CARGO_DENY.ensure()
 }
 
-fn run_all() -> Result<()> {
-    shell::run(&["cargo", "fmt", "--all", "--check"])?;
-    shell::run(&["cargo", "clippy", "--workspace", "--all-targets", "--quiet", "--", "--deny", "warnings"])?;
+fn formatting() -> Result<()> {
+    shell::run(&["cargo", "fmt", "--all", "--check"])
+}
+
+fn lints() -> Result<()> {
+    shell::run(&["cargo", "clippy", "--workspace", "--all-targets", "--quiet", "--", "--deny", "warnings"])
+}
+
+fn tests() -> Result<()> {
     // Whatever fails, the rest is worth knowing, too.
-    shell::run(&["cargo", "test", "--workspace", "--quiet", "--no-fail-fast"])?;
-    // Thousands of campaigns a machine: without optimisation there are fewer, and the bounds are wider.
-    shell::run(&[
-        "cargo",
-        "test",
-        "--release",
-        "--package",
-        "ipcost-stats",
-        "--test",
-        "simulation",
-        "--quiet",
-    ])?;
+    shell::run(&["cargo", "test", "--workspace", "--quiet", "--no-fail-fast"])
+}
+
+fn documentation() -> Result<()> {
     let words = ["cargo", "doc", "--workspace", "--no-deps", "--quiet"];
     let mut documentation = command(&words);
     documentation.env("RUSTDOCFLAGS", "--deny warnings");
-    run_command(documentation, &words)?;
-    docs::check()?;
-    CARGO_DENY.ensure()?;
-    // What is in Cargo.lock can be told without a network; known vulnerabilities cannot.
-    shell::run(&["cargo", "deny", "--log-level", "error", "check", "bans", "licenses", "sources"])?;
-    advisories::check()?;
-    miri::run_where_available()
+    run_command(documentation, &words)
+}
+
+/// What is in Cargo.lock can be told without a network; known vulnerabilities cannot.
+fn dependencies() -> Result<()> {
+    shell::run(&["cargo", "deny", "--log-level", "error", "check", "bans", "licenses", "sources"])
 }

@@ -47,6 +47,12 @@ fn addresses_of_others_are_refused() {
 
 #[test]
 fn a_full_backlog_is_waited_for_and_counted() {
+    // A machine that lets the client wait may have made room before it comes; not every time.
+    assert!((0..50).any(|_| retries_at_a_full_backlog() > 0));
+}
+
+/// How often a client tried again at a queue that is emptied late.
+fn retries_at_a_full_backlog() -> u64 {
     use crate::system::socket::connect_patiently;
     use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket_with};
     let dir = PrivateDir::create().unwrap();
@@ -76,8 +82,7 @@ fn a_full_backlog_is_waited_for_and_counted() {
         thread::sleep(std::time::Duration::from_millis(20));
         accepted.extend(server.try_accept().unwrap());
     }
-    let (retries, _sockets) = connecting.join().unwrap();
-    assert!(retries > 0);
+    connecting.join().unwrap().0
 }
 
 /// Runs something in a thread that is another user's; `None` where this user may not become another.

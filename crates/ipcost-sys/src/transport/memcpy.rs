@@ -100,3 +100,32 @@ impl Channel for Copier {
         Ok(buffer.len())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ipcost_model::{OptionValue, Options, Pattern, SpeaksFirst};
+
+    use super::*;
+
+    #[test]
+    fn copies_go_around_in_the_whole_working_set() {
+        let mut options = Options::default();
+        options.set("working_set", OptionValue::Int(17)).unwrap();
+        let mut copier = Copier::new(&Cell {
+            pattern: Pattern::Floor,
+            transport: "memcpy".to_owned(),
+            size: 5,
+            reply: 0,
+            concurrency: 1,
+            speaks_first: SpeaksFirst::Client,
+            options,
+        });
+        let mut reached = Vec::new();
+        for message in 0..4 {
+            copier.send(&[message; 5]).unwrap();
+            reached.push(copier.last);
+        }
+        assert_eq!(reached, [0, 5, 10, 0], "as often as it fits, and around");
+        assert_eq!(copier.area, [3, 3, 3, 3, 3, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2]);
+    }
+}

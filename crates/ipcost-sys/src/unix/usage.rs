@@ -43,8 +43,9 @@ mod tests {
     fn work_shows() {
         let before = own();
         let start = crate::clock::now_ns();
-        while crate::clock::now_ns() - start < 30_000_000 {}
-        let used = own() - before;
-        assert!(used.cpu_ns() > 5_000_000, "{used:?}");
+        // Until it shows, however little of the processor others leave.
+        while (own() - before).cpu_ns() < 5_000_000 {
+            assert!(crate::clock::now_ns() - start < 60_000_000_000, "{:?}", own() - before);
+        }
     }
 }

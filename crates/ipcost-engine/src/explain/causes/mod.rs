@@ -1,7 +1,7 @@
 //! Causes that have a name, recognised from evidence: facts in, causes out.
 //!
 //! A cause is told only where the figures show both that it is there and that it matters. Each has a test with facts
-//! that plant it; those that can be planted in a real run have one there, too (`crates/ipcost/tests/explain.rs`).
+//! that plant it; those that can be planted in a real run have one there, too (`crates/ipcost/tests/it/explain.rs`).
 
 mod buffers;
 mod machine;

@@ -1,0 +1,255 @@
+//! Campaigns on a script in the place of a machine: order, stopping, budgets, verdicts, failures.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::script::*;
+use ipcost_engine::planning::{Pace, fit};
+use ipcost_engine::progress::Phase;
+use ipcost_engine::{Settings, plan, run};
+use ipcost_model::{
+    LatencyMode, Metric, Multiplicity, Offers, Stopped, TransportState, Verdict, expand, parse_job,
+};
+use ipcost_stats::{Random, Variances};
+
+#[test]
+fn a_clear_difference_stops_soon_after_the_first_finite_interval() {
+    let mut script = noisy(&[5_000.0, 10_000.0], 0.02);
+    let document = report(campaign(PAIR, &mut script));
+    assert_eq!(document.stopped, Stopped::Resolved);
+    assert_eq!(document.analysis.epochs_needed, 17);
+    assert!((17..30).contains(&document.schedule.epochs), "{}", document.schedule.epochs);
+    let contrast = &document.contrasts[0];
+    assert_eq!(contrast.verdict, Verdict::Different);
+    assert!((contrast.ratio - 0.5).abs() < 0.02, "{}", contrast.ratio);
+    let fastest = document.workloads[0].fastest.as_ref().unwrap();
+    assert!(fastest.claimed && fastest.cell.contains("one"), "{fastest:?}");
+    assert!(document.warnings.is_empty(), "{:?}", document.warnings);
+}
+
+#[test]
+fn what_peers_measure_by_name_has_medians_of_its_own() {
+    let mut script = noisy(&[5_000.0, 10_000.0], 0.02);
+    script.measures = |cell, epoch, ops| match cell {
+        // Per operation: 3; per call already: the epoch's number. What not every epoch has is left out.
+        0 if epoch == 2 => {
+            [("calls".to_owned(), 3.0 * ops as f64), ("us_per_call".to_owned(), 2.0), ("odd".to_owned(), 1.0)]
+                .into()
+        }
+        0 => [("calls".to_owned(), 3.0 * ops as f64), ("us_per_call".to_owned(), f64::from(epoch))].into(),
+        _ => BTreeMap::new(),
+    };
+    let document = report(campaign(&format!("epochs = 5\n{PAIR}"), &mut script));
+    let expected = BTreeMap::from([("calls".to_owned(), 3.0), ("us_per_call".to_owned(), 3.0)]);
+    assert_eq!(document.cells[0].measures, expected);
+    assert!(document.cells[1].measures.is_empty());
+    let written = serde_json::to_value(&document).unwrap();
+    assert!(written["cells"][1].get("measures").is_none(), "absent where nothing was measured");
+}
+
+#[test]
+fn equal_cells_become_equivalent_and_none_is_called_the_cheapest() {
+    let mut script = noisy(&[10_000.0, 10_000.0], 0.02);
+    let document = report(campaign(PAIR, &mut script));
+    assert_eq!(document.contrasts[0].verdict, Verdict::Equivalent);
+    assert_eq!(document.stopped, Stopped::Resolved);
+    assert!(!document.workloads[0].fastest.as_ref().unwrap().claimed);
+}
+
+#[test]
+fn noise_beyond_the_margin_spends_the_budget_and_says_what_is_open() {
+    let mut script = noisy(&[10_000.0, 10_100.0], 0.4);
+    let document = report(campaign(&format!("budget = \"5s\"\n{PAIR}"), &mut script));
+    assert_eq!(document.stopped, Stopped::Budget);
+    assert!((4.0..5.01).contains(&document.elapsed_s), "{}", document.elapsed_s);
+    assert_eq!(document.warnings[0].code, "unresolved");
+}
+
+/// Many sizes over two transports: a table each.
+const GRID: &str =
+    "baseline = \"two\"\nseed = 3\nepochs = 40\n[[cells]]\ntransport = [\"one\", \"two\"]\nsize = [1";
+
+#[test]
+fn a_grid_is_explored_with_e_values() {
+    let sizes: String = (2..=70).map(|size| format!(", {size}")).collect();
+    // Of seventy sizes, every second one costs 30 % less over one transport.
+    let mut random = Random::new(8);
+    let mut script = Script::new(move |cell, _| {
+        let cheaper = cell % 2 == 0 && cell / 2 % 2 == 0;
+        (if cheaper { 7_000.0 } else { 10_000.0 }) * (0.1 * random.normal()).exp()
+    });
+    let document = report(campaign(&format!("{GRID}{sizes}]\n"), &mut script));
+    assert_eq!(document.analysis.multiplicity, Multiplicity::Explored);
+    let discoveries = document.analysis.discoveries.unwrap();
+    assert!((32..=36).contains(&discoveries), "{discoveries}");
+    let level = 0.05 * f64::from(discoveries) / 70.0;
+    assert!((document.analysis.alpha_each - level).abs() < 1e-12, "{}", document.analysis.alpha_each);
+    let told = document.contrasts.iter().filter(|contrast| contrast.metric == Metric::Wall);
+    let told = told.filter(|c| matches!(c.verdict, Verdict::Different | Verdict::Direction)).count();
+    assert_eq!(told, discoveries as usize);
+}
+
+#[test]
+fn exactly_as_many_epochs_as_asked_for() {
+    let mut script = noisy(&[5_000.0, 10_000.0], 0.02);
+    let document = report(campaign(&format!("epochs = 3\n{PAIR}"), &mut script));
+    assert_eq!((document.schedule.epochs, document.stopped), (3, Stopped::Budget));
+    assert_eq!(document.contrasts[0].lo, None);
+    assert_eq!(document.warnings[0].code, "no-intervals");
+}
+
+#[test]
+fn every_round_has_every_cell_once_in_a_fresh_order_that_the_seed_gives() {
+    let job = "epochs = 30\nseed = 9\n[[cells]]\ntransport = [\"one\", \"two\", \"three\"]\n";
+    let orders = |seed: &str| {
+        let mut script = noisy(&[1e4, 1e4, 1e4], 0.1);
+        let outcome = campaign(&job.replace("seed = 9", seed), &mut script);
+        let rounds = outcome.plan.rounds;
+        assert_eq!(outcome.samples.len() as u32, 3 * 30 * rounds);
+        let mut orders: BTreeMap<(u32, u32), Vec<(u32, u32)>> = BTreeMap::new();
+        for sample in &outcome.samples {
+            orders.entry((sample.epoch, sample.round)).or_default().push((sample.position, sample.cell));
+        }
+        orders
+            .into_values()
+            .map(|order| order.into_iter().map(|(_, cell)| cell).collect::<Vec<_>>())
+            .collect::<Vec<_>>()
+    };
+    let first = orders("seed = 9");
+    for order in &first {
+        let mut sorted = order.clone();
+        sorted.sort_unstable();
+        assert_eq!(sorted, [0, 1, 2]);
+    }
+    let mut different = first.clone();
+    different.sort();
+    different.dedup();
+    assert_eq!(different.len(), 6, "all six orders come up in 30 rounds");
+    assert_eq!(first, orders("seed = 9"));
+    assert_ne!(first, orders("seed = 10"));
+}
+
+#[test]
+fn operation_counts_are_frozen_and_lead_ins_come_before_every_batch() {
+    // A cell that becomes slower keeps its count: the batch grows longer.
+    let mut script = Script::new(|cell, epoch| if cell == 0 && epoch > 2 { 20_000.0 } else { 5_000.0 });
+    let outcome = campaign(&format!("epochs = 5\n{PAIR}"), &mut script);
+    for cell in 0..2 {
+        let counts: Vec<u64> = outcome.samples.iter().filter(|s| s.cell == cell).map(|s| s.ops).collect();
+        assert!(counts.iter().all(|ops| *ops == counts[0]), "{counts:?}");
+        assert_eq!(counts[0], 4_000, "20 ms of 5 µs");
+    }
+    let measured: Vec<_> = script.log.iter().filter(|(epoch, _, _)| *epoch > 0).collect();
+    for pair in measured.chunks(2) {
+        assert_eq!(pair[0].1, pair[1].1, "lead-in and batch are of one cell");
+        assert_eq!((pair[0].2, pair[1].2), (1_000, 4_000));
+    }
+    assert_eq!(script.verified, 2 * 6, "each cell once an epoch, calibration included");
+}
+
+#[test]
+fn latency_comes_from_the_lead_ins_unless_asked_otherwise() {
+    for (setting, expected) in [("lead-in", 10 * 5), ("inline", 10 * 5), ("off", 0)] {
+        let mut script = noisy(&[5_000.0, 5_000.0], 0.0);
+        let document = report(campaign(&format!("epochs = 5\nlatency = \"{setting}\"\n{PAIR}"), &mut script));
+        let count = document.cells[0].latency_ns.map_or(0, |latency| latency.count);
+        assert_eq!(count, expected, "{setting}");
+        assert_eq!(document.schedule.latency.name(), setting);
+        let warned = document.warnings.iter().any(|warning| warning.code == "inline-latency");
+        assert_eq!(warned, document.schedule.latency == LatencyMode::Inline);
+    }
+}
+
+#[test]
+fn what_was_complete_before_an_end_is_kept() {
+    for (interrupted, stopped) in [(true, Stopped::Interrupted), (false, Stopped::Failed)] {
+        let mut script = noisy(&[5_000.0, 10_000.0], 0.02);
+        script.fail_in_epoch = Some((4, interrupted));
+        let outcome = campaign(PAIR, &mut script);
+        assert_eq!(outcome.failure.is_some(), !interrupted);
+        let document = report(outcome);
+        assert_eq!((document.stopped, document.schedule.epochs), (stopped, 3));
+        assert!(document.samples.iter().all(|sample| sample.epoch <= 3));
+    }
+}
+
+#[test]
+fn two_modes_are_shown_and_not_averaged_away() {
+    let mut script = Script::new(|cell, epoch| match cell {
+        0 if epoch % 4 == 0 => 7_000.0 + f64::from(epoch),
+        0 => 16_000.0 + f64::from(epoch),
+        _ => 20_000.0,
+    });
+    let document = report(campaign(&format!("epochs = 24\n{PAIR}"), &mut script));
+    let modes = &document.cells[0].modes;
+    assert_eq!(modes.len(), 2);
+    assert_eq!((modes[0].epochs, modes[1].epochs), (6, 18));
+    assert!((modes[0].wall_ns_per_op - 7_000.0).abs() < 50.0);
+    assert!(document.cells[1].modes.is_empty());
+    assert!(document.warnings.iter().any(|warning| warning.code == "two-modes"), "{:?}", document.warnings);
+}
+
+#[test]
+fn what_cannot_be_measured_is_in_the_document_with_its_reason() {
+    let mut script = noisy(&[5_000.0, 10_000.0, 1.0], 0.02);
+    let document = report(campaign("[[cells]]\ntransport = [\"one\", \"two\", \"gone\"]\n", &mut script));
+    let gone = document.cells.iter().find(|cell| cell.transport == "gone").unwrap();
+    assert!(!gone.available && gone.wall_ns_per_op.is_none());
+    assert_eq!(gone.reason.as_deref(), Some("not on this machine"));
+    assert!(document.samples.iter().all(|sample| sample.cell != 2));
+}
+
+#[test]
+fn progress_never_goes_back_and_tells_the_time_left() {
+    let mut script = noisy(&[10_000.0, 10_100.0], 0.4);
+    let mut witness = Witness::default();
+    run(planned(&format!("budget = \"5s\"\n{PAIR}")), &mut script, &mut Known::default(), &mut witness);
+    let progress = witness.0;
+    assert!(progress.len() > 20);
+    assert!(progress.windows(2).all(|pair| pair[0].done <= pair[1].done + 1e-9));
+    assert!(progress.iter().all(|now| now.left <= Duration::from_secs(5)));
+    assert!(matches!(progress.last().unwrap().phase, Phase::Measuring { contrasts: 2, .. }));
+}
+
+#[test]
+fn a_budget_that_cannot_reach_an_interval_names_one_that_can() {
+    let transports = [
+        TransportState { capabilities: &NULL, unavailable: None },
+        TransportState { capabilities: &TWO, unavailable: None },
+    ];
+    let offers = Offers { transports: &transports, placements_unavailable: &[], peers: &[] };
+    let planned = |budget: &str| {
+        let job = parse_job(&format!("budget = \"{budget}\"\n{PAIR}")).unwrap();
+        plan(expand(&job, &offers).unwrap(), &Settings::of(&job, 1))
+    };
+    let error = planned("200ms").unwrap_err().to_string();
+    assert!(error.contains("cannot reach an interval") && !error.contains('\n'), "{error}");
+    let enough = error.split("--budget ").nth(1).unwrap().split(',').next().unwrap();
+    assert!(planned(enough).is_ok(), "{enough}");
+}
+
+#[test]
+fn cells_that_run_slower_at_times_get_shorter_batches_rather_than_no_interval() {
+    let fitted = |stretch: f64| {
+        let mut plan = planned(&format!("budget = \"3s\"\n{PAIR}"));
+        let pace = Pace { overhead: Duration::from_millis(5), stretch: Some(stretch), extra: Duration::ZERO };
+        assert!(fit(&mut plan, Duration::from_secs(3), pace, &Variances::UNKNOWN), "{stretch}");
+        assert!(plan.epochs_expected >= plan.epochs_needed);
+        plan.batch.as_millis()
+    };
+    assert_eq!([1.0, 3.0, 6.0].map(fitted), [20, 10, 5]);
+}
+
+#[test]
+fn slow_peers_get_more_rounds_an_epoch() {
+    let mut script = Script::new(|_, _| 10_000.0);
+    let quick = campaign(&format!("epochs = 2\nbudget = \"60s\"\n{PAIR}"), &mut script).plan.rounds;
+    let mut slow = planned(&format!("epochs = 2\nbudget = \"60s\"\n{PAIR}"));
+    let overhead = Duration::from_millis(400);
+    let pace = Pace { overhead, stretch: Some(1.0), extra: Duration::ZERO };
+    fit(&mut slow, Duration::from_secs(60), pace, &Variances::UNKNOWN);
+    assert_eq!(
+        (quick, slow.rounds, slow.batch),
+        (1, 2, Duration::from_secs_f64(0.0045f64.sqrt() * 1.341_640_786 / 2.0))
+    );
+}

@@ -1,0 +1,199 @@
+//! Every diagnostic: a planted cause raises it, and a clean machine does not.
+
+use std::time::Duration;
+
+use crate::script::*;
+use ipcost_engine::{Snapshot, run};
+use ipcost_model::{Document, Usage};
+use ipcost_stats::Random;
+use ipcost_sys::clock::Quality;
+use ipcost_sys::counters::ProcessorTimes;
+use ipcost_sys::others::Busy;
+use ipcost_sys::quota::Throttling;
+
+const EPOCHS: u32 = 40;
+const TRIO: &str = "seed = 5\nepochs = 40\n[[cells]]\ntransport = [\"one\", \"two\", \"three\"]\n";
+/// Codes that say nothing of the machine.
+const OF_THE_RUN: [&str; 2] = ["unresolved", "no-intervals"];
+
+fn measured(script: &mut Script, surroundings: &mut Known) -> Document {
+    report(run(planned(TRIO), script, surroundings, &mut Witness::default()))
+}
+
+/// The codes of the diagnostics in a document.
+fn codes(document: &Document) -> Vec<&str> {
+    let codes = document.warnings.iter().map(|warning| warning.code.as_str());
+    codes.filter(|code| !OF_THE_RUN.contains(code)).collect()
+}
+
+#[track_caller]
+fn assert_only(document: &Document, code: &str, parts: &[&str]) {
+    assert_eq!(codes(document), [code], "{:?}", document.warnings);
+    let warning = document.warnings.iter().find(|warning| warning.code == code).unwrap();
+    for part in parts {
+        assert!(warning.message.contains(part), "{part}: {}", warning.message);
+    }
+}
+
+/// Noise of 3 % around a cost for each cell, with what is planted on top, in logarithms.
+fn with(planted: impl Fn(usize, u32) -> f64 + 'static, seed: u64) -> Script {
+    let mut random = Random::new(seed);
+    Script::new(move |cell, epoch| {
+        let cost = [8_000.0, 12_000.0, 10_000.0][cell];
+        cost * (0.03 * random.normal() + planted(cell, epoch)).exp()
+    })
+}
+
+/// What two cores show in an epoch of three cells: busy with the measurement, and with what is planted.
+fn snapshots(stolen_per_epoch: u64, others_per_epoch: u64, throttled_per_epoch: u64) -> Vec<Snapshot> {
+    // Two a run epoch: before and after; an epoch takes 10 ticks on each of two processors.
+    (0..2 * u64::from(EPOCHS))
+        .map(|asked| {
+            let epochs = asked.div_ceil(2);
+            let own_ticks = 8 * epochs;
+            Snapshot {
+                processors: Some(ProcessorTimes {
+                    busy: own_ticks + others_per_epoch * epochs,
+                    stolen: stolen_per_epoch * epochs,
+                    total: 20 * epochs,
+                }),
+                own_cpu: Duration::from_millis(10 * own_ticks),
+                throttling: (throttled_per_epoch > 0).then(|| Throttling {
+                    times: throttled_per_epoch * epochs,
+                    time: Duration::from_millis(30 * epochs),
+                    cores: Some(0.5),
+                }),
+            }
+        })
+        .collect()
+}
+
+#[test]
+fn a_clean_machine_raises_nothing() {
+    let mut raised = Vec::new();
+    for seed in 1..=50 {
+        let mut surroundings = Known { snapshots: snapshots(0, 0, 0), ..Known::default() };
+        surroundings.clock = Quality { read_ns: 25, step_ns: 20 };
+        surroundings.busiest = Some(Busy { id: 7, name: "editor".to_owned(), ticks: 3 });
+        let document = measured(&mut with(|_, _| 0.0, seed), &mut surroundings);
+        raised.extend(codes(&document).into_iter().map(str::to_owned));
+    }
+    // Four kinds look at noise, each with a false alarm in a hundred runs.
+    assert!(raised.len() <= 4, "{raised:?} in 50 runs");
+}
+
+#[test]
+fn epochs_that_resemble_their_neighbours() {
+    // One cell is dearer for ten epochs on end, then not.
+    let script = &mut with(|cell, epoch| if cell == 0 && epoch / 10 % 2 == 0 { 0.08 } else { 0.0 }, 1);
+    let document = measured(script, &mut Known::default());
+    assert_only(&document, "correlated-epochs", &["rr/one/64/c1", "merged"]);
+    assert!(document.contrasts.iter().any(|contrast| contrast.merged > 1));
+}
+
+#[test]
+fn costs_that_drift() {
+    let script = &mut with(|_, epoch| 0.005 * f64::from(epoch), 2);
+    let document = measured(script, &mut Known::default());
+    assert_only(&document, "drift", &["rose by 1", "and of 2 more"]);
+    // All cells alike, in the same rounds: the ratios hold.
+    let contrast = &document.contrasts[0];
+    assert!((contrast.ratio / 1.5 - 1.0).abs() < 0.04, "{}", contrast.ratio);
+}
+
+#[test]
+fn a_cell_that_leaves_something_behind() {
+    let mut random = Random::new(4);
+    let mut last = None;
+    let mut before = None;
+    let mut script = Script::new(move |cell, _| {
+        // A lead-in comes before every batch: what ran before is what ran before another cell's turn began.
+        if last != Some(cell) {
+            before = last;
+        }
+        last = Some(cell);
+        let disturbed = if before == Some(2) { 1.3 } else { 1.0 };
+        [8_000.0, 12_000.0, 10_000.0][cell] * disturbed * (0.03 * random.normal()).exp()
+    });
+    let document = measured(&mut script, &mut Known::default());
+    let found: Vec<_> = document.warnings.iter().filter(|warning| warning.code == "carry-over").collect();
+    assert_eq!(found.len(), 1, "{:?}", document.warnings);
+    assert!(found[0].message.contains("right after rr/three/64/c1 costs 2"), "{}", found[0].message);
+}
+
+#[test]
+fn batches_whose_core_is_taken_away() {
+    let mut random = Random::new(6);
+    let mut script = with(|_, _| 0.0, 3);
+    let planted = std::rc::Rc::new(std::cell::Cell::new(0_u64));
+    let seen = std::rc::Rc::clone(&planted);
+    script.cost = Box::new(move |cell, _| {
+        let taken = if cell == 1 { random.below(20) } else { 0 };
+        planted.set(taken);
+        10_000.0 * (0.03 * random.normal() + 0.02 * taken as f64).exp()
+    });
+    script.usage = Box::new(move |_, _, wall_ns, _| Usage {
+        user_ns: wall_ns,
+        involuntary_switches: seen.get(),
+        ..Usage::default()
+    });
+    let document = measured(&mut script, &mut Known::default());
+    assert_only(&document, "involuntary-switches", &["rr/two/64/c1 costs", "% more"]);
+}
+
+#[test]
+fn two_modes_and_what_differs_between_them() {
+    let mut script = with(|cell, epoch| if cell == 2 && epoch % 3 == 0 { 0.8 } else { 0.0 }, 5);
+    script.usage = Box::new(|cell, epoch, wall_ns, ops| {
+        let one_core = cell == 2 && epoch % 3 == 0;
+        let cpu_ns = if one_core { wall_ns } else { wall_ns * 17 / 10 };
+        Usage {
+            user_ns: cpu_ns,
+            voluntary_switches: if one_core { 2 * ops } else { ops },
+            ..Usage::default()
+        }
+    });
+    let document = measured(&mut script, &mut Known::default());
+    let parts = [
+        "rr/three/64/c1",
+        "in 68 %",
+        "1.00 switches an operation against 2.00",
+        "1.70 processors busy against 1.00",
+    ];
+    assert_only(&document, "two-modes", &parts);
+}
+
+#[test]
+fn stolen_time() {
+    let mut surroundings = Known { snapshots: snapshots(1, 0, 0), ..Known::default() };
+    assert_only(&measured(&mut with(|_, _| 0.0, 1), &mut surroundings), "steal", &["5.0 %"]);
+}
+
+#[test]
+fn a_busy_neighbour() {
+    let mut surroundings = Known { snapshots: snapshots(0, 4, 0), ..Known::default() };
+    surroundings.busiest = Some(Busy { id: 4711, name: "backup".to_owned(), ticks: 150 });
+    let document = measured(&mut with(|_, _| 0.0, 1), &mut surroundings);
+    assert_only(&document, "busy-neighbour", &["20 %", "backup (process 4711)"]);
+    // Somebody who took little is not blamed.
+    let mut surroundings = Known { snapshots: snapshots(0, 4, 0), ..Known::default() };
+    surroundings.busiest = Some(Busy { id: 7, name: "editor".to_owned(), ticks: 3 });
+    let document = measured(&mut with(|_, _| 0.0, 1), &mut surroundings);
+    assert_only(&document, "busy-neighbour", &["none of it by a process that stood out"]);
+}
+
+#[test]
+fn a_quota() {
+    let mut surroundings = Known { snapshots: snapshots(0, 0, 3), ..Known::default() };
+    let document = measured(&mut with(|_, _| 0.0, 1), &mut surroundings);
+    assert_only(&document, "cpu-quota", &["0.50 processors", "120 times", "1.2 s in all"]);
+}
+
+#[test]
+fn a_clock_that_is_slow_or_coarse() {
+    for quality in [Quality { read_ns: 900, step_ns: 30 }, Quality { read_ns: 30, step_ns: 4_000_000 }] {
+        let mut surroundings = Known { clock: quality, ..Known::default() };
+        let document = measured(&mut with(|_, _| 0.0, 1), &mut surroundings);
+        assert_only(&document, "slow-clock", &["a sundial", &format!("{} ns", quality.read_ns)]);
+    }
+}

@@ -1,0 +1,14 @@
+//! The engine on a scripted bench: campaigns, claims, floors, diagnostics, and what it keeps in memory.
+//!
+//! One program for all of them, so that it is linked once.
+
+mod campaign;
+mod check;
+mod diagnostics;
+mod floor;
+mod many_cells;
+mod memory;
+mod own_process;
+mod resume;
+mod script;
+mod suspended;

@@ -1,0 +1,24 @@
+//! Tests that need a process of their own, because they look at its peak of memory.
+
+use std::process::Command;
+
+/// Runs a test again, by its whole name, in a process of its own; whether this already is that process.
+pub fn in_own_process(name: &str) -> bool {
+    const INSIDE: &str = "IPCOST_TEST_ON_ITS_OWN";
+    if std::env::var_os(INSIDE).is_some() {
+        return true;
+    }
+    let mut own = Command::new(std::env::current_exe().unwrap());
+    let output = own.args(["--exact", name, "--nocapture"]).env(INSIDE, "1").output().unwrap();
+    let told = String::from_utf8_lossy(&output.stdout);
+    let complaints = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && told.contains("1 passed"), "{told}{complaints}");
+    false
+}
+
+/// The largest memory that this process ever had; `None` where the kernel does not tell.
+pub fn peak_kibibytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    Some(peak.trim().trim_end_matches(" kB").parse().unwrap())
+}

@@ -1,0 +1,199 @@
+//! `ipcost check` as a user and a CI run it, with claims that hold, or do not, on any machine.
+
+use std::process::Output;
+
+use crate::common::{Place, assert_refused, text};
+use serde_json::Value;
+
+const CELLS: &str = "budget = \"10min\"\n[[cells]]\npattern = \"connect\"\ntransport = [\"unix\", \"tcp\"]\n";
+const HOLDS: &str =
+    "[[claims]]\ntext = \"cheap, \\\"50 ×\\\" & less\"\ncell = \"unix\"\nagainst = \"tcp\"\nat_most = 50\n";
+const LATENCY: &str = "[[claims]]\ncell = \"tcp\"\nmetric = \"p50\"\nat_most = \"10s\"\n";
+const DOES_NOT: &str = "[[claims]]\ntext = \"dear\"\ncell = \"unix\"\nagainst = \"tcp\"\nat_least = 50\n";
+const GONE: &str = "[[claims]]\ntext = \"gone\"\ncell = \"gone\"\nat_most = \"1s\"\n";
+
+fn status(output: &Output) -> Option<i32> {
+    output.status.code()
+}
+
+#[test]
+fn claims_that_hold_are_confirmed_and_the_run_ends_early() {
+    let place = Place::new();
+    place.write("claims.toml", &format!("{CELLS}{HOLDS}{LATENCY}"));
+    let output = place.run(&["check", "claims.toml", "--json", "check.json"]);
+    assert_eq!(status(&output), Some(0), "{}{}", text(&output.stdout), text(&output.stderr));
+    let check: Value = serde_json::from_slice(&std::fs::read(place.file("check.json")).unwrap()).unwrap();
+    assert_eq!((&check["schema"], &check["word"]), (&"ipcost-check/1".into(), &"confirmed".into()));
+    assert_eq!(check["stopped"], "resolved");
+    assert_eq!(check["document"]["schema"], "ipcost/1");
+    let test = &check["claims"][0]["tests"][0];
+    assert_eq!(
+        (&test["cell"], &test["against"]),
+        (&"connect/unix/64/c1".into(), &"connect/tcp/64/c1".into())
+    );
+    let (lo, value, hi) = (test["lo"].as_f64(), test["value"].as_f64(), test["hi"].as_f64());
+    assert!(lo > Some(0.0) && lo <= value && value <= hi && hi <= Some(50.0), "{test}");
+    let shown = text(&output.stdout);
+    assert!(shown.contains("2 claims: 2 confirmed") && shown.contains("at most 50"), "{shown}");
+    assert!(shown.contains("p50 of connect/tcp/64/c1 is at most 10s"), "{shown}");
+    place.assert_clean();
+}
+
+#[test]
+fn a_claim_that_does_not_hold_fails_and_says_where_and_what_to_do() {
+    let place = Place::new();
+    place.write("claims.toml", &format!("{CELLS}{HOLDS}{DOES_NOT}"));
+    let output = place
+        .command(&["check", "claims.toml", "--junit", "junit.xml", "--quiet"])
+        .env("GITHUB_ACTIONS", "true")
+        .env("GITHUB_WORKSPACE", place.files.path().parent().unwrap())
+        .env("GITHUB_STEP_SUMMARY", place.file("summary.md"))
+        .output()
+        .unwrap();
+    assert_eq!(status(&output), Some(1), "{}", text(&output.stderr));
+    let shown = text(&output.stdout);
+    assert!(
+        shown.contains("claims.toml:10: refuted: wall of connect/unix/64/c1 over connect/tcp/64/c1 is"),
+        "{shown}"
+    );
+    assert!(shown.contains("the nearest bound that this run confirms is at least"), "{shown}");
+
+    let directory = place.files.path().file_name().unwrap().to_str().unwrap();
+    let annotations: Vec<&str> = shown.lines().filter(|line| line.starts_with("::")).collect();
+    let expected =
+        format!("::error file={directory}/claims.toml,line=10,title=claim refuted::dear%0Arefuted: ");
+    assert!(annotations.len() == 1 && annotations[0].starts_with(&expected), "{annotations:?}");
+    let summary = std::fs::read_to_string(place.file("summary.md")).unwrap();
+    assert!(summary.starts_with("### 2 claims: 1 confirmed, 1 refuted\n"), "{summary}");
+    assert!(summary.contains("| **refuted** | dear | "), "{summary}");
+
+    let junit = std::fs::read_to_string(place.file("junit.xml")).unwrap();
+    assert!(
+        junit.contains("<testsuite name=\"claims.toml\" tests=\"2\" failures=\"1\" errors=\"0\""),
+        "{junit}"
+    );
+    assert!(junit.contains("<testcase name=\"cheap, &quot;50 ×&quot; &amp; less\""), "{junit}");
+    assert!(junit.contains("<failure type=\"refuted\""), "{junit}");
+    place.assert_clean();
+}
+
+#[test]
+fn what_cannot_be_decided_is_undecided() {
+    let place = Place::new();
+    // A built-in peer whose program is not to be found makes its cells unavailable.
+    let gone =
+        "[[cells]]\nlabel = \"gone\"\npattern = \"connect\"\ntransport = \"unix\"\nserver = \"ruby\"\n";
+    place.write("claims.toml", &format!("{CELLS}{gone}{HOLDS}{GONE}"));
+    let mut command =
+        place.command(&["check", "claims.toml", "--json", "-", "--junit", "junit.xml", "--github"]);
+    command.env("PATH", "/nonexistent").env("XDG_CACHE_HOME", place.files.path());
+    let output = command.output().unwrap();
+    assert_eq!(status(&output), Some(3), "{}", text(&output.stderr));
+    let check: Value = serde_json::from_slice(&output.stdout).expect("nothing but JSON on standard output");
+    assert_eq!(
+        (&check["claims"][0]["word"], &check["claims"][1]["word"]),
+        (&"confirmed".into(), &"undecided".into())
+    );
+    assert_eq!(check["stopped"], "resolved", "nothing was left to wait for");
+    assert!(check["claims"][1]["tests"][0]["reason"].as_str().unwrap().contains("ruby"), "{check}");
+    assert!(text(&output.stderr).contains("::warning file=claims.toml,line="), "{}", text(&output.stderr));
+    let junit = std::fs::read_to_string(place.file("junit.xml")).unwrap();
+    assert!(junit.contains("<skipped type=\"undecided\"") && junit.contains("skipped=\"1\""), "{junit}");
+    place.assert_clean();
+}
+
+#[test]
+fn a_baseline_is_recorded_and_compared_with() {
+    let place = Place::new();
+    let claim = "[[claims]]\nbaseline = \"before.json\"\nslower_by_at_most = \"4900%\"\n";
+    std::fs::create_dir(place.file("bench")).unwrap();
+    place.write("bench/claims.toml", &format!("epochs = 30\n{CELLS}{claim}"));
+    let output = place.run(&["check", "bench/claims.toml"]);
+    assert_refused(&output, &["bench/claims.toml:7:12: ", "cannot read before.json", "--record"]);
+    let output = place.run(&["check", "bench/claims.toml", "--record", "bench/before.json"]);
+    assert_eq!(status(&output), Some(0), "{}", text(&output.stderr));
+    assert!(
+        text(&output.stdout).starts_with("bench/before.json: 30 epochs of 2 cells"),
+        "{}",
+        text(&output.stdout)
+    );
+    // Found beside the file of claims, wherever the command is run.
+    let output = place.run(&["check", "bench/claims.toml"]);
+    // A machine that wanders leaves it open, but none becomes fifty times slower.
+    assert!(matches!(status(&output), Some(0 | 3)), "{}{}", text(&output.stdout), text(&output.stderr));
+    assert!(!text(&output.stderr).contains("another machine"), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains(" of 2 cells; shown: connect/"), "{}", text(&output.stdout));
+
+    let document = std::fs::read_to_string(place.file("bench/before.json")).unwrap();
+    let mut document: Value = serde_json::from_str(&document).unwrap();
+    document["host"]["kernel"] = "1.2.3-elsewhere".into();
+    place.write("bench/before.json", &document.to_string());
+    let output = place.run(&["check", "bench/claims.toml", "--plan"]);
+    assert!(text(&output.stderr).contains("kernel 1.2.3-elsewhere there"), "{}", text(&output.stderr));
+    place.assert_clean();
+}
+
+#[test]
+fn the_example_runs() {
+    let place = Place::new();
+    let example = place.run(&["check", "--init"]);
+    assert_eq!(status(&example), Some(0));
+    place.write("claims.toml", &text(&example.stdout));
+    let output = place.run(&["check", "claims.toml", "--list"]);
+    let listed = text(&output.stdout);
+    assert_eq!((status(&output), listed.lines().count()), (Some(0), 3), "{listed}{}", text(&output.stderr));
+    assert!(listed.contains("ops_per_s of rr/tcp/64/c1 is at least 1k/s"), "{listed}");
+    let output = place.run(&["check", "claims.toml", "--plan", "--seed", "4"]);
+    let planned = text(&output.stdout);
+    assert!(
+        planned.contains("3 intervals for claims share alpha 0.05") && planned.contains("seed 4"),
+        "{planned}"
+    );
+    let output = place.run(&["check", "claims.toml", "--quiet", "--budget", "8s"]);
+    assert!(matches!(status(&output), Some(0 | 1 | 3)), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("3 claims: "), "{}", text(&output.stdout));
+    // With what it says in comments, too.
+    let all = text(&example.stdout).replace("# [[claims]]", "[[claims]]").replace("# text", "text");
+    let all = all.replace("# baseline", "baseline").replace("# slower", "slower");
+    place.write("claims.toml", &all);
+    assert_refused(&place.run(&["check", "claims.toml"]), &["cannot read baseline.json"]);
+}
+
+#[test]
+fn mistakes_are_one_line_with_the_place() {
+    let place = Place::new();
+    let refused = |claims: &str, args: &[&str], parts: &[&str]| {
+        place.write("claims.toml", &format!("{CELLS}{claims}"));
+        assert_refused(&place.run(&[&["check", "claims.toml"], args].concat()), parts);
+    };
+    refused("", &[], &["claims.toml:1:1: the file has no claims", "--init"]);
+    refused(
+        "[[claims]]\ncell = \"unx\"\nat_most = \"1s\"\n",
+        &[],
+        &["claims.toml:6:8: unknown cell \"unx\""],
+    );
+    refused(&HOLDS.replace("at_most", "at_mots"), &[], &["claims.toml:9:1: ", "did you mean \"at_most\""]);
+    refused(&LATENCY.replace("10s", "10"), &[], &["claims.toml:8:11: ", "is not a time"]);
+    refused(
+        HOLDS,
+        &["--budget", "100ms"],
+        &["claims.toml: the budget cannot decide anything", "give --budget"],
+    );
+    refused(HOLDS, &["--budget", "soon"], &["\"soon\" is not a duration"]);
+    refused(HOLDS, &["--seed", "x"], &["--seed"]);
+    refused(HOLDS, &["--list", "--plan"], &["cannot be used with"]);
+    refused(HOLDS, &["--init"], &["cannot be used with"]);
+    refused(HOLDS, &["--record", "x.json", "--json", "y.json"], &["cannot be used with"]);
+    refused(
+        "[[cells]]\ntransport = \"tpc\"\n[[claims]]\ncell = \"unix\"\nat_most = \"1s\"\n",
+        &[],
+        &["claims.toml: unknown transport \"tpc\""],
+    );
+    place.write("none.json", "{}");
+    let foreign = "[[claims]]\nbaseline = \"none.json\"\nslower_by_at_most = \"5%\"\n";
+    refused(foreign, &[], &["claims.toml:6:12: ", "none.json", "no document of ipcost"]);
+    assert_refused(&place.run(&["check"]), &["CLAIMS.toml"]);
+    assert_refused(&place.run(&["check", "gone.toml"]), &["cannot read gone.toml"]);
+    assert_refused(&place.run(&["check", "."]), &["cannot read ."]);
+    place.assert_clean();
+}

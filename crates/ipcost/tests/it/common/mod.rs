@@ -1,0 +1,231 @@
+//! Running the binary as a user does, and seeing what it leaves behind.
+mod machine;
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::rc::Rc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+pub use machine::{Turn, alone, shared};
+
+/// A place of its own for one test: a temporary directory for the program's sockets, one for the test's files,
+/// and a mark in the environment by which every process that descends from it is known. It shares the machine with
+/// other tests unless its test has begun with [`alone`].
+pub struct Place {
+    mark: String,
+    pub tmp: TempDir,
+    pub files: TempDir,
+    /// Where its runs are saved, and nobody else's.
+    pub data: TempDir,
+    _turn: Rc<Turn>,
+}
+
+static COUNT: AtomicU32 = AtomicU32::new(0);
+const MARK: &str = "IPCOST_TEST_MARK";
+/// How long anything may take before a test gives up on it.
+pub const PATIENCE: Duration = Duration::from_secs(120);
+/// As a timeout of the program: whatever ends sooner was not ended by it.
+pub const NEVER: &str = "1h";
+
+impl Place {
+    pub fn new() -> Self {
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let mark = format!("{}-{count}", std::process::id());
+        Self {
+            mark,
+            tmp: TempDir::new().unwrap(),
+            files: TempDir::new().unwrap(),
+            data: TempDir::new().unwrap(),
+            _turn: shared(),
+        }
+    }
+
+    pub fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ipcost"));
+        command.args(args).env("TMPDIR", self.tmp.path()).env(MARK, &self.mark).env("NO_COLOR", "1");
+        command.env("IPCOST_DATA_DIR", self.data.path());
+        // All tests together build a peer once.
+        command.env("XDG_CACHE_HOME", concat!(env!("CARGO_TARGET_TMPDIR"), "/cache"));
+        // Tests that run on GitHub are not what its annotations are for.
+        command.env_remove("GITHUB_ACTIONS").env_remove("GITHUB_STEP_SUMMARY");
+        command.current_dir(self.files.path());
+        command
+    }
+
+    /// Runs to the end.
+    pub fn run(&self, args: &[&str]) -> Output {
+        self.command(args).stdin(Stdio::null()).output().unwrap()
+    }
+
+    /// Runs with `--json` and gives the document.
+    pub fn document(&self, args: &[&str]) -> Value {
+        let file = self.file("document.json");
+        let output = self.run(&[args, &["--json", file.to_str().unwrap()]].concat());
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap()
+    }
+
+    /// Starts in the background.
+    pub fn start(&self, args: &[&str]) -> Child {
+        self.command(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.files.path().join(name)
+    }
+
+    pub fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.file(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    /// The processes that descend from this test, by number and command line; those that have ended but have
+    /// not been waited for by their parent do not count.
+    pub fn processes(&self) -> Vec<(u32, String)> {
+        let mark = format!("{MARK}={}", self.mark);
+        let marked = |process: &u32| {
+            let environment = std::fs::read(format!("/proc/{process}/environ")).unwrap_or_default();
+            environment.split(|byte| *byte == 0).any(|entry| entry == mark.as_bytes())
+        };
+        let command_line = |process: u32| {
+            let words = std::fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
+            (process, String::from_utf8_lossy(&words).replace('\0', " "))
+        };
+        let numbers = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+        let numbers = numbers.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+        numbers.filter(marked).map(command_line).filter(|(_, words)| !words.is_empty()).collect()
+    }
+
+    /// Waits until no process and no file of this test is left.
+    pub fn assert_clean(&self) {
+        let left = || {
+            let files: Vec<_> =
+                std::fs::read_dir(self.tmp.path()).unwrap().flatten().map(|entry| entry.path()).collect();
+            (self.processes(), files)
+        };
+        let deadline = Instant::now() + PATIENCE;
+        while left() != (vec![], vec![]) {
+            assert!(Instant::now() < deadline, "left behind: {:?}", left());
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    /// As [`Place::assert_clean`], where helpers of Wine may stay for a while.
+    pub fn assert_nothing_of_the_program_is_left(&self) {
+        let left = || {
+            let files: Vec<_> =
+                std::fs::read_dir(self.tmp.path()).unwrap().flatten().map(|entry| entry.path()).collect();
+            let own = |(_, words): &(u32, String)| words.contains("ipcost.exe");
+            (self.processes().into_iter().filter(own).collect::<Vec<_>>(), files)
+        };
+        let deadline = Instant::now() + PATIENCE;
+        while left() != (vec![], vec![]) {
+            assert!(Instant::now() < deadline, "left behind: {:?}", left());
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    /// Waits until a condition holds.
+    pub fn wait_until(&self, what: &str, mut condition: impl FnMut() -> bool) {
+        let deadline = Instant::now() + PATIENCE;
+        while !condition() {
+            assert!(Instant::now() < deadline, "waited in vain until {what}");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// Waits until peers are running: a measurement is on its way.
+    pub fn wait_for_peers(&self, count: usize) {
+        let peers =
+            || self.processes().iter().filter(|(_, words)| words.trim_end().ends_with(" peer")).count();
+        self.wait_until("peers run", || peers() >= count);
+    }
+}
+
+/// Sends a signal to one process.
+pub fn signal(process: u32, name: &str) {
+    let status = Command::new("kill").args(["-s", name, &process.to_string()]).status().unwrap();
+    assert!(status.success());
+}
+
+/// Waits for a process to end, within limits.
+pub fn wait(mut child: Child) -> Output {
+    // Read meanwhile: what fills a pipe does not end.
+    let (stdout, stderr) = (collected(child.stdout.take()), collected(child.stderr.take()));
+    let deadline = Instant::now() + PATIENCE;
+    let status = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        if Instant::now() > deadline {
+            let _ = child.kill();
+            panic!("it does not end");
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    };
+    Output { status, stdout: stdout.join().unwrap(), stderr: stderr.join().unwrap() }
+}
+
+/// Everything that comes out of a pipe, if there is one.
+fn collected(pipe: Option<impl Read + Send + 'static>) -> JoinHandle<Vec<u8>> {
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        pipe.map(|mut pipe| pipe.read_to_end(&mut bytes)).transpose().unwrap();
+        bytes
+    })
+}
+
+pub fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Asserts that a command is refused: status 2, one line that says all of `parts`, nothing on standard output.
+#[track_caller]
+pub fn assert_refused(output: &Output, parts: &[&str]) {
+    let error = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{error}");
+    assert_eq!(text(&output.stdout), "", "nothing is shown");
+    let first = error.lines().next().unwrap_or_default();
+    assert!(first.starts_with("error: "), "{error}");
+    let more = error.lines().skip(1).filter(|line| !line.starts_with("  its standard error: ")).count();
+    assert_eq!(more, 0, "one line, then only what a peer said: {error}");
+    for part in parts {
+        assert!(error.contains(part), "{part:?} is not in {error}");
+    }
+}
+
+/// Asserts that a value is as the schema says that the program prints.
+#[track_caller]
+pub fn assert_schema(of: &str, value: &Value) {
+    let output = Place::new().run(&["schema", of]);
+    let schema: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let validator = jsonschema::draft202012::new(&schema).unwrap();
+    let errors: Vec<String> =
+        validator.iter_errors(value).map(|error| format!("{}: {error}", error.instance_path())).collect();
+    assert!(errors.is_empty(), "{errors:#?}");
+}
+
+/// Runs a test again, by its whole name, in a process of its own; whether this already is that process.
+pub fn in_own_process(name: &str) -> bool {
+    const INSIDE: &str = "IPCOST_TEST_ON_ITS_OWN";
+    if std::env::var_os(INSIDE).is_some() {
+        return true;
+    }
+    let mut own = Command::new(std::env::current_exe().unwrap());
+    let output = own.args(["--exact", name, "--nocapture"]).env(INSIDE, "1").output().unwrap();
+    let told = text(&output.stdout);
+    assert!(output.status.success() && told.contains("1 passed"), "{told}{}", text(&output.stderr));
+    false
+}
+
+/// A path as an argument.
+pub fn argument(path: &Path) -> &str {
+    path.to_str().unwrap()
+}

@@ -1,0 +1,141 @@
+//! `ipcost compare`: what changed is said, what did not is not, and what cannot be compared is refused.
+
+use crate::common::{Place, text};
+use serde_json::{Value, json};
+
+const RUN: [&str; 9] =
+    ["run", "--transports", "pipe,unix", "--patterns", "rr", "--sizes", "64", "--epochs", "30"];
+
+/// A real run, in whose epochs every operation of a cell costs nearly the same, so that what is planted is all there is.
+fn measured(place: &Place) -> Value {
+    let mut document = place.document(&RUN);
+    for sample in document["samples"].as_array_mut().unwrap() {
+        let number = |key: &str| sample[key].as_u64().unwrap();
+        let each_ns = 10_000 * (1 + number("cell")) + number("epoch") * 37 % 101;
+        sample["wall_ns"] = json!(number("ops") * each_ns);
+    }
+    document
+}
+
+/// The same run as if it had been measured at another time, with one cell's batches `factor` times as long.
+fn again(place: &Place, document: &Value, name: &str, seed: u64, slow_cell: &str, factor: f64) -> String {
+    let mut copy = document.clone();
+    copy["seed"] = json!(seed);
+    let index = copy["cells"].as_array().unwrap().iter().position(|cell| cell["id"] == slow_cell).unwrap();
+    for sample in copy["samples"].as_array_mut().unwrap() {
+        if sample["cell"] == index {
+            sample["wall_ns"] = json!((sample["wall_ns"].as_f64().unwrap() * factor) as u64);
+        }
+    }
+    place.write(name, &copy.to_string()).to_str().unwrap().to_owned()
+}
+
+fn changes(output: &[u8], key: &str) -> Vec<Value> {
+    let comparison: Value = serde_json::from_slice(output).unwrap();
+    comparison[key].as_array().unwrap().clone()
+}
+
+fn change<'a>(changes: &'a [Value], cell: &str) -> &'a Value {
+    changes.iter().find(|change| change["cell"] == cell).unwrap()
+}
+
+#[test]
+fn a_slowdown_is_found_and_named_first() {
+    let place = Place::new();
+    let document = measured(&place);
+    let runs: Vec<String> = (1..=6)
+        .map(|seed| {
+            // Runs of one build differ a little.
+            let factor = if seed % 2 == 0 { 1.01 } else { 1.0 } * if seed > 3 { 4.0 } else { 1.0 };
+            again(&place, &document, &format!("{seed}.json"), seed, "rr/unix/64/c1", factor)
+        })
+        .collect();
+    let args = ["compare", &runs[0], &runs[1], &runs[2], "--json", "-", "--", &runs[3], &runs[4], &runs[5]];
+    let output = place.run(&args);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let costs = changes(&output.stdout, "costs");
+    assert_eq!(costs[0]["cell"], "rr/unix/64/c1");
+    assert_eq!((&costs[0]["verdict"], &costs[0]["spread_source"]), (&json!("different"), &json!("measured")));
+    let ratio = costs[0]["ratio"].as_f64().unwrap();
+    assert!((ratio - 4.0).abs() < 0.1, "{ratio}");
+    assert_eq!(change(&costs, "rr/pipe/64/c1")["ratio"], 1.0);
+    let relative = changes(&output.stdout, "relative");
+    assert_eq!(relative.len(), 1);
+    assert!((relative[0]["ratio"].as_f64().unwrap().ln().abs() - 4f64.ln()).abs() < 0.1);
+
+    let fail = ["compare", &runs[0], &runs[1], &runs[2], "--fail-on", "50%", "--"];
+    let output = place.run(&[&fail[..], &[&runs[3], &runs[4], &runs[5]]].concat());
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("rr/unix/64/c1 costs 4.0"), "{}", text(&output.stderr));
+    let faster = place.run(&[&fail[..3], &["--fail-on", "50%", "--", &runs[0]]].concat());
+    assert_eq!(faster.status.code(), Some(2), "a run on both sides");
+}
+
+#[test]
+fn one_run_a_side_says_what_it_assumes() {
+    let place = Place::new();
+    let document = measured(&place);
+    let one = again(&place, &document, "1.json", 1, "rr/unix/64/c1", 1.0);
+    let other = again(&place, &document, "2.json", 2, "rr/unix/64/c1", 1.0);
+    let output = place.run(&["compare", &one, &other, "--fail-on", "1%"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let shown = text(&output.stdout);
+    assert!(shown.contains("taken to be 5 %") && shown.contains("same on both sides"), "{shown}");
+    assert!(!shown.contains("dearer") && !shown.contains("cheaper"), "{shown}");
+}
+
+#[test]
+fn what_differs_beside_is_said_first() {
+    let place = Place::new();
+    let document = measured(&place);
+    let one = again(&place, &document, "1.json", 1, "rr/unix/64/c1", 1.0);
+    let mut other = document.clone();
+    other["seed"] = json!(2);
+    other["host"]["kernel"] = json!("9.9.9");
+    other["host"]["governor"] = json!("powersave \u{1b}[31m");
+    let other = place.write("2.json", &other.to_string());
+    let output = place.run(&["compare", &one, other.to_str().unwrap()]);
+    let shown = text(&output.stdout);
+    let place_of = |what: &str| shown.find(what).unwrap_or_else(|| panic!("{what}: {shown}"));
+    assert!(place_of("kernel") < place_of("Cost of an operation") && place_of("9.9.9") > 0);
+    assert!(shown.contains("powersave \\u{1b}[31m") && !shown.contains('\u{1b}'), "{shown}");
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused() {
+    let place = Place::new();
+    let document = place.document(&[
+        "run",
+        "--transports",
+        "pipe",
+        "--patterns",
+        "rr",
+        "--sizes",
+        "64",
+        "--epochs",
+        "2",
+    ]);
+    let one = again(&place, &document, "1.json", 1, "rr/pipe/64/c1", 1.0);
+    let mut other = document.clone();
+    other["seed"] = json!(2);
+    other["cells"][0]["id"] = json!("something else");
+    other["workloads"] = json!([]);
+    let other = place.write("2.json", &other.to_string());
+    let other = other.to_str().unwrap();
+    let broken = place.write("broken.json", "{\"schema\": \"ipcost/1\"");
+    for (args, says) in [
+        (vec!["compare", &one], "two runs at least"),
+        (vec!["compare", &one, &one, &one], "which runs are side A"),
+        (vec!["compare", &one, &one], "named more than once"),
+        (vec!["compare", &one, other], "no cell was measured on both sides"),
+        (vec!["compare", &one, "missing.json"], "missing.json"),
+        (vec!["compare", &one, broken.to_str().unwrap()], "not a whole JSON document"),
+        (vec!["compare", &one, other, "--metric", "time"], "metric"),
+        (vec!["compare", &one, other, "--fail-on", "much"], "much"),
+    ] {
+        let output = place.run(&args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        let error = text(&output.stderr);
+        assert!(error.contains(says) && error.lines().count() == 1, "{args:?}: {error}");
+    }
+}

@@ -1,0 +1,89 @@
+//! Connections at speed: ports, full queues, dropped SYNs.
+
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+use crate::common::{Place, text};
+
+/// Runs the program in a network namespace of its own, whose counters and ports nobody else has; `None` where that may
+/// not be done.
+fn in_namespace(place: &Place, setup: &str, args: &str) -> Option<Output> {
+    let alone = Command::new("unshare").args(["--net", "true"]).status();
+    if !alone.is_ok_and(|status| status.success()) {
+        eprintln!("network namespaces are not permitted here: not tested");
+        return None;
+    }
+    let script = format!(
+        "set -e; ip link set lo up; {setup}; exec {} run --patterns connect --quiet {args}",
+        env!("CARGO_BIN_EXE_ipcost")
+    );
+    let mut command = Command::new("unshare");
+    command.args(["--net", "sh", "-c", &script]).env("TMPDIR", place.tmp.path());
+    command.env("IPCOST_DATA_DIR", place.data.path()).current_dir(place.files.path());
+    Some(command.stdin(Stdio::null()).output().unwrap())
+}
+
+fn with_few_ports(place: &Place, options: &str) -> Option<Output> {
+    let setup = "echo '50000 50100' > /proc/sys/net/ipv4/ip_local_port_range; \
+                 echo 0 > /proc/sys/net/ipv4/tcp_tw_reuse";
+    in_namespace(place, setup, &format!("--transports tcp --epochs 1 --option closes_first=client {options}"))
+}
+
+/// The warnings of a run in such a namespace.
+fn warnings(place: &Place, args: &str) -> Option<Vec<Value>> {
+    let output = in_namespace(place, "true", &format!("{args} --json document.json"))?;
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let document = std::fs::read(place.file("document.json")).unwrap();
+    let document: Value = serde_json::from_slice(&document).unwrap();
+    Some(document["warnings"].as_array().unwrap().clone())
+}
+
+#[test]
+fn ports_that_run_out_are_an_error_that_names_the_settings() {
+    let place = Place::new();
+    let Some(output) = with_few_ports(&place, "--option spread_sources=false") else { return };
+    let error = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{error}");
+    for part in [
+        "no local port is left",
+        "closes_first=server",
+        "net.ipv4.ip_local_port_range",
+        "net.ipv4.tcp_tw_reuse",
+    ] {
+        assert!(error.contains(part), "{error}");
+    }
+    place.assert_clean();
+}
+
+#[test]
+fn sources_all_over_loopback_keep_ports_from_running_out() {
+    let place = Place::new();
+    let Some(output) = with_few_ports(&place, "") else { return };
+    assert!(output.status.success(), "{}", text(&output.stderr));
+}
+
+#[test]
+fn dropped_connection_requests_are_noticed() {
+    let place = Place::new();
+    // Many clients for a queue of one: some requests are dropped, and each costs its client a second. Which of them meet
+    // is the scheduler's affair, so that a run in which none do is no failure; many such runs are.
+    let args = "--transports tcp --concurrency 12 --option backlog=1 --epochs 1 --timeout 5min";
+    let told = (0..10).find_map(|_| {
+        let Some(warnings) = warnings(&place, args) else { return Some(None) };
+        let trouble = warnings.iter().find(|warning| warning["code"] == "connection-trouble")?;
+        Some(Some(trouble["message"].as_str().unwrap().to_owned()))
+    });
+    let Some(message) = told.expect("a warning in one of ten runs") else { return };
+    assert!(
+        message.contains("connect/tcp/64/c12/backlog=1") && message.contains("ListenOverflows"),
+        "{message}"
+    );
+}
+
+#[test]
+fn an_ordinary_run_has_no_trouble() {
+    let Some(warnings) = warnings(&Place::new(), "--transports unix,tcp --epochs 2") else { return };
+    let codes: Vec<&str> = warnings.iter().map(|warning| warning["code"].as_str().unwrap()).collect();
+    assert!(!codes.contains(&"connection-trouble") && !codes.contains(&"backlog-full"), "{codes:?}");
+}

@@ -1,0 +1,364 @@
+//! `ipcost explain` as a user runs it: what it says of cells, and every cause planted in a real run.
+
+use std::process::{Child, Command, Output};
+
+use crate::common::{Place, alone, assert_refused, in_own_process, text};
+use serde_json::Value;
+
+/// Runs with `--json` and gives the explanation; `more` beside the cells, mostly a budget.
+fn explained(place: &Place, args: &[&str]) -> Value {
+    let output = place.run(&[&["explain", "--quiet", "--json", "explanation.json"], args].concat());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    read(place)
+}
+
+fn read(place: &Place) -> Value {
+    serde_json::from_slice(&std::fs::read(place.file("explanation.json")).unwrap()).unwrap()
+}
+
+/// So few epochs give no intervals, which most causes do not need; and none needs a floor.
+const SHORT: [&str; 3] = ["--epochs", "3", "--no-floor"];
+
+/// Runs until it is as wished, or so often that it never will be: what is planted shows itself by chance.
+fn until(most: u32, mut run: impl FnMut() -> Value, wished: impl Fn(&Value) -> bool) -> Value {
+    let mut last = run();
+    for _ in 1..most {
+        if wished(&last) {
+            break;
+        }
+        last = run();
+    }
+    last
+}
+
+fn codes(explanation: &Value) -> Vec<&str> {
+    let causes = explanation["causes"].as_array().unwrap();
+    causes.iter().map(|cause| cause["code"].as_str().unwrap()).collect()
+}
+
+#[track_caller]
+fn assert_names(code: &str, explanation: &Value) {
+    assert!(codes(explanation).contains(&code), "{code} is not among {}", explanation["causes"]);
+}
+
+/// Runs a script in a network namespace of its own, which ends with `explain` and these arguments; `None` where that
+/// may not be done.
+fn in_namespace(place: &Place, script: &str, args: &str) -> Option<Output> {
+    let allowed = Command::new("unshare").args(["--net", "true"]).status();
+    if !allowed.is_ok_and(|status| status.success()) {
+        eprintln!("network namespaces are not permitted here: not tested");
+        return None;
+    }
+    let script = format!(
+        "set -e; ip link set lo up; {script}; exec {} explain --quiet --json explanation.json {args}",
+        env!("CARGO_BIN_EXE_ipcost")
+    );
+    let mut command = Command::new("unshare");
+    command.args(["--net", "sh", "-c", &script]).env("TMPDIR", place.tmp.path());
+    command.env("NO_COLOR", "1").current_dir(place.files.path());
+    Some(command.output().unwrap())
+}
+
+fn calls<'a>(cell: &'a Value, side: &str, name: &str) -> Option<&'a Value> {
+    cell["sides"][side]["system_calls"].as_array()?.iter().find(|call| call["name"] == name)
+}
+
+#[test]
+fn two_cells_are_told_apart_by_their_parts() {
+    let place = Place::new();
+    let output = place.run(&[
+        "explain",
+        "rr/tcp/64/c1",
+        "rr/unix/64/c1",
+        "--epochs",
+        "3",
+        "--seed",
+        "7",
+        "--json",
+        "explanation.json",
+    ]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let shown = text(&output.stdout);
+    for part in
+        ["per round trip", "system time in the server", "waiting", "Tcp calls for one operation", "seed 7"]
+    {
+        assert!(shown.contains(part), "{part:?} is not in {shown}");
+    }
+    let explanation = read(&place);
+    assert_eq!(explanation["schema"], "ipcost-explanation/1");
+    let difference = &explanation["differences"][0];
+    assert_eq!((&difference["a"], &difference["b"]), (&"rr/tcp/64/c1".into(), &"rr/unix/64/c1".into()));
+    assert_eq!(difference["parts"].as_array().unwrap().len(), 5);
+    for cell in explanation["cells"].as_array().unwrap() {
+        assert_eq!(cell["division"], "turns");
+        for side in ["client", "server"] {
+            for name in ["write", "read"] {
+                let call = calls(cell, side, name).unwrap_or_else(|| panic!("{name} in {cell}"));
+                assert!((call["count"].as_f64().unwrap() - 1.0).abs() < 0.05, "{call}");
+                assert_eq!(call["moved"].as_f64().map(f64::round), Some(64.0), "{call}");
+            }
+        }
+    }
+    // Each direction is a segment, in a network where nobody else sends any.
+    let tcp = &explanation["cells"][0];
+    if tcp["alone"] == true {
+        assert_eq!(tcp["network"]["segments"].as_f64().map(f64::round), Some(2.0), "{tcp}");
+    }
+    assert_eq!(explanation["cells"][1]["network"], serde_json::json!({}), "a Unix socket has no network");
+    place.assert_clean();
+}
+
+/// Causes that lie in what a cell does, whatever the machine does meanwhile.
+const OF_THE_CELL: [&str; 9] = [
+    "nagle",
+    "small-buffer",
+    "small-reads",
+    "backlog",
+    "ports",
+    "name-resolution",
+    "runtime",
+    "firewall",
+    "cpu-quota",
+];
+
+#[test]
+fn one_cell_is_divided_and_a_clean_one_is_blamed_for_nothing() {
+    let place = Place::new();
+    let cell = "rr/pipe/64/c1/together";
+    let output = place.run(&["explain", cell, "--epochs", "3", "--json", "explanation.json"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let shown = text(&output.stdout);
+    assert!(shown.starts_with("Pipe takes ") && shown.contains("of its floor (2 hand-overs"), "{shown}");
+    let explanation = read(&place);
+    let cell = &explanation["cells"][0];
+    // Parts of each batch add up to what it took (`ipcost-engine`); their medians nearly do.
+    let parts = cell["parts"].as_array().unwrap();
+    assert_eq!(parts.len(), 5, "{cell}");
+    let sum: f64 = parts.iter().map(|part| part["ns"]["median"].as_f64().unwrap()).sum();
+    let wall = cell["wall_ns"]["median"].as_f64().unwrap();
+    assert!((0.1..10.0).contains(&(sum / wall)), "{cell}");
+    assert!(cell["floor"]["multiple"]["median"].as_f64().unwrap() > 0.0, "{cell}");
+    let blamed: Vec<&str> =
+        codes(&explanation).into_iter().filter(|code| OF_THE_CELL.contains(code)).collect();
+    assert_eq!(blamed, [""; 0], "{}", explanation["causes"]);
+}
+
+#[test]
+fn a_matrix_is_explained_against_its_baseline() {
+    let place = Place::new();
+    let explanation = explained(
+        &place,
+        &[
+            "--transports",
+            "pipe,unix,tcp",
+            "--patterns",
+            "stream",
+            "--sizes",
+            "64",
+            "--baseline",
+            "unix",
+            "--epochs",
+            "2",
+            "--no-floor",
+        ],
+    );
+    let pairs: Vec<(&str, &str)> = explanation["differences"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|difference| (difference["a"].as_str().unwrap(), difference["b"].as_str().unwrap()))
+        .collect();
+    assert_eq!(
+        pairs,
+        [("stream/pipe/64/c1", "stream/unix/64/c1"), ("stream/tcp/64/c1", "stream/unix/64/c1")]
+    );
+    assert!(explanation["cells"][0]["limited_by"].is_string(), "both sides of a stream work at once");
+    let warnings = explanation["warnings"].as_array().unwrap();
+    assert!(warnings.iter().any(|warning| warning["code"] == "no-intervals"), "{warnings:?}");
+}
+
+#[test]
+fn programs_that_a_peer_starts_are_seen_themselves() {
+    let place = Place::new();
+    for peer in ["socat-started", "socat"] {
+        let cell = format!("stream/pipe/100000/c1/{peer}→{peer}");
+        let explanation = explained(&place, &[&cell, "--epochs", "1", "--no-floor"]);
+        let cell = &explanation["cells"][0];
+        // What only socat does: it reads /dev/zero and waits with select or poll before it writes.
+        let waits = ["pselect6", "select", "poll", "ppoll"];
+        assert!(waits.iter().any(|name| calls(cell, "client", name).is_some()), "{cell}");
+        let read = calls(cell, "client", "read").unwrap_or_else(|| panic!("{cell}"));
+        assert!((read["moved"].as_f64().unwrap() / 100_000.0 - 1.0).abs() < 0.1, "{read}");
+        assert!(calls(cell, "server", "write").is_some(), "{cell}");
+    }
+}
+
+#[test]
+fn mistakes_are_told_before_anything_is_measured() {
+    let place = Place::new();
+    for (args, parts) in [
+        (&["explain"][..], &["explain takes one cell or two"][..]),
+        (&["explain", "rr/tpc/64/c1"], &["did you mean \"tcp\""]),
+        (&["explain", "tcp"], &["\"tcp\" is no cell's id"]),
+        (&["explain", "rr/tcp/64/c1", "rr/tcp/64"], &["both ids name the same cell", "rr/tcp/64/c1"]),
+        (&["explain", "rr/tcp/64", "rr/unix/64", "rr/pipe/64"], &["rr/pipe/64"]),
+        (&["explain", "job.toml"], &["job.toml", "cannot read"]),
+        (&["explain", "job.toml", "rr/tcp/64"], &["a job stands alone"]),
+        (&["explain", "rr/tcp/64", "--sizes", "64"], &["--sizes"]),
+        (&["explain", "rr/tcp/64/c1/nobody→native"], &["nobody", "--peer"]),
+        (&["explain", "rr/pipe/64/c1/tcp_nodelay=false"], &["tcp_nodelay", "acts on none"]),
+        (&["explain", "rr/tcp/64", "--budget", "100ms"], &["--budget"]),
+        (&["explain", "rr/tcp/64", "--epochs", "0"], &["--epochs 0"]),
+    ] {
+        assert_refused(&place.run(args), parts);
+    }
+}
+
+/// Explains a cell in which a cause is planted, some times over where others on the machine hide it.
+#[track_caller]
+fn assert_cell_names(code: &str, cell: &str) {
+    let place = Place::new();
+    let explain = || explained(&place, &[&[cell], &SHORT[..]].concat());
+    assert_names(code, &until(6, explain, |explanation| codes(explanation).contains(&code)));
+}
+
+#[test]
+fn nagle() {
+    assert_cell_names("nagle", "stream/tcp/64/c1/tcp_nodelay=false");
+}
+
+#[test]
+fn a_small_buffer() {
+    assert_cell_names("small-buffer", "stream/pipe/65536/c1/pipe_size=4096");
+}
+
+#[test]
+fn small_reads() {
+    assert_cell_names("small-reads", "stream/unix/65536/c1/recv_buffer=512");
+}
+
+#[test]
+fn a_full_backlog() {
+    let place = Place::new();
+    if in_namespace(&place, "true", "rr/pipe/64/c1 --epochs 1 --no-floor").is_none() {
+        return;
+    }
+    let script = "echo 1 > /proc/sys/net/core/somaxconn";
+    let explain = || {
+        let output =
+            in_namespace(&place, script, "connect/tcp/64/c8 --epochs 1 --timeout 60s --no-floor").unwrap();
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        read(&place)
+    };
+    assert_names("backlog", &until(6, explain, |explanation| codes(explanation).contains(&"backlog")));
+}
+
+const FEW_PORTS: &str =
+    "echo '50000 50100' > /proc/sys/net/ipv4/ip_local_port_range; echo 0 > /proc/sys/net/ipv4/tcp_tw_reuse";
+
+#[test]
+fn ports_that_run_out() {
+    let place = Place::new();
+    let cell = "connect/tcp/64/c1/closes_first=client";
+    let Some(output) = in_namespace(&place, FEW_PORTS, &format!("{cell} --epochs 3 --no-floor")) else {
+        return;
+    };
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let explanation = read(&place);
+    assert_names("ports", &explanation);
+    let connect = calls(&explanation["cells"][0], "client", "connect").unwrap();
+    assert!(connect["failures"]["EADDRNOTAVAIL"].as_f64() > Some(0.0), "settings are kept: {connect}");
+}
+
+#[test]
+fn a_run_that_fails_is_explained_too() {
+    let place = Place::new();
+    let cell = "connect/tcp/64/c1/closes_first=client,spread_sources=false";
+    let Some(output) = in_namespace(&place, FEW_PORTS, &format!("{cell} --epochs 3 --no-floor")) else {
+        return;
+    };
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("- ports: "), "{}", text(&output.stdout));
+    assert!(text(&output.stderr).contains("no local port is left"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn name_resolution() {
+    assert_cell_names("name-resolution", "connect/tcp/64→13/c1/redis-resolve→redis-resolve");
+}
+
+#[test]
+fn a_runtime_of_its_own() {
+    let place = Place::new();
+    // The peer that the documentation shows, with work of its own for each message: many times the native peer's.
+    let page = include_str!("../../../../docs/own-peer.md");
+    let code = page.split("```python\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let (asks, works) = ("        request = receive", "        sum(range(10000))\n        request = receive");
+    assert_eq!(code.matches(asks).count(), 1);
+    let peer = place.write("slow.py", &code.replace(asks, works));
+    let peer = format!("slow=python3 {}", peer.display());
+    // So many epochs give intervals, and the budget lets even a slow machine measure them.
+    let args =
+        ["rr/unix/64/c1/native→slow", "--peer", &peer, "--budget", "30min", "--epochs", "36", "--no-floor"];
+    let explanation = explained(&place, &args);
+    assert_eq!(explanation["cells"][1]["purpose"], "twin");
+    assert_names("runtime", &explanation);
+}
+
+#[test]
+fn one_core_for_both() {
+    let _alone = alone();
+    let args = [&["stream/unix/4096/c1/together"], &SHORT[..]].concat();
+    let one_core = |explanation: &Value| explanation["host"]["physical_cores"].as_u64() < Some(2);
+    let named = |explanation: &Value| one_core(explanation) || codes(explanation).contains(&"one-core");
+    let explanation = until(3, || explained(&Place::new(), &args), named);
+    if !one_core(&explanation) {
+        assert_names("one-core", &explanation);
+    }
+}
+
+#[test]
+fn a_firewall() {
+    let place = Place::new();
+    let script = "nft add table ip t; nft add chain ip t c '{ type filter hook input priority 0; }'; nft add rule ip t c ct state established counter";
+    let Some(output) = in_namespace(&place, script, "rr/tcp/64/c1 --epochs 3 --no-floor") else { return };
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert_names("firewall", &read(&place));
+}
+
+#[test]
+fn a_quota() {
+    let _alone = alone();
+    // This process and so the program, until it is dropped.
+    if !in_own_process("explain::a_quota") {
+        return;
+    }
+    let place = Place::new();
+    let Ok(quota) = ipcost_sys::quota::Quota::impose(0.3) else {
+        eprintln!("quotas are not permitted here: not tested");
+        return;
+    };
+    let explanation = explained(&place, &[&["rr/unix/64/c1"], &SHORT[..]].concat());
+    drop(quota);
+    assert_names("cpu-quota", &explanation);
+}
+
+/// A process that takes a processor until it is dropped, however the test ends.
+struct Hog(Child);
+
+impl Drop for Hog {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_busy_neighbour() {
+    let _alone = alone();
+    let place = Place::new();
+    let hogs = [(); 2].map(|()| Hog(place.start(&["hog"])));
+    let explanation = explained(&place, &[&["rr/unix/64/c1"], &SHORT[..]].concat());
+    drop(hogs);
+    assert_names("busy-neighbour", &explanation);
+}

@@ -1,0 +1,367 @@
+//! Real measurements over every transport: what is in the document, and that it adds up.
+
+use std::collections::BTreeSet;
+
+use crate::common::{Place, text};
+use serde_json::Value;
+
+fn strings<'a>(values: &'a Value, key: &str) -> Vec<&'a str> {
+    values.as_array().unwrap().iter().map(|value| value[key].as_str().unwrap()).collect()
+}
+
+#[test]
+fn every_transport_does_every_pattern_it_can() {
+    let place = Place::new();
+    let all = "pipe,fifo,unix,unix-abstract,socketpair,tcp,tcp6,null";
+    for (patterns, transports) in [("rr,stream", all), ("connect", "unix,unix-abstract,tcp,tcp6")] {
+        let document = place.document(&[
+            "run",
+            "--transports",
+            transports,
+            "--patterns",
+            patterns,
+            "--sizes",
+            "1,5000",
+            "--epochs",
+            "2",
+            "--quiet",
+        ]);
+        for cell in document["cells"].as_array().unwrap() {
+            let id = &cell["id"];
+            if !cell["available"].as_bool().unwrap() {
+                assert_eq!(cell["transport"], "tcp6", "only IPv6 may be missing: {id}");
+                assert!(cell["reason"].as_str().is_some_and(|reason| !reason.is_empty()));
+                continue;
+            }
+            assert_eq!((&cell["epochs"], cell["batches"].as_u64()), (&2.into(), Some(2)), "{id}");
+            assert!(cell["wall_ns_per_op"]["median"].as_f64().unwrap() > 0.0, "{id}");
+            assert!(cell["ops"].as_u64().unwrap() > 0, "{id}");
+            let latency = cell["pattern"] != "stream";
+            assert_eq!(cell["latency_ns"].is_object(), latency, "{id}");
+        }
+    }
+    place.assert_clean();
+}
+
+#[test]
+fn a_document_adds_up() {
+    let place = Place::new();
+    let document = place.document(&[
+        "run",
+        "--transports",
+        "unix,tcp",
+        "--patterns",
+        "rr,stream,connect",
+        "--epochs",
+        "3",
+        "--seed",
+        "42",
+        "--baseline",
+        "tcp",
+        "--quiet",
+    ]);
+    assert_eq!(document["schema"], "ipcost/1");
+    assert_eq!(document["seed"], 42);
+    assert_eq!(document["job"]["seed"], 42);
+    assert_eq!(document["stopped"], "budget");
+    let cells = document["cells"].as_array().unwrap();
+    let ids = strings(&document["cells"], "id");
+    assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), ids.len(), "ids are unique");
+    assert!(ids.contains(&"rr/unix/64/c1"));
+    let rounds = document["schedule"]["rounds"].as_u64().unwrap();
+    let samples = document["samples"].as_array().unwrap();
+    assert_eq!(samples.len() as u64, 6 * 3 * rounds);
+    for (index, cell) in cells.iter().enumerate() {
+        let own: Vec<&Value> = samples.iter().filter(|sample| sample["cell"] == index).collect();
+        let ops: u64 = own.iter().map(|sample| sample["ops"].as_u64().unwrap()).sum();
+        assert_eq!(cell["ops"].as_u64().unwrap(), ops);
+        let streams = cell["pattern"] == "stream";
+        assert!(own.iter().all(|sample| sample["sent_ns"].is_u64() == streams));
+        assert_eq!(cell["sent_ns_per_op"].is_object(), streams);
+        assert_eq!(cell.get("closes_first").is_some(), cell["pattern"] == "connect");
+        // Both processes worked, and what a cell costs lies among what its batches took.
+        let per_op = |sample: &Value, keys: &[&str]| {
+            let sum: u64 = keys.iter().map(|key| sample.pointer(key).unwrap().as_u64().unwrap()).sum();
+            sum as f64 / sample["ops"].as_u64().unwrap() as f64
+        };
+        for side in ["client", "server"] {
+            let keys = ["user_ns", "sys_ns"].map(|key| format!("/{side}/{key}"));
+            let keys = keys.each_ref().map(String::as_str);
+            assert!(own.iter().any(|sample| per_op(sample, &keys) > 0.0), "{}: {side}", cell["id"]);
+        }
+        let both = ["/client/user_ns", "/client/sys_ns", "/server/user_ns", "/server/sys_ns"];
+        for (cost, keys) in [("wall_ns_per_op", &["/wall_ns"][..]), ("cpu_ns_per_op", &both)] {
+            let median = cell[cost]["median"].as_f64().unwrap();
+            let costs = || own.iter().map(|sample| per_op(sample, keys));
+            let (least, most) = (costs().fold(f64::MAX, f64::min), costs().fold(0.0, f64::max));
+            let among = least * (1.0 - 1e-9)..=most * (1.0 + 1e-9);
+            assert!(among.contains(&median), "{}: {median} of {cost} is not in {among:?}", cell["id"]);
+        }
+    }
+    for contrast in document["contrasts"].as_array().unwrap() {
+        assert!(contrast["b"].as_str().unwrap().contains("/tcp/"));
+        assert!(contrast["lo"].is_null(), "three epochs are too few");
+        assert_eq!(contrast["verdict"], "undecided");
+    }
+    let timing = &document["schedule"]["timing"];
+    let parts: f64 = timing.as_object().unwrap().values().map(|part| part.as_f64().unwrap()).sum();
+    assert!((parts - document["elapsed_s"].as_f64().unwrap()).abs() < 0.05, "{timing}");
+}
+
+#[test]
+fn an_answer_is_given_in_tables_sentences_and_one_line_of_how() {
+    let place = Place::new();
+    let output = place.run(&[
+        "run",
+        "--transports",
+        "null,tcp",
+        "--patterns",
+        "rr",
+        "--budget",
+        "10min",
+        "--margin",
+        "0",
+    ]);
+    let shown = text(&output.stdout);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(shown.starts_with("64 B round trip\ntransport "), "{shown}");
+    // Handing nothing to nobody costs less than a hundredth of TCP on every machine; the run ends once it is known.
+    assert!(shown.contains("\n64 B round trip: null is the cheapest: it costs 0.00"), "{shown}");
+    assert!(shown.contains(" × tcp, the runner-up ("), "{shown}");
+    assert!(shown.contains("every question answered") && shown.contains("placement free"), "{shown}");
+    assert!(!shown.contains('\u{1b}'), "no colour where it is not wanted: {shown}");
+    place.assert_clean();
+}
+
+#[test]
+fn concurrency_by_threads_and_by_processes_does_every_operation() {
+    let place = Place::new();
+    for workers in ["threads", "processes"] {
+        let option = format!("workers={workers}");
+        let document = place.document(&[
+            "run",
+            "--transports",
+            "pipe,fifo,unix,tcp",
+            "--patterns",
+            "rr,stream",
+            "--concurrency",
+            "1,7",
+            "--epochs",
+            "1",
+            "--option",
+            &option,
+            "--quiet",
+        ]);
+        for sample in document["samples"].as_array().unwrap() {
+            let cell = &document["cells"][sample["cell"].as_u64().unwrap() as usize];
+            let workers = cell["concurrency"].as_u64().unwrap();
+            assert_eq!(sample["ops"].as_u64().unwrap() % workers, 0);
+            let used = |kind: &str| sample["client"][kind].as_u64().unwrap();
+            assert!(used("user_ns") + used("sys_ns") > 0, "workers' own use is counted");
+        }
+        place.document(&[
+            "run",
+            "--transports",
+            "unix,tcp",
+            "--patterns",
+            "connect",
+            "--concurrency",
+            "7",
+            "--epochs",
+            "1",
+            "--option",
+            &option,
+            "--quiet",
+        ]);
+    }
+    place.assert_clean();
+}
+
+#[test]
+fn a_concurrency_of_a_thousand_works() {
+    let place = Place::new();
+    let document = place.document(&[
+        "run",
+        "--transports",
+        "pipe,unix,tcp",
+        "--patterns",
+        "rr",
+        "--concurrency",
+        "1000",
+        "--epochs",
+        "1",
+        "--timeout",
+        "5min",
+        "--quiet",
+    ]);
+    for sample in document["samples"].as_array().unwrap() {
+        assert_eq!(sample["ops"].as_u64().unwrap() % 1000, 0);
+    }
+    place.assert_clean();
+}
+
+#[test]
+fn options_reach_the_kernel_and_what_it_changes_is_told() {
+    let place = Place::new();
+    let document = place.document(&[
+        "run",
+        "--transports",
+        "unix,pipe,tcp",
+        "--patterns",
+        "stream",
+        "--epochs",
+        "1",
+        "--option",
+        "so_sndbuf=1GiB",
+        "--option",
+        "pipe_size=4096,16384",
+        "--option",
+        "tcp_nodelay=false",
+        "--option",
+        "recv_buffer=1000",
+        "--quiet",
+    ]);
+    let clamped: Vec<&str> = document["warnings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|warning| warning["code"] == "clamped-option")
+        .map(|warning| warning["message"].as_str().unwrap())
+        .collect();
+    assert_eq!(clamped.len(), 2, "unix and tcp: {clamped:?}");
+    let pipe = document["cells"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|cell| cell["id"].as_str().unwrap().contains("16384"));
+    assert_eq!(pipe.unwrap()["effective"]["engine"]["pipe_size"], 16384);
+}
+
+#[test]
+fn framing_and_manners_are_followed() {
+    let place = Place::new();
+    place.document(&[
+        "run",
+        "--transports",
+        "unix,tcp,pipe",
+        "--patterns",
+        "rr",
+        "--sizes",
+        "1,300,70000",
+        "--replies",
+        "2",
+        "--option",
+        "framing=newline",
+        "--option",
+        "server_buffer=512,65537",
+        "--epochs",
+        "1",
+        "--quiet",
+    ]);
+    let document = place.document(&[
+        "run",
+        "--transports",
+        "unix,tcp",
+        "--patterns",
+        "connect",
+        "--speaks-first",
+        "client,server",
+        "--option",
+        "closes_first=client,server",
+        "--option",
+        "backlog=3",
+        "--epochs",
+        "1",
+        "--quiet",
+    ]);
+    let ids = strings(&document["cells"], "id");
+    assert_eq!(ids.len(), 8);
+    assert!(ids.contains(&"connect/tcp/64/c1/speaks_first=server,backlog=3,closes_first=client"), "{ids:?}");
+    place.assert_clean();
+}
+
+#[test]
+fn placements_put_the_processes_where_they_say() {
+    let place = Place::new();
+    let file = place.file("plan.json");
+    place.run(&[
+        "run",
+        "--epochs",
+        "1",
+        "--placement",
+        "together,apart,free",
+        "--plan",
+        "--json",
+        crate::common::argument(&file),
+    ]);
+    let plan: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    let apart_exists = plan["cells"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .any(|cell| cell["placement"] == "apart" && cell["unavailable"].is_null());
+    // The peer writes down where it may run, then becomes the real one.
+    let script = place.write(
+        "placed.sh",
+        "#!/bin/sh\ngrep Cpus_allowed_list /proc/self/status >> placed.txt\nexec \"$1\" peer\n",
+    );
+    let peer = format!("placed=sh {} {}", script.display(), env!("CARGO_BIN_EXE_ipcost"));
+    let processors = |placement: &str| {
+        let _ = std::fs::remove_file(place.file("placed.txt"));
+        place.document(&[
+            "run",
+            "--transports",
+            "unix",
+            "--patterns",
+            "rr",
+            "--placement",
+            placement,
+            "--epochs",
+            "1",
+            "--peer",
+            &peer,
+            "--client",
+            "placed",
+            "--server",
+            "placed",
+            "--quiet",
+        ]);
+        let written = std::fs::read_to_string(place.file("placed.txt")).unwrap();
+        // The first line is of the peer's introduction, which is not placed.
+        written.lines().skip(1).map(str::to_owned).collect::<BTreeSet<_>>()
+    };
+    assert_eq!(processors("together").len(), 1);
+    if apart_exists {
+        let apart = processors("apart");
+        assert_eq!(apart.len(), 2, "{apart:?}");
+        assert!(apart.iter().all(|line| !line.contains([',', '-'])), "{apart:?}");
+    }
+}
+
+#[test]
+fn the_same_command_without_optimisation_says_so() {
+    let place = Place::new();
+    let document =
+        place.document(&["run", "--transports", "null", "--patterns", "rr", "--epochs", "1", "--quiet"]);
+    let warned =
+        document["warnings"].as_array().unwrap().iter().any(|warning| warning["code"] == "debug-build");
+    assert_eq!(warned, cfg!(debug_assertions));
+}
+
+#[test]
+fn a_plan_measures_nothing() {
+    let place = Place::new();
+    let output = place.run(&["run", "--plan", "--seed", "5"]);
+    let shown = text(&output.stdout);
+    assert!(shown.starts_with("23 cells, ") && shown.contains("rr/tcp/64/c1  baseline"), "{shown}");
+    assert!(std::fs::read_dir(place.tmp.path()).unwrap().next().is_none());
+}
+
+#[test]
+fn json_goes_to_standard_output_alone_when_asked() {
+    let place = Place::new();
+    let output =
+        place.run(&["run", "--transports", "null", "--patterns", "rr", "--epochs", "1", "--json", "-"]);
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(document["schedule"]["epochs"], 1);
+}

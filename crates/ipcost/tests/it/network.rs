@@ -1,0 +1,230 @@
+//! Nothing is offered to, or asked of, anything beyond loopback.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::Write;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::process::{Command, Stdio};
+
+use crate::common::{Place, argument, signal, text, wait};
+
+/// Cells in which each peer has something to do, and whether its listener stays for the whole epoch.
+const RUNS: [(&str, &[&str], bool); 10] = [
+    ("native", &PLAIN, true),
+    ("c", &PLAIN, true),
+    ("go", &PLAIN, true),
+    ("python", &PLAIN, true),
+    ("ruby", &PLAIN, true),
+    ("ruby-celluloid", &PLAIN, true),
+    ("redis", &REDIS, true),
+    ("redis-resolve", &REDIS, true),
+    ("socat", &STREAM, false),
+    ("socat-started", &STREAM, false),
+];
+const PLAIN: [&str; 4] = ["--patterns", "connect,rr", "--transports", "tcp,unix,unix-abstract"];
+const REDIS: [&str; 8] =
+    ["--patterns", "connect,rr", "--transports", "tcp,unix", "--sizes", "64", "--replies", "13"];
+const STREAM: [&str; 4] = ["--patterns", "stream", "--transports", "tcp,unix"];
+
+fn arguments(peer: &str, epochs: &str, cells: &[&str]) -> Vec<String> {
+    let own_wire = ["redis", "redis-resolve", "socat", "socat-started"].contains(&peer);
+    let mut args = vec!["run", "--epochs", epochs, "--no-save", "--timeout", "60s", "--server", peer];
+    args.extend(cells);
+    args.extend(if own_wire { vec!["--client", peer] } else { vec![] });
+    args.into_iter().map(str::to_owned).collect()
+}
+
+/// Why a peer cannot be used here, if so; said, so that it is not forgotten.
+fn is_missing(peer: &str, error: &str) -> bool {
+    let missing =
+        error.contains(&format!("peer {peer}: ")) || error.contains(&format!("{peer} is unavailable"));
+    if missing {
+        let _ = writeln!(std::io::stderr(), "skipped: {peer}: {error}");
+    }
+    missing
+}
+
+#[test]
+fn every_peer_is_examined() {
+    for peer in ipcost_peers::all() {
+        assert!(RUNS.iter().any(|(name, ..)| *name == peer.name), "{}", peer.name);
+    }
+}
+
+#[test]
+fn listeners_are_on_loopback_alone() {
+    for (peer, cells, stays) in RUNS {
+        let place = Place::new();
+        // Where a listener is there all the time, the run ends once it was seen; else a few epochs must do.
+        let epochs = if stays { "1000" } else { "3" };
+        let args = arguments(peer, epochs, cells);
+        let mut child = place.start(&args.iter().map(String::as_str).collect::<Vec<_>>());
+        let mut found = BTreeSet::new();
+        while child.try_wait().unwrap().is_none() {
+            found.extend(listening(&descendants(child.id())));
+            if stays && !found.is_empty() {
+                signal(child.id(), "INT");
+                break;
+            }
+        }
+        let output = wait(child);
+        let error = text(&output.stderr);
+        if is_missing(peer, &error) {
+            continue;
+        }
+        assert!(matches!(output.status.code(), Some(0 | 130)), "{peer}: {error}");
+        assert!(!stays || !found.is_empty(), "{peer}: a listener is seen: {error}");
+        assert!(found.iter().all(IpAddr::is_loopback), "{peer} listens on {found:?}");
+        place.assert_clean();
+    }
+}
+
+/// Addresses that processes of this network listen on with TCP.
+fn listening(processes: &[u32]) -> Vec<IpAddr> {
+    const LISTENING: &str = "0A";
+    let sockets_of =
+        |process: &u32| fs::read_dir(format!("/proc/{process}/fd")).into_iter().flatten().flatten();
+    let inode = |entry: fs::DirEntry| {
+        let to = fs::read_link(entry.path()).ok()?.to_string_lossy().into_owned();
+        Some(to.strip_prefix("socket:[")?.strip_suffix(']')?.to_owned())
+    };
+    let sockets: BTreeSet<String> = processes.iter().flat_map(sockets_of).filter_map(inode).collect();
+    let mut found = Vec::new();
+    for table in ["tcp", "tcp6"] {
+        let text = fs::read_to_string(format!("/proc/net/{table}")).unwrap_or_default();
+        for line in text.lines().skip(1) {
+            let words: Vec<&str> = line.split_whitespace().take(10).collect();
+            let [_, local, _, state, _, _, _, _, _, inode] = words[..] else { continue };
+            if state == LISTENING && sockets.contains(inode) {
+                found.push(address(local.split(':').next().unwrap()));
+            }
+        }
+    }
+    found
+}
+
+/// Words of four bytes in hexadecimal digits, each in the machine's own order (`proc_net_tcp(5)`).
+fn address(digits: &str) -> IpAddr {
+    let words = digits.as_bytes().chunks(8).map(|word| std::str::from_utf8(word).unwrap());
+    let bytes: Vec<u8> =
+        words.flat_map(|word| u32::from_str_radix(word, 16).unwrap().to_ne_bytes()).collect();
+    match <[u8; 4]>::try_from(bytes.clone()) {
+        Ok(four) => Ipv4Addr::from(four).into(),
+        Err(_) => Ipv6Addr::from(<[u8; 16]>::try_from(bytes).unwrap()).to_canonical(),
+    }
+}
+
+/// A process and all below it; redis-server overwrites its environment, so that only its parents tell.
+fn descendants(of: u32) -> Vec<u32> {
+    let mut children: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    for entry in fs::read_dir("/proc").unwrap().flatten() {
+        let Some(process) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else {
+            continue;
+        };
+        let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+        let parent = stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(1)?.parse().ok());
+        children.entry(parent.unwrap_or(0)).or_default().push(process);
+    }
+    let mut found = vec![of];
+    let mut at = 0;
+    while let Some(process) = found.get(at) {
+        found.extend(children.get(process).into_iter().flatten());
+        at += 1;
+    }
+    found
+}
+
+#[test]
+fn addresses_are_read_as_the_kernel_writes_them() {
+    let written = |words: &[[u8; 4]]| -> String {
+        words.iter().map(|word| format!("{:08X}", u32::from_ne_bytes(*word))).collect()
+    };
+    assert_eq!(address(&written(&[[127, 0, 0, 1]])), IpAddr::from(Ipv4Addr::LOCALHOST));
+    let mut last = [[0; 4]; 4];
+    last[3][3] = 1;
+    assert_eq!(address(&written(&last)), IpAddr::from(Ipv6Addr::LOCALHOST));
+    assert!(!address(&written(&[[0; 4]])).is_loopback());
+}
+
+/// Socket addresses in the system calls of a run and of everything it starts.
+fn addresses_used(place: &Place, args: &[String]) -> (Option<i32>, String, Vec<String>) {
+    let log = place.file("calls");
+    let output = place
+        .command(&[])
+        .get_envs()
+        .filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())))
+        .fold(&mut Command::new("strace"), |command, (name, value)| command.env(name, value))
+        .args(["--follow-forks", "--seccomp-bpf", "-qq", "-e", "trace=connect,bind,sendto,sendmsg,sendmmsg"])
+        .args(["-o", argument(&log), env!("CARGO_BIN_EXE_ipcost")])
+        .args(args)
+        .current_dir(place.files.path())
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let calls = fs::read_to_string(&log).unwrap_or_default();
+    let addresses = calls.lines().filter(|line| line.contains("sa_family=")).map(str::to_owned).collect();
+    (output.status.code(), text(&output.stderr), addresses)
+}
+
+#[track_caller]
+fn assert_local(peer: &str, addresses: &[String]) {
+    for line in addresses {
+        // The kernel itself is asked about the loopback interface over netlink.
+        let local = line.contains("sa_family=AF_UNIX")
+            || line.contains("sa_family=AF_NETLINK")
+            || line.contains("inet_addr(\"127.")
+            || line.contains("inet_pton(AF_INET6, \"::1\"");
+        assert!(local, "{peer}: {line}");
+    }
+    let uses = |family: &str| addresses.iter().any(|line| line.contains(family));
+    assert!(uses("AF_UNIX") && uses("AF_INET"), "{peer}: what is looked for is seen");
+}
+
+#[test]
+fn a_default_run_reaches_nothing_but_this_machine() {
+    let place = Place::new();
+    let args = ["run", "--epochs", "1", "--no-save"].map(str::to_owned);
+    let (status, error, addresses) = addresses_used(&place, &args);
+    assert_eq!(status, Some(0), "{error}");
+    assert_local("the default suite", &addresses);
+    place.assert_clean();
+}
+
+#[test]
+fn no_peer_reaches_anything_but_this_machine() {
+    for (peer, cells, _) in RUNS {
+        let place = Place::new();
+        let (status, error, addresses) = addresses_used(&place, &arguments(peer, "1", cells));
+        if !is_missing(peer, &error) {
+            assert_eq!(status, Some(0), "{peer}: {error}");
+            assert_local(peer, &addresses);
+        }
+    }
+}
+
+#[test]
+fn a_machine_without_any_other_network_is_enough() {
+    let place = Place::new();
+    let program = env!("CARGO_BIN_EXE_ipcost");
+    let script =
+        format!("ip link set lo up && exec {program} run --epochs 1 --no-save --transports unix,tcp");
+    let alone = |user: &[&str], script: &str| {
+        let mut command = Command::new("unshare");
+        command.args(["--net"]).args(user).args(["sh", "-c", script]);
+        for (name, value) in place.command(&[]).get_envs() {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        command.stdin(Stdio::null()).output().unwrap()
+    };
+    let ways: [&[&str]; 2] = [&[], &["--map-root-user"]];
+    let Some(user) = ways.into_iter().find(|user| alone(user, "ip link set lo up").status.success()) else {
+        let _ = writeln!(std::io::stderr(), "skipped: this user may not have a network namespace");
+        return;
+    };
+    let output = alone(user, &script);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("tcp"), "{}", text(&output.stdout));
+}

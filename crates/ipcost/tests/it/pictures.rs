@@ -1,0 +1,53 @@
+//! Pictures of a run, as a user asks for them.
+
+use crate::common::{Place, assert_refused, text};
+
+const RUN: [&str; 9] =
+    ["run", "--transports", "pipe,unix", "--patterns", "stream", "--sizes", "64,4096", "--epochs", "1"];
+const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
+
+#[test]
+fn every_chart_of_a_run_as_svg_and_png() {
+    let place = Place::new();
+    place.document(&RUN);
+    for chart in ["cost", "size", "forest", "throughput"] {
+        let output =
+            place.run(&["report", "document.json", "--chart", chart, "--svg", "a.svg", "--png", "a.png"]);
+        assert!(output.status.success(), "{chart}: {}", text(&output.stderr));
+        assert_eq!((text(&output.stdout), text(&output.stderr)), (String::new(), String::new()));
+        let svg = std::fs::read_to_string(place.file("a.svg")).unwrap();
+        assert!(
+            svg.starts_with("<svg") && svg.contains("\npipe\n") && svg.contains("\nunix\n"),
+            "{chart}: {svg}"
+        );
+        assert!(svg.contains("no interval yet"), "{chart}: one epoch is no interval");
+        assert!(std::fs::read(place.file("a.png")).unwrap().starts_with(PNG), "{chart}");
+    }
+    let output = place.run(&["report", "document.json", "--svg", "-"]);
+    assert!(text(&output.stdout).starts_with("<svg") && text(&output.stdout).ends_with("</svg>\n"));
+    assert!(text(&output.stdout).contains("#ffffff"));
+    let output = place.run(&["report", "document.json", "--png", "-", "--background", "transparent"]);
+    assert!(output.stdout.starts_with(PNG));
+}
+
+#[test]
+fn what_cannot_be_drawn_is_refused_and_nothing_is_written() {
+    let place = Place::new();
+    let mut run = RUN;
+    run[4..7].copy_from_slice(&["rr", "--sizes", "64"]);
+    place.document(&run);
+    for (args, says) in [
+        (&["--svg", "a.svg", "--chart", "pie"][..], &["unknown chart", "throughput"][..]),
+        (&["--svg", "a.svg", "--background", "black"], &["unknown background", "transparent"]),
+        (&["--chart", "forest"], &["--svg FILE"]),
+        (&["--svg", "-", "--png", "-"], &["only one output"]),
+        (&["--svg", "a.svg", "--chart", "size"], &["document.json", "--sizes"]),
+        (&["--png", "a.png", "--chart", "throughput"], &["document.json", "--patterns stream"]),
+    ] {
+        assert_refused(&place.run(&[&["report", "document.json"][..], args].concat()), says);
+    }
+    assert!(!place.file("a.svg").exists() && !place.file("a.png").exists());
+    let output = place.run(&["report", "document.json", "--svg", "no/such/directory.svg"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("cannot write no/such/directory.svg"), "{}", text(&output.stderr));
+}

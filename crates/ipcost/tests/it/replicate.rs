@@ -1,0 +1,258 @@
+//! `ipcost replicate` as a user runs it, with real programs where they are installed.
+
+use crate::common::{Place, assert_schema, text};
+use serde_json::Value;
+
+/// An experiment of the user's own, with nothing but the native peer: a cell that moves sixteen thousand times as much,
+/// which no noise hides. It ends once all is decided.
+const MINE: &str = r#"
+id = "mine"
+question = "Is a mebibyte dearer than 64 bytes?"
+machine = "this one"
+[method]
+pattern = "rr"
+[[runs]]
+software = "native"
+about = "the native peer"
+budget = "10min"
+[[runs.cells]]
+label = "small"
+transport = "socketpair"
+placement = "together"
+[[runs.cells]]
+label = "large"
+transport = "socketpair"
+placement = "together"
+size = "1MiB"
+[[claims]]
+text = "A mebibyte is dearer."
+published = "2 x"
+[[claims.tests]]
+about = "large over small"
+a = { label = "large" }
+b = { label = "small" }
+above = 1.2
+[[claims]]
+text = "A mebibyte is cheaper."
+[[claims.tests]]
+about = "large over small"
+a = { label = "large" }
+b = { label = "small" }
+below = 1.0
+[[claims]]
+text = "It writes to disk."
+[[claims.tests]]
+about = "bytes written for one round trip"
+measure = "disk_bytes_written"
+a = { label = "small" }
+above = 1.0
+"#;
+
+#[test]
+fn claims_are_decided_by_what_is_measured() {
+    let place = Place::new();
+    place.write("mine.toml", MINE);
+    let output = place.run(&["replicate", "mine.toml", "--json", "ledgers.json"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let ledgers: Value = serde_json::from_slice(&std::fs::read(place.file("ledgers.json")).unwrap()).unwrap();
+    assert_eq!(ledgers[0]["schema"], "ipcost-replication/1");
+    assert_schema("replication", &ledgers);
+    let words: Vec<&str> = ledgers[0]["claims"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|claim| claim["word"].as_str().unwrap())
+        .collect();
+    assert_eq!(words, ["confirmed", "refuted", "refuted"], "{}", text(&output.stdout));
+    let test = &ledgers[0]["claims"][0]["tests"][0];
+    let (lo, value, hi) = (&test["lo"], &test["value"], &test["hi"]);
+    assert!(
+        lo.as_f64() <= value.as_f64() && value.as_f64() <= hi.as_f64() && lo.as_f64() > Some(1.2),
+        "{test}"
+    );
+    let shown = text(&output.stdout);
+    assert!(
+        shown.contains("1. confirmed  \"A mebibyte is dearer.\"") && shown.contains("published: 2 x"),
+        "{shown}"
+    );
+    place.assert_clean();
+}
+
+#[test]
+fn system_calls_are_compared_by_name_and_number() {
+    let place = Place::new();
+    let test = |text: &str, pattern: &str| {
+        format!(
+            "[[claims]]\ntext = \"{text}\"\n[[claims.tests]]\nabout = \"{text}\"\na = {{ pattern = \"rr\", transport = \"unix\" }}\nb = {{ pattern = \"{pattern}\", transport = \"tcp\" }}\nsame_system_calls = true\n"
+        )
+    };
+    let cells = "[[runs.cells]]\npattern = [\"rr\", \"stream\"]\ntransport = [\"unix\", \"tcp\"]\n";
+    let head = &MINE[..MINE.find("[[runs.cells]]").unwrap()];
+    place.write(
+        "calls.toml",
+        &format!("{head}{cells}{}{}", test("as in tcp", "rr"), test("as in a stream", "stream")),
+    );
+    let output = place.run(&["replicate", "calls.toml", "--quiet", "--json", "-"]);
+    let ledgers: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let claims = ledgers[0]["claims"].as_array().unwrap();
+    assert_eq!(
+        (&claims[0]["word"], &claims[1]["word"]),
+        (&"confirmed".into(), &"refuted".into()),
+        "{ledgers}"
+    );
+    // A round trip is a send and a receive.
+    assert!(
+        claims[0]["tests"][0]["detail"].as_str().unwrap().contains("(2.0 an operation)"),
+        "{}",
+        claims[0]
+    );
+    place.assert_clean();
+}
+
+/// The question of `redis-incr` alone.
+const REDIS: &str = r#"
+id = "redis"
+question = "Is a Unix socket faster?"
+machine = "this one"
+[method]
+pattern = "rr"
+[[runs]]
+software = "original"
+about = "redis-server, INCR"
+budget = "10min"
+[[runs.cells]]
+pattern = "rr"
+transport = ["unix", "tcp"]
+size = 64
+reply = 13
+client = "redis"
+server = "redis"
+[[claims]]
+text = "A Unix socket is faster."
+[[claims.tests]]
+about = "unix over tcp"
+a = { transport = "unix" }
+b = { transport = "tcp" }
+below = 1.0
+"#;
+
+#[test]
+fn a_redis_that_cannot_be_used_is_named_in_one_line() {
+    let place = Place::new();
+    place.write("redis.toml", REDIS);
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    for (address, part) in [("192.0.2.1:6379", "loopback"), (closed.as_str(), "no server listens")] {
+        let args = ["replicate", "redis.toml", "--redis-tcp", address, "--redis-unix", "/nonexistent/socket"];
+        let output = place.run(&[&args[..], &["--quiet"]].concat());
+        let shown = text(&output.stdout);
+        let missing: Vec<&str> = shown.lines().filter(|line| line.contains("missing:")).collect();
+        assert!(missing.len() == 1 && missing[0].contains(part), "{address}: {shown}");
+    }
+    place.assert_clean();
+}
+
+#[test]
+fn mistakes_are_one_clear_line() {
+    let place = Place::new();
+    place.write(
+        "no-cell.toml",
+        &MINE.replace("b = { label = \"small\" }\nabove", "b = { label = \"thrice\" }\nabove"),
+    );
+    place.write(
+        "two-cells.toml",
+        &MINE.replace(
+            "a = { label = \"large\" }\nb = { label = \"small\" }\nabove",
+            "a = {}\nb = { label = \"small\" }\nabove",
+        ),
+    );
+    place.write("no-bound.toml", &MINE.replace("above = 1.2\n", ""));
+    place.write("wrong-key.toml", &MINE.replace("question =", "qestion ="));
+    place.write("no-toml.toml", "id = ");
+    for (args, parts) in [
+        (&["replicate", "socat-bluk"][..], &["socat-bulk"][..]),
+        (&["replicate"], &["--all", "--list"]),
+        (&["replicate", "gone.toml"], &["cannot read gone.toml"]),
+        (&["replicate", "no-cell.toml"], &["A mebibyte is dearer.", "no cell of the run is label thrice"]),
+        (&["replicate", "two-cells.toml"], &["are both anything", "say more"]),
+        (&["replicate", "no-bound.toml"], &["neither below nor above"]),
+        (&["replicate", "wrong-key.toml"], &["wrong-key.toml:3", "qestion"]),
+        (&["replicate", "no-toml.toml"], &["no-toml.toml:1"]),
+        (&["replicate", "--divide", "3", "c-stream"], &["--as-published"]),
+    ] {
+        let output = place.run(args);
+        let told = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {told}");
+        assert_eq!(told.trim_end().lines().count(), 1, "{args:?}: {told}");
+        assert!(parts.iter().all(|part| told.contains(part)), "{args:?}: {told}");
+    }
+    place.assert_clean();
+}
+
+#[test]
+fn the_experiments_are_listed() {
+    let output = Place::new().run(&["replicate", "--list"]);
+    let shown = text(&output.stdout);
+    for name in ["celluloid-connect", "c-stream", "go-pingpong", "socat-bulk", "redis-incr"] {
+        assert!(shown.contains(name), "{shown}");
+    }
+}
+
+#[test]
+fn without_the_original_software_the_native_peer_decides_what_it_can() {
+    let place = Place::new();
+    let mut command =
+        place.command(&["replicate", "celluloid-connect", "--budget", "30s", "--quiet", "--json", "-"]);
+    let output =
+        command.env("PATH", "/nonexistent").env("XDG_CACHE_HOME", place.files.path()).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let ledgers: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let runs = ledgers[0]["runs"].as_array().unwrap();
+    assert_eq!((&runs[0]["software"], &runs[0]["epochs"]), (&"original".into(), &0.into()));
+    assert!(runs[0]["missing"].to_string().contains("apt-get install ruby"), "{}", runs[0]);
+    let claims = ledgers[0]["claims"].as_array().unwrap();
+    assert!(
+        claims.iter().all(|claim| claim["original"].is_null() && !claim["native"].is_null()),
+        "{ledgers}"
+    );
+    place.assert_clean();
+}
+
+/// Runs an experiment with its own counts divided, and gives what it printed.
+fn as_published(name: &str, divide: &str) -> String {
+    let place = Place::new();
+    let output = place.run(&["replicate", name, "--as-published", "--divide", divide, "--quiet"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains(" times each: about "), "{}", text(&output.stderr));
+    place.assert_clean();
+    text(&output.stdout)
+}
+
+#[test]
+fn outputs_are_the_articles_own() {
+    let shown = as_published("c-stream", "1000");
+    assert_eq!(
+        shown.lines().filter(|line| line.contains(" unix ") || line.contains(" tcp ")).count(),
+        10,
+        "{shown}"
+    );
+
+    let shown = as_published("go-pingpong", "500");
+    let lines: Vec<&str> = shown.lines().filter(|line| line.starts_with("BenchmarkPingPong/")).collect();
+    assert_eq!(lines.len(), 3 * 13 * 2, "{shown}");
+    assert!(lines.iter().all(|line| line.ends_with(" ns/op")), "{shown}");
+
+    let shown = as_published("redis-incr", "10000");
+    assert!(shown.contains("the counter rose by 100, as many as requests"), "{shown}");
+    assert!(shown.contains("the counter rose by 1000, as many as requests"), "{shown}");
+    assert!(shown.contains("cmdstat_incr:usec_per_call="), "{shown}");
+
+    let shown = as_published("celluloid-connect", "500");
+    assert!(shown.contains("      user     system      total         real"), "{shown}");
+    assert_eq!(shown.lines().filter(|line| line.contains("__")).count(), 9, "{shown}");
+
+    let shown = as_published("socat-bulk", "2000");
+    assert!(shown.contains("# pipe.csv\nN,BS,BITS/S\n1,100,"), "{shown}");
+    let means = shown.split("# mean Mbit/s\n").nth(1).unwrap();
+    assert_eq!(means.lines().next(), Some("BS,pipe,fifo,unix,tcp"), "{shown}");
+    assert_eq!(means.lines().count(), 5, "{shown}");
+}

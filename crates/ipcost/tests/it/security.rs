@@ -1,0 +1,198 @@
+//! What other users, planted files and documents from elsewhere cannot do; see `docs/security.md`.
+
+use std::fs::{self, Permissions};
+use std::io::Write;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
+use std::path::Path;
+use std::process::Output;
+
+use crate::common::{Place, argument, signal, text, wait};
+
+/// A short run of one cell.
+const SHORT: [&str; 8] = ["run", "--transports", "unix", "--patterns", "rr", "--epochs", "1", "--no-save"];
+
+fn mode(path: &Path) -> u32 {
+    fs::symlink_metadata(path).unwrap().permissions().mode() & 0o7777
+}
+
+fn entries(dir: &Path) -> Vec<std::path::PathBuf> {
+    fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
+}
+
+#[test]
+fn a_directory_that_others_could_rename_in_is_not_used() {
+    let place = Place::new();
+    let open = place.file("open");
+    fs::create_dir(&open).unwrap();
+    fs::set_permissions(&open, Permissions::from_mode(0o777)).unwrap();
+    let output = place.command(&SHORT).env("TMPDIR", &open).output().unwrap();
+    let error = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{error}");
+    assert!(error.contains("can be written to by others") && error.contains("set TMPDIR to"), "{error}");
+    assert_eq!(entries(&open).len(), 0);
+}
+
+#[test]
+fn sockets_and_fifos_lie_where_nobody_else_can_enter() {
+    let place = Place::new();
+    let args = ["run", "--transports", "unix,fifo", "--patterns", "rr", "--epochs", "1000", "--no-save"];
+    let child = place.start(&args);
+    let mut kinds = (false, false);
+    place.wait_until("a socket and a FIFO are there", || {
+        for dir in entries(place.tmp.path()) {
+            let name = dir.file_name().unwrap().to_string_lossy().into_owned();
+            assert!(name.starts_with("ipcost-"), "{name}");
+            assert_eq!(mode(&dir), 0o700);
+            for entry in entries(&dir) {
+                let Ok(about) = fs::symlink_metadata(&entry) else { continue };
+                kinds.0 |= about.file_type().is_socket();
+                kinds.1 |= about.file_type().is_fifo();
+                assert!(!about.file_type().is_symlink());
+            }
+        }
+        kinds == (true, true)
+    });
+    signal(child.id(), "INT");
+    wait(child);
+    place.assert_clean();
+}
+
+#[test]
+fn saved_runs_are_for_their_user_alone() {
+    let place = Place::new();
+    let data = place.file("not/there/yet");
+    let run = |more: &[&str]| {
+        let args = [&SHORT[..7], more].concat();
+        place.command(&args).env("IPCOST_DATA_DIR", &data).output().unwrap()
+    };
+    assert!(run(&[]).status.success());
+    for dir in ["runs", "summaries"] {
+        assert_eq!(mode(&data.join(dir)), 0o700, "{dir}");
+        let files = entries(&data.join(dir));
+        assert_eq!(files.len(), 1);
+        assert_eq!(mode(&files[0]), 0o600, "{files:?}");
+    }
+    fs::set_permissions(data.join("runs"), Permissions::from_mode(0o777)).unwrap();
+    let output = run(&[]);
+    let warning = text(&output.stderr);
+    assert!(warning.contains("could not be saved") && warning.contains("chmod go-w"), "{warning}");
+    assert_eq!(entries(&data.join("runs")).len(), 1);
+}
+
+#[test]
+fn a_link_that_was_planted_for_an_output_is_not_followed() {
+    let place = Place::new();
+    let victim = place.write("victim", "mine");
+    let out = place.file("out.json");
+    symlink(&victim, &out).unwrap();
+    let output = place.run(&[&SHORT[..], &["--json", argument(&out)]].concat());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert_eq!(fs::read_to_string(victim).unwrap(), "mine");
+    assert!(fs::symlink_metadata(&out).unwrap().is_file());
+}
+
+/// A peer of one's own whose command holds what should not be passed on.
+fn with_secrets(place: &Place, args: &[&str]) -> Output {
+    let command =
+        format!("annemarie17=sh -c 'exec \"$0\" peer' {} --password hunter2", env!("CARGO_BIN_EXE_ipcost"));
+    let label =
+        ["--peer", &command, "--client", "annemarie17", "--html", "page.html", "--json", "document.json"];
+    let mut prepared = place.command(&[&SHORT[..7], &label, args].concat());
+    prepared.env("USER", "annemarie17").env("HOME", "/home/annemarie17").output().unwrap()
+}
+
+#[test]
+fn what_is_redacted_tells_neither_who_nor_where() {
+    let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap().trim().to_owned();
+    let place = Place::new();
+    let read = |name: &str| fs::read_to_string(place.file(name)).unwrap();
+    let telling = |text: &str| {
+        let word = |name: &str| {
+            let bound = |c: Option<char>| c.is_none_or(|c| !(c.is_alphanumeric() || c == '-' || c == '_'));
+            let mut found = text.match_indices(name);
+            found.any(|(at, _)| {
+                bound(text[..at].chars().next_back()) && bound(text[at + name.len()..].chars().next())
+            })
+        };
+        let home = env!("CARGO_BIN_EXE_ipcost");
+        // A short name is a word of some script in the page, too.
+        let hidden = host.len() < 5 || host == "localhost" || !word(&host);
+        (word("hunter2") || word("annemarie17") || text.contains(home)) || !hidden
+    };
+    let output = with_secrets(&place, &["--name", "plain"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(telling(&read("document.json")), "without the flag everything is told");
+    let plain = ["report", "plain", "--redact", "--json", "again.json", "--markdown", "again.md"];
+    let output = place.command(&plain).env("USER", "annemarie17").output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+
+    let output = with_secrets(&place, &["--name", "hidden", "--redact"]);
+    let shown = text(&output.stdout);
+    assert!(output.status.success() && !telling(&shown), "{}{shown}", text(&output.stderr));
+    let output = place.run(&["report", "hidden", "--json", "saved.json", "--csv", "saved.csv"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    for name in ["document.json", "page.html", "again.json", "again.md", "saved.json", "saved.csv"] {
+        assert!(!telling(&read(name)), "{name}");
+    }
+    let document: serde_json::Value = serde_json::from_str(&read("document.json")).unwrap();
+    assert_eq!(document["job"]["peers"]["[user]"]["command"], serde_json::json!(["[command]"]));
+    assert_eq!(document["cells"][0]["client"], "[user]");
+    assert_eq!(document["host"]["name"].as_str().unwrap() == "[host]", host.len() > 1 && host != "localhost");
+}
+
+#[test]
+fn a_document_runs_nothing_and_a_plan_starts_no_peer() {
+    let place = Place::new();
+    let job = "[[cells]]\ntransport = [\"unix\", \"tcp\"]\nclient = \"evil\"\n[peers.evil]\ncommand = [\"touch\", \"started\"]\n";
+    place.write("job.toml", job);
+    assert!(place.run(&["run", "job.toml", "--plan"]).status.success());
+    assert!(!place.file("started").exists(), "a plan starts nothing");
+    let refused = place.run(&["run", "job.toml", "--epochs", "1"]);
+    assert_eq!(refused.status.code(), Some(2), "{}", text(&refused.stderr));
+    assert!(place.file("started").exists(), "a job's peers are what it is for");
+    fs::remove_file(place.file("started")).unwrap();
+
+    let mut document = place.document(&SHORT);
+    document["job"]["peers"] = serde_json::json!({"evil": {"command": ["touch", "started"]}});
+    document["cells"][0]["client"] = "evil".into();
+    place.write("evil.json", &document.to_string());
+    document["started"] = "2026-01-01T00:00:00Z".into();
+    place.write("other.json", &document.to_string());
+    for args in [
+        &["report", "evil.json", "--html", "x.html", "--svg", "x.svg", "--markdown", "x.md"][..],
+        &["show", "evil.json"],
+        &["compare", "evil.json", "other.json"],
+    ] {
+        let output = place.run(args);
+        assert!(output.status.success(), "{args:?}: {}", text(&output.stderr));
+        assert!(!place.file("started").exists(), "{args:?}");
+    }
+}
+
+#[test]
+fn a_built_peer_that_was_tampered_with_is_built_anew() {
+    let place = Place::new();
+    let cache = place.file("cache");
+    let run = || {
+        let args = [&SHORT[..], &["--client", "c"]].concat();
+        let output = place.command(&args).env("XDG_CACHE_HOME", &cache).output().unwrap();
+        (output.status.success(), text(&output.stderr))
+    };
+    let (done, error) = run();
+    if error.contains("peer c: ") {
+        let _ = writeln!(std::io::stderr(), "skipped: {error}");
+        return;
+    }
+    assert!(done && error.contains("building the peer c"), "{error}");
+    let place_of_peer = entries(&cache.join("ipcost/peers")).pop().unwrap();
+    let program = place_of_peer.join("ipcost-peer-c");
+    let honest = fs::read(&program).unwrap();
+    let planted = place.file("planted");
+    fs::write(&program, format!("#!/bin/sh\ntouch {}\n", planted.display())).unwrap();
+    let (done, error) = run();
+    assert!(done && error.contains("building the peer c"), "{error}");
+    assert!(!planted.exists(), "what was planted never ran");
+    assert_eq!(fs::read(&program).unwrap().len(), honest.len());
+    let (done, error) = run();
+    assert!(done && !error.contains("building"), "{error}");
+}

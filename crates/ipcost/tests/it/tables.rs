@@ -1,0 +1,188 @@
+//! Tables out of a real document, read back by the programs they are made for.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use crate::common::{Place, argument, assert_refused, text};
+use serde_json::{Value, json};
+
+/// A real run over three transports, as a file.
+fn document(place: &Place) -> (PathBuf, Value) {
+    let document = place.document(&[
+        "run",
+        "--transports",
+        "pipe,unix,tcp",
+        "--patterns",
+        "rr,stream",
+        "--epochs",
+        "3",
+        "--quiet",
+    ]);
+    (place.file("document.json"), document)
+}
+
+fn table(place: &Place, document: &Path, flags: &[&str]) -> String {
+    let output = place.run(&[&["report", argument(document)], flags].concat());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    text(&output.stdout)
+}
+
+fn fed(program: &str, args: &[&str], input: &str) -> Output {
+    let mut child = Command::new(program)
+        .args(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap_or_else(|error| panic!("{program}: {error}; cargo xtask test installs what the tests need"));
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+/// A document whose every text is as hostile as can be.
+fn hostile(place: &Place, mut document: Value) -> PathBuf {
+    let label = "a|b `c` <img src=x>\n\",\u{1b}[31m\\ @me";
+    document["cells"][0]["label"] = json!(label);
+    document["host"]["cpu"] = json!(label);
+    document["warnings"] = json!([{"code": "x", "message": label}]);
+    place.write("hostile.json", &document.to_string())
+}
+
+#[test]
+fn every_output_goes_to_a_file_or_to_standard_output() {
+    let place = Place::new();
+    let (path, _) = document(&place);
+    for flag in ["--csv", "--markdown", "--benchfmt", "--openmetrics"] {
+        let shown = table(&place, &path, &[flag, "-"]);
+        let quiet = table(&place, &path, &[flag, "table"]);
+        assert!(!shown.is_empty() && quiet.is_empty(), "{flag}");
+        assert_eq!(std::fs::read_to_string(place.file("table")).unwrap(), shown, "{flag}");
+    }
+    let all = ["--csv", "a", "--markdown", "b", "--benchfmt", "c", "--openmetrics", "d", "--json", "-"];
+    assert!(table(&place, &path, &all).starts_with("{\"schema\""));
+    for name in ["a", "b", "c", "d"] {
+        assert!(place.file(name).metadata().unwrap().len() > 100, "{name}");
+    }
+    let run = |flags: &[&str]| place.run(&[&["report", argument(&path)], flags].concat());
+    assert_refused(&run(&["--csv", "-", "--markdown", "-"]), &["only one output"]);
+    assert_refused(&run(&["--samples"]), &["--csv"]);
+    assert_refused(&run(&["--openmetric", "-"]), &["--openmetrics"]);
+    let output = run(&["--csv", "none/table.csv"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        text(&output.stderr).starts_with("error: cannot write none/table.csv: "),
+        "{}",
+        text(&output.stderr)
+    );
+}
+
+const READ_CSV: &str = r#"
+import csv, json, sys
+print(json.dumps(list(csv.DictReader(sys.stdin, strict=True))))
+"#;
+
+fn rows(csv: &str) -> Vec<Value> {
+    let output = fed("/usr/bin/python3", &["-c", READ_CSV], csv);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn a_csv_reader_reads_the_documents_numbers() {
+    let place = Place::new();
+    let (path, document) = document(&place);
+    let cells = rows(&table(&place, &path, &["--csv", "-"]));
+    assert_eq!(cells.len(), document["cells"].as_array().unwrap().len());
+    for (row, cell) in cells.iter().zip(document["cells"].as_array().unwrap()) {
+        assert_eq!(row["id"], cell["id"]);
+        let number = |key: &str| row[key].as_str().unwrap().parse::<f64>().ok();
+        assert_eq!(number("wall_ns_per_op"), cell["wall_ns_per_op"]["median"].as_f64());
+        assert_eq!(number("cpu_ns_per_op_hi"), cell["cpu_ns_per_op"]["hi"].as_f64());
+        assert_eq!(number("latency_ns_p99"), cell["latency_ns"]["p99"].as_f64());
+        let contrasts = document["contrasts"].as_array().unwrap();
+        let contrast = contrasts.iter().find(|c| c["a"] == cell["id"] && c["metric"] == "wall");
+        assert_eq!(number("ratio"), contrast.and_then(|contrast| contrast["ratio"].as_f64()));
+        assert_eq!(row["compared_with"], contrast.map_or(json!(""), |contrast| contrast["b"].clone()));
+    }
+    let samples = rows(&table(&place, &path, &["--csv", "-", "--samples"]));
+    assert_eq!(samples.len(), document["samples"].as_array().unwrap().len());
+    for (row, sample) in samples.iter().zip(document["samples"].as_array().unwrap()) {
+        assert_eq!(row["wall_ns"], sample["wall_ns"].to_string());
+        assert_eq!(row["id"], document["cells"][sample["cell"].as_u64().unwrap() as usize]["id"]);
+    }
+    let spoilt = rows(&table(&place, &hostile(&place, document), &["--csv", "-"]));
+    assert_eq!(spoilt[0]["label"], "a|b `c` <img src=x>\\n\",\\u{1b}[31m\\ @me");
+}
+
+/// Reads OpenMetrics strictly, and prints every sample.
+const READ_METRICS: &str = r#"
+import json, sys
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
+out = []
+for family in text_string_to_metric_families(sys.stdin.read()):
+    assert family.documentation, family.name
+    for sample in family.samples:
+        out.append([sample.name, sample.labels, sample.value, family.unit, family.type])
+print(json.dumps(out))
+"#;
+
+/// Reads the older text format, and counts the samples.
+const READ_OLDER: &str = r#"
+import sys
+from prometheus_client.parser import text_string_to_metric_families
+print(sum(len(family.samples) for family in text_string_to_metric_families(sys.stdin.read())))
+"#;
+
+fn metrics(exposition: &str) -> Vec<Value> {
+    let output = fed("/usr/bin/python3", &["-c", READ_METRICS], exposition);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn parsers_of_metrics_read_the_documents_numbers() {
+    let place = Place::new();
+    let (path, document) = document(&place);
+    let exposition = table(&place, &path, &["--openmetrics", "-"]);
+    assert!(exposition.ends_with("# EOF\n"));
+    let found = metrics(&exposition);
+    let walls: Vec<&Value> = found.iter().filter(|m| m[0] == "ipcost_operation_wall_seconds").collect();
+    assert_eq!(walls.len(), document["cells"].as_array().unwrap().len());
+    for (metric, cell) in walls.iter().zip(document["cells"].as_array().unwrap()) {
+        assert_eq!(metric[1]["cell"], cell["id"]);
+        assert_eq!(metric[3], "seconds");
+        let (seconds, ns) = (metric[2].as_f64().unwrap(), cell["wall_ns_per_op"]["median"].as_f64().unwrap());
+        assert!((seconds * 1e9 / ns - 1.0).abs() < 1e-12, "{seconds} {ns}");
+    }
+    let spoilt = metrics(&table(&place, &hostile(&place, document.clone()), &["--openmetrics", "-"]));
+    let label = "a|b `c` <img src=x>\\n\",\\u{1b}[31m\\ @me";
+    assert!(spoilt.iter().any(|metric| metric[1]["label"] == label), "{spoilt:?}");
+
+    // The older text format says the same.
+    let older = fed("/usr/bin/python3", &["-c", READ_OLDER], &exposition);
+    assert_eq!(text(&older.stdout).trim(), found.len().to_string(), "{}", text(&older.stderr));
+}
+
+#[test]
+fn markdown_renders_as_tables_and_text() {
+    let place = Place::new();
+    let (path, document) = document(&place);
+    let shown = table(&place, &path, &["--markdown", "-"]);
+    assert!(shown.starts_with("- Round trip of 64 B") || shown.starts_with("- 64 B round trip: "), "{shown}");
+    assert_eq!(shown.matches("<details>").count(), 1);
+    // The job in it runs: it is the same plan.
+    let job = shown.split_once("```toml\n").unwrap().1.split_once("```").unwrap().0;
+    place.write("job.toml", job);
+    let output = place.run(&["run", "job.toml", "--plan", "--json", "-"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let plan: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(plan["seed"], document["seed"]);
+    let ids = |value: &Value| -> Vec<Value> {
+        value["cells"].as_array().unwrap().iter().map(|cell| cell["id"].clone()).collect()
+    };
+    assert_eq!(ids(&plan), ids(&document));
+    let spoilt = table(&place, &hostile(&place, document), &["--markdown", "-"]);
+    assert!(!spoilt.contains("<img") && !spoilt.contains('\u{1b}'), "{spoilt}");
+    assert!(spoilt.contains("a\\|b \\`c\\` &lt;img src=x&gt;\\\\n\""), "{spoilt}");
+}
