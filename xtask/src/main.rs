@@ -10,6 +10,7 @@ mod shell;
 mod tables;
 mod test;
 mod tools;
+mod unused;
 mod verdict;
 
 use std::process::ExitCode;

@@ -82,6 +82,7 @@ fn run_all() -> Result<()> {
     documentation.env("RUSTDOCFLAGS", "--deny warnings");
     run_command(documentation, &words)?;
     docs::check()?;
+    crate::unused::check()?;
     CARGO_DENY.ensure()?;
     // What is in Cargo.lock can be told without a network; known vulnerabilities cannot.
     shell::run(&["cargo", "deny", "--log-level", "error", "check", "bans", "licenses", "sources"])?;
