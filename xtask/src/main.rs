@@ -11,6 +11,7 @@ mod soak;
 mod tables;
 mod test;
 mod tools;
+mod unused;
 mod verdict;
 
 use std::process::ExitCode;

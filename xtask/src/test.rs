@@ -8,7 +8,7 @@ use crate::shell::{self, command, run_command};
 use crate::tools::{
     CARGO_DENY, Package, ensure_packages, ensure_rust_components, ensure_rust_target, program,
 };
-use crate::{advisories, docs, miri};
+use crate::{advisories, docs, miri, unused};
 
 /// What of the system tests run.
 const PACKAGES: &[Package] = &[
@@ -55,6 +55,7 @@ const STEPS: &[Step] = &[
     Step { name: "tests, thousands of simulated campaigns among them (cargo test)", run: tests },
     Step { name: "documentation of the crates (cargo doc)", run: documentation },
     Step { name: "links of README and docs/", run: docs::check },
+    Step { name: "dependencies that nothing uses", run: unused::check },
     Step { name: "licences and sources of dependencies (cargo deny)", run: dependencies },
     Step { name: "known vulnerabilities", run: advisories::check },
     Step { name: "what is pure, under Miri", run: miri::run_where_available },

@@ -53,8 +53,8 @@ fn use_all(document: Document) {
     plain("benchfmt", &benchfmt::render(&document));
     plain("openmetrics", &openmetrics::render(&document));
     for chart in [Chart::Cost, Chart::Size, Chart::Forest, Chart::Throughput] {
-        if let Ok(svg) = picture::svg(&document, chart, Background::default()) {
-            plain("picture", &svg);
+        if let Ok(picture) = picture::draw(&document, chart, Background::default()) {
+            plain("picture", &picture.svg());
         }
     }
     let mut page = Vec::new();

@@ -1,6 +1,5 @@
 //! A cell: one point of the matrix.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::named::named;
@@ -43,7 +42,8 @@ named! {
 }
 
 /// The part of a cell that the peers are told: what to do over which transport.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cell {
     /// What is done.
     pub pattern: Pattern,

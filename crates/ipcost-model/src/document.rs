@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -65,10 +64,11 @@ named! {
 }
 
 /// One run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Document {
     /// The version of the document.
-    #[schemars(extend("const" = SCHEMA))]
+    #[cfg_attr(feature = "schema", schemars(extend("const" = SCHEMA)))]
     pub schema: String,
     /// What made it.
     pub tool: Tool,
@@ -107,7 +107,8 @@ pub struct Document {
 }
 
 /// What made a document.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Tool {
     /// Always `ipcost`.
     pub name: String,
@@ -116,7 +117,8 @@ pub struct Tool {
 }
 
 /// A run that had been killed went on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Resumed {
     /// When, RFC 3339.
     pub at: String,
@@ -125,7 +127,8 @@ pub struct Resumed {
 }
 
 /// The machine, as far as it bears on the result.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Host {
     /// The operating system.
     pub os: String,
@@ -145,7 +148,8 @@ pub struct Host {
 }
 
 /// How a run was laid out in time.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Schedule {
     /// Rounds in each epoch.
     pub rounds: u32,
@@ -164,7 +168,8 @@ pub struct Schedule {
 }
 
 /// Where a run's time went, seconds.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Timing {
     /// Before the first epoch: probing peers, calibrating operation counts.
     pub calibration_s: f64,
@@ -182,7 +187,8 @@ pub struct Timing {
 }
 
 /// What intervals were computed at.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Analysis {
     /// The chance that any headline interval ever misses.
     pub alpha: f64,
@@ -203,7 +209,8 @@ pub struct Analysis {
 }
 
 /// A median with its interval; the bounds are null while unbounded.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Estimate {
     /// Over epochs.
     pub median: f64,
@@ -214,7 +221,8 @@ pub struct Estimate {
 }
 
 /// A cell and what it cost. Intervals of costs stand at `alpha`, each on its own.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CellRecord {
     /// Stable between runs.
     pub id: String,
@@ -287,7 +295,8 @@ pub struct CellRecord {
 }
 
 /// The least that a cell's work could cost here, measured in the same rounds.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FloorRecord {
     /// The parts together, nanoseconds for one operation: the median over epochs.
     pub ns_per_op: f64,
@@ -300,7 +309,8 @@ pub struct FloorRecord {
 }
 
 /// A part of a floor.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FloorPart {
     /// The cell that measured it, by id.
     pub cell: String,
@@ -311,7 +321,8 @@ pub struct FloorPart {
 }
 
 /// Percentiles of latency, nanoseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LatencySummary {
     /// Median.
     pub p50: u64,
@@ -328,7 +339,8 @@ pub struct LatencySummary {
 }
 
 /// What an operation took of the machine.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UsagePerOp {
     /// User time of the client, nanoseconds.
     pub client_user_ns: f64,
@@ -345,7 +357,8 @@ pub struct UsagePerOp {
 }
 
 /// One of two groups of epochs.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Mode {
     /// The share of the epochs, 0 to 1.
     pub share: f64,
@@ -362,7 +375,8 @@ pub struct Mode {
 }
 
 /// A table: cells that do the same work.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WorkloadRecord {
     /// What was done.
     pub pattern: Pattern,
@@ -385,7 +399,8 @@ pub struct WorkloadRecord {
 }
 
 /// The cheapest cell of a table against the runner-up.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Fastest {
     /// The cheapest, by id.
     pub cell: String,
@@ -404,7 +419,8 @@ pub struct Fastest {
 }
 
 /// The ratio of the cost of cell `a` to the cost of cell `b`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ContrastRecord {
     /// What is compared.
     pub metric: Metric,
@@ -438,7 +454,8 @@ fn is_one(count: &u32) -> bool {
 }
 
 /// What a process took of the machine over a batch, all its threads and workers.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Usage {
     /// User time, nanoseconds.
     pub user_ns: u64,
@@ -485,7 +502,8 @@ impl std::ops::Sub for Usage {
 }
 
 /// One timed batch.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Sample {
     /// The cell, as an index into the document's cells.
     pub cell: u32,
@@ -519,7 +537,8 @@ pub struct Sample {
 }
 
 /// Something that weakens or bends the result, and what to do about it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Warning {
     /// Stable; for programs.
     pub code: String,

@@ -5,7 +5,6 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::time::Duration;
 
-use schemars::JsonSchema;
 use serde::de::{self, DeserializeSeed, IntoDeserializer, MapAccess, SeqAccess, Visitor, value};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -32,7 +31,8 @@ named! {
 }
 
 /// What to measure. Absent settings have their defaults; lists in `cells` multiply into a matrix.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Job {
     /// What the others are compared with: a transport, a label or a cell's id.
@@ -40,7 +40,7 @@ pub struct Job {
     pub baseline: Option<String>,
     /// How long the run may take.
     #[serde(skip_serializing_if = "Option::is_none", with = "duration")]
-    #[schemars(with = "Option<String>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub budget: Option<Duration>,
     /// The relative difference that matters (0.02 is 2 %).
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "proportion")]
@@ -53,7 +53,7 @@ pub struct Job {
     pub seed: Option<u64>,
     /// How long a timed batch is meant to last; by default what variances and start-up times suggest.
     #[serde(skip_serializing_if = "Option::is_none", with = "duration")]
-    #[schemars(with = "Option<String>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub batch: Option<Duration>,
     /// Whether to measure, in the same rounds, the least that the parts of its cells cost here.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -63,7 +63,7 @@ pub struct Job {
     pub latency: Option<LatencyMode>,
     /// How long a peer may leave a message unanswered.
     #[serde(skip_serializing_if = "Option::is_none", with = "duration")]
-    #[schemars(with = "Option<String>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub timeout: Option<Duration>,
     /// The cells, as matrices.
     pub cells: Vec<Matrix>,
@@ -73,7 +73,8 @@ pub struct Job {
 }
 
 /// Cells by lists: every combination is one cell.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Matrix {
     /// The row's name in tables.
@@ -112,7 +113,8 @@ pub struct Matrix {
 }
 
 /// How to start a peer: the program and its arguments.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct PeerCommand {
     /// The program, then its arguments; no shell is involved.
@@ -120,7 +122,8 @@ pub struct PeerCommand {
 }
 
 /// A size in bytes; in a job also text such as `"16KiB"`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Size(pub u64);
 
@@ -151,7 +154,8 @@ impl<'de> Deserialize<'de> for Size {
 }
 
 /// A list that may be written as its single element.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct OneOrMany<T>(pub Vec<T>);
 

@@ -72,6 +72,8 @@ pub use samples_file::{
     SAMPLES_SCHEMA, Samples, SamplesLine, ThrottlingRecord,
 };
 pub use samples_reading::{SamplesError, read_samples};
+#[cfg(feature = "schema")]
+pub use schema::derived_schema;
 pub use schema::{Subject, schema};
 pub use selftest::{Detection, Noise, Promise, Rate, SELFTEST_SCHEMA, SelfTest};
 pub use suggest::{nearest, unknown};

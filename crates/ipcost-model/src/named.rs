@@ -4,8 +4,9 @@
 macro_rules! named {
     ($(#[$meta:meta])* $name:ident, $what:literal { $($(#[$doc:meta])* $variant:ident = $text:literal,)+ }) => {
         $(#[$meta])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, schemars::JsonSchema)]
-        pub enum $name { $($(#[$doc])* #[schemars(rename = $text)] $variant,)+ }
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        pub enum $name { $($(#[$doc])* #[cfg_attr(feature = "schema", schemars(rename = $text))] $variant,)+ }
 
         impl $name {
             /// Every value, in the order of the documentation.

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -287,10 +286,11 @@ pub struct PublishedCell {
 }
 
 /// What was decided of every claim of an experiment.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Ledger {
     /// The version of the ledger.
-    #[schemars(extend("const" = LEDGER_SCHEMA))]
+    #[cfg_attr(feature = "schema", schemars(extend("const" = LEDGER_SCHEMA)))]
     pub schema: String,
     /// What made it.
     pub tool: Tool,
@@ -318,7 +318,8 @@ pub struct Ledger {
 }
 
 /// A run of a replication.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LedgerRun {
     /// With which software.
     pub software: Software,
@@ -333,7 +334,8 @@ pub struct LedgerRun {
 }
 
 /// A claim and what holds of it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LedgerClaim {
     /// In words.
     pub text: String,
@@ -358,7 +360,8 @@ pub struct LedgerClaim {
 }
 
 /// A test and its figures.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LedgerTest {
     /// What it compares.
     pub about: String,

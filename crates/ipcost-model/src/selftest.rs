@@ -1,6 +1,5 @@
 //! What a self-test found: how often the tool is wrong on this machine.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::document::{Host, Tool};
@@ -34,7 +33,8 @@ named! {
 }
 
 /// A rate that was counted.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Rate {
     /// What was counted, in short; stable.
     pub code: String,
@@ -55,7 +55,8 @@ pub struct Rate {
 }
 
 /// How a slowdown of known size was found.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Detection {
     /// How much more work was done, as a share.
     pub slowdown: f64,
@@ -76,10 +77,11 @@ pub struct Detection {
 }
 
 /// A self-test.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SelfTest {
     /// The version of the record.
-    #[schemars(extend("const" = SELFTEST_SCHEMA))]
+    #[cfg_attr(feature = "schema", schemars(extend("const" = SELFTEST_SCHEMA)))]
     pub schema: String,
     /// What made it.
     pub tool: Tool,

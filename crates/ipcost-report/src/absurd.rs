@@ -22,9 +22,11 @@ const RENDERERS: &[(&str, Render)] = &[
     ("openmetrics", openmetrics::render),
     // A chart that a document has nothing for is refused, which is text, too.
     ("picture", |document| {
-        let draw = |chart| picture::svg(document, chart, Background::default());
+        let draw = |chart| picture::draw(document, chart, Background::default());
         let all = [Chart::Cost, Chart::Size, Chart::Forest, Chart::Throughput].map(draw);
-        all.into_iter().map(|drawn| drawn.unwrap_or_else(|error| error.to_string())).collect()
+        all.into_iter()
+            .map(|drawn| drawn.map_or_else(|error| error.to_string(), |drawn| drawn.svg()))
+            .collect()
     }),
     ("page", |document| {
         let mut out = Vec::new();

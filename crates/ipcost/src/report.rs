@@ -67,13 +67,14 @@ fn draw<'a>(args: &'a ReportArgs, document: &Document) -> anyhow::Result<Vec<(&'
     if args.svg.is_none() && args.png.is_none() {
         return Ok(pictures);
     }
-    let svg = picture::svg(document, args.chart.unwrap_or_default(), args.background.unwrap_or_default())
-        .with_context(|| args.run.clone())?;
+    let picture =
+        picture::draw(document, args.chart.unwrap_or_default(), args.background.unwrap_or_default())
+            .with_context(|| args.run.clone())?;
     if let Some(path) = &args.png {
-        pictures.push((path, picture::png(&svg)?));
+        pictures.push((path, picture.png()?));
     }
     if let Some(path) = &args.svg {
-        pictures.push((path, svg.into_bytes()));
+        pictures.push((path, picture.svg().into_bytes()));
     }
     Ok(pictures)
 }

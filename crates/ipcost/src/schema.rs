@@ -7,13 +7,13 @@ use ipcost_model::schema;
 
 use crate::args::SchemaArgs;
 use crate::exit::Problem;
-use crate::output::write_pretty;
+use crate::output::write_text;
 
 /// Prints a JSON Schema.
 ///
 /// # Errors
 /// Where standard output cannot be written.
 pub fn run(args: &SchemaArgs) -> Result<ExitCode, Problem> {
-    write_pretty(&schema(args.of), Path::new("-")).map_err(Problem::failed)?;
+    write_text(schema(args.of), Path::new("-")).map_err(Problem::failed)?;
     Ok(ExitCode::SUCCESS)
 }

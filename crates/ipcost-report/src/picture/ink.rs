@@ -1,9 +1,4 @@
-//! The marks of a picture: lines, shapes and text, as elements of SVG.
-//!
-//! Attributes are only ever numbers and constants; what comes from outside goes into text, which is escaped.
-
-use svg::node::Node;
-use svg::node::element::{Circle, Element, Group, Path, Rectangle, Text, Title};
+//! The marks of a picture: lines, shapes and text.
 
 use super::text::{self, Face};
 
@@ -18,7 +13,9 @@ pub const BAND: &str = "#eaeef2";
 /// Paper, and the inside of hollow marks.
 pub const PAPER: &str = "#ffffff";
 
-const TYPEFACES: &str = "Inter, 'Helvetica Neue', Helvetica, Arial, 'DejaVu Sans', sans-serif";
+/// The pattern of dashes of a line without any.
+pub const WHOLE: &str = "none";
+
 const ARROW: f64 = 5.0;
 
 /// Where text is, seen from its coordinate.
@@ -35,55 +32,137 @@ pub enum Anchor {
 /// A point of the picture.
 pub type Point = (f64, f64);
 
+/// What is drawn; lengths are in units of the picture.
+#[derive(Debug)]
+pub enum Mark {
+    /// Marks that belong together.
+    Group(Canvas),
+    /// A line of text, whose coordinate is on its base line.
+    Text {
+        /// Its place.
+        at: Point,
+        /// What of it is there.
+        anchor: Anchor,
+        /// How it is set.
+        face: Face,
+        /// Its colour.
+        colour: &'static str,
+        /// The text, clean.
+        text: String,
+    },
+    /// Lines through points.
+    Lines {
+        /// The points.
+        points: Vec<Point>,
+        /// Their colour.
+        colour: &'static str,
+        /// Their thickness.
+        thickness: f64,
+        /// Lengths of dashes and gaps in turn, or [`WHOLE`].
+        dashes: &'static str,
+    },
+    /// A filled area.
+    Area {
+        /// Its corners.
+        points: Vec<Point>,
+        /// Its colour.
+        colour: &'static str,
+        /// How little shines through, from 0 to 1.
+        opacity: f64,
+    },
+    /// A filled rectangle.
+    Rectangle {
+        /// Its upper left corner.
+        from: Point,
+        /// Its lower right corner.
+        to: Point,
+        /// Its colour.
+        colour: &'static str,
+        /// How little shines through, from 0 to 1.
+        opacity: f64,
+    },
+    /// A disc, or a ring filled with paper.
+    Disc {
+        /// Its centre.
+        centre: Point,
+        /// To the middle of the ring.
+        radius: f64,
+        /// Of the disc or the ring.
+        colour: &'static str,
+        /// The thickness of the ring.
+        ring: Option<f64>,
+    },
+    /// A square on its tip, filled with paper.
+    Diamond {
+        /// Its centre.
+        centre: Point,
+        /// From there to a tip, in the middle of the line.
+        radius: f64,
+        /// Of the line.
+        colour: &'static str,
+        /// Of the line.
+        thickness: f64,
+    },
+}
+
 /// Marks that belong together; they are drawn in the order in which they were added.
-#[derive(Debug, Default)]
-pub struct Canvas(Group);
+#[derive(Debug)]
+pub struct Canvas {
+    /// What they are, for programs.
+    pub class: &'static str,
+    title: Option<String>,
+    data: Vec<(&'static str, f64)>,
+    marks: Vec<Mark>,
+}
 
 impl Canvas {
     /// Marks of a kind, which programs find by its class.
     pub fn of(class: &'static str) -> Self {
-        Self(Group::new().set("class", class))
+        Self { class, title: None, data: Vec::new(), marks: Vec::new() }
     }
 
     /// What is shown when the pointer rests on these marks, and read aloud.
     pub fn title(&mut self, text: &str) {
-        self.0.append(Title::new(text::clean(text)));
+        self.title = Some(text::clean(text));
     }
 
     /// A number for programs that read the picture.
     pub fn data(&mut self, name: &'static str, value: f64) {
         // Nine digits: more than a drawing has, and the same on every machine.
         let value: f64 = format!("{value:.8e}").parse().unwrap_or(value);
-        self.0.assign(format!("data-{name}"), value);
+        self.data.push((name, value));
+    }
+
+    /// The title, clean.
+    pub fn title_text(&self) -> Option<&str> {
+        self.title.as_deref()
+    }
+
+    /// The numbers, in order of their names.
+    pub fn data_values(&self) -> impl Iterator<Item = (&'static str, f64)> {
+        let mut data = self.data.clone();
+        data.sort_by_key(|(name, _)| *name);
+        data.into_iter()
+    }
+
+    /// The marks.
+    pub fn marks(&self) -> &[Mark] {
+        &self.marks
     }
 
     /// Adds marks.
     pub fn add(&mut self, marks: Canvas) {
-        self.0.append(marks.0);
+        self.marks.push(Mark::Group(marks));
     }
 
     /// A line of text, whose coordinate is on its base line.
-    pub fn text(&mut self, (x, y): Point, anchor: Anchor, face: Face, colour: &'static str, text: &str) {
-        let anchor = match anchor {
-            Anchor::Start => "start",
-            Anchor::Middle => "middle",
-            Anchor::End => "end",
-        };
-        let mut element = Text::new(text::clean(text))
-            .set("x", rounded(x))
-            .set("y", rounded(y))
-            .set("text-anchor", anchor)
-            .set("font-size", face.size)
-            .set("fill", colour);
-        if face.bold {
-            element = element.set("font-weight", 600);
-        }
-        self.0.append(element);
+    pub fn text(&mut self, at: Point, anchor: Anchor, face: Face, colour: &'static str, text: &str) {
+        self.marks.push(Mark::Text { at, anchor, face, colour, text: text::clean(text) });
     }
 
     /// A line.
     pub fn line(&mut self, from: Point, to: Point, colour: &'static str, thickness: f64) {
-        self.0.append(stroked(&[from, to], colour, thickness));
+        self.lines(&[from, to], colour, thickness, WHOLE);
     }
 
     /// A line of dashes.
@@ -91,44 +170,29 @@ impl Canvas {
         self.lines(&[from, to], colour, thickness, "3 3");
     }
 
-    /// Lines through points, with a pattern of dashes; `none` is whole.
+    /// Lines through points, with a pattern of dashes.
     pub fn lines(&mut self, points: &[Point], colour: &'static str, thickness: f64, dashes: &'static str) {
-        self.0.append(stroked(points, colour, thickness).set("stroke-dasharray", dashes));
+        self.marks.push(Mark::Lines { points: points.to_vec(), colour, thickness, dashes });
     }
 
     /// An area.
     pub fn area(&mut self, points: &[Point], colour: &'static str, opacity: f64) {
-        let outline = format!("{}Z", through(points));
-        self.0.append(Path::new().set("d", outline).set("fill", colour).set("fill-opacity", opacity));
+        self.marks.push(Mark::Area { points: points.to_vec(), colour, opacity });
     }
 
-    /// A rectangle between two of its corners.
+    /// A rectangle, from its upper left corner to its lower right one.
     pub fn rectangle(&mut self, from: Point, to: Point, colour: &'static str, opacity: f64) {
-        let element = Rectangle::new()
-            .set("x", rounded(from.0))
-            .set("y", rounded(from.1))
-            .set("width", rounded(to.0 - from.0))
-            .set("height", rounded(to.1 - from.1))
-            .set("fill", colour);
-        self.0.append(if opacity < 1.0 { element.set("fill-opacity", opacity) } else { element });
+        self.marks.push(Mark::Rectangle { from, to, colour, opacity });
     }
 
     /// A disc, or a ring.
-    pub fn point(&mut self, (x, y): Point, radius: f64, colour: &'static str, hollow: bool) {
-        let disc = Circle::new().set("cx", rounded(x)).set("cy", rounded(y)).set("r", radius);
-        let disc = match hollow {
-            true => disc.set("fill", PAPER).set("stroke", colour).set("stroke-width", 2),
-            false => disc.set("fill", colour),
-        };
-        self.0.append(disc);
+    pub fn point(&mut self, centre: Point, radius: f64, colour: &'static str, hollow: bool) {
+        self.marks.push(Mark::Disc { centre, radius, colour, ring: hollow.then_some(2.0) });
     }
 
     /// A hollow square on its tip.
-    pub fn diamond(&mut self, (x, y): Point, radius: f64, colour: &'static str) {
-        let tips = [(x - radius, y), (x, y - radius), (x + radius, y), (x, y + radius)];
-        let outline = format!("{}Z", through(&tips));
-        let element = Path::new().set("d", outline).set("fill", PAPER).set("stroke", colour);
-        self.0.append(element.set("stroke-width", 1.5));
+    pub fn diamond(&mut self, centre: Point, radius: f64, colour: &'static str) {
+        self.marks.push(Mark::Diamond { centre, radius, colour, thickness: 1.5 });
     }
 
     /// The head of an arrow whose tip is at `tip` and which points along `towards`, a step of length 1.
@@ -141,39 +205,4 @@ impl Canvas {
             1.0,
         );
     }
-
-    /// The whole picture as a document of SVG.
-    pub fn document(self, width: f64, height: f64, title: &str, paper: bool) -> String {
-        let mut document = svg::Document::new()
-            .set("viewBox", (0, 0, width, height))
-            .set("width", width)
-            .set("height", height)
-            .set("role", "img")
-            .set("font-family", TYPEFACES)
-            .add(Title::new(text::clean(title)));
-        if paper {
-            let sheet = Rectangle::new().set("width", "100%").set("height", "100%").set("fill", PAPER);
-            document = document.add(sheet);
-        }
-        format!("{}\n", document.add(Element::from(self.0)))
-    }
-}
-
-fn stroked(points: &[Point], colour: &'static str, thickness: f64) -> Path {
-    let path = Path::new().set("d", through(points)).set("fill", "none").set("stroke", colour);
-    path.set("stroke-width", thickness)
-}
-
-fn through(points: &[Point]) -> String {
-    let steps = points.iter().enumerate();
-    steps
-        .map(|(index, (x, y))| {
-            format!("{}{} {}", if index == 0 { 'M' } else { 'L' }, rounded(*x), rounded(*y))
-        })
-        .collect()
-}
-
-/// Hundredths are finer than any eye.
-fn rounded(coordinate: f64) -> f64 {
-    (coordinate * 100.0).round() / 100.0
 }

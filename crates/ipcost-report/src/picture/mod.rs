@@ -2,28 +2,30 @@
 //!
 //! A picture says what was measured, how sure it is, and where it comes from; what is missing is named.
 
+mod bitmap;
 mod captions;
 mod colours;
 mod cost;
 mod forest;
 mod ink;
+mod outline;
 mod png;
 mod rows;
 mod scale;
 mod series;
 mod size;
+mod svg;
 #[cfg(test)]
 mod tests;
 mod text;
 mod throughput;
 mod ticks;
+mod typeface;
 
 use std::str::FromStr;
 
 use ipcost_model::{Document, unknown};
 use thiserror::Error;
-
-pub use png::render as png;
 
 use ink::{Anchor, Canvas, GUIDE, INK, QUIET};
 use text::{Face, wrapped};
@@ -132,9 +134,6 @@ pub enum PictureError {
         /// Of any picture.
         most: u64,
     },
-    /// The drawing cannot be read back as SVG; a defect.
-    #[error("the picture cannot be turned into a bitmap: {0}")]
-    Bitmap(String),
 }
 
 /// What a chart drew.
@@ -145,11 +144,35 @@ struct Body {
     notes: Vec<String>,
 }
 
-/// Draws the document as SVG, 840 units wide and as tall as it takes.
+/// A picture, 840 units wide and as tall as it takes.
+#[derive(Debug)]
+pub struct Picture {
+    title: String,
+    height: f64,
+    background: Background,
+    canvas: Canvas,
+}
+
+impl Picture {
+    /// As SVG.
+    pub fn svg(&self) -> String {
+        svg::render(self)
+    }
+
+    /// As PNG, with two pixels for every unit.
+    ///
+    /// # Errors
+    /// Where it would be too tall.
+    pub fn png(&self) -> Result<Vec<u8>, PictureError> {
+        png::render(self)
+    }
+}
+
+/// Draws the document.
 ///
 /// # Errors
 /// Where the document does not hold what the chart shows.
-pub fn svg(document: &Document, chart: Chart, background: Background) -> Result<String, PictureError> {
+pub fn draw(document: &Document, chart: Chart, background: Background) -> Result<Picture, PictureError> {
     if document.cells.iter().all(|cell| cell.wall_ns_per_op.is_none()) {
         return Err(PictureError::NothingMeasured);
     }
@@ -174,7 +197,7 @@ pub fn svg(document: &Document, chart: Chart, background: Background) -> Result<
     for line in captions::provenance(document) {
         y = paragraph(&mut canvas, &line, FOOT, QUIET, y);
     }
-    Ok(canvas.document(WIDTH, (y + 14.0).ceil(), &title, background == Background::White))
+    Ok(Picture { title: text::clean(&title), height: (y + 14.0).ceil(), background, canvas })
 }
 
 /// Lines of text from `top` down; gives where they end.

@@ -6,8 +6,12 @@ use roxmltree::{Document as Xml, Node};
 use super::*;
 use crate::fixture;
 
+fn picture(document: &Document, chart: Chart) -> Picture {
+    draw(document, chart, Background::White).unwrap_or_else(|error| panic!("{}: {error}", chart.name()))
+}
+
 fn drawn(document: &Document, chart: Chart) -> String {
-    svg(document, chart, Background::White).unwrap_or_else(|error| panic!("{}: {error}", chart.name()))
+    picture(document, chart).svg()
 }
 
 /// The same cells of pattern `stream` in three sizes, over two transports.
@@ -221,7 +225,7 @@ fn bars_are_grouped_by_size_and_longer_where_more_is_carried() {
 fn what_a_document_cannot_show_is_refused_with_what_would_help() {
     let mut document = fixture::document();
     let refusal =
-        |document: &Document, chart| svg(document, chart, Background::White).unwrap_err().to_string();
+        |document: &Document, chart| draw(document, chart, Background::White).unwrap_err().to_string();
     assert!(refusal(&document, Chart::Size).contains("--sizes"));
     document.contrasts.clear();
     assert!(refusal(&document, Chart::Forest).contains("two transports"));
@@ -245,7 +249,8 @@ fn text_from_outside_stays_text() {
         document.started = hostile.to_owned();
         document.warnings.push(ipcost_model::Warning { code: hostile.to_owned(), message: String::new() });
         for chart in charts {
-            let text = drawn(&document, chart);
+            let picture = picture(&document, chart);
+            let text = picture.svg();
             let xml = Xml::parse(&text).unwrap_or_else(|error| panic!("{}: {error}", chart.name()));
             let known = ["svg", "g", "title", "text", "path", "rect", "circle"];
             let foreign = xml.descendants().find(|node| {
@@ -258,7 +263,7 @@ fn text_from_outside_stays_text() {
                 "{}",
                 chart.name()
             );
-            png(&text).unwrap();
+            picture.png().unwrap();
         }
     }
 }
@@ -300,21 +305,20 @@ fn forty_cells_fit_and_far_too_many_are_no_bitmap() {
             document.workloads[0].cells.push(id.clone());
             document.cells.push(CellRecord { label: id.clone(), id, ..cell.clone() });
         }
-        drawn(document, Chart::Cost)
+        picture(document, Chart::Cost)
     };
-    let text = grow(&mut document, 40);
+    let text = grow(&mut document, 40).svg();
     let height = number(Xml::parse(&text).unwrap().root_element(), "height");
     assert!((900.0..1_400.0).contains(&height), "{height}");
-    let text = grow(&mut document, 1_000);
-    assert!(matches!(png(&text), Err(PictureError::TooTall { .. })));
+    assert!(matches!(grow(&mut document, 1_000).png(), Err(PictureError::TooTall { .. })));
 }
 
 #[test]
 fn a_bitmap_has_two_pixels_a_unit_the_background_and_ink() {
     for (background, corner) in [(Background::White, [255; 4]), (Background::Transparent, [0; 4])] {
-        let text = svg(&fixture::document(), Chart::Cost, background).unwrap();
-        let height = number(Xml::parse(&text).unwrap().root_element(), "height");
-        let bytes = png(&text).unwrap();
+        let picture = draw(&fixture::document(), Chart::Cost, background).unwrap();
+        let height = picture.height;
+        let bytes = picture.png().unwrap();
         let mut reader = ::png::Decoder::new(std::io::Cursor::new(bytes)).read_info().unwrap();
         let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
         let info = reader.next_frame(&mut pixels).unwrap();

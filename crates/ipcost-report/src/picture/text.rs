@@ -3,17 +3,8 @@
 //! Whoever shows an SVG picture sets its text in a typeface that is there, and most are about as wide as the embedded
 //! one; what is reserved for text is therefore a little more than it takes in that.
 
-use std::sync::LazyLock;
-
-use skrifa::instance::{LocationRef, Size};
-use skrifa::{FontRef, MetadataProvider};
-
+use super::typeface;
 use crate::words;
-
-/// The embedded typeface, regular; see `fonts/NOTICE`.
-pub const REGULAR: &[u8] = include_bytes!("../../fonts/Inter-Regular-subset.ttf");
-/// The embedded typeface, semi-bold.
-pub const SEMI_BOLD: &[u8] = include_bytes!("../../fonts/Inter-SemiBold-subset.ttf");
 
 /// How much wider another typeface may be.
 const OTHERS_ARE_WIDER: f64 = 1.12;
@@ -22,10 +13,6 @@ const UNKNOWN_LETTER: f64 = 1.0;
 /// How much more than the room text may take: what is measured for it is not cut for the sake of a rounding.
 const TOLERANCE: f64 = 0.01;
 const ELLIPSIS: char = '…';
-
-static FACES: LazyLock<[FontRef<'static>; 2]> = LazyLock::new(|| {
-    [REGULAR, SEMI_BOLD].map(|data| FontRef::new(data).expect("the embedded typeface can be read"))
-});
 
 /// How text is set.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -43,12 +30,10 @@ pub fn width(text: &str, face: Face) -> f64 {
 
 /// Every letter with the room that it needs.
 fn advances(text: &str, face: Face) -> impl Iterator<Item = (char, f64)> {
-    let font = &FACES[usize::from(face.bold)];
-    let letters = font.charmap();
-    let metrics = font.glyph_metrics(Size::new(face.size as f32), LocationRef::default());
+    let typeface = typeface::of(face);
     text.chars().map(move |letter| {
-        let known = letters.map(letter).and_then(|glyph| metrics.advance_width(glyph));
-        (letter, known.map_or(UNKNOWN_LETTER * face.size, f64::from) * OTHERS_ARE_WIDER)
+        let advance = typeface.advance(letter).unwrap_or(UNKNOWN_LETTER);
+        (letter, advance * face.size * OTHERS_ARE_WIDER)
     })
 }
 
@@ -100,9 +85,9 @@ mod tests {
 
     #[test]
     fn every_letter_of_a_figure_is_embedded() {
-        for face in FACES.iter() {
+        for bold in [false, true] {
             for letter in "0123456789 µμ×–—…·±−→←≥≤%./()é".chars() {
-                assert!(face.charmap().map(letter).is_some(), "{letter:?}");
+                assert!(typeface::of(Face { bold, ..FACE }).advance(letter).is_some(), "{letter:?}");
             }
         }
     }

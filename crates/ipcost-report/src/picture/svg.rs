@@ -1,0 +1,164 @@
+//! A picture as SVG.
+//!
+//! Attributes are only ever numbers and constants; what comes from outside goes into text, which is escaped.
+
+use std::fmt::{Display, Write};
+
+use super::ink::{Anchor, Canvas, Mark, PAPER, Point, WHOLE};
+use super::{Background, Picture, WIDTH};
+
+const TYPEFACES: &str = "Inter, 'Helvetica Neue', Helvetica, Arial, 'DejaVu Sans', sans-serif";
+
+/// Attributes of an element, by name.
+type Attributes<'a> = [(&'a str, &'a dyn Display)];
+
+/// The whole picture as a document.
+pub fn render(picture: &Picture) -> String {
+    let mut out = String::new();
+    open(
+        &mut out,
+        "svg",
+        &[
+            ("font-family", &TYPEFACES),
+            ("height", &picture.height),
+            ("role", &"img"),
+            ("viewBox", &format!("0 0 {WIDTH} {}", picture.height)),
+            ("width", &WIDTH),
+            ("xmlns", &"http://www.w3.org/2000/svg"),
+        ],
+    );
+    title(&mut out, &picture.title);
+    if picture.background == Background::White {
+        empty(&mut out, "rect", &[("fill", &PAPER), ("height", &"100%"), ("width", &"100%")]);
+    }
+    group(&mut out, &picture.canvas);
+    close(&mut out, "svg");
+    out
+}
+
+fn group(out: &mut String, canvas: &Canvas) {
+    let data: Vec<_> = canvas.data_values().map(|(name, value)| (format!("data-{name}"), value)).collect();
+    let mut attributes: Vec<(&str, &dyn Display)> = vec![("class", &canvas.class)];
+    attributes.extend(data.iter().map(|(name, value)| (name.as_str(), value as &dyn Display)));
+    open(out, "g", &attributes);
+    if let Some(text) = canvas.title_text() {
+        title(out, text);
+    }
+    canvas.marks().iter().for_each(|mark| self::mark(out, mark));
+    close(out, "g");
+}
+
+fn mark(out: &mut String, mark: &Mark) {
+    match mark {
+        Mark::Group(marks) => group(out, marks),
+        Mark::Text { at, anchor, face, colour, text } => {
+            let anchor = match anchor {
+                Anchor::Start => "start",
+                Anchor::Middle => "middle",
+                Anchor::End => "end",
+            };
+            let (x, y) = rounded(*at);
+            let mut attributes: Vec<(&str, &dyn Display)> = vec![("fill", colour), ("font-size", &face.size)];
+            if face.bold {
+                attributes.push(("font-weight", &600));
+            }
+            attributes.extend([("text-anchor", &anchor as &dyn Display), ("x", &x), ("y", &y)]);
+            open(out, "text", &attributes);
+            let _ = writeln!(out, "{}", escaped(text));
+            close(out, "text");
+        }
+        Mark::Lines { points, colour, thickness, dashes } => {
+            let outline = through(points);
+            let mut attributes: Vec<(&str, &dyn Display)> =
+                vec![("d", &outline), ("fill", &"none"), ("stroke", colour)];
+            if *dashes != WHOLE {
+                attributes.push(("stroke-dasharray", dashes));
+            }
+            attributes.push(("stroke-width", thickness));
+            empty(out, "path", &attributes);
+        }
+        Mark::Area { points, colour, opacity } => {
+            let outline = format!("{}Z", through(points));
+            empty(out, "path", &[("d", &outline), ("fill", colour), ("fill-opacity", opacity)]);
+        }
+        Mark::Rectangle { from, to, colour, opacity } => {
+            let ((x, y), (width, height)) = (rounded(*from), rounded((to.0 - from.0, to.1 - from.1)));
+            let mut attributes: Vec<(&str, &dyn Display)> = vec![("fill", colour)];
+            if *opacity < 1.0 {
+                attributes.push(("fill-opacity", opacity));
+            }
+            attributes.extend([("height", &height as &dyn Display), ("width", &width), ("x", &x), ("y", &y)]);
+            empty(out, "rect", &attributes);
+        }
+        Mark::Disc { centre, radius, colour, ring } => {
+            let (x, y) = rounded(*centre);
+            match ring {
+                None => empty(out, "circle", &[("cx", &x), ("cy", &y), ("fill", colour), ("r", radius)]),
+                Some(thickness) => empty(
+                    out,
+                    "circle",
+                    &[
+                        ("cx", &x),
+                        ("cy", &y),
+                        ("fill", &PAPER),
+                        ("r", radius),
+                        ("stroke", colour),
+                        ("stroke-width", thickness),
+                    ],
+                ),
+            }
+        }
+        Mark::Diamond { centre, radius, colour, thickness } => {
+            let outline = format!("{}Z", through(&super::outline::diamond(*centre, *radius)));
+            empty(
+                out,
+                "path",
+                &[("d", &outline), ("fill", &PAPER), ("stroke", colour), ("stroke-width", thickness)],
+            );
+        }
+    }
+}
+
+fn title(out: &mut String, text: &str) {
+    let _ = writeln!(out, "<title>{}</title>", escaped(text));
+}
+
+fn open(out: &mut String, name: &str, attributes: &Attributes<'_>) {
+    tag(out, name, attributes, ">");
+}
+
+fn empty(out: &mut String, name: &str, attributes: &Attributes<'_>) {
+    tag(out, name, attributes, "/>");
+}
+
+fn close(out: &mut String, name: &str) {
+    let _ = writeln!(out, "</{name}>");
+}
+
+fn tag(out: &mut String, name: &str, attributes: &Attributes<'_>, end: &str) {
+    let _ = write!(out, "<{name}");
+    for (name, value) in attributes {
+        let value = escaped(&value.to_string()).replace('"', "&quot;").replace('\'', "&apos;");
+        let _ = write!(out, " {name}=\"{value}\"");
+    }
+    let _ = writeln!(out, "{end}");
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+fn through(points: &[Point]) -> String {
+    let mut outline = String::new();
+    for (index, point) in points.iter().enumerate() {
+        let (x, y) = rounded(*point);
+        let _ = write!(outline, "{}{x} {y}", if index == 0 { 'M' } else { 'L' });
+    }
+    outline
+}
+
+/// Hundredths are finer than any eye.
+fn rounded((x, y): Point) -> Point {
+    let rounded = |coordinate: f64| (coordinate * 100.0).round() / 100.0;
+    (rounded(x), rounded(y))
+}
