@@ -337,7 +337,7 @@ impl Options {
 
     /// A switch, where it is set.
     pub fn bool(&self, name: &str) -> Option<bool> {
-        match self.get(name)? {
+        match self.get(name, |kind| matches!(kind, OptionKind::Choice(_)))? {
             OptionValue::Bool(value) => Some(*value),
             _ => None,
         }
@@ -345,7 +345,7 @@ impl Options {
 
     /// A number or a size in bytes, where it is set.
     pub fn int(&self, name: &str) -> Option<u64> {
-        match self.get(name)? {
+        match self.get(name, |kind| matches!(kind, OptionKind::Bool))? {
             OptionValue::Int(value) => Some(*value),
             _ => None,
         }
@@ -353,7 +353,8 @@ impl Options {
 
     /// A word, where it is set.
     pub fn text(&self, name: &str) -> Option<&str> {
-        match self.get(name)? {
+        let number = |kind| matches!(kind, OptionKind::Size | OptionKind::Count(_) | OptionKind::Processor);
+        match self.get(name, number)? {
             OptionValue::Text(value) => Some(value),
             _ => None,
         }
@@ -365,8 +366,15 @@ impl Options {
         Self(self.iter().filter(told).map(|(name, value)| (name, value.clone())).collect())
     }
 
-    fn get(&self, name: &str) -> Option<&OptionValue> {
-        debug_assert!(OptionName::find(name).is_ok(), "{name} is not in the catalogue");
+    /// The value of an option of the catalogue.
+    ///
+    /// A getter of another kind would find nothing, set or not, and nobody would notice: that is a bug of the
+    /// caller, told in debug builds.
+    fn get(&self, name: &str, is_kind: impl Fn(OptionKind) -> bool) -> Option<&OptionValue> {
+        if cfg!(debug_assertions) {
+            let kind = OptionName::find(name).expect("a name of the catalogue").spec().kind;
+            assert!(is_kind(kind), "option {name} is {kind:?}; read it with the getter of that kind");
+        }
         self.0.iter().find(|(known, _)| known.0 == name).map(|(_, value)| value)
     }
 
@@ -446,3 +454,25 @@ mod tests {
         assert!(error.to_string().contains("did you mean \"tcp_nodelay\""), "{error}");
     }
 }
+    #[test]
+    #[cfg(debug_assertions)]
+    fn a_getter_of_another_kind_is_a_bug_that_is_told() {
+        let options = Options::default();
+        let told = |get: &dyn Fn()| std::panic::catch_unwind(std::panic::AssertUnwindSafe(get)).is_err();
+        for spec in CATALOGUE {
+            let right = match spec.kind {
+                OptionKind::Bool => "bool",
+                OptionKind::Size | OptionKind::Count(_) | OptionKind::Processor => "int",
+                OptionKind::Choice(_) => "text",
+            };
+            let panics = [
+                ("bool", told(&|| _ = options.bool(spec.name))),
+                ("int", told(&|| _ = options.int(spec.name))),
+                ("text", told(&|| _ = options.text(spec.name))),
+            ];
+            for (kind, panicked) in panics {
+                assert_eq!(panicked, kind != right, "{} read as {kind}", spec.name);
+            }
+        }
+    }
+
