@@ -8,6 +8,7 @@ mod doctor;
 mod documents;
 mod exit;
 mod explain;
+mod here;
 mod history;
 mod job;
 mod limits;

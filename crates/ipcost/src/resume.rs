@@ -9,8 +9,8 @@ use ipcost_model::{Begun, NATIVE, Resumed};
 
 use crate::args::ResumeArgs;
 use crate::exit::{Problem, note, problem};
+use crate::here;
 use crate::history;
-use crate::limits;
 use crate::peers::{self, Peers};
 use crate::run::{Outputs, Recorder, about, check_outputs, finish, finished, listen, now};
 
@@ -34,7 +34,7 @@ pub fn run(args: &ResumeArgs) -> Result<ExitCode, Problem> {
     history::check_same(begun, &now_here).map_err(Problem::usage)?;
     let peers = peers::prepare(&begun.job, args.quiet);
     check_peers(begun, &peers).map_err(Problem::usage)?;
-    limits::check(&begun.plan).map_err(Problem::usage)?;
+    here::check(&begun.plan).map_err(Problem::usage)?;
     let interrupt = listen()?;
     let resumed = Resumed { at: now(SystemTime::now()), after_epoch: samples.epochs.len() as u32 };
     if !args.quiet {

@@ -7,22 +7,18 @@ use std::time::SystemTime;
 use anyhow::Context;
 use ipcost_engine::progress::{Observer, Progress};
 use ipcost_engine::{
-    About, EngineError, Outcome, PeerProgram, ProcessBench, Settings, System, document, plan, run as measure,
+    About, EngineError, Outcome, PeerProgram, ProcessBench, Settings, System, document, run as measure,
 };
-use ipcost_model::{
-    Calibrated, Document, EpochRecord, Expanded, Job, Offers, PeerState, Placement, Plan, Stopped,
-    TransportState, expand,
-};
+use ipcost_model::{Calibrated, Document, EpochRecord, Job, Plan, Stopped};
 use ipcost_report::plan as plan_text;
 use ipcost_sys::interrupt::Interrupt;
-use ipcost_sys::placement::Topology;
 use ipcost_sys::{host, transport};
 
 use crate::args::RunArgs;
 use crate::exit::{INTERRUPTED, Problem, complain, note, problem};
+use crate::here;
 use crate::history::{self, SamplesFile};
 use crate::job::job;
-use crate::limits;
 use crate::output::{
     at_most_one_on_standard_output, is_standard_output, print, show, write_html, write_json, write_pretty,
 };
@@ -43,11 +39,11 @@ pub fn run(args: RunArgs) -> Result<ExitCode, Problem> {
         quiet: args.quiet,
     };
     check_outputs(&outputs)?;
-    let transports = transport::states();
-    let job = job(&args, &transports).map_err(Problem::usage)?;
+    let job = job(&args, &transport::states()).map_err(Problem::usage)?;
     let peers = peers::prepare(&job, args.quiet);
-    let plan = plan_of(&job, &transports, &peers.states).map_err(Problem::usage)?;
-    let plan = limits::fitted(plan).map_err(Problem::usage)?;
+    let plan = here::cells(&job, &peers.states)
+        .and_then(|cells| here::plan(cells, &Settings::of(&job, fresh_seed())))
+        .map_err(Problem::usage)?;
     if args.plan {
         return show_plan(&args, &plan).map(|()| ExitCode::SUCCESS).map_err(Problem::failed);
     }
@@ -90,26 +86,6 @@ pub struct Finished {
 /// Where that is not possible.
 pub fn listen() -> Result<Interrupt, Problem> {
     Interrupt::install().context("cannot listen for signals").map_err(Problem::failed)
-}
-
-fn plan_of(job: &Job, transports: &[TransportState], peers: &[PeerState]) -> anyhow::Result<Plan> {
-    Ok(plan(expand_here(job, transports, peers)?, &Settings::of(job, fresh_seed()))?)
-}
-
-/// The cells of a job on this machine.
-///
-/// # Errors
-/// What is wrong with the job.
-pub fn expand_here(
-    job: &Job,
-    transports: &[TransportState],
-    peers: &[PeerState],
-) -> anyhow::Result<Expanded> {
-    let topology = Topology::read();
-    let unavailable = |placement: &Placement| Some((*placement, topology.pair(*placement).err()?));
-    let placements_unavailable: Vec<_> = Placement::ALL.iter().filter_map(unavailable).collect();
-    let offers = Offers { transports, placements_unavailable: &placements_unavailable, peers };
-    Ok(expand(job, &offers)?)
 }
 
 /// A short seed, so that it is easily typed again.
