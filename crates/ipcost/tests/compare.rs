@@ -113,12 +113,16 @@ fn what_cannot_be_compared_is_refused() {
     other["workloads"] = json!([]);
     let other = place.write("2.json", &other.to_string());
     let other = other.to_str().unwrap();
+    let mut bare = document.clone();
+    (bare["seed"], bare["samples"]) = (json!(3), json!([]));
+    let bare = place.write("bare.json", &bare.to_string());
     let broken = place.write("broken.json", "{\"schema\": \"ipcost/1\"");
     for (args, says) in [
         (vec!["compare", &one], "two runs at least"),
         (vec!["compare", &one, &one, &one], "which runs are side A"),
         (vec!["compare", &one, &one], "named more than once"),
         (vec!["compare", &one, other], "no cell was measured on both sides"),
+        (vec!["compare", &one, bare.to_str().unwrap(), "--fail-on", "1%"], "no cell has figures for wall"),
         (vec!["compare", &one, "missing.json"], "missing.json"),
         (vec!["compare", &one, broken.to_str().unwrap()], "not a whole JSON document"),
         (vec!["compare", &one, other, "--metric", "time"], "metric"),
