@@ -6,7 +6,7 @@ use std::fmt;
 use serde::de::{self, DeserializeSeed, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::capabilities::OptionGroup;
+use crate::capabilities::{Capabilities, OptionGroup};
 use crate::cell::Pattern;
 use crate::suggest::unknown;
 use crate::units::{MAX_SIZE_BYTES, parse_size, size_text};
@@ -254,6 +254,13 @@ impl fmt::Display for OptionValue {
 }
 
 impl OptionSpec {
+    /// Whether it acts on cells of a pattern over a transport.
+    pub fn acts_on(&self, transport: &Capabilities, pattern: Pattern) -> bool {
+        let everywhere = matches!(self.group, OptionGroup::Loop | OptionGroup::Place);
+        let on_transport = everywhere || transport.option_groups.contains(&self.group);
+        on_transport && self.patterns.contains(&pattern)
+    }
+
     /// Reads a value as it is typed in a flag.
     ///
     /// # Errors
@@ -337,7 +344,7 @@ impl Options {
 
     /// A switch, where it is set.
     pub fn bool(&self, name: &str) -> Option<bool> {
-        match self.get(name, |kind| matches!(kind, OptionKind::Choice(_)))? {
+        match self.get(name, |kind| matches!(kind, OptionKind::Bool))? {
             OptionValue::Bool(value) => Some(*value),
             _ => None,
         }
@@ -345,7 +352,8 @@ impl Options {
 
     /// A number or a size in bytes, where it is set.
     pub fn int(&self, name: &str) -> Option<u64> {
-        match self.get(name, |kind| matches!(kind, OptionKind::Bool))? {
+        let number = |kind| matches!(kind, OptionKind::Size | OptionKind::Count(_) | OptionKind::Processor);
+        match self.get(name, number)? {
             OptionValue::Int(value) => Some(*value),
             _ => None,
         }
@@ -353,8 +361,7 @@ impl Options {
 
     /// A word, where it is set.
     pub fn text(&self, name: &str) -> Option<&str> {
-        let number = |kind| matches!(kind, OptionKind::Size | OptionKind::Count(_) | OptionKind::Processor);
-        match self.get(name, number)? {
+        match self.get(name, |kind| matches!(kind, OptionKind::Choice(_)))? {
             OptionValue::Text(value) => Some(value),
             _ => None,
         }
@@ -449,12 +456,6 @@ mod tests {
     }
 
     #[test]
-    fn unknown_options_are_an_error_in_the_protocol_too() {
-        let error = serde_json::from_str::<Options>(r#"{"tcp_nodelya":true}"#).unwrap_err();
-        assert!(error.to_string().contains("did you mean \"tcp_nodelay\""), "{error}");
-    }
-}
-    #[test]
     #[cfg(debug_assertions)]
     fn a_getter_of_another_kind_is_a_bug_that_is_told() {
         let options = Options::default();
@@ -476,3 +477,9 @@ mod tests {
         }
     }
 
+    #[test]
+    fn unknown_options_are_an_error_in_the_protocol_too() {
+        let error = serde_json::from_str::<Options>(r#"{"tcp_nodelya":true}"#).unwrap_err();
+        assert!(error.to_string().contains("did you mean \"tcp_nodelay\""), "{error}");
+    }
+}

@@ -84,11 +84,17 @@ fn what_differs_beside_is_said_first() {
     other["seed"] = json!(2);
     other["host"]["kernel"] = json!("9.9.9");
     other["host"]["governor"] = json!("powersave \u{1b}[31m");
+    let unix = other["cells"].as_array_mut().unwrap().iter_mut().find(|cell| cell["transport"] == "unix");
+    unix.unwrap()["options"] = json!({ "so_sndbuf": 65_536, "workers": "threads" });
     let other = place.write("2.json", &other.to_string());
     let output = place.run(&["compare", &one, other.to_str().unwrap()]);
     let shown = text(&output.stdout);
     let place_of = |what: &str| shown.find(what).unwrap_or_else(|| panic!("{what}: {shown}"));
     assert!(place_of("kernel") < place_of("Cost of an operation") && place_of("9.9.9") > 0);
+    let line = &shown[place_of("rr/unix/64/c1: option so_sndbuf")..];
+    let line = line.lines().next().unwrap();
+    assert!(line.contains("default (the system's)") && line.trim_end().ends_with("65536"), "{shown}");
+    assert!(!shown.contains("option workers"), "its default, written out, is no difference: {shown}");
     assert!(shown.contains("powersave \\u{1b}[31m") && !shown.contains('\u{1b}'), "{shown}");
 }
 
