@@ -13,6 +13,7 @@ mod history;
 mod job;
 mod limits;
 mod output;
+mod outputs;
 mod peers;
 mod progress;
 mod redact;
@@ -24,7 +25,6 @@ mod schema;
 mod selftest;
 mod shell;
 mod sweep;
-mod tables;
 
 use std::process::ExitCode;
 

@@ -11,22 +11,17 @@ use crate::args::ResumeArgs;
 use crate::exit::{Problem, note, problem};
 use crate::here;
 use crate::history;
+use crate::outputs;
 use crate::peers::{self, Peers};
-use crate::run::{Outputs, Recorder, about, check_outputs, finish, finished, listen, now};
+use crate::run::{Outputs, Recorder, about, finish, finished, listen, now};
 
 /// Goes on with it: the same seed, orders and operation counts, in what is left of its budget.
 ///
 /// # Errors
 /// That there is no such run, that the machine or the program is another one, or what failed.
 pub fn run(args: &ResumeArgs) -> Result<ExitCode, Problem> {
-    let outputs = Outputs {
-        json: args.json.as_deref(),
-        html: args.html.as_deref(),
-        redacting: args.redacting,
-        save: true,
-        quiet: args.quiet,
-    };
-    check_outputs(&outputs)?;
+    let outputs = Outputs { files: &args.outputs, redacting: args.redacting, save: true, quiet: args.quiet };
+    outputs::check(&args.outputs).map_err(Problem::usage)?;
     let (mut file, samples) = history::reopen(&args.run).map_err(Problem::usage)?;
     let begun = &samples.begun;
     let name = begun.name.clone();

@@ -1,6 +1,5 @@
 //! `ipcost run`: measure and compare.
 
-use std::path::Path;
 use std::process::ExitCode;
 use std::time::SystemTime;
 
@@ -14,14 +13,13 @@ use ipcost_report::plan as plan_text;
 use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::{host, transport};
 
-use crate::args::RunArgs;
+use crate::args::{OutputArgs, RunArgs};
 use crate::exit::{INTERRUPTED, Problem, complain, note, problem};
 use crate::here;
 use crate::history::{self, SamplesFile};
 use crate::job::job;
-use crate::output::{
-    at_most_one_on_standard_output, is_standard_output, print, show, write_html, write_json, write_pretty,
-};
+use crate::output::{print, show, write_pretty};
+use crate::outputs;
 use crate::peers;
 use crate::progress::Line;
 use crate::redact::Redacting;
@@ -31,14 +29,9 @@ use crate::redact::Redacting;
 /// # Errors
 /// What is wrong with the arguments, or what failed.
 pub fn run(args: RunArgs) -> Result<ExitCode, Problem> {
-    let outputs = Outputs {
-        json: args.json.as_deref(),
-        html: args.html.as_deref(),
-        redacting: args.redacting,
-        save: !args.no_save,
-        quiet: args.quiet,
-    };
-    check_outputs(&outputs)?;
+    let outputs =
+        Outputs { files: &args.outputs, redacting: args.redacting, save: !args.no_save, quiet: args.quiet };
+    outputs::check(&args.outputs).map_err(Problem::usage)?;
     let job = job(&args, &transport::states()).map_err(Problem::usage)?;
     let peers = peers::prepare(&job, args.quiet);
     let plan = here::cells(&job, &peers.states)
@@ -58,20 +51,11 @@ pub fn run(args: RunArgs) -> Result<ExitCode, Problem> {
 
 /// Where results go.
 pub struct Outputs<'a> {
-    pub json: Option<&'a Path>,
-    pub html: Option<&'a Path>,
+    pub files: &'a OutputArgs,
     pub redacting: Redacting,
     /// Whether the run is kept among the saved ones.
     pub save: bool,
     pub quiet: bool,
-}
-
-/// Refuses what cannot be written together.
-///
-/// # Errors
-/// Where several outputs are to go to standard output.
-pub fn check_outputs(outputs: &Outputs<'_>) -> Result<(), Problem> {
-    at_most_one_on_standard_output([outputs.json, outputs.html].into_iter().flatten()).map_err(Problem::usage)
 }
 
 /// A run that has ended, whatever ended it.
@@ -95,7 +79,7 @@ pub fn fresh_seed() -> u64 {
 }
 
 fn show_plan(args: &RunArgs, plan: &Plan) -> anyhow::Result<()> {
-    match &args.json {
+    match &args.outputs.json {
         Some(path) => write_pretty(plan, path),
         None => print(&plan_text::render(plan)),
     }
@@ -210,7 +194,7 @@ pub fn finish(
     Finished { document, failure }: Finished,
     samples: Option<SamplesFile>,
 ) -> Result<ExitCode, Problem> {
-    let on_standard_output = [outputs.json, outputs.html].into_iter().flatten().any(is_standard_output);
+    let on_standard_output = outputs::take_standard_output(outputs.files);
     let measured = document.schedule.epochs > 0;
     let keep = |document: &Document, samples: Option<SamplesFile>| match samples {
         samples if measured && outputs.save => history::keep(document, outputs.quiet, samples),
@@ -227,7 +211,7 @@ pub fn finish(
     };
     let nothing_else_to_say = document.stopped == Stopped::Resolved || document.stopped == Stopped::Budget;
     let written = match measured || nothing_else_to_say {
-        true => write(outputs, &document),
+        true => write(&document, outputs.files),
         false => Ok(()),
     };
     let shown = if measured && !on_standard_output { show(&document, outputs.quiet) } else { Ok(()) };
@@ -248,9 +232,12 @@ pub fn finish(
     failure.map_or(Ok(ExitCode::SUCCESS), |error| Err(problem(error)))
 }
 
-/// Writes every output that was asked for; the first that fails does not keep the others from being written.
-fn write(outputs: &Outputs<'_>, document: &Document) -> anyhow::Result<()> {
-    let json = outputs.json.map_or(Ok(()), |path| write_json(document, path));
-    let html = outputs.html.map_or(Ok(()), |path| write_html(document, path));
-    json.and(html)
+/// Writes every output that was asked for; what was measured takes time to measure again, so that a picture that
+/// cannot be drawn does not keep the others from being written.
+fn write(document: &Document, args: &OutputArgs) -> anyhow::Result<()> {
+    let (pictures, drawn) = match outputs::draw(document, args) {
+        Ok(pictures) => (pictures, Ok(())),
+        Err(error) => (Vec::new(), Err(error.context("no picture is drawn"))),
+    };
+    outputs::write(document, args, pictures).and(drawn)
 }

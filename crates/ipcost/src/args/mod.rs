@@ -7,6 +7,7 @@ mod conformance;
 mod doctor;
 mod explain;
 mod history;
+mod output;
 mod replicate;
 mod report;
 mod run;
@@ -29,6 +30,7 @@ pub use conformance::ConformanceArgs;
 pub use doctor::DoctorArgs;
 pub use explain::ExplainArgs;
 pub use history::{ListArgs, PruneArgs, ResumeArgs, ShowArgs};
+pub use output::OutputArgs;
 pub use replicate::ReplicateArgs;
 pub use report::ReportArgs;
 pub use run::RunArgs;
@@ -36,7 +38,7 @@ pub use schema::SchemaArgs;
 pub use selftest::SelfTestArgs;
 pub use shell::{CompletionsArgs, ManArgs};
 pub use sweep::{CoreSweepArgs, SizeSweepArgs, SweepArgs, SweepOver};
-pub use tables::TableArgs;
+use tables::TableArgs;
 
 use crate::exit::{USAGE, complain};
 
