@@ -60,12 +60,20 @@ pub enum CompareError {
         /// A cell of side B.
         b: String,
     },
+    /// No cell has figures in every run.
+    #[error(
+        "no cell has figures for {metric} in every epoch of every run, so nothing can be compared; compare by the other metric, or measure again"
+    )]
+    NoFigures {
+        /// What was to be compared.
+        metric: Metric,
+    },
 }
 
 /// Compares side `b` with side `a`, cell by cell.
 ///
 /// # Errors
-/// Where a run takes part twice or measured nothing, or the sides have no cell in common.
+/// Where a run takes part twice or measured nothing, or the sides have no cell in common, or none with figures.
 pub fn compare(
     a: &[Document],
     b: &[Document],
@@ -85,6 +93,11 @@ pub fn compare(
     let costs = measured_changes(&cells, &sides, |side, cell| side.log_costs(metric, cell));
     let ratios =
         measured_changes(&pairs, &sides, |side, (cell, baseline)| side.log_ratios(metric, cell, baseline));
+    if costs.is_empty() {
+        return Err(CompareError::NoFigures { metric });
+    }
+    let left_out: Vec<&str> =
+        cells.iter().filter(|cell| costs.iter().all(|found| found.what != **cell)).copied().collect();
     let family = costs.len() + ratios.len();
     let alpha = ALPHA / family.max(1) as f64;
     let costs = judged(costs, alpha, settings, |cell| (cell.to_owned(), None));
@@ -111,6 +124,7 @@ pub fn compare(
         notes: Vec::new(),
     };
     comparison.notes = notes(&comparison);
+    comparison.notes.extend(without_figures(&left_out, metric));
     Ok(comparison)
 }
 
@@ -193,6 +207,16 @@ struct Measured<K> {
     what: K,
     a: Vec<RunMedian>,
     b: Vec<RunMedian>,
+}
+
+/// That cells are left out, where some are.
+fn without_figures(cells: &[&str], metric: Metric) -> Option<String> {
+    /// More cells than this are counted, not named.
+    const NAMED: usize = 6;
+    let named = cells[..cells.len().min(NAMED)].join(", ");
+    let more = if cells.len() > NAMED { format!(" and {} more", cells.len() - NAMED) } else { String::new() };
+    (!cells.is_empty())
+        .then(|| format!("left out, since some epoch of some run has no figure for {metric}: {named}{more}"))
 }
 
 /// What has a cost in every run; a metric that some run has no figures of is left out.

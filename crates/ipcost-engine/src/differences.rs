@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use ipcost_model::{CellRecord, Difference, Document};
+use ipcost_model::{CATALOGUE, CellRecord, Difference, Document, OptionSpec};
+use ipcost_sys::transport;
 use serde_json::{Value, json};
 
 /// Differences of hosts, tool, schedule, and of the named cells' properties; each value once a side.
@@ -63,10 +64,26 @@ fn properties(cell: &CellRecord) -> Vec<(String, String)> {
     let of_cell = json!({
         "pattern": cell.pattern, "transport": cell.transport, "size": cell.size, "reply": cell.reply,
         "concurrency": cell.concurrency, "placement": cell.placement, "client": cell.client, "server": cell.server,
-        "options": cell.options, "effective": cell.effective,
+        "effective": cell.effective,
     });
     flatten("", &of_cell, &mut facts);
+    facts.extend(CATALOGUE.iter().map(|spec| (format!("option {}", spec.name), setting(spec, cell))));
     facts
+}
+
+/// What an option is in a cell, set or not.
+fn setting(spec: &OptionSpec, cell: &CellRecord) -> String {
+    if let Some((_, value)) = cell.options.iter().find(|(name, _)| name.spec().name == spec.name) {
+        return if value.to_string() == spec.default { default(spec) } else { value.to_string() };
+    }
+    match transport::find(&cell.transport) {
+        Some(known) if !spec.acts_on(known.capabilities(), cell.pattern) => "without effect".to_owned(),
+        _ => default(spec),
+    }
+}
+
+fn default(spec: &OptionSpec) -> String {
+    format!("default ({})", spec.default)
 }
 
 /// Names and values of what a JSON value holds, nested names joined by spaces.

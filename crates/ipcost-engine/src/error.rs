@@ -54,6 +54,14 @@ pub enum EngineError {
         /// What failed.
         source: TransportError,
     },
+    /// A cell's processes cannot be put where they belong.
+    #[error("{cell}: {reason}")]
+    Placement {
+        /// The cell.
+        cell: String,
+        /// Why not.
+        reason: String,
+    },
     /// The machine did not stay awake.
     #[error(
         "the machine was suspended, or this program stopped, in {times} batches running; measure while it stays awake"
@@ -72,7 +80,7 @@ impl EngineError {
     pub fn is_usage(&self) -> bool {
         match self {
             Self::PeerStart { source, .. } => shortage(source).is_none(),
-            Self::PeerUnfit { .. } => true,
+            Self::PeerUnfit { .. } | Self::Placement { .. } => true,
             Self::Provision { source, .. } => matches!(source, TransportError::Refused(_)),
             _ => false,
         }

@@ -5,7 +5,7 @@ use std::iter;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::capabilities::{FloorKind, OptionGroup, PeerState, TransportState};
+use crate::capabilities::{FloorKind, PeerState, TransportState};
 use crate::cell::{Cell, Pattern, Placement, SpeaksFirst};
 use crate::consistency::MAX_NAME_BYTES;
 use crate::floor::{self, FloorRecipe};
@@ -371,7 +371,7 @@ impl Expansion<'_> {
         let state = self.transport(transport)?;
         let mut sets = vec![Options::default()];
         for (name, values) in &matrix.options.0 {
-            if !acts(*name, state, pattern) {
+            if !name.spec().acts_on(state.capabilities, pattern) {
                 continue;
             }
             sets =
@@ -389,7 +389,7 @@ impl Expansion<'_> {
             for transport in &matrix.transport.0 {
                 let state = self.transport(transport)?;
                 for pattern in &patterns {
-                    if acts(*name, state, *pattern) {
+                    if name.spec().acts_on(state.capabilities, *pattern) {
                         acting += 1;
                     } else {
                         idle.push(format!("{pattern} over {transport}"));
@@ -434,13 +434,6 @@ impl PlannedCell {
     fn same_as(&self, other: &Self) -> bool {
         self.id == other.id && self.label == other.label
     }
-}
-
-fn acts(name: OptionName, state: &TransportState, pattern: Pattern) -> bool {
-    let spec = name.spec();
-    let everywhere = matches!(spec.group, OptionGroup::Loop | OptionGroup::Place);
-    let on_transport = everywhere || state.capabilities.option_groups.contains(&spec.group);
-    on_transport && spec.patterns.contains(&pattern)
 }
 
 fn with(set: &Options, name: OptionName, value: &OptionValue) -> Options {
@@ -500,7 +493,7 @@ fn distinguish_labels(cells: &mut [PlannedCell]) -> Result<(), ExpandError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::capabilities::Capabilities;
+    use crate::capabilities::{Capabilities, OptionGroup};
     use crate::job_file::parse_job;
 
     const SOCKET: Capabilities = Capabilities {

@@ -6,7 +6,7 @@ use std::fmt;
 use serde::de::{self, DeserializeSeed, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::capabilities::OptionGroup;
+use crate::capabilities::{Capabilities, OptionGroup};
 use crate::cell::Pattern;
 use crate::suggest::unknown;
 use crate::units::{MAX_SIZE_BYTES, parse_size, size_text};
@@ -254,6 +254,13 @@ impl fmt::Display for OptionValue {
 }
 
 impl OptionSpec {
+    /// Whether it acts on cells of a pattern over a transport.
+    pub fn acts_on(&self, transport: &Capabilities, pattern: Pattern) -> bool {
+        let everywhere = matches!(self.group, OptionGroup::Loop | OptionGroup::Place);
+        let on_transport = everywhere || transport.option_groups.contains(&self.group);
+        on_transport && self.patterns.contains(&pattern)
+    }
+
     /// Reads a value as it is typed in a flag.
     ///
     /// # Errors
@@ -337,7 +344,7 @@ impl Options {
 
     /// A switch, where it is set.
     pub fn bool(&self, name: &str) -> Option<bool> {
-        match self.get(name)? {
+        match self.get(name, |kind| matches!(kind, OptionKind::Bool))? {
             OptionValue::Bool(value) => Some(*value),
             _ => None,
         }
@@ -345,7 +352,8 @@ impl Options {
 
     /// A number or a size in bytes, where it is set.
     pub fn int(&self, name: &str) -> Option<u64> {
-        match self.get(name)? {
+        let number = |kind| matches!(kind, OptionKind::Size | OptionKind::Count(_) | OptionKind::Processor);
+        match self.get(name, number)? {
             OptionValue::Int(value) => Some(*value),
             _ => None,
         }
@@ -353,7 +361,7 @@ impl Options {
 
     /// A word, where it is set.
     pub fn text(&self, name: &str) -> Option<&str> {
-        match self.get(name)? {
+        match self.get(name, |kind| matches!(kind, OptionKind::Choice(_)))? {
             OptionValue::Text(value) => Some(value),
             _ => None,
         }
@@ -365,8 +373,15 @@ impl Options {
         Self(self.iter().filter(told).map(|(name, value)| (name, value.clone())).collect())
     }
 
-    fn get(&self, name: &str) -> Option<&OptionValue> {
-        debug_assert!(OptionName::find(name).is_ok(), "{name} is not in the catalogue");
+    /// The value of an option of the catalogue.
+    ///
+    /// A getter of another kind would find nothing, set or not, and nobody would notice: that is a bug of the
+    /// caller, told in debug builds.
+    fn get(&self, name: &str, is_kind: impl Fn(OptionKind) -> bool) -> Option<&OptionValue> {
+        if cfg!(debug_assertions) {
+            let kind = OptionName::find(name).expect("a name of the catalogue").spec().kind;
+            assert!(is_kind(kind), "option {name} is {kind:?}; read it with the getter of that kind");
+        }
         self.0.iter().find(|(known, _)| known.0 == name).map(|(_, value)| value)
     }
 
@@ -438,6 +453,28 @@ mod tests {
         assert!(error.contains("did you mean \"newline\""), "{error}");
         let error = options.set("so_sendbuf", OptionValue::Int(1)).unwrap_err();
         assert!(error.contains("did you mean \"so_sndbuf\""), "{error}");
+    }
+
+    #[test]
+    #[cfg(debug_assertions)]
+    fn a_getter_of_another_kind_is_a_bug_that_is_told() {
+        let options = Options::default();
+        let told = |get: &dyn Fn()| std::panic::catch_unwind(std::panic::AssertUnwindSafe(get)).is_err();
+        for spec in CATALOGUE {
+            let right = match spec.kind {
+                OptionKind::Bool => "bool",
+                OptionKind::Size | OptionKind::Count(_) | OptionKind::Processor => "int",
+                OptionKind::Choice(_) => "text",
+            };
+            let panics = [
+                ("bool", told(&|| _ = options.bool(spec.name))),
+                ("int", told(&|| _ = options.int(spec.name))),
+                ("text", told(&|| _ = options.text(spec.name))),
+            ];
+            for (kind, panicked) in panics {
+                assert_eq!(panicked, kind != right, "{} read as {kind}", spec.name);
+            }
+        }
     }
 
     #[test]

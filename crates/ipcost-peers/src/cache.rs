@@ -1,22 +1,34 @@
 //! Where prepared peers are kept: a directory of the user's that nobody else can write to.
 
+use std::collections::BTreeMap;
 use std::env;
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, DirEntry, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
+use ipcost_sys::file_lock;
 use ipcost_sys::private_dir::{ensure_private, private_dir_in};
 use ipcost_sys::user_dirs;
 use tempfile::TempDir;
 
 use crate::Unavailable;
+use crate::manifest::{self, Manifest, is_fingerprint};
 
 /// What directories are called while they are built.
 const UNFINISHED: &str = ".unfinished-";
 /// After so long, nobody is at work on an unfinished directory any more.
 const ABANDONED: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// A peer that nobody has used for so long is of a version that nobody uses any more.
+const UNUSED: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+/// The lock that programs share while they use peers, beside their directory: in there are peers alone.
+const LOCK: &str = "peers.lock";
+
+/// The locks that this program holds until it ends, by cache.
+static HELD: Mutex<BTreeMap<PathBuf, File>> = Mutex::new(BTreeMap::new());
 
 /// The place where prepared peers are kept between runs.
 #[derive(Debug, Clone)]
@@ -61,6 +73,43 @@ impl Cache {
         private_dir_in(&self.0, UNFINISHED)
     }
 
+    /// Keeps other programs from removing any peer until this one ends. Where locks do not work, nobody removes any.
+    pub(crate) fn hold(&self) {
+        let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
+        if held.contains_key(&self.0) {
+            return;
+        }
+        let open = File::options().create(true).truncate(false).write(true).open(self.0.with_file_name(LOCK));
+        // Somebody who removes holds it for moments only.
+        if let Ok(lock) = open.and_then(|lock| lock.lock_shared().map(|()| lock)) {
+            held.insert(self.0.clone(), lock);
+        }
+    }
+
+    /// Notes that a peer is used now, if it is there.
+    pub(crate) fn note_use(&self, place: &Path) {
+        let sums = File::options().write(true).open(place.join(manifest::NAME));
+        // Where it cannot be noted, the peer is built anew after a while.
+        let _ = sums.and_then(|sums| sums.set_modified(SystemTime::now()));
+    }
+
+    /// Removes peers, but not `built`, that were not used for a long time, unless another program uses any.
+    pub(crate) fn prune(&self, built: &Path) {
+        let held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(lock) = held.get(&self.0) else { return };
+        let Ok(aside) = self.workshop() else { return };
+        // It is all for the sake of room: what cannot be removed now can be next time.
+        if lock.unlock().is_ok() && file_lock::lock(lock).unwrap_or(false) {
+            let entries = fs::read_dir(&self.0).into_iter().flatten().flatten();
+            for entry in entries.filter(|entry| entry.path() != built && is_forgotten(entry)) {
+                // At once, so that nobody ever sees half of it.
+                let _ = fs::rename(entry.path(), aside.path().join(entry.file_name()));
+            }
+            let _ = lock.unlock();
+        }
+        let _ = lock.lock_shared();
+    }
+
     /// Removes what was being built when a program was killed.
     fn sweep(&self) {
         let Ok(entries) = fs::read_dir(&self.0) else { return };
@@ -73,6 +122,21 @@ impl Cache {
             }
         }
     }
+}
+
+/// Whether an entry is a peer, exactly as it was put there, that was not used for a long time.
+fn is_forgotten(entry: &DirEntry) -> bool {
+    let (name, place) = (entry.file_name(), entry.path());
+    let is_of_peer = name.to_str().and_then(|name| name.rsplit_once('-')).is_some_and(|(directory, last)| {
+        !directory.is_empty() && is_fingerprint(last) && entry.file_type().is_ok_and(|kind| kind.is_dir())
+    });
+    let used = || fs::symlink_metadata(place.join(manifest::NAME)).and_then(|data| data.modified());
+    let long_ago = |used: SystemTime| used.elapsed().is_ok_and(|age| age > UNUSED);
+    let intact = || {
+        let listed = Manifest::read(&place).ok().flatten();
+        listed.is_some_and(|listed| Manifest::of(&place).is_ok_and(|found| found == listed))
+    };
+    is_of_peer && used().is_ok_and(long_ago) && intact()
 }
 
 /// By the XDG base directory specification, a path that is not absolute counts as none.
@@ -121,5 +185,50 @@ mod tests {
         fs::File::open(&old).unwrap().set_modified(SystemTime::now() - 2 * ABANDONED).unwrap();
         drop(cache.workshop().unwrap());
         assert!(!old.exists() && new.path().exists());
+    }
+
+    /// Puts something that looks like a peer into the cache, last used so long ago.
+    fn put(cache: &Cache, name: &str, age: Duration) -> PathBuf {
+        let place = cache.place(name);
+        fs::create_dir(&place).unwrap();
+        fs::write(place.join("peer.py"), name).unwrap();
+        Manifest::of(&place).unwrap().write(&place).unwrap();
+        let sums = File::options().write(true).open(place.join(manifest::NAME)).unwrap();
+        sums.set_modified(SystemTime::now() - age).unwrap();
+        place
+    }
+
+    #[test]
+    fn peers_that_nobody_has_used_for_long_are_removed_and_nothing_else() {
+        let base = tempfile::tempdir().unwrap();
+        let cache = Cache::at(base.path()).unwrap();
+        let named = |number: u8| format!("go-{}", format!("{number:02x}").repeat(10));
+        let [old, built] = [1, 2].map(|number| put(&cache, &named(number), 2 * UNUSED));
+        let young = put(&cache, &named(3), UNUSED / 2);
+        let used = put(&cache, &named(4), 2 * UNUSED);
+        cache.note_use(&used);
+        let changed = put(&cache, &named(5), 2 * UNUSED);
+        fs::write(changed.join("notes of mine"), "").unwrap();
+        let other = put(&cache, "go-of-my-own", 2 * UNUSED);
+        let link = cache.place(&named(6));
+        std::os::unix::fs::symlink(base.path(), &link).unwrap();
+
+        cache.hold();
+        // Another program uses some peer.
+        let others = File::open(cache.0.with_file_name(LOCK)).unwrap();
+        others.lock_shared().unwrap();
+        cache.prune(&built);
+        assert!(old.exists());
+        drop(others);
+        cache.prune(&built);
+        assert!(!old.exists());
+        for kept in [built, young, used, changed, other, link] {
+            assert!(kept.exists(), "{}", kept.display());
+        }
+        let unfinished = |entry: DirEntry| entry.file_name().to_string_lossy().starts_with(UNFINISHED);
+        assert!(!fs::read_dir(&cache.0).unwrap().flatten().any(unfinished), "what is removed is gone");
+        // This program still holds it: nobody else may remove anything.
+        let others = File::open(cache.0.with_file_name(LOCK)).unwrap();
+        assert!(!file_lock::lock(&others).unwrap());
     }
 }

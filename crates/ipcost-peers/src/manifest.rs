@@ -8,7 +8,7 @@ use std::path::Path;
 use sha2::{Digest, Sha256};
 
 /// The file that lists the others, in the format of `sha256sum`.
-const NAME: &str = "SHA256SUMS";
+pub const NAME: &str = "SHA256SUMS";
 
 /// The SHA-256 of every file of a directory, by its path.
 #[derive(Debug, PartialEq, Eq)]
@@ -93,9 +93,16 @@ impl io::Write for HashWriter {
     }
 }
 
+/// The letters of a fingerprint.
+const SHORT: usize = 20;
+
+/// Whether a text looks like a fingerprint.
+pub fn is_fingerprint(text: &str) -> bool {
+    text.len() == SHORT && text.bytes().all(|letter| matches!(letter, b'0'..=b'9' | b'a'..=b'f'))
+}
+
 /// A short name for parts that together decide what is built.
 pub fn fingerprint<'a>(parts: impl Iterator<Item = &'a [u8]>) -> String {
-    const SHORT: usize = 20;
     let mut hasher = Sha256::new();
     for part in parts {
         // With its length, so that no two lists of parts look alike.
@@ -136,6 +143,9 @@ mod tests {
     fn fingerprints_tell_lists_apart() {
         let of = |parts: &[&[u8]]| fingerprint(parts.iter().copied());
         assert_eq!(of(&[b"ab", b"c"]), of(&[b"ab", b"c"]));
+        assert!(
+            is_fingerprint(&of(&[])) && !is_fingerprint("of-my-own") && !is_fingerprint(&"g".repeat(SHORT))
+        );
         assert_ne!(of(&[b"ab", b"c"]), of(&[b"a", b"bc"]));
     }
 }

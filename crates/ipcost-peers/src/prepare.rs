@@ -52,6 +52,8 @@ impl BuiltIn {
         self.programs.iter().try_for_each(|(name, package)| tools::program(name, package))?;
         let recipe = self.recipe()?;
         let place = cache.place(&format!("{}-{}", self.directory, recipe.fingerprint()));
+        cache.hold();
+        cache.note_use(&place);
         if !recipe.is_intact(&place) {
             if recipe.build.is_some() {
                 tell(&format!("building the peer {}; it is kept in {}", self.name, place.display()));
@@ -60,6 +62,7 @@ impl BuiltIn {
             let workshop = cache.workshop().map_err(failed)?;
             recipe.carry_out(self.directory, workshop.path())?;
             put(workshop, &place, cache, || recipe.is_intact(&place)).map_err(failed)?;
+            cache.prune(&place);
         }
         let program = place.join(&recipe.program).display().to_string();
         let arguments = self.arguments.iter().map(|argument| (*argument).to_owned());

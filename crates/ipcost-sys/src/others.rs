@@ -30,6 +30,10 @@ pub fn processes() -> Processes {
 
 /// The process that took most processor time between two listings, apart from this one.
 pub fn busiest(before: &Processes, after: &Processes) -> Option<Busy> {
+    if before.is_empty() {
+        // It could not be read; everything that processes ever did would seem to be new.
+        return None;
+    }
     let own = std::process::id();
     after
         .iter()
@@ -88,6 +92,7 @@ mod tests {
         assert_eq!(busiest(&listing([500, 3]), &renamed).map(|busy| busy.ticks), Some(1));
         let reused = Processes::from([(1_000_001, ("other".to_owned(), 7))]);
         assert_eq!(busiest(&listing([500, 3]), &reused).map(|busy| busy.ticks), Some(7));
+        assert_eq!(busiest(&Processes::new(), &reused), None, "nothing is known of before");
         assert!(processes().contains_key(&std::process::id()));
     }
 }

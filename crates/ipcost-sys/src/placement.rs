@@ -34,14 +34,16 @@ impl Topology {
     /// Why the placement cannot be had here.
     pub fn pair(&self, placement: Placement) -> Result<Option<(usize, usize)>, String> {
         // The last cores: interrupts and system services tend to sit on the first.
-        let last = self.cores.last().map(|core| core[0]).ok_or("no processor is known")?;
-        match placement {
-            Placement::Free => Ok(None),
-            Placement::Together => Ok(Some((last, last))),
-            Placement::Apart => match self.cores.len() {
-                0 | 1 => Err("placement apart needs two physical cores; this machine offers one".to_owned()),
-                count => Ok(Some((last, self.cores[count - 2][0]))),
-            },
+        match (placement, self.cores.as_slice()) {
+            (Placement::Free, _) => Ok(None),
+            (_, []) => {
+                Err(format!("placement {placement} needs to know the processors, and they cannot be read"))
+            }
+            (Placement::Together, [.., last]) => Ok(Some((last[0], last[0]))),
+            (Placement::Apart, [.., before, last]) => Ok(Some((last[0], before[0]))),
+            (Placement::Apart, _) => {
+                Err("placement apart needs two physical cores; this machine offers one".to_owned())
+            }
         }
     }
 }
@@ -66,6 +68,9 @@ mod tests {
         let one = Topology { cores: vec![vec![0, 1]] };
         assert!(one.pair(Placement::Apart).is_err());
         assert!(one.pair(Placement::Together).is_ok());
+        let unknown = Topology { cores: Vec::new() };
+        assert_eq!(unknown.pair(Placement::Free), Ok(None), "the scheduler needs no help");
+        assert!(unknown.pair(Placement::Together).is_err() && unknown.pair(Placement::Apart).is_err());
     }
 
     #[test]

@@ -8,9 +8,7 @@ use anyhow::{anyhow, bail};
 use ipcost_engine::explain::evidence::{Collector, Evidence};
 use ipcost_engine::explain::{Machine, Question, explain};
 use ipcost_engine::tracing::Cast;
-use ipcost_engine::{
-    About, EngineError, Outcome, PeerProgram, ProcessBench, Settings, System, plan, run_until,
-};
+use ipcost_engine::{About, EngineError, Outcome, PeerProgram, ProcessBench, Settings, System, run_until};
 use ipcost_model::{
     Explanation, Job, LatencyMode, NATIVE, PeerState, Plan, PlannedCell, Stopped, parse_cell_id,
 };
@@ -21,12 +19,12 @@ use ipcost_sys::{facts, firewall, host, idle, transport};
 
 use crate::args::ExplainArgs;
 use crate::exit::{INTERRUPTED, Problem, note, problem, warn};
+use crate::here;
 use crate::job::job as job_of;
-use crate::limits;
 use crate::output::{is_standard_output, print, room, write_pretty};
 use crate::peers;
 use crate::progress::{Line, bar};
-use crate::run::{expand_here, fresh_seed, listen};
+use crate::run::{fresh_seed, listen};
 
 /// How long the timed part may take where the user does not say.
 const DEFAULT_BUDGET: Duration = Duration::from_secs(20);
@@ -96,9 +94,8 @@ fn job(args: &ExplainArgs) -> anyhow::Result<Asked> {
 
 /// The plan of the timed pass, with native twins of cells between other peers.
 fn prepare(asked: &Asked, peers: &[PeerState], args: &ExplainArgs) -> anyhow::Result<(Job, Plan, Question)> {
-    let transports = transport::states();
     let mut job = Job { floor: false, ..asked.job.clone() };
-    let first = expand_here(&job, &transports, peers)?;
+    let first = here::cells(&job, peers)?;
     if asked.by_id && args.cells.len() > first.cells.len() {
         bail!("both ids name the same cell, {}; give two that differ", first.cells[0].id);
     }
@@ -111,7 +108,7 @@ fn prepare(asked: &Asked, peers: &[PeerState], args: &ExplainArgs) -> anyhow::Re
         job.cells.push(parse_cell_id(&twin).map_err(|error| anyhow!("{error}"))?);
     }
     job.floor = !args.no_floor;
-    let expanded = expand_here(&job, &transports, peers)?;
+    let expanded = here::cells(&job, peers)?;
     let all: Vec<usize> = (0..first.cells.len()).collect();
     let available = |index: &usize| expanded.cells[*index].unavailable.is_none();
     let pairs = if asked.by_id {
@@ -141,7 +138,7 @@ fn prepare(asked: &Asked, peers: &[PeerState], args: &ExplainArgs) -> anyhow::Re
         level: Some(question.level()),
         ..Settings::of(&job, args.seed.unwrap_or_else(fresh_seed))
     };
-    let plan = limits::fitted(plan(expanded, &settings)?)?;
+    let plan = here::plan(expanded, &settings)?;
     Ok((Job { seed: Some(plan.seed), budget: Some(budget), ..job }, plan, question))
 }
 

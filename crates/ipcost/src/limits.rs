@@ -142,7 +142,7 @@ fn ceilings(cell: &PlannedCell, room: &Room) -> Vec<Ceiling> {
     // With a range of sources every connection of `connect` has ports enough; those that stay open have one source.
     let spread = cell.cell.pattern == Pattern::Connect
         && group(OptionGroup::SourceAddresses)
-        && cell.cell.options.text("spread_sources") != Some("false");
+        && cell.cell.options.bool("spread_sources") != Some(false);
     if let Some(ports) = room.ports.filter(|_| group(OptionGroup::Tcp) && !spread) {
         let remedy = "sysctl -w net.ipv4.ip_local_port_range='1024 65535'".to_owned();
         all.push(ceiling("net.ipv4.ip_local_port_range", ports, remedy));
@@ -219,6 +219,9 @@ mod tests {
         // Connections that are opened one after the other have a range of sources.
         let spread = "[[cells]]\npattern = \"connect\"\ntransport = \"tcp\"\nconcurrency = 10000\n";
         assert!(fit(planned(spread), &Room { ports: Some(100), ..roomy() }).is_ok());
+        let one_source = format!("{spread}options = {{ spread_sources = false }}\n");
+        let error = fit(planned(&one_source), &Room { ports: Some(100), ..roomy() }).unwrap_err().to_string();
+        assert!(error.contains("ip_local_port_range allows 100 here"), "{error}");
         let error = fit(planned(MANY_CLIENTS), &Room { descriptors: 40, ..roomy() }).unwrap_err().to_string();
         assert!(error.contains("open descriptors, and the limit is 40"), "{error}");
     }

@@ -8,10 +8,12 @@ mod doctor;
 mod documents;
 mod exit;
 mod explain;
+mod here;
 mod history;
 mod job;
 mod limits;
 mod output;
+mod outputs;
 mod peers;
 mod progress;
 mod redact;
@@ -23,7 +25,6 @@ mod schema;
 mod selftest;
 mod shell;
 mod sweep;
-mod tables;
 
 use std::process::ExitCode;
 

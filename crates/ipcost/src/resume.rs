@@ -9,24 +9,19 @@ use ipcost_model::{Begun, NATIVE, Resumed};
 
 use crate::args::ResumeArgs;
 use crate::exit::{Problem, note, problem};
+use crate::here;
 use crate::history;
-use crate::limits;
+use crate::outputs;
 use crate::peers::{self, Peers};
-use crate::run::{Outputs, Recorder, about, check_outputs, finish, finished, listen, now};
+use crate::run::{Outputs, Recorder, about, finish, finished, listen, now};
 
 /// Goes on with it: the same seed, orders and operation counts, in what is left of its budget.
 ///
 /// # Errors
 /// That there is no such run, that the machine or the program is another one, or what failed.
 pub fn run(args: &ResumeArgs) -> Result<ExitCode, Problem> {
-    let outputs = Outputs {
-        json: args.json.as_deref(),
-        html: args.html.as_deref(),
-        redacting: args.redacting,
-        save: true,
-        quiet: args.quiet,
-    };
-    check_outputs(&outputs)?;
+    let outputs = Outputs { files: &args.outputs, redacting: args.redacting, save: true, quiet: args.quiet };
+    outputs::check(&args.outputs).map_err(Problem::usage)?;
     let (mut file, samples) = history::reopen(&args.run).map_err(Problem::usage)?;
     let begun = &samples.begun;
     let name = begun.name.clone();
@@ -34,7 +29,7 @@ pub fn run(args: &ResumeArgs) -> Result<ExitCode, Problem> {
     history::check_same(begun, &now_here).map_err(Problem::usage)?;
     let peers = peers::prepare(&begun.job, args.quiet);
     check_peers(begun, &peers).map_err(Problem::usage)?;
-    limits::check(&begun.plan).map_err(Problem::usage)?;
+    here::check(&begun.plan).map_err(Problem::usage)?;
     let interrupt = listen()?;
     let resumed = Resumed { at: now(SystemTime::now()), after_epoch: samples.epochs.len() as u32 };
     if !args.quiet {

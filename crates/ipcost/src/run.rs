@@ -1,31 +1,25 @@
 //! `ipcost run`: measure and compare.
 
-use std::path::Path;
 use std::process::ExitCode;
 use std::time::SystemTime;
 
 use anyhow::Context;
 use ipcost_engine::progress::{Observer, Progress};
 use ipcost_engine::{
-    About, EngineError, Outcome, PeerProgram, ProcessBench, Settings, System, document, plan, run as measure,
+    About, EngineError, Outcome, PeerProgram, ProcessBench, Settings, System, document, run as measure,
 };
-use ipcost_model::{
-    Calibrated, Document, EpochRecord, Expanded, Job, Offers, PeerState, Placement, Plan, Stopped,
-    TransportState, expand,
-};
+use ipcost_model::{Calibrated, Document, EpochRecord, Job, Plan, Stopped};
 use ipcost_report::plan as plan_text;
 use ipcost_sys::interrupt::Interrupt;
-use ipcost_sys::placement::Topology;
 use ipcost_sys::{host, transport};
 
-use crate::args::RunArgs;
+use crate::args::{OutputArgs, RunArgs};
 use crate::exit::{INTERRUPTED, Problem, complain, note, problem};
+use crate::here;
 use crate::history::{self, SamplesFile};
 use crate::job::job;
-use crate::limits;
-use crate::output::{
-    at_most_one_on_standard_output, is_standard_output, print, show, write_html, write_json, write_pretty,
-};
+use crate::output::{print, show, write_pretty};
+use crate::outputs;
 use crate::peers;
 use crate::progress::Line;
 use crate::redact::Redacting;
@@ -35,19 +29,14 @@ use crate::redact::Redacting;
 /// # Errors
 /// What is wrong with the arguments, or what failed.
 pub fn run(args: RunArgs) -> Result<ExitCode, Problem> {
-    let outputs = Outputs {
-        json: args.json.as_deref(),
-        html: args.html.as_deref(),
-        redacting: args.redacting,
-        save: !args.no_save,
-        quiet: args.quiet,
-    };
-    check_outputs(&outputs)?;
-    let transports = transport::states();
-    let job = job(&args, &transports).map_err(Problem::usage)?;
+    let outputs =
+        Outputs { files: &args.outputs, redacting: args.redacting, save: !args.no_save, quiet: args.quiet };
+    outputs::check(&args.outputs).map_err(Problem::usage)?;
+    let job = job(&args, &transport::states()).map_err(Problem::usage)?;
     let peers = peers::prepare(&job, args.quiet);
-    let plan = plan_of(&job, &transports, &peers.states).map_err(Problem::usage)?;
-    let plan = limits::fitted(plan).map_err(Problem::usage)?;
+    let plan = here::cells(&job, &peers.states)
+        .and_then(|cells| here::plan(cells, &Settings::of(&job, fresh_seed())))
+        .map_err(Problem::usage)?;
     if args.plan {
         return show_plan(&args, &plan).map(|()| ExitCode::SUCCESS).map_err(Problem::failed);
     }
@@ -62,20 +51,11 @@ pub fn run(args: RunArgs) -> Result<ExitCode, Problem> {
 
 /// Where results go.
 pub struct Outputs<'a> {
-    pub json: Option<&'a Path>,
-    pub html: Option<&'a Path>,
+    pub files: &'a OutputArgs,
     pub redacting: Redacting,
     /// Whether the run is kept among the saved ones.
     pub save: bool,
     pub quiet: bool,
-}
-
-/// Refuses what cannot be written together.
-///
-/// # Errors
-/// Where several outputs are to go to standard output.
-pub fn check_outputs(outputs: &Outputs<'_>) -> Result<(), Problem> {
-    at_most_one_on_standard_output([outputs.json, outputs.html].into_iter().flatten()).map_err(Problem::usage)
 }
 
 /// A run that has ended, whatever ended it.
@@ -92,26 +72,6 @@ pub fn listen() -> Result<Interrupt, Problem> {
     Interrupt::install().context("cannot listen for signals").map_err(Problem::failed)
 }
 
-fn plan_of(job: &Job, transports: &[TransportState], peers: &[PeerState]) -> anyhow::Result<Plan> {
-    Ok(plan(expand_here(job, transports, peers)?, &Settings::of(job, fresh_seed()))?)
-}
-
-/// The cells of a job on this machine.
-///
-/// # Errors
-/// What is wrong with the job.
-pub fn expand_here(
-    job: &Job,
-    transports: &[TransportState],
-    peers: &[PeerState],
-) -> anyhow::Result<Expanded> {
-    let topology = Topology::read();
-    let unavailable = |placement: &Placement| Some((*placement, topology.pair(*placement).err()?));
-    let placements_unavailable: Vec<_> = Placement::ALL.iter().filter_map(unavailable).collect();
-    let offers = Offers { transports, placements_unavailable: &placements_unavailable, peers };
-    Ok(expand(job, &offers)?)
-}
-
 /// A short seed, so that it is easily typed again.
 pub fn fresh_seed() -> u64 {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
@@ -119,7 +79,7 @@ pub fn fresh_seed() -> u64 {
 }
 
 fn show_plan(args: &RunArgs, plan: &Plan) -> anyhow::Result<()> {
-    match &args.json {
+    match &args.outputs.json {
         Some(path) => write_pretty(plan, path),
         None => print(&plan_text::render(plan)),
     }
@@ -234,7 +194,7 @@ pub fn finish(
     Finished { document, failure }: Finished,
     samples: Option<SamplesFile>,
 ) -> Result<ExitCode, Problem> {
-    let on_standard_output = [outputs.json, outputs.html].into_iter().flatten().any(is_standard_output);
+    let on_standard_output = outputs::take_standard_output(outputs.files);
     let measured = document.schedule.epochs > 0;
     let keep = |document: &Document, samples: Option<SamplesFile>| match samples {
         samples if measured && outputs.save => history::keep(document, outputs.quiet, samples),
@@ -251,7 +211,7 @@ pub fn finish(
     };
     let nothing_else_to_say = document.stopped == Stopped::Resolved || document.stopped == Stopped::Budget;
     let written = match measured || nothing_else_to_say {
-        true => write(outputs, &document),
+        true => write(&document, outputs.files),
         false => Ok(()),
     };
     let shown = if measured && !on_standard_output { show(&document, outputs.quiet) } else { Ok(()) };
@@ -272,9 +232,12 @@ pub fn finish(
     failure.map_or(Ok(ExitCode::SUCCESS), |error| Err(problem(error)))
 }
 
-/// Writes every output that was asked for; the first that fails does not keep the others from being written.
-fn write(outputs: &Outputs<'_>, document: &Document) -> anyhow::Result<()> {
-    let json = outputs.json.map_or(Ok(()), |path| write_json(document, path));
-    let html = outputs.html.map_or(Ok(()), |path| write_html(document, path));
-    json.and(html)
+/// Writes every output that was asked for; what was measured takes time to measure again, so that a picture that
+/// cannot be drawn does not keep the others from being written.
+fn write(document: &Document, args: &OutputArgs) -> anyhow::Result<()> {
+    let (pictures, drawn) = match outputs::draw(document, args) {
+        Ok(pictures) => (pictures, Ok(())),
+        Err(error) => (Vec::new(), Err(error.context("no picture is drawn"))),
+    };
+    outputs::write(document, args, pictures).and(drawn)
 }

@@ -7,17 +7,18 @@ use anyhow::Context;
 use indicatif::ProgressBar;
 use ipcost_engine::progress::Silent;
 use ipcost_engine::selftest::{EPOCHS, Tally, equal_job, slowed_job};
-use ipcost_engine::{EngineError, Outcome, ProcessBench, Settings, System, plan, run as measure};
+use ipcost_engine::{EngineError, Outcome, ProcessBench, Settings, System, run as measure};
 use ipcost_model::units::duration_text;
-use ipcost_model::{Noise, Offers, Promise, SELFTEST_SCHEMA, SelfTest, Stopped, Tool, expand, parse_job};
+use ipcost_model::{Noise, Promise, SELFTEST_SCHEMA, SelfTest, Stopped, Tool, parse_job};
 use ipcost_report::selftest::render;
+use ipcost_sys::host;
 use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::process::{PeerProcess, Spawn};
 use ipcost_sys::quota::Quota;
-use ipcost_sys::{host, limits, transport};
 
 use crate::args::SelfTestArgs;
 use crate::exit::{FAILED, INTERRUPTED, Problem, UNDECIDED, problem};
+use crate::here;
 use crate::output::{is_standard_output, print, room, write_pretty};
 use crate::peers;
 use crate::progress::bar;
@@ -41,7 +42,6 @@ pub fn run(args: &SelfTestArgs) -> Result<ExitCode, Problem> {
     let seed = args.seed.unwrap_or_else(fresh_seed);
     let interrupt = Interrupt::install().context("cannot listen for signals").map_err(Problem::failed)?;
     let noise = Disturbance::start(args.noise.unwrap_or(Noise::Quiet)).map_err(Problem::failed)?;
-    limits::raise_descriptors();
 
     let progress = bar(args.quiet, STEPS, "{msg}");
     let mut tally = Tally::default();
@@ -111,12 +111,10 @@ fn show(test: &SelfTest, args: &SelfTestArgs) -> Result<(), Problem> {
 
 /// One campaign, with real processes of its own.
 fn campaign(job: &str, seed: u64, interrupt: &Interrupt) -> Result<Outcome, Problem> {
-    let transports = transport::states();
     let job = parse_job(job).map_err(|error| Problem::failed(error.into()))?;
-    let offers = Offers { transports: &transports, placements_unavailable: &[], peers: &[] };
-    let expanded = expand(&job, &offers).map_err(|error| Problem::failed(error.into()))?;
     let settings = Settings { epochs: Some(EPOCHS), ..Settings::of(&job, seed) };
-    let plan = plan(expanded, &settings).map_err(|error| Problem::failed(error.into()))?;
+    let plan =
+        here::cells(&job, &[]).and_then(|cells| here::plan(cells, &settings)).map_err(Problem::failed)?;
     let programs = peers::with_native(Vec::new()).map_err(Problem::failed)?;
     let guard = peers::own_command("guard").map_err(Problem::failed)?;
     match ProcessBench::new(&plan, programs, &guard, interrupt.clone()) {

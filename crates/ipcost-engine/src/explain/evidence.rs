@@ -165,11 +165,12 @@ impl<'a> Collector<'a> {
             server: side(&counters.server, disk_before.server, disk_after.server),
         };
         if uses_tcp(&plan.cells[cell].cell.transport) {
+            // One that could not be read before has counted since the system started.
             let risen = |(name, now): (String, u64)| {
-                let before = before.get(&name).copied().unwrap_or(0);
-                (name, now.saturating_sub(before) as f64 / ops as f64)
+                let risen = now.saturating_sub(*before.get(&name)?);
+                Some((name, risen as f64 / ops as f64))
             };
-            evidence.network = after.into_iter().map(risen).collect();
+            evidence.network = after.into_iter().filter_map(risen).collect();
         }
         evidence.alone = self.namespace.is_some();
         evidence.counted_ops = ops;

@@ -93,6 +93,7 @@ impl ProcessBench {
             starts: 0,
             last_id: 0,
         };
+        bench.check_placements()?;
         bench.meet_peers()?;
         bench.check_provisions()?;
         Ok(bench)
@@ -145,6 +146,12 @@ impl ProcessBench {
         Ok(())
     }
 
+    /// A placement that cannot be had makes a cell unavailable when it is planned; a plan that overlooks it is refused.
+    fn check_placements(&self) -> Result<(), EngineError> {
+        let mut measurable = self.cells.iter().filter(|cell| cell.unavailable.is_none());
+        measurable.try_for_each(|cell| self.places(cell).map(drop))
+    }
+
     /// Provides once for every cell, so that what cannot work is said before anything is measured.
     fn check_provisions(&self) -> Result<(), EngineError> {
         let mut seen = BTreeSet::new();
@@ -154,6 +161,12 @@ impl ProcessBench {
             }
         }
         Ok(())
+    }
+
+    /// The processors of a cell's client and server; nothing where the scheduler decides.
+    fn places(&self, cell: &PlannedCell) -> Result<Option<(usize, usize)>, EngineError> {
+        let refused = |reason| EngineError::Placement { cell: cell.id.clone(), reason };
+        self.topology.pair(cell.placement).map_err(refused)
     }
 
     fn provision(&self, cell: usize, name: &str) -> Result<Provision, EngineError> {
@@ -168,9 +181,7 @@ impl ProcessBench {
     fn start_pair(&mut self, cell: usize) -> Result<(Pair, Provision), EngineError> {
         let planned = &self.cells[cell];
         let mut provision = self.provision(cell, &format!("e{}s{}c{cell}", self.epoch, self.starts))?;
-        // A placement that cannot be had has made the cell unavailable long before.
-        let places = self.topology.pair(planned.placement).unwrap_or(None);
-        let (client_cpu, server_cpu) = places.unzip();
+        let (client_cpu, server_cpu) = self.places(planned)?.unzip();
         let bound = |option: &str| planned.cell.options.int(option).map(|cpu| cpu as usize);
         let (client_cpu, server_cpu) =
             (bound("client_cpu").or(client_cpu), bound("server_cpu").or(server_cpu));

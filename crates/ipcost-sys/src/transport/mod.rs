@@ -34,7 +34,7 @@ use std::io;
 use std::path::Path;
 
 use ipcost_model::protocol::Address;
-use ipcost_model::{Capabilities, Cell, OptionValue, TransportState};
+use ipcost_model::{Capabilities, Cell, TransportState};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -340,10 +340,7 @@ fn list_address<T: Serialize>(addresses: &[T]) -> Address {
 
 /// The option's value as a switch or its default.
 fn switch(cell: &Cell, name: &str, default: bool) -> bool {
-    cell.options
-        .iter()
-        .find(|(known, _)| known.spec().name == name)
-        .map_or(default, |(_, value)| *value == OptionValue::Bool(true))
+    cell.options.bool(name).unwrap_or(default)
 }
 
 #[cfg(test)]

@@ -50,6 +50,18 @@ fn set_up(transport: &dyn Transport, cell: &Cell, dir: &Path) -> Pairs {
 }
 
 #[test]
+fn the_protocol_tells_the_address_of_every_transport_once() {
+    const PROTOCOL: &str = include_str!("../../../../docs/control-protocol.md");
+    let (_, addresses) = PROTOCOL.split_once("## Addresses").unwrap();
+    let rows = addresses.lines().skip(2).take_while(|line| line.starts_with('|'));
+    let named: Vec<&str> = rows.filter_map(|row| row.split('|').nth(1)).collect();
+    for state in states().iter().filter(|state| state.capabilities.carries_payload) {
+        let name = format!("`{}`", state.capabilities.name);
+        assert_eq!(named.iter().filter(|names| names.contains(&name)).count(), 1, "{name}");
+    }
+}
+
+#[test]
 fn names_are_unique_and_each_is_found() {
     for (index, transport) in REGISTRY.iter().enumerate() {
         let name = transport.capabilities().name;

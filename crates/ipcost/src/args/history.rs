@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use ipcost_model::units::parse_duration;
 
+use super::OutputArgs;
 use crate::redact::Redacting;
 
 #[derive(Debug, Args)]
@@ -43,17 +44,14 @@ pub struct ResumeArgs {
     /// A run that was killed, by its identifier or name; last is the newest
     #[arg(value_name = "RUN", default_value = "last")]
     pub run: String,
-    /// Write the document, with every sample, as JSON; - is standard output
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
-    /// Write a page with verdicts, tables and charts, in one file that opens anywhere; - is standard output
-    #[arg(long, value_name = "FILE")]
-    pub html: Option<PathBuf>,
     #[command(flatten)]
     pub redacting: Redacting,
     /// Show neither progress nor warnings
     #[arg(long, short)]
     pub quiet: bool,
+    // What comes after these would stand under their heading.
+    #[command(flatten)]
+    pub outputs: OutputArgs,
 }
 
 /// Runs go for which every criterion holds; those with a name stay, unless --named is given.

@@ -7,6 +7,7 @@ mod conformance;
 mod doctor;
 mod explain;
 mod history;
+mod output;
 mod replicate;
 mod report;
 mod run;
@@ -29,6 +30,7 @@ pub use conformance::ConformanceArgs;
 pub use doctor::DoctorArgs;
 pub use explain::ExplainArgs;
 pub use history::{ListArgs, PruneArgs, ResumeArgs, ShowArgs};
+pub use output::OutputArgs;
 pub use replicate::ReplicateArgs;
 pub use report::ReportArgs;
 pub use run::RunArgs;
@@ -36,16 +38,18 @@ pub use schema::SchemaArgs;
 pub use selftest::SelfTestArgs;
 pub use shell::{CompletionsArgs, ManArgs};
 pub use sweep::{CoreSweepArgs, SizeSweepArgs, SweepArgs, SweepOver};
-pub use tables::TableArgs;
+use tables::TableArgs;
 
 use crate::exit::{USAGE, complain};
 
 /// Measures what local inter-process communication costs, how sure that is, and why.
 ///
 /// Without a command it runs the default suite: a connection per request, small and large round trips, and
-/// streams of small and large messages, over every usual local transport, in about half a minute.
+/// streams of small and large messages, over every usual local transport, in about half a minute. The flags of run and
+/// job files work without the word, too: ipcost --transports unix,tcp, or ipcost job.toml.
 #[derive(Debug, Parser)]
 #[command(name = "ipcost", version, max_term_width = 100)]
+#[command(override_usage = "ipcost [COMMAND]\n       ipcost [FLAGS OF RUN] [JOB.toml]")]
 pub struct Cli {
     #[command(subcommand)]
     pub command: Option<Command>,
@@ -108,9 +112,12 @@ impl Default for Command {
 
 /// Reads the command line; help, versions and errors are dealt with here.
 pub fn parse(args: impl Iterator<Item = OsString>) -> Result<Cli, ExitCode> {
-    let args: Vec<OsString> = args.collect();
-    let without_command = args.get(1).is_some_and(|first| first.to_string_lossy().starts_with('-'));
-    Cli::try_parse_from(args).map_err(|error| match error.kind() {
+    let mut args: Vec<OsString> = args.collect();
+    let without_command = args.get(1).is_some_and(|first| is_of_run(&first.to_string_lossy()));
+    if without_command {
+        args.insert(1, "run".into());
+    }
+    let cli = Cli::try_parse_from(args).map_err(|error| match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
             // Somebody who pages the help and leaves early is fine.
             let _ = error.print();
@@ -124,12 +131,33 @@ pub fn parse(args: impl Iterator<Item = OsString>) -> Result<Cli, ExitCode> {
         kind => {
             let mut line = one_line(&error.render().to_string());
             if kind == ErrorKind::UnknownArgument && without_command {
-                line.push_str("; flags belong to a command, mostly to run: ipcost run --help lists its own");
+                line.push_str("; without a command, flags are those of run: ipcost run --help lists them");
             }
             complain(&line);
             ExitCode::from(USAGE)
         }
-    })
+    })?;
+    if let Some(command) = cli.command.as_ref().filter(|_| without_command).and_then(command_as_job) {
+        complain(&format!(
+            "{command} is a command, and its flags follow it: ipcost {command} --help lists them"
+        ));
+        return Err(ExitCode::from(USAGE));
+    }
+    Ok(cli)
+}
+
+/// The command that was taken for a job file, since flags went before it.
+fn command_as_job(command: &Command) -> Option<String> {
+    let Command::Run(run) = command else { return None };
+    let job = run.job.as_ref().filter(|job| !job.exists())?.to_str()?;
+    let commands = <Cli as clap::CommandFactory>::command();
+    commands.get_subcommands().any(|known| known.get_name() == job).then(|| job.to_owned())
+}
+
+/// Whether a first word that is no command is meant for `run`.
+fn is_of_run(first: &str) -> bool {
+    let of_program = ["-h", "--help", "-V", "--version"].contains(&first);
+    (first.starts_with('-') && !of_program) || first.ends_with(".toml")
 }
 
 /// Clap's message without its usage lines: what is wrong, and the tip if there is one.
@@ -149,6 +177,28 @@ mod tests {
     #[test]
     fn the_table_of_flags_is_sound() {
         Cli::command().debug_assert();
+    }
+
+    fn run_args(line: &[&str]) -> RunArgs {
+        match parse(line.iter().map(Into::into)).unwrap().command {
+            Some(Command::Run(args)) => *args,
+            other => panic!("{line:?} is {other:?}"),
+        }
+    }
+
+    #[test]
+    fn flags_of_run_and_job_files_work_without_the_word() {
+        for rest in [&["--transports", "unix,tcp", "--epochs", "3"][..], &["job.toml", "--quiet"], &["-q"]] {
+            let short = run_args(&[&["ipcost"], rest].concat());
+            assert_eq!(format!("{short:?}"), format!("{:?}", run_args(&[&["ipcost", "run"], rest].concat())));
+        }
+        assert_eq!(run_args(&["ipcost", "--transports", "unix,tcp"]).cells.transports, ["unix", "tcp"]);
+        assert!(parse(["ipcost", "list"].iter().map(Into::into)).unwrap().command.is_some());
+        assert!(parse(["ipcost"].iter().map(Into::into)).unwrap().command.is_none());
+        assert!(parse(["ipcost", "--quiet", "list"].iter().map(Into::into)).is_err());
+        let subcommands = Cli::command();
+        assert!(subcommands.get_subcommands().all(|command| !is_of_run(command.get_name())));
+        assert!(["-h", "--help", "-V", "--version"].iter().all(|flag| !is_of_run(flag)));
     }
 
     #[test]

@@ -11,7 +11,8 @@ use ipcost_model::{
 };
 use ipcost_sys::transport;
 
-use super::{CELL_FLAGS, CellArgs};
+use super::output::OF_DOCUMENTS;
+use super::{CELL_FLAGS, CellArgs, OutputArgs};
 use crate::redact::Redacting;
 
 const HOW: &str = "How to measure";
@@ -56,12 +57,8 @@ pub struct RunArgs {
     #[arg(long, value_name = "TIME", value_parser = parse_duration, help_heading = HOW)]
     pub timeout: Option<Duration>,
 
-    /// Write the document, with every sample, as JSON; - is standard output
-    #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
-    pub json: Option<PathBuf>,
-    /// Write a page with verdicts, tables and charts, in one file that opens anywhere; - is standard output
-    #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
-    pub html: Option<PathBuf>,
+    #[command(flatten, next_help_heading = OUTPUT)]
+    pub outputs: OutputArgs,
     /// Name the run, so that it is found again by NAME wherever a RUN is taken
     #[arg(long, value_name = "NAME", value_parser = parse_name, conflicts_with = "no_save", help_heading = OUTPUT)]
     pub name: Option<String>,
@@ -71,8 +68,8 @@ pub struct RunArgs {
     /// Do not save the run
     #[arg(long, help_heading = OUTPUT)]
     pub no_save: bool,
-    /// Show what would run and measure nothing
-    #[arg(long, help_heading = OUTPUT)]
+    /// Show what would run, with --json FILE as JSON, and measure nothing
+    #[arg(long, conflicts_with_all = OF_DOCUMENTS, help_heading = OUTPUT)]
     pub plan: bool,
     /// Show neither progress nor warnings
     #[arg(long, short, help_heading = OUTPUT)]

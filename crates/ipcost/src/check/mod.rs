@@ -11,22 +11,22 @@ use anyhow::{Context, anyhow};
 use ipcost_engine::check::{Questions, decide, is_settled, settled, together};
 use ipcost_engine::progress::{Observer, Phase, Progress};
 use ipcost_engine::{
-    About, EngineError, Outcome, PlanError, ProcessBench, Settings, System, document, plan, planning::ALPHA,
+    About, EngineError, Outcome, PlanError, ProcessBench, Settings, System, document, planning::ALPHA,
     run_until,
 };
 use ipcost_model::check::{CHECK_SCHEMA, Check, CheckedClaim};
 use ipcost_model::replication::Word;
 use ipcost_model::{Job, Plan, Stopped, Tool, Warning};
+use ipcost_sys::host;
 use ipcost_sys::interrupt::Interrupt;
-use ipcost_sys::{host, transport};
 
 use crate::args::CheckArgs;
 use crate::exit::{FAILED, INTERRUPTED, Problem, UNDECIDED, complain, note, problem, warn};
-use crate::limits;
+use crate::here;
 use crate::output::{print, write_json};
 use crate::peers::{self, Peers};
 use crate::progress::Line;
-use crate::run::{expand_here, fresh_seed};
+use crate::run::fresh_seed;
 
 /// What `--init` prints.
 const EXAMPLE: &str = include_str!("example.toml");
@@ -95,9 +95,8 @@ fn prepare(args: &CheckArgs, path: &std::path::Path) -> anyhow::Result<Prepared>
     job.budget = args.budget.or(job.budget);
     job.seed = args.seed.or(job.seed);
     let job = claims.job.clone();
-    let transports = transport::states();
     let peers = peers::prepare(&job, args.quiet);
-    let expanded = expand_here(&job, &transports, &peers.states).context(file.clone())?;
+    let expanded = here::cells(&job, &peers.states).context(file.clone())?;
     let settings = Settings::of(&job, fresh_seed());
     // A baseline that is yet to be recorded need not be there.
     let kept = args.record.is_none();
@@ -108,20 +107,22 @@ fn prepare(args: &CheckArgs, path: &std::path::Path) -> anyhow::Result<Prepared>
     let questions = ipcost_engine::check::prepare(&claims, &expanded.cells, settings.latency, &baselines)
         .map_err(|error| anyhow!("{file}:{error}"))?;
     let settings = Settings { level: kept.then(|| questions.level_of_run()), ..settings };
-    let plan =
-        plan(expanded, &settings).map_err(|error| too_small(error, &questions)).context(file.clone())?;
-    let plan = limits::fitted(plan)?;
+    let plan = here::plan(expanded, &settings)
+        .map_err(|error| too_small(error, &questions))
+        .context(file.clone())?;
     Ok(Prepared { file, job, questions, plan, peers, warnings })
 }
 
 /// A budget that cannot decide anything, in the words of claims.
-fn too_small(error: PlanError, questions: &Questions) -> anyhow::Error {
-    match error {
-        PlanError::BudgetTooSmall { enough, cells, needed, .. } if questions.intervals() > 0 => anyhow!(
-            "the budget cannot decide anything: with {} intervals for claims the first finite ones take {needed} epochs of {cells} cells; give --budget {enough}s, or fewer cells or claims",
-            questions.intervals()
-        ),
-        other => other.into(),
+fn too_small(error: anyhow::Error, questions: &Questions) -> anyhow::Error {
+    match error.downcast_ref() {
+        Some(PlanError::BudgetTooSmall { enough, cells, needed, .. }) if questions.intervals() > 0 => {
+            anyhow!(
+                "the budget cannot decide anything: with {} intervals for claims the first finite ones take {needed} epochs of {cells} cells; give --budget {enough}s, or fewer cells or claims",
+                questions.intervals()
+            )
+        }
+        _ => error,
     }
 }
 

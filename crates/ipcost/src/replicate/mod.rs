@@ -4,24 +4,26 @@ mod catalogue;
 mod published;
 mod tracing;
 
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, anyhow};
 use ipcost_engine::replication::{Measured, check, decide, effects, sender_timed};
-use ipcost_engine::{EngineError, Outcome, PeerProgram, ProcessBench, Settings, System, plan, run_until};
+use ipcost_engine::{EngineError, Outcome, PeerProgram, ProcessBench, Settings, System, run_until};
 use ipcost_model::replication::{
     LEDGER_SCHEMA, Ledger, LedgerRun, Replication, ReplicationRun, Software, Word,
 };
-use ipcost_model::{Job, Offers, Plan, Sides, PlannedCell, Stopped, Tool, expand};
+use ipcost_model::{Job, Plan, PlannedCell, Sides, Stopped, Tool};
 use ipcost_report::replication::{render, summary};
+use ipcost_sys::host;
 use ipcost_sys::interrupt::Interrupt;
-use ipcost_sys::{host, limits, transport};
 
 pub use catalogue::names;
 
 use crate::args::ReplicateArgs;
 use crate::exit::{INTERRUPTED, Problem, note};
+use crate::here;
 use crate::output::{is_standard_output, print, room, write_pretty};
 use crate::peers;
 use crate::progress::Line;
@@ -45,7 +47,6 @@ pub fn run(args: &ReplicateArgs) -> Result<ExitCode, Problem> {
             .map_err(|reason| Problem::usage(anyhow!("{}: {reason}", replication.id)))?;
     }
     let interrupt = Interrupt::install().context("cannot listen for signals").map_err(Problem::failed)?;
-    limits::raise_descriptors();
     if args.as_published {
         return published::run(args, &replications, &interrupt);
     }
@@ -163,7 +164,7 @@ fn one(
 struct Finished {
     outcome: Outcome,
     missing: Vec<String>,
-    system_calls: std::collections::BTreeMap<usize, Sides<ipcost_engine::system_calls::SystemCalls>>,
+    system_calls: BTreeMap<usize, Sides<ipcost_engine::system_calls::SystemCalls>>,
 }
 
 /// Measures one run until every claim is decided, or its budget is spent.
@@ -186,9 +187,10 @@ fn measure(
     };
     let mut plan = plan_of(&job, &peers.states, &settings)?;
     plan.sender_timed = sender_timed(replication, &plan.cells);
-    let mut missing: Vec<String> = plan.cells.iter().filter_map(|cell| cell.unavailable.clone()).collect();
-    missing.sort();
-    missing.dedup();
+    if !args.quiet {
+        plan.notes.iter().for_each(|text| note(text));
+    }
+    let mut missing = unavailable(&plan.cells);
     let programs = with_given_redis(args, peers::with_native(peers.programs)?);
     let guard = peers::own_command("guard")?;
 
@@ -242,15 +244,28 @@ fn job_of(cells: &[ipcost_model::Matrix]) -> Job {
 }
 
 fn plan_of(job: &Job, peers: &[ipcost_model::PeerState], settings: &Settings) -> anyhow::Result<Plan> {
-    let transports = transport::states();
-    let offers = Offers { transports: &transports, placements_unavailable: &[], peers };
-    Ok(plan(expand(job, &offers)?, settings)?)
+    here::plan(here::cells(job, peers)?, settings)
+}
+
+/// Every reason for which cells cannot be measured here, with the cells.
+fn unavailable(cells: &[PlannedCell]) -> Vec<String> {
+    /// More cells than this are counted, not named.
+    const NAMED: usize = 3;
+    let mut by_reason: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for cell in cells {
+        if let Some(reason) = &cell.unavailable {
+            by_reason.entry(reason).or_default().push(&cell.id);
+        }
+    }
+    let line = |(reason, ids): (&str, Vec<&str>)| {
+        let named = ids[..ids.len().min(NAMED)].join(", ");
+        let more = if ids.len() > NAMED { format!(" and {} more", ids.len() - NAMED) } else { String::new() };
+        format!("{reason} ({named}{more})")
+    };
+    by_reason.into_iter().map(line).collect()
 }
 
 /// The cells of a run, whatever this machine lacks.
 fn cells_of(run: &ReplicationRun) -> anyhow::Result<Vec<PlannedCell>> {
-    let transports = transport::states();
-    let peers = peers::all_states();
-    let offers = Offers { transports: &transports, placements_unavailable: &[], peers: &peers };
-    Ok(expand(&job_of(&run.cells), &offers)?.cells)
+    Ok(here::cells_anywhere(&job_of(&run.cells), &peers::all_states())?.cells)
 }

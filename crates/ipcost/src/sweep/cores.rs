@@ -3,18 +3,17 @@
 use std::process::ExitCode;
 
 use anyhow::ensure;
-use ipcost_engine::{Settings, plan};
+use ipcost_engine::Settings;
 use ipcost_model::{Job, Matrix, OptionLists, OptionName, OptionValue, Size, Stopped};
 use ipcost_report::sweep::matrix;
 use ipcost_sys::relations::{Relation, distinct};
-use ipcost_sys::transport;
 
 use crate::args::CoreSweepArgs;
 use crate::exit::{INTERRUPTED, Problem, problem};
-use crate::limits;
+use crate::here;
 use crate::output::{is_standard_output, print, room, show, write_json};
 use crate::peers;
-use crate::run::{Finished, carry_out, expand_here, fresh_seed, listen};
+use crate::run::{Finished, carry_out, fresh_seed, listen};
 
 /// Measures every transport over every relation of two processors that this machine has, in the same rounds.
 ///
@@ -24,10 +23,9 @@ pub fn run(args: &CoreSweepArgs) -> Result<ExitCode, Problem> {
     let relations = distinct();
     let job = job(args, &relations).map_err(Problem::usage)?;
     let peers = peers::prepare(&job, args.quiet);
-    let planned = expand_here(&job, &transport::states(), &peers.states)
-        .and_then(|expanded| Ok(plan(expanded, &Settings::of(&job, fresh_seed()))?))
-        .and_then(limits::fitted);
-    let plan = planned.map_err(Problem::usage)?;
+    let plan = here::cells(&job, &peers.states)
+        .and_then(|cells| here::plan(cells, &Settings::of(&job, fresh_seed())))
+        .map_err(Problem::usage)?;
     let Finished { document, failure } = carry_out(&job, plan, peers.programs, listen()?, args.quiet)?;
     let document = args.redacting.apply_to_document(document)?;
     if document.schedule.epochs > 0 {

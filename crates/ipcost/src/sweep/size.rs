@@ -6,20 +6,20 @@ use std::time::{Duration, Instant};
 use anyhow::{anyhow, bail, ensure};
 use ipcost_engine::planning::ALPHA;
 use ipcost_engine::sweep::{crossings, first_sizes, next_sizes};
-use ipcost_engine::{PlanError, Settings, plan};
+use ipcost_engine::{PlanError, Settings};
 use ipcost_model::{
     Document, Job, LatencyMode, Matrix, Metric, Multiplicity, Pattern, Plan, SWEEP_SCHEMA, Size, SizeSweep,
     Stopped, SweepPoint, Tool,
 };
 use ipcost_report::sweep as text;
-use ipcost_sys::{host, transport};
+use ipcost_sys::host;
 
 use crate::args::SizeSweepArgs;
 use crate::exit::{INTERRUPTED, Problem, problem};
-use crate::limits;
+use crate::here;
 use crate::output::{is_standard_output, print, room, write_pretty};
 use crate::peers::{self, Peers};
-use crate::run::{Finished, carry_out, expand_here, fresh_seed, listen};
+use crate::run::{Finished, carry_out, fresh_seed, listen};
 
 /// Intervals at the most, one for each measurement of a size; they share alpha whether they are drawn or not.
 const FAMILY: u32 = 24;
@@ -171,7 +171,7 @@ impl Failure {
 }
 
 fn plan_of(job: &Job, peers: &Peers, seed: u64) -> Result<Plan, Failure> {
-    let expanded = expand_here(job, &transport::states(), &peers.states).map_err(Failure::Other)?;
+    let expanded = here::cells(job, &peers.states).map_err(Failure::Other)?;
     if let Some((cell, reason)) =
         expanded.cells.iter().find_map(|cell| Some((&cell.id, cell.unavailable.as_ref()?)))
     {
@@ -179,13 +179,14 @@ fn plan_of(job: &Job, peers: &Peers, seed: u64) -> Result<Plan, Failure> {
     }
     let level = ALPHA / f64::from(FAMILY);
     let settings = Settings { level: Some(level), ..Settings::of(job, seed) };
-    let mut plan = plan(expanded, &settings).map_err(|error| match error {
-        error @ PlanError::BudgetTooSmall { .. } => Failure::TooSmall(error),
-        error => Failure::Other(error.into()),
+    let mut plan = here::plan(expanded, &settings).map_err(|error| match error.downcast() {
+        Ok(error @ PlanError::BudgetTooSmall { .. }) => Failure::TooSmall(error),
+        Ok(error) => Failure::Other(error.into()),
+        Err(error) => Failure::Other(error),
     })?;
     // Every size of the whole sweep shares alpha, not only those of this step.
     (plan.family, plan.alpha_each, plan.multiplicity) = (FAMILY, level, Multiplicity::Headline);
-    limits::fitted(plan).map_err(Failure::Other)
+    Ok(plan)
 }
 
 /// The sizes of a document.

@@ -93,11 +93,17 @@ fn what_differs_beside_is_said_first() {
     other["seed"] = json!(2);
     other["host"]["kernel"] = json!("9.9.9");
     other["host"]["governor"] = json!("powersave \u{1b}[31m");
+    let unix = other["cells"].as_array_mut().unwrap().iter_mut().find(|cell| cell["transport"] == "unix");
+    unix.unwrap()["options"] = json!({ "so_sndbuf": 65_536, "workers": "threads" });
     let other = place.write("2.json", &other.to_string());
     let output = place.run(&["compare", &one, other.to_str().unwrap()]);
     let shown = text(&output.stdout);
     let place_of = |what: &str| shown.find(what).unwrap_or_else(|| panic!("{what}: {shown}"));
     assert!(place_of("kernel") < place_of("Cost of an operation") && place_of("9.9.9") > 0);
+    let line = &shown[place_of("rr/unix/64/c1: option so_sndbuf")..];
+    let line = line.lines().next().unwrap();
+    assert!(line.contains("default (the system's)") && line.trim_end().ends_with("65536"), "{shown}");
+    assert!(!shown.contains("option workers"), "its default, written out, is no difference: {shown}");
     assert!(shown.contains("powersave \\u{1b}[31m") && !shown.contains('\u{1b}'), "{shown}");
 }
 
@@ -122,12 +128,16 @@ fn what_cannot_be_compared_is_refused() {
     other["workloads"] = json!([]);
     let other = place.write("2.json", &other.to_string());
     let other = other.to_str().unwrap();
+    let mut bare = document.clone();
+    (bare["seed"], bare["samples"]) = (json!(3), json!([]));
+    let bare = place.write("bare.json", &bare.to_string());
     let broken = place.write("broken.json", "{\"schema\": \"ipcost/1\"");
     for (args, says) in [
         (vec!["compare", &one], "two runs at least"),
         (vec!["compare", &one, &one, &one], "which runs are side A"),
         (vec!["compare", &one, &one], "named more than once"),
         (vec!["compare", &one, other], "no cell was measured on both sides"),
+        (vec!["compare", &one, bare.to_str().unwrap(), "--fail-on", "1%"], "no cell has figures for wall"),
         (vec!["compare", &one, "missing.json"], "missing.json"),
         (vec!["compare", &one, broken.to_str().unwrap()], "not a whole JSON document"),
         (vec!["compare", &one, other, "--metric", "time"], "metric"),

@@ -31,6 +31,53 @@ fn every_chart_of_a_run_as_svg_and_png() {
 }
 
 #[test]
+fn a_run_writes_every_output_itself() {
+    let place = Place::new();
+    let outputs = [
+        ("--svg", "a.svg"),
+        ("--png", "a.png"),
+        ("--csv", "a.csv"),
+        ("--markdown", "a.md"),
+        ("--benchfmt", "a.txt"),
+        ("--openmetrics", "a.prom"),
+        ("--html", "a.html"),
+    ];
+    let flags: Vec<&str> = outputs.iter().flat_map(|(flag, file)| [*flag, *file]).collect();
+    // Without the word run, too.
+    place.document(&[&RUN[1..], &flags[..], &["--chart", "size", "--background", "transparent"]].concat());
+    for (flag, file) in outputs {
+        let written = std::fs::read(place.file(file)).unwrap();
+        let args = ["report", "document.json", flag, "-", "--chart", "size", "--background", "transparent"];
+        let of_picture = matches!(flag, "--svg" | "--png");
+        let output = place.run(if of_picture { &args[..] } else { &args[..4] });
+        assert!(output.status.success(), "{flag}: {}", text(&output.stderr));
+        assert!(!written.is_empty() && written == output.stdout, "{flag}: run and report write the same");
+    }
+    let csv = place.run(&[&RUN[..], &["--csv", "-", "--samples", "--quiet"]].concat());
+    assert!(text(&csv.stdout).lines().count() > 4, "{}", text(&csv.stdout));
+    assert!(!text(&csv.stdout).contains("Cheapest"), "standard output holds the table alone");
+
+    for (args, says) in [
+        (&["--chart", "forest"][..], "--svg FILE"),
+        (&["--csv", "-", "--svg", "-"], "only one output"),
+        (&["--plan", "--markdown", "a.md"], "--plan"),
+    ] {
+        assert_refused(&place.run(&[&RUN[..], args].concat()), &[says]);
+    }
+}
+
+#[test]
+fn what_was_measured_is_written_though_a_picture_cannot_be_drawn() {
+    let place = Place::new();
+    let args = ["--transports", "pipe", "--patterns", "rr", "--sizes", "64", "--epochs", "1", "--no-save"];
+    let more = ["--svg", "a.svg", "--chart", "throughput", "--csv", "a.csv", "--json", "a.json"];
+    let output = place.run(&[&args[..], &more].concat());
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("--patterns stream"), "{}", text(&output.stderr));
+    assert!(place.file("a.csv").exists() && place.file("a.json").exists() && !place.file("a.svg").exists());
+}
+
+#[test]
 fn what_cannot_be_drawn_is_refused_and_nothing_is_written() {
     let place = Place::new();
     let mut run = RUN;

@@ -1,7 +1,9 @@
 //! `ipcost replicate` as a user runs it, with real programs where they are installed.
 
+use std::process::Command;
+
 use crate::common::{Place, assert_schema, text};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// An experiment of the user's own, with nothing but the native peer: a cell that moves sixteen thousand times as much,
 /// which no noise hides. It ends once all is decided.
@@ -135,6 +137,62 @@ a = { transport = "unix" }
 b = { transport = "tcp" }
 below = 1.0
 "#;
+
+#[test]
+fn what_this_machine_cannot_place_is_missing_and_decides_nothing() {
+    let place = Place::new();
+    let head = &MINE[..MINE.find("[[runs.cells]]").unwrap()];
+    let cells = "[[runs.cells]]\ntransport = \"socketpair\"\nplacement = [\"together\", \"apart\"]\n";
+    let claim = |name: &str, a: &str| {
+        format!(
+            "[[claims]]\ntext = \"{name}\"\n[[claims.tests]]\nabout = \"{name}\"\na = {{ placement = \"{a}\" }}\nb = {{ placement = \"together\" }}\nabove = 0.001\n"
+        )
+    };
+    let itself = claim("a cell costs what it costs", "together");
+    place.write("apart.toml", &format!("{head}{cells}{}{itself}", claim("apart costs something", "apart")));
+    let output = place.run_on_one_processor(&["replicate", "apart.toml", "--quiet", "--json", "-"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let ledgers: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_schema("replication", &ledgers);
+    let (run, claims) = (&ledgers[0]["runs"][0], &ledgers[0]["claims"]);
+    assert_eq!(
+        run["missing"],
+        json!([
+            "placement apart needs two physical cores; this machine offers one (rr/socketpair/64/c1/apart)"
+        ])
+    );
+    assert_eq!((&claims[0]["word"], &claims[0]["native"]), (&json!("undecided"), &Value::Null));
+    assert_eq!(claims[0]["tests"][0]["value"], Value::Null, "nothing was measured for it");
+    assert_eq!(claims[1]["word"], "confirmed", "what can be measured is");
+    // The article's own counts take all of its cells.
+    let published = "[as_published]\nrepetitions = 1\noutput = \"mean-seconds\"\n[[as_published.cells]]\nops_per_worker = 10\n[as_published.cells.cell]\ntransport = \"socketpair\"\nplacement = \"apart\"\n";
+    place.write("published.toml", &format!("{head}{cells}{itself}{published}"));
+    let output = place.run_on_one_processor(&["replicate", "published.toml", "--as-published", "--quiet"]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stdout));
+    assert!(text(&output.stderr).contains("needs two physical cores"), "{}", text(&output.stderr));
+    place.assert_clean();
+}
+
+#[test]
+fn what_the_system_has_no_room_for_is_missing_with_the_remedy() {
+    let place = Place::new();
+    let head = &MINE[..MINE.find("[[runs.cells]]").unwrap()];
+    let cells = "[[runs.cells]]\ntransport = \"socketpair\"\nconcurrency = [1, 100000]\n";
+    let claim = "[[claims]]\ntext = \"many\"\n[[claims.tests]]\nabout = \"many\"\na = { concurrency = 100000 }\nb = { concurrency = 1 }\nabove = 0.001\n";
+    place.write("many.toml", &format!("{head}{cells}{claim}"));
+    let program = env!("CARGO_BIN_EXE_ipcost");
+    let line = format!("ulimit -n 1024 && exec {program} replicate many.toml --quiet --json -");
+    let mut command = Command::new("sh");
+    for (name, value) in place.command(&[]).get_envs() {
+        value.map(|value| command.env(name, value));
+    }
+    let output = command.args(["-c", &line]).current_dir(place.files.path()).output().unwrap();
+    let ledgers: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let missing = ledgers[0]["runs"][0]["missing"][0].as_str().unwrap();
+    assert!(missing.contains("open descriptors, and the limit is 1024"), "{missing}");
+    assert_eq!(ledgers[0]["claims"][0]["word"], "undecided");
+    place.assert_clean();
+}
 
 #[test]
 fn a_redis_that_cannot_be_used_is_named_in_one_line() {

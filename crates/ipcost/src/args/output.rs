@@ -1,0 +1,67 @@
+//! The outputs of a document, for every command that has one.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use ipcost_report::picture::{Background, Chart};
+
+use super::TableArgs;
+
+#[derive(Debug, Default, Args)]
+pub struct OutputArgs {
+    /// Write the document, with every sample, as JSON; - is standard output
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Write a page with verdicts, tables and charts, in one file that opens anywhere; - is standard output
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Write a picture as SVG; - is standard output
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+    /// Write a picture as PNG; - is standard output
+    #[arg(long, value_name = "FILE")]
+    pub png: Option<PathBuf>,
+    /// What the picture shows: cost (each workload), size (cost against size of message), forest (ratios to the
+    /// baseline), throughput (bits a second of streams) [default: cost]
+    #[arg(long, value_name = "CHART")]
+    pub chart: Option<Chart>,
+    /// What lies behind the picture: white, transparent [default: white]
+    #[arg(long, value_name = "KIND")]
+    pub background: Option<Background>,
+    // What comes after these would stand under their heading.
+    #[command(flatten)]
+    pub tables: TableArgs,
+}
+
+impl OutputArgs {
+    /// The files that were asked for.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        let files = [&self.json, &self.html, &self.svg, &self.png];
+        files.into_iter().flatten().map(PathBuf::as_path).chain(self.tables.files())
+    }
+}
+
+/// The outputs that only a document fills, by their flags.
+pub const OF_DOCUMENTS: [&str; 7] = ["html", "svg", "png", "csv", "markdown", "benchfmt", "openmetrics"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::{Command, FromArgMatches};
+
+    #[test]
+    fn every_output_is_among_the_files() {
+        let command = OutputArgs::augment_args(Command::new("ipcost"));
+        let of = |arg: &clap::Arg| arg.get_value_names().is_some_and(|names| names == ["FILE"]);
+        let names: Vec<String> =
+            command.get_arguments().filter(|arg| of(arg)).map(|arg| arg.get_id().to_string()).collect();
+        for name in &names {
+            let line = ["ipcost".to_owned(), format!("--{name}"), "file".to_owned()];
+            let matches = command.clone().try_get_matches_from(line).unwrap();
+            let args = OutputArgs::from_arg_matches(&matches).unwrap();
+            assert!(args.files().eq([Path::new("file")]), "{name}");
+        }
+        let but_json: Vec<&str> = names.iter().map(String::as_str).filter(|name| *name != "json").collect();
+        assert_eq!(but_json, OF_DOCUMENTS);
+    }
+}

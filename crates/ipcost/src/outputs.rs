@@ -1,0 +1,96 @@
+//! The outputs of a document: every command that has one writes them here.
+
+use std::io::IsTerminal;
+use std::path::Path;
+
+use anyhow::ensure;
+use ipcost_model::Document;
+use ipcost_report::{benchfmt, csv, markdown, openmetrics, picture};
+
+use crate::args::OutputArgs;
+use crate::output::{
+    at_most_one_on_standard_output, is_standard_output, write_bytes, write_html, write_json, write_text,
+};
+
+/// What the arguments get wrong together, before anything is read or measured.
+///
+/// # Errors
+/// Where several outputs are to go to standard output, or about a picture without a file for one.
+pub fn check(args: &OutputArgs) -> anyhow::Result<()> {
+    at_most_one_on_standard_output(args.files())?;
+    let picture = args.svg.is_some() || args.png.is_some();
+    let about_pictures = args.chart.is_some() || args.background.is_some();
+    ensure!(
+        picture || !about_pictures,
+        "--chart and --background are about pictures; say where to write one with --svg FILE or --png FILE"
+    );
+    let to_terminal = args.png.as_deref().is_some_and(is_standard_output) && std::io::stdout().is_terminal();
+    ensure!(!to_terminal, "a PNG picture is not for a terminal; write it with --png FILE, or pipe it on");
+    Ok(())
+}
+
+/// Whether one of them takes standard output, so that nothing else may go there.
+pub fn take_standard_output(args: &OutputArgs) -> bool {
+    args.files().any(is_standard_output)
+}
+
+/// The pictures that were asked for, and where they go.
+pub type Pictures<'a> = Vec<(&'a Path, Vec<u8>)>;
+
+/// Draws the pictures that were asked for; all of them, before any is written.
+///
+/// # Errors
+/// What the document lacks for such a chart.
+pub fn draw<'a>(document: &Document, args: &'a OutputArgs) -> anyhow::Result<Pictures<'a>> {
+    let mut pictures: Pictures<'_> = Vec::new();
+    if args.svg.is_none() && args.png.is_none() {
+        return Ok(pictures);
+    }
+    let chart = args.chart.unwrap_or_default();
+    let svg = picture::svg(document, chart, args.background.unwrap_or_default())?;
+    if let Some(path) = &args.png {
+        pictures.push((path, picture::png(&svg)?));
+    }
+    if let Some(path) = &args.svg {
+        pictures.push((path, svg.into_bytes()));
+    }
+    Ok(pictures)
+}
+
+/// Draws a table.
+type Render = fn(&Document) -> String;
+
+/// Writes every output that was asked for; one that fails does not keep the others from being written.
+///
+/// # Errors
+/// The first that failed.
+pub fn write(document: &Document, args: &OutputArgs, pictures: Pictures<'_>) -> anyhow::Result<()> {
+    let mut result = Ok(());
+    let mut did = |written: anyhow::Result<()>| {
+        if result.is_ok() {
+            result = written;
+        }
+    };
+    if let Some(path) = &args.json {
+        did(write_json(document, path));
+    }
+    if let Some(path) = &args.html {
+        did(write_html(document, path));
+    }
+    for (path, picture) in pictures {
+        did(write_bytes(&picture, path));
+    }
+    let cells = if args.tables.samples { csv::samples } else { csv::cells };
+    let tables: [(_, Render); 4] = [
+        (&args.tables.csv, cells),
+        (&args.tables.markdown, markdown::render),
+        (&args.tables.benchfmt, benchfmt::render),
+        (&args.tables.openmetrics, openmetrics::render),
+    ];
+    for (file, render) in tables {
+        if let Some(file) = file {
+            did(write_text(&render(document), file));
+        }
+    }
+    result
+}
