@@ -34,10 +34,11 @@ struct cell cell_read(struct json object)
         .server_speaks_first =
             value_is_second(field(object, "speaks_first"), "speaks_first", "client", "server"),
         .server_buffer = SERVER_BUFFER,
-        .tcp_nodelay = true,
         .backlog = BACKLOG,
         .spread_sources = true,
     };
+    /* A stream leaves Nagle's algorithm on, as the system does. */
+    cell.tcp_nodelay = cell.pattern != STREAM;
     struct json options;
     if (json_member(object, "options", &options)) {
         read_options(&cell, options);

@@ -130,6 +130,11 @@ func (c *cell) recvBufferBytes() uint64 {
 	return orElse(c.Options.RecvBuffer, max(c.Size, leastRecvBufferBytes))
 }
 
+// setsNodelay is whether TCP_NODELAY is set: by default where a message is waited for, and not in a stream.
+func (c *cell) setsNodelay() bool {
+	return orElse(c.Options.TCPNodelay, c.Pattern != patternStream)
+}
+
 func (c *cell) clientSpeaksFirst() bool {
 	return c.SpeaksFirst == roleClient
 }

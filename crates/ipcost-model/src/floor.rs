@@ -242,7 +242,7 @@ impl Calls {
         let server_closes = u32::from(cell.options.text("closes_first") != Some("client"));
         // socket and connect; TCP_NODELAY; IP_BIND_ADDRESS_NO_PORT and bind; the buffers.
         let open = 2
-            + has(OptionGroup::Tcp) * unless_off("tcp_nodelay")
+            + has(OptionGroup::Tcp) * u32::from(cell.options.sets_nodelay(cell.pattern))
             + has(OptionGroup::SourceAddresses) * unless_off("spread_sources") * 2
             + if_set("so_sndbuf")
             + if_set("so_rcvbuf");

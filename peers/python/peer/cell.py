@@ -72,7 +72,7 @@ def read_cell(message: Any) -> Cell:
         server_buffer=options.option("server_buffer", 65_537),
         recv_buffer=options.option("recv_buffer", max(size, 65_536)),
         processes=options.option("workers", "threads") == "processes",
-        tcp_nodelay=options.option("tcp_nodelay", True),
+        tcp_nodelay=options.option("tcp_nodelay", pattern != "stream"),
         so_sndbuf=options.option("so_sndbuf", None),
         so_rcvbuf=options.option("so_rcvbuf", None),
         pipe_size=options.option("pipe_size", None),
