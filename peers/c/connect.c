@@ -41,7 +41,7 @@ static void prepare_client(struct worker *worker)
 SPECIALISED void visit(struct worker *worker, uint64_t ops, enum kind kind)
 {
     const bool client_speaks_first = !worker->cell->server_speaks_first;
-    const bool server_closes_first = !worker->cell->client_closes_first;
+    const bool awaits_end = worker->cell->closing == SERVER_CLOSES_FIRST;
     const size_t request_size = worker->outgoing_size;
     const size_t reply_size = worker->incoming_size;
     const unsigned char *request = worker->outgoing;
@@ -55,7 +55,7 @@ SPECIALISED void visit(struct worker *worker, uint64_t ops, enum kind kind)
         if (!receive_all(connection, reply, reply_size)) {
             fail_moving(operation, ops);
         }
-        if (server_closes_first) {
+        if (awaits_end) {
             receive_end(connection, operation, ops);
         }
         close(connection);
@@ -107,7 +107,7 @@ static inline bool claim(struct worker *worker, uint64_t ops)
 SPECIALISED void receive_visitors(struct worker *worker, uint64_t ops, enum kind kind)
 {
     const bool client_speaks_first = !worker->cell->server_speaks_first;
-    const bool client_closes_first = worker->cell->client_closes_first;
+    const bool awaits_end = worker->cell->closing == CLIENT_CLOSES_FIRST;
     const size_t request_size = worker->incoming_size;
     const size_t reply_size = worker->outgoing_size;
     unsigned char *request = worker->incoming;
@@ -125,7 +125,7 @@ SPECIALISED void receive_visitors(struct worker *worker, uint64_t ops, enum kind
         if (!send_all(connection, reply, reply_size)) {
             fail_moving(operation, ops);
         }
-        if (client_closes_first) {
+        if (awaits_end) {
             receive_end(connection, operation, ops);
         }
         close(connection);

@@ -164,7 +164,7 @@ module Ipcost
       super()
       @connector = connector
       @speaks_first = cell.client_speaks_first?
-      @closes_last = cell.server_closes_first?
+      @awaits_end = cell.closes_first?("server")
       @request = "a" * cell.size
       @requests = Payload.new(cell.size)
       @reply_size = cell.reply
@@ -194,7 +194,7 @@ module Ipcost
     def spoken?(connection, request)
       connection.write(request) if @speaks_first
       receive(connection, @reply_size, @reply)
-      receive_end(connection) if @closes_last
+      receive_end(connection) if @awaits_end
       true
     rescue *QUEUE_WAS_FULL
       false
@@ -209,7 +209,7 @@ module Ipcost
       super()
       @acceptor = acceptor
       @listens_first = cell.client_speaks_first?
-      @closes_last = !cell.server_closes_first?
+      @awaits_end = cell.closes_first?("client")
       @request_size = cell.size
       @request = String.new(capacity: @request_size)
       @requests = Payload.new(@request_size)
@@ -243,7 +243,7 @@ module Ipcost
 
     def farewell(connection, reply)
       connection.write(reply)
-      receive_end(connection) if @closes_last
+      receive_end(connection) if @awaits_end
       connection.close
     end
   end

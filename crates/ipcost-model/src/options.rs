@@ -157,11 +157,11 @@ pub const CATALOGUE: &[OptionSpec] = &[
     },
     OptionSpec {
         name: "closes_first",
-        kind: OptionKind::Choice(&["server", "client"]),
+        kind: OptionKind::Choice(&["server", "client", "any"]),
         default: "server",
         group: OptionGroup::Listener,
         patterns: &[Pattern::Connect],
-        summary: "who closes a connection first, and so keeps the TIME_WAIT state; the other waits for it",
+        summary: "who closes a connection first (server, client), and so keeps the TIME_WAIT state; the other waits for its end. With any, neither waits",
     },
     OptionSpec {
         name: "spread_sources",

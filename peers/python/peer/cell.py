@@ -26,7 +26,7 @@ _OPTIONS: dict[str, Any] = {
     "so_rcvbuf": _SIZES,
     "pipe_size": _SIZES,
     "backlog": _BACKLOGS,
-    "closes_first": ROLES,
+    "closes_first": (*ROLES, "any"),
     "spread_sources": (True, False),
 }
 
@@ -50,7 +50,8 @@ class Cell:
     so_rcvbuf: Optional[int]
     pipe_size: Optional[int]
     backlog: int
-    server_closes_first: bool
+    # The side that closes first, while the other waits for the end; with "any", neither waits.
+    closes_first: str
     spread_sources: Optional[bool]
 
 
@@ -77,7 +78,7 @@ def read_cell(message: Any) -> Cell:
         so_rcvbuf=options.option("so_rcvbuf", None),
         pipe_size=options.option("pipe_size", None),
         backlog=options.option("backlog", 4096),
-        server_closes_first=options.option("closes_first", "server") == "server",
+        closes_first=options.option("closes_first", "server"),
         spread_sources=options.option("spread_sources", None),
     )
 
