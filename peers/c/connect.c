@@ -46,6 +46,7 @@ SPECIALISED void visit(struct worker *worker, uint64_t ops, enum kind kind)
     const size_t reply_size = worker->incoming_size;
     const unsigned char *request = worker->outgoing;
     unsigned char *reply = worker->incoming;
+    const uint64_t first_recorded = latency_first(ops);
     for (uint64_t operation = 0; operation < ops; operation++) {
         const uint64_t begun_ns = kind == LATENCY ? now_ns() : 0;
         const int connection = caller_connect(&worker->caller);
@@ -60,7 +61,10 @@ SPECIALISED void visit(struct worker *worker, uint64_t ops, enum kind kind)
         }
         close(connection);
         if (kind == LATENCY) {
-            latency_record(worker->latencies, now_ns() - begun_ns);
+            const uint64_t latency_ns = now_ns() - begun_ns;
+            if (operation >= first_recorded) {
+                latency_record(worker->latencies, latency_ns);
+            }
         }
         if (kind == VERIFY) {
             /* Every connection is a conversation of its own, so its message is number 0. */

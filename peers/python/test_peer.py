@@ -16,6 +16,7 @@ from peer.errors import PeerError
 from peer.payload import check, message_bytes
 from peer.session import spaced_ranks
 from peer.tcp import Tcp
+from peer.work import Kind, Order, RepeatedWork
 
 PROGRAM = Path(__file__).with_name("ipcost_peer.py")
 CELL = {
@@ -63,6 +64,14 @@ class Payload(unittest.TestCase):
 
 
 class Latency(unittest.TestCase):
+    def test_the_first_tenth_is_not_recorded_and_one_always_is(self) -> None:
+        class Nothing(RepeatedWork):
+            def operate(self) -> None:
+                pass
+
+        for ops, kept in ((1, 1), (9, 9), (10, 9), (25, 23), (1000, 900)):
+            self.assertEqual(len(Nothing().run(Order(ops, Kind.METERED)).latency_ns), kept)
+
     def test_values_are_kept_by_rank_with_the_largest(self) -> None:
         self.assertEqual(spaced_ranks(array("Q", [5, 3, 5, 1]), 10), [1, 3, 5, 5])
         self.assertEqual(spaced_ranks(array("Q", [7, 6, 5, 4, 3, 2, 1]), 3), [3, 5, 7])

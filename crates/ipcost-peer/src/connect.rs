@@ -76,7 +76,7 @@ impl ConnectClient {
 impl Work for ConnectClient {
     fn run(&mut self, order: Order) -> Result<Report, PeerError> {
         let retries = self.client.retries();
-        let mut meter = matches!(order.kind, Kind::Latency { .. }).then(Metered::new);
+        let mut meter = matches!(order.kind, Kind::Latency { .. }).then(|| Metered::of(order.ops));
         let began_ns = now_ns();
         match (order.kind, &mut meter) {
             (Kind::Verify, _) => {
