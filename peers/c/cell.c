@@ -22,6 +22,7 @@ static int find_name(struct json object, const char *name, const char *const *na
 static void read_options(struct cell *cell, struct json options);
 static void read_option(struct cell *cell, const char *name, struct json value);
 static size_t read_size(const char *name, struct json value);
+static enum closing read_closing(const char *name, struct json value);
 
 struct cell cell_read(struct json object)
 {
@@ -34,10 +35,11 @@ struct cell cell_read(struct json object)
         .server_speaks_first =
             value_is_second(field(object, "speaks_first"), "speaks_first", "client", "server"),
         .server_buffer = SERVER_BUFFER,
-        .tcp_nodelay = true,
         .backlog = BACKLOG,
         .spread_sources = true,
     };
+    /* A stream leaves Nagle's algorithm on, as the system does. */
+    cell.tcp_nodelay = cell.pattern != STREAM;
     struct json options;
     if (json_member(object, "options", &options)) {
         read_options(&cell, options);
@@ -139,7 +141,7 @@ static void read_option(struct cell *cell, const char *name, struct json value)
     } else if (strcmp(name, "backlog") == 0) {
         cell->backlog = (int)value_number(value, name, 1, LARGEST_BACKLOG);
     } else if (strcmp(name, "closes_first") == 0) {
-        cell->client_closes_first = value_is_second(value, name, "server", "client");
+        cell->closing = read_closing(name, value);
     } else if (strcmp(name, "spread_sources") == 0) {
         cell->spread_sources = value_boolean(value, name);
     } else {
@@ -150,4 +152,17 @@ static void read_option(struct cell *cell, const char *name, struct json value)
 static size_t read_size(const char *name, struct json value)
 {
     return value_number(value, name, 1, LARGEST_SIZE);
+}
+
+static enum closing read_closing(const char *name, struct json value)
+{
+    static const char *const WORDS[CLOSINGS] = {"server", "client", "any"};
+    char text[64];
+    value_text(value, name, text, sizeof text);
+    for (int index = 0; index < CLOSINGS; index++) {
+        if (strcmp(text, WORDS[index]) == 0) {
+            return (enum closing)index;
+        }
+    }
+    fail("protocol: \"%s\" must be \"server\", \"client\" or \"any\", not \"%s\"", name, text);
 }

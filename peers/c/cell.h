@@ -10,6 +10,9 @@
 enum pattern { CONNECT, RR, STREAM, PATTERNS };
 enum transport { PIPE, FIFO, UNIX, UNIX_ABSTRACT, SOCKETPAIR, TCP, TCP6, TRANSPORTS };
 
+/* Who closes a connection first; the other waits for its end. With `any`, neither waits. */
+enum closing { SERVER_CLOSES_FIRST, CLIENT_CLOSES_FIRST, ANY_CLOSES_FIRST, CLOSINGS };
+
 extern const char *const PATTERN_NAMES[PATTERNS];
 extern const char *const TRANSPORT_NAMES[TRANSPORTS];
 
@@ -33,7 +36,7 @@ struct cell {
     int so_rcvbuf;
     int pipe_size;
     int backlog;
-    bool client_closes_first;
+    enum closing closing;
     bool spread_sources;
 };
 

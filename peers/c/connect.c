@@ -41,11 +41,12 @@ static void prepare_client(struct worker *worker)
 SPECIALISED void visit(struct worker *worker, uint64_t ops, enum kind kind)
 {
     const bool client_speaks_first = !worker->cell->server_speaks_first;
-    const bool server_closes_first = !worker->cell->client_closes_first;
+    const bool awaits_end = worker->cell->closing == SERVER_CLOSES_FIRST;
     const size_t request_size = worker->outgoing_size;
     const size_t reply_size = worker->incoming_size;
     const unsigned char *request = worker->outgoing;
     unsigned char *reply = worker->incoming;
+    const uint64_t first_recorded = latency_first(ops);
     for (uint64_t operation = 0; operation < ops; operation++) {
         const uint64_t begun_ns = kind == LATENCY ? now_ns() : 0;
         const int connection = caller_connect(&worker->caller);
@@ -55,12 +56,15 @@ SPECIALISED void visit(struct worker *worker, uint64_t ops, enum kind kind)
         if (!receive_all(connection, reply, reply_size)) {
             fail_moving(operation, ops);
         }
-        if (server_closes_first) {
+        if (awaits_end) {
             receive_end(connection, operation, ops);
         }
         close(connection);
         if (kind == LATENCY) {
-            latency_record(worker->latencies, now_ns() - begun_ns);
+            const uint64_t latency_ns = now_ns() - begun_ns;
+            if (operation >= first_recorded) {
+                latency_record(worker->latencies, latency_ns);
+            }
         }
         if (kind == VERIFY) {
             /* Every connection is a conversation of its own, so its message is number 0. */
@@ -107,7 +111,7 @@ static inline bool claim(struct worker *worker, uint64_t ops)
 SPECIALISED void receive_visitors(struct worker *worker, uint64_t ops, enum kind kind)
 {
     const bool client_speaks_first = !worker->cell->server_speaks_first;
-    const bool client_closes_first = worker->cell->client_closes_first;
+    const bool awaits_end = worker->cell->closing == CLIENT_CLOSES_FIRST;
     const size_t request_size = worker->incoming_size;
     const size_t reply_size = worker->outgoing_size;
     unsigned char *request = worker->incoming;
@@ -125,7 +129,7 @@ SPECIALISED void receive_visitors(struct worker *worker, uint64_t ops, enum kind
         if (!send_all(connection, reply, reply_size)) {
             fail_moving(operation, ops);
         }
-        if (client_closes_first) {
+        if (awaits_end) {
             receive_end(connection, operation, ops);
         }
         close(connection);

@@ -22,6 +22,15 @@ struct latencies {
     uint32_t count[LATENCY_PLACES];
 };
 
+/*
+ * The first operation of a batch whose latency is recorded. The first tenth holds what starting the loop costs; of a
+ * batch with fewer than ten operations all are recorded.
+ */
+static inline uint64_t latency_first(uint64_t ops)
+{
+    return ops / 10;
+}
+
 static inline void latency_record(struct latencies *latencies, uint64_t latency_ns)
 {
     const uint64_t most = (UINT64_C(1) << LATENCY_BITS) - 1;

@@ -36,6 +36,7 @@ SPECIALISED void exchange(const struct worker *worker, uint64_t ops, enum kind k
     unsigned char *request = worker->outgoing;
     unsigned char *reply = worker->incoming;
     const bool newline_ends = worker->cell->newline_framing;
+    const uint64_t first_recorded = latency_first(ops);
     for (uint64_t operation = 0; operation < ops; operation++) {
         if (kind == VERIFY) {
             payload_fill(request, worker->cell->size, operation, newline_ends);
@@ -46,7 +47,10 @@ SPECIALISED void exchange(const struct worker *worker, uint64_t ops, enum kind k
             fail_moving(operation, ops);
         }
         if (kind == LATENCY) {
-            latency_record(worker->latencies, now_ns() - begun_ns);
+            const uint64_t latency_ns = now_ns() - begun_ns;
+            if (operation >= first_recorded) {
+                latency_record(worker->latencies, latency_ns);
+            }
         }
         if (kind == VERIFY) {
             payload_check(reply, reply_size, operation, 0, false);

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 )
 
 const (
@@ -12,6 +14,9 @@ const (
 	patternRr      = "rr"
 	patternStream  = "stream"
 )
+
+// eitherRole is the value of closes_first with which neither side waits for the other's end.
+const eitherRole = "any"
 
 // The bounds that the engine keeps to.
 const (
@@ -86,7 +91,7 @@ func (o *options) check() error {
 	return errors.Join(
 		checkChoice("framing", o.Framing, "length", "newline"),
 		checkChoice("workers", o.Workers, "threads", "processes"),
-		checkChoice("closes_first", o.ClosesFirst, roleServer, roleClient),
+		checkChoice("closes_first", o.ClosesFirst, roleServer, roleClient, eitherRole),
 		checkCount("server_buffer", o.ServerBuffer, maxSizeBytes),
 		checkCount("recv_buffer", o.RecvBuffer, maxSizeBytes),
 		checkCount("so_sndbuf", o.SoSndbuf, maxSizeBytes),
@@ -96,9 +101,9 @@ func (o *options) check() error {
 	)
 }
 
-func checkChoice(name string, value *string, first, second string) error {
-	if value != nil && *value != first && *value != second {
-		return fmt.Errorf("option %s takes %s or %s, not %q", name, first, second, *value)
+func checkChoice(name string, value *string, words ...string) error {
+	if value != nil && !slices.Contains(words, *value) {
+		return fmt.Errorf("option %s takes %s, not %q", name, strings.Join(words, " or "), *value)
 	}
 	return nil
 }
@@ -130,10 +135,15 @@ func (c *cell) recvBufferBytes() uint64 {
 	return orElse(c.Options.RecvBuffer, max(c.Size, leastRecvBufferBytes))
 }
 
+// setsNodelay is whether TCP_NODELAY is set: by default where a message is waited for, and not in a stream.
+func (c *cell) setsNodelay() bool {
+	return orElse(c.Options.TCPNodelay, c.Pattern != patternStream)
+}
+
 func (c *cell) clientSpeaksFirst() bool {
 	return c.SpeaksFirst == roleClient
 }
 
-func (c *cell) serverClosesFirst() bool {
-	return orElse(c.Options.ClosesFirst, roleServer) == roleServer
+func (c *cell) closesFirst() string {
+	return orElse(c.Options.ClosesFirst, roleServer)
 }

@@ -10,12 +10,13 @@ import (
 // manners is how a connection runs.
 type manners struct {
 	clientSpeaksFirst bool
-	// serverClosesFirst: the client then waits for the end before it closes, else the other way round.
-	serverClosesFirst bool
+	// closesFirst is who closes first, while the other waits for the end: roleServer, roleClient, or eitherRole, where
+	// neither waits.
+	closesFirst string
 }
 
 func mannersOf(cell *cell) manners {
-	return manners{cell.clientSpeaksFirst(), cell.serverClosesFirst()}
+	return manners{cell.clientSpeaksFirst(), cell.closesFirst()}
 }
 
 // connectClient connects, speaks and closes.
@@ -64,7 +65,7 @@ func (c *connectClient) converse(channel channel) error {
 	if _, err := io.ReadFull(channel, c.reply); err != nil {
 		return err
 	}
-	if c.manners.serverClosesFirst {
+	if c.manners.closesFirst == roleServer {
 		return receiveEnd(channel, c.end[:])
 	}
 	return nil
@@ -139,7 +140,7 @@ func (s *connectServer) converse(channel channel, checked bool) error {
 	if _, err := channel.Write(s.reply); err != nil {
 		return err
 	}
-	if !s.manners.serverClosesFirst {
+	if s.manners.closesFirst == roleClient {
 		return receiveEnd(channel, s.end[:])
 	}
 	return nil

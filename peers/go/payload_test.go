@@ -47,6 +47,19 @@ func TestAStreamIsCheckedAcrossMessages(t *testing.T) {
 	}
 }
 
+type nothing struct{}
+
+func (nothing) operate() error              { return nil }
+func (nothing) operateChecked(uint64) error { return nil }
+
+func TestTheFirstTenthIsNotRecordedAndOneAlwaysIs(t *testing.T) {
+	for ops, kept := range map[uint64]int{1: 1, 9: 9, 10: 9, 25: 23, 1000: 900} {
+		if latencies, err := repeatMetered(nothing{}, ops); err != nil || len(latencies) != kept {
+			t.Errorf("of %d: %d, %v", ops, len(latencies), err)
+		}
+	}
+}
+
 func TestLatenciesAreKeptByRankWithTheLargest(t *testing.T) {
 	for _, test := range []struct {
 		values []uint64

@@ -64,9 +64,9 @@ func (t tcp) reach(address json.RawMessage, cell *cell, worker int) (client, err
 	return client, err
 }
 
-// nagle turns off what package net turns on for every connection, where the cell asks for that.
+// nagle turns Nagle's algorithm on again where a cell has it on: package net sets TCP_NODELAY on every connection.
 func nagle(cell *cell) func(net.Conn) error {
-	if orElse(cell.Options.TCPNodelay, true) {
+	if cell.setsNodelay() {
 		return nil
 	}
 	return func(connection net.Conn) error {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 import sys
 import unittest
@@ -10,9 +11,12 @@ from array import array
 from pathlib import Path
 from typing import Any
 
+from peer.cell import read_cell
 from peer.errors import PeerError
 from peer.payload import check, message_bytes
 from peer.session import spaced_ranks
+from peer.tcp import Tcp
+from peer.work import Kind, Order, RepeatedWork
 
 PROGRAM = Path(__file__).with_name("ipcost_peer.py")
 CELL = {
@@ -60,10 +64,37 @@ class Payload(unittest.TestCase):
 
 
 class Latency(unittest.TestCase):
+    def test_the_first_tenth_is_not_recorded_and_one_always_is(self) -> None:
+        class Nothing(RepeatedWork):
+            def operate(self) -> None:
+                pass
+
+        for ops, kept in ((1, 1), (9, 9), (10, 9), (25, 23), (1000, 900)):
+            self.assertEqual(len(Nothing().run(Order(ops, Kind.METERED)).latency_ns), kept)
+
     def test_values_are_kept_by_rank_with_the_largest(self) -> None:
         self.assertEqual(spaced_ranks(array("Q", [5, 3, 5, 1]), 10), [1, 3, 5, 5])
         self.assertEqual(spaced_ranks(array("Q", [7, 6, 5, 4, 3, 2, 1]), 3), [3, 5, 7])
         self.assertEqual(spaced_ranks(array("Q"), 3), [])
+
+
+class Nagle(unittest.TestCase):
+    def test_both_ends_follow_the_pattern_and_the_option(self) -> None:
+        for pattern, options, expected in (
+            ("rr", {}, True),
+            ("rr", {"tcp_nodelay": False}, False),
+            ("connect", {}, True),
+            ("stream", {}, False),
+            ("stream", {"tcp_nodelay": True}, True),
+        ):
+            with self.subTest(pattern=pattern, options=options):
+                cell = read_cell({**CELL, "pattern": pattern, "options": options})
+                server = Tcp().serve(ANY_PORT, cell)
+                client = Tcp().reach(server.address, cell, 0, lambda: None).connect()
+                for end in (client, server.accept()):
+                    nodelay = end.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+                    self.assertEqual(bool(nodelay), expected)
+                    end.close()
 
 
 class Conversation(unittest.TestCase):

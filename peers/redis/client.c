@@ -28,7 +28,10 @@ static void set_workers_up(const struct socket_address *to);
 
 void client_prepare(const struct settings *settings, const struct cell *cell, struct json message)
 {
+    struct json unused;
     client.cell = *cell;
+    /* redis-server sets TCP_NODELAY; the published client does not, and so this one only where it is asked to. */
+    client.cell.tcp_nodelay = cell_option(field_object(message, "cell"), "tcp_nodelay", &unused);
     read_key(field_object(message, "address"));
     const struct socket_address to = read_address(message);
     control_leave_at_end(true);

@@ -117,6 +117,7 @@ SPECIALISED void count_up(struct worker *worker, uint64_t ops, enum kind kind, b
     const bool resolves = connects && incr_resolves;
     int connection = worker->channel.write_fd;
     uint64_t last = 0;
+    const uint64_t first_recorded = latency_first(ops);
     for (uint64_t operation = 0; operation < ops; operation++) {
         const uint64_t begun_ns = kind == LATENCY ? now_ns() : 0;
         if (resolves) {
@@ -133,7 +134,10 @@ SPECIALISED void count_up(struct worker *worker, uint64_t ops, enum kind kind, b
             close(connection);
         }
         if (kind == LATENCY) {
-            latency_record(worker->latencies, now_ns() - begun_ns);
+            const uint64_t latency_ns = now_ns() - begun_ns;
+            if (operation >= first_recorded) {
+                latency_record(worker->latencies, latency_ns);
+            }
         }
         if (kind == VERIFY) {
             check_order(worker, &last, number, operation);

@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
@@ -97,7 +96,6 @@ struct key key_make(struct resp *desk, size_t request_size)
                 return key;
             }
         }
-        free(key.padded);
     }
     fail("the redis server at %s has keys of all names that were tried; give larger --sizes", desk->server);
 }

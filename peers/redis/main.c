@@ -123,7 +123,7 @@ static void check_cell(const struct cell *cell, struct json sent)
     if (!cell->tcp_nodelay) {
         fail("redis-server sets TCP_NODELAY itself; leave option tcp_nodelay out");
     }
-    if (cell_option(sent, "closes_first", &closes_first) && !cell->client_closes_first) {
+    if (cell_option(sent, "closes_first", &closes_first) && cell->closing != CLIENT_CLOSES_FIRST) {
         fail("redis does not close first; leave option closes_first out, or give closes_first=client");
     }
 }

@@ -15,7 +15,7 @@ module Ipcost
       "so_sndbuf" => nil, "so_rcvbuf" => nil, "backlog" => 4096, "closes_first" => "server", "spread_sources" => nil
     }.freeze
     WORDS = {
-      "framing" => %w[length newline], "workers" => %w[threads processes], "closes_first" => %w[server client]
+      "framing" => %w[length newline], "workers" => %w[threads processes], "closes_first" => %w[server client any]
     }.freeze
     # They act on patterns and transports that no peer in Ruby offers.
     OPTIONS_OF_OTHERS = %w[recv_buffer pipe_size].freeze
@@ -50,8 +50,9 @@ module Ipcost
       @speaks_first == "client"
     end
 
-    def server_closes_first?
-      option("closes_first") == "server"
+    # The other side waits for the end; with "any", neither does.
+    def closes_first?(role)
+      option("closes_first") == role
     end
 
     private

@@ -141,7 +141,7 @@ module Ipcost
     # Accepted connections inherit the listener's options.
     def listen
       listener = set_up(new_listener)
-      listener.setsockopt(Socket::IPPROTO_TCP, Socket::TCP_NODELAY, @nodelay)
+      listener.setsockopt(Socket::IPPROTO_TCP, Socket::TCP_NODELAY, 1) if @nodelay
       listener
     end
 

@@ -102,7 +102,9 @@ void command_receiver(struct command *command, const struct program *socat, cons
     } else {
         char host[INET_ADDRSTRLEN];
         inet_ntop(AF_INET, &route->at.name.v4.sin_addr, host, sizeof host);
-        add(from, "TCP4-LISTEN:%d,bind=%s,reuseaddr", ntohs(route->at.name.v4.sin_port), host);
+        /* The connection inherits what is set on the listener. */
+        add(from, "TCP4-LISTEN:%d,bind=%s,reuseaddr%s", ntohs(route->at.name.v4.sin_port), host,
+            cell->tcp_nodelay ? ",nodelay" : "");
         add_buffers(from, cell, "");
     }
     if (route_has_beside(route) && route->sets_backlog) {

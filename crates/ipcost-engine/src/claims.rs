@@ -53,8 +53,9 @@ pub(crate) fn find(cells: &[PlannedCell], wanted: &Selector) -> Result<usize, St
             })
     };
     // Of several, the plainest: where the scheduler chooses, and with the fewest options.
-    let plainness =
-        |index: &usize| (cells[*index].placement != Placement::Free, cells[*index].cell.options.iter().count());
+    let plainness = |index: &usize| {
+        (cells[*index].placement != Placement::Free, cells[*index].cell.options.iter().count())
+    };
     let mut found: Vec<usize> = (0..cells.len()).filter(|index| fits(&cells[*index])).collect();
     found.sort_by_key(plainness);
     match found[..] {

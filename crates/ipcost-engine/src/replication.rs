@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use ipcost_model::protocol::PeerRole;
 use ipcost_model::replication::{
     Claim, LedgerClaim, LedgerTest, Replication, ReplicationRun, Rule, Selector, Software, Test, Word,
 };
-use ipcost_model::protocol::PeerRole;
 use ipcost_model::{PlannedCell, Sample, Sides};
 use ipcost_stats::{median, merged_interval};
 

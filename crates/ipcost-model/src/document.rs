@@ -240,7 +240,7 @@ pub struct CellRecord {
     pub concurrency: u32,
     /// Who sent first in `connect`.
     pub speaks_first: SpeaksFirst,
-    /// Who closed first; `connect` only.
+    /// Who closed first, or `any`; `connect` only.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub closes_first: Option<String>,
     /// Where the processes ran.

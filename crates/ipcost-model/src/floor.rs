@@ -239,18 +239,22 @@ impl Calls {
         let unless_off = |name| u32::from(cell.options.bool(name).unwrap_or(true));
         let if_set = |name| u32::from(cell.options.int(name).is_some());
         let client_first = u32::from(cell.speaks_first == SpeaksFirst::Client);
-        let server_closes = u32::from(cell.options.text("closes_first") != Some("client"));
+        let (client_awaits_end, server_awaits_end) = match cell.options.text("closes_first") {
+            Some("client") => (0, 1),
+            Some("any") => (0, 0),
+            _ => (1, 0),
+        };
         // socket and connect; TCP_NODELAY; IP_BIND_ADDRESS_NO_PORT and bind; the buffers.
         let open = 2
-            + has(OptionGroup::Tcp) * unless_off("tcp_nodelay")
+            + has(OptionGroup::Tcp) * u32::from(cell.options.sets_nodelay(cell.pattern))
             + has(OptionGroup::SourceAddresses) * unless_off("spread_sources") * 2
             + if_set("so_sndbuf")
             + if_set("so_rcvbuf");
         Self {
             // The request, the reply, the end, close.
-            client: open + client_first + 1 + server_closes + 1,
+            client: open + client_first + 1 + client_awaits_end + 1,
             // accept, the request, the reply, the end, close.
-            server: 1 + client_first + 1 + (1 - server_closes) + 1,
+            server: 1 + client_first + 1 + server_awaits_end + 1,
         }
     }
 }
@@ -354,6 +358,10 @@ mod tests {
         assert_eq!(made_of(&first), "2 hand-overs + 3 system calls + 2 copies of 64 B");
         let closes = format!("{unix}[cells.options]\ncloses_first = \"client\"\nso_sndbuf = 4096");
         assert_eq!(made_of(&closes), "2 hand-overs + 4 system calls + 4 copies of 64 B");
+        let any = format!("{unix}[cells.options]\ncloses_first = \"any\"");
+        assert_eq!(made_of(&any), "2 hand-overs + 3 system calls + 4 copies of 64 B");
+        let any = format!("{together}\n[cells.options]\ncloses_first = \"any\"");
+        assert_eq!(made_of(&any), "2 hand-overs + 5 system calls + 4 copies of 64 B");
     }
 
     #[test]

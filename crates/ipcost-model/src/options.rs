@@ -118,10 +118,10 @@ pub const CATALOGUE: &[OptionSpec] = &[
     OptionSpec {
         name: "tcp_nodelay",
         kind: OptionKind::Bool,
-        default: "true",
+        default: "true; false in pattern stream",
         group: OptionGroup::Tcp,
         patterns: ALL,
-        summary: "send at once (TCP_NODELAY) instead of waiting to fill a segment (Nagle)",
+        summary: "send at once (TCP_NODELAY) instead of waiting to fill a segment (Nagle's algorithm, the system's default)",
     },
     OptionSpec {
         name: "so_sndbuf",
@@ -157,11 +157,11 @@ pub const CATALOGUE: &[OptionSpec] = &[
     },
     OptionSpec {
         name: "closes_first",
-        kind: OptionKind::Choice(&["server", "client"]),
+        kind: OptionKind::Choice(&["server", "client", "any"]),
         default: "server",
         group: OptionGroup::Listener,
         patterns: &[Pattern::Connect],
-        summary: "who closes a connection first, and so keeps the TIME_WAIT state; the other waits for it",
+        summary: "who closes a connection first (server, client), and so keeps the TIME_WAIT state; the other waits for its end. With any, neither waits",
     },
     OptionSpec {
         name: "spread_sources",
@@ -367,6 +367,16 @@ impl Options {
         }
     }
 
+    /// Whether TCP sockets set `TCP_NODELAY`: as the option says, else where a message is waited for. A stream leaves
+    /// Nagle's algorithm on, as the system does.
+    pub fn sets_nodelay(&self, pattern: Pattern) -> bool {
+        let usual = match pattern {
+            Pattern::Connect | Pattern::Rr => true,
+            Pattern::Stream | Pattern::Floor => false,
+        };
+        self.bool("tcp_nodelay").unwrap_or(usual)
+    }
+
     /// What a peer is told: all but where its process runs.
     pub fn for_peers(&self) -> Self {
         let told = |(name, _): &(OptionName, &OptionValue)| name.spec().group != OptionGroup::Place;
@@ -474,6 +484,19 @@ mod tests {
             for (kind, panicked) in panics {
                 assert_eq!(panicked, kind != right, "{} read as {kind}", spec.name);
             }
+        }
+    }
+
+    #[test]
+    fn streams_alone_leave_nagles_algorithm_on() {
+        let mut options = Options::default();
+        let sets = |options: &Options| {
+            [Pattern::Connect, Pattern::Rr, Pattern::Stream].map(|pattern| options.sets_nodelay(pattern))
+        };
+        assert_eq!(sets(&options), [true, true, false]);
+        for value in [true, false] {
+            options.set("tcp_nodelay", OptionValue::Bool(value)).unwrap();
+            assert_eq!(sets(&options), [value; 3]);
         }
     }
 

@@ -20,8 +20,19 @@ use crate::work::{Kind, Order, Report, Work};
 pub struct Manners {
     /// Who sends first.
     pub speaks_first: SpeaksFirst,
-    /// Whether the server closes first; the other side then waits for the end.
-    pub server_closes_first: bool,
+    /// Who closes first.
+    pub closes_first: ClosesFirst,
+}
+
+/// Who closes a connection first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ClosesFirst {
+    /// The server; the client waits for the end.
+    Server,
+    /// The client; the server waits for the end.
+    Client,
+    /// Either: neither waits for the other.
+    Any,
 }
 
 /// The client: connects, speaks, closes.
@@ -50,7 +61,7 @@ impl ConnectClient {
                 send_all(channel, &self.request).map_err(at)?;
             }
             receive_all(channel, &mut self.reply).map_err(at)?;
-            if manners.server_closes_first {
+            if manners.closes_first == ClosesFirst::Server {
                 receive_end(channel).map_err(at)?;
             }
             drop(connection);
@@ -65,7 +76,7 @@ impl ConnectClient {
 impl Work for ConnectClient {
     fn run(&mut self, order: Order) -> Result<Report, PeerError> {
         let retries = self.client.retries();
-        let mut meter = matches!(order.kind, Kind::Latency { .. }).then(Metered::new);
+        let mut meter = matches!(order.kind, Kind::Latency { .. }).then(|| Metered::of(order.ops));
         let began_ns = now_ns();
         match (order.kind, &mut meter) {
             (Kind::Verify, _) => {
@@ -142,7 +153,7 @@ impl ConnectServer {
                 payload.check(0, 0, &self.request)?;
             }
             send_all(channel, &self.reply).map_err(at)?;
-            if !manners.server_closes_first {
+            if manners.closes_first == ClosesFirst::Client {
                 receive_end(channel).map_err(at)?;
             }
             drop(connection);

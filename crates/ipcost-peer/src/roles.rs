@@ -7,7 +7,7 @@ use ipcost_model::protocol::Address;
 use ipcost_model::{Cell, FloorKind, Pattern};
 use ipcost_sys::transport::{self, Connection, Effective, Server, Transport};
 
-use crate::connect::{ConnectClient, ConnectServer, Manners};
+use crate::connect::{ClosesFirst, ConnectClient, ConnectServer, Manners};
 use crate::crew::{Crew, DescriptorTable};
 use crate::error::PeerError;
 use crate::floor::{HandingClient, HandingServer, IdleServer, LoneClient};
@@ -112,8 +112,12 @@ fn descriptor_table(cell: &Cell) -> DescriptorTable {
 }
 
 fn manners(cell: &Cell) -> Manners {
-    let server_closes_first = cell.options.text("closes_first") != Some("client");
-    Manners { speaks_first: cell.speaks_first, server_closes_first }
+    let closes_first = match cell.options.text("closes_first") {
+        Some("client") => ClosesFirst::Client,
+        Some("any") => ClosesFirst::Any,
+        _ => ClosesFirst::Server,
+    };
+    Manners { speaks_first: cell.speaks_first, closes_first }
 }
 
 fn bytes(size: u64) -> usize {

@@ -66,7 +66,7 @@ impl RrClient {
 
 impl Work for RrClient {
     fn run(&mut self, order: Order) -> Result<Report, PeerError> {
-        let mut meter = matches!(order.kind, Kind::Latency { .. }).then(Metered::new);
+        let mut meter = matches!(order.kind, Kind::Latency { .. }).then(|| Metered::of(order.ops));
         let began_ns = now_ns();
         match (order.kind, &mut meter) {
             (Kind::Verify, _) => {

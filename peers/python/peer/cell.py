@@ -26,7 +26,7 @@ _OPTIONS: dict[str, Any] = {
     "so_rcvbuf": _SIZES,
     "pipe_size": _SIZES,
     "backlog": _BACKLOGS,
-    "closes_first": ROLES,
+    "closes_first": (*ROLES, "any"),
     "spread_sources": (True, False),
 }
 
@@ -50,7 +50,8 @@ class Cell:
     so_rcvbuf: Optional[int]
     pipe_size: Optional[int]
     backlog: int
-    server_closes_first: bool
+    # The side that closes first, while the other waits for the end; with "any", neither waits.
+    closes_first: str
     spread_sources: Optional[bool]
 
 
@@ -72,12 +73,12 @@ def read_cell(message: Any) -> Cell:
         server_buffer=options.option("server_buffer", 65_537),
         recv_buffer=options.option("recv_buffer", max(size, 65_536)),
         processes=options.option("workers", "threads") == "processes",
-        tcp_nodelay=options.option("tcp_nodelay", True),
+        tcp_nodelay=options.option("tcp_nodelay", pattern != "stream"),
         so_sndbuf=options.option("so_sndbuf", None),
         so_rcvbuf=options.option("so_rcvbuf", None),
         pipe_size=options.option("pipe_size", None),
         backlog=options.option("backlog", 4096),
-        server_closes_first=options.option("closes_first", "server") == "server",
+        closes_first=options.option("closes_first", "server"),
         spread_sources=options.option("spread_sources", None),
     )
 

@@ -44,7 +44,7 @@ class ConnectClient(RepeatedWork):
         if self._cell.client_speaks_first:
             channel.sendall(request)
         receive_all(channel.recv_into, self._reply)
-        if self._cell.server_closes_first:
+        if self._cell.closes_first == "server":
             receive_end(channel.recv_into, self._one_byte)
 
 
@@ -105,5 +105,5 @@ class ConnectServer(Work):
 
     def _answer(self, channel: Channel, reply: bytes) -> None:
         channel.sendall(reply)
-        if not self._cell.server_closes_first:
+        if self._cell.closes_first == "client":
             receive_end(channel.recv_into, self._one_byte)

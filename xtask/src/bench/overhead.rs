@@ -96,12 +96,16 @@ fn subjects() -> Vec<Subject> {
     all
 }
 
-/// Two cells for each subject. Sources are not spread: that is a call of ours, whose cost is told apart.
+/// Two cells for each subject. Sources are not spread: that is a call of ours, whose cost is told apart. Streams have Nagle's
+/// algorithm off, as the bare program has: at the end of a batch it would wait for a delayed acknowledgement.
 fn job(subjects: &[Subject]) -> String {
     let mut job = String::from("latency = \"off\"\nepochs = 1\n");
     for Subject { words: [pattern, transport, size], placement, .. } in subjects {
-        let plain = pattern == "connect" && transport == "tcp";
-        let options = if plain { "options = { spread_sources = false }\n" } else { "" };
+        let options = match (pattern.as_str(), transport.as_str()) {
+            ("connect", "tcp") => "options = { spread_sources = false }\n",
+            ("stream", "tcp") => "options = { tcp_nodelay = true }\n",
+            _ => "",
+        };
         for peer in ["native", "c"] {
             job.push_str(&format!(
                 "[[cells]]\npattern = \"{pattern}\"\ntransport = \"{transport}\"\nsize = {size}\nplacement = \"{placement}\"\nclient = \"{peer}\"\nserver = \"{peer}\"\n{options}"

@@ -159,7 +159,7 @@ impl From<String> for Stop {
 struct Play {
     actors: BTreeMap<Part, Actor>,
     names: Names,
-    pattern: Option<Pattern>,
+    cell: Option<Cell>,
     /// Whether the client's next batch is with latencies.
     latency: bool,
     /// Whether the address that the server answers is the client's.
@@ -188,8 +188,7 @@ impl Play {
             };
             actors.insert(*part, stage.start(*who, inherit)?);
         }
-        let pattern = scene.cell.as_ref().map(|cell| cell.pattern);
-        Ok(Self { actors, names, pattern, latency: false, passes_address_on })
+        Ok(Self { actors, names, cell: scene.cell.clone(), latency: false, passes_address_on })
     }
 
     fn step(&mut self, step: &Step) -> Result<(), Stop> {
@@ -228,8 +227,8 @@ impl Play {
         }
         matches(expected, message)
             .map_err(|why| format!("should say {expected}, and says {message} ({why})"))?;
-        if let (FromPeer::Done(done), Part::Client, Some(pattern)) = (&parsed, part, self.pattern) {
-            check_done(done, pattern, self.latency)?;
+        if let (FromPeer::Done(done), Part::Client, Some(cell)) = (&parsed, part, &self.cell) {
+            check_done(done, cell, self.latency)?;
         }
         Ok(())
     }
@@ -242,9 +241,8 @@ impl Play {
 }
 
 /// What a client says of a batch must make sense.
-fn check_done(done: &Done, pattern: Pattern, latency: bool) -> Result<(), String> {
-    let most = MAX_LATENCY_VALUES.min(done.ops as usize);
-    match (pattern, done.sent_ns) {
+fn check_done(done: &Done, cell: &Cell, latency: bool) -> Result<(), String> {
+    match (cell.pattern, done.sent_ns) {
         (Pattern::Stream, None) => {
             return Err("does not say when its last send returned (sent_ns)".to_owned());
         }
@@ -256,8 +254,37 @@ fn check_done(done: &Done, pattern: Pattern, latency: bool) -> Result<(), String
     if !latency && !done.latency_ns.is_empty() {
         return Err("tells latencies that were not asked for".to_owned());
     }
-    if done.latency_ns.len() > most {
-        return Err(format!("tells {} latencies, and may tell {most}", done.latency_ns.len()));
+    let most = most_latencies(done.ops, cell.concurrency.into());
+    if done.latency_ns.len() as u64 > most {
+        return Err(format!(
+            "tells {} latencies, and may tell {most}: those after the first tenth of each worker's operations",
+            done.latency_ns.len()
+        ));
     }
     Ok(())
+}
+
+/// No worker records those of the first tenth of its operations.
+fn most_latencies(ops: u64, workers: u64) -> u64 {
+    let first_recorded = ops / workers / 10;
+    (ops - workers * first_recorded).min(MAX_LATENCY_VALUES as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn latencies_of_the_first_tenth_are_too_many() {
+        let cell: Cell = serde_json::from_value(json!({
+            "pattern": "rr", "transport": "unix", "size": 1, "reply": 1, "concurrency": 2, "speaks_first": "client",
+        }))
+        .unwrap();
+        for (ops, most) in [(2, 2), (18, 18), (20, 18), (60, 54), (100_000, 10_000)] {
+            let done = |count| Done { ops, latency_ns: vec![1; count], ..Done::default() };
+            assert_eq!(check_done(&done(most), &cell, true), Ok(()));
+            let why = check_done(&done(most + 1), &cell, true).unwrap_err();
+            assert!(why.contains(&format!("may tell {most}")), "{why}");
+        }
+    }
 }

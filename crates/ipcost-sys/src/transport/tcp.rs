@@ -96,11 +96,11 @@ pub(super) fn serve(
     cell: &Cell,
 ) -> Result<Box<dyn Server>, TransportError> {
     let at = socket_address(transport, address)?;
-    let nodelay = switch(cell, "tcp_nodelay", true);
+    let nodelay = cell.options.sets_nodelay(cell.pattern);
     // Accepted connections inherit the listener's options, so accepting costs no further calls.
     let prepare = |socket: &Endpoint| {
         claim_port(socket)
-            .and_then(|()| set_nodelay(socket, nodelay))
+            .and_then(|()| if nodelay { set_nodelay(socket) } else { Ok(()) })
             .context(|| "cannot set TCP options".to_owned())
     };
     let name = |socket: &Endpoint| {
@@ -188,7 +188,7 @@ impl TcpClient {
             transport,
             family,
             to: socket_address(transport, address)?,
-            nodelay: switch(cell, "tcp_nodelay", true),
+            nodelay: cell.options.sets_nodelay(cell.pattern),
             sources,
             cell: cell.clone(),
             retries: 0,
@@ -199,7 +199,7 @@ impl TcpClient {
     #[inline]
     fn prepare(&mut self, socket: &Endpoint) -> io::Result<()> {
         if self.nodelay {
-            set_nodelay(socket, true)?;
+            set_nodelay(socket)?;
         }
         if let Some(sources) = &mut self.sources {
             bind_source(socket, sources.next())?;

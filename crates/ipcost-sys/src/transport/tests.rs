@@ -94,6 +94,33 @@ fn bytes_arrive_whole_in_both_directions_on_every_channel() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn nagles_algorithm_is_on_in_streams_alone_unless_the_option_says_otherwise() {
+    let dir = PrivateDir::create().unwrap();
+    for transport in usable().filter(|transport| ["tcp", "tcp6"].contains(&transport.capabilities().name)) {
+        for (pattern, option, expected) in [
+            (Pattern::Rr, None, true),
+            (Pattern::Rr, Some(false), false),
+            (Pattern::Connect, None, true),
+            (Pattern::Stream, None, false),
+            (Pattern::Stream, Some(true), true),
+        ] {
+            let mut cell = Cell { pattern, ..cell(transport.capabilities().name, 1) };
+            if let Some(value) = option {
+                cell.options.set("tcp_nodelay", OptionValue::Bool(value)).unwrap();
+            }
+            for (server, client) in set_up(transport, &cell, dir.path()) {
+                for end in [server, client] {
+                    let Connection::Socket(socket) = end else { panic!("TCP is a socket") };
+                    let set = rustix::net::sockopt::tcp_nodelay(&socket.0).unwrap();
+                    assert_eq!(set, expected, "{pattern} {option:?}");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn a_word_goes_back_and_forth_in_order() {
     for [mut client, mut server] in [switch::pair(), cacheline::pair()] {

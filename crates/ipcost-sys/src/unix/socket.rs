@@ -115,8 +115,8 @@ pub fn connect_patiently(endpoint: &Endpoint, to: &impl SocketAddress, retries: 
 /// # Errors
 /// The system's answer.
 #[inline]
-pub fn set_nodelay(endpoint: &Endpoint, on: bool) -> io::Result<()> {
-    Ok(sockopt::set_tcp_nodelay(endpoint, on)?)
+pub fn set_nodelay(endpoint: &Endpoint) -> io::Result<()> {
+    Ok(sockopt::set_tcp_nodelay(endpoint, true)?)
 }
 
 /// Lets a listener have a port whose former connections linger (`SO_REUSEADDR`, `socket(7)`).

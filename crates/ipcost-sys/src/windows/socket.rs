@@ -158,8 +158,8 @@ pub fn connect_patiently(endpoint: &Endpoint, to: &impl SocketAddress, _retries:
 /// # Errors
 /// The system's answer.
 #[inline]
-pub fn set_nodelay(endpoint: &Endpoint, on: bool) -> io::Result<()> {
-    set(endpoint, IPPROTO_TCP, TCP_NODELAY, on.into())
+pub fn set_nodelay(endpoint: &Endpoint) -> io::Result<()> {
+    set(endpoint, IPPROTO_TCP, TCP_NODELAY, 1)
 }
 
 /// Lets nobody else bind a listener's port. (`SO_REUSEADDR`, which other systems take here, would let them.)

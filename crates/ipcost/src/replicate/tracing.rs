@@ -7,9 +7,9 @@ use ipcost_engine::PeerProgram;
 use ipcost_engine::replication::traced_cells;
 use ipcost_engine::system_calls::SystemCalls;
 use ipcost_engine::tracing::{Cast, Lengths, trace as trace_cell};
-use ipcost_model::{Plan, Sides};
 use ipcost_model::protocol::PeerRole;
 use ipcost_model::replication::{Replication, Software};
+use ipcost_model::{Plan, Sides};
 use ipcost_sys::interrupt::Interrupt;
 
 /// Operations of the shorter of two traced batches, and of the longer.

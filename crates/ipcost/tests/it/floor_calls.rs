@@ -26,6 +26,12 @@ transport = "tcp"
 [cells.options]
 closes_first = "client"
 spread_sources = false
+[[cells]]
+label = "neither waits"
+pattern = "connect"
+transport = "unix"
+[cells.options]
+closes_first = "any"
 "#;
 
 /// Operations of the shorter of two traced batches, and of the longer.
@@ -94,7 +100,7 @@ fn released(mut tally: Tally) -> Tally {
 fn the_table_agrees_with_strace() {
     let dir = tempfile::tempdir().unwrap();
     let (free, together) = (planned("free"), planned("together"));
-    for cell in 0..5 {
+    for cell in 0..6 {
         let id = &free.cells[cell].id;
         let (client, server) = counted(&free, cell, dir.path());
         assert!(

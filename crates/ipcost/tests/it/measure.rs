@@ -267,7 +267,7 @@ fn framing_and_manners_are_followed() {
         "--speaks-first",
         "client,server",
         "--option",
-        "closes_first=client,server",
+        "closes_first=client,server,any",
         "--option",
         "backlog=3",
         "--epochs",
@@ -275,7 +275,7 @@ fn framing_and_manners_are_followed() {
         "--quiet",
     ]);
     let ids = strings(&document["cells"], "id");
-    assert_eq!(ids.len(), 8);
+    assert_eq!(ids.len(), 12);
     assert!(ids.contains(&"connect/tcp/64/c1/speaks_first=server,backlog=3,closes_first=client"), "{ids:?}");
     place.assert_clean();
 }

@@ -20,7 +20,7 @@ const NO_PORT: [&str; 3] = ["no local port is left", "EADDRNOTAVAIL", "annot ass
 pub(super) fn nagle(cell: &ExplainedCell) -> Option<NamedCause> {
     let delayed = *cell.network.get("delayed_acknowledgements")?;
     let share = delayed * DELAY_NS / wall_ns(cell)?;
-    let held = cell.options.bool("tcp_nodelay") == Some(false);
+    let held = uses_tcp(&cell.transport) && !cell.options.sets_nodelay(cell.pattern);
     let waits = idle_share(cell)? >= LEAST_SHARE && share >= LEAST_SHARE;
     (held && waits).then(|| {
         let sentence = format!(

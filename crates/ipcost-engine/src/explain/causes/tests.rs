@@ -143,18 +143,33 @@ fn a_clean_cell_is_blamed_for_nothing() {
 
 #[test]
 fn nagle_against_delayed_acknowledgements() {
-    let mut cell = clean(Pattern::Stream, "tcp", 64);
-    cell.options.set("tcp_nodelay", OptionValue::Bool(false)).unwrap();
-    cell.network.insert("delayed_acknowledgements".to_owned(), 0.001);
-    cell.wall_ns = Some(exactly(60_000.0));
-    assert_only("nagle", cell.clone(), &Case::default());
-    cell.options = Options::default();
-    assert_eq!(
-        found(&[cell.clone()], &Case::default()),
-        [],
-        "without Nagle, delayed acknowledgements cost nothing"
-    );
-    cell.options.set("tcp_nodelay", OptionValue::Bool(false)).unwrap();
+    let delayed = |pattern, transport, nodelay: Option<bool>| {
+        let mut cell = clean(pattern, transport, 64);
+        if let Some(value) = nodelay {
+            cell.options.set("tcp_nodelay", OptionValue::Bool(value)).unwrap();
+        }
+        cell.network.insert("delayed_acknowledgements".to_owned(), 0.001);
+        cell.wall_ns = Some(exactly(60_000.0));
+        cell
+    };
+    for (pattern, nodelay) in
+        [(Pattern::Stream, None), (Pattern::Stream, Some(false)), (Pattern::Rr, Some(false))]
+    {
+        assert_only("nagle", delayed(pattern, "tcp", nodelay), &Case::default());
+    }
+    for (pattern, transport, nodelay) in [
+        (Pattern::Stream, "tcp", Some(true)),
+        (Pattern::Rr, "tcp", None),
+        (Pattern::Connect, "tcp", None),
+        (Pattern::Stream, "unix", None),
+    ] {
+        assert_eq!(
+            found(&[delayed(pattern, transport, nodelay)], &Case::default()),
+            [],
+            "without Nagle, delayed acknowledgements cost nothing: {pattern} {transport} {nodelay:?}"
+        );
+    }
+    let mut cell = delayed(Pattern::Stream, "tcp", None);
     cell.busy = Some(Sides { client: 0.99, server: 0.5 });
     assert_eq!(found(&[cell], &Case::default()), [], "who is busy all the time does not wait");
 }

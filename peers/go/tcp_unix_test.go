@@ -1,0 +1,69 @@
+//go:build unix
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"syscall"
+	"testing"
+)
+
+func TestNaglesAlgorithmFollowsThePatternAndTheOption(t *testing.T) {
+	for _, test := range []struct {
+		pattern, options string
+		nodelay          bool
+	}{
+		{patternRr, `{}`, true},
+		{patternRr, `{"tcp_nodelay":false}`, false},
+		{patternConnect, `{}`, true},
+		{patternStream, `{}`, false},
+		{patternStream, `{"tcp_nodelay":true}`, true},
+	} {
+		t.Run(test.pattern+test.options, func(t *testing.T) {
+			for side, end := range connectedPair(t, test.pattern, test.options) {
+				if found := nodelay(t, end); found != test.nodelay {
+					t.Errorf("end %d: TCP_NODELAY is %v", side, found)
+				}
+			}
+		})
+	}
+}
+
+// connectedPair is a client's end of a connection over TCP, and the server's.
+func connectedPair(t *testing.T, pattern, options string) [2]channel {
+	t.Helper()
+	text := `{"pattern":%q,"transport":"tcp","size":1,"reply":1,"concurrency":1,"speaks_first":"client","options":%s}`
+	var cell cell
+	must(t, json.Unmarshal([]byte(fmt.Sprintf(text, pattern, options)), &cell))
+	server, err := tcpOverIPv4.serve(json.RawMessage(anyPort), &cell)
+	must(t, err)
+	address, err := json.Marshal(server.address())
+	must(t, err)
+	client, err := tcpOverIPv4.reach(address, &cell, 0)
+	must(t, err)
+	near, err := client.connect()
+	must(t, err)
+	far, err := server.accept()
+	must(t, err)
+	return [2]channel{near, far}
+}
+
+func nodelay(t *testing.T, of channel) bool {
+	t.Helper()
+	socket, err := rawConnection(of)
+	must(t, err)
+	var value int
+	must(t, withDescriptor(socket, func(descriptor uintptr) (err error) {
+		value, err = syscall.GetsockoptInt(int(descriptor), syscall.IPPROTO_TCP, syscall.TCP_NODELAY)
+		return err
+	}))
+	return value != 0
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
