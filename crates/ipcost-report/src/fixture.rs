@@ -137,6 +137,7 @@ pub fn measured() -> Document {
                     position: position as u32 + 1,
                     ops: 100,
                     wall_ns,
+                    wait_ns: None,
                     sent_ns: (record.pattern == Pattern::Stream).then_some(wall_ns / 2),
                     client: usage(wall_ns / 4),
                     server: usage(wall_ns / 2),

@@ -47,12 +47,12 @@ pub fn draw<'a>(document: &Document, args: &'a OutputArgs) -> anyhow::Result<Pic
         return Ok(pictures);
     }
     let chart = args.chart.unwrap_or_default();
-    let svg = picture::svg(document, chart, args.background.unwrap_or_default())?;
+    let picture = picture::draw(document, chart, args.background.unwrap_or_default())?;
     if let Some(path) = &args.png {
-        pictures.push((path, picture::png(&svg)?));
+        pictures.push((path, picture.png()?));
     }
     if let Some(path) = &args.svg {
-        pictures.push((path, svg.into_bytes()));
+        pictures.push((path, picture.svg().into_bytes()));
     }
     Ok(pictures)
 }
