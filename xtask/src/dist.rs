@@ -16,16 +16,16 @@ const PRINTED: [(&[&str], &str); 6] = [
     (&["completions", "elvish"], "completions/ipcost.elv"),
 ];
 
-/// Builds it and puts it, with its licences, its manual page and its completions, into `target/dist`.
+/// Builds it and puts it, with its licences, its manual page and its completions, into `target/ipcost`.
 ///
 /// # Errors
 /// Where it cannot be built or copied.
 pub fn run() -> Result<()> {
-    shell::run(&["cargo", "build", "--release", "--package", "ipcost"])?;
-    let dist = target().join("dist");
-    std::fs::create_dir_all(&dist).context("cannot make target/dist")?;
+    shell::run(&["cargo", "build", "--profile", "dist", "--package", "ipcost"])?;
+    let dist = target().join("ipcost");
+    std::fs::create_dir_all(&dist).context("cannot make target/ipcost")?;
     for (from, name) in [
-        (target().join("release/ipcost"), "ipcost"),
+        (target().join("dist/ipcost"), "ipcost"),
         (root().join("LICENSE-MIT"), "LICENSE-MIT"),
         (root().join("LICENSE-APACHE"), "LICENSE-APACHE"),
         // The typeface in the binary, which pictures are set in.

@@ -25,7 +25,7 @@ usage: cargo xtask <command>
                    how long a verdict takes, against hyperfine and against fixed repetitions; N of each (10)
   bench pairs [N]  how often two runs of one build are told apart; N of each (40)
   tables           the simulated tables of docs/trust.md
-  dist             an optimised binary, ready to be copied, in target/dist";
+  dist             an optimised binary, ready to be copied, in target/ipcost";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
