@@ -187,7 +187,11 @@ mod tests {
     #[test]
     fn without_flags_it_is_the_default_suite() {
         let job = job_of(&[]).unwrap();
-        assert_eq!(job.cells.len(), SUITE.len());
+        let beside = job.cells.iter().filter(|matrix| !matrix.options.is_empty());
+        let beside: Vec<_> = beside.map(|matrix| (&matrix.pattern.0[0], &matrix.transport.0)).collect();
+        let nodelay = vec!["tcp".to_owned()];
+        assert_eq!(beside, [(&Pattern::Stream, &nodelay), (&Pattern::Stream, &nodelay)], "tcp nodelay");
+        assert_eq!(job.cells.len(), SUITE.len() + beside.len());
         assert_eq!(job.cells[0].transport.0, ["unix", "unix-abstract", "tcp"]);
         assert_eq!(job.cells[1].transport.0, ["pipe", "fifo", "unix", "unix-abstract", "tcp"]);
     }

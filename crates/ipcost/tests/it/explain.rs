@@ -170,7 +170,11 @@ fn a_matrix_is_explained_against_its_baseline() {
         .collect();
     assert_eq!(
         pairs,
-        [("stream/pipe/64/c1", "stream/unix/64/c1"), ("stream/tcp/64/c1", "stream/unix/64/c1")]
+        [
+            ("stream/pipe/64/c1", "stream/unix/64/c1"),
+            ("stream/tcp/64/c1", "stream/unix/64/c1"),
+            ("stream/tcp/64/c1/tcp_nodelay=true", "stream/unix/64/c1")
+        ]
     );
     assert!(explanation["cells"][0]["limited_by"].is_string(), "both sides of a stream work at once");
     let warnings = explanation["warnings"].as_array().unwrap();
