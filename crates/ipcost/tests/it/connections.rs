@@ -68,7 +68,7 @@ fn dropped_connection_requests_are_noticed() {
     let place = Place::new();
     // Many clients for a queue of one: some requests are dropped, and each costs its client a second. Which of them meet
     // is the scheduler's affair, so that a run in which none do is no failure; many such runs are.
-    let args = "--transports tcp --concurrency 12 --option backlog=1 --epochs 1 --timeout 5min";
+    let args = "--transports tcp --concurrency 24 --option backlog=1 --epochs 1 --timeout 5min";
     let told = (0..10).find_map(|_| {
         let Some(warnings) = warnings(&place, args) else { return Some(None) };
         let trouble = warnings.iter().find(|warning| warning["code"] == "connection-trouble")?;
@@ -76,7 +76,7 @@ fn dropped_connection_requests_are_noticed() {
     });
     let Some(message) = told.expect("a warning in one of ten runs") else { return };
     assert!(
-        message.contains("connect/tcp/64/c12/backlog=1") && message.contains("ListenOverflows"),
+        message.contains("connect/tcp/64/c24/backlog=1") && message.contains("ListenOverflows"),
         "{message}"
     );
 }

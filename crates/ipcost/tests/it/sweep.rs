@@ -31,7 +31,7 @@ fn sizes_come_to_where_the_order_changes() {
         "--resolution",
         "50%",
         "--budget",
-        "40s",
+        "34s",
         "--seed",
         "7",
         "--quiet",
