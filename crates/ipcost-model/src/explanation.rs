@@ -133,6 +133,9 @@ pub struct ExplainedCell {
     pub wall_ns: Option<Estimate>,
     /// Processor time of both sides, nanoseconds.
     pub cpu_ns: Option<Estimate>,
+    /// What a burst takes beside its operations, nanoseconds, however many they are; null where there is no such part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait_ns: Option<f64>,
     /// Where it goes, in the order of [`Part`]; medians over epochs.
     pub parts: Vec<PartCost>,
     /// The least that its parts cost here, and its cost as a multiple of that; null where none is known.

@@ -317,6 +317,7 @@ mod tests {
             options: Options::default(),
             division: if pattern == Pattern::Stream { Division::Overlap } else { Division::Turns },
             wall_ns: Some(near(10_000.0)),
+            wait_ns: None,
             cpu_ns: Some(near(9_000.0)),
             parts: [(Part::ClientUser, 2_000.0), (Part::ServerSystem, 7_000.0), (Part::Waiting, 1_000.0)]
                 .map(part)

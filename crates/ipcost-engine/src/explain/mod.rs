@@ -234,6 +234,7 @@ fn cell(
         wall_ns: batches.estimate(index, |costs| costs.wall_ns),
         cpu_ns: batches
             .estimate(index, |costs| costs.cpu_ns(PeerRole::Client) + costs.cpu_ns(PeerRole::Server)),
+        wait_ns: batches.wait_ns(index),
         parts: batches.parts(index, division),
         floor: None,
         busy,

@@ -101,6 +101,14 @@ impl<'a> Batches<'a> {
         self.over_epochs(found).map(|estimate| estimate.median)
     }
 
+    /// The part of a cell's batches that does not grow with their operations, nanoseconds.
+    pub fn wait_ns(&self, cell: usize) -> Option<f64> {
+        let found = |round: &[Sample]| {
+            Some(round.iter().find(|sample| sample.cell as usize == cell)?.wait_ns? as f64)
+        };
+        self.over_epochs(found).map(|estimate| estimate.median)
+    }
+
     /// A cell's parts.
     pub fn parts(&self, cell: usize, division: Division) -> Vec<PartCost> {
         let Some(wall) = self.estimate(cell, |costs| costs.wall_ns) else { return Vec::new() };

@@ -6,7 +6,7 @@ use ipcost_model::doctor::NetworkFacts;
 use ipcost_model::{ExplainedCell, Incidents, NamedCause, Part, Pattern};
 use ipcost_sys::firewall::Firewall;
 
-use super::{LEAST_SHARE, cause, count, idle_share, percent, wall_ns};
+use super::{LEAST_SHARE, cause, count, idle_share, nanoseconds, percent, wall_ns};
 use crate::explain::uses_tcp;
 
 /// A delayed acknowledgement waits for so long, nanoseconds (`TCP_DELACK_MIN` of Linux: 40 ms).
@@ -16,11 +16,22 @@ const PORTS_TAKEN: f64 = 0.8;
 /// Words in which runtimes tell that no port was left (`EADDRNOTAVAIL`).
 const NO_PORT: [&str; 3] = ["no local port is left", "EADDRNOTAVAIL", "annot assign requested address"];
 
+/// What to do about Nagle's algorithm.
+const NODELAY: &str = "set TCP_NODELAY (tcp_nodelay=true), or send each message with one call";
+
 /// Nagle's algorithm holds a small segment back until the last one is acknowledged, and the receiver delays that.
 pub(super) fn nagle(cell: &ExplainedCell) -> Option<NamedCause> {
+    let held = uses_tcp(&cell.transport) && !cell.options.sets_nodelay(cell.pattern);
+    if let Some(wait_ns) = cell.wait_ns.filter(|wait_ns| held && *wait_ns >= DELAY_NS / 4.0) {
+        let sentence = format!(
+            "Nagle's algorithm holds the end of every burst back until the other side acknowledges, which that side delays: {} \
+             a burst, however many messages it has",
+            nanoseconds(wait_ns)
+        );
+        return Some(cause("nagle", cell, LEAST_SHARE, sentence, NODELAY));
+    }
     let delayed = *cell.network.get("delayed_acknowledgements")?;
     let share = delayed * DELAY_NS / wall_ns(cell)?;
-    let held = uses_tcp(&cell.transport) && !cell.options.sets_nodelay(cell.pattern);
     let waits = idle_share(cell)? >= LEAST_SHARE && share >= LEAST_SHARE;
     (held && waits).then(|| {
         let sentence = format!(
@@ -29,7 +40,7 @@ pub(super) fn nagle(cell: &ExplainedCell) -> Option<NamedCause> {
             count(delayed),
             percent(idle_share(cell).unwrap_or_default())
         );
-        cause("nagle", cell, share, sentence, "set TCP_NODELAY (tcp_nodelay=true), or send each message with one call")
+        cause("nagle", cell, share, sentence, NODELAY)
     })
 }
 

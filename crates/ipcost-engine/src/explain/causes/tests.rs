@@ -50,6 +50,7 @@ fn clean(pattern: Pattern, transport: &str, size: u64) -> ExplainedCell {
         division: if pattern == Pattern::Stream { Division::Overlap } else { Division::Turns },
         wall_ns: Some(exactly(10_000.0)),
         cpu_ns: Some(exactly(8_000.0)),
+        wait_ns: None,
         parts: Part::ALL.iter().copied().map(part).collect(),
         busy: Some(Sides { client: 0.4, server: 0.4 }),
         limited_by: None,
@@ -277,6 +278,18 @@ fn cores_that_are_shared_or_apart() {
         assert_eq!((found.len(), found[0].code.as_str()), (1, "hand-over"), "{found:?}");
         assert_eq!(found[0].cell.as_ref(), Some(&apart.id));
     }
+}
+
+#[test]
+fn a_burst_whose_end_is_held_back() {
+    let burst = |nodelay| {
+        let mut cell = clean(Pattern::Stream, "tcp", 64);
+        cell.wait_ns = Some(40e6);
+        cell.options.set("tcp_nodelay", OptionValue::Bool(nodelay)).unwrap();
+        cell
+    };
+    assert_only("nagle", burst(false), &Case::default());
+    assert_eq!(found(&[burst(true)], &Case::default()), [], "something else makes it wait");
 }
 
 #[test]
