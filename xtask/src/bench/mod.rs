@@ -1,6 +1,6 @@
 //! Figures of the docs, measured: `cargo xtask bench`.
 //!
-//! [`Field`] holds what ipcost's own peers do against plain programs that know nothing of it: in every epoch fresh processes
+//! [`Cells`] are what ipcost measures; plain programs that know nothing of it take turns with them: in every epoch fresh processes
 //! on both sides, in every round a fresh random order, and the tool's own intervals over epochs.
 
 pub mod overhead;

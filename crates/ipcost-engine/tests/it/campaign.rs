@@ -140,16 +140,16 @@ fn operation_counts_are_frozen_and_lead_ins_come_before_every_batch() {
         assert_eq!(counts[0], 4_000, "20 ms of 5 µs");
     }
     let measured: Vec<_> = script.log.iter().filter(|(epoch, _, _)| *epoch > 0).collect();
-    for pair in measured.chunks(2) {
-        assert_eq!(pair[0].1, pair[1].1, "lead-in and batch are of one cell");
-        assert_eq!((pair[0].2, pair[1].2), (1_000, 4_000));
+    for turn in measured.chunks(3) {
+        assert!(turn.iter().all(|batch| batch.1 == turn[0].1), "lead-in, batch and tail are of one cell");
+        assert_eq!((turn[0].2, turn[1].2, turn[2].2), (1_000, 4_000, 1_000));
     }
     assert_eq!(script.verified, 2 * 6, "each cell once an epoch, calibration included");
 }
 
 #[test]
-fn latency_comes_from_the_lead_ins_unless_asked_otherwise() {
-    for (setting, expected) in [("lead-in", 10 * 5), ("inline", 10 * 5), ("off", 0)] {
+fn latency_comes_from_a_tail_unless_asked_otherwise() {
+    for (setting, expected) in [("tail", 10 * 5), ("lead-in", 10 * 5), ("inline", 10 * 5), ("off", 0)] {
         let mut script = noisy(&[5_000.0, 5_000.0], 0.0);
         let document = report(campaign(&format!("epochs = 5\nlatency = \"{setting}\"\n{PAIR}"), &mut script));
         let count = document.cells[0].latency_ns.map_or(0, |latency| latency.count);

@@ -12,7 +12,8 @@ use ipcost_sys::others::Busy;
 use ipcost_sys::quota::Throttling;
 
 const EPOCHS: u32 = 40;
-const TRIO: &str = "seed = 5\nepochs = 40\n[[cells]]\ntransport = [\"one\", \"two\", \"three\"]\n";
+const TRIO: &str =
+    "seed = 5\nepochs = 40\nlatency = \"off\"\n[[cells]]\ntransport = [\"one\", \"two\", \"three\"]\n";
 /// Codes that say nothing of the machine.
 const OF_THE_RUN: [&str; 2] = ["unresolved", "no-intervals"];
 

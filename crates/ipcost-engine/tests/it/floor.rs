@@ -24,8 +24,7 @@ fn measured(plan: Plan, script: &mut Script) -> Document {
     report(run(plan, script, &mut Known::default(), &mut Witness::default()))
 }
 
-const RR: &str =
-    "floor = true\nbaseline = \"two\"\nseed = 3\nepochs = 30\n[[cells]]\ntransport = [\"one\", \"two\"]\n";
+const RR: &str = "floor = true\nbaseline = \"two\"\nseed = 3\nepochs = 30\nlatency = \"off\"\n[[cells]]\ntransport = [\"one\", \"two\"]\n";
 
 #[test]
 fn a_multiple_is_the_cost_over_its_parts_in_the_same_round() {
