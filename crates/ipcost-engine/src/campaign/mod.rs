@@ -7,7 +7,7 @@ mod timed;
 use std::time::Duration;
 
 use ipcost_model::{
-    Calibrated, Cell, Counts, OptionGroup, Options, Pattern, Plan, PlannedContrast, Resumed, Samples, Stopped,
+    Calibrated, Cell, Counts, Options, Pattern, Plan, PlannedContrast, Resumed, Samples, Stopped,
 };
 use ipcost_stats::{Random, Variances};
 use ipcost_sys::transport;
@@ -18,6 +18,7 @@ use crate::analysis::{Answered, Judge};
 use crate::bench::Bench;
 use crate::calibration::{Rate, counts_of, rate};
 use crate::error::EngineError;
+use crate::explain::uses_tcp;
 use crate::planning::{Pace, fit};
 use crate::progress::{Observer, Phase, Progress};
 use crate::surroundings::Surroundings;
@@ -325,9 +326,7 @@ impl Campaign<'_, '_> {
 /// Whether the end of a burst may be held back: Nagle's algorithm keeps the last segment until what was sent before is
 /// acknowledged, and the other side delays that by up to 40 ms.
 pub(crate) fn holds_back(transport: &str, pattern: Pattern, options: &Options) -> bool {
-    let is_tcp = transport::find(transport)
-        .is_some_and(|known| known.capabilities().option_groups.contains(&OptionGroup::Tcp));
-    is_tcp && pattern == Pattern::Stream && options.bool("tcp_nodelay") != Some(true)
+    uses_tcp(transport) && pattern == Pattern::Stream && !options.sets_nodelay(pattern)
 }
 
 /// How many operations a batch must have whose sender is timed: what lies in buffers when its last send returns is then
