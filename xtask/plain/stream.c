@@ -3,8 +3,8 @@
 //
 //     stream TRANSPORT SIZE MESSAGES RECV_BUFFER NODELAY CLIENT_CPU SERVER_CPU
 //
-// prints nanoseconds until the last send returned, and until the receiver had everything; a processor below 0 is the scheduler's
-// choice.
+// prints nanoseconds for a message: `sent` until the last send returned, `wall` until the receiver had everything. A processor below
+// 0 is the scheduler's choice.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
@@ -101,6 +101,6 @@ int main(int argc, char **argv)
     waitpid(server, &status, 0);
     unlink(local.sun_path);
     rmdir(dir);
-    printf("%llu %llu\n", (unsigned long long)(sent - began), (unsigned long long)(delivered - began));
+    printf("sent %f\nwall %f\n", (double)(sent - began) / (double)messages, (double)(delivered - began) / (double)messages);
     return status;
 }

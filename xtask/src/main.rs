@@ -22,8 +22,11 @@ usage: cargo xtask <command>
   test             everything that must hold: formatting, lints, tests, documentation, dependencies
   soak [N]         all tests N times (20), every second time beside stress-ng; stops at the first failure
   miri             what is pure, under Miri; needs a nightly compiler with it
-  bench overhead [N]
-                   the measured loops against the bare system calls, in one run of N epochs (60)
+  bench overhead [N] [PART ...]
+                   the measured loops against the bare system calls, in one run of N epochs (60); of a PART of a name alone
+  bench faithful [N] [apart|free] [EXPERIMENT ...]
+                   the cells of the ledgers against the articles' methods run plainly, in N turns (20); apart on two cores (the
+                   default), or where the scheduler puts them
   bench verdict [N]
                    how long a verdict takes, against hyperfine and against fixed repetitions; N of each (10)
   bench pairs [N]  how often two runs of one build are told apart; N of each (40)
@@ -38,9 +41,13 @@ fn main() -> ExitCode {
         ["soak"] => soak::run(20),
         ["soak", times] => repetitions(times).and_then(soak::run),
         ["miri"] => miri::run(),
-        ["bench", "overhead"] => bench::overhead::bench(60),
-        ["bench", "overhead", epochs] => {
-            repetitions(epochs).and_then(|epochs| bench::overhead::bench(epochs as usize))
+        ["bench", "overhead", rest @ ..] => {
+            let (epochs, only) = count_and_names(rest, 60);
+            bench::overhead::bench(epochs as usize, only)
+        }
+        ["bench", "faithful", rest @ ..] => {
+            let (turns, only) = count_and_names(rest, 20);
+            bench::faithful::bench(turns, only)
         }
         ["bench", "verdict"] => verdict::bench(10),
         ["bench", "verdict", times] => repetitions(times).and_then(verdict::bench),
@@ -66,6 +73,14 @@ fn main() -> ExitCode {
             eprintln!("xtask: {error:#}");
             ExitCode::FAILURE
         }
+    }
+}
+
+/// A count, where the words begin with one, and the names that follow.
+fn count_and_names<'a, 'b>(words: &'a [&'b str], usual: u32) -> (u32, &'a [&'b str]) {
+    match words.split_first().map(|(first, rest)| (first.parse(), rest)) {
+        Some((Ok(count), rest)) => (count, rest),
+        _ => (usual, words),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ipcost_model::{Counts, Plan};
+use ipcost_model::{Counts, Plan, PlannedCell};
 
 use crate::bench::Bench;
 use crate::campaign::steady;
@@ -99,9 +99,11 @@ fn is_mostly_a_wait((fewer, took): (u64, f64), (ops, longer): (u64, f64)) -> boo
 ///
 /// Where batches have a fixed wait, or `slope` says that they may, the lead-in is timed as well and the batch so much longer
 /// that the difference tells what operations take. At least `least` operations are in a batch.
-pub fn counts_of(plan: &Plan, rate: Rate, workers: u64, slope: bool, least: u64) -> Counts {
+pub fn counts_of(plan: &Plan, cell: &PlannedCell, rate: Rate, slope: bool, least: u64) -> Counts {
+    let workers = u64::from(cell.cell.concurrency);
     let lasting = |ns: f64| shared(ns / rate.ns_per_op, workers);
-    let (batch_ns, lead_in_ns) = (plan.batch.as_nanos() as f64, plan.lead_in.as_nanos() as f64);
+    let lead_in = cell.lead_in.unwrap_or(plan.lead_in);
+    let (batch_ns, lead_in_ns) = (plan.batch.as_nanos() as f64, lead_in.as_nanos() as f64);
     let lead_in = lasting(lead_in_ns);
     if slope || rate.wait_ns > 0.0 {
         let longer = lasting(batch_ns.max(WORK_OVER_WAIT * rate.wait_ns)).max(least);

@@ -180,7 +180,7 @@ fn together(rule: Rule, tests: &[LedgerTest]) -> Option<Word> {
 }
 
 fn decide_test(run: &Measured<'_>, test: &Test, alpha: f64) -> LedgerTest {
-    let measure = test.measure.clone().or(test.a.measure.clone()).unwrap_or_else(|| "wall".to_owned());
+    let measure = test.measure.as_deref().or(test.a.measure.as_deref()).unwrap_or("wall").to_owned();
     let mut ledger = LedgerTest {
         about: test.about.clone(),
         software: run.software,
@@ -193,15 +193,7 @@ fn decide_test(run: &Measured<'_>, test: &Test, alpha: f64) -> LedgerTest {
         decides: test.decides,
         detail: None,
     };
-    let cells = &run.outcome.plan.cells;
-    let Ok(a) = find(cells, &test.a) else { return ledger };
-    let b = match &test.b {
-        Some(side) => match find(cells, side) {
-            Ok(b) => Some(b),
-            Err(_) => return ledger,
-        },
-        None => None,
-    };
+    let Some((a, b)) = cells_of(test, &run.outcome.plan.cells) else { return ledger };
     if test.same_system_calls {
         let side = test.calls_of.unwrap_or(PeerRole::Client);
         let calls = |cell: usize| run.system_calls.get(&cell).map(|sides| sides.of(side));
@@ -211,17 +203,7 @@ fn decide_test(run: &Measured<'_>, test: &Test, alpha: f64) -> LedgerTest {
         }
         return ledger;
     }
-    let measure_of = |side: &Selector| side.measure.clone().unwrap_or_else(|| ledger.measure.clone());
-    let of_a = by_round(&run.outcome.samples, a, &cells[a], &measure_of(&test.a));
-    let values = match (b, &test.b) {
-        (Some(b), Some(side)) => {
-            let of_b = by_round(&run.outcome.samples, b, &cells[b], &measure_of(side));
-            // Times that the kernel counts in ticks may be none in a batch; their ratio is then far off, not unknown.
-            let ln = |value: f64| value.max(NEXT_TO_NOTHING).ln();
-            per_epoch(&of_a, |round, value| Some(ln(value) - ln(*of_b.get(round)?)))
-        }
-        _ => per_epoch(&of_a, |_, value| Some(value)),
-    };
+    let values = by_epoch(run, test);
     let Some(found) = values.and_then(|values| merged_interval(&values, alpha)) else { return ledger };
     let shown = |value: f64| if b.is_some() { value.exp() } else { value };
     ledger.value = Some(shown(found.interval.median));
@@ -229,6 +211,38 @@ fn decide_test(run: &Measured<'_>, test: &Test, alpha: f64) -> LedgerTest {
     (ledger.lo, ledger.hi) = bounds.unzip();
     ledger.word = self::bounds(test).word(bounds);
     ledger
+}
+
+/// The cells that a test takes its figures from, as indices: of `a`, and of `b` where it compares.
+pub fn cells_of(test: &Test, cells: &[PlannedCell]) -> Option<(usize, Option<usize>)> {
+    let index = |side: &Selector| find(cells, side).ok();
+    let b = match &test.b {
+        Some(side) => Some(index(side)?),
+        None => None,
+    };
+    Some((index(&test.a)?, b))
+}
+
+/// What a side of a test measures.
+pub fn measure_of<'a>(test: &'a Test, side: &'a Selector) -> &'a str {
+    side.measure.as_deref().or(test.measure.as_deref()).or(test.a.measure.as_deref()).unwrap_or("wall")
+}
+
+/// A test's figure in every epoch: the natural logarithm of the ratio, or what a single cell says.
+///
+/// `None` where a cell or one of its values is missing.
+pub fn by_epoch(run: &Measured<'_>, test: &Test) -> Option<Vec<f64>> {
+    let cells = &run.outcome.plan.cells;
+    let (a, b) = cells_of(test, cells)?;
+    let of = |cell: usize, side: &Selector| {
+        by_round(&run.outcome.samples, cell, &cells[cell], measure_of(test, side))
+    };
+    let of_a = of(a, &test.a);
+    let Some((b, side)) = b.zip(test.b.as_ref()) else { return per_epoch(&of_a, |_, value| Some(value)) };
+    let of_b = of(b, side);
+    // Times that the kernel counts in ticks may be none in a batch; their ratio is then far off, not unknown.
+    let ln = |value: f64| value.max(NEXT_TO_NOTHING).ln();
+    per_epoch(&of_a, |round, value| Some(ln(value) - ln(*of_b.get(round)?)))
 }
 
 fn bounds(test: &Test) -> Bounds {

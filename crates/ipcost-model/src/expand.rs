@@ -1,6 +1,7 @@
 //! From a job to its cells: lists multiplied, names checked, workloads formed.
 
 use std::iter;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -18,6 +19,8 @@ use crate::workload::{Workload, workloads};
 
 /// The most workers a client may have.
 pub const MAX_CONCURRENCY: u32 = 100_000;
+/// The longest lead-in that a cell may have.
+const LONGEST_LEAD_IN: Duration = Duration::from_secs(60);
 /// The most cells that the lists of a job may multiply to: more take hours, and a slip of the pen multiplies to more.
 const MOST_COMBINATIONS: usize = 20_000;
 
@@ -50,6 +53,9 @@ pub struct PlannedCell {
     pub server: String,
     /// Why it cannot be measured here; `None` where it can.
     pub unavailable: Option<String>,
+    /// How long its lead-ins last, where the job says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lead_in: Option<Duration>,
     /// What its floor is put together from, where floors are asked for and one is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub floor: Option<FloorRecipe>,
@@ -199,12 +205,18 @@ impl Expansion<'_> {
 
     /// The cells of one workload: transports, peers and options multiply.
     fn rows(&mut self, matrix: &Matrix, work: &Work) -> Result<(), ExpandError> {
+        if let Some(lead_in) =
+            matrix.lead_in.filter(|lead_in| lead_in.is_zero() || *lead_in > LONGEST_LEAD_IN)
+        {
+            return Err(format!("a lead_in of {lead_in:?} cannot be; it goes from 1ms to 1min").into());
+        }
         for transport in &matrix.transport.0 {
             for client in matrix.client.or(NATIVE.to_owned()) {
                 for server in matrix.server.or(NATIVE.to_owned()) {
                     for options in self.option_sets(matrix, transport, work.pattern)? {
                         let cell =
                             self.cell(work, transport, &client, &server, options, matrix.label.as_deref())?;
+                        let cell = PlannedCell { lead_in: matrix.lead_in, ..cell };
                         if !self.cells.iter().any(|known| known.same_as(&cell)) {
                             self.cells.push(cell);
                         }
@@ -319,6 +331,7 @@ impl Expansion<'_> {
             client: client.to_owned(),
             server: server.to_owned(),
             unavailable,
+            lead_in: None,
             floor: None,
         })
     }

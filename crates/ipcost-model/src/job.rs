@@ -107,6 +107,11 @@ pub struct Matrix {
     /// Who sends first in `connect`; default `client`.
     #[serde(skip_serializing_if = "OneOrMany::is_empty")]
     pub speaks_first: OneOrMany<SpeaksFirst>,
+    /// How long the operations before a batch last that are not measured, where the usual few milliseconds are not enough for
+    /// what the cell is to be measured in: caches, where the scheduler settles, ports in TIME_WAIT.
+    #[serde(skip_serializing_if = "Option::is_none", with = "duration")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub lead_in: Option<Duration>,
     /// Options by name, each with one value or several.
     #[serde(skip_serializing_if = "OptionLists::is_empty")]
     pub options: OptionLists,

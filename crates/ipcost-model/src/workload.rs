@@ -195,6 +195,7 @@ mod tests {
             client: peer.to_owned(),
             server: peer.to_owned(),
             unavailable: None,
+            lead_in: None,
             floor: None,
         }
     }

@@ -73,6 +73,7 @@ fn matrices(args: &CellArgs, transports: &[TransportState]) -> anyhow::Result<Ve
         client: args.client.clone().into(),
         server: args.server.clone().into(),
         speaks_first: args.speaks_first.clone().into(),
+        lead_in: None,
         options: options(&args.options)?,
         label: None,
     };

@@ -3,7 +3,9 @@
 //! [`Cells`] are what ipcost measures; plain programs that know nothing of it take turns with them: in every epoch fresh processes
 //! on both sides, in every round a fresh random order, and the tool's own intervals over epochs.
 
+pub mod faithful;
 pub mod overhead;
+mod plain;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use ipcost_model::Placement;
 use ipcost_stats::Random;
 
@@ -42,13 +42,15 @@ struct Subject {
 ///
 /// # Errors
 /// Where something cannot be built or measured. Missing the aim is no error: it is a figure.
-pub fn bench(epochs: usize) -> Result<()> {
+pub fn bench(epochs: usize, only: &[&str]) -> Result<()> {
     if cfg!(not(target_os = "linux")) {
         bail!("the bare program is written for Linux");
     }
     build_ipcost()?;
     let (bare, c) = (build_plain("bare")?, build_c_peer()?);
     let mut subjects = subjects();
+    subjects.retain(|subject| only.is_empty() || only.iter().any(|part| subject.name.contains(part)));
+    ensure!(!subjects.is_empty(), "no loop is called {}", only.join(" or "));
     for subject in &mut subjects {
         calibrate(&bare, subject)?;
     }

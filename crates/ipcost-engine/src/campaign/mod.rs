@@ -191,7 +191,7 @@ impl Campaign<'_, '_> {
             for cell in &group {
                 let workers = u64::from(self.outcome.plan.cells[*cell].cell.concurrency);
                 let may_wait = self.outcome.plan.cells[*cell].cell.pattern == Pattern::Stream;
-                rates.push((*cell, workers, rate(self.bench, *cell, workers, may_wait)?));
+                rates.push((*cell, rate(self.bench, *cell, workers, may_wait)?));
                 self.tell(Phase::Calibrating);
             }
             self.count_operations(&rates);
@@ -241,21 +241,21 @@ impl Campaign<'_, '_> {
         })
     }
 
-    fn count_operations(&mut self, rates: &[(usize, u64, Rate)]) {
+    fn count_operations(&mut self, rates: &[(usize, Rate)]) {
         let plan = &self.outcome.plan;
-        for (cell, workers, rate) in rates {
+        for (cell, rate) in rates {
             let work = &plan.cells[*cell].cell;
             let slope = holds_back(&work.transport, work.pattern, &work.options);
             let least = if plan.sender_timed.contains(cell) { sender_ops(work, rate.ns_per_op) } else { 0 };
-            self.counts[*cell] = counts_of(plan, *rate, *workers, slope, least);
+            self.counts[*cell] = counts_of(plan, &plan.cells[*cell], *rate, slope, least);
         }
     }
 
     /// What fixed waits, and the longer batches that they ask for, add to a round.
-    fn extra(&self, rates: &[(usize, u64, Rate)]) -> Duration {
+    fn extra(&self, rates: &[(usize, Rate)]) -> Duration {
         let plan = &self.outcome.plan;
         let usual_ns = (plan.batch + plan.lead_in).as_nanos() as f64;
-        let of_cell = |(cell, _, rate): &(usize, u64, Rate)| {
+        let of_cell = |(cell, rate): &(usize, Rate)| {
             let counts = self.counts[*cell];
             let ns = (counts.batch + counts.lead_in) as f64 * rate.ns_per_op + 2.0 * rate.wait_ns;
             (ns - usual_ns).max(0.0)
@@ -274,13 +274,23 @@ impl Campaign<'_, '_> {
             self.random.shuffle(&mut order);
             // The cost of those with a fixed wait is not in one batch.
             for cell in order.iter().filter(|cell| !self.counts[**cell].slope) {
-                let ops = self.counts[*cell].lead_in;
+                let ops = self.pilot_ops(*cell);
                 let wall_ns = steady(self.bench, *cell, ops, false)?.0.wall_ns;
                 log_costs[*cell] = (wall_ns.max(1) as f64 / ops as f64).ln();
             }
             self.tell(Phase::Calibrating);
         }
         Ok(())
+    }
+
+    /// As many as a usual lead-in has, however long a cell's own is.
+    fn pilot_ops(&self, cell: usize) -> u64 {
+        let plan = &self.outcome.plan;
+        let planned = &plan.cells[cell];
+        let share = planned.lead_in.map_or(1.0, |own| plan.lead_in.as_secs_f64() / own.as_secs_f64());
+        let workers = u64::from(planned.cell.concurrency);
+        let each = (self.counts[cell].lead_in / workers) as f64 * share;
+        (each.ceil() as u64).max(1) * workers
     }
 
     fn reason_to_stop(&mut self) -> Option<Stopped> {
@@ -343,8 +353,8 @@ fn sender_ops(cell: &Cell, ns_per_op: f64) -> u64 {
 }
 
 /// How much longer batches last on average than the rates that operations are counted by would have them.
-fn stretch(rates: &[(usize, u64, Rate)], pilots: &[Pilot]) -> Option<f64> {
-    let costs = rates.iter().flat_map(|(cell, _, rate)| {
+fn stretch(rates: &[(usize, Rate)], pilots: &[Pilot]) -> Option<f64> {
+    let costs = rates.iter().flat_map(|(cell, rate)| {
         pilots.iter().flatten().map(move |log_costs| log_costs[*cell].exp() / rate.ns_per_op)
     });
     let known: Vec<f64> = costs.filter(|cost| cost.is_finite()).collect();

@@ -1,0 +1,287 @@
+//! The cells of the ledgers against the articles' methods run plainly, by turns: docs/replications.md.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail, ensure};
+use ipcost_engine::bench::{BatchOutcome, Bench};
+use ipcost_engine::progress::Silent;
+use ipcost_engine::replication::{Measured, by_epoch, cells_of, measure_of, sender_timed};
+use ipcost_engine::{EngineError, Outcome, PeerProgram, ProcessBench, Settings, System, plan, run};
+use ipcost_model::replication::{Replication, ReplicationRun, Software, Test};
+use ipcost_model::{Expanded, Job, Offers, Placement, PlannedCell, expand};
+use ipcost_peers::Cache;
+use ipcost_stats::{Interval, median, merged_interval};
+use ipcost_sys::interrupt::Interrupt;
+use ipcost_sys::transport;
+
+use super::plain::{Figures, Programs};
+use super::{build_ipcost, ipcost, processors, ratio_text};
+use crate::shell::{path_text, root};
+
+/// The experiments, in the order of the docs.
+const EXPERIMENTS: [&str; 5] = ["celluloid-connect", "c-stream", "go-pingpong", "socat-bulk", "redis-incr"];
+/// How far a ratio may be from the plain one, whatever the intervals say.
+const MOST: f64 = 0.10;
+/// The chance that any of an experiment's intervals misses.
+const ALPHA: f64 = 0.05;
+
+/// Runs every experiment as its article says, with programs that know nothing of ipcost, by turns with the cells of its
+/// ledger; both with either process on a core of its own, so that what is compared is the method, or `free`, where the scheduler
+/// chooses as it does for the ledger.
+///
+/// # Errors
+/// Where something cannot be built or measured, or where a ratio differs from the plain one.
+pub fn bench(turns: u32, words: &[&str]) -> Result<()> {
+    build_ipcost()?;
+    let (placement, only) = match words.split_first() {
+        Some((&"free", rest)) => (Placement::Free, rest),
+        Some((&"apart", rest)) => (Placement::Apart, rest),
+        _ => (Placement::Apart, words),
+    };
+    for name in only {
+        ensure!(EXPERIMENTS.contains(name), "{name} is none of {}", EXPERIMENTS.join(", "));
+    }
+    let mut wrong = 0;
+    println!(
+        "| experiment | ratio | plainly, at this part of the counts | plainly | ledger | ledger / plainly | |\n|---|---|---|---|---|---|---|"
+    );
+    for name in EXPERIMENTS.iter().filter(|name| only.is_empty() || only.contains(name)) {
+        wrong += experiment(name, turns, placement).with_context(|| (*name).to_owned())?;
+    }
+    ensure!(wrong == 0, "{wrong} ratios differ from the plain ones");
+    Ok(())
+}
+
+fn experiment(name: &str, turns: u32, placement: Placement) -> Result<usize> {
+    let text = std::fs::read_to_string(root().join(format!("replications/{name}.toml")))?;
+    let replication = toml::from_str::<Replication>(&text)?.on(std::env::consts::OS);
+    let run_here = replication.runs.iter().find(|run| run.software == Software::Original);
+    let run_here = run_here.context("no run with the original software")?;
+    let (tests, expanded) = deciding(&replication, run_here, placement)?;
+    let job = Job { cells: run_here.cells.clone(), ..Job::default() };
+    let settings =
+        Settings { epochs: Some(turns), batch: run_here.batch, counted: true, ..Settings::of(&job, 1) };
+    let mut plan = plan(expanded, &settings)?;
+    plan.sender_timed = sender_timed(&replication, &plan.cells);
+    let cells: Vec<&PlannedCell> = plan.cells.iter().collect();
+    let guard = [path_text(&ipcost())?.to_owned(), "guard".to_owned()];
+    let mut turns_of = Turns {
+        name,
+        of: turns,
+        peers: ProcessBench::new(&plan, programs(&plan.cells)?, &guard, Interrupt::never()?)?,
+        programs: Programs::of(&cells, processors_of(placement)?)?,
+        cells: plan.cells.clone(),
+        figures: Vec::new(),
+        current: None,
+        failure: None,
+    };
+    let mut outcome = run(plan, &mut turns_of, &mut System::default(), &mut Silent);
+    eprintln!();
+    if let Some(failure) = outcome.failure.take() {
+        return Err(failure.into());
+    }
+    if let Some(failure) = turns_of.failure.take() {
+        return Err(failure);
+    }
+    turns_of.show_cells(&outcome);
+    let measured =
+        Measured { software: Software::Original, outcome: &outcome, system_calls: BTreeMap::new() };
+    Ok(show(name, &tests, &measured, &turns_of.figures))
+}
+
+/// The tests that decide a claim by times, each once, and the cells that they take.
+fn deciding(
+    replication: &Replication,
+    run: &ReplicationRun,
+    placement: Placement,
+) -> Result<(Vec<Test>, Expanded)> {
+    let mut tests: Vec<Test> = Vec::new();
+    let all = replication.claims.iter().flat_map(|claim| &claim.tests);
+    for test in all.filter(|test| test.software.is_none_or(|only| only == Software::Original)) {
+        let counts = ["tcp_segments", "disk_bytes_written"];
+        let is_time = !test.same_system_calls && !counts.contains(&measure_of(test, &test.a));
+        let is_new = tests
+            .iter()
+            .all(|known| (&known.a, &known.b, &known.measure) != (&test.a, &test.b, &test.measure));
+        if test.decides && is_time && is_new && test.b.is_some() {
+            tests.push(test.clone());
+        }
+    }
+    let job = Job { cells: run.cells.clone(), ..Job::default() };
+    let transports = transport::states();
+    let offers = Offers { transports: &transports, placements_unavailable: &[], peers: &peer_states() };
+    let mut expanded = expand(&job, &offers)?;
+    let used: Vec<String> = tests
+        .iter()
+        .filter_map(|test| cells_of(test, &expanded.cells))
+        .flat_map(|(a, b)| std::iter::once(a).chain(b))
+        .map(|index| expanded.cells[index].id.clone())
+        .collect();
+    expanded.cells.retain(|cell| used.contains(&cell.id));
+    expanded.workloads.clear();
+    // What decides is free; both sides of the comparison move to where it is asked for.
+    expanded.cells.iter_mut().for_each(|cell| cell.placement = placement);
+    for test in &mut tests {
+        std::iter::once(&mut test.a).chain(&mut test.b).for_each(|side| side.placement = None);
+    }
+    Ok((tests, expanded))
+}
+
+/// The processors of client and server, where they have one each.
+fn processors_of(placement: Placement) -> Result<Option<(usize, usize)>> {
+    if placement == Placement::Free { Ok(None) } else { processors(placement).map(Some) }
+}
+
+fn peer_states() -> Vec<ipcost_model::PeerState> {
+    ipcost_peers::all()
+        .map(|peer| ipcost_model::PeerState { name: peer.name.to_owned(), unavailable: None })
+        .collect()
+}
+
+fn programs(cells: &[PlannedCell]) -> Result<Vec<PeerProgram>> {
+    let cache = Cache::of_user()?;
+    let mut all = Vec::new();
+    for peer in ipcost_peers::all() {
+        if cells.iter().any(|cell| cell.client == peer.name || cell.server == peer.name) {
+            let command = peer.prepare(&cache, &mut |what| eprintln!("xtask: {what}"))?;
+            all.push(PeerProgram { name: peer.name.to_owned(), command });
+        }
+    }
+    if all.is_empty() {
+        bail!("no cell has a peer of its own");
+    }
+    Ok(all)
+}
+
+/// Real peers, and before each of a cell's batches the plain program that does the same: the two are within moments of each other.
+struct Turns<'a> {
+    name: &'a str,
+    of: u32,
+    peers: ProcessBench,
+    programs: Programs,
+    cells: Vec<PlannedCell>,
+    /// By turn and cell.
+    figures: Vec<Vec<Option<Figures>>>,
+    /// The cell whose batches are being done.
+    current: Option<usize>,
+    failure: Option<anyhow::Error>,
+}
+
+impl Bench for Turns<'_> {
+    fn elapsed(&self) -> Duration {
+        self.peers.elapsed()
+    }
+
+    fn start_epoch(&mut self, epoch: u32, order: &[usize]) -> Result<(), EngineError> {
+        if epoch > 0 {
+            self.figures.push(vec![None; self.cells.len()]);
+            eprint!("\rxtask: {}: {epoch} of {} turns", self.name, self.of);
+        }
+        self.current = None;
+        self.peers.start_epoch(epoch, order)
+    }
+
+    fn verify(&mut self, cell: usize, ops: u64) -> Result<(), EngineError> {
+        self.peers.verify(cell, ops)
+    }
+
+    fn batch(&mut self, cell: usize, ops: u64, latency: bool) -> Result<BatchOutcome, EngineError> {
+        if let Some(turn) = self.figures.last_mut().filter(|_| self.current != Some(cell)) {
+            match self.programs.run(&self.cells[cell]) {
+                Ok(figures) => turn[cell] = figures,
+                Err(error) => self.failure = Some(error),
+            }
+            self.current = Some(cell);
+        }
+        self.peers.batch(cell, ops, latency)
+    }
+
+    fn end_epoch(&mut self) -> Result<(), EngineError> {
+        self.peers.end_epoch()
+    }
+
+    fn effective(&self, cell: usize) -> serde_json::Map<String, serde_json::Value> {
+        self.peers.effective(cell)
+    }
+}
+
+impl Turns<'_> {
+    /// What each cell cost on both sides, for whoever looks for the reason of a difference.
+    fn show_cells(&self, outcome: &Outcome) {
+        for (index, cell) in self.cells.iter().enumerate() {
+            let plain: Vec<f64> =
+                self.figures.iter().filter_map(|turn| turn[index].as_ref()?.get("wall").copied()).collect();
+            let own = outcome.samples.iter().filter(|sample| sample.cell as usize == index);
+            let ledger: Vec<f64> = own.map(|sample| sample.wall_ns as f64 / sample.ops as f64).collect();
+            let shown =
+                |values: &[f64]| median(values).map_or_else(|| "–".to_owned(), |ns| format!("{ns:.0}"));
+            eprintln!(
+                "xtask: {}: plainly {} ns, in the ledger {} ns",
+                cell.id,
+                shown(&plain),
+                shown(&ledger)
+            );
+        }
+    }
+}
+
+/// A row for each test; how many differ.
+fn show(name: &str, tests: &[Test], measured: &Measured<'_>, figures: &[Vec<Option<Figures>>]) -> usize {
+    let cells = &measured.outcome.plan.cells;
+    let comparable: Vec<(&Test, Vec<f64>, Vec<f64>)> = tests
+        .iter()
+        .filter_map(|test| Some((test, by_epoch(measured, test)?, plainly(test, cells, figures)?)))
+        .collect();
+    let alpha = ALPHA / comparable.len().max(1) as f64;
+    let interval = |values: &[f64]| merged_interval(values, alpha).map(|found| found.interval);
+    let mut wrong = 0;
+    for (test, ledger, plain) in &comparable {
+        let quotient: Vec<f64> = ledger.iter().zip(plain).map(|(ledger, plain)| ledger - plain).collect();
+        let (Some(of_ledger), Some(of_plain)) = (interval(ledger), interval(plain)) else { continue };
+        let Some(apart) = median(&quotient) else { continue };
+        let agrees = apart.abs() <= MOST.ln_1p() && overlap(&of_ledger, &of_plain);
+        wrong += usize::from(!agrees);
+        let shown = |interval: &Interval| {
+            let (ratio, bounds) = ratio_text(interval);
+            format!("{ratio} ({bounds})")
+        };
+        let part = cells_of(test, cells).map(|(a, _)| Programs::fraction(&cells[a])).unwrap_or_default();
+        println!(
+            "| {name} | {} | {part} | {} | {} | {:.3} | {} |",
+            test.about,
+            shown(&of_plain),
+            shown(&of_ledger),
+            apart.exp(),
+            if agrees { "agrees" } else { "**differs**" }
+        );
+    }
+    wrong
+}
+
+/// A test's figure by the plain programs, a turn at a time.
+fn plainly(test: &Test, cells: &[PlannedCell], figures: &[Vec<Option<Figures>>]) -> Option<Vec<f64>> {
+    let (a, b) = cells_of(test, cells)?;
+    let (b, side) = b.zip(test.b.as_ref())?;
+    let value = |turn: &[Option<Figures>], cell: usize, measure: &str| {
+        let (name, bytes) = match measure.strip_suffix("_per_byte") {
+            Some(name) => (name, cells[cell].cell.size as f64),
+            None => (measure, 1.0),
+        };
+        Some(turn[cell].as_ref()?.get(name)? / bytes)
+    };
+    figures
+        .iter()
+        .map(|turn| {
+            let of_a: f64 = value(turn, a, measure_of(test, &test.a))?;
+            Some(of_a.ln() - value(turn, b, measure_of(test, side))?.ln())
+        })
+        .collect()
+}
+
+/// Whether intervals have a value in common; an unbounded one has every value.
+fn overlap(a: &Interval, b: &Interval) -> bool {
+    let ends = |interval: &Interval| interval.bounds.unwrap_or((f64::NEG_INFINITY, f64::INFINITY));
+    let ((a_lo, a_hi), (b_lo, b_hi)) = (ends(a), ends(b));
+    a_lo <= b_hi && b_lo <= a_hi
+}

@@ -1,0 +1,311 @@
+//! The articles' methods by programs that know nothing of ipcost: those of `xtask/plain`, real socat, a real redis-server.
+
+use std::collections::BTreeMap;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use ipcost_model::{Cell, PlannedCell};
+use tempfile::TempDir;
+
+use super::build_plain;
+use crate::shell::{path_text, root, run, target};
+
+/// What a program says of one operation, by the names that tests have for it.
+pub type Figures = BTreeMap<String, f64>;
+
+/// How long to wait for a program that is to listen.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Programs that are ready to run.
+pub struct Programs {
+    dir: TempDir,
+    /// The processors of client and server; the scheduler's choice where there are none.
+    processors: Option<(usize, usize)>,
+    redis: Option<Redis>,
+}
+
+impl Programs {
+    /// Builds what the cells of one experiment need.
+    ///
+    /// # Errors
+    /// Where something cannot be built or started.
+    pub fn of(cells: &[&PlannedCell], processors: Option<(usize, usize)>) -> Result<Self> {
+        let client = |name: &str| cells.iter().any(|cell| cell.client.starts_with(name));
+        let dir = TempDir::new()?;
+        if client("c") {
+            build_plain("stream")?;
+        }
+        if client("go") {
+            let source = root().join("xtask/plain/pingpong.go");
+            run(&["go", "build", "-o", path_text(&built("plain-pingpong"))?, path_text(&source)?])?;
+        }
+        let redis = if client("redis") {
+            build_plain("incr")?;
+            Some(Redis::start(dir.path(), processors)?)
+        } else {
+            None
+        };
+        Ok(Self { dir, processors, redis })
+    }
+
+    /// How much of the article's count is run, in words.
+    pub fn fraction(cell: &PlannedCell) -> String {
+        let cell_ = &cell.cell;
+        match cell.client.as_str() {
+            "c" => "1/1".to_owned(),
+            "ruby-celluloid" => "2/5".to_owned(),
+            "socat-started" => format!("1/{}", 2_000_000_000 / bytes(cell_)),
+            "redis" | "redis-resolve" if cell_.concurrency > 1 => format!("1/{}", 500_000 / REQUESTS_OF_MANY),
+            "redis" | "redis-resolve" => format!("1/{}", 1_000_000 / REQUESTS_OF_ONE),
+            _ => format!("{ROUND_TRIPS} round trips"),
+        }
+    }
+
+    /// Runs a cell's experiment once; `None` where none of these programs does what it does.
+    ///
+    /// # Errors
+    /// Where a program fails.
+    pub fn run(&self, planned: &PlannedCell) -> Result<Option<Figures>> {
+        let cell = &planned.cell;
+        let text = |name: &str| Ok::<_, anyhow::Error>(path_text(&built(name))?.to_owned());
+        let words = |all: &[&dyn ToString]| all.iter().map(|word| word.to_string()).collect::<Vec<_>>();
+        let own = planned.server == planned.client || planned.client == "redis-resolve";
+        Ok(match planned.client.as_str() {
+            _ if !own => None,
+            "c" if cell.options.int("recv_buffer").is_some() => {
+                let buffer = cell.options.int("recv_buffer").unwrap_or_default();
+                let cpu = |cpu: Option<usize>| cpu.map_or(-1, |cpu| cpu as i64);
+                let (client, server) = self.processors.unzip();
+                let (client, server) = (cpu(client), cpu(server));
+                let nodelay = u8::from(cell.options.sets_nodelay(cell.pattern));
+                let asked: [&dyn ToString; 7] =
+                    [&cell.transport, &cell.size, &MESSAGES, &buffer, &nodelay, &client, &server];
+                Some(figures(None, &text("plain-stream")?, &words(&asked))?)
+            }
+            "go" => {
+                let buffer = cell.options.int("server_buffer").unwrap_or_default();
+                Some(figures(
+                    self.processors,
+                    &text("plain-pingpong")?,
+                    &words(&[&cell.transport, &cell.size, &buffer, &ROUND_TRIPS]),
+                )?)
+            }
+            "ruby-celluloid" => {
+                let script = root().join("xtask/plain/connect.rb");
+                let asked: [&dyn ToString; 4] =
+                    [&script.display(), &cell.transport, &cell.concurrency, &CONNECTIONS];
+                Some(figures(self.processors, "ruby", &words(&asked))?)
+            }
+            "socat-started" => {
+                // As in the ledger, what starting socat takes is not part of a block's time.
+                let long = bytes(cell);
+                let short = long / SHORTER;
+                let more =
+                    self.socat(cell, long)?.as_nanos() as f64 - self.socat(cell, short)?.as_nanos() as f64;
+                let blocks = (long - short) as f64 / cell.size as f64;
+                Some(Figures::from([("wall".to_owned(), more / blocks)]))
+            }
+            "redis" | "redis-resolve" if cell.pattern == ipcost_model::Pattern::Connect => {
+                let redis = self.redis.as_ref().context("no redis-server")?;
+                Some(redis.increments(cell, planned.client == "redis-resolve")?)
+            }
+            _ => None,
+        })
+    }
+
+    /// Two socat processes; the time is the sender's and then the receiver's.
+    fn socat(&self, cell: &Cell, bytes: u64) -> Result<Duration> {
+        let place = self.dir.path().join("socat");
+        let place = path_text(&place)?;
+        let _ = std::fs::remove_file(place);
+        let port = free_port()?;
+        let (from, to) = match cell.transport.as_str() {
+            "pipe" => ("STDIN".to_owned(), "STDOUT".to_owned()),
+            "fifo" => (format!("OPEN:{place},rdonly"), format!("OPEN:{place},wronly")),
+            "unix" => (format!("UNIX-LISTEN:{place}"), format!("UNIX:{place}")),
+            "tcp" => (format!("TCP-LISTEN:{port},reuseaddr,bind=127.0.0.1"), format!("TCP:127.0.0.1:{port}")),
+            other => bail!("socat knows no {other}"),
+        };
+        let nodelay = if cell.options.sets_nodelay(cell.pattern) { ",nodelay" } else { "" };
+        let block = cell.size.to_string();
+        let (client, server) = self.processors.unzip();
+        let socat = |cpu: Option<usize>, from: &str, to: &str| {
+            let mut command = on_processor(cpu, "socat");
+            command.args(["-u", "-b", &block, from, to]).stdin(Stdio::null());
+            command
+        };
+        let source = format!("OPEN:/dev/zero,readbytes={bytes}");
+        let mut sender = socat(client, &source, &format!("{to}{nodelay}"));
+        let mut receiver = socat(server, &from, "OPEN:/dev/null,wronly");
+        let (began, mut sender, mut receiver) = if cell.transport == "pipe" {
+            let began = Instant::now();
+            let mut sender = sender.stdout(Stdio::piped()).spawn().context("cannot start socat")?;
+            let pipe = sender.stdout.take().context("no pipe")?;
+            (began, sender, receiver.stdin(pipe).spawn()?)
+        } else {
+            if cell.transport == "fifo" {
+                run_quietly(Command::new("mkfifo").arg(place))?;
+            }
+            let receiver = receiver.spawn().context("cannot start socat")?;
+            match cell.transport.as_str() {
+                "unix" => wait_for(|| Path::new(place).exists())?,
+                "tcp" => wait_for(|| listens(port))?,
+                _ => {}
+            }
+            let began = Instant::now();
+            (began, sender.spawn()?, receiver)
+        };
+        // A pipe's own end of this process is closed by now: the receiver has it.
+        let ended = [sender.wait()?, receiver.wait()?];
+        let took = began.elapsed();
+        ensure!(ended.iter().all(|status| status.success()), "socat failed over {}", cell.transport);
+        Ok(took)
+    }
+}
+
+/// Connections of each of the Ruby client's threads.
+const CONNECTIONS: u64 = 4_000;
+/// Round trips of the Go client; as many as `go test -bench` would take in a part of its second.
+const ROUND_TRIPS: u64 = 4_000;
+const REQUESTS_OF_ONE: u64 = 10_000;
+const REQUESTS_OF_MANY: u64 = 1_000;
+
+/// Messages of a stream. As many as published: a shorter run begins on two cores, where a new process is put, and ends before the
+/// scheduler has settled where the pair stays.
+const MESSAGES: u64 = 1_000_000;
+
+/// By what the shorter of two socat streams is shorter.
+const SHORTER: u64 = 10;
+
+/// Bytes of a socat stream: half a second or so, of which starting socat is little.
+fn bytes(cell: &Cell) -> u64 {
+    match cell.size {
+        ..=100 => 40_000_000,
+        ..=1_000 => 200_000_000,
+        ..=10_000 => 1_000_000_000,
+        _ => 2_000_000_000,
+    }
+}
+
+fn built(name: &str) -> PathBuf {
+    target().join(name)
+}
+
+fn run_quietly(command: &mut Command) -> Result<()> {
+    let output = command.output()?;
+    ensure!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+    Ok(())
+}
+
+/// What a program prints: a name and a number a line.
+fn figures(processors: Option<(usize, usize)>, program: &str, words: &[String]) -> Result<Figures> {
+    let (client, server) = processors.unzip();
+    let mut command = on_processor(client, program);
+    // Programs that start their own server put it there.
+    command.env("SERVER_CPU", server.map_or_else(String::new, |cpu| cpu.to_string()));
+    let output = command.args(words).output().with_context(|| format!("cannot start {program}"))?;
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "{program} {}: {}", words.join(" "), complaint.trim());
+    let line = |line: &str| {
+        let (name, number) = line.split_once(' ')?;
+        Some((name.to_owned(), number.trim().parse().ok()?))
+    };
+    let text = String::from_utf8(output.stdout)?;
+    text.lines().map(line).collect::<Option<_>>().with_context(|| format!("{program} printed {text}"))
+}
+
+/// A command that runs on one processor, or wherever the scheduler puts it.
+fn on_processor(cpu: Option<usize>, program: &str) -> Command {
+    match cpu {
+        None => Command::new(program),
+        Some(cpu) => {
+            let mut command = Command::new("taskset");
+            command.args(["-c", &cpu.to_string(), program]);
+            command
+        }
+    }
+}
+
+fn free_port() -> Result<u16> {
+    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
+}
+
+/// Whether somebody listens on a port of loopback: the sender is not to find that out by connecting.
+fn listens(port: u16) -> bool {
+    let wanted = format!(":{port:04X} 00000000:0000 0A");
+    std::fs::read_to_string("/proc/net/tcp").is_ok_and(|text| text.contains(&wanted))
+}
+
+fn wait_for(mut is_so: impl FnMut() -> bool) -> Result<()> {
+    let began = Instant::now();
+    while !is_so() {
+        ensure!(began.elapsed() < PATIENCE, "nothing listens after {} s", PATIENCE.as_secs());
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    Ok(())
+}
+
+/// A redis-server of this bench's own, on a port and on a path.
+struct Redis {
+    processors: Option<(usize, usize)>,
+    server: Child,
+    path: String,
+    port: String,
+}
+
+impl Redis {
+    fn start(dir: &Path, processors: Option<(usize, usize)>) -> Result<Self> {
+        let path = path_text(&dir.join("redis"))?.to_owned();
+        let port = free_port()?.to_string();
+        let server = on_processor(processors.map(|(_, server)| server), "redis-server")
+            .args(["--port", &port, "--bind", "127.0.0.1", "--unixsocket", &path])
+            .args(["--save", "", "--appendonly", "no", "--dir", path_text(dir)?])
+            .stdout(Stdio::null())
+            .spawn()
+            .context("cannot start redis-server")?;
+        let redis = Self { processors, server, path, port };
+        wait_for(|| redis.ask(&["PING"]).is_ok_and(|reply| reply.trim() == "PONG"))?;
+        Ok(redis)
+    }
+
+    fn ask(&self, words: &[&str]) -> Result<String> {
+        let output = Command::new("redis-cli").args(["-s", &self.path]).args(words).output()?;
+        ensure!(output.status.success(), "redis-cli: {}", String::from_utf8_lossy(&output.stderr));
+        Ok(String::from_utf8(output.stdout)?)
+    }
+
+    fn increments(&self, cell: &Cell, resolves: bool) -> Result<Figures> {
+        let kind = match (cell.transport.as_str(), resolves) {
+            ("unix", _) => "unix",
+            (_, true) => "resolve",
+            _ => "tcp",
+        };
+        let place = if kind == "unix" { &self.path } else { &self.port };
+        let each = if cell.concurrency > 1 { REQUESTS_OF_MANY } else { REQUESTS_OF_ONE };
+        self.ask(&["SET", "foo", "0"])?;
+        self.ask(&["CONFIG", "RESETSTAT"])?;
+        let words = [kind.to_owned(), place.clone(), cell.concurrency.to_string(), each.to_string()];
+        let mut found = figures(self.processors, path_text(&built("plain-incr"))?, &words)?;
+        let counted: u64 = self.ask(&["GET", "foo"])?.trim().parse()?;
+        ensure!(counted == each * u64::from(cell.concurrency), "redis-server counted {counted} requests");
+        let stats = self.ask(&["INFO", "commandstats"])?;
+        let incr =
+            stats.lines().find(|line| line.starts_with("cmdstat_incr:")).context("no account of INCR")?;
+        let usec = incr
+            .split(',')
+            .find_map(|word| word.strip_prefix("usec_per_call="))
+            .context("no time of INCR")?;
+        found.insert("incr_usec_per_call".to_owned(), usec.parse()?);
+        Ok(found)
+    }
+}
+
+impl Drop for Redis {
+    fn drop(&mut self) {
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+    }
+}
