@@ -1,7 +1,7 @@
 //! From costs to contrasts and verdicts; the same code decides when to stop and fills the document.
 
 use ipcost_model::{Metric, Multiplicity, Plan, PlannedContrast, Verdict, Workload};
-use ipcost_stats::{Judgement, MergedInterval, e_bh, judge, merged_e_value, merged_interval};
+use ipcost_stats::{EpochInterval, Judgement, e_bh, epoch_e_value, epoch_interval, judge};
 
 use crate::cost_table::CostTable;
 
@@ -18,18 +18,29 @@ pub struct Contrast {
     pub bounds: Option<(f64, f64)>,
     /// What is known.
     pub verdict: Verdict,
-    /// How many neighbouring epochs were merged into one, since neighbours resembled each other; mostly 1.
-    pub merged: usize,
+    /// The least and the largest ratio of an epoch.
+    pub range: (f64, f64),
+    /// Whether the ratio itself changed during the run, more than chance explains.
+    pub wanders: bool,
+    /// The epochs in which both were measured.
+    pub epochs: usize,
 }
 
-/// The cheapest cell of a table against the runner-up.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// The cheapest cell of a table against the others.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Cheapest {
     /// The cost of the runner-up over that of the cheapest.
     pub contrast: Contrast,
     /// Whether it is known to be cheaper than every other.
     pub claimed: bool,
+    /// The cells that are known to cost the same within the margin.
+    pub equals: Vec<usize>,
+    /// The cells that may cost less still: neither known to be dearer nor to cost the same.
+    pub open: Vec<usize>,
 }
+
+/// From so many epochs on, what every single one of them says is told where there is no interval.
+pub const MANY_EPOCHS: usize = 25;
 
 /// How many of the headline's questions are answered, and how many there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,7 +80,7 @@ impl<'a> Judge<'a> {
             Multiplicity::Headline => (0, plan.alpha_each),
             Multiplicity::Explored => {
                 let evidence = |planned: &PlannedContrast| {
-                    merged_e_value(&table.log_ratios(Metric::Wall, planned.a, planned.b), 0.0)
+                    epoch_e_value(&table.log_ratios(Metric::Wall, planned.a, planned.b), 0.0)
                 };
                 let evidence: Vec<f64> = plan.contrasts.iter().map(evidence).collect();
                 let discoveries =
@@ -96,11 +107,19 @@ impl<'a> Judge<'a> {
     }
 
     fn contrast_at(&self, level: f64, metric: Metric, a: usize, b: usize) -> Option<Contrast> {
-        let found = merged_interval(&self.table.log_ratios(metric, a, b), level)?;
-        let MergedInterval { interval, block, .. } = found;
+        let values = self.table.log_ratios(metric, a, b);
+        let EpochInterval { interval, wanders, .. } = epoch_interval(&values, level)?;
         let bounds = interval.bounds.map(|(lo, hi)| (lo.exp(), hi.exp()));
-        let verdict = verdict(bounds, self.plan.margin);
-        Some(Contrast { a, b, ratio: interval.median.exp(), bounds, verdict, merged: block })
+        let least = values.iter().copied().fold(f64::INFINITY, f64::min).exp();
+        let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max).exp();
+        let range = (least, most);
+        let verdict = match bounds {
+            // Where the ratio changes too much for a promise about the machine, what all of many epochs say is still a fact.
+            None if values.len() >= MANY_EPOCHS && (least > 1.0 || most < 1.0) => Verdict::Direction,
+            bounds => verdict(bounds, self.plan.margin),
+        };
+        let epochs = values.len();
+        Some(Contrast { a, b, ratio: interval.median.exp(), bounds, verdict, range, wanders, epochs })
     }
 
     /// The cheapest cell of a table, by its median cost, against the next; `None` below two cells, and among floors.
@@ -109,40 +128,83 @@ impl<'a> Judge<'a> {
     pub fn cheapest(&self, workload: &Workload) -> Option<Cheapest> {
         // Without a baseline nothing is compared: these are floors.
         workload.baseline?;
-        let cost = |cell: usize| ipcost_stats::median(&self.table.log_costs(Metric::Wall, cell));
-        let mut costs: Vec<(f64, usize)> =
-            workload.cells.iter().filter_map(|cell| Some((cost(*cell)?, *cell))).collect();
-        costs.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let (_, first) = *costs.first()?;
+        let first = self.lowest(workload)?;
         let level = self.plan.alpha_each;
-        let rivals = costs[1..].iter();
+        let rivals = workload.cells.iter().filter(|cell| **cell != first);
         let beats: Vec<Contrast> =
-            rivals.filter_map(|(_, rival)| self.contrast_at(level, Metric::Wall, *rival, first)).collect();
+            rivals.filter_map(|rival| self.contrast_at(level, Metric::Wall, *rival, first)).collect();
         // The rival it beats by least: two close ones may swap places between cost and paired ratio.
-        let runner_up = beats.iter().min_by(|x, y| x.ratio.total_cmp(&y.ratio))?;
-        let claimed = beats.iter().all(|contrast| contrast.bounds.is_some_and(|(lo, _)| lo > 1.0));
-        Some(Cheapest { contrast: *runner_up, claimed })
+        let runner_up = *beats.iter().min_by(|x, y| x.ratio.total_cmp(&y.ratio))?;
+        let is_equal = |contrast: &Contrast| contrast.verdict == Verdict::Equivalent;
+        let is_dearer = |contrast: &Contrast| contrast.bounds.is_some_and(|(lo, _)| lo > 1.0);
+        let ids = |wanted: &dyn Fn(&Contrast) -> bool| {
+            beats.iter().filter(|contrast| wanted(contrast)).map(|contrast| contrast.a).collect()
+        };
+        Some(Cheapest {
+            contrast: runner_up,
+            claimed: beats.iter().all(is_dearer),
+            equals: ids(&is_equal),
+            open: ids(&|contrast| !is_equal(contrast) && !is_dearer(contrast)),
+        })
+    }
+
+    /// The cell of a table with the lowest cost. Cells are measured in different epochs once answered questions have left, so
+    /// they are put in order by their ratio to the baseline within the same rounds.
+    fn lowest(&self, workload: &Workload) -> Option<usize> {
+        let baseline = workload.baseline?;
+        let cost = |cell: usize| {
+            if cell == baseline && !self.table.log_costs(Metric::Wall, cell).is_empty() {
+                return Some(0.0);
+            }
+            ipcost_stats::median(&self.table.log_ratios(Metric::Wall, cell, baseline))
+        };
+        let costs = workload.cells.iter().filter_map(|cell| Some((cost(*cell)?, *cell)));
+        costs.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, cell)| cell)
     }
 
     /// Counts the answers so far. `direction` is none yet: more epochs may say whether it matters.
     pub fn answered(&self) -> Answered {
-        let settled = |verdict: Verdict| matches!(verdict, Verdict::Different | Verdict::Equivalent);
-        let contrasts = &self.plan.contrasts;
-        let resolved = contrasts
-            .iter()
-            .filter_map(|planned| self.contrast(Metric::Wall, planned.a, planned.b))
-            .filter(|contrast| settled(contrast.verdict))
-            .count();
-        let compared = |workload: &&Workload| contrasts.iter().any(|known| workload.cells.contains(&known.a));
-        let known = |workload: &Workload| {
-            self.cheapest(workload)
-                .is_some_and(|cheapest| cheapest.claimed || cheapest.contrast.verdict == Verdict::Equivalent)
-        };
-        let tables: Vec<bool> = self.plan.workloads.iter().filter(compared).map(known).collect();
+        let resolved = self.plan.contrasts.iter().filter(|planned| self.is_settled(planned)).count();
+        let is_known =
+            |workload: &&Workload| self.cheapest(workload).is_some_and(|found| found.open.is_empty());
         Answered {
-            resolved: (resolved + tables.iter().filter(|known| **known).count()) as u32,
-            of: (contrasts.len() + tables.len()) as u32,
+            resolved: (resolved + self.compared().filter(is_known).count()) as u32,
+            of: (self.plan.contrasts.len() + self.compared().count()) as u32,
         }
+    }
+
+    /// The cells that open questions need, as indices, ascending.
+    pub fn cells_of_open_questions(&self) -> Vec<usize> {
+        let mut needed = Vec::new();
+        for planned in self.plan.contrasts.iter().filter(|planned| !self.is_settled(planned)) {
+            needed.extend([planned.a, planned.b]);
+        }
+        for workload in self.compared() {
+            match self.cheapest(workload) {
+                None => needed.extend(&workload.cells),
+                Some(found) if found.open.is_empty() => {}
+                Some(found) => {
+                    needed.extend(found.open);
+                    needed.push(found.contrast.b);
+                }
+            }
+        }
+        needed.sort_unstable();
+        needed.dedup();
+        needed
+    }
+
+    fn is_settled(&self, planned: &PlannedContrast) -> bool {
+        self.contrast(Metric::Wall, planned.a, planned.b)
+            .is_some_and(|found| matches!(found.verdict, Verdict::Different | Verdict::Equivalent))
+    }
+
+    /// The tables in which something is compared.
+    fn compared(&self) -> impl Iterator<Item = &'a Workload> + '_ {
+        let plan = self.plan;
+        plan.workloads
+            .iter()
+            .filter(|workload| plan.contrasts.iter().any(|known| workload.cells.contains(&known.a)))
     }
 }
 

@@ -40,6 +40,9 @@ pub trait Bench {
     fn effective(&self, cell: usize) -> serde_json::Map<String, serde_json::Value>;
 }
 
+/// What a delayed acknowledgement takes at least, nanoseconds, less what clocks and timers are off: Linux waits 40 ms.
+pub const DELAYED_NS: u64 = 36_000_000;
+
 /// What a batch took.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct BatchOutcome {
@@ -61,4 +64,11 @@ pub struct BatchOutcome {
     pub troubles: BTreeMap<String, u64>,
     /// Whether the machine was suspended, or this program stopped, meanwhile.
     pub suspended: bool,
+}
+
+impl BatchOutcome {
+    /// Whether its end waited for a delayed acknowledgement: so long after the last send nothing else is on its way.
+    pub fn waited(&self) -> bool {
+        self.sent_ns.is_some_and(|sent_ns| self.wall_ns.saturating_sub(sent_ns) >= DELAYED_NS)
+    }
 }

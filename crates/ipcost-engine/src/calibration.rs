@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ipcost_model::{Counts, Plan, PlannedCell};
 
-use crate::bench::Bench;
+use crate::bench::{Bench, DELAYED_NS};
 use crate::campaign::steady;
 use crate::error::EngineError;
 
@@ -27,6 +27,8 @@ const LEAST_WAIT: Duration = Duration::from_millis(1);
 const LEAST_WAIT_SHARE: f64 = 0.1;
 /// In the longer of two batches operations take so many times as long as the wait.
 const WORK_OVER_WAIT: f64 = 2.5;
+/// The same of the batches that are measured: both of a pair have waited, or neither, so that its length is but noise.
+const BATCH_OVER_WAIT: f64 = 1.5;
 
 /// What a batch takes: a part that does not grow with its operations, and one that does.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -106,7 +108,9 @@ pub fn counts_of(plan: &Plan, cell: &PlannedCell, rate: Rate, slope: bool, least
     let (batch_ns, lead_in_ns) = (plan.batch.as_nanos() as f64, lead_in.as_nanos() as f64);
     let lead_in = lasting(lead_in_ns);
     if slope || rate.wait_ns > 0.0 {
-        let longer = lasting(batch_ns.max(WORK_OVER_WAIT * rate.wait_ns)).max(least);
+        // One that may wait does not always: what it waits then is known.
+        let wait_ns = rate.wait_ns.max(if slope { DELAYED_NS as f64 } else { 0.0 });
+        let longer = lasting(batch_ns.max(BATCH_OVER_WAIT * wait_ns)).max(least);
         return Counts { batch: lead_in + longer, lead_in, slope: true };
     }
     Counts { batch: lasting(batch_ns).max(shared(least as f64, workers)), lead_in, slope: false }

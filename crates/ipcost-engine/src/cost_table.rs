@@ -57,28 +57,31 @@ impl CostTable {
         self.wall.len().checked_div(self.cells * self.rounds).unwrap_or(0)
     }
 
-    /// For each epoch, the median over its rounds of ln(cost); empty where a cost is unknown or zero.
+    /// For each epoch with the cell, the median over its rounds of ln(cost); empty where a cost is zero.
     pub fn log_costs(&self, metric: Metric, cell: usize) -> Vec<f64> {
-        self.per_epoch(metric, |round| round[cell])
+        self.per_epoch(metric, &[cell], |round| round[cell])
     }
 
-    /// For each epoch, the median over its rounds of ln(cost of a) − ln(cost of b); empty where one is unknown.
+    /// For each epoch with both, the median over its rounds of ln(cost of a) − ln(cost of b); empty where one is zero.
     pub fn log_ratios(&self, metric: Metric, a: usize, b: usize) -> Vec<f64> {
-        self.per_epoch(metric, |round| round[a] - round[b])
+        self.per_epoch(metric, &[a, b], |round| round[a] - round[b])
     }
 
-    /// For each epoch, the median over its rounds of ln(Σ count × cost of part); empty where one is unknown.
+    /// For each epoch with all parts, the median over its rounds of ln(Σ count × cost of part); empty where that is zero.
     pub fn log_sums(&self, parts: &[(usize, f64)]) -> Vec<f64> {
-        self.per_epoch(Metric::Wall, |round| log_sum(round, parts))
+        let cells: Vec<usize> = parts.iter().map(|(cell, _)| *cell).collect();
+        self.per_epoch(Metric::Wall, &cells, |round| log_sum(round, parts))
     }
 
-    /// For each epoch, the median over its rounds of ln(cost of the cell) − ln(Σ count × cost of part); empty where
-    /// one is unknown.
+    /// For each epoch with all of them, the median over its rounds of ln(cost of the cell) − ln(Σ count × cost of part);
+    /// empty where one is zero.
     pub fn log_multiples(&self, cell: usize, parts: &[(usize, f64)]) -> Vec<f64> {
-        self.per_epoch(Metric::Wall, |round| round[cell] - log_sum(round, parts))
+        let cells: Vec<usize> = parts.iter().map(|(part, _)| *part).chain([cell]).collect();
+        self.per_epoch(Metric::Wall, &cells, |round| round[cell] - log_sum(round, parts))
     }
 
-    fn per_epoch(&self, metric: Metric, of_round: impl Fn(&[f64]) -> f64) -> Vec<f64> {
+    /// Over the epochs in which all of these cells were measured.
+    fn per_epoch(&self, metric: Metric, cells: &[usize], of_round: impl Fn(&[f64]) -> f64) -> Vec<f64> {
         let costs = match metric {
             Metric::Wall => &self.wall,
             Metric::Cpu => &self.cpu,
@@ -86,8 +89,12 @@ impl CostTable {
         if self.epochs() == 0 {
             return Vec::new();
         }
-        let epochs = costs.chunks_exact(self.cells * self.rounds);
-        let values: Vec<f64> = epochs
+        let has_all = |epoch: &&[f64]| {
+            epoch.chunks_exact(self.cells).all(|round| cells.iter().all(|cell| !round[*cell].is_nan()))
+        };
+        let values: Vec<f64> = costs
+            .chunks_exact(self.cells * self.rounds)
+            .filter(has_all)
             .map(|epoch| {
                 let rounds: Vec<f64> = epoch.chunks_exact(self.cells).map(&of_round).collect();
                 median(&rounds).unwrap_or(f64::NAN)
@@ -138,6 +145,18 @@ mod tests {
         assert!((table.log_ratios(Metric::Wall, 0, 1)[0].exp() - 3.0).abs() < 1e-12);
         assert!((table.log_costs(Metric::Wall, 0)[0].exp() - 40.0).abs() < 1e-12);
         assert!((table.log_ratios(Metric::Cpu, 1, 0)[0].exp() - 1.0 / 3.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn epochs_without_a_cell_are_none_of_its_contrasts() {
+        let mut table = CostTable::new(2, 1);
+        table.add_epoch(&[sample(0, 1, 100), sample(1, 1, 50)]);
+        table.add_epoch(&[sample(1, 1, 60)]);
+        table.add_epoch(&[sample(0, 1, 300), sample(1, 1, 100)]);
+        let ratios: Vec<f64> =
+            table.log_ratios(Metric::Wall, 0, 1).iter().map(|ratio| ratio.exp().round()).collect();
+        assert_eq!((table.epochs(), ratios), (3, vec![2.0, 3.0]));
+        assert_eq!([0, 1].map(|cell| table.log_costs(Metric::Wall, cell).len()), [2, 3]);
     }
 
     #[test]

@@ -7,10 +7,10 @@ use ipcost_model::{
     LatencySummary, Metric, Mode, Multiplicity, OptionValue, Pattern, Placement, SCHEMA, Sample, Schedule,
     Stopped, Tool, UsagePerOp, WorkloadRecord,
 };
-use ipcost_stats::{median, merged_interval, two_groups};
+use ipcost_stats::{epoch_interval, median, two_groups};
 use ipcost_sys::host::WINE;
 
-use crate::analysis::{Contrast, Judge};
+use crate::analysis::{Contrast, Judge, MANY_EPOCHS};
 use crate::campaign::Outcome;
 use crate::diagnostics::diagnose;
 use crate::floor::floor;
@@ -145,14 +145,14 @@ fn cell(outcome: &Outcome, index: usize, samples: &[&Sample]) -> CellRecord {
 
 /// The median cost and its interval from the epochs' logarithms.
 pub(crate) fn estimate_of_logs(logs: &[f64], alpha: f64) -> Option<Estimate> {
-    let interval = merged_interval(logs, alpha)?.interval;
+    let interval = epoch_interval(logs, alpha)?.interval;
     let (lo, hi) = interval.bounds.unzip();
     Some(Estimate { median: interval.median.exp(), lo: lo.map(f64::exp), hi: hi.map(f64::exp) })
 }
 
 fn sent(samples: &[&Sample], alpha: f64) -> Option<Estimate> {
     let values = per_epoch(samples, |sample| Some(sample.sent_ns? as f64 / sample.ops as f64))?;
-    let interval = merged_interval(&values, alpha)?.interval;
+    let interval = epoch_interval(&values, alpha)?.interval;
     let (lo, hi) = interval.bounds.unzip();
     Some(Estimate { median: interval.median, lo, hi })
 }
@@ -239,7 +239,6 @@ fn modes(log_costs: &[f64], samples: &[&Sample]) -> Vec<Mode> {
 
 fn contrasts(outcome: &Outcome, judge: &Judge<'_>) -> Vec<ContrastRecord> {
     let plan = &outcome.plan;
-    let epochs = outcome.table.epochs() as u32;
     let record = |metric, found: Contrast| ContrastRecord {
         metric,
         a: plan.cells[found.a].id.clone(),
@@ -248,8 +247,9 @@ fn contrasts(outcome: &Outcome, judge: &Judge<'_>) -> Vec<ContrastRecord> {
         lo: found.bounds.map(|bounds| bounds.0),
         hi: found.bounds.map(|bounds| bounds.1),
         verdict: found.verdict,
-        epochs,
-        merged: found.merged as u32,
+        epochs: found.epochs as u32,
+        range: (found.bounds.is_none() && found.epochs >= MANY_EPOCHS).then_some(found.range),
+        wanders: found.wanders,
         headline: metric == Metric::Wall,
     };
     let of_metric = |metric| {
@@ -275,7 +275,10 @@ fn workloads(outcome: &Outcome, judge: &Judge<'_>) -> Vec<WorkloadRecord> {
         fastest: judge.cheapest(workload).map(|cheapest| {
             let Contrast { a, b, ratio, bounds, verdict, .. } = cheapest.contrast;
             let (lo, hi) = bounds.unzip();
-            Fastest { cell: id(b), runner_up: id(a), ratio, lo, hi, verdict, claimed: cheapest.claimed }
+            let ids = |cells: &[usize]| cells.iter().map(|cell| id(*cell)).collect();
+            let (equals, open) = (ids(&cheapest.equals), ids(&cheapest.open));
+            let claimed = cheapest.claimed;
+            Fastest { cell: id(b), runner_up: id(a), ratio, lo, hi, verdict, claimed, equals, open }
         }),
     };
     plan.workloads.iter().map(record).collect()

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use ipcost_model::units::duration_text;
-use ipcost_model::{Expanded, Job, LatencyMode, Multiplicity, Plan, PlannedContrast, Workload};
+use ipcost_model::{Expanded, Job, LatencyMode, Multiplicity, Pattern, Plan, PlannedContrast, Workload};
 use ipcost_stats::{Allocation, Variances, allocate, epochs_to_expect};
 
 /// The budget where the user does not say.
 pub const DEFAULT_BUDGET: Duration = Duration::from_secs(30);
 /// The margin where the user does not say.
-pub const DEFAULT_MARGIN: f64 = 0.02;
+pub const DEFAULT_MARGIN: f64 = 0.05;
 /// The chance that any headline interval of a run ever misses.
 pub const ALPHA: f64 = 0.05;
 /// How long a peer may leave a message unanswered where the user does not say.
@@ -108,6 +108,8 @@ pub struct Settings {
     pub seed: u64,
     /// How long a timed batch is meant to last.
     pub batch: Option<Duration>,
+    /// Whether every cell is measured to the end.
+    pub keep_all: bool,
     /// Whether to count, around every batch, what the machine and the processes did beside usage.
     pub counted: bool,
     /// How latency is sampled.
@@ -126,6 +128,7 @@ impl Settings {
             level: None,
             seed: job.seed.unwrap_or(fresh_seed),
             batch: job.batch,
+            keep_all: job.keep_all,
             counted: false,
             latency: job.latency.unwrap_or(LatencyMode::Tail),
             timeout: job.timeout.unwrap_or(DEFAULT_TIMEOUT),
@@ -160,6 +163,8 @@ pub fn plan(expanded: Expanded, settings: &Settings) -> Result<Plan, PlanError> 
     let alpha_each = ALPHA / f64::from(family.max(1));
     let epochs_needed = epochs_to_expect(settings.level.unwrap_or(alpha_each));
     let budget = settings.budget.unwrap_or(DEFAULT_BUDGET);
+    // Costs are multiples of floors that are measured in the same rounds.
+    let has_floors = cells.iter().any(|cell| cell.cell.pattern == Pattern::Floor);
     let mut plan = Plan {
         cells,
         workloads,
@@ -179,6 +184,7 @@ pub fn plan(expanded: Expanded, settings: &Settings) -> Result<Plan, PlanError> 
         batch: Duration::ZERO,
         lead_in: Duration::ZERO,
         batch_exact: settings.batch,
+        keep_all: settings.keep_all || has_floors,
         counted: settings.counted,
         sender_timed: Vec::new(),
         latency: settings.latency,

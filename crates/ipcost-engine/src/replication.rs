@@ -7,7 +7,7 @@ use ipcost_model::replication::{
     Claim, LedgerClaim, LedgerTest, Replication, ReplicationRun, Rule, Selector, Software, Test, Word,
 };
 use ipcost_model::{PlannedCell, Sample, Sides};
-use ipcost_stats::{median, merged_interval};
+use ipcost_stats::{epoch_interval, median};
 
 use crate::campaign::Outcome;
 use crate::claims::{Bounded, Bounds, all_hold, find};
@@ -204,7 +204,7 @@ fn decide_test(run: &Measured<'_>, test: &Test, alpha: f64) -> LedgerTest {
         return ledger;
     }
     let values = by_epoch(run, test);
-    let Some(found) = values.and_then(|values| merged_interval(&values, alpha)) else { return ledger };
+    let Some(found) = values.and_then(|values| epoch_interval(&values, alpha)) else { return ledger };
     let shown = |value: f64| if b.is_some() { value.exp() } else { value };
     ledger.value = Some(shown(found.interval.median));
     let bounds = found.interval.bounds.map(|(lo, hi)| (shown(lo), shown(hi)));

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ipcost_model::{Detection, Metric, Promise, Rate};
-use ipcost_stats::{Judgement, Random, clopper_pearson, judge, median, merged_interval};
+use ipcost_stats::{Judgement, Random, clopper_pearson, epoch_interval, judge, median};
 
 use crate::campaign::Outcome;
 use crate::planning::{ALPHA, DEFAULT_MARGIN};
@@ -140,7 +140,7 @@ impl Tally {
         let campaigns = self.slowed.last().map_or(&[][..], Vec::as_slice);
         let bounds: Vec<(f64, f64)> = campaigns
             .iter()
-            .filter_map(|campaign| merged_interval(&campaign.ratios, ALPHA)?.interval.bounds)
+            .filter_map(|campaign| epoch_interval(&campaign.ratios, ALPHA)?.interval.bounds)
             .collect();
         let pairs = bounds.chunks_exact(2);
         let of = pairs.len() as u64;
@@ -159,7 +159,7 @@ impl Tally {
                 let ratios: Vec<f64> =
                     campaigns.iter().flat_map(|campaign| &campaign.ratios).copied().collect();
                 let (times, unfound) = searches(&ratios, most);
-                let whole = merged_interval(&ratios, ALPHA);
+                let whole = epoch_interval(&ratios, ALPHA);
                 let bounds = whole.and_then(|found| found.interval.bounds);
                 Detection {
                     slowdown: *percent as f64 / 100.0,
@@ -192,7 +192,7 @@ fn ever_misses(log_ratios: &[f64], truth: f64) -> bool {
 
 /// The bounds after every epoch.
 fn prefixes(log_ratios: &[f64]) -> impl Iterator<Item = Option<(f64, f64)>> + '_ {
-    (1..=log_ratios.len()).map(|epochs| merged_interval(&log_ratios[..epochs], ALPHA)?.interval.bounds)
+    (1..=log_ratios.len()).map(|epochs| epoch_interval(&log_ratios[..epochs], ALPHA)?.interval.bounds)
 }
 
 /// Searches that start anew whenever one has found that the two differ: after how many epochs each did, and how

@@ -143,7 +143,7 @@ impl Finding {
             Self::Correlated { a, b, correlation, others } => (
                 "correlated-epochs",
                 format!(
-                    "neighbouring epochs of {a} against {b}{} resemble each other (correlation {correlation:.2}), so they were merged and the interval is wider; something here changes slowly: find the other load, or measure longer",
+                    "neighbouring epochs of {a} against {b}{} resemble each other (correlation {correlation:.2}), so the ratio itself changed during the run, and its interval, wider for it, holds for this run more than for the machine; find what changes, or measure longer",
                     and_others(*others)
                 ),
             ),

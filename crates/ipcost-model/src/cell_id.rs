@@ -189,6 +189,7 @@ mod tests {
                         options.into_iter().map(|(name, value)| (name, vec![value])).collect(),
                     ),
                     label: None,
+                    lead_in: None,
                 }
             },
         )

@@ -416,6 +416,12 @@ pub struct Fastest {
     pub verdict: Verdict,
     /// Whether its interval against every other cell of the table excludes 1: only then may it be called the cheapest.
     pub claimed: bool,
+    /// The cells that are known to cost the same within the margin, by id.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub equals: Vec<String>,
+    /// The cells that may cost less still, by id: neither known to be dearer nor to cost the same.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub open: Vec<String>,
 }
 
 /// The ratio of the cost of cell `a` to the cost of cell `b`.
@@ -438,19 +444,14 @@ pub struct ContrastRecord {
     pub verdict: Verdict,
     /// How many epochs it rests on.
     pub epochs: u32,
-    /// How many neighbouring epochs were merged into one, since neighbours resembled each other.
-    #[serde(default = "one", skip_serializing_if = "is_one")]
-    pub merged: u32,
+    /// The least and the largest ratio of an epoch, where many epochs have no interval: what this run saw, and no promise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub range: Option<(f64, f64)>,
+    /// Whether the ratio itself changed during the run, more than chance explains.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub wanders: bool,
     /// Whether it shares the headline's alpha; others stand at the same level, outside the promise for the table.
     pub headline: bool,
-}
-
-fn one() -> u32 {
-    1
-}
-
-fn is_one(count: &u32) -> bool {
-    *count == 1
 }
 
 /// What a process took of the machine over a batch, all its threads and workers.

@@ -42,7 +42,7 @@ pub struct Job {
     #[serde(skip_serializing_if = "Option::is_none", with = "duration")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub budget: Option<Duration>,
-    /// The relative difference that matters (0.02 is 2 %).
+    /// The relative difference that matters (0.05 is 5 %).
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "proportion")]
     pub margin: Option<f64>,
     /// Exactly this many epochs, whatever the budget.
@@ -58,6 +58,9 @@ pub struct Job {
     /// Whether to measure, in the same rounds, the least that the parts of its cells cost here.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub floor: bool,
+    /// Whether to measure every cell to the end; else those of answered questions leave, and the time goes to the open ones.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub keep_all: bool,
     /// How latency is sampled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency: Option<LatencyMode>,

@@ -60,6 +60,9 @@ pub struct Plan {
     pub lead_in: Duration,
     /// How long a batch must be, where the user said so.
     pub batch_exact: Option<Duration>,
+    /// Whether every cell is measured to the end; else those of answered questions leave.
+    #[serde(default)]
+    pub keep_all: bool,
     /// Whether the engine counts, around every batch, what the machine and the processes did beside usage.
     pub counted: bool,
     /// The cells of which the time of the sender alone is asked for, which takes batches far larger than buffers; indices.

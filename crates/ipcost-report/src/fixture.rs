@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ipcost_model::{Document, Pattern, Sample, Usage};
+use ipcost_model::{Document, Pattern, Placement, Sample, Usage};
 use serde_json::{Value, json};
 
 /// The same with the floors of its round trips.
@@ -151,4 +151,36 @@ pub fn measured() -> Document {
         document.cells[cell].measures.insert("context_switches".to_owned(), 2.02);
     }
     document
+}
+
+/// The same run with every table once on one core and once on two, where the ratios lie apart and two cells are equal.
+pub fn on_one_core_and_on_two() -> Document {
+    let whole = document();
+    let mut both =
+        Document { workloads: Vec::new(), cells: Vec::new(), contrasts: Vec::new(), ..whole.clone() };
+    for table in &whole.workloads {
+        for placement in [Placement::Together, Placement::Apart] {
+            let id = |id: &String| format!("{id}/{placement}");
+            let mut beside = table.clone();
+            beside.placement = placement;
+            beside.cells = table.cells.iter().map(id).collect();
+            beside.baseline = table.baseline.as_ref().map(id);
+            if let Some(fastest) = &mut beside.fastest {
+                (fastest.cell, fastest.runner_up) = (id(&fastest.cell), id(&fastest.runner_up));
+                if placement == Placement::Apart {
+                    fastest.equals = vec![fastest.runner_up.clone()];
+                    fastest.claimed = false;
+                }
+            }
+            both.workloads.push(beside);
+            for cell in whole.cells.iter().filter(|cell| table.cells.contains(&cell.id)) {
+                both.cells.push(ipcost_model::CellRecord { id: id(&cell.id), placement, ..cell.clone() });
+            }
+            for contrast in whole.contrasts.iter().filter(|contrast| table.cells.contains(&contrast.a)) {
+                let (a, b) = (id(&contrast.a), id(&contrast.b));
+                both.contrasts.push(ipcost_model::ContrastRecord { a, b, ..contrast.clone() });
+            }
+        }
+    }
+    both
 }

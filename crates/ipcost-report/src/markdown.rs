@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use ipcost_model::{CellRecord, ContrastRecord, Document, Metric, Pattern, WorkloadRecord};
 
-use crate::numbers::{interval, rate, ratio, three_digits, throughput, time};
+use crate::numbers::{rate, ratio, three_digits, throughput, time};
 use crate::rows;
 use crate::words::{capitalised, escaped};
 use crate::{again, terminal, words};
@@ -122,8 +122,7 @@ impl<'a> Sheet<'a> {
             return ("1".to_owned(), "baseline".to_owned());
         }
         let Some(contrast) = self.contrasts.get(cell.id.as_str()) else { return Default::default() };
-        let bounds = interval(contrast.ratio, contrast.lo, contrast.hi)
-            .map_or_else(|| "(no interval)".to_owned(), |bounds| format!("({bounds})"));
+        let bounds = words::bounds_text(contrast);
         let mut verdict = contrast.verdict.to_string();
         if table.baseline.as_ref() != Some(&contrast.b) {
             verdict.push_str(&format!(" (× {})", self.label(&contrast.b)));

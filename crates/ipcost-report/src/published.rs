@@ -41,7 +41,13 @@ fn seconds(ns: u64) -> f64 {
 fn ruby(repetitions: &[Repetition]) -> String {
     let mut out = format!("{:14}{:>11}{:>11}{:>11}{:>13}\n", "", "user", "system", "total", "real");
     for one in repetitions {
-        let label = format!("{}_{:_>3}", one.cell.transport, one.cell.concurrency);
+        // The article's own names: of a Unix socket in the file system, and of one with an abstract name.
+        let name = match one.cell.transport.as_str() {
+            "unix" => "ufs",
+            "unix-abstract" => "uab",
+            other => other,
+        };
+        let label = format!("{name}_{:_>2}", one.cell.concurrency);
         let (user, system) = (seconds(one.client.user_ns), seconds(one.client.sys_ns));
         let total = user + system;
         let _ =

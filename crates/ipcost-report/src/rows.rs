@@ -2,7 +2,7 @@
 
 use ipcost_model::{CellRecord, Document, Metric, Pattern, Verdict, WorkloadRecord};
 
-use crate::numbers::{interval, rate, ratio, throughput, time};
+use crate::numbers::{rate, ratio, throughput, time};
 use crate::words::{self, escaped};
 
 /// The longest baseline that is named above a column.
@@ -139,8 +139,7 @@ fn judged(
     let Some(contrast) = words::contrast(document, Metric::Wall, &cell.id) else {
         return (String::new(), String::new(), String::new(), Standing::Alone);
     };
-    let bounds = interval(contrast.ratio, contrast.lo, contrast.hi)
-        .map_or_else(|| "(no interval)".to_owned(), |text| format!("({text})"));
+    let bounds = words::bounds_text(contrast);
     let standing = match contrast.verdict {
         Verdict::Different | Verdict::Direction if contrast.ratio < 1.0 => Standing::Cheaper,
         Verdict::Different | Verdict::Direction => Standing::Dearer,

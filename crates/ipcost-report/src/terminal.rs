@@ -45,17 +45,22 @@ const MOST_OF_A_KIND: usize = 3;
 /// Draws the document in `room` columns of text, with styles as ANSI sequences.
 pub fn render(document: &Document, room: usize) -> String {
     let mut out = String::new();
-    for table in &document.workloads {
-        out.push_str(&format!("{BOLD}{}{BOLD:#}\n", capitalised(&words::workload(table))));
-        self::table(document, table).render(&mut out, room);
-        for floor in words::floors(document, table) {
+    let strata = words::strata(document);
+    for tables in &strata {
+        let (title, grid) = match tables[..] {
+            [together, apart] => (words::shared_work(tables), beside(document, together, apart)),
+            _ => (words::workload(tables[0]), self::table(document, tables[0])),
+        };
+        out.push_str(&format!("{BOLD}{}{BOLD:#}\n", capitalised(&title)));
+        grid.render(&mut out, room);
+        for floor in tables.iter().flat_map(|table| words::floors(document, table)) {
             out.push_str(&format!("{DIMMED}{}{DIMMED:#}\n", wrapped(&floor, room)));
         }
         out.push('\n');
     }
     // Of floors the table says all there is.
-    for table in document.workloads.iter().filter(|table| table.pattern != Pattern::Floor) {
-        out.push_str(&wrapped(&words::sentence(document, table), room));
+    for tables in strata.iter().filter(|tables| tables[0].pattern != Pattern::Floor) {
+        out.push_str(&wrapped(&words::sentence_of(document, tables), room));
         out.push('\n');
     }
     if document.workloads.iter().any(|table| table.pattern != Pattern::Floor) {
@@ -111,6 +116,88 @@ fn table(document: &Document, table: &WorkloadRecord) -> Grid {
     grid
 }
 
+/// The columns of one placement beside another: where a table has both, what matters less gives way.
+const STRATUM: [Column; 7] = [
+    column("cost", true, 0),
+    column("CPU/op", true, 3),
+    column("p99", true, 4),
+    column("× floor", true, 0),
+    column("ratio", true, 0),
+    column("", false, 1),
+    column("verdict", false, 0),
+];
+const STRATUM_RATIO: usize = 4;
+
+/// The same work on one core and on two, side by side.
+fn beside(document: &Document, together: &WorkloadRecord, apart: &WorkloadRecord) -> Grid {
+    let columns: Vec<Column> = [COLUMNS[0]].into_iter().chain(STRATUM).chain(STRATUM).collect();
+    let mut grid = Grid::new(&columns);
+    for (index, table) in [together, apart].into_iter().enumerate() {
+        let first = 1 + index * STRATUM.len();
+        grid.title(first, words::cores(table.placement).trim_start_matches("on ").to_owned());
+        if let (_, Some(ratio)) = rows::titles(document, table) {
+            grid.title(first + STRATUM_RATIO, ratio);
+        }
+    }
+    for (one, two) in rows::rows(document, together).zip(rows::rows(document, apart)) {
+        let style = if one.cheapest || two.cheapest { BOLD } else { Style::new() };
+        let mut pieces = vec![Piece::styled(one.name.clone(), style)];
+        pieces.extend(stratum(&one));
+        pieces.extend(stratum(&two));
+        grid.row(pieces);
+        let lines =
+            |row: &Row<'_>| row.figures.as_ref().map(|figures| figures.beneath.clone()).unwrap_or_default();
+        let (one, two) = (lines(&one), lines(&two));
+        let mut heads: Vec<&String> = Vec::new();
+        for (head, _) in one.iter().chain(&two) {
+            if !heads.contains(&head) {
+                heads.push(head);
+            }
+        }
+        for (index, head) in heads.iter().enumerate() {
+            let branch = if index + 1 < heads.len() { "├" } else { "└" };
+            let of = |lines: &[(String, String)]| {
+                let found = lines.iter().find(|(known, _)| known == *head);
+                Piece::styled(found.map(|(_, cost)| cost.clone()).unwrap_or_default(), DIMMED)
+            };
+            let mut pieces = vec![Piece::styled(format!(" {branch} {head}"), DIMMED), of(&one)];
+            pieces.resize(1 + STRATUM.len(), Piece::default());
+            pieces.push(of(&two));
+            grid.row(pieces);
+        }
+    }
+    grid
+}
+
+/// What a row says of one placement.
+fn stratum(row: &Row<'_>) -> Vec<Piece> {
+    let style = if row.cheapest { BOLD } else { Style::new() };
+    let Some(figures) = &row.figures else {
+        let mut pieces = vec![Piece::default(); STRATUM.len() - 1];
+        pieces.push(Piece::styled(if row.cell.available { "not measured" } else { "unavailable" }, DIMMED));
+        return pieces;
+    };
+    vec![
+        Piece::styled(figures.cost.as_str(), style),
+        figures.cpu.as_str().into(),
+        figures.p99.as_str().into(),
+        figures.floor.as_str().into(),
+        Piece::styled(figures.ratio.as_str(), style),
+        figures.bounds.as_str().into(),
+        Piece::styled(figures.verdict.as_str(), colour(figures.standing)),
+    ]
+}
+
+/// The colour of what is known.
+fn colour(standing: Standing) -> Style {
+    match standing {
+        Standing::Cheaper => GOOD,
+        Standing::Dearer => BAD,
+        Standing::Baseline | Standing::Open => DIMMED,
+        Standing::Equal | Standing::Alone => Style::new(),
+    }
+}
+
 fn add(grid: &mut Grid, row: Row<'_>) {
     let style = if row.cheapest { BOLD } else { Style::new() };
     let name = Piece::styled(row.name, style);
@@ -120,12 +207,7 @@ fn add(grid: &mut Grid, row: Row<'_>) {
         pieces.push(Piece::styled(if row.cell.available { "not measured" } else { "unavailable" }, DIMMED));
         return grid.row(pieces);
     };
-    let judged = match figures.standing {
-        Standing::Cheaper => GOOD,
-        Standing::Dearer => BAD,
-        Standing::Baseline | Standing::Open => DIMMED,
-        Standing::Equal | Standing::Alone => Style::new(),
-    };
+    let judged = colour(figures.standing);
     grid.row(vec![
         name,
         Piece::styled(figures.cost, style),
@@ -226,6 +308,16 @@ mod tests {
         let widest =
             narrow.lines().take_while(|line| !line.contains(':')).map(|line| line.chars().count()).max();
         assert!(widest.unwrap() <= 80);
+    }
+
+    #[test]
+    fn one_core_and_two_stand_side_by_side() {
+        let document = fixture::on_one_core_and_on_two();
+        insta::assert_snapshot!(plain(&render(&document, usize::MAX)));
+        let narrow = plain(&render(&document, 80));
+        insta::assert_snapshot!(narrow);
+        let table = narrow.lines().take_while(|line| !line.contains(':'));
+        assert!(table.map(|line| line.chars().count()).max().unwrap() <= 80);
     }
 
     #[test]

@@ -36,33 +36,155 @@ pub fn workload(workload: &WorkloadRecord) -> String {
     parts.join(", ")
 }
 
+/// Where the processes of a table run, in words.
+pub fn cores(placement: Placement) -> &'static str {
+    match placement {
+        Placement::Free => "free",
+        Placement::Together => "on one core",
+        Placement::Apart => "on two cores",
+    }
+}
+
+/// The tables of a document; those of the same work on one core and on two, with the same rows, side by side.
+pub fn strata(document: &Document) -> Vec<Vec<&WorkloadRecord>> {
+    let work = |table: &WorkloadRecord| {
+        (table.pattern, table.size, table.reply, table.concurrency, table.speaks_first)
+    };
+    let labels = |table: &WorkloadRecord| -> Vec<String> {
+        table.cells.iter().map(|id| label(document, id)).collect()
+    };
+    let mut strata: Vec<Vec<&WorkloadRecord>> = Vec::new();
+    for table in &document.workloads {
+        let beside = strata.iter_mut().find(|group| {
+            let [known] = group[..] else { return false };
+            known.placement == Placement::Together
+                && table.placement == Placement::Apart
+                && table.pattern != Pattern::Floor
+                && work(known) == work(table)
+                && labels(known) == labels(table)
+        });
+        match beside {
+            Some(group) => group.push(table),
+            None => strata.push(vec![table]),
+        }
+    }
+    strata
+}
+
+/// What tables of the same work measure, without where they run.
+pub fn shared_work(tables: &[&WorkloadRecord]) -> String {
+    let free = WorkloadRecord { placement: Placement::Free, ..tables[0].clone() };
+    workload(&free)
+}
+
+/// The verdict on tables of the same work in one sentence.
+pub fn sentence_of(document: &Document, tables: &[&WorkloadRecord]) -> String {
+    let [together, apart] = tables else { return sentence(document, tables[0]) };
+    let of = |table: &WorkloadRecord| format!("{} {}", cores(table.placement), finding(document, table));
+    format!("{}: {}; {}.", capitalised(&shared_work(tables)), of(together), of(apart))
+}
+
 /// The verdict on a table in one sentence; what cannot be said is said not to be known.
 pub fn sentence(document: &Document, table: &WorkloadRecord) -> String {
     let what = capitalised(&workload(table));
     if table.pattern == Pattern::Floor {
         return of_floors(document, table, &what);
     }
+    format!("{what}: {}.", finding(document, table))
+}
+
+/// What a table says of its cells, without its name and without a full stop.
+fn finding(document: &Document, table: &WorkloadRecord) -> String {
     let Some(fastest) = &table.fastest else {
         return match table.cells.iter().filter_map(|id| cell(document, id)).find(|cell| cell.epochs > 0) {
             Some(only) => {
-                format!("{what}: only {} was measured, so there is nothing to compare.", only.label)
+                format!("only {} was measured, so there is nothing to compare", escaped(&only.label))
             }
-            None => format!("{what}: nothing was measured."),
+            None => "nothing was measured".to_owned(),
         };
     };
-    let winner = label(document, &fastest.cell);
-    let rival = label(document, &fastest.runner_up);
-    let margin = document.analysis.margin;
-    let duel = contrast(document, Metric::Wall, &fastest.cell).filter(|duel| duel.b == fastest.runner_up);
-    if let Some(duel) = duel {
-        return format!("{what}: {}.", between_two(duel, fastest.claimed, &winner, &rival, margin));
+    let margin = format!("{} %", ratio_percent(document.analysis.margin));
+    let (equals, open) = equals_and_open(fastest);
+    let equal: Vec<&String> = std::iter::once(&fastest.cell).chain(equals).collect();
+    let names = listed(document, &equal);
+    let several = equal.len() > 1;
+    let against = contrast(document, Metric::Wall, &fastest.cell);
+    let rivals = table.cells.len().saturating_sub(equal.len());
+    if several && rivals == 0 {
+        return format!("{names} cost the same within {margin}");
     }
-    let against = against_baseline(document, fastest);
-    let rival = match_of_two(fastest, &winner, &rival, margin);
+    if several && open.is_empty() && against.is_none_or(|against| equal.contains(&&against.b)) {
+        return format!("{names} cost the same within {margin}, and less than the rest");
+    }
+    if open.is_empty() {
+        let against = against.map(|against| times(document, against));
+        return match (several, against) {
+            (true, Some(times)) => {
+                format!("{names} are cheapest, {times}, and cost the same within {margin}")
+            }
+            (true, None) => format!("{names} are cheapest, and cost the same within {margin}"),
+            (false, Some(times)) => format!("{names} is cheapest, {times}"),
+            (false, None) => format!("{names} is cheapest; {}", runner_up(document, fastest)),
+        };
+    }
+    let open = listed(document, &open);
+    let may = format!("{open} may cost as little");
     match against {
-        Some(against) => format!("{what}: {winner} {against}; {rival}."),
-        None if fastest.claimed => format!("{what}: {winner} is the cheapest; {rival}."),
-        None => format!("{what}: {winner} has the lowest cost here; {rival}."),
+        Some(against) if is_beaten(against) => {
+            let cost = if several { "cost" } else { "costs" };
+            format!("{names} {cost} {}; {may}", times(document, against))
+        }
+        // What it is compared with may itself be as cheap.
+        Some(against) if against.lo.is_none() && against.range.is_none() => {
+            format!("{names} seems to cost {}; {may}", times(document, against))
+        }
+        _ => format!("{names} has the lowest cost here, but {may} ({})", runner_up(document, fastest)),
+    }
+}
+
+/// The cells that cost the same as the cheapest, and those that may cost less. Documents of earlier versions name the runner-up
+/// alone.
+fn equals_and_open(fastest: &Fastest) -> (Vec<&String>, Vec<&String>) {
+    let is_silent = fastest.equals.is_empty() && fastest.open.is_empty() && !fastest.claimed;
+    match (is_silent, fastest.verdict) {
+        (true, Verdict::Equivalent) => (vec![&fastest.runner_up], Vec::new()),
+        (true, _) => (Vec::new(), vec![&fastest.runner_up]),
+        _ => (fastest.equals.iter().collect(), fastest.open.iter().collect()),
+    }
+}
+
+/// Whether the cell is known to cost less than what it is compared with.
+fn is_beaten(contrast: &ContrastRecord) -> bool {
+    let is_known = contrast.lo.is_some() || contrast.range.is_some();
+    is_known && matches!(contrast.verdict, Verdict::Different | Verdict::Direction) && contrast.ratio < 1.0
+}
+
+/// `0.46 × tcp (0.44–0.48)`.
+fn times(document: &Document, contrast: &ContrastRecord) -> String {
+    let name = label(document, &contrast.b);
+    let times = ratio(contrast.ratio);
+    match (interval(contrast.ratio, contrast.lo, contrast.hi), seen(contrast)) {
+        (Some(bounds), _) => format!("{times} × {name} ({bounds})"),
+        (None, Some(seen)) => format!("{times} × {name} ({seen})"),
+        (None, None) => format!("{times} × {name}, with no interval yet"),
+    }
+}
+
+/// `pipe costs 1.04 × as much (0.99–1.10)`.
+fn runner_up(document: &Document, fastest: &Fastest) -> String {
+    let name = label(document, &fastest.runner_up);
+    let bounds = interval(fastest.ratio, fastest.lo, fastest.hi);
+    let bounds = bounds.map_or_else(|| "no interval yet".to_owned(), |bounds| bounds);
+    format!("{name} costs {} × as much, {bounds}", ratio(fastest.ratio))
+}
+
+/// `unix`, `unix and pipe`, `unix, pipe and fifo`.
+fn listed(document: &Document, ids: &[&String]) -> String {
+    let names: Vec<String> = ids.iter().map(|id| label(document, id)).collect();
+    match names.split_last() {
+        None => String::new(),
+        Some((only, [])) => only.clone(),
+        Some((last, others)) => format!("{} and {last}", others.join(", ")),
     }
 }
 
@@ -95,71 +217,30 @@ pub fn floors(document: &Document, table: &WorkloadRecord) -> Vec<String> {
     kinds.into_iter().map(line).collect()
 }
 
-/// The winner against the runner-up where that is what it is compared with in the table, too.
-fn between_two(duel: &ContrastRecord, claimed: bool, winner: &str, rival: &str, margin: f64) -> String {
-    let times = ratio(duel.ratio);
-    let Some(bounds) = interval(duel.ratio, duel.lo, duel.hi) else {
-        return format!("{winner} seems to cost {times} × {rival}, with no interval yet");
+/// What many epochs without an interval said: a fact about this run, and no promise about the machine.
+fn seen(contrast: &ContrastRecord) -> Option<String> {
+    let (least, most) = contrast.range?;
+    let range = range_text(contrast)?;
+    let side = match contrast.ratio {
+        _ if most < 1.0 => format!("cheaper in every one of {} epochs", contrast.epochs),
+        _ if least > 1.0 => format!("dearer in every one of {} epochs", contrast.epochs),
+        _ => format!("in {} epochs", contrast.epochs),
     };
-    match duel.verdict {
-        Verdict::Equivalent => {
-            format!(
-                "{winner} and {rival} cost the same within {} % ({times} ×, {bounds})",
-                ratio_percent(margin)
-            )
-        }
-        Verdict::Undecided => {
-            format!(
-                "whether {winner} or {rival} is cheaper is undecided ({winner} costs {times} × as much, {bounds})"
-            )
-        }
-        _ if claimed => {
-            format!("{winner} is the cheapest: it costs {times} × {rival}, the runner-up ({bounds})")
-        }
-        _ => {
-            format!("{winner} costs {times} × {rival} ({bounds}), but does not yet beat every other for sure")
-        }
-    }
+    let why = if contrast.wanders { "; the ratio changed during the run" } else { "" };
+    Some(format!("{range} {side}{why}"))
 }
 
-/// The winner against what it is compared with; `None` where it is the baseline.
-fn against_baseline(document: &Document, fastest: &Fastest) -> Option<String> {
-    let contrast = contrast(document, Metric::Wall, &fastest.cell)?;
-    let times = ratio(contrast.ratio);
-    let name = label(document, &contrast.b);
-    let bounds = interval(contrast.ratio, contrast.lo, contrast.hi);
-    Some(match (contrast.verdict, bounds) {
-        (_, None) => format!("seems to cost {times} × {name}, with no interval yet"),
-        (Verdict::Undecided, Some(bounds)) => {
-            format!(
-                "has the lowest cost here, but whether it is cheaper than {name} is undecided ({times} ×, {bounds})"
-            )
-        }
-        (Verdict::Equivalent, Some(bounds)) => {
-            let percent = ratio_percent(document.analysis.margin);
-            format!("costs the same as {name} within {percent} % ({times} ×, {bounds})")
-        }
-        (_, Some(bounds)) => format!("costs {times} × {name} ({bounds})"),
-    })
+/// The range of a ratio over the epochs of a run, in the brackets of what is no interval.
+fn range_text(contrast: &ContrastRecord) -> Option<String> {
+    let (least, most) = contrast.range?;
+    interval(contrast.ratio, Some(least), Some(most)).map(|text| format!("[{text}]"))
 }
 
-/// The winner against the runner-up.
-fn match_of_two(fastest: &Fastest, winner: &str, rival: &str, margin: f64) -> String {
-    let times = ratio(fastest.ratio);
-    let bounds = interval(fastest.ratio, fastest.lo, fastest.hi);
-    let percent = format!("{} %", ratio_percent(margin));
-    match (fastest.claimed, fastest.verdict, bounds) {
-        (_, Verdict::Equivalent, _) => format!("{rival} costs the same within {percent}"),
-        (true, _, Some(bounds)) => format!("it beats the runner-up, {rival}, by {times} × ({bounds})"),
-        (_, _, None) => format!("whether it beats {rival} cannot be told yet"),
-        (false, Verdict::Different | Verdict::Direction, Some(bounds)) => {
-            format!("it beats {rival} by {times} × ({bounds}), but not yet every other for sure")
-        }
-        (_, Verdict::Undecided, Some(bounds)) => {
-            format!(
-                "whether {winner} or {rival} is cheaper is undecided ({rival} costs {times} × as much, {bounds})"
-            )
-        }
+/// The interval of a ratio, in parentheses; where there is none after many epochs, their range in brackets.
+pub fn bounds_text(contrast: &ContrastRecord) -> String {
+    match interval(contrast.ratio, contrast.lo, contrast.hi) {
+        Some(text) => format!("({text})"),
+        None => range_text(contrast).unwrap_or_else(|| "(no interval)".to_owned()),
     }
 }
 

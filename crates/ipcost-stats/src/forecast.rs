@@ -1,14 +1,16 @@
 //! How many epochs an answer would likely take, from those there are.
 
-use crate::dependence::{blocks, serial_correlation, worth};
+use crate::dependence::{serial_correlation, worth};
 use crate::interval::sign_e_value;
 
 /// More epochs than this are not worth naming.
 const MOST: u32 = 200_000;
+/// Fewer epochs tell nothing of those to come.
+const FEWEST: usize = 6;
 /// Candidates rise by this factor.
 const STEP: f64 = 1.05;
 
-/// How many epochs it would likely take until [`merged_interval`](crate::merged_interval) at `alpha` excludes `at`,
+/// How many epochs it would likely take until [`epoch_interval`](crate::epoch_interval) at `alpha` excludes `at`,
 /// if the epochs to come were like `values`.
 ///
 /// The share of epochs on the larger side of `at` is taken to be one standard error nearer to a half than it was
@@ -19,31 +21,32 @@ const STEP: f64 = 1.05;
 /// Where `alpha` is not between 0 and 1.
 pub fn epochs_to_exclude(values: &[f64], at: f64, alpha: f64) -> Option<u32> {
     assert!(alpha > 0.0 && alpha < 1.0, "alpha is {alpha}");
-    let merged = blocks(values)?;
-    let n = merged.values.len() as f64;
-    let below = merged.values.iter().filter(|value| **value < at).count() as f64;
-    let equal = merged.values.iter().filter(|value| **value == at).count() as f64;
+    if values.len() < FEWEST {
+        return None;
+    }
+    let n = values.len() as f64;
+    let below = values.iter().filter(|value| **value < at).count() as f64;
+    let equal = values.iter().filter(|value| **value == at).count() as f64;
     let beyond_half = ((below + equal / 2.0) / n - 0.5).abs() - 0.5 / n.sqrt();
     if beyond_half <= 0.0 {
         return None;
     }
     let few = 0.5 - beyond_half;
-    let correlation = serial_correlation(&merged.values);
+    let correlation = serial_correlation(values);
     let threshold = -alpha.ln();
-    let enough = |blocks: &u32| {
-        let on_the_other_side = (few * f64::from(*blocks)).ceil() as u32;
-        worth(correlation, *blocks as usize) * sign_e_value(*blocks, on_the_other_side) >= threshold
+    let enough = |epochs: &u32| {
+        let on_the_other_side = (few * f64::from(*epochs)).ceil() as u32;
+        worth(correlation, *epochs as usize) * sign_e_value(*epochs, on_the_other_side) >= threshold
     };
-    let first = merged.values.len() as u32 + 1;
+    let first = values.len() as u32 + 1;
     let candidates = std::iter::successors(Some(first), |n| Some((f64::from(*n) * STEP).ceil() as u32 + 1));
-    let size = u32::try_from(merged.size).ok()?;
-    candidates.take_while(|n| *n <= MOST / size).find(enough).map(|n| n * size)
+    candidates.take_while(|n| *n <= MOST).find(enough)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dependence::merged_interval;
+    use crate::dependence::epoch_interval;
     use crate::random::Random;
 
     fn noise(n: usize, seed: u64) -> Vec<f64> {
@@ -54,7 +57,7 @@ mod tests {
     /// The first number of epochs at which the interval excludes `at`.
     fn really(values: &[f64], at: f64) -> Option<usize> {
         (1..=values.len()).find(|n| {
-            let bounds = merged_interval(&values[..*n], 0.05).and_then(|found| found.interval.bounds);
+            let bounds = epoch_interval(&values[..*n], 0.05).and_then(|found| found.interval.bounds);
             bounds.is_some_and(|(lo, hi)| at < lo || at > hi)
         })
     }

@@ -20,7 +20,7 @@ mod verdict;
 
 pub use allocation::{Allocation, Variances, allocate};
 pub use carry_over::{CarryOver, Placed, carry_over};
-pub use dependence::{MergedInterval, epochs_to_expect, merged_e_value, merged_interval, serial_correlation};
+pub use dependence::{EpochInterval, epoch_e_value, epoch_interval, epochs_to_expect, serial_correlation};
 pub use discoveries::e_bh;
 pub use forecast::epochs_to_exclude;
 pub use histogram::Histogram;

@@ -12,7 +12,7 @@
 //!   and is added to what the epochs leave uncertain. Since an assumption is not knowledge, the quantile is that of
 //!   an estimate from [`ASSUMED_DEGREES`] degrees of freedom.
 
-use crate::dependence::independent_blocks;
+use crate::dependence::worth_at_once;
 use crate::proportion::student_quantile;
 
 /// Runs beyond the first of each side, from which on they are the units.
@@ -52,13 +52,13 @@ pub struct Unpaired {
 /// A run's median and its standard error; `None` of no epochs.
 ///
 /// The error is that of Price and Bonett ("Estimating the variance of the sample median", J. Stat. Comput. Simul.
-/// 68, 2001): from two order statistics, whatever the distribution. Neighbouring epochs that resemble each other
-/// are merged and discounted as in the interval of a contrast.
+/// 68, 2001): from two order statistics, whatever the distribution. Epochs that resemble their neighbours
+/// count for less, as in the interval of a contrast.
 pub fn run_median(epochs: &[f64]) -> Option<RunMedian> {
     let median = crate::median::median(epochs)?;
-    let error = independent_blocks(epochs)
-        .filter(|(_, worth)| *worth > 0.0)
-        .map(|(blocks, worth)| error_of_median(&blocks) / worth.sqrt());
+    let error = worth_at_once(epochs)
+        .filter(|worth| *worth > 0.0)
+        .map(|worth| error_of_median(epochs) / worth.sqrt());
     Some(RunMedian { median, error })
 }
 

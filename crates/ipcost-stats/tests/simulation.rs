@@ -4,14 +4,18 @@
 //! Thousands of campaigns a machine: this crate is optimised for its tests, too (`Cargo.toml` of the workspace).
 
 use ipcost_stats::clopper_pearson;
-use ipcost_stats::simulation::{Design, Noise, Rival, campaign};
+use ipcost_stats::simulation::{Design, Found, Noise, Rival, campaign};
 
 const CAMPAIGNS: u64 = 2_000;
 const ALPHA: f64 = 0.05;
 
-fn misses(noise: Noise, log_ratio: f64, design: &Design, first_seed: u64) -> u64 {
+fn count(noise: Noise, log_ratio: f64, design: &Design, first_seed: u64, is: impl Fn(&Found) -> bool) -> u64 {
     let seeds = first_seed..first_seed + CAMPAIGNS;
-    seeds.filter(|seed| campaign(noise, log_ratio, design, *seed).ever_missed).count() as u64
+    seeds.filter(|seed| is(&campaign(noise, log_ratio, design, *seed))).count() as u64
+}
+
+fn misses(noise: Noise, log_ratio: f64, design: &Design, first_seed: u64) -> u64 {
+    count(noise, log_ratio, design, first_seed, |found| found.ever_missed)
 }
 
 #[track_caller]
@@ -41,6 +45,28 @@ fn nor_with_a_true_difference_and_several_rounds() {
     for (noise, name) in Noise::ALL {
         assert_under_alpha(name, misses(noise, 0.1, &design, 100_001));
     }
+}
+
+#[test]
+fn a_ratio_that_wanders_is_seldom_missed_once_there_are_many_epochs() {
+    let design = Design { epochs: 120, rounds: 1, alpha: ALPHA };
+    for (noise, name) in Noise::LATER {
+        assert_under_alpha(name, count(noise, 0.0, &design, 1, |found| found.missed_later));
+    }
+}
+
+#[test]
+fn a_ratio_that_wanders_slowly_is_told_of() {
+    let design = Design { epochs: 60, rounds: 1, alpha: ALPHA };
+    let warned = count(Noise::Contrast09, 0.0, &design, 1, |found| found.warned);
+    assert!(clopper_pearson(warned, CAMPAIGNS, 0.9).0 > 0.95, "{warned} of {CAMPAIGNS}");
+}
+
+#[test]
+fn what_is_promised_is_used() {
+    let design = Design { epochs: 120, rounds: 1, alpha: ALPHA };
+    let missed = misses(Noise::Independent, 0.0, &design, 1);
+    assert!(clopper_pearson(missed, CAMPAIGNS, 0.9).1 > 0.01, "{missed} of {CAMPAIGNS}: too cautious");
 }
 
 #[test]

@@ -4,12 +4,14 @@ use std::env::consts::OS;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
+use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail, ensure};
 use ipcost_model::{
-    Capabilities, Job, Matrix, OptionGroup, OptionLists, OptionName, OptionValue, Pattern, PeerCommand, Size,
-    TransportState, check_peer_name, parse_job,
+    Capabilities, Job, Matrix, OptionGroup, OptionLists, OptionName, OptionValue, Pattern, PeerCommand,
+    Placement, Size, TransportState, check_peer_name, parse_job,
 };
+use ipcost_sys::placement::Topology;
 
 use crate::args::{CellArgs, RunArgs};
 
@@ -23,6 +25,9 @@ const SUITE: [(Pattern, u64); 5] = [
     (Pattern::Stream, 64),
     (Pattern::Stream, 64 * 1024),
 ];
+
+/// How long the default suite may take: it has twice as many cells as placements alone would give it.
+const SUITE_BUDGET: Duration = Duration::from_secs(45);
 
 /// The job that the command line asks for: a file's, a matrix, or the default suite, with the settings given.
 ///
@@ -43,6 +48,10 @@ pub fn job(args: &RunArgs, transports: &[TransportState]) -> anyhow::Result<Job>
     job.epochs = args.epochs.or(job.epochs);
     job.seed = args.seed.or(job.seed);
     job.floor |= args.floor;
+    job.keep_all |= args.keep_all;
+    if job.budget.is_none() && args.job.is_none() && is_suite(&args.cells) {
+        job.budget = Some(SUITE_BUDGET);
+    }
     job.latency = args.latency.or(job.latency);
     job.timeout = args.timeout.or(job.timeout);
     Ok(job)
@@ -78,7 +87,7 @@ fn matrices(args: &CellArgs, transports: &[TransportState]) -> anyhow::Result<Ve
         label: None,
     };
     let suite_transports = || named(transports, |known| known.is_usual_on(OS));
-    if !args.patterns.is_empty() || !args.sizes.is_empty() {
+    if !is_suite(args) {
         // Without a list of transports: those of the default suite that can do every pattern asked for.
         let does = |known: &Capabilities| args.patterns.iter().all(|pattern| known.does(*pattern));
         let usual = |known: &Capabilities| known.is_usual_on(OS) || known.floor.is_some();
@@ -96,6 +105,8 @@ fn matrices(args: &CellArgs, transports: &[TransportState]) -> anyhow::Result<Ve
     let connects = |name: &String| {
         transports.iter().any(|state| state.capabilities.name == name && state.capabilities.connects)
     };
+    let placement =
+        if whole.placement.is_empty() { both_placements().into() } else { whole.placement.clone() };
     let of_suite = |(pattern, size): (Pattern, u64)| {
         let able = |name: &&String| pattern != Pattern::Connect || connects(name);
         let transport: Vec<String> = chosen.iter().filter(able).cloned().collect();
@@ -103,12 +114,26 @@ fn matrices(args: &CellArgs, transports: &[TransportState]) -> anyhow::Result<Ve
             pattern: vec![pattern].into(),
             size: vec![Size(size)].into(),
             transport: transport.into(),
+            placement: placement.clone(),
             ..whole.clone()
         };
         let beside = if pattern == Pattern::Stream { nodelay(&matrix, transports) } else { None };
         [matrix].into_iter().chain(beside)
     };
     Ok(SUITE.into_iter().flat_map(of_suite).filter(|matrix| !matrix.transport.is_empty()).collect())
+}
+
+/// Whether the flags leave it at the default suite.
+fn is_suite(args: &CellArgs) -> bool {
+    args.patterns.is_empty() && args.sizes.is_empty()
+}
+
+/// One core for both processes, and one for each: left to itself the scheduler mixes the two, and no interval gets through that.
+/// Nothing, which leaves it to the scheduler, where there is but one core.
+fn both_placements() -> Vec<Placement> {
+    let both = vec![Placement::Together, Placement::Apart];
+    let topology = Topology::read();
+    if both.iter().all(|placement| topology.pair(*placement).is_ok()) { both } else { Vec::new() }
 }
 
 /// Streams of what has Nagle's algorithm without it, to stand beside those with it, since for small messages the answer turns on

@@ -11,7 +11,7 @@ use ipcost_engine::{EngineError, Outcome, PeerProgram, ProcessBench, Settings, S
 use ipcost_model::replication::{Replication, ReplicationRun, Software, Test};
 use ipcost_model::{Expanded, Job, Offers, Placement, PlannedCell, expand};
 use ipcost_peers::Cache;
-use ipcost_stats::{Interval, median, merged_interval};
+use ipcost_stats::{Interval, epoch_interval, median};
 use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::transport;
 
@@ -234,7 +234,7 @@ fn show(name: &str, tests: &[Test], measured: &Measured<'_>, figures: &[Vec<Opti
         .filter_map(|test| Some((test, by_epoch(measured, test)?, plainly(test, cells, figures)?)))
         .collect();
     let alpha = ALPHA / comparable.len().max(1) as f64;
-    let interval = |values: &[f64]| merged_interval(values, alpha).map(|found| found.interval);
+    let interval = |values: &[f64]| epoch_interval(values, alpha).map(|found| found.interval);
     let mut wrong = 0;
     for (test, ledger, plain) in &comparable {
         let quotient: Vec<f64> = ledger.iter().zip(plain).map(|(ledger, plain)| ledger - plain).collect();

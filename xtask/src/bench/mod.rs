@@ -14,7 +14,7 @@ use anyhow::{Context, Result, ensure};
 use ipcost_engine::bench::Bench;
 use ipcost_engine::{PeerProgram, ProcessBench, Settings, plan};
 use ipcost_model::{Offers, Placement, expand, parse_job};
-use ipcost_stats::{Interval, Random, median, merged_interval};
+use ipcost_stats::{Interval, Random, epoch_interval, median};
 use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::placement::Topology;
 use ipcost_sys::transport;
@@ -95,7 +95,7 @@ impl Record {
         let epochs = self.0.get(&(subject, a))?.iter().zip(self.0.get(&(subject, b))?);
         let of_epoch =
             |(a, b): (&Vec<f64>, &Vec<f64>)| median(&a.iter().zip(b).map(|(a, b)| a - b).collect::<Vec<_>>());
-        Some(merged_interval(&epochs.filter_map(of_epoch).collect::<Vec<_>>(), alpha)?.interval)
+        Some(epoch_interval(&epochs.filter_map(of_epoch).collect::<Vec<_>>(), alpha)?.interval)
     }
 }
 

@@ -55,7 +55,7 @@ impl Programs {
     pub fn fraction(cell: &PlannedCell) -> String {
         let cell_ = &cell.cell;
         match cell.client.as_str() {
-            "c" => "1/1".to_owned(),
+            "c" => format!("1/{}", 1_000_000 / messages(cell_)),
             "ruby-celluloid" => "2/5".to_owned(),
             "socat-started" => format!("1/{}", 2_000_000_000 / bytes(cell_)),
             "redis" | "redis-resolve" if cell_.concurrency > 1 => format!("1/{}", 500_000 / REQUESTS_OF_MANY),
@@ -82,7 +82,7 @@ impl Programs {
                 let (client, server) = (cpu(client), cpu(server));
                 let nodelay = u8::from(cell.options.sets_nodelay(cell.pattern));
                 let asked: [&dyn ToString; 7] =
-                    [&cell.transport, &cell.size, &MESSAGES, &buffer, &nodelay, &client, &server];
+                    [&cell.transport, &cell.size, &messages(cell), &buffer, &nodelay, &client, &server];
                 Some(figures(None, &text("plain-stream")?, &words(&asked))?)
             }
             "go" => {
@@ -173,9 +173,10 @@ const ROUND_TRIPS: u64 = 4_000;
 const REQUESTS_OF_ONE: u64 = 10_000;
 const REQUESTS_OF_MANY: u64 = 1_000;
 
-/// Messages of a stream. As many as published: a shorter run begins on two cores, where a new process is put, and ends before the
-/// scheduler has settled where the pair stays.
-const MESSAGES: u64 = 1_000_000;
+/// Messages of a stream: as many as published of small ones, of which buffers hold many, and a quarter of large ones.
+fn messages(cell: &Cell) -> u64 {
+    if cell.size < 16_384 { 1_000_000 } else { 250_000 }
+}
 
 /// By what the shorter of two socat streams is shorter.
 const SHORTER: u64 = 10;

@@ -83,7 +83,7 @@ pub fn resume(
         campaign.random = Random::new(epoch.random);
         campaign.outcome.keep(epoch);
     }
-    campaign.answered = Judge::new(&campaign.outcome.plan, &campaign.outcome.table).answered();
+    campaign.judge();
     campaign.outcome.resumed = [samples.resumed, vec![resumed]].concat();
     campaign.carry_out()
 }
@@ -171,8 +171,31 @@ impl Campaign<'_, '_> {
             let epoch = self.run_epoch()?;
             self.observer.epoch(&epoch);
             self.outcome.keep(epoch);
-            self.answered = Judge::new(&self.outcome.plan, &self.outcome.table).answered();
             self.longest_epoch = self.longest_epoch.max(self.elapsed() - began);
+            self.judge();
+        }
+    }
+
+    /// Counts the answers so far, and lets the cells of answered questions leave: the time goes to the open ones. The order of
+    /// those that stay is as random as before, and a contrast rests on the rounds that had both of its cells.
+    fn judge(&mut self) {
+        let judge = Judge::new(&self.outcome.plan, &self.outcome.table);
+        self.answered = judge.answered();
+        let plan = &self.outcome.plan;
+        let others_ask = self.enough.is_some() || plan.epochs_exact.is_some();
+        if plan.keep_all || others_ask || self.epoch < plan.epochs_needed || self.answered.all() {
+            return;
+        }
+        let needed = judge.cells_of_open_questions();
+        let mut groups = plan.groups();
+        groups.iter_mut().for_each(|group| group.retain(|cell| needed.binary_search(cell).is_ok()));
+        groups.retain(|group| !group.is_empty());
+        let count = |groups: &[Vec<usize>]| groups.iter().map(Vec::len).sum::<usize>();
+        let (before, after) = (count(&self.groups), count(&groups));
+        if after > 0 {
+            // An epoch of fewer cells is shorter.
+            self.longest_epoch = self.longest_epoch.mul_f64(after as f64 / before.max(1) as f64);
+            self.groups = groups;
         }
     }
 

@@ -1,5 +1,6 @@
 //! What a run has found, built up epoch by epoch, whether the epochs come from a bench or from a samples file.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use ipcost_model::{Calibrated, EpochRecord, Incidents, Plan, Resumed, Sample, Samples, Stopped, Timing};
@@ -101,6 +102,7 @@ impl Outcome {
     /// Adds a complete epoch.
     pub(super) fn keep(&mut self, epoch: EpochRecord) {
         self.table.add_epoch(&epoch.samples);
+        let measured: BTreeSet<usize> = epoch.samples.iter().map(|sample| sample.cell as usize).collect();
         let (suspended, samples): (Vec<Sample>, Vec<Sample>) =
             epoch.samples.into_iter().partition(|sample| sample.suspended);
         self.suspended.extend(suspended);
@@ -113,8 +115,7 @@ impl Outcome {
             of_epoch[cell] = Percentiles::of(&histogram);
             self.latency[cell].add(&histogram);
         }
-        let measurable: Vec<usize> = self.plan.measurable().collect();
-        measurable.into_iter().for_each(|cell| self.percentiles[cell].push(of_epoch[cell]));
+        measured.into_iter().for_each(|cell| self.percentiles[cell].push(of_epoch[cell]));
         for (cell, effective) in epoch.effective {
             self.effective[cell as usize] = effective;
         }

@@ -7,7 +7,8 @@ use crate::bench::BatchOutcome;
 /// A sample of a batch, without its place in the run.
 ///
 /// Where batches have a part that does not grow with their operations, that is the difference of the batch and its lead-in:
-/// what the operations cost that it has more. `None` where it did not take longer; something else then took the time.
+/// what the operations cost that it has more. `None` where it did not take longer, since something else then took the time, and
+/// where one of the two waited for an acknowledgement and the other did not.
 pub(super) fn sample(counts: Counts, lead_in: &BatchOutcome, batch: &BatchOutcome) -> Option<Sample> {
     if !counts.slope || batch.suspended {
         return Some(Sample {
@@ -20,6 +21,9 @@ pub(super) fn sample(counts: Counts, lead_in: &BatchOutcome, batch: &BatchOutcom
             suspended: batch.suspended,
             ..Sample::default()
         });
+    }
+    if lead_in.waited() != batch.waited() {
+        return None;
     }
     let ops = counts.batch - counts.lead_in;
     let wall_ns = batch.wall_ns.checked_sub(lead_in.wall_ns).filter(|longer| *longer > 0)?;
@@ -64,6 +68,16 @@ mod tests {
         let counts = Counts { batch: 1_000, lead_in: 100, slope: false };
         let sample = sample(counts, &batch(10, 1), &batch(100, 10)).unwrap();
         assert_eq!((sample.ops, sample.wall_ns, sample.wait_ns), (1_000, 100, None));
+    }
+
+    #[test]
+    fn a_wait_that_only_one_of_them_had_is_no_cost() {
+        let counts = Counts { batch: 1_100, lead_in: 100, slope: true };
+        let waiting =
+            |wall_ns: u64| BatchOutcome { sent_ns: Some(wall_ns - 41_000_000), ..batch(wall_ns, 1) };
+        assert_eq!(sample(counts, &batch(10_000, 1), &waiting(41_110_000)), None);
+        let found = sample(counts, &waiting(41_010_000), &waiting(41_110_000)).unwrap();
+        assert_eq!((found.wall_ns, found.ops), (100_000, 1_000));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! A document of before, as what cells are compared with.
 
 use ipcost_model::{CellRecord, Document, Host, Metric, PlannedCell, Sample};
-use ipcost_stats::{median, merged_interval};
+use ipcost_stats::{epoch_interval, median};
 
 /// The interval of ln(cost now / cost then) at level 1 − `alpha`, from the logarithms of costs by epoch of two runs
 /// that have nothing in common; `None` while it is unbounded.
@@ -18,7 +18,7 @@ pub fn ratio_to_baseline(now: &[f64], then: &[f64], alpha: f64) -> Option<(f64, 
 
 /// The interval of one of the two runs.
 pub(super) fn interval(log_costs: &[f64], alpha: f64) -> Option<(f64, f64)> {
-    merged_interval(log_costs, alpha / 2.0)?.interval.bounds
+    epoch_interval(log_costs, alpha / 2.0)?.interval.bounds
 }
 
 /// For each epoch of a document, the median over its rounds of ln(cost) of a cell; `None` where it was not measured.

@@ -3,7 +3,7 @@
 use ipcost_model::Metric;
 use ipcost_model::check::{CheckedTest, ClaimMetric};
 use ipcost_model::replication::Word;
-use ipcost_stats::{epochs_to_exclude, median, merged_interval};
+use ipcost_stats::{epoch_interval, epochs_to_exclude, median};
 
 use super::{Test, Than, ratio_to_baseline};
 use crate::campaign::Outcome;
@@ -49,7 +49,7 @@ pub(super) fn decide_test(test: &Test, outcome: &Outcome, level: f64) -> Checked
             (ratio, ratio_to_baseline(&logs, log_costs, level))
         }
         Than::Nothing | Than::Cell(_) => {
-            let found = merged_interval(&logs, level).map(|found| found.interval);
+            let found = epoch_interval(&logs, level).map(|found| found.interval);
             (found.map(|found| found.median), found.and_then(|found| found.bounds))
         }
     };

@@ -2,7 +2,7 @@
 
 use ipcost_model::protocol::PeerRole;
 use ipcost_model::{Division, Estimate, Part, PartCost, PartDifference, Pattern, PlannedCell, Sample, Sides};
-use ipcost_stats::{median, merged_interval};
+use ipcost_stats::{epoch_interval, median};
 
 /// Nanoseconds that one operation of a batch took.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -144,7 +144,7 @@ impl<'a> Batches<'a> {
                 median(&rounds.map(&of_round).collect::<Option<Vec<f64>>>()?)
             })
             .collect();
-        let interval = merged_interval(&values?, self.level)?.interval;
+        let interval = epoch_interval(&values?, self.level)?.interval;
         let (lo, hi) = interval.bounds.unzip();
         Some(Estimate { median: interval.median, lo, hi })
     }

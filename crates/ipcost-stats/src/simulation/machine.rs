@@ -32,14 +32,12 @@ pub enum Noise {
 }
 
 impl Noise {
-    /// Those under which the promise holds, with what tables call them.
-    pub const ALL: [(Self, &'static str); 11] = [
+    /// Those under which the promise holds, with what tables call them: whatever the machine does.
+    pub const ALL: [(Self, &'static str); 9] = [
         (Self::Independent, "independent"),
         (Self::BetweenEpochs, "between epochs"),
         (Self::Wandering06, "machine AR(1) 0.6"),
         (Self::Wandering09, "machine AR(1) 0.9"),
-        (Self::Contrast06, "contrast AR(1) 0.6"),
-        (Self::Contrast09, "contrast AR(1) 0.9"),
         (Self::Skewed, "skewed"),
         (Self::HeavyTailed, "heavy tails"),
         (Self::Bimodal, "two modes"),
@@ -47,9 +45,13 @@ impl Noise {
         (Self::Drift, "drift"),
     ];
 
-    /// Those under which no method could keep it: while a campaign lasts, a contrast that wanders slowly under
-    /// noise looks just like one that has another value.
-    pub const BEYOND: [(Self, &'static str); 1] = [(Self::Hidden09, "hidden AR(1) 0.9")];
+    /// That under which it holds from [`MANY_EPOCHS`](super::MANY_EPOCHS) on: the ratio itself wanders.
+    pub const LATER: [(Self, &'static str); 1] = [(Self::Contrast06, "contrast AR(1) 0.6")];
+
+    /// Those under which it is not made: while a campaign lasts, a contrast that wanders slowly looks just like one that has
+    /// another value. Of the first a campaign warns.
+    pub const BEYOND: [(Self, &'static str); 2] =
+        [(Self::Contrast09, "contrast AR(1) 0.9"), (Self::Hidden09, "hidden AR(1) 0.9")];
 }
 
 /// A process of a cell: what it costs beyond others of its kind.

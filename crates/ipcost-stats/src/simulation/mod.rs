@@ -12,7 +12,7 @@ pub use machine::{Machine, Noise};
 pub use rivals::{Rival, welch};
 pub use search::Search;
 
-use crate::dependence::merged_interval;
+use crate::dependence::epoch_interval;
 use crate::median::median;
 use crate::random::Random;
 
@@ -27,11 +27,18 @@ pub struct Design {
     pub alpha: f64,
 }
 
+/// Enough epochs to tell whether the ratio itself wanders.
+pub const MANY_EPOCHS: usize = 30;
+
 /// What a campaign came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Found {
     /// Whether the interval missed the true ratio at any moment.
     pub ever_missed: bool,
+    /// Whether it did from [`MANY_EPOCHS`] on.
+    pub missed_later: bool,
+    /// Whether the last epochs were found to wander.
+    pub warned: bool,
     /// Whether the last interval did.
     pub missed_at_the_end: bool,
     /// After how many epochs the interval first excluded equality, if ever.
@@ -43,13 +50,21 @@ pub fn campaign(noise: Noise, log_ratio: f64, design: &Design, seed: u64) -> Fou
     let mut machine = Machine::new(noise, seed);
     let mut order = Random::new(seed ^ 0x5EED);
     let mut epochs = Vec::with_capacity(design.epochs);
-    let mut found = Found { ever_missed: false, missed_at_the_end: false, told_apart_after: None };
+    let mut found = Found {
+        ever_missed: false,
+        missed_later: false,
+        warned: false,
+        missed_at_the_end: false,
+        told_apart_after: None,
+    };
     for epoch in 1..=design.epochs {
         epochs.push(machine.contrast_of_epoch(log_ratio, design.rounds, &mut order));
-        let merged = merged_interval(&epochs, design.alpha).expect("there is an epoch");
-        let Some((lo, hi)) = merged.interval.bounds else { continue };
+        let judged = epoch_interval(&epochs, design.alpha).expect("there is an epoch");
+        found.warned = judged.wanders;
+        let Some((lo, hi)) = judged.interval.bounds else { continue };
         found.missed_at_the_end = log_ratio < lo || log_ratio > hi;
         found.ever_missed |= found.missed_at_the_end;
+        found.missed_later |= found.missed_at_the_end && epoch >= MANY_EPOCHS;
         if found.told_apart_after.is_none() && (lo > 0.0 || hi < 0.0) {
             found.told_apart_after = Some(epoch);
         }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::dependence::merged_interval;
+use crate::dependence::epoch_interval;
 use crate::median::median;
 use crate::random::Random;
 
@@ -34,7 +34,7 @@ impl Search {
             let effect = log_ratio + self.between * random.normal();
             let rounds: Vec<f64> = (0..self.rounds).map(|_| effect + within * random.normal()).collect();
             epochs.extend(median(&rounds));
-            let bounds = merged_interval(&epochs, alpha).and_then(|found| found.interval.bounds);
+            let bounds = epoch_interval(&epochs, alpha).and_then(|found| found.interval.bounds);
             if bounds.is_some_and(|(lo, hi)| lo > 0.0 || hi < 0.0) {
                 return epoch;
             }

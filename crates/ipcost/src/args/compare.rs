@@ -24,7 +24,7 @@ pub struct CompareArgs {
     #[arg(long, value_name = "METRIC", default_value = "wall")]
     pub metric: Metric,
     /// The relative change that matters
-    #[arg(long, value_name = "PERCENT", value_parser = parse_proportion, default_value = "2%")]
+    #[arg(long, value_name = "PERCENT", value_parser = parse_proportion, default_value = "5%")]
     pub margin: f64,
     /// How much runs of one build differ here (standard deviation), where fewer than three runs a side tell it
     #[arg(long, value_name = "PERCENT", value_parser = parse_proportion, default_value = "5%")]

@@ -35,10 +35,10 @@ pub struct RunArgs {
     /// What the others are compared with: a transport, a peer, a label or a cell's id [default: tcp]
     #[arg(long, value_name = "NAME", help_heading = HOW)]
     pub baseline: Option<String>,
-    /// How long the run may take; it ends earlier once every question is answered [default: 30s]
+    /// How long the run may take; it ends earlier once every question is answered [default: 30s; 45s for the default suite]
     #[arg(long, value_name = "TIME", value_parser = parse_duration, help_heading = HOW)]
     pub budget: Option<Duration>,
-    /// The relative difference that matters [default: 2%]
+    /// The relative difference that matters [default: 5%]
     #[arg(long, value_name = "PERCENT", value_parser = parse_proportion, help_heading = HOW)]
     pub margin: Option<f64>,
     /// Run exactly so many epochs, whatever the budget
@@ -50,6 +50,9 @@ pub struct RunArgs {
     /// Measure the least that the parts of every cell cost here, in the same rounds, and show costs as multiples of it
     #[arg(long, help_heading = HOW)]
     pub floor: bool,
+    /// Measure every cell to the end; else those of answered questions leave, and the time goes to the open ones
+    #[arg(long, help_heading = HOW)]
+    pub keep_all: bool,
     /// How latency is sampled: tail, lead-in, inline, off [default: tail]
     #[arg(long, value_name = "HOW", help_heading = HOW)]
     pub latency: Option<LatencyMode>,

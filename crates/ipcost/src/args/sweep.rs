@@ -51,7 +51,7 @@ pub struct SizeSweepArgs {
     #[arg(long, value_name = "PEER", default_value = NATIVE)]
     pub server: String,
     /// The relative difference that matters
-    #[arg(long, value_name = "PERCENT", value_parser = parse_proportion, default_value = "2%")]
+    #[arg(long, value_name = "PERCENT", value_parser = parse_proportion, default_value = "5%")]
     pub margin: f64,
     /// How long it may take
     #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "60s")]
