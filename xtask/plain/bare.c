@@ -1,9 +1,9 @@
 // The bare system calls of one loop between two forked processes: no protocol, no check, one thread a process, buffers on a
 // page. What `cargo xtask bench overhead` holds the measured loops against.
 //
-//     bare PATTERN TRANSPORT SIZE LEAD_IN OPS CLIENT_CPU SERVER_CPU
+//     bare PATTERN TRANSPORT SIZE LEAD_IN OPS CLIENT_CPU SERVER_CPU [latency]
 //
-// prints the nanoseconds of OPS operations, after LEAD_IN that are not timed.
+// prints the nanoseconds of OPS operations, after LEAD_IN that are not timed; with the word latency, those of each of OPS round trips.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
@@ -108,6 +108,20 @@ static void rr_client(uint64_t ops)
     }
 }
 
+static void rr_latencies(uint64_t ops)
+{
+    uint64_t *each = malloc(ops * sizeof *each);
+    if (each == NULL) die("malloc");
+    memset(each, 0, ops * sizeof *each);
+    for (uint64_t op = 0; op < ops; op++) {
+        const uint64_t began = now();
+        put(to, out, size);
+        get(from, in, size);
+        each[op] = now() - began;
+    }
+    for (uint64_t op = 0; op < ops; op++) printf("%llu\n", (unsigned long long)each[op]);
+}
+
 static void rr_server(uint64_t ops)
 {
     for (uint64_t op = 0; op < ops; op++) {
@@ -162,8 +176,9 @@ int main(int argc, char **argv)
     } PATTERNS[] = {{"rr", rr_client, rr_server},
                     {"stream", stream_client, stream_server},
                     {"connect", connect_client, connect_server}};
-    if (argc != 8) {
-        fputs("usage: bare PATTERN TRANSPORT SIZE LEAD_IN OPS CLIENT_CPU SERVER_CPU\n", stderr);
+    const int latency = argc == 9 && strcmp(argv[8], "latency") == 0 && strcmp(argv[1], "rr") == 0;
+    if (argc != 8 + latency) {
+        fputs("usage: bare PATTERN TRANSPORT SIZE LEAD_IN OPS CLIENT_CPU SERVER_CPU [latency]\n", stderr);
         return 2;
     }
     int pattern = strcmp(argv[1], "rr") == 0 ? 0 : strcmp(argv[1], "stream") == 0 ? 1 : 2;
@@ -209,7 +224,11 @@ int main(int argc, char **argv)
     }
     PATTERNS[pattern].client(lead_in);
     uint64_t began = now();
-    PATTERNS[pattern].client(ops);
+    if (latency) {
+        rr_latencies(ops);
+    } else {
+        PATTERNS[pattern].client(ops);
+    }
     uint64_t took = now() - began;
     int status = 1;
     waitpid(server, &status, 0);
@@ -217,6 +236,6 @@ int main(int argc, char **argv)
         if (!tcp) unlink(((struct sockaddr_un *)&address)->sun_path);
         rmdir(path);
     }
-    printf("%llu\n", (unsigned long long)took);
+    if (!latency) printf("%llu\n", (unsigned long long)took);
     return status;
 }

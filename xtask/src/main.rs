@@ -27,6 +27,8 @@ usage: cargo xtask <command>
   bench faithful [N] [apart|free] [EXPERIMENT ...]
                    the cells of the ledgers against the articles' methods run plainly, in N turns (20); apart on two cores (the
                    default), or where the scheduler puts them
+  bench percentiles [N]
+                   percentiles of latency against a plain loop that times each round trip, in N epochs (40)
   bench verdict [N]
                    how long a verdict takes, against hyperfine and against fixed repetitions; N of each (10)
   bench pairs [N]  how often two runs of one build are told apart; N of each (40)
@@ -49,6 +51,8 @@ fn main() -> ExitCode {
             let (turns, only) = count_and_names(rest, 20);
             bench::faithful::bench(turns, only)
         }
+        ["bench", "percentiles"] => bench::percentiles::bench(40),
+        ["bench", "percentiles", epochs] => repetitions(epochs).and_then(bench::percentiles::bench),
         ["bench", "verdict"] => verdict::bench(10),
         ["bench", "verdict", times] => repetitions(times).and_then(verdict::bench),
         ["bench", "pairs"] => pairs::bench(40),

@@ -258,9 +258,9 @@ pub fn how(document: &Document) -> String {
             analysis.family
         ),
         Multiplicity::Explored => format!(
-            "an explored grid: {} of its contrasts are discoveries by e-BH, and of those with a verdict at most {:.0} % are expected to be wrong",
-            analysis.discoveries.unwrap_or(0),
-            analysis.alpha * 100.0
+            "of the verdicts at most {:.0} % are expected to be wrong ({} discoveries by e-BH)",
+            analysis.alpha * 100.0,
+            analysis.discoveries.unwrap_or(0)
         ),
     };
     format!(

@@ -174,7 +174,7 @@ fn times(document: &Document, contrast: &ContrastRecord) -> String {
 fn runner_up(document: &Document, fastest: &Fastest) -> String {
     let name = label(document, &fastest.runner_up);
     let bounds = interval(fastest.ratio, fastest.lo, fastest.hi);
-    let bounds = bounds.map_or_else(|| "no interval yet".to_owned(), |bounds| bounds);
+    let bounds = bounds.unwrap_or_else(|| "no interval yet".to_owned());
     format!("{name} costs {} × as much, {bounds}", ratio(fastest.ratio))
 }
 

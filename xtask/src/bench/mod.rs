@@ -5,6 +5,7 @@
 
 pub mod faithful;
 pub mod overhead;
+pub mod percentiles;
 mod plain;
 
 use std::collections::BTreeMap;
@@ -67,6 +68,15 @@ impl Cells {
     pub fn measure(&mut self, cell: usize, lead_in: u64, ops: u64) -> Result<f64> {
         self.bench.batch(cell, lead_in, false)?;
         Ok(self.bench.batch(cell, ops, false)?.wall_ns as f64 / ops as f64)
+    }
+
+    /// The latencies of the operations of a batch, nanoseconds, after a batch that only warms.
+    ///
+    /// # Errors
+    /// Where a peer fails.
+    pub fn latencies(&mut self, cell: usize, warm: u64, ops: u64) -> Result<Vec<u64>> {
+        self.bench.batch(cell, warm, false)?;
+        Ok(self.bench.batch(cell, ops, true)?.latency_ns)
     }
 
     /// Ends the processes.

@@ -184,9 +184,9 @@ const SHORTER: u64 = 10;
 /// Bytes of a socat stream: half a second or so, of which starting socat is little.
 fn bytes(cell: &Cell) -> u64 {
     match cell.size {
-        ..=100 => 40_000_000,
-        ..=1_000 => 200_000_000,
-        ..=10_000 => 1_000_000_000,
+        0..=100 => 40_000_000,
+        101..=1_000 => 200_000_000,
+        1_001..=10_000 => 1_000_000_000,
         _ => 2_000_000_000,
     }
 }

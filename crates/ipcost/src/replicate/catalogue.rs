@@ -93,6 +93,9 @@ pub fn list() -> anyhow::Result<String> {
 
 #[cfg(test)]
 mod tests {
+    use ipcost_model::replication::{ReplicationRun, Software};
+    use ipcost_model::{Cell, PlannedCell};
+
     use super::*;
 
     #[test]
@@ -143,6 +146,56 @@ mod tests {
         assert!(uses(&linux, "fifo") && !uses(&linux, "npipe"));
         assert!(!uses(&windows, "fifo") && uses(&windows, "npipe"));
         assert_ne!(linux.differs, windows.differs);
+    }
+
+    /// What the article's own counts are run with and what decides its claims are the same cells: no option, no peer, no
+    /// message of another size. A server's buffer may be one of several that were published.
+    #[test]
+    fn what_decides_is_what_was_published() {
+        let software = |peer: &str| {
+            peer.split_once('-')
+                .filter(|_| peer != "ruby-celluloid")
+                .map_or(peer, |(name, _)| name)
+                .to_owned()
+        };
+        let options = |cell: &PlannedCell| -> Vec<String> {
+            let set = cell.cell.options.iter().map(|(name, value)| format!("{name}={value:?}"));
+            set.filter(|option| !option.starts_with("server_buffer=")).collect()
+        };
+        for (name, text) in FILES {
+            let replication = parse(name, text).unwrap().on("linux");
+            let run = replication.runs.iter().find(|run| run.software == Software::Original).unwrap();
+            let deciding = super::super::cells_of(run).unwrap();
+            let mut compared = 0;
+            for published in &replication.as_published.as_ref().unwrap().cells {
+                let as_run = ReplicationRun { cells: vec![published.cell.clone()], ..run.clone() };
+                for cell in super::super::cells_of(&as_run).unwrap() {
+                    let is_like = |known: &&PlannedCell| {
+                        let work = |cell: &PlannedCell| {
+                            let Cell { pattern, transport, size, reply, concurrency, speaks_first, .. } =
+                                &cell.cell;
+                            (*pattern, transport.clone(), *size, *reply, *concurrency, *speaks_first)
+                        };
+                        work(known) == work(&cell)
+                            && known.placement == cell.placement
+                            && software(&known.client) == software(&cell.client)
+                            && software(&known.server) == software(&cell.server)
+                    };
+                    let like: Vec<&PlannedCell> = deciding.iter().filter(is_like).collect();
+                    if like.is_empty() {
+                        continue;
+                    }
+                    compared += 1;
+                    assert!(
+                        like.iter().any(|known| options(known) == options(&cell)),
+                        "{name}: {} is none of {:?}",
+                        cell.id,
+                        like.iter().map(|known| &known.id).collect::<Vec<_>>()
+                    );
+                }
+            }
+            assert!(compared > 1, "{name}: nothing published is measured");
+        }
     }
 
     #[test]

@@ -131,8 +131,8 @@ fn an_answer_is_given_in_tables_sentences_and_one_line_of_how() {
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert!(shown.starts_with("64 B round trip\ntransport "), "{shown}");
     // Handing nothing to nobody costs less than a hundredth of TCP on every machine; the run ends once it is known.
-    assert!(shown.contains("\n64 B round trip: null is the cheapest: it costs 0.00"), "{shown}");
-    assert!(shown.contains(" × tcp, the runner-up ("), "{shown}");
+    assert!(shown.contains("\n64 B round trip: null is cheapest, 0.00"), "{shown}");
+    assert!(shown.contains(" × tcp ("), "{shown}");
     assert!(shown.contains("every question answered") && shown.contains("placement free"), "{shown}");
     assert!(!shown.contains('\u{1b}'), "no colour where it is not wanted: {shown}");
     place.assert_clean();
@@ -358,7 +358,10 @@ fn a_plan_measures_nothing() {
     let place = Place::new();
     let output = place.run(&["run", "--plan", "--seed", "5"]);
     let shown = text(&output.stdout);
-    assert!(shown.starts_with("25 cells, ") && shown.contains("rr/tcp/64/c1  baseline"), "{shown}");
+    // On one core and on two, where there are two.
+    let both = shown.starts_with("50 cells, ") && shown.contains("rr/tcp/64/c1/apart  baseline");
+    let one = shown.starts_with("25 cells, ") && shown.contains("rr/tcp/64/c1  baseline");
+    assert!(both || one, "{shown}");
     assert!(std::fs::read_dir(place.tmp.path()).unwrap().next().is_none());
 }
 
