@@ -100,20 +100,20 @@ fn is_mostly_a_wait((fewer, took): (u64, f64), (ops, longer): (u64, f64)) -> boo
 /// The counts for a rate; frozen for the whole run.
 ///
 /// Where batches have a fixed wait, or `slope` says that they may, the lead-in is timed as well and the batch so much longer
-/// that the difference tells what operations take. At least `least` operations are in a batch.
-pub fn counts_of(plan: &Plan, cell: &PlannedCell, rate: Rate, slope: bool, least: u64) -> Counts {
+/// that the difference tells what operations take. A lead-in has at least `filling` operations.
+pub fn counts_of(plan: &Plan, cell: &PlannedCell, rate: Rate, slope: bool, filling: u64) -> Counts {
     let workers = u64::from(cell.cell.concurrency);
     let lasting = |ns: f64| shared(ns / rate.ns_per_op, workers);
     let lead_in = cell.lead_in.unwrap_or(plan.lead_in);
     let (batch_ns, lead_in_ns) = (plan.batch.as_nanos() as f64, lead_in.as_nanos() as f64);
-    let lead_in = lasting(lead_in_ns);
+    let lead_in = lasting(lead_in_ns).max(shared(filling as f64, workers));
     if slope || rate.wait_ns > 0.0 {
         // One that may wait does not always: what it waits then is known.
         let wait_ns = rate.wait_ns.max(if slope { DELAYED_NS as f64 } else { 0.0 });
-        let longer = lasting(batch_ns.max(BATCH_OVER_WAIT * wait_ns)).max(least);
+        let longer = lasting(batch_ns.max(BATCH_OVER_WAIT * wait_ns));
         return Counts { batch: lead_in + longer, lead_in, slope: true };
     }
-    Counts { batch: lasting(batch_ns).max(shared(least as f64, workers)), lead_in, slope: false }
+    Counts { batch: lasting(batch_ns), lead_in, slope: false }
 }
 
 /// The nearest number of operations that every worker has an equal share of; at least one each.

@@ -269,8 +269,8 @@ impl Campaign<'_, '_> {
         for (cell, rate) in rates {
             let work = &plan.cells[*cell].cell;
             let slope = holds_back(&work.transport, work.pattern, &work.options);
-            let least = if plan.sender_timed.contains(cell) { sender_ops(work, rate.ns_per_op) } else { 0 };
-            self.counts[*cell] = counts_of(plan, &plan.cells[*cell], *rate, slope, least);
+            let fill = if plan.sender_timed.contains(cell) { filling_ops(work, rate.ns_per_op) } else { 0 };
+            self.counts[*cell] = counts_of(plan, &plan.cells[*cell], *rate, slope || fill > 0, fill);
         }
     }
 
@@ -362,10 +362,11 @@ pub(crate) fn holds_back(transport: &str, pattern: Pattern, options: &Options) -
     uses_tcp(transport) && pattern == Pattern::Stream && !options.sets_nodelay(pattern)
 }
 
-/// How many operations a batch must have whose sender is timed: what lies in buffers when its last send returns is then
-/// little of what it sent. No more than fit into a few seconds.
-fn sender_ops(cell: &Cell, ns_per_op: f64) -> u64 {
-    const TIMES_THE_BUFFERS: u64 = 50;
+/// How many operations fill what lies between the two more than once, where the sender alone is timed. Its last send returns
+/// while that much is still on its way, in a batch as in its lead-in: in the difference of the two it is not. No more than fit
+/// into a few seconds.
+fn filling_ops(cell: &Cell, ns_per_op: f64) -> u64 {
+    const TIMES_THE_BUFFERS: u64 = 2;
     const LONGEST_NS: f64 = 3e9;
     if cell.pattern != Pattern::Stream {
         return 0;

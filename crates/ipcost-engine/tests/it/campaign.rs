@@ -53,7 +53,49 @@ fn equal_cells_become_equivalent_and_none_is_called_the_cheapest() {
     let document = report(campaign(PAIR, &mut script));
     assert_eq!(document.contrasts[0].verdict, Verdict::Equivalent);
     assert_eq!(document.stopped, Stopped::Resolved);
-    assert!(!document.workloads[0].fastest.as_ref().unwrap().claimed);
+    let fastest = document.workloads[0].fastest.as_ref().unwrap();
+    assert!(!fastest.claimed && fastest.open.is_empty(), "{fastest:?}");
+    assert_eq!(fastest.equals, [fastest.runner_up.clone()]);
+}
+
+/// One is known soon to be the cheapest; whether two or three is cheaper stays open.
+fn one_question_that_stays_open() -> Script {
+    let mut random = Random::new(4);
+    Script::new(move |cell, _| {
+        let (cost, spread) = [(5_000.0, 0.02), (10_000.0, 0.02), (10_300.0, 0.3)][cell];
+        cost * (spread * random.normal()).exp()
+    })
+}
+
+const TRIO: &str =
+    "baseline = \"two\"\nseed = 9\nbudget = \"8s\"\n[[cells]]\ntransport = [\"one\", \"two\", \"three\"]\n";
+
+#[test]
+fn the_cells_of_answered_questions_leave() {
+    let document = report(campaign(TRIO, &mut one_question_that_stays_open()));
+    let epochs: Vec<u32> = document.cells.iter().map(|cell| cell.epochs).collect();
+    let all = document.schedule.epochs;
+    assert!(epochs[0] < all && epochs[1..] == [all, all], "{epochs:?} of {all}");
+    assert!(epochs[0] >= document.analysis.epochs_needed, "{epochs:?}");
+    let told = |id: &str| document.contrasts.iter().find(|contrast| contrast.a.contains(id)).unwrap();
+    assert_eq!((told("one").epochs, told("one").verdict), (epochs[0], Verdict::Different));
+    assert_eq!(told("three").epochs, all);
+    let fastest = document.workloads[0].fastest.as_ref().unwrap();
+    assert!(fastest.claimed && fastest.cell.contains("one"), "{fastest:?}");
+    // Every round has the cells that are left, each once.
+    let last: Vec<u32> =
+        document.samples.iter().filter(|sample| sample.epoch == all).map(|s| s.cell).collect();
+    assert!(
+        last.iter().all(|cell| *cell > 0) && last.len() as u32 == 2 * document.schedule.rounds,
+        "{last:?}"
+    );
+}
+
+#[test]
+fn they_stay_where_that_is_asked_for() {
+    let job = format!("keep_all = true\n{TRIO}");
+    let document = report(campaign(&job, &mut one_question_that_stays_open()));
+    assert!(document.cells.iter().all(|cell| cell.epochs == document.schedule.epochs));
 }
 
 #[test]
