@@ -127,18 +127,32 @@ fn finding(document: &Document, table: &WorkloadRecord) -> String {
             (false, None) => format!("{names} is cheapest; {}", runner_up(document, fastest)),
         };
     }
-    let open = listed(document, &open);
-    let may = format!("{open} may cost as little");
+    // What it is compared with is named already, where it is known to be dearer.
+    let beaten = against.filter(|against| is_beaten(against));
+    let others: Vec<&String> =
+        open.into_iter().filter(|id| beaten.is_none_or(|against| **id != against.b)).collect();
+    let may = match others.as_slice() {
+        [] => String::new(),
+        others => format!("; {} may cost as little", listed(document, others)),
+    };
     match against {
         Some(against) if is_beaten(against) => {
             let cost = if several { "cost" } else { "costs" };
-            format!("{names} {cost} {}; {may}", times(document, against))
+            format!("{names} {cost} {}{may}", times(document, against))
         }
-        // What it is compared with may itself be as cheap.
         Some(against) if against.lo.is_none() && against.range.is_none() => {
-            format!("{names} seems to cost {}; {may}", times(document, against))
+            format!(
+                "{names} {} to cost {}{may}",
+                if several { "seem" } else { "seems" },
+                times(document, against)
+            )
         }
-        _ => format!("{names} has the lowest cost here, but {may} ({})", runner_up(document, fastest)),
+        _ => format!(
+            "{names} {} the lowest cost here{} ({})",
+            if several { "have" } else { "has" },
+            may.replacen(';', ", but", 1),
+            runner_up(document, fastest)
+        ),
     }
 }
 
