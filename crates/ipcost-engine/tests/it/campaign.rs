@@ -55,7 +55,7 @@ fn equal_cells_become_equivalent_and_none_is_called_the_cheapest() {
     assert_eq!(document.stopped, Stopped::Resolved);
     let fastest = document.workloads[0].fastest.as_ref().unwrap();
     assert!(!fastest.claimed && fastest.open.is_empty(), "{fastest:?}");
-    assert_eq!(fastest.equals, [fastest.runner_up.clone()]);
+    assert_eq!(fastest.equals, std::slice::from_ref(&fastest.runner_up));
 }
 
 /// One is known soon to be the cheapest; whether two or three is cheaper stays open.
