@@ -32,7 +32,7 @@ pub fn check() -> Result<()> {
             eprintln!(
                 "xtask: {DATABASE} does not answer; known vulnerabilities are looked up in what was taken from it before"
             );
-            run(&[&check[..], &["--disable-fetch", "advisories"]].concat())
+            run(&["cargo", "deny", "--offline", "--log-level", "error", "check", "advisories"])
         }
         Source::Nowhere => {
             eprintln!(
@@ -61,7 +61,9 @@ fn kept() -> bool {
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));
     let copies = home.and_then(|home| std::fs::read_dir(home.join("advisory-dbs")).ok());
-    copies.is_some_and(|mut copies| copies.next().is_some())
+    // A lock lies there, too, and whatever is left of a copy that could not be fetched.
+    copies
+        .is_some_and(|mut copies| copies.any(|copy| copy.is_ok_and(|copy| copy.path().join(".git").is_dir())))
 }
 
 #[cfg(test)]
