@@ -16,17 +16,13 @@ const MOST_ROWS: usize = 40;
 /// Of what differs, so many lines are shown.
 const MOST_DIFFERENCES: usize = 30;
 
-const fn column(title: &'static str, right: bool, expendable: u8) -> Column {
-    Column { title, right, expendable }
-}
-
 const CHANGES: [Column; 6] = [
-    column("cell", false, 0),
-    column("A", true, 2),
-    column("B", true, 1),
-    column("B / A", true, 0),
-    column("", false, 0),
-    column("verdict", false, 0),
+    Column::new("cell", false, 0),
+    Column::new("A", true, 2),
+    Column::new("B", true, 1),
+    Column::new("B / A", true, 0),
+    Column::new("", false, 0),
+    Column::new("verdict", false, 0),
 ];
 
 /// Draws a comparison in `room` columns of text, with styles as ANSI sequences.
@@ -78,7 +74,8 @@ fn runs(runs: &[ComparedRun]) -> String {
 }
 
 fn differences(differences: &[Difference], room: usize, out: &mut String) {
-    const COLUMNS: [Column; 3] = [column("", false, 0), column("A", false, 0), column("B", false, 0)];
+    const COLUMNS: [Column; 3] =
+        [Column::new("", false, 0), Column::new("A", false, 0), Column::new("B", false, 0)];
     let mut grid = Grid::new(&COLUMNS);
     for Difference { what, a, b } in differences.iter().take(MOST_DIFFERENCES) {
         let joined = |values: &[String]| escaped(&values.join(", "));

@@ -37,6 +37,13 @@ pub struct Column {
     pub expendable: u8,
 }
 
+impl Column {
+    /// A column with this title, aligned to the right or not, left out in this order.
+    pub const fn new(title: &'static str, right: bool, expendable: u8) -> Self {
+        Self { title, right, expendable }
+    }
+}
+
 /// A table whose columns are as wide as what they hold.
 #[derive(Debug, Default)]
 pub struct Grid {

@@ -15,17 +15,13 @@ const DIMMED: Style = Style::new().dimmed();
 /// Narrower than this, lines are broken as if there were so many columns.
 const LEAST_ROOM: usize = 40;
 
-const fn column(title: &'static str, right: bool, expendable: u8) -> Column {
-    Column { title, right, expendable }
-}
-
 const COLUMNS: [Column; 6] = [
-    column("size", true, 0),
-    column("a", true, 2),
-    column("b", true, 1),
-    column("a / b", true, 0),
-    column("", false, 0),
-    column("cheaper", false, 0),
+    Column::new("size", true, 0),
+    Column::new("a", true, 2),
+    Column::new("b", true, 1),
+    Column::new("a / b", true, 0),
+    Column::new("", false, 0),
+    Column::new("cheaper", false, 0),
 ];
 
 /// Draws a sweep in `room` columns of text.
@@ -125,8 +121,8 @@ fn wrapped(text: &str, room: usize) -> String {
 /// Costs by transport and relation: a row a transport and workload, a column for each of `relations`, which end the
 /// cells' labels.
 pub fn matrix(document: &Document, relations: &[String], room: usize) -> String {
-    let mut columns = vec![column("", false, 0)];
-    columns.extend(relations.iter().map(|_| column("", true, 0)));
+    let mut columns = vec![Column::new("", false, 0)];
+    columns.extend(relations.iter().map(|_| Column::new("", true, 0)));
     let mut grid = Grid::new(&columns);
     (1..).zip(relations).for_each(|(index, relation)| grid.title(index, escaped(relation)));
     for table in &document.workloads {

@@ -20,21 +20,17 @@ const GOOD: Style = AnsiColor::Green.on_default();
 const BAD: Style = AnsiColor::Red.on_default();
 const WARN: Style = AnsiColor::Yellow.on_default();
 
-const fn column(title: &'static str, right: bool, expendable: u8) -> Column {
-    Column { title, right, expendable }
-}
-
 const COLUMNS: [Column; 10] = [
-    column("transport", false, 0),
-    column("cost", true, 0),
-    column("rate", true, 2),
-    column("CPU/op", true, 1),
-    column("p50", true, 3),
-    column("p99", true, 2),
-    column("× floor", true, 0),
-    column("ratio", true, 0),
-    column("", false, 0),
-    column("verdict", false, 0),
+    Column::new("transport", false, 0),
+    Column::new("cost", true, 0),
+    Column::new("rate", true, 2),
+    Column::new("CPU/op", true, 1),
+    Column::new("p50", true, 3),
+    Column::new("p99", true, 2),
+    Column::new("× floor", true, 0),
+    Column::new("ratio", true, 0),
+    Column::new("", false, 0),
+    Column::new("verdict", false, 0),
 ];
 const RATE: usize = 2;
 const RATIO: usize = 7;
@@ -48,7 +44,7 @@ pub fn render(document: &Document, room: usize) -> String {
     let strata = words::strata(document);
     for tables in &strata {
         let (title, grid) = match tables[..] {
-            [together, apart] => (words::shared_work(tables), beside(document, together, apart)),
+            [together, apart] => (words::work(together), beside(document, together, apart)),
             _ => (words::workload(tables[0]), self::table(document, tables[0])),
         };
         out.push_str(&format!("{BOLD}{}{BOLD:#}\n", capitalised(&title)));
@@ -118,13 +114,13 @@ fn table(document: &Document, table: &WorkloadRecord) -> Grid {
 
 /// The columns of one placement beside another: where a table has both, what matters less gives way.
 const STRATUM: [Column; 7] = [
-    column("cost", true, 0),
-    column("CPU/op", true, 3),
-    column("p99", true, 4),
-    column("× floor", true, 0),
-    column("ratio", true, 0),
-    column("", false, 1),
-    column("verdict", false, 0),
+    Column::new("cost", true, 0),
+    Column::new("CPU/op", true, 3),
+    Column::new("p99", true, 4),
+    Column::new("× floor", true, 0),
+    Column::new("ratio", true, 0),
+    Column::new("", false, 1),
+    Column::new("verdict", false, 0),
 ];
 const STRATUM_RATIO: usize = 4;
 
@@ -134,7 +130,7 @@ fn beside(document: &Document, together: &WorkloadRecord, apart: &WorkloadRecord
     let mut grid = Grid::new(&columns);
     for (index, table) in [together, apart].into_iter().enumerate() {
         let first = 1 + index * STRATUM.len();
-        grid.title(first, words::cores(table.placement).trim_start_matches("on ").to_owned());
+        grid.title(first, words::cores(table.placement).to_owned());
         if let (_, Some(ratio)) = rows::titles(document, table) {
             grid.title(first + STRATUM_RATIO, ratio);
         }
@@ -155,12 +151,11 @@ fn beside(document: &Document, together: &WorkloadRecord, apart: &WorkloadRecord
             }
         }
         for (index, head) in heads.iter().enumerate() {
-            let branch = if index + 1 < heads.len() { "├" } else { "└" };
             let of = |lines: &[(String, String)]| {
                 let found = lines.iter().find(|(known, _)| known == *head);
                 Piece::styled(found.map(|(_, cost)| cost.clone()).unwrap_or_default(), DIMMED)
             };
-            let mut pieces = vec![Piece::styled(format!(" {branch} {head}"), DIMMED), of(&one)];
+            let mut pieces = vec![branch(head, index, heads.len()), of(&one)];
             pieces.resize(1 + STRATUM.len(), Piece::default());
             pieces.push(of(&two));
             grid.row(pieces);
@@ -174,7 +169,7 @@ fn stratum(row: &Row<'_>) -> Vec<Piece> {
     let style = if row.cheapest { BOLD } else { Style::new() };
     let Some(figures) = &row.figures else {
         let mut pieces = vec![Piece::default(); STRATUM.len() - 1];
-        pieces.push(Piece::styled(if row.cell.available { "not measured" } else { "unavailable" }, DIMMED));
+        pieces.push(missing(row));
         return pieces;
     };
     vec![
@@ -198,34 +193,40 @@ fn colour(standing: Standing) -> Style {
     }
 }
 
+/// What stands in the place of a verdict where there are no figures.
+fn missing(row: &Row<'_>) -> Piece {
+    Piece::styled(if row.cell.available { "not measured" } else { "unavailable" }, DIMMED)
+}
+
+/// The head of a line beneath a row, one of `count`.
+fn branch(head: &str, index: usize, count: usize) -> Piece {
+    let sign = if index + 1 < count { "├" } else { "└" };
+    Piece::styled(format!(" {sign} {head}"), DIMMED)
+}
+
 fn add(grid: &mut Grid, row: Row<'_>) {
     let style = if row.cheapest { BOLD } else { Style::new() };
-    let name = Piece::styled(row.name, style);
-    let Some(figures) = row.figures else {
+    let name = Piece::styled(row.name.as_str(), style);
+    let Some(figures) = &row.figures else {
         let mut pieces = vec![name];
         pieces.resize(COLUMNS.len() - 1, Piece::default());
-        pieces.push(Piece::styled(if row.cell.available { "not measured" } else { "unavailable" }, DIMMED));
+        pieces.push(missing(&row));
         return grid.row(pieces);
     };
-    let judged = colour(figures.standing);
     grid.row(vec![
         name,
-        Piece::styled(figures.cost, style),
-        figures.rate.into(),
-        figures.cpu.into(),
-        figures.p50.into(),
-        figures.p99.into(),
-        figures.floor.into(),
-        Piece::styled(figures.ratio, style),
-        figures.bounds.into(),
-        Piece::styled(figures.verdict, judged),
+        Piece::styled(figures.cost.as_str(), style),
+        figures.rate.as_str().into(),
+        figures.cpu.as_str().into(),
+        figures.p50.as_str().into(),
+        figures.p99.as_str().into(),
+        figures.floor.as_str().into(),
+        Piece::styled(figures.ratio.as_str(), style),
+        figures.bounds.as_str().into(),
+        Piece::styled(figures.verdict.as_str(), colour(figures.standing)),
     ]);
     for (index, (share, cost)) in figures.beneath.iter().enumerate() {
-        let branch = if index + 1 < figures.beneath.len() { "├" } else { "└" };
-        grid.row(vec![
-            Piece::styled(format!(" {branch} {share}"), DIMMED),
-            Piece::styled(cost.as_str(), DIMMED),
-        ]);
+        grid.row(vec![branch(share, index, figures.beneath.len()), Piece::styled(cost.as_str(), DIMMED)]);
     }
 }
 

@@ -9,8 +9,16 @@ use ipcost_model::{
 
 use crate::numbers::{interval, ratio, time};
 
-/// What a table measures: `64 B round trip`.
+/// What a table measures, and where its processes run if they were placed: `64 B round trip, apart`.
 pub fn workload(workload: &WorkloadRecord) -> String {
+    match workload.placement {
+        Placement::Free => work(workload),
+        placement => format!("{}, {placement}", work(workload)),
+    }
+}
+
+/// What a table measures, wherever its processes run: `64 B round trip`.
+pub fn work(workload: &WorkloadRecord) -> String {
     let size = size_text(workload.size);
     let reply = size_text(workload.reply);
     let what = match workload.pattern {
@@ -26,32 +34,29 @@ pub fn workload(workload: &WorkloadRecord) -> String {
         Pattern::Connect => format!("connection per request, {size} out and {reply} back"),
         Pattern::Floor => "what this machine allows".to_owned(),
     };
-    let mut parts = vec![what];
-    if workload.concurrency > 1 {
-        parts.push(format!("{} at once", workload.concurrency));
+    match workload.concurrency {
+        0 | 1 => what,
+        workers => format!("{what}, {workers} at once"),
     }
-    if workload.placement != Placement::Free {
-        parts.push(workload.placement.to_string());
-    }
-    parts.join(", ")
 }
 
-/// Where the processes of a table run, in words.
+/// The cores that the processes of a table run on.
 pub fn cores(placement: Placement) -> &'static str {
     match placement {
-        Placement::Free => "free",
-        Placement::Together => "on one core",
-        Placement::Apart => "on two cores",
+        Placement::Free => "any core",
+        Placement::Together => "one core",
+        Placement::Apart => "two cores",
     }
 }
 
 /// The tables of a document; those of the same work on one core and on two, with the same rows, side by side.
 pub fn strata(document: &Document) -> Vec<Vec<&WorkloadRecord>> {
-    let work = |table: &WorkloadRecord| {
-        (table.pattern, table.size, table.reply, table.concurrency, table.speaks_first)
-    };
     let labels = |table: &WorkloadRecord| -> Vec<String> {
         table.cells.iter().map(|id| label(document, id)).collect()
+    };
+    // Not by its words, in which sizes are rounded.
+    let work = |table: &WorkloadRecord| {
+        (table.pattern, table.size, table.reply, table.concurrency, table.speaks_first)
     };
     let mut strata: Vec<Vec<&WorkloadRecord>> = Vec::new();
     for table in &document.workloads {
@@ -71,17 +76,11 @@ pub fn strata(document: &Document) -> Vec<Vec<&WorkloadRecord>> {
     strata
 }
 
-/// What tables of the same work measure, without where they run.
-pub fn shared_work(tables: &[&WorkloadRecord]) -> String {
-    let free = WorkloadRecord { placement: Placement::Free, ..tables[0].clone() };
-    workload(&free)
-}
-
 /// The verdict on tables of the same work in one sentence.
 pub fn sentence_of(document: &Document, tables: &[&WorkloadRecord]) -> String {
     let [together, apart] = tables else { return sentence(document, tables[0]) };
-    let of = |table: &WorkloadRecord| format!("{} {}", cores(table.placement), finding(document, table));
-    format!("{}: {}; {}.", capitalised(&shared_work(tables)), of(together), of(apart))
+    let of = |table: &WorkloadRecord| format!("on {} {}", cores(table.placement), finding(document, table));
+    format!("{}: {}; {}.", capitalised(&work(together)), of(together), of(apart))
 }
 
 /// The verdict on a table in one sentence; what cannot be said is said not to be known.
@@ -131,26 +130,22 @@ fn finding(document: &Document, table: &WorkloadRecord) -> String {
     let beaten = against.filter(|against| is_beaten(against));
     let others: Vec<&String> =
         open.into_iter().filter(|id| beaten.is_none_or(|against| **id != against.b)).collect();
-    let may = match others.as_slice() {
+    let but = |before: &str| match others.as_slice() {
         [] => String::new(),
-        others => format!("; {} may cost as little", listed(document, others)),
+        others => format!("{before}{} may cost as little", listed(document, others)),
     };
+    let verb = |one: &'static str, many: &'static str| if several { many } else { one };
     match against {
         Some(against) if is_beaten(against) => {
-            let cost = if several { "cost" } else { "costs" };
-            format!("{names} {cost} {}{may}", times(document, against))
+            format!("{names} {} {}{}", verb("costs", "cost"), times(document, against), but("; "))
         }
         Some(against) if against.lo.is_none() && against.range.is_none() => {
-            format!(
-                "{names} {} to cost {}{may}",
-                if several { "seem" } else { "seems" },
-                times(document, against)
-            )
+            format!("{names} {} to cost {}{}", verb("seems", "seem"), times(document, against), but("; "))
         }
         _ => format!(
             "{names} {} the lowest cost here{} ({})",
-            if several { "have" } else { "has" },
-            may.replacen(';', ", but", 1),
+            verb("has", "have"),
+            but(", but "),
             runner_up(document, fastest)
         ),
     }
@@ -235,13 +230,15 @@ pub fn floors(document: &Document, table: &WorkloadRecord) -> Vec<String> {
 fn seen(contrast: &ContrastRecord) -> Option<String> {
     let (least, most) = contrast.range?;
     let range = range_text(contrast)?;
-    let side = match contrast.ratio {
-        _ if most < 1.0 => format!("cheaper in every one of {} epochs", contrast.epochs),
-        _ if least > 1.0 => format!("dearer in every one of {} epochs", contrast.epochs),
-        _ => format!("in {} epochs", contrast.epochs),
+    let side = if most < 1.0 {
+        "cheaper in every one of"
+    } else if least > 1.0 {
+        "dearer in every one of"
+    } else {
+        "in"
     };
     let why = if contrast.wanders { "; the ratio changed during the run" } else { "" };
-    Some(format!("{range} {side}{why}"))
+    Some(format!("{range} {side} {} epochs{why}", contrast.epochs))
 }
 
 /// The range of a ratio over the epochs of a run, in the brackets of what is no interval.
