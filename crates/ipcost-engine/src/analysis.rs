@@ -18,8 +18,8 @@ pub struct Contrast {
     pub bounds: Option<(f64, f64)>,
     /// What is known.
     pub verdict: Verdict,
-    /// The least and the largest ratio of an epoch.
-    pub range: (f64, f64),
+    /// The least and the largest ratio of an epoch, where many epochs have no interval.
+    pub range: Option<(f64, f64)>,
     /// Whether the ratio itself changed during the run, more than chance explains.
     pub wanders: bool,
     /// The epochs in which both were measured.
@@ -39,16 +39,18 @@ pub struct Cheapest {
     pub open: Vec<usize>,
 }
 
-/// From so many epochs on, what every single one of them says is told where there is no interval.
-pub const MANY_EPOCHS: usize = 25;
+/// With at least so many epochs and no interval, the range of the epochs is shown.
+const MANY_EPOCHS: usize = 25;
 
-/// How many of the headline's questions are answered, and how many there are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// How many of the headline's questions are answered, how many there are, and what the others need.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Answered {
     /// Contrasts that are `different` or `equivalent`, and tables whose cheapest is known or shared.
     pub resolved: u32,
     /// All of them.
     pub of: u32,
+    /// The cells of open questions, as indices, some more than once.
+    pub needed: Vec<usize>,
 }
 
 impl Answered {
@@ -110,19 +112,21 @@ impl<'a> Judge<'a> {
         let values = self.table.log_ratios(metric, a, b);
         let EpochInterval { interval, wanders, .. } = epoch_interval(&values, level)?;
         let bounds = interval.bounds.map(|(lo, hi)| (lo.exp(), hi.exp()));
-        let least = values.iter().copied().fold(f64::INFINITY, f64::min).exp();
-        let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max).exp();
-        let range = (least, most);
-        let verdict = match bounds {
-            // Where the ratio changes too much for a promise about the machine, what all of many epochs say is still a fact.
-            None if values.len() >= MANY_EPOCHS && (least > 1.0 || most < 1.0) => Verdict::Direction,
-            bounds => verdict(bounds, self.plan.margin),
-        };
         let epochs = values.len();
+        let range = (bounds.is_none() && epochs >= MANY_EPOCHS).then(|| {
+            let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+            let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            (least.exp(), most.exp())
+        });
+        let verdict = match range {
+            // Where the ratio changes too much for a promise about the machine, what all of many epochs say is still a fact.
+            Some((least, most)) if least > 1.0 || most < 1.0 => Verdict::Direction,
+            _ => verdict(bounds, self.plan.margin),
+        };
         Some(Contrast { a, b, ratio: interval.median.exp(), bounds, verdict, range, wanders, epochs })
     }
 
-    /// The cheapest cell of a table, by its median cost, against the next; `None` below two cells, and among floors.
+    /// The cheapest cell of a table against the others; `None` below two cells, and among floors.
     ///
     /// The cell is chosen after looking, so this stands at α/m in an explored grid, too.
     pub fn cheapest(&self, workload: &Workload) -> Option<Cheapest> {
@@ -162,49 +166,29 @@ impl<'a> Judge<'a> {
         costs.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, cell)| cell)
     }
 
-    /// Counts the answers so far. `direction` is none yet: more epochs may say whether it matters.
+    /// Counts the answers so far, and finds the cells that the open questions need. `direction` is no answer yet: more epochs
+    /// may say whether it matters.
     pub fn answered(&self) -> Answered {
-        let resolved = self.plan.contrasts.iter().filter(|planned| self.is_settled(planned)).count();
-        let is_known =
-            |workload: &&Workload| self.cheapest(workload).is_some_and(|found| found.open.is_empty());
-        Answered {
-            resolved: (resolved + self.compared().filter(is_known).count()) as u32,
-            of: (self.plan.contrasts.len() + self.compared().count()) as u32,
-        }
-    }
-
-    /// The cells that open questions need, as indices, ascending.
-    pub fn cells_of_open_questions(&self) -> Vec<usize> {
-        let mut needed = Vec::new();
-        for planned in self.plan.contrasts.iter().filter(|planned| !self.is_settled(planned)) {
-            needed.extend([planned.a, planned.b]);
-        }
-        for workload in self.compared() {
-            match self.cheapest(workload) {
-                None => needed.extend(&workload.cells),
-                Some(found) if found.open.is_empty() => {}
-                Some(found) => {
-                    needed.extend(found.open);
-                    needed.push(found.contrast.b);
-                }
+        let mut answered = Answered::default();
+        for planned in &self.plan.contrasts {
+            let found = self.contrast(Metric::Wall, planned.a, planned.b);
+            match found.map(|found| found.verdict) {
+                Some(Verdict::Different | Verdict::Equivalent) => answered.resolved += 1,
+                _ => answered.needed.extend([planned.a, planned.b]),
             }
+            answered.of += 1;
         }
-        needed.sort_unstable();
-        needed.dedup();
-        needed
-    }
-
-    fn is_settled(&self, planned: &PlannedContrast) -> bool {
-        self.contrast(Metric::Wall, planned.a, planned.b)
-            .is_some_and(|found| matches!(found.verdict, Verdict::Different | Verdict::Equivalent))
-    }
-
-    /// The tables in which something is compared.
-    fn compared(&self) -> impl Iterator<Item = &'a Workload> + '_ {
-        let plan = self.plan;
-        plan.workloads
-            .iter()
-            .filter(|workload| plan.contrasts.iter().any(|known| workload.cells.contains(&known.a)))
+        let compares =
+            |workload: &&Workload| self.plan.contrasts.iter().any(|known| workload.cells.contains(&known.a));
+        for workload in self.plan.workloads.iter().filter(compares) {
+            match self.cheapest(workload) {
+                Some(found) if found.open.is_empty() => answered.resolved += 1,
+                Some(found) => answered.needed.extend(found.open.iter().chain([&found.contrast.b])),
+                None => answered.needed.extend(&workload.cells),
+            }
+            answered.of += 1;
+        }
+        answered
     }
 }
 

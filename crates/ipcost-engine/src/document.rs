@@ -10,7 +10,7 @@ use ipcost_model::{
 use ipcost_stats::{epoch_interval, median, two_groups};
 use ipcost_sys::host::WINE;
 
-use crate::analysis::{Contrast, Judge, MANY_EPOCHS};
+use crate::analysis::{Contrast, Judge};
 use crate::campaign::Outcome;
 use crate::diagnostics::diagnose;
 use crate::floor::floor;
@@ -248,7 +248,7 @@ fn contrasts(outcome: &Outcome, judge: &Judge<'_>) -> Vec<ContrastRecord> {
         hi: found.bounds.map(|bounds| bounds.1),
         verdict: found.verdict,
         epochs: found.epochs as u32,
-        range: (found.bounds.is_none() && found.epochs >= MANY_EPOCHS).then_some(found.range),
+        range: found.range,
         wanders: found.wanders,
         headline: metric == Metric::Wall,
     };

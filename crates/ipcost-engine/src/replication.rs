@@ -262,14 +262,19 @@ fn claimed(test: &Test) -> String {
 /// An epoch and a round in it.
 type Place = (u32, u32);
 
-/// A measure of a cell in every round; nothing where a sample lacks it.
-fn by_round(samples: &[Sample], index: usize, planned: &PlannedCell, measure: &str) -> BTreeMap<Place, f64> {
-    let (name, per_byte) = match measure.strip_suffix("_per_byte") {
+/// The measure that a name stands for, and what it is divided by: the bytes of a message where it ends in `_per_byte`.
+pub fn per_byte<'a>(measure: &'a str, planned: &PlannedCell) -> (&'a str, f64) {
+    match measure.strip_suffix("_per_byte") {
         Some(name) => (name, planned.cell.size as f64),
         None => (measure, 1.0),
-    };
+    }
+}
+
+/// A measure of a cell in every round; nothing where a sample lacks it.
+fn by_round(samples: &[Sample], index: usize, planned: &PlannedCell, measure: &str) -> BTreeMap<Place, f64> {
+    let (name, bytes) = per_byte(measure, planned);
     let own = samples.iter().filter(|sample| sample.cell as usize == index);
-    own.filter_map(|sample| Some(((sample.epoch, sample.round), value(sample, name)? / per_byte))).collect()
+    own.filter_map(|sample| Some(((sample.epoch, sample.round), value(sample, name)? / bytes))).collect()
 }
 
 /// What a sample says of a measure, for one operation unless the name says `per_call`.

@@ -18,7 +18,7 @@ mod tools;
 
 pub use cache::Cache;
 pub use manifest::Manifest;
-pub use table::{BuiltIn, all, find};
+pub use table::{BuiltIn, all, find, states};
 
 /// Why a peer cannot be used on this machine, and the way out; one line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -1,5 +1,7 @@
 //! The table of built-in peers: to add one is to add its sources under `peers/` and an entry here.
 
+use ipcost_model::PeerState;
+
 use crate::sources;
 use crate::tools::RubyWay;
 
@@ -182,6 +184,11 @@ const SOCAT_SHARES: &[&str] = &[
 /// The built-in peers whose sources this program was built with, in the order of help texts.
 pub fn all() -> impl Iterator<Item = &'static BuiltIn> + Clone {
     TABLE.iter().filter(|peer| sources::directory(peer.directory).is_some())
+}
+
+/// The built-in peers as they are where none of them is used: nothing is made ready, and nothing is missing.
+pub fn states() -> Vec<PeerState> {
+    all().map(|peer| PeerState { name: peer.name.to_owned(), unavailable: None }).collect()
 }
 
 /// A built-in peer by its name.

@@ -49,12 +49,6 @@ pub fn command(built_in: &BuiltIn, quiet: bool) -> Result<Vec<String>, Unavailab
     Cache::of_user().and_then(|cache| built_in.prepare(&cache, &mut tell))
 }
 
-/// The built-in peers as they are where none of them is used: nothing is made ready, and nothing is missing.
-pub fn all_states() -> Vec<PeerState> {
-    let state = |built_in: &BuiltIn| PeerState { name: built_in.name.to_owned(), unavailable: None };
-    ipcost_peers::all().map(state).collect()
-}
-
 /// The same programs and the native peer.
 ///
 /// # Errors

@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 use ipcost_engine::bench::{BatchOutcome, Bench};
 use ipcost_engine::progress::Silent;
-use ipcost_engine::replication::{Measured, by_epoch, cells_of, measure_of, sender_timed};
+use ipcost_engine::replication::{Measured, by_epoch, cells_of, measure_of, per_byte, sender_timed};
 use ipcost_engine::{EngineError, Outcome, PeerProgram, ProcessBench, Settings, System, plan, run};
 use ipcost_model::replication::{Replication, ReplicationRun, Software, Test};
 use ipcost_model::{Expanded, Job, Offers, Placement, PlannedCell, expand};
@@ -64,13 +64,12 @@ fn experiment(name: &str, turns: u32, placement: Placement) -> Result<usize> {
         Settings { epochs: Some(turns), batch: run_here.batch, counted: true, ..Settings::of(&job, 1) };
     let mut plan = plan(expanded, &settings)?;
     plan.sender_timed = sender_timed(&replication, &plan.cells);
-    let cells: Vec<&PlannedCell> = plan.cells.iter().collect();
     let guard = [path_text(&ipcost())?.to_owned(), "guard".to_owned()];
     let mut turns_of = Turns {
         name,
         of: turns,
         peers: ProcessBench::new(&plan, programs(&plan.cells)?, &guard, Interrupt::never()?)?,
-        programs: Programs::of(&cells, processors_of(placement)?)?,
+        programs: Programs::of(&plan.cells, processors_of(placement)?)?,
         cells: plan.cells.clone(),
         figures: Vec::new(),
         current: None,
@@ -110,7 +109,8 @@ fn deciding(
     }
     let job = Job { cells: run.cells.clone(), ..Job::default() };
     let transports = transport::states();
-    let offers = Offers { transports: &transports, placements_unavailable: &[], peers: &peer_states() };
+    let peers = ipcost_peers::states();
+    let offers = Offers { transports: &transports, placements_unavailable: &[], peers: &peers };
     let mut expanded = expand(&job, &offers)?;
     let used: Vec<String> = tests
         .iter()
@@ -131,12 +131,6 @@ fn deciding(
 /// The processors of client and server, where they have one each.
 fn processors_of(placement: Placement) -> Result<Option<(usize, usize)>> {
     if placement == Placement::Free { Ok(None) } else { processors(placement).map(Some) }
-}
-
-fn peer_states() -> Vec<ipcost_model::PeerState> {
-    ipcost_peers::all()
-        .map(|peer| ipcost_model::PeerState { name: peer.name.to_owned(), unavailable: None })
-        .collect()
 }
 
 fn programs(cells: &[PlannedCell]) -> Result<Vec<PeerProgram>> {
@@ -190,7 +184,10 @@ impl Bench for Turns<'_> {
         if let Some(turn) = self.figures.last_mut().filter(|_| self.current != Some(cell)) {
             match self.programs.run(&self.cells[cell]) {
                 Ok(figures) => turn[cell] = figures,
-                Err(error) => self.failure = Some(error),
+                Err(error) => {
+                    self.failure = Some(error);
+                    return Err(EngineError::Interrupted);
+                }
             }
             self.current = Some(cell);
         }
@@ -233,6 +230,9 @@ fn show(name: &str, tests: &[Test], measured: &Measured<'_>, figures: &[Vec<Opti
         .iter()
         .filter_map(|test| Some((test, by_epoch(measured, test)?, plainly(test, cells, figures)?)))
         .collect();
+    if comparable.len() < tests.len() {
+        eprintln!("xtask: {name}: {} ratios have no plain figures", tests.len() - comparable.len());
+    }
     let alpha = ALPHA / comparable.len().max(1) as f64;
     let interval = |values: &[f64]| epoch_interval(values, alpha).map(|found| found.interval);
     let mut wrong = 0;
@@ -264,10 +264,7 @@ fn plainly(test: &Test, cells: &[PlannedCell], figures: &[Vec<Option<Figures>>])
     let (a, b) = cells_of(test, cells)?;
     let (b, side) = b.zip(test.b.as_ref())?;
     let value = |turn: &[Option<Figures>], cell: usize, measure: &str| {
-        let (name, bytes) = match measure.strip_suffix("_per_byte") {
-            Some(name) => (name, cells[cell].cell.size as f64),
-            None => (measure, 1.0),
-        };
+        let (name, bytes) = per_byte(measure, &cells[cell]);
         Some(turn[cell].as_ref()?.get(name)? / bytes)
     };
     figures

@@ -32,17 +32,17 @@ impl Programs {
     ///
     /// # Errors
     /// Where something cannot be built or started.
-    pub fn of(cells: &[&PlannedCell], processors: Option<(usize, usize)>) -> Result<Self> {
-        let client = |name: &str| cells.iter().any(|cell| cell.client.starts_with(name));
+    pub fn of(cells: &[PlannedCell], processors: Option<(usize, usize)>) -> Result<Self> {
+        let client = |names: &[&str]| cells.iter().any(|cell| names.contains(&cell.client.as_str()));
         let dir = TempDir::new()?;
-        if client("c") {
+        if client(&["c"]) {
             build_plain("stream")?;
         }
-        if client("go") {
+        if client(&["go"]) {
             let source = root().join("xtask/plain/pingpong.go");
             run(&["go", "build", "-o", path_text(&built("plain-pingpong"))?, path_text(&source)?])?;
         }
-        let redis = if client("redis") {
+        let redis = if client(&["redis", "redis-resolve"]) {
             build_plain("incr")?;
             Some(Redis::start(dir.path(), processors)?)
         } else {
@@ -166,7 +166,7 @@ impl Programs {
     }
 }
 
-/// Connections of each of the Ruby client's threads.
+/// Connections of each of the Ruby client's threads, of 10 000.
 const CONNECTIONS: u64 = 4_000;
 /// Round trips of the Go client; as many as `go test -bench` would take in a part of its second.
 const ROUND_TRIPS: u64 = 4_000;

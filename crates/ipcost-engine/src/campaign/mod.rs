@@ -4,6 +4,7 @@ mod epoch;
 mod outcome;
 mod timed;
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use ipcost_model::{
@@ -125,7 +126,7 @@ impl<'a> Campaign<'a, '_> {
             bench,
             surroundings,
             observer,
-            answered: Answered { resolved: 0, of: 0 },
+            answered: Answered::default(),
             enough: None,
             epoch: 0,
             longest_epoch: Duration::ZERO,
@@ -179,16 +180,15 @@ impl Campaign<'_, '_> {
     /// Counts the answers so far, and lets the cells of answered questions leave: the time goes to the open ones. The order of
     /// those that stay is as random as before, and a contrast rests on the rounds that had both of its cells.
     fn judge(&mut self) {
-        let judge = Judge::new(&self.outcome.plan, &self.outcome.table);
-        self.answered = judge.answered();
         let plan = &self.outcome.plan;
+        self.answered = Judge::new(plan, &self.outcome.table).answered();
         let others_ask = self.enough.is_some() || plan.epochs_exact.is_some();
         if plan.keep_all || others_ask || self.epoch < plan.epochs_needed || self.answered.all() {
             return;
         }
-        let needed = judge.cells_of_open_questions();
+        let needed: BTreeSet<usize> = self.answered.needed.iter().copied().collect();
         let mut groups = plan.groups();
-        groups.iter_mut().for_each(|group| group.retain(|cell| needed.binary_search(cell).is_ok()));
+        groups.iter_mut().for_each(|group| group.retain(|cell| needed.contains(cell)));
         groups.retain(|group| !group.is_empty());
         let count = |groups: &[Vec<usize>]| groups.iter().map(Vec::len).sum::<usize>();
         let (before, after) = (count(&self.groups), count(&groups));
@@ -336,7 +336,7 @@ impl Campaign<'_, '_> {
     }
 
     fn tell_measuring(&mut self) {
-        let Answered { resolved, of: contrasts } = self.answered;
+        let Answered { resolved, of: contrasts, .. } = self.answered;
         let of = self.outcome.plan.epochs_expected.max(self.epoch);
         self.tell(Phase::Measuring { epoch: self.epoch, of, resolved, contrasts });
     }

@@ -45,7 +45,7 @@ impl Noise {
         (Self::Drift, "drift"),
     ];
 
-    /// That under which it holds from [`MANY_EPOCHS`](super::MANY_EPOCHS) on: the ratio itself wanders.
+    /// That under which it holds from [`EPOCHS_TO_NOTICE`](super::EPOCHS_TO_NOTICE) on: the ratio itself wanders.
     pub const LATER: [(Self, &'static str); 1] = [(Self::Contrast06, "contrast AR(1) 0.6")];
 
     /// Those under which it is not made: while a campaign lasts, a contrast that wanders slowly looks just like one that has

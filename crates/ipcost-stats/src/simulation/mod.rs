@@ -28,14 +28,14 @@ pub struct Design {
 }
 
 /// Enough epochs to tell whether the ratio itself wanders.
-pub const MANY_EPOCHS: usize = 30;
+pub const EPOCHS_TO_NOTICE: usize = 30;
 
 /// What a campaign came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Found {
     /// Whether the interval missed the true ratio at any moment.
     pub ever_missed: bool,
-    /// Whether it did from [`MANY_EPOCHS`] on.
+    /// Whether it did from [`EPOCHS_TO_NOTICE`] on.
     pub missed_later: bool,
     /// Whether the last epochs were found to wander.
     pub warned: bool,
@@ -64,7 +64,7 @@ pub fn campaign(noise: Noise, log_ratio: f64, design: &Design, seed: u64) -> Fou
         let Some((lo, hi)) = judged.interval.bounds else { continue };
         found.missed_at_the_end = log_ratio < lo || log_ratio > hi;
         found.ever_missed |= found.missed_at_the_end;
-        found.missed_later |= found.missed_at_the_end && epoch >= MANY_EPOCHS;
+        found.missed_later |= found.missed_at_the_end && epoch >= EPOCHS_TO_NOTICE;
         if found.told_apart_after.is_none() && (lo > 0.0 || hi < 0.0) {
             found.told_apart_after = Some(epoch);
         }

@@ -267,5 +267,5 @@ fn unavailable(cells: &[PlannedCell]) -> Vec<String> {
 
 /// The cells of a run, whatever this machine lacks.
 fn cells_of(run: &ReplicationRun) -> anyhow::Result<Vec<PlannedCell>> {
-    Ok(here::cells_anywhere(&job_of(&run.cells), &peers::all_states())?.cells)
+    Ok(here::cells_anywhere(&job_of(&run.cells), &ipcost_peers::states())?.cells)
 }

@@ -7,10 +7,10 @@ use ipcost_model::{ExplainedCell, Incidents, NamedCause, Part, Pattern};
 use ipcost_sys::firewall::Firewall;
 
 use super::{LEAST_SHARE, cause, count, idle_share, nanoseconds, percent, wall_ns};
+use crate::bench::DELAYED_ACK_NS;
 use crate::explain::uses_tcp;
 
-/// A delayed acknowledgement waits for so long, nanoseconds (`TCP_DELACK_MIN` of Linux: 40 ms).
-const DELAY_NS: f64 = 40e6;
+const DELAY_NS: f64 = DELAYED_ACK_NS as f64;
 /// The share of ports in TIME_WAIT at which they begin to run out.
 const PORTS_TAKEN: f64 = 0.8;
 /// Words in which runtimes tell that no port was left (`EADDRNOTAVAIL`).
