@@ -13,11 +13,11 @@ use std::io::{self, Write};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use ipcost_model::Document;
+use ipcost_model::{Document, WorkloadRecord};
 use sha2::{Digest, Sha256};
 
 use crate::json;
-use crate::words::{self, capitalised, escaped};
+use crate::words::{self, escaped};
 
 const STYLE: &str = include_str!("../assets/html/page.css");
 const CHARTS: &str = include_str!("../assets/html/charts.html");
@@ -169,7 +169,7 @@ fn verdicts(document: &Document, colours: &Colours<'_>) -> String {
         "<section id=\"verdicts\" aria-labelledby=\"verdicts-title\">\n<h2 id=\"verdicts-title\">In plain words</h2>\n",
     );
     let sentences: Vec<String> =
-        document.workloads.iter().map(|table| sentence(document, table, colours)).collect();
+        words::strata(document).iter().map(|tables| sentence(document, tables, colours)).collect();
     let (first, rest) = sentences.split_at(sentences.len().min(MOST_SENTENCES));
     out.push_str(&format!("<ul class=\"verdicts\">\n{}</ul>\n", first.concat()));
     if !rest.is_empty() {
@@ -193,18 +193,21 @@ fn verdicts(document: &Document, colours: &Colours<'_>) -> String {
     out
 }
 
-fn sentence(document: &Document, table: &ipcost_model::WorkloadRecord, colours: &Colours<'_>) -> String {
-    let said = words::sentence(document, table);
-    let what = capitalised(&words::workload(table));
-    let said = match said.strip_prefix(&what) {
-        Some(rest) => format!("<strong>{}</strong>{}", text(&what), text(rest)),
+fn sentence(document: &Document, tables: &[&WorkloadRecord], colours: &Colours<'_>) -> String {
+    let said = words::sentence_of(document, tables);
+    let said = match said.split_once(": ") {
+        Some((what, rest)) => format!("<strong>{}</strong>: {}", text(what), text(rest)),
         None => text(&said),
     };
-    // Only the cheapest for sure lends its colour.
-    let fastest = table.fastest.as_ref().filter(|fastest| fastest.claimed);
-    let class = fastest
-        .and_then(|fastest| words::cell(document, &fastest.cell))
-        .map_or_else(String::new, |cell| format!(" class=\"{}\"", colours.class(&cell.transport)));
+    // Only the cheapest for sure lends its colour, and only where it is so on one core and on two.
+    let cheapest = |table: &&WorkloadRecord| {
+        let fastest = table.fastest.as_ref().filter(|fastest| fastest.claimed)?;
+        Some(words::cell(document, &fastest.cell)?.transport.as_str())
+    };
+    let first =
+        cheapest(&tables[0]).filter(|first| tables.iter().all(|table| cheapest(table) == Some(*first)));
+    let class =
+        first.map_or_else(String::new, |transport| format!(" class=\"{}\"", colours.class(transport)));
     format!("<li{class}>{said}</li>\n")
 }
 

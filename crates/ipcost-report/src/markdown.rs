@@ -1,25 +1,30 @@
 //! Markdown as code hosts render it (GFM), fit for a pull request: what was found, one table a workload, and how it was
 //! measured behind a fold.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
-use ipcost_model::{CellRecord, ContrastRecord, Document, Metric, Pattern, WorkloadRecord};
+use ipcost_model::{Document, WorkloadRecord};
 
-use crate::numbers::{rate, ratio, three_digits, throughput, time};
-use crate::rows;
+use crate::numbers::three_digits;
+use crate::rows::{self, Figures, Row};
 use crate::words::{capitalised, escaped};
 use crate::{again, terminal, words};
 
+const VERDICT: &str = "verdict";
+
 /// The document as Markdown.
 pub fn render(document: &Document) -> String {
-    let sheet = Sheet::of(document);
     let mut out = String::new();
-    for table in &document.workloads {
-        out.push_str(&format!("- {}\n", text(&words::sentence(document, table))));
+    let strata = words::strata(document);
+    for tables in &strata {
+        out.push_str(&format!("- {}\n", text(&words::sentence_of(document, tables))));
     }
-    for table in &document.workloads {
-        out.push_str(&format!("\n### {}\n\n", text(&capitalised(&words::workload(table)))));
-        sheet.table(table, &mut out);
+    for tables in &strata {
+        let (title, lines) = match tables[..] {
+            [together, apart] => (words::work(together), beside(document, [together, apart])),
+            _ => (words::workload(tables[0]), table(document, tables[0])),
+        };
+        out.push_str(&format!("\n### {}\n\n{lines}", text(&capitalised(&title))));
     }
     if !document.warnings.is_empty() {
         out.push_str("\n### Warnings\n\n");
@@ -29,106 +34,102 @@ pub fn render(document: &Document) -> String {
     out
 }
 
-/// A document's cells and contrasts, found by id.
-struct Sheet<'a> {
-    cells: HashMap<&'a str, &'a CellRecord>,
-    contrasts: HashMap<&'a str, &'a ContrastRecord>,
+/// A workload alone.
+fn table(document: &Document, table: &WorkloadRecord) -> String {
+    let rows: Vec<Row<'_>> = rows::rows(document, table).collect();
+    let measures: BTreeSet<&String> = rows.iter().flat_map(|row| row.cell.measures.keys()).collect();
+    let (rate, _) = rows::titles(document, table);
+    let mut titles: Vec<String> =
+        ["transport", "cost", &rate, "CPU/op", "p50", "p99"].map(str::to_owned).to_vec();
+    titles.extend(measures.iter().map(|name| text(name)));
+    titles.extend([against(document, table), VERDICT.to_owned()]);
+    let columns = titles.len();
+    let mut out = head(&titles);
+    for row in &rows {
+        let fields = |figures: &Figures| {
+            let known = [&figures.cost, &figures.rate, &figures.cpu, &figures.p50, &figures.p99];
+            let measured = |name: &&String| row.cell.measures.get(*name).copied().map(three_digits);
+            let more = measures.iter().map(|name| measured(name).unwrap_or_default());
+            let mut fields: Vec<String> = known.map(String::clone).into_iter().chain(more).collect();
+            fields.extend(judged(figures));
+            fields
+        };
+        out.push_str(&line(&[vec![name(row, row.cheapest)], side(row, columns - 1, fields)].concat()));
+        for (what, costs) in rows::beneath_each(std::slice::from_ref(row)) {
+            out.push_str(&line(&beneath(what, &costs, columns - 1)));
+        }
+    }
+    out
 }
 
-impl<'a> Sheet<'a> {
-    fn of(document: &'a Document) -> Self {
-        let cells = document.cells.iter().map(|cell| (cell.id.as_str(), cell)).collect();
-        let mut contrasts = HashMap::new();
-        for contrast in document.contrasts.iter().filter(|contrast| contrast.metric == Metric::Wall) {
-            contrasts.entry(contrast.a.as_str()).or_insert(contrast);
+/// The same work on one core and on two.
+fn beside(document: &Document, tables: [&WorkloadRecord; 2]) -> String {
+    let sides = tables.map(|table| {
+        let cores = words::cores(table.placement).to_owned();
+        vec![cores, "CPU/op".to_owned(), against(document, table), VERDICT.to_owned()]
+    });
+    let columns = sides[0].len();
+    let mut out = head(&[vec!["transport".to_owned()], sides.concat()].concat());
+    let fields = |figures: &Figures| {
+        let [ratio, verdict] = judged(figures);
+        vec![figures.cost.clone(), figures.cpu.clone(), ratio, verdict]
+    };
+    for (one, two) in rows::rows(document, tables[0]).zip(rows::rows(document, tables[1])) {
+        let name = name(&one, one.cheapest || two.cheapest);
+        let both = [one, two];
+        let sides = both.each_ref().map(|row| side(row, columns, fields));
+        out.push_str(&line(&[vec![name], sides.concat()].concat()));
+        for (what, costs) in rows::beneath_each(&both) {
+            out.push_str(&line(&beneath(what, &costs, columns)));
         }
-        Self { cells, contrasts }
     }
+    out
+}
 
-    fn label(&self, id: &str) -> String {
-        text(self.cells.get(id).map_or(id, |cell| &cell.label))
-    }
+/// What the ratios of a table are to.
+fn against(document: &Document, table: &WorkloadRecord) -> String {
+    let label = |id| format!("× {}", text(&words::label(document, id)));
+    table.baseline.as_deref().map_or("ratio".to_owned(), label)
+}
 
-    fn table(&self, table: &WorkloadRecord, out: &mut String) {
-        let cells: Vec<&CellRecord> =
-            table.cells.iter().filter_map(|id| self.cells.get(id.as_str()).copied()).collect();
-        let measures: BTreeSet<&String> = cells.iter().flat_map(|cell| cell.measures.keys()).collect();
-        let against =
-            table.baseline.as_deref().map_or("ratio".to_owned(), |id| format!("× {}", self.label(id)));
-        let rate = if table.pattern == Pattern::Stream { "bytes/s" } else { "ops/s" };
-        let mut titles: Vec<String> =
-            ["transport", "cost", rate, "CPU/op", "p50", "p99"].map(str::to_owned).to_vec();
-        titles.extend(measures.iter().map(|name| text(name)));
-        titles.extend([against, "verdict".to_owned()]);
-        out.push_str(&line(&titles));
-        let alignments: Vec<String> = (0..titles.len())
-            .map(|index| if index == 0 || index + 1 == titles.len() { "---" } else { "---:" }.to_owned())
-            .collect();
-        out.push_str(&line(&alignments));
-        for cell in cells {
-            self.rows(table, cell, &measures, out);
-        }
-    }
+fn name(row: &Row<'_>, strong: bool) -> String {
+    let name = text(&row.name);
+    if strong { format!("**{name}**") } else { name }
+}
 
-    fn rows(
-        &self,
-        table: &WorkloadRecord,
-        cell: &CellRecord,
-        measures: &BTreeSet<&String>,
-        out: &mut String,
-    ) {
-        let columns = 8 + measures.len();
-        let (Some(cost), true) = (cell.wall_ns_per_op, cell.available) else {
-            let mut row = vec![text(&cell.label)];
-            row.resize(columns - 1, String::new());
-            row.push(match &cell.reason {
-                Some(reason) => format!("unavailable: {}", text(reason)),
-                None => "not measured".to_owned(),
-            });
-            return out.push_str(&line(&row));
-        };
-        let rate = match cell.pattern {
-            Pattern::Stream => cell.bytes_per_s.map(throughput),
-            _ => cell.ops_per_s.map(rate),
-        };
-        let winner = table.fastest.as_ref().is_some_and(|fastest| fastest.claimed && fastest.cell == cell.id);
-        let label = text(&cell.label);
-        let (times, verdict) = self.judged(table, cell);
-        let mut row = vec![
-            if winner { format!("**{label}**") } else { label },
-            time(cost.median),
-            rate.unwrap_or_default(),
-            cell.cpu_ns_per_op.map(|cpu| time(cpu.median)).unwrap_or_default(),
-            cell.latency_ns.map(|summary| time(summary.p50 as f64)).unwrap_or_default(),
-            cell.latency_ns.map(|summary| time(summary.p99 as f64)).unwrap_or_default(),
-        ];
-        row.extend(
-            measures
-                .iter()
-                .map(|name| cell.measures.get(*name).copied().map(three_digits).unwrap_or_default()),
-        );
-        row.extend([times, verdict]);
-        out.push_str(&line(&row));
-        for (what, cost) in rows::beneath(cell) {
-            let mut row = vec![format!("… {what}"), cost];
-            row.resize(columns, String::new());
-            out.push_str(&line(&row));
-        }
+/// What a row says of one table; without figures, why there are none, in the last of so many columns.
+fn side(row: &Row<'_>, columns: usize, fields: impl Fn(&Figures) -> Vec<String>) -> Vec<String> {
+    if let Some(figures) = &row.figures {
+        return fields(figures);
     }
+    let mut missing = vec![String::new(); columns - 1];
+    missing.push(match &row.cell.reason {
+        Some(reason) if !row.cell.available => format!("unavailable: {}", text(reason)),
+        _ => "not measured".to_owned(),
+    });
+    missing
+}
 
-    /// The ratio with its interval, and the verdict.
-    fn judged(&self, table: &WorkloadRecord, cell: &CellRecord) -> (String, String) {
-        if table.baseline.as_ref() == Some(&cell.id) {
-            return ("1".to_owned(), "baseline".to_owned());
-        }
-        let Some(contrast) = self.contrasts.get(cell.id.as_str()) else { return Default::default() };
-        let bounds = words::bounds_text(contrast);
-        let mut verdict = contrast.verdict.to_string();
-        if table.baseline.as_ref() != Some(&contrast.b) {
-            verdict.push_str(&format!(" (× {})", self.label(&contrast.b)));
-        }
-        (format!("{} {bounds}", ratio(contrast.ratio)), verdict)
+/// The ratio with its interval, and the verdict.
+fn judged(figures: &Figures) -> [String; 2] {
+    [format!("{} {}", figures.ratio, figures.bounds).trim().to_owned(), text(&figures.verdict)]
+}
+
+/// A line beneath a row: its head, and under the first of so many columns of every side what it says there.
+fn beneath(head: &str, costs: &[&str], columns: usize) -> Vec<String> {
+    let mut fields = vec![format!("… {head}")];
+    for cost in costs {
+        fields.push((*cost).to_owned());
+        fields.resize(fields.len() + columns - 1, String::new());
     }
+    fields
+}
+
+/// The titles of a table, and the line beneath: words to the left, figures to the right.
+fn head(titles: &[String]) -> String {
+    let alignment = |title: &String| if title == "transport" || title == VERDICT { "---" } else { "---:" };
+    let alignments: Vec<String> = titles.iter().map(|title| alignment(title).to_owned()).collect();
+    line(titles) + &line(&alignments)
 }
 
 fn line(fields: &[String]) -> String {
@@ -201,6 +202,12 @@ mod tests {
     #[test]
     fn everything_is_shown() {
         insta::assert_snapshot!(render(&fixture::measured()));
+    }
+
+    #[test]
+    fn one_core_and_two_stand_side_by_side() {
+        let shown = render(&fixture::on_one_core_and_on_two());
+        insta::assert_snapshot!(shown.split("<details>").next().unwrap());
     }
 
     #[test]

@@ -100,6 +100,19 @@ pub fn beneath(cell: &CellRecord) -> Vec<(String, String)> {
     cell.modes.iter().map(mode).chain(wait).collect()
 }
 
+/// What stands beneath rows that stand side by side: each head once, with what every row says under it.
+pub fn beneath_each<'a>(rows: &'a [Row<'_>]) -> Vec<(&'a str, Vec<&'a str>)> {
+    let lines = |row: &'a Row<'_>| row.figures.as_ref().map_or(&[][..], |figures| &figures.beneath);
+    let mut each: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (head, _) in rows.iter().flat_map(lines) {
+        if each.iter().all(|(known, _)| known != head) {
+            let cost = |row| lines(row).iter().find(|(known, _)| known == head);
+            each.push((head, rows.iter().map(|row| cost(row).map_or("", |(_, cost)| cost)).collect()));
+        }
+    }
+    each
+}
+
 fn figures(document: &Document, table: &WorkloadRecord, cell: &CellRecord) -> Option<Figures> {
     let cost = cell.wall_ns_per_op.filter(|_| cell.available)?;
     let rate = match cell.pattern {

@@ -141,23 +141,14 @@ fn beside(document: &Document, together: &WorkloadRecord, apart: &WorkloadRecord
         pieces.extend(stratum(&one));
         pieces.extend(stratum(&two));
         grid.row(pieces);
-        let lines =
-            |row: &Row<'_>| row.figures.as_ref().map(|figures| figures.beneath.clone()).unwrap_or_default();
-        let (one, two) = (lines(&one), lines(&two));
-        let mut heads: Vec<&String> = Vec::new();
-        for (head, _) in one.iter().chain(&two) {
-            if !heads.contains(&head) {
-                heads.push(head);
+        let both = [one, two];
+        let beneath = rows::beneath_each(&both);
+        for (index, (head, costs)) in beneath.iter().enumerate() {
+            let mut pieces = vec![branch(head, index, beneath.len())];
+            for cost in costs {
+                pieces.push(Piece::styled(*cost, DIMMED));
+                pieces.resize(pieces.len() + STRATUM.len() - 1, Piece::default());
             }
-        }
-        for (index, head) in heads.iter().enumerate() {
-            let of = |lines: &[(String, String)]| {
-                let found = lines.iter().find(|(known, _)| known == *head);
-                Piece::styled(found.map(|(_, cost)| cost.clone()).unwrap_or_default(), DIMMED)
-            };
-            let mut pieces = vec![branch(head, index, heads.len()), of(&one)];
-            pieces.resize(1 + STRATUM.len(), Piece::default());
-            pieces.push(of(&two));
             grid.row(pieces);
         }
     }

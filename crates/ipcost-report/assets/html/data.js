@@ -43,7 +43,7 @@ const METRICS = {
   },
 };
 
-const workloadName = (workload) => document.getElementById(`workload-${run.workloads.indexOf(workload)}`).textContent;
+const workloadName = (workload) => document.getElementById(`workload-${run.workloads.indexOf(workload)}`).dataset.name;
 
 // The cells of a workload that were measured and whose transport is not switched off.
 function measuredCells(workload, state) {

@@ -1,7 +1,10 @@
 // Tables sort by any column: upwards, downwards, and back to the order of the document.
 
+// Above the titles there may be a line that says where each side was measured.
+const titlesOf = (table) => [...table.tHead.rows].at(-1).cells;
+
 function sortTable(table, header) {
-  const headers = [...table.tHead.rows[0].cells];
+  const headers = [...titlesOf(table)];
   const column = headers.indexOf(header);
   const next = { none: "ascending", ascending: "descending", descending: "none" }[header.getAttribute("aria-sort") ?? "none"];
   for (const other of headers) other.removeAttribute("aria-sort");
@@ -11,8 +14,7 @@ function sortTable(table, header) {
   groups.forEach((group, index) => (group.dataset.order ??= index));
   const turn = next === "descending" ? -1 : 1;
   const key = (group) => {
-    const cell = group.rows[0].cells[column];
-    const value = cell?.dataset.value;
+    const value = fieldAt(group.rows[0], column)?.dataset.value;
     return value === undefined ? null : cell.dataset.words === undefined ? Number(value) : value;
   };
   const order = (a, b) => Number(a.dataset.order) - Number(b.dataset.order);
@@ -27,9 +29,15 @@ function sortTable(table, header) {
   table.append(...groups.sort(next === "none" ? order : byKey));
 }
 
+// The field of a column; one that spans several belongs to all of them.
+function fieldAt(row, column) {
+  let next = 0;
+  return [...row.cells].find((cell) => (next += cell.colSpan) > column);
+}
+
 function makeSortable() {
   for (const table of document.querySelectorAll("table.cells")) {
-    for (const header of table.tHead.rows[0].cells) {
+    for (const header of titlesOf(table)) {
       const button = element("button", header.textContent);
       button.type = "button";
       button.title = "Sort by this column";

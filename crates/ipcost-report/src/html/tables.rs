@@ -1,4 +1,5 @@
-//! The tables: the same columns and the same texts as on the terminal, with the exact values to sort by.
+//! The tables: the same columns and the same texts as on the terminal, with the exact values to sort by. The same work on one
+//! core and on two stands side by side.
 
 use std::io::{self, Write};
 
@@ -11,21 +12,154 @@ use crate::words::{self, capitalised};
 /// How many rows of a table are shown at once; the style counts the same way.
 const MOST_ROWS: usize = 300;
 
-/// Writes a table for each workload.
+/// Writes a table for each workload, one for the same work on one core and on two.
 pub fn write(document: &Document, colours: &Colours<'_>, to: &mut dyn Write) -> io::Result<()> {
     to.write_all(
         b"<section id=\"tables\" aria-labelledby=\"tables-title\">\n<h2 id=\"tables-title\">Tables</h2>\n",
     )?;
-    for (index, workload) in document.workloads.iter().enumerate() {
-        to.write_all(table(document, workload, index, colours).as_bytes())?;
+    for workloads in words::strata(document) {
+        let beside = workloads.len() > 1;
+        let sides: Vec<Side<'_>> =
+            workloads.into_iter().map(|workload| Side::of(document, workload, beside)).collect();
+        to.write_all(table(&sides, colours).as_bytes())?;
     }
     to.write_all(b"</section>\n")
 }
 
-fn table(document: &Document, workload: &WorkloadRecord, index: usize, colours: &Colours<'_>) -> String {
-    let (rate, ratio) = rows::titles(document, workload);
-    let count = workload.cells.len();
-    let shape = Shape::of(document, workload);
+/// What a column holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Column {
+    Cost,
+    Rate,
+    Cpu,
+    P50,
+    P99,
+    Floor,
+    Ratio,
+    Interval,
+    Verdict,
+}
+
+/// A workload, and the columns that it fills.
+struct Side<'a> {
+    document: &'a Document,
+    workload: &'a WorkloadRecord,
+    /// Its place in the document, by which scripts know it.
+    index: usize,
+    columns: Vec<(Column, String)>,
+}
+
+impl<'a> Side<'a> {
+    /// A workload alone, or beside another: there, what matters less gives way.
+    fn of(document: &'a Document, workload: &'a WorkloadRecord, beside: bool) -> Self {
+        let (rate, ratio) = rows::titles(document, workload);
+        let mut cells = workload.cells.iter().filter_map(|id| words::cell(document, id));
+        let floors = cells.any(|cell| cell.floor.is_some());
+        let streams = workload.pattern == Pattern::Stream;
+        let compared = ratio.is_some();
+        let columns = [
+            (Column::Cost, "cost".to_owned(), true),
+            (Column::Rate, rate, !beside || streams),
+            (Column::Cpu, "CPU/op".to_owned(), true),
+            (Column::P50, "p50".to_owned(), !beside),
+            (Column::P99, "p99".to_owned(), !(beside && streams)),
+            (Column::Floor, "× floor".to_owned(), floors),
+            (Column::Ratio, ratio.unwrap_or_default(), compared),
+            (Column::Interval, "interval".to_owned(), compared),
+            (Column::Verdict, "verdict".to_owned(), compared),
+        ];
+        let columns = columns.into_iter().filter(|(_, _, shown)| *shown);
+        let columns = columns.map(|(column, title, _)| (column, title)).collect();
+        let index = document.workloads.iter().position(|known| std::ptr::eq(known, workload));
+        Self { document, workload, index: index.unwrap_or_default(), columns }
+    }
+
+    /// The element by which scripts find the workload and its name.
+    fn named(&self, element: &str, more: &str, words: &str) -> String {
+        let name = text(&capitalised(&words::workload(self.workload)));
+        let (index, words) = (self.index, text(words));
+        format!("<{element} id=\"workload-{index}\" data-name=\"{name}\"{more}>{words}</{element}>")
+    }
+
+    /// What a row says in a column, with the value to sort by.
+    fn field(&self, cell: &CellRecord, figures: &Figures, column: Column) -> (String, Option<f64>) {
+        let contrast = words::contrast(self.document, Metric::Wall, &cell.id)
+            .filter(|_| figures.standing != Standing::Baseline);
+        let latency = cell.latency_ns.as_ref();
+        let in_bytes = match cell.pattern {
+            Pattern::Stream => true,
+            Pattern::Floor => cell.size > 0,
+            _ => false,
+        };
+        let ratio = match figures.standing {
+            Standing::Baseline => Some(1.0),
+            _ => contrast.map(|contrast| contrast.ratio),
+        };
+        let (shown, value) = match column {
+            Column::Cost => (&figures.cost, cell.wall_ns_per_op.map(|cost| cost.median)),
+            Column::Rate => (&figures.rate, if in_bytes { cell.bytes_per_s } else { cell.ops_per_s }),
+            Column::Cpu => (&figures.cpu, cell.cpu_ns_per_op.map(|cost| cost.median)),
+            Column::P50 => (&figures.p50, latency.map(|summary| summary.p50 as f64)),
+            Column::P99 => (&figures.p99, latency.map(|summary| summary.p99 as f64)),
+            Column::Floor => (&figures.floor, cell.floor.as_ref().map(|floor| floor.multiple.median)),
+            Column::Ratio => (&figures.ratio, ratio),
+            Column::Interval => {
+                (&figures.bounds, contrast.and_then(|contrast| Some(contrast.hi? - contrast.lo?)))
+            }
+            Column::Verdict => (&figures.verdict, None),
+        };
+        (text(shown), value)
+    }
+
+    /// The fields of a row; where there are no figures, why.
+    fn fields(&self, row: &Row<'_>) -> String {
+        let Some(figures) = &row.figures else {
+            let why = match (&row.cell.reason, row.cell.available) {
+                (_, true) => "not measured".to_owned(),
+                (Some(reason), false) => format!("unavailable: {reason}"),
+                (None, false) => "unavailable".to_owned(),
+            };
+            return format!(
+                "<td class=\"reason start\" colspan=\"{}\">{}</td>",
+                self.columns.len(),
+                text(&why)
+            );
+        };
+        let strong = if row.cheapest { " first" } else { "" };
+        let field = |(column, _): &(Column, String)| {
+            let (shown, value) = self.field(row.cell, figures, *column);
+            if *column == Column::Verdict {
+                let class = class(figures.standing);
+                return format!(
+                    "<td class=\"{class}{strong}\" data-words data-value=\"{shown}\">{shown}</td>"
+                );
+            }
+            let value = value.map_or_else(String::new, |value| format!(" data-value=\"{value}\""));
+            let start = start(*column);
+            format!("<td class=\"number{start}{strong}\"{value}>{shown}</td>")
+        };
+        self.columns.iter().map(field).collect()
+    }
+}
+
+/// The class of the column with which a side begins.
+fn start(column: Column) -> &'static str {
+    if column == Column::Cost { " start" } else { "" }
+}
+
+fn class(standing: Standing) -> &'static str {
+    match standing {
+        Standing::Baseline => "baseline",
+        Standing::Cheaper => "cheaper",
+        Standing::Dearer => "dearer",
+        Standing::Open => "open",
+        Standing::Equal | Standing::Alone => "",
+    }
+}
+
+fn table(sides: &[Side<'_>], colours: &Colours<'_>) -> String {
+    let first = &sides[0];
+    let (count, index) = (first.workload.cells.len(), first.index);
     let whole = match count > MOST_ROWS {
         // A browser takes seconds to lay out thousands of rows; the style shows the first ones until asked for all.
         true => format!(
@@ -33,124 +167,66 @@ fn table(document: &Document, workload: &WorkloadRecord, index: usize, colours: 
         ),
         false => String::new(),
     };
+    let (title, head, class) = match sides {
+        [only] => {
+            (only.named("h3", "", &capitalised(&words::workload(only.workload))), String::new(), "cells")
+        }
+        sides => {
+            let title = text(&capitalised(&words::work(first.workload)));
+            let cores = |side: &Side<'_>| {
+                let more = format!(" colspan=\"{}\" scope=\"colgroup\"", side.columns.len());
+                side.named("th", &more, &format!("on {}", words::cores(side.workload.placement)))
+            };
+            let head: String = sides.iter().map(cores).collect();
+            (format!("<h3>{title}</h3>"), format!("<tr class=\"sides\"><td></td>{head}</tr>"), "cells beside")
+        }
+    };
     let mut out = format!(
-        "<div class=\"table\"><h3 id=\"workload-{index}\">{}</h3>\n{whole}<div class=\"scroll\"><table class=\"cells\" aria-labelledby=\"workload-{index}\">\n<thead><tr><th>transport</th>",
-        text(&capitalised(&words::workload(workload)))
+        "<div class=\"table\">{title}\n{whole}<div class=\"scroll\"><table class=\"{class}\" aria-labelledby=\"workload-{index}\">\n<thead>{head}<tr><th>transport</th>",
     );
-    let floor = shape.floors.then_some("× floor");
-    let compared = ratio.iter().flat_map(|ratio| [ratio.as_str(), "interval"]);
-    let titles = ["cost", &rate, "CPU/op", "p50", "p99"].into_iter().chain(floor).chain(compared);
-    for title in titles {
-        out.push_str(&format!("<th class=\"number\">{}</th>", text(title)));
+    for (column, title) in sides.iter().flat_map(|side| &side.columns) {
+        let class = if *column == Column::Verdict { "" } else { "number" };
+        out.push_str(&format!("<th class=\"{class}{}\">{}</th>", start(*column), text(title)));
     }
-    out.push_str(if shape.compared { "<th>verdict</th></tr></thead>\n" } else { "</tr></thead>\n" });
-    for row in rows::rows(document, workload) {
-        out.push_str(&group(document, &row, colours, shape));
+    out.push_str("</tr></thead>\n");
+    let mut rows: Vec<_> = sides.iter().map(|side| rows::rows(side.document, side.workload)).collect();
+    loop {
+        let row: Vec<Row<'_>> = rows.iter_mut().filter_map(Iterator::next).collect();
+        if row.len() < sides.len() {
+            break;
+        }
+        out.push_str(&group(sides, &row, colours));
     }
     out.push_str("</table></div></div>\n");
     out
 }
 
-/// Which columns a table has beside those of every table.
-#[derive(Debug, Clone, Copy)]
-struct Shape {
-    /// A cell has a floor.
-    floors: bool,
-    /// Cells are compared with a baseline.
-    compared: bool,
-}
-
-impl Shape {
-    fn of(document: &Document, workload: &WorkloadRecord) -> Self {
-        let mut cells = workload.cells.iter().filter_map(|id| words::cell(document, id));
-        let floors = cells.any(|cell| cell.floor.is_some());
-        Self { floors, compared: rows::titles(document, workload).1.is_some() }
-    }
-
-    /// How many columns there are beside the name.
-    fn columns(self) -> usize {
-        5 + usize::from(self.floors) + if self.compared { 3 } else { 0 }
-    }
-}
-
-/// A cell, with its modes: rows that stay together.
-fn group(document: &Document, row: &Row<'_>, colours: &Colours<'_>, shape: Shape) -> String {
-    let cell = row.cell;
-    let name = text(&row.name);
-    let head = format!(
-        "<td class=\"name\" data-words data-value=\"{name}\" title=\"{}\"><span class=\"dot {}\"></span>{name}</td>",
-        text(&cell.id),
-        colours.class(&cell.transport)
+/// A cell on every side, with what stands beneath: rows that stay together.
+fn group(sides: &[Side<'_>], rows: &[Row<'_>], colours: &Colours<'_>) -> String {
+    let name = text(&rows[0].name);
+    let ids: Vec<&str> = rows.iter().map(|row| row.cell.id.as_str()).collect();
+    let cheapest = rows.iter().any(|row| row.cheapest);
+    let absent = rows.iter().all(|row| row.figures.is_none());
+    let mut out = format!(
+        "<tbody><tr{}><td class=\"name{}\" data-words data-value=\"{name}\" title=\"{}\"><span class=\"dot {}\"></span>{name}</td>",
+        if absent { " class=\"absent\"" } else { "" },
+        if cheapest { " first" } else { "" },
+        text(&ids.join(", ")),
+        colours.class(&rows[0].cell.transport)
     );
-    let Some(figures) = &row.figures else {
-        let why = match (&cell.reason, cell.available) {
-            (_, true) => "not measured".to_owned(),
-            (Some(reason), false) => format!("unavailable: {reason}"),
-            (None, false) => "unavailable".to_owned(),
-        };
-        return format!(
-            "<tbody><tr class=\"absent\">{head}<td class=\"reason\" colspan=\"{}\">{}</td></tr></tbody>\n",
-            shape.columns(),
-            text(&why)
-        );
-    };
-    let class = if row.cheapest { " class=\"first\"" } else { "" };
-    let mut out = format!("<tbody><tr{class}>{head}{}</tr>", columns(document, cell, figures, shape));
-    for (share, cost) in &figures.beneath {
-        out.push_str(&format!(
-            "<tr class=\"mode\"><td>{}</td><td class=\"number\">{}</td><td colspan=\"{}\"></td></tr>",
-            text(share),
-            text(cost),
-            shape.columns() - 1
-        ));
+    sides.iter().zip(rows).for_each(|(side, row)| out.push_str(&side.fields(row)));
+    out.push_str("</tr>");
+    for (head, costs) in rows::beneath_each(rows) {
+        out.push_str(&format!("<tr class=\"mode\"><td>{}</td>", text(head)));
+        for (side, cost) in sides.iter().zip(costs) {
+            let rest = side.columns.len() - 1;
+            out.push_str(&format!(
+                "<td class=\"number start\">{}</td><td colspan=\"{rest}\"></td>",
+                text(cost)
+            ));
+        }
+        out.push_str("</tr>");
     }
     out.push_str("</tbody>\n");
-    out
-}
-
-fn columns(document: &Document, cell: &CellRecord, figures: &Figures, shape: Shape) -> String {
-    let contrast =
-        words::contrast(document, Metric::Wall, &cell.id).filter(|_| figures.standing != Standing::Baseline);
-    let ratio = contrast.map(|contrast| contrast.ratio);
-    let ratio = if figures.standing == Standing::Baseline { Some(1.0) } else { ratio };
-    let latency = cell.latency_ns.as_ref();
-    let in_bytes = match cell.pattern {
-        Pattern::Stream => true,
-        Pattern::Floor => cell.size > 0,
-        _ => false,
-    };
-    let rate = if in_bytes { cell.bytes_per_s } else { cell.ops_per_s };
-    let floor = (&figures.floor, cell.floor.as_ref().map(|floor| floor.multiple.median));
-    let floor = shape.floors.then_some(floor);
-    let first = [
-        (&figures.cost, cell.wall_ns_per_op.map(|cost| cost.median)),
-        (&figures.rate, rate),
-        (&figures.cpu, cell.cpu_ns_per_op.map(|cost| cost.median)),
-        (&figures.p50, latency.map(|summary| summary.p50 as f64)),
-        (&figures.p99, latency.map(|summary| summary.p99 as f64)),
-    ];
-    let width = contrast.and_then(|contrast| Some(contrast.hi? - contrast.lo?));
-    let last = shape.compared.then_some([(&figures.ratio, ratio), (&figures.bounds, width)]);
-    let mut out: String = first
-        .into_iter()
-        .chain(floor)
-        .chain(last.into_iter().flatten())
-        .map(|(shown, value)| {
-            let value = value.map_or_else(String::new, |value| format!(" data-value=\"{value}\""));
-            format!("<td class=\"number\"{value}>{}</td>", text(shown))
-        })
-        .collect();
-    if !shape.compared {
-        return out;
-    }
-    let class = match figures.standing {
-        Standing::Baseline => "baseline",
-        Standing::Cheaper => "cheaper",
-        Standing::Dearer => "dearer",
-        Standing::Open => "open",
-        Standing::Equal | Standing::Alone => "",
-    };
-    let verdict = text(&figures.verdict);
-    out.push_str(&format!("<td class=\"{class}\" data-words data-value=\"{verdict}\">{verdict}</td>"));
     out
 }

@@ -70,11 +70,33 @@ fn floors_have_a_column_and_tables_without_a_baseline_no_ratio() {
             && !tables[2].contains("interval</th>")
     );
     for table in tables {
-        let columns = table.matches("<th").count() - 1;
-        for row in table.split("<tr").skip(2) {
-            let spans = row.split("colspan=\"").skip(1).map(|rest| rest.split('"').next().unwrap());
-            let wide: usize = spans.map(|span| span.parse::<usize>().unwrap() - 1).sum();
-            assert_eq!(row.matches("<td").count() + wide, columns, "{row}");
-        }
+        let rows: Vec<usize> = table.split("<tr").skip(1).map(columns).collect();
+        assert!(rows.iter().all(|columns| *columns == rows[0]), "{rows:?} {table}");
     }
+}
+
+#[test]
+fn one_core_and_two_stand_side_by_side() {
+    let document = fixture::on_one_core_and_on_two();
+    let page = page(&document);
+    let tables: Vec<&str> = page.split("<table class=\"cells beside\"").skip(1).collect();
+    assert_eq!(tables.len() * 2, document.workloads.len());
+    for table in tables.iter().map(|table| table.split("</table>").next().unwrap()) {
+        assert!(table.contains(">on one core</th>") && table.contains(">on two cores</th>"), "{table}");
+        let rows: Vec<usize> = table.split("<tr").skip(2).map(columns).collect();
+        assert!(rows.iter().all(|columns| *columns == rows[0]), "{rows:?} {table}");
+    }
+    // Scripts find every workload by its place in the document.
+    for (index, table) in document.workloads.iter().enumerate() {
+        let name = words::capitalised(&words::workload(table));
+        assert!(page.contains(&format!("id=\"workload-{index}\" data-name=\"{name}\"")), "{name}");
+    }
+    assert!(page.contains(": on one core pipe is cheapest"), "one sentence for both");
+}
+
+/// How many columns a row of a table spans.
+fn columns(row: &str) -> usize {
+    let spans = row.split("colspan=\"").skip(1).map(|rest| rest.split('"').next().unwrap());
+    let wide: usize = spans.map(|span| span.parse::<usize>().unwrap() - 1).sum();
+    row.matches("<td").count() + row.matches("<th").count() + wide
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ipcost_model::units::duration_text;
-use ipcost_model::{CellRecord, Document, Mode, Multiplicity, Stopped};
+use ipcost_model::{CellRecord, Document, Mode, Multiplicity, Placement, Stopped, WorkloadRecord};
 
 use super::ticks::{percent, plain};
 use super::{Chart, forest, size};
@@ -34,6 +34,26 @@ pub fn title(document: &Document, chart: Chart) -> String {
         }
         _ => subject,
     }
+}
+
+/// What stands above a table of some work: alone, or on one of the sides, of which the first says what the work is.
+pub fn heading(table: &WorkloadRecord, work: &str, side: Option<usize>) -> String {
+    let cores = words::cores(table.placement);
+    let work = words::capitalised(work);
+    match (side, table.placement) {
+        (None, Placement::Free) => work,
+        (None, placement) => format!("{work}, {placement}"),
+        (Some(0), _) => format!("{work}, on {cores}"),
+        (Some(_), _) => format!("on {cores}"),
+    }
+}
+
+/// The tables by sides: two where all are of the same work on one core and on two, else one.
+pub fn sides<'a>(strata: &[Vec<&'a WorkloadRecord>]) -> Vec<Vec<&'a WorkloadRecord>> {
+    if strata.iter().any(|tables| tables.len() != 2) || strata.is_empty() {
+        return vec![strata.concat()];
+    }
+    [0, 1].map(|side| strata.iter().map(|tables| tables[side]).collect()).to_vec()
 }
 
 /// How to read the picture.

@@ -1,10 +1,10 @@
-//! What an operation costs, a panel a workload.
+//! What an operation costs, a panel a workload; on one core and on two side by side.
 
 use ipcost_model::{CellRecord, Document, WorkloadRecord};
 
-use super::captions::{FLOORS, MODES, share, why_missing};
+use super::captions::{self, FLOORS, MODES, share, why_missing};
 use super::ink::Canvas;
-use super::rows::{self, Axis, Columns, Group, Mark, Row};
+use super::rows::{self, Axis, Columns, Group, Mark, Row, Sides};
 use super::scale::{Extent, Scale};
 use super::{Body, colours, ticks};
 use crate::numbers::{ratio, time};
@@ -15,20 +15,30 @@ const FAR_APART: f64 = 20.0;
 
 /// Draws it from `top` down.
 pub fn draw(document: &Document, canvas: &mut Canvas, top: f64) -> Body {
-    let tables: Vec<Group> = document.workloads.iter().map(|table| group(document, table)).collect();
-    let columns = Columns::of(&tables);
+    let panels: Vec<Sides> = words::strata(document).iter().map(|tables| sides(document, tables)).collect();
+    // Columns line up from panel to panel, of those that stand alone and of those that stand side by side.
+    let columns = |count: usize| {
+        let mut all: Sides = vec![Vec::new(); count];
+        for panel in panels.iter().filter(|panel| panel.len() == count) {
+            all.iter_mut().zip(panel).for_each(|(all, side)| all.extend(side.iter().cloned()));
+        }
+        Columns::of(&all)
+    };
+    let known = [columns(1), columns(2)];
     let mut bottom = top;
-    for (index, table) in tables.iter().enumerate() {
-        let (scale, caption) = axis(table, columns);
-        // On an axis from zero all ticks have the unit of the largest.
-        let unit = if scale.logarithmic { None } else { Some(scale.to) };
-        let tick = move |value: f64| ticks::time(value, unit);
-        let axis = Axis { scale, tick: &tick, caption, bars: !scale.logarithmic, band: None, line: None };
-        let gap = if index == 0 { 0.0 } else { 18.0 };
-        bottom = rows::draw(canvas, std::slice::from_ref(table), columns, &axis, bottom + gap);
+    for (index, panel) in panels.iter().enumerate() {
+        let top = bottom + if index == 0 { 0.0 } else { 18.0 };
+        for (side, columns) in panel.iter().zip(&known[panel.len() - 1]) {
+            let (scale, caption) = axis(&side[0], *columns, panel.len() > 1);
+            // On an axis from zero all ticks have the unit of the largest.
+            let unit = if scale.logarithmic { None } else { Some(scale.to) };
+            let tick = move |value: f64| ticks::time(value, unit);
+            let axis = Axis { scale, tick: &tick, caption, bars: !scale.logarithmic, band: None, line: None };
+            bottom = rows::draw(canvas, side, *columns, &axis, top);
+        }
     }
     let mut notes = Vec::new();
-    let rows = || tables.iter().flat_map(|table| &table.rows);
+    let rows = || panels.iter().flatten().flatten().flat_map(|group| &group.rows);
     if rows().any(|row| !row.modes.is_empty()) {
         notes.push(MODES.to_owned());
     }
@@ -38,7 +48,20 @@ pub fn draw(document: &Document, canvas: &mut Canvas, top: f64) -> Body {
     Body { bottom, notes }
 }
 
-fn axis(table: &Group, columns: Columns) -> (Scale, String) {
+/// A panel: one table, or two of the same work side by side.
+fn sides(document: &Document, tables: &[&WorkloadRecord]) -> Sides {
+    let only = document.workloads.len() == 1;
+    let beside = tables.len() > 1;
+    let side = |(side, table): (usize, &&WorkloadRecord)| {
+        let title = captions::heading(table, &words::work(table), beside.then_some(side));
+        vec![group(document, table, if only { String::new() } else { title }, beside)]
+    };
+    let mut sides: Sides = tables.iter().enumerate().map(side).collect();
+    rows::level(&mut sides);
+    sides
+}
+
+fn axis(table: &Group, columns: Columns, brief: bool) -> (Scale, String) {
     let mut extent = Extent::default();
     for row in &table.rows {
         if let Mark::Known { median, lo, hi } = row.mark {
@@ -52,23 +75,21 @@ fn axis(table: &Group, columns: Columns) -> (Scale, String) {
     let caption = "elapsed time for one operation";
     if extent.factor() > FAR_APART && extent.factor().is_finite() {
         let scale = Scale::logarithmic(&extent, columns.start, columns.end);
-        (scale, format!("{caption} (logarithmic: equal distances are equal ratios)"))
+        let how = if brief { "logarithmic" } else { "logarithmic: equal distances are equal ratios" };
+        (scale, format!("{caption} ({how})"))
     } else {
         (Scale::from_zero(&extent, columns.start, columns.end), caption.to_owned())
     }
 }
 
-fn group(document: &Document, table: &WorkloadRecord) -> Group {
-    let title = match document.workloads.len() {
-        1 => String::new(),
-        _ => words::capitalised(&words::workload(table)),
-    };
+fn group(document: &Document, table: &WorkloadRecord, title: String, brief: bool) -> Group {
     let best = table.fastest.as_ref().filter(|fastest| fastest.claimed).map(|fastest| &fastest.cell);
     let cells = table.cells.iter().filter_map(|id| words::cell(document, id));
-    Group { title, rows: cells.map(|cell| row(document, cell, best == Some(&cell.id))).collect() }
+    Group { title, rows: cells.map(|cell| row(document, cell, best == Some(&cell.id), brief)).collect() }
 }
 
-fn row(document: &Document, cell: &CellRecord, strong: bool) -> Row {
+/// A row; with `brief` figures where there is room for half as many.
+fn row(document: &Document, cell: &CellRecord, strong: bool, brief: bool) -> Row {
     let (mark, figures) = match cell.wall_ns_per_op.filter(|_| cell.available) {
         None => (Mark::Nothing, why_missing(cell).to_owned()),
         Some(cost) => {
@@ -81,7 +102,8 @@ fn row(document: &Document, cell: &CellRecord, strong: bool) -> Row {
             let mark = Mark::Known { median: cost.median, lo: cost.lo, hi: cost.hi };
             let multiple = cell.floor.as_ref().map(|floor| ratio(floor.multiple.median));
             let multiple = multiple.map_or_else(String::new, |times| format!(", {times} × floor"));
-            (mark, format!("{} ({bounds}){multiple}", time(cost.median)))
+            let cost = time(cost.median);
+            (mark, if brief { cost } else { format!("{cost} ({bounds}){multiple}") })
         }
     };
     Row {
@@ -92,5 +114,6 @@ fn row(document: &Document, cell: &CellRecord, strong: bool) -> Row {
         figures,
         modes: cell.modes.iter().map(|mode| (mode.wall_ns_per_op, share(mode))).collect(),
         floor: cell.floor.as_ref().map(|floor| floor.ns_per_op).filter(|ns| *ns > 0.0),
+        tall: false,
     }
 }

@@ -2,9 +2,9 @@
 
 use ipcost_model::{CellRecord, Document, Metric, WorkloadRecord};
 
-use super::captions::why_missing;
+use super::captions::{self, why_missing};
 use super::ink::Canvas;
-use super::rows::{self, Axis, Columns, Group, Mark, Row};
+use super::rows::{self, Axis, Columns, Group, Mark, Row, Sides};
 use super::scale::{Extent, Scale};
 use super::{Body, PictureError, colours, ticks};
 use crate::numbers::{interval, ratio};
@@ -16,27 +16,34 @@ use crate::words;
 /// Where nothing was compared.
 pub fn draw(document: &Document, canvas: &mut Canvas, top: f64) -> Result<Body, PictureError> {
     let (compared, alone): (Vec<_>, Vec<_>) =
-        document.workloads.iter().partition(|table| table.cells.len() > 1);
-    let groups: Vec<Group> = compared.into_iter().map(|table| group(document, table)).collect();
+        words::strata(document).into_iter().partition(|tables| tables[0].cells.len() > 1);
+    let tables = captions::sides(&compared);
+    let beside = tables.len() > 1;
+    let side = |(side, tables): (usize, &Vec<&WorkloadRecord>)| -> Vec<Group> {
+        tables.iter().map(|table| group(document, table, beside.then_some(side))).collect()
+    };
+    let sides: Sides = tables.iter().enumerate().map(side).collect();
     let known = |row: &&Row| matches!(row.mark, Mark::Known { .. });
-    if groups.iter().flat_map(|group| &group.rows).filter(known).count() == 0 {
+    if sides.iter().flatten().flat_map(|group| &group.rows).filter(known).count() == 0 {
         return Err(PictureError::NothingCompared);
     }
     let margin = document.analysis.margin;
     let band = (1.0 - margin, 1.0 + margin);
-    let columns = Columns::of(&groups);
-    let axis = Axis {
-        scale: Scale::logarithmic(&extent(&groups, band), columns.start, columns.end),
-        tick: &ticks::number,
-        caption: "← costs less · ratio of costs (logarithmic) · costs more →".to_owned(),
-        bars: false,
-        band: Some(band),
-        line: Some(1.0),
-    };
-    let bottom = rows::draw(canvas, &groups, columns, &axis, top);
+    let mut bottom = top;
+    for (groups, columns) in sides.iter().zip(Columns::of(&sides)) {
+        let axis = Axis {
+            scale: Scale::logarithmic(&extent(&sides, band), columns.start, columns.end),
+            tick: &ticks::number,
+            caption: "← costs less · ratio of costs (logarithmic) · costs more →".to_owned(),
+            bars: false,
+            band: Some(band),
+            line: Some(1.0),
+        };
+        bottom = rows::draw(canvas, groups, columns, &axis, top);
+    }
     let why = "one cell, so there is nothing to compare it with";
     let note = |table: &&WorkloadRecord| format!("Not shown: {}: {why}.", words::workload(table));
-    Ok(Body { bottom, notes: alone.iter().map(note).collect() })
+    Ok(Body { bottom, notes: alone.iter().flatten().map(note).collect() })
 }
 
 /// The name of the baseline where all tables have the same.
@@ -47,10 +54,10 @@ pub fn baseline(document: &Document) -> Option<String> {
     names.all(|other| other == first).then_some(first)
 }
 
-fn extent(groups: &[Group], band: (f64, f64)) -> Extent {
+fn extent(sides: &[Vec<Group>], band: (f64, f64)) -> Extent {
     let mut extent = Extent::default();
     [1.0, band.0, band.1].into_iter().filter(|value| *value > 0.0).for_each(|value| extent.add(value));
-    for row in groups.iter().flat_map(|group| &group.rows) {
+    for row in sides.iter().flatten().flat_map(|group| &group.rows) {
         if let Mark::Known { median, lo, hi } = row.mark {
             extent.add(median);
             extent.add_bound(lo);
@@ -60,25 +67,28 @@ fn extent(groups: &[Group], band: (f64, f64)) -> Extent {
     extent
 }
 
-fn group(document: &Document, table: &WorkloadRecord) -> Group {
-    let mut title = words::capitalised(&words::workload(table));
+fn group(document: &Document, table: &WorkloadRecord, side: Option<usize>) -> Group {
+    let mut title = captions::heading(table, &words::work(table), side);
     if document.workloads.len() == 1 {
         title.clear();
     } else if let (None, Some(id)) = (baseline(document), &table.baseline) {
         title.push_str(&format!(", × {}", words::label(document, id)));
     }
     let cells = table.cells.iter().filter_map(|id| words::cell(document, id));
-    Group { title, rows: cells.map(|cell| row(document, table, cell)).collect() }
+    Group { title, rows: cells.map(|cell| row(document, table, cell, side.is_some())).collect() }
 }
 
-fn row(document: &Document, table: &WorkloadRecord, cell: &CellRecord) -> Row {
+fn row(document: &Document, table: &WorkloadRecord, cell: &CellRecord, brief: bool) -> Row {
     let contrast = words::contrast(document, Metric::Wall, &cell.id);
     let (mark, figures) = match contrast {
         _ if table.baseline.as_ref() == Some(&cell.id) => (Mark::Reference(1.0), "baseline".to_owned()),
         Some(contrast) => {
             let bounds = interval(contrast.ratio, contrast.lo, contrast.hi)
                 .unwrap_or_else(|| "no interval yet".to_owned());
-            let mut figures = format!("{} ({bounds}) {}", ratio(contrast.ratio), contrast.verdict);
+            let mut figures = match brief {
+                true => format!("{} {}", ratio(contrast.ratio), contrast.verdict),
+                false => format!("{} ({bounds}) {}", ratio(contrast.ratio), contrast.verdict),
+            };
             if table.baseline.as_ref() != Some(&contrast.b) {
                 figures.push_str(&format!(" (× {})", words::label(document, &contrast.b)));
             }
@@ -96,5 +106,6 @@ fn row(document: &Document, table: &WorkloadRecord, cell: &CellRecord) -> Row {
         figures,
         modes: Vec::new(),
         floor: None,
+        tall: false,
     }
 }

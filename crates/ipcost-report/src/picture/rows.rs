@@ -15,11 +15,13 @@ const ROW: f64 = 24.0;
 /// What a row with modes takes in addition.
 const MODES: f64 = 17.0;
 const GUTTER: f64 = 14.0;
+/// What lies between one side and the next.
+const BETWEEN: f64 = 26.0;
 /// From a text's middle to its base line, over its size.
 const TO_BASE: f64 = 0.36;
 const MOST_LABEL: f64 = 270.0;
 /// How far ticks stand apart, at least.
-const TICK_ROOM: f64 = 68.0;
+const TICK_ROOM: f64 = 54.0;
 
 /// A cell's place in a picture.
 #[derive(Debug, Clone)]
@@ -38,6 +40,8 @@ pub struct Row {
     pub modes: Vec<(f64, String)>,
     /// The least that this could be here; rows that share it share a line.
     pub floor: Option<f64>,
+    /// Whether there is room for modes, where the row beside this one has some.
+    pub tall: bool,
 }
 
 /// What is known of a cell.
@@ -83,28 +87,55 @@ pub struct Axis<'a> {
     pub line: Option<f64>,
 }
 
+/// Groups side by side: as many on every side, with as many rows.
+pub type Sides = Vec<Vec<Group>>;
+
 /// The columns of a picture, shared by all its panels.
 #[derive(Debug, Clone, Copy)]
 pub struct Columns {
-    /// Where labels end.
-    labels: f64,
+    /// Where headings start.
+    left: f64,
+    /// Where labels end; `None` where they stand on another side.
+    labels: Option<f64>,
     /// Where axes start.
     pub start: f64,
     /// Where axes end.
     pub end: f64,
     /// Where figures start.
     figures: f64,
+    /// Where figures end.
+    right: f64,
 }
 
 impl Columns {
-    /// As wide as what they hold.
-    pub fn of(groups: &[Group]) -> Self {
-        let rows = || groups.iter().flat_map(|group| &group.rows);
+    /// As wide as what they hold: those of every side, of which the first has the labels.
+    pub fn of(sides: &[Vec<Group>]) -> Vec<Self> {
+        let rows = || sides.iter().flatten().flat_map(|group| &group.rows);
         let label = rows().map(|row| width(&clean(&row.label), STRONG)).fold(40.0, f64::max).min(MOST_LABEL);
-        let figures = rows().map(|row| width(&clean(&row.figures), FIGURES)).fold(0.0, f64::max);
+        let figures = rows().map(|row| width(&clean(&row.figures), FIGURES)).fold(0.0, f64::max).min(300.0);
         let labels = LEFT + label;
-        let figures = RIGHT - figures.min(300.0);
-        Self { labels, start: labels + GUTTER, end: figures - GUTTER, figures }
+        let first = labels + GUTTER;
+        let step = (RIGHT - first + BETWEEN) / sides.len().max(1) as f64;
+        let side = |index: usize| {
+            let start = first + index as f64 * step;
+            let right = start + step - BETWEEN;
+            let figures = right - figures;
+            let (left, labels) = if index == 0 { (LEFT, Some(labels)) } else { (start, None) };
+            Self { left, labels, start, end: figures - GUTTER, figures, right }
+        };
+        (0..sides.len()).map(side).collect()
+    }
+}
+
+/// Gives rows that stand side by side the same height.
+pub fn level(sides: &mut [Vec<Group>]) {
+    let groups = sides.iter().map(Vec::len).min().unwrap_or(0);
+    for group in 0..groups {
+        let rows = sides.iter().map(|side| side[group].rows.len()).min().unwrap_or(0);
+        for row in 0..rows {
+            let tall = sides.iter().any(|side| !side[group].rows[row].modes.is_empty());
+            sides.iter_mut().for_each(|side| side[group].rows[row].tall = tall);
+        }
     }
 }
 
@@ -124,8 +155,8 @@ pub fn draw(canvas: &mut Canvas, groups: &[Group], columns: Columns, axis: &Axis
     canvas.add(background(axis, &spans, bottom));
     for (group, (first, _)) in groups.iter().zip(spans) {
         if !group.title.is_empty() {
-            let title = shortened(&clean(&group.title), RIGHT - LEFT, HEAD);
-            canvas.text((LEFT, first - 8.0), Anchor::Start, HEAD, INK, &title);
+            let title = shortened(&clean(&group.title), columns.right - columns.left, HEAD);
+            canvas.text((columns.left, first - 8.0), Anchor::Start, HEAD, INK, &title);
         }
         let mut y = first;
         for row in &group.rows {
@@ -147,7 +178,7 @@ fn head_height(index: usize, group: &Group) -> f64 {
 }
 
 fn height(row: &Row) -> f64 {
-    if row.modes.is_empty() { ROW } else { ROW + MODES }
+    if row.modes.is_empty() && !row.tall { ROW } else { ROW + MODES }
 }
 
 /// What lies behind the rows: within the `spans` that they take from top to bottom, so that headings stay free.
@@ -183,9 +214,11 @@ fn draw_row(row: &Row, columns: Columns, axis: &Axis<'_>, top: f64) -> Canvas {
     canvas.title(&format!("{}: {}", row.label, row.figures));
     let face = if row.strong { STRONG } else { LABEL };
     let colour = if row.mark == Mark::Nothing { QUIET } else { INK };
-    let label = shortened(&clean(&row.label), columns.labels - LEFT, face);
-    canvas.text((columns.labels, base), Anchor::End, face, colour, &label);
-    let figures = shortened(&clean(&row.figures), RIGHT - columns.figures, FIGURES);
+    if let Some(labels) = columns.labels {
+        let label = shortened(&clean(&row.label), labels - LEFT, face);
+        canvas.text((labels, base), Anchor::End, face, colour, &label);
+    }
+    let figures = shortened(&clean(&row.figures), columns.right - columns.figures, FIGURES);
     canvas.text((columns.figures, base), Anchor::Start, FIGURES, colour, &figures);
     if let Some(floor) = row.floor {
         let x = axis.scale.place(floor);

@@ -386,3 +386,29 @@ fn lines_of_one_floor_share_it() {
     assert_eq!(of_class(&xml, "floor").count(), 2);
     assert!(texts(&xml).contains(&"floor of pipe".to_owned()), "{:?}", texts(&xml));
 }
+
+#[test]
+fn one_core_and_two_stand_side_by_side() {
+    let document = fixture::on_one_core_and_on_two();
+    for chart in [Chart::Cost, Chart::Forest, Chart::Throughput] {
+        let text = drawn(&document, chart);
+        let xml = Xml::parse(&text).unwrap();
+        let axes: Vec<[f64; 2]> = of_class(&xml, "axis")
+            .map(|axis| ["start", "end"].map(|end| number(axis, &format!("data-{end}"))))
+            .collect();
+        for sides in axes.chunks(2) {
+            assert!(sides[0][1] < sides[1][0] && sides[1][1] <= RIGHT, "{}: {axes:?}", chart.name());
+        }
+        // A cell on one core and the same on two stand on one line, and its name stands there once.
+        let names = texts(&xml);
+        assert_eq!(
+            names.iter().filter(|name| *name == "unix").count(),
+            if chart == Chart::Throughput { 1 } else { 2 }
+        );
+        let height = |node: Node<'_, '_>| circle(node).map(|circle| number(circle, "cy"));
+        let heights: Vec<Option<f64>> = of_class(&xml, "cell").map(height).collect();
+        let mut half: Vec<f64> = heights.into_iter().flatten().collect();
+        half.sort_by(f64::total_cmp);
+        assert!(half.chunks(2).all(|pair| pair[0] == pair[1]), "{}: {half:?}", chart.name());
+    }
+}

@@ -1,11 +1,11 @@
 //! Bits a second of streams, as bars on a logarithmic axis, methods grouped by the size of a message.
 
 use ipcost_model::units::size_text;
-use ipcost_model::{CellRecord, Document, Estimate, Pattern, Placement, WorkloadRecord};
+use ipcost_model::{CellRecord, Document, Estimate, Pattern, WorkloadRecord};
 
-use super::captions::{MODES, share, why_missing};
+use super::captions::{self, MODES, share, why_missing};
 use super::ink::Canvas;
-use super::rows::{self, Axis, Columns, Group, Mark, Row};
+use super::rows::{self, Axis, Columns, Group, Mark, Row, Sides};
 use super::scale::{Extent, Scale};
 use super::{Body, PictureError, colours, ticks};
 use crate::numbers::three_digits;
@@ -19,10 +19,19 @@ const MBIT: f64 = 8e-6;
 /// # Errors
 /// Where no stream was measured.
 pub fn draw(document: &Document, canvas: &mut Canvas, top: f64) -> Result<Body, PictureError> {
-    let groups: Vec<Group> = streams(document).map(|table| group(document, table)).collect();
+    let mut strata = words::strata(document);
+    strata.retain(|tables| tables[0].pattern == Pattern::Stream);
+    let others = document.workloads.len() - strata.iter().map(Vec::len).sum::<usize>();
+    let tables = captions::sides(&strata);
+    let beside = tables.len() > 1;
+    let side = |(side, tables): (usize, &Vec<&WorkloadRecord>)| -> Vec<Group> {
+        tables.iter().map(|table| group(document, table, beside.then_some(side))).collect()
+    };
+    let mut sides: Sides = tables.iter().enumerate().map(side).collect();
+    rows::level(&mut sides);
     let mut extent = Extent::default();
     let mut measured = false;
-    for row in groups.iter().flat_map(|group| &group.rows) {
+    for row in sides.iter().flatten().flat_map(|group| &group.rows) {
         if let Mark::Known { median, lo, hi } = row.mark {
             measured = true;
             extent.add(median);
@@ -35,19 +44,24 @@ pub fn draw(document: &Document, canvas: &mut Canvas, top: f64) -> Result<Body, 
     }
     // Bars start below the smallest value, so that it has a bar, too.
     extent.add_bound(extent.least().map(|least| least / 3.0));
-    let columns = Columns::of(&groups);
-    let axis = Axis {
-        scale: Scale::logarithmic(&extent, columns.start, columns.end),
-        tick: &ticks::number,
-        caption: "Mbit/s (logarithmic: compare where bars end, not how long they are)".to_owned(),
-        bars: true,
-        band: None,
-        line: None,
+    let caption = match beside {
+        true => "Mbit/s (logarithmic)",
+        false => "Mbit/s (logarithmic: compare where bars end, not how long they are)",
     };
-    let bottom = rows::draw(canvas, &groups, columns, &axis, top);
-    let others = document.workloads.len() - groups.len();
+    let mut bottom = top;
+    for (groups, columns) in sides.iter().zip(Columns::of(&sides)) {
+        let axis = Axis {
+            scale: Scale::logarithmic(&extent, columns.start, columns.end),
+            tick: &ticks::number,
+            caption: caption.to_owned(),
+            bars: true,
+            band: None,
+            line: None,
+        };
+        bottom = rows::draw(canvas, groups, columns, &axis, top);
+    }
     let mut notes = Vec::new();
-    if groups.iter().flat_map(|group| &group.rows).any(|row| !row.modes.is_empty()) {
+    if sides.iter().flatten().flat_map(|group| &group.rows).any(|row| !row.modes.is_empty()) {
         notes.push(MODES.to_owned());
     }
     match others {
@@ -58,25 +72,21 @@ pub fn draw(document: &Document, canvas: &mut Canvas, top: f64) -> Result<Body, 
     Ok(Body { bottom, notes })
 }
 
-/// The tables that are drawn.
-pub fn streams(document: &Document) -> impl Iterator<Item = &WorkloadRecord> {
-    document.workloads.iter().filter(|table| table.pattern == Pattern::Stream)
-}
-
-fn group(document: &Document, table: &WorkloadRecord) -> Group {
-    let mut title = format!("{} messages", size_text(table.size));
+fn group(document: &Document, table: &WorkloadRecord, side: Option<usize>) -> Group {
+    let mut work = format!("{} messages", size_text(table.size));
     if table.concurrency > 1 {
-        title.push_str(&format!(", {} at once", table.concurrency));
+        work.push_str(&format!(", {} at once", table.concurrency));
     }
-    if table.placement != Placement::Free {
-        title.push_str(&format!(", {}", table.placement));
-    }
+    let title = captions::heading(table, &work, side);
     let best = table.fastest.as_ref().filter(|fastest| fastest.claimed).map(|fastest| &fastest.cell);
     let cells = table.cells.iter().filter_map(|id| words::cell(document, id));
-    Group { title, rows: cells.map(|cell| row(document, cell, best == Some(&cell.id))).collect() }
+    Group {
+        title,
+        rows: cells.map(|cell| row(document, cell, best == Some(&cell.id), side.is_some())).collect(),
+    }
 }
 
-fn row(document: &Document, cell: &CellRecord, strong: bool) -> Row {
+fn row(document: &Document, cell: &CellRecord, strong: bool, brief: bool) -> Row {
     let measured = cell.wall_ns_per_op.zip(cell.bytes_per_s).filter(|_| cell.available);
     let (mark, figures) = match measured {
         Some((cost, bytes)) if bytes > 0.0 => {
@@ -88,7 +98,11 @@ fn row(document: &Document, cell: &CellRecord, strong: bool) -> Row {
                 (Some(lo), Some(hi)) => format!("{} – {}", mbits(lo), mbits(hi)),
                 _ => "no interval yet".to_owned(),
             };
-            (Mark::Known { median, lo, hi }, format!("{} Mbit/s ({bounds})", mbits(median)))
+            let figures = match brief {
+                true => mbits(median),
+                false => format!("{} Mbit/s ({bounds})", mbits(median)),
+            };
+            (Mark::Known { median, lo, hi }, figures)
         }
         _ => (Mark::Nothing, why_missing(cell).to_owned()),
     };
@@ -100,6 +114,7 @@ fn row(document: &Document, cell: &CellRecord, strong: bool) -> Row {
         figures,
         modes: modes(cell),
         floor: None,
+        tall: false,
     }
 }
 

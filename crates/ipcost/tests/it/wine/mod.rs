@@ -4,8 +4,9 @@
 //! and run by Wine, in a place of its own. Debian's Wine lacks a library of Windows 10 that the runtimes of Rust and Go
 //! take random numbers from, so a small one with that one function is put there.
 use std::env::consts::OS;
+use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::OnceLock;
 
 use crate::common::{Place, text};
@@ -64,7 +65,23 @@ fn build() -> PathBuf {
     run(wine().args(["wineboot", "--init"]));
     let library = Path::new(PREFIX).join("drive_c/windows/system32/bcryptprimitives.dll");
     run(Command::new(MINGW).arg("-shared").arg("-o").arg(library).arg(source));
+    keep_up();
     program
+}
+
+/// Keeps Wine's server and its services up until these tests end. The first program that runs starts them, and they keep
+/// its standard error open: whoever reads that to its end would wait for all programs of all other tests.
+fn keep_up() {
+    static SHELL: OnceLock<Child> = OnceLock::new();
+    SHELL.get_or_init(|| {
+        // It ends when its input does, which is when these tests do.
+        let mut shell = wine();
+        shell.arg("cmd").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut shell = shell.spawn().unwrap();
+        // Its first words come when all is up.
+        shell.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
+        shell
+    });
 }
 
 fn run(command: &mut Command) {
@@ -80,6 +97,21 @@ fn wine() -> Command {
     // Neither .NET nor a browser is needed, or asked for.
     command.env("WINEDLLOVERRIDES", "mscoree,mshtml=").env_remove("DISPLAY");
     command
+}
+
+/// Asserts that a peer passed its examination, and gives what was said.
+///
+/// Wine's server keeps the socket of a killed program open at times, where an operation was pending on it: the connection
+/// stays established, and the other side cannot know. What is examined by killing a peer is therefore left to Windows.
+#[track_caller]
+pub fn assert_passed(output: &Output) -> String {
+    let said = text(&output.stdout);
+    let failed = |line: &&str| line.starts_with("FAILED") && (is_windows() || !line.contains("-dies: "));
+    let failures: Vec<&str> = said.lines().filter(failed).collect();
+    assert!(failures.is_empty(), "{failures:#?}{}", text(&output.stderr));
+    assert!(said.lines().last().is_some_and(|line| line.contains(" failed, ")), "{said}");
+    assert_eq!(output.status.success(), said.contains(" 0 failed"), "{said}");
+    said
 }
 
 /// A path as a program of Windows names it; Wine has the root of this system as a drive.
