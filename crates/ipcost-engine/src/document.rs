@@ -39,28 +39,32 @@ pub struct About {
 
 /// Draws up the document of a run.
 pub fn document(outcome: Outcome, about: About) -> Document {
-    let cells = cells(&outcome);
+    let mut document = so_far(&outcome, &about);
     let judge = Judge::new(&outcome.plan, &outcome.table);
-    let (level, discoveries) = (judge.level(), judge.discoveries());
-    let contrasts = contrasts(&outcome, &judge);
-    let workloads = workloads(&outcome, &judge);
-    let warnings = findings(&outcome, &about, &cells, &judge).iter().map(Finding::warning).collect();
-    let epochs = outcome.table.epochs() as u32;
-    let plan = outcome.plan;
+    let findings = findings(&outcome, &about, &document.cells, &judge);
+    document.warnings = findings.iter().map(Finding::warning).collect();
+    document.samples = in_order(outcome.samples, outcome.suspended);
+    document
+}
+
+/// The same without samples and warnings, for those who look on while it runs.
+pub fn so_far(outcome: &Outcome, about: &About) -> Document {
+    let judge = Judge::new(&outcome.plan, &outcome.table);
+    let plan = &outcome.plan;
     Document {
         schema: SCHEMA.to_owned(),
-        tool: Tool { name: "ipcost".to_owned(), version: about.version },
-        host: about.host,
-        job: about.job,
+        tool: Tool { name: "ipcost".to_owned(), version: about.version.clone() },
+        host: about.host.clone(),
+        job: about.job.clone(),
         name: None,
         seed: plan.seed,
-        started: about.started,
-        resumed: outcome.resumed,
+        started: about.started.clone(),
+        resumed: outcome.resumed.clone(),
         elapsed_s: outcome.elapsed.as_secs_f64(),
         stopped: outcome.stopped,
         schedule: Schedule {
             rounds: plan.rounds,
-            epochs,
+            epochs: outcome.table.epochs() as u32,
             batch_ms: plan.batch.as_secs_f64() * 1e3,
             lead_in_ms: plan.lead_in.as_secs_f64() * 1e3,
             budget_s: plan.budget.as_secs_f64(),
@@ -70,17 +74,17 @@ pub fn document(outcome: Outcome, about: About) -> Document {
         analysis: Analysis {
             alpha: plan.alpha,
             family: plan.family,
-            alpha_each: level,
+            alpha_each: judge.level(),
             multiplicity: plan.multiplicity,
-            discoveries: (plan.multiplicity == Multiplicity::Explored).then_some(discoveries),
+            discoveries: (plan.multiplicity == Multiplicity::Explored).then_some(judge.discoveries()),
             margin: plan.margin,
             epochs_needed: plan.epochs_needed,
         },
-        cells,
-        workloads,
-        contrasts,
-        samples: in_order(outcome.samples, outcome.suspended),
-        warnings,
+        cells: cells(outcome),
+        workloads: workloads(outcome, &judge),
+        contrasts: contrasts(outcome, &judge),
+        samples: Vec::new(),
+        warnings: Vec::new(),
     }
 }
 

@@ -47,7 +47,7 @@ pub use calibration::{Rate, rate};
 pub use campaign::{Outcome, resume, run, run_until};
 pub use compare::{CompareError, CompareSettings, DEFAULT_SPREAD, compare};
 pub use conversation::PeerProgram;
-pub use document::{About, document};
+pub use document::{About, document, so_far};
 pub use error::EngineError;
 pub use percentiles::Percentiles;
 pub use planning::{PlanError, Settings, plan};

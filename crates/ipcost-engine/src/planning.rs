@@ -27,10 +27,10 @@ const SHORTEST_BATCH: Duration = Duration::from_millis(1);
 /// The share of the budget that planning leaves free for what it cannot foresee.
 const SLACK: f64 = 0.1;
 
-/// Batches are longer than the shortest only where so many times the epochs that an interval takes still fit: what a
-/// few pilots have seen may be the cells' better half.
+/// So many times the epochs that an interval takes are wanted: the first interval reaches from the least epoch to the
+/// largest, and batches that are twice as long make it no narrower.
 const ROOM: u32 = 2;
-/// Batches where the shortest would reach no interval: short, but still long against the clock.
+/// Batches where that is not to be had with longer ones, and where no interval is: short, but still long against the clock.
 const BRIEF: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(5)];
 /// No more of pilots' costs over rates is believed.
 const MOST_STRETCH: f64 = 20.0;
@@ -228,13 +228,15 @@ pub fn fit(plan: &mut Plan, left: Duration, pace: Pace, variances: &Variances) -
         Some(exact) => (exact, exact),
         None => (plan.epochs_needed, plan.epochs_needed.saturating_mul(ROOM)),
     };
-    // Fewer rounds, and shorter ones, than would be best are better than no interval.
-    let mut fewer = (1..=best.rounds).rev().map(|rounds| Allocation { rounds, ..best });
+    // Fewer rounds, and shorter ones, than would be best are better than few epochs, and far better than no interval.
+    let fewer = (1..=best.rounds).rev().map(|rounds| Allocation { rounds, ..best });
     let brief = BRIEF.map(|batch| Allocation { rounds: 1, batch });
-    let briefer = brief.into_iter().filter(|_| asked.is_none() && pace.stretch.is_some());
+    let brief = if asked.is_none() && pace.stretch.is_some() { &brief[..] } else { &[] };
+    let short = || [shortest].into_iter().chain(brief.iter().copied());
     let allocation = fewer
+        .chain(short().take(2))
         .find(|allocation| epochs(allocation) >= roomy)
-        .or_else(|| [shortest].into_iter().chain(briefer).find(|allocation| epochs(allocation) >= needed))
+        .or_else(|| short().find(|allocation| epochs(allocation) >= needed))
         .unwrap_or(shortest);
     (plan.rounds, plan.batch, plan.lead_in) = (allocation.rounds, allocation.batch, LEAD_IN);
     plan.epochs_expected = plan.epochs_exact.unwrap_or_else(|| epochs(&allocation));

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use ipcost_model::{Calibrated, EpochRecord};
 
+use crate::campaign::Outcome;
+
 /// Where a run stands.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Progress {
@@ -45,6 +47,9 @@ pub trait Observer {
 
     /// An epoch is complete: all that it adds to the run.
     fn epoch(&mut self, _epoch: &EpochRecord) {}
+
+    /// What is known after that epoch.
+    fn judged(&mut self, _outcome: &Outcome) {}
 }
 
 /// Nobody.

@@ -100,17 +100,22 @@ pub fn beneath(cell: &CellRecord) -> Vec<(String, String)> {
     cell.modes.iter().map(mode).chain(wait).collect()
 }
 
-/// What stands beneath rows that stand side by side: each head once, with what every row says under it.
+/// What stands beneath rows that stand side by side: each head once, with what every row says under it. Two modes of a cell may
+/// have the same head.
 pub fn beneath_each<'a>(rows: &'a [Row<'_>]) -> Vec<(&'a str, Vec<&'a str>)> {
-    let lines = |row: &'a Row<'_>| row.figures.as_ref().map_or(&[][..], |figures| &figures.beneath);
-    let mut each: Vec<(&str, Vec<&str>)> = Vec::new();
-    for (head, _) in rows.iter().flat_map(lines) {
-        if each.iter().all(|(known, _)| known != head) {
-            let cost = |row| lines(row).iter().find(|(known, _)| known == head);
-            each.push((head, rows.iter().map(|row| cost(row).map_or("", |(_, cost)| cost)).collect()));
+    let mut each: Vec<(&str, Vec<Option<&str>>)> = Vec::new();
+    for (index, row) in rows.iter().enumerate() {
+        for (head, cost) in row.figures.iter().flat_map(|figures| &figures.beneath) {
+            let free = each.iter().position(|(known, costs)| known == head && costs[index].is_none());
+            let line = free.unwrap_or_else(|| {
+                each.push((head, vec![None; rows.len()]));
+                each.len() - 1
+            });
+            each[line].1[index] = Some(cost);
         }
     }
-    each
+    let filled = |costs: Vec<Option<&'a str>>| costs.into_iter().map(Option::unwrap_or_default).collect();
+    each.into_iter().map(|(head, costs)| (head, filled(costs))).collect()
 }
 
 fn figures(document: &Document, table: &WorkloadRecord, cell: &CellRecord) -> Option<Figures> {
@@ -165,4 +170,25 @@ fn judged(
         verdict.push_str(&format!(" (× {})", words::label(document, &contrast.b)));
     }
     (ratio(contrast.ratio), bounds, verdict, standing)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn lines_beneath_rows_side_by_side_have_each_head_once_and_lose_nothing() {
+        let document = fixture::document();
+        let row = |beneath: &[(&str, &str)]| {
+            let mut row = rows(&document, &document.workloads[0]).next().unwrap();
+            let own = |(head, cost): &(&str, &str)| ((*head).to_owned(), (*cost).to_owned());
+            row.figures.as_mut().unwrap().beneath = beneath.iter().map(own).collect();
+            row
+        };
+        let both = [row(&[("in 50 %", "1"), ("in 50 %", "2")]), row(&[("in 50 %", "3"), ("per burst", "4")])];
+        let expected =
+            vec![("in 50 %", vec!["1", "3"]), ("in 50 %", vec!["2", ""]), ("per burst", vec!["", "4"])];
+        assert_eq!(beneath_each(&both), expected);
+    }
 }

@@ -5,9 +5,13 @@ use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 use ipcost_model::units::duration_text;
-use ipcost_model::{Document, LatencyMode, Multiplicity, Pattern, Stopped, WorkloadRecord};
+use ipcost_model::{
+    ContrastRecord, Document, LatencyMode, Metric, Multiplicity, Pattern, Stopped, Verdict, WorkloadRecord,
+};
+use unicode_width::UnicodeWidthStr;
 
 use crate::grid::{Column, Grid, Piece};
+use crate::numbers::ratio;
 use crate::rows::{self, Row, Standing};
 use crate::words::{self, capitalised, escaped};
 
@@ -35,14 +39,69 @@ const COLUMNS: [Column; 10] = [
 const RATE: usize = 2;
 const RATIO: usize = 7;
 
+/// Of a table that is too tall to be shown while a run goes on.
+const PROGRESS: [Column; 3] =
+    [Column::new("", false, 0), Column::new("answered", true, 0), Column::new("still open", false, 0)];
+
 /// So many warnings of a kind are told one by one; of more, one less than that, and how many follow.
 const MOST_OF_A_KIND: usize = 3;
 
 /// Draws the document in `room` columns of text, with styles as ANSI sequences.
 pub fn render(document: &Document, room: usize) -> String {
-    let mut out = String::new();
+    let mut out = tables(document, room);
+    // Of floors the table says all there is.
     let strata = words::strata(document);
-    for tables in &strata {
+    for tables in strata.iter().filter(|tables| tables[0].pattern != Pattern::Floor) {
+        out.push_str(&wrapped(&words::sentence_of(document, tables), room));
+        out.push('\n');
+    }
+    if document.workloads.iter().any(|table| table.pattern != Pattern::Floor) {
+        out.push('\n');
+    }
+    out.push_str(&format!("{DIMMED}{}{DIMMED:#}\n", wrapped(&how(document), room)));
+    out
+}
+
+/// What is known so far, in at most `lines` lines of `room` columns: the tables, or, where they are too tall, a line for each
+/// that says how many of its questions are answered and which are open.
+pub fn so_far(document: &Document, room: usize, lines: usize) -> String {
+    let whole = tables(document, room);
+    if whole.lines().count() <= lines {
+        return whole;
+    }
+    let asked: Vec<&WorkloadRecord> =
+        document.workloads.iter().filter(|table| table.baseline.is_some()).collect();
+    let names: Vec<String> = asked.iter().map(|table| capitalised(&words::workload(table))).collect();
+    let taken = names.iter().map(|name| name.width()).max().unwrap_or(0) + PROGRESS[1].title.len() + 4;
+    let mut grid = Grid::new(&PROGRESS);
+    for (table, name) in asked.into_iter().zip(names).take(lines.saturating_sub(1)) {
+        let contrasts = table.cells.iter().filter_map(|id| words::contrast(document, Metric::Wall, id));
+        let (known, open): (Vec<_>, Vec<_>) =
+            contrasts.partition(|found| matches!(found.verdict, Verdict::Different | Verdict::Equivalent));
+        let answered = format!("{} of {}", known.len(), known.len() + open.len());
+        let why = |found: &&ContrastRecord| {
+            let (name, bounds) = (words::label(document, &found.a), words::bounds_text(found));
+            format!("{name} {} {bounds}", ratio(found.ratio))
+        };
+        let left = room.saturating_sub(taken + 2).max(LEAST_ROOM);
+        let whole = open.iter().map(why).collect::<Vec<_>>().join(", ");
+        let names =
+            || open.iter().map(|found| words::label(document, &found.a)).collect::<Vec<_>>().join(", ");
+        let open = if whole.width() <= left { whole } else { names() };
+        let open = textwrap::wrap(&open, left);
+        let more = if open.len() > 1 { " …" } else { "" };
+        let open = format!("{}{more}", open.first().map_or("", |line| line));
+        grid.row(vec![name.into(), answered.into(), Piece::styled(open, DIMMED)]);
+    }
+    let mut out = String::new();
+    grid.render(&mut out, room);
+    out
+}
+
+/// A table a workload, one for the same work on one core and on two.
+fn tables(document: &Document, room: usize) -> String {
+    let mut out = String::new();
+    for tables in words::strata(document) {
         let (title, grid) = match tables[..] {
             [together, apart] => (words::work(together), beside(document, together, apart)),
             _ => (words::workload(tables[0]), self::table(document, tables[0])),
@@ -54,15 +113,6 @@ pub fn render(document: &Document, room: usize) -> String {
         }
         out.push('\n');
     }
-    // Of floors the table says all there is.
-    for tables in strata.iter().filter(|tables| tables[0].pattern != Pattern::Floor) {
-        out.push_str(&wrapped(&words::sentence_of(document, tables), room));
-        out.push('\n');
-    }
-    if document.workloads.iter().any(|table| table.pattern != Pattern::Floor) {
-        out.push('\n');
-    }
-    out.push_str(&format!("{DIMMED}{}{DIMMED:#}\n", wrapped(&how(document), room)));
     out
 }
 
@@ -271,7 +321,7 @@ pub fn how(document: &Document) -> String {
 mod tests {
     use super::*;
     use crate::fixture;
-    use ipcost_model::{Verdict, Warning};
+    use ipcost_model::Warning;
 
     fn plain(text: &str) -> String {
         let mut out = String::new();
@@ -312,6 +362,16 @@ mod tests {
         let table =
             narrow.lines().take_while(|line| !line.is_empty()).filter(|line| !line.contains("unavailable"));
         assert!(table.map(|line| line.chars().count()).max().unwrap() <= 80);
+    }
+
+    #[test]
+    fn while_it_runs_the_tables_are_shown_where_they_fit_and_else_what_is_open() {
+        let document = fixture::on_one_core_and_on_two();
+        assert!(render(&document, 120).starts_with(&so_far(&document, 120, 40)), "the tables as in the end");
+        let brief = plain(&so_far(&document, 72, 6));
+        insta::assert_snapshot!(brief);
+        assert!(brief.lines().count() <= 6 && brief.lines().all(|line| line.width() <= 72), "{brief}");
+        assert!(so_far(&document, 72, 2).lines().count() <= 2);
     }
 
     #[test]

@@ -18,21 +18,50 @@ pub fn bar(quiet: bool, length: u64, beside: &str) -> ProgressBar {
     let hidden = quiet || !std::io::stderr().is_terminal();
     let target = if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
     let bar = ProgressBar::with_draw_target(Some(length), target);
-    let style = ProgressStyle::with_template(&format!("{{bar:24.cyan/dim}} {beside}"));
+    let style = ProgressStyle::with_template(&format!("{{prefix}}{{bar:24.cyan/dim}} {beside}"));
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("━╸─"));
     bar
 }
 
-/// A line on standard error.
+/// A line on standard error, beneath what is known so far.
 pub struct Line {
     bar: ProgressBar,
     drawn: Option<Instant>,
+    /// By which epoch there are intervals; before, nothing can be answered.
+    needed: u32,
+}
+
+/// The columns and lines of the terminal on standard error that there are beside the line itself; `None` where it cannot go back
+/// over more than one line.
+fn room() -> Option<(usize, usize)> {
+    let dumb = std::env::var_os("TERM").is_some_and(|name| name == "dumb");
+    let (width, height) = terminal_size::terminal_size_of(std::io::stderr()).filter(|_| !dumb)?;
+    Some((usize::from(width.0).saturating_sub(1), usize::from(height.0).saturating_sub(3)))
 }
 
 impl Line {
     /// One that is drawn; or not, where it was asked to be quiet or standard error is no terminal.
     pub fn new(quiet: bool) -> Self {
-        Self { bar: bar(quiet, STEPS, "{msg}"), drawn: None }
+        Self { bar: bar(quiet, STEPS, "{msg}"), drawn: None, needed: 0 }
+    }
+
+    /// Tells by which epoch there are intervals.
+    pub fn expect(&mut self, epoch: u32) {
+        self.needed = epoch;
+    }
+
+    /// Shows text above the line that `draw` makes to fit so many columns and lines; does nothing where nobody looks on.
+    pub fn above(&self, draw: impl FnOnce(usize, usize) -> String) {
+        if let Some((width, height)) = room().filter(|_| !self.bar.is_hidden()) {
+            let styles = anstream::stderr();
+            let text = draw(width, height);
+            let text = if styles.current_choice() == anstream::ColorChoice::Never {
+                anstream::adapter::strip_str(&text).to_string()
+            } else {
+                text
+            };
+            self.bar.set_prefix(text);
+        }
     }
 
     /// Takes it away.
@@ -50,10 +79,10 @@ impl Observer for Line {
         let what = match progress.phase {
             Phase::Calibrating => "calibrating".to_owned(),
             Phase::Measuring { epoch, of, resolved, contrasts } => {
-                let answered = if contrasts == 0 {
-                    String::new()
-                } else {
-                    format!(", {resolved} of {contrasts} answered")
+                let answered = match (contrasts, resolved) {
+                    (0, _) => String::new(),
+                    (_, 0) if epoch < self.needed => format!(", intervals by epoch {}", self.needed),
+                    _ => format!(", {resolved} of {contrasts} answered"),
                 };
                 format!("epoch {epoch} of {of}{answered}")
             }

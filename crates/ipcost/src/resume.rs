@@ -41,7 +41,7 @@ pub fn run(args: &ResumeArgs) -> Result<ExitCode, Problem> {
     let programs = peers::with_native(peers.programs).map_err(Problem::failed)?;
     let guard = peers::own_command("guard").map_err(Problem::failed)?;
     let mut bench = ProcessBench::new(&begun.plan, programs, &guard, interrupt).map_err(problem)?;
-    let mut recorder = Recorder::new(args.quiet, Some(file));
+    let mut recorder = Recorder::new(args.quiet, about.clone(), Some(file));
     let outcome = resume(samples, resumed, &mut bench, &mut System::default(), &mut recorder);
     drop(bench);
     let (finished, file) = finished(outcome, about, name, recorder);

@@ -7,9 +7,10 @@ use anyhow::Context;
 use ipcost_engine::progress::{Observer, Progress};
 use ipcost_engine::{
     About, EngineError, Outcome, PeerProgram, ProcessBench, Settings, System, document, run as measure,
+    so_far,
 };
 use ipcost_model::{Calibrated, Document, EpochRecord, Job, Plan, Stopped};
-use ipcost_report::plan as plan_text;
+use ipcost_report::{plan as plan_text, terminal};
 use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::{host, transport};
 
@@ -119,7 +120,7 @@ fn measured(
     let about = about(course.job, plan.seed);
     let mut bench = ProcessBench::new(&plan, programs, &guard, course.interrupt).map_err(problem)?;
     let samples = if kept { history::begin(&about, name, &plan) } else { None };
-    let mut recorder = Recorder::new(course.quiet, samples);
+    let mut recorder = Recorder::new(course.quiet, about.clone(), samples);
     let outcome = measure(plan, &mut bench, &mut System::default(), &mut recorder);
     drop(bench);
     Ok(finished(outcome, about, name.map(str::to_owned), recorder))
@@ -157,13 +158,17 @@ pub fn finished(
 /// Draws progress, and keeps what is measured in the samples file.
 pub struct Recorder {
     line: Line,
+    about: About,
     samples: Option<SamplesFile>,
 }
 
+/// More cells than that fit on no terminal, and to judge them takes longer than to draw them.
+const MOST_TO_WATCH: usize = 500;
+
 impl Recorder {
     /// One that draws, unless it was asked to be quiet.
-    pub fn new(quiet: bool, samples: Option<SamplesFile>) -> Self {
-        Self { line: Line::new(quiet), samples }
+    pub fn new(quiet: bool, about: About, samples: Option<SamplesFile>) -> Self {
+        Self { line: Line::new(quiet), about, samples }
     }
 }
 
@@ -181,6 +186,15 @@ impl Observer for Recorder {
     fn epoch(&mut self, epoch: &EpochRecord) {
         if let Some(samples) = &mut self.samples {
             samples.epoch(epoch);
+        }
+    }
+
+    fn judged(&mut self, outcome: &Outcome) {
+        if outcome.plan.epochs_exact.is_none() {
+            self.line.expect(outcome.plan.epochs_needed);
+        }
+        if outcome.plan.cells.len() <= MOST_TO_WATCH {
+            self.line.above(|width, height| terminal::so_far(&so_far(outcome, &self.about), width, height));
         }
     }
 }

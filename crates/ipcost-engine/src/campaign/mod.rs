@@ -174,6 +174,7 @@ impl Campaign<'_, '_> {
             self.outcome.keep(epoch);
             self.longest_epoch = self.longest_epoch.max(self.elapsed() - began);
             self.judge();
+            self.observer.judged(&self.outcome);
         }
     }
 

@@ -41,6 +41,8 @@ const PIPE_BYTES: u64 = 65_536;
 const TELLING_BATCH: Duration = Duration::from_millis(100);
 /// Intervals of a difference: its ratio, its elapsed time, its parts.
 const INTERVALS_OF_DIFFERENCE: u32 = 7;
+/// Those of them that say whether there is one, and how large it is: its ratio and its elapsed time.
+const FIRST_OF_DIFFERENCE: u32 = 2;
 /// Intervals of a cell: its elapsed time, its parts and its multiple of the floor.
 const INTERVALS_OF_CELL: u32 = 7;
 /// An interval that is narrower than this share of the cost on either side of the median is narrow enough.
@@ -68,9 +70,23 @@ impl Question {
         INTERVALS_OF_DIFFERENCE * differences + INTERVALS_OF_CELL * self.asked.len() as u32
     }
 
-    /// The level that each of them is drawn at.
+    /// How many of them say whether the cells differ, and by how much; of a cell alone, what it costs.
+    fn first(&self) -> u32 {
+        if self.pairs.is_empty() {
+            self.asked.len() as u32
+        } else {
+            FIRST_OF_DIFFERENCE * self.pairs.len() as u32
+        }
+    }
+
+    /// The level of each of those: they have half of alpha, since it is they that were asked for.
+    fn first_level(&self) -> f64 {
+        ALPHA / 2.0 / f64::from(self.first().max(1))
+    }
+
+    /// The level of each of the others.
     pub fn level(&self) -> f64 {
-        ALPHA / f64::from(self.intervals().max(1))
+        ALPHA / 2.0 / f64::from(self.intervals().saturating_sub(self.first()).max(1))
     }
 
     /// Whether every interval that is asked for is narrow.
@@ -125,7 +141,9 @@ pub fn explain(
     about: About,
 ) -> Explanation {
     let plan = &outcome.plan;
+    let first = Batches::new(&outcome.samples, question.first_level());
     let batches = Batches::new(&outcome.samples, question.level());
+    let elapsed = if question.pairs.is_empty() { &first } else { &batches };
     let twins: Vec<usize> = question.twins.iter().map(|(_, twin)| *twin).collect();
     let shown: Vec<usize> =
         (0..plan.cells.len()).filter(|cell| question.asked.contains(cell) || twins.contains(cell)).collect();
@@ -136,18 +154,19 @@ pub fn explain(
             let purpose = if asked { Purpose::Asked } else { Purpose::Twin };
             ExplainedCell {
                 floor: floor(outcome, *index, question.level()),
+                wall_ns: elapsed.estimate(*index, |costs| costs.wall_ns),
                 ..cell(plan, *index, purpose, &batches, &evidence[*index])
             }
         })
         .collect();
     let find = |index: usize| shown.iter().position(|known| *known == index).map(|place| &cells[place]);
-    let all = |pairs: &[(usize, usize)]| -> Vec<ExplainedDifference> {
+    let all = |first: &Batches<'_>, pairs: &[(usize, usize)]| -> Vec<ExplainedDifference> {
         let pair = |(a, b): &(usize, usize)| {
-            Some(difference(&batches, (*a, find(*a)?), (*b, find(*b)?), plan.margin))
+            Some(difference(first, &batches, (*a, find(*a)?), (*b, find(*b)?), plan.margin))
         };
         pairs.iter().filter_map(pair).collect()
     };
-    let (differences, twins) = (all(&question.pairs), all(&question.twins));
+    let (differences, twins) = (all(&first, &question.pairs), all(&batches, &question.twins));
     let failure = outcome.failure.as_ref().map(ToString::to_string);
     let lead_ins = 1.0 + plan.lead_in.as_secs_f64() / plan.batch.as_secs_f64().max(1e-9);
     let ops: u64 = outcome.samples.iter().map(|sample| sample.ops).sum();
@@ -258,14 +277,15 @@ fn label(plan: &Plan, cell: &PlannedCell) -> String {
 }
 
 fn difference(
+    first: &Batches<'_>,
     batches: &Batches<'_>,
     (a, cell_a): (usize, &ExplainedCell),
     (b, cell_b): (usize, &ExplainedCell),
     margin: f64,
 ) -> ExplainedDifference {
     let division = common(cell_a.division, cell_b.division);
-    let ratio = batches.ratio(a, b);
-    let wall_ns = batches.difference(a, b, |costs| costs.wall_ns);
+    let ratio = first.ratio(a, b);
+    let wall_ns = first.difference(a, b, |costs| costs.wall_ns);
     ExplainedDifference {
         a: cell_a.id.clone(),
         b: cell_b.id.clone(),
