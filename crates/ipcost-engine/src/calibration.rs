@@ -73,9 +73,14 @@ pub fn rate(bench: &mut dyn Bench, cell: usize, workers: u64, may_wait: bool) ->
         let is_long = longer >= LONG.as_nanos() as f64;
         if is_long || longer - found.wait_ns >= WORK_OVER_WAIT * found.wait_ns {
             // A neighbour that took the processor for a while looks like a wait, and does not come again.
-            let again = between((ops, took.min(time(ops)?)), (more, longer.min(time(more)?)));
-            let wait_ns = if again.wait_ns < least { 0.0 } else { again.wait_ns };
-            return Ok(Rate { wait_ns, ..again });
+            let (took, longer) = (took.min(time(ops)?), longer.min(time(more)?));
+            let (again, average) = (between((ops, took), (more, longer)), longer / more as f64);
+            // Nor does a wait come every time: two batches of which only the shorter had one tell nothing of operations, and
+            // what they seem to take then would make batches without end.
+            if again.wait_ns < least || longer <= took {
+                return Ok(Rate { ns_per_op: average, wait_ns: 0.0 });
+            }
+            return Ok(Rate { ns_per_op: again.ns_per_op.max(average / GROWTH), ..again });
         }
         factor = if longer < took * 1.5 { MUCH_LONGER } else { LONGER };
         (ops, took) = (more, longer);
@@ -216,6 +221,39 @@ mod tests {
         let found = rate(&mut Nagle, 0, 1, true).unwrap();
         assert!((found.ns_per_op / 260.0 - 1.0).abs() < 0.05, "{found:?}");
         assert!((found.wait_ns / 40e6 - 1.0).abs() < 0.05, "{found:?}");
+    }
+
+    #[test]
+    fn a_wait_that_only_the_shorter_batch_had_makes_no_batch_without_end() {
+        // Whether each batch waits, from the first on; afterwards none does.
+        struct Sometimes(Vec<bool>);
+        impl Bench for Sometimes {
+            fn elapsed(&self) -> Duration {
+                Duration::ZERO
+            }
+            fn start_epoch(&mut self, _epoch: u32, _order: &[usize]) -> Result<(), EngineError> {
+                Ok(())
+            }
+            fn verify(&mut self, _cell: usize, _ops: u64) -> Result<(), EngineError> {
+                Ok(())
+            }
+            fn batch(&mut self, _cell: usize, ops: u64, _latency: bool) -> Result<BatchOutcome, EngineError> {
+                let wait = if self.0.pop().unwrap_or(false) { 41_000_000 } else { 0 };
+                Ok(BatchOutcome { wall_ns: wait + ops * 2_000, ..BatchOutcome::default() })
+            }
+            fn end_epoch(&mut self) -> Result<(), EngineError> {
+                Ok(())
+            }
+            fn effective(&self, _cell: usize) -> serde_json::Map<String, serde_json::Value> {
+                serde_json::Map::new()
+            }
+        }
+        for pattern in 0_u32..1 << 12 {
+            let waits = (0..12).map(|bit| pattern >> bit & 1 == 1).collect();
+            let found = rate(&mut Sometimes(waits), 0, 1, true).unwrap();
+            // A batch of 20 ms by this rate takes no longer than a second.
+            assert!(found.ns_per_op > 2_000.0 / 50.0, "{pattern:b}: {found:?}");
+        }
     }
 
     #[test]
