@@ -35,6 +35,8 @@ pub struct Peer {
     /// Role, name, cell and epoch, for errors.
     who: String,
     inbox: VecDeque<FromPeer>,
+    /// The operations that it was asked for last, for errors.
+    asked: Option<u64>,
     /// Set once it has failed, so that it is told apart from one that only noticed.
     fault: Option<Fault>,
 }
@@ -90,7 +92,7 @@ impl Peer {
     /// Where its program cannot be started.
     pub fn start(program: &PeerProgram, who: String, spawn: Spawn<'_>) -> Result<Self, EngineError> {
         match PeerProcess::spawn(Spawn { command: &program.command, ..spawn }) {
-            Ok(process) => Ok(Self { process, who, inbox: VecDeque::new(), fault: None }),
+            Ok(process) => Ok(Self { process, who, inbox: VecDeque::new(), asked: None, fault: None }),
             Err(source) => Err(EngineError::PeerStart {
                 name: program.name.clone(),
                 command: program.command.join(" "),
@@ -111,6 +113,10 @@ impl Peer {
     pub fn say(&mut self, message: &FromEngine, deadline: Instant) -> Result<(), Fault> {
         let mut line = serde_json::to_vec(message).expect("messages are plain data");
         line.push(b'\n');
+        self.asked = match message {
+            FromEngine::Batch { ops, .. } | FromEngine::Verify { ops, .. } => Some(*ops),
+            FromEngine::Prepare { .. } | FromEngine::Stop => None,
+        };
         match self.process.send(&line, deadline) {
             Ok(()) => Ok(()),
             Err(error) if error.kind() == io::ErrorKind::TimedOut => {
@@ -119,6 +125,19 @@ impl Peer {
             // It is gone: what it said last tells more.
             Err(_) => Err(self.last_words()),
         }
+    }
+
+    /// What it was asked for, and where in the kernel it waits; nothing of that where it is not known.
+    fn stands(&self) -> String {
+        let asked = self.asked.map(|ops| format!("{ops} operations were asked for"));
+        let place = std::fs::read_to_string(format!("/proc/{}/wchan", self.id())).ok();
+        let waits = match place.as_deref() {
+            None | Some("") => None,
+            Some("0") => Some("it is running".to_owned()),
+            Some(place) => Some(format!("it waits in {place}")),
+        };
+        let known: Vec<String> = asked.into_iter().chain(waits).collect();
+        if known.is_empty() { String::new() } else { format!(" ({})", known.join("; ")) }
     }
 
     /// Collects what it has said.
@@ -236,8 +255,11 @@ pub fn await_message(
             Ok(Wake::Interrupted) => return Err(Failure::Interrupted),
             Ok(Wake::Deadline) if patience.is_renewed(interrupt) => {}
             Ok(Wake::Deadline) => {
-                let reason = "did not answer in time and was killed; --timeout sets how long a peer may take";
-                return Err(Failure::Peer(from, fault(reason)));
+                let stands = peers[from].stands();
+                let reason = format!(
+                    "did not answer in time{stands} and was killed; --timeout sets how long a peer may take"
+                );
+                return Err(Failure::Peer(from, fault(&reason)));
             }
             Err(error) => return Err(Failure::Peer(from, fault(&format!("cannot be waited for: {error}")))),
         }
