@@ -8,6 +8,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
 use crate::shell::command;
+use crate::test::threads;
 use crate::tools::{ensure_packages, program};
 
 /// What takes the processors away: twice as many processes as a small machine has cores.
@@ -70,7 +71,9 @@ fn built() -> Result<Vec<TestProgram>> {
 
 /// Runs one program; how many tests passed.
 fn passes(test: &TestProgram) -> Result<u64> {
-    let output = Command::new(&test.file).arg("--quiet").current_dir(&test.dir).output();
+    let mut command = Command::new(&test.file);
+    command.arg("--quiet").env("RUST_TEST_THREADS", threads()).current_dir(&test.dir);
+    let output = command.output();
     let output = output.with_context(|| format!("cannot start {}", test.file.display()))?;
     let printed = String::from_utf8_lossy(&output.stdout);
     if !output.status.success() {

@@ -115,7 +115,16 @@ fn lints() -> Result<()> {
 
 fn tests() -> Result<()> {
     // Whatever fails, the rest is worth knowing, too.
-    shell::run(&["cargo", "test", "--workspace", "--quiet", "--no-fail-fast"])
+    let words = ["cargo", "test", "--workspace", "--quiet", "--no-fail-fast"];
+    let mut tests = command(&words);
+    tests.env("RUST_TEST_THREADS", threads());
+    run_command(tests, &words)
+}
+
+/// How many tests run side by side: two a core, since most of them wait for others most of the time.
+pub fn threads() -> String {
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    (2 * cores).to_string()
 }
 
 fn documentation() -> Result<()> {

@@ -143,7 +143,7 @@ impl Finding {
             Self::Correlated { a, b, correlation, others } => (
                 "correlated-epochs",
                 format!(
-                    "neighbouring epochs of {a} against {b}{} resemble each other (correlation {correlation:.2}), so the ratio itself changed during the run, and its interval, wider for it, holds for this run more than for the machine; find what changes, or measure longer",
+                    "the ratio of {a} to {b}{} changed during the run (neighbouring epochs correlate, {correlation:.2}); its interval is wider for that and says more about this run than about the machine; find out what changes, or measure longer",
                     and_others(*others)
                 ),
             ),

@@ -208,7 +208,9 @@ impl Expansion<'_> {
         if let Some(lead_in) =
             matrix.lead_in.filter(|lead_in| lead_in.is_zero() || *lead_in > LONGEST_LEAD_IN)
         {
-            return Err(format!("a lead_in of {lead_in:?} cannot be; it goes from 1ms to 1min").into());
+            return Err(
+                format!("a lead_in of {lead_in:?} cannot be; give more than 0 and at most 1min").into()
+            );
         }
         for transport in &matrix.transport.0 {
             for client in matrix.client.or(NATIVE.to_owned()) {

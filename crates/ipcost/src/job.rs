@@ -26,7 +26,7 @@ const SUITE: [(Pattern, u64); 5] = [
     (Pattern::Stream, 64 * 1024),
 ];
 
-/// How long the default suite may take: it has twice as many cells as placements alone would give it.
+/// How long the default suite may take: on one core and on two, it has twice as many cells as for one placement.
 const SUITE_BUDGET: Duration = Duration::from_secs(45);
 
 /// The job that the command line asks for: a file's, a matrix, or the default suite, with the settings given.

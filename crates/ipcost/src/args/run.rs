@@ -50,7 +50,7 @@ pub struct RunArgs {
     /// Measure the least that the parts of every cell cost here, in the same rounds, and show costs as multiples of it
     #[arg(long, help_heading = HOW)]
     pub floor: bool,
-    /// Measure every cell to the end; else those of answered questions leave, and the time goes to the open ones
+    /// Measure every cell to the end, also those whose questions are answered
     #[arg(long, help_heading = HOW)]
     pub keep_all: bool,
     /// How latency is sampled: tail, lead-in, inline, off [default: tail]
