@@ -39,9 +39,6 @@ pub struct Cheapest {
     pub open: Vec<usize>,
 }
 
-/// With at least so many epochs and no interval, the range of the epochs is shown.
-const MANY_EPOCHS: usize = 25;
-
 /// How many of the headline's questions are answered, how many there are, and what the others need.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Answered {
@@ -110,14 +107,10 @@ impl<'a> Judge<'a> {
 
     fn contrast_at(&self, level: f64, metric: Metric, a: usize, b: usize) -> Option<Contrast> {
         let values = self.table.log_ratios(metric, a, b);
-        let EpochInterval { interval, wanders, .. } = epoch_interval(&values, level)?;
-        let bounds = interval.bounds.map(|(lo, hi)| (lo.exp(), hi.exp()));
+        let EpochInterval { interval, wanders, range, .. } = epoch_interval(&values, level)?;
+        let ratios = |(least, most): (f64, f64)| (least.exp(), most.exp());
+        let (bounds, range) = (interval.bounds.map(ratios), range.map(ratios));
         let epochs = values.len();
-        let range = (bounds.is_none() && epochs >= MANY_EPOCHS).then(|| {
-            let least = values.iter().copied().fold(f64::INFINITY, f64::min);
-            let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            (least.exp(), most.exp())
-        });
         let verdict = match range {
             // Where the ratio changes too much for a promise about the machine, what all of many epochs say is still a fact.
             Some((least, most)) if least > 1.0 || most < 1.0 => Verdict::Direction,

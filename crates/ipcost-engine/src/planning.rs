@@ -231,12 +231,11 @@ pub fn fit(plan: &mut Plan, left: Duration, pace: Pace, variances: &Variances) -
     // Fewer rounds, and shorter ones, than would be best are better than few epochs, and far better than no interval.
     let fewer = (1..=best.rounds).rev().map(|rounds| Allocation { rounds, ..best });
     let brief = BRIEF.map(|batch| Allocation { rounds: 1, batch });
-    let brief = if asked.is_none() && pace.stretch.is_some() { &brief[..] } else { &[] };
-    let short = || [shortest].into_iter().chain(brief.iter().copied());
+    let briefer = brief.into_iter().filter(|_| asked.is_none() && pace.stretch.is_some());
     let allocation = fewer
-        .chain(short().take(2))
+        .chain([shortest])
         .find(|allocation| epochs(allocation) >= roomy)
-        .or_else(|| short().find(|allocation| epochs(allocation) >= needed))
+        .or_else(|| briefer.chain([shortest]).find(|allocation| epochs(allocation) >= needed))
         .unwrap_or(shortest);
     (plan.rounds, plan.batch, plan.lead_in) = (allocation.rounds, allocation.batch, LEAD_IN);
     plan.epochs_expected = plan.epochs_exact.unwrap_or_else(|| epochs(&allocation));

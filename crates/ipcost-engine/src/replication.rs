@@ -188,6 +188,7 @@ fn decide_test(run: &Measured<'_>, test: &Test, alpha: f64) -> LedgerTest {
         value: None,
         lo: None,
         hi: None,
+        range: None,
         claimed: claimed(test),
         word: Word::Undecided,
         decides: test.decides,
@@ -207,7 +208,9 @@ fn decide_test(run: &Measured<'_>, test: &Test, alpha: f64) -> LedgerTest {
     let Some(found) = values.and_then(|values| epoch_interval(&values, alpha)) else { return ledger };
     let shown = |value: f64| if b.is_some() { value.exp() } else { value };
     ledger.value = Some(shown(found.interval.median));
-    let bounds = found.interval.bounds.map(|(lo, hi)| (shown(lo), shown(hi)));
+    let both = |(lo, hi): (f64, f64)| (shown(lo), shown(hi));
+    let bounds = found.interval.bounds.map(both);
+    ledger.range = found.range.map(both);
     (ledger.lo, ledger.hi) = bounds.unzip();
     ledger.word = self::bounds(test).word(bounds);
     ledger
@@ -326,6 +329,7 @@ mod tests {
             value: Some(1.0),
             lo: None,
             hi: None,
+            range: None,
             claimed: String::new(),
             word,
             decides: true,

@@ -375,6 +375,9 @@ pub struct LedgerTest {
     pub lo: Option<f64>,
     /// The upper end of its interval.
     pub hi: Option<f64>,
+    /// The least and the largest epoch, where many epochs have no interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub range: Option<(f64, f64)>,
     /// What is claimed of it.
     pub claimed: String,
     /// What holds.

@@ -48,6 +48,16 @@ pub fn ratio(value: f64) -> String {
     format!("{value:.0$}", places(value))
 }
 
+/// The interval of a value, in parentheses; where there is none after many epochs, their range in brackets.
+pub fn bounds(value: f64, (lo, hi): (Option<f64>, Option<f64>), range: Option<(f64, f64)>) -> String {
+    let range = range.and_then(|(least, most)| interval(value, Some(least), Some(most)));
+    match (interval(value, lo, hi), range) {
+        (Some(held), _) => format!("({held})"),
+        (None, Some(seen)) => format!("[{seen}]"),
+        (None, None) => "(no interval)".to_owned(),
+    }
+}
+
 /// The interval of a ratio, as precise as the ratio itself; nothing while it is unbounded.
 pub fn interval(around: f64, lo: Option<f64>, hi: Option<f64>) -> Option<String> {
     let places = places(around);

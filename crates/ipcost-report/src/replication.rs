@@ -7,7 +7,7 @@ use ipcost_model::replication::{Ledger, LedgerClaim, LedgerTest, Word};
 use ipcost_model::units::duration_text;
 
 use crate::grid::{Column, Grid, Piece};
-use crate::numbers::{interval, ratio};
+use crate::numbers::{bounds, ratio};
 
 const BOLD: Style = Style::new().bold();
 const DIMMED: Style = Style::new().dimmed();
@@ -96,12 +96,9 @@ fn row(grid: &mut Grid, test: &LedgerTest) {
         (None, Some(_)) => String::new(),
         (None, None) => "not measured".to_owned(),
     };
-    let bounds = match (&test.detail, test.value) {
+    let held = match (&test.detail, test.value) {
         (Some(detail), _) => detail.clone(),
-        (None, Some(value)) => match interval(value, test.lo, test.hi) {
-            Some(bounds) => format!("({bounds})"),
-            None => "(no interval)".to_owned(),
-        },
+        (None, Some(value)) => bounds(value, (test.lo, test.hi), test.range),
         (None, None) => String::new(),
     };
     let word = if test.decides {
@@ -113,7 +110,7 @@ fn row(grid: &mut Grid, test: &LedgerTest) {
         Piece::styled(format!("   {}", test.software), DIMMED),
         test.about.clone().into(),
         value.into(),
-        bounds.into(),
+        held.into(),
         test.claimed.clone().into(),
         word,
     ]);
@@ -183,6 +180,7 @@ mod tests {
             value,
             lo: value.map(|value| value * 0.9),
             hi: value.map(|value| value * 1.1),
+            range: None,
             claimed: "15 to 24".into(),
             word,
             decides,

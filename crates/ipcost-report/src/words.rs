@@ -7,7 +7,7 @@ use ipcost_model::{
     Verdict, WorkloadRecord,
 };
 
-use crate::numbers::{interval, ratio, time};
+use crate::numbers::{bounds, interval, ratio, time};
 
 /// What a table measures, and where its processes run if they were placed: `64 B round trip, apart`.
 pub fn workload(workload: &WorkloadRecord) -> String {
@@ -229,7 +229,7 @@ pub fn floors(document: &Document, table: &WorkloadRecord) -> Vec<String> {
 /// What many epochs without an interval said: a fact about this run, and no promise about the machine.
 fn seen(contrast: &ContrastRecord) -> Option<String> {
     let (least, most) = contrast.range?;
-    let range = range_text(contrast)?;
+    let range = bounds_text(contrast);
     let side = if most < 1.0 {
         "cheaper in every one of"
     } else if least > 1.0 {
@@ -241,18 +241,9 @@ fn seen(contrast: &ContrastRecord) -> Option<String> {
     Some(format!("{range} {side} {} epochs{why}", contrast.epochs))
 }
 
-/// The range of a ratio over the epochs of a run, in the brackets of what is no interval.
-fn range_text(contrast: &ContrastRecord) -> Option<String> {
-    let (least, most) = contrast.range?;
-    interval(contrast.ratio, Some(least), Some(most)).map(|text| format!("[{text}]"))
-}
-
 /// The interval of a ratio, in parentheses; where there is none after many epochs, their range in brackets.
 pub fn bounds_text(contrast: &ContrastRecord) -> String {
-    match interval(contrast.ratio, contrast.lo, contrast.hi) {
-        Some(text) => format!("({text})"),
-        None => range_text(contrast).unwrap_or_else(|| "(no interval)".to_owned()),
-    }
+    bounds(contrast.ratio, (contrast.lo, contrast.hi), contrast.range)
 }
 
 /// `, killed and resumed after epochs 3 and 7`; nothing where it never was.

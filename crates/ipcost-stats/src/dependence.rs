@@ -28,7 +28,12 @@ pub struct EpochInterval {
     pub worth: f64,
     /// Whether neighbours resemble each other more than chance explains: what is measured changes during the run.
     pub wanders: bool,
+    /// The least and the largest epoch, where many epochs have no interval: a fact about them, and no promise.
+    pub range: Option<(f64, f64)>,
 }
+
+/// With at least so many epochs and no interval, their range is told.
+const MANY_EPOCHS: usize = 25;
 
 /// A correlation of so many standard errors (1/√n) is not left to chance.
 const SIGNIFICANT: f64 = 2.0;
@@ -87,7 +92,11 @@ pub fn epoch_interval(values: &[f64], alpha: f64) -> Option<EpochInterval> {
     let bounds =
         level(alpha, worth).and_then(|level| sign_interval(values, level)).and_then(|found| found.bounds);
     let wanders = n >= FEWEST && correlation > SIGNIFICANT / (n as f64).sqrt();
-    Some(EpochInterval { interval: Interval { median, bounds }, worth, wanders })
+    let range = (bounds.is_none() && n >= MANY_EPOCHS).then(|| {
+        let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+        (least, values.iter().copied().fold(f64::NEG_INFINITY, f64::max))
+    });
+    Some(EpochInterval { interval: Interval { median, bounds }, worth, wanders, range })
 }
 
 /// The share of independent epochs that these are worth where one looks once; `None` of too few to tell.
@@ -207,6 +216,9 @@ mod tests {
         let rising: Vec<f64> = (0..20).map(f64::from).collect();
         let found = epoch_interval(&rising, 0.05).unwrap();
         assert_eq!((found.interval.bounds, found.interval.median), (None, 9.5));
+        assert_eq!(found.range, None);
+        let longer: Vec<f64> = (0..30).map(f64::from).collect();
+        assert_eq!(epoch_interval(&longer, 0.05).unwrap().range, Some((0.0, 29.0)));
         assert_eq!(epoch_interval(&[], 0.05), None);
         assert_eq!(epoch_interval(&[1.0], 0.05).unwrap().interval.bounds, None);
     }
