@@ -65,6 +65,8 @@ pub struct Judge<'a> {
     level: f64,
     /// How many of them are discoveries; 0 where they are not selected but all promised.
     discoveries: u32,
+    /// The level at which a cell is called the cheapest of its table.
+    level_of_cheapest: f64,
 }
 
 impl<'a> Judge<'a> {
@@ -74,6 +76,10 @@ impl<'a> Judge<'a> {
     /// discoveries by e-BH are counted, R of them, and every interval is drawn at α·R/m: of the intervals of
     /// selected contrasts, the share expected to miss is then at most α (e-BY: Xu, Wang and Ramdas,
     /// "Post-selection inference for e-value based confidence intervals", EJS 18, 2024).
+    ///
+    /// Tables whose cheapest is known, or shared, are selected for themselves in the same way. What a table says is false only where
+    /// the interval of a pair of its cells misses. So with R tables that can be told at α·R/m, where m counts the pairs of all
+    /// tables, at most α of the R are expected to be wrong.
     pub fn new(plan: &'a Plan, table: &'a CostTable) -> Self {
         let (discoveries, level) = match plan.multiplicity {
             Multiplicity::Headline => (0, plan.alpha_each),
@@ -87,7 +93,37 @@ impl<'a> Judge<'a> {
                 (discoveries as u32, plan.alpha * discoveries.max(1) as f64 / evidence.len() as f64)
             }
         };
-        Self { plan, table, level, discoveries }
+        let judge = Self { plan, table, level, discoveries, level_of_cheapest: plan.alpha_each };
+        match plan.multiplicity {
+            Multiplicity::Headline => judge,
+            Multiplicity::Explored => judge.with_tables_selected(),
+        }
+    }
+
+    /// The largest number of tables that can be told at the level which that many allow.
+    fn with_tables_selected(mut self) -> Self {
+        let pairs = |workload: &Workload| workload.cells.len() * (workload.cells.len().saturating_sub(1)) / 2;
+        let pairs: usize = self.compared().map(pairs).sum();
+        let mut tables = self.compared().count();
+        loop {
+            self.level_of_cheapest = self.plan.alpha * tables.max(1) as f64 / pairs.max(1) as f64;
+            let is_told =
+                |workload: &&Workload| self.cheapest(workload).is_some_and(|found| found.open.is_empty());
+            let told = self.compared().filter(is_told).count();
+            if told >= tables {
+                return self;
+            }
+            // Fewer tables, a stricter level, at which no other one is told.
+            tables = told;
+        }
+    }
+
+    /// The tables in which something is compared.
+    fn compared(&self) -> impl Iterator<Item = &'a Workload> + '_ {
+        let plan = self.plan;
+        let compares =
+            |workload: &&Workload| plan.contrasts.iter().any(|known| workload.cells.contains(&known.a));
+        plan.workloads.iter().filter(compares)
     }
 
     /// The level at which contrasts with a baseline are judged.
@@ -121,12 +157,12 @@ impl<'a> Judge<'a> {
 
     /// The cheapest cell of a table against the others; `None` below two cells, and among floors.
     ///
-    /// The cell is chosen after looking, so this stands at α/m in an explored grid, too.
+    /// The cell is chosen after looking: in a headline at α/m, where every pair with the truly cheapest is counted.
     pub fn cheapest(&self, workload: &Workload) -> Option<Cheapest> {
         // Without a baseline nothing is compared: these are floors.
         workload.baseline?;
         let first = self.lowest(workload)?;
-        let level = self.plan.alpha_each;
+        let level = self.level_of_cheapest;
         let rivals = workload.cells.iter().filter(|cell| **cell != first);
         let beats: Vec<Contrast> =
             rivals.filter_map(|rival| self.contrast_at(level, Metric::Wall, *rival, first)).collect();
@@ -171,9 +207,7 @@ impl<'a> Judge<'a> {
             }
             answered.of += 1;
         }
-        let compares =
-            |workload: &&Workload| self.plan.contrasts.iter().any(|known| workload.cells.contains(&known.a));
-        for workload in self.plan.workloads.iter().filter(compares) {
+        for workload in self.compared() {
             match self.cheapest(workload) {
                 Some(found) if found.open.is_empty() => answered.resolved += 1,
                 Some(found) => answered.needed.extend(found.open.iter().chain([&found.contrast.b])),

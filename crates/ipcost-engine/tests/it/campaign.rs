@@ -132,6 +132,36 @@ fn a_grid_is_explored_with_e_values() {
 }
 
 #[test]
+fn of_the_tables_of_a_grid_whose_cheapest_is_named_few_are_wrong() {
+    let sizes: String = (2..=30).map(|size| format!(", {size}")).collect();
+    let job = |seed: u64| {
+        let transports = "[\"one\", \"two\", \"three\"]";
+        format!(
+            "baseline = \"two\"\nseed = {seed}\nepochs = 24\n[[cells]]\ntransport = {transports}\nsize = [1{sizes}]\n"
+        )
+    };
+    // In every second table the third cell costs 30 % less; in the others all cost the same.
+    let (mut told, mut wrong) = (0, 0);
+    for seed in 1..=10 {
+        let mut random = Random::new(seed);
+        let mut script = Script::new(move |cell, _| {
+            let cheaper = cell % 3 == 2 && cell / 3 % 2 == 0;
+            (if cheaper { 7_000.0 } else { 10_000.0 }) * (0.05 * random.normal()).exp()
+        });
+        let document = report(campaign(&job(seed), &mut script));
+        assert_eq!(document.analysis.multiplicity, Multiplicity::Explored);
+        for (index, table) in document.workloads.iter().enumerate() {
+            let fastest = table.fastest.as_ref().unwrap();
+            if fastest.claimed {
+                told += 1;
+                wrong += u32::from(index % 2 == 1 || fastest.cell != table.cells[2]);
+            }
+        }
+    }
+    assert!(told >= 140 && wrong <= told / 20, "{wrong} of {told} are wrong, of 150 that can be told");
+}
+
+#[test]
 fn exactly_as_many_epochs_as_asked_for() {
     let mut script = noisy(&[5_000.0, 10_000.0], 0.02);
     let document = report(campaign(&format!("epochs = 3\n{PAIR}"), &mut script));
