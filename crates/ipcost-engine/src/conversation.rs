@@ -59,7 +59,27 @@ pub struct Patience {
     continued: u64,
 }
 
+/// So long at a time is waited without a look at the clock; whoever then wakes so much too late was not the only one that
+/// stood still: a hypervisor, or a machine far too busy, keeps peers from answering as well.
+const SLICE: Duration = Duration::from_secs(2);
+const LATE: Duration = Duration::from_secs(1);
+
 impl Patience {
+    /// Until when to wait this time.
+    fn slice(&self) -> Instant {
+        self.deadline.min(Instant::now() + SLICE)
+    }
+
+    /// Puts the deadline off by the time in which the machine stood still, after a wait that was to end at `slice`. Whether it
+    /// has passed.
+    fn is_over(&mut self, slice: Instant) -> bool {
+        let late = slice.elapsed();
+        if late > LATE {
+            self.deadline += late;
+        }
+        Instant::now() >= self.deadline
+    }
+
     /// So long, from now.
     pub fn of(whole: Duration, interrupt: &Interrupt) -> Self {
         Self { deadline: Instant::now() + whole, whole, continued: interrupt.times_continued() }
@@ -249,11 +269,12 @@ pub fn await_message(
         if let Some(message) = peers[from].inbox.pop_front() {
             return Ok(message);
         }
-        let wake = wait_any(peers.iter().map(|peer| &peer.process), interrupt, patience.deadline);
+        let slice = patience.slice();
+        let wake = wait_any(peers.iter().map(|peer| &peer.process), interrupt, slice);
         match wake {
             Ok(Wake::Heard) => {}
             Ok(Wake::Interrupted) => return Err(Failure::Interrupted),
-            Ok(Wake::Deadline) if patience.is_renewed(interrupt) => {}
+            Ok(Wake::Deadline) if patience.is_renewed(interrupt) || !patience.is_over(slice) => {}
             Ok(Wake::Deadline) => {
                 let stands = peers[from].stands();
                 let reason = format!(
@@ -355,6 +376,20 @@ mod tests {
     }
 
     const LONG: Duration = Duration::from_secs(60);
+
+    #[test]
+    fn time_in_which_the_machine_stood_still_is_not_held_against_peers() {
+        let never = Interrupt::never().unwrap();
+        let mut patience = Patience::of(Duration::from_secs(3), &never);
+        let (began, first) = (patience.deadline, patience.slice());
+        assert!(first < began && !patience.is_over(first), "a slice is not all there is");
+        // A wait that was to end ten seconds ago.
+        let slice = Instant::now().checked_sub(Duration::from_secs(10)).unwrap();
+        assert!(!patience.is_over(slice) && patience.deadline >= began + Duration::from_secs(10));
+        let mut none = Patience::of(Duration::ZERO, &never);
+        let slice = none.slice();
+        assert!(none.is_over(slice));
+    }
 
     #[test]
     fn faults_are_told_apart() {
