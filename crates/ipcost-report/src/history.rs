@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 use ipcost_model::units::size_text;
-use ipcost_model::{NATIVE, Placement, RunState, RunSummary, Stopped};
+use ipcost_model::{NATIVE, Placement, RunState, RunSummary, Stopped, Verdict};
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::grid::{Column, Grid, Piece};
 use crate::words::escaped;
@@ -13,26 +14,31 @@ const BOLD: Style = Style::new().bold();
 const DIMMED: Style = Style::new().dimmed();
 const WARN: Style = AnsiColor::Yellow.on_default();
 
-const fn column(title: &'static str, expendable: u8) -> Column {
-    Column { title, right: false, expendable }
-}
-
-/// The identifier tells the time as well, so where the room is short the age goes before what was found.
-const COLUMNS: [Column; 7] = [
-    column("when", 3),
-    column("id", 0),
-    column("name", 0),
-    column("host", 5),
-    column("kernel", 4),
-    column("job", 1),
-    column("verdicts", 2),
+/// The identifier tells the time as well, so where the room is short the age goes, too.
+const COLUMNS: [Column; 8] = [
+    Column::new("when", false, 3),
+    Column::new("id", false, 0),
+    Column::new("name", false, 0),
+    Column::new("host", false, 5),
+    Column::new("kernel", false, 4),
+    Column::new("answered", true, 0),
+    Column::new("job", false, 0),
+    Column::new("verdicts", false, 2),
 ];
+/// The longest word of how many are answered: `interrupted`.
+const MOST_ANSWERED: usize = 11;
+/// The least of a job that is shown, in columns of text.
+const LEAST_JOB: usize = 20;
 /// More values than this are counted instead of named.
 const MOST_NAMED: usize = 3;
 
 /// Draws the runs, each with the time since it was saved, in `room` columns of text.
 pub fn render(runs: &[(RunSummary, Duration)], room: usize) -> String {
     let mut grid = Grid::new(&COLUMNS);
+    let names = runs.iter().filter_map(|(run, _)| run.name.as_deref());
+    let name = names.map(|name| escaped(name).width() + 2).max().unwrap_or(0);
+    let ids = runs.iter().map(|(run, _)| run.id.width() + 2).max().unwrap_or(0);
+    let left = room.saturating_sub(ids + name + MOST_ANSWERED + 2).max(LEAST_JOB);
     for (run, age) in runs {
         grid.row(vec![
             Piece::styled(when(run, *age), DIMMED),
@@ -40,7 +46,8 @@ pub fn render(runs: &[(RunSummary, Duration)], room: usize) -> String {
             Piece::styled(run.name.as_deref().map(escaped).unwrap_or_default(), BOLD),
             escaped(&run.host).into(),
             escaped(&run.kernel).into(),
-            escaped(&job(run)).into(),
+            answered(run),
+            shortened(&escaped(&job(run)), left).into(),
             verdicts(run),
         ]);
     }
@@ -67,17 +74,18 @@ fn when(run: &RunSummary, age: Duration) -> String {
 /// What was measured: `rr stream, unix tcp, 64 B to 16 KiB`; what is as usual is not told.
 pub fn job(run: &RunSummary) -> String {
     let patterns: Vec<&str> = run.patterns.iter().map(|pattern| pattern.name()).collect();
-    let mut parts = vec![patterns.join(" "), few(&run.transports, "transports"), sizes(&run.sizes)];
+    let mut parts = vec![patterns.join(" ")];
+    if run.placements != [Placement::Free] {
+        let names: Vec<String> = run.placements.iter().map(Placement::to_string).collect();
+        parts.push(few(&names, "placements"));
+    }
+    parts.extend([few(&run.transports, "transports"), sizes(&run.sizes)]);
     if run.concurrency != [1] {
         let counts: Vec<String> = run.concurrency.iter().map(u32::to_string).collect();
         parts.push(match counts.len() {
             ..=MOST_NAMED => format!("concurrency {}", counts.join(" ")),
             many => format!("{many} concurrencies"),
         });
-    }
-    if run.placements != [Placement::Free] {
-        let names: Vec<String> = run.placements.iter().map(Placement::to_string).collect();
-        parts.push(few(&names, "placements"));
     }
     if run.peers != [NATIVE] {
         parts.push(few(&run.peers, "peers"));
@@ -99,6 +107,38 @@ fn sizes(bytes: &[u64]) -> String {
         (Some(least), Some(most)) => format!("{} to {}", size_text(*least), size_text(*most)),
         _ => String::new(),
     }
+}
+
+/// How many contrasts are answered, of all; or that the run did not end well.
+fn answered(run: &RunSummary) -> Piece {
+    let state = match (run.state, run.stopped) {
+        (RunState::Running, _) => return Piece::styled("running", BOLD),
+        (RunState::Unfinished, _) => "unfinished".to_owned(),
+        (RunState::Finished, Stopped::Interrupted | Stopped::Failed) => run.stopped.to_string(),
+        (RunState::Finished, _) => {
+            let counted = run.verdicts.each();
+            let all: u32 = counted.iter().map(|(_, count)| count).sum();
+            let is_answer =
+                |(verdict, _): &&(Verdict, u32)| matches!(verdict, Verdict::Different | Verdict::Equivalent);
+            let known: u32 = counted.iter().filter(is_answer).map(|(_, count)| count).sum();
+            return if all == 0 { Piece::default() } else { format!("{known} of {all}").into() };
+        }
+    };
+    Piece::styled(state, WARN)
+}
+
+/// Text in at most so many columns.
+fn shortened(text: &str, room: usize) -> String {
+    if text.width() <= room {
+        return text.to_owned();
+    }
+    let mut left = room.saturating_sub(1);
+    let fits = |letter: &char| {
+        let width = letter.width().unwrap_or(0);
+        left.checked_sub(width).map(|rest| left = rest).is_some()
+    };
+    let kept: String = text.chars().take_while(fits).collect();
+    format!("{}…", kept.trim_end())
 }
 
 /// How many contrasts are known to be what; before it, that the run did not end well.
@@ -148,7 +188,8 @@ mod tests {
 
     #[test]
     fn where_the_room_is_short_the_identifiers_stay() {
-        let shown = anstream::adapter::strip_str(&render(&runs()[1..2], 60)).to_string();
+        let shown = anstream::adapter::strip_str(&render(&runs()[..3], 72)).to_string();
         insta::assert_snapshot!(shown);
+        assert!(shown.lines().all(|line| line.width() <= 72), "{shown}");
     }
 }
