@@ -61,6 +61,8 @@ impl Answered {
 pub struct Judge<'a> {
     plan: &'a Plan,
     table: &'a CostTable,
+    /// The tables in which something is compared.
+    compared: Vec<&'a Workload>,
     /// The level of contrasts with a baseline.
     level: f64,
     /// How many of them are discoveries; 0 where they are not selected but all promised.
@@ -93,7 +95,10 @@ impl<'a> Judge<'a> {
                 (discoveries as u32, plan.alpha * discoveries.max(1) as f64 / evidence.len() as f64)
             }
         };
-        let judge = Self { plan, table, level, discoveries, level_of_cheapest: plan.alpha_each };
+        // A table's contrasts follow one another.
+        let tables = plan.contrasts.chunk_by(|one, next| one.workload == next.workload);
+        let compared = tables.map(|contrasts| &plan.workloads[contrasts[0].workload]).collect();
+        let judge = Self { plan, table, compared, level, discoveries, level_of_cheapest: plan.alpha_each };
         match plan.multiplicity {
             Multiplicity::Headline => judge,
             Multiplicity::Explored => judge.with_tables_selected(),
@@ -103,27 +108,19 @@ impl<'a> Judge<'a> {
     /// The largest number of tables that can be told at the level which that many allow.
     fn with_tables_selected(mut self) -> Self {
         let pairs = |workload: &Workload| workload.cells.len() * (workload.cells.len().saturating_sub(1)) / 2;
-        let pairs: usize = self.compared().map(pairs).sum();
-        let mut tables = self.compared().count();
+        let pairs: usize = self.compared.iter().copied().map(pairs).sum();
+        let mut tables = self.compared.len();
         loop {
             self.level_of_cheapest = self.plan.alpha * tables.max(1) as f64 / pairs.max(1) as f64;
             let is_told =
-                |workload: &&Workload| self.cheapest(workload).is_some_and(|found| found.open.is_empty());
-            let told = self.compared().filter(is_told).count();
+                |workload: &&&Workload| self.cheapest(workload).is_some_and(|found| found.open.is_empty());
+            let told = self.compared.iter().filter(is_told).count();
             if told >= tables {
                 return self;
             }
             // Fewer tables, a stricter level, at which no other one is told.
             tables = told;
         }
-    }
-
-    /// The tables in which something is compared.
-    fn compared(&self) -> impl Iterator<Item = &'a Workload> + '_ {
-        let plan = self.plan;
-        let compares =
-            |workload: &&Workload| plan.contrasts.iter().any(|known| workload.cells.contains(&known.a));
-        plan.workloads.iter().filter(compares)
     }
 
     /// The level at which contrasts with a baseline are judged.
@@ -207,7 +204,7 @@ impl<'a> Judge<'a> {
             }
             answered.of += 1;
         }
-        for workload in self.compared() {
+        for workload in &self.compared {
             match self.cheapest(workload) {
                 Some(found) if found.open.is_empty() => answered.resolved += 1,
                 Some(found) => answered.needed.extend(found.open.iter().chain([&found.contrast.b])),

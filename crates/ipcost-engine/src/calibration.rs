@@ -74,13 +74,11 @@ pub fn rate(bench: &mut dyn Bench, cell: usize, workers: u64, may_wait: bool) ->
         if is_long || longer - found.wait_ns >= WORK_OVER_WAIT * found.wait_ns {
             // A neighbour that took the processor for a while looks like a wait, and does not come again.
             let (took, longer) = (took.min(time(ops)?), longer.min(time(more)?));
-            let (again, average) = (between((ops, took), (more, longer)), longer / more as f64);
-            // Nor does a wait come every time: two batches of which only the shorter had one tell nothing of operations, and
-            // what they seem to take then would make batches without end.
-            if again.wait_ns < least || longer <= took {
-                return Ok(Rate { ns_per_op: average, wait_ns: 0.0 });
+            let again = between((ops, took), (more, longer));
+            if again.wait_ns < least {
+                return Ok(Rate { ns_per_op: longer / more as f64, wait_ns: 0.0 });
             }
-            return Ok(Rate { ns_per_op: again.ns_per_op.max(average / GROWTH), ..again });
+            return Ok(again);
         }
         factor = if longer < took * 1.5 { MUCH_LONGER } else { LONGER };
         (ops, took) = (more, longer);
@@ -90,8 +88,8 @@ pub fn rate(bench: &mut dyn Bench, cell: usize, workers: u64, may_wait: bool) ->
 /// The line through two batches.
 fn between((fewer, took): (u64, f64), (ops, longer): (u64, f64)) -> Rate {
     let average = longer / ops as f64;
-    // One that got no longer says nothing of operations.
-    let slope = ((longer - took) / (ops - fewer) as f64).clamp(average / 1e6, average);
+    // One that got no longer says nothing of operations, and what they seem to take then must not make batches without end.
+    let slope = ((longer - took) / (ops - fewer) as f64).clamp(average / GROWTH, average);
     Rate { ns_per_op: slope, wait_ns: longer - slope * ops as f64 }
 }
 
@@ -131,14 +129,10 @@ mod tests {
     use super::*;
     use crate::bench::BatchOutcome;
 
-    /// A cell whose batches take a fixed time, and a time for every operation; what has been asked of it.
-    struct Cell {
-        wait_ns: u64,
-        each_ns: u64,
-        asked: Vec<u64>,
-    }
+    /// A cell whose batches of so many operations take the nanoseconds that a function says.
+    struct Scripted<F>(F);
 
-    impl Bench for Cell {
+    impl<F: FnMut(u64) -> u64> Bench for Scripted<F> {
         fn elapsed(&self) -> Duration {
             Duration::ZERO
         }
@@ -152,8 +146,7 @@ mod tests {
         }
 
         fn batch(&mut self, _cell: usize, ops: u64, _latency: bool) -> Result<BatchOutcome, EngineError> {
-            self.asked.push(ops);
-            Ok(BatchOutcome { wall_ns: self.wait_ns + ops * self.each_ns, ..BatchOutcome::default() })
+            Ok(BatchOutcome { wall_ns: (self.0)(ops), ..BatchOutcome::default() })
         }
 
         fn end_epoch(&mut self) -> Result<(), EngineError> {
@@ -165,9 +158,18 @@ mod tests {
         }
     }
 
+    fn rate_of(may_wait: bool, wall_ns: impl FnMut(u64) -> u64) -> Rate {
+        rate(&mut Scripted(wall_ns), 0, 1, may_wait).unwrap()
+    }
+
+    /// What is found of a cell whose batches take a fixed time, and a time for every operation; and what was asked of it.
     fn found(wait_ns: u64, each_ns: u64, may_wait: bool) -> (Rate, Vec<u64>) {
-        let mut cell = Cell { wait_ns, each_ns, asked: Vec::new() };
-        (rate(&mut cell, 0, 1, may_wait).unwrap(), cell.asked)
+        let mut asked = Vec::new();
+        let rate = rate_of(may_wait, |ops| {
+            asked.push(ops);
+            wait_ns + ops * each_ns
+        });
+        (rate, asked)
     }
 
     #[test]
@@ -196,64 +198,35 @@ mod tests {
 
     #[test]
     fn a_wait_that_begins_with_the_second_operation_is_found() {
-        struct Nagle;
-        impl Bench for Nagle {
-            fn elapsed(&self) -> Duration {
-                Duration::ZERO
-            }
-            fn start_epoch(&mut self, _epoch: u32, _order: &[usize]) -> Result<(), EngineError> {
-                Ok(())
-            }
-            fn verify(&mut self, _cell: usize, _ops: u64) -> Result<(), EngineError> {
-                Ok(())
-            }
-            fn batch(&mut self, _cell: usize, ops: u64, _latency: bool) -> Result<BatchOutcome, EngineError> {
-                let wait = if ops > 1 { 40_000_000 } else { 0 };
-                Ok(BatchOutcome { wall_ns: 20_000 + wait + ops * 260, ..BatchOutcome::default() })
-            }
-            fn end_epoch(&mut self) -> Result<(), EngineError> {
-                Ok(())
-            }
-            fn effective(&self, _cell: usize) -> serde_json::Map<String, serde_json::Value> {
-                serde_json::Map::new()
-            }
-        }
-        let found = rate(&mut Nagle, 0, 1, true).unwrap();
+        let found = rate_of(true, |ops| 20_000 + if ops > 1 { 40_000_000 } else { 0 } + ops * 260);
         assert!((found.ns_per_op / 260.0 - 1.0).abs() < 0.05, "{found:?}");
         assert!((found.wait_ns / 40e6 - 1.0).abs() < 0.05, "{found:?}");
     }
 
     #[test]
     fn a_wait_that_only_the_shorter_batch_had_makes_no_batch_without_end() {
-        // Whether each batch waits, from the first on; afterwards none does.
-        struct Sometimes(Vec<bool>);
-        impl Bench for Sometimes {
-            fn elapsed(&self) -> Duration {
-                Duration::ZERO
-            }
-            fn start_epoch(&mut self, _epoch: u32, _order: &[usize]) -> Result<(), EngineError> {
-                Ok(())
-            }
-            fn verify(&mut self, _cell: usize, _ops: u64) -> Result<(), EngineError> {
-                Ok(())
-            }
-            fn batch(&mut self, _cell: usize, ops: u64, _latency: bool) -> Result<BatchOutcome, EngineError> {
-                let wait = if self.0.pop().unwrap_or(false) { 41_000_000 } else { 0 };
-                Ok(BatchOutcome { wall_ns: wait + ops * 2_000, ..BatchOutcome::default() })
-            }
-            fn end_epoch(&mut self) -> Result<(), EngineError> {
-                Ok(())
-            }
-            fn effective(&self, _cell: usize) -> serde_json::Map<String, serde_json::Value> {
-                serde_json::Map::new()
-            }
-        }
+        // Whether each batch waits; after the twelfth none does.
         for pattern in 0_u32..1 << 12 {
-            let waits = (0..12).map(|bit| pattern >> bit & 1 == 1).collect();
-            let found = rate(&mut Sometimes(waits), 0, 1, true).unwrap();
+            let mut waits = (0..12).map(|bit| pattern >> bit & 1 == 1);
+            let found = rate_of(true, |ops| {
+                let wait = if waits.next() == Some(true) { 41_000_000 } else { 0 };
+                wait + ops * 2_000
+            });
             // A batch of 20 ms by this rate takes no longer than a second.
             assert!(found.ns_per_op > 2_000.0 / 50.0, "{pattern:b}: {found:?}");
         }
+    }
+
+    #[test]
+    fn a_wait_of_seconds_that_varies_by_more_than_its_operations_take_makes_no_batch_without_end() {
+        let mut wait = 2_500_000_000;
+        let Rate { ns_per_op, wait_ns } = rate_of(true, |ops| {
+            wait -= 1_000_000;
+            20_000 + if ops > 1 { wait } else { 0 } + ops * 260
+        });
+        assert!((wait_ns / 2.5e9 - 1.0).abs() < 0.05, "{wait_ns}");
+        // A batch that tells so little is followed by one that is longer by no more than GROWTH.
+        assert!(ns_per_op > 10_000.0, "{ns_per_op}");
     }
 
     #[test]

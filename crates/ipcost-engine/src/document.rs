@@ -39,8 +39,8 @@ pub struct About {
 
 /// Draws up the document of a run.
 pub fn document(outcome: Outcome, about: About) -> Document {
-    let mut document = so_far(&outcome, &about);
     let judge = Judge::new(&outcome.plan, &outcome.table);
+    let mut document = judged(&outcome, &about, &judge);
     let findings = findings(&outcome, &about, &document.cells, &judge);
     document.warnings = findings.iter().map(Finding::warning).collect();
     document.samples = in_order(outcome.samples, outcome.suspended);
@@ -49,7 +49,10 @@ pub fn document(outcome: Outcome, about: About) -> Document {
 
 /// The same without samples and warnings, for those who look on while it runs.
 pub fn so_far(outcome: &Outcome, about: &About) -> Document {
-    let judge = Judge::new(&outcome.plan, &outcome.table);
+    judged(outcome, about, &Judge::new(&outcome.plan, &outcome.table))
+}
+
+fn judged(outcome: &Outcome, about: &About, judge: &Judge<'_>) -> Document {
     let plan = &outcome.plan;
     Document {
         schema: SCHEMA.to_owned(),
@@ -81,8 +84,8 @@ pub fn so_far(outcome: &Outcome, about: &About) -> Document {
             epochs_needed: plan.epochs_needed,
         },
         cells: cells(outcome),
-        workloads: workloads(outcome, &judge),
-        contrasts: contrasts(outcome, &judge),
+        workloads: workloads(outcome, judge),
+        contrasts: contrasts(outcome, judge),
         samples: Vec::new(),
         warnings: Vec::new(),
     }

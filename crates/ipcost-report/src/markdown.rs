@@ -103,10 +103,7 @@ fn side(row: &Row<'_>, columns: usize, fields: impl Fn(&Figures) -> Vec<String>)
         return fields(figures);
     }
     let mut missing = vec![String::new(); columns - 1];
-    missing.push(match &row.cell.reason {
-        Some(reason) if !row.cell.available => format!("unavailable: {}", text(reason)),
-        _ => "not measured".to_owned(),
-    });
+    missing.push(text(&row.why_missing()));
     missing
 }
 

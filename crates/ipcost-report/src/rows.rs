@@ -38,6 +38,17 @@ pub struct Row<'a> {
     pub figures: Option<Figures>,
 }
 
+impl Row<'_> {
+    /// Why there are no figures, where there are none.
+    pub fn why_missing(&self) -> String {
+        let what = words::why_missing(self.cell);
+        match &self.cell.reason {
+            Some(reason) if !self.cell.available => format!("{what}: {reason}"),
+            _ => what.to_owned(),
+        }
+    }
+}
+
 /// The figures of a cell, each a text, empty where there is none.
 #[derive(Debug)]
 pub struct Figures {

@@ -236,7 +236,7 @@ fn colour(standing: Standing) -> Style {
 
 /// What stands in the place of a verdict where there are no figures.
 fn missing(row: &Row<'_>) -> Piece {
-    Piece::styled(if row.cell.available { "not measured" } else { "unavailable" }, DIMMED)
+    Piece::styled(words::why_missing(row.cell), DIMMED)
 }
 
 /// The head of a line beneath a row, one of `count`.

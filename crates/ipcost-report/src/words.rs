@@ -266,6 +266,11 @@ fn ratio_percent(margin: f64) -> String {
     percent.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
+/// Why a cell has no figures, in a word or two.
+pub fn why_missing(cell: &CellRecord) -> &'static str {
+    if cell.available { "not measured" } else { "unavailable" }
+}
+
 /// A cell of the document by its id.
 pub fn cell<'a>(document: &'a Document, id: &str) -> Option<&'a CellRecord> {
     document.cells.iter().find(|cell| cell.id == id)

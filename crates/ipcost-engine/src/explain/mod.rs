@@ -154,8 +154,7 @@ pub fn explain(
             let purpose = if asked { Purpose::Asked } else { Purpose::Twin };
             ExplainedCell {
                 floor: floor(outcome, *index, question.level()),
-                wall_ns: elapsed.estimate(*index, |costs| costs.wall_ns),
-                ..cell(plan, *index, purpose, &batches, &evidence[*index])
+                ..cell(plan, *index, purpose, elapsed, &batches, &evidence[*index])
             }
         })
         .collect();
@@ -215,6 +214,7 @@ fn cell(
     plan: &Plan,
     index: usize,
     purpose: Purpose,
+    elapsed: &Batches<'_>,
     batches: &Batches<'_>,
     evidence: &Evidence,
 ) -> ExplainedCell {
@@ -250,7 +250,7 @@ fn cell(
         server: planned.server.clone(),
         options: work.options.clone(),
         division,
-        wall_ns: batches.estimate(index, |costs| costs.wall_ns),
+        wall_ns: elapsed.estimate(index, |costs| costs.wall_ns),
         cpu_ns: batches
             .estimate(index, |costs| costs.cpu_ns(PeerRole::Client) + costs.cpu_ns(PeerRole::Server)),
         wait_ns: batches.wait_ns(index),

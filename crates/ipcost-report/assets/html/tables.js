@@ -14,8 +14,8 @@ function sortTable(table, header) {
   groups.forEach((group, index) => (group.dataset.order ??= index));
   const turn = next === "descending" ? -1 : 1;
   const key = (group) => {
-    const value = fieldAt(group.rows[0], column)?.dataset.value;
-    return value === undefined ? null : cell.dataset.words === undefined ? Number(value) : value;
+    const { value, words } = fieldAt(group.rows[0], column)?.dataset ?? {};
+    return value === undefined ? null : words === undefined ? Number(value) : value;
   };
   const order = (a, b) => Number(a.dataset.order) - Number(b.dataset.order);
   const keys = new Map(groups.map((group) => [group, key(group)]));

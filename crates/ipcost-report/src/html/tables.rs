@@ -114,15 +114,10 @@ impl<'a> Side<'a> {
     /// The fields of a row; where there are no figures, why.
     fn fields(&self, row: &Row<'_>) -> String {
         let Some(figures) = &row.figures else {
-            let why = match (&row.cell.reason, row.cell.available) {
-                (_, true) => "not measured".to_owned(),
-                (Some(reason), false) => format!("unavailable: {reason}"),
-                (None, false) => "unavailable".to_owned(),
-            };
             return format!(
                 "<td class=\"reason start\" colspan=\"{}\">{}</td>",
                 self.columns.len(),
-                text(&why)
+                text(&row.why_missing())
             );
         };
         let strong = if row.cheapest { " first" } else { "" };

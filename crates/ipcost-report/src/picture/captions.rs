@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ipcost_model::units::duration_text;
-use ipcost_model::{CellRecord, Document, Mode, Multiplicity, Placement, Stopped, WorkloadRecord};
+use ipcost_model::{Document, Mode, Multiplicity, Placement, Stopped, WorkloadRecord};
 
 use super::ticks::{percent, plain};
 use super::{Chart, forest, size};
@@ -106,11 +106,6 @@ pub fn missing(document: &Document) -> Vec<String> {
         }
     }
     notes
-}
-
-/// Why a cell has no value, in a word or two.
-pub fn why_missing(cell: &CellRecord) -> &'static str {
-    if cell.available { "not measured" } else { "unavailable" }
 }
 
 /// The share of the epochs that a mode has.

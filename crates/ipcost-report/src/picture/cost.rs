@@ -2,7 +2,7 @@
 
 use ipcost_model::{CellRecord, Document, WorkloadRecord};
 
-use super::captions::{self, FLOORS, MODES, share, why_missing};
+use super::captions::{self, FLOORS, MODES, share};
 use super::ink::Canvas;
 use super::rows::{self, Axis, Columns, Group, Mark, Row, Sides};
 use super::scale::{Extent, Scale};
@@ -91,7 +91,7 @@ fn group(document: &Document, table: &WorkloadRecord, title: String, brief: bool
 /// A row; with `brief` figures where there is room for half as many.
 fn row(document: &Document, cell: &CellRecord, strong: bool, brief: bool) -> Row {
     let (mark, figures) = match cell.wall_ns_per_op.filter(|_| cell.available) {
-        None => (Mark::Nothing, why_missing(cell).to_owned()),
+        None => (Mark::Nothing, words::why_missing(cell).to_owned()),
         Some(cost) => {
             let bounds = match (cost.lo, cost.hi) {
                 (Some(lo), Some(hi)) => format!("{} – {}", time(lo), time(hi)),

@@ -2,7 +2,7 @@
 
 use ipcost_model::{CellRecord, Document, Metric, WorkloadRecord};
 
-use super::captions::{self, why_missing};
+use super::captions;
 use super::ink::Canvas;
 use super::rows::{self, Axis, Columns, Group, Mark, Row, Sides};
 use super::scale::{Extent, Scale};
@@ -95,7 +95,7 @@ fn row(document: &Document, table: &WorkloadRecord, cell: &CellRecord, brief: bo
             (Mark::Known { median: contrast.ratio, lo: contrast.lo, hi: contrast.hi }, figures)
         }
         None if cell.available && cell.epochs > 0 => (Mark::Nothing, "not compared".to_owned()),
-        None => (Mark::Nothing, why_missing(cell).to_owned()),
+        None => (Mark::Nothing, words::why_missing(cell).to_owned()),
     };
     let best = table.fastest.as_ref().is_some_and(|fastest| fastest.claimed && fastest.cell == cell.id);
     Row {

@@ -3,7 +3,7 @@
 use ipcost_model::units::size_text;
 use ipcost_model::{CellRecord, Document, Estimate, Pattern, WorkloadRecord};
 
-use super::captions::{self, MODES, share, why_missing};
+use super::captions::{self, MODES, share};
 use super::ink::Canvas;
 use super::rows::{self, Axis, Columns, Group, Mark, Row, Sides};
 use super::scale::{Extent, Scale};
@@ -104,7 +104,7 @@ fn row(document: &Document, cell: &CellRecord, strong: bool, brief: bool) -> Row
             };
             (Mark::Known { median, lo, hi }, figures)
         }
-        _ => (Mark::Nothing, why_missing(cell).to_owned()),
+        _ => (Mark::Nothing, words::why_missing(cell).to_owned()),
     };
     Row {
         label: cell.label.clone(),

@@ -263,9 +263,14 @@ fn tables_sort_and_keep_what_has_no_figure_last() {
     assert_eq!(browser.run(&names(0)), json!(["tcp", "unix", "pipe"]), "by cost, downwards");
     browser.run(&by(0, 1));
     assert_eq!(browser.run(&names(0)), json!(["pipe", "unix", "tcp"]), "as in the document");
+    browser.run(&by(0, 0));
+    assert_eq!(browser.run(&names(0)), json!(["pipe", "tcp", "unix"]), "by name");
+    browser.run(&by(0, 0));
+    assert_eq!(browser.run(&names(0)), json!(["unix", "tcp", "pipe"]), "by name, downwards");
     browser.run(&by(2, 1));
     browser.run(&by(2, 1));
     assert_eq!(browser.run(&names(2)), json!(["unix", "tcp6"]));
+    assert_eq!(browser.complaints(), [""; 0]);
 }
 
 #[test]
