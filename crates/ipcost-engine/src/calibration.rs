@@ -100,6 +100,18 @@ fn is_mostly_a_wait((fewer, took): (u64, f64), (ops, longer): (u64, f64)) -> boo
     more >= 2.0 && longer / took < more / 2.0
 }
 
+/// What an operation of a cell is taken to cost, in nanoseconds, where its operations are counted and the scheduler places the
+/// processes: the geometric mean over its table, as far as batches then last no more than four times as long as they should,
+/// and no less than a quarter.
+///
+/// One look may see the fast way or the slow one, and batches of different lengths are moved differently: with counts of their own
+/// equal cells would differ.
+pub fn alike(own: f64, table: &[f64]) -> f64 {
+    const MOST: f64 = 4.0;
+    let mean = table.iter().map(|cost| cost.ln()).sum::<f64>() / table.len() as f64;
+    mean.exp().clamp(own / MOST, own * MOST)
+}
+
 /// The counts for a rate; frozen for the whole run.
 ///
 /// Where batches have a fixed wait, or `slope` says that they may, the lead-in is timed as well and the batch so much longer
@@ -227,6 +239,17 @@ mod tests {
         assert!((wait_ns / 2.5e9 - 1.0).abs() < 0.05, "{wait_ns}");
         // A batch that tells so little is followed by one that is longer by no more than GROWTH.
         assert!(ns_per_op > 10_000.0, "{ns_per_op}");
+    }
+
+    #[test]
+    fn where_the_scheduler_places_equal_cells_have_equal_counts_and_no_batch_gets_far_too_long() {
+        let table = [2_000.0, 8_000.0, 4_000.0];
+        for own in table {
+            assert!((alike(own, &table) / 4_000.0 - 1.0).abs() < 1e-9, "{own}");
+        }
+        let table = [100.0, 100.0, 10_000.0];
+        let far = table.map(|own| alike(own, &table));
+        assert_eq!(far, [400.0, 400.0, 2_500.0]);
     }
 
     #[test]

@@ -4,11 +4,11 @@ mod epoch;
 mod outcome;
 mod timed;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use ipcost_model::{
-    Calibrated, Cell, Counts, Options, Pattern, Plan, PlannedContrast, Resumed, Samples, Stopped,
+    Calibrated, Cell, Counts, Options, Pattern, Placement, Plan, PlannedContrast, Resumed, Samples, Stopped,
 };
 use ipcost_stats::{Random, Variances};
 use ipcost_sys::transport;
@@ -17,7 +17,7 @@ pub use self::epoch::steady;
 pub use self::outcome::Outcome;
 use crate::analysis::{Answered, Judge};
 use crate::bench::Bench;
-use crate::calibration::{Rate, counts_of, rate};
+use crate::calibration::{Rate, alike, counts_of, rate};
 use crate::error::EngineError;
 use crate::explain::uses_tcp;
 use crate::planning::{Pace, fit};
@@ -204,7 +204,7 @@ impl Campaign<'_, '_> {
     fn calibrate(&mut self) -> Result<Calibrated, EngineError> {
         let (clock, clock_source) = (self.surroundings.clock(), self.surroundings.clock_source());
         self.tell(Phase::Calibrating);
-        let mut rates = Vec::new();
+        let mut rates = BTreeMap::new();
         let mut starting = Duration::ZERO;
         let mut pilots = vec![self.no_pilot()];
         for group in self.groups.clone() {
@@ -215,7 +215,7 @@ impl Campaign<'_, '_> {
             for cell in &group {
                 let workers = u64::from(self.outcome.plan.cells[*cell].cell.concurrency);
                 let may_wait = self.outcome.plan.cells[*cell].cell.pattern == Pattern::Stream;
-                rates.push((*cell, rate(self.bench, *cell, workers, may_wait)?));
+                rates.insert(*cell, rate(self.bench, *cell, workers, may_wait)?);
                 self.tell(Phase::Calibrating);
             }
             self.count_operations(&rates);
@@ -265,21 +265,30 @@ impl Campaign<'_, '_> {
         })
     }
 
-    fn count_operations(&mut self, rates: &[(usize, Rate)]) {
+    fn count_operations(&mut self, rates: &BTreeMap<usize, Rate>) {
         let plan = &self.outcome.plan;
-        for (cell, rate) in rates {
-            let work = &plan.cells[*cell].cell;
-            let slope = holds_back(&work.transport, work.pattern, &work.options);
-            let fill = if plan.sender_timed.contains(cell) { filling_ops(work, rate.ns_per_op) } else { 0 };
-            self.counts[*cell] = counts_of(plan, &plan.cells[*cell], *rate, slope || fill > 0, fill);
+        for workload in &plan.workloads {
+            let known = workload.cells.iter().filter_map(|cell| Some((*cell, *rates.get(cell)?)));
+            let mut known: Vec<(usize, Rate)> = known.collect();
+            if workload.placement == Placement::Free && workload.baseline.is_some() {
+                let costs: Vec<f64> = known.iter().map(|(_, rate)| rate.ns_per_op).collect();
+                known.iter_mut().for_each(|(_, rate)| rate.ns_per_op = alike(rate.ns_per_op, &costs));
+            }
+            for (cell, rate) in known {
+                let work = &plan.cells[cell].cell;
+                let slope = holds_back(&work.transport, work.pattern, &work.options);
+                let fill =
+                    if plan.sender_timed.contains(&cell) { filling_ops(work, rate.ns_per_op) } else { 0 };
+                self.counts[cell] = counts_of(plan, &plan.cells[cell], rate, slope || fill > 0, fill);
+            }
         }
     }
 
     /// What fixed waits, and the longer batches that they ask for, add to a round.
-    fn extra(&self, rates: &[(usize, Rate)]) -> Duration {
+    fn extra(&self, rates: &BTreeMap<usize, Rate>) -> Duration {
         let plan = &self.outcome.plan;
         let usual_ns = (plan.batch + plan.lead_in).as_nanos() as f64;
-        let of_cell = |(cell, rate): &(usize, Rate)| {
+        let of_cell = |(cell, rate): (&usize, &Rate)| {
             let counts = self.counts[*cell];
             let ns = (counts.batch + counts.lead_in) as f64 * rate.ns_per_op + 2.0 * rate.wait_ns;
             (ns - usual_ns).max(0.0)
@@ -378,7 +387,7 @@ fn filling_ops(cell: &Cell, ns_per_op: f64) -> u64 {
 }
 
 /// How much longer batches last on average than the rates that operations are counted by would have them.
-fn stretch(rates: &[(usize, Rate)], pilots: &[Pilot]) -> Option<f64> {
+fn stretch(rates: &BTreeMap<usize, Rate>, pilots: &[Pilot]) -> Option<f64> {
     let costs = rates.iter().flat_map(|(cell, rate)| {
         pilots.iter().flatten().map(move |log_costs| log_costs[*cell].exp() / rate.ns_per_op)
     });
