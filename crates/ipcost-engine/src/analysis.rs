@@ -1,6 +1,6 @@
 //! From costs to contrasts and verdicts; the same code decides when to stop and fills the document.
 
-use ipcost_model::{Metric, Multiplicity, Plan, PlannedContrast, Verdict, Workload};
+use ipcost_model::{Metric, Multiplicity, Plan, PlannedContrast, Ran, Verdict, Workload};
 use ipcost_stats::{EpochInterval, Judgement, e_bh, epoch_e_value, epoch_interval, judge};
 
 use crate::cost_table::CostTable;
@@ -139,8 +139,16 @@ impl<'a> Judge<'a> {
     }
 
     fn contrast_at(&self, level: f64, metric: Metric, a: usize, b: usize) -> Option<Contrast> {
-        let values = self.table.log_ratios(metric, a, b);
-        let EpochInterval { interval, wanders, range, .. } = epoch_interval(&values, level)?;
+        self.judged(level, a, b, &self.table.log_ratios(metric, a, b))
+    }
+
+    /// The contrast of two cells over the rounds in which both were seen to run so; `None` where there were none.
+    pub fn contrast_where(&self, ran: Ran, a: usize, b: usize) -> Option<Contrast> {
+        self.judged(self.level, a, b, &self.table.log_ratios_where(ran, a, b))
+    }
+
+    fn judged(&self, level: f64, a: usize, b: usize, values: &[f64]) -> Option<Contrast> {
+        let EpochInterval { interval, wanders, range, .. } = epoch_interval(values, level)?;
         let ratios = |(least, most): (f64, f64)| (least.exp(), most.exp());
         let (bounds, range) = (interval.bounds.map(ratios), range.map(ratios));
         let epochs = values.len();

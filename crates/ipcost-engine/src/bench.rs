@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use ipcost_model::Usage;
+use ipcost_model::{Usage, Whereabouts};
 
 use crate::error::EngineError;
 
@@ -64,6 +64,8 @@ pub struct BatchOutcome {
     pub measures: BTreeMap<String, f64>,
     /// How much the transport's counters of trouble rose, by name; only what rose.
     pub troubles: BTreeMap<String, u64>,
+    /// Where the processes ran, where the scheduler places them and the system tells.
+    pub whereabouts: Option<Whereabouts>,
     /// Whether the machine was suspended, or this program stopped, meanwhile.
     pub suspended: bool,
 }

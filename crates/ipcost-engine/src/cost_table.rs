@@ -1,6 +1,6 @@
 //! Costs of all batches of complete epochs, arranged for contrasts.
 
-use ipcost_model::{Document, Metric, Sample};
+use ipcost_model::{Document, Metric, Ran, Sample};
 use ipcost_stats::median;
 
 /// More than ten thousand cells in a thousand epochs: what claims to have more is no document of this program.
@@ -14,6 +14,8 @@ pub struct CostTable {
     /// Natural logarithms of nanoseconds for one operation: epoch by epoch, round by round, cell by cell.
     wall: Vec<f64>,
     cpu: Vec<f64>,
+    /// Where each batch ran, where that is known.
+    ran: Vec<Option<Ran>>,
 }
 
 impl CostTable {
@@ -44,11 +46,13 @@ impl CostTable {
         let length = start + self.cells * self.rounds;
         self.wall.resize(length, f64::NAN);
         self.cpu.resize(length, f64::NAN);
+        self.ran.resize(length, None);
         for sample in samples.into_iter().filter(|sample| !sample.suspended) {
             let place = start + (sample.round as usize - 1) * self.cells + sample.cell as usize;
             let per_op = |ns: u64| (ns as f64 / sample.ops as f64).ln();
             self.wall[place] = per_op(sample.wall_ns);
             self.cpu[place] = per_op((sample.client + sample.server).cpu_ns());
+            self.ran[place] = sample.whereabouts.map(|seen| seen.ran);
         }
     }
 
@@ -65,6 +69,31 @@ impl CostTable {
     /// For each epoch with both, the median over its rounds of ln(cost of a) − ln(cost of b); empty where one is zero.
     pub fn log_ratios(&self, metric: Metric, a: usize, b: usize) -> Vec<f64> {
         self.per_epoch(metric, &[a, b], |round| round[a] - round[b])
+    }
+
+    /// For each epoch in which the cell was seen to run so, the median over those rounds of ln(cost).
+    pub fn log_costs_where(&self, ran: Ran, cell: usize) -> Vec<f64> {
+        self.per_epoch_where(ran, &[cell], |round| round[cell])
+    }
+
+    /// For each epoch in which both were seen to run so in the same round, the median over those rounds of
+    /// ln(cost of a) − ln(cost of b).
+    pub fn log_ratios_where(&self, ran: Ran, a: usize, b: usize) -> Vec<f64> {
+        self.per_epoch_where(ran, &[a, b], |round| round[a] - round[b])
+    }
+
+    fn per_epoch_where(&self, ran: Ran, cells: &[usize], of_round: impl Fn(&[f64]) -> f64) -> Vec<f64> {
+        let length = self.cells * self.rounds;
+        if self.epochs() == 0 {
+            return Vec::new();
+        }
+        let epochs = self.wall.chunks_exact(length).zip(self.ran.chunks_exact(length));
+        let of_epoch = |(costs, places): (&[f64], &[Option<Ran>])| {
+            let rounds = costs.chunks_exact(self.cells).zip(places.chunks_exact(self.cells));
+            let alike = rounds.filter(|(_, places)| cells.iter().all(|cell| places[*cell] == Some(ran)));
+            median(&alike.map(|(costs, _)| of_round(costs)).collect::<Vec<f64>>())
+        };
+        epochs.filter_map(of_epoch).collect()
     }
 
     /// For each epoch with all parts, the median over its rounds of ln(Σ count × cost of part); empty where that is zero.
@@ -129,6 +158,7 @@ mod tests {
             client: usage,
             server,
             measures: Default::default(),
+            whereabouts: None,
             suspended: false,
         }
     }
@@ -157,6 +187,28 @@ mod tests {
             table.log_ratios(Metric::Wall, 0, 1).iter().map(|ratio| ratio.exp().round()).collect();
         assert_eq!((table.epochs(), ratios), (3, vec![2.0, 3.0]));
         assert_eq!([0, 1].map(|cell| table.log_costs(Metric::Wall, cell).len()), [2, 3]);
+    }
+
+    #[test]
+    fn cells_are_compared_where_both_ran_alike() {
+        use Ran::{Apart, Together};
+        let mut table = CostTable::new(2, 2);
+        let rounds = [[(100, Together), (50, Together)], [(900, Apart), (50, Together)]];
+        let samples: Vec<Sample> = (1..)
+            .zip(rounds)
+            .flat_map(|(round, cells)| {
+                (0..).zip(cells).map(move |(cell, (wall_ns, ran))| Sample {
+                    whereabouts: Some(ipcost_model::Whereabouts { ran, migrations: 0 }),
+                    ..sample(cell, round, wall_ns)
+                })
+            })
+            .collect();
+        table.add_epoch(&samples);
+        let ratios = |ran| -> Vec<f64> {
+            table.log_ratios_where(ran, 0, 1).iter().map(|ratio| ratio.exp().round()).collect()
+        };
+        assert_eq!((ratios(Together), ratios(Apart)), (vec![2.0], vec![]));
+        assert_eq!(table.log_costs_where(Apart, 0).len(), 1);
     }
 
     #[test]

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ipcost_model::{
-    Analysis, CellRecord, ContrastRecord, Document, Estimate, Fastest, Host, Job, LatencyMode,
-    LatencySummary, Metric, Mode, Multiplicity, OptionValue, Pattern, Placement, SCHEMA, Sample, Schedule,
-    Stopped, Tool, UsagePerOp, WorkloadRecord,
+    Analysis, CellRecord, ContrastRecord, ContrastWithin, Document, Estimate, Fastest, Host, Job,
+    LatencyMode, LatencySummary, Metric, Mode, Multiplicity, OptionValue, Pattern, Placement, Ran, RanRecord,
+    SCHEMA, Sample, Schedule, Stopped, Tool, UsagePerOp, WorkloadRecord,
 };
 use ipcost_stats::{epoch_interval, median, two_groups};
 use ipcost_sys::host::WINE;
@@ -145,6 +145,7 @@ fn cell(outcome: &Outcome, index: usize, samples: &[&Sample]) -> CellRecord {
         latency_ns: latency(outcome, index),
         usage_per_op: usage(samples),
         modes: modes(&log_costs, samples),
+        ran: ran(outcome, index, samples),
         floor: floor(outcome, index, alpha),
         measures: measured(samples),
     }
@@ -216,6 +217,24 @@ fn measured(samples: &[&Sample]) -> BTreeMap<String, f64> {
     names.into_iter().filter_map(over_epochs).collect()
 }
 
+/// Where the scheduler put its batches, the most frequent first.
+fn ran(outcome: &Outcome, index: usize, samples: &[&Sample]) -> Vec<RanRecord> {
+    let record = |ran: &Ran| {
+        let seen = samples.iter().filter_map(|sample| sample.whereabouts).filter(|seen| seen.ran == *ran);
+        let (batches, migrations) =
+            seen.fold((0, 0_u64), |(count, sum), seen| (count + 1, sum.saturating_add(seen.migrations)));
+        (batches > 0).then(|| RanRecord {
+            ran: *ran,
+            batches,
+            migrations,
+            wall_ns_per_op: median(&outcome.table.log_costs_where(*ran, index)).map(f64::exp),
+        })
+    };
+    let mut records: Vec<RanRecord> = Ran::ALL.iter().filter_map(record).collect();
+    records.sort_by_key(|record| std::cmp::Reverse(record.batches));
+    records
+}
+
 fn modes(log_costs: &[f64], samples: &[&Sample]) -> Vec<Mode> {
     let Some((low, high)) = two_groups(log_costs, LEAST_MODE_RATIO.ln()) else { return Vec::new() };
     let switches = per_epoch(samples, |sample| {
@@ -258,6 +277,7 @@ fn contrasts(outcome: &Outcome, judge: &Judge<'_>) -> Vec<ContrastRecord> {
         range: found.range,
         wanders: found.wanders,
         headline: metric == Metric::Wall,
+        within: if metric == Metric::Wall { within(judge, found.a, found.b) } else { Vec::new() },
     };
     let of_metric = |metric| {
         let found =
@@ -265,6 +285,16 @@ fn contrasts(outcome: &Outcome, judge: &Judge<'_>) -> Vec<ContrastRecord> {
         found.map(move |found| record(metric, found))
     };
     Metric::ALL.iter().flat_map(|metric| of_metric(*metric)).collect()
+}
+
+/// The contrast of two cells where both ran on one core, and where both ran on two, as far as the scheduler chose so.
+fn within(judge: &Judge<'_>, a: usize, b: usize) -> Vec<ContrastWithin> {
+    let record = |ran: &Ran| {
+        let Contrast { ratio, bounds, verdict, epochs, .. } = judge.contrast_where(*ran, a, b)?;
+        let (lo, hi) = bounds.unzip();
+        Some(ContrastWithin { ran: *ran, ratio, lo, hi, verdict, epochs: epochs as u32 })
+    };
+    [Ran::Together, Ran::Apart].iter().filter_map(record).collect()
 }
 
 fn workloads(outcome: &Outcome, judge: &Judge<'_>) -> Vec<WorkloadRecord> {

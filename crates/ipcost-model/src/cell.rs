@@ -32,6 +32,18 @@ named! {
 }
 
 named! {
+    /// Where the processes of a batch ran that the scheduler placed.
+    Ran, "value of ran" {
+        /// All on one processor.
+        Together = "together",
+        /// Client and server on physical cores that they did not share.
+        Apart = "apart",
+        /// Neither: some moved, or they shared a core in part.
+        Mixed = "mixed",
+    }
+}
+
+named! {
     /// Who sends the first message of a connection in pattern `connect`.
     SpeaksFirst, "value of speaks_first" {
         /// The client sends `size` bytes, the server answers `reply` bytes and closes.

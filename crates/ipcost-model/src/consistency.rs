@@ -26,7 +26,13 @@ pub fn check(document: &Document) -> Result<(), String> {
     document.workloads.iter().try_for_each(|table| workload(table, &ids))?;
     for contrast in &document.contrasts {
         [&contrast.a, &contrast.b].into_iter().try_for_each(|id| known(&ids, id, "a contrast"))?;
-        ratio(contrast.ratio, contrast.lo, contrast.hi, contrast.verdict)?;
+        // A direction may rest on the range of many epochs.
+        let (lo, hi) = contrast.range.unzip();
+        ratio(contrast.ratio, contrast.lo.or(lo), contrast.hi.or(hi), contrast.verdict)?;
+        contrast
+            .within
+            .iter()
+            .try_for_each(|within| ratio(within.ratio, within.lo, within.hi, within.verdict))?;
     }
     document.samples.iter().try_for_each(|batch| sample(batch, document.cells.len()))?;
     analysis(&document.analysis)?;
@@ -48,6 +54,10 @@ fn cell(cell: &CellRecord) -> Result<(), String> {
     let is_mode = |share: f64, cost: f64| (0.0..=1.0).contains(&share) && cost.is_finite() && cost > 0.0;
     if !cell.modes.iter().all(|mode| is_mode(mode.share, mode.wall_ns_per_op)) {
         return Err(format!("a mode of cell {:?} is no share with a cost", cell.id));
+    }
+    let mut ran = cell.ran.iter().filter_map(|ran| ran.wall_ns_per_op);
+    if !ran.all(|cost| cost.is_finite() && cost > 0.0) {
+        return Err(format!("a cost of cell {:?} where the scheduler put it is no positive number", cell.id));
     }
     if let Some(floor) = &cell.floor {
         let sound = |ns: f64| ns.is_finite() && ns >= 0.0;
@@ -75,6 +85,10 @@ fn workload(table: &WorkloadRecord, ids: &HashSet<&str>) -> Result<(), String> {
     let fastest = table.fastest.iter().flat_map(|fastest| [&fastest.cell, &fastest.runner_up]);
     named.chain(fastest).try_for_each(|id| known(ids, id, "a workload"))?;
     match &table.fastest {
+        // The range that a direction may rest on is that of a contrast.
+        Some(fastest) if fastest.verdict == Verdict::Direction => {
+            ratio(fastest.ratio, fastest.lo, fastest.hi, Verdict::Undecided)
+        }
         Some(fastest) => ratio(fastest.ratio, fastest.lo, fastest.hi, fastest.verdict),
         None => Ok(()),
     }

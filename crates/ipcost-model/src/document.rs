@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::cell::{Pattern, Placement, SpeaksFirst};
+use crate::cell::{Pattern, Placement, Ran, SpeaksFirst};
 use crate::job::{Job, LatencyMode};
 use crate::named::named;
 use crate::options::Options;
@@ -286,6 +286,9 @@ pub struct CellRecord {
     /// The two groups its epochs fall into, the cheaper first; empty where there is one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub modes: Vec<Mode>,
+    /// Where the scheduler put its batches, the most frequent first; empty where it does not place them, or does not tell.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ran: Vec<RanRecord>,
     /// The least that the same work could cost here; absent where it was not measured or is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub floor: Option<FloorRecord>,
@@ -374,6 +377,20 @@ pub struct Mode {
     pub cpus_busy: Option<f64>,
 }
 
+/// What a cell did where the scheduler had put it so.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RanRecord {
+    /// On which cores.
+    pub ran: Ran,
+    /// How many batches.
+    pub batches: u64,
+    /// How often a thread was moved to another processor in all of them.
+    pub migrations: u64,
+    /// The median cost of those batches, nanoseconds for one operation.
+    pub wall_ns_per_op: Option<f64>,
+}
+
 /// A table: cells that do the same work.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -452,6 +469,28 @@ pub struct ContrastRecord {
     pub wanders: bool,
     /// Whether it shares the headline's alpha; others stand at the same level, outside the promise for the table.
     pub headline: bool,
+    /// The same where both ran on one core, and where both ran on two: what the scheduler chose, batch by batch. Outside the
+    /// promise for the table.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub within: Vec<ContrastWithin>,
+}
+
+/// A contrast over the rounds in which both cells ran so.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ContrastWithin {
+    /// On which cores.
+    pub ran: Ran,
+    /// The median over epochs with such rounds.
+    pub ratio: f64,
+    /// The lower end; null while unbounded.
+    pub lo: Option<f64>,
+    /// The upper end; null while unbounded.
+    pub hi: Option<f64>,
+    /// What is known.
+    pub verdict: Verdict,
+    /// How many epochs it rests on.
+    pub epochs: u32,
 }
 
 /// What a process took of the machine over a batch, all its threads and workers.
@@ -502,6 +541,16 @@ impl std::ops::Sub for Usage {
     }
 }
 
+/// Where the processes of a batch ran.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Whereabouts {
+    /// On which cores.
+    pub ran: Ran,
+    /// How often one of their threads was moved to another processor.
+    pub migrations: u64,
+}
+
 /// One timed batch.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -531,6 +580,9 @@ pub struct Sample {
     /// What else was measured over the batch, by name: by peers, or by the engine where it was asked to.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub measures: BTreeMap<String, f64>,
+    /// Where its processes ran, where the scheduler places them and the system tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub whereabouts: Option<Whereabouts>,
     /// Whether the machine was suspended, or the program stopped, meanwhile. It was then measured again, and this one
     /// counts for nothing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

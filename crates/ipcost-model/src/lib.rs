@@ -42,14 +42,14 @@ pub mod units;
 mod workload;
 
 pub use capabilities::{Capabilities, FloorKind, OptionGroup, PeerState, TransportState};
-pub use cell::{Cell, Pattern, Placement, SpeaksFirst};
+pub use cell::{Cell, Pattern, Placement, Ran, SpeaksFirst};
 pub use cell_id::parse_cell_id;
 pub use comparison::{COMPARISON_SCHEMA, Change, ComparedRun, Comparison, Difference, SpreadSource};
 pub use consistency::MAX_NAME_BYTES;
 pub use document::{
-    Analysis, CellRecord, ContrastRecord, Document, Estimate, Fastest, FloorPart, FloorRecord, Host,
-    LatencySummary, Metric, Mode, Multiplicity, Resumed, SCHEMA, Sample, Schedule, Stopped, Timing, Tool,
-    Usage, UsagePerOp, Verdict, Warning, WorkloadRecord,
+    Analysis, CellRecord, ContrastRecord, ContrastWithin, Document, Estimate, Fastest, FloorPart,
+    FloorRecord, Host, LatencySummary, Metric, Mode, Multiplicity, RanRecord, Resumed, SCHEMA, Sample,
+    Schedule, Stopped, Timing, Tool, Usage, UsagePerOp, Verdict, Warning, Whereabouts, WorkloadRecord,
 };
 pub use expand::{ExpandError, Expanded, MAX_CONCURRENCY, Offers, PlannedCell, expand};
 pub use explanation::{

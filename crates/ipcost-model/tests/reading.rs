@@ -113,6 +113,23 @@ fn numbers_that_are_none() {
 }
 
 #[test]
+fn a_direction_may_rest_on_the_range_of_many_epochs() {
+    let mut document = whole();
+    let contrast = document["contrasts"][0].as_object_mut().unwrap();
+    for (key, value) in [
+        ("lo", json!(null)),
+        ("hi", json!(null)),
+        ("range", json!([0.1, 0.9])),
+        ("verdict", json!("direction")),
+    ] {
+        contrast.insert(key.to_owned(), value);
+    }
+    read_document(document.to_string().as_bytes()).unwrap();
+    document["contrasts"][0]["ratio"] = json!(0.95);
+    assert!(refused(document.to_string().as_bytes()).contains("outside its interval"));
+}
+
+#[test]
 fn keys_given_twice() {
     let text = whole().to_string();
     for (key, again) in [

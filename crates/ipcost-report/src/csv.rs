@@ -6,10 +6,11 @@
 use std::collections::{BTreeSet, HashMap};
 
 use ipcost_model::{
-    CellRecord, ContrastRecord, Document, Estimate, LatencySummary, Metric, Sample, UsagePerOp,
+    CellRecord, ContrastRecord, ContrastWithin, Document, Estimate, LatencySummary, Metric, Ran, RanRecord,
+    Sample, UsagePerOp,
 };
 
-use crate::words::escaped;
+use crate::words::{self, escaped};
 
 /// Columns: a name, and what stands in it.
 type Columns<T> = &'static [(&'static str, fn(&T) -> String)];
@@ -95,6 +96,32 @@ const SAMPLE: Columns<Sample> = &[
     ("server_involuntary_switches", |sample| sample.server.involuntary_switches.to_string()),
 ];
 
+/// Where the scheduler put the batches of a cell; these and the next stand at the end of a row.
+const SCHEDULED: Columns<CellRecord> = &[
+    ("together_share", |cell| ran(cell, Ran::Together, |_, share| Some(share))),
+    ("together_wall_ns_per_op", |cell| ran(cell, Ran::Together, |seen, _| seen.wall_ns_per_op)),
+    ("apart_share", |cell| ran(cell, Ran::Apart, |_, share| Some(share))),
+    ("apart_wall_ns_per_op", |cell| ran(cell, Ran::Apart, |seen, _| seen.wall_ns_per_op)),
+    ("mixed_share", |cell| ran(cell, Ran::Mixed, |_, share| Some(share))),
+    ("mixed_wall_ns_per_op", |cell| ran(cell, Ran::Mixed, |seen, _| seen.wall_ns_per_op)),
+];
+
+/// What is known of a cell against another where both ran alike.
+const WITHIN: Columns<ContrastRecord> = &[
+    ("together_ratio", |contrast| within(contrast, Ran::Together, |within| Some(within.ratio))),
+    ("together_ratio_lo", |contrast| within(contrast, Ran::Together, |within| within.lo)),
+    ("together_ratio_hi", |contrast| within(contrast, Ran::Together, |within| within.hi)),
+    ("apart_ratio", |contrast| within(contrast, Ran::Apart, |within| Some(within.ratio))),
+    ("apart_ratio_lo", |contrast| within(contrast, Ran::Apart, |within| within.lo)),
+    ("apart_ratio_hi", |contrast| within(contrast, Ran::Apart, |within| within.hi)),
+];
+
+/// Where a batch ran, at the end of a row.
+const WHEREABOUTS: Columns<Sample> = &[
+    ("ran", |sample| sample.whereabouts.map_or_else(String::new, |seen| seen.ran.to_string())),
+    ("migrations", |sample| sample.whereabouts.map_or_else(String::new, |seen| seen.migrations.to_string())),
+];
+
 /// One row a cell: what it is, what it cost, and its ratio to what it is compared with, by wall and by CPU.
 pub fn cells(document: &Document) -> String {
     let measures: BTreeSet<&String> = document.cells.iter().flat_map(|cell| cell.measures.keys()).collect();
@@ -105,6 +132,7 @@ pub fn cells(document: &Document) -> String {
     let mut header =
         [names("", IDENTITY), names("", RECORD), names("", CONTRAST), names("cpu_", CONTRAST)].concat();
     header.extend(measures.iter().map(|name| text(&format!("measure_{name}"))));
+    header.extend([names("", SCHEDULED), names("", WITHIN)].concat());
     let row = |cell: &CellRecord| {
         let mut row = [fields(cell, IDENTITY), fields(cell, RECORD)].concat();
         for metric in [Metric::Wall, Metric::Cpu] {
@@ -114,6 +142,11 @@ pub fn cells(document: &Document) -> String {
             }
         }
         row.extend(measures.iter().map(|name| of(cell.measures.get(*name), |value| *value)));
+        row.extend(fields(cell, SCHEDULED));
+        match contrasts.get(&(Metric::Wall, cell.id.as_str())) {
+            Some(contrast) => row.extend(fields(*contrast, WITHIN)),
+            None => row.resize(row.len() + WITHIN.len(), String::new()),
+        }
         row
     };
     lines(header, document.cells.iter().map(row))
@@ -127,13 +160,27 @@ pub fn samples(document: &Document) -> String {
     let identities: Vec<Vec<String>> = document.cells.iter().map(|cell| fields(cell, IDENTITY)).collect();
     let mut header = [names("", IDENTITY), names("", SAMPLE)].concat();
     header.extend(measures.iter().map(|name| text(&format!("measure_{name}"))));
+    header.extend(names("", WHEREABOUTS));
     let row = |sample: &Sample| {
         let mut row = identities.get(sample.cell as usize)?.clone();
         row.extend(fields(sample, SAMPLE));
         row.extend(measures.iter().map(|name| of(sample.measures.get(*name), |value| *value)));
+        row.extend(fields(sample, WHEREABOUTS));
         Some(row)
     };
     lines(header, document.samples.iter().filter(|sample| !sample.suspended).filter_map(row))
+}
+
+/// Of the batches that the scheduler put so, with their share of the cell's.
+fn ran(cell: &CellRecord, ran: Ran, value: fn(&RanRecord, f64) -> Option<f64>) -> String {
+    let seen = words::shares(cell).into_iter().find(|(seen, _)| seen.ran == ran);
+    seen.and_then(|(seen, share)| value(seen, share)).map_or_else(String::new, number)
+}
+
+/// Of the contrast where both ran so.
+fn within(contrast: &ContrastRecord, ran: Ran, value: fn(&ContrastWithin) -> Option<f64>) -> String {
+    let within = contrast.within.iter().find(|within| within.ran == ran);
+    within.and_then(value).map_or_else(String::new, number)
 }
 
 fn lines(header: Vec<String>, rows: impl Iterator<Item = Vec<String>>) -> String {

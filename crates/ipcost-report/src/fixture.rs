@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ipcost_model::{Document, Pattern, Placement, Sample, Usage};
+use ipcost_model::{ContrastWithin, Document, Pattern, Placement, Ran, RanRecord, Sample, Usage, Verdict};
 use serde_json::{Value, json};
 
 /// The same with the floors of its round trips.
@@ -119,6 +119,38 @@ pub fn document() -> Document {
     .expect("the fixture is a document")
 }
 
+/// The same where the scheduler was watched.
+pub fn scheduled() -> Document {
+    let mut document = document();
+    let record = |ran, batches, cost| RanRecord { ran, batches, migrations: 7, wall_ns_per_op: Some(cost) };
+    document.cells[0].ran = vec![record(Ran::Together, 15, 7_080.0), record(Ran::Apart, 5, 16_020.0)];
+    document.cells[1].ran = vec![
+        record(Ran::Apart, 11, 40_200.0),
+        record(Ran::Together, 8, 9_600.0),
+        record(Ran::Mixed, 1, 12_000.0),
+    ];
+    document.cells[3].ran = vec![record(Ran::Together, 20, 13_500.0)];
+    document.contrasts[0].within = vec![
+        ContrastWithin {
+            ran: Ran::Together,
+            ratio: 0.524,
+            lo: Some(0.51),
+            hi: Some(0.54),
+            verdict: Verdict::Different,
+            epochs: 15,
+        },
+        ContrastWithin {
+            ran: Ran::Apart,
+            ratio: 0.4,
+            lo: None,
+            hi: None,
+            verdict: Verdict::Undecided,
+            epochs: 3,
+        },
+    ];
+    document
+}
+
 /// The same with samples: three epochs of two rounds of the cells that were measured, and what else was measured.
 pub fn measured() -> Document {
     let mut document = document();
@@ -142,6 +174,7 @@ pub fn measured() -> Document {
                     client: usage(wall_ns / 4),
                     server: usage(wall_ns / 2),
                     measures: BTreeMap::from([("context_switches".to_owned(), 200.0 + f64::from(epoch))]),
+                    whereabouts: None,
                     suspended: false,
                 });
             }

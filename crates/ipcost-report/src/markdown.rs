@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use ipcost_model::{Document, WorkloadRecord};
 
 use crate::numbers::three_digits;
-use crate::rows::{self, Figures, Row};
+use crate::rows::{self, Figures, Row, Under};
 use crate::words::{capitalised, escaped};
 use crate::{again, terminal, words};
 
@@ -113,11 +113,14 @@ fn judged(figures: &Figures) -> [String; 2] {
 }
 
 /// A line beneath a row: its head, and under the first of so many columns of every side what it says there.
-fn beneath(head: &str, costs: &[&str], columns: usize) -> Vec<String> {
+fn beneath(head: &str, sides: &[Option<&Under>], columns: usize) -> Vec<String> {
     let mut fields = vec![format!("… {head}")];
-    for cost in costs {
-        fields.push((*cost).to_owned());
-        fields.resize(fields.len() + columns - 1, String::new());
+    for side in sides {
+        let line = side.cloned().unwrap_or_default();
+        fields.push(line.cost);
+        fields.resize(fields.len() + columns - 3, String::new());
+        fields.push(format!("{} {}", line.ratio, line.bounds).trim().to_owned());
+        fields.push(line.verdict);
     }
     fields
 }

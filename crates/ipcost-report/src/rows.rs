@@ -1,8 +1,8 @@
 //! A row of a table as text: the same in every rendering.
 
-use ipcost_model::{CellRecord, Document, Metric, Pattern, Verdict, WorkloadRecord};
+use ipcost_model::{CellRecord, Document, Metric, Pattern, RanRecord, Verdict, WorkloadRecord};
 
-use crate::numbers::{rate, ratio, throughput, time};
+use crate::numbers::{bounds, rate, ratio, throughput, time};
 use crate::words::{self, escaped};
 
 /// The longest baseline that is named above a column.
@@ -72,8 +72,23 @@ pub struct Figures {
     pub verdict: String,
     /// The same as a kind.
     pub standing: Standing,
-    /// What stands beneath: two groups of epochs and their costs, and what a burst costs beside its operations.
-    pub beneath: Vec<(String, String)>,
+    /// What stands beneath: two groups of epochs or of places and their costs, and what a burst costs beside its operations.
+    pub beneath: Vec<Under>,
+}
+
+/// A line beneath a row.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Under {
+    /// Of what.
+    pub head: String,
+    /// What it costs.
+    pub cost: String,
+    /// The ratio to the baseline there, where there is one, and its interval.
+    pub ratio: String,
+    /// The interval, in parentheses.
+    pub bounds: String,
+    /// What is known of it.
+    pub verdict: String,
 }
 
 /// The titles of the columns whose names depend on the table: the rate, and the ratio.
@@ -102,31 +117,49 @@ pub fn rows<'a>(document: &'a Document, table: &'a WorkloadRecord) -> impl Itera
     })
 }
 
-/// What stands beneath a cell's row.
-pub fn beneath(cell: &CellRecord) -> Vec<(String, String)> {
+/// What stands beneath a cell's row: where the scheduler put it, or, where that is not known, how often it cost how much.
+pub fn beneath(document: &Document, cell: &CellRecord) -> Vec<Under> {
+    let line = |head: String, cost: String| Under { head, cost, ..Under::default() };
     let mode = |mode: &ipcost_model::Mode| {
-        (format!("in {:.0} % of epochs", mode.share * 100.0), time(mode.wall_ns_per_op))
+        line(format!("in {:.0} % of epochs", mode.share * 100.0), time(mode.wall_ns_per_op))
     };
-    let wait = cell.wait_ns.map(|wait_ns| ("per burst".to_owned(), format!("+ {}", time(wait_ns))));
-    cell.modes.iter().map(mode).chain(wait).collect()
+    let within = words::contrast(document, Metric::Wall, &cell.id).map_or(&[][..], |known| &known.within);
+    let ran = |(ran, share): (&RanRecord, f64)| {
+        let own = line(
+            format!("{}, {:.0} %", words::ran(ran.ran), share * 100.0),
+            ran.wall_ns_per_op.map(time).unwrap_or_default(),
+        );
+        match within.iter().find(|within| within.ran == ran.ran) {
+            Some(found) => Under {
+                ratio: ratio(found.ratio),
+                bounds: bounds(found.ratio, (found.lo, found.hi), None),
+                verdict: found.verdict.to_string(),
+                ..own
+            },
+            None => own,
+        }
+    };
+    let wait = cell.wait_ns.map(|wait_ns| line("per burst".to_owned(), format!("+ {}", time(wait_ns))));
+    let places: Vec<Under> = words::shares(cell).into_iter().map(ran).collect();
+    let modes = cell.modes.iter().map(mode).filter(|_| places.is_empty());
+    places.iter().cloned().chain(modes).chain(wait).collect()
 }
 
 /// What stands beneath rows that stand side by side: each head once, with what every row says under it. Two modes of a cell may
 /// have the same head.
-pub fn beneath_each<'a>(rows: &'a [Row<'_>]) -> Vec<(&'a str, Vec<&'a str>)> {
-    let mut each: Vec<(&str, Vec<Option<&str>>)> = Vec::new();
+pub fn beneath_each<'a>(rows: &'a [Row<'_>]) -> Vec<(&'a str, Vec<Option<&'a Under>>)> {
+    let mut each: Vec<(&str, Vec<Option<&Under>>)> = Vec::new();
     for (index, row) in rows.iter().enumerate() {
-        for (head, cost) in row.figures.iter().flat_map(|figures| &figures.beneath) {
-            let free = each.iter().position(|(known, costs)| known == head && costs[index].is_none());
+        for under in row.figures.iter().flat_map(|figures| &figures.beneath) {
+            let free = each.iter().position(|(known, sides)| *known == under.head && sides[index].is_none());
             let line = free.unwrap_or_else(|| {
-                each.push((head, vec![None; rows.len()]));
+                each.push((&under.head, vec![None; rows.len()]));
                 each.len() - 1
             });
-            each[line].1[index] = Some(cost);
+            each[line].1[index] = Some(under);
         }
     }
-    let filled = |costs: Vec<Option<&'a str>>| costs.into_iter().map(Option::unwrap_or_default).collect();
-    each.into_iter().map(|(head, costs)| (head, filled(costs))).collect()
+    each
 }
 
 fn figures(document: &Document, table: &WorkloadRecord, cell: &CellRecord) -> Option<Figures> {
@@ -152,7 +185,7 @@ fn figures(document: &Document, table: &WorkloadRecord, cell: &CellRecord) -> Op
         bounds,
         verdict,
         standing,
-        beneath: beneath(cell),
+        beneath: beneath(document, cell),
     })
 }
 
@@ -193,13 +226,21 @@ mod tests {
         let document = fixture::document();
         let row = |beneath: &[(&str, &str)]| {
             let mut row = rows(&document, &document.workloads[0]).next().unwrap();
-            let own = |(head, cost): &(&str, &str)| ((*head).to_owned(), (*cost).to_owned());
+            let own = |(head, cost): &(&str, &str)| Under {
+                head: (*head).to_owned(),
+                cost: (*cost).to_owned(),
+                ..Under::default()
+            };
             row.figures.as_mut().unwrap().beneath = beneath.iter().map(own).collect();
             row
         };
         let both = [row(&[("in 50 %", "1"), ("in 50 %", "2")]), row(&[("in 50 %", "3"), ("per burst", "4")])];
-        let expected =
-            vec![("in 50 %", vec!["1", "3"]), ("in 50 %", vec!["2", ""]), ("per burst", vec!["", "4"])];
-        assert_eq!(beneath_each(&both), expected);
+        let expected = [("in 50 %", ["1", "3"]), ("in 50 %", ["2", ""]), ("per burst", ["", "4"])];
+        let costs = |sides: Vec<Option<&Under>>| -> Vec<String> {
+            sides.iter().map(|under| under.map_or(String::new(), |under| under.cost.clone())).collect()
+        };
+        let found: Vec<(&str, Vec<String>)> =
+            beneath_each(&both).into_iter().map(|(head, sides)| (head, costs(sides))).collect();
+        assert_eq!(found, expected.map(|(head, costs)| (head, costs.map(str::to_owned).to_vec())).to_vec());
     }
 }

@@ -12,7 +12,7 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::grid::{Column, Grid, Piece};
 use crate::numbers::ratio;
-use crate::rows::{self, Row, Standing};
+use crate::rows::{self, Row, Standing, Under};
 use crate::words::{self, capitalised, escaped};
 
 /// Narrower than this, lines are broken as if there were so many columns.
@@ -193,11 +193,10 @@ fn beside(document: &Document, together: &WorkloadRecord, apart: &WorkloadRecord
         grid.row(pieces);
         let both = [one, two];
         let beneath = rows::beneath_each(&both);
-        for (index, (head, costs)) in beneath.iter().enumerate() {
+        for (index, (head, sides)) in beneath.iter().enumerate() {
             let mut pieces = vec![branch(head, index, beneath.len())];
-            for cost in costs {
-                pieces.push(Piece::styled(*cost, DIMMED));
-                pieces.resize(pieces.len() + STRATUM.len() - 1, Piece::default());
+            for side in sides {
+                pieces.extend(under(*side, STRATUM.len()));
             }
             grid.row(pieces);
         }
@@ -245,6 +244,15 @@ fn branch(head: &str, index: usize, count: usize) -> Piece {
     Piece::styled(format!(" {sign} {head}"), DIMMED)
 }
 
+/// A line beneath a row in so many columns, of which the first is the cost and the last three what is known of it.
+fn under(line: Option<&Under>, columns: usize) -> Vec<Piece> {
+    let piece = |text: fn(&Under) -> &String| Piece::styled(line.map_or("", |line| text(line)), DIMMED);
+    let mut pieces = vec![piece(|line| &line.cost)];
+    pieces.resize(columns - 3, Piece::default());
+    pieces.extend([piece(|line| &line.ratio), piece(|line| &line.bounds), piece(|line| &line.verdict)]);
+    pieces
+}
+
 fn add(grid: &mut Grid, row: Row<'_>) {
     let style = if row.cheapest { BOLD } else { Style::new() };
     let name = Piece::styled(row.name.as_str(), style);
@@ -266,8 +274,9 @@ fn add(grid: &mut Grid, row: Row<'_>) {
         figures.bounds.as_str().into(),
         Piece::styled(figures.verdict.as_str(), colour(figures.standing)),
     ]);
-    for (index, (share, cost)) in figures.beneath.iter().enumerate() {
-        grid.row(vec![branch(share, index, figures.beneath.len()), Piece::styled(cost.as_str(), DIMMED)]);
+    for (index, line) in figures.beneath.iter().enumerate() {
+        let head = branch(&line.head, index, figures.beneath.len());
+        grid.row([vec![head], under(Some(line), COLUMNS.len() - 1)].concat());
     }
 }
 
@@ -362,6 +371,11 @@ mod tests {
         let table =
             narrow.lines().take_while(|line| !line.is_empty()).filter(|line| !line.contains("unavailable"));
         assert!(table.map(|line| line.chars().count()).max().unwrap() <= 80);
+    }
+
+    #[test]
+    fn where_the_scheduler_put_batches_stands_beneath_what_they_cost() {
+        insta::assert_snapshot!(plain(&render(&fixture::scheduled(), 90)));
     }
 
     #[test]

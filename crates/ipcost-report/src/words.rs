@@ -3,8 +3,8 @@
 pub use ipcost_model::escaped;
 use ipcost_model::units::size_text;
 use ipcost_model::{
-    CellRecord, ContrastRecord, Document, Fastest, FloorRecord, Metric, Pattern, Placement, SpeaksFirst,
-    Verdict, WorkloadRecord,
+    CellRecord, ContrastRecord, ContrastWithin, Document, Fastest, FloorRecord, Metric, Pattern, Placement,
+    Ran, RanRecord, SpeaksFirst, Verdict, WorkloadRecord,
 };
 
 use crate::numbers::{bounds, interval, ratio, time};
@@ -49,6 +49,52 @@ pub fn cores(placement: Placement) -> &'static str {
     }
 }
 
+/// The cores that a batch ran on which the scheduler placed.
+pub fn ran(ran: Ran) -> &'static str {
+    match ran {
+        Ran::Together => "one core",
+        Ran::Apart => "two cores",
+        Ran::Mixed => "moved about",
+    }
+}
+
+/// Where the scheduler put the batches of a cell, with the share of each, 0 to 1.
+pub fn shares(cell: &CellRecord) -> Vec<(&RanRecord, f64)> {
+    let all = cell.ran.iter().map(|ran| ran.batches as f64).sum::<f64>();
+    cell.ran.iter().map(|ran| (ran, ran.batches as f64 / all)).collect()
+}
+
+/// How often the scheduler chose which cores for a table; `None` where it does not place them, or does not tell.
+fn chosen(document: &Document, table: &WorkloadRecord) -> Option<String> {
+    let cells = || table.cells.iter().filter_map(|id| cell(document, id));
+    let batches = |ran: Ran| -> u64 {
+        let records = cells().flat_map(|cell| &cell.ran).filter(|record| record.ran == ran);
+        records.fold(0, |sum, record| sum.saturating_add(record.batches))
+    };
+    let all: f64 = Ran::ALL.iter().map(|ran| batches(*ran) as f64).sum();
+    if all == 0.0 {
+        return None;
+    }
+    let share = |ran| format!("{:.0} %", batches(ran) as f64 / all * 100.0);
+    let [together, apart, mixed] = [Ran::Together, Ran::Apart, Ran::Mixed].map(share);
+    Some(format!(
+        "The scheduler ran {together} of the batches on one core, {apart} on two, and moved {mixed} about."
+    ))
+}
+
+/// What a cell costs against what it is compared with where both ran on one core, and where both ran on two.
+fn within(document: &Document, contrast: &ContrastRecord) -> String {
+    let known = |within: &&ContrastWithin| within.lo.is_some();
+    let on = |within: &ContrastWithin| {
+        let bounds = bounds(within.ratio, (within.lo, within.hi), None);
+        format!("on {} {} × {} {bounds}", ran(within.ran), ratio(within.ratio), label(document, &contrast.b))
+    };
+    match contrast.within.iter().filter(known).map(on).collect::<Vec<_>>() {
+        none if none.is_empty() => String::new(),
+        known => format!("; where both ran {}", known.join(", and ")),
+    }
+}
+
 /// The tables of a document; those of the same work on one core and on two, with the same rows, side by side.
 pub fn strata(document: &Document) -> Vec<Vec<&WorkloadRecord>> {
     let labels = |table: &WorkloadRecord| -> Vec<String> {
@@ -89,7 +135,16 @@ pub fn sentence(document: &Document, table: &WorkloadRecord) -> String {
     if table.pattern == Pattern::Floor {
         return of_floors(document, table, &what);
     }
-    format!("{what}: {}.", finding(document, table))
+    let within = contrast_of_cheapest(document, table).map(|found| within(document, found));
+    let said = format!("{what}: {}{}.", finding(document, table), within.unwrap_or_default());
+    match chosen(document, table) {
+        Some(chosen) => format!("{said} {chosen}"),
+        None => said,
+    }
+}
+
+fn contrast_of_cheapest<'a>(document: &'a Document, table: &WorkloadRecord) -> Option<&'a ContrastRecord> {
+    contrast(document, Metric::Wall, &table.fastest.as_ref()?.cell)
 }
 
 /// What a table says of its cells, without its name and without a full stop.

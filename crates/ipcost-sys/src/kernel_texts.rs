@@ -1,6 +1,6 @@
 //! Every reader of what the kernel and its tools write, for tests and fuzzers: none fails on any text.
 
-use crate::{control_group, counters, facts, firewall, idle, others, quota, system};
+use crate::{control_group, counters, facts, firewall, idle, others, quota, system, whereabouts};
 
 /// Reads bytes as each kind of text there is, one after the other; what comes out is dropped.
 pub fn read_as_each(bytes: &[u8]) {
@@ -14,6 +14,7 @@ pub fn read_as_each(bytes: &[u8]) {
     others::read_text(&text);
     control_group::read_text(&text);
     quota::read_text(&text);
+    whereabouts::read_text(&text);
     system::kernel_texts::read_text(&text);
 }
 
@@ -29,6 +30,7 @@ mod tests {
             "/proc/net/snmp",
             "/proc/net/dev",
             "/proc/self/stat",
+            "/proc/self/sched",
             "/proc/self/status",
             "/proc/self/io",
             "/proc/self/mountinfo",

@@ -15,7 +15,7 @@
 //! | workers | [`worker`] | copies of this process, each with one task |
 //! | control | [`control`], [`lines`] | lines from standard input, while waiting for connections too |
 //! | shared memory | [`shared_word`] | a word that two processes have in common |
-//! | placement | [`placement`] | which processors there are, and pinning to them |
+//! | placement | [`placement`], [`whereabouts`] | which processors there are, pinning to them, and where threads ran |
 //! | files | [`private_dir`], [`user_dirs`] | a directory that only this user can enter and that is gone afterwards; where a user's programs keep what is theirs |
 //! | locks | [`file_lock`] | whether another program still uses a file |
 //! | programs | [`programs`] | finding and building those that peers need |
@@ -50,6 +50,7 @@ mod private_name;
 pub mod quota;
 pub mod relations;
 pub mod transport;
+pub mod whereabouts;
 
 // The system is chosen here, once; the modules of one system have the names and signatures of another's.
 #[cfg(target_os = "linux")]

@@ -18,6 +18,7 @@ pub(super) fn sample(counts: Counts, lead_in: &BatchOutcome, batch: &BatchOutcom
             client: batch.client,
             server: batch.server,
             measures: batch.measures.clone(),
+            whereabouts: batch.whereabouts,
             suspended: batch.suspended,
             ..Sample::default()
         });
@@ -41,6 +42,7 @@ pub(super) fn sample(counts: Counts, lead_in: &BatchOutcome, batch: &BatchOutcom
         client: batch.client - lead_in.client,
         server: batch.server - lead_in.server,
         measures: batch.measures.iter().map(more).collect(),
+        whereabouts: batch.whereabouts,
         ..Sample::default()
     })
 }

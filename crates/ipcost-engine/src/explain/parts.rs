@@ -183,6 +183,7 @@ mod tests {
                 ..Usage::default()
             },
             measures: Default::default(),
+            whereabouts: None,
             suspended: false,
         };
         (1..=30).flat_map(|epoch| [sample(0, epoch, 20), sample(1, epoch, 20 + more_us)]).collect()

@@ -3,12 +3,13 @@
 mod awake;
 mod needs;
 mod pair;
+mod whereabouts;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use ipcost_model::protocol::{Done, FromEngine, FromPeer, PeerRole};
-use ipcost_model::{Pattern, Plan, PlannedCell};
+use ipcost_model::{Pattern, Placement, Plan, PlannedCell};
 use ipcost_sys::counters::{self, Counts};
 use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::net_namespace::Entrance;
@@ -291,6 +292,14 @@ impl ProcessBench {
         Counts::read(&ids)
     }
 
+    /// Where a cell's processes are, where the scheduler places them.
+    fn seen(&self, cell: usize) -> Option<whereabouts::Seen> {
+        let planned = &self.cells[cell];
+        let bound = |option: &str| planned.cell.options.int(option).is_some();
+        let placed = planned.placement != Placement::Free || bound("client_cpu") || bound("server_cpu");
+        if placed { None } else { whereabouts::seen(self.pairs[cell].as_ref()?.ids()) }
+    }
+
     fn forget_all(&mut self) {
         let groups: Vec<u32> = self.pairs.iter().flatten().flat_map(Pair::ids).collect();
         self.guard.forget(&groups);
@@ -329,6 +338,7 @@ impl Bench for ProcessBench {
         let watched = self.pairs[cell].as_ref().map_or(&[][..], |pair| pair.trouble_counters);
         let counts = self.counted.then(|| self.count(cell));
         let before = if watched.is_empty() { BTreeMap::new() } else { counters::tcp() };
+        let places = self.seen(cell);
         let awake = Awake::now(&self.interrupt);
         let (client, server) = self.play(cell, ops, |id| FromEngine::Batch { id, ops, latency })?;
         let suspended = awake != Awake::now(&self.interrupt);
@@ -337,6 +347,10 @@ impl Bench for ProcessBench {
             let risen = after.get(*name)?.saturating_sub(*before.get(*name)?);
             (risen > 0).then(|| ((*name).to_owned(), risen))
         };
+        let cpu_ns = [server.usage.cpu_ns(), client.usage.cpu_ns()];
+        let whereabouts = places
+            .zip(self.seen(cell))
+            .and_then(|(before, after)| whereabouts::ran(&self.topology, &before, &after, cpu_ns));
         let mut measures = client.measures;
         measures.extend(server.measures);
         if let Some(before) = counts {
@@ -351,6 +365,7 @@ impl Bench for ProcessBench {
             latency_ns: client.latency_ns,
             retries: client.retries,
             troubles: watched.iter().filter_map(rose).collect(),
+            whereabouts,
             suspended,
         })
     }

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use ipcost_model::{CellRecord, Document, Metric, Pattern, WorkloadRecord};
 
 use super::{Colours, text};
-use crate::rows::{self, Figures, Row, Standing};
+use crate::rows::{self, Figures, Row, Standing, Under};
 use crate::words::{self, capitalised};
 
 /// How many rows of a table are shown at once; the style counts the same way.
@@ -196,6 +196,18 @@ fn table(sides: &[Side<'_>], colours: &Colours<'_>) -> String {
     out
 }
 
+/// A field of a line beneath a row.
+fn under(line: &Under, column: Column) -> String {
+    let shown = match column {
+        Column::Cost => &line.cost,
+        Column::Ratio => &line.ratio,
+        Column::Interval => &line.bounds,
+        Column::Verdict => return format!("<td>{}</td>", text(&line.verdict)),
+        Column::Rate | Column::Cpu | Column::P50 | Column::P99 | Column::Floor => "",
+    };
+    format!("<td class=\"number{}\">{}</td>", start(column), text(shown))
+}
+
 /// A cell on every side, with what stands beneath: rows that stay together.
 fn group(sides: &[Side<'_>], rows: &[Row<'_>], colours: &Colours<'_>) -> String {
     let name = text(&rows[0].name);
@@ -211,14 +223,11 @@ fn group(sides: &[Side<'_>], rows: &[Row<'_>], colours: &Colours<'_>) -> String 
     );
     sides.iter().zip(rows).for_each(|(side, row)| out.push_str(&side.fields(row)));
     out.push_str("</tr>");
-    for (head, costs) in rows::beneath_each(rows) {
+    for (head, lines) in rows::beneath_each(rows) {
         out.push_str(&format!("<tr class=\"mode\"><td>{}</td>", text(head)));
-        for (side, cost) in sides.iter().zip(costs) {
-            let rest = side.columns.len() - 1;
-            out.push_str(&format!(
-                "<td class=\"number start\">{}</td><td colspan=\"{rest}\"></td>",
-                text(cost)
-            ));
+        for (side, line) in sides.iter().zip(lines) {
+            let line = line.cloned().unwrap_or_default();
+            side.columns.iter().for_each(|(column, _)| out.push_str(&under(&line, *column)));
         }
         out.push_str("</tr>");
     }

@@ -344,6 +344,30 @@ fn placements_put_the_processes_where_they_say() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn where_the_scheduler_put_a_batch_is_observed() {
+    let place = Place::new();
+    let args = ["run", "--transports", "unix,tcp", "--patterns", "rr", "--epochs", "3", "--quiet"];
+    let ran = |placement: &str| -> Vec<Value> {
+        let document = place.document(&[&args[..], &["--placement", placement]].concat());
+        let samples = document["samples"].as_array().unwrap();
+        for cell in document["cells"].as_array().unwrap() {
+            let seen = cell["ran"].as_array().map_or(&[][..], Vec::as_slice);
+            let batches: u64 = seen.iter().map(|record| record["batches"].as_u64().unwrap()).sum();
+            assert_eq!(batches, if placement == "free" { cell["batches"].as_u64().unwrap() } else { 0 });
+        }
+        samples.iter().map(|sample| sample["whereabouts"]["ran"].clone()).collect()
+    };
+    // A kernel without scheduler statistics does not tell.
+    if !std::path::Path::new("/proc/self/sched").exists() {
+        return;
+    }
+    let known = ["together", "apart", "mixed"];
+    assert!(ran("free").iter().all(|ran| ran.as_str().is_some_and(|ran| known.contains(&ran))));
+    assert!(ran("together").iter().all(Value::is_null), "what was asked for needs no watching");
+}
+
+#[test]
 fn the_same_command_without_optimisation_says_so() {
     let place = Place::new();
     let document =

@@ -1,0 +1,97 @@
+//! Where the processes of a batch ran that the scheduler placed, seen from outside.
+
+use std::collections::BTreeSet;
+
+use ipcost_model::{Ran, Whereabouts};
+use ipcost_sys::placement::Topology;
+use ipcost_sys::whereabouts::{Thread, threads};
+
+/// A thread with less than this share of its process's time counts for nothing.
+const BUSY: f64 = 0.1;
+/// Where more migrations than this came to a busy thread, the place at the end says little of the batch: one is that of being
+/// woken, one a balancing.
+const SETTLED: u64 = 2;
+
+/// The threads of both processes of a cell.
+pub(super) type Seen = [Vec<Thread>; 2];
+
+/// Where the threads of two processes are; `None` where the system does not tell.
+pub(super) fn seen(processes: [u32; 2]) -> Option<Seen> {
+    Some([threads(processes[0])?, threads(processes[1])?])
+}
+
+/// Where they ran in between, by the threads that did the work; `None` where it was done by others, such as children.
+pub(super) fn ran(topology: &Topology, before: &Seen, after: &Seen, cpu_ns: [u64; 2]) -> Option<Whereabouts> {
+    let mut migrations = 0;
+    let mut busy = 0;
+    let mut sides = [BTreeSet::new(), BTreeSet::new()];
+    for (side, processors) in sides.iter_mut().enumerate() {
+        let since: Vec<Thread> = after[side].iter().map(|thread| since(thread, &before[side])).collect();
+        let ran_ns: u64 = since.iter().map(|thread| thread.ran_ns).sum();
+        if ran_ns < cpu_ns[side] / 2 {
+            return None;
+        }
+        for thread in since.iter().filter(|thread| thread.ran_ns as f64 >= BUSY * ran_ns as f64) {
+            processors.insert(thread.processor);
+            migrations += thread.migrations;
+            busy += 1;
+        }
+    }
+    let cores = |processors: &BTreeSet<usize>| -> BTreeSet<usize> {
+        let core = |processor: &usize| topology.cores.iter().position(|core| core.contains(processor));
+        processors.iter().map(|processor| core(processor).unwrap_or(usize::MAX)).collect()
+    };
+    let [one, other] = &sides;
+    let ran = if migrations > SETTLED * busy {
+        Ran::Mixed
+    } else if one.len() == 1 && one == other {
+        Ran::Together
+    } else if cores(one).is_disjoint(&cores(other)) {
+        Ran::Apart
+    } else {
+        Ran::Mixed
+    };
+    Some(Whereabouts { ran, migrations })
+}
+
+/// What a thread did since it was seen before.
+fn since(thread: &Thread, before: &[Thread]) -> Thread {
+    let known = before.iter().find(|known| known.id == thread.id);
+    let (ran_ns, migrations) = known.map_or((0, 0), |known| (known.ran_ns, known.migrations));
+    Thread {
+        ran_ns: thread.ran_ns.saturating_sub(ran_ns),
+        migrations: thread.migrations.saturating_sub(migrations),
+        ..*thread
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(processor: usize, ran_ns: u64, migrations: u64) -> Vec<Thread> {
+        vec![Thread { id: 1, processor, ran_ns, migrations }]
+    }
+
+    fn found(server: Vec<Thread>, client: Vec<Thread>) -> Option<Ran> {
+        let topology = Topology { cores: vec![vec![0, 2], vec![1, 3]] };
+        let before = [at(0, 1_000, 5), at(0, 1_000, 5)];
+        ran(&topology, &before, &[server, client], [100, 100]).map(|found| found.ran)
+    }
+
+    #[test]
+    fn the_threads_that_worked_tell_where_a_batch_ran() {
+        assert_eq!(found(at(1, 1_200, 6), at(1, 1_200, 5)), Some(Ran::Together));
+        assert_eq!(found(at(1, 1_200, 6), at(0, 1_200, 5)), Some(Ran::Apart));
+        // Two processors of one core are neither.
+        assert_eq!(found(at(0, 1_200, 6), at(2, 1_200, 5)), Some(Ran::Mixed));
+        assert_eq!(found(at(1, 1_200, 30), at(1, 1_200, 5)), Some(Ran::Mixed), "it did not stay");
+        let idle = Thread { id: 2, processor: 1, ran_ns: 10, migrations: 9 };
+        assert_eq!(found([at(0, 1_200, 5), vec![idle]].concat(), at(0, 1_200, 5)), Some(Ran::Together));
+    }
+
+    #[test]
+    fn work_that_others_did_tells_nothing() {
+        assert_eq!(found(at(1, 1_010, 5), at(1, 1_200, 5)), None);
+    }
+}
