@@ -44,7 +44,7 @@ pub mod tracing;
 mod warnings;
 
 pub use calibration::{Rate, rate};
-pub use campaign::{Outcome, resume, run, run_until};
+pub use campaign::{Needed, Outcome, resume, run, run_until};
 pub use compare::{CompareError, CompareSettings, DEFAULT_SPREAD, compare};
 pub use conversation::PeerProgram;
 pub use document::{About, document, so_far};

@@ -9,7 +9,7 @@ use ipcost_model::replication::{
 use ipcost_model::{PlannedCell, Sample, Sides};
 use ipcost_stats::{epoch_interval, median};
 
-use crate::campaign::Outcome;
+use crate::campaign::{Needed, Outcome};
 use crate::claims::{Bounded, Bounds, all_hold, find};
 use crate::measures;
 use crate::planning::ALPHA;
@@ -154,6 +154,31 @@ fn decide_claim(replication: &Replication, claim: &Claim, measured: &[Measured<'
     }
 }
 
+/// What the claims need that are open in one run: the cells of their deciding tests that are open. Those of other claims stay until
+/// they have an interval.
+pub fn needed(replication: &Replication, measured: &Measured<'_>) -> Needed {
+    let claims = decide(replication, std::slice::from_ref(measured));
+    let mut anything_open = false;
+    let mut cells = Vec::new();
+    for (claim, found) in replication.claims.iter().zip(&claims) {
+        let word = if measured.software == Software::Original { found.original } else { found.native };
+        let is_open = word == Some(Word::Undecided);
+        let mine = |test: &&Test| test.software.is_none_or(|only| only == measured.software);
+        for (test, found) in
+            claim.tests.iter().filter(mine).zip(&found.tests).filter(|(test, _)| test.decides)
+        {
+            // One that the article's own method contradicts tells all that it ever will with its interval.
+            let by_word = is_open && test.contradicted.is_none();
+            if found.word == Word::Undecided && (by_word || found.lo.is_none()) {
+                anything_open |= is_open;
+                let (a, b) = cells_of(test, &measured.outcome.plan.cells).unzip();
+                cells.extend(a.into_iter().chain(b.flatten()));
+            }
+        }
+    }
+    if anything_open { Needed::Cells(cells) } else { Needed::Nothing }
+}
+
 /// What preferences of this tool change, with the software that was published; at 5 % for all of them together.
 pub fn effects(replication: &Replication, measured: &[Measured<'_>]) -> Vec<LedgerTest> {
     let alpha = ALPHA / replication.effects.len().max(1) as f64;
@@ -193,6 +218,7 @@ fn decide_test(run: &Measured<'_>, test: &Test, alpha: f64) -> LedgerTest {
         word: Word::Undecided,
         decides: test.decides,
         detail: None,
+        contradicted: test.contradicted.clone(),
     };
     let Some((a, b)) = cells_of(test, &run.outcome.plan.cells) else { return ledger };
     if test.same_system_calls {
@@ -212,7 +238,9 @@ fn decide_test(run: &Measured<'_>, test: &Test, alpha: f64) -> LedgerTest {
     let bounds = found.interval.bounds.map(both);
     ledger.range = found.range.map(both);
     (ledger.lo, ledger.hi) = bounds.unzip();
-    ledger.word = self::bounds(test).word(bounds);
+    if test.contradicted.is_none() {
+        ledger.word = self::bounds(test).word(bounds);
+    }
     ledger
 }
 
@@ -241,11 +269,14 @@ pub fn by_epoch(run: &Measured<'_>, test: &Test) -> Option<Vec<f64>> {
         by_round(&run.outcome.samples, cell, &cells[cell], measure_of(test, side))
     };
     let of_a = of(a, &test.a);
-    let Some((b, side)) = b.zip(test.b.as_ref()) else { return per_epoch(&of_a, |_, value| Some(value)) };
+    let Some((b, side)) = b.zip(test.b.as_ref()) else { return per_epoch(&of_a) };
     let of_b = of(b, side);
     // Times that the kernel counts in ticks may be none in a batch; their ratio is then far off, not unknown.
     let ln = |value: f64| value.max(NEXT_TO_NOTHING).ln();
-    per_epoch(&of_a, |round, value| Some(ln(value) - ln(*of_b.get(round)?)))
+    // One of the two may have left before the other, once nothing asked for it.
+    let both: BTreeMap<Place, f64> =
+        of_a.iter().filter_map(|(place, value)| Some((*place, ln(*value) - ln(*of_b.get(place)?)))).collect();
+    per_epoch(&both)
 }
 
 fn bounds(test: &Test) -> Bounds {
@@ -305,10 +336,9 @@ fn value(sample: &Sample, measure: &str) -> Option<f64> {
     Some(whole as f64 / sample.ops as f64)
 }
 
-/// The median over each epoch's rounds; `None` where a value is missing or no number.
-fn per_epoch(values: &BTreeMap<Place, f64>, of: impl Fn(&Place, f64) -> Option<f64>) -> Option<Vec<f64>> {
-    let rounds: Vec<(u32, f64)> =
-        values.iter().map(|(place, value)| Some((place.0, of(place, *value)?))).collect::<Option<_>>()?;
+/// The median over each epoch's rounds; `None` where there is none, or where one is no number.
+fn per_epoch(values: &BTreeMap<Place, f64>) -> Option<Vec<f64>> {
+    let rounds: Vec<(u32, f64)> = values.iter().map(|(place, value)| (place.0, *value)).collect();
     let epochs = rounds.chunk_by(|a, b| a.0 == b.0);
     let medians: Vec<f64> = epochs
         .map(|epoch| median(&epoch.iter().map(|(_, value)| *value).collect::<Vec<_>>()))
@@ -334,6 +364,7 @@ mod tests {
             word,
             decides: true,
             detail: None,
+            contradicted: None,
         };
         let (yes, no, open) = (Word::Confirmed, Word::Refuted, Word::Undecided);
         let of = |rule, words: &[Word]| {

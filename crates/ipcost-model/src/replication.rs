@@ -208,6 +208,9 @@ pub struct Test {
     /// Whether it decides the claim, or only stands beside it.
     #[serde(default = "yes")]
     pub decides: bool,
+    /// What the article's own method, run plainly beside it, says otherwise. Such a test is shown, and neither confirms nor refutes.
+    #[serde(default)]
+    pub contradicted: Option<String>,
 }
 
 /// Names one cell of a run by what distinguishes it.
@@ -386,4 +389,7 @@ pub struct LedgerTest {
     pub decides: bool,
     /// What else is to be said, such as system calls by name.
     pub detail: Option<String>,
+    /// What the article's own method, run plainly beside it, says otherwise; the word is `undecided` then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contradicted: Option<String>,
 }

@@ -75,6 +75,11 @@ fn claim(number: usize, claim: &LedgerClaim, room: usize) -> String {
     let mut grid = Grid::new(&TESTS);
     claim.tests.iter().for_each(|test| row(&mut grid, test));
     grid.render(&mut out, room);
+    for (test, otherwise) in claim.tests.iter().filter_map(|test| Some((test, test.contradicted.as_ref()?))) {
+        let line =
+            format!("{} decides nothing: the article's own method says otherwise, {otherwise}", test.about);
+        out.push_str(&format!("   {}\n", wrapped(&line, room, "   ")));
+    }
     let words = [("original", claim.original), ("native", claim.native)];
     let said: Vec<String> =
         words.into_iter().filter_map(|(software, word)| Some(format!("{software}: {}", word?))).collect();
@@ -185,6 +190,7 @@ mod tests {
             word,
             decides,
             detail: None,
+            contradicted: None,
         };
         let run = |software, epochs, missing: &[&str]| LedgerRun {
             software,

@@ -8,7 +8,9 @@ use anyhow::{anyhow, bail};
 use ipcost_engine::explain::evidence::{Collector, Evidence};
 use ipcost_engine::explain::{Machine, Question, explain};
 use ipcost_engine::tracing::Cast;
-use ipcost_engine::{About, EngineError, Outcome, PeerProgram, ProcessBench, Settings, System, run_until};
+use ipcost_engine::{
+    About, EngineError, Needed, Outcome, PeerProgram, ProcessBench, Settings, System, run_until,
+};
 use ipcost_model::{
     Explanation, Job, LatencyMode, NATIVE, PeerState, Plan, PlannedCell, Stopped, parse_cell_id,
 };
@@ -164,8 +166,11 @@ fn examine(
     let mut bench =
         ProcessBench::new(&plan, programs.to_vec(), &guard, interrupt.clone()).map_err(problem)?;
     let mut line = Line::new(args.quiet);
-    let mut enough = |outcome: &Outcome| question.answered(outcome);
-    let mut outcome = run_until(plan, &mut bench, &mut System::default(), &mut line, &mut enough);
+    let mut asking = |outcome: &Outcome| match question.answered(outcome) {
+        true => Needed::Nothing,
+        false => Needed::Everything,
+    };
+    let mut outcome = run_until(plan, &mut bench, &mut System::default(), &mut line, &mut asking);
     let machine = Machine {
         cores: Topology::read().cores.len(),
         idle: idle::since(&idle_before, &idle::states()),

@@ -44,19 +44,30 @@ pub fn run(
     Campaign::new(plan, bench, surroundings, observer).carry_out()
 }
 
-/// Tells whether what has been measured so far is enough.
-pub type Enough<'a> = dyn FnMut(&Outcome) -> bool + 'a;
+/// What the questions that are still open need.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Needed {
+    /// Nothing is open.
+    Nothing,
+    /// Some cells, as indices.
+    Cells(Vec<usize>),
+    /// Every cell.
+    Everything,
+}
 
-/// Carries a plan out until `enough` says so after an epoch, or its budget is spent.
+/// Tells what is still needed after what has been measured so far.
+pub type Asking<'a> = dyn FnMut(&Outcome) -> Needed + 'a;
+
+/// Carries a plan out until `asking` needs nothing after an epoch, or its budget is spent.
 pub fn run_until(
     plan: Plan,
     bench: &mut dyn Bench,
     surroundings: &mut dyn Surroundings,
     observer: &mut dyn Observer,
-    enough: &mut Enough<'_>,
+    asking: &mut Asking<'_>,
 ) -> Outcome {
     let campaign = Campaign::new(plan, bench, surroundings, observer);
-    Campaign { enough: Some(enough), ..campaign }.carry_out()
+    Campaign { asking: Some(asking), ..campaign }.carry_out()
 }
 
 /// Goes on with a run that was killed: the same orders and operation counts as if it never had been.
@@ -100,7 +111,8 @@ struct Campaign<'a, 'e> {
     surroundings: &'a mut dyn Surroundings,
     observer: &'a mut dyn Observer,
     answered: Answered,
-    enough: Option<&'a mut Enough<'e>>,
+    asking: Option<&'a mut Asking<'e>>,
+    needed: Needed,
     epoch: u32,
     longest_epoch: Duration,
     /// How long the run had taken before it was killed.
@@ -127,7 +139,8 @@ impl<'a> Campaign<'a, '_> {
             surroundings,
             observer,
             answered: Answered::default(),
-            enough: None,
+            asking: None,
+            needed: Needed::Everything,
             epoch: 0,
             longest_epoch: Duration::ZERO,
             spent: Duration::ZERO,
@@ -183,11 +196,17 @@ impl Campaign<'_, '_> {
     fn judge(&mut self) {
         let plan = &self.outcome.plan;
         self.answered = Judge::new(plan, &self.outcome.table).answered();
-        let others_ask = self.enough.is_some() || plan.epochs_exact.is_some();
-        if plan.keep_all || others_ask || self.epoch < plan.epochs_needed || self.answered.all() {
+        self.needed = match &mut self.asking {
+            Some(asking) => asking(&self.outcome),
+            None if self.answered.all() => Needed::Nothing,
+            None => Needed::Cells(self.answered.needed.clone()),
+        };
+        let Needed::Cells(needed) = &self.needed else { return };
+        let plan = &self.outcome.plan;
+        if plan.keep_all || plan.epochs_exact.is_some() || self.epoch < plan.epochs_needed {
             return;
         }
-        let needed: BTreeSet<usize> = self.answered.needed.iter().copied().collect();
+        let needed: BTreeSet<usize> = needed.iter().copied().collect();
         let mut groups = plan.groups();
         groups.iter_mut().for_each(|group| group.retain(|cell| needed.contains(cell)));
         groups.retain(|group| !group.is_empty());
@@ -331,14 +350,9 @@ impl Campaign<'_, '_> {
         if let Some(exact) = plan.epochs_exact {
             return (self.epoch >= exact).then_some(Stopped::Budget);
         }
-        let resolved = match &mut self.enough {
-            Some(enough) => self.epoch > 0 && enough(&self.outcome),
-            None => self.answered.all(),
-        };
-        if resolved {
+        if self.needed == Needed::Nothing {
             return Some(Stopped::Resolved);
         }
-        let plan = &self.outcome.plan;
         let next = self.elapsed() + self.longest_epoch;
         let most =
             if self.epoch < plan.epochs_needed { plan.budget.mul_f64(1.0 + OVERRUN) } else { plan.budget };

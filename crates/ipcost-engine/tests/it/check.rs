@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::script::*;
 use ipcost_engine::check::{Questions, decide, differences, prepare, settled, together};
-use ipcost_engine::{Outcome, Settings, plan, run_until};
+use ipcost_engine::{Needed, Outcome, Settings, plan, run_until};
 use ipcost_model::check::{CheckedClaim, CheckedTest, parse_claims};
 use ipcost_model::replication::Word;
 use ipcost_model::{Document, Host, Offers, Stopped, TransportState, expand};
@@ -36,8 +36,11 @@ fn checked_against(
     mut script: Script,
 ) -> (Vec<CheckedClaim>, Outcome) {
     let (questions, plan) = asked(file, baselines).unwrap();
-    let mut enough = |outcome: &Outcome| settled(&decide(&questions, outcome));
-    let outcome = run_until(plan, &mut script, &mut Known::default(), &mut Witness::default(), &mut enough);
+    let mut asking = |outcome: &Outcome| match settled(&decide(&questions, outcome)) {
+        true => Needed::Nothing,
+        false => Needed::Everything,
+    };
+    let outcome = run_until(plan, &mut script, &mut Known::default(), &mut Witness::default(), &mut asking);
     (decide(&questions, &outcome), outcome)
 }
 

@@ -11,8 +11,8 @@ use anyhow::{Context, anyhow};
 use ipcost_engine::check::{Questions, decide, is_settled, settled, together};
 use ipcost_engine::progress::{Observer, Phase, Progress};
 use ipcost_engine::{
-    About, EngineError, Outcome, PlanError, ProcessBench, Settings, System, document, planning::ALPHA,
-    run_until,
+    About, EngineError, Needed, Outcome, PlanError, ProcessBench, Settings, System, document,
+    planning::ALPHA, run_until,
 };
 use ipcost_model::check::{CHECK_SCHEMA, Check, CheckedClaim};
 use ipcost_model::replication::Word;
@@ -134,13 +134,13 @@ fn measure(args: &CheckArgs, questions: &Questions, plan: Plan, peers: Peers) ->
     let mut bench = ProcessBench::new(&plan, programs, &guard, interrupt).map_err(problem)?;
     let decided = Cell::new((0, 0));
     let recording = args.record.is_some();
-    let mut enough = |outcome: &Outcome| {
+    let mut asking = |outcome: &Outcome| {
         let claims = decide(questions, outcome);
         decided.set((claims.iter().filter(|claim| is_settled(claim)).count() as u32, claims.len() as u32));
-        !recording && settled(&claims)
+        if !recording && settled(&claims) { Needed::Nothing } else { Needed::Everything }
     };
     let mut line = Claims { line: Line::new(args.quiet), decided: &decided };
-    let outcome = run_until(plan, &mut bench, &mut System::default(), &mut line, &mut enough);
+    let outcome = run_until(plan, &mut bench, &mut System::default(), &mut line, &mut asking);
     drop(bench);
     line.line.clear();
     Ok(outcome)

@@ -9,11 +9,9 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, anyhow};
-use ipcost_engine::replication::{Measured, check, decide, effects, sender_timed};
+use ipcost_engine::replication::{Measured, check, decide, effects, needed, sender_timed};
 use ipcost_engine::{EngineError, Outcome, PeerProgram, ProcessBench, Settings, System, run_until};
-use ipcost_model::replication::{
-    LEDGER_SCHEMA, Ledger, LedgerRun, Replication, ReplicationRun, Software, Word,
-};
+use ipcost_model::replication::{LEDGER_SCHEMA, Ledger, LedgerRun, Replication, ReplicationRun, Software};
 use ipcost_model::{Job, Plan, PlannedCell, Sides, Stopped, Tool};
 use ipcost_report::replication::{render, summary};
 use ipcost_sys::host;
@@ -208,14 +206,10 @@ fn measure(
     let mut bench = ProcessBench::new(&plan, programs, &guard, interrupt.clone())?;
     let mut line = Line::new(args.quiet);
     let software = run.software;
-    let mut enough = |outcome: &Outcome| {
-        let measured = [Measured { software, outcome, system_calls: system_calls.clone() }];
-        decide(replication, &measured).iter().all(|claim| {
-            let word = if software == Software::Original { claim.original } else { claim.native };
-            word.is_none_or(|word| word != Word::Undecided)
-        })
+    let mut asking = |outcome: &Outcome| {
+        needed(replication, &Measured { software, outcome, system_calls: system_calls.clone() })
     };
-    let mut outcome = run_until(plan, &mut bench, &mut System::default(), &mut line, &mut enough);
+    let mut outcome = run_until(plan, &mut bench, &mut System::default(), &mut line, &mut asking);
     drop(bench);
     line.clear();
     if let Some(error) = outcome.failure.take() {

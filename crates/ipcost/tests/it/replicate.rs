@@ -81,6 +81,22 @@ fn claims_are_decided_by_what_is_measured() {
 }
 
 #[test]
+fn what_the_articles_own_method_contradicts_decides_nothing_and_ends_the_run() {
+    let place = Place::new();
+    let claims = MINE.find("[[claims]]").unwrap();
+    let open = "[[claims]]\ntext = \"A mebibyte is dearer.\"\n[[claims.tests]]\nabout = \"large over small\"\na = { label = \"large\" }\n\
+                b = { label = \"small\" }\nabove = 1.2\ncontradicted = \"1.1 (1.0–1.2) in 20 turns\"\n";
+    place.write("mine.toml", &format!("{}{open}", &MINE[..claims]));
+    let output = place.run(&["replicate", "mine.toml", "--json", "ledgers.json"]);
+    let ledgers: Value = serde_json::from_slice(&std::fs::read(place.file("ledgers.json")).unwrap()).unwrap();
+    let claim = &ledgers[0]["claims"][0];
+    assert_eq!((&claim["word"], &claim["tests"][0]["word"]), (&json!("undecided"), &json!("undecided")));
+    assert!(claim["tests"][0]["lo"].as_f64() > Some(1.2), "it is measured and shown: {claim}");
+    let shown = text(&output.stdout);
+    assert!(shown.contains("says otherwise, 1.1 (1.0–1.2) in 20 turns"), "{shown}");
+}
+
+#[test]
 fn system_calls_are_compared_by_name_and_number() {
     let place = Place::new();
     let test = |text: &str, pattern: &str| {
