@@ -26,6 +26,16 @@ pub enum OptionGroup {
     Copying,
 }
 
+/// How what is sent arrives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Delivery {
+    /// As bytes in a row: a reader takes as many at a time as it likes.
+    Stream,
+    /// As the messages that were sent: a reader takes one at a time, and what its buffer does not hold is lost.
+    Message,
+}
+
 /// The part of a hop that a floor measures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -63,8 +73,8 @@ pub struct Capabilities {
     pub connects: bool,
     /// Whether one channel carries both directions.
     pub both_ways: bool,
-    /// The largest message in bytes, where the transport has a limit of its own.
-    pub max_message: Option<u64>,
+    /// How what is sent arrives.
+    pub delivery: Delivery,
     /// The systems it exists on, as Rust's `std::env::consts::OS` names them.
     pub os: &'static [&'static str],
     /// Whether what is sent arrives; only a transport for tests says no, and is then not verified.

@@ -114,7 +114,7 @@ fn read_settings(part: &str) -> Result<(Option<SpeaksFirst>, OptionLists), Strin
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::capabilities::{Capabilities, OptionGroup, PeerState, TransportState};
+    use crate::capabilities::{Capabilities, Delivery, OptionGroup, PeerState, TransportState};
     use crate::expand::{Offers, PlannedCell, expand};
     use crate::job::Job;
     use crate::options::{CATALOGUE, OptionKind, OptionValue};
@@ -125,7 +125,7 @@ mod tests {
         summary: "",
         connects: true,
         both_ways: true,
-        max_message: None,
+        delivery: Delivery::Stream,
         os: &[],
         carries_payload: true,
         option_groups: &[

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::capabilities::{FloorKind, PeerState, TransportState};
+use crate::capabilities::{Delivery, FloorKind, PeerState, TransportState};
 use crate::cell::{Cell, Pattern, Placement, SpeaksFirst};
 use crate::consistency::MAX_NAME_BYTES;
 use crate::floor::{self, FloorRecipe};
@@ -273,16 +273,15 @@ impl Expansion<'_> {
         if !has_size {
             size = 0;
         }
-        let most = capabilities.max_message.unwrap_or(MAX_SIZE_BYTES).min(MAX_SIZE_BYTES);
         for (what, there, bytes) in [("size", has_size, size), ("reply", has_reply, reply)] {
             if there && bytes == 0 {
                 return Err(format!("a {what} of 0 bytes measures nothing; the least is 1").into());
             }
-            if bytes > most {
+            if bytes > MAX_SIZE_BYTES {
                 return Err(format!(
                     "a {what} of {} does not fit; the most over {transport} is {}",
                     size_text(bytes),
-                    size_text(most)
+                    size_text(MAX_SIZE_BYTES)
                 )
                 .into());
             }
@@ -315,6 +314,20 @@ impl Expansion<'_> {
             self.why_not_peer(client)?,
             self.why_not_peer(server)?,
         ];
+        if capabilities.delivery == Delivery::Message {
+            let line = if options.text("framing") == Some("newline") { 1 } else { 0 };
+            for name in ["recv_buffer", "server_buffer"] {
+                let cut = options.int(name).filter(|bytes| *bytes < size + line);
+                if let Some(buffer) = cut {
+                    return Err(format!(
+                        "a {name} of {} cuts messages of {}: over {transport} what a reader's buffer does not hold is lost; give as much, or more",
+                        size_text(buffer),
+                        size_text(size + line)
+                    )
+                    .into());
+                }
+            }
+        }
         let unavailable = reasons.into_iter().flatten().next();
         let cell = Cell {
             pattern,
@@ -516,7 +529,7 @@ mod tests {
         summary: "",
         connects: true,
         both_ways: true,
-        max_message: None,
+        delivery: Delivery::Stream,
         os: &["linux"],
         carries_payload: true,
         option_groups: &[OptionGroup::Socket, OptionGroup::Listener],

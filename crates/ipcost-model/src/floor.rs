@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::capabilities::{Capabilities, FloorKind, OptionGroup, TransportState};
+use crate::capabilities::{Capabilities, Delivery, FloorKind, OptionGroup, TransportState};
 use crate::cell::{Cell, Pattern, Placement, SpeaksFirst};
 use crate::expand::PlannedCell;
 use crate::job::NATIVE;
@@ -171,8 +171,9 @@ fn parts(planned: &PlannedCell, transports: &[TransportState]) -> Result<Vec<Par
         Pattern::Stream | Pattern::Connect if !native => {
             Err(Without::Reason("how many system calls peers other than the built-in one make is not known"))
         }
-        Pattern::Stream => Ok(of_stream(cell, one_core)),
-        _ => Ok(of_connect(cell, known, one_core)),
+        Pattern::Stream => Ok(of_stream(cell, known, one_core)),
+        Pattern::Connect => Ok(of_connect(cell, known, one_core)),
+        Pattern::Floor => Err(Without::Need),
     }
 }
 
@@ -198,10 +199,15 @@ fn copies_both_ways(size: u64, reply: u64) -> Vec<Part> {
     sizes
 }
 
-/// The client makes one call a message, the server one a buffer; each copies every message once.
-fn of_stream(cell: &Cell, one_core: bool) -> Vec<Part> {
+/// The client makes one call a message, the server one a buffer, or one a message where they arrive as such; each copies every
+/// message once.
+fn of_stream(cell: &Cell, known: &Capabilities, one_core: bool) -> Vec<Part> {
     let buffer = cell.options.int("recv_buffer").unwrap_or(cell.size.max(RECV_BUFFER_BYTES));
-    let (sends, receives) = (1.0, cell.size as f64 / buffer as f64);
+    let receives = match known.delivery {
+        Delivery::Stream => cell.size as f64 / buffer as f64,
+        Delivery::Message => 1.0,
+    };
+    let sends = 1.0;
     let (calls, copies) = if one_core { (sends + receives, 2.0) } else { (f64::max(sends, receives), 1.0) };
     vec![part(FloorKind::SystemCall, 0, calls), part(FloorKind::Copy, cell.size, copies)]
 }
@@ -270,7 +276,7 @@ mod tests {
         summary: "",
         connects: true,
         both_ways: true,
-        max_message: None,
+        delivery: Delivery::Stream,
         os: &[],
         carries_payload: true,
         option_groups: &[OptionGroup::Socket, OptionGroup::Listener],

@@ -41,7 +41,7 @@ mod text;
 pub mod units;
 mod workload;
 
-pub use capabilities::{Capabilities, FloorKind, OptionGroup, PeerState, TransportState};
+pub use capabilities::{Capabilities, Delivery, FloorKind, OptionGroup, PeerState, TransportState};
 pub use cell::{Cell, Pattern, Placement, Ran, SpeaksFirst};
 pub use cell_id::parse_cell_id;
 pub use comparison::{COMPARISON_SCHEMA, Change, ComparedRun, Comparison, Difference, SpreadSource};

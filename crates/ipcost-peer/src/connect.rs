@@ -17,7 +17,7 @@ use crate::work::{Kind, Order, Report, Work};
 
 /// How a connection runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Manners {
+pub struct Turns {
     /// Who sends first.
     pub speaks_first: SpeaksFirst,
     /// Who closes first.
@@ -38,30 +38,30 @@ pub enum ClosesFirst {
 /// The client: connects, speaks, closes.
 pub struct ConnectClient {
     client: Box<dyn Client>,
-    manners: Manners,
+    turns: Turns,
     request: PageBuffer,
     reply: PageBuffer,
 }
 
 impl ConnectClient {
     /// One worker of a client.
-    pub fn new(client: Box<dyn Client>, size: usize, reply: usize, manners: Manners) -> Self {
-        Self { client, manners, request: PageBuffer::filled(b'a', size), reply: PageBuffer::filled(0, reply) }
+    pub fn new(client: Box<dyn Client>, size: usize, reply: usize, turns: Turns) -> Self {
+        Self { client, turns, request: PageBuffer::filled(b'a', size), reply: PageBuffer::filled(0, reply) }
     }
 
     /// What it calls is counted in `ipcost-model/src/floor.rs`, too; a test compares.
     fn visit<M: Meter, P: Payload>(&mut self, ops: u64, meter: &mut M, payload: &P) -> Result<(), PeerError> {
-        let manners = self.manners;
+        let turns = self.turns;
         for operation in 0..ops {
             let at = |source| PeerError::Moving { operation, ops, source: with_hint(source) };
             meter.begin();
             let mut connection = self.client.connect()?;
             let channel = &mut connection;
-            if manners.speaks_first == SpeaksFirst::Client {
+            if turns.speaks_first == SpeaksFirst::Client {
                 send_all(channel, &self.request).map_err(at)?;
             }
             receive_all(channel, &mut self.reply).map_err(at)?;
-            if manners.closes_first == ClosesFirst::Server {
+            if turns.closes_first == ClosesFirst::Server {
                 receive_end(channel).map_err(at)?;
             }
             drop(connection);
@@ -117,7 +117,7 @@ pub struct ConnectServer {
     server: Arc<dyn Server>,
     /// Connections of this batch that no worker has claimed yet.
     unclaimed: Arc<AtomicU64>,
-    manners: Manners,
+    turns: Turns,
     request: PageBuffer,
     reply: PageBuffer,
 }
@@ -129,31 +129,31 @@ impl ConnectServer {
         unclaimed: Arc<AtomicU64>,
         size: usize,
         reply: usize,
-        manners: Manners,
+        turns: Turns,
     ) -> Self {
         Self {
             server,
             unclaimed,
-            manners,
+            turns,
             request: PageBuffer::filled(0, size),
             reply: PageBuffer::filled(b'b', reply),
         }
     }
 
     fn receive_visitors<P: Payload>(&mut self, ops: u64, payload: &P) -> Result<(), PeerError> {
-        let manners = self.manners;
+        let turns = self.turns;
         let mut operation = 0;
         while self.claim() {
             let at = |source| PeerError::Moving { operation, ops, source };
             let accepted = if P::CHECKED { self.server.accept_known() } else { self.server.accept() };
             let mut connection = accepted.map_err(at)?;
             let channel = &mut connection;
-            if manners.speaks_first == SpeaksFirst::Client {
+            if turns.speaks_first == SpeaksFirst::Client {
                 receive_all(channel, &mut self.request).map_err(at)?;
                 payload.check(0, 0, &self.request)?;
             }
             send_all(channel, &self.reply).map_err(at)?;
-            if manners.closes_first == ClosesFirst::Client {
+            if turns.closes_first == ClosesFirst::Client {
                 receive_end(channel).map_err(at)?;
             }
             drop(connection);

@@ -20,7 +20,7 @@ const STACK_BYTES: usize = 128 * 1024;
 /// Workers that do their parts of a batch at once.
 pub enum Crew {
     /// One, in the main thread: the process stays single-threaded.
-    Alone(Box<dyn Work>),
+    Single(Box<dyn Work>),
     /// Several threads.
     Threads(Threads),
     /// Several processes.
@@ -85,7 +85,7 @@ impl Crew {
     /// Where a thread cannot be started.
     pub fn within(works: Vec<Box<dyn Work>>, table: DescriptorTable) -> Result<Self, PeerError> {
         match <[_; 1]>::try_from(works) {
-            Ok([work]) => table.of_one().map(|()| Self::Alone(work)),
+            Ok([work]) => table.of_one().map(|()| Self::Single(work)),
             Err(works) => {
                 let private = table.is_private(works.len());
                 Threads::start(works, private).map(Self::Threads)
@@ -111,7 +111,7 @@ impl Crew {
     pub fn run(&mut self, order: Order) -> Result<Together, PeerError> {
         let (before, cycles) = (usage::own(), usage::cycles());
         let reports = match self {
-            Self::Alone(work) => vec![work.run(order)?],
+            Self::Single(work) => vec![work.run(order)?],
             Self::Threads(threads) => threads.run(order)?,
             Self::Processes(workers) => run_processes(workers, order)?,
         };

@@ -7,7 +7,7 @@ use ipcost_model::protocol::Address;
 use ipcost_model::{Cell, FloorKind, Pattern};
 use ipcost_sys::transport::{self, Connection, Effective, Server, Transport};
 
-use crate::connect::{ClosesFirst, ConnectClient, ConnectServer, Manners};
+use crate::connect::{ClosesFirst, ConnectClient, ConnectServer, Turns};
 use crate::crew::{Crew, DescriptorTable};
 use crate::error::PeerError;
 use crate::floor::{HandingClient, HandingServer, IdleServer, LoneClient};
@@ -34,7 +34,7 @@ pub fn client(
                 client,
                 bytes(cell.size),
                 bytes(cell.reply),
-                manners(cell),
+                turns(cell),
             )));
         }
         let channel = client.connect()?;
@@ -50,7 +50,10 @@ pub fn client(
             Pattern::Rr => {
                 Box::new(RrClient::new(channel, bytes(cell.size), bytes(cell.reply), framing(cell)))
             }
-            _ => Box::new(StreamClient::new(channel, bytes(cell.size))),
+            // A client of connect is made above, one of a floor by what the floor takes.
+            Pattern::Stream | Pattern::Connect | Pattern::Floor => {
+                Box::new(StreamClient::new(channel, bytes(cell.size)))
+            }
         })
     };
     let crew = if cell.options.text("workers") == Some("processes") {
@@ -73,7 +76,8 @@ pub fn server_on_channels(cell: &Cell, channels: Vec<Connection>) -> Result<Crew
             Pattern::Rr => {
                 Box::new(RrServer::new(channel, bytes(cell.size), bytes(cell.reply), framing(cell)))
             }
-            _ => {
+            // Of connect there are no channels until its listener has them.
+            Pattern::Stream | Pattern::Connect => {
                 let recv_buffer = cell.options.int("recv_buffer").unwrap_or(cell.size.max(RECV_BUFFER_BYTES));
                 Box::new(StreamServer::new(channel, cell.size, bytes(recv_buffer)))
             }
@@ -88,7 +92,7 @@ pub fn server_on_listener(cell: &Cell, server: Box<dyn Server>) -> Result<(Crew,
     let unclaimed = Arc::new(AtomicU64::new(0));
     let work = |_| -> Box<dyn Work> {
         let (server, unclaimed) = (Arc::clone(&server), Arc::clone(&unclaimed));
-        Box::new(ConnectServer::new(server, unclaimed, bytes(cell.size), bytes(cell.reply), manners(cell)))
+        Box::new(ConnectServer::new(server, unclaimed, bytes(cell.size), bytes(cell.reply), turns(cell)))
     };
     let crew = Crew::within((0..cell.concurrency).map(work).collect(), descriptor_table(cell))?;
     Ok((crew, unclaimed))
@@ -111,13 +115,13 @@ fn descriptor_table(cell: &Cell) -> DescriptorTable {
     }
 }
 
-fn manners(cell: &Cell) -> Manners {
+fn turns(cell: &Cell) -> Turns {
     let closes_first = match cell.options.text("closes_first") {
         Some("client") => ClosesFirst::Client,
         Some("any") => ClosesFirst::Any,
         _ => ClosesFirst::Server,
     };
-    Manners { speaks_first: cell.speaks_first, closes_first }
+    Turns { speaks_first: cell.speaks_first, closes_first }
 }
 
 fn bytes(size: u64) -> usize {

@@ -48,6 +48,9 @@ fn fit(mut plan: Plan, room: &Room) -> anyhow::Result<Plan> {
     );
     let mut notes = Vec::new();
     for cell in &cells {
+        if let Some(Err(reason)) = transport::find(&cell.cell.transport).map(|known| known.fits(&cell.cell)) {
+            bail!("{}: {reason}", cell.id);
+        }
         let Some(tightest) = ceilings(cell, room).into_iter().min_by_key(|ceiling| ceiling.most) else {
             continue;
         };

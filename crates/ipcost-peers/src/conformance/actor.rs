@@ -59,7 +59,7 @@ impl Actor {
         let line = self.hear()?;
         match serde_json::from_value(line.clone()) {
             Ok(FromPeer::Hello(hello)) => Ok(hello),
-            _ => Err(format!("begins with {line} in the place of hello")),
+            _ => Err(format!("sent {line} instead of hello")),
         }
     }
 
@@ -148,7 +148,7 @@ impl Actor {
         let status = self.process.finish(Instant::now() + LEAVE).ok_or("cannot be waited for")?;
         match with {
             Leaving::Any => Ok(()),
-            _ if !said.is_empty() => Err(format!("says more than it was asked: {}", said.join(" "))),
+            _ if !said.is_empty() => Err(format!("sent more than it was asked for: {}", said.join(" "))),
             Leaving::Success if !status.success() => Err(format!("left with {status} in the place of 0")),
             Leaving::Failure if status.success() => {
                 Err("left with status 0, as if nothing had failed".to_owned())

@@ -114,7 +114,7 @@ pub fn examine(
     }
     let visits = partner::visits(&stage).into_iter().map(|visit| (visit.to_string(), visit));
     for (name, visit) in visits.filter(|(name, _)| name.contains(only)) {
-        note(name, visit.pay(&stage))?;
+        note(name, visit.carry_out(&stage))?;
     }
     Ok(checks)
 }

@@ -17,7 +17,7 @@ use super::transcript::Leaving;
 
 /// How the suite behaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Manner {
+enum Misbehaviour {
     /// It sends what it should, byte by byte.
     Slow,
     /// The last byte of a message is not what it should be.
@@ -31,7 +31,7 @@ pub struct Visit {
     role: PeerRole,
     pattern: Pattern,
     transport: &'static str,
-    manner: Manner,
+    misbehaviour: Misbehaviour,
 }
 
 /// Messages that are exchanged; the one in the middle is the one that goes wrong.
@@ -40,10 +40,10 @@ const BAD: u64 = 1;
 
 impl fmt::Display for Visit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let what = match self.manner {
-            Manner::Slow => "takes bytes one by one",
-            Manner::Wrong => "notices a wrong byte",
-            Manner::Short => "notices that a message is cut short",
+        let what = match self.misbehaviour {
+            Misbehaviour::Slow => "takes bytes one by one",
+            Misbehaviour::Wrong => "notices a wrong byte",
+            Misbehaviour::Short => "notices that a message is cut short",
         };
         write!(f, "payload: {} over {}: the {} {what}", self.pattern, self.transport, self.role)
     }
@@ -61,11 +61,11 @@ pub fn visits(stage: &Stage<'_>) -> Vec<Visit> {
             continue;
         };
         for role in &stage.hello.roles {
-            for manner in [Manner::Slow, Manner::Wrong, Manner::Short] {
+            for misbehaviour in [Misbehaviour::Slow, Misbehaviour::Wrong, Misbehaviour::Short] {
                 // In a stream, what comes back is one byte of any value.
                 let one_way = *pattern == Pattern::Stream && *role == PeerRole::Client;
-                if !(one_way && manner == Manner::Wrong) {
-                    visits.push(Visit { role: *role, pattern: *pattern, transport, manner });
+                if !(one_way && misbehaviour == Misbehaviour::Wrong) {
+                    visits.push(Visit { role: *role, pattern: *pattern, transport, misbehaviour });
                 }
             }
         }
@@ -75,7 +75,7 @@ pub fn visits(stage: &Stage<'_>) -> Vec<Visit> {
 
 impl Visit {
     /// Makes it.
-    pub fn pay(&self, stage: &Stage<'_>) -> Finding {
+    pub fn carry_out(&self, stage: &Stage<'_>) -> Finding {
         let made = || {
             let mut actor = stage.start(Who::Subject, Vec::new())?;
             actor.hello()?;
@@ -110,7 +110,11 @@ impl Visit {
                 };
                 if !self.send(stream, number, message, cell.size)? {
                     // Dropped here, where it is cut short; else kept open until the server has answered.
-                    return Ok(if self.manner == Manner::Short { None } else { fresh.or(connection) });
+                    return Ok(if self.misbehaviour == Misbehaviour::Short {
+                        None
+                    } else {
+                        fresh.or(connection)
+                    });
                 }
                 receive(stream, message, cell.reply)?;
                 if fresh.is_some_and(|mut stream| !matches!(stream.read(&mut [0]), Ok(0))) {
@@ -146,13 +150,13 @@ impl Visit {
                 };
                 receive(stream, message, cell.size)?;
                 if self.pattern != Pattern::Stream && !self.send(stream, number, message, cell.reply)? {
-                    if self.manner == Manner::Wrong {
+                    if self.misbehaviour == Misbehaviour::Wrong {
                         return Ok(connection);
                     }
                     return Ok(None);
                 }
             }
-            if self.pattern == Pattern::Stream && self.manner == Manner::Slow {
+            if self.pattern == Pattern::Stream && self.misbehaviour == Misbehaviour::Slow {
                 connection.as_mut().map_or(Ok(()), |stream| stream.write_all(b"."))?;
             } else if self.pattern == Pattern::Stream {
                 return Ok(None);
@@ -163,33 +167,33 @@ impl Visit {
         self.conclude(actor, kept)
     }
 
-    /// Sends a message in this manner; `false` where it went wrong and nothing can follow.
+    /// Sends a message in this misbehaviour; `false` where it went wrong and nothing can follow.
     fn send(&self, stream: &mut Stream, number: u64, message: u64, size: u64) -> io::Result<bool> {
         let mut bytes: Vec<u8> = (0..size).map(|index| expected(message, index)).collect();
         let bad = number == BAD;
-        match self.manner {
-            Manner::Slow => bytes.iter().try_for_each(|byte| stream.write_all(&[*byte]))?,
-            Manner::Wrong if bad => {
+        match self.misbehaviour {
+            Misbehaviour::Slow => bytes.iter().try_for_each(|byte| stream.write_all(&[*byte]))?,
+            Misbehaviour::Wrong if bad => {
                 let last = bytes.last_mut().expect("messages have bytes");
                 *last ^= 0x40;
                 stream.write_all(&bytes)?;
             }
-            Manner::Short if bad => stream.write_all(&bytes[..bytes.len() / 2])?,
+            Misbehaviour::Short if bad => stream.write_all(&bytes[..bytes.len() / 2])?,
             _ => stream.write_all(&bytes)?,
         }
         // A stream is checked whenever its receiver likes, so it gets all of it.
-        let goes_on = self.manner == Manner::Wrong && self.pattern == Pattern::Stream;
-        Ok(!bad || self.manner == Manner::Slow || goes_on)
+        let goes_on = self.misbehaviour == Misbehaviour::Wrong && self.pattern == Pattern::Stream;
+        Ok(!bad || self.misbehaviour == Misbehaviour::Slow || goes_on)
     }
 
     /// What the subject must say after all that; what is kept open is closed only then.
     fn conclude(&self, actor: &mut Actor, kept: io::Result<Option<Stream>>) -> Result<(), String> {
         // Only one that is told of a wrong byte while more is under way may break off what follows.
-        let may_break_off = self.manner == Manner::Wrong && self.pattern == Pattern::Stream;
+        let may_break_off = self.misbehaviour == Misbehaviour::Wrong && self.pattern == Pattern::Stream;
         if let (Err(error), false) = (&kept, may_break_off) {
             return Err(format!("breaks the exchange: {error}"));
         }
-        if self.manner == Manner::Slow {
+        if self.misbehaviour == Misbehaviour::Slow {
             expect(actor, "done")?;
             actor.say(&json!({"type": "stop"}))?;
             return actor.gone(Leaving::Success);

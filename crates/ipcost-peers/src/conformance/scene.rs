@@ -64,7 +64,9 @@ pub fn scenes(transcript: &Transcript, stage: &Stage<'_>) -> Result<Vec<Scene>, 
                     if header.speaks_first == SpeaksFirst::Server {
                         (cell.speaks_first, cell.size) = (SpeaksFirst::Server, cell.reply);
                     }
-                    scenes.push(Scene { cell: Some(cell), cast: cast.clone() });
+                    if stage.fits(&cell) {
+                        scenes.push(Scene { cell: Some(cell), cast: cast.clone() });
+                    }
                 }
             }
         }

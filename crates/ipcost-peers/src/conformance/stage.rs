@@ -69,6 +69,11 @@ impl<'a> Stage<'a> {
         Actor::start(command, self.fresh(), inherit, self.interrupt)
     }
 
+    /// Whether this machine has room for a cell, such as for messages of its size.
+    pub fn fits(&self, cell: &Cell) -> bool {
+        transport::find(&cell.transport).is_some_and(|known| known.fits(cell).is_ok())
+    }
+
     /// Makes what a cell needs before its peers start.
     ///
     /// # Errors

@@ -18,6 +18,15 @@ pub fn stream_socket(family: AddressFamily) -> io::Result<OwnedFd> {
     Ok(socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None)?)
 }
 
+/// A new Unix socket that connects and keeps messages apart (`SOCK_SEQPACKET`, `unix(7)`).
+///
+/// # Errors
+/// The system's answer.
+#[inline]
+pub fn packet_socket() -> io::Result<OwnedFd> {
+    Ok(socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?)
+}
+
 /// Two connected Unix sockets without a name (`socketpair(2)`).
 ///
 /// # Errors

@@ -19,6 +19,15 @@ pub fn stream_socket(family: AddressFamily) -> io::Result<OwnedFd> {
     Ok(kept(rustix::net::socket(family, SocketType::STREAM, None)?)?)
 }
 
+/// A new Unix socket that connects and keeps messages apart (`SOCK_SEQPACKET`).
+///
+/// # Errors
+/// The system's answer; macOS has none.
+#[inline]
+pub fn packet_socket() -> io::Result<OwnedFd> {
+    Ok(kept(rustix::net::socket(AddressFamily::UNIX, SocketType::SEQPACKET, None)?)?)
+}
+
 /// Two connected Unix sockets without a name (`socketpair(2)`).
 ///
 /// # Errors

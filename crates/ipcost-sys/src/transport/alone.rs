@@ -7,9 +7,9 @@ use ipcost_model::protocol::Address;
 use super::{Channel, Connection, Server, TransportError, Waitable};
 
 /// Has nothing to do.
-pub struct Alone;
+pub struct Lone;
 
-impl Server for Alone {
+impl Server for Lone {
     fn address(&self) -> Address {
         Address::new()
     }
@@ -27,7 +27,7 @@ impl Server for Alone {
     }
 }
 
-impl Channel for Alone {
+impl Channel for Lone {
     fn send(&mut self, _bytes: &[u8]) -> io::Result<usize> {
         Err(io::ErrorKind::Unsupported.into())
     }

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 
 use ipcost_model::protocol::Address;
-use ipcost_model::{Capabilities, Cell, FloorKind};
+use ipcost_model::{Capabilities, Cell, Delivery, FloorKind};
 
-use super::handing::{self, Manner};
+use super::handing::{self, HandOver};
 use super::{Client, Place, Provision, Server, Transport, TransportError};
 use crate::{control, shared_word};
 
@@ -19,7 +19,7 @@ const CAPABILITIES: Capabilities = Capabilities {
     summary: "handing a word of shared memory to a process that spins until then",
     connects: false,
     both_ways: true,
-    max_message: None,
+    delivery: Delivery::Stream,
     os: &["linux", "windows"],
     carries_payload: true,
     option_groups: &[],
@@ -65,7 +65,7 @@ const TURNS: u32 = 1_000;
 /// Spins until the word is handed over.
 struct Spinning;
 
-impl Manner for Spinning {
+impl HandOver for Spinning {
     #[inline]
     fn tell(_word: &AtomicU32) -> io::Result<()> {
         Ok(())
@@ -100,7 +100,7 @@ pub(super) fn pair() -> [Box<dyn super::Channel>; 2] {
     /// As [`Spinning`], whatever the test's standard input is.
     struct Patient;
 
-    impl Manner for Patient {
+    impl HandOver for Patient {
         fn tell(word: &AtomicU32) -> io::Result<()> {
             Spinning::tell(word)
         }

@@ -20,7 +20,8 @@ pub fn tcp(cell: &Cell) -> Option<u64> {
 
 /// A Unix socket's: what is on its way counts against the sender alone.
 pub fn unix(cell: &Cell) -> Option<u64> {
-    let send = cell.options.int("so_sndbuf").map(|bytes| 2 * bytes);
+    let most = number("/proc/sys/net/core/wmem_max").unwrap_or(u64::MAX / 2);
+    let send = cell.options.int("so_sndbuf").map(|bytes| 2 * bytes.min(most));
     send.or_else(|| number("/proc/sys/net/core/wmem_default"))
 }
 

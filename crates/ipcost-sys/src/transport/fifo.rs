@@ -9,7 +9,7 @@ use std::io;
 use std::path::Path;
 
 use ipcost_model::protocol::Address;
-use ipcost_model::{Capabilities, Cell, OptionGroup};
+use ipcost_model::{Capabilities, Cell, Delivery, OptionGroup};
 use serde::{Deserialize, Serialize};
 
 use super::inherited::of_worker;
@@ -30,7 +30,7 @@ const CAPABILITIES: Capabilities = Capabilities {
     summary: "a pair of named pipes",
     connects: false,
     both_ways: false,
-    max_message: None,
+    delivery: Delivery::Stream,
     os: &["linux", "macos"],
     carries_payload: true,
     option_groups: &[OptionGroup::PipeBuffer],

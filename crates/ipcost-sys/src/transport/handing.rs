@@ -12,7 +12,7 @@ use crate::Context;
 use crate::shared_word::{self, SharedWord};
 
 /// How a side hands the word over, and waits until it has it back.
-pub trait Manner: Send + Sync + 'static {
+pub trait HandOver: Send + Sync + 'static {
     /// The word has just been written: whoever waits for it is to notice.
     ///
     /// # Errors
@@ -47,7 +47,7 @@ pub fn provision() -> Result<Provision, TransportError> {
 }
 
 /// The server's end.
-pub fn serve<M: Manner>(
+pub fn serve<M: HandOver>(
     transport: &'static str,
     address: &Address,
 ) -> Result<Box<dyn Server>, TransportError> {
@@ -55,14 +55,14 @@ pub fn serve<M: Manner>(
 }
 
 /// The client's end.
-pub fn reach<M: Manner>(
+pub fn reach<M: HandOver>(
     transport: &'static str,
     address: &Address,
 ) -> Result<Box<dyn Client>, TransportError> {
     Ok(Box::new(InheritedClient::new(hands::<M>(transport, address)?)))
 }
 
-fn hands<M: Manner>(transport: &'static str, address: &Address) -> Result<Hands<M>, TransportError> {
+fn hands<M: HandOver>(transport: &'static str, address: &Address) -> Result<Hands<M>, TransportError> {
     let Memory { memory_fd } = from_address(transport, address)?;
     Ok(Hands::new(SharedWord::map(take(memory_fd)?)?))
 }
@@ -82,7 +82,7 @@ impl<M> Hands<M> {
     }
 }
 
-impl<M: Manner> Channel for Hands<M> {
+impl<M: HandOver> Channel for Hands<M> {
     #[inline]
     fn send(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let number: [u8; 4] = bytes.try_into().map_err(|_| not_a_number())?;
@@ -101,7 +101,7 @@ impl<M: Manner> Channel for Hands<M> {
     }
 }
 
-impl<M: Manner> From<Hands<M>> for Connection {
+impl<M: HandOver> From<Hands<M>> for Connection {
     fn from(hands: Hands<M>) -> Self {
         Self::Other(Box::new(hands))
     }
@@ -113,7 +113,7 @@ fn not_a_number() -> io::Error {
 
 /// Two sides of one word, for tests.
 #[cfg(test)]
-pub fn pair<M: Manner>() -> Result<[Box<dyn Channel>; 2], crate::SysError> {
+pub fn pair<M: HandOver>() -> Result<[Box<dyn Channel>; 2], crate::SysError> {
     let memory = shared_word::create()?;
     let side = || Ok(Box::new(Hands::<M>::new(SharedWord::map(&memory)?)) as Box<dyn Channel>);
     Ok([side()?, side()?])

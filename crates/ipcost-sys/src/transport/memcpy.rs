@@ -4,9 +4,9 @@ use std::hint::black_box;
 use std::io;
 
 use ipcost_model::protocol::Address;
-use ipcost_model::{Capabilities, Cell, FloorKind, OptionGroup};
+use ipcost_model::{Capabilities, Cell, Delivery, FloorKind, OptionGroup};
 
-use super::alone::Alone;
+use super::alone::Lone;
 use super::inherited::InheritedClient;
 use super::{Channel, Client, Connection, Place, Provision, Server, Transport, TransportError};
 
@@ -18,7 +18,7 @@ const CAPABILITIES: Capabilities = Capabilities {
     summary: "copying a message within one process",
     connects: false,
     both_ways: true,
-    max_message: None,
+    delivery: Delivery::Stream,
     os: &["linux", "macos", "windows"],
     carries_payload: true,
     option_groups: &[OptionGroup::Copying],
@@ -37,7 +37,7 @@ impl Transport for Memcpy {
     }
 
     fn serve(&self, _address: &Address, _cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
-        Ok(Box::new(Alone))
+        Ok(Box::new(Lone))
     }
 
     fn reach(

@@ -29,6 +29,7 @@ mod tcp;
 mod tcp6;
 mod unix;
 mod unix_abstract;
+mod unix_seqpacket;
 
 use std::io;
 use std::path::Path;
@@ -50,6 +51,7 @@ pub const REGISTRY: &[&dyn Transport] = &[
     &npipe::Npipe,
     &unix::Unix,
     &unix_abstract::UnixAbstract,
+    &unix_seqpacket::UnixSeqpacket,
     &socketpair::Socketpair,
     &tcp::Tcp,
     &tcp6::Tcp6,
@@ -86,6 +88,14 @@ pub trait Transport: Sync {
     /// # Errors
     /// Why not, in one line.
     fn probe(&self) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Whether it has room here for what a cell asks of it, such as messages of its size.
+    ///
+    /// # Errors
+    /// What does not fit, which limit of this machine says so, and how to raise it, in one line.
+    fn fits(&self, _cell: &Cell) -> Result<(), String> {
         Ok(())
     }
 

@@ -6,7 +6,7 @@
 use std::io;
 
 use ipcost_model::protocol::Address;
-use ipcost_model::{Capabilities, Cell, OptionGroup};
+use ipcost_model::{Capabilities, Cell, Delivery, OptionGroup};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -29,7 +29,7 @@ const CAPABILITIES: Capabilities = Capabilities {
     summary: "a Windows named pipe in byte mode",
     connects: true,
     both_ways: true,
-    max_message: None,
+    delivery: Delivery::Stream,
     os: &["windows"],
     carries_payload: true,
     option_groups: &[OptionGroup::PipeBuffer],

@@ -3,7 +3,7 @@
 use std::io;
 
 use ipcost_model::protocol::Address;
-use ipcost_model::{Capabilities, Cell};
+use ipcost_model::{Capabilities, Cell, Delivery};
 
 use super::{Channel, Client, Connection, Place, Provision, Server, Transport, TransportError, Waitable};
 
@@ -15,7 +15,7 @@ const CAPABILITIES: Capabilities = Capabilities {
     summary: "moves nothing: the cost of the tool's own loop, for tests",
     connects: false,
     both_ways: true,
-    max_message: None,
+    delivery: Delivery::Stream,
     os: &["linux", "macos", "windows"],
     carries_payload: false,
     option_groups: &[],

@@ -1,7 +1,7 @@
 //! `pipe`: a pair of anonymous pipes (`pipe(2)`), one for each direction.
 
 use ipcost_model::protocol::Address;
-use ipcost_model::{Capabilities, Cell, OptionGroup};
+use ipcost_model::{Capabilities, Cell, Delivery, OptionGroup};
 use serde::{Deserialize, Serialize};
 
 use super::inherited::{InheritedClient, InheritedServer, number, of_worker, take};
@@ -19,7 +19,7 @@ const CAPABILITIES: Capabilities = Capabilities {
     summary: "a pair of anonymous pipes",
     connects: false,
     both_ways: false,
-    max_message: None,
+    delivery: Delivery::Stream,
     os: &["linux", "macos", "windows"],
     carries_payload: true,
     option_groups: &[OptionGroup::PipeBuffer],

@@ -11,7 +11,7 @@ use crate::system::credentials::{TELLS_WHO, is_of_this_user};
 use crate::system::descriptor::waitable;
 use crate::system::socket::{
     AddressFamily, Endpoint, KEPT_TWICE, SocketAddress, accept, bind, has_visitor, listen, receive_buffer,
-    send_buffer, set_receive_buffer, set_send_buffer, stream_socket,
+    send_buffer, set_receive_buffer, set_send_buffer,
 };
 use crate::{Context, SysError};
 
@@ -69,11 +69,12 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Binds and listens; `prepare` sets what connections are to inherit, `name` tells the address it has.
+    /// Binds a fresh socket of a family and listens; `prepare` sets what connections are to inherit, `name` tells the address it has.
     ///
     /// # Errors
     /// What failed, on which address.
     pub fn open(
+        socket: io::Result<Endpoint>,
         family: AddressFamily,
         at: &impl SocketAddress,
         shown: &str,
@@ -81,7 +82,7 @@ impl Listener {
         prepare: impl FnOnce(&Endpoint) -> Result<(), SysError>,
         name: impl FnOnce(&Endpoint) -> io::Result<Address>,
     ) -> Result<Self, TransportError> {
-        let socket = stream_socket(family).context(|| "cannot make a socket".to_owned())?;
+        let socket = socket.context(|| "cannot make a socket".to_owned())?;
         set_buffers(&socket, cell)?;
         let effective = buffers(&socket, cell)?;
         prepare(&socket)?;

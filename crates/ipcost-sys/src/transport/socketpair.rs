@@ -1,7 +1,7 @@
 //! `socketpair`: two connected Unix sockets without a name (`socketpair(2)`).
 
 use ipcost_model::protocol::Address;
-use ipcost_model::{Capabilities, Cell, OptionGroup};
+use ipcost_model::{Capabilities, Cell, Delivery, OptionGroup};
 use serde::{Deserialize, Serialize};
 
 use super::inherited::{InheritedClient, InheritedServer, number, of_worker};
@@ -21,7 +21,7 @@ const CAPABILITIES: Capabilities = Capabilities {
     summary: "a pair of connected Unix sockets without a name",
     connects: false,
     both_ways: true,
-    max_message: None,
+    delivery: Delivery::Stream,
     os: &["linux", "macos"],
     carries_payload: true,
     option_groups: &[OptionGroup::Socket],

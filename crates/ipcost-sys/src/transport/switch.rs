@@ -4,9 +4,9 @@ use std::io;
 use std::sync::atomic::AtomicU32;
 
 use ipcost_model::protocol::Address;
-use ipcost_model::{Capabilities, Cell, FloorKind};
+use ipcost_model::{Capabilities, Cell, Delivery, FloorKind};
 
-use super::handing::{self, Manner};
+use super::handing::{self, HandOver};
 use super::{Client, Place, Provision, Server, Transport, TransportError};
 use crate::system::futex;
 
@@ -18,7 +18,7 @@ const CAPABILITIES: Capabilities = Capabilities {
     summary: "handing a word of shared memory to a process that sleeps until then (futex)",
     connects: false,
     both_ways: true,
-    max_message: None,
+    delivery: Delivery::Stream,
     os: &["linux"],
     carries_payload: true,
     option_groups: &[],
@@ -57,7 +57,7 @@ impl Transport for Switch {
 /// Sleeps until the word is handed over.
 struct Sleeping;
 
-impl Manner for Sleeping {
+impl HandOver for Sleeping {
     #[inline]
     fn tell(word: &AtomicU32) -> io::Result<()> {
         futex::wake(word)

@@ -7,9 +7,9 @@
 use std::io;
 
 use ipcost_model::protocol::Address;
-use ipcost_model::{Capabilities, Cell, FloorKind};
+use ipcost_model::{Capabilities, Cell, Delivery, FloorKind};
 
-use super::alone::Alone;
+use super::alone::Lone;
 use super::inherited::InheritedClient;
 use super::{Channel, Client, Connection, Place, Provision, Server, Transport, TransportError};
 use crate::system::cheapest_call::{call, probe};
@@ -22,7 +22,7 @@ const CAPABILITIES: Capabilities = Capabilities {
     summary: "the cheapest system call (getppid)",
     connects: false,
     both_ways: true,
-    max_message: None,
+    delivery: Delivery::Stream,
     os: &["linux", "macos"],
     carries_payload: false,
     option_groups: &[],
@@ -45,7 +45,7 @@ impl Transport for Syscall {
     }
 
     fn serve(&self, _address: &Address, _cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
-        Ok(Box::new(Alone))
+        Ok(Box::new(Lone))
     }
 
     fn reach(

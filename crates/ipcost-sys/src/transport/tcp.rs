@@ -4,7 +4,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 
 use ipcost_model::protocol::Address;
-use ipcost_model::{Capabilities, Cell, OptionGroup, Pattern};
+use ipcost_model::{Capabilities, Cell, Delivery, OptionGroup, Pattern};
 use serde::{Deserialize, Serialize};
 
 use super::socket::{Listener, buffers, set_buffers};
@@ -30,7 +30,7 @@ const CAPABILITIES: Capabilities = Capabilities {
     summary: "TCP over 127.0.0.1",
     connects: true,
     both_ways: true,
-    max_message: None,
+    delivery: Delivery::Stream,
     os: &["linux", "macos", "windows"],
     carries_payload: true,
     option_groups: &[
@@ -107,7 +107,7 @@ pub(super) fn serve(
         let bound = local_address(socket)?;
         Ok(to_address(&HostPort { host: bound.ip().to_string(), port: bound.port() }))
     };
-    Ok(Box::new(Listener::open(family, &at, &at.to_string(), cell, prepare, name)?))
+    Ok(Box::new(Listener::open(stream_socket(family), family, &at, &at.to_string(), cell, prepare, name)?))
 }
 
 /// Reads an address and refuses any that is not on loopback: nothing is ever measured, or offered, beyond it.

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use ipcost_model::protocol::Address;
-use ipcost_model::{Capabilities, Cell, OptionGroup};
+use ipcost_model::{Capabilities, Cell, Delivery, OptionGroup};
 
 use super::tcp::{TcpClient, any_port, serve};
 use super::{Client, Place, Provision, Server, Transport, TransportError, capacity};
@@ -17,7 +17,7 @@ const CAPABILITIES: Capabilities = Capabilities {
     summary: "TCP over ::1",
     connects: true,
     both_ways: true,
-    max_message: None,
+    delivery: Delivery::Stream,
     os: &["linux", "macos", "windows"],
     carries_payload: true,
     option_groups: &[OptionGroup::Socket, OptionGroup::Listener, OptionGroup::Tcp],

@@ -94,6 +94,32 @@ fn bytes_arrive_whole_in_both_directions_on_every_channel() {
     }
 }
 
+#[test]
+fn messages_stay_apart_where_they_are_delivered_as_such() {
+    for transport in usable().filter(|known| known.capabilities().delivery == ipcost_model::Delivery::Message)
+    {
+        let dir = PrivateDir::create().unwrap();
+        let name = transport.capabilities().name;
+        let (mut server, mut client) = set_up(transport, &cell(name, 1), dir.path()).remove(0);
+        client.send(b"one").unwrap();
+        client.send(b"other").unwrap();
+        let mut buffer = [0; 64];
+        assert_eq!([(); 2].map(|()| server.receive(&mut buffer).unwrap()), [3, 5], "{name}");
+    }
+}
+
+#[test]
+fn what_does_not_fit_into_a_message_is_refused_with_the_setting_to_raise() {
+    for transport in usable().filter(|known| known.capabilities().delivery == ipcost_model::Delivery::Message)
+    {
+        let mut cell = cell(transport.capabilities().name, 1);
+        assert_eq!(transport.fits(&cell), Ok(()));
+        cell.size = 1 << 30;
+        let reason = transport.fits(&cell).unwrap_err();
+        assert!(reason.contains("does not fit") && reason.contains("sysctl"), "{reason}");
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn nagles_algorithm_is_on_in_streams_alone_unless_the_option_says_otherwise() {

@@ -1,7 +1,9 @@
-//! `unix`: a stream socket bound to a path (`unix(7)`).
+//! `unix`: a stream socket bound to a path (`unix(7)`), and what all Unix sockets have in common.
+
+use std::io;
 
 use ipcost_model::protocol::Address;
-use ipcost_model::{Capabilities, Cell, OptionGroup, Pattern};
+use ipcost_model::{Capabilities, Cell, Delivery, OptionGroup, Pattern};
 use serde::{Deserialize, Serialize};
 
 use super::socket::{Listener, buffers, set_buffers};
@@ -14,7 +16,7 @@ use crate::private_dir::MAX_SOCKET_PATH;
 use crate::system::channel::Socket;
 use crate::system::credentials::{TELLS_WHO, is_of_this_user};
 use crate::system::socket::{
-    AddressFamily, UnixAddress, connect_patiently, probe_unix, stream_socket, unix_address,
+    AddressFamily, Endpoint, UnixAddress, connect_patiently, probe_unix, stream_socket, unix_address,
 };
 
 /// The transport.
@@ -25,7 +27,7 @@ const CAPABILITIES: Capabilities = Capabilities {
     summary: "a Unix stream socket bound to a path",
     connects: true,
     both_ways: true,
-    max_message: None,
+    delivery: Delivery::Stream,
     os: &["linux", "macos", "windows"],
     carries_payload: true,
     option_groups: &[OptionGroup::Socket, OptionGroup::Listener],
@@ -53,23 +55,65 @@ impl Transport for Unix {
     }
 
     fn provision(&self, place: &Place<'_>) -> Result<Provision, TransportError> {
-        let path = place.dir.join(place.name).to_string_lossy().into_owned();
-        socket_address(&path)?;
-        Ok(Provision { server: to_address(&Bound { path }), ..Provision::default() })
+        free_path(place)
     }
 
     fn serve(&self, address: &Address, cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
-        let Bound { path } = from_address(CAPABILITIES.name, address)?;
-        let at = socket_address(&path)?;
-        let address = to_address(&Bound { path: path.clone() });
-        let listener = Listener::open(AddressFamily::UNIX, &at, &path, cell, |_| Ok(()), |_| Ok(address))?;
-        Ok(Box::new(listener))
+        serve_at_path(CAPABILITIES.name, stream_of_unix, address, cell)
     }
 
     fn reach(&self, address: &Address, cell: &Cell, _worker: u32) -> Result<Box<dyn Client>, TransportError> {
-        let Bound { path } = from_address(CAPABILITIES.name, address)?;
-        Ok(Box::new(UnixClient::new(socket_address(&path)?, path, cell)))
+        reach_path(CAPABILITIES.name, stream_of_unix, address, cell)
     }
+}
+
+/// Makes a socket.
+pub(super) type Make = fn() -> io::Result<Endpoint>;
+
+/// A Unix stream socket.
+pub(super) fn stream_of_unix() -> io::Result<Endpoint> {
+    stream_socket(AddressFamily::UNIX)
+}
+
+/// What the engine tells a server: a path in the private directory.
+pub(super) fn free_path(place: &Place<'_>) -> Result<Provision, TransportError> {
+    let path = place.dir.join(place.name).to_string_lossy().into_owned();
+    socket_address(&path)?;
+    Ok(Provision { server: to_address(&Bound { path }), ..Provision::default() })
+}
+
+/// Listens at a path with a socket of some kind.
+pub(super) fn serve_at_path(
+    transport: &'static str,
+    make: Make,
+    address: &Address,
+    cell: &Cell,
+) -> Result<Box<dyn Server>, TransportError> {
+    let Bound { path } = from_address(transport, address)?;
+    let at = socket_address(&path)?;
+    listen(make, &at, &path, to_address(&Bound { path: path.clone() }), cell)
+}
+
+/// Listens with a Unix socket of some kind; `shown` names it in errors.
+pub(super) fn listen(
+    make: Make,
+    at: &UnixAddress,
+    shown: &str,
+    address: Address,
+    cell: &Cell,
+) -> Result<Box<dyn Server>, TransportError> {
+    Ok(Box::new(Listener::open(make(), AddressFamily::UNIX, at, shown, cell, |_| Ok(()), |_| Ok(address))?))
+}
+
+/// A client of a socket of some kind at a path.
+pub(super) fn reach_path(
+    transport: &'static str,
+    make: Make,
+    address: &Address,
+    cell: &Cell,
+) -> Result<Box<dyn Client>, TransportError> {
+    let Bound { path } = from_address(transport, address)?;
+    Ok(Box::new(UnixClient::new(make, socket_address(&path)?, path, cell)))
 }
 
 /// A path as a socket's address.
@@ -83,8 +127,9 @@ fn socket_address(path: &str) -> Result<UnixAddress, TransportError> {
     Ok(unix_address(path).context(|| format!("cannot use the socket path {path}"))?)
 }
 
-/// A client of a Unix socket, whatever namespace its name is in.
+/// A client of a Unix socket, whatever its kind and the namespace that its name is in.
 pub struct UnixClient {
+    make: Make,
     to: UnixAddress,
     shown: String,
     cell: Cell,
@@ -94,15 +139,15 @@ pub struct UnixClient {
 
 impl UnixClient {
     /// A client of the socket at `to`; `shown` names it in errors.
-    pub fn new(to: UnixAddress, shown: String, cell: &Cell) -> Self {
-        Self { to, shown, cell: cell.clone(), retries: 0, effective: Vec::new() }
+    pub fn new(make: Make, to: UnixAddress, shown: String, cell: &Cell) -> Self {
+        Self { make, to, shown, cell: cell.clone(), retries: 0, effective: Vec::new() }
     }
 }
 
 impl Client for UnixClient {
     #[inline]
     fn connect(&mut self) -> Result<Connection, TransportError> {
-        let socket = stream_socket(AddressFamily::UNIX).context(|| "cannot make a socket".to_owned())?;
+        let socket = (self.make)().context(|| "cannot make a socket".to_owned())?;
         set_buffers(&socket, &self.cell)?;
         connect_patiently(&socket, &self.to, &mut self.retries)
             .context(|| format!("cannot connect to {}", self.shown))?;

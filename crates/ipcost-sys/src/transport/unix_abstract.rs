@@ -1,16 +1,15 @@
 //! `unix-abstract`: a stream socket in Linux's abstract namespace (`unix(7)`), bound to a name without a file.
 
 use ipcost_model::protocol::Address;
-use ipcost_model::{Capabilities, Cell, OptionGroup};
+use ipcost_model::{Capabilities, Cell, Delivery, OptionGroup};
 use serde::{Deserialize, Serialize};
 
-use super::socket::Listener;
-use super::unix::UnixClient;
+use super::unix::{UnixClient, listen, stream_of_unix};
 use super::{
     Client, Place, Provision, Server, Transport, TransportError, capacity, from_address, to_address,
 };
 use crate::system::abstract_address::{self, abstract_address, unguessable};
-use crate::system::socket::{AddressFamily, UnixAddress};
+use crate::system::socket::UnixAddress;
 use crate::{Context, SysError};
 
 /// The transport.
@@ -21,7 +20,7 @@ const CAPABILITIES: Capabilities = Capabilities {
     summary: "a Unix stream socket with a name outside the file system",
     connects: true,
     both_ways: true,
-    max_message: None,
+    delivery: Delivery::Stream,
     os: &["linux"],
     carries_payload: true,
     option_groups: &[OptionGroup::Socket, OptionGroup::Listener],
@@ -59,14 +58,12 @@ impl Transport for UnixAbstract {
         let Named { name } = from_address(CAPABILITIES.name, address)?;
         let at = socket_address(&name)?;
         let address = to_address(&Named { name: name.clone() });
-        let listener =
-            Listener::open(AddressFamily::UNIX, &at, &format!("@{name}"), cell, |_| Ok(()), |_| Ok(address))?;
-        Ok(Box::new(listener))
+        listen(stream_of_unix, &at, &format!("@{name}"), address, cell)
     }
 
     fn reach(&self, address: &Address, cell: &Cell, _worker: u32) -> Result<Box<dyn Client>, TransportError> {
         let Named { name } = from_address(CAPABILITIES.name, address)?;
-        Ok(Box::new(UnixClient::new(socket_address(&name)?, format!("@{name}"), cell)))
+        Ok(Box::new(UnixClient::new(stream_of_unix, socket_address(&name)?, format!("@{name}"), cell)))
     }
 }
 

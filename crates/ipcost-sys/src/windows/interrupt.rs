@@ -39,7 +39,7 @@ impl Interrupt {
         BELL.store(kept.as_raw_handle() as isize, Ordering::SeqCst);
         std::mem::forget(kept);
         // SAFETY: the function lives as long as the program and touches nothing but the two statics.
-        checked(unsafe { SetConsoleCtrlHandler(Some(heed), TRUE) })?;
+        checked(unsafe { SetConsoleCtrlHandler(Some(on_console_event), TRUE) })?;
         Ok(Self { bell: Arc::new(bell), listens: true })
     }
 
@@ -74,7 +74,7 @@ fn event() -> io::Result<OwnedHandle> {
 }
 
 /// Called by the system on a thread of its own; `FALSE` lets the system do what it does without a handler.
-unsafe extern "system" fn heed(_kind: u32) -> i32 {
+unsafe extern "system" fn on_console_event(_kind: u32) -> i32 {
     if ASKED.swap(true, Ordering::SeqCst) {
         return FALSE;
     }

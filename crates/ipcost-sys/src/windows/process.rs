@@ -20,7 +20,6 @@ use crate::contract::{CHUNK_BYTES, COMPLAINT_BYTES, MOST_READS};
 pub use crate::contract::{Heard, MOST_COMPLAINT_BYTES, Spawn, Wake};
 use crate::interrupt::Interrupt;
 use crate::lines::{LineError, Lines};
-use crate::net_namespace::Entrance;
 
 /// The status of a process that was killed.
 const KILLED: u32 = 1;

@@ -131,7 +131,7 @@ fn after_help() -> String {
 fn list(states: Vec<TransportState>) -> String {
     let line = |state: TransportState| {
         let note = state.unavailable.map_or(String::new(), |reason| format!(" (unavailable here: {reason})"));
-        format!("  {:<15}{}{note}\n", state.capabilities.name, state.capabilities.summary)
+        format!("  {:<16}{}{note}\n", state.capabilities.name, state.capabilities.summary)
     };
     states.into_iter().map(line).collect()
 }

@@ -36,7 +36,7 @@ fn sizes_that_cannot_be() {
 fn combinations_that_cannot_be() {
     refused(
         &["--transports", "pipe", "--patterns", "connect"],
-        &["pipe does not connect", "unix, unix-abstract, tcp"],
+        &["pipe does not connect", "unix, unix-abstract, unix-seqpacket, tcp"],
     );
     refused(&["--transports", "pipe", "--patterns", "rr", "--option", "tcp_nodelay=true"], &["acts on none"]);
     refused(&["--option", "tcp_nodelay=perhaps"], &["true or false"]);

@@ -46,7 +46,10 @@ fn offered(words: &[&str]) -> Vec<String> {
 fn bash_completes_commands_flags_and_values() {
     assert_eq!(offered(&["ipcost", "ru"]), ["run"]);
     assert_eq!(offered(&["ipcost", "run", "--tran"]), ["--transports"]);
-    assert_eq!(offered(&["ipcost", "run", "--transports", "unix"]), ["unix", "unix-abstract"]);
+    assert_eq!(
+        offered(&["ipcost", "run", "--transports", "unix"]),
+        ["unix", "unix-abstract", "unix-seqpacket"]
+    );
     assert_eq!(offered(&["ipcost", "run", "--client", "nat"]), ["native"]);
     assert_eq!(offered(&["ipcost", "selftest", "--noise", "q"]), ["quota"]);
     assert_eq!(offered(&["ipcost", "prune", "--dr"]), ["--dry-run"]);

@@ -9,7 +9,7 @@ use ipcost_engine::bench::{BatchOutcome, Bench};
 use ipcost_engine::progress::{Observer, Progress};
 use ipcost_engine::{About, EngineError, Outcome, Settings, Snapshot, Surroundings, document, plan, run};
 use ipcost_model::{
-    Capabilities, Document, Host, Job, Offers, Plan, TransportState, Usage, expand, parse_job,
+    Capabilities, Delivery, Document, Host, Job, Offers, Plan, TransportState, Usage, expand, parse_job,
 };
 use ipcost_stats::Random;
 use ipcost_sys::clock::Quality;
@@ -158,7 +158,7 @@ pub const NULL: Capabilities = Capabilities {
     summary: "",
     connects: false,
     both_ways: true,
-    max_message: None,
+    delivery: Delivery::Stream,
     os: &[],
     carries_payload: true,
     option_groups: &[],
