@@ -24,6 +24,8 @@ pub struct Contrast {
     pub wanders: bool,
     /// The epochs in which both were measured.
     pub epochs: usize,
+    /// Whether only rounds count in which the scheduler ran both alike.
+    pub alike: bool,
 }
 
 /// The cheapest cell of a table against the others.
@@ -157,7 +159,8 @@ impl<'a> Judge<'a> {
             Some((least, most)) if least > 1.0 || most < 1.0 => Verdict::Direction,
             _ => verdict(bounds, self.plan.margin),
         };
-        Some(Contrast { a, b, ratio: interval.median.exp(), bounds, verdict, range, wanders, epochs })
+        let alike = self.table.is_alike(a, b);
+        Some(Contrast { a, b, ratio: interval.median.exp(), bounds, verdict, range, wanders, epochs, alike })
     }
 
     /// The cheapest cell of a table against the others; `None` below two cells, and among floors.

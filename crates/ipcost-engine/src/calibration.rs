@@ -5,7 +5,7 @@ use std::time::Duration;
 use ipcost_model::{Counts, Plan, PlannedCell};
 
 use crate::bench::{Bench, DELAYED_NS};
-use crate::campaign::steady;
+use crate::campaign::retry_if_suspended;
 use crate::error::EngineError;
 
 /// Batches shorter than this say little about the rate.
@@ -45,7 +45,7 @@ pub struct Rate {
 /// `may_wait` says that there may be one, and where a longer batch takes hardly longer.
 pub fn rate(bench: &mut dyn Bench, cell: usize, workers: u64, may_wait: bool) -> Result<Rate, EngineError> {
     let mut time = |ops: u64| -> Result<f64, EngineError> {
-        Ok(steady(bench, cell, ops, false)?.0.wall_ns.max(1) as f64)
+        Ok(retry_if_suspended(bench, cell, ops, false)?.0.wall_ns.max(1) as f64)
     };
     let (telling, aim) = (TELLING.as_nanos() as f64, AIM.as_nanos() as f64);
     let (mut ops, mut took) = (workers, time(workers)?);

@@ -59,10 +59,10 @@ pub fn quota(cores: f64, times: u64, time: Duration) -> Cause {
     Cause {
         code: "cpu-quota",
         found: format!(
-            "the CPU quota of {cores:.2} processors made the measurement wait {times} times, {} in all",
+            "the CPU quota of {cores:.2} processors throttled the measurement {times} times, for {} in all",
             duration_text(time)
         ),
-        advice: "raise the quota of this control group, or measure outside it".to_owned(),
+        advice: "raise the control group's quota, or measure outside it".to_owned(),
     }
 }
 
@@ -71,12 +71,11 @@ pub fn slow_clock(source: Option<&str>, read_ns: u64, step_ns: u64) -> Cause {
     Cause {
         code: "slow-clock",
         found: format!(
-            "reading the clock{} takes {read_ns} ns and its least step is {step_ns} ns, so latencies are no finer than that",
+            "reading the clock{} takes {read_ns} ns and its resolution is {step_ns} ns, which limits latencies",
             source.map_or_else(String::new, |source| format!(" ({source})")),
         ),
-        advice:
-            "costs are not touched, as the clock is read twice a batch: a clock source such as tsc is better"
-                .to_owned(),
+        advice: "costs are not affected, since a batch reads the clock twice; use a clock source such as tsc"
+            .to_owned(),
     }
 }
 
@@ -85,7 +84,7 @@ pub fn wine(version: &str) -> Cause {
     Cause {
         code: "wine",
         found: format!("this was measured under Wine {version}, which is not Windows"),
-        advice: "take no figure of it as one of Windows; it shows that the program works".to_owned(),
+        advice: "its figures say nothing about Windows, only that the program works".to_owned(),
     }
 }
 

@@ -194,7 +194,7 @@ impl Peer {
             }
             if self.inbox.len() > MOST_AHEAD {
                 return Err(fault(
-                    "says more than it was asked; a peer answers every message once and says nothing else",
+                    "sent more than it was asked for; a peer answers every message once and sends nothing else",
                 ));
             }
         }

@@ -6,6 +6,9 @@ use ipcost_stats::median;
 /// More than ten thousand cells in a thousand epochs: what claims to have more is no document of this program.
 const MOST_ENTRIES: usize = 1 << 24;
 
+/// So many epochs with a round in which the scheduler ran both cells alike are enough for an interval.
+const LEAST_ALIKE: usize = 10;
+
 /// Logarithms of costs by cell, epoch and round.
 #[derive(Debug, Clone, Default)]
 pub struct CostTable {
@@ -67,33 +70,69 @@ impl CostTable {
     }
 
     /// For each epoch with both, the median over its rounds of ln(cost of a) − ln(cost of b); empty where one is zero.
+    ///
+    /// Where the scheduler places the processes, over the rounds in which it ran both alike, once those suffice for an interval.
     pub fn log_ratios(&self, metric: Metric, a: usize, b: usize) -> Vec<f64> {
+        self.log_ratios_alike(metric, a, b).unwrap_or_else(|| self.log_ratios_of_all(metric, a, b))
+    }
+
+    /// Whether the scheduler places two cells, and their ratio is over the rounds in which it ran both alike.
+    pub fn is_alike(&self, a: usize, b: usize) -> bool {
+        self.log_ratios_alike(Metric::Wall, a, b).is_some()
+    }
+
+    fn log_ratios_of_all(&self, metric: Metric, a: usize, b: usize) -> Vec<f64> {
         self.per_epoch(metric, &[a, b], |round| round[a] - round[b])
+    }
+
+    fn log_ratios_alike(&self, metric: Metric, a: usize, b: usize) -> Option<Vec<f64>> {
+        if !self.ran.iter().any(Option::is_some) {
+            return None;
+        }
+        let alike = |places: &[Option<Ran>]| {
+            places[a] == places[b] && matches!(places[a], Some(Ran::Together | Ran::Apart))
+        };
+        let values = self.per_epoch_where(metric, alike, |round| round[a] - round[b]);
+        (values.len() >= LEAST_ALIKE && values.iter().all(|value| value.is_finite())).then_some(values)
     }
 
     /// For each epoch in which the cell was seen to run so, the median over those rounds of ln(cost).
     pub fn log_costs_where(&self, ran: Ran, cell: usize) -> Vec<f64> {
-        self.per_epoch_where(ran, &[cell], |round| round[cell])
+        self.per_epoch_where(Metric::Wall, |places| places[cell] == Some(ran), |round| round[cell])
     }
 
     /// For each epoch in which both were seen to run so in the same round, the median over those rounds of
     /// ln(cost of a) − ln(cost of b).
     pub fn log_ratios_where(&self, ran: Ran, a: usize, b: usize) -> Vec<f64> {
-        self.per_epoch_where(ran, &[a, b], |round| round[a] - round[b])
+        let both = |places: &[Option<Ran>]| places[a] == Some(ran) && places[b] == Some(ran);
+        self.per_epoch_where(Metric::Wall, both, |round| round[a] - round[b])
     }
 
-    fn per_epoch_where(&self, ran: Ran, cells: &[usize], of_round: impl Fn(&[f64]) -> f64) -> Vec<f64> {
+    /// Over the rounds whose batches ran where they should.
+    fn per_epoch_where(
+        &self,
+        metric: Metric,
+        keep: impl Fn(&[Option<Ran>]) -> bool,
+        of_round: impl Fn(&[f64]) -> f64,
+    ) -> Vec<f64> {
         let length = self.cells * self.rounds;
         if self.epochs() == 0 {
             return Vec::new();
         }
-        let epochs = self.wall.chunks_exact(length).zip(self.ran.chunks_exact(length));
+        let epochs = self.costs(metric).chunks_exact(length).zip(self.ran.chunks_exact(length));
         let of_epoch = |(costs, places): (&[f64], &[Option<Ran>])| {
             let rounds = costs.chunks_exact(self.cells).zip(places.chunks_exact(self.cells));
-            let alike = rounds.filter(|(_, places)| cells.iter().all(|cell| places[*cell] == Some(ran)));
-            median(&alike.map(|(costs, _)| of_round(costs)).collect::<Vec<f64>>())
+            let kept = rounds.filter(|(_, places)| keep(places));
+            median(&kept.map(|(costs, _)| of_round(costs)).collect::<Vec<f64>>())
         };
         epochs.filter_map(of_epoch).collect()
+    }
+
+    fn costs(&self, metric: Metric) -> &[f64] {
+        match metric {
+            Metric::Wall => &self.wall,
+            Metric::Cpu => &self.cpu,
+        }
     }
 
     /// For each epoch with all parts, the median over its rounds of ln(Σ count × cost of part); empty where that is zero.
@@ -111,10 +150,7 @@ impl CostTable {
 
     /// Over the epochs in which all of these cells were measured.
     fn per_epoch(&self, metric: Metric, cells: &[usize], of_round: impl Fn(&[f64]) -> f64) -> Vec<f64> {
-        let costs = match metric {
-            Metric::Wall => &self.wall,
-            Metric::Cpu => &self.cpu,
-        };
+        let costs = self.costs(metric);
         if self.epochs() == 0 {
             return Vec::new();
         }
@@ -204,11 +240,16 @@ mod tests {
             })
             .collect();
         table.add_epoch(&samples);
+        assert_eq!(
+            table.log_ratios(Metric::Wall, 0, 1)[0].exp().round(),
+            2.0,
+            "over the round that is alike"
+        );
         let ratios = |ran| -> Vec<f64> {
             table.log_ratios_where(ran, 0, 1).iter().map(|ratio| ratio.exp().round()).collect()
         };
-        assert_eq!((ratios(Together), ratios(Apart)), (vec![2.0], vec![]));
-        assert_eq!(table.log_costs_where(Apart, 0).len(), 1);
+        assert_eq!((ratios(Together), ratios(Apart)), (vec![2.0; LEAST_ALIKE], vec![]));
+        assert_eq!(table.log_costs_where(Apart, 0).len(), LEAST_ALIKE);
     }
 
     #[test]

@@ -276,6 +276,7 @@ fn contrasts(outcome: &Outcome, judge: &Judge<'_>) -> Vec<ContrastRecord> {
         epochs: found.epochs as u32,
         range: found.range,
         wanders: found.wanders,
+        alike: found.alike,
         headline: metric == Metric::Wall,
         within: if metric == Metric::Wall { within(judge, found.a, found.b) } else { Vec::new() },
     };

@@ -102,7 +102,13 @@ impl Tally {
     pub fn rates(&self, seed: u64) -> Vec<Rate> {
         let (alarms, campaigns) = self.alarms();
         let mut rates = vec![
-            rate("aa", "equal cells are told apart, ever in a campaign", alarms, campaigns, Some(ALPHA)),
+            rate(
+                "aa",
+                "equal cells reported as different, ever in a campaign",
+                alarms,
+                campaigns,
+                Some(ALPHA),
+            ),
             self.relabelled(seed),
         ];
         let (mut missed, mut of) = (0, 0);
@@ -118,7 +124,7 @@ impl Tally {
 
     /// A/A epochs relabelled at random: whole campaigns for the price of arithmetic.
     fn relabelled(&self, seed: u64) -> Rate {
-        let what = "the same from recorded epochs, with labels swapped at random";
+        let what = "the same on recorded epochs with labels swapped at random";
         let count = self.equal.len();
         if count < RELABELLED_EPOCHS {
             return rate("relabelled", what, 0, 0, Some(ALPHA));

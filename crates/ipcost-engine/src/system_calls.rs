@@ -59,14 +59,14 @@ impl SystemCalls {
 
     /// Whether both make the same calls as often.
     pub fn same_as(&self, other: &Self) -> bool {
-        let (ours, theirs) = (self.steady(), other.steady());
+        let (ours, theirs) = (self.retry_if_suspended(), other.retry_if_suspended());
         ours.len() == theirs.len()
             && ours.iter().all(|(name, count)| theirs.get(name).is_some_and(|others| close(*count, *others)))
     }
 
     /// How many in all, beside those of clocks and locks.
     pub fn total(&self) -> f64 {
-        self.steady().values().sum()
+        self.retry_if_suspended().values().sum()
     }
 
     /// Those that belong to the operation: the most frequent first. Calls that move bytes belong to it, however rare,
@@ -87,7 +87,7 @@ impl SystemCalls {
     }
 
     /// Frequent ones that are not there because of clocks and locks.
-    fn steady(&self) -> BTreeMap<&str, f64> {
+    fn retry_if_suspended(&self) -> BTreeMap<&str, f64> {
         let counts =
             |record: &&CallRecord| record.count > RARE && !INCIDENTAL.contains(&record.name.as_str());
         let of = |record: &'_ CallRecord| record.count;
@@ -103,7 +103,7 @@ pub fn close(a: f64, b: f64) -> bool {
 impl fmt::Display for SystemCalls {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let calls: Vec<String> =
-            self.steady().iter().map(|(name, count)| format!("{name} {count:.2}")).collect();
+            self.retry_if_suspended().iter().map(|(name, count)| format!("{name} {count:.2}")).collect();
         write!(f, "{} ({:.1} an operation)", calls.join(", "), self.total())
     }
 }

@@ -15,7 +15,7 @@ use crate::system_calls::SystemCalls;
 
 /// What every pass needs: the plan, how to start its peers and the guard, and being asked to stop.
 #[derive(Clone, Copy)]
-pub struct Cast<'a> {
+pub struct TraceSetup<'a> {
     /// The plan whose cells are meant.
     pub plan: &'a Plan,
     /// Every peer that they name.
@@ -57,11 +57,16 @@ pub struct Lengths {
 ///
 /// # Errors
 /// As [`trace`].
-pub fn traced_ns(cast: Cast<'_>, cell: usize, sides: &[PeerRole], ops: u64) -> Result<f64, TraceError> {
+pub fn traced_ns(
+    setup: TraceSetup<'_>,
+    cell: usize,
+    sides: &[PeerRole],
+    ops: u64,
+) -> Result<f64, TraceError> {
     if !is_there() {
         return Err(TraceError::NoStrace);
     }
-    let (_, wall_ns) = once(cast, cell, sides, ops)?;
+    let (_, wall_ns) = once(setup, cell, sides, ops)?;
     Ok(wall_ns as f64 / ops as f64)
 }
 
@@ -70,7 +75,7 @@ pub fn traced_ns(cast: Cast<'_>, cell: usize, sides: &[PeerRole], ops: u64) -> R
 /// # Errors
 /// Where there is no strace, it may not trace, or a peer fails under it.
 pub fn trace(
-    cast: Cast<'_>,
+    setup: TraceSetup<'_>,
     cell: usize,
     sides: &[PeerRole],
     lengths: Lengths,
@@ -78,7 +83,7 @@ pub fn trace(
     if !is_there() {
         return Err(TraceError::NoStrace);
     }
-    let [fewer, many] = [lengths.fewer, lengths.many].map(|ops| once(cast, cell, sides, ops));
+    let [fewer, many] = [lengths.fewer, lengths.many].map(|ops| once(setup, cell, sides, ops));
     let ((fewer, _), (many, _)) = (fewer?, many?);
     let more = lengths.many - lengths.fewer;
     Ok(fewer.iter().zip(&many).map(|(fewer, many)| SystemCalls::between(fewer, many, more)).collect())
@@ -91,23 +96,28 @@ fn is_there() -> bool {
 }
 
 /// One epoch of the cell with these sides traced: what they did, and how long the batch took, nanoseconds.
-fn once(cast: Cast<'_>, cell: usize, sides: &[PeerRole], ops: u64) -> Result<(Vec<Tally>, u64), TraceError> {
+fn once(
+    setup: TraceSetup<'_>,
+    cell: usize,
+    sides: &[PeerRole],
+    ops: u64,
+) -> Result<(Vec<Tally>, u64), TraceError> {
     let scratch = ipcost_sys::private_dir::PrivateDir::create().map_err(EngineError::from)?;
     let file = |side: PeerRole| scratch.path().join(side.name());
-    let mut only = alone(cast.plan, cell);
-    let mut programs = cast.programs.to_vec();
+    let mut only = alone(setup.plan, cell);
+    let mut programs = setup.programs.to_vec();
     for side in sides {
         let planned = &mut only.cells[cell];
         let name = match side {
             PeerRole::Client => &mut planned.client,
             PeerRole::Server => &mut planned.server,
         };
-        let Some(program) = cast.programs.iter().find(|program| program.name == *name) else { continue };
+        let Some(program) = setup.programs.iter().find(|program| program.name == *name) else { continue };
         *name = format!("traced-{side}");
         let command = traced(&program.command, &file(*side));
         programs.push(PeerProgram { name: name.clone(), command });
     }
-    let mut bench = ProcessBench::new(&only, programs, cast.guard, cast.interrupt.clone())?;
+    let mut bench = ProcessBench::new(&only, programs, setup.guard, setup.interrupt.clone())?;
     bench.start_epoch(1, &[cell])?;
     let wall_ns = bench.batch(cell, ops, false)?.wall_ns;
     bench.end_epoch()?;

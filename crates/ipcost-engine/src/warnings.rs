@@ -62,22 +62,22 @@ impl Finding {
         let (code, message) = match self {
             Self::Interrupted { epochs } => (
                 "interrupted",
-                format!("the run was interrupted; what is shown rests on {epochs} complete epochs"),
+                format!("the run was interrupted; the results use its {epochs} complete epochs"),
             ),
             Self::Suspended { cell, epoch, batches } => (
                 "suspended",
                 format!(
-                    "the machine was suspended, or the program stopped, in {batches} {}, first in one of {cell} in epoch {epoch}; measured again, and counted for nothing; keep the machine awake",
+                    "the machine was suspended, or the program stopped, during {batches} {}, first for {cell} in epoch {epoch}; discarded and measured again; keep the machine awake",
                     if *batches == 1 { "batch" } else { "batches" }
                 ),
             ),
             Self::Unresolved { open, of, budget, mixed } => (
                 "unresolved",
                 format!(
-                    "{open} of {of} questions are still open after the budget of {}; {}",
+                    "{open} of {of} questions are still open after {}; {}",
                     duration_text(*budget),
                     if *mixed {
-                        "with --placement together,apart the scheduler no longer mixes what runs in two ways, which narrows the intervals most; a larger --budget does, too"
+                        "--placement together,apart separates the two modes and narrows the intervals most; a larger --budget helps, too"
                     } else {
                         "a larger --budget narrows the intervals"
                     }
@@ -85,20 +85,28 @@ impl Finding {
             ),
             Self::NoIntervals { epochs, needed } => (
                 "no-intervals",
-                format!("{epochs} epochs are too few for an interval; the first finite one takes {needed}: give a larger --budget"),
+                format!(
+                    "{epochs} epochs are too few for an interval, which takes {needed}; give a larger --budget"
+                ),
             ),
-            Self::Unavailable { cell, reason } => ("unavailable", format!("{cell} could not be measured here: {reason}")),
+            Self::Unavailable { cell, reason } => {
+                ("unavailable", format!("{cell} cannot be measured here: {reason}"))
+            }
             Self::TwoModes { cell, modes: [low, high], differs, free } => (
                 "two-modes",
                 format!(
-                    "{cell} runs in two ways: {} in {:.0} % of its epochs, {} in {:.0} %{}{}",
+                    "{cell} has two modes: {} in {:.0} % of its epochs, {} in {:.0} %{}{}",
                     nanoseconds(low.wall_ns_per_op),
                     low.share * 100.0,
                     nanoseconds(high.wall_ns_per_op),
                     high.share * 100.0,
-                    if differs.is_empty() { String::new() } else { format!("; the first has {}", differs.join(", and ")) },
+                    if differs.is_empty() {
+                        String::new()
+                    } else {
+                        format!("; the first has {}", differs.join(" and "))
+                    },
                     if *free {
-                        "; the scheduler may put the pair on one core or on two: compare with --placement together,apart"
+                        "; the scheduler may run the pair on one core or on two: compare with --placement together,apart"
                     } else {
                         ""
                     }
@@ -106,23 +114,31 @@ impl Finding {
             ),
             Self::Clamped { cell, option, asked, became } => (
                 "clamped-option",
-                format!("{cell}: the kernel made {option} {} of the {} asked for", size_text(*became), size_text(*asked)),
+                format!(
+                    "{cell}: the kernel set {option} to {} instead of {}",
+                    size_text(*became),
+                    size_text(*asked)
+                ),
             ),
             Self::BacklogFull { cell, retries } => (
                 "backlog-full",
-                format!("{cell}: the listener's queue was full {retries} times and the client tried again; raise the option backlog or net.core.somaxconn"),
+                format!(
+                    "{cell}: the listener's queue was full {retries} times and the client retried; raise option backlog or net.core.somaxconn"
+                ),
             ),
             Self::Troubled { cell, counters } => (
                 "connection-trouble",
-                format!("{cell}: the kernel dropped or repeated parts of connections ({counters}), and a dropped SYN costs a second; raise the option backlog or net.core.somaxconn"),
+                format!(
+                    "{cell}: the kernel dropped or retransmitted segments ({counters}), and a dropped SYN costs a second; raise option backlog or net.core.somaxconn"
+                ),
             ),
             Self::FixedWait { cell, wait_ns, held_back } => (
                 "fixed-wait",
                 format!(
-                    "{cell}: every burst takes {} beside its operations, however many they are, which is not part of the cost{}",
+                    "{cell}: every burst takes {} on top of its operations, whatever their number; the cost does not include it{}",
                     nanoseconds(*wait_ns),
                     if *held_back {
-                        ": Nagle's algorithm holds the last segment back until the other side acknowledges, which that side delays; where bursts are short, set tcp_nodelay=true"
+                        ": Nagle's algorithm holds the last segment until the other side sends its delayed acknowledgement; for short bursts, set tcp_nodelay=true"
                     } else {
                         ""
                     }
@@ -131,11 +147,11 @@ impl Finding {
             Self::BelowFloor { cell, multiple, free } => (
                 "below-floor",
                 format!(
-                    "{cell} costs {multiple:.2} × its floor: its processes hand over more cheaply than two that wait for a word of shared memory{}",
+                    "{cell} costs {multiple:.2} × its floor: its processes hand over faster than two that wait on a futex{}",
                     if *free {
-                        ", most likely because the scheduler places them otherwise; compare with --placement together,apart"
+                        ", most likely because the scheduler places them differently; compare with --placement together,apart"
                     } else {
-                        ", so take the multiple as a comparison with such a pair and not as a distance from the least"
+                        ", so read the multiple as a comparison with a futex, not as the distance from a minimum"
                     }
                 ),
             ),
@@ -143,14 +159,14 @@ impl Finding {
             Self::Correlated { a, b, correlation, others } => (
                 "correlated-epochs",
                 format!(
-                    "the ratio of {a} to {b}{} changed during the run (neighbouring epochs correlate, {correlation:.2}); its interval is wider for that and says more about this run than about the machine; find out what changes, or measure longer",
+                    "the ratio of {a} to {b}{} changed during the run (neighbouring epochs correlate, {correlation:.2}); its interval is wider for it and describes this run more than the machine; find out what changes, or measure longer",
                     and_others(*others)
                 ),
             ),
             Self::Drift { cell, ratio, others } => (
                 "drift",
                 format!(
-                    "the cost of {cell}{} {} from the first third of the run to the last; ratios are taken within rounds and hold, single costs are those of a machine that changes: let it settle, and measure again",
+                    "the cost of {cell}{} {} from the first third of the run to the last; ratios are taken within rounds and hold, but single costs do not: let the machine settle, and measure again",
                     and_others(*others),
                     moved(*ratio)
                 ),
@@ -158,21 +174,21 @@ impl Finding {
             Self::CarryOver { cell, ratio } => (
                 "carry-over",
                 format!(
-                    "whatever is measured right after {cell} costs {}: it leaves something behind; orders are random, so that it hits every cell alike, but measure it in a run of its own",
+                    "cells measured right after {cell} cost {}: it leaves something behind; the random order spreads that over all cells, but measure {cell} in a run of its own",
                     dearer(*ratio)
                 ),
             ),
             Self::Preempted { cell, ratio } => (
                 "involuntary-switches",
                 format!(
-                    "{cell} costs {} in batches in which the scheduler took the core away more often: free the cores of other work, or pin with --placement apart",
+                    "{cell} costs {} in batches with more involuntary switches: stop other work on these cores, or pin with --placement apart",
                     dearer(*ratio)
                 ),
             ),
             Self::Neighbour { share, busiest } => {
                 let Cause { code, found, advice } = causes::neighbour(*share);
                 let whom = busiest.as_ref().map_or_else(
-                    || "none of it by a process that stood out".to_owned(),
+                    || "no single process most of it".to_owned(),
                     |(name, id)| causes::culprit(name, *id),
                 );
                 (code, format!("{found}, {whom}; {advice}"))
@@ -185,7 +201,8 @@ impl Finding {
             Self::DebugBuild => said(&causes::debug_build()),
             Self::InlineLatency => (
                 "inline-latency",
-                "latency was sampled within the timed batches, so that the clock's own cost is part of every cost".to_owned(),
+                "latency was sampled inside the timed batches, so every cost includes reading the clock"
+                    .to_owned(),
             ),
         };
         Warning { code: code.to_owned(), message }

@@ -80,7 +80,7 @@ impl Cell {
         match (self.pattern, self.speaks_first) {
             (Pattern::Floor, _) => self.size * self.options.int("copies").unwrap_or(1),
             (Pattern::Connect, SpeaksFirst::Server) => self.reply,
-            _ => self.size + self.reply,
+            (Pattern::Connect | Pattern::Rr | Pattern::Stream, _) => self.size + self.reply,
         }
     }
 

@@ -49,33 +49,33 @@ fn cell(cell: &CellRecord) -> Result<(), String> {
     let costs = [cell.wall_ns_per_op, cell.cpu_ns_per_op, cell.sent_ns_per_op];
     if !costs.iter().flatten().all(is_estimate) || cell.wall_ns_per_op.is_some_and(|wall| wall.median <= 0.0)
     {
-        return Err(format!("a cost of cell {:?} is no positive number within its interval", cell.id));
+        return Err(format!("a cost of cell {:?} is not a positive number inside its interval", cell.id));
     }
     let is_mode = |share: f64, cost: f64| (0.0..=1.0).contains(&share) && cost.is_finite() && cost > 0.0;
     if !cell.modes.iter().all(|mode| is_mode(mode.share, mode.wall_ns_per_op)) {
-        return Err(format!("a mode of cell {:?} is no share with a cost", cell.id));
+        return Err(format!("a mode of cell {:?} is not a share with a cost", cell.id));
     }
     let mut ran = cell.ran.iter().filter_map(|ran| ran.wall_ns_per_op);
     if !ran.all(|cost| cost.is_finite() && cost > 0.0) {
-        return Err(format!("a cost of cell {:?} where the scheduler put it is no positive number", cell.id));
+        return Err(format!("a cost of cell {:?} by placement is not a positive number", cell.id));
     }
     if let Some(floor) = &cell.floor {
         let sound = |ns: f64| ns.is_finite() && ns >= 0.0;
         let parts = floor.parts.iter().all(|part| sound(part.count) && sound(part.ns));
         if !is_estimate(&floor.multiple) || !sound(floor.ns_per_op) || !parts {
-            return Err(format!("the floor of cell {:?} is no positive number", cell.id));
+            return Err(format!("the floor of cell {:?} is not a positive number", cell.id));
         }
     }
     let rates = [cell.ops_per_s, cell.bytes_per_s, cell.wait_ns];
     if !rates.iter().flatten().all(|rate| rate.is_finite() && *rate >= 0.0) {
-        return Err(format!("a rate of cell {:?} is no positive number", cell.id));
+        return Err(format!("a rate of cell {:?} is not a positive number", cell.id));
     }
     let used = cell.usage_per_op.map(|used| {
         let times = [used.client_user_ns, used.client_sys_ns, used.server_user_ns, used.server_sys_ns];
         times.into_iter().chain([used.voluntary_switches, used.involuntary_switches])
     });
     if !used.into_iter().flatten().all(|value| value.is_finite() && value >= 0.0) {
-        return Err(format!("the usage of cell {:?} is no positive number", cell.id));
+        return Err(format!("the usage of cell {:?} is not a positive number", cell.id));
     }
     Ok(())
 }
@@ -96,7 +96,7 @@ fn workload(table: &WorkloadRecord, ids: &HashSet<&str>) -> Result<(), String> {
 
 fn sample(sample: &Sample, cells: usize) -> Result<(), String> {
     if sample.cell as usize >= cells {
-        return Err(format!("a sample belongs to cell {}, which there is not", sample.cell));
+        return Err(format!("a sample refers to cell {}, which does not exist", sample.cell));
     }
     if sample.ops == 0 || sample.epoch == 0 {
         return Err("a sample has no operations or no epoch".to_owned());
@@ -115,7 +115,7 @@ fn analysis(analysis: &Analysis) -> Result<(), String> {
 fn known(ids: &HashSet<&str>, id: &str, what: &str) -> Result<(), String> {
     match ids.contains(id) {
         true => Ok(()),
-        false => Err(format!("{what} names the cell {id:?}, which there is not")),
+        false => Err(format!("{what} refers to cell {id:?}, which does not exist")),
     }
 }
 
@@ -132,6 +132,6 @@ fn ratio(ratio: f64, lo: Option<f64>, hi: Option<f64>, verdict: Verdict) -> Resu
     let fits = is_estimate(&Estimate { median: ratio, lo, hi }) && ratio > 0.0;
     match fits && (bounded || verdict == Verdict::Undecided) {
         true => Ok(()),
-        false => Err("a ratio lies outside its interval, or has a verdict without one".to_owned()),
+        false => Err("a ratio lies outside its interval, or has a verdict without an interval".to_owned()),
     }
 }

@@ -467,6 +467,9 @@ pub struct ContrastRecord {
     /// Whether the ratio itself changed during the run, more than chance explains.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub wanders: bool,
+    /// Whether the scheduler places the processes, and the ratio is over the rounds in which it ran both cells alike.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub alike: bool,
     /// Whether it shares the headline's alpha; others stand at the same level, outside the promise for the table.
     pub headline: bool,
     /// The same where both ran on one core, and where both ran on two: what the scheduler chose, batch by batch. Outside the

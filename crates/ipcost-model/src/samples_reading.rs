@@ -75,7 +75,7 @@ fn check_plan(begun: &Begun) -> Result<(), String> {
     let of_floors = floors.flat_map(|floor| floor.parts.iter().map(|part| &part.cell));
     match of_workloads.chain(of_contrasts).chain(of_floors).all(|cell| *cell < cells) {
         true => Ok(()),
-        false => Err("its plan names a cell that there is not".to_owned()),
+        false => Err("its plan names a cell that does not exist".to_owned()),
     }
 }
 

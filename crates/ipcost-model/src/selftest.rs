@@ -99,7 +99,7 @@ pub struct SelfTest {
     pub epochs: u32,
     /// How often the tool is wrong.
     pub rates: Vec<Rate>,
-    /// How soon it is right.
+    /// Time to detect a difference.
     pub detections: Vec<Detection>,
 }
 

@@ -101,13 +101,13 @@ fn numbers_that_are_none() {
     spoilt("/cells/0/epochs", json!(u64::MAX), "expected u32");
     spoilt("/seed", json!(1.5), "floating point");
     spoilt("/samples/0/ops", json!(0), "no operations");
-    spoilt("/cells/0/wall_ns_per_op/median", json!(-7.0), "no positive number");
-    spoilt("/cells/0/wall_ns_per_op/lo", json!(9e9), "within its interval");
+    spoilt("/cells/0/wall_ns_per_op/median", json!(-7.0), "not a positive number");
+    spoilt("/cells/0/wall_ns_per_op/lo", json!(9e9), "inside its interval");
     spoilt("/cells/0/ops_per_s", json!(-1), "a rate");
     spoilt("/cells/0/modes/0/share", json!(7), "a mode");
     spoilt("/cells/0/usage_per_op/client_sys_ns", json!(-7), "the usage");
     spoilt("/contrasts/0/ratio", json!(2.0), "outside its interval");
-    spoilt("/contrasts/0/hi", json!(null), "a verdict without one");
+    spoilt("/contrasts/0/hi", json!(null), "a verdict without an interval");
     spoilt("/elapsed_s", json!(1e300), "elapsed time");
     spoilt("/analysis/alpha", json!(2), "out of range");
 }
@@ -191,12 +191,12 @@ fn places(value: &Value, at: &str, out: &mut Vec<String>) {
 
 #[test]
 fn what_leads_nowhere() {
-    spoilt("/samples/0/cell", json!(2), "cell 2, which there is not");
-    spoilt("/samples/0/cell", json!(u32::MAX), "which there is not");
+    spoilt("/samples/0/cell", json!(2), "cell 2, which does not exist");
+    spoilt("/samples/0/cell", json!(u32::MAX), "which does not exist");
     spoilt("/cells/1/id", json!("one"), "two cells have the id \"one\"");
-    spoilt("/contrasts/0/b", json!("three"), "names the cell \"three\"");
-    spoilt("/workloads/0/baseline", json!("three"), "names the cell \"three\"");
-    spoilt("/workloads/0/fastest/runner_up", json!("three"), "names the cell \"three\"");
+    spoilt("/contrasts/0/b", json!("three"), "refers to cell \"three\"");
+    spoilt("/workloads/0/baseline", json!("three"), "refers to cell \"three\"");
+    spoilt("/workloads/0/fastest/runner_up", json!("three"), "refers to cell \"three\"");
 }
 
 #[test]
@@ -207,7 +207,7 @@ fn an_error_quotes_nothing_that_a_terminal_obeys() {
     spoilt("/schema", json!("ipcost/\u{1b}[31m"), "\\u{1b}");
     // Nor endlessly much of it.
     spoilt("/cells/0/pattern", json!("x".repeat(1_000_000)), "unknown pattern");
-    spoilt("/contrasts/0/a", json!("x".repeat(1_000_000)), "which there is not");
+    spoilt("/contrasts/0/a", json!("x".repeat(1_000_000)), "which does not exist");
 }
 
 #[test]

@@ -117,7 +117,7 @@ pub(crate) mod tests {
             value: None,
             lo: None,
             hi: None,
-            reason: Some("it could not be measured here: no IPv6".into()),
+            reason: Some("it cannot be measured here: no IPv6".into()),
             ..test(1.0, 1.0, 2.0, Word::Undecided)
         };
         Check {

@@ -130,6 +130,7 @@ pub fn scheduled() -> Document {
         record(Ran::Mixed, 1, 12_000.0),
     ];
     document.cells[3].ran = vec![record(Ran::Together, 20, 13_500.0)];
+    document.contrasts[0].alike = true;
     document.contrasts[0].within = vec![
         ContrastWithin {
             ran: Ran::Together,

@@ -22,7 +22,7 @@ pub enum Standing {
     /// Not known.
     Open,
     /// Not compared.
-    Alone,
+    NotCompared,
 }
 
 /// One cell of a table.
@@ -96,7 +96,7 @@ pub fn titles(document: &Document, table: &WorkloadRecord) -> (String, Option<St
     let rate = match table.pattern {
         Pattern::Stream => "bytes/s",
         Pattern::Floor => "rate",
-        _ => "ops/s",
+        Pattern::Rr | Pattern::Connect => "ops/s",
     };
     let baseline = table.baseline.as_deref().and_then(|id| words::cell(document, id));
     let ratio = baseline.map(|baseline| {
@@ -167,7 +167,7 @@ fn figures(document: &Document, table: &WorkloadRecord, cell: &CellRecord) -> Op
     let rate = match cell.pattern {
         Pattern::Stream => cell.bytes_per_s.map(throughput),
         Pattern::Floor if cell.size > 0 => cell.bytes_per_s.map(throughput),
-        _ => cell.ops_per_s.map(rate),
+        Pattern::Rr | Pattern::Connect | Pattern::Floor => cell.ops_per_s.map(rate),
     };
     let latency = |of: fn(&ipcost_model::LatencySummary) -> u64| {
         cell.latency_ns.as_ref().map_or_else(String::new, |summary| time(of(summary) as f64))
@@ -199,7 +199,7 @@ fn judged(
         return ("1".to_owned(), String::new(), "baseline".to_owned(), Standing::Baseline);
     }
     let Some(contrast) = words::contrast(document, Metric::Wall, &cell.id) else {
-        return (String::new(), String::new(), String::new(), Standing::Alone);
+        return (String::new(), String::new(), String::new(), Standing::NotCompared);
     };
     let bounds = words::bounds_text(contrast);
     let standing = match contrast.verdict {

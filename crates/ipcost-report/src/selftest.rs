@@ -34,9 +34,9 @@ const DETECTIONS: [Column; 5] = [
 
 /// Draws a self-test in `room` columns of text.
 pub fn render(test: &SelfTest, room: usize) -> String {
-    let mut out = format!("{BOLD}How often it is wrong here{}{BOLD:#}\n", under(test.noise));
+    let mut out = format!("{BOLD}How often it is wrong on this machine{}{BOLD:#}\n", under(test.noise));
     rates(test).render(&mut out, room);
-    out.push_str(&format!("\n{BOLD}How soon it is right{BOLD:#}\n"));
+    out.push_str(&format!("\n{BOLD}Time to detect a difference{BOLD:#}\n"));
     detections(test).render(&mut out, room);
     out.push_str(&format!("\n{}\n", sentence(test)));
     out.push_str(&format!(

@@ -29,7 +29,8 @@ pub fn render(sweep: &SizeSweep, room: usize) -> String {
     let what = match sweep.pattern {
         Pattern::Rr => "a round trip",
         Pattern::Stream => "a message of a stream",
-        _ => "an operation",
+        Pattern::Connect => "a connection",
+        Pattern::Floor => "a part of a hop",
     };
     let (a, b) = (escaped(&sweep.a), escaped(&sweep.b));
     let mut out = format!("{BOLD}{a} against {b}: {what}, by size{BOLD:#}\n");

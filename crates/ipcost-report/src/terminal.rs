@@ -143,9 +143,7 @@ pub fn warnings(document: &Document, room: usize) -> String {
             text.push_str(&line(&warning.message));
         } else if *before == MOST_OF_A_KIND {
             let more = all + 1 - MOST_OF_A_KIND;
-            text.push_str(&line(&format!(
-                "{more} more of the kind {code}; the page (--html) and the document (--json) hold them all"
-            )));
+            text.push_str(&line(&format!("{more} more {code} warnings; see --html or --json")));
         }
     }
     text
@@ -229,7 +227,7 @@ fn colour(standing: Standing) -> Style {
         Standing::Cheaper => GOOD,
         Standing::Dearer => BAD,
         Standing::Baseline | Standing::Open => DIMMED,
-        Standing::Equal | Standing::Alone => Style::new(),
+        Standing::Equal | Standing::NotCompared => Style::new(),
     }
 }
 
@@ -412,7 +410,7 @@ mod tests {
         document.warnings.extend((4..=9).map(mode));
         assert_eq!(lines(&document), 4);
         let told = plain(&warnings(&document, usize::MAX));
-        assert!(told.contains("cell 2\nwarning: 7 more of the kind two-modes; the page"), "{told}");
+        assert!(told.contains("cell 2\nwarning: 7 more two-modes warnings; see --html"), "{told}");
     }
 
     #[test]

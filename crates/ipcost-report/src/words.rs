@@ -3,8 +3,8 @@
 pub use ipcost_model::escaped;
 use ipcost_model::units::size_text;
 use ipcost_model::{
-    CellRecord, ContrastRecord, ContrastWithin, Document, Fastest, FloorRecord, Metric, Pattern, Placement,
-    Ran, RanRecord, SpeaksFirst, Verdict, WorkloadRecord,
+    CellRecord, ContrastRecord, Document, Fastest, FloorRecord, Metric, Pattern, Placement, Ran, RanRecord,
+    SpeaksFirst, Verdict, WorkloadRecord,
 };
 
 use crate::numbers::{bounds, interval, ratio, time};
@@ -82,19 +82,6 @@ fn chosen(document: &Document, table: &WorkloadRecord) -> Option<String> {
     ))
 }
 
-/// What a cell costs against what it is compared with where both ran on one core, and where both ran on two.
-fn within(document: &Document, contrast: &ContrastRecord) -> String {
-    let known = |within: &&ContrastWithin| within.lo.is_some();
-    let on = |within: &ContrastWithin| {
-        let bounds = bounds(within.ratio, (within.lo, within.hi), None);
-        format!("on {} {} × {} {bounds}", ran(within.ran), ratio(within.ratio), label(document, &contrast.b))
-    };
-    match contrast.within.iter().filter(known).map(on).collect::<Vec<_>>() {
-        none if none.is_empty() => String::new(),
-        known => format!("; where both ran {}", known.join(", and ")),
-    }
-}
-
 /// The tables of a document; those of the same work on one core and on two, with the same rows, side by side.
 pub fn strata(document: &Document) -> Vec<Vec<&WorkloadRecord>> {
     let labels = |table: &WorkloadRecord| -> Vec<String> {
@@ -135,16 +122,11 @@ pub fn sentence(document: &Document, table: &WorkloadRecord) -> String {
     if table.pattern == Pattern::Floor {
         return of_floors(document, table, &what);
     }
-    let within = contrast_of_cheapest(document, table).map(|found| within(document, found));
-    let said = format!("{what}: {}{}.", finding(document, table), within.unwrap_or_default());
+    let said = format!("{what}: {}.", finding(document, table));
     match chosen(document, table) {
         Some(chosen) => format!("{said} {chosen}"),
         None => said,
     }
-}
-
-fn contrast_of_cheapest<'a>(document: &'a Document, table: &WorkloadRecord) -> Option<&'a ContrastRecord> {
-    contrast(document, Metric::Wall, &table.fastest.as_ref()?.cell)
 }
 
 /// What a table says of its cells, without its name and without a full stop.

@@ -74,7 +74,7 @@ impl Campaign<'_, '_> {
                     });
                 }
                 if clocked == LatencyMode::Tail && self.outcome.plan.cells[*cell].cell.has_latency() {
-                    let (tail, _) = steady(self.bench, *cell, self.counts[*cell].lead_in, true)?;
+                    let (tail, _) = retry_if_suspended(self.bench, *cell, self.counts[*cell].lead_in, true)?;
                     epoch.timing.tails_s += seconds(tail.wall_ns);
                     note(epoch, latency, *cell, &tail);
                 }
@@ -105,10 +105,12 @@ impl Campaign<'_, '_> {
         let clocked = self.outcome.plan.latency;
         let mut samples = Vec::new();
         for attempt in 0.. {
-            let (lead_in, _) = steady(self.bench, cell, counts.lead_in, clocked == LatencyMode::LeadIn)?;
+            let (lead_in, _) =
+                retry_if_suspended(self.bench, cell, counts.lead_in, clocked == LatencyMode::LeadIn)?;
             epoch.timing.lead_ins_s += seconds(lead_in.wall_ns);
             note(epoch, latency, cell, &lead_in);
-            let (batch, suspended) = steady(self.bench, cell, counts.batch, clocked == LatencyMode::Inline)?;
+            let (batch, suspended) =
+                retry_if_suspended(self.bench, cell, counts.batch, clocked == LatencyMode::Inline)?;
             epoch.timing.batches_s += seconds(batch.wall_ns);
             note(epoch, latency, cell, &batch);
             samples.extend(suspended.iter().filter_map(|slept| timed::sample(counts, &lead_in, slept)));
@@ -141,7 +143,7 @@ impl Campaign<'_, '_> {
 ///
 /// # Errors
 /// Where a peer failed, or every attempt was slept through.
-pub fn steady(
+pub fn retry_if_suspended(
     bench: &mut dyn Bench,
     cell: usize,
     ops: u64,

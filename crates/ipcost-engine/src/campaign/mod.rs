@@ -13,7 +13,7 @@ use ipcost_model::{
 use ipcost_stats::{Random, Variances};
 use ipcost_sys::transport;
 
-pub use self::epoch::steady;
+pub use self::epoch::retry_if_suspended;
 pub use self::outcome::Outcome;
 use crate::analysis::{Answered, Judge};
 use crate::bench::Bench;
@@ -286,20 +286,24 @@ impl Campaign<'_, '_> {
 
     fn count_operations(&mut self, rates: &BTreeMap<usize, Rate>) {
         let plan = &self.outcome.plan;
+        let mut rates = rates.clone();
         for workload in &plan.workloads {
-            let known = workload.cells.iter().filter_map(|cell| Some((*cell, *rates.get(cell)?)));
-            let mut known: Vec<(usize, Rate)> = known.collect();
-            if workload.placement == Placement::Free && workload.baseline.is_some() {
-                let costs: Vec<f64> = known.iter().map(|(_, rate)| rate.ns_per_op).collect();
-                known.iter_mut().for_each(|(_, rate)| rate.ns_per_op = alike(rate.ns_per_op, &costs));
+            if workload.placement != Placement::Free || workload.baseline.is_none() {
+                continue;
             }
-            for (cell, rate) in known {
-                let work = &plan.cells[cell].cell;
-                let slope = holds_back(&work.transport, work.pattern, &work.options);
-                let fill =
-                    if plan.sender_timed.contains(&cell) { filling_ops(work, rate.ns_per_op) } else { 0 };
-                self.counts[cell] = counts_of(plan, &plan.cells[cell], rate, slope || fill > 0, fill);
+            let costs: Vec<f64> =
+                workload.cells.iter().filter_map(|cell| Some(rates.get(cell)?.ns_per_op)).collect();
+            for cell in &workload.cells {
+                if let Some(rate) = rates.get_mut(cell) {
+                    rate.ns_per_op = alike(rate.ns_per_op, &costs);
+                }
             }
+        }
+        for (cell, rate) in rates {
+            let work = &plan.cells[cell].cell;
+            let slope = holds_back(&work.transport, work.pattern, &work.options);
+            let fill = if plan.sender_timed.contains(&cell) { filling_ops(work, rate.ns_per_op) } else { 0 };
+            self.counts[cell] = counts_of(plan, &plan.cells[cell], rate, slope || fill > 0, fill);
         }
     }
 
@@ -327,7 +331,7 @@ impl Campaign<'_, '_> {
             // The cost of those with a fixed wait is not in one batch.
             for cell in order.iter().filter(|cell| !self.counts[**cell].slope) {
                 let ops = self.pilot_ops(*cell);
-                let wall_ns = steady(self.bench, *cell, ops, false)?.0.wall_ns;
+                let wall_ns = retry_if_suspended(self.bench, *cell, ops, false)?.0.wall_ns;
                 log_costs[*cell] = (wall_ns.max(1) as f64 / ops as f64).ln();
             }
             self.tell(Phase::Calibrating);

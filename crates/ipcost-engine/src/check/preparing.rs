@@ -76,7 +76,7 @@ impl Preparation<'_> {
             };
             self.check_latency(&test).map_err(|message| claim.place.error(message))?;
             let missing = test.cells().find_map(|cell| self.cells[cell].unavailable.clone());
-            test.hopeless = missing.map(|reason| format!("it could not be measured here: {reason}"));
+            test.hopeless = missing.map(|reason| format!("it cannot be measured here: {reason}"));
             tests.push(test);
         }
         let text = claim.text.clone().unwrap_or_else(|| self.compose(claim, &tests));

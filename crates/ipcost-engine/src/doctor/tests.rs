@@ -226,7 +226,7 @@ const ROWS: &[Row] = &[
         "cpu-quota",
         |f| f.scheduler.cpu_quota = Some(0.5),
         State::Bends,
-        &["0.50 processors", "raise the quota"],
+        &["0.50 processors", "raise the control group's quota"],
     ),
     ("cpu-quota", |f| f.scheduler.cpu_quota = Some(3.0), State::Note, &["3.00 processors"]),
     (
@@ -236,7 +236,7 @@ const ROWS: &[Row] = &[
             watched(f).throttled = Some((4, 0.5));
         },
         State::Bends,
-        &["3.00 processors", "wait 4 times", "0.5 s"],
+        &["3.00 processors", "throttled this program 4 times", "0.5 s"],
     ),
     ("processors-allowed", |f| f.scheduler.processors_online = Some(8), State::Note, &["4 of 8", "cpuset"]),
     ("preemption", |f| f.scheduler.preemption = Some("rt".into()), State::Note, &["real-time"]),

@@ -15,7 +15,7 @@ use crate::bench::Bench;
 use crate::error::EngineError;
 use crate::processes::ProcessBench;
 use crate::system_calls::SystemCalls;
-use crate::tracing::{Cast, Lengths, TraceError, alone, trace, traced_ns};
+use crate::tracing::{Lengths, TraceError, TraceSetup, alone, trace, traced_ns};
 
 /// How long a traced batch may take, nanoseconds, as far as that can be foreseen.
 const TRACED_NS: f64 = 0.7e9;
@@ -48,14 +48,14 @@ pub struct Evidence {
 
 /// Collects evidence cell by cell, and what could not be had.
 pub struct Collector<'a> {
-    cast: Cast<'a>,
+    setup: TraceSetup<'a>,
     namespace: Option<NetNamespace>,
     missing: Vec<Missing>,
 }
 
 impl<'a> Collector<'a> {
     /// Makes ready for the cells of a plan; `namespace` is the command that holds a network namespace.
-    pub fn new(cast: Cast<'a>, namespace: &[String]) -> Self {
+    pub fn new(setup: TraceSetup<'a>, namespace: &[String]) -> Self {
         let (mut missing, mut own) = (Vec::new(), None);
         match NetNamespace::start(namespace) {
             Ok(made) => {
@@ -77,7 +77,7 @@ impl<'a> Collector<'a> {
                 remedy: "run as root, or allow user namespaces".to_owned(),
             }),
         }
-        Self { cast, namespace: own, missing }
+        Self { setup, namespace: own, missing }
     }
 
     /// What could not be had, each once.
@@ -110,7 +110,7 @@ impl<'a> Collector<'a> {
             Err(error @ TraceError::NoStrace) => self.miss("system calls", &error.to_string(), "install it"),
             Err(error) => self.miss(
                 "system calls",
-                &format!("{}: {error}", self.cast.plan.cells[cell].id),
+                &format!("{}: {error}", self.setup.plan.cells[cell].id),
                 "allow this user to trace its own processes (ptrace), and see that the peers can be traced",
             ),
         }
@@ -120,16 +120,16 @@ impl<'a> Collector<'a> {
     /// The calls of both sides; as many operations as fit, equally many for every worker.
     fn trace(&self, cell: usize) -> Result<(Vec<SystemCalls>, Lengths), TraceError> {
         const SIDES: [PeerRole; 2] = [PeerRole::Client, PeerRole::Server];
-        let workers = u64::from(self.cast.plan.cells[cell].cell.concurrency);
-        let each_ns = traced_ns(self.cast, cell, &SIDES, PILOT * workers)? * workers as f64;
+        let workers = u64::from(self.setup.plan.cells[cell].cell.concurrency);
+        let each_ns = traced_ns(self.setup, cell, &SIDES, PILOT * workers)? * workers as f64;
         let each = (TRACED_NS / each_ns).clamp(FEWEST_TRACED, MOST_TRACED) as u64;
         let lengths = Lengths { fewer: (each / 4).max(1) * workers, many: each * workers };
-        Ok((trace(self.cast, cell, &SIDES, lengths)?, lengths))
+        Ok((trace(self.setup, cell, &SIDES, lengths)?, lengths))
     }
 
     /// One batch with counters around it, in the namespace if there is one.
     fn count(&mut self, cell: usize, wall_ns: f64, evidence: &mut Evidence) -> Result<(), EngineError> {
-        let Cast { plan, programs, guard, interrupt } = self.cast;
+        let TraceSetup { plan, programs, guard, interrupt } = self.setup;
         let workers = u64::from(plan.cells[cell].cell.concurrency);
         let ops = ((COUNTED_NS / wall_ns / workers as f64) as u64).max(8) * workers;
         let only = alone(plan, cell);

@@ -360,7 +360,7 @@ fn warnings(outcome: &Outcome, question: &Question, debug_build: bool) -> Vec<Wa
     }
     for cell in question.asked.iter().map(|cell| &outcome.plan.cells[*cell]) {
         if let Some(reason) = &cell.unavailable {
-            warn("unavailable", format!("{} could not be measured here: {reason}", cell.id));
+            warn("unavailable", format!("{} cannot be measured here: {reason}", cell.id));
         }
     }
     if epochs > 0 && outcome.plan.batch < TELLING_BATCH {

@@ -127,10 +127,9 @@ impl ProcessBench {
             let mut patience = Patience::of(self.timeout, &self.interrupt);
             let hello = match await_message(&mut [&mut peer], 0, &mut patience, &self.interrupt) {
                 Ok(FromPeer::Hello(hello)) => check_hello(&hello, &needs),
-                Ok(other) => Err(format!(
-                    "began with {} in the place of hello; that is what a peer says first",
-                    in_short(&other)
-                )),
+                Ok(other) => {
+                    Err(format!("sent {} instead of hello, which a peer sends first", in_short(&other)))
+                }
                 Err(Failure::Interrupted) => return Err(EngineError::Interrupted),
                 Err(Failure::Peer(_, fault)) => Err(fault.reason),
             };

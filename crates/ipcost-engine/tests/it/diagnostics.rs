@@ -119,7 +119,7 @@ fn a_cell_that_leaves_something_behind() {
     let document = measured(&mut script, &mut Known::default());
     let found: Vec<_> = document.warnings.iter().filter(|warning| warning.code == "carry-over").collect();
     assert_eq!(found.len(), 1, "{:?}", document.warnings);
-    assert!(found[0].message.contains("right after rr/three/64/c1 costs 2"), "{}", found[0].message);
+    assert!(found[0].message.contains("right after rr/three/64/c1 cost 2"), "{}", found[0].message);
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn a_busy_neighbour() {
     let mut surroundings = Known { snapshots: snapshots(0, 4, 0), ..Known::default() };
     surroundings.busiest = Some(Busy { id: 7, name: "editor".to_owned(), ticks: 3 });
     let document = measured(&mut with(|_, _| 0.0, 1), &mut surroundings);
-    assert_only(&document, "busy-neighbour", &["none of it by a process that stood out"]);
+    assert_only(&document, "busy-neighbour", &["no single process most of it"]);
 }
 
 #[test]

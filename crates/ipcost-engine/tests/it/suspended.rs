@@ -36,7 +36,7 @@ fn a_batch_that_was_slept_through_is_marked_told_and_measured_again() {
     assert_eq!(document.cells, undisturbed.cells);
     assert_eq!(document.contrasts, undisturbed.contrasts);
     let warning = document.warnings.iter().find(|warning| warning.code == "suspended").unwrap();
-    assert!(warning.message.contains("in 1 batch, first in one of rr/two/64/c1 in epoch 2"), "{warning:?}");
+    assert!(warning.message.contains("during 1 batch, first for rr/two/64/c1 in epoch 2"), "{warning:?}");
     assert!(!undisturbed.warnings.iter().any(|warning| warning.code == "suspended"));
     // And neither does who reads the document.
     let bytes = serde_json::to_vec(&document).unwrap();

@@ -89,7 +89,7 @@ impl<'a> Side<'a> {
         let in_bytes = match cell.pattern {
             Pattern::Stream => true,
             Pattern::Floor => cell.size > 0,
-            _ => false,
+            Pattern::Rr | Pattern::Connect => false,
         };
         let ratio = match figures.standing {
             Standing::Baseline => Some(1.0),
@@ -148,7 +148,7 @@ fn class(standing: Standing) -> &'static str {
         Standing::Cheaper => "cheaper",
         Standing::Dearer => "dearer",
         Standing::Open => "open",
-        Standing::Equal | Standing::Alone => "",
+        Standing::Equal | Standing::NotCompared => "",
     }
 }
 

@@ -55,7 +55,10 @@ pub fn draw(document: &Document, canvas: &mut Canvas, top: f64) -> Result<Body, 
         );
     }
     if points().any(|point| !point.modes.is_empty()) {
-        notes.push("Diamonds: this cell runs in two ways, and these are their costs; a line through its median hides that.".to_owned());
+        notes.push(
+            "Diamonds: a cell with two modes, and the cost of each; a line through its median hides them."
+                .to_owned(),
+        );
     }
     if drawn.iter().any(|panel| !panel.floors().is_empty()) {
         notes.push(FLOORS.to_owned());

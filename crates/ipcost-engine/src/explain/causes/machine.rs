@@ -37,7 +37,7 @@ pub(super) fn of_the_machine(observed: &Observed) -> Vec<NamedCause> {
         let busiest =
             observed.busiest.as_ref().filter(|busy| busy.ticks as f64 > others * times.total as f64 / 4.0);
         let whom = busiest.map_or_else(
-            || "none of it by a process that stood out".to_owned(),
+            || "no single process most of it".to_owned(),
             |busy| shared::culprit(&busy.name, busy.id),
         );
         tell("busy-neighbour", others, shared::neighbour(others), &format!(", {whom}"));
