@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use anyhow::{anyhow, bail};
 use ipcost_engine::explain::evidence::{Collector, Evidence};
 use ipcost_engine::explain::{Machine, Question, explain};
-use ipcost_engine::tracing::Cast;
+use ipcost_engine::tracing::TraceSetup;
 use ipcost_engine::{
     About, EngineError, Needed, Outcome, PeerProgram, ProcessBench, Settings, System, run_until,
 };
@@ -182,11 +182,11 @@ fn examine(
     if outcome.stopped == Stopped::Interrupted && outcome.table.epochs() == 0 {
         return Err(Problem::interrupted());
     }
-    let cast = Cast { plan: &outcome.plan, programs, guard: &guard, interrupt };
+    let setup = TraceSetup { plan: &outcome.plan, programs, guard: &guard, interrupt };
     let mut evidence = vec![Evidence::default(); outcome.plan.cells.len()];
     let mut missing = Vec::new();
     if outcome.stopped == Stopped::Budget || outcome.stopped == Stopped::Resolved {
-        let collected = collect(args, cast, question, &outcome, &namespace, &mut evidence);
+        let collected = collect(args, setup, question, &outcome, &namespace, &mut evidence);
         match collected {
             Ok(found) => missing = found,
             Err(EngineError::Interrupted) => outcome.stopped = Stopped::Interrupted,
@@ -198,16 +198,16 @@ fn examine(
 
 fn collect(
     args: &ExplainArgs,
-    cast: Cast<'_>,
+    setup: TraceSetup<'_>,
     question: &Question,
     outcome: &Outcome,
     namespace: &[String],
     evidence: &mut [Evidence],
 ) -> Result<Vec<ipcost_model::Missing>, EngineError> {
-    let available = |cell: &&usize| cast.plan.cells[**cell].unavailable.is_none();
+    let available = |cell: &&usize| setup.plan.cells[**cell].unavailable.is_none();
     let cells: Vec<usize> = question.asked.iter().filter(available).copied().collect();
     let progress = bar(args.quiet, cells.len() as u64, "looking at what the cells do, {pos} of {len}");
-    let mut collector = Collector::new(cast, namespace);
+    let mut collector = Collector::new(setup, namespace);
     for cell in cells {
         let cost = ipcost_stats::median(&outcome.table.log_costs(ipcost_model::Metric::Wall, cell));
         evidence[cell] = collector.collect(cell, cost.map_or(1e6, f64::exp))?;

@@ -45,8 +45,8 @@ pub fn run(args: RunArgs) -> Result<ExitCode, Problem> {
         plan.notes.iter().for_each(|text| note(text));
     }
     let interrupt = listen()?;
-    let course = Course { job: &job, programs: peers.programs, interrupt, quiet: args.quiet };
-    let (finished, samples) = measured(course, plan, args.name.as_deref(), outputs.save)?;
+    let setup = RunSetup { job: &job, programs: peers.programs, interrupt, quiet: args.quiet };
+    let (finished, samples) = measured(setup, plan, args.name.as_deref(), outputs.save)?;
     finish(&outputs, finished, samples)
 }
 
@@ -87,7 +87,7 @@ fn show_plan(args: &RunArgs, plan: &Plan) -> anyhow::Result<()> {
 }
 
 /// What a run needs beside its plan.
-struct Course<'a> {
+struct RunSetup<'a> {
     job: &'a Job,
     programs: Vec<PeerProgram>,
     interrupt: Interrupt,
@@ -105,22 +105,22 @@ pub fn carry_out(
     interrupt: Interrupt,
     quiet: bool,
 ) -> Result<Finished, Problem> {
-    measured(Course { job, programs, interrupt, quiet }, plan, None, false).map(|(finished, _)| finished)
+    measured(RunSetup { job, programs, interrupt, quiet }, plan, None, false).map(|(finished, _)| finished)
 }
 
 /// The same, with a samples file beside it where one is wanted.
 fn measured(
-    course: Course<'_>,
+    setup: RunSetup<'_>,
     plan: Plan,
     name: Option<&str>,
     kept: bool,
 ) -> Result<(Finished, Option<SamplesFile>), Problem> {
-    let programs = peers::with_native(course.programs).map_err(Problem::failed)?;
+    let programs = peers::with_native(setup.programs).map_err(Problem::failed)?;
     let guard = peers::own_command("guard").map_err(Problem::failed)?;
-    let about = about(course.job, plan.seed);
-    let mut bench = ProcessBench::new(&plan, programs, &guard, course.interrupt).map_err(problem)?;
+    let about = about(setup.job, plan.seed);
+    let mut bench = ProcessBench::new(&plan, programs, &guard, setup.interrupt).map_err(problem)?;
     let samples = if kept { history::begin(&about, name, &plan) } else { None };
-    let mut recorder = Recorder::new(course.quiet, about.clone(), samples);
+    let mut recorder = Recorder::new(setup.quiet, about.clone(), samples);
     let outcome = measure(plan, &mut bench, &mut System::default(), &mut recorder);
     drop(bench);
     Ok(finished(outcome, about, name.map(str::to_owned), recorder))

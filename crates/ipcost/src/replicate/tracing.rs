@@ -6,7 +6,7 @@ use anyhow::Context;
 use ipcost_engine::PeerProgram;
 use ipcost_engine::replication::traced_cells;
 use ipcost_engine::system_calls::SystemCalls;
-use ipcost_engine::tracing::{Cast, Lengths, trace as trace_cell};
+use ipcost_engine::tracing::{Lengths, TraceSetup, trace as trace_cell};
 use ipcost_model::protocol::PeerRole;
 use ipcost_model::replication::{Replication, Software};
 use ipcost_model::{Plan, Sides};
@@ -33,11 +33,11 @@ pub fn trace(
     guard: &[String],
     interrupt: &Interrupt,
 ) -> anyhow::Result<BTreeMap<usize, Sides<SystemCalls>>> {
-    let cast = Cast { plan, programs, guard, interrupt };
+    let setup = TraceSetup { plan, programs, guard, interrupt };
     let cells = traced_cells(replication, software, &plan.cells);
     let available = cells.into_iter().filter(|cell| plan.cells[*cell].unavailable.is_none());
     let of_cell = |cell| -> anyhow::Result<(usize, Sides<SystemCalls>)> {
-        let calls = trace_cell(cast, cell, &[PeerRole::Client, PeerRole::Server], LENGTHS)
+        let calls = trace_cell(setup, cell, &[PeerRole::Client, PeerRole::Server], LENGTHS)
             .context("system calls could not be compared")?;
         let mut calls = calls.into_iter();
         let mut next = || calls.next().context("strace saw nothing of a process");

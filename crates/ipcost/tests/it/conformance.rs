@@ -152,7 +152,7 @@ fn peers_that_break_the_protocol_are_noticed() {
     noticed(&says(r#"s/"sent_ns":[0-9]*,//"#), "exchange: stream over unix", "sent_ns");
     noticed(&says(r#"s/"done","id":2/"done","id":3/"#), RR, "id: 3 is not 2");
     noticed(&says(r#"s/"protocol":1/"protocol":2/"#), RR, "speaks version 2");
-    noticed("PEER; echo goodbye", RR, "says more than it was asked: goodbye");
+    noticed("PEER; echo goodbye", RR, "sent more than it was asked for: goodbye");
     // Leaves as it should not.
     noticed("PEER; exit 0", "rubbish", "as if nothing had failed");
     noticed("PEER; exit 5", RR, "exit status: 5");

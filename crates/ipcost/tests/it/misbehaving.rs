@@ -9,7 +9,7 @@ use serde_json::Value;
 const MOST_KIBIBYTES: u64 = 128 * 1024;
 
 /// What is said of a peer whose messages lie unheard.
-const MORE: &str = "says more than it was asked";
+const MORE: &str = "sent more than it was asked for";
 
 /// Runs its arguments, and tells the largest memory that it, or anything it waited for, ever had.
 const MEASURED: &str = "import resource, subprocess, sys

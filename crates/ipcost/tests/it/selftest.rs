@@ -9,7 +9,10 @@ fn rates_have_intervals_and_too_few_campaigns_are_undecided() {
     let output = place.run(&["selftest", "--budget", "4s", "--seed", "5", "--json", "result.json"]);
     assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
     let shown = text(&output.stdout);
-    assert!(shown.contains("How often it is wrong here\n") && shown.contains("larger --budget"), "{shown}");
+    assert!(
+        shown.contains("How often it is wrong on this machine\n") && shown.contains("larger --budget"),
+        "{shown}"
+    );
     let result: Value = serde_json::from_slice(&std::fs::read(place.file("result.json")).unwrap()).unwrap();
     assert_eq!(result["schema"], "ipcost-selftest/1");
     assert_schema("selftest", &result);

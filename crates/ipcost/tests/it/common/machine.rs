@@ -18,7 +18,7 @@ thread_local! {
 #[allow(dead_code, reason = "held, never read")]
 pub enum Turn {
     Shared(RwLockReadGuard<'static, ()>),
-    Alone(RwLockWriteGuard<'static, ()>),
+    Exclusive(RwLockWriteGuard<'static, ()>),
 }
 
 /// The machine together with other tests; what the thread has already, where it has it.
@@ -29,7 +29,7 @@ pub fn shared() -> Rc<Turn> {
 /// The machine without any other test of this program; to be asked for before anything else.
 pub fn alone() -> Rc<Turn> {
     assert!(own().is_none(), "a test is alone from its beginning");
-    keep(Turn::Alone(MACHINE.write().unwrap_or_else(PoisonError::into_inner)))
+    keep(Turn::Exclusive(MACHINE.write().unwrap_or_else(PoisonError::into_inner)))
 }
 
 fn own() -> Option<Rc<Turn>> {
