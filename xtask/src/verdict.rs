@@ -1,11 +1,13 @@
-//! How long a verdict takes: this tool, hyperfine, and a fixed number of repetitions, on the same question.
+//! How long a verdict takes: this tool, hyperfine, and a fixed number of repetitions, on the same question and the same core.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
+use ipcost_model::Placement;
 use ipcost_stats::simulation::welch;
 use ipcost_stats::{clopper_pearson, median};
+use ipcost_sys::placement::Topology;
 use serde_json::Value;
 
 use crate::shell::{command, path_text, root, run, target};
@@ -87,9 +89,16 @@ fn calibrate(pingpong: &Path) -> Result<u64> {
     Ok((RUN.as_secs_f64() / each) as u64 / 100 * 100)
 }
 
+/// The one that this tool takes for both processes: left to the scheduler, all three ways measure its choices.
+fn processor() -> Result<String> {
+    let pair = Topology::read().pair(Placement::Together).map_err(anyhow::Error::msg)?;
+    Ok(pair.context("a processor")?.0.to_string())
+}
+
 fn once(pingpong: &Path, trips: u64) -> Result<f64> {
     let began = Instant::now();
-    let status = command(&[path_text(pingpong)?, &trips.to_string()]).status()?;
+    let status =
+        command(&["taskset", "-c", &processor()?, path_text(pingpong)?, &trips.to_string()]).status()?;
     ensure!(status.success(), "the ping-pong program failed");
     Ok(began.elapsed().as_secs_f64())
 }
@@ -100,7 +109,9 @@ fn ours(slowdown: u64, scratch: &Path) -> Result<Decision> {
     let options =
         if slowdown == 0 { String::new() } else { format!("options = {{ extra_work = {slowdown} }}\n") };
     let cell = |label: &str| {
-        format!("[[cells]]\nlabel = \"{label}\"\npattern = \"rr\"\ntransport = \"socketpair\"\nsize = 64\n")
+        format!(
+            "[[cells]]\nlabel = \"{label}\"\npattern = \"rr\"\ntransport = \"socketpair\"\nsize = 64\nplacement = \"together\"\n"
+        )
     };
     let settings = format!("baseline = \"base\"\nmargin = \"0%\"\nbudget = \"{BUDGET_S}s\"\n");
     std::fs::write(&job, format!("{settings}{}{}{options}", cell("base"), cell("slow")))?;
@@ -118,7 +129,8 @@ fn ours(slowdown: u64, scratch: &Path) -> Result<Decision> {
 /// hyperfine as it comes, and Welch's test on what it measured.
 fn hyperfine(pingpong: &Path, trips: u64, slow: u64, scratch: &Path) -> Result<Decision> {
     let json = scratch.join("hyperfine.json");
-    let line = |trips: u64| format!("{} {trips}", pingpong.display());
+    let processor = processor()?;
+    let line = |trips: u64| format!("taskset -c {processor} {} {trips}", pingpong.display());
     let (base, slow) = (line(trips), line(slow));
     let words =
         ["hyperfine", "--shell", "none", "--style", "none", "--export-json", path_text(&json)?, &base, &slow];
