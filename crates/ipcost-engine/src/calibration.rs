@@ -115,12 +115,15 @@ pub fn alike(own: f64, table: &[f64]) -> f64 {
 /// The counts for a rate; frozen for the whole run.
 ///
 /// Where batches have a fixed wait, or `slope` says that they may, the lead-in is timed as well and the batch so much longer
-/// that the difference tells what operations take. A lead-in has at least `filling` operations.
+/// that the difference tells what operations take. A lead-in has at least `filling` operations, and none where the cell starts cold.
 pub fn counts_of(plan: &Plan, cell: &PlannedCell, rate: Rate, slope: bool, filling: u64) -> Counts {
     let workers = u64::from(cell.cell.concurrency);
     let lasting = |ns: f64| shared(ns / rate.ns_per_op, workers);
     let lead_in = cell.lead_in.unwrap_or(plan.lead_in);
     let (batch_ns, lead_in_ns) = (plan.batch.as_nanos() as f64, lead_in.as_nanos() as f64);
+    if cell.starts_cold() {
+        return Counts { batch: lasting(batch_ns), lead_in: 0, slope: false };
+    }
     let lead_in = lasting(lead_in_ns).max(shared(filling as f64, workers));
     if slope || rate.wait_ns > 0.0 {
         // One that may wait does not always: what it waits then is known.

@@ -223,6 +223,9 @@ pub fn fit(plan: &mut Plan, left: Duration, pace: Pace, variances: &Variances) -
     // One that was asked for is kept, whatever it costs.
     let asked = plan.batch_exact.map(|batch| Allocation { rounds: 1, batch });
     let best = asked.unwrap_or_else(|| allocate(variances, pace.overhead + LEAD_IN));
+    // Processes do something for the first time once.
+    let once = plan.measurable().any(|index| plan.cells[index].starts_cold());
+    let best = if once { Allocation { rounds: 1, ..best } } else { best };
     let shortest = asked.unwrap_or_else(shortest);
     let (needed, roomy) = match plan.epochs_exact {
         Some(exact) => (exact, exact),

@@ -61,6 +61,13 @@ pub struct PlannedCell {
     pub floor: Option<FloorRecipe>,
 }
 
+impl PlannedCell {
+    /// Whether its one batch of an epoch is the first thing that its processes and connections do: its job asks for no lead-in.
+    pub fn starts_cold(&self) -> bool {
+        self.lead_in.is_some_and(|lead_in| lead_in.is_zero())
+    }
+}
+
 /// The cells of a job.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Expanded {
@@ -205,12 +212,8 @@ impl Expansion<'_> {
 
     /// The cells of one workload: transports, peers and options multiply.
     fn rows(&mut self, matrix: &Matrix, work: &Work) -> Result<(), ExpandError> {
-        if let Some(lead_in) =
-            matrix.lead_in.filter(|lead_in| lead_in.is_zero() || *lead_in > LONGEST_LEAD_IN)
-        {
-            return Err(
-                format!("a lead_in of {lead_in:?} cannot be; give more than 0 and at most 1min").into()
-            );
+        if let Some(lead_in) = matrix.lead_in.filter(|lead_in| *lead_in > LONGEST_LEAD_IN) {
+            return Err(format!("a lead_in of {lead_in:?} is too long; give at most 1min").into());
         }
         for transport in &matrix.transport.0 {
             for client in matrix.client.or(NATIVE.to_owned()) {

@@ -111,7 +111,8 @@ pub struct Matrix {
     #[serde(skip_serializing_if = "OneOrMany::is_empty")]
     pub speaks_first: OneOrMany<SpeaksFirst>,
     /// How long the operations before a batch last that are not measured, where the usual few milliseconds are not enough for
-    /// what the cell is to be measured in: caches, where the scheduler settles, ports in TIME_WAIT.
+    /// what the cell is to be measured in: caches, where the scheduler settles, ports in TIME_WAIT. With 0 the one batch of an epoch is the
+    /// first thing that processes and connections do; they are verified after it.
     #[serde(skip_serializing_if = "Option::is_none", with = "duration")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub lead_in: Option<Duration>,

@@ -21,6 +21,9 @@ use crate::shell::{path_text, root};
 
 /// The experiments, in the order of the docs.
 const EXPERIMENTS: [&str; 5] = ["celluloid-connect", "c-stream", "go-pingpong", "socat-bulk", "redis-incr"];
+/// How long nothing runs before either side: whoever runs right after a busy program is woken sooner by a hypervisor that has learnt
+/// to wait for it.
+const PAUSE: Duration = Duration::from_millis(250);
 /// How far a ratio may be from the plain one, whatever the intervals say.
 const MOST: f64 = 0.10;
 /// The chance that any of an experiment's intervals misses.
@@ -182,8 +185,12 @@ impl Bench for Turns<'_> {
 
     fn batch(&mut self, cell: usize, ops: u64, latency: bool) -> Result<BatchOutcome, EngineError> {
         if let Some(turn) = self.figures.last_mut().filter(|_| self.current != Some(cell)) {
+            std::thread::sleep(PAUSE);
             match self.programs.run(&self.cells[cell]) {
-                Ok(figures) => turn[cell] = figures,
+                Ok(figures) => {
+                    turn[cell] = figures;
+                    std::thread::sleep(PAUSE);
+                }
                 Err(error) => {
                     self.failure = Some(error);
                     return Err(EngineError::Interrupted);
@@ -241,7 +248,8 @@ fn show(name: &str, tests: &[Test], measured: &Measured<'_>, figures: &[Vec<Opti
         let (Some(of_ledger), Some(of_plain)) = (interval(ledger), interval(plain)) else { continue };
         let Some(apart) = median(&quotient) else { continue };
         let agrees = apart.abs() <= MOST.ln_1p() && overlap(&of_ledger, &of_plain);
-        wrong += usize::from(!agrees);
+        // What the ledger itself marks so decides nothing there.
+        wrong += usize::from(!agrees && test.contradicted.is_none());
         let shown = |interval: &Interval| {
             let (ratio, bounds) = ratio_text(interval);
             format!("{ratio} ({bounds})")
@@ -253,7 +261,11 @@ fn show(name: &str, tests: &[Test], measured: &Measured<'_>, figures: &[Vec<Opti
             shown(&of_plain),
             shown(&of_ledger),
             apart.exp(),
-            if agrees { "agrees" } else { "**differs**" }
+            match (agrees, test.contradicted.is_some()) {
+                (true, _) => "agrees",
+                (false, false) => "**differs**",
+                (false, true) => "differs, and decides nothing",
+            }
         );
     }
     wrong

@@ -57,7 +57,9 @@ impl Campaign<'_, '_> {
         let began = self.bench.elapsed();
         self.random.shuffle(&mut order);
         self.bench.start_epoch(self.epoch, &order)?;
-        self.verify(&order)?;
+        let (cold, warm): (Vec<usize>, Vec<usize>) =
+            order.iter().partition(|cell| self.outcome.plan.cells[**cell].starts_cold());
+        self.verify(&warm)?;
         epoch.timing.processes_s += (self.bench.elapsed() - began).as_secs_f64();
 
         let clocked = self.outcome.plan.latency;
@@ -73,7 +75,8 @@ impl Campaign<'_, '_> {
                         ..sample
                     });
                 }
-                if clocked == LatencyMode::Tail && self.outcome.plan.cells[*cell].cell.has_latency() {
+                let planned = &self.outcome.plan.cells[*cell];
+                if clocked == LatencyMode::Tail && planned.cell.has_latency() && !planned.starts_cold() {
                     let (tail, _) = retry_if_suspended(self.bench, *cell, self.counts[*cell].lead_in, true)?;
                     epoch.timing.tails_s += seconds(tail.wall_ns);
                     note(epoch, latency, *cell, &tail);
@@ -89,6 +92,7 @@ impl Campaign<'_, '_> {
         }
 
         let ending = self.bench.elapsed();
+        self.verify(&cold)?;
         self.bench.end_epoch()?;
         epoch.timing.processes_s += (self.bench.elapsed() - ending).as_secs_f64();
         Ok(())
@@ -105,8 +109,10 @@ impl Campaign<'_, '_> {
         let clocked = self.outcome.plan.latency;
         let mut samples = Vec::new();
         for attempt in 0.. {
-            let (lead_in, _) =
-                retry_if_suspended(self.bench, cell, counts.lead_in, clocked == LatencyMode::LeadIn)?;
+            let lead_in = match counts.lead_in {
+                0 => BatchOutcome::default(),
+                ops => retry_if_suspended(self.bench, cell, ops, clocked == LatencyMode::LeadIn)?.0,
+            };
             epoch.timing.lead_ins_s += seconds(lead_in.wall_ns);
             note(epoch, latency, cell, &lead_in);
             let (batch, suspended) =

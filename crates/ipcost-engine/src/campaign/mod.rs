@@ -329,7 +329,9 @@ impl Campaign<'_, '_> {
         for log_costs in rounds {
             self.random.shuffle(&mut order);
             // The cost of those with a fixed wait is not in one batch.
-            for cell in order.iter().filter(|cell| !self.counts[**cell].slope) {
+            let tells =
+                |cell: &&usize| !self.counts[**cell].slope && !self.outcome.plan.cells[**cell].starts_cold();
+            for cell in order.iter().filter(tells) {
                 let ops = self.pilot_ops(*cell);
                 let wall_ns = retry_if_suspended(self.bench, *cell, ops, false)?.0.wall_ns;
                 log_costs[*cell] = (wall_ns.max(1) as f64 / ops as f64).ln();

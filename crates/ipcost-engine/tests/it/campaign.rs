@@ -220,6 +220,19 @@ fn operation_counts_are_frozen_and_lead_ins_come_before_every_batch() {
 }
 
 #[test]
+fn a_cell_without_a_lead_in_is_measured_before_anything_else_is_asked_of_its_processes() {
+    let cells = "[[cells]]\nlead_in = \"0s\"\npattern = \"rr\"\ntransport = [\"one\", \"two\"]\n";
+    let mut script = Script::new(|_, _| 5_000.0);
+    let outcome = campaign(&format!("epochs = 5\n{cells}"), &mut script);
+    let measured: Vec<_> = script.log.iter().filter(|(epoch, _, _)| *epoch > 0).collect();
+    assert_eq!(measured.len(), 2 * 5, "one batch an epoch for each of the two: {measured:?}");
+    assert!(outcome.samples.iter().all(|sample| sample.round == 1 && sample.ops == 4_000));
+    assert_eq!(script.verified, 2 * 6, "and verified in every epoch all the same");
+    let too_long = cells.replace("0s", "2min");
+    assert!(std::panic::catch_unwind(|| planned(&too_long)).is_err());
+}
+
+#[test]
 fn latency_comes_from_a_tail_unless_asked_otherwise() {
     for (setting, expected) in [("tail", 10 * 5), ("lead-in", 10 * 5), ("inline", 10 * 5), ("off", 0)] {
         let mut script = noisy(&[5_000.0, 5_000.0], 0.0);
