@@ -1,6 +1,6 @@
 //! A document, and everything that is made of one.
 
-use ipcost_engine::{About, CompareSettings, Outcome, compare, document as drawn_up};
+use ipcost_lab::{About, CompareSettings, Outcome, compare, document as drawn_up};
 use ipcost_model::{
     Document, Identity, Metric, RunSummary, check_document, read_document, read_samples, redacted_document,
 };

@@ -2,8 +2,8 @@
 
 use std::sync::OnceLock;
 
-use ipcost_engine::strace::Tally;
-use ipcost_engine::{Settings, plan, replication as replications};
+use ipcost_lab::strace::Tally;
+use ipcost_lab::{Settings, plan, replication as replications};
 use ipcost_model::check::parse_claims;
 use ipcost_model::replication::{Replication, ReplicationRun};
 use ipcost_model::{

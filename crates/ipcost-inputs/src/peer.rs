@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ipcost_engine::account::{Asked, check};
+use ipcost_lab::account::{Asked, check};
 use ipcost_model::protocol::{FromPeer, MAX_LINE_BYTES, PeerRole};
 use ipcost_model::read_message;
 use ipcost_sys::lines::Lines;

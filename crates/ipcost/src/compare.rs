@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::bail;
-use ipcost_engine::{CompareSettings, compare};
+use ipcost_lab::{CompareSettings, compare};
 use ipcost_model::{Change, Comparison, Document};
 use ipcost_report::comparison as text;
 use ipcost_report::numbers::ratio;

@@ -3,15 +3,15 @@
 use std::process::ExitCode;
 
 use anyhow::{Context, anyhow};
+use ipcost_lab::lab::{command_of, own_command};
 use ipcost_model::{NATIVE, unknown};
 use ipcost_peers::conformance::{Check, Finding, Subject, SuiteError, examine};
-use ipcost_sys::interrupt::Interrupt;
 
 use crate::args::ConformanceArgs;
-use crate::exit::{FAILED, INTERRUPTED, Problem};
+use crate::exit::{FAILED, INTERRUPTED, Problem, teller};
 use crate::job::named_command;
 use crate::output::print;
-use crate::peers;
+use crate::run::listen;
 
 /// Examines the peer that the arguments name.
 ///
@@ -19,8 +19,8 @@ use crate::peers;
 /// What is wrong with the arguments, or why the peer cannot be examined.
 pub fn run(args: &ConformanceArgs) -> Result<ExitCode, Problem> {
     let subject = subject(args)?;
-    let native = peers::own_command("peer").map_err(Problem::failed)?;
-    let interrupt = Interrupt::install().context("cannot listen for signals").map_err(Problem::failed)?;
+    let native = own_command("peer")?;
+    let interrupt = listen()?;
     let mut show = |check: &Check| {
         if !args.quiet || matches!(check.finding, Finding::Failed(_)) {
             // What is left to say is in the exit status.
@@ -50,14 +50,14 @@ fn subject(args: &ConformanceArgs) -> Result<Subject, Problem> {
         return Ok(subject(&name, peer.command));
     }
     if args.peer == NATIVE {
-        return Ok(subject(NATIVE, peers::own_command("peer").map_err(Problem::failed)?));
+        return Ok(subject(NATIVE, own_command("peer")?));
     }
     let Some(built_in) = ipcost_peers::find(&args.peer) else {
         let known = std::iter::once(NATIVE).chain(ipcost_peers::all().map(|peer| peer.name));
         let unknown = unknown("peer", &args.peer, known);
         return Err(Problem::usage(anyhow!("{unknown}; give one of your own as NAME=COMMAND")));
     };
-    let command = peers::command(built_in, args.quiet)
+    let command = command_of(built_in, &mut teller(args.quiet))
         .with_context(|| format!("peer {}", built_in.name))
         .map_err(Problem::failed)?;
     Ok(Subject {

@@ -2,9 +2,10 @@
 
 use std::env::consts::OS;
 use std::process::ExitCode;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
-use ipcost_engine::doctor::examine;
+use ipcost_lab::doctor::examine;
+use ipcost_lab::lab::now;
 use ipcost_model::doctor::{BuiltInPeer, DOCTOR_SCHEMA, Examination, Facts, ToolFacts, UnavailableTransport};
 use ipcost_model::{Tool, TransportState};
 use ipcost_peers::Cache;
@@ -22,7 +23,7 @@ use crate::output::{is_standard_output, print, room, write_pretty};
 /// What cannot be written; what cannot be looked at is no error.
 pub fn run(args: &DoctorArgs) -> Result<ExitCode, Problem> {
     let began = Instant::now();
-    let started = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
+    let started = now();
     let facts = gather(args.window);
     let (findings, unknown) = examine(&facts);
     let examination = Examination {

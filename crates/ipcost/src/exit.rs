@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use ipcost_engine::EngineError;
+use ipcost_lab::{EngineError, LabError};
 
 /// Something failed.
 pub const FAILED: u8 = 1;
@@ -38,12 +38,19 @@ impl Problem {
     }
 }
 
-/// An error of the engine, with the status that is due.
-pub fn problem(error: EngineError) -> Problem {
-    match error {
-        EngineError::Interrupted => Problem::interrupted(),
-        error if error.is_usage() => Problem::usage(error.into()),
-        error => Problem::failed(error.into()),
+impl From<EngineError> for Problem {
+    fn from(error: EngineError) -> Self {
+        match error {
+            EngineError::Interrupted => Self::interrupted(),
+            error if error.is_usage() => Self::usage(error.into()),
+            error => Self::failed(error.into()),
+        }
+    }
+}
+
+impl From<LabError> for Problem {
+    fn from(error: LabError) -> Self {
+        Self::usage(error.into())
     }
 }
 
@@ -57,6 +64,15 @@ pub fn report(problem: &Problem) -> ExitCode {
 pub fn note(message: &str) {
     // Where standard error is gone there is nobody left to tell.
     let _ = writeln!(anstream::stderr(), "note: {message}");
+}
+
+/// Tells what takes time before anything is measured, unless it was asked to be quiet.
+pub fn teller(quiet: bool) -> impl FnMut(&str) {
+    move |what| {
+        if !quiet {
+            note(what);
+        }
+    }
 }
 
 /// Writes a warning the way all warnings look.

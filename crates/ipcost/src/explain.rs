@@ -2,31 +2,25 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use anyhow::{anyhow, bail};
-use ipcost_engine::explain::evidence::{Collector, Evidence};
-use ipcost_engine::explain::{Machine, Question, explain};
-use ipcost_engine::tracing::TraceSetup;
-use ipcost_engine::{
-    About, EngineError, Needed, Outcome, PeerProgram, ProcessBench, Settings, System, run_until,
-};
-use ipcost_model::{
-    Explanation, Job, LatencyMode, NATIVE, PeerState, Plan, PlannedCell, Stopped, parse_cell_id,
-};
+use ipcost_lab::explain::evidence::{Collector, Evidence};
+use ipcost_lab::explain::{Machine, Question, explain};
+use ipcost_lab::lab::{about, fresh_seed};
+use ipcost_lab::{EngineError, Lab, Needed, Outcome, Settings};
+use ipcost_model::{Explanation, Job, LatencyMode, NATIVE, Plan, PlannedCell, Stopped, parse_cell_id};
 use ipcost_report::explanation as text;
 use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::placement::Topology;
-use ipcost_sys::{facts, firewall, host, idle, transport};
+use ipcost_sys::{facts, firewall, idle, transport};
 
 use crate::args::ExplainArgs;
-use crate::exit::{INTERRUPTED, Problem, note, problem, warn};
-use crate::here;
+use crate::exit::{INTERRUPTED, Problem, note, teller, warn};
 use crate::job::job as job_of;
 use crate::output::{is_standard_output, print, room, write_pretty};
-use crate::peers;
 use crate::progress::{Line, bar};
-use crate::run::{fresh_seed, listen};
+use crate::run::listen;
 
 /// How long the timed part may take where the user does not say.
 const DEFAULT_BUDGET: Duration = Duration::from_secs(20);
@@ -45,14 +39,12 @@ const LONGEST_BATCH: Duration = Duration::from_millis(200);
 /// What is wrong with the arguments, or what failed.
 pub fn run(args: &ExplainArgs) -> Result<ExitCode, Problem> {
     let asked = job(args).map_err(Problem::usage)?;
-    let peers = peers::prepare(&asked.job, args.quiet);
-    let (job, plan, question) = prepare(&asked, &peers.states, args).map_err(Problem::usage)?;
+    let lab = Lab::open(&asked.job, &mut teller(args.quiet))?;
+    let (job, plan, question) = prepare(&asked, &lab, args).map_err(Problem::usage)?;
     if !args.quiet {
         plan.notes.iter().for_each(|text| note(text));
     }
-    let programs = peers::with_native(peers.programs).map_err(Problem::failed)?;
-    let interrupt = listen()?;
-    let explanation = examine(args, job, plan, &question, &programs, &interrupt)?;
+    let explanation = examine(args, &job, plan, &question, &lab, &listen()?)?;
     let explanation = args.redacting.apply(explanation)?;
     show(&explanation, args).map_err(Problem::failed)?;
     Ok(match (&explanation.failure, explanation.stopped) {
@@ -95,9 +87,9 @@ fn job(args: &ExplainArgs) -> anyhow::Result<Asked> {
 }
 
 /// The plan of the timed pass, with native twins of cells between other peers.
-fn prepare(asked: &Asked, peers: &[PeerState], args: &ExplainArgs) -> anyhow::Result<(Job, Plan, Question)> {
+fn prepare(asked: &Asked, lab: &Lab, args: &ExplainArgs) -> anyhow::Result<(Job, Plan, Question)> {
     let mut job = Job { floor: false, ..asked.job.clone() };
-    let first = here::cells(&job, peers)?;
+    let first = lab.cells(&job)?;
     if asked.by_id && args.cells.len() > first.cells.len() {
         bail!("both ids name the same cell, {}; give two that differ", first.cells[0].id);
     }
@@ -110,7 +102,7 @@ fn prepare(asked: &Asked, peers: &[PeerState], args: &ExplainArgs) -> anyhow::Re
         job.cells.push(parse_cell_id(&twin).map_err(|error| anyhow!("{error}"))?);
     }
     job.floor = !args.no_floor;
-    let expanded = here::cells(&job, peers)?;
+    let expanded = lab.cells(&job)?;
     let all: Vec<usize> = (0..first.cells.len()).collect();
     let available = |index: &usize| expanded.cells[*index].unavailable.is_none();
     let pairs = if asked.by_id {
@@ -140,57 +132,45 @@ fn prepare(asked: &Asked, peers: &[PeerState], args: &ExplainArgs) -> anyhow::Re
         level: Some(question.level()),
         ..Settings::of(&job, args.seed.unwrap_or_else(fresh_seed))
     };
-    let plan = here::plan(expanded, &settings)?;
+    let plan = lab.plan(expanded, &settings)?;
     Ok((Job { seed: Some(plan.seed), budget: Some(budget), ..job }, plan, question))
 }
 
 /// The timed pass, then those that are not timed.
 fn examine(
     args: &ExplainArgs,
-    job: Job,
+    job: &Job,
     plan: Plan,
     question: &Question,
-    programs: &[PeerProgram],
+    lab: &Lab,
     interrupt: &Interrupt,
 ) -> Result<Explanation, Problem> {
-    let guard = peers::own_command("guard").map_err(Problem::failed)?;
-    let namespace = peers::own_command("namespace").map_err(Problem::failed)?;
-    let about = About {
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        host: host::read(),
-        job,
-        started: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
-        debug_build: cfg!(debug_assertions),
-    };
+    let about = about(job, plan.seed);
     let idle_before = idle::states();
-    let mut bench =
-        ProcessBench::new(&plan, programs.to_vec(), &guard, interrupt.clone()).map_err(problem)?;
     let mut line = Line::new(args.quiet);
     let mut asking = |outcome: &Outcome| match question.answered(outcome) {
         true => Needed::Nothing,
         false => Needed::Everything,
     };
-    let mut outcome = run_until(plan, &mut bench, &mut System::default(), &mut line, &mut asking);
+    let mut outcome = lab.run_until(plan, interrupt, &mut line, &mut asking)?;
     let machine = Machine {
         cores: Topology::read().cores.len(),
         idle: idle::since(&idle_before, &idle::states()),
         firewall: firewall::read(),
         network: facts::network(),
     };
-    drop(bench);
     line.clear();
     if outcome.stopped == Stopped::Interrupted && outcome.table.epochs() == 0 {
         return Err(Problem::interrupted());
     }
-    let setup = TraceSetup { plan: &outcome.plan, programs, guard: &guard, interrupt };
     let mut evidence = vec![Evidence::default(); outcome.plan.cells.len()];
     let mut missing = Vec::new();
     if outcome.stopped == Stopped::Budget || outcome.stopped == Stopped::Resolved {
-        let collected = collect(args, setup, question, &outcome, &namespace, &mut evidence);
+        let collected = collect(args, lab, interrupt, question, &outcome, &mut evidence);
         match collected {
             Ok(found) => missing = found,
             Err(EngineError::Interrupted) => outcome.stopped = Stopped::Interrupted,
-            Err(error) => return Err(problem(error)),
+            Err(error) => return Err(error.into()),
         }
     }
     Ok(explain(&outcome, question, &evidence, &machine, missing, about))
@@ -198,16 +178,16 @@ fn examine(
 
 fn collect(
     args: &ExplainArgs,
-    setup: TraceSetup<'_>,
+    lab: &Lab,
+    interrupt: &Interrupt,
     question: &Question,
     outcome: &Outcome,
-    namespace: &[String],
     evidence: &mut [Evidence],
 ) -> Result<Vec<ipcost_model::Missing>, EngineError> {
-    let available = |cell: &&usize| setup.plan.cells[**cell].unavailable.is_none();
+    let available = |cell: &&usize| outcome.plan.cells[**cell].unavailable.is_none();
     let cells: Vec<usize> = question.asked.iter().filter(available).copied().collect();
     let progress = bar(args.quiet, cells.len() as u64, "looking at what the cells do, {pos} of {len}");
-    let mut collector = Collector::new(setup, namespace);
+    let mut collector = Collector::new(lab.tracing(&outcome.plan, interrupt), lab.namespace());
     for cell in cells {
         let cost = ipcost_stats::median(&outcome.table.log_costs(ipcost_model::Metric::Wall, cell));
         evidence[cell] = collector.collect(cell, cost.map_or(1e6, f64::exp))?;

@@ -8,13 +8,10 @@ mod doctor;
 mod documents;
 mod exit;
 mod explain;
-mod here;
 mod history;
 mod job;
-mod limits;
 mod output;
 mod outputs;
-mod peers;
 mod progress;
 mod redact;
 mod replicate;
@@ -59,7 +56,7 @@ fn main() -> ExitCode {
         Command::Completions(args) => shell::completions(&args),
         Command::Man(args) => shell::man(&args),
         Command::Peer => Ok(if ipcost_peer::run() { ExitCode::SUCCESS } else { ExitCode::FAILURE }),
-        Command::Guard => ipcost_engine::guard::stand()
+        Command::Guard => ipcost_lab::guard::stand()
             .map(|()| ExitCode::SUCCESS)
             .map_err(|error| Problem::failed(error.into())),
     };

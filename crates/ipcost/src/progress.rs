@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use ipcost_engine::progress::{Observer, Phase, Progress};
+use ipcost_lab::progress::{Observer, Phase, Progress};
 use ipcost_model::units::duration_text;
 
 /// The bar's resolution.

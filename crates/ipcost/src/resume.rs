@@ -1,19 +1,16 @@
 //! `ipcost resume`: go on with a run that was killed.
 
 use std::process::ExitCode;
-use std::time::SystemTime;
 
-use anyhow::{anyhow, ensure};
-use ipcost_engine::{ProcessBench, System, resume};
-use ipcost_model::{Begun, NATIVE, Resumed};
+use ipcost_lab::lab::{about, now};
+use ipcost_lab::{About, Lab};
+use ipcost_model::Resumed;
 
 use crate::args::ResumeArgs;
-use crate::exit::{Problem, note, problem};
-use crate::here;
+use crate::exit::{Problem, note, teller};
 use crate::history;
 use crate::outputs;
-use crate::peers::{self, Peers};
-use crate::run::{Outputs, Recorder, about, finish, finished, listen, now};
+use crate::run::{Outputs, Recorder, finish, finished, listen};
 
 /// Goes on with it: the same seed, orders and operation counts, in what is left of its budget.
 ///
@@ -27,41 +24,18 @@ pub fn run(args: &ResumeArgs) -> Result<ExitCode, Problem> {
     let name = begun.name.clone();
     let now_here = about(&begun.job, begun.plan.seed);
     history::check_same(begun, &now_here).map_err(Problem::usage)?;
-    let peers = peers::prepare(&begun.job, args.quiet);
-    check_peers(begun, &peers).map_err(Problem::usage)?;
-    here::check(&begun.plan).map_err(Problem::usage)?;
+    let lab = Lab::open(&begun.job, &mut teller(args.quiet))?;
+    lab.check(begun)?;
     let interrupt = listen()?;
-    let resumed = Resumed { at: now(SystemTime::now()), after_epoch: samples.epochs.len() as u32 };
+    let resumed = Resumed { at: now(), after_epoch: samples.epochs.len() as u32 };
     if !args.quiet {
         note(&format!("run {} goes on after epoch {}", begun.id, resumed.after_epoch));
     }
     file.resumed(&resumed);
 
-    let about = ipcost_engine::About { host: begun.host.clone(), started: begun.started.clone(), ..now_here };
-    let programs = peers::with_native(peers.programs).map_err(Problem::failed)?;
-    let guard = peers::own_command("guard").map_err(Problem::failed)?;
-    let mut bench = ProcessBench::new(&begun.plan, programs, &guard, interrupt).map_err(problem)?;
-    let mut recorder = Recorder::new(args.quiet, about.clone(), Some(file));
-    let outcome = resume(samples, resumed, &mut bench, &mut System::default(), &mut recorder);
-    drop(bench);
-    let (finished, file) = finished(outcome, about, name, recorder);
+    let about = About { host: begun.host.clone(), started: begun.started.clone(), ..now_here };
+    let mut recorder = Recorder::new(args.quiet, about, Some(file));
+    let outcome = lab.resume(samples, resumed, &interrupt, &mut recorder)?;
+    let (finished, file) = finished(outcome, name, recorder);
     finish(&outputs, finished, file)
-}
-
-/// Whether every peer that the plan counts on can still be used.
-fn check_peers(begun: &Begun, peers: &Peers) -> anyhow::Result<()> {
-    let cells = begun.plan.measurable().map(|index| &begun.plan.cells[index]);
-    for name in cells.flat_map(|cell| [&cell.client, &cell.server]) {
-        let known = name == NATIVE || peers.programs.iter().any(|program| program.name == *name);
-        let reason = peers.states.iter().find(|state| state.name == *name);
-        let reason = reason.and_then(|state| state.unavailable.clone());
-        ensure!(
-            known,
-            anyhow!(
-                "peer {name} cannot be used any more: {}; make it available again, then resume",
-                reason.unwrap_or_else(|| "it is not known".to_owned())
-            )
-        );
-    }
-    Ok(())
 }

@@ -1,27 +1,22 @@
 //! `ipcost run`: measure and compare.
 
 use std::process::ExitCode;
-use std::time::SystemTime;
 
 use anyhow::Context;
-use ipcost_engine::progress::{Observer, Progress};
-use ipcost_engine::{
-    About, EngineError, Outcome, PeerProgram, ProcessBench, Settings, System, document, run as measure,
-    so_far,
-};
+use ipcost_lab::lab::{about, fresh_seed};
+use ipcost_lab::progress::{Observer, Progress};
+use ipcost_lab::{About, EngineError, Lab, Outcome, document, so_far};
 use ipcost_model::{Calibrated, Document, EpochRecord, Job, Plan, Stopped};
 use ipcost_report::{plan as plan_text, terminal};
 use ipcost_sys::interrupt::Interrupt;
-use ipcost_sys::{host, transport};
+use ipcost_sys::transport;
 
 use crate::args::{OutputArgs, RunArgs};
-use crate::exit::{INTERRUPTED, Problem, complain, note, problem};
-use crate::here;
+use crate::exit::{INTERRUPTED, Problem, complain, note, teller};
 use crate::history::{self, SamplesFile};
 use crate::job::job;
 use crate::output::{print, show, write_pretty};
 use crate::outputs;
-use crate::peers;
 use crate::progress::Line;
 use crate::redact::Redacting;
 
@@ -34,19 +29,22 @@ pub fn run(args: RunArgs) -> Result<ExitCode, Problem> {
         Outputs { files: &args.outputs, redacting: args.redacting, save: !args.no_save, quiet: args.quiet };
     outputs::check(&args.outputs).map_err(Problem::usage)?;
     let job = job(&args, &transport::states()).map_err(Problem::usage)?;
-    let peers = peers::prepare(&job, args.quiet);
-    let plan = here::cells(&job, &peers.states)
-        .and_then(|cells| here::plan(cells, &Settings::of(&job, fresh_seed())))
-        .map_err(Problem::usage)?;
+    let lab = Lab::open(&job, &mut teller(args.quiet))?;
+    let plan = lab.plan_job(&job, fresh_seed())?;
     if args.plan {
         return show_plan(&args, &plan).map(|()| ExitCode::SUCCESS).map_err(Problem::failed);
     }
     if !args.quiet {
         plan.notes.iter().for_each(|text| note(text));
     }
-    let interrupt = listen()?;
-    let setup = RunSetup { job: &job, programs: peers.programs, interrupt, quiet: args.quiet };
-    let (finished, samples) = measured(setup, plan, args.name.as_deref(), outputs.save)?;
+    let (name, seed, save) = (args.name.clone(), plan.seed, outputs.save);
+    let about = about(&job, seed);
+    let begin = |plan: &Plan| {
+        let samples = if save { history::begin(&about, name.as_deref(), plan) } else { None };
+        Recorder::new(args.quiet, about.clone(), samples)
+    };
+    let (outcome, recorder) = lab.run(plan, &listen()?, begin)?;
+    let (finished, samples) = finished(outcome, name, recorder);
     finish(&outputs, finished, samples)
 }
 
@@ -73,12 +71,6 @@ pub fn listen() -> Result<Interrupt, Problem> {
     Interrupt::install().context("cannot listen for signals").map_err(Problem::failed)
 }
 
-/// A short seed, so that it is easily typed again.
-pub fn fresh_seed() -> u64 {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    (now.as_nanos() as u64 ^ u64::from(std::process::id())) & 0xffff_ffff
-}
-
 fn show_plan(args: &RunArgs, plan: &Plan) -> anyhow::Result<()> {
     match &args.outputs.json {
         Some(path) => write_pretty(plan, path),
@@ -86,72 +78,31 @@ fn show_plan(args: &RunArgs, plan: &Plan) -> anyhow::Result<()> {
     }
 }
 
-/// What a run needs beside its plan.
-struct RunSetup<'a> {
-    job: &'a Job,
-    programs: Vec<PeerProgram>,
-    interrupt: Interrupt,
-    quiet: bool,
-}
-
-/// Carries a plan out and draws up its document.
+/// Carries a plan out and draws up its document, which is not saved.
 ///
 /// # Errors
 /// Where measuring cannot even begin.
 pub fn carry_out(
+    lab: &Lab,
     job: &Job,
     plan: Plan,
-    programs: Vec<PeerProgram>,
-    interrupt: Interrupt,
+    interrupt: &Interrupt,
     quiet: bool,
 ) -> Result<Finished, Problem> {
-    measured(RunSetup { job, programs, interrupt, quiet }, plan, None, false).map(|(finished, _)| finished)
-}
-
-/// The same, with a samples file beside it where one is wanted.
-fn measured(
-    setup: RunSetup<'_>,
-    plan: Plan,
-    name: Option<&str>,
-    kept: bool,
-) -> Result<(Finished, Option<SamplesFile>), Problem> {
-    let programs = peers::with_native(setup.programs).map_err(Problem::failed)?;
-    let guard = peers::own_command("guard").map_err(Problem::failed)?;
-    let about = about(setup.job, plan.seed);
-    let mut bench = ProcessBench::new(&plan, programs, &guard, setup.interrupt).map_err(problem)?;
-    let samples = if kept { history::begin(&about, name, &plan) } else { None };
-    let mut recorder = Recorder::new(setup.quiet, about.clone(), samples);
-    let outcome = measure(plan, &mut bench, &mut System::default(), &mut recorder);
-    drop(bench);
-    Ok(finished(outcome, about, name.map(str::to_owned), recorder))
-}
-
-/// What a document says beside what is measured now.
-pub fn about(job: &Job, seed: u64) -> About {
-    About {
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        host: host::read(),
-        job: Job { seed: Some(seed), ..job.clone() },
-        started: now(SystemTime::now()),
-        debug_build: cfg!(debug_assertions),
-    }
-}
-
-/// A moment as documents tell it, RFC 3339.
-pub fn now(moment: SystemTime) -> String {
-    humantime::format_rfc3339_seconds(moment).to_string()
+    let about = about(job, plan.seed);
+    let (outcome, recorder) = lab.run(plan, interrupt, |_| Recorder::new(quiet, about, None))?;
+    Ok(finished(outcome, None, recorder).0)
 }
 
 /// Draws up the document; gives the samples file back, if there is one.
 pub fn finished(
     mut outcome: Outcome,
-    about: About,
     name: Option<String>,
     recorder: Recorder,
 ) -> (Finished, Option<SamplesFile>) {
     recorder.line.clear();
     let failure = outcome.failure.take();
-    let document = Document { name, ..document(outcome, about) };
+    let document = Document { name, ..document(outcome, recorder.about) };
     (Finished { document, failure }, recorder.samples)
 }
 
@@ -243,7 +194,7 @@ pub fn finish(
     }
     shown.map_err(Problem::failed)?;
     written.map_err(Problem::failed)?;
-    failure.map_or(Ok(ExitCode::SUCCESS), |error| Err(problem(error)))
+    failure.map_or(Ok(ExitCode::SUCCESS), |error| Err(error.into()))
 }
 
 /// Writes every output that was asked for; what was measured takes time to measure again, so that a picture that

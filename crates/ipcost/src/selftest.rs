@@ -1,13 +1,14 @@
 //! `ipcost selftest`: how often the tool is wrong on this machine.
 
 use std::process::ExitCode;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use indicatif::ProgressBar;
-use ipcost_engine::progress::Silent;
-use ipcost_engine::selftest::{EPOCHS, Tally, equal_job, slowed_job};
-use ipcost_engine::{EngineError, Outcome, ProcessBench, Settings, System, run as measure};
+use ipcost_lab::lab::{fresh_seed, now, own_command};
+use ipcost_lab::progress::Silent;
+use ipcost_lab::selftest::{EPOCHS, Tally, equal_job, slowed_job};
+use ipcost_lab::{Lab, Outcome, Settings};
 use ipcost_model::units::duration_text;
 use ipcost_model::{Noise, Promise, SELFTEST_SCHEMA, SelfTest, Stopped, Tool, parse_job};
 use ipcost_report::selftest::render;
@@ -17,12 +18,10 @@ use ipcost_sys::process::{PeerProcess, Spawn};
 use ipcost_sys::quota::Quota;
 
 use crate::args::SelfTestArgs;
-use crate::exit::{FAILED, INTERRUPTED, Problem, UNDECIDED, problem};
-use crate::here;
+use crate::exit::{FAILED, INTERRUPTED, Problem, UNDECIDED, teller};
 use crate::output::{is_standard_output, print, room, write_pretty};
-use crate::peers;
 use crate::progress::bar;
-use crate::run::fresh_seed;
+use crate::run::listen;
 
 /// The bar's resolution.
 const STEPS: u64 = 1_000;
@@ -37,10 +36,10 @@ const QUOTA_CORES: f64 = 0.5;
 /// What failed; a broken promise is no error but an exit status.
 pub fn run(args: &SelfTestArgs) -> Result<ExitCode, Problem> {
     let began = Instant::now();
-    let started = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
+    let started = now();
     let budget = args.budget.unwrap_or(DEFAULT_BUDGET);
     let seed = args.seed.unwrap_or_else(fresh_seed);
-    let interrupt = Interrupt::install().context("cannot listen for signals").map_err(Problem::failed)?;
+    let interrupt = listen()?;
     let noise = Disturbance::start(args.noise.unwrap_or(Noise::Quiet)).map_err(Problem::failed)?;
 
     let progress = bar(args.quiet, STEPS, "{msg}");
@@ -60,7 +59,7 @@ pub fn run(args: &SelfTestArgs) -> Result<ExitCode, Problem> {
         campaigns += 1;
         let outcome = campaign(&job, seed.wrapping_add(campaigns), &interrupt)?;
         if let Some(error) = outcome.failure {
-            return Err(problem(error));
+            return Err(error.into());
         }
         if outcome.stopped == Stopped::Interrupted {
             interrupted = true;
@@ -112,16 +111,10 @@ fn show(test: &SelfTest, args: &SelfTestArgs) -> Result<(), Problem> {
 /// One campaign, with real processes of its own.
 fn campaign(job: &str, seed: u64, interrupt: &Interrupt) -> Result<Outcome, Problem> {
     let job = parse_job(job).map_err(|error| Problem::failed(error.into()))?;
+    let lab = Lab::open(&job, &mut teller(true))?;
     let settings = Settings { epochs: Some(EPOCHS), ..Settings::of(&job, seed) };
-    let plan =
-        here::cells(&job, &[]).and_then(|cells| here::plan(cells, &settings)).map_err(Problem::failed)?;
-    let programs = peers::with_native(Vec::new()).map_err(Problem::failed)?;
-    let guard = peers::own_command("guard").map_err(Problem::failed)?;
-    match ProcessBench::new(&plan, programs, &guard, interrupt.clone()) {
-        Ok(mut bench) => Ok(measure(plan, &mut bench, &mut System::default(), &mut Silent)),
-        Err(EngineError::Interrupted) => Err(Problem::interrupted()),
-        Err(error) => Err(problem(error)),
-    }
+    let plan = lab.plan(lab.cells(&job)?, &settings)?;
+    Ok(lab.run(plan, interrupt, |_| Silent)?.0)
 }
 
 /// What else is done to the machine; it ends when this is dropped.
@@ -136,7 +129,7 @@ impl Disturbance {
         Ok(match noise {
             Noise::Quiet => Self::Nothing,
             Noise::Cpu => {
-                let command = peers::own_command("hog")?;
+                let command = own_command("hog")?;
                 let start = |_| PeerProcess::spawn(Spawn { command: &command, ..Spawn::default() });
                 let count = std::thread::available_parallelism().map_or(1, usize::from);
                 let processes = (0..count).map(start).collect::<Result<_, _>>();

@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use ipcost_engine::bench::Bench;
-use ipcost_engine::{PeerProgram, ProcessBench, Settings, plan};
+use ipcost_lab::bench::Bench;
+use ipcost_lab::{PeerProgram, ProcessBench, Settings, plan};
 use ipcost_model::{Offers, Placement, expand, parse_job};
 use ipcost_stats::{Interval, Random, epoch_interval, median};
 use ipcost_sys::interrupt::Interrupt;

@@ -5,28 +5,22 @@ mod outputs;
 
 use std::cell::Cell;
 use std::process::ExitCode;
-use std::time::SystemTime;
 
 use anyhow::{Context, anyhow};
-use ipcost_engine::check::{Questions, decide, is_settled, settled, together};
-use ipcost_engine::progress::{Observer, Phase, Progress};
-use ipcost_engine::{
-    About, EngineError, Needed, Outcome, PlanError, ProcessBench, Settings, System, document,
-    planning::ALPHA, run_until,
-};
+use ipcost_lab::check::{Questions, decide, is_settled, settled, together};
+use ipcost_lab::lab::{about, fresh_seed};
+use ipcost_lab::planning::ALPHA;
+use ipcost_lab::progress::{Observer, Phase, Progress};
+use ipcost_lab::{About, EngineError, Lab, LabError, Needed, Outcome, PlanError, Settings, document};
 use ipcost_model::check::{CHECK_SCHEMA, Check, CheckedClaim};
 use ipcost_model::replication::Word;
 use ipcost_model::{Job, Plan, Stopped, Tool, Warning};
-use ipcost_sys::host;
-use ipcost_sys::interrupt::Interrupt;
 
 use crate::args::CheckArgs;
-use crate::exit::{FAILED, INTERRUPTED, Problem, UNDECIDED, complain, note, problem, warn};
-use crate::here;
+use crate::exit::{FAILED, INTERRUPTED, Problem, UNDECIDED, complain, note, teller, warn};
 use crate::output::{print, write_json};
-use crate::peers::{self, Peers};
 use crate::progress::Line;
-use crate::run::fresh_seed;
+use crate::run::listen;
 
 /// What `--init` prints.
 const EXAMPLE: &str = include_str!("example.toml");
@@ -54,18 +48,11 @@ pub fn run(args: &CheckArgs) -> Result<ExitCode, Problem> {
         print(&shown).map_err(Problem::failed)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let Prepared { file, job, questions, plan, peers, warnings } = prepared;
-    let started = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
-    let mut outcome = measure(args, &questions, plan, peers)?;
+    let Prepared { file, job, questions, plan, lab, warnings } = prepared;
+    let about = about(&job, plan.seed);
+    let mut outcome = measure(args, &questions, plan, &lab)?;
     let failure = outcome.failure.take();
     let claims = decide(&questions, &outcome);
-    let about = About {
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        host: host::read(),
-        job: Job { seed: Some(outcome.plan.seed), ..job },
-        started,
-        debug_build: cfg!(debug_assertions),
-    };
     let check = Checking { file, questions: &questions, claims, warnings }.check(outcome, about);
     finish(args, &args.redacting.apply(check)?, failure)
 }
@@ -76,7 +63,7 @@ struct Prepared {
     job: Job,
     questions: Questions,
     plan: Plan,
-    peers: Peers,
+    lab: Lab,
     warnings: Vec<Warning>,
 }
 
@@ -95,8 +82,8 @@ fn prepare(args: &CheckArgs, path: &std::path::Path) -> anyhow::Result<Prepared>
     job.budget = args.budget.or(job.budget);
     job.seed = args.seed.or(job.seed);
     let job = claims.job.clone();
-    let peers = peers::prepare(&job, args.quiet);
-    let expanded = here::cells(&job, &peers.states).context(file.clone())?;
+    let lab = Lab::open(&job, &mut teller(args.quiet))?;
+    let expanded = lab.cells(&job).context(file.clone())?;
     let settings = Settings::of(&job, fresh_seed());
     // A baseline that is yet to be recorded need not be there.
     let kept = args.record.is_none();
@@ -104,34 +91,31 @@ fn prepare(args: &CheckArgs, path: &std::path::Path) -> anyhow::Result<Prepared>
         claims.claims.clear();
     }
     let (baselines, warnings) = claims::baselines(path, &claims)?;
-    let questions = ipcost_engine::check::prepare(&claims, &expanded.cells, settings.latency, &baselines)
+    let questions = ipcost_lab::check::prepare(&claims, &expanded.cells, settings.latency, &baselines)
         .map_err(|error| anyhow!("{file}:{error}"))?;
     let settings = Settings { level: kept.then(|| questions.level_of_run()), ..settings };
-    let plan = here::plan(expanded, &settings)
-        .map_err(|error| too_small(error, &questions))
-        .context(file.clone())?;
-    Ok(Prepared { file, job, questions, plan, peers, warnings })
+    let plan =
+        lab.plan(expanded, &settings).map_err(|error| too_small(error, &questions)).context(file.clone())?;
+    Ok(Prepared { file, job, questions, plan, lab, warnings })
 }
 
 /// A budget that cannot decide anything, in the words of claims.
-fn too_small(error: anyhow::Error, questions: &Questions) -> anyhow::Error {
-    match error.downcast_ref() {
-        Some(PlanError::BudgetTooSmall { enough, cells, needed, .. }) if questions.intervals() > 0 => {
+fn too_small(error: LabError, questions: &Questions) -> anyhow::Error {
+    match error {
+        LabError::Plan(PlanError::BudgetTooSmall { enough, cells, needed, .. })
+            if questions.intervals() > 0 =>
+        {
             anyhow!(
                 "the budget cannot decide anything: with {} intervals for claims the first finite ones take {needed} epochs of {cells} cells; give --budget {enough}s, or fewer cells or claims",
                 questions.intervals()
             )
         }
-        _ => error,
+        error => error.into(),
     }
 }
 
 /// Measures until nothing is left to decide, or the budget is spent.
-fn measure(args: &CheckArgs, questions: &Questions, plan: Plan, peers: Peers) -> Result<Outcome, Problem> {
-    let programs = peers::with_native(peers.programs).map_err(Problem::failed)?;
-    let guard = peers::own_command("guard").map_err(Problem::failed)?;
-    let interrupt = Interrupt::install().context("cannot listen for signals").map_err(Problem::failed)?;
-    let mut bench = ProcessBench::new(&plan, programs, &guard, interrupt).map_err(problem)?;
+fn measure(args: &CheckArgs, questions: &Questions, plan: Plan, lab: &Lab) -> Result<Outcome, Problem> {
     let decided = Cell::new((0, 0));
     let recording = args.record.is_some();
     let mut asking = |outcome: &Outcome| {
@@ -140,8 +124,7 @@ fn measure(args: &CheckArgs, questions: &Questions, plan: Plan, peers: Peers) ->
         if !recording && settled(&claims) { Needed::Nothing } else { Needed::Everything }
     };
     let mut line = Claims { line: Line::new(args.quiet), decided: &decided };
-    let outcome = run_until(plan, &mut bench, &mut System::default(), &mut line, &mut asking);
-    drop(bench);
+    let outcome = lab.run_until(plan, &listen()?, &mut line, &mut asking)?;
     line.line.clear();
     Ok(outcome)
 }
@@ -210,7 +193,7 @@ fn finish(args: &CheckArgs, check: &Check, failure: Option<EngineError>) -> Resu
         }
     }
     match failure {
-        Some(error) => return Err(problem(error)),
+        Some(error) => return Err(error.into()),
         None if check.stopped == Stopped::Interrupted => {
             if !measured {
                 complain("interrupted before the first epoch was complete; nothing was measured");

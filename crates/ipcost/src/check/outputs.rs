@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use ipcost_engine::check::Questions;
+use ipcost_lab::check::Questions;
 use ipcost_model::Plan;
 use ipcost_model::check::Check;
 use ipcost_report::{check, github, junit, plan as plan_text};

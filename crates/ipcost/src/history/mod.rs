@@ -15,7 +15,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Context;
-use ipcost_engine::About;
+use ipcost_lab::About;
 use ipcost_model::{Document, Plan, RunSummary, Samples, read_document};
 
 pub use list::run as list;

@@ -5,7 +5,7 @@ use std::io::{self, BufReader, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow, bail, ensure};
-use ipcost_engine::{About, Outcome, document};
+use ipcost_lab::{About, Outcome, document};
 use ipcost_model::{
     Begun, Calibrated, Document, EpochRecord, Plan, Resumed, SAMPLES_SCHEMA, Samples, Tool, check_document,
     read_samples,

@@ -104,7 +104,7 @@ mod tests {
         let on = |os| FILES.map(|(name, text)| parse(name, text).unwrap().on(os));
         for replication in ["linux", "macos", "windows"].into_iter().flat_map(on) {
             let replication = &replication;
-            ipcost_engine::replication::check(replication, &|run| {
+            ipcost_lab::replication::check(replication, &|run| {
                 super::super::cells_of(run).map_err(|error| error.to_string())
             })
             .unwrap();

@@ -6,13 +6,14 @@ mod tracing;
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
-use anyhow::{Context, anyhow};
-use ipcost_engine::replication::{Measured, check, decide, effects, needed, sender_timed};
-use ipcost_engine::{EngineError, Outcome, PeerProgram, ProcessBench, Settings, System, run_until};
+use anyhow::anyhow;
+use ipcost_lab::lab::{cells_anywhere, fresh_seed, now};
+use ipcost_lab::replication::{Measured, check, decide, effects, needed, sender_timed};
+use ipcost_lab::{EngineError, Lab, Outcome, Settings};
 use ipcost_model::replication::{LEDGER_SCHEMA, Ledger, LedgerRun, Replication, ReplicationRun, Software};
-use ipcost_model::{Job, Plan, PlannedCell, Sides, Stopped, Tool};
+use ipcost_model::{Job, PlannedCell, Sides, Stopped, Tool};
 use ipcost_report::replication::{render, summary};
 use ipcost_sys::host;
 use ipcost_sys::interrupt::Interrupt;
@@ -20,12 +21,10 @@ use ipcost_sys::interrupt::Interrupt;
 pub use catalogue::names;
 
 use crate::args::ReplicateArgs;
-use crate::exit::{INTERRUPTED, Problem, note};
-use crate::here;
+use crate::exit::{INTERRUPTED, Problem, note, teller};
 use crate::output::{is_standard_output, print, room, write_pretty};
-use crate::peers;
 use crate::progress::Line;
-use crate::run::fresh_seed;
+use crate::run::listen;
 
 /// The margin for what is not about margins at all: claims have bounds of their own.
 const NO_MARGIN: f64 = 0.0;
@@ -44,7 +43,7 @@ pub fn run(args: &ReplicateArgs) -> Result<ExitCode, Problem> {
         check(replication, &|run| cells_of(run).map_err(|error| format!("{error:#}")))
             .map_err(|reason| Problem::usage(anyhow!("{}: {reason}", replication.id)))?;
     }
-    let interrupt = Interrupt::install().context("cannot listen for signals").map_err(Problem::failed)?;
+    let interrupt = listen()?;
     if args.as_published {
         return published::run(args, &replications, &interrupt);
     }
@@ -53,7 +52,7 @@ pub fn run(args: &ReplicateArgs) -> Result<ExitCode, Problem> {
     let mut interrupted = false;
     if let Some(version) = host::read().more.get(host::WINE).filter(|_| !args.quiet) {
         let version = version.as_str().unwrap_or_default();
-        eprintln!("warning: {}", ipcost_engine::causes::wine(version).sentence());
+        eprintln!("warning: {}", ipcost_lab::causes::wine(version).sentence());
     }
     for replication in &replications {
         let (ledger, was_interrupted) = one(args, replication, scale, &interrupt)?;
@@ -89,7 +88,7 @@ fn scale(replications: &[Replication], budget: Option<Duration>) -> f64 {
 }
 
 fn own_budget(run: &ReplicationRun) -> Duration {
-    run.budget.unwrap_or(ipcost_engine::planning::DEFAULT_BUDGET)
+    run.budget.unwrap_or(ipcost_lab::planning::DEFAULT_BUDGET)
 }
 
 /// One experiment; `true` where it was interrupted.
@@ -100,7 +99,7 @@ fn one(
     interrupt: &Interrupt,
 ) -> Result<(Ledger, bool), Problem> {
     let seed = args.seed.unwrap_or_else(fresh_seed);
-    let started = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
+    let started = now();
     let mut runs = Vec::new();
     let mut outcomes: Vec<(Software, Outcome, _)> = Vec::new();
     let mut interrupted = false;
@@ -162,7 +161,7 @@ fn one(
 struct Finished {
     outcome: Outcome,
     missing: Vec<String>,
-    system_calls: BTreeMap<usize, Sides<ipcost_engine::system_calls::SystemCalls>>,
+    system_calls: BTreeMap<usize, Sides<ipcost_lab::system_calls::SystemCalls>>,
 }
 
 /// Measures one run until every claim is decided, or its budget is spent.
@@ -175,7 +174,7 @@ fn measure(
     interrupt: &Interrupt,
 ) -> anyhow::Result<Finished> {
     let job = job_of(&run.cells);
-    let peers = peers::prepare(&job, args.quiet);
+    let lab = lab_of(args, &job)?;
     let settings = Settings {
         budget: Some(budget),
         batch: run.batch,
@@ -183,34 +182,28 @@ fn measure(
         margin: NO_MARGIN,
         ..Settings::of(&job, seed)
     };
-    let mut plan = plan_of(&job, &peers.states, &settings)?;
+    let mut plan = lab.plan(lab.cells(&job)?, &settings)?;
     plan.sender_timed = sender_timed(replication, &plan.cells);
     if !args.quiet {
         plan.notes.iter().for_each(|text| note(text));
     }
     let mut missing = unavailable(&plan.cells);
-    let programs = with_given_redis(args, peers::with_native(peers.programs)?);
-    let guard = peers::own_command("guard")?;
 
     let system_calls = if tracing::is_wanted(replication, run.software) {
-        tracing::trace(replication, run.software, &plan, &programs, &guard, interrupt).unwrap_or_else(
-            |error| {
-                missing.push(format!("{error:#}"));
-                Default::default()
-            },
-        )
+        tracing::trace(replication, run.software, lab.tracing(&plan, interrupt)).unwrap_or_else(|error| {
+            missing.push(format!("{error:#}"));
+            Default::default()
+        })
     } else {
         Default::default()
     };
 
-    let mut bench = ProcessBench::new(&plan, programs, &guard, interrupt.clone())?;
     let mut line = Line::new(args.quiet);
     let software = run.software;
     let mut asking = |outcome: &Outcome| {
         needed(replication, &Measured { software, outcome, system_calls: system_calls.clone() })
     };
-    let mut outcome = run_until(plan, &mut bench, &mut System::default(), &mut line, &mut asking);
-    drop(bench);
+    let mut outcome = lab.run_until(plan, interrupt, &mut line, &mut asking)?;
     line.clear();
     if let Some(error) = outcome.failure.take() {
         if matches!(error, EngineError::Interrupted) {
@@ -222,23 +215,19 @@ fn measure(
     Ok(Finished { outcome, missing, system_calls })
 }
 
-/// The same programs, with those that drive redis-server told to use the one that the user gave.
-fn with_given_redis(args: &ReplicateArgs, mut programs: Vec<PeerProgram>) -> Vec<PeerProgram> {
-    let given = [("--tcp", &args.redis_tcp), ("--unix", &args.redis_unix)];
-    for program in programs.iter_mut().filter(|program| program.name.starts_with("redis")) {
-        let words =
-            given.iter().filter_map(|(flag, address)| Some([(*flag).to_owned(), (*address).clone()?]));
-        program.command.extend(words.flatten());
+/// The lab for a job; peers that drive redis-server are told to use the one that the user gave.
+fn lab_of(args: &ReplicateArgs, job: &Job) -> anyhow::Result<Lab> {
+    let mut lab = Lab::open(job, &mut teller(args.quiet))?;
+    for (flag, address) in [("--tcp", &args.redis_tcp), ("--unix", &args.redis_unix)] {
+        if let Some(address) = address {
+            lab.give(|name| name.starts_with("redis"), &[flag.to_owned(), address.clone()]);
+        }
     }
-    programs
+    Ok(lab)
 }
 
 fn job_of(cells: &[ipcost_model::Matrix]) -> Job {
     Job { cells: cells.to_vec(), ..Job::default() }
-}
-
-fn plan_of(job: &Job, peers: &[ipcost_model::PeerState], settings: &Settings) -> anyhow::Result<Plan> {
-    here::plan(here::cells(job, peers)?, settings)
 }
 
 /// Every reason for which cells cannot be measured here, with the cells.
@@ -261,5 +250,5 @@ fn unavailable(cells: &[PlannedCell]) -> Vec<String> {
 
 /// The cells of a run, whatever this machine lacks.
 fn cells_of(run: &ReplicationRun) -> anyhow::Result<Vec<PlannedCell>> {
-    Ok(here::cells_anywhere(&job_of(&run.cells), &ipcost_peers::states())?.cells)
+    Ok(cells_anywhere(&job_of(&run.cells), &ipcost_peers::states())?.cells)
 }

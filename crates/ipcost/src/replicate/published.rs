@@ -4,7 +4,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
-use ipcost_engine::{ProcessBench, Settings, bench::Bench, rate};
+use ipcost_lab::lab::fresh_seed;
+use ipcost_lab::{Settings, bench::Bench, rate};
 use ipcost_model::replication::{AsPublished, Replication};
 use ipcost_model::units::duration_text;
 use ipcost_report::published::{Repetition, render};
@@ -13,11 +14,9 @@ use ipcost_sys::interrupt::Interrupt;
 use crate::args::ReplicateArgs;
 use crate::exit::{FAILED, INTERRUPTED, Problem, complain, note};
 use crate::output::print;
-use crate::peers;
 use crate::progress::bar;
-use crate::run::fresh_seed;
 
-use super::{job_of, plan_of, with_given_redis};
+use super::{job_of, lab_of};
 
 /// How much longer than estimated a batch may take before its peers are given up.
 const PATIENCE: u32 = 20;
@@ -63,20 +62,18 @@ fn repeat(
 ) -> anyhow::Result<Vec<Repetition>> {
     let matrices: Vec<_> = published.cells.iter().map(|cells| cells.cell.clone()).collect();
     let job = job_of(&matrices);
-    let peers = peers::prepare(&job, args.quiet);
+    let lab = lab_of(args, &job)?;
     let settings = Settings { epochs: Some(1), ..Settings::of(&job, fresh_seed()) };
-    let mut plan = plan_of(&job, &peers.states, &settings)?;
+    let mut plan = lab.plan(lab.cells(&job)?, &settings)?;
     if let Some(reason) = plan.cells.iter().find_map(|cell| cell.unavailable.clone()) {
         anyhow::bail!("{reason}");
     }
-    let programs = with_given_redis(args, peers::with_native(peers.programs)?);
-    let guard = peers::own_command("guard")?;
 
     // Counts follow the matrices in order; what they expand to is found by asking for each alone.
     let divide = args.divide.unwrap_or(1).max(1);
     let mut ops_of = Vec::new();
     for cells in &published.cells {
-        let own = plan_of(&job_of(std::slice::from_ref(&cells.cell)), &peers.states, &settings)?;
+        let own = lab.cells(&job_of(std::slice::from_ref(&cells.cell)))?;
         for planned in &own.cells {
             let workers = u64::from(planned.cell.concurrency);
             let each = match (cells.ops_per_worker, cells.bytes) {
@@ -91,7 +88,7 @@ fn repeat(
 
     let repetitions = if divide > 1 { 1 } else { u64::from(published.repetitions) };
     let mut counted = Vec::new();
-    let mut bench = ProcessBench::new(&plan, programs.clone(), &guard, interrupt.clone())?;
+    let mut bench = lab.bench(&plan, interrupt)?;
     for (cell, ops) in ops_of.iter().enumerate() {
         bench.start_epoch(0, &[cell])?;
         let workers = u64::from(plan.cells[cell].cell.concurrency);
@@ -112,7 +109,7 @@ fn repeat(
     ));
     let longest = counted.iter().map(|one| one.estimate).max().unwrap_or_default();
     plan.timeout = plan.timeout.max(longest * PATIENCE);
-    let mut bench = ProcessBench::new(&plan, programs, &guard, interrupt.clone())?;
+    let mut bench = lab.bench(&plan, interrupt)?;
     let bar = bar(args.quiet, counted.len() as u64 * repetitions, "{pos} of {len}, {eta} left: {msg}");
     let mut done = Vec::new();
     for one in &counted {

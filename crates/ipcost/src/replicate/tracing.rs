@@ -3,14 +3,12 @@
 use std::collections::BTreeMap;
 
 use anyhow::Context;
-use ipcost_engine::PeerProgram;
-use ipcost_engine::replication::traced_cells;
-use ipcost_engine::system_calls::SystemCalls;
-use ipcost_engine::tracing::{Lengths, TraceSetup, trace as trace_cell};
+use ipcost_lab::replication::traced_cells;
+use ipcost_lab::system_calls::SystemCalls;
+use ipcost_lab::tracing::{Lengths, TraceSetup, trace as trace_cell};
+use ipcost_model::Sides;
 use ipcost_model::protocol::PeerRole;
 use ipcost_model::replication::{Replication, Software};
-use ipcost_model::{Plan, Sides};
-use ipcost_sys::interrupt::Interrupt;
 
 /// Operations of the shorter of two traced batches, and of the longer.
 const LENGTHS: Lengths = Lengths { fewer: 500, many: 2_500 };
@@ -28,12 +26,9 @@ pub fn is_wanted(replication: &Replication, software: Software) -> bool {
 pub fn trace(
     replication: &Replication,
     software: Software,
-    plan: &Plan,
-    programs: &[PeerProgram],
-    guard: &[String],
-    interrupt: &Interrupt,
+    setup: TraceSetup<'_>,
 ) -> anyhow::Result<BTreeMap<usize, Sides<SystemCalls>>> {
-    let setup = TraceSetup { plan, programs, guard, interrupt };
+    let plan = setup.plan;
     let cells = traced_cells(replication, software, &plan.cells);
     let available = cells.into_iter().filter(|cell| plan.cells[*cell].unavailable.is_none());
     let of_cell = |cell| -> anyhow::Result<(usize, Sides<SystemCalls>)> {

@@ -3,17 +3,16 @@
 use std::process::ExitCode;
 
 use anyhow::ensure;
-use ipcost_engine::Settings;
+use ipcost_lab::Lab;
+use ipcost_lab::lab::fresh_seed;
 use ipcost_model::{Job, Matrix, OptionLists, OptionName, OptionValue, Size, Stopped};
 use ipcost_report::sweep::matrix;
 use ipcost_sys::relations::{Relation, distinct};
 
 use crate::args::CoreSweepArgs;
-use crate::exit::{INTERRUPTED, Problem, problem};
-use crate::here;
+use crate::exit::{INTERRUPTED, Problem, teller};
 use crate::output::{is_standard_output, print, room, show, write_json};
-use crate::peers;
-use crate::run::{Finished, carry_out, fresh_seed, listen};
+use crate::run::{Finished, carry_out, listen};
 
 /// Measures every transport over every relation of two processors that this machine has, in the same rounds.
 ///
@@ -22,11 +21,9 @@ use crate::run::{Finished, carry_out, fresh_seed, listen};
 pub fn run(args: &CoreSweepArgs) -> Result<ExitCode, Problem> {
     let relations = distinct();
     let job = job(args, &relations).map_err(Problem::usage)?;
-    let peers = peers::prepare(&job, args.quiet);
-    let plan = here::cells(&job, &peers.states)
-        .and_then(|cells| here::plan(cells, &Settings::of(&job, fresh_seed())))
-        .map_err(Problem::usage)?;
-    let Finished { document, failure } = carry_out(&job, plan, peers.programs, listen()?, args.quiet)?;
+    let lab = Lab::open(&job, &mut teller(args.quiet))?;
+    let plan = lab.plan_job(&job, fresh_seed())?;
+    let Finished { document, failure } = carry_out(&lab, &job, plan, &listen()?, args.quiet)?;
     let document = args.redacting.apply_to_document(document)?;
     if document.schedule.epochs > 0 {
         if let Some(path) = &args.json {
@@ -39,7 +36,7 @@ pub fn run(args: &CoreSweepArgs) -> Result<ExitCode, Problem> {
         }
     }
     match failure {
-        Some(error) => Err(problem(error)),
+        Some(error) => Err(error.into()),
         None if document.stopped == Stopped::Interrupted => Ok(ExitCode::from(INTERRUPTED)),
         None => Ok(ExitCode::SUCCESS),
     }

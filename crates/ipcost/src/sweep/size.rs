@@ -4,9 +4,10 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::{anyhow, bail, ensure};
-use ipcost_engine::planning::ALPHA;
-use ipcost_engine::sweep::{crossings, first_sizes, next_sizes};
-use ipcost_engine::{PlanError, Settings};
+use ipcost_lab::lab::fresh_seed;
+use ipcost_lab::planning::ALPHA;
+use ipcost_lab::sweep::{crossings, first_sizes, next_sizes};
+use ipcost_lab::{Lab, LabError, PlanError, Settings};
 use ipcost_model::{
     Document, Job, LatencyMode, Matrix, Metric, Multiplicity, Pattern, Plan, SWEEP_SCHEMA, Size, SizeSweep,
     Stopped, SweepPoint, Tool,
@@ -15,11 +16,9 @@ use ipcost_report::sweep as text;
 use ipcost_sys::host;
 
 use crate::args::SizeSweepArgs;
-use crate::exit::{INTERRUPTED, Problem, problem};
-use crate::here;
+use crate::exit::{INTERRUPTED, Problem, teller};
 use crate::output::{is_standard_output, print, room, write_pretty};
-use crate::peers::{self, Peers};
-use crate::run::{Finished, carry_out, fresh_seed, listen};
+use crate::run::{Finished, carry_out, listen};
 
 /// Intervals at the most, one for each measurement of a size; they share alpha whether they are drawn or not.
 const FAMILY: u32 = 24;
@@ -33,7 +32,7 @@ const LATER: f64 = 0.5;
 /// What is wrong with the arguments, or what failed.
 pub fn run(args: &SizeSweepArgs) -> Result<ExitCode, Problem> {
     let (a, b) = pair(args).map_err(Problem::usage)?;
-    let peers = peers::prepare(&job(args, (a, b), &[args.from], args.budget), args.quiet);
+    let lab = Lab::open(&job(args, (a, b), &[args.from], args.budget), &mut teller(args.quiet))?;
     let interrupt = listen()?;
     let began = Instant::now();
     let seed = args.seed.unwrap_or_else(fresh_seed);
@@ -51,7 +50,7 @@ pub fn run(args: &SizeSweepArgs) -> Result<ExitCode, Problem> {
             _ => LATER,
         });
         let job = job(args, (a, b), &sizes, share);
-        let plan = match plan_of(&job, &peers, seed + intervals as u64) {
+        let plan = match plan_of(&lab, &job, seed + intervals as u64) {
             Ok(plan) => plan,
             // What is left is too short for another step; what has been measured stands.
             Err(Failure::TooSmall(_)) if !points.is_empty() => {
@@ -60,10 +59,9 @@ pub fn run(args: &SizeSweepArgs) -> Result<ExitCode, Problem> {
             }
             Err(failure) => return Err(failure.problem(args)),
         };
-        let Finished { document, failure } =
-            carry_out(&job, plan, peers.programs.clone(), interrupt.clone(), args.quiet)?;
+        let Finished { document, failure } = carry_out(&lab, &job, plan, &interrupt, args.quiet)?;
         if let Some(error) = failure {
-            return Err(problem(error));
+            return Err(error.into());
         }
         interrupted = document.stopped == Stopped::Interrupted;
         intervals += sizes.len();
@@ -170,8 +168,8 @@ impl Failure {
     }
 }
 
-fn plan_of(job: &Job, peers: &Peers, seed: u64) -> Result<Plan, Failure> {
-    let expanded = here::cells(job, &peers.states).map_err(Failure::Other)?;
+fn plan_of(lab: &Lab, job: &Job, seed: u64) -> Result<Plan, Failure> {
+    let expanded = lab.cells(job).map_err(|error| Failure::Other(error.into()))?;
     if let Some((cell, reason)) =
         expanded.cells.iter().find_map(|cell| Some((&cell.id, cell.unavailable.as_ref()?)))
     {
@@ -179,10 +177,9 @@ fn plan_of(job: &Job, peers: &Peers, seed: u64) -> Result<Plan, Failure> {
     }
     let level = ALPHA / f64::from(FAMILY);
     let settings = Settings { level: Some(level), ..Settings::of(job, seed) };
-    let mut plan = here::plan(expanded, &settings).map_err(|error| match error.downcast() {
-        Ok(error @ PlanError::BudgetTooSmall { .. }) => Failure::TooSmall(error),
-        Ok(error) => Failure::Other(error.into()),
-        Err(error) => Failure::Other(error),
+    let mut plan = lab.plan(expanded, &settings).map_err(|error| match error {
+        LabError::Plan(error @ PlanError::BudgetTooSmall { .. }) => Failure::TooSmall(error),
+        error => Failure::Other(error.into()),
     })?;
     // Every size of the whole sweep shares alpha, not only those of this step.
     (plan.family, plan.alpha_each, plan.multiplicity) = (FAMILY, level, Multiplicity::Headline);

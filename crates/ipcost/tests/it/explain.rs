@@ -131,7 +131,7 @@ fn one_cell_is_divided_and_a_clean_one_is_blamed_for_nothing() {
     assert!(shown.starts_with("Pipe takes ") && shown.contains("of its floor (2 hand-overs"), "{shown}");
     let explanation = read(&place);
     let cell = &explanation["cells"][0];
-    // Parts of each batch add up to what it took (`ipcost-engine`); their medians nearly do.
+    // Parts of each batch add up to what it took (`ipcost-lab`); their medians nearly do.
     let parts = cell["parts"].as_array().unwrap();
     assert_eq!(parts.len(), 5, "{cell}");
     let sum: f64 = parts.iter().map(|part| part["ns"]["median"].as_f64().unwrap()).sum();

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use ipcost_engine::strace::{Tally, traced};
-use ipcost_engine::system_calls::SystemCalls;
-use ipcost_engine::{PeerProgram, ProcessBench, Settings, bench::Bench, plan};
+use ipcost_lab::strace::{Tally, traced};
+use ipcost_lab::system_calls::SystemCalls;
+use ipcost_lab::{PeerProgram, ProcessBench, Settings, bench::Bench, plan};
 use ipcost_model::{FloorKind, Offers, Plan, expand, parse_job};
 use ipcost_sys::{interrupt::Interrupt, transport};
 

@@ -5,9 +5,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use ipcost_engine::bench::{BatchOutcome, Bench};
-use ipcost_engine::progress::{Observer, Progress};
-use ipcost_engine::{About, EngineError, Outcome, Settings, Snapshot, Surroundings, document, plan, run};
+use ipcost_lab::bench::{BatchOutcome, Bench};
+use ipcost_lab::progress::{Observer, Progress};
+use ipcost_lab::{About, EngineError, Outcome, Settings, Snapshot, Surroundings, document, plan, run};
 use ipcost_model::{
     Capabilities, Delivery, Document, Host, Job, Offers, Plan, TransportState, Usage, expand, parse_job,
 };

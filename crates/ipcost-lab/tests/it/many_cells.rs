@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use crate::own_process::{in_own_process, peak_kibibytes};
 use crate::script::{Known, planned, report};
-use ipcost_engine::bench::{BatchOutcome, Bench};
-use ipcost_engine::progress::{Observer, Progress};
-use ipcost_engine::{EngineError, run};
+use ipcost_lab::bench::{BatchOutcome, Bench};
+use ipcost_lab::progress::{Observer, Progress};
+use ipcost_lab::{EngineError, run};
 use ipcost_model::{Calibrated, EpochRecord, SamplesLine, Usage};
 use serde_json::{Map, Value};
 

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::script::*;
-use ipcost_engine::planning::{Pace, fit};
-use ipcost_engine::progress::Phase;
-use ipcost_engine::{Settings, plan, run};
+use ipcost_lab::planning::{Pace, fit};
+use ipcost_lab::progress::Phase;
+use ipcost_lab::{Settings, plan, run};
 use ipcost_model::{
     LatencyMode, Metric, Multiplicity, Offers, Stopped, TransportState, Verdict, expand, parse_job,
 };

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::script::*;
-use ipcost_engine::{Snapshot, run};
+use ipcost_lab::{Snapshot, run};
 use ipcost_model::{Document, Usage};
 use ipcost_stats::Random;
 use ipcost_sys::clock::Quality;

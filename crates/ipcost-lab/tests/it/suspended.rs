@@ -1,7 +1,7 @@
 //! A machine that is suspended in the middle of a batch: the batch is measured again and counts for nothing.
 
 use crate::script::{Script, campaign, report};
-use ipcost_engine::EngineError;
+use ipcost_lab::EngineError;
 use ipcost_model::{Stopped, read_document};
 
 const JOB: &str = "epochs = 4\nseed = 5\n[[cells]]\ntransport = [\"one\", \"two\"]\n";

@@ -1,7 +1,7 @@
 //! Multiples of floors on a script in the place of a machine: exactly what the figures say.
 
 use crate::script::*;
-use ipcost_engine::{Settings, plan, run};
+use ipcost_lab::{Settings, plan, run};
 use ipcost_model::{
     Capabilities, Document, FloorKind, Offers, Pattern, Placement, Plan, TransportState, expand, parse_job,
 };

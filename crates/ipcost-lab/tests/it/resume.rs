@@ -1,8 +1,8 @@
 //! A run that was killed goes on as if it never had been, from whatever is whole of its samples file.
 
 use crate::script::{Known, Script, Witness, noisy, planned, report};
-use ipcost_engine::progress::{Observer, Progress};
-use ipcost_engine::{Outcome, resume, run};
+use ipcost_lab::progress::{Observer, Progress};
+use ipcost_lab::{Outcome, resume, run};
 use ipcost_model::{
     Begun, Calibrated, EpochRecord, Host, Job, Plan, Resumed, SAMPLES_SCHEMA, Samples, SamplesLine, Stopped,
     Tool, read_samples,

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::script::*;
-use ipcost_engine::check::{Questions, decide, differences, prepare, settled, together};
-use ipcost_engine::{Needed, Outcome, Settings, plan, run_until};
+use ipcost_lab::check::{Questions, decide, differences, prepare, settled, together};
+use ipcost_lab::{Needed, Outcome, Settings, plan, run_until};
 use ipcost_model::check::{CheckedClaim, CheckedTest, parse_claims};
 use ipcost_model::replication::Word;
 use ipcost_model::{Document, Host, Offers, Stopped, TransportState, expand};

@@ -1,7 +1,6 @@
 //! Whether the system has room for a plan: what cannot be is refused before anything starts, with the limit's name and the
 //! remedy; what need not run at once does not.
 
-use anyhow::{bail, ensure};
 use ipcost_model::{Capabilities, OptionGroup, Pattern, Plan, PlannedCell};
 use ipcost_sys::limits::{Room, room};
 use ipcost_sys::transport;
@@ -23,7 +22,7 @@ const MANY: u64 = 1_000;
 ///
 /// # Errors
 /// What the system has no room for, and how to make it.
-pub fn fitted(plan: Plan) -> anyhow::Result<Plan> {
+pub(super) fn fitted(plan: Plan) -> Result<Plan, String> {
     fit(plan, &room())
 }
 
@@ -31,38 +30,36 @@ pub fn fitted(plan: Plan) -> anyhow::Result<Plan> {
 ///
 /// # Errors
 /// As [`fitted`].
-pub fn check(plan: &Plan) -> anyhow::Result<()> {
+pub(super) fn check(plan: &Plan) -> Result<(), String> {
     fit(plan.clone(), &room()).map(drop)
 }
 
 /// Fits a plan into some room: its cells are measured in groups that the descriptors and processes suffice for.
-fn fit(mut plan: Plan, room: &Room) -> anyhow::Result<Plan> {
+fn fit(mut plan: Plan, room: &Room) -> Result<Plan, String> {
     let cells: Vec<&PlannedCell> = plan.measurable().map(|index| &plan.cells[index]).collect();
     let channels = cells.iter().map(|cell| u64::from(cell.cell.concurrency)).max().unwrap_or(0);
     let of_engine = OWN + cells.iter().map(|cell| of_engine(cell)).max().unwrap_or(0);
     let needed = of_engine + OF_A_CELL;
-    ensure!(
-        needed <= room.descriptors,
-        "this run needs about {needed} open descriptors, and the limit is {}; raise it with ulimit -n {needed}, or take less concurrency",
-        room.descriptors
-    );
+    if needed > room.descriptors {
+        return Err(format!(
+            "this run needs about {needed} open descriptors, and the limit is {}; raise it with ulimit -n {needed}, or take less concurrency",
+            room.descriptors
+        ));
+    }
     let mut notes = Vec::new();
     for cell in &cells {
         if let Some(Err(reason)) = transport::find(&cell.cell.transport).map(|known| known.fits(&cell.cell)) {
-            bail!("{}: {reason}", cell.id);
+            return Err(format!("{}: {reason}", cell.id));
         }
         let Some(tightest) = ceilings(cell, room).into_iter().min_by_key(|ceiling| ceiling.most) else {
             continue;
         };
         let asked = u64::from(cell.cell.concurrency);
         if asked > tightest.most {
-            bail!(
+            return Err(format!(
                 "{}: a concurrency of {asked} does not fit: {} allows {} here; {}, or take less concurrency",
-                cell.id,
-                tightest.name,
-                tightest.most,
-                tightest.remedy
-            );
+                cell.id, tightest.name, tightest.most, tightest.remedy
+            ));
         }
         notes.extend(many(cell, &tightest, room));
     }
@@ -167,7 +164,7 @@ fn of_engine(cell: &PlannedCell) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use ipcost_engine::{Settings, plan};
+    use crate::planning::{Settings, plan};
     use ipcost_model::{Offers, expand, parse_job};
     use ipcost_sys::limits::TaskLimit;
 
@@ -201,7 +198,7 @@ mod tests {
         let narrow = |change: fn(&mut Room)| {
             let mut room = roomy();
             change(&mut room);
-            fit(planned(MANY_CLIENTS), &room).unwrap_err().to_string()
+            fit(planned(MANY_CLIENTS), &room).unwrap_err()
         };
         for (error, name, allowed, remedy) in [
             (narrow(|room| room.descriptors = 5_064), "(ulimit -n)", "5000", "ulimit -n 10064"),
@@ -223,9 +220,9 @@ mod tests {
         let spread = "[[cells]]\npattern = \"connect\"\ntransport = \"tcp\"\nconcurrency = 10000\n";
         assert!(fit(planned(spread), &Room { ports: Some(100), ..roomy() }).is_ok());
         let one_source = format!("{spread}options = {{ spread_sources = false }}\n");
-        let error = fit(planned(&one_source), &Room { ports: Some(100), ..roomy() }).unwrap_err().to_string();
+        let error = fit(planned(&one_source), &Room { ports: Some(100), ..roomy() }).unwrap_err();
         assert!(error.contains("ip_local_port_range allows 100 here"), "{error}");
-        let error = fit(planned(MANY_CLIENTS), &Room { descriptors: 40, ..roomy() }).unwrap_err().to_string();
+        let error = fit(planned(MANY_CLIENTS), &Room { descriptors: 40, ..roomy() }).unwrap_err();
         assert!(error.contains("open descriptors, and the limit is 40"), "{error}");
     }
 

@@ -1,0 +1,233 @@
+//! This machine's lab, and the one way to measure here: what there is, a plan that fits, the run, the record.
+//!
+//! Every command that measures goes through [`Lab`], so that none of them overlooks what the machine lacks or has no room for.
+
+mod calendar;
+mod peers;
+mod room;
+
+use ipcost_model::{
+    Begun, ExpandError, Expanded, Job, NATIVE, Offers, PeerState, Placement, Plan, Resumed, Samples, expand,
+};
+use ipcost_peers::{BuiltIn, Cache, Unavailable};
+use ipcost_sys::interrupt::Interrupt;
+use ipcost_sys::placement::Topology;
+use ipcost_sys::{host, transport};
+
+pub use self::calendar::{fresh_seed, now};
+use crate::campaign::{Asking, Outcome, resume, run, run_until};
+use crate::conversation::PeerProgram;
+use crate::document::About;
+use crate::error::EngineError;
+use crate::planning::{PlanError, Settings, plan};
+use crate::processes::ProcessBench;
+use crate::progress::Observer;
+use crate::surroundings::System;
+use crate::tracing::TraceSetup;
+
+/// Why something cannot be measured here; found out before anything starts.
+#[derive(Debug, thiserror::Error)]
+pub enum LabError {
+    /// The job is wrong.
+    #[error(transparent)]
+    Job(#[from] ExpandError),
+    /// Its settings are.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// This system lacks the room, or a processor or peer that a plan counts on; one line that says what to do.
+    #[error("{0}")]
+    Here(String),
+}
+
+/// This machine with the peers of a job.
+pub struct Lab {
+    states: Vec<PeerState>,
+    programs: Vec<PeerProgram>,
+    guard: Vec<String>,
+    namespace: Vec<String>,
+}
+
+impl Lab {
+    /// Makes ready the peers that the job's cells name, and tells what takes time; the user's own go before built-in ones of the
+    /// same name. A peer that cannot be used makes its cells unavailable.
+    ///
+    /// # Errors
+    /// Where this program cannot tell where it is.
+    pub fn open(job: &Job, tell: &mut dyn FnMut(&str)) -> Result<Self, LabError> {
+        let (states, mut programs) = peers::prepare(job, tell);
+        programs.push(PeerProgram { name: NATIVE.to_owned(), command: own_command("peer")? });
+        Ok(Self { states, programs, guard: own_command("guard")?, namespace: own_command("namespace")? })
+    }
+
+    /// The cells of a job; what this machine lacks makes a cell unavailable, with the reason.
+    ///
+    /// # Errors
+    /// What is wrong with the job.
+    pub fn cells(&self, job: &Job) -> Result<Expanded, LabError> {
+        let topology = Topology::read();
+        let unavailable = |placement: &Placement| Some((*placement, topology.pair(*placement).err()?));
+        let placements_unavailable: Vec<_> = Placement::ALL.iter().filter_map(unavailable).collect();
+        let transports = transport::states();
+        let offers = Offers {
+            transports: &transports,
+            placements_unavailable: &placements_unavailable,
+            peers: &self.states,
+        };
+        Ok(expand(job, &offers)?)
+    }
+
+    /// Plans cells, and fits the plan into the limits of this system.
+    ///
+    /// # Errors
+    /// A [`PlanError`], or what the system has no room for and how to make it.
+    pub fn plan(&self, cells: Expanded, settings: &Settings) -> Result<Plan, LabError> {
+        room::fitted(plan(cells, settings)?).map_err(LabError::Here)
+    }
+
+    /// Plans a job as its own settings say.
+    ///
+    /// # Errors
+    /// As [`Lab::cells`] and [`Lab::plan`].
+    pub fn plan_job(&self, job: &Job, seed: u64) -> Result<Plan, LabError> {
+        self.plan(self.cells(job)?, &Settings::of(job, seed))
+    }
+
+    /// Whether a run that was begun before can go on: its peers, placements and limits.
+    ///
+    /// # Errors
+    /// What is no longer there, and what to do.
+    pub fn check(&self, begun: &Begun) -> Result<(), LabError> {
+        self.check_peers(&begun.plan)?;
+        let topology = Topology::read();
+        for cell in begun.plan.measurable().map(|index| &begun.plan.cells[index]) {
+            topology
+                .pair(cell.placement)
+                .map_err(|reason| LabError::Here(format!("{}: {reason}", cell.id)))?;
+        }
+        room::check(&begun.plan).map_err(LabError::Here)
+    }
+
+    fn check_peers(&self, plan: &Plan) -> Result<(), LabError> {
+        let cells = plan.measurable().map(|index| &plan.cells[index]);
+        for name in cells.flat_map(|cell| [&cell.client, &cell.server]) {
+            if self.programs.iter().any(|program| program.name == *name) {
+                continue;
+            }
+            let reason = self.states.iter().find(|state| state.name == *name);
+            let reason = reason.and_then(|state| state.unavailable.as_deref()).unwrap_or("it is not known");
+            return Err(LabError::Here(format!(
+                "peer {name} can no longer be used: {reason}; make it available again, then resume"
+            )));
+        }
+        Ok(())
+    }
+
+    /// Adds words to the commands of the peers that `which` chooses by name.
+    pub fn give(&mut self, which: impl Fn(&str) -> bool, words: &[String]) {
+        let chosen = self.programs.iter_mut().filter(|program| which(&program.name));
+        chosen.for_each(|program| program.command.extend_from_slice(words));
+    }
+
+    /// Real processes for a plan, for a loop of one's own.
+    ///
+    /// # Errors
+    /// Where a peer cannot be started or cannot do what its cells ask of it.
+    pub fn bench(&self, plan: &Plan, interrupt: &Interrupt) -> Result<ProcessBench, EngineError> {
+        ProcessBench::new(plan, self.programs.clone(), &self.guard, interrupt.clone())
+    }
+
+    /// Measures until the plan's own questions are answered or its budget is spent. `begin` is called once every peer has
+    /// introduced itself.
+    ///
+    /// # Errors
+    /// Where measuring cannot even begin; what fails later is in the outcome.
+    pub fn run<O: Observer>(
+        &self,
+        plan: Plan,
+        interrupt: &Interrupt,
+        begin: impl FnOnce(&Plan) -> O,
+    ) -> Result<(Outcome, O), EngineError> {
+        let mut bench = self.bench(&plan, interrupt)?;
+        let mut observer = begin(&plan);
+        let outcome = run(plan, &mut bench, &mut System::default(), &mut observer);
+        Ok((outcome, observer))
+    }
+
+    /// Measures until `asking` needs nothing more, or the budget is spent.
+    ///
+    /// # Errors
+    /// As [`Lab::run`].
+    pub fn run_until(
+        &self,
+        plan: Plan,
+        interrupt: &Interrupt,
+        observer: &mut dyn Observer,
+        asking: &mut Asking<'_>,
+    ) -> Result<Outcome, EngineError> {
+        let mut bench = self.bench(&plan, interrupt)?;
+        Ok(run_until(plan, &mut bench, &mut System::default(), observer, asking))
+    }
+
+    /// Goes on with a run that was killed.
+    ///
+    /// # Errors
+    /// As [`Lab::run`].
+    pub fn resume(
+        &self,
+        samples: Samples,
+        resumed: Resumed,
+        interrupt: &Interrupt,
+        observer: &mut dyn Observer,
+    ) -> Result<Outcome, EngineError> {
+        let mut bench = self.bench(&samples.begun.plan, interrupt)?;
+        Ok(resume(samples, resumed, &mut bench, &mut System::default(), observer))
+    }
+
+    /// What tracing cells of a plan takes.
+    pub fn tracing<'a>(&'a self, plan: &'a Plan, interrupt: &'a Interrupt) -> TraceSetup<'a> {
+        TraceSetup { plan, programs: &self.programs, guard: &self.guard, interrupt }
+    }
+
+    /// The command that holds a network namespace.
+    pub fn namespace(&self) -> &[String] {
+        &self.namespace
+    }
+}
+
+/// The cells of a job on a machine that lacks nothing but what peers say: for questions about the job alone.
+///
+/// # Errors
+/// What is wrong with the job.
+pub fn cells_anywhere(job: &Job, peers: &[PeerState]) -> Result<Expanded, LabError> {
+    let transports = transport::states();
+    Ok(expand(job, &Offers { transports: &transports, placements_unavailable: &[], peers })?)
+}
+
+/// What a record says of this run beside what is measured.
+pub fn about(job: &Job, seed: u64) -> About {
+    About {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        host: host::read(),
+        job: Job { seed: Some(seed), ..job.clone() },
+        started: now(),
+        debug_build: cfg!(debug_assertions),
+    }
+}
+
+/// The command that starts a built-in peer; `tell` hears what takes time.
+///
+/// # Errors
+/// Why it cannot be used here.
+pub fn command_of(built_in: &BuiltIn, tell: &mut dyn FnMut(&str)) -> Result<Vec<String>, Unavailable> {
+    Cache::of_user().and_then(|cache| built_in.prepare(&cache, tell))
+}
+
+/// The command that starts this program in another role.
+///
+/// # Errors
+/// Where it cannot tell where it is.
+pub fn own_command(role: &str) -> Result<Vec<String>, LabError> {
+    let own = std::env::current_exe();
+    let own = own.map_err(|error| LabError::Here(format!("cannot tell where this program is: {error}")))?;
+    Ok(vec![own.to_string_lossy().into_owned(), role.to_owned()])
+}

@@ -1,0 +1,28 @@
+//! The peers that a job names: the user's own, and those that travel along, made ready where they are used.
+
+use ipcost_model::{Job, PeerCommand, PeerState};
+
+use super::command_of;
+use crate::conversation::PeerProgram;
+
+/// What can be said of the built-in peers, and how to start every peer that can be.
+pub(super) fn prepare(job: &Job, tell: &mut dyn FnMut(&str)) -> (Vec<PeerState>, Vec<PeerProgram>) {
+    let own = |(name, peer): (&String, &PeerCommand)| PeerProgram {
+        name: name.clone(),
+        command: peer.command.clone(),
+    };
+    let mut states = Vec::new();
+    let mut programs: Vec<PeerProgram> = job.peers.iter().map(own).collect();
+    let named = job.peers_in_cells();
+    for built_in in ipcost_peers::all() {
+        let name = built_in.name.to_owned();
+        let used = named.contains(built_in.name) && !job.peers.contains_key(built_in.name);
+        let command = if used { command_of(built_in, tell).map(Some) } else { Ok(None) };
+        let unavailable = command.as_ref().err().map(ToString::to_string);
+        if let Ok(Some(command)) = command {
+            programs.push(PeerProgram { name: name.clone(), command });
+        }
+        states.push(PeerState { name, unavailable });
+    }
+    (states, programs)
+}
