@@ -1,11 +1,15 @@
 //! A document, and everything that is made of one.
 
-use ipcost_lab::{About, CompareSettings, Outcome, compare, document as drawn_up};
+use ipcost_features::compare::CompareSettings;
+use ipcost_features::compare::compare;
+use ipcost_features::compare::words as comparison;
+use ipcost_features::history::RunSummary;
+use ipcost_lab::{About, Outcome, document as drawn_up};
 use ipcost_model::{
-    Document, Identity, Metric, RunSummary, check_document, read_document, read_samples, redacted_document,
+    Document, Identity, Metric, check_document, read_document, read_samples, redacted_document,
 };
 use ipcost_report::picture::{self, Background, Chart};
-use ipcost_report::{benchfmt, comparison, csv, html, json, markdown, openmetrics, terminal};
+use ipcost_report::{benchfmt, csv, html, json, markdown, openmetrics, terminal};
 
 /// Reads it, and draws, compares, lists and redacts what was accepted.
 pub fn document(bytes: &[u8]) {

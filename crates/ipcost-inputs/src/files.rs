@@ -2,10 +2,11 @@
 
 use std::sync::OnceLock;
 
+use ipcost_features::check::parse_claims;
+use ipcost_features::replicate as replications;
+use ipcost_features::replicate::{Replication, ReplicationRun};
 use ipcost_lab::strace::Tally;
-use ipcost_lab::{Settings, plan, replication as replications};
-use ipcost_model::check::parse_claims;
-use ipcost_model::replication::{Replication, ReplicationRun};
+use ipcost_lab::{Settings, plan};
 use ipcost_model::{
     Expanded, Job, Offers, PeerState, Placement, PlannedCell, TransportState, expand, parse_cell_id,
     parse_job,

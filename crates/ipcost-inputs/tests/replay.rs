@@ -153,9 +153,9 @@ fn seeds_are_of_use() {
         corpus(target).iter().filter_map(|(_, bytes)| std::str::from_utf8(bytes).ok()).any(accepts)
     };
     assert!(accepted("job", &|text| ipcost_model::parse_job(text).is_ok()));
-    assert!(accepted("claims", &|text| ipcost_model::check::parse_claims(text).is_ok()));
+    assert!(accepted("claims", &|text| ipcost_features::check::parse_claims(text).is_ok()));
     assert!(accepted("replication", &|text| {
-        toml::from_str::<ipcost_model::replication::Replication>(text).is_ok()
+        toml::from_str::<ipcost_features::replicate::Replication>(text).is_ok()
     }));
     assert!(accepted("document", &|text| ipcost_model::read_document(text.as_bytes()).is_ok()));
     assert!(accepted("peer", &|text| {

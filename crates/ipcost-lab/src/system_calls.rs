@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use ipcost_model::CallRecord;
+use serde::{Deserialize, Serialize};
 
 use crate::strace::{Calls, Direction, Tally};
 
@@ -14,6 +14,24 @@ const INCIDENTAL: [&str; 6] =
 const RARE: f64 = 0.02;
 /// Numbers that differ by less than this are the same.
 const CLOSE: f64 = 0.05;
+
+/// One system call as one side makes it for an operation.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct CallRecord {
+    /// Its name.
+    pub name: String,
+    /// How often.
+    pub count: f64,
+    /// Bytes that it moved, where it moves bytes.
+    pub moved: Option<f64>,
+    /// Bytes that it was asked to move.
+    pub asked: Option<f64>,
+    /// How often it moved less than it was asked to.
+    pub partial: f64,
+    /// How often it failed, by error.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub failures: BTreeMap<String, f64>,
+}
 
 /// System calls for one operation, by name.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::named::named;
+use crate::named;
 use crate::options::Options;
 
 named! {

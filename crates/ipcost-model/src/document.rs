@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::cell::{Pattern, Placement, Ran, SpeaksFirst};
 use crate::job::{Job, LatencyMode};
-use crate::named::named;
+use crate::named;
 use crate::options::Options;
 
 /// The version of the document.

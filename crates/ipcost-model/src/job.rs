@@ -9,7 +9,7 @@ use serde::de::{self, DeserializeSeed, IntoDeserializer, MapAccess, SeqAccess, V
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::cell::{Pattern, Placement, SpeaksFirst};
-use crate::named::named;
+use crate::named;
 use crate::options::{OptionName, OptionValue, ValueSeed};
 use crate::units::{parse_duration, parse_proportion, parse_size};
 
@@ -354,9 +354,14 @@ fn proportion<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>,
     number_or_text(deserializer, "a margin such as \"2%\" or 0.02", parse_proportion).map(Some)
 }
 
-pub(crate) mod duration {
+/// Durations in TOML and JSON.
+pub mod duration {
     use super::{Deserializer, Duration, Serializer, number_or_text, parse_duration};
 
+    /// As a string such as `30s`.
+    ///
+    /// # Errors
+    /// The serializer's own.
     pub fn serialize<S: Serializer>(value: &Option<Duration>, serializer: S) -> Result<S::Ok, S::Error> {
         match value {
             Some(duration) => serializer.collect_str(&humantime::format_duration(*duration)),
@@ -364,6 +369,10 @@ pub(crate) mod duration {
         }
     }
 
+    /// From text, or from a number of seconds.
+    ///
+    /// # Errors
+    /// Where it is no duration.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
         number_or_text(deserializer, "a duration such as \"30s\"", parse_duration).map(Some)
     }

@@ -26,18 +26,19 @@ pub fn parse_job(text: &str) -> Result<Job, JobFileError> {
 }
 
 /// An error of TOML with its place in the text.
-pub(crate) fn located(text: &str, error: &toml::de::Error) -> JobFileError {
+pub fn located(text: &str, error: &toml::de::Error) -> JobFileError {
     let offset = error.span().map_or(0, |span| span.start);
     at(text, offset, with_suggestion(error.message()))
 }
 
 /// An error at a place in the text, given in bytes.
-pub(crate) fn at(text: &str, offset: usize, message: String) -> JobFileError {
+pub fn at(text: &str, offset: usize, message: String) -> JobFileError {
     let (line, column) = place(text, offset);
     JobFileError { line, column, message }
 }
 
-pub(crate) fn place(text: &str, offset: usize) -> (usize, usize) {
+/// The line and column of an offset, both from 1.
+pub fn place(text: &str, offset: usize) -> (usize, usize) {
     let before = text.get(..offset).unwrap_or(text);
     let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
     (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)

@@ -6,37 +6,31 @@
 //! ```text
 //! job → plan → samples → analysis → document → rendering
 //! ```
+#![warn(missing_docs)]
 
 mod capabilities;
 mod cell;
 mod cell_id;
 mod census;
-pub mod check;
-mod checked;
-mod comparison;
 mod consistency;
-pub mod doctor;
 mod document;
 mod expand;
-mod explanation;
+pub mod facts;
 mod floor;
 mod hearing;
-mod history;
-mod job;
-mod job_file;
+pub mod job;
+pub mod job_file;
 mod named;
 mod options;
 mod plan;
 pub mod protocol;
 mod reading;
 mod redact;
-pub mod replication;
 mod samples_file;
 mod samples_reading;
+#[cfg(feature = "schema")]
 mod schema;
-mod selftest;
 mod suggest;
-mod sweep;
 mod text;
 pub mod units;
 mod workload;
@@ -44,7 +38,6 @@ mod workload;
 pub use capabilities::{Capabilities, Delivery, FloorKind, OptionGroup, PeerState, TransportState};
 pub use cell::{Cell, Pattern, Placement, Ran, SpeaksFirst};
 pub use cell_id::parse_cell_id;
-pub use comparison::{COMPARISON_SCHEMA, Change, ComparedRun, Comparison, Difference, SpreadSource};
 pub use consistency::MAX_NAME_BYTES;
 pub use document::{
     Analysis, CellRecord, ContrastRecord, ContrastWithin, Document, Estimate, Fastest, FloorPart,
@@ -52,15 +45,8 @@ pub use document::{
     Schedule, Stopped, Timing, Tool, Usage, UsagePerOp, Verdict, Warning, Whereabouts, WorkloadRecord,
 };
 pub use expand::{ExpandError, Expanded, MAX_CONCURRENCY, Offers, PlannedCell, expand};
-pub use explanation::{
-    CallRecord, CountDifference, Division, EXPLANATION_SCHEMA, ExplainedCell, ExplainedDifference,
-    Explanation, Missing, NamedCause, Part, PartCost, PartDifference, Purpose, SideEvidence, Sides,
-};
 pub use floor::{FloorRecipe, FloorShare};
 pub use hearing::{MessageError, read_message};
-pub use history::{
-    RUNS_SCHEMA, RunList, RunSummary, SUMMARY_SCHEMA, UnreadableRun, VerdictCounts, check_run_name,
-};
 pub use job::{Job, LatencyMode, Matrix, NATIVE, OneOrMany, OptionLists, PeerCommand, Size, check_peer_name};
 pub use job_file::{JobFileError, parse_job};
 pub use options::{CATALOGUE, OptionKind, OptionName, OptionSpec, OptionValue, Options};
@@ -72,11 +58,6 @@ pub use samples_file::{
     SAMPLES_SCHEMA, Samples, SamplesLine, ThrottlingRecord,
 };
 pub use samples_reading::{SamplesError, read_samples};
-#[cfg(feature = "schema")]
-pub use schema::derived_schema;
-pub use schema::{Subject, schema};
-pub use selftest::{Detection, Noise, Promise, Rate, SELFTEST_SCHEMA, SelfTest};
 pub use suggest::{nearest, unknown};
-pub use sweep::{Crossing, SWEEP_SCHEMA, SizeSweep, SweepPoint};
 pub use text::escaped;
 pub use workload::{DEFAULT_BASELINE, Workload};

@@ -1,6 +1,7 @@
 //! Enums whose values have names that users type.
 
 /// An enum whose values have names that users type: parsing suggests the nearest one.
+#[macro_export]
 macro_rules! named {
     ($(#[$meta:meta])* $name:ident, $what:literal { $($(#[$doc:meta])* $variant:ident = $text:literal,)+ }) => {
         $(#[$meta])*
@@ -23,7 +24,7 @@ macro_rules! named {
             fn from_str(text: &str) -> Result<Self, String> {
                 match text {
                     $($text => Ok(Self::$variant),)+
-                    _ => Err($crate::suggest::unknown($what, text, [$($text),+])),
+                    _ => Err($crate::unknown($what, text, [$($text),+])),
                 }
             }
         }
@@ -48,4 +49,3 @@ macro_rules! named {
         }
     };
 }
-pub(crate) use named;

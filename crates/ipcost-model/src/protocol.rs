@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::cell::{Cell, Pattern};
 use crate::document::Usage;
-use crate::named::named;
+use crate::named;
 
 /// The version this program speaks.
 pub const PROTOCOL: u32 = 1;

@@ -1,37 +1,57 @@
-//! JSON Schemas (draft 2020-12) of what this program writes.
-//!
-//! They are derived from the types that write it (feature `schema`), which takes far longer to compile than the types
-//! themselves. So the texts are kept under `schemas/`, and a test derives them anew.
+//! Schemas of options, which are maps whose keys the catalogue lists.
 
-#[cfg(feature = "schema")]
-mod derived;
+use std::borrow::Cow;
 
-#[cfg(feature = "schema")]
-pub use derived::derive as derived_schema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde_json::{Map, Value, json};
 
-use crate::named::named;
+use crate::job::OptionLists;
+use crate::options::{CATALOGUE, MAX_PROCESSOR, OptionKind, OptionSpec, Options};
+use crate::units::MAX_SIZE_BYTES;
 
-named! {
-    /// What there is a schema of.
-    Subject, "kind of schema" {
-        /// The document of a run.
-        Document = "document",
-        /// What `ipcost selftest --json` writes.
-        SelfTest = "selftest",
-        /// What `ipcost replicate --json` writes.
-        Replication = "replication",
-        /// One message of the control protocol, from either side.
-        Protocol = "protocol",
+fn value(spec: &OptionSpec) -> Value {
+    match spec.kind {
+        OptionKind::Bool => json!({"type": "boolean"}),
+        OptionKind::Size => json!({"type": "integer", "minimum": 1, "maximum": MAX_SIZE_BYTES}),
+        OptionKind::Count(most) => json!({"type": "integer", "minimum": 1, "maximum": most}),
+        OptionKind::Processor => json!({"type": "integer", "minimum": 0, "maximum": MAX_PROCESSOR}),
+        OptionKind::Choice(words) => json!({"type": "string", "enum": words}),
     }
 }
 
-/// The schema of what is written, as JSON: a key that every program of this version of it writes is required, and further
-/// keys are allowed.
-pub fn schema(subject: Subject) -> &'static str {
-    match subject {
-        Subject::Document => include_str!("../schemas/document.json"),
-        Subject::SelfTest => include_str!("../schemas/selftest.json"),
-        Subject::Replication => include_str!("../schemas/replication.json"),
-        Subject::Protocol => include_str!("../schemas/protocol.json"),
+/// One property an option of the catalogue, and no others.
+fn of_options(description: &str, property: impl Fn(&OptionSpec) -> Value) -> Schema {
+    let described = |spec: &OptionSpec| {
+        let mut property = property(spec);
+        property["description"] = spec.summary.into();
+        (spec.name.to_owned(), property)
+    };
+    let properties: Map<String, Value> = CATALOGUE.iter().map(described).collect();
+    json_schema!({
+        "type": "object",
+        "description": description,
+        "properties": properties,
+        "additionalProperties": false,
+    })
+}
+
+impl JsonSchema for Options {
+    fn schema_name() -> Cow<'static, str> {
+        "Options".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        of_options("Options of a cell, by name.", value)
+    }
+}
+
+impl JsonSchema for OptionLists {
+    fn schema_name() -> Cow<'static, str> {
+        "OptionLists".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let list = |spec: &OptionSpec| json!({"type": "array", "minItems": 1, "items": value(spec)});
+        of_options("Options by name, each with its values.", list)
     }
 }

@@ -1,6 +1,7 @@
 //! The statistics of `ipcost`: pure functions of numbers, with no I/O, no clock, and seeds passed in.
 //!
 //! The unit of inference is the epoch: a fresh set of processes. Everything here takes one number an epoch.
+#![warn(missing_docs)]
 
 mod allocation;
 mod carry_over;

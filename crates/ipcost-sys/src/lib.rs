@@ -29,7 +29,7 @@
 //! | network | [`net_namespace`], [`firewall`] | a network of one's own, and what packets of loopback go through |
 //!
 //! Nothing outside this crate asks which system it runs on: what is absent says so through these contracts.
-
+#![warn(missing_docs)]
 #![allow(unsafe_code)]
 
 pub mod clock;

@@ -3,9 +3,12 @@
 use std::process::ExitCode;
 
 use anyhow::bail;
-use ipcost_lab::{CompareSettings, compare};
-use ipcost_model::{Change, Comparison, Document};
-use ipcost_report::comparison as text;
+use ipcost_features::compare::Change;
+use ipcost_features::compare::CompareSettings;
+use ipcost_features::compare::Comparison;
+use ipcost_features::compare::compare;
+use ipcost_features::compare::words as text;
+use ipcost_model::Document;
 use ipcost_report::numbers::ratio;
 
 use crate::args::CompareArgs;

@@ -4,12 +4,13 @@ use std::env::consts::OS;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use ipcost_lab::doctor::examine;
+use ipcost_features::doctor::examine;
+use ipcost_features::doctor::words::render;
+use ipcost_features::doctor::{DOCTOR_SCHEMA, Examination};
 use ipcost_lab::lab::now;
-use ipcost_model::doctor::{BuiltInPeer, DOCTOR_SCHEMA, Examination, Facts, ToolFacts, UnavailableTransport};
+use ipcost_model::facts::{BuiltInPeer, Facts, ToolFacts, UnavailableTransport};
 use ipcost_model::{Tool, TransportState};
 use ipcost_peers::Cache;
-use ipcost_report::doctor::render;
 use ipcost_sys::placement::Topology;
 use ipcost_sys::{facts, host, transport};
 

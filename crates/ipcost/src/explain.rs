@@ -5,12 +5,13 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{anyhow, bail};
-use ipcost_lab::explain::evidence::{Collector, Evidence};
-use ipcost_lab::explain::{Machine, Question, explain};
+use ipcost_features::explain::Explanation;
+use ipcost_features::explain::evidence::{Collector, Evidence};
+use ipcost_features::explain::words as text;
+use ipcost_features::explain::{Machine, Question, explain};
 use ipcost_lab::lab::{about, fresh_seed};
 use ipcost_lab::{EngineError, Lab, Needed, Outcome, Settings};
-use ipcost_model::{Explanation, Job, LatencyMode, NATIVE, Plan, PlannedCell, Stopped, parse_cell_id};
-use ipcost_report::explanation as text;
+use ipcost_model::{Job, LatencyMode, NATIVE, Plan, PlannedCell, Stopped, parse_cell_id};
 use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::placement::Topology;
 use ipcost_sys::{facts, firewall, idle, transport};
@@ -183,7 +184,7 @@ fn collect(
     question: &Question,
     outcome: &Outcome,
     evidence: &mut [Evidence],
-) -> Result<Vec<ipcost_model::Missing>, EngineError> {
+) -> Result<Vec<ipcost_features::explain::Missing>, EngineError> {
     let available = |cell: &&usize| outcome.plan.cells[**cell].unavailable.is_none();
     let cells: Vec<usize> = question.asked.iter().filter(available).copied().collect();
     let progress = bar(args.quiet, cells.len() as u64, "looking at what the cells do, {pos} of {len}");

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use ipcost_model::schema;
+use ipcost_features::schema::schema;
 
 use crate::args::SchemaArgs;
 use crate::exit::Problem;

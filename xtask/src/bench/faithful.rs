@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
+use ipcost_features::replicate::{Measured, by_epoch, cells_of, measure_of, per_byte, sender_timed};
+use ipcost_features::replicate::{Replication, ReplicationRun, Software, Test};
 use ipcost_lab::bench::{BatchOutcome, Bench};
 use ipcost_lab::progress::Silent;
-use ipcost_lab::replication::{Measured, by_epoch, cells_of, measure_of, per_byte, sender_timed};
 use ipcost_lab::{EngineError, Outcome, PeerProgram, ProcessBench, Settings, System, plan, run};
-use ipcost_model::replication::{Replication, ReplicationRun, Software, Test};
 use ipcost_model::{Expanded, Job, Offers, Placement, PlannedCell, expand};
 use ipcost_peers::Cache;
 use ipcost_stats::{Interval, epoch_interval, median};

@@ -11,7 +11,7 @@ use ipcost_model::{
     Calibrated, Cell, Counts, Options, Pattern, Placement, Plan, PlannedContrast, Resumed, Samples, Stopped,
 };
 use ipcost_stats::{Random, Variances};
-use ipcost_sys::transport;
+use ipcost_sys::transport::{self, uses_tcp};
 
 pub use self::epoch::retry_if_suspended;
 pub use self::outcome::Outcome;
@@ -19,7 +19,6 @@ use crate::analysis::{Answered, Judge};
 use crate::bench::Bench;
 use crate::calibration::{Rate, alike, counts_of, rate};
 use crate::error::EngineError;
-use crate::explain::uses_tcp;
 use crate::planning::{Pace, fit};
 use crate::progress::{Observer, Phase, Progress};
 use crate::surroundings::Surroundings;

@@ -3,7 +3,6 @@
 //! One program for all of them, so that it is linked once.
 
 mod campaign;
-mod check;
 mod diagnostics;
 mod floor;
 mod many_cells;

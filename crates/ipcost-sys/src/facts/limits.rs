@@ -1,6 +1,6 @@
 //! Descriptors, buffers, queues.
 
-use ipcost_model::doctor::LimitFacts;
+use ipcost_model::facts::LimitFacts;
 
 use super::text::{number, numbers};
 use crate::limits::most_descriptors;

@@ -28,7 +28,7 @@ pub(crate) fn read_text(text: &str) {
 }
 
 /// What reading the clock is like.
-pub fn clock() -> ipcost_model::doctor::Reading {
+pub fn clock() -> ipcost_model::facts::Reading {
     let clock::Quality { read_ns, step_ns } = clock::quality();
-    ipcost_model::doctor::Reading { read_ns, step_ns }
+    ipcost_model::facts::Reading { read_ns, step_ns }
 }

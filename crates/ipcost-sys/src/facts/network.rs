@@ -1,6 +1,6 @@
 //! Ports, TIME_WAIT, the loopback interface, and what stands between it and a socket.
 
-use ipcost_model::doctor::NetworkFacts;
+use ipcost_model::facts::NetworkFacts;
 
 use super::text::{number, numbers};
 use crate::system::kernel_files;

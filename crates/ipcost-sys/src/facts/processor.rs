@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use ipcost_model::doctor::{IdleState, ProcessorFacts};
+use ipcost_model::facts::{IdleState, ProcessorFacts};
 
 use super::text::{field, line, listed, number};
 use crate::placement::Topology;

@@ -6,7 +6,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ipcost_model::doctor::Sample;
+use ipcost_model::facts::Sample;
 
 use crate::counters::ProcessorTimes;
 use crate::others;

@@ -1,6 +1,6 @@
 //! How this program shares the machine: preemption, containers, quotas, load, memory.
 
-use ipcost_model::doctor::SchedulerFacts;
+use ipcost_model::facts::SchedulerFacts;
 
 use super::text::{field, kibibytes, line, listed, value_of};
 use crate::quota::Throttling;

@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::OwnedFd;
 
-use ipcost_model::doctor::Counting;
+use ipcost_model::facts::Counting;
 
 use super::perf_event::{self, HARDWARE, Request, WITHOUT_HYPERVISOR, WITHOUT_KERNEL};
 

@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Output, Stdio};
 
-use ipcost_model::doctor::PermissionFacts;
+use ipcost_model::facts::PermissionFacts;
 use serde_json::Value;
 
 use super::counting::counting;

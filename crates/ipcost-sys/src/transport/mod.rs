@@ -35,7 +35,7 @@ use std::io;
 use std::path::Path;
 
 use ipcost_model::protocol::Address;
-use ipcost_model::{Capabilities, Cell, TransportState};
+use ipcost_model::{Capabilities, Cell, OptionGroup, TransportState};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -61,6 +61,11 @@ pub const REGISTRY: &[&dyn Transport] = &[
     &cacheline::Cacheline,
     &memcpy::Memcpy,
 ];
+
+/// Whether a transport goes through the network: only such have TCP's options.
+pub fn uses_tcp(name: &str) -> bool {
+    find(name).is_some_and(|known| known.capabilities().option_groups.contains(&OptionGroup::Tcp))
+}
 
 /// Finds a transport by its name.
 pub fn find(name: &str) -> Option<&'static dyn Transport> {

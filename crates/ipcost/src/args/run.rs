@@ -5,10 +5,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use ipcost_features::history::check_run_name;
 use ipcost_model::units::{parse_duration, parse_proportion};
-use ipcost_model::{
-    CATALOGUE, Capabilities, LatencyMode, NATIVE, OptionGroup, TransportState, check_run_name,
-};
+use ipcost_model::{CATALOGUE, Capabilities, LatencyMode, NATIVE, OptionGroup, TransportState};
 use ipcost_sys::transport;
 
 use super::output::OF_DOCUMENTS;

@@ -1,7 +1,7 @@
 //! What `ipcost schema` takes.
 
 use clap::Args;
-use ipcost_model::Subject;
+use ipcost_features::schema::Subject;
 
 #[derive(Debug, Args)]
 pub struct SchemaArgs {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use ipcost_model::Noise;
+use ipcost_features::selftest::Noise;
 use ipcost_model::units::parse_duration;
 
 use crate::redact::Redacting;

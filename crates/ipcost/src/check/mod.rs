@@ -7,13 +7,13 @@ use std::cell::Cell;
 use std::process::ExitCode;
 
 use anyhow::{Context, anyhow};
-use ipcost_lab::check::{Questions, decide, is_settled, settled, together};
+use ipcost_features::check::{CHECK_SCHEMA, Check, CheckedClaim};
+use ipcost_features::check::{Questions, decide, is_settled, settled, together};
+use ipcost_features::replicate::Word;
 use ipcost_lab::lab::{about, fresh_seed};
 use ipcost_lab::planning::ALPHA;
 use ipcost_lab::progress::{Observer, Phase, Progress};
 use ipcost_lab::{About, EngineError, Lab, LabError, Needed, Outcome, PlanError, Settings, document};
-use ipcost_model::check::{CHECK_SCHEMA, Check, CheckedClaim};
-use ipcost_model::replication::Word;
 use ipcost_model::{Job, Plan, Stopped, Tool, Warning};
 
 use crate::args::CheckArgs;
@@ -91,7 +91,7 @@ fn prepare(args: &CheckArgs, path: &std::path::Path) -> anyhow::Result<Prepared>
         claims.claims.clear();
     }
     let (baselines, warnings) = claims::baselines(path, &claims)?;
-    let questions = ipcost_lab::check::prepare(&claims, &expanded.cells, settings.latency, &baselines)
+    let questions = ipcost_features::check::prepare(&claims, &expanded.cells, settings.latency, &baselines)
         .map_err(|error| anyhow!("{file}:{error}"))?;
     let settings = Settings { level: kept.then(|| questions.level_of_run()), ..settings };
     let plan =

@@ -5,10 +5,13 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use ipcost_lab::check::Questions;
+use ipcost_features::check::Check;
+use ipcost_features::check::Questions;
+use ipcost_features::check::github;
+use ipcost_features::check::junit;
+use ipcost_features::check::words as check;
 use ipcost_model::Plan;
-use ipcost_model::check::Check;
-use ipcost_report::{check, github, junit, plan as plan_text};
+use ipcost_report::plan as plan_text;
 
 use crate::args::CheckArgs;
 use crate::output::{is_standard_output, print, room, show_warnings, write_pretty, write_text};

@@ -15,8 +15,9 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Context;
+use ipcost_features::history::RunSummary;
 use ipcost_lab::About;
-use ipcost_model::{Document, Plan, RunSummary, Samples, read_document};
+use ipcost_model::{Document, Plan, Samples, read_document};
 
 pub use list::run as list;
 pub use prune::run as prune;

@@ -4,8 +4,9 @@ use std::process::ExitCode;
 use std::time::SystemTime;
 
 use anyhow::anyhow;
-use ipcost_model::{RunState, RunSummary};
-use ipcost_report::history::job;
+use ipcost_features::history::RunSummary;
+use ipcost_features::history::words::job;
+use ipcost_model::RunState;
 use ipcost_report::words::escaped;
 
 use super::store::{RunFile, Store};

@@ -1,6 +1,9 @@
 //! What lists need of a saved run: kept beside its document, and made from it again where that does not fit.
 
-use ipcost_model::{RunState, RunSummary, SUMMARY_SCHEMA, UnreadableRun};
+use ipcost_features::history::RunSummary;
+use ipcost_features::history::SUMMARY_SCHEMA;
+use ipcost_features::history::UnreadableRun;
+use ipcost_model::RunState;
 use serde::{Deserialize, Serialize};
 
 use super::samples;

@@ -4,7 +4,7 @@ use std::env::consts::OS;
 use std::path::Path;
 
 use anyhow::{Context, anyhow, bail};
-use ipcost_model::replication::Replication;
+use ipcost_features::replicate::Replication;
 use ipcost_model::unknown;
 
 /// Their files, by name.
@@ -93,7 +93,7 @@ pub fn list() -> anyhow::Result<String> {
 
 #[cfg(test)]
 mod tests {
-    use ipcost_model::replication::{ReplicationRun, Software};
+    use ipcost_features::replicate::{ReplicationRun, Software};
     use ipcost_model::{Cell, PlannedCell};
 
     use super::*;
@@ -104,7 +104,7 @@ mod tests {
         let on = |os| FILES.map(|(name, text)| parse(name, text).unwrap().on(os));
         for replication in ["linux", "macos", "windows"].into_iter().flat_map(on) {
             let replication = &replication;
-            ipcost_lab::replication::check(replication, &|run| {
+            ipcost_features::replicate::check(replication, &|run| {
                 super::super::cells_of(run).map_err(|error| error.to_string())
             })
             .unwrap();

@@ -9,12 +9,13 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
+use ipcost_features::explain::Sides;
+use ipcost_features::replicate::words::{render, summary};
+use ipcost_features::replicate::{LEDGER_SCHEMA, Ledger, LedgerRun, Replication, ReplicationRun, Software};
+use ipcost_features::replicate::{Measured, check, decide, effects, needed, sender_timed};
 use ipcost_lab::lab::{cells_anywhere, fresh_seed, now};
-use ipcost_lab::replication::{Measured, check, decide, effects, needed, sender_timed};
 use ipcost_lab::{EngineError, Lab, Outcome, Settings};
-use ipcost_model::replication::{LEDGER_SCHEMA, Ledger, LedgerRun, Replication, ReplicationRun, Software};
-use ipcost_model::{Job, PlannedCell, Sides, Stopped, Tool};
-use ipcost_report::replication::{render, summary};
+use ipcost_model::{Job, PlannedCell, Stopped, Tool};
 use ipcost_sys::host;
 use ipcost_sys::interrupt::Interrupt;
 

@@ -4,11 +4,11 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
+use ipcost_features::replicate::published::{Repetition, render};
+use ipcost_features::replicate::{AsPublished, Replication};
 use ipcost_lab::lab::fresh_seed;
 use ipcost_lab::{Settings, bench::Bench, rate};
-use ipcost_model::replication::{AsPublished, Replication};
 use ipcost_model::units::duration_text;
-use ipcost_report::published::{Repetition, render};
 use ipcost_sys::interrupt::Interrupt;
 
 use crate::args::ReplicateArgs;

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use anyhow::Context;
-use ipcost_lab::replication::traced_cells;
+use ipcost_features::explain::Sides;
+use ipcost_features::replicate::traced_cells;
+use ipcost_features::replicate::{Replication, Software};
 use ipcost_lab::system_calls::SystemCalls;
 use ipcost_lab::tracing::{Lengths, TraceSetup, trace as trace_cell};
-use ipcost_model::Sides;
 use ipcost_model::protocol::PeerRole;
-use ipcost_model::replication::{Replication, Software};
 
 /// Operations of the shorter of two traced batches, and of the longer.
 const LENGTHS: Lengths = Lengths { fewer: 500, many: 2_500 };

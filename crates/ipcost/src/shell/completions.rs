@@ -4,7 +4,8 @@ use std::process::ExitCode;
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Arg, Command, CommandFactory};
-use ipcost_model::{CATALOGUE, LatencyMode, NATIVE, Noise, Pattern, Placement, SpeaksFirst};
+use ipcost_features::selftest::Noise;
+use ipcost_model::{CATALOGUE, LatencyMode, NATIVE, Pattern, Placement, SpeaksFirst};
 use ipcost_sys::transport;
 
 use crate::args::{Cli, CompletionsArgs};

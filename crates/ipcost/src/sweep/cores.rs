@@ -3,10 +3,10 @@
 use std::process::ExitCode;
 
 use anyhow::ensure;
+use ipcost_features::sweep::words::matrix;
 use ipcost_lab::Lab;
 use ipcost_lab::lab::fresh_seed;
 use ipcost_model::{Job, Matrix, OptionLists, OptionName, OptionValue, Size, Stopped};
-use ipcost_report::sweep::matrix;
 use ipcost_sys::relations::{Relation, distinct};
 
 use crate::args::CoreSweepArgs;

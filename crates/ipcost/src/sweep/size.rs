@@ -4,15 +4,17 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::{anyhow, bail, ensure};
+use ipcost_features::sweep::SWEEP_SCHEMA;
+use ipcost_features::sweep::SizeSweep;
+use ipcost_features::sweep::SweepPoint;
+use ipcost_features::sweep::words as text;
+use ipcost_features::sweep::{crossings, first_sizes, next_sizes};
 use ipcost_lab::lab::fresh_seed;
 use ipcost_lab::planning::ALPHA;
-use ipcost_lab::sweep::{crossings, first_sizes, next_sizes};
 use ipcost_lab::{Lab, LabError, PlanError, Settings};
 use ipcost_model::{
-    Document, Job, LatencyMode, Matrix, Metric, Multiplicity, Pattern, Plan, SWEEP_SCHEMA, Size, SizeSweep,
-    Stopped, SweepPoint, Tool,
+    Document, Job, LatencyMode, Matrix, Metric, Multiplicity, Pattern, Plan, Size, Stopped, Tool,
 };
-use ipcost_report::sweep as text;
 use ipcost_sys::host;
 
 use crate::args::SizeSweepArgs;

@@ -66,7 +66,7 @@ fn json_holds_every_finding_in_the_shape_that_is_documented() {
         let state = finding["state"].as_str().unwrap();
         assert!(["good", "note", "bends", "missing"].contains(&state), "{finding}");
     }
-    let round: ipcost_model::doctor::Examination = serde_json::from_value(found.clone()).unwrap();
+    let round: ipcost_features::doctor::Examination = serde_json::from_value(found.clone()).unwrap();
     assert_eq!(serde_json::to_value(round).unwrap(), found, "nothing is lost");
 }
 

@@ -1,0 +1,104 @@
+//! What a run says of a project's claims.
+
+use serde::{Deserialize, Serialize};
+
+use crate::check::ClaimMetric;
+use crate::replicate::Word;
+use ipcost_model::{Document, Host, Stopped, Tool, Warning};
+
+/// The version of what is written of a check.
+pub const CHECK_SCHEMA: &str = "ipcost-check/1";
+
+/// What was decided of a file of claims.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Check {
+    /// [`CHECK_SCHEMA`].
+    pub schema: String,
+    /// What made it.
+    pub tool: Tool,
+    /// Where.
+    pub host: Host,
+    /// The file of claims, as it was named.
+    pub file: String,
+    /// When it started, RFC 3339.
+    pub started: String,
+    /// How long it took, seconds.
+    pub elapsed_s: f64,
+    /// Why it ended; `resolved` where every claim that can be decided was.
+    pub stopped: Stopped,
+    /// The chance that any interval of any claim ever misses.
+    pub alpha: f64,
+    /// What each interval is drawn at.
+    pub alpha_each: f64,
+    /// Complete epochs.
+    pub epochs: u32,
+    /// `refuted` where a claim is, else `undecided` where one is, else `confirmed`.
+    pub word: Word,
+    /// The claims, in the order of the file.
+    pub claims: Vec<CheckedClaim>,
+    /// What weakens the claims, beside the document's own warnings.
+    pub warnings: Vec<Warning>,
+    /// What was measured.
+    pub document: Document,
+}
+
+impl Check {
+    /// How many claims have this word.
+    pub fn count(&self, word: Word) -> usize {
+        self.claims.iter().filter(|claim| claim.word == word).count()
+    }
+}
+
+/// A claim and what holds of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CheckedClaim {
+    /// In words.
+    pub text: String,
+    /// The line of the file on which it begins, from 1.
+    pub line: u32,
+    /// What holds.
+    pub word: Word,
+    /// What it rests on: one cell, or each of several.
+    pub tests: Vec<CheckedTest>,
+}
+
+/// A cell of a claim and its figures, in nanoseconds, operations or bytes a second, or as a ratio.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CheckedTest {
+    /// The cell, by id.
+    pub cell: String,
+    /// The cell it is compared with, by id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub against: Option<String>,
+    /// The document in which the same cell is what it is compared with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<String>,
+    /// What of them.
+    pub metric: ClaimMetric,
+    /// The median over epochs; null where there is none.
+    pub value: Option<f64>,
+    /// The lower end of its interval; null while unbounded.
+    pub lo: Option<f64>,
+    /// The upper end of its interval; null while unbounded.
+    pub hi: Option<f64>,
+    /// It is claimed to be at most this.
+    pub at_most: Option<f64>,
+    /// It is claimed to be at least this.
+    pub at_least: Option<f64>,
+    /// What holds.
+    pub word: Word,
+    /// Why it cannot be decided here, whatever the budget.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Of one that is undecided: the budget in seconds that would likely decide it, were the epochs to come like those
+    /// there are; null where that cannot be told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub likely_budget_s: Option<f64>,
+}
+
+impl CheckedTest {
+    /// Whether its figures are ratios.
+    pub fn is_ratio(&self) -> bool {
+        self.against.is_some() || self.baseline.is_some()
+    }
+}

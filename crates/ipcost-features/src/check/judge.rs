@@ -1,0 +1,144 @@
+//! Deciding the claims that a project keeps about its own machine.
+//!
+//! [`prepare`] turns a file of claims into questions about cells, before anything is measured; [`decide`] answers them
+//! from what was measured so far, at any moment. Every interval is drawn at α/m, m being how many there are, so that
+//! all claims hold together, whenever the run ends.
+
+mod baseline;
+mod deciding;
+mod preparing;
+
+use crate::check::{CheckedClaim, CheckedTest, ClaimMetric};
+use crate::replicate::Word;
+
+pub use baseline::{differences, ratio_to_baseline};
+pub use preparing::prepare;
+
+use crate::claims::all_hold;
+use ipcost_lab::campaign::Outcome;
+use ipcost_lab::planning::ALPHA;
+
+/// The questions that a file of claims asks of a run.
+#[derive(Debug, Clone)]
+pub struct Questions {
+    claims: Vec<Question>,
+    /// What the user should know before it starts.
+    pub notes: Vec<String>,
+}
+
+#[derive(Debug, Clone)]
+struct Question {
+    text: String,
+    line: usize,
+    tests: Vec<Test>,
+}
+
+/// One cell of a claim.
+#[derive(Debug, Clone)]
+struct Test {
+    cell: usize,
+    metric: ClaimMetric,
+    than: Than,
+    at_most: Option<f64>,
+    at_least: Option<f64>,
+    /// Why it cannot be decided here, as far as that is known before.
+    hopeless: Option<String>,
+}
+
+/// What a cell is compared with.
+#[derive(Debug, Clone)]
+enum Than {
+    Nothing,
+    Cell(usize),
+    /// Logarithms of what the same cell cost in a document, by epoch.
+    Baseline {
+        name: String,
+        log_costs: Vec<f64>,
+    },
+}
+
+impl Test {
+    /// Its cells in the run.
+    fn cells(&self) -> impl Iterator<Item = usize> + use<> {
+        let other = match self.than {
+            Than::Cell(other) => Some(other),
+            Than::Nothing | Than::Baseline { .. } => None,
+        };
+        std::iter::once(self.cell).chain(other)
+    }
+}
+
+fn level_of(claims: &[Question]) -> f64 {
+    let tests = claims.iter().flat_map(|claim| &claim.tests);
+    ALPHA / tests.filter(|test| test.hopeless.is_none()).count().max(1) as f64
+}
+
+impl Questions {
+    /// How many intervals share alpha.
+    pub fn intervals(&self) -> usize {
+        self.tests().filter(|test| test.hopeless.is_none()).count()
+    }
+
+    /// What each interval is drawn at.
+    pub fn level(&self) -> f64 {
+        level_of(&self.claims)
+    }
+
+    /// The smallest level at which the run itself draws an interval: a comparison with a baseline takes two.
+    pub fn level_of_run(&self) -> f64 {
+        let of_baseline = |test: &Test| matches!(test.than, Than::Baseline { .. }) && test.hopeless.is_none();
+        if self.tests().any(of_baseline) { self.level() / 2.0 } else { self.level() }
+    }
+
+    /// The cells that some claim is about, as indices.
+    pub fn cells(&self) -> Vec<usize> {
+        let mut cells: Vec<usize> = self.tests().flat_map(Test::cells).collect();
+        cells.sort_unstable();
+        cells.dedup();
+        cells
+    }
+
+    /// The claims in words, with their lines and why they cannot be decided here.
+    pub fn list(&self) -> impl Iterator<Item = (&str, usize, Option<&str>)> {
+        self.claims.iter().map(|claim| {
+            let reason = claim.tests.iter().find_map(|test| test.hopeless.as_deref());
+            (claim.text.as_str(), claim.line, reason)
+        })
+    }
+
+    fn tests(&self) -> impl Iterator<Item = &Test> {
+        self.claims.iter().flat_map(|claim| &claim.tests)
+    }
+}
+
+/// Whether nothing is left that a longer run could decide.
+pub fn settled(claims: &[CheckedClaim]) -> bool {
+    claims.iter().all(is_settled)
+}
+
+/// Whether a longer run could not tell more of a claim.
+pub fn is_settled(claim: &CheckedClaim) -> bool {
+    let closed = |test: &CheckedTest| test.word != Word::Undecided || test.reason.is_some();
+    claim.word != Word::Undecided || claim.tests.iter().all(closed)
+}
+
+/// The word of all claims together.
+pub fn together(claims: &[CheckedClaim]) -> Word {
+    all_hold(claims.iter().map(|claim| claim.word))
+}
+
+/// Decides every claim from what was measured so far; says how long it would likely take only of a run that has ended.
+pub fn decide(questions: &Questions, outcome: &Outcome) -> Vec<CheckedClaim> {
+    let level = questions.level();
+    let claim = |question: &Question| {
+        let tests: Vec<CheckedTest> =
+            question.tests.iter().map(|test| deciding::decide_test(test, outcome, level)).collect();
+        CheckedClaim {
+            text: question.text.clone(),
+            line: question.line as u32,
+            word: all_hold(tests.iter().map(|test| test.word)),
+            tests,
+        }
+    };
+    questions.claims.iter().map(claim).collect()
+}

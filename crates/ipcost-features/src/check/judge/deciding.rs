@@ -1,0 +1,151 @@
+//! The word of one test, from what was measured.
+
+use crate::check::{CheckedTest, ClaimMetric};
+use crate::replicate::Word;
+use ipcost_model::Metric;
+use ipcost_stats::{epoch_interval, epochs_to_exclude, median};
+
+use super::{Test, Than, ratio_to_baseline};
+use crate::claims::{Bounded, Bounds};
+use ipcost_lab::campaign::Outcome;
+use ipcost_lab::percentiles::Percentiles;
+
+/// Decides one test at `level`.
+pub(super) fn decide_test(test: &Test, outcome: &Outcome, level: f64) -> CheckedTest {
+    let id = |cell: usize| outcome.plan.cells[cell].id.clone();
+    let mut checked = CheckedTest {
+        cell: id(test.cell),
+        against: None,
+        baseline: None,
+        metric: test.metric,
+        value: None,
+        lo: None,
+        hi: None,
+        at_most: test.at_most,
+        at_least: test.at_least,
+        word: Word::Undecided,
+        reason: test.hopeless.clone(),
+        likely_budget_s: None,
+    };
+    match &test.than {
+        Than::Nothing => {}
+        Than::Cell(other) => checked.against = Some(id(*other)),
+        Than::Baseline { name, .. } => checked.baseline = Some(name.clone()),
+    }
+    let epochs = outcome.table.epochs();
+    if epochs == 0 || outcome.plan.cells[test.cell].unavailable.is_some() {
+        return checked;
+    }
+    let logs = match log_values(outcome, test) {
+        Ok(logs) => logs,
+        Err(reason) => {
+            checked.reason.get_or_insert(reason);
+            return checked;
+        }
+    };
+    let (value, interval) = match &test.than {
+        Than::Baseline { log_costs, .. } => {
+            let ratio = median(&logs).zip(median(log_costs)).map(|(now, then)| now - then);
+            (ratio, ratio_to_baseline(&logs, log_costs, level))
+        }
+        Than::Nothing | Than::Cell(_) => {
+            let found = epoch_interval(&logs, level).map(|found| found.interval);
+            (found.map(|found| found.median), found.and_then(|found| found.bounds))
+        }
+    };
+    checked.value = value.map(f64::exp);
+    let interval = interval.map(|(lo, hi)| (lo.exp(), hi.exp()));
+    (checked.lo, checked.hi) = interval.unzip();
+    let bounds =
+        Bounds { above: test.at_least.map(Bounded::Including), below: test.at_most.map(Bounded::Including) };
+    checked.word = bounds.word(interval);
+    let ended = !outcome.elapsed.is_zero();
+    if ended && checked.word == Word::Undecided && checked.reason.is_none() {
+        let each = outcome.elapsed_of_epochs().as_secs_f64() / epochs as f64;
+        let before = outcome.elapsed.as_secs_f64() - outcome.elapsed_of_epochs().as_secs_f64();
+        checked.likely_budget_s = likely_epochs(test, &logs, interval, level)
+            .map(|epochs| before.max(0.0) + each * f64::from(epochs));
+    }
+    checked
+}
+
+/// How many epochs would likely exclude every bound that the interval holds; `None` where that cannot be told.
+fn likely_epochs(test: &Test, logs: &[f64], interval: Option<(f64, f64)>, level: f64) -> Option<u32> {
+    if matches!(test.than, Than::Baseline { .. }) {
+        // The other half of that interval does not narrow however long this run takes.
+        return None;
+    }
+    let within = |bound: &f64| interval.is_none_or(|(lo, hi)| lo <= *bound && *bound <= hi);
+    let open = [test.at_most, test.at_least].into_iter().flatten().filter(within);
+    let epochs: Vec<u32> =
+        open.map(|bound| epochs_to_exclude(logs, bound.ln(), level)).collect::<Option<_>>()?;
+    epochs.into_iter().max()
+}
+
+/// The logarithm of what a test is about, an epoch each.
+///
+/// # Errors
+/// Why there is none, whatever the budget.
+fn log_values(outcome: &Outcome, test: &Test) -> Result<Vec<f64>, String> {
+    let table = &outcome.table;
+    let bytes = |cell: usize| (outcome.plan.cells[cell].cell.bytes_per_op() as f64).ln();
+    let costs = |metric: Metric| match test.than {
+        Than::Cell(other) => table.log_ratios(metric, test.cell, other),
+        Than::Nothing | Than::Baseline { .. } => table.log_costs(metric, test.cell),
+    };
+    // A rate is one over a cost; a ratio of rates has no seconds in it.
+    let rate = |of_one: f64, of_other: f64| -> Vec<f64> {
+        let compared = matches!(test.than, Than::Cell(_));
+        let unit = if compared { of_one - of_other } else { of_one + 1e9f64.ln() };
+        costs(Metric::Wall).into_iter().map(|log_cost| unit - log_cost).collect()
+    };
+    let other = test.cells().last().unwrap_or(test.cell);
+    let found = match test.metric {
+        ClaimMetric::Wall => costs(Metric::Wall),
+        ClaimMetric::Cpu => costs(Metric::Cpu),
+        ClaimMetric::OpsPerS => rate(0.0, 0.0),
+        ClaimMetric::BytesPerS => rate(bytes(test.cell), bytes(other)),
+        ClaimMetric::P50 | ClaimMetric::P90 | ClaimMetric::P99 => return log_percentiles(outcome, test),
+    };
+    if found.is_empty() {
+        let why = match test.metric {
+            ClaimMetric::Cpu => {
+                "in an epoch it used no processor time that the kernel counted; give longer batches (batch = \"200ms\")"
+            }
+            _ => "an epoch has no cost of it",
+        };
+        return Err(why.to_owned());
+    }
+    Ok(found)
+}
+
+/// The logarithm of each epoch's own percentile, or of the ratio of two.
+fn log_percentiles(outcome: &Outcome, test: &Test) -> Result<Vec<f64>, String> {
+    let quantile = test.metric.quantile().unwrap_or(0.5);
+    // With fewer operations than this, the percentile would be no more than their largest.
+    let least = (1.0 / (1.0 - quantile)).round() as u64;
+    let of = |cell: usize| -> Result<Vec<f64>, String> {
+        let epochs = &outcome.percentiles[cell];
+        let fewest = epochs.iter().map(|epoch| epoch.count).min().unwrap_or(0);
+        let (id, metric) = (&outcome.plan.cells[cell].id, test.metric);
+        if fewest == 0 {
+            return Err(format!("the client of {id} gives no latencies"));
+        }
+        if fewest < least {
+            return Err(format!(
+                "an epoch samples {fewest} operations of {id}, and {metric} takes {least}; latency = \"inline\" samples the timed batches, which are longer"
+            ));
+        }
+        let at = |epoch: &Percentiles| match test.metric {
+            ClaimMetric::P50 => epoch.p50,
+            ClaimMetric::P90 => epoch.p90,
+            _ => epoch.p99,
+        };
+        Ok(epochs.iter().map(|epoch| (at(epoch).max(1) as f64).ln()).collect())
+    };
+    let own = of(test.cell)?;
+    match test.than {
+        Than::Cell(other) => Ok(own.iter().zip(of(other)?).map(|(a, b)| a - b).collect()),
+        Than::Nothing | Than::Baseline { .. } => Ok(own),
+    }
+}

@@ -1,0 +1,12 @@
+//! Claims that a project keeps about its own machine, and whether they hold: `ipcost check`.
+
+mod checked;
+pub mod github;
+mod judge;
+pub mod junit;
+mod record;
+pub mod words;
+
+pub use self::checked::*;
+pub use self::judge::*;
+pub use self::record::*;

@@ -1,0 +1,128 @@
+//! Claims that a project keeps about its own machine: the file that holds them.
+//!
+//! The file is a job with one key more, `[[claims]]`. Each claim bounds one of three things: the ratio of two cells
+//! of the run, what one cell costs by itself, or the ratio of cells to what they cost in a document of before.
+
+mod amount;
+mod reading;
+
+use crate::replicate::Selector;
+use ipcost_model::Job;
+use ipcost_model::JobFileError;
+use ipcost_model::named;
+
+pub use reading::parse_claims;
+
+named! {
+    /// What of a cell a claim is about.
+    ClaimMetric, "metric" {
+        /// Elapsed time for one operation.
+        Wall = "wall",
+        /// User and system time of both processes for one operation.
+        Cpu = "cpu",
+        /// The median latency of an epoch.
+        P50 = "p50",
+        /// The 90th percentile of latency of an epoch.
+        P90 = "p90",
+        /// The 99th percentile of latency of an epoch.
+        P99 = "p99",
+        /// Operations a second.
+        OpsPerS = "ops_per_s",
+        /// Payload bytes a second, both directions.
+        BytesPerS = "bytes_per_s",
+    }
+}
+
+impl ClaimMetric {
+    /// The percentile of latency that it is, as a share; `None` where it is none.
+    pub fn quantile(self) -> Option<f64> {
+        match self {
+            Self::P50 => Some(0.5),
+            Self::P90 => Some(0.9),
+            Self::P99 => Some(0.99),
+            Self::Wall | Self::Cpu | Self::OpsPerS | Self::BytesPerS => None,
+        }
+    }
+}
+
+/// A file of claims.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ClaimsFile {
+    /// What is measured for them.
+    pub job: Job,
+    /// What is claimed; at least one.
+    pub claims: Vec<ProjectClaim>,
+}
+
+/// A claim of a project.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProjectClaim {
+    /// In words, where the file has some.
+    pub text: Option<String>,
+    /// Where it stands in the file.
+    pub place: Place,
+    /// What of the cells it is about.
+    pub metric: ClaimMetric,
+    /// Which cell; with a baseline, `None` is every cell that both have.
+    pub cell: Option<Located<CellName>>,
+    /// What the cell is compared with.
+    pub reference: Reference,
+    /// The value is at most this.
+    pub at_most: Option<Bound>,
+    /// The value is at least this.
+    pub at_least: Option<Bound>,
+}
+
+/// What a cell is compared with.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Reference {
+    /// Nothing: it is judged by itself.
+    Nothing,
+    /// Another cell of the run.
+    Cell(Located<CellName>),
+    /// The same cell in a document of before: a file, or what else names one.
+    Baseline(Located<String>),
+}
+
+/// How a claim names a cell.
+#[derive(Debug, Clone, PartialEq)]
+pub enum CellName {
+    /// By its id, its label, or its transport.
+    Name(String),
+    /// By what distinguishes it.
+    Like(Selector),
+}
+
+/// A bound in the metric's own unit, or of a ratio.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bound {
+    /// Nanoseconds, operations or bytes a second, or a ratio.
+    pub value: f64,
+    /// As the file has it.
+    pub written: String,
+}
+
+/// A line and a column, from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// The line.
+    pub line: usize,
+    /// The column in characters.
+    pub column: usize,
+}
+
+impl Place {
+    /// An error here.
+    pub fn error(self, message: impl Into<String>) -> JobFileError {
+        JobFileError { line: self.line, column: self.column, message: message.into() }
+    }
+}
+
+/// Something with its place in the file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Located<T> {
+    /// What stands there.
+    pub value: T,
+    /// Where.
+    pub place: Place,
+}

@@ -1,0 +1,103 @@
+//! Bounds as people write them: a number, or a text with a unit.
+
+use std::fmt;
+
+use serde::de::{self, Visitor};
+use serde::{Deserialize, Deserializer};
+
+use super::ClaimMetric;
+use ipcost_model::units::{parse_rate, parse_throughput, parse_time_ns};
+
+/// A number, or a text with a unit.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Amount {
+    Number(f64),
+    Text(String),
+}
+
+impl Amount {
+    /// A ratio above 0.
+    pub(super) fn ratio(&self) -> Result<f64, String> {
+        let value = match self {
+            Self::Number(value) => Some(*value),
+            Self::Text(text) => text.trim().trim_end_matches('×').trim_end().parse().ok(),
+        };
+        let wrong = || format!("{self} is not a ratio; write it as a number above 0, such as 0.9");
+        value.filter(|value: &f64| value.is_finite() && *value > 0.0).ok_or_else(wrong)
+    }
+
+    /// A value in the metric's own unit.
+    pub(super) fn of(&self, metric: ClaimMetric) -> Result<f64, String> {
+        match (self, metric) {
+            (Self::Text(text), _) => parse(metric, text),
+            (Self::Number(_), ClaimMetric::OpsPerS | ClaimMetric::BytesPerS) => {
+                parse(metric, &self.to_string())
+            }
+            (Self::Number(value), _) => Err(format!(
+                "{value} has no unit; write a time as \"{value}us\", or name the cell it is a ratio to: against = \"…\""
+            )),
+        }
+    }
+
+    /// A share from 0 on; without a percent sign, below 1.
+    pub(super) fn proportion(&self) -> Result<f64, String> {
+        let wrong = || format!("{self} is not a share; write it as \"5%\" or 0.05");
+        let value = match self {
+            Self::Number(value) => Some(*value).filter(|value| *value < 1.0),
+            Self::Text(text) => match text.trim().strip_suffix('%') {
+                Some(percent) => percent.trim_end().parse::<f64>().ok().map(|percent| percent / 100.0),
+                None => text.trim().parse().ok().filter(|value| *value < 1.0),
+            },
+        };
+        value.filter(|value| value.is_finite() && *value >= 0.0).ok_or_else(wrong)
+    }
+}
+
+impl fmt::Display for Amount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(value) => write!(f, "{value}"),
+            Self::Text(text) => f.write_str(text),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Amount {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct AmountVisitor;
+        impl Visitor<'_> for AmountVisitor {
+            type Value = Amount;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number, or text such as \"200us\"")
+            }
+
+            fn visit_i64<E: de::Error>(self, value: i64) -> Result<Amount, E> {
+                Ok(Amount::Number(value as f64))
+            }
+
+            fn visit_u64<E: de::Error>(self, value: u64) -> Result<Amount, E> {
+                Ok(Amount::Number(value as f64))
+            }
+
+            fn visit_f64<E: de::Error>(self, value: f64) -> Result<Amount, E> {
+                Ok(Amount::Number(value))
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Amount, E> {
+                Ok(Amount::Text(text.to_owned()))
+            }
+        }
+        deserializer.deserialize_any(AmountVisitor)
+    }
+}
+
+fn parse(metric: ClaimMetric, text: &str) -> Result<f64, String> {
+    match metric {
+        ClaimMetric::OpsPerS => parse_rate(text),
+        ClaimMetric::BytesPerS => parse_throughput(text),
+        ClaimMetric::Wall | ClaimMetric::Cpu | ClaimMetric::P50 | ClaimMetric::P90 | ClaimMetric::P99 => {
+            parse_time_ns(text)
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! Reading a file of claims, with errors that name the line and the column.
+
+use std::fmt;
+
+use serde::de::{self, MapAccess, Visitor, value::MapAccessDeserializer};
+use serde::{Deserialize, Deserializer};
+use toml::Spanned;
+use toml::de::DeTable;
+
+use super::amount::Amount;
+use super::{Bound, CellName, ClaimMetric, ClaimsFile, Located, Place, ProjectClaim, Reference};
+use crate::replicate::Selector;
+use ipcost_model::Job;
+use ipcost_model::job_file::{JobFileError, at, located, place};
+use ipcost_model::nearest;
+
+/// Reads a file of claims from its text.
+///
+/// # Errors
+/// The first thing that is wrong, with its place.
+pub fn parse_claims(text: &str) -> Result<ClaimsFile, JobFileError> {
+    #[derive(Deserialize)]
+    struct Claims {
+        claims: Vec<Spanned<RawClaim>>,
+    }
+    let mut table = DeTable::parse(text).map_err(|error| located(text, &error))?;
+    let span = table.span();
+    let keys = table.get_mut();
+    for key in keys.keys() {
+        if key.get_ref().as_ref() != "claims" && nearest(key.get_ref(), ["claims"]).is_some() {
+            let message = format!("unknown key \"{}\"; did you mean \"claims\"?", key.get_ref());
+            return Err(at(text, key.span().start, message));
+        }
+    }
+    let Some((key, claims)) = keys.remove_entry("claims") else {
+        let message = "the file has no claims; add a [[claims]] table, or see ipcost check --init".to_owned();
+        return Err(at(text, 0, message));
+    };
+    let job = toml::de::Deserializer::from(table);
+    let job = Job::deserialize(job).map_err(|error| located(text, &error))?;
+    let mut only = DeTable::new();
+    only.insert(key, claims);
+    let claims = toml::de::Deserializer::from(Spanned::new(span, only));
+    let claims = Claims::deserialize(claims).map_err(|error| located(text, &error))?.claims;
+    if claims.is_empty() {
+        return Err(at(text, 0, "the list of claims is empty; add a [[claims]] table".to_owned()));
+    }
+    let claims = claims.into_iter().map(|claim| Reading { text }.claim(claim)).collect::<Result<_, _>>()?;
+    Ok(ClaimsFile { job, claims })
+}
+
+/// A claim as TOML has it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawClaim {
+    text: Option<String>,
+    cell: Option<Spanned<CellName>>,
+    against: Option<Spanned<CellName>>,
+    baseline: Option<Spanned<String>>,
+    metric: Option<Spanned<ClaimMetric>>,
+    at_most: Option<Spanned<Amount>>,
+    at_least: Option<Spanned<Amount>>,
+    slower_by_at_most: Option<Spanned<Amount>>,
+}
+
+/// From a claim as TOML has it to what it means.
+struct Reading<'a> {
+    text: &'a str,
+}
+
+impl Reading<'_> {
+    fn place(&self, offset: usize) -> Place {
+        let (line, column) = place(self.text, offset);
+        Place { line, column }
+    }
+
+    fn located<T>(&self, found: Spanned<T>) -> Located<T> {
+        let place = self.place(found.span().start);
+        Located { value: found.into_inner(), place }
+    }
+
+    fn claim(&self, raw: Spanned<RawClaim>) -> Result<ProjectClaim, JobFileError> {
+        let place = self.place(raw.span().start);
+        let raw = raw.into_inner();
+        let metric_place = raw.metric.as_ref().map_or(place, |metric| self.place(metric.span().start));
+        let metric = raw.metric.map_or(ClaimMetric::Wall, Spanned::into_inner);
+        let reference = match (raw.against, raw.baseline) {
+            (Some(_), Some(baseline)) => {
+                let message = "a claim compares with a cell (against) or with a document (baseline), not with both; make it two claims";
+                return Err(self.located(baseline).place.error(message));
+            }
+            (Some(other), None) => Reference::Cell(self.located(other)),
+            (None, Some(baseline)) => Reference::Baseline(self.located(baseline)),
+            (None, None) => Reference::Nothing,
+        };
+        let of_baseline = matches!(reference, Reference::Baseline(_));
+        if raw.cell.is_none() && !of_baseline {
+            return Err(
+                place.error("the claim names no cell; add cell = \"…\" with an id, a label or a transport")
+            );
+        }
+        if of_baseline && !matches!(metric, ClaimMetric::Wall | ClaimMetric::Cpu) {
+            let message = format!(
+                "against a baseline the metric is wall or cpu: a document does not keep {metric} by epoch"
+            );
+            return Err(metric_place.error(message));
+        }
+        let bound = |amount: Option<Spanned<Amount>>| -> Result<Option<Bound>, JobFileError> {
+            let Some(amount) = amount.map(|amount| self.located(amount)) else { return Ok(None) };
+            let ratio = !matches!(reference, Reference::Nothing);
+            let value = if ratio { amount.value.ratio() } else { amount.value.of(metric) };
+            let value = value.map_err(|message| amount.place.error(message))?;
+            Ok(Some(Bound { value, written: amount.value.to_string() }))
+        };
+        let mut at_most = bound(raw.at_most)?;
+        let at_least = bound(raw.at_least)?;
+        if let Some(slower) = raw.slower_by_at_most.map(|slower| self.located(slower)) {
+            if !of_baseline {
+                let message =
+                    "slower_by_at_most compares with a baseline; add baseline = \"FILE\", or use at_most";
+                return Err(slower.place.error(message));
+            }
+            if at_most.is_some() {
+                return Err(slower
+                    .place
+                    .error("slower_by_at_most and at_most bound the same; give one of them"));
+            }
+            let value = 1.0 + slower.value.proportion().map_err(|message| slower.place.error(message))?;
+            at_most = Some(Bound { value, written: format!("{}", (value * 1e6).round() / 1e6) });
+        }
+        if at_most.is_none() && at_least.is_none() {
+            let one =
+                if of_baseline { "slower_by_at_most, at_most or at_least" } else { "at_most or at_least" };
+            return Err(place.error(format!("the claim bounds nothing; add {one}")));
+        }
+        if let (Some(most), Some(least)) = (&at_most, &at_least)
+            && least.value > most.value
+        {
+            let (most, least) = (&most.written, &least.written);
+            let message =
+                format!("nothing is at least {least} and at most {most}; swap them, or make it two claims");
+            return Err(place.error(message));
+        }
+        let cell = raw.cell.map(|cell| self.located(cell));
+        Ok(ProjectClaim { text: raw.text, place, metric, cell, reference, at_most, at_least })
+    }
+}
+
+impl<'de> Deserialize<'de> for CellName {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct NameVisitor;
+        impl<'de> Visitor<'de> for NameVisitor {
+            type Value = CellName;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(
+                    "a cell's id, label or transport, or a table such as { transport = \"unix\", size = 64 }",
+                )
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<CellName, E> {
+                Ok(CellName::Name(text.to_owned()))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<CellName, A::Error> {
+                let selector = Selector::deserialize(MapAccessDeserializer::new(map))?;
+                match &selector.measure {
+                    Some(measure) => Err(de::Error::custom(format!(
+                        "a claim says what it measures as metric = \"{measure}\", beside the cell"
+                    ))),
+                    None => Ok(CellName::Like(selector)),
+                }
+            }
+        }
+        deserializer.deserialize_any(NameVisitor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const CELLS: &str = "budget = \"9s\"\n[[cells]]\ntransport = [\"unix\", \"tcp\"]\n";
+
+    fn claim(body: &str) -> Result<ProjectClaim, JobFileError> {
+        parse_claims(&format!("{CELLS}[[claims]]\n{body}\n")).map(|file| file.claims[0].clone())
+    }
+
+    #[test]
+    fn a_file_is_a_job_with_claims() {
+        let file = parse_claims(&format!(
+            "{CELLS}[[claims]]\ntext = \"a\"\ncell = \"unix\"\nagainst = \"tcp\"\nat_most = 0.9\n\n[[claims]]\ncell = {{ transport = \"tcp\", size = \"1KiB\" }}\nmetric = \"p99\"\nat_most = \"200us\"\n"
+        ))
+        .unwrap();
+        assert_eq!(file.job.budget, Some(std::time::Duration::from_secs(9)));
+        let [first, second] = &file.claims[..] else { panic!("{file:?}") };
+        assert_eq!((first.place, first.text.as_deref()), (Place { line: 4, column: 1 }, Some("a")));
+        assert!(matches!(&first.reference, Reference::Cell(other) if other.place.line == 7));
+        assert_eq!(first.at_most.as_ref().unwrap().value, 0.9);
+        assert_eq!(second.place.line, 10);
+        assert_eq!((second.metric, second.at_most.as_ref().unwrap().value), (ClaimMetric::P99, 200_000.0));
+        let CellName::Like(selector) = &second.cell.as_ref().unwrap().value else { panic!("{second:?}") };
+        assert_eq!(selector.size, Some(ipcost_model::Size(1024)));
+    }
+
+    #[test]
+    fn a_share_by_which_it_may_be_slower_is_a_ratio() {
+        let most = |amount: &str| {
+            claim(&format!("baseline = \"b.json\"\nslower_by_at_most = {amount}"))
+                .map(|claim| claim.at_most.unwrap().value)
+        };
+        assert_eq!(most("\"5%\""), Ok(1.05));
+        assert_eq!(most("0.05"), Ok(1.05));
+        assert_eq!(most("0"), Ok(1.0));
+        assert_eq!(most("\"150 %\""), Ok(2.5));
+        for wrong in ["5", "\"-5%\"", "\"much\"", "nan", "\"inf%\""] {
+            assert!(most(wrong).unwrap_err().message.contains("write it as \"5%\""), "{wrong}");
+        }
+    }
+
+    #[track_caller]
+    fn refused(body: &str, expected: &str) {
+        let error = claim(body).unwrap_err().to_string();
+        assert!(error.starts_with(expected) && !error.contains('\n'), "{error}");
+    }
+
+    #[test]
+    fn mistakes_are_told_at_their_place() {
+        refused("at_most = 1", "4:1: the claim names no cell");
+        refused("cell = \"unix\"", "4:1: the claim bounds nothing; add at_most or at_least");
+        refused("cell = \"unix\"\nat_mots = 1", "6:1: unknown key \"at_mots\"; did you mean \"at_most\"?");
+        refused("cell = \"unix\"\nat_most = 200", "6:11: 200 has no unit; write a time as \"200us\"");
+        refused("cell = \"unix\"\nat_most = \"200\"", "6:11: \"200\" is not a time");
+        refused("cell = \"unix\"\nat_most = true", "6:11: invalid type: boolean `true`, expected a number");
+        refused(
+            "cell = \"unix\"\nmetric = \"p98\"\nat_most = \"1us\"",
+            "6:10: unknown metric \"p98\"; did you mean",
+        );
+        refused("cell = \"unix\"\nagainst = \"tcp\"\nat_most = \"2us\"", "7:11: 2us is not a ratio");
+        refused("cell = \"unix\"\nagainst = \"tcp\"\nat_most = 0", "7:11: 0 is not a ratio");
+        refused(
+            "cell = \"unix\"\nagainst = \"tcp\"\nat_most = 1\nat_least = 2",
+            "4:1: nothing is at least 2 and at most 1",
+        );
+        refused(
+            "cell = \"unix\"\nagainst = \"tcp\"\nbaseline = \"b\"\nat_most = 1",
+            "7:12: a claim compares with a cell",
+        );
+        refused(
+            "cell = \"unix\"\nslower_by_at_most = \"5%\"",
+            "6:21: slower_by_at_most compares with a baseline",
+        );
+        refused(
+            "baseline = \"b\"\nslower_by_at_most = 0.1\nat_most = 1",
+            "6:21: slower_by_at_most and at_most bound the same",
+        );
+        refused(
+            "baseline = \"b\"\nmetric = \"p99\"\nat_most = 1",
+            "6:10: against a baseline the metric is wall or cpu",
+        );
+        refused(
+            "cell = { sise = 1 }\nat_most = \"1us\"",
+            "5:10: unknown key \"sise\"; did you mean \"size\"?",
+        );
+        refused(
+            "cell = { measure = \"cpu\" }\nat_most = \"1us\"",
+            "5:8: a claim says what it measures as metric",
+        );
+        refused("cell = 5\nat_most = \"1us\"", "5:8: invalid type: integer `5`, expected a cell's id");
+    }
+
+    #[test]
+    fn mistakes_outside_claims_are_told_as_in_a_job() {
+        let error = |text: &str| parse_claims(text).unwrap_err().to_string();
+        assert_eq!(
+            error("[[cells]]\ntransprt = \"unix\"\n[[claims]]\n"),
+            "2:1: unknown key \"transprt\"; did you mean \"transport\"?"
+        );
+        assert_eq!(error("[[claim]]\ncell = 1\n"), "1:3: unknown key \"claim\"; did you mean \"claims\"?");
+        assert!(error(CELLS).starts_with("1:1: the file has no claims"), "{}", error(CELLS));
+        assert!(error(&format!("claims = []\n{CELLS}")).starts_with("1:1: the list of claims is empty"));
+        assert!(error(&format!("claims = 5\n{CELLS}")).starts_with("1:10: invalid type"));
+        assert!(error("[[claims]\n").starts_with("1:"));
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in ".{0,200}", amount in ".{0,20}") {
+            let _ = parse_claims(&text);
+            let _ = claim(&format!("cell = \"unix\"\nat_most = \"{amount}\""));
+        }
+    }
+}

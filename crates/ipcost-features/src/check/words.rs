@@ -1,0 +1,168 @@
+//! What a run says of a project's claims, on a terminal.
+
+use crate::check::{Check, CheckedClaim};
+use crate::replicate::Word;
+use anstyle::{AnsiColor, Style};
+
+use crate::claims::words::{advice, bounds, claimed, how, summary, telling, text, value};
+use ipcost_report::grid::{Column, Grid, Piece};
+use ipcost_report::words::escaped;
+
+/// Narrower than this, lines are broken as if there were so many columns.
+const LEAST_ROOM: usize = 40;
+
+const DIMMED: Style = Style::new().dimmed();
+
+const fn column(title: &'static str, right: bool) -> Column {
+    Column { title, right, expendable: 0 }
+}
+
+const COLUMNS: [Column; 5] = [
+    column("", false),
+    column("measured", true),
+    column("", false),
+    column("claimed", false),
+    column("claim", false),
+];
+
+/// Draws what was decided in `room` columns of text: a line a claim, what to do about those that do not hold, and
+/// the sum.
+pub fn render(check: &Check, room: usize) -> String {
+    let mut grid = Grid::new(&COLUMNS);
+    for claim in &check.claims {
+        rows(&mut grid, claim);
+    }
+    let mut out = String::new();
+    grid.render(&mut out, room);
+    let advices: Vec<String> = check
+        .claims
+        .iter()
+        .filter_map(|claim| Some(format!("{}:{}: {}", check.file, claim.line, advice(claim)?)))
+        .collect();
+    if !advices.is_empty() {
+        out.push('\n');
+    }
+    for advice in advices {
+        out.push_str(&format!("{}\n", wrapped(&escaped(&advice), room)));
+    }
+    out.push_str(&format!("\n{}\n", wrapped(&summary(check), room)));
+    out.push_str(&format!("{DIMMED}{}{DIMMED:#}\n", wrapped(&how(check), room)));
+    out
+}
+
+fn rows(grid: &mut Grid, claim: &CheckedClaim) {
+    let Some(test) = telling(claim) else { return };
+    let word = Piece::styled(claim.word.to_string(), style(claim.word));
+    let text = escaped(&text(claim));
+    grid.row(vec![word, value(test).into(), bounds(test).into(), claimed(test).into(), text.into()]);
+    let rest = claim.tests.iter().filter(|other| other.cell != test.cell && other.word != Word::Confirmed);
+    for other in rest {
+        let word = Piece::styled(format!("  {}", other.word), style(other.word));
+        let cell = Piece::styled(format!("  {}", escaped(&other.cell)), DIMMED);
+        grid.row(vec![word, value(other).into(), bounds(other).into(), claimed(other).into(), cell]);
+    }
+}
+
+fn style(word: Word) -> Style {
+    match word {
+        Word::Confirmed => AnsiColor::Green.on_default().bold(),
+        Word::Refuted => AnsiColor::Red.on_default().bold(),
+        Word::Undecided => AnsiColor::Yellow.on_default(),
+    }
+}
+
+fn wrapped(text: &str, room: usize) -> String {
+    textwrap::wrap(text, room.max(LEAST_ROOM)).join("\n")
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::check::{CHECK_SCHEMA, CheckedTest, ClaimMetric};
+    use ipcost_model::Stopped;
+    use crate::fixture;
+
+    pub(crate) fn test(value: f64, spread: f64, at_most: f64, word: Word) -> CheckedTest {
+        CheckedTest {
+            cell: "rr/unix/64/c1".into(),
+            against: Some("rr/tcp/64/c1".into()),
+            baseline: None,
+            metric: ClaimMetric::Wall,
+            value: Some(value),
+            lo: Some(value / spread),
+            hi: Some(value * spread),
+            at_most: Some(at_most),
+            at_least: None,
+            word,
+            reason: None,
+            likely_budget_s: None,
+        }
+    }
+
+    pub(crate) fn claim(text: &str, line: u32, tests: Vec<CheckedTest>) -> CheckedClaim {
+        CheckedClaim { text: text.into(), line, word: tests[0].word, tests }
+    }
+
+    /// A check in which everything occurs that a rendering must cope with.
+    pub(crate) fn fixture() -> Check {
+        let latency = |test: CheckedTest| CheckedTest { against: None, metric: ClaimMetric::P99, ..test };
+        let baseline = |cell: &str, test: CheckedTest| CheckedTest {
+            cell: cell.into(),
+            against: None,
+            baseline: Some("before.json".into()),
+            ..test
+        };
+        let open = CheckedTest { likely_budget_s: Some(41.0), ..test(0.99, 1.05, 1.0, Word::Undecided) };
+        let nothing = CheckedTest {
+            value: None,
+            lo: None,
+            hi: None,
+            reason: Some("it cannot be measured here: no IPv6".into()),
+            ..test(1.0, 1.0, 2.0, Word::Undecided)
+        };
+        Check {
+            schema: CHECK_SCHEMA.into(),
+            tool: ipcost_model::Tool { name: "ipcost".into(), version: "0".into() },
+            host: ipcost_model::Host::default(),
+            file: "claims.toml".into(),
+            started: "2026-01-01T00:00:00Z".into(),
+            elapsed_s: 12.3,
+            stopped: Stopped::Budget,
+            alpha: 0.05,
+            alpha_each: 0.0125,
+            epochs: 31,
+            word: Word::Refuted,
+            claims: vec![
+                claim(
+                    "unix costs < 0.9 × tcp, \"always\" & everywhere | here",
+                    4,
+                    vec![test(0.56, 1.1, 0.9, Word::Confirmed)],
+                ),
+                claim(
+                    "p99 under 200 µs\u{1b}[31m",
+                    9,
+                    vec![latency(test(250_000.0, 1.08, 200_000.0, Word::Refuted))],
+                ),
+                claim("no dearer than tcp", 14, vec![open]),
+                claim("over IPv6, too", 19, vec![nothing]),
+                claim(
+                    "no more than 5 % slower",
+                    24,
+                    vec![
+                        baseline("rr/pipe/64/c1", test(1.2, 1.03, 1.05, Word::Refuted)),
+                        baseline("rr/unix/64/c1", test(1.0, 1.02, 1.05, Word::Confirmed)),
+                        baseline("rr/tcp/64/c1", test(1.02, 1.2, 1.05, Word::Undecided)),
+                    ],
+                ),
+            ],
+            warnings: Vec::new(),
+            document: fixture::document(),
+        }
+    }
+
+    #[test]
+    fn a_line_a_claim_then_what_to_do_then_the_sum() {
+        let shown = render(&fixture(), usize::MAX);
+        insta::assert_snapshot!(anstream::adapter::strip_str(&shown).to_string());
+    }
+}

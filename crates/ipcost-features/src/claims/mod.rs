@@ -1,0 +1,188 @@
+//! What every claim has in common: the cells it names, and the word that follows from an interval.
+
+pub mod words;
+
+use crate::check::CellName;
+use crate::replicate::{Selector, Word};
+use ipcost_model::{Placement, PlannedCell, unknown};
+
+/// The one cell that a claim names: by its id, else its label, else its transport; or by what distinguishes it.
+///
+/// # Errors
+/// Where there is none or there are several, in one line.
+pub(crate) fn find_named(cells: &[PlannedCell], name: &CellName) -> Result<usize, String> {
+    let name = match name {
+        CellName::Like(selector) => return find(cells, selector),
+        CellName::Name(name) => name,
+    };
+    let ways: [fn(&PlannedCell) -> &str; 3] =
+        [|cell| &cell.id, |cell| &cell.label, |cell| &cell.cell.transport];
+    for way in ways {
+        let found: Vec<usize> = (0..cells.len()).filter(|index| way(&cells[*index]) == name).collect();
+        match found[..] {
+            [] => {}
+            [only] => return Ok(only),
+            _ => {
+                let ids: Vec<&str> = found.iter().map(|index| cells[*index].id.as_str()).collect();
+                return Err(format!(
+                    "\"{name}\" is {} cells; name one by its id: {}",
+                    ids.len(),
+                    ids.join(", ")
+                ));
+            }
+        }
+    }
+    Err(unknown("cell", name, cells.iter().map(|cell| cell.id.as_str())))
+}
+
+/// The one cell that a selector names.
+pub(crate) fn find(cells: &[PlannedCell], wanted: &Selector) -> Result<usize, String> {
+    let fits = |planned: &PlannedCell| {
+        let cell = &planned.cell;
+        let is = |asked: &Option<String>, has: &str| asked.as_deref().is_none_or(|asked| asked == has);
+        is(&wanted.label, &planned.label)
+            && is(&wanted.transport, &cell.transport)
+            && is(&wanted.client, &planned.client)
+            && is(&wanted.server, &planned.server)
+            && wanted.pattern.is_none_or(|pattern| pattern == cell.pattern)
+            && wanted.size.is_none_or(|size| size.0 == cell.size)
+            && wanted.reply.is_none_or(|reply| reply.0 == cell.reply)
+            && wanted.placement.is_none_or(|placement| placement == planned.placement)
+            && wanted.concurrency.is_none_or(|concurrency| concurrency == cell.concurrency)
+            && (!wanted.plain || cell.options.iter().next().is_none())
+            && wanted.options.iter().all(|(name, value)| {
+                cell.options.iter().any(|(option, has)| option.to_string() == *name && has == value)
+            })
+    };
+    // Of several, the plainest: where the scheduler chooses, and with the fewest options.
+    let plainness = |index: &usize| {
+        (cells[*index].placement != Placement::Free, cells[*index].cell.options.iter().count())
+    };
+    let mut found: Vec<usize> = (0..cells.len()).filter(|index| fits(&cells[*index])).collect();
+    found.sort_by_key(plainness);
+    match found[..] {
+        [] => Err(format!("no cell of the run is {}", describe(wanted))),
+        [one, other, ..] if plainness(&one) == plainness(&other) => {
+            Err(format!("{} and {} are both {}; say more", cells[one].id, cells[other].id, describe(wanted)))
+        }
+        [plainest, ..] => Ok(plainest),
+    }
+}
+
+fn describe(wanted: &Selector) -> String {
+    let named = [
+        ("label", wanted.label.clone()),
+        ("transport", wanted.transport.clone()),
+        ("pattern", wanted.pattern.map(|pattern| pattern.to_string())),
+        ("size", wanted.size.map(|size| size.0.to_string())),
+        ("reply", wanted.reply.map(|reply| reply.0.to_string())),
+        ("placement", wanted.placement.map(|placement| placement.to_string())),
+        ("concurrency", wanted.concurrency.map(|count| count.to_string())),
+        ("client", wanted.client.clone()),
+        ("server", wanted.server.clone()),
+    ];
+    let mut parts: Vec<String> =
+        named.into_iter().filter_map(|(name, value)| Some(format!("{name} {}", value?))).collect();
+    if wanted.plain {
+        parts.push("without options".to_owned());
+    }
+    parts.extend(wanted.options.iter().map(|(name, value)| format!("{name}={value}")));
+    if parts.is_empty() { "anything".to_owned() } else { parts.join(", ") }
+}
+
+/// The end of a range.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Bounded {
+    /// The end belongs to it.
+    Including(f64),
+    /// The end does not belong to it.
+    Strictly(f64),
+}
+
+/// The range in which a value is claimed to lie.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Bounds {
+    /// Above, or at least.
+    pub above: Option<Bounded>,
+    /// Below, or at most.
+    pub below: Option<Bounded>,
+}
+
+impl Bounds {
+    /// The word that follows from the interval of the value: all of it must lie within, or all of it beyond one end.
+    pub(crate) fn word(&self, interval: Option<(f64, f64)>) -> Word {
+        let Some((lo, hi)) = interval else { return Word::Undecided };
+        // Whether an end of the interval lies below the bound.
+        let under = |value: f64, bound: Bounded| match bound {
+            Bounded::Including(bound) => value <= bound,
+            Bounded::Strictly(bound) => value < bound,
+        };
+        let over = |value: f64, bound: Bounded| match bound {
+            Bounded::Including(bound) => value >= bound,
+            Bounded::Strictly(bound) => value > bound,
+        };
+        let below = self.below.map(|bound| (under(hi, bound), !under(lo, bound)));
+        let above = self.above.map(|bound| (over(lo, bound), !over(hi, bound)));
+        let sides: Vec<(bool, bool)> = below.into_iter().chain(above).collect();
+        match () {
+            () if sides.iter().any(|(_, refuted)| *refuted) => Word::Refuted,
+            () if !sides.is_empty() && sides.iter().all(|(holds, _)| *holds) => Word::Confirmed,
+            () => Word::Undecided,
+        }
+    }
+}
+
+/// The word of a claim all of whose tests must hold: one that does not refutes it.
+pub(crate) fn all_hold(words: impl IntoIterator<Item = Word>) -> Word {
+    let worse = |a: Word, b: Word| match (a, b) {
+        (Word::Refuted, _) | (_, Word::Refuted) => Word::Refuted,
+        (Word::Undecided, _) | (_, Word::Undecided) => Word::Undecided,
+        (Word::Confirmed, Word::Confirmed) => Word::Confirmed,
+    };
+    words.into_iter().reduce(worse).unwrap_or(Word::Undecided)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_follow_from_the_whole_interval() {
+        let of = |below: Option<f64>, above: Option<f64>, interval| {
+            Bounds { below: below.map(Bounded::Strictly), above: above.map(Bounded::Strictly) }
+                .word(Some(interval))
+        };
+        assert_eq!(of(Some(1.0), None, (0.5, 0.9)), Word::Confirmed);
+        assert_eq!(of(Some(1.0), None, (1.1, 1.9)), Word::Refuted);
+        assert_eq!(of(Some(1.0), None, (0.9, 1.1)), Word::Undecided);
+        assert_eq!(of(None, Some(2.0), (2.1, 3.0)), Word::Confirmed);
+        assert_eq!(of(Some(1.0), Some(0.9), (0.93, 0.99)), Word::Confirmed);
+        assert_eq!(of(Some(1.0), Some(0.9), (0.5, 0.8)), Word::Refuted);
+        assert_eq!(of(Some(1.0), Some(0.9), (0.8, 0.95)), Word::Undecided);
+        assert_eq!(Bounds::default().word(Some((0.0, 1.0))), Word::Undecided);
+    }
+
+    #[test]
+    fn an_end_belongs_to_the_range_where_it_is_said_so() {
+        let at_most = Bounds { below: Some(Bounded::Including(1.0)), above: None };
+        let below = Bounds { below: Some(Bounded::Strictly(1.0)), above: None };
+        assert_eq!(
+            (at_most.word(Some((0.5, 1.0))), below.word(Some((0.5, 1.0)))),
+            (Word::Confirmed, Word::Undecided)
+        );
+        assert_eq!(
+            (at_most.word(Some((1.0, 2.0))), below.word(Some((1.0, 2.0)))),
+            (Word::Undecided, Word::Refuted)
+        );
+        assert_eq!(at_most.word(None), Word::Undecided);
+    }
+
+    #[test]
+    fn one_test_that_does_not_hold_refutes() {
+        let (yes, no, open) = (Word::Confirmed, Word::Refuted, Word::Undecided);
+        assert_eq!(all_hold([yes, yes]), yes);
+        assert_eq!(all_hold([yes, open]), open);
+        assert_eq!(all_hold([open, no, yes]), no);
+        assert_eq!(all_hold([]), open);
+    }
+}

@@ -1,0 +1,242 @@
+//! The words in which every output speaks of claims.
+
+use std::time::Duration;
+
+use crate::check::{Check, CheckedClaim, CheckedTest, ClaimMetric};
+use crate::replicate::Word;
+use ipcost_model::Stopped;
+use ipcost_model::units::duration_text;
+
+use ipcost_report::numbers::{interval, rate, ratio, throughput, time};
+
+/// A budget beyond this is no advice.
+const LONGEST_ADVICE: Duration = Duration::from_secs(3600);
+
+/// A claim in words; of one about several cells also of how many it holds, and which one [`telling`] shows.
+pub(crate) fn text(claim: &CheckedClaim) -> String {
+    match telling(claim) {
+        Some(test) if claim.tests.len() > 1 => {
+            let held = claim.tests.iter().filter(|test| test.word == Word::Confirmed).count();
+            format!("{} (holds of {held} of {} cells; shown: {})", claim.text, claim.tests.len(), test.cell)
+        }
+        _ => claim.text.clone(),
+    }
+}
+
+/// The test that says most of a claim: one that decides it against, else one that is open, else the one nearest to its
+/// bound.
+pub(crate) fn telling(claim: &CheckedClaim) -> Option<&CheckedTest> {
+    let room = |test: &CheckedTest| {
+        let above = test.at_most.zip(test.hi).map(|(bound, hi)| bound / hi);
+        let below = test.at_least.zip(test.lo).map(|(bound, lo)| lo / bound);
+        above.into_iter().chain(below).fold(f64::INFINITY, f64::min)
+    };
+    let rank = |word: Word| match word {
+        Word::Refuted => 0,
+        Word::Undecided => 1,
+        Word::Confirmed => 2,
+    };
+    let order = |a: &&CheckedTest, b: &&CheckedTest| {
+        rank(a.word).cmp(&rank(b.word)).then(room(a).total_cmp(&room(b)))
+    };
+    claim.tests.iter().min_by(order)
+}
+
+/// `1.20 (1.10–1.31), claimed at most 0.9`.
+pub(crate) fn figures(test: &CheckedTest) -> String {
+    let bounds = bounds(test);
+    let gap = if bounds.is_empty() { "" } else { " " };
+    format!("{}{gap}{bounds}, claimed {}", value(test), claimed(test))
+}
+
+/// The median.
+pub(crate) fn value(test: &CheckedTest) -> String {
+    test.value.map_or_else(|| "not measured".to_owned(), |value| shown(test, value))
+}
+
+/// The interval in brackets; nothing where nothing was measured.
+pub(crate) fn bounds(test: &CheckedTest) -> String {
+    let Some(value) = test.value else { return String::new() };
+    match (test.lo, test.hi) {
+        (Some(lo), Some(hi)) if !test.is_ratio() => format!("({} – {})", shown(test, lo), shown(test, hi)),
+        (lo, hi) => {
+            interval(value, lo, hi).map_or_else(|| "(no interval)".to_owned(), |text| format!("({text})"))
+        }
+    }
+}
+
+/// `at most 0.9`.
+pub(crate) fn claimed(test: &CheckedTest) -> String {
+    let bound = |words: &str, bound: Option<f64>| Some(format!("{words} {}", exactly(test, bound?)));
+    let bounds: Vec<String> =
+        [bound("at least", test.at_least), bound("at most", test.at_most)].into_iter().flatten().collect();
+    bounds.join(", ")
+}
+
+fn shown(test: &CheckedTest, value: f64) -> String {
+    match test.metric {
+        _ if test.is_ratio() => ratio(value),
+        ClaimMetric::OpsPerS => rate(value),
+        ClaimMetric::BytesPerS => throughput(value),
+        ClaimMetric::Wall | ClaimMetric::Cpu | ClaimMetric::P50 | ClaimMetric::P90 | ClaimMetric::P99 => {
+            time(value)
+        }
+    }
+}
+
+/// A bound as it was meant, not rounded to three digits.
+fn exactly(test: &CheckedTest, bound: f64) -> String {
+    const DIGITS: i32 = 6;
+    let short = shown(test, bound);
+    let unit = short.split_once(' ').map_or(String::new(), |(_, unit)| format!(" {unit}"));
+    // In the unit that suits it, as many digits as it has.
+    let number: f64 = short.split(' ').next().unwrap_or_default().parse().unwrap_or(1.0);
+    let scale = 10f64.powi((bound / number).log10().round() as i32);
+    let scaled = (bound / scale * 10f64.powi(DIGITS)).round() / 10f64.powi(DIGITS);
+    format!("{scaled}{unit}")
+}
+
+/// What to do about a claim that is not confirmed.
+pub(crate) fn advice(claim: &CheckedClaim) -> Option<String> {
+    let test = telling(claim)?;
+    match claim.word {
+        Word::Confirmed => None,
+        Word::Refuted => Some(refuted(test)),
+        Word::Undecided => Some(undecided(test)),
+    }
+}
+
+fn refuted(test: &CheckedTest) -> String {
+    let too_much = test.at_most.zip(test.lo).is_some_and(|(bound, lo)| lo > bound);
+    let (side, words, end) =
+        if too_much { ("above", "at most", test.hi) } else { ("below", "at least", test.lo) };
+    let holds = end.map_or_else(String::new, |end| {
+        format!("; the nearest bound that this run confirms is {words} {}", outwards(test, end, too_much))
+    });
+    format!(
+        "refuted: {} is {}, and the whole interval lies {side} the bound{holds}",
+        subject(test),
+        figures(test)
+    )
+}
+
+fn undecided(test: &CheckedTest) -> String {
+    if let Some(reason) = &test.reason {
+        return format!("cannot be decided here: {}: {reason}", subject(test));
+    }
+    let head = format!("undecided: {} is {}", subject(test), figures(test));
+    let likely = test.likely_budget_s.map(|seconds| Duration::from_secs_f64(seconds.clamp(0.0, 1e9)));
+    let then = match likely {
+        _ if test.baseline.is_some() => {
+            "a larger --budget narrows one half of this interval; for the other, record the baseline with a larger one, too".to_owned()
+        }
+        Some(likely) if likely <= LONGEST_ADVICE => {
+            format!("--budget {} would likely decide it", generously(likely.as_secs_f64()))
+        }
+        Some(likely) => format!(
+            "the bound is so near that it would likely take {}: move it, or measure where it is quieter",
+            duration_text(likely)
+        ),
+        None => "how much longer it would take cannot be told; give a larger --budget, or move the bound away from what was measured".to_owned(),
+    };
+    format!("{head}; {then}")
+}
+
+/// What a test is about: `wall of a over b`.
+fn subject(test: &CheckedTest) -> String {
+    let over = match (&test.against, &test.baseline) {
+        (Some(other), _) => format!(" over {other}"),
+        (None, Some(baseline)) => format!(" over {baseline}"),
+        (None, None) => String::new(),
+    };
+    format!("{} of {}{over}", test.metric, test.cell)
+}
+
+/// An end of an interval with two digits or three, rounded away from the interval, so that it does hold.
+fn outwards(test: &CheckedTest, end: f64, up: bool) -> String {
+    let step = 10f64.powi(end.abs().max(f64::MIN_POSITIVE).log10().floor() as i32 - 2);
+    let steps = if up { (end / step).ceil() } else { (end / step).floor() };
+    exactly(test, steps * step)
+}
+
+/// A budget as people type it, rounded up.
+fn generously(seconds: f64) -> String {
+    let up = |step: f64| ((seconds * 1.1 / step).ceil() * step) as u64;
+    match seconds {
+        s if s < 60.0 => format!("{}s", up(5.0)),
+        s if s < 300.0 => format!("{}s", up(30.0)),
+        _ => format!("{}min", up(60.0) / 60),
+    }
+}
+
+/// `3 claims: 1 confirmed, 1 refuted, 1 undecided`.
+pub(crate) fn summary(check: &Check) -> String {
+    let counted = |word: Word| Some((check.count(word), word)).filter(|(count, _)| *count > 0);
+    let counts: Vec<String> = Word::ALL
+        .iter()
+        .filter_map(|word| counted(*word))
+        .map(|(count, word)| format!("{count} {word}"))
+        .collect();
+    let claims = check.claims.len();
+    format!("{claims} claim{}: {}", if claims == 1 { "" } else { "s" }, counts.join(", "))
+}
+
+/// How the answers came about.
+pub(crate) fn how(check: &Check) -> String {
+    let why = match check.stopped {
+        Stopped::Resolved if check.count(Word::Undecided) > 0 => "nothing left that could be decided",
+        Stopped::Resolved => "every claim decided",
+        Stopped::Budget => "budget spent",
+        Stopped::Interrupted => "interrupted",
+        Stopped::Failed => "failed",
+    };
+    format!(
+        "{} epochs in {}, {why}; all claims hold together at {:.0} % (each interval drawn at {} %); seed {}",
+        check.epochs,
+        duration_text(Duration::from_secs_f64(check.elapsed_s.max(0.0))),
+        (1.0 - check.alpha) * 100.0,
+        ((1.0 - check.alpha_each) * 1e5).floor() / 1e3,
+        check.document.seed
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::words::tests::{claim, test};
+
+    #[test]
+    fn advice_follows_from_what_would_be_honest() {
+        let says = |test: CheckedTest| advice(&claim("", 1, vec![test])).unwrap_or_default();
+        let open = test(0.99, 1.05, 1.0, Word::Undecided);
+        let likely = |seconds| CheckedTest { likely_budget_s: seconds, ..open.clone() };
+        assert!(says(likely(Some(41.0))).contains("--budget 50s would likely decide it"));
+        assert!(says(likely(Some(1_000.0))).contains("--budget 19min would likely decide it"));
+        assert!(says(likely(Some(90_000.0))).contains("likely take 25 h 0 min: move it"));
+        assert!(says(likely(None)).contains("cannot be told"));
+        // What is named as confirmed lies outside the interval, never within.
+        assert!(says(test(1.2345, 1.1, 1.0, Word::Refuted)).contains("confirms is at most 1.36"));
+        let least =
+            CheckedTest { at_most: None, at_least: Some(2.0), ..test(1.2345, 1.1, 1.0, Word::Refuted) };
+        assert!(
+            says(least.clone()).contains("confirms is at least 1.12")
+                && says(least).contains("below the bound")
+        );
+        assert_eq!(says(test(0.5, 1.1, 1.0, Word::Confirmed)), "");
+    }
+
+    #[test]
+    fn bounds_are_shown_as_they_were_meant() {
+        let of = |metric, against: Option<&str>, bound| {
+            let against = against.map(str::to_owned);
+            claimed(&CheckedTest { metric, against, ..test(1.0, 1.1, bound, Word::Confirmed) })
+        };
+        assert_eq!(of(ClaimMetric::Wall, Some("x"), 0.9), "at most 0.9");
+        assert_eq!(of(ClaimMetric::Wall, Some("x"), 1.0625), "at most 1.0625");
+        assert_eq!(of(ClaimMetric::P99, None, 200_000.0), "at most 200 µs");
+        assert_eq!(of(ClaimMetric::P99, None, 1_234_567.0), "at most 1.234567 ms");
+        assert_eq!(of(ClaimMetric::OpsPerS, None, 50_000.0), "at most 50 k/s");
+        assert_eq!(of(ClaimMetric::BytesPerS, None, 1e9), "at most 1 GB/s");
+        assert_eq!(of(ClaimMetric::Wall, None, 999_990.0), "at most 0.99999 ms");
+    }
+}

@@ -1,0 +1,102 @@
+//! What two sets of runs differ in beside what was measured.
+
+use std::collections::BTreeSet;
+
+use crate::compare::Difference;
+use ipcost_model::{CATALOGUE, CellRecord, Document, OptionSpec};
+use ipcost_sys::transport;
+use serde_json::{Value, json};
+
+/// Differences of hosts, tool, schedule, and of the named cells' properties; each value once a side.
+pub fn differences(a: &[Document], b: &[Document], cells: &[&str]) -> Vec<Difference> {
+    let facts = |runs: &[Document]| -> Vec<Vec<(String, String)>> { runs.iter().map(of_run).collect() };
+    let mut found = compared(&facts(a), &facts(b));
+    for id in cells {
+        let of_cell = |runs: &[Document]| -> Vec<Vec<(String, String)>> {
+            let cells = runs.iter().flat_map(|run| run.cells.iter().filter(|cell| cell.id == *id));
+            cells.map(properties).collect()
+        };
+        let named =
+            |difference: Difference| Difference { what: format!("{id}: {}", difference.what), ..difference };
+        found.extend(compared(&of_cell(a), &of_cell(b)).into_iter().map(named));
+    }
+    found
+}
+
+/// What is not the same set of values on both sides, in the order in which facts first occur.
+fn compared(a: &[Vec<(String, String)>], b: &[Vec<(String, String)>]) -> Vec<Difference> {
+    let mut names: Vec<&String> = Vec::new();
+    let mut seen = BTreeSet::new();
+    names.extend(a.iter().chain(b).flatten().map(|(name, _)| name).filter(|name| seen.insert(*name)));
+    let values = |side: &[Vec<(String, String)>], name: &str| -> BTreeSet<String> {
+        let of_run = |run: &Vec<(String, String)>| {
+            let found = run.iter().find(|(known, _)| known == name);
+            found.map_or_else(|| "unknown".to_owned(), |(_, value)| value.clone())
+        };
+        side.iter().map(of_run).collect()
+    };
+    let difference = |name: &String| {
+        let (of_a, of_b) = (values(a, name), values(b, name));
+        (of_a != of_b).then(|| Difference {
+            what: name.clone(),
+            a: of_a.into_iter().collect(),
+            b: of_b.into_iter().collect(),
+        })
+    };
+    names.into_iter().filter_map(difference).collect()
+}
+
+fn of_run(run: &Document) -> Vec<(String, String)> {
+    let mut facts = Vec::new();
+    flatten("", &serde_json::to_value(&run.host).unwrap_or_default(), &mut facts);
+    facts.push(("version of ipcost".to_owned(), run.tool.version.clone()));
+    let schedule = json!({
+        "rounds in an epoch": run.schedule.rounds,
+        "batch, ms": run.schedule.batch_ms,
+        "lead-in, ms": run.schedule.lead_in_ms,
+        "latency": run.schedule.latency,
+    });
+    flatten("", &schedule, &mut facts);
+    facts
+}
+
+fn properties(cell: &CellRecord) -> Vec<(String, String)> {
+    let mut facts = Vec::new();
+    let of_cell = json!({
+        "pattern": cell.pattern, "transport": cell.transport, "size": cell.size, "reply": cell.reply,
+        "concurrency": cell.concurrency, "placement": cell.placement, "client": cell.client, "server": cell.server,
+        "effective": cell.effective,
+    });
+    flatten("", &of_cell, &mut facts);
+    facts.extend(CATALOGUE.iter().map(|spec| (format!("option {}", spec.name), setting(spec, cell))));
+    facts
+}
+
+/// What an option is in a cell, set or not.
+fn setting(spec: &OptionSpec, cell: &CellRecord) -> String {
+    if let Some((_, value)) = cell.options.iter().find(|(name, _)| name.spec().name == spec.name) {
+        return if value.to_string() == spec.default { default(spec) } else { value.to_string() };
+    }
+    match transport::find(&cell.transport) {
+        Some(known) if !spec.acts_on(known.capabilities(), cell.pattern) => "without effect".to_owned(),
+        _ => default(spec),
+    }
+}
+
+fn default(spec: &OptionSpec) -> String {
+    format!("default ({})", spec.default)
+}
+
+/// Names and values of what a JSON value holds, nested names joined by spaces.
+fn flatten(name: &str, value: &Value, into: &mut Vec<(String, String)>) {
+    match value {
+        Value::Object(fields) => {
+            for (field, value) in fields {
+                let name = if name.is_empty() { field.clone() } else { format!("{name} {field}") };
+                flatten(&name, value, into);
+            }
+        }
+        Value::String(text) => into.push((name.to_owned(), text.clone())),
+        other => into.push((name.to_owned(), other.to_string())),
+    }
+}

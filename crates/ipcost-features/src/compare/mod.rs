@@ -1,0 +1,9 @@
+//! What changed between two sets of runs: `ipcost compare`.
+
+mod differences;
+mod judge;
+mod record;
+pub mod words;
+
+pub use self::judge::*;
+pub use self::record::*;

@@ -1,0 +1,127 @@
+//! From facts about a machine to findings: what bends results here, and what to do about it.
+//!
+//! A [`Check`] is an entry of one table: what it looks at, why that matters, and a pure function of the facts.
+//! Whatever a machine does not tell gives no finding and no guess.
+
+mod limits;
+mod network;
+mod permissions;
+mod processor;
+mod scheduler;
+#[cfg(test)]
+mod tests;
+mod tools;
+
+use crate::doctor::{Finding, State, Topic};
+use ipcost_model::facts::Facts;
+
+/// One thing that is looked at.
+#[derive(Debug, Clone, Copy)]
+pub struct Check {
+    /// Stable; for programs.
+    pub code: &'static str,
+    /// What it is about.
+    pub topic: Topic,
+    /// What is looked at.
+    pub looks_at: &'static str,
+    /// How it bends what is measured, in one sentence.
+    pub why: &'static str,
+    /// What the facts come to; nothing where they are not known.
+    judge: fn(&Facts) -> Vec<Answer>,
+}
+
+/// Every check, by topic.
+pub fn checks() -> impl Iterator<Item = &'static Check> {
+    [
+        processor::CHECKS,
+        scheduler::CHECKS,
+        limits::CHECKS,
+        network::CHECKS,
+        permissions::CHECKS,
+        tools::CHECKS,
+    ]
+    .into_iter()
+    .flatten()
+}
+
+/// What the facts come to, and the codes of what is not known.
+pub fn examine(facts: &Facts) -> (Vec<Finding>, Vec<String>) {
+    let (mut findings, mut unknown) = (Vec::new(), Vec::new());
+    for check in checks() {
+        let answers = (check.judge)(facts);
+        if answers.is_empty() {
+            unknown.push(check.code.to_owned());
+        }
+        findings.extend(answers.into_iter().map(|answer| answer.finding(check)));
+    }
+    (findings, unknown)
+}
+
+/// What a check answers: a finding without what is the same for all machines.
+#[derive(Debug, Clone)]
+struct Answer {
+    state: State,
+    found: String,
+    aside: Option<String>,
+    command: Option<String>,
+    advice: Option<String>,
+}
+
+impl Answer {
+    fn new(state: State, found: impl Into<String>) -> Self {
+        Self { state, found: found.into(), aside: None, command: None, advice: None }
+    }
+
+    fn good(found: impl Into<String>) -> Self {
+        Self::new(State::Good, found)
+    }
+
+    fn note(found: impl Into<String>) -> Self {
+        Self::new(State::Note, found)
+    }
+
+    fn bends(found: impl Into<String>) -> Self {
+        Self::new(State::Bends, found)
+    }
+
+    fn missing(found: impl Into<String>) -> Self {
+        Self::new(State::Missing, found)
+    }
+
+    fn command(self, command: impl Into<String>) -> Self {
+        Self { command: Some(command.into()), ..self }
+    }
+
+    fn advice(self, advice: impl Into<String>) -> Self {
+        Self { advice: Some(advice.into()), ..self }
+    }
+
+    fn finding(self, check: &Check) -> Finding {
+        Finding {
+            code: check.code.to_owned(),
+            topic: check.topic,
+            state: self.state,
+            found: self.found,
+            aside: self.aside,
+            why: check.why.to_owned(),
+            command: self.command,
+            advice: self.advice,
+        }
+    }
+}
+
+impl From<Answer> for Vec<Answer> {
+    fn from(answer: Answer) -> Self {
+        vec![answer]
+    }
+}
+
+/// A judge's answer from something that may not be known.
+fn known<T>(fact: Option<T>, judge: impl FnOnce(T) -> Answer) -> Vec<Answer> {
+    fact.map(judge).into_iter().collect()
+}
+
+/// `1 thing`, `3 things`.
+fn counted(count: u64, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}

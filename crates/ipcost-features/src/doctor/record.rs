@@ -1,0 +1,91 @@
+//! What is made of the facts: findings, each with its remedy.
+
+use serde::{Deserialize, Serialize};
+
+use ipcost_model::named;
+use ipcost_model::{Host, Tool};
+
+/// The version of the record.
+pub const DOCTOR_SCHEMA: &str = "ipcost-doctor/1";
+
+named! {
+    /// What a finding comes to.
+    State, "state" {
+        /// Nothing to say against it.
+        Good = "good",
+        /// To be taken into account.
+        Note = "note",
+        /// It bends results here.
+        Bends = "bends",
+        /// Something that the tool can use is not there, or not permitted.
+        Missing = "missing",
+    }
+}
+
+named! {
+    /// What a finding is about.
+    Topic, "topic" {
+        /// Frequencies, threads, idle states, mitigations, the clock.
+        Processor = "processor",
+        /// Who else runs, what holds this program back, memory.
+        Scheduler = "scheduler and neighbours",
+        /// Descriptors, buffers, queues.
+        Limits = "kernel limits",
+        /// Ports, the loopback interface, and what stands between it and a socket.
+        Network = "network",
+        /// What this user may look at.
+        Permissions = "permissions",
+        /// Transports, peers, programs.
+        Tools = "tools",
+    }
+}
+
+/// One thing that was looked at, and what it means for results.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// Stable; for programs.
+    pub code: String,
+    /// What it is about.
+    pub topic: Topic,
+    /// What it comes to.
+    pub state: State,
+    /// What was found, with the value.
+    pub found: String,
+    /// A detail for the terminal alone, such as the name of a process of somebody else.
+    #[serde(skip)]
+    pub aside: Option<String>,
+    /// How it bends what is measured, in one sentence.
+    pub why: String,
+    /// The command that changes it; null where there is none.
+    pub command: Option<String>,
+    /// What else can be done, or what to take into account; null where there is nothing to say.
+    pub advice: Option<String>,
+}
+
+/// What was found on a machine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Examination {
+    /// [`DOCTOR_SCHEMA`].
+    pub schema: String,
+    /// What made it.
+    pub tool: Tool,
+    /// Where, with all settings that were read.
+    pub host: Host,
+    /// When it started, RFC 3339.
+    pub started: String,
+    /// How long it took, seconds.
+    pub elapsed_s: f64,
+    /// How long other processes were watched, seconds.
+    pub watched_s: f64,
+    /// Everything that could be looked at, by topic.
+    pub findings: Vec<Finding>,
+    /// The codes of what this machine does not tell.
+    pub unknown: Vec<String>,
+}
+
+impl Examination {
+    /// How many findings come to this.
+    pub fn count(&self, state: State) -> usize {
+        self.findings.iter().filter(|finding| finding.state == state).count()
+    }
+}

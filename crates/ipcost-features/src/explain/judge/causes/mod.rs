@@ -1,0 +1,125 @@
+//! Causes that have a name, recognised from evidence: facts in, causes out.
+//!
+//! A cause is told only where the figures show both that it is there and that it matters. Each has a test with facts
+//! that plant it; those that can be planted in a real run have one there, too (`crates/ipcost/tests/it/explain.rs`).
+
+mod buffers;
+mod machine;
+mod network;
+mod processor;
+#[cfg(test)]
+mod tests;
+
+use crate::explain::Division;
+use crate::explain::ExplainedCell;
+use crate::explain::ExplainedDifference;
+use crate::explain::NamedCause;
+use crate::explain::Purpose;
+use ipcost_model::Incidents;
+use ipcost_model::facts::NetworkFacts;
+use ipcost_sys::firewall::Firewall;
+use ipcost_sys::idle::IdleState;
+
+use ipcost_lab::surroundings::Observed;
+
+/// What takes up less than this share of the elapsed time is not worth a name.
+const LEAST_SHARE: f64 = 0.1;
+
+/// Everything that causes are recognised from.
+#[derive(Debug, Clone)]
+pub struct Facts<'a> {
+    /// The cells, as in the explanation.
+    pub cells: &'a [ExplainedCell],
+    /// What happened beside their batches, by cell.
+    pub incidents: &'a [Incidents],
+    /// What options became, by cell.
+    pub buffers: &'a [Option<u64>],
+    /// The differences that were asked about.
+    pub differences: &'a [ExplainedDifference],
+    /// Asked cells against their native twins.
+    pub twins: &'a [ExplainedDifference],
+    /// Operations of all timed batches and lead-ins together.
+    pub ops: u64,
+    /// What the machine did during the timed pass.
+    pub observed: &'a Observed,
+    /// Processors that the program may use, physical cores.
+    pub cores: usize,
+    /// How often idle states were entered during the timed pass.
+    pub idle: &'a [IdleState],
+    /// What packets of loopback go through.
+    pub firewall: &'a Firewall,
+    /// Ports, TIME_WAIT and tables of the network, right after the timed pass.
+    pub network: &'a NetworkFacts,
+    /// What ended the timed pass early.
+    pub failure: Option<&'a str>,
+}
+
+/// What is recognised, what weighs most first.
+pub fn causes(facts: &Facts<'_>) -> Vec<NamedCause> {
+    let mut found: Vec<NamedCause> = Vec::new();
+    for (index, cell) in facts.cells.iter().enumerate() {
+        if cell.purpose != Purpose::Asked {
+            continue;
+        }
+        found.extend(network::nagle(cell));
+        found.extend(buffers::small_buffer(cell, facts.buffers.get(index).copied().flatten()));
+        found.extend(buffers::small_reads(cell));
+        found.extend(facts.incidents.get(index).and_then(|incidents| network::backlog(cell, incidents)));
+        found.extend(network::ports(cell, facts.network, facts.failure));
+        found.extend(network::name_resolution(cell));
+        found.extend(processor::one_core(cell, facts.cores, machine::elsewhere(facts.observed)));
+        found.extend(processor::idle_wakeups(cell, facts.idle, facts.ops));
+        found.extend(network::firewall(cell, facts.firewall, facts.network));
+    }
+    found.extend(facts.twins.iter().filter_map(|twin| processor::runtime(facts, twin)));
+    found.extend(facts.differences.iter().filter_map(|difference| processor::hand_over(facts, difference)));
+    found.extend(facts.differences.iter().filter_map(|found| processor::descriptor_table(facts, found)));
+    found.extend(machine::of_the_machine(facts.observed));
+    found.sort_by(|a, b| b.weight.total_cmp(&a.weight));
+    found
+}
+
+fn cause(code: &str, cell: &ExplainedCell, weight: f64, sentence: String, remedy: &str) -> NamedCause {
+    NamedCause {
+        code: code.to_owned(),
+        cell: Some(cell.id.clone()),
+        sentence: format!("{}: {sentence}", cell.label),
+        remedy: remedy.to_owned(),
+        weight: weight.clamp(0.0, 1.0),
+    }
+}
+
+fn wall_ns(cell: &ExplainedCell) -> Option<f64> {
+    cell.wall_ns.map(|estimate| estimate.median)
+}
+
+/// The share of the elapsed time in which not even the busier side runs.
+fn idle_share(cell: &ExplainedCell) -> Option<f64> {
+    let busy = cell.busy?;
+    Some(match cell.division {
+        Division::Turns => 1.0 - busy.client - busy.server,
+        _ => 1.0 - busy.client.max(busy.server),
+    })
+}
+
+/// A number for a sentence.
+fn count(value: f64) -> String {
+    match value {
+        value if value >= 100.0 => format!("{value:.0}"),
+        value if value >= 1.0 => format!("{value:.1}"),
+        value if value >= 0.01 => format!("{value:.2}"),
+        value => format!("{value:.5}"),
+    }
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}
+
+fn nanoseconds(ns: f64) -> String {
+    match ns {
+        ns if ns < 1e3 => format!("{ns:.0} ns"),
+        ns if ns < 1e6 => format!("{:.1} µs", ns / 1e3),
+        ns => format!("{:.1} ms", ns / 1e6),
+    }
+}

@@ -1,0 +1,158 @@
+//! What the network does to connections and segments, and names that have to be found first.
+
+use std::collections::BTreeMap;
+
+use crate::explain::ExplainedCell;
+use crate::explain::NamedCause;
+use crate::explain::Part;
+use ipcost_model::facts::NetworkFacts;
+use ipcost_model::{Incidents, Pattern};
+use ipcost_sys::firewall::Firewall;
+
+use super::{LEAST_SHARE, cause, count, idle_share, nanoseconds, percent, wall_ns};
+use ipcost_lab::bench::DELAYED_ACK_NS;
+use ipcost_sys::transport::uses_tcp;
+
+const DELAY_NS: f64 = DELAYED_ACK_NS as f64;
+/// The share of ports in TIME_WAIT at which they begin to run out.
+const PORTS_TAKEN: f64 = 0.8;
+/// Words in which runtimes tell that no port was left (`EADDRNOTAVAIL`).
+const NO_PORT: [&str; 3] = ["no local port is left", "EADDRNOTAVAIL", "annot assign requested address"];
+
+/// What to do about Nagle's algorithm.
+const NODELAY: &str = "set TCP_NODELAY (tcp_nodelay=true), or send each message with one call";
+
+/// Nagle's algorithm holds a small segment back until the last one is acknowledged, and the receiver delays that.
+pub(super) fn nagle(cell: &ExplainedCell) -> Option<NamedCause> {
+    let held = uses_tcp(&cell.transport) && !cell.options.sets_nodelay(cell.pattern);
+    if let Some(wait_ns) = cell.wait_ns.filter(|wait_ns| held && *wait_ns >= DELAY_NS / 4.0) {
+        let sentence = format!(
+            "Nagle's algorithm holds the end of every burst back until the other side acknowledges, which that side delays: {} \
+             a burst, however many messages it has",
+            nanoseconds(wait_ns)
+        );
+        return Some(cause("nagle", cell, LEAST_SHARE, sentence, NODELAY));
+    }
+    let delayed = *cell.network.get("delayed_acknowledgements")?;
+    let share = delayed * DELAY_NS / wall_ns(cell)?;
+    let waits = idle_share(cell)? >= LEAST_SHARE && share >= LEAST_SHARE;
+    (held && waits).then(|| {
+        let sentence = format!(
+            "Nagle's algorithm waits for acknowledgements that the other side delays by about 40 ms: {} of them an \
+             operation, while neither side runs for {} of the time",
+            count(delayed),
+            percent(idle_share(cell).unwrap_or_default())
+        );
+        cause("nagle", cell, share, sentence, NODELAY)
+    })
+}
+
+/// The listener's queue is full.
+pub(super) fn backlog(cell: &ExplainedCell, incidents: &Incidents) -> Option<NamedCause> {
+    let mut seen: Vec<String> =
+        incidents.troubles.iter().map(|(name, count)| format!("{name} {count}")).collect();
+    if incidents.retries > 0 {
+        seen.push(format!("{} connections were tried again", incidents.retries));
+    }
+    (!seen.is_empty()).then(|| {
+        let sentence = format!(
+            "the listener's queue was full ({}); a dropped SYN costs its client a second",
+            seen.join(", ")
+        );
+        let remedy = "raise the backlog that the server listens with (option backlog) and net.core.somaxconn";
+        cause("backlog", cell, idle_share(cell).unwrap_or(LEAST_SHARE).max(LEAST_SHARE), sentence, remedy)
+    })
+}
+
+/// Local ports run out.
+pub(super) fn ports(
+    cell: &ExplainedCell,
+    network: &NetworkFacts,
+    failure: Option<&str>,
+) -> Option<NamedCause> {
+    let range = network.ip_local_port_range.map(|[first, last]| (last + 1).saturating_sub(first));
+    let ports = range.zip(network.time_wait);
+    if cell.pattern != Pattern::Connect || !uses_tcp(&cell.transport) {
+        return None;
+    }
+    let refused: f64 = ["client", "server"]
+        .iter()
+        .zip([&cell.sides.client, &cell.sides.server])
+        .filter_map(|(_, side)| side.system_calls.as_ref())
+        .flatten()
+        .filter_map(|call| call.failures.get("EADDRNOTAVAIL"))
+        .sum();
+    let failed = failure.is_some_and(|text| NO_PORT.iter().any(|words| text.contains(words)));
+    let taken = ports.filter(|(range, waiting)| *waiting as f64 > PORTS_TAKEN * *range as f64);
+    let mut seen = Vec::new();
+    if refused > 0.0 {
+        seen.push(format!("{} attempts an operation found no free port (EADDRNOTAVAIL)", count(refused)));
+    }
+    if failed {
+        seen.push("the run ended because no local port was left".to_owned());
+    }
+    if let Some((range, waiting)) = ports.filter(|_| taken.is_some() || failed || refused > 0.0) {
+        seen.push(format!("{waiting} connections are in TIME_WAIT, and a source address has {range} ports"));
+    }
+    // With sources all over loopback, many in TIME_WAIT are no harm as long as none is refused.
+    let spread = cell.options.bool("spread_sources") != Some(false) && !failed && refused == 0.0;
+    (!seen.is_empty() && !spread).then(|| {
+        let remedy = "let the server close first (closes_first=server), keep connections open, widen net.ipv4.ip_local_port_range, or set net.ipv4.tcp_tw_reuse=1";
+        cause("ports", cell, if failed { 1.0 } else { LEAST_SHARE + refused }, seen.join("; "), remedy)
+    })
+}
+
+/// An address is looked up for every operation.
+pub(super) fn name_resolution(cell: &ExplainedCell) -> Option<NamedCause> {
+    let lookups: BTreeMap<&String, f64> = [&cell.sides.client, &cell.sides.server]
+        .into_iter()
+        .flat_map(|side| side.lookups.iter())
+        .filter(|(_, rate)| **rate > 0.2)
+        .fold(BTreeMap::new(), |mut all, (what, rate)| {
+            *all.entry(what).or_default() += rate;
+            all
+        });
+    let seen: Vec<String> = lookups.iter().map(|(what, rate)| format!("{what} {}", count(*rate))).collect();
+    (!seen.is_empty()).then(|| {
+        let calls = |side: &crate::explain::SideEvidence| {
+            side.system_calls.as_ref().map_or(0.0, |calls| calls.iter().map(|call| call.count).sum())
+        };
+        let all: f64 = calls(&cell.sides.client) + calls(&cell.sides.server);
+        let sentence = format!(
+            "a name is looked up for every operation ({}; {} system calls an operation in all)",
+            seen.join(", "),
+            count(all)
+        );
+        let part = |wanted| cell.parts.iter().find(|part| part.part == wanted).map_or(0.0, |part| part.share);
+        let weight = (part(Part::ClientUser) + part(Part::ClientSystem)).max(LEAST_SHARE);
+        cause("name-resolution", cell, weight, sentence, "resolve the name once, or connect to an address")
+    })
+}
+
+/// Packets of loopback go through rules, or their connections are tracked.
+pub(super) fn firewall(
+    cell: &ExplainedCell,
+    firewall: &Firewall,
+    network: &NetworkFacts,
+) -> Option<NamedCause> {
+    if !uses_tcp(&cell.transport) {
+        return None;
+    }
+    let rules = firewall.rules.unwrap_or(0);
+    let tracked = firewall.tracked.unwrap_or(0);
+    let mut seen = Vec::new();
+    if rules > 0 {
+        seen.push(format!("{rules} rules of nftables stand in chains that packets go through"));
+    }
+    if let Some(tables) = network.packet_tables.as_ref().filter(|tables| !tables.is_empty()) {
+        seen.push(format!("iptables has loaded {}", tables.join(", ")));
+    }
+    if tracked > 0 {
+        seen.push(format!("{tracked} connections of loopback are tracked"));
+    }
+    (!seen.is_empty()).then(|| {
+        let sentence = format!("every packet, even of loopback, meets the firewall: {}", seen.join("; "));
+        let remedy = "accept loopback first (iif lo accept), and do not track it (notrack in a raw chain); or use a Unix socket, which packets never meet";
+        cause("firewall", cell, LEAST_SHARE, sentence, remedy)
+    })
+}

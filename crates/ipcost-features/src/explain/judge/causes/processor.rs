@@ -1,0 +1,152 @@
+//! What processors do: a runtime's own work, sharing a core, handing over, waking up.
+
+use crate::explain::Division;
+use crate::explain::ExplainedCell;
+use crate::explain::ExplainedDifference;
+use crate::explain::NamedCause;
+use crate::explain::Part;
+use ipcost_model::Placement;
+use ipcost_model::protocol::PeerRole;
+use ipcost_sys::idle::IdleState;
+
+use super::{Facts, LEAST_SHARE, cause, count, nanoseconds, percent, wall_ns};
+
+/// Two processes that take so much of what others leave of a core fill it.
+const FILLED: f64 = 0.7;
+/// Leaving an idle state that takes longer than this is a wake-up from deep idle, microseconds.
+const DEEP_US: u64 = 10;
+
+/// Two cells differ only in whether a side's descriptors are shared among threads, and its calls cost more for it.
+pub(super) fn descriptor_table(facts: &Facts<'_>, difference: &ExplainedDifference) -> Option<NamedCause> {
+    const NAME: &str = "descriptor_table";
+    let cell = |id: &str| facts.cells.iter().find(|cell| cell.id == *id);
+    let (a, b) = (cell(&difference.a)?, cell(&difference.b)?);
+    let shared = |cell: &ExplainedCell| {
+        let of = |side: PeerRole| cell.sides.of(side).table_sharers.is_some_and(|sharers| sharers > 1);
+        of(PeerRole::Client) || of(PeerRole::Server)
+    };
+    let others = |cell: &ExplainedCell| {
+        let options = cell.options.iter().filter(|(name, _)| name.spec().name != NAME);
+        let options: Vec<_> = options.map(|(name, value)| (name, value.clone())).collect();
+        let work = (cell.pattern, cell.transport.clone(), cell.size, cell.reply, cell.concurrency);
+        (work, cell.placement, cell.client.clone(), cell.server.clone(), options)
+    };
+    if shared(a) == shared(b) || others(a) != others(b) {
+        return None;
+    }
+    let (cell, sign) = if shared(a) { (a, 1.0) } else { (b, -1.0) };
+    let more: f64 = difference
+        .parts
+        .iter()
+        .filter(|part| matches!(part.part, Part::ClientSystem | Part::ServerSystem))
+        .map(|part| sign * part.ns.median)
+        .sum();
+    let elapsed = sign * difference.wall_ns.filter(|_| difference.differs)?.median;
+    if elapsed <= 0.0 || more <= 0.0 {
+        return None;
+    }
+    let sharers = |side: PeerRole| cell.sides.of(side).table_sharers.unwrap_or(1);
+    let sentence = format!(
+        "threads share a table of descriptors (client {}, server {}), so the kernel counts references at every call on \
+         one: {} more of the system's time and {} more elapsed than with a table for each",
+        sharers(PeerRole::Client),
+        sharers(PeerRole::Server),
+        nanoseconds(more),
+        nanoseconds(elapsed),
+    );
+    let remedy = "give each thread that does the calls a table of its own (unshare(CLONE_FILES) once its descriptors \
+                  are open), use processes, or descriptors registered with io_uring";
+    Some(cause("descriptor-table", cell, elapsed / wall_ns(cell)?, sentence, remedy))
+}
+
+/// The peer does more of its own than the native one does in the same cell.
+pub(super) fn runtime(facts: &Facts<'_>, twin: &ExplainedDifference) -> Option<NamedCause> {
+    let cell = facts.cells.iter().find(|cell| cell.id == twin.a)?;
+    let wall = wall_ns(cell)?;
+    let own: Vec<_> = twin
+        .parts
+        .iter()
+        .filter(|part| part.differs && part.ns.median > 0.0)
+        .filter(|part| matches!(part.part, Part::ClientUser | Part::ServerUser))
+        .collect();
+    let more: f64 = own.iter().map(|part| part.ns.median).sum();
+    let wall_more = twin.wall_ns.filter(|_| twin.differs).map(|wall| wall.median)?;
+    let share = more / wall;
+    (share >= LEAST_SHARE && wall_more > 0.0 && !own.is_empty()).then(|| {
+        let name = |part: Part| if part == Part::ClientUser { &cell.client } else { &cell.server };
+        let mut names: Vec<&str> = own.iter().map(|part| name(part.part).as_str()).collect();
+        names.dedup();
+        let sentence = format!(
+            "{} takes {} more user time an operation than the native peer in the same cell, which is {} of what elapses",
+            names.join(" and "),
+            nanoseconds(more),
+            percent(share)
+        );
+        cause("runtime", cell, share, sentence, "the transport is not to blame: profile the program, or do less of its own work for each message")
+    })
+}
+
+/// Both processes are on one core where two are free.
+pub(super) fn one_core(cell: &ExplainedCell, cores: usize, others: f64) -> Option<NamedCause> {
+    let busy = cell.busy?;
+    let together = cell.placement == Placement::Together;
+    let overlapping = cell.division != Division::Turns;
+    // Each could run while the other does; together they fill what others leave of the core.
+    let both = busy.client + busy.server;
+    let fills = both >= FILLED * (1.0 - others) && busy.client.min(busy.server) >= LEAST_SHARE * both;
+    (together && overlapping && fills && cores > 1).then(|| {
+        let sentence = format!(
+            "both processes share one core, which they fill ({} and {} of the time), while {} more are free; they cannot work at once",
+            percent(busy.client),
+            percent(busy.server),
+            cores - 1
+        );
+        let remedy = "let them run apart: placement=apart, or no pinning at all";
+        cause("one-core", cell, busy.client.min(busy.server), sentence, remedy)
+    })
+}
+
+/// The same exchange waits longer across cores than on one.
+pub(super) fn hand_over(facts: &Facts<'_>, difference: &ExplainedDifference) -> Option<NamedCause> {
+    let find = |id: &str| facts.cells.iter().find(|cell| cell.id == id);
+    let (a, b) = (find(&difference.a)?, find(&difference.b)?);
+    let placed = |cell: &ExplainedCell| cell.placement == Placement::Together;
+    if placed(a) == placed(b) || a.transport != b.transport || difference.division != Division::Turns {
+        return None;
+    }
+    let (across, sign) = if placed(b) { (a, 1.0) } else { (b, -1.0) };
+    let waiting = difference.parts.iter().find(|part| part.part == Part::Waiting && part.differs)?;
+    let more = waiting.ns.median * sign;
+    let share = more / wall_ns(across)?;
+    (difference.differs && share >= LEAST_SHARE).then(|| {
+        let sentence = format!(
+            "handing over from one core to another costs {} of waiting an operation: the other core has to be woken",
+            nanoseconds(more)
+        );
+        cause("hand-over", across, share, sentence, "keep both on one core where they take turns (placement=together), or let the receiver spin")
+    })
+}
+
+/// Cores sleep deeply between operations and take long to wake.
+pub(super) fn idle_wakeups(cell: &ExplainedCell, idle: &[IdleState], ops: u64) -> Option<NamedCause> {
+    let waiting = cell.parts.iter().find(|part| part.part == Part::Waiting)?;
+    let deep: Vec<&IdleState> =
+        idle.iter().filter(|state| state.exit_us >= DEEP_US && state.entered > 0).collect();
+    let per_op = |state: &&IdleState| state.entered as f64 / ops.max(1) as f64;
+    let entered: f64 = deep.iter().map(per_op).sum();
+    let exit_ns: f64 = deep.iter().map(|state| per_op(state) * state.exit_us as f64 * 1e3).sum();
+    let share = (exit_ns / wall_ns(cell)?).min(waiting.share);
+    (entered >= 0.2 && share >= LEAST_SHARE).then(|| {
+        let names: Vec<String> = deep
+            .iter()
+            .map(|state| format!("{} ({} µs to leave) {}", state.name, state.exit_us, count(per_op(state))))
+            .collect();
+        let sentence = format!(
+            "the processors sleep deeply while they wait: {} an operation over all cells of this run; {} of the time is waiting",
+            names.join(", "),
+            percent(waiting.share)
+        );
+        let remedy = "forbid deep idle states while it matters (/dev/cpu_dma_latency, or cpupower idle-set)";
+        cause("idle-wakeups", cell, share, sentence, remedy)
+    })
+}

@@ -1,0 +1,359 @@
+use std::collections::BTreeMap;
+
+use super::*;
+use crate::explain::Part;
+use crate::explain::PartCost;
+use crate::explain::PartDifference;
+use crate::explain::SideEvidence;
+use crate::explain::Sides;
+use ipcost_lab::system_calls::CallRecord;
+use ipcost_model::{Estimate, OptionValue, Options, Verdict};
+use ipcost_model::{Pattern, Placement};
+use ipcost_sys::counters::ProcessorTimes;
+use ipcost_sys::others::Busy;
+use ipcost_sys::quota::Throttling;
+use std::time::Duration;
+
+fn exactly(median: f64) -> Estimate {
+    Estimate { median, lo: Some(median * 0.95), hi: Some(median * 1.05) }
+}
+
+fn call(name: &str, count: f64, moved: f64, asked: f64) -> CallRecord {
+    CallRecord {
+        name: name.to_owned(),
+        count,
+        moved: Some(count * moved),
+        asked: Some(count * asked),
+        ..CallRecord::default()
+    }
+}
+
+/// A cell whose sides take turns, 10 µs each way, that gives no reason for blame.
+fn clean(pattern: Pattern, transport: &str, size: u64) -> ExplainedCell {
+    let side = SideEvidence {
+        voluntary_switches: Some(if pattern == Pattern::Stream { 0.01 } else { 1.0 }),
+        involuntary_switches: Some(0.0),
+        system_calls: Some(vec![
+            call("sendto", 1.0, size as f64, size as f64),
+            call("recvfrom", 1.0, size as f64, size as f64),
+        ]),
+        ..SideEvidence::default()
+    };
+    let part = |part| PartCost { part, ns: exactly(2_000.0), share: 0.2 };
+    ExplainedCell {
+        id: format!("{pattern}/{transport}/{size}/c1"),
+        label: transport.to_owned(),
+        purpose: Purpose::Asked,
+        pattern,
+        transport: transport.to_owned(),
+        size,
+        reply: size,
+        concurrency: 1,
+        placement: Placement::Free,
+        client: "native".to_owned(),
+        server: "native".to_owned(),
+        options: Options::default(),
+        division: if pattern == Pattern::Stream { Division::Overlap } else { Division::Turns },
+        wall_ns: Some(exactly(10_000.0)),
+        cpu_ns: Some(exactly(8_000.0)),
+        wait_ns: None,
+        parts: Part::ALL.iter().copied().map(part).collect(),
+        busy: Some(Sides { client: 0.4, server: 0.4 }),
+        limited_by: None,
+        sides: Sides { client: side.clone(), server: side },
+        network: BTreeMap::from([("delayed_acknowledgements".to_owned(), 0.0)]),
+        floor: None,
+        alone: true,
+        traced_ops: 1_000,
+        counted_ops: 10_000,
+    }
+}
+
+/// So many ports, and so many connections in TIME_WAIT.
+fn network(ports: u64, time_wait: u64) -> NetworkFacts {
+    NetworkFacts {
+        ip_local_port_range: Some([1, ports]),
+        time_wait: Some(time_wait),
+        ..NetworkFacts::default()
+    }
+}
+
+#[derive(Default)]
+struct Case {
+    incidents: Vec<Incidents>,
+    buffer: Option<u64>,
+    differences: Vec<ExplainedDifference>,
+    twins: Vec<ExplainedDifference>,
+    observed: Observed,
+    idle: Vec<IdleState>,
+    firewall: Firewall,
+    network: NetworkFacts,
+    failure: Option<&'static str>,
+}
+
+fn found(cells: &[ExplainedCell], case: &Case) -> Vec<NamedCause> {
+    let facts = Facts {
+        cells,
+        incidents: &case.incidents,
+        buffers: &[case.buffer],
+        differences: &case.differences,
+        twins: &case.twins,
+        ops: 1_000,
+        observed: &case.observed,
+        cores: 2,
+        idle: &case.idle,
+        firewall: &case.firewall,
+        network: &case.network,
+        failure: case.failure,
+    };
+    causes(&facts)
+}
+
+#[track_caller]
+fn assert_only(code: &str, cell: ExplainedCell, case: &Case) {
+    let found = found(&[cell], case);
+    let codes: Vec<&str> = found.iter().map(|cause| cause.code.as_str()).collect();
+    assert_eq!(codes, [code], "{found:?}");
+    assert!(!found[0].sentence.contains('\n') && !found[0].remedy.is_empty());
+}
+
+fn difference(a: &ExplainedCell, b: &ExplainedCell, part: Part, more_ns: f64) -> ExplainedDifference {
+    ExplainedDifference {
+        a: a.id.clone(),
+        b: b.id.clone(),
+        ratio: None,
+        verdict: Verdict::Different,
+        wall_ns: Some(exactly(more_ns)),
+        differs: true,
+        division: Division::Turns,
+        parts: vec![PartDifference { part, ns: exactly(more_ns), differs: true }],
+        counts: Vec::new(),
+    }
+}
+
+#[test]
+fn a_clean_cell_is_blamed_for_nothing() {
+    let case = Case {
+        buffer: Some(65_536),
+        network: network(28_232, 100),
+        incidents: vec![Incidents::default()],
+        idle: vec![IdleState { name: "C1".into(), exit_us: 1, entered: 5_000 }],
+        firewall: Firewall { rules: Some(0), tracked: Some(0) },
+        ..Case::default()
+    };
+    for pattern in [Pattern::Rr, Pattern::Stream, Pattern::Connect] {
+        for transport in ["unix", "tcp", "pipe"] {
+            assert_eq!(found(&[clean(pattern, transport, 64)], &case), [], "{pattern} {transport}");
+        }
+    }
+}
+
+#[test]
+fn nagle_against_delayed_acknowledgements() {
+    let delayed = |pattern, transport, nodelay: Option<bool>| {
+        let mut cell = clean(pattern, transport, 64);
+        if let Some(value) = nodelay {
+            cell.options.set("tcp_nodelay", OptionValue::Bool(value)).unwrap();
+        }
+        cell.network.insert("delayed_acknowledgements".to_owned(), 0.001);
+        cell.wall_ns = Some(exactly(60_000.0));
+        cell
+    };
+    for (pattern, nodelay) in
+        [(Pattern::Stream, None), (Pattern::Stream, Some(false)), (Pattern::Rr, Some(false))]
+    {
+        assert_only("nagle", delayed(pattern, "tcp", nodelay), &Case::default());
+    }
+    for (pattern, transport, nodelay) in [
+        (Pattern::Stream, "tcp", Some(true)),
+        (Pattern::Rr, "tcp", None),
+        (Pattern::Connect, "tcp", None),
+        (Pattern::Stream, "unix", None),
+    ] {
+        assert_eq!(
+            found(&[delayed(pattern, transport, nodelay)], &Case::default()),
+            [],
+            "without Nagle, delayed acknowledgements cost nothing: {pattern} {transport} {nodelay:?}"
+        );
+    }
+    let mut cell = delayed(Pattern::Stream, "tcp", None);
+    cell.busy = Some(Sides { client: 0.99, server: 0.5 });
+    assert_eq!(found(&[cell], &Case::default()), [], "who is busy all the time does not wait");
+}
+
+#[test]
+fn a_buffer_that_is_always_full() {
+    let mut cell = clean(Pattern::Stream, "pipe", 65_536);
+    cell.sides.client.voluntary_switches = Some(0.9);
+    assert_only("small-buffer", cell.clone(), &Case { buffer: Some(65_536), ..Case::default() });
+    assert_eq!(found(&[cell.clone()], &Case { buffer: Some(16 << 20), ..Case::default() }), []);
+    cell.sides.client.voluntary_switches = Some(0.6);
+    assert_eq!(
+        found(&[cell.clone()], &Case { buffer: Some(1 << 20), ..Case::default() }),
+        [],
+        "whole messages fit, and the sides take turns"
+    );
+    cell.sides.client.voluntary_switches = Some(0.01);
+    assert_eq!(found(&[cell], &Case { buffer: Some(65_536), ..Case::default() }), [], "nobody sleeps");
+}
+
+#[test]
+fn reads_that_are_much_smaller_than_writes() {
+    let mut cell = clean(Pattern::Stream, "unix", 65_536);
+    cell.sides.server.system_calls = Some(vec![call("recvfrom", 128.0, 512.0, 512.0)]);
+    assert_only("small-reads", cell.clone(), &Case::default());
+    // Little arrives at a time, though there is room for more.
+    cell.sides.server.system_calls = Some(vec![call("recvfrom", 128.0, 512.0, 65_536.0)]);
+    assert_eq!(found(&[cell], &Case::default()), []);
+}
+
+#[test]
+fn a_full_backlog() {
+    let troubles = BTreeMap::from([("ListenOverflows".to_owned(), 7)]);
+    let case = Case { incidents: vec![Incidents { retries: 0, troubles }], ..Case::default() };
+    assert_only("backlog", clean(Pattern::Connect, "tcp", 64), &case);
+    let case = Case { incidents: vec![Incidents { retries: 3, ..Incidents::default() }], ..Case::default() };
+    assert_only("backlog", clean(Pattern::Connect, "unix", 64), &case);
+}
+
+#[test]
+fn ports_that_run_out() {
+    let mut cell = clean(Pattern::Connect, "tcp", 64);
+    let refused = CallRecord {
+        failures: BTreeMap::from([("EADDRNOTAVAIL".to_owned(), 0.02)]),
+        ..call("connect", 1.02, 0.0, 0.0)
+    };
+    cell.sides.client.system_calls.as_mut().unwrap().push(refused);
+    assert_only("ports", cell, &Case::default());
+    let failure = Some("client native of connect/tcp/64/c1 failed: no local port is left for tcp");
+    assert_only("ports", clean(Pattern::Connect, "tcp", 64), &Case { failure, ..Case::default() });
+    let mut cell = clean(Pattern::Connect, "tcp", 64);
+    cell.options.set("spread_sources", OptionValue::Bool(false)).unwrap();
+    assert_only("ports", cell, &Case { network: network(101, 99), ..Case::default() });
+    // From many sources, TIME_WAIT is no harm.
+    assert_eq!(
+        found(
+            &[clean(Pattern::Connect, "tcp", 64)],
+            &Case { network: network(101, 9_000), ..Case::default() }
+        ),
+        []
+    );
+}
+
+#[test]
+fn names_that_are_looked_up_every_time() {
+    let mut cell = clean(Pattern::Connect, "tcp", 64);
+    cell.sides.client.lookups = BTreeMap::from([("/etc/hosts".to_owned(), 1.0)]);
+    assert_only("name-resolution", cell, &Case::default());
+}
+
+#[test]
+fn a_runtime_that_works_on_its_own() {
+    let mut cell = clean(Pattern::Rr, "unix", 64);
+    "python".clone_into(&mut cell.client);
+    let twin =
+        ExplainedCell { id: "twin".to_owned(), purpose: Purpose::Twin, ..clean(Pattern::Rr, "unix", 64) };
+    let of = |part, more| Case { twins: vec![difference(&cell, &twin, part, more)], ..Case::default() };
+    assert_only("runtime", cell.clone(), &of(Part::ClientUser, 5_000.0));
+    assert_eq!(found(&[cell.clone()], &of(Part::ClientUser, 500.0)), [], "too little to matter");
+    assert_eq!(
+        found(&[cell.clone()], &of(Part::ServerSystem, 5_000.0)),
+        [],
+        "the kernel's work is not the runtime's"
+    );
+}
+
+#[test]
+fn cores_that_are_shared_or_apart() {
+    let mut cell = clean(Pattern::Stream, "unix", 64);
+    cell.placement = Placement::Together;
+    cell.busy = Some(Sides { client: 0.5, server: 0.48 });
+    assert_only("one-core", cell.clone(), &Case::default());
+    cell.placement = Placement::Apart;
+    assert_eq!(found(&[cell], &Case::default()), []);
+
+    let apart = ExplainedCell { placement: Placement::Apart, ..clean(Pattern::Rr, "unix", 64) };
+    let together = ExplainedCell {
+        id: "together".into(),
+        placement: Placement::Together,
+        ..clean(Pattern::Rr, "unix", 64)
+    };
+    for (a, b, more) in [(&apart, &together, 5_000.0), (&together, &apart, -5_000.0)] {
+        let case = Case { differences: vec![difference(a, b, Part::Waiting, more)], ..Case::default() };
+        let found = found(&[apart.clone(), together.clone()], &case);
+        assert_eq!((found.len(), found[0].code.as_str()), (1, "hand-over"), "{found:?}");
+        assert_eq!(found[0].cell.as_ref(), Some(&apart.id));
+    }
+}
+
+#[test]
+fn a_burst_whose_end_is_held_back() {
+    let burst = |nodelay| {
+        let mut cell = clean(Pattern::Stream, "tcp", 64);
+        cell.wait_ns = Some(40e6);
+        cell.options.set("tcp_nodelay", OptionValue::Bool(nodelay)).unwrap();
+        cell
+    };
+    assert_only("nagle", burst(false), &Case::default());
+    assert_eq!(found(&[burst(true)], &Case::default()), [], "something else makes it wait");
+}
+
+#[test]
+fn descriptors_that_threads_share() {
+    let alone = clean(Pattern::Rr, "unix", 64);
+    let mut shared = ExplainedCell { id: "shared".into(), ..alone.clone() };
+    shared.options.set("descriptor_table", OptionValue::Text("shared".into())).unwrap();
+    shared.sides.server.table_sharers = Some(2);
+    for (a, b, more) in [(&shared, &alone, 800.0), (&alone, &shared, -800.0)] {
+        let case = Case { differences: vec![difference(a, b, Part::ServerSystem, more)], ..Case::default() };
+        let found = found(&[shared.clone(), alone.clone()], &case);
+        assert_eq!((found.len(), found[0].code.as_str()), (1, "descriptor-table"), "{found:?}");
+        assert_eq!(found[0].cell.as_deref(), Some("shared"));
+    }
+    // Other sizes differ for other reasons, and what is cheaper with threads is not dearer for them.
+    let larger = ExplainedCell { size: 128, ..alone.clone() };
+    for (other, more) in [(&larger, 800.0), (&alone, -800.0)] {
+        let differences = vec![difference(&shared, other, Part::ServerSystem, more)];
+        let case = Case { differences, ..Case::default() };
+        assert_eq!(found(&[shared.clone(), other.clone()], &case), []);
+    }
+}
+
+#[test]
+fn cores_that_sleep_deeply() {
+    let deep = vec![IdleState { name: "C6".into(), exit_us: 100, entered: 2_000 }];
+    let mut cell = clean(Pattern::Rr, "unix", 64);
+    cell.wall_ns = Some(exactly(200_000.0));
+    cell.parts[Part::Waiting as usize].share = 0.9;
+    assert_only("idle-wakeups", cell.clone(), &Case { idle: deep.clone(), ..Case::default() });
+    let shallow = vec![IdleState { exit_us: 2, ..deep[0].clone() }];
+    assert_eq!(found(&[cell], &Case { idle: shallow, ..Case::default() }), []);
+}
+
+#[test]
+fn a_firewall_concerns_packets_only() {
+    let case = Case { firewall: Firewall { rules: Some(3), tracked: Some(1) }, ..Case::default() };
+    assert_only("firewall", clean(Pattern::Rr, "tcp", 64), &case);
+    assert_eq!(found(&[clean(Pattern::Rr, "unix", 64)], &case), []);
+    let packet_tables = Some(vec!["filter".to_owned()]);
+    let network = NetworkFacts { packet_tables, ..NetworkFacts::default() };
+    assert_only("firewall", clean(Pattern::Rr, "tcp", 64), &Case { network, ..Case::default() });
+}
+
+#[test]
+fn quotas_hypervisors_and_neighbours() {
+    let cell = || clean(Pattern::Rr, "unix", 64);
+    let throttling = Throttling { times: 5, time: Duration::from_millis(400), cores: Some(0.5) };
+    let observed = Observed { throttling: Some(throttling), ..Observed::default() };
+    assert_only("cpu-quota", cell(), &Case { observed, ..Case::default() });
+    let processors = Some(ProcessorTimes { busy: 400, stolen: 100, total: 1_000 });
+    let own_cpu = Duration::from_secs(4);
+    let observed = Observed { processors, own_cpu, ..Observed::default() };
+    assert_only("steal", cell(), &Case { observed, ..Case::default() });
+    let processors = Some(ProcessorTimes { busy: 800, stolen: 0, total: 1_000 });
+    let busiest = Some(Busy { id: 7, name: "hog".into(), ticks: 390 });
+    let observed = Observed { processors, own_cpu, busiest, ..Observed::default() };
+    let case = Case { observed, ..Case::default() };
+    assert_only("busy-neighbour", cell(), &case);
+    assert!(found(&[cell()], &case)[0].sentence.contains("most of it hog (process 7)"));
+}

@@ -1,0 +1,207 @@
+//! What cells do, seen in passes that are not timed.
+
+use std::collections::BTreeMap;
+
+use crate::explain::Missing;
+use crate::explain::Sides;
+use ipcost_model::protocol::PeerRole;
+use ipcost_sys::counters;
+use ipcost_sys::descriptor_table;
+use ipcost_sys::disk::DiskBytes;
+use ipcost_sys::net_namespace::NetNamespace;
+use ipcost_sys::perf::{Counters, Refusal};
+
+use ipcost_lab::ProcessBench;
+use ipcost_lab::bench::Bench;
+use ipcost_lab::error::EngineError;
+use ipcost_lab::system_calls::SystemCalls;
+use ipcost_lab::tracing::{Lengths, TraceError, TraceSetup, alone, trace, traced_ns};
+use ipcost_sys::transport::uses_tcp;
+
+/// How long a traced batch may take, nanoseconds, as far as that can be foreseen.
+const TRACED_NS: f64 = 0.7e9;
+/// The most and the fewest operations of the longer traced batch, for each worker.
+const MOST_TRACED: f64 = 2_500.0;
+const FEWEST_TRACED: f64 = 12.0;
+/// Operations for each worker that tell how long one takes while it is traced.
+const PILOT: u64 = 4;
+/// How long a counted batch is meant to last, nanoseconds.
+const COUNTED_NS: f64 = 0.3e9;
+
+/// What was seen of a cell; figures are for one operation.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Evidence {
+    /// System calls of each side; `None` where they could not be traced.
+    pub calls: Option<Sides<SystemCalls>>,
+    /// Operations of the longer traced batch.
+    pub traced_ops: u64,
+    /// Events of each side.
+    pub events: Sides<BTreeMap<String, f64>>,
+    /// How many threads share a table of descriptors on each side, where that is known.
+    pub table_sharers: Sides<Option<u32>>,
+    /// What the network did.
+    pub network: BTreeMap<String, f64>,
+    /// Whether nobody else was in that network.
+    pub alone: bool,
+    /// Operations of the counted batch.
+    pub counted_ops: u64,
+}
+
+/// Collects evidence cell by cell, and what could not be had.
+pub struct Collector<'a> {
+    setup: TraceSetup<'a>,
+    namespace: Option<NetNamespace>,
+    missing: Vec<Missing>,
+}
+
+impl<'a> Collector<'a> {
+    /// Makes ready for the cells of a plan; `namespace` is the command that holds a network namespace.
+    pub fn new(setup: TraceSetup<'a>, namespace: &[String]) -> Self {
+        let (mut missing, mut own) = (Vec::new(), None);
+        match NetNamespace::start(namespace) {
+            Ok(made) => {
+                if !made.lost().is_empty() {
+                    missing.push(Missing {
+                        what: "some network settings".to_owned(),
+                        reason: format!(
+                            "the network was counted in a namespace of its own, where these could not be kept: {}",
+                            made.lost().join(", ")
+                        ),
+                        remedy: "run as root to keep them all; timed batches ran with your own".to_owned(),
+                    });
+                }
+                own = Some(made);
+            }
+            Err(error) => missing.push(Missing {
+                what: "a network of its own".to_owned(),
+                reason: format!("{error}; so other connections of this machine are counted along"),
+                remedy: "run as root, or allow user namespaces".to_owned(),
+            }),
+        }
+        Self { setup, namespace: own, missing }
+    }
+
+    /// What could not be had, each once.
+    pub fn missing(self) -> Vec<Missing> {
+        self.missing
+    }
+
+    /// Runs the passes of a cell whose operations take so long, nanoseconds, where that is known.
+    ///
+    /// # Errors
+    /// Where it was interrupted. What fails otherwise is missing, and the rest is there.
+    pub fn collect(&mut self, cell: usize, wall_ns: f64) -> Result<Evidence, EngineError> {
+        let mut evidence = Evidence::default();
+        match self.count(cell, wall_ns, &mut evidence) {
+            Err(EngineError::Interrupted) => return Err(EngineError::Interrupted),
+            Err(error) => self.miss(
+                "events and the network",
+                &error.to_string(),
+                "measure this cell alone to see whether it runs at all",
+            ),
+            Ok(()) => {}
+        }
+        match self.trace(cell) {
+            Ok((calls, lengths)) => {
+                let [client, server] = <[SystemCalls; 2]>::try_from(calls).unwrap_or_default();
+                evidence.calls = Some(Sides { client, server });
+                evidence.traced_ops = lengths.many;
+            }
+            Err(TraceError::Peer(EngineError::Interrupted)) => return Err(EngineError::Interrupted),
+            Err(error @ TraceError::NoStrace) => self.miss("system calls", &error.to_string(), "install it"),
+            Err(error) => self.miss(
+                "system calls",
+                &format!("{}: {error}", self.setup.plan.cells[cell].id),
+                "allow this user to trace its own processes (ptrace), and see that the peers can be traced",
+            ),
+        }
+        Ok(evidence)
+    }
+
+    /// The calls of both sides; as many operations as fit, equally many for every worker.
+    fn trace(&self, cell: usize) -> Result<(Vec<SystemCalls>, Lengths), TraceError> {
+        const SIDES: [PeerRole; 2] = [PeerRole::Client, PeerRole::Server];
+        let workers = u64::from(self.setup.plan.cells[cell].cell.concurrency);
+        let each_ns = traced_ns(self.setup, cell, &SIDES, PILOT * workers)? * workers as f64;
+        let each = (TRACED_NS / each_ns).clamp(FEWEST_TRACED, MOST_TRACED) as u64;
+        let lengths = Lengths { fewer: (each / 4).max(1) * workers, many: each * workers };
+        Ok((trace(self.setup, cell, &SIDES, lengths)?, lengths))
+    }
+
+    /// One batch with counters around it, in the namespace if there is one.
+    fn count(&mut self, cell: usize, wall_ns: f64, evidence: &mut Evidence) -> Result<(), EngineError> {
+        let TraceSetup { plan, programs, guard, interrupt } = self.setup;
+        let workers = u64::from(plan.cells[cell].cell.concurrency);
+        let ops = ((COUNTED_NS / wall_ns / workers as f64) as u64).max(8) * workers;
+        let only = alone(plan, cell);
+        let entrance = self.namespace.as_ref().map(NetNamespace::entrance);
+        let process = self.namespace.as_ref().map_or_else(std::process::id, NetNamespace::process);
+        let mut bench =
+            ProcessBench::new(&only, programs.to_vec(), guard, interrupt.clone())?.within(entrance);
+        bench.start_epoch(1, &[cell])?;
+        // What is done once is done now: threads start, memory is touched.
+        bench.batch(cell, workers * 4, false)?;
+        let (server, client) = bench.groups(cell).unwrap_or_default();
+        evidence.table_sharers =
+            Sides { client: descriptor_table::sharers(client), server: descriptor_table::sharers(server) };
+        let counters = Sides { client: Counters::of_group(client), server: Counters::of_group(server) };
+        [&counters.client, &counters.server].into_iter().for_each(Counters::enable);
+        let disk = || Sides { client: DiskBytes::of_group(client), server: DiskBytes::of_group(server) };
+        let (before, disk_before) = (counters::network(process), disk());
+        bench.batch(cell, ops, false)?;
+        let (after, disk_after) = (counters::network(process), disk());
+        let per_op = |counted: BTreeMap<String, f64>| -> BTreeMap<String, f64> {
+            counted.into_iter().map(|(name, count)| (name, count / ops as f64)).collect()
+        };
+        let side = |counters: &Counters, before: Option<DiskBytes>, after: Option<DiskBytes>| {
+            let mut counted = counters.read();
+            if let Some(moved) = after.zip(before).map(|(after, before)| after - before) {
+                counted.insert("disk_bytes_read".to_owned(), moved.read as f64);
+                counted.insert("disk_bytes_written".to_owned(), moved.written as f64);
+            }
+            per_op(counted)
+        };
+        evidence.events = Sides {
+            client: side(&counters.client, disk_before.client, disk_after.client),
+            server: side(&counters.server, disk_before.server, disk_after.server),
+        };
+        if uses_tcp(&plan.cells[cell].cell.transport) {
+            // One that could not be read before has counted since the system started.
+            let risen = |(name, now): (String, u64)| {
+                let risen = now.saturating_sub(*before.get(&name)?);
+                Some((name, risen as f64 / ops as f64))
+            };
+            evidence.network = after.into_iter().filter_map(risen).collect();
+        }
+        evidence.alone = self.namespace.is_some();
+        evidence.counted_ops = ops;
+        bench.end_epoch()?;
+        self.note_refusals(&counters.client);
+        Ok(())
+    }
+
+    fn note_refusals(&mut self, counters: &Counters) {
+        let of = |refusal| -> Vec<&str> {
+            let names =
+                counters.refused().iter().filter(|(_, found)| **found == refusal).map(|(name, _)| *name);
+            names.collect()
+        };
+        let forbidden = of(Refusal::Forbidden);
+        if !forbidden.is_empty() {
+            let remedy = "run as root, or set kernel.perf_event_paranoid to 1 or less";
+            self.miss(&forbidden.join(", "), "this user may not count them", remedy);
+        }
+        let absent = of(Refusal::Absent);
+        if !absent.is_empty() {
+            let remedy = "measure on a machine, or in a virtual machine, that has a processor's counters";
+            self.miss(&absent.join(", "), "the processor offers no such counters here", remedy);
+        }
+    }
+
+    fn miss(&mut self, what: &str, reason: &str, remedy: &str) {
+        let missing = Missing { what: what.to_owned(), reason: reason.to_owned(), remedy: remedy.to_owned() };
+        if !self.missing.contains(&missing) {
+            self.missing.push(missing);
+        }
+    }
+}

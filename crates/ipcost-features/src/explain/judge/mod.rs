@@ -1,0 +1,384 @@
+//! Where the time of cells goes, and what makes the difference between them.
+//!
+//! ```text
+//! timed batches ──parts──▶ parts and differences, with intervals ─┐
+//! untimed passes ─evidence─▶ system calls, events, the network ───┼─▶ Explanation
+//!                                     all of it ──causes──▶ names ┘
+//! ```
+
+pub mod causes;
+pub mod evidence;
+pub mod parts;
+
+use std::time::Duration;
+
+use crate::explain::CountDifference;
+use crate::explain::EXPLANATION_SCHEMA;
+use crate::explain::ExplainedCell;
+use crate::explain::ExplainedDifference;
+use crate::explain::Explanation;
+use crate::explain::Missing;
+use crate::explain::Purpose;
+use crate::explain::SideEvidence;
+use crate::explain::Sides;
+use ipcost_model::facts::NetworkFacts;
+use ipcost_model::protocol::PeerRole;
+use ipcost_model::units::duration_text;
+use ipcost_model::{OptionGroup, Plan, PlannedCell, Tool, Verdict, Warning};
+use ipcost_sys::firewall::Firewall;
+use ipcost_sys::idle::IdleState;
+use ipcost_sys::transport;
+
+use causes::{Facts, causes};
+use evidence::Evidence;
+use ipcost_lab::analysis::verdict;
+use ipcost_lab::campaign::Outcome;
+use ipcost_lab::document::About;
+use ipcost_lab::floor::floor;
+use ipcost_lab::planning::ALPHA;
+use ipcost_lab::system_calls::{SystemCalls, close};
+use parts::{Batches, Costs, common, division, excludes_zero, parts_of};
+
+/// The capacity of a pipe whose size is not set, bytes (`pipe(7)`).
+const PIPE_BYTES: u64 = 65_536;
+/// In shorter batches, ticks tell user from system time badly. The median of what ticks count is within ln 2 of a tick of
+/// the mean (Hamza, "The smallest uniform upper bound on the distance between the mean and the median of the binomial
+/// and Poisson distributions", 1995): with ticks of 4 ms, 3 % of such a batch.
+const TELLING_BATCH: Duration = Duration::from_millis(100);
+/// Intervals of a difference: its ratio, its elapsed time, its parts.
+const INTERVALS_OF_DIFFERENCE: u32 = 7;
+/// Those of them that say whether there is one, and how large it is: its ratio and its elapsed time.
+const FIRST_OF_DIFFERENCE: u32 = 2;
+/// Intervals of a cell: its elapsed time, its parts and its multiple of the floor.
+const INTERVALS_OF_CELL: u32 = 7;
+/// An interval that is narrower than this share of the cost on either side of the median is narrow enough.
+const NARROW: f64 = 0.02;
+/// Switches of two cells that differ by less than this are the same.
+const SAME_SWITCHES: f64 = 0.1;
+/// Events that differ by less than this share are the same.
+const SAME_EVENTS: f64 = 0.05;
+
+/// What is asked about the cells of a plan, as indices.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Question {
+    /// The cells that were asked about.
+    pub asked: Vec<usize>,
+    /// Pairs whose difference is asked for.
+    pub pairs: Vec<(usize, usize)>,
+    /// Asked cells, each with its twin between native peers.
+    pub twins: Vec<(usize, usize)>,
+}
+
+impl Question {
+    /// How many intervals the answer has, which share alpha.
+    pub fn intervals(&self) -> u32 {
+        let differences = (self.pairs.len() + self.twins.len()) as u32;
+        INTERVALS_OF_DIFFERENCE * differences + INTERVALS_OF_CELL * self.asked.len() as u32
+    }
+
+    /// How many of them say whether the cells differ, and by how much; of a cell alone, what it costs.
+    fn first(&self) -> u32 {
+        if self.pairs.is_empty() {
+            self.asked.len() as u32
+        } else {
+            FIRST_OF_DIFFERENCE * self.pairs.len() as u32
+        }
+    }
+
+    /// The level of each of those: they have half of alpha, since it is they that were asked for.
+    fn first_level(&self) -> f64 {
+        ALPHA / 2.0 / f64::from(self.first().max(1))
+    }
+
+    /// The level of each of the others.
+    pub fn level(&self) -> f64 {
+        ALPHA / 2.0 / f64::from(self.intervals().saturating_sub(self.first()).max(1))
+    }
+
+    /// Whether every interval that is asked for is narrow.
+    pub fn answered(&self, outcome: &Outcome) -> bool {
+        let batches = Batches::new(&outcome.samples, self.level());
+        let wall = |cell| batches.estimate(cell, |costs: &Costs| costs.wall_ns).map(|wall| wall.median);
+        let enough = |a: usize, b: Option<usize>| {
+            let Some(scale) = wall(a).into_iter().chain(b.and_then(wall)).reduce(f64::max) else {
+                return false;
+            };
+            let cell = |index: usize| division(&outcome.plan.cells[index]);
+            let division = b.map_or(cell(a), |b| common(cell(a), cell(b)));
+            parts_of(division).iter().all(|part| {
+                let estimate = match b {
+                    Some(b) => batches.difference(a, b, |costs| costs.part(*part)),
+                    None => batches.estimate(a, |costs| costs.part(*part)),
+                };
+                let narrow = |lo: f64, hi: f64| hi - lo <= 2.0 * NARROW * scale;
+                estimate.is_some_and(|found| found.lo.zip(found.hi).is_some_and(|(lo, hi)| narrow(lo, hi)))
+            })
+        };
+        let pairs = self.pairs.iter().all(|(a, b)| enough(*a, Some(*b)));
+        pairs && (!self.pairs.is_empty() || self.asked.iter().all(|cell| enough(*cell, None)))
+    }
+}
+
+/// What the machine is and did, beside what the timed pass itself observed.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Machine {
+    /// Physical cores that this program may use.
+    pub cores: usize,
+    /// How often idle states were entered during the timed pass.
+    pub idle: Vec<IdleState>,
+    /// Rules that packets go through.
+    pub firewall: Firewall,
+    /// Ports, TIME_WAIT and tables of the network, right after the timed pass.
+    pub network: NetworkFacts,
+}
+
+/// Puts everything together. `evidence` is by cell of the plan.
+pub fn explain(
+    outcome: &Outcome,
+    question: &Question,
+    evidence: &[Evidence],
+    machine: &Machine,
+    missing: Vec<Missing>,
+    about: About,
+) -> Explanation {
+    let plan = &outcome.plan;
+    let first = Batches::new(&outcome.samples, question.first_level());
+    let batches = Batches::new(&outcome.samples, question.level());
+    let elapsed = if question.pairs.is_empty() { &first } else { &batches };
+    let twins: Vec<usize> = question.twins.iter().map(|(_, twin)| *twin).collect();
+    let shown: Vec<usize> =
+        (0..plan.cells.len()).filter(|cell| question.asked.contains(cell) || twins.contains(cell)).collect();
+    let cells: Vec<ExplainedCell> = shown
+        .iter()
+        .map(|index| {
+            let asked = question.asked.contains(index);
+            let purpose = if asked { Purpose::Asked } else { Purpose::Twin };
+            ExplainedCell {
+                floor: floor(outcome, *index, question.level()),
+                ..cell(plan, *index, purpose, elapsed, &batches, &evidence[*index])
+            }
+        })
+        .collect();
+    let find = |index: usize| shown.iter().position(|known| *known == index).map(|place| &cells[place]);
+    let all = |first: &Batches<'_>, pairs: &[(usize, usize)]| -> Vec<ExplainedDifference> {
+        let pair = |(a, b): &(usize, usize)| {
+            Some(difference(first, &batches, (*a, find(*a)?), (*b, find(*b)?), plan.margin))
+        };
+        pairs.iter().filter_map(pair).collect()
+    };
+    let (differences, twins) = (all(&first, &question.pairs), all(&batches, &question.twins));
+    let failure = outcome.failure.as_ref().map(ToString::to_string);
+    let lead_ins = 1.0 + plan.lead_in.as_secs_f64() / plan.batch.as_secs_f64().max(1e-9);
+    let ops: u64 = outcome.samples.iter().map(|sample| sample.ops).sum();
+    let incidents: Vec<_> = shown.iter().map(|index| outcome.incidents[*index].clone()).collect();
+    let buffers: Vec<_> = shown.iter().map(|index| buffer(outcome, *index)).collect();
+    let facts = Facts {
+        cells: &cells,
+        incidents: &incidents,
+        buffers: &buffers,
+        differences: &differences,
+        twins: &twins,
+        ops: (ops as f64 * lead_ins) as u64,
+        observed: &outcome.observed,
+        cores: machine.cores,
+        idle: &machine.idle,
+        firewall: &machine.firewall,
+        network: &machine.network,
+        failure: failure.as_deref(),
+    };
+    Explanation {
+        schema: EXPLANATION_SCHEMA.to_owned(),
+        tool: Tool { name: "ipcost".to_owned(), version: about.version },
+        host: about.host,
+        job: about.job,
+        seed: plan.seed,
+        started: about.started,
+        elapsed_s: outcome.elapsed.as_secs_f64(),
+        stopped: outcome.stopped,
+        epochs: outcome.table.epochs() as u32,
+        rounds: plan.rounds,
+        batch_ms: plan.batch.as_secs_f64() * 1e3,
+        alpha: plan.alpha,
+        intervals: question.intervals(),
+        margin: plan.margin,
+        causes: causes(&facts),
+        cells,
+        differences,
+        twins,
+        missing,
+        warnings: warnings(outcome, question, about.debug_build),
+        failure,
+    }
+}
+
+fn cell(
+    plan: &Plan,
+    index: usize,
+    purpose: Purpose,
+    elapsed: &Batches<'_>,
+    batches: &Batches<'_>,
+    evidence: &Evidence,
+) -> ExplainedCell {
+    let planned = &plan.cells[index];
+    let work = &planned.cell;
+    let division = division(planned);
+    let busy = batches.busy(index);
+    let limited_by = busy
+        .filter(|_| division == crate::explain::Division::Overlap)
+        .map(|busy| if busy.client > busy.server { PeerRole::Client } else { PeerRole::Server });
+    let side = |side: PeerRole| {
+        let calls = evidence.calls.as_ref().map(|calls| calls.of(side));
+        SideEvidence {
+            voluntary_switches: batches.counted(index, |sample| usage(sample, side).voluntary_switches),
+            involuntary_switches: batches.counted(index, |sample| usage(sample, side).involuntary_switches),
+            system_calls: calls.map(SystemCalls::records),
+            table_sharers: *evidence.table_sharers.of(side),
+            lookups: calls.map(|calls| calls.lookups().clone()).unwrap_or_default(),
+            events: evidence.events.of(side).clone(),
+        }
+    };
+    ExplainedCell {
+        id: planned.id.clone(),
+        label: label(plan, planned),
+        purpose,
+        pattern: work.pattern,
+        transport: work.transport.clone(),
+        size: work.size,
+        reply: work.reply,
+        concurrency: work.concurrency,
+        placement: planned.placement,
+        client: planned.client.clone(),
+        server: planned.server.clone(),
+        options: work.options.clone(),
+        division,
+        wall_ns: elapsed.estimate(index, |costs| costs.wall_ns),
+        cpu_ns: batches
+            .estimate(index, |costs| costs.cpu_ns(PeerRole::Client) + costs.cpu_ns(PeerRole::Server)),
+        wait_ns: batches.wait_ns(index),
+        parts: batches.parts(index, division),
+        floor: None,
+        busy,
+        limited_by,
+        sides: Sides { client: side(PeerRole::Client), server: side(PeerRole::Server) },
+        network: evidence.network.clone(),
+        alone: evidence.alone,
+        traced_ops: evidence.traced_ops,
+        counted_ops: evidence.counted_ops,
+    }
+}
+
+fn usage(sample: &ipcost_model::Sample, side: PeerRole) -> ipcost_model::Usage {
+    if side == PeerRole::Client { sample.client } else { sample.server }
+}
+
+/// What a cell is called: its label, unless others have the same.
+fn label(plan: &Plan, cell: &PlannedCell) -> String {
+    let namesakes = plan.cells.iter().filter(|other| other.label == cell.label).count();
+    if namesakes > 1 { cell.id.clone() } else { cell.label.clone() }
+}
+
+fn difference(
+    first: &Batches<'_>,
+    batches: &Batches<'_>,
+    (a, cell_a): (usize, &ExplainedCell),
+    (b, cell_b): (usize, &ExplainedCell),
+    margin: f64,
+) -> ExplainedDifference {
+    let division = common(cell_a.division, cell_b.division);
+    let ratio = first.ratio(a, b);
+    let wall_ns = first.difference(a, b, |costs| costs.wall_ns);
+    ExplainedDifference {
+        a: cell_a.id.clone(),
+        b: cell_b.id.clone(),
+        verdict: ratio.map_or(Verdict::Undecided, |ratio| verdict(ratio.lo.zip(ratio.hi), margin)),
+        ratio,
+        wall_ns,
+        differs: wall_ns.is_some_and(|wall| excludes_zero(&wall)),
+        division,
+        parts: batches.part_differences(a, b, division),
+        counts: counts(cell_a, cell_b),
+    }
+}
+
+/// What both cells have counts of, side by side.
+fn counts(a: &ExplainedCell, b: &ExplainedCell) -> Vec<CountDifference> {
+    let mut found = Vec::new();
+    for side in [PeerRole::Client, PeerRole::Server] {
+        let (of_a, of_b) = (a.sides.of(side), b.sides.of(side));
+        let mut add = |what: &str, a: Option<f64>, b: Option<f64>, same: &dyn Fn(f64, f64) -> bool| {
+            if let Some((a, b)) = a.zip(b) {
+                found.push(CountDifference {
+                    side: Some(side),
+                    what: what.to_owned(),
+                    a,
+                    b,
+                    differs: !same(a, b),
+                });
+            }
+        };
+        let calls = |side: &SideEvidence| {
+            side.system_calls.as_ref().map(|calls| calls.iter().map(|call| call.count).sum::<f64>())
+        };
+        add("system calls", calls(of_a), calls(of_b), &close);
+        let same = |a: f64, b: f64| (a - b).abs() <= SAME_SWITCHES * a.max(b).max(1.0);
+        add("voluntary switches", of_a.voluntary_switches, of_b.voluntary_switches, &same);
+        add("involuntary switches", of_a.involuntary_switches, of_b.involuntary_switches, &same);
+        let same = |a: f64, b: f64| (a - b).abs() <= (SAME_EVENTS * a.max(b)).max(0.1);
+        for (name, count) in &of_a.events {
+            add(name, Some(*count), of_b.events.get(name).copied(), &same);
+        }
+    }
+    found
+}
+
+/// How many bytes may lie between the sides of a cell, as far as it is known.
+fn buffer(outcome: &Outcome, cell: usize) -> Option<u64> {
+    let planned = &outcome.plan.cells[cell];
+    let names = ["pipe_size", "so_sndbuf"];
+    let became = outcome.effective[cell]
+        .values()
+        .find_map(|role| names.iter().find_map(|name| role.get(name).and_then(serde_json::Value::as_u64)));
+    let asked = names.iter().find_map(|name| planned.cell.options.int(name));
+    let is_pipe = transport::find(&planned.cell.transport)
+        .is_some_and(|known| known.capabilities().option_groups.contains(&OptionGroup::PipeBuffer));
+    became.or(asked).or(is_pipe.then_some(PIPE_BYTES))
+}
+
+fn warnings(outcome: &Outcome, question: &Question, debug_build: bool) -> Vec<Warning> {
+    let mut found = Vec::new();
+    let mut warn = |code: &str, message: String| {
+        found.push(Warning { code: code.to_owned(), message });
+    };
+    let epochs = outcome.table.epochs() as u32;
+    if epochs < outcome.plan.epochs_needed {
+        warn(
+            "no-intervals",
+            format!(
+                "{epochs} epochs are too few for intervals, so nothing can be told from noise; about {} are needed: give a larger --budget",
+                outcome.plan.epochs_needed
+            ),
+        );
+    }
+    for cell in question.asked.iter().map(|cell| &outcome.plan.cells[*cell]) {
+        if let Some(reason) = &cell.unavailable {
+            warn("unavailable", format!("{} cannot be measured here: {reason}", cell.id));
+        }
+    }
+    if epochs > 0 && outcome.plan.batch < TELLING_BATCH {
+        warn(
+            "rough-parts",
+            format!(
+                "batches of {} are so short that user and system time, which the kernel tells apart by ticks, are rough; processor time as a whole is exact, and a larger --budget makes batches longer",
+                duration_text(outcome.plan.batch)
+            ),
+        );
+    }
+    if debug_build {
+        warn(
+            "debug-build",
+            "this program was built without optimisation, and so was its native peer; build with --release"
+                .to_owned(),
+        );
+    }
+    found
+}

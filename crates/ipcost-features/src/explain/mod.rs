@@ -1,0 +1,10 @@
+//! Where the time of cells goes, and what makes the difference between them: `ipcost explain`.
+
+mod judge;
+mod record;
+mod sentences;
+mod tables;
+pub mod words;
+
+pub use self::judge::*;
+pub use self::record::*;

@@ -1,0 +1,284 @@
+//! An explanation: where the time of cells goes, and what makes the difference between them.
+
+use ipcost_lab::system_calls::CallRecord;
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use ipcost_model::Job;
+use ipcost_model::Options;
+use ipcost_model::named;
+use ipcost_model::protocol::PeerRole;
+use ipcost_model::{Estimate, FloorRecord, Host, Stopped, Tool, Verdict, Warning};
+use ipcost_model::{Pattern, Placement};
+
+/// The version of the record.
+pub const EXPLANATION_SCHEMA: &str = "ipcost-explanation/1";
+
+named! {
+    /// How the time of a cell can be divided.
+    Division, "division" {
+        /// The sides take turns: their processor time and the waiting add up to the elapsed time.
+        Turns = "turns",
+        /// Both sides work at once: elapsed time follows the side that is busy longest.
+        Overlap = "overlap",
+        /// Several workers at once: only processor time can be divided.
+        Processor = "processor",
+    }
+}
+
+named! {
+    /// Where time goes.
+    Part, "part" {
+        /// User time of the client.
+        ClientUser = "client-user",
+        /// System time of the client.
+        ClientSystem = "client-system",
+        /// User time of the server.
+        ServerUser = "server-user",
+        /// System time of the server.
+        ServerSystem = "server-system",
+        /// Elapsed time beyond the processor time of both sides: wake-ups, idling. Negative where both sides ran at once
+        /// for longer than neither did.
+        Waiting = "waiting",
+    }
+}
+
+named! {
+    /// Why a cell is in an explanation.
+    Purpose, "purpose" {
+        /// It was asked about.
+        Asked = "asked",
+        /// It is an asked one's twin with the native peer, to tell the runtime's own work.
+        Twin = "twin",
+    }
+}
+
+/// Where the time of cells goes. Figures are for one operation; intervals hold all together at 1 − `alpha`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Explanation {
+    /// [`EXPLANATION_SCHEMA`].
+    pub schema: String,
+    /// What made it.
+    pub tool: Tool,
+    /// Where.
+    pub host: Host,
+    /// What was asked for.
+    pub job: Job,
+    /// The seed of every random order.
+    pub seed: u64,
+    /// When it started, RFC 3339.
+    pub started: String,
+    /// How long all passes took, seconds.
+    pub elapsed_s: f64,
+    /// Why the timed pass ended.
+    pub stopped: Stopped,
+    /// Complete epochs of the timed pass.
+    pub epochs: u32,
+    /// Rounds in each epoch.
+    pub rounds: u32,
+    /// How long a batch was meant to last, milliseconds.
+    pub batch_ms: f64,
+    /// The chance that any interval ever misses.
+    pub alpha: f64,
+    /// How many intervals share it.
+    pub intervals: u32,
+    /// The relative difference that matters.
+    pub margin: f64,
+    /// The cells: first those asked about, in the order of the job, then twins.
+    pub cells: Vec<ExplainedCell>,
+    /// What was compared: pairs of asked cells.
+    pub differences: Vec<ExplainedDifference>,
+    /// Asked cells against their twins.
+    pub twins: Vec<ExplainedDifference>,
+    /// What is known to do such things, recognised from the evidence; what weighs most first.
+    pub causes: Vec<NamedCause>,
+    /// What could not be looked at, and how to get it.
+    pub missing: Vec<Missing>,
+    /// What weakens or bends the figures.
+    pub warnings: Vec<Warning>,
+    /// What failed, where something did; the rest is what was known by then.
+    pub failure: Option<String>,
+}
+
+/// A cell, where its time goes, and what was seen of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ExplainedCell {
+    /// Stable between runs.
+    pub id: String,
+    /// What it is called in sentences.
+    pub label: String,
+    /// Why it is here.
+    pub purpose: Purpose,
+    /// What was done.
+    pub pattern: Pattern,
+    /// Over which transport.
+    pub transport: String,
+    /// Bytes from client to server.
+    pub size: u64,
+    /// Bytes from server to client.
+    pub reply: u64,
+    /// Workers in the client.
+    pub concurrency: u32,
+    /// Where the processes ran.
+    pub placement: Placement,
+    /// The peer that played the client.
+    pub client: String,
+    /// The peer that played the server.
+    pub server: String,
+    /// What was set by name.
+    pub options: Options,
+    /// How its time can be divided.
+    pub division: Division,
+    /// Elapsed time, nanoseconds; null where it was not measured.
+    pub wall_ns: Option<Estimate>,
+    /// Processor time of both sides, nanoseconds.
+    pub cpu_ns: Option<Estimate>,
+    /// What a burst takes beside its operations, nanoseconds, however many they are; null where there is no such part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait_ns: Option<f64>,
+    /// Where it goes, in the order of [`Part`]; medians over epochs.
+    pub parts: Vec<PartCost>,
+    /// The least that its parts cost here, and its cost as a multiple of that; null where none is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub floor: Option<FloorRecord>,
+    /// Processor time over elapsed time, by side; where several threads work, above 1.
+    pub busy: Option<Sides<f64>>,
+    /// Where the sides work at once: the one that limits, since it is busy for longer.
+    pub limited_by: Option<PeerRole>,
+    /// What each side did.
+    pub sides: Sides<SideEvidence>,
+    /// What the network did, by counter; empty where the transport does not use it.
+    pub network: BTreeMap<String, f64>,
+    /// Whether the network was counted in a namespace that nobody else used.
+    pub alone: bool,
+    /// Operations of the pass in which system calls were traced; 0 where they were not.
+    pub traced_ops: u64,
+    /// Operations of the pass in which events were counted; 0 where they were not.
+    pub counted_ops: u64,
+}
+
+/// Something of either side.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sides<T> {
+    /// The client's.
+    pub client: T,
+    /// The server's.
+    pub server: T,
+}
+
+impl<T> Sides<T> {
+    /// That of one side.
+    pub fn of(&self, side: PeerRole) -> &T {
+        match side {
+            PeerRole::Client => &self.client,
+            PeerRole::Server => &self.server,
+        }
+    }
+}
+
+/// What goes to a part.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct PartCost {
+    /// Which.
+    pub part: Part,
+    /// Nanoseconds.
+    pub ns: Estimate,
+    /// Its share of the elapsed time.
+    pub share: f64,
+}
+
+/// What one side did for an operation.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct SideEvidence {
+    /// Switches because it waited: median over epochs of the timed pass.
+    pub voluntary_switches: Option<f64>,
+    /// Switches because the scheduler took the core away.
+    pub involuntary_switches: Option<f64>,
+    /// Its system calls, the most frequent first; null where they could not be traced.
+    pub system_calls: Option<Vec<CallRecord>>,
+    /// Threads that share the main thread's table of descriptors, that one included; null where it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub table_sharers: Option<u32>,
+    /// How often it touched what names are resolved with, by file or address.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub lookups: BTreeMap<String, f64>,
+    /// Counted events by name, such as `instructions_kernel`; those that could be counted.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub events: BTreeMap<String, f64>,
+}
+
+/// What makes the difference between two cells: `a` minus `b`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ExplainedDifference {
+    /// The one, by id.
+    pub a: String,
+    /// The other, by id.
+    pub b: String,
+    /// The elapsed time of `a` over that of `b`.
+    pub ratio: Option<Estimate>,
+    /// What is known of that ratio.
+    pub verdict: Verdict,
+    /// Elapsed time, nanoseconds.
+    pub wall_ns: Option<Estimate>,
+    /// Whether its interval excludes 0.
+    pub differs: bool,
+    /// How the parts below relate to it.
+    pub division: Division,
+    /// Its parts, those that differ first, the largest first.
+    pub parts: Vec<PartDifference>,
+    /// What else was counted, by side.
+    pub counts: Vec<CountDifference>,
+}
+
+/// What a part contributes.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct PartDifference {
+    /// Which.
+    pub part: Part,
+    /// Nanoseconds.
+    pub ns: Estimate,
+    /// Whether its interval excludes 0.
+    pub differs: bool,
+}
+
+/// Something counted for an operation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CountDifference {
+    /// On which side; null for both together.
+    pub side: Option<PeerRole>,
+    /// What: `system calls`, `voluntary switches`, or an event's name.
+    pub what: String,
+    /// For `a`.
+    pub a: f64,
+    /// For `b`.
+    pub b: f64,
+    /// Whether they differ by more than such counts do on their own.
+    pub differs: bool,
+}
+
+/// A cause that was recognised.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NamedCause {
+    /// Stable; for programs.
+    pub code: String,
+    /// The cell it concerns, by id; null where it concerns all.
+    pub cell: Option<String>,
+    /// What was seen, with its figures.
+    pub sentence: String,
+    /// What to do about it.
+    pub remedy: String,
+    /// The share of the elapsed time that it may account for, as far as that is known, 0 to 1.
+    pub weight: f64,
+}
+
+/// Something that could not be looked at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Missing {
+    /// What.
+    pub what: String,
+    /// Why.
+    pub reason: String,
+    /// How to get it.
+    pub remedy: String,
+}

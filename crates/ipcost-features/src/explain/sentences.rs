@@ -1,0 +1,438 @@
+//! An explanation in sentences. Every figure is in the record already; here they only find their words.
+
+use crate::explain::CountDifference;
+use crate::explain::Division;
+use crate::explain::ExplainedCell;
+use crate::explain::ExplainedDifference;
+use crate::explain::Part;
+use crate::explain::PartDifference;
+use ipcost_model::protocol::PeerRole;
+use ipcost_model::{Estimate, Pattern, Verdict};
+
+use ipcost_report::numbers::{ratio, three_digits};
+use ipcost_report::words::{capitalised, escaped};
+
+/// What one operation is.
+fn operation(pattern: Pattern) -> &'static str {
+    match pattern {
+        Pattern::Rr => "round trip",
+        Pattern::Stream => "message",
+        Pattern::Connect => "connection",
+        Pattern::Floor => "operation",
+    }
+}
+
+/// A part in a sentence.
+pub fn part_name(part: Part) -> &'static str {
+    match part {
+        Part::ClientUser => "user time in the client",
+        Part::ClientSystem => "system time in the client",
+        Part::ServerUser => "user time in the server",
+        Part::ServerSystem => "system time in the server",
+        Part::Waiting => "waiting",
+    }
+}
+
+/// A time; one that is nothing is so in words, too.
+pub fn time(ns: f64) -> String {
+    if ns.abs() < 0.05 { "0 ns".to_owned() } else { ipcost_report::numbers::time(ns) }
+}
+
+/// An interval in parentheses, in one unit, with a space before; nothing while it is unbounded.
+pub fn span(estimate: &Estimate) -> String {
+    let Some((lo, hi)) = estimate.lo.zip(estimate.hi) else { return String::new() };
+    let largest = lo.abs().max(hi.abs());
+    let (unit, name) = [(1e9, "s"), (1e6, "ms"), (1e3, "µs")]
+        .into_iter()
+        .find(|(unit, _)| largest >= *unit)
+        .unwrap_or((1.0, "ns"));
+    let to = if lo < 0.0 { " to " } else { "–" };
+    format!(" ({}{to}{} {name})", three_digits(lo / unit), three_digits(hi / unit))
+}
+
+/// Where one cell's time goes.
+pub fn cell_sentence(cell: &ExplainedCell) -> String {
+    let name = capitalised(&escaped(&cell.label));
+    let Some(wall) = &cell.wall_ns else { return format!("{name} was not measured.") };
+    let takes = format!("{name} takes {} per {}{}", time(wall.median), operation(cell.pattern), span(wall));
+    let mut parts: Vec<_> = cell.parts.iter().collect();
+    parts.sort_by(|a, b| b.ns.median.total_cmp(&a.ns.median));
+    let share = |ns: f64| format!("{:.0} %", ns / wall.median * 100.0);
+    let text = |part: &&crate::explain::PartCost| {
+        let (ns, name) = (part.ns.median, part_name(part.part));
+        match part.part {
+            Part::Waiting if ns < 0.0 => {
+                format!("less {} ({}) in which both sides ran at once", time(-ns), share(-ns))
+            }
+            _ => format!("{} ({}) {name}", time(ns), share(ns)),
+        }
+    };
+    let list = joined(&parts.iter().map(text).collect::<Vec<_>>());
+    match cell.division {
+        Division::Turns => format!("{takes}: {list}."),
+        Division::Overlap => format!("{takes}; {}. Of processor time it takes {list}.", limit(cell)),
+        Division::Processor => format!(
+            "{takes}, with {} workers at once, so only processor time can be divided: {list}.",
+            cell.concurrency
+        ),
+    }
+}
+
+/// How far cells are from what this machine allows; nothing where no floor is known.
+pub fn floor_sentence(cells: &[&ExplainedCell]) -> Option<String> {
+    let known =
+        |cell: &&&ExplainedCell| cell.floor.as_ref().map(|floor| (escaped(&cell.label), floor.clone()));
+    let known: Vec<_> = cells.iter().filter_map(|cell| known(&cell)).collect();
+    let clause = |(name, floor): &(String, ipcost_model::FloorRecord)| {
+        let multiple = &floor.multiple;
+        let bounds = multiple.lo.zip(multiple.hi).map(|(lo, hi)| format!(" ({}–{})", ratio(lo), ratio(hi)));
+        format!(
+            "{name} takes {} times{} the {} of its floor ({})",
+            ratio(multiple.median),
+            bounds.unwrap_or_default(),
+            time(floor.ns_per_op),
+            escaped(&floor.made_of)
+        )
+    };
+    let clauses: Vec<String> = known.iter().map(clause).collect();
+    (!clauses.is_empty()).then(|| format!("{}.", capitalised(&joined(&clauses))))
+}
+
+/// Which side limits a stream.
+fn limit(cell: &ExplainedCell) -> String {
+    let Some((side, busy)) = cell.limited_by.zip(cell.busy) else {
+        return "what limits it is not known".to_owned();
+    };
+    let percent = |side| format!("{:.0} %", *busy.of(side) * 100.0);
+    let other = if side == PeerRole::Client { PeerRole::Server } else { PeerRole::Client };
+    // A side that is idle for a good part of the time limits nothing by its work.
+    if *busy.of(side) < 0.75 {
+        return format!(
+            "both sides wait for much of it (the {side} is busy for {} of the time, the {other} for {})",
+            percent(side),
+            percent(other)
+        );
+    }
+    format!("the {side} limits it, busy for {} of the time (the {other}: {})", percent(side), percent(other))
+}
+
+/// What makes the difference between two cells, the largest part first.
+pub fn difference_sentence(difference: &ExplainedDifference, a: &ExplainedCell, b: &ExplainedCell) -> String {
+    let same_work = a.pattern == b.pattern;
+    let per = if same_work { operation(a.pattern) } else { "operation" };
+    let (Some(wall), Some(times)) = (&difference.wall_ns, &difference.ratio) else {
+        let both = format!("{} and {}", escaped(&a.label), escaped(&b.label));
+        return format!("{both} were not both measured, so nothing can be said of their difference.");
+    };
+    // The dearer one is the subject.
+    let sign = if wall.median < 0.0 { -1.0 } else { 1.0 };
+    let (dear, cheap) = if sign > 0.0 { (a, b) } else { (b, a) };
+    let (dear_name, cheap_name) = (capitalised(&escaped(&dear.label)), escaped(&cheap.label));
+    let (more, factor) = (oriented(wall, sign), if sign > 0.0 { times.median } else { 1.0 / times.median });
+    let (amount, around) = (time(more.median), span(&more));
+    let mut text = match (more.lo, difference.differs) {
+        (None, _) => format!(
+            "{dear_name} seems to cost {amount} more than {cheap_name} per {per}, with no interval yet"
+        ),
+        (_, true) => format!(
+            "{dear_name} costs {amount} more than {cheap_name} per {per}{around}, {} ×",
+            ratio(factor)
+        ),
+        (_, false) if difference.verdict == Verdict::Equivalent => format!(
+            "{dear_name} and {cheap_name} cost the same per {per} within the margin ({amount} apart{around})"
+        ),
+        _ => format!(
+            "Whether {dear_name} or {cheap_name} costs more per {per} is undecided: {amount} apart{around}"
+        ),
+    };
+    if more.lo.is_none() {
+        let clauses: String =
+            counts_text(difference, sign).iter().map(|clause| format!("; {clause}")).collect();
+        return format!("{text}; more epochs would tell its parts{clauses}.");
+    }
+    text.push_str(&match difference.division {
+        Division::Turns => {
+            format!(": {}.", parts_text(difference, sign, dear, cheap, "of it"))
+        }
+        Division::Overlap => format!(
+            ". With {}, {}; with {cheap_name}, {}. Processor time: {}.",
+            escaped(&dear.label),
+            limit(dear),
+            limit(cheap),
+            parts_text(difference, sign, dear, cheap, "more")
+        ),
+        Division::Processor => {
+            format!(". Processor time: {}.", parts_text(difference, sign, dear, cheap, "more"))
+        }
+    });
+    text
+}
+
+fn oriented(estimate: &Estimate, sign: f64) -> Estimate {
+    if sign > 0.0 {
+        return *estimate;
+    }
+    Estimate { median: -estimate.median, lo: estimate.hi.map(|hi| -hi), hi: estimate.lo.map(|lo| -lo) }
+}
+
+/// The parts that differ, the dearer cell's more first; then what does not.
+fn parts_text(
+    difference: &ExplainedDifference,
+    sign: f64,
+    dear: &ExplainedCell,
+    cheap: &ExplainedCell,
+    more_word: &str,
+) -> String {
+    let turned = |part: &PartDifference| PartDifference { ns: oriented(&part.ns, sign), ..*part };
+    let parts: Vec<PartDifference> = difference.parts.iter().map(turned).collect();
+    let (mut said, mut less, mut same) = (Vec::new(), Vec::new(), Vec::new());
+    for part in &parts {
+        let name = part_name(part.part);
+        let amount = |ns: &Estimate| format!("{}{}", time(ns.median), span(ns));
+        match (part.differs, part.ns.median > 0.0) {
+            (false, _) => same.push(name),
+            (true, true) => {
+                let verb = if said.is_empty() && more_word == "of it" { " of it is " } else { " " };
+                let more = if more_word == "more" { " more " } else { verb };
+                said.push(format!(
+                    "{}{more}{name}{}",
+                    amount(&part.ns),
+                    instructions(part.part, dear, cheap)
+                ));
+            }
+            (true, false) => {
+                less.push(format!("{} less {name}", amount(&oriented(&part.ns, -1.0))));
+            }
+        }
+    }
+    let mut clauses = Vec::new();
+    if !said.is_empty() {
+        clauses.push(joined(&said));
+    }
+    if !less.is_empty() {
+        clauses.push(format!("but {}", joined(&less)));
+    }
+    if clauses.is_empty() {
+        clauses.push("no part differs by more than noise".to_owned());
+    } else if !same.is_empty() {
+        clauses.push(none_more(&same));
+    }
+    clauses.extend(counts_text(difference, sign));
+    clauses.join("; ")
+}
+
+fn none_more(names: &[&str]) -> String {
+    let list: Vec<String> = names.iter().map(|name| format!("no more {name}")).collect();
+    joined(&list)
+}
+
+/// How many more instructions went with a part, where they could be counted.
+fn instructions(part: Part, dear: &ExplainedCell, cheap: &ExplainedCell) -> String {
+    let (side, event) = match part {
+        Part::ClientUser => (PeerRole::Client, "instructions_user"),
+        Part::ClientSystem => (PeerRole::Client, "instructions_kernel"),
+        Part::ServerUser => (PeerRole::Server, "instructions_user"),
+        Part::ServerSystem => (PeerRole::Server, "instructions_kernel"),
+        Part::Waiting => return String::new(),
+    };
+    let of = |cell: &ExplainedCell| cell.sides.of(side).events.get(event).copied();
+    match of(dear).zip(of(cheap)) {
+        Some((more, fewer)) if more > fewer => {
+            format!(", with {} more instructions", three_digits(more - fewer))
+        }
+        _ => String::new(),
+    }
+}
+
+/// System calls and switches: those that differ with their figures, the others as no more.
+fn counts_text(difference: &ExplainedDifference, sign: f64) -> Vec<String> {
+    let mut told = Vec::new();
+    let mut equal = Vec::new();
+    for what in ["system calls", "voluntary switches"] {
+        let of: Vec<&CountDifference> = difference.counts.iter().filter(|count| count.what == what).collect();
+        let changed: Vec<String> = of
+            .iter()
+            .filter(|count| count.differs)
+            .filter_map(|count| {
+                let (dear, cheap) = if sign > 0.0 { (count.a, count.b) } else { (count.b, count.a) };
+                Some(format!("{} in place of {} in the {}", number(dear), number(cheap), count.side?))
+            })
+            .collect();
+        match (of.is_empty(), changed.is_empty()) {
+            (true, _) => {}
+            (false, true) => equal.push(what),
+            (false, false) => told.push(format!("{what}: {}", joined(&changed))),
+        }
+    }
+    if !equal.is_empty() {
+        told.push(none_more(&equal));
+    }
+    told
+}
+
+/// A count for an operation.
+pub fn number(value: f64) -> String {
+    match value.abs() {
+        v if v >= 99.95 => format!("{value:.0}"),
+        v if v >= 0.995 => format!("{value:.1}"),
+        v if v >= 0.000_95 => format!("{value:.3}"),
+        v if v > 0.0 => format!("{value:.6}"),
+        _ => "0".to_owned(),
+    }
+}
+
+/// `a, b and c`.
+fn joined(items: &[String]) -> String {
+    match items {
+        [] => String::new(),
+        [only] => only.clone(),
+        [rest @ .., last] => format!("{} and {last}", rest.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::explain::PartCost;
+    use crate::explain::Purpose;
+    use crate::explain::SideEvidence;
+    use crate::explain::Sides;
+    use ipcost_model::{Options, Placement};
+
+    fn near(median: f64) -> Estimate {
+        Estimate { median, lo: Some(median - 100.0), hi: Some(median + 100.0) }
+    }
+
+    fn cell(name: &str, pattern: Pattern, instructions: f64) -> ExplainedCell {
+        let server = SideEvidence {
+            events: [("instructions_kernel".to_owned(), instructions)].into(),
+            ..SideEvidence::default()
+        };
+        let part = |(part, ns)| PartCost { part, ns: near(ns), share: ns / 10_000.0 };
+        ExplainedCell {
+            id: format!("{pattern}/{name}/64/c1"),
+            label: name.to_owned(),
+            purpose: Purpose::Asked,
+            pattern,
+            transport: name.to_owned(),
+            size: 64,
+            reply: 64,
+            concurrency: 1,
+            placement: Placement::Free,
+            client: "native".to_owned(),
+            server: "native".to_owned(),
+            options: Options::default(),
+            division: if pattern == Pattern::Stream { Division::Overlap } else { Division::Turns },
+            wall_ns: Some(near(10_000.0)),
+            wait_ns: None,
+            cpu_ns: Some(near(9_000.0)),
+            parts: [(Part::ClientUser, 2_000.0), (Part::ServerSystem, 7_000.0), (Part::Waiting, 1_000.0)]
+                .map(part)
+                .to_vec(),
+            floor: None,
+            busy: Some(Sides { client: 0.5, server: 0.97 }),
+            limited_by: Some(PeerRole::Server),
+            sides: Sides { client: SideEvidence::default(), server },
+            network: Default::default(),
+            alone: true,
+            traced_ops: 1,
+            counted_ops: 1,
+        }
+    }
+
+    fn difference(sign: f64, differs: bool) -> ExplainedDifference {
+        let part = |part, ns: f64, differs| PartDifference {
+            part,
+            ns: Estimate { median: sign * ns, lo: Some(sign * ns - 100.0), hi: Some(sign * ns + 100.0) },
+            differs,
+        };
+        let count = |what: &str, a, b, differs| CountDifference {
+            side: Some(PeerRole::Server),
+            what: what.to_owned(),
+            a,
+            b,
+            differs,
+        };
+        ExplainedDifference {
+            a: "a".to_owned(),
+            b: "b".to_owned(),
+            ratio: Some(Estimate { median: if sign > 0.0 { 1.6 } else { 0.625 }, lo: None, hi: None }),
+            verdict: if differs { Verdict::Different } else { Verdict::Undecided },
+            wall_ns: Some(Estimate {
+                median: sign * 6_400.0,
+                lo: Some(sign * 6_400.0 - 500.0),
+                hi: Some(sign * 6_400.0 + 600.0),
+            }),
+            differs,
+            division: Division::Turns,
+            parts: vec![
+                part(Part::ServerSystem, 5_900.0, differs),
+                part(Part::ClientUser, -300.0, differs),
+                part(Part::Waiting, 40.0, false),
+            ],
+            counts: vec![
+                count("system calls", 2.0, 2.0, false),
+                count("voluntary switches", 1.0, 0.25, true),
+            ],
+        }
+    }
+
+    #[test]
+    fn the_largest_part_comes_first_and_what_is_noise_is_no_more() {
+        let (tcp, unix) = (cell("tcp", Pattern::Rr, 5_100.0), cell("unix", Pattern::Rr, 2_000.0));
+        assert_eq!(
+            difference_sentence(&difference(1.0, true), &tcp, &unix),
+            "Tcp costs 6.40 µs more than unix per round trip (5.90–7.00 µs), 1.60 ×: 5.90 µs (5.80–6.00 µs) of it is \
+             system time in the server, with 3100 more instructions; but 300 ns (200–400 ns) less user time in the \
+             client; no more waiting; voluntary switches: 1.0 in place of 0.250 in the server; no more system calls."
+        );
+        // Asked the other way round, the same is said.
+        let turned = difference_sentence(&difference(-1.0, true), &unix, &tcp);
+        assert!(
+            turned.starts_with(
+                "Tcp costs 6.40 µs more than unix per round trip (5.80–6.90 µs), 1.60 ×: 5.90 µs"
+            ),
+            "{turned}"
+        );
+    }
+
+    #[test]
+    fn floors_are_told_with_what_they_are_made_of() {
+        let mut unix = cell("unix", Pattern::Rr, 1.0);
+        assert_eq!(floor_sentence(&[&unix]), None);
+        unix.floor = Some(ipcost_model::FloorRecord {
+            ns_per_op: 3_810.0,
+            multiple: Estimate { median: 2.58, lo: Some(2.5), hi: Some(2.66) },
+            parts: Vec::new(),
+            made_of: "2 hand-overs + 4 copies of 64 B".to_owned(),
+        });
+        assert_eq!(
+            floor_sentence(&[&cell("shared", Pattern::Rr, 1.0), &unix]).unwrap(),
+            "Unix takes 2.58 times (2.50–2.66) the 3.81 µs of its floor (2 hand-overs + 4 copies of 64 B)."
+        );
+    }
+
+    #[test]
+    fn what_is_not_known_is_not_said() {
+        let (tcp, unix) = (cell("tcp", Pattern::Rr, 1.0), cell("unix", Pattern::Rr, 1.0));
+        let open = difference_sentence(&difference(1.0, false), &tcp, &unix);
+        assert!(open.starts_with("Whether Tcp or unix costs more per round trip is undecided"), "{open}");
+        assert!(open.contains("no part differs by more than noise"), "{open}");
+        let unmeasured = ExplainedDifference { wall_ns: None, ..difference(1.0, false) };
+        assert!(difference_sentence(&unmeasured, &tcp, &unix).contains("were not both measured"));
+    }
+
+    #[test]
+    fn cells_are_divided_as_they_can_be() {
+        assert_eq!(
+            cell_sentence(&cell("unix", Pattern::Rr, 1.0)),
+            "Unix takes 10.0 µs per round trip (9.90–10.1 µs): 7.00 µs (70 %) system time in the server, 2.00 µs (20 %) \
+             user time in the client and 1.00 µs (10 %) waiting."
+        );
+        let stream = cell_sentence(&cell("pipe", Pattern::Stream, 1.0));
+        assert!(
+            stream.contains("the server limits it, busy for 97 % of the time (the client: 50 %)"),
+            "{stream}"
+        );
+    }
+}

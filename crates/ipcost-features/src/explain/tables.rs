@@ -1,0 +1,194 @@
+//! The figures of an explanation in tables: parts side by side, and what each side calls.
+
+use crate::explain::ExplainedCell;
+use crate::explain::ExplainedDifference;
+use crate::explain::SideEvidence;
+use ipcost_lab::system_calls::CallRecord;
+use ipcost_model::Estimate;
+use ipcost_model::protocol::PeerRole;
+use ipcost_model::units::size_text;
+
+use crate::explain::sentences::{number, part_name, span, time};
+use ipcost_report::grid::{Column, Grid, Piece};
+use ipcost_report::numbers::ratio;
+use ipcost_report::words::{capitalised, escaped};
+
+const NAME: Column = Column { title: "", right: false, expendable: 0 };
+const VALUE: Column = Column { title: "", right: true, expendable: 0 };
+const INTERVAL: Column = Column { title: "interval", right: false, expendable: 1 };
+/// The most system calls that are shown of a side.
+const MOST_CALLS: usize = 8;
+
+/// The parts of two cells, their difference, and what was counted.
+pub fn of_pair(
+    out: &mut String,
+    difference: &ExplainedDifference,
+    a: &ExplainedCell,
+    b: &ExplainedCell,
+    room: usize,
+) {
+    let mut grid = Grid::new(&[NAME, VALUE, VALUE, VALUE, INTERVAL]);
+    grid.title(0, "for one operation".to_owned());
+    grid.title(1, escaped(&a.label));
+    grid.title(2, escaped(&b.label));
+    grid.title(3, "difference".to_owned());
+    let median = |estimate: Option<Estimate>| estimate.map_or(String::new(), |found| time(found.median));
+    let mut row = |name: String, of_a: String, of_b: String, difference: Option<(Estimate, bool)>| {
+        let (amount, around) = match difference {
+            Some((ns, _)) if ns.lo.is_none() => ("not known yet".to_owned(), String::new()),
+            Some((ns, true)) => (signed(ns.median), span(&ns)),
+            Some((ns, false)) => ("no more".to_owned(), span(&ns)),
+            None => Default::default(),
+        };
+        let around = around.trim().trim_matches(['(', ')']).to_owned();
+        grid.row(vec![name.into(), of_a.into(), of_b.into(), amount.into(), Piece::from(around)]);
+    };
+    row(
+        "elapsed".to_owned(),
+        median(a.wall_ns),
+        median(b.wall_ns),
+        difference.wall_ns.map(|ns| (ns, difference.differs)),
+    );
+    let cost = |cell: &ExplainedCell, part| {
+        median(cell.parts.iter().find(|known| known.part == part).map(|known| known.ns))
+    };
+    for part in &difference.parts {
+        let name = format!("  {}", part_name(part.part));
+        row(name, cost(a, part.part), cost(b, part.part), Some((part.ns, part.differs)));
+    }
+    if a.floor.is_some() || b.floor.is_some() {
+        let of = |cell: &ExplainedCell| {
+            cell.floor.as_ref().map_or(String::new(), |floor| ratio(floor.multiple.median))
+        };
+        grid.row(vec!["× floor".into(), of(a).into(), of(b).into()]);
+    }
+    for count in difference.counts.iter().filter(|count| count.a > 0.0 || count.b > 0.0) {
+        let side = count.side.map_or(String::new(), |side| format!(", {side}"));
+        let name = format!("{}{side}", count.what.replace('_', " "));
+        let change = if count.differs { format!("{:+.2}", count.a - count.b) } else { "no more".to_owned() };
+        grid.row(vec![name.into(), number(count.a).into(), number(count.b).into(), change.into()]);
+    }
+    for name in network_names(&[a, b]) {
+        let of = |cell: &ExplainedCell| cell.network.get(name).map_or(String::new(), |count| number(*count));
+        let text = format!("{}, both sides", name.replace('_', " "));
+        grid.row(vec![text.into(), of(a).into(), of(b).into()]);
+    }
+    grid.render(out, room);
+}
+
+/// The parts of one cell, and what was counted.
+pub fn of_cell(out: &mut String, cell: &ExplainedCell, room: usize) {
+    let mut grid = Grid::new(&[NAME, VALUE, VALUE, INTERVAL]);
+    grid.title(0, "for one operation".to_owned());
+    grid.title(1, escaped(&cell.label));
+    grid.title(2, "share".to_owned());
+    let around = |ns: &Estimate| span(ns).trim().trim_matches(['(', ')']).to_owned();
+    if let Some(wall) = &cell.wall_ns {
+        grid.row(vec!["elapsed".into(), time(wall.median).into(), "".into(), around(wall).into()]);
+    }
+    for part in &cell.parts {
+        let share = format!("{:.0} %", part.share * 100.0);
+        let name = format!("  {}", part_name(part.part));
+        grid.row(vec![name.into(), time(part.ns.median).into(), share.into(), around(&part.ns).into()]);
+    }
+    if let Some(floor) = &cell.floor {
+        let multiple = &floor.multiple;
+        let bounds = multiple.lo.zip(multiple.hi).map(|(lo, hi)| format!("{}–{}", ratio(lo), ratio(hi)));
+        let bounds = bounds.unwrap_or_default();
+        grid.row(vec!["× floor".into(), ratio(multiple.median).into(), "".into(), bounds.into()]);
+    }
+    for side in [PeerRole::Client, PeerRole::Server] {
+        let evidence = cell.sides.of(side);
+        let mut row = |what: &str, value: Option<f64>| {
+            if let Some(value) = value.filter(|value| *value > 0.0) {
+                grid.row(vec![format!("{}, {side}", what.replace('_', " ")).into(), number(value).into()]);
+            }
+        };
+        let calls = evidence.system_calls.as_ref();
+        row("system calls", calls.map(|calls| calls.iter().map(|call| call.count).sum()));
+        row("voluntary switches", evidence.voluntary_switches);
+        row("involuntary switches", evidence.involuntary_switches);
+        evidence.events.iter().for_each(|(name, count)| row(name, Some(*count)));
+    }
+    for name in network_names(&[cell]) {
+        let text = format!("{}, both sides", name.replace('_', " "));
+        grid.row(vec![text.into(), number(cell.network[name]).into()]);
+    }
+    grid.render(out, room);
+}
+
+/// Which system calls each side makes, with the bytes they move and how they fail.
+pub fn calls(out: &mut String, cell: &ExplainedCell, room: usize) {
+    let of = |side: PeerRole| {
+        let SideEvidence { system_calls, .. } = cell.sides.of(side);
+        let calls = system_calls.as_ref().filter(|calls| !calls.is_empty())?;
+        let mut shown: Vec<String> = calls.iter().take(MOST_CALLS).map(call).collect();
+        if calls.len() > MOST_CALLS {
+            shown.push(format!("{} more", calls.len() - MOST_CALLS));
+        }
+        Some(format!("  {side}: {}", shown.join(", ")))
+    };
+    let lines: Vec<String> = [PeerRole::Client, PeerRole::Server].into_iter().filter_map(of).collect();
+    if lines.is_empty() {
+        return;
+    }
+    out.push_str(&format!("\n{} calls for one operation\n", capitalised(&escaped(&cell.label))));
+    for line in lines {
+        let options = textwrap::Options::new(room.clamp(40, 110)).subsequent_indent("    ");
+        out.push_str(&textwrap::fill(&escaped(&line), options));
+        out.push('\n');
+    }
+}
+
+fn call(call: &CallRecord) -> String {
+    let mut text = format!("{} {}", call.name, number(call.count));
+    let failed: f64 = call.failures.values().sum();
+    let succeeded = call.count - failed;
+    let mut notes = Vec::new();
+    if let Some(moved) = call.moved.filter(|moved| *moved > 0.0 && succeeded > 0.0) {
+        notes.push(format!("{} each", bytes(moved / succeeded)));
+        let asked = call.asked.map(|asked| asked / succeeded).unwrap_or_default();
+        if asked > 1.05 * moved / succeeded {
+            notes.push(format!("of {} asked for", bytes(asked)));
+        }
+    }
+    notes.extend(
+        call.failures
+            .iter()
+            .filter(|(_, rate)| **rate > 0.0)
+            .map(|(error, rate)| format!("{error} {}", number(*rate))),
+    );
+    if !notes.is_empty() {
+        text.push_str(&format!(" ({})", notes.join(", ")));
+    }
+    text
+}
+
+/// Bytes on average: exact where they are whole.
+fn bytes(mean: f64) -> String {
+    let whole = mean.round();
+    let near = (mean - whole).abs() < 0.01 * mean.max(1.0);
+    if near && (whole < 10_000.0 || whole % 1_024.0 == 0.0 || whole % 1_000.0 == 0.0) {
+        return size_text(whole as u64);
+    }
+    match mean {
+        mean if mean >= 10_000.0 => format!("{:.1} KiB", mean / 1_024.0),
+        mean => format!("{mean:.0} B"),
+    }
+}
+
+fn network_names<'a>(cells: &[&'a ExplainedCell]) -> Vec<&'a str> {
+    let mut names: Vec<&str> = cells
+        .iter()
+        .flat_map(|cell| {
+            cell.network.iter().filter(|(_, count)| **count > 0.0).map(|(name, _)| name.as_str())
+        })
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+fn signed(ns: f64) -> String {
+    if ns < 0.0 { format!("−{}", time(-ns)) } else { format!("+{}", time(ns)) }
+}

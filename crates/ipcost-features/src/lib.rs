@@ -1,0 +1,17 @@
+//! What `ipcost` does beside running a job, one folder a feature. A folder holds the feature's record (plain data, as it is written),
+//! its judgement (pure functions from what the lab measured to the record) and its words.
+
+pub mod check;
+pub mod claims;
+pub mod compare;
+pub mod doctor;
+pub mod explain;
+#[cfg(test)]
+#[allow(dead_code)] // Its outputs use all of it.
+#[path = "../../ipcost-report/src/fixture.rs"]
+mod fixture;
+pub mod history;
+pub mod replicate;
+pub mod schema;
+pub mod selftest;
+pub mod sweep;

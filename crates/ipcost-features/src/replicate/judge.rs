@@ -1,0 +1,383 @@
+//! Deciding the claims of a published experiment from what was measured here.
+
+use std::collections::BTreeMap;
+
+use crate::explain::Sides;
+use crate::replicate::{
+    Claim, LedgerClaim, LedgerTest, Replication, ReplicationRun, Rule, Selector, Software, Test, Word,
+};
+use ipcost_model::protocol::PeerRole;
+use ipcost_model::{PlannedCell, Sample};
+use ipcost_stats::{epoch_interval, median};
+
+use crate::claims::{Bounded, Bounds, all_hold, find};
+use ipcost_lab::campaign::{Needed, Outcome};
+use ipcost_lab::measures;
+use ipcost_lab::planning::ALPHA;
+use ipcost_lab::system_calls::SystemCalls;
+
+/// Less than this of anything, for one operation, counts as this much.
+const NEXT_TO_NOTHING: f64 = 1e-3;
+
+/// What was measured with one kind of software.
+pub struct Measured<'a> {
+    /// With which.
+    pub software: Software,
+    /// The samples and the plan they follow.
+    pub outcome: &'a Outcome,
+    /// System calls of both processes, by cell, as far as they were traced.
+    pub system_calls: BTreeMap<usize, Sides<SystemCalls>>,
+}
+
+/// Checks that every test of a replication names a cell of each run it is meant for, and exactly one.
+///
+/// # Errors
+/// The first test that does not, in one line.
+pub fn check(
+    replication: &Replication,
+    cells_of: &dyn Fn(&ReplicationRun) -> Result<Vec<PlannedCell>, String>,
+) -> Result<(), String> {
+    for run in &replication.runs {
+        let cells = cells_of(run)?;
+        for effect in replication.effects.iter().filter(|_| run.software == Software::Original) {
+            ensure_beside(effect)?;
+            for side in std::iter::once(&effect.a).chain(&effect.b) {
+                find(&cells, side).map_err(|reason| format!("effect \"{}\": {reason}", effect.about))?;
+            }
+        }
+        for claim in &replication.claims {
+            let tests =
+                claim.tests.iter().filter(|test| test.software.is_none_or(|only| only == run.software));
+            for test in tests {
+                check_test(test).map_err(|reason| format!("claim \"{}\": {reason}", claim.text))?;
+                for side in std::iter::once(&test.a).chain(&test.b) {
+                    find(&cells, side).map_err(|reason| {
+                        format!("claim \"{}\", test \"{}\": {reason}", claim.text, test.about)
+                    })?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What this tool prefers stands beside what was published, and never in its place.
+fn ensure_beside(effect: &Test) -> Result<(), String> {
+    match (effect.decides, &effect.b) {
+        (false, Some(_)) => Ok(()),
+        (true, _) => Err(format!("effect \"{}\" must not decide; say decides = false", effect.about)),
+        (_, None) => Err(format!("effect \"{}\" compares with nothing; give b", effect.about)),
+    }
+}
+
+fn check_test(test: &Test) -> Result<(), String> {
+    let about = &test.about;
+    if test.same_system_calls {
+        return if test.b.is_some() {
+            Ok(())
+        } else {
+            Err(format!("test \"{about}\" compares system calls with nothing; give b"))
+        };
+    }
+    if test.decides && test.below.is_none() && test.above.is_none() {
+        return Err(format!("test \"{about}\" says neither below nor above; give one, or decides = false"));
+    }
+    for side in std::iter::once(&test.a).chain(&test.b) {
+        let measure = side.measure.as_ref().or(test.measure.as_ref());
+        if measure.is_some_and(|name| name.trim().is_empty()) {
+            return Err(format!("test \"{about}\" has an empty measure"));
+        }
+    }
+    Ok(())
+}
+
+/// The cells of which a test takes the time of the sender alone, as indices.
+pub fn sender_timed(replication: &Replication, cells: &[PlannedCell]) -> Vec<usize> {
+    let tests = replication.claims.iter().flat_map(|claim| &claim.tests).chain(&replication.effects);
+    let sides = tests.flat_map(|test| std::iter::once(&test.a).chain(&test.b).map(move |side| (test, side)));
+    let of_sender = |(test, side): &(&Test, &Selector)| {
+        let measure = side.measure.as_ref().or(test.measure.as_ref());
+        measure.is_some_and(|name| name.starts_with("sent"))
+    };
+    let mut found: Vec<usize> =
+        sides.filter(of_sender).filter_map(|(_, side)| find(cells, side).ok()).collect();
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// The cells whose system calls tests compare.
+pub fn traced_cells(replication: &Replication, software: Software, cells: &[PlannedCell]) -> Vec<usize> {
+    let tests = replication.claims.iter().flat_map(|claim| &claim.tests);
+    let asking =
+        tests.filter(|test| test.same_system_calls && test.software.is_none_or(|only| only == software));
+    let mut found: Vec<usize> = asking
+        .flat_map(|test| std::iter::once(&test.a).chain(&test.b))
+        .filter_map(|side| find(cells, side).ok())
+        .collect();
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// Decides every claim. `alpha` of 5 % is shared over all deciding tests of one kind of software.
+pub fn decide(replication: &Replication, measured: &[Measured<'_>]) -> Vec<LedgerClaim> {
+    replication.claims.iter().map(|claim| decide_claim(replication, claim, measured)).collect()
+}
+
+fn decide_claim(replication: &Replication, claim: &Claim, measured: &[Measured<'_>]) -> LedgerClaim {
+    let mut tests = Vec::new();
+    let mut words = BTreeMap::new();
+    for run in measured {
+        let mine = |test: &&Test| test.software.is_none_or(|only| only == run.software);
+        let all = replication.claims.iter().flat_map(|claim| &claim.tests);
+        let deciding = all.filter(mine).filter(|test| test.decides && !test.same_system_calls).count();
+        let alpha = ALPHA / deciding.max(1) as f64;
+        let found: Vec<LedgerTest> =
+            claim.tests.iter().filter(mine).map(|test| decide_test(run, test, alpha)).collect();
+        if let Some(word) = together(claim.rule, &found) {
+            words.insert(run.software.name(), word);
+        }
+        tests.extend(found);
+    }
+    let (original, native) =
+        (words.get(Software::Original.name()).copied(), words.get(Software::Native.name()).copied());
+    LedgerClaim {
+        text: claim.text.clone(),
+        published: claim.published.clone(),
+        word: original.or(native).unwrap_or(Word::Undecided),
+        original,
+        native,
+        behind: claim.behind.clone(),
+        limit: claim.limit_on.values().next().cloned(),
+        takes: claim.takes.clone(),
+        tests,
+    }
+}
+
+/// What the claims need that are open in one run: the cells of their deciding tests that are open. Those of other claims stay until
+/// they have an interval.
+pub fn needed(replication: &Replication, measured: &Measured<'_>) -> Needed {
+    let claims = decide(replication, std::slice::from_ref(measured));
+    let mut anything_open = false;
+    let mut cells = Vec::new();
+    for (claim, found) in replication.claims.iter().zip(&claims) {
+        let word = if measured.software == Software::Original { found.original } else { found.native };
+        let is_open = word == Some(Word::Undecided);
+        let mine = |test: &&Test| test.software.is_none_or(|only| only == measured.software);
+        for (test, found) in
+            claim.tests.iter().filter(mine).zip(&found.tests).filter(|(test, _)| test.decides)
+        {
+            // One that the article's own method contradicts tells all that it ever will with its interval.
+            let by_word = is_open && test.contradicted.is_none();
+            if found.word == Word::Undecided && (by_word || found.lo.is_none()) {
+                anything_open |= is_open;
+                let (a, b) = cells_of(test, &measured.outcome.plan.cells).unzip();
+                cells.extend(a.into_iter().chain(b.flatten()));
+            }
+        }
+    }
+    if anything_open { Needed::Cells(cells) } else { Needed::Nothing }
+}
+
+/// What preferences of this tool change, with the software that was published; at 5 % for all of them together.
+pub fn effects(replication: &Replication, measured: &[Measured<'_>]) -> Vec<LedgerTest> {
+    let alpha = ALPHA / replication.effects.len().max(1) as f64;
+    let original = measured.iter().filter(|run| run.software == Software::Original);
+    original
+        .flat_map(|run| replication.effects.iter().map(move |test| decide_test(run, test, alpha)))
+        .collect()
+}
+
+/// What tests say together; `None` where none of them decides, or none could be measured.
+fn together(rule: Rule, tests: &[LedgerTest]) -> Option<Word> {
+    let deciding: Vec<&LedgerTest> = tests.iter().filter(|test| test.decides).collect();
+    if deciding.iter().all(|test| test.value.is_none() && test.detail.is_none()) {
+        return None;
+    }
+    let count = |word: Word| deciding.iter().filter(|test| test.word == word).count();
+    let (confirmed, refuted, all) = (count(Word::Confirmed), count(Word::Refuted), deciding.len());
+    Some(match rule {
+        Rule::All => all_hold(deciding.iter().map(|test| test.word)),
+        Rule::Most if 2 * confirmed > all => Word::Confirmed,
+        Rule::Most if 2 * refuted > all => Word::Refuted,
+        _ => Word::Undecided,
+    })
+}
+
+fn decide_test(run: &Measured<'_>, test: &Test, alpha: f64) -> LedgerTest {
+    let measure = test.measure.as_deref().or(test.a.measure.as_deref()).unwrap_or("wall").to_owned();
+    let mut ledger = LedgerTest {
+        about: test.about.clone(),
+        software: run.software,
+        measure,
+        value: None,
+        lo: None,
+        hi: None,
+        range: None,
+        claimed: claimed(test),
+        word: Word::Undecided,
+        decides: test.decides,
+        detail: None,
+        contradicted: test.contradicted.clone(),
+    };
+    let Some((a, b)) = cells_of(test, &run.outcome.plan.cells) else { return ledger };
+    if test.same_system_calls {
+        let side = test.calls_of.unwrap_or(PeerRole::Client);
+        let calls = |cell: usize| run.system_calls.get(&cell).map(|sides| sides.of(side));
+        if let Some((a, b)) = calls(a).zip(b.and_then(calls)) {
+            ledger.word = if a.same_as(b) { Word::Confirmed } else { Word::Refuted };
+            ledger.detail = Some(format!("{a} against {b}"));
+        }
+        return ledger;
+    }
+    let values = by_epoch(run, test);
+    let Some(found) = values.and_then(|values| epoch_interval(&values, alpha)) else { return ledger };
+    let shown = |value: f64| if b.is_some() { value.exp() } else { value };
+    ledger.value = Some(shown(found.interval.median));
+    let both = |(lo, hi): (f64, f64)| (shown(lo), shown(hi));
+    let bounds = found.interval.bounds.map(both);
+    ledger.range = found.range.map(both);
+    (ledger.lo, ledger.hi) = bounds.unzip();
+    if test.contradicted.is_none() {
+        ledger.word = self::bounds(test).word(bounds);
+    }
+    ledger
+}
+
+/// The cells that a test takes its figures from, as indices: of `a`, and of `b` where it compares.
+pub fn cells_of(test: &Test, cells: &[PlannedCell]) -> Option<(usize, Option<usize>)> {
+    let index = |side: &Selector| find(cells, side).ok();
+    let b = match &test.b {
+        Some(side) => Some(index(side)?),
+        None => None,
+    };
+    Some((index(&test.a)?, b))
+}
+
+/// What a side of a test measures.
+pub fn measure_of<'a>(test: &'a Test, side: &'a Selector) -> &'a str {
+    side.measure.as_deref().or(test.measure.as_deref()).or(test.a.measure.as_deref()).unwrap_or("wall")
+}
+
+/// A test's figure in every epoch: the natural logarithm of the ratio, or what a single cell says.
+///
+/// `None` where a cell or one of its values is missing.
+pub fn by_epoch(run: &Measured<'_>, test: &Test) -> Option<Vec<f64>> {
+    let cells = &run.outcome.plan.cells;
+    let (a, b) = cells_of(test, cells)?;
+    let of = |cell: usize, side: &Selector| {
+        by_round(&run.outcome.samples, cell, &cells[cell], measure_of(test, side))
+    };
+    let of_a = of(a, &test.a);
+    let Some((b, side)) = b.zip(test.b.as_ref()) else { return per_epoch(&of_a) };
+    let of_b = of(b, side);
+    // Times that the kernel counts in ticks may be none in a batch; their ratio is then far off, not unknown.
+    let ln = |value: f64| value.max(NEXT_TO_NOTHING).ln();
+    // One of the two may have left before the other, once nothing asked for it.
+    let both: BTreeMap<Place, f64> =
+        of_a.iter().filter_map(|(place, value)| Some((*place, ln(*value) - ln(*of_b.get(place)?)))).collect();
+    per_epoch(&both)
+}
+
+fn bounds(test: &Test) -> Bounds {
+    Bounds { above: test.above.map(Bounded::Strictly), below: test.below.map(Bounded::Strictly) }
+}
+
+fn claimed(test: &Test) -> String {
+    match (test.same_system_calls, test.above, test.below) {
+        (true, _, _) => "the same".to_owned(),
+        (_, Some(above), Some(below)) => format!("{above} to {below}"),
+        (_, Some(above), None) => format!("> {above}"),
+        (_, None, Some(below)) => format!("< {below}"),
+        _ => String::new(),
+    }
+}
+
+/// An epoch and a round in it.
+type Place = (u32, u32);
+
+/// The measure that a name stands for, and what it is divided by: the bytes of a message where it ends in `_per_byte`.
+pub fn per_byte<'a>(measure: &'a str, planned: &PlannedCell) -> (&'a str, f64) {
+    match measure.strip_suffix("_per_byte") {
+        Some(name) => (name, planned.cell.size as f64),
+        None => (measure, 1.0),
+    }
+}
+
+/// A measure of a cell in every round; nothing where a sample lacks it.
+fn by_round(samples: &[Sample], index: usize, planned: &PlannedCell, measure: &str) -> BTreeMap<Place, f64> {
+    let (name, bytes) = per_byte(measure, planned);
+    let own = samples.iter().filter(|sample| sample.cell as usize == index);
+    own.filter_map(|sample| Some(((sample.epoch, sample.round), value(sample, name)? / bytes))).collect()
+}
+
+/// What a sample says of a measure, for one operation unless the name says `per_call`.
+///
+/// `wall`, `sent`, `cpu`, `client_cpu`, `server_cpu`, `client_user`, `client_sys`, `server_user`, `server_sys`
+/// (nanoseconds), `switches`, or what peers and the engine measured by name.
+fn value(sample: &Sample, measure: &str) -> Option<f64> {
+    let (client, server) = (&sample.client, &sample.server);
+    let whole = match measure {
+        "wall" => sample.wall_ns,
+        "sent" => sample.sent_ns?,
+        "cpu" => (*client + *server).cpu_ns(),
+        "client_cpu" => client.cpu_ns(),
+        "server_cpu" => server.cpu_ns(),
+        "client_user" => client.user_ns,
+        "client_sys" => client.sys_ns,
+        "server_user" => server.user_ns,
+        "server_sys" => server.sys_ns,
+        "switches" => {
+            let both = *client + *server;
+            both.voluntary_switches.saturating_add(both.involuntary_switches)
+        }
+        name => return measures::named(sample, name),
+    };
+    Some(whole as f64 / sample.ops as f64)
+}
+
+/// The median over each epoch's rounds; `None` where there is none, or where one is no number.
+fn per_epoch(values: &BTreeMap<Place, f64>) -> Option<Vec<f64>> {
+    let rounds: Vec<(u32, f64)> = values.iter().map(|(place, value)| (place.0, *value)).collect();
+    let epochs = rounds.chunk_by(|a, b| a.0 == b.0);
+    let medians: Vec<f64> = epochs
+        .map(|epoch| median(&epoch.iter().map(|(_, value)| *value).collect::<Vec<_>>()))
+        .collect::<Option<_>>()?;
+    (!medians.is_empty() && medians.iter().all(|value| value.is_finite())).then_some(medians)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn claims_follow_from_their_tests() {
+        let ledger = |word| LedgerTest {
+            about: String::new(),
+            software: Software::Native,
+            measure: String::new(),
+            value: Some(1.0),
+            lo: None,
+            hi: None,
+            range: None,
+            claimed: String::new(),
+            word,
+            decides: true,
+            detail: None,
+            contradicted: None,
+        };
+        let (yes, no, open) = (Word::Confirmed, Word::Refuted, Word::Undecided);
+        let of = |rule, words: &[Word]| {
+            together(rule, &words.iter().map(|word| ledger(*word)).collect::<Vec<_>>())
+        };
+        assert_eq!(of(Rule::All, &[yes, yes]), Some(yes));
+        assert_eq!(of(Rule::All, &[yes, open]), Some(open));
+        assert_eq!(of(Rule::All, &[yes, no]), Some(no));
+        assert_eq!(of(Rule::Most, &[yes, yes, no]), Some(yes));
+        assert_eq!(of(Rule::Most, &[no, no, yes]), Some(no));
+        assert_eq!(of(Rule::Most, &[yes, no]), Some(open));
+        assert_eq!(of(Rule::All, &[]), None);
+        assert_eq!(together(Rule::All, &[LedgerTest { value: None, ..ledger(open) }]), None);
+    }
+}

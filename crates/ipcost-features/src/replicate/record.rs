@@ -1,0 +1,396 @@
+//! A published experiment: what was run and claimed, and the cells and tests that decide it here.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use ipcost_model::OptionValue;
+use ipcost_model::job::duration;
+use ipcost_model::named;
+use ipcost_model::protocol::PeerRole;
+use ipcost_model::{Host, Tool};
+use ipcost_model::{Matrix, Size};
+
+/// The version of the ledger.
+pub const LEDGER_SCHEMA: &str = "ipcost-replication/1";
+
+named! {
+    /// With which software a run measures.
+    Software, "software" {
+        /// The kind that was used in the publication.
+        Original = "original",
+        /// The native peer.
+        Native = "native",
+    }
+}
+
+named! {
+    /// How the tests of a claim decide it.
+    Rule, "rule" {
+        /// All must hold; one that does not refutes it.
+        All = "all",
+        /// More than half must hold, or must not.
+        Most = "most",
+    }
+}
+
+named! {
+    /// What a run says of a claim.
+    Word, "word" {
+        /// It holds here.
+        Confirmed = "confirmed",
+        /// It does not hold here.
+        Refuted = "refuted",
+        /// That is not known.
+        Undecided = "undecided",
+    }
+}
+
+named! {
+    /// A system, as Rust's `std::env::consts::OS` names it.
+    System, "system" {
+        /// Linux.
+        Linux = "linux",
+        /// macOS.
+        Macos = "macos",
+        /// Windows.
+        Windows = "windows",
+    }
+}
+
+/// A published experiment, as facts, figures and claims, with what tests them.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Replication {
+    /// Its name on the command line.
+    pub id: String,
+    /// What it asked.
+    pub question: String,
+    /// On which machine it was made.
+    pub machine: String,
+    /// How it was made, as published; free form.
+    pub method: BTreeMap<String, Value>,
+    /// The figures that were published; free form.
+    #[serde(default)]
+    pub results: Value,
+    /// What cannot be as it was, in a sentence.
+    #[serde(default)]
+    pub differs: Option<String>,
+    /// The same where a system has other words for it.
+    #[serde(default)]
+    pub differs_on: BTreeMap<System, String>,
+    /// What is measured here.
+    pub runs: Vec<ReplicationRun>,
+    /// What this tool prefers to the article's own settings, and what each preference changes; none of them decides.
+    #[serde(default)]
+    pub effects: Vec<Test>,
+    /// What was claimed, and what tests it.
+    pub claims: Vec<Claim>,
+    /// How to run it with the article's own counts.
+    #[serde(default)]
+    pub as_published: Option<AsPublished>,
+}
+
+/// Cells that are measured together.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReplicationRun {
+    /// With which software.
+    pub software: Software,
+    /// What it is, in short.
+    pub about: String,
+    /// How long it may take unless the user says otherwise.
+    #[serde(with = "duration")]
+    pub budget: Option<Duration>,
+    /// How long a batch is meant to last.
+    #[serde(default, with = "duration")]
+    pub batch: Option<Duration>,
+    /// The systems on which it is measured; all where none is named.
+    #[serde(default)]
+    pub os: Vec<System>,
+    /// The cells.
+    pub cells: Vec<Matrix>,
+}
+
+/// What was claimed.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Claim {
+    /// In words.
+    pub text: String,
+    /// The figure that was published for it, in words.
+    #[serde(default)]
+    pub published: Option<String>,
+    /// How its tests decide it.
+    #[serde(default = "all")]
+    pub rule: Rule,
+    /// What tests it; figures that only stand beside it have `decides = false`.
+    #[serde(default)]
+    pub tests: Vec<Test>,
+    /// What lies behind it, in a sentence with no figures of its own.
+    #[serde(default)]
+    pub behind: Option<String>,
+    /// The same where a system has other words for it.
+    #[serde(default)]
+    pub behind_on: BTreeMap<System, String>,
+    /// Where a system has something else than what the claim is about: what its word is limited to, such as `on Linux,
+    /// with FIFOs`.
+    #[serde(default)]
+    pub limit_on: BTreeMap<System, String>,
+    /// What it would take to decide it, where nothing that is measured does.
+    #[serde(default)]
+    pub takes: Option<String>,
+}
+
+impl Replication {
+    /// What of it belongs to a system, by the name that Rust gives it.
+    pub fn on(mut self, os: &str) -> Self {
+        let system: Option<System> = os.parse().ok();
+        let belongs =
+            |systems: &[System]| systems.is_empty() || system.is_some_and(|here| systems.contains(&here));
+        self.runs.retain(|run| belongs(&run.os));
+        if let Some(published) = &mut self.as_published {
+            published.cells.retain(|cell| belongs(&cell.os));
+        }
+        let own = |words: &mut BTreeMap<System, String>| system.and_then(|here| words.remove(&here));
+        self.differs = own(&mut self.differs_on).or(self.differs);
+        for claim in &mut self.claims {
+            claim.tests.retain(|test| belongs(&test.os));
+            claim.behind = own(&mut claim.behind_on).or(claim.behind.take());
+            claim.limit_on.retain(|on, _| system == Some(*on));
+        }
+        self.effects.retain(|effect| belongs(&effect.os));
+        self
+    }
+}
+
+fn all() -> Rule {
+    Rule::All
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// One comparison.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Test {
+    /// What it compares, in short.
+    pub about: String,
+    /// The systems on which it is made; all where none is named.
+    #[serde(default)]
+    pub os: Vec<System>,
+    /// In which runs; both where it is not said.
+    #[serde(default)]
+    pub software: Option<Software>,
+    /// What is compared, unless a side says otherwise; `wall` by default. See `measure` of the engine.
+    #[serde(default)]
+    pub measure: Option<String>,
+    /// The numerator.
+    pub a: Selector,
+    /// The denominator; without one, `a` itself is judged.
+    #[serde(default)]
+    pub b: Option<Selector>,
+    /// The ratio is below this.
+    #[serde(default)]
+    pub below: Option<f64>,
+    /// The ratio is above this.
+    #[serde(default)]
+    pub above: Option<f64>,
+    /// The system calls for one operation are the same in both cells, by name and number.
+    #[serde(default)]
+    pub same_system_calls: bool,
+    /// Of which process; the client's where it is not said.
+    #[serde(default)]
+    pub calls_of: Option<PeerRole>,
+    /// Whether it decides the claim, or only stands beside it.
+    #[serde(default = "yes")]
+    pub decides: bool,
+    /// What the article's own method, run plainly beside it, says otherwise. Such a test is shown, and neither confirms nor refutes.
+    #[serde(default)]
+    pub contradicted: Option<String>,
+}
+
+/// Names one cell of a run by what distinguishes it.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Selector {
+    /// Its label.
+    pub label: Option<String>,
+    /// Its transport.
+    pub transport: Option<String>,
+    /// Its pattern.
+    pub pattern: Option<ipcost_model::Pattern>,
+    /// Its size.
+    pub size: Option<Size>,
+    /// Its reply's size.
+    pub reply: Option<Size>,
+    /// Where its processes run.
+    pub placement: Option<ipcost_model::Placement>,
+    /// Its concurrency.
+    pub concurrency: Option<u32>,
+    /// The peer that plays its client.
+    pub client: Option<String>,
+    /// The peer that plays its server.
+    pub server: Option<String>,
+    /// Whether it has no options.
+    pub plain: bool,
+    /// Options that it has.
+    pub options: BTreeMap<String, OptionValue>,
+    /// What is taken of it.
+    pub measure: Option<String>,
+}
+
+/// The article's own counts.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AsPublished {
+    /// How often each cell is measured.
+    pub repetitions: u32,
+    /// The output that the article printed.
+    pub output: Output,
+    /// The cells, with their operations.
+    pub cells: Vec<PublishedCell>,
+}
+
+named! {
+    /// The output of a published experiment.
+    Output, "output" {
+        /// Ruby's Benchmark: user, system, total, real.
+        RubyBenchmark = "ruby-benchmark",
+        /// Go's benchmark lines, which benchstat reads.
+        GoBenchmark = "go-benchmark",
+        /// A file a method with N, BS and BITS/S, and the averages.
+        BitsCsv = "bits-csv",
+        /// Mean seconds.
+        MeanSeconds = "mean-seconds",
+        /// The client's times, the counter, and INCR's accounts.
+        RedisTimes = "redis-times",
+    }
+}
+
+/// Cells of a published experiment with the operations that each did.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PublishedCell {
+    /// Operations of each worker; or
+    #[serde(default)]
+    pub ops_per_worker: Option<u64>,
+    /// bytes in all.
+    #[serde(default)]
+    pub bytes: Option<u64>,
+    /// The systems on which they are measured; all where none is named.
+    #[serde(default)]
+    pub os: Vec<System>,
+    /// Which cells.
+    pub cell: Matrix,
+}
+
+/// What was decided of every claim of an experiment.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Ledger {
+    /// The version of the ledger.
+    #[cfg_attr(feature = "schema", schemars(extend("const" = LEDGER_SCHEMA)))]
+    pub schema: String,
+    /// What made it.
+    pub tool: Tool,
+    /// Where.
+    pub host: Host,
+    /// The experiment.
+    pub id: String,
+    /// What it asked.
+    pub question: String,
+    /// On which machine it was made.
+    pub machine: String,
+    /// What could not be as it was.
+    pub differs: Option<String>,
+    /// When it started, RFC 3339.
+    pub started: String,
+    /// The seed of every random order.
+    pub seed: u64,
+    /// What was measured.
+    pub runs: Vec<LedgerRun>,
+    /// What this tool prefers to the article's own settings, and what that changes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub effects: Vec<LedgerTest>,
+    /// What was claimed, and what holds.
+    pub claims: Vec<LedgerClaim>,
+}
+
+/// A run of a replication.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LedgerRun {
+    /// With which software.
+    pub software: Software,
+    /// What it is.
+    pub about: String,
+    /// How long it took, seconds.
+    pub elapsed_s: f64,
+    /// Complete epochs.
+    pub epochs: u32,
+    /// Why it could not be measured, or what of it.
+    pub missing: Vec<String>,
+}
+
+/// A claim and what holds of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LedgerClaim {
+    /// In words.
+    pub text: String,
+    /// The figure that was published for it.
+    pub published: Option<String>,
+    /// What holds: the original software's word, or the native peer's where that could not be measured.
+    pub word: Word,
+    /// The original software's word, where it was measured.
+    pub original: Option<Word>,
+    /// The native peer's word.
+    pub native: Option<Word>,
+    /// What lies behind it.
+    pub behind: Option<String>,
+    /// What the word is limited to, where what is measured here is not what the claim is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<String>,
+    /// What it would take to decide it, where nothing that is measured does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub takes: Option<String>,
+    /// What it rests on.
+    pub tests: Vec<LedgerTest>,
+}
+
+/// A test and its figures.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LedgerTest {
+    /// What it compares.
+    pub about: String,
+    /// With which software.
+    pub software: Software,
+    /// What is taken of the cells.
+    pub measure: String,
+    /// The ratio, or the value where there is no denominator; null where it could not be measured.
+    pub value: Option<f64>,
+    /// The lower end of its interval.
+    pub lo: Option<f64>,
+    /// The upper end of its interval.
+    pub hi: Option<f64>,
+    /// The least and the largest epoch, where many epochs have no interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub range: Option<(f64, f64)>,
+    /// What is claimed of it.
+    pub claimed: String,
+    /// What holds.
+    pub word: Word,
+    /// Whether it decides.
+    pub decides: bool,
+    /// What else is to be said, such as system calls by name.
+    pub detail: Option<String>,
+    /// What the article's own method, run plainly beside it, says otherwise; the word is `undecided` then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contradicted: Option<String>,
+}

@@ -1,0 +1,61 @@
+//! JSON Schemas (draft 2020-12) of what this program writes.
+//!
+//! They are derived from the types that write it (feature `schema`), which takes far longer to compile than the types
+//! themselves. So the texts are kept under `schemas/`, and a test derives them anew.
+
+#[cfg(feature = "schema")]
+mod derived;
+
+#[cfg(feature = "schema")]
+pub use derived::derive as derived_schema;
+
+use ipcost_model::named;
+
+named! {
+    /// What there is a schema of.
+    Subject, "kind of schema" {
+        /// The document of a run.
+        Document = "document",
+        /// What `ipcost selftest --json` writes.
+        SelfTest = "selftest",
+        /// What `ipcost replicate --json` writes.
+        Replication = "replication",
+        /// One message of the control protocol, from either side.
+        Protocol = "protocol",
+    }
+}
+
+/// The schema of what is written, as JSON: a key that every program of this version of it writes is required, and further
+/// keys are allowed.
+pub fn schema(subject: Subject) -> &'static str {
+    match subject {
+        Subject::Document => include_str!("../../schemas/document.json"),
+        Subject::SelfTest => include_str!("../../schemas/selftest.json"),
+        Subject::Replication => include_str!("../../schemas/replication.json"),
+        Subject::Protocol => include_str!("../../schemas/protocol.json"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+    use ipcost_model::read_document;
+
+    #[test]
+    fn what_is_written_is_as_the_schema_says_and_reads_back() {
+        let schema = serde_json::from_str(schema(Subject::Document)).unwrap();
+        let validator = jsonschema::draft202012::new(&schema).unwrap();
+        for document in [fixture::document(), fixture::measured()] {
+            let mut bytes = Vec::new();
+            ipcost_report::json::write(&document, &mut bytes).unwrap();
+            let value = serde_json::from_slice(&bytes).unwrap();
+            let errors: Vec<String> = validator
+                .iter_errors(&value)
+                .map(|error| format!("{}: {error}", error.instance_path()))
+                .collect();
+            assert!(errors.is_empty(), "{errors:#?}");
+            assert_eq!(read_document(&bytes).unwrap(), document);
+        }
+    }
+}

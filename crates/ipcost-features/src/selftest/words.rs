@@ -1,0 +1,168 @@
+//! A self-test on a terminal.
+
+use std::time::Duration;
+
+use crate::selftest::Noise;
+use crate::selftest::Promise;
+use crate::selftest::SelfTest;
+use anstyle::{AnsiColor, Style};
+use ipcost_model::units::duration_text;
+
+use ipcost_report::grid::{Column, Grid, Piece};
+use ipcost_report::numbers::{interval, ratio};
+
+const BOLD: Style = Style::new().bold();
+const DIMMED: Style = Style::new().dimmed();
+
+const fn column(title: &'static str, right: bool) -> Column {
+    Column { title, right, expendable: 0 }
+}
+
+const RATES: [Column; 6] = [
+    column("how often", false),
+    column("count", true),
+    column("rate", true),
+    column("", false),
+    column("promised", true),
+    column("", false),
+];
+const DETECTIONS: [Column; 5] = [
+    column("slowdown", true),
+    column("measured", true),
+    column("", false),
+    column("found", true),
+    column("median time", true),
+];
+
+/// Draws a self-test in `room` columns of text.
+pub fn render(test: &SelfTest, room: usize) -> String {
+    let mut out = format!("{BOLD}How often it is wrong on this machine{}{BOLD:#}\n", under(test.noise));
+    rates(test).render(&mut out, room);
+    out.push_str(&format!("\n{BOLD}Time to detect a difference{BOLD:#}\n"));
+    detections(test).render(&mut out, room);
+    out.push_str(&format!("\n{}\n", sentence(test)));
+    out.push_str(&format!(
+        "{DIMMED}64 B round trips over unix; campaigns of {} epochs; {} in all; seed {}{DIMMED:#}\n",
+        test.epochs,
+        duration_text(Duration::from_secs_f64(test.elapsed_s.max(0.0))),
+        test.seed
+    ));
+    out
+}
+
+fn under(noise: Noise) -> &'static str {
+    match noise {
+        Noise::Quiet => "",
+        Noise::Cpu => ", beside processes that take the processors in bursts",
+        Noise::Quota => ", under a CPU quota",
+    }
+}
+
+fn rates(test: &SelfTest) -> Grid {
+    let mut grid = Grid::new(&RATES);
+    for rate in &test.rates {
+        let share = if rate.of == 0 { String::new() } else { percent(rate.count as f64 / rate.of as f64) };
+        let bounds = rate.lo.zip(rate.hi).map(|(lo, hi)| format!("({}–{})", percent(lo), percent(hi)));
+        let style = match rate.promise {
+            Some(Promise::Kept) => AnsiColor::Green.on_default(),
+            Some(Promise::Broken) => AnsiColor::Red.on_default(),
+            _ => DIMMED,
+        };
+        grid.row(vec![
+            rate.what.clone().into(),
+            format!("{} of {}", rate.count, rate.of).into(),
+            share.into(),
+            bounds.unwrap_or_default().into(),
+            rate.at_most.map_or_else(String::new, |most| format!("≤ {}", percent(most))).into(),
+            Piece::styled(rate.promise.map_or_else(String::new, |promise| promise.to_string()), style),
+        ]);
+    }
+    grid
+}
+
+fn detections(test: &SelfTest) -> Grid {
+    let mut grid = Grid::new(&DETECTIONS);
+    for found in &test.detections {
+        let measured = found.ratio.map_or_else(String::new, |measured| format!("{} ×", ratio(measured)));
+        let bounds = found.ratio.and_then(|measured| interval(measured, found.lo, found.hi));
+        grid.row(vec![
+            format!("{:.0} %", found.slowdown * 100.0).into(),
+            measured.into(),
+            bounds.map_or_else(String::new, |bounds| format!("({bounds})")).into(),
+            match found.of {
+                0 => format!("not in {:.0} s", found.within_s),
+                of => format!("{} of {of} in {:.0} s", found.found, found.within_s),
+            }
+            .into(),
+            found.median_s.map_or_else(String::new, |seconds| format!("{seconds:.1} s")).into(),
+        ]);
+    }
+    grid
+}
+
+fn sentence(test: &SelfTest) -> &'static str {
+    match test.promise() {
+        Promise::Kept => "Every rate is as promised.",
+        Promise::Broken => {
+            "A rate is worse than promised: do not trust verdicts measured under these conditions."
+        }
+        Promise::Undecided => "Too few campaigns to tell every rate: give a larger --budget.",
+    }
+}
+
+fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    match percent {
+        percent if percent > 0.0 && percent < 0.95 => format!("{percent:.2} %"),
+        percent if percent > 0.0 && percent < 10.0 => format!("{percent:.1} %"),
+        percent => format!("{percent:.0} %"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::selftest::Detection;
+    use crate::selftest::Rate;
+    use crate::selftest::SELFTEST_SCHEMA;
+    use ipcost_model::{Host, Tool};
+
+    #[test]
+    fn rates_and_detections() {
+        let rate = |what: &str, count, of, promise| Rate {
+            code: "aa".into(),
+            what: what.into(),
+            count,
+            of,
+            lo: Some(0.0),
+            hi: Some(0.041),
+            at_most: Some(0.05),
+            promise: Some(promise),
+        };
+        let mut test = SelfTest {
+            schema: SELFTEST_SCHEMA.into(),
+            tool: Tool { name: "ipcost".into(), version: "0".into() },
+            host: Host::default(),
+            noise: Noise::Cpu,
+            seed: 7,
+            started: String::new(),
+            elapsed_s: 180.0,
+            epochs: 20,
+            rates: vec![rate("equal cells are told apart", 0, 72, Promise::Kept)],
+            detections: vec![Detection {
+                slowdown: 0.05,
+                found: 9,
+                of: 9,
+                within_s: 22.0,
+                median_s: Some(2.13),
+                ratio: Some(1.0494),
+                lo: Some(1.031),
+                hi: Some(1.066),
+            }],
+        };
+        let kept = anstream::adapter::strip_str(&render(&test, usize::MAX)).to_string();
+        insta::assert_snapshot!(kept);
+        test.rates.push(rate("x", 9, 72, Promise::Broken));
+        assert!(render(&test, usize::MAX).contains("do not trust"));
+    }
+}

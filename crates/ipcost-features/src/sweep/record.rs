@@ -1,0 +1,85 @@
+//! What a sweep over sizes found: where one transport overtakes another.
+
+use serde::{Deserialize, Serialize};
+
+use ipcost_model::Pattern;
+use ipcost_model::{Host, Tool, Verdict};
+
+/// The version of the record.
+pub const SWEEP_SCHEMA: &str = "ipcost-sweep/1";
+
+/// Two transports over a range of sizes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SizeSweep {
+    /// [`SWEEP_SCHEMA`].
+    pub schema: String,
+    /// What made it.
+    pub tool: Tool,
+    /// Where.
+    pub host: Host,
+    /// What was done over them.
+    pub pattern: Pattern,
+    /// The transport in the numerator.
+    pub a: String,
+    /// The transport in the denominator.
+    pub b: String,
+    /// The seed of every random order.
+    pub seed: u64,
+    /// How long it took, seconds.
+    pub elapsed_s: f64,
+    /// The chance that any interval misses.
+    pub alpha: f64,
+    /// How many intervals share it, measured or not.
+    pub family: u32,
+    /// The relative difference that matters.
+    pub margin: f64,
+    /// Every size that was measured, ascending.
+    pub points: Vec<SweepPoint>,
+    /// Where the order changes, ascending.
+    pub crossings: Vec<Crossing>,
+    /// Whether the budget ended before every crossing lay in as small a range as asked for.
+    pub out_of_budget: bool,
+}
+
+/// One size.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SweepPoint {
+    /// Bytes of a message.
+    pub size: u64,
+    /// The median cost of `a`, nanoseconds.
+    pub a_ns: f64,
+    /// The median cost of `b`, nanoseconds.
+    pub b_ns: f64,
+    /// The cost of `a` over that of `b`.
+    pub ratio: f64,
+    /// The lower end of its interval; null while unbounded.
+    pub lo: Option<f64>,
+    /// The upper end; null while unbounded.
+    pub hi: Option<f64>,
+    /// What is known of it.
+    pub verdict: Verdict,
+    /// Complete epochs.
+    pub epochs: u32,
+}
+
+impl SweepPoint {
+    /// Which of the two is known to be cheaper here; `None` where that is not known.
+    pub fn a_is_cheaper(&self) -> Option<bool> {
+        match (self.lo, self.hi) {
+            (_, Some(hi)) if hi < 1.0 => Some(true),
+            (Some(lo), _) if lo > 1.0 => Some(false),
+            _ => None,
+        }
+    }
+}
+
+/// A range of sizes within which the order changes: it is known at both ends, and differs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Crossing {
+    /// The largest size at which the one is known to be cheaper.
+    pub from: u64,
+    /// The next size at which the other is.
+    pub to: u64,
+    /// Whether `a` is the cheaper one at `from`.
+    pub a_cheaper_below: bool,
+}

@@ -1,0 +1,157 @@
+//! Sweeps on a terminal: over sizes, and over where two processes run.
+
+use std::time::Duration;
+
+use crate::sweep::Crossing;
+use crate::sweep::SizeSweep;
+use crate::sweep::SweepPoint;
+use anstyle::{AnsiColor, Style};
+use ipcost_model::units::{duration_text, size_text};
+use ipcost_model::{CellRecord, Document, Pattern, Verdict};
+
+use ipcost_report::grid::{Column, Grid, Piece};
+use ipcost_report::numbers::{interval, ratio, time};
+use ipcost_report::words::{self, escaped};
+
+const BOLD: Style = Style::new().bold();
+const DIMMED: Style = Style::new().dimmed();
+/// Narrower than this, lines are broken as if there were so many columns.
+const LEAST_ROOM: usize = 40;
+
+const COLUMNS: [Column; 6] = [
+    Column::new("size", true, 0),
+    Column::new("a", true, 2),
+    Column::new("b", true, 1),
+    Column::new("a / b", true, 0),
+    Column::new("", false, 0),
+    Column::new("cheaper", false, 0),
+];
+
+/// Draws a sweep in `room` columns of text.
+pub fn render(sweep: &SizeSweep, room: usize) -> String {
+    let what = match sweep.pattern {
+        Pattern::Rr => "a round trip",
+        Pattern::Stream => "a message of a stream",
+        Pattern::Connect => "a connection",
+        Pattern::Floor => "a part of a hop",
+    };
+    let (a, b) = (escaped(&sweep.a), escaped(&sweep.b));
+    let mut out = format!("{BOLD}{a} against {b}: {what}, by size{BOLD:#}\n");
+    let mut grid = Grid::new(&COLUMNS);
+    grid.title(1, a.clone());
+    grid.title(2, b.clone());
+    grid.title(3, format!("{a} / {b}"));
+    sweep.points.iter().for_each(|point| row(&mut grid, sweep, point));
+    grid.render(&mut out, room);
+    out.push('\n');
+    for sentence in sentences(sweep) {
+        out.push_str(&format!("{}\n", wrapped(&sentence, room)));
+    }
+    let took = duration_text(Duration::from_secs_f64(sweep.elapsed_s.max(0.0)));
+    let how = format!(
+        "{} sizes in {took}; intervals hold together at {:.0} % (for up to {} sizes); seed {}",
+        sweep.points.len(),
+        (1.0 - sweep.alpha) * 100.0,
+        sweep.family,
+        sweep.seed
+    );
+    out.push_str(&format!("\n{DIMMED}{}{DIMMED:#}\n", wrapped(&how, room)));
+    out
+}
+
+fn row(grid: &mut Grid, sweep: &SizeSweep, point: &SweepPoint) {
+    let (word, style) = match (point.verdict, point.a_is_cheaper()) {
+        (Verdict::Equivalent, _) => ("the same".to_owned(), DIMMED),
+        (_, Some(true)) => (escaped(&sweep.a), AnsiColor::Green.on_default()),
+        (_, Some(false)) => (escaped(&sweep.b), AnsiColor::Yellow.on_default()),
+        (_, None) => ("undecided".to_owned(), DIMMED),
+    };
+    let bounds = match interval(point.ratio, point.lo, point.hi) {
+        Some(bounds) => format!("({bounds})"),
+        None => "(no interval)".to_owned(),
+    };
+    grid.row(vec![
+        size_text(point.size).into(),
+        time(point.a_ns).into(),
+        time(point.b_ns).into(),
+        ratio(point.ratio).into(),
+        bounds.into(),
+        Piece::styled(word, style),
+    ]);
+}
+
+/// What the sweep found, in plain words.
+pub fn sentences(sweep: &SizeSweep) -> Vec<String> {
+    let (a, b) = (escaped(&sweep.a), escaped(&sweep.b));
+    let mut found: Vec<String> = sweep.crossings.iter().map(|crossing| sentence(sweep, crossing)).collect();
+    if found.is_empty() {
+        let mut known: Vec<bool> = sweep.points.iter().filter_map(SweepPoint::a_is_cheaper).collect();
+        known.dedup();
+        let range = match (sweep.points.first(), sweep.points.last()) {
+            (Some(first), Some(last)) => {
+                format!("from {} to {}", size_text(first.size), size_text(last.size))
+            }
+            _ => "at no size".to_owned(),
+        };
+        found.push(match known.first() {
+            Some(a_is_cheaper) => {
+                let cheaper = if *a_is_cheaper { a } else { b };
+                format!("No crossing {range}: wherever the order is known, {cheaper} is the cheaper one.")
+            }
+            None => format!("Which of {a} and {b} is cheaper {range} is undecided; give a larger --budget."),
+        });
+    }
+    if sweep.out_of_budget {
+        found.push("The budget ended before the range was as small as asked for (--resolution); a larger --budget narrows it.".to_owned());
+    }
+    found
+}
+
+fn sentence(sweep: &SizeSweep, crossing: &Crossing) -> String {
+    let (below, above) = if crossing.a_cheaper_below { (&sweep.a, &sweep.b) } else { (&sweep.b, &sweep.a) };
+    format!(
+        "{} is cheaper up to {}, {} from {} on: the crossing lies between.",
+        escaped(below),
+        size_text(crossing.from),
+        escaped(above),
+        size_text(crossing.to)
+    )
+}
+
+fn wrapped(text: &str, room: usize) -> String {
+    textwrap::wrap(text, room.max(LEAST_ROOM)).join("\n")
+}
+
+/// Costs by transport and relation: a row a transport and workload, a column for each of `relations`, which end the
+/// cells' labels.
+pub fn matrix(document: &Document, relations: &[String], room: usize) -> String {
+    let mut columns = vec![Column::new("", false, 0)];
+    columns.extend(relations.iter().map(|_| Column::new("", true, 0)));
+    let mut grid = Grid::new(&columns);
+    (1..).zip(relations).for_each(|(index, relation)| grid.title(index, escaped(relation)));
+    for table in &document.workloads {
+        let cells: Vec<&CellRecord> = table.cells.iter().filter_map(|id| words::cell(document, id)).collect();
+        let mut transports: Vec<&str> = cells.iter().map(|cell| cell.transport.as_str()).collect();
+        transports.dedup();
+        let mut seen = Vec::new();
+        for transport in transports {
+            if seen.contains(&transport) {
+                continue;
+            }
+            seen.push(transport);
+            let cost = |relation: &String| {
+                let is_it = |cell: &&&CellRecord| {
+                    cell.transport == transport && cell.label.contains(relation.as_str())
+                };
+                let found = cells.iter().find(is_it).and_then(|cell| cell.wall_ns_per_op);
+                found.map_or_else(String::new, |cost| time(cost.median)).into()
+            };
+            let name = format!("{}, {}", words::workload(table), escaped(transport));
+            grid.row(std::iter::once(name.into()).chain(relations.iter().map(cost)).collect());
+        }
+    }
+    let mut out = format!("{BOLD}What the place of two processes costs{BOLD:#}\n");
+    grid.render(&mut out, room);
+    out.push('\n');
+    out
+}

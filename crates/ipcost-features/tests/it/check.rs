@@ -1,0 +1,285 @@
+//! Claims on a script in the place of a machine: known costs confirm and refute them, and what is open stays open.
+
+use std::collections::BTreeMap;
+
+use crate::script::*;
+use ipcost_features::check::{CheckedClaim, CheckedTest, parse_claims};
+use ipcost_features::check::{Questions, decide, differences, prepare, settled, together};
+use ipcost_features::replicate::Word;
+use ipcost_lab::{Needed, Outcome, Settings, plan, run_until};
+use ipcost_model::{Document, Host, Offers, Stopped, TransportState, expand};
+use ipcost_stats::Random;
+
+const CELLS: &str = "seed = 3\n[[cells]]\ntransport = [\"one\", \"two\"]\nsize = [64, 128]\n";
+
+/// Questions and the plan that is to answer them; or what is wrong with the file.
+fn asked(
+    file: &str,
+    baselines: &BTreeMap<String, Document>,
+) -> Result<(Questions, ipcost_model::Plan), String> {
+    let file = parse_claims(file).map_err(|error| error.to_string())?;
+    let gone = TransportState { capabilities: &GONE, unavailable: Some("not on this machine".into()) };
+    let state = |capabilities| TransportState { capabilities, unavailable: None };
+    let transports = [state(&NULL), state(&TWO), gone];
+    let offers = Offers { transports: &transports, placements_unavailable: &[], peers: &[] };
+    let expanded = expand(&file.job, &offers).map_err(|error| error.to_string())?;
+    let settings = Settings::of(&file.job, 1);
+    let questions =
+        prepare(&file, &expanded.cells, settings.latency, baselines).map_err(|error| error.to_string())?;
+    let settings = Settings { level: Some(questions.level_of_run()), ..settings };
+    Ok((questions, plan(expanded, &settings).map_err(|error| error.to_string())?))
+}
+
+fn checked_against(
+    file: &str,
+    baselines: &BTreeMap<String, Document>,
+    mut script: Script,
+) -> (Vec<CheckedClaim>, Outcome) {
+    let (questions, plan) = asked(file, baselines).unwrap();
+    let mut asking = |outcome: &Outcome| match settled(&decide(&questions, outcome)) {
+        true => Needed::Nothing,
+        false => Needed::Everything,
+    };
+    let outcome = run_until(plan, &mut script, &mut Known::default(), &mut Witness::default(), &mut asking);
+    (decide(&questions, &outcome), outcome)
+}
+
+fn checked(claims: &str, script: Script) -> (Vec<CheckedClaim>, Outcome) {
+    checked_against(&format!("{CELLS}{claims}"), &BTreeMap::new(), script)
+}
+
+fn claim(body: &str) -> String {
+    format!("[[claims]]\n{body}\n")
+}
+
+fn words(claims: &[CheckedClaim]) -> Vec<Word> {
+    claims.iter().map(|claim| claim.word).collect()
+}
+
+fn only(claim: &CheckedClaim) -> &CheckedTest {
+    assert_eq!(claim.tests.len(), 1);
+    &claim.tests[0]
+}
+
+/// Costs of rr/one/64, rr/two/64, rr/one/128, rr/two/128, nanoseconds, with a little noise.
+fn known() -> Script {
+    noisy(&[5_000.0, 10_000.0, 8_000.0, 20_000.0], 0.02)
+}
+
+const YES: Word = Word::Confirmed;
+const NO: Word = Word::Refuted;
+const OPEN: Word = Word::Undecided;
+
+#[test]
+fn known_costs_confirm_and_refute_and_the_run_ends_once_all_is_decided() {
+    let one_over_two = "cell = \"rr/one/64/c1\"\nagainst = \"rr/two/64/c1\"\n";
+    let alone = "cell = { transport = \"one\", size = 64 }\n";
+    let claims: String = [
+        claim(&format!("{one_over_two}at_most = 0.6")),
+        claim(&format!("{one_over_two}at_most = 0.4")),
+        claim(&format!("{one_over_two}at_least = 0.4\nat_most = 0.6")),
+        claim(&format!("{one_over_two}metric = \"cpu\"\nat_least = 0.7")),
+        claim(&format!("{one_over_two}metric = \"ops_per_s\"\nat_least = 1.9")),
+        claim(&format!("{one_over_two}metric = \"p99\"\nat_most = 0.6")),
+        claim(&format!("{alone}at_most = \"5.5us\"")),
+        claim(&format!("{alone}at_least = \"6us\"")),
+        claim(&format!("{alone}metric = \"ops_per_s\"\nat_least = \"190k/s\"")),
+        claim(&format!("{alone}metric = \"ops_per_s\"\nat_most = 150_000")),
+        claim(&format!("{alone}metric = \"bytes_per_s\"\nat_least = \"24MB/s\"")),
+        claim(&format!("{alone}metric = \"bytes_per_s\"\nat_least = \"27MB/s\"")),
+    ]
+    .concat();
+    let (claims, outcome) = checked(&claims, known_with_many_latencies());
+    assert_eq!(words(&claims), [YES, NO, YES, NO, YES, YES, YES, NO, YES, NO, YES, NO], "{claims:#?}");
+    assert_eq!((together(&claims), outcome.stopped), (NO, Stopped::Resolved));
+    assert!(outcome.elapsed.as_secs_f64() < 15.0, "{:?}", outcome.elapsed);
+    let ratio = only(&claims[0]);
+    let (lo, value, hi) = (ratio.lo.unwrap(), ratio.value.unwrap(), ratio.hi.unwrap());
+    assert!(lo <= value && value <= hi && (value - 0.5).abs() < 0.02, "{ratio:?}");
+    let rate = only(&claims[8]);
+    assert!((rate.value.unwrap() - 200_000.0).abs() < 5_000.0, "{rate:?}");
+    assert!(rate.lo.unwrap() < rate.value.unwrap() && rate.value.unwrap() < rate.hi.unwrap(), "{rate:?}");
+}
+
+/// The same machine; its batches give as many latencies as percentiles take.
+fn known_with_many_latencies() -> Script {
+    Script { latencies: 120, ..known() }
+}
+
+#[test]
+fn alpha_is_shared_over_claims() {
+    let one = claim("cell = \"rr/one/64/c1\"\nat_most = \"1ms\"");
+    let (few, plan_of_few) = asked(&format!("{CELLS}{one}"), &BTreeMap::new()).unwrap();
+    let (many, plan_of_many) = asked(&format!("{CELLS}{}", one.repeat(20)), &BTreeMap::new()).unwrap();
+    assert_eq!((few.intervals(), many.intervals()), (1, 20));
+    assert!((few.level() - 0.05).abs() < 1e-12 && (many.level() - 0.0025).abs() < 1e-12);
+    assert_eq!(plan_of_few.epochs_needed, 10);
+    assert!(plan_of_many.epochs_needed > 14, "{}", plan_of_many.epochs_needed);
+    // The document's own contrasts keep a level of their own.
+    assert_eq!(plan_of_few.alpha_each, plan_of_many.alpha_each);
+}
+
+#[test]
+fn claims_at_the_true_value_are_mostly_left_open_and_seldom_decided_wrongly() {
+    let file = format!(
+        "budget = \"4s\"\n{CELLS}{}{}",
+        claim("cell = \"rr/one/64/c1\"\nagainst = \"rr/two/64/c1\"\nat_most = 0.5"),
+        claim("cell = \"rr/one/64/c1\"\nat_least = \"5us\"")
+    );
+    let mut decided = 0;
+    for seed in 0..40 {
+        let mut random = Random::new(seed);
+        let costs = [5_000.0, 10_000.0, 8_000.0, 20_000.0];
+        let script = Script::new(move |cell, _| costs[cell] * (0.1 * random.normal()).exp());
+        let (claims, _) = checked_against(&file, &BTreeMap::new(), script);
+        decided += u32::from(words(&claims) != [OPEN, OPEN]);
+    }
+    assert!(decided <= 4, "{decided} of 40, where 5 % are allowed");
+}
+
+#[test]
+fn what_is_open_when_the_budget_ends_says_what_would_likely_decide_it() {
+    let near = claim("cell = \"rr/one/64/c1\"\nagainst = \"rr/two/64/c1\"\nat_most = 0.65");
+    let amid = claim("cell = \"rr/one/64/c1\"\nagainst = \"rr/two/64/c1\"\nat_most = 0.5");
+    let (claims, outcome) = checked_against(
+        &format!("budget = \"5s\"\n{CELLS}{near}{amid}"),
+        &BTreeMap::new(),
+        noisy(&[5_000.0, 10_000.0, 1_000.0, 1_000.0], 0.25),
+    );
+    assert_eq!((words(&claims), outcome.stopped), (vec![OPEN, OPEN], Stopped::Budget));
+    let likely = only(&claims[0]).likely_budget_s.expect("a bound that is not far");
+    assert!((5.0..200.0).contains(&likely), "{likely}");
+    let (claims, outcome) = checked_against(
+        &format!("budget = {likely}\n{CELLS}{near}{amid}"),
+        &BTreeMap::new(),
+        noisy(&[5_000.0, 10_000.0, 1_000.0, 1_000.0], 0.25),
+    );
+    assert_eq!(claims[0].word, YES, "{claims:#?} in {:?}", outcome.elapsed);
+}
+
+#[test]
+fn percentiles_are_of_epochs_and_need_enough_operations() {
+    let p99 = "cell = \"rr/one/64/c1\"\nmetric = \"p99\"\nat_most = \"6us\"";
+    // Ten operations an epoch: their 99th percentile would be the largest.
+    let (claims, outcome) = checked(&claim(p99), known());
+    let reason = only(&claims[0]).reason.as_deref().unwrap();
+    assert!(reason.contains("an epoch samples 10 operations") && reason.contains("takes 100"), "{reason}");
+    assert_eq!((claims[0].word, outcome.stopped, outcome.table.epochs()), (OPEN, Stopped::Resolved, 1));
+
+    let (claims, _) = checked(&claim(p99), known_with_many_latencies());
+    assert_eq!(words(&claims), [YES]);
+    // One slow epoch in a hundred is no matter of the median over epochs.
+    let slow =
+        Script { latencies: 120, ..Script::new(|_, epoch| if epoch == 7 { 90_000.0 } else { 5_000.0 }) };
+    let (claims, _) = checked(&claim(p99), slow);
+    assert_eq!(words(&claims), [YES]);
+    assert!((only(&claims[0]).value.unwrap() - 5_000.0).abs() < 1e-6);
+}
+
+fn recorded(costs: &'static [f64]) -> BTreeMap<String, Document> {
+    let outcome = campaign(&format!("epochs = 60\n{CELLS}"), &mut noisy(costs, 0.02));
+    BTreeMap::from([("before.json".to_owned(), report(outcome))])
+}
+
+#[test]
+fn a_baseline_tells_what_became_slower() {
+    let all = claim("baseline = \"before.json\"\nslower_by_at_most = \"20%\"");
+    let one = claim("cell = \"rr/two/128/c1\"\nbaseline = \"before.json\"\nslower_by_at_most = \"20%\"");
+    let faster =
+        claim("cell = \"rr/one/64/c1\"\nbaseline = \"before.json\"\nat_most = 0.8\nmetric = \"cpu\"");
+    let baselines = recorded(&[10_000.0, 10_000.0, 8_000.0, 10_000.0]);
+    let file = format!("{CELLS}{all}{one}{faster}");
+    let (questions, _) = asked(&file, &baselines).unwrap();
+    assert_eq!(questions.intervals(), 6, "four cells, and one each");
+    let (claims, outcome) = checked_against(&file, &baselines, known());
+    assert_eq!((words(&claims), outcome.stopped), (vec![NO, NO, YES], Stopped::Resolved), "{claims:#?}");
+    let slower: Vec<_> =
+        claims[0].tests.iter().filter(|test| test.word == NO).map(|test| &test.cell).collect();
+    assert_eq!(slower, ["rr/two/128/c1"]);
+    assert!((only(&claims[1]).value.unwrap() - 2.0).abs() < 0.1);
+}
+
+#[test]
+fn a_baseline_that_cannot_decide_says_so_before_and_ends_the_run() {
+    let outcome = campaign(&format!("epochs = 9\n{CELLS}"), &mut known());
+    let short = BTreeMap::from([("short.json".to_owned(), report(outcome))]);
+    let body = "cell = \"rr/one/64/c1\"\nbaseline = \"short.json\"\nslower_by_at_most = 0.05";
+    let (claims, outcome) = checked_against(&format!("{CELLS}{}", claim(body)), &short, known());
+    let reason = only(&claims[0]).reason.as_deref().unwrap();
+    assert!(reason.contains("too few epochs") && reason.contains("(9)"), "{reason}");
+    assert_eq!((claims[0].word, outcome.stopped, outcome.table.epochs()), (OPEN, Stopped::Resolved, 1));
+}
+
+#[test]
+fn machines_are_compared_by_what_bears_on_costs() {
+    let document = &recorded(&[1_000.0, 1_000.0, 1_000.0, 1_000.0])["before.json"];
+    assert!(differences(document, &document.host).is_empty());
+    let other = Host { kernel: "7.0".into(), cores: 64, ..document.host.clone() };
+    let told = differences(document, &other).join("; ");
+    assert!(told.contains("kernel") && told.contains("7.0 here") && told.contains("cores"), "{told}");
+}
+
+#[test]
+fn what_this_machine_lacks_is_undecided_with_the_reason_and_holds_nothing_up() {
+    let cells = "seed = 3\n[[cells]]\ntransport = [\"one\", \"two\", \"gone\"]\n";
+    let claims = [
+        claim("cell = \"gone\"\nagainst = \"one\"\nat_most = 2"),
+        claim("cell = \"one\"\nagainst = \"two\"\nat_most = 0.6"),
+    ];
+    let (claims, outcome) =
+        checked_against(&format!("{cells}{}", claims.concat()), &BTreeMap::new(), known());
+    assert_eq!((words(&claims), outcome.stopped), (vec![OPEN, YES], Stopped::Resolved));
+    assert!(only(&claims[0]).reason.as_deref().unwrap().contains("not on this machine"));
+}
+
+#[test]
+fn claims_about_nothing_are_refused_at_their_line() {
+    let baselines = recorded(&[1_000.0, 1_000.0, 1_000.0, 1_000.0]);
+    let refused = |body: &str, parts: &[&str]| {
+        let error = asked(&format!("{CELLS}{}", claim(body)), &baselines).unwrap_err();
+        assert!(!error.contains('\n') && parts.iter().all(|part| error.contains(part)), "{body}: {error}");
+    };
+    refused("cell = \"rr/one/65/c1\"\nat_most = \"1us\"", &["6:8: ", "did you mean \"rr/one/64/c1\"?"]);
+    refused("cell = \"one\"\nat_most = \"1us\"", &["\"one\" is 2 cells", "rr/one/64/c1, rr/one/128/c1"]);
+    refused("cell = { size = 64 }\nat_most = \"1us\"", &["6:8: ", "say more"]);
+    refused("cell = { size = 65 }\nat_most = \"1us\"", &["no cell of the run is size 65"]);
+    refused(
+        "cell = \"rr/one/64/c1\"\nagainst = { transport = \"one\", size = 64 }\nat_most = 1",
+        &["7:11: ", "compared with itself"],
+    );
+    refused("baseline = \"other.json\"\nslower_by_at_most = 0", &["6:12: ", "other.json has not been read"]);
+    let mut other = baselines.clone();
+    other.get_mut("before.json").unwrap().cells[0].size = 65;
+    let body = "baseline = \"before.json\"\nslower_by_at_most = 0.1";
+    let error = asked(&format!("{CELLS}{}", claim(body)), &other).unwrap_err();
+    assert!(error.contains("its cell rr/one/64/c1 is another: size 65 there, 64 here"), "{error}");
+    let cells = CELLS.replace("[64, 128]", "[256]");
+    let error = asked(&format!("{cells}{}", claim(body)), &baselines).unwrap_err();
+    assert!(error.contains("before.json has not measured rr/one/256/c1"), "{error}");
+    let stream = CELLS.replace("[[cells]]", "[[cells]]\npattern = \"stream\"");
+    let p99 = claim("cell = \"stream/one/64/c1\"\nmetric = \"p99\"\nat_most = \"1s\"");
+    let error = asked(&format!("{stream}{p99}"), &baselines).unwrap_err();
+    assert!(error.contains("is a stream, which has none; use wall"), "{error}");
+}
+
+#[test]
+fn a_claim_without_words_gets_some() {
+    let baselines = recorded(&[1_000.0, 1_000.0, 1_000.0, 1_000.0]);
+    let file = [
+        claim("cell = \"rr/one/64/c1\"\nagainst = \"rr/two/64/c1\"\nat_most = 0.6"),
+        claim("cell = \"rr/one/64/c1\"\nmetric = \"p99\"\nat_most = \"200us\""),
+        claim("baseline = \"before.json\"\nslower_by_at_most = \"5%\""),
+    ]
+    .concat();
+    let (questions, _) = asked(&format!("{CELLS}{file}"), &baselines).unwrap();
+    let listed: Vec<(String, usize)> =
+        questions.list().map(|(text, line, _)| (text.to_owned(), line)).collect();
+    assert_eq!(
+        listed,
+        [
+            ("wall of rr/one/64/c1 is at most 0.6 × rr/two/64/c1".to_owned(), 5),
+            ("p99 of rr/one/64/c1 is at most 200us".to_owned(), 9),
+            ("wall of every cell is at most 1.05 × before.json".to_owned(), 13),
+        ]
+    );
+}

@@ -1,0 +1,6 @@
+//! One program for all integration tests of this crate.
+
+mod check;
+mod schemas;
+#[path = "../../../ipcost-lab/tests/it/script/mod.rs"]
+mod script;

@@ -1,0 +1,9 @@
+//! What a machine has: plain data, of which `doctor` and `explain` judge.
+
+mod machine;
+mod probes;
+
+pub use machine::{IdleState, LimitFacts, NetworkFacts, ProcessorFacts, SchedulerFacts};
+pub use probes::{
+    BuiltInPeer, Counting, Facts, PermissionFacts, Reading, Sample, ToolFacts, UnavailableTransport,
+};
