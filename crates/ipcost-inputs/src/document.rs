@@ -1,8 +1,6 @@
 //! A document, and everything that is made of one.
 
-use ipcost_features::compare::CompareSettings;
-use ipcost_features::compare::compare;
-use ipcost_features::compare::words as comparison;
+use ipcost_features::compare::{CompareSettings, compare, words as comparison};
 use ipcost_features::history::RunSummary;
 use ipcost_lab::{About, Outcome, document as drawn_up};
 use ipcost_model::{

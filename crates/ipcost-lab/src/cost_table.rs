@@ -176,8 +176,9 @@ fn log_sum(round: &[f64], parts: &[(usize, f64)]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use ipcost_model::Usage;
+
+    use super::*;
 
     fn sample(cell: u32, round: u32, wall_ns: u64) -> Sample {
         let usage = Usage { user_ns: wall_ns, ..Usage::default() };

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ipcost_model::{
-    Analysis, CellRecord, ContrastRecord, ContrastWithin, Document, Estimate, Fastest, Host, Job,
+    Analysis, CellRecord, ContrastRecord, ContrastWithin, Document, Envelope, Estimate, Fastest, Host, Job,
     LatencyMode, LatencySummary, Metric, Mode, Multiplicity, OptionValue, Pattern, Placement, Ran, RanRecord,
     SCHEMA, Sample, Schedule, Stopped, Tool, UsagePerOp, WorkloadRecord,
 };
@@ -37,6 +37,14 @@ pub struct About {
     pub debug_build: bool,
 }
 
+impl About {
+    /// What a record of this run begins with.
+    pub fn envelope(&self, schema: &str) -> Envelope {
+        let tool = Tool { name: "ipcost".to_owned(), version: self.version.clone() };
+        Envelope { schema: schema.to_owned(), tool, host: self.host.clone(), started: self.started.clone() }
+    }
+}
+
 /// Draws up the document of a run.
 pub fn document(outcome: Outcome, about: About) -> Document {
     let judge = Judge::new(&outcome.plan, &outcome.table);
@@ -54,14 +62,15 @@ pub fn so_far(outcome: &Outcome, about: &About) -> Document {
 
 fn judged(outcome: &Outcome, about: &About, judge: &Judge<'_>) -> Document {
     let plan = &outcome.plan;
+    let Envelope { schema, tool, host, started } = about.envelope(SCHEMA);
     Document {
-        schema: SCHEMA.to_owned(),
-        tool: Tool { name: "ipcost".to_owned(), version: about.version.clone() },
-        host: about.host.clone(),
+        schema,
+        tool,
+        host,
         job: about.job.clone(),
         name: None,
         seed: plan.seed,
-        started: about.started.clone(),
+        started,
         resumed: outcome.resumed.clone(),
         elapsed_s: outcome.elapsed.as_secs_f64(),
         stopped: outcome.stopped,

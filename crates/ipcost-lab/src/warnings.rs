@@ -1,9 +1,10 @@
 //! What weakens or bends a result, with what to do about it: one place for every text.
 
+use std::time::Duration;
+
 use ipcost_model::units::{duration_text, size_text};
 use ipcost_model::{Mode, Warning};
 use ipcost_sys::clock::Quality;
-use std::time::Duration;
 
 use crate::causes::{self, Cause};
 

@@ -106,6 +106,20 @@ pub struct Document {
     pub warnings: Vec<Warning>,
 }
 
+/// What every record begins with: what it is, what made it, where and when.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Envelope {
+    /// The kind of record and its version.
+    pub schema: String,
+    /// What made it.
+    pub tool: Tool,
+    /// Where.
+    pub host: Host,
+    /// When it started, RFC 3339.
+    pub started: String,
+}
+
 /// What made a document.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

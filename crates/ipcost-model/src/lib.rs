@@ -40,7 +40,7 @@ pub use cell::{Cell, Pattern, Placement, Ran, SpeaksFirst};
 pub use cell_id::parse_cell_id;
 pub use consistency::MAX_NAME_BYTES;
 pub use document::{
-    Analysis, CellRecord, ContrastRecord, ContrastWithin, Document, Estimate, Fastest, FloorPart,
+    Analysis, CellRecord, ContrastRecord, ContrastWithin, Document, Envelope, Estimate, Fastest, FloorPart,
     FloorRecord, Host, LatencySummary, Metric, Mode, Multiplicity, RanRecord, Resumed, SCHEMA, Sample,
     Schedule, Stopped, Timing, Tool, Usage, UsagePerOp, Verdict, Warning, Whereabouts, WorkloadRecord,
 };

@@ -3,11 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::bail;
-use ipcost_features::compare::Change;
-use ipcost_features::compare::CompareSettings;
-use ipcost_features::compare::Comparison;
-use ipcost_features::compare::compare;
-use ipcost_features::compare::words as text;
+use ipcost_features::compare::{Change, CompareSettings, Comparison, compare, words as text};
 use ipcost_model::Document;
 use ipcost_report::numbers::ratio;
 

@@ -50,7 +50,11 @@ impl From<EngineError> for Problem {
 
 impl From<LabError> for Problem {
     fn from(error: LabError) -> Self {
-        Self::usage(error.into())
+        match error {
+            LabError::Engine(error) => error.into(),
+            LabError::Failed(_) => Self::failed(error.into()),
+            error => Self::usage(error.into()),
+        }
     }
 }
 

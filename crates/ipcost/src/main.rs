@@ -51,7 +51,7 @@ fn main() -> ExitCode {
             .map(|()| ExitCode::SUCCESS)
             .map_err(|error| Problem::failed(error.into())),
         Command::Schema(args) => schema::run(&args),
-        Command::Hog => selftest::hog(),
+        Command::Hog => ipcost_features::selftest::hog(),
         Command::Conformance(args) => conformance::run(&args),
         Command::Completions(args) => shell::completions(&args),
         Command::Man(args) => shell::man(&args),

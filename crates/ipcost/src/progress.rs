@@ -70,6 +70,12 @@ impl Line {
     }
 }
 
+impl Drop for Line {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
 impl Observer for Line {
     fn progress(&mut self, progress: &Progress) {
         if self.bar.is_hidden() || self.drawn.is_some_and(|drawn| drawn.elapsed() < PAUSE) {

@@ -8,9 +8,8 @@ use ipcost_model::Resumed;
 
 use crate::args::ResumeArgs;
 use crate::exit::{Problem, note, teller};
-use crate::history;
-use crate::outputs;
 use crate::run::{Outputs, Recorder, finish, finished, listen};
+use crate::{history, outputs};
 
 /// Goes on with it: the same seed, orders and operation counts, in what is left of its budget.
 ///

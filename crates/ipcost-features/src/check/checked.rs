@@ -1,10 +1,10 @@
 //! What a run says of a project's claims.
 
+use ipcost_model::{Document, Envelope, Stopped, Warning};
 use serde::{Deserialize, Serialize};
 
 use crate::check::ClaimMetric;
 use crate::replicate::Word;
-use ipcost_model::{Document, Host, Stopped, Tool, Warning};
 
 /// The version of what is written of a check.
 pub const CHECK_SCHEMA: &str = "ipcost-check/1";
@@ -12,16 +12,11 @@ pub const CHECK_SCHEMA: &str = "ipcost-check/1";
 /// What was decided of a file of claims.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Check {
-    /// [`CHECK_SCHEMA`].
-    pub schema: String,
-    /// What made it.
-    pub tool: Tool,
-    /// Where.
-    pub host: Host,
+    /// What it is, what made it, where and when.
+    #[serde(flatten)]
+    pub envelope: Envelope,
     /// The file of claims, as it was named.
     pub file: String,
-    /// When it started, RFC 3339.
-    pub started: String,
     /// How long it took, seconds.
     pub elapsed_s: f64,
     /// Why it ended; `resolved` where every claim that can be decided was.

@@ -1,11 +1,11 @@
 //! What a run says of a project's claims, for GitHub Actions: annotations at the claims' lines, and a summary in
 //! Markdown.
 
-use crate::check::{Check, CheckedClaim};
-use crate::replicate::Word;
-
-use crate::claims::words::{advice, bounds, claimed, how, summary, telling, text, value};
 use ipcost_report::words::escaped;
+
+use crate::check::{Check, CheckedClaim};
+use crate::claims::words::{advice, bounds, claimed, how, summary, telling, text, value};
+use crate::replicate::Word;
 
 /// Workflow commands, one a line: an error for a refuted claim, a warning for an undecided one. `file` is the path of
 /// the file of claims from the root of the repository.

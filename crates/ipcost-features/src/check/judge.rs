@@ -14,9 +14,10 @@ use crate::replicate::Word;
 pub use baseline::{differences, ratio_to_baseline};
 pub use preparing::prepare;
 
-use crate::claims::all_hold;
 use ipcost_lab::campaign::Outcome;
 use ipcost_lab::planning::ALPHA;
+
+use crate::claims::all_hold;
 
 /// The questions that a file of claims asks of a run.
 #[derive(Debug, Clone)]

@@ -5,9 +5,8 @@
 //! are those of the schema that Jenkins publishes (`junit-10.xsd`), which others read, too.
 
 use crate::check::{Check, CheckedClaim};
-use crate::replicate::Word;
-
 use crate::claims::words::{advice, figures, how, telling};
+use crate::replicate::Word;
 
 /// Draws the XML.
 pub fn render(check: &Check) -> String {
@@ -23,12 +22,12 @@ pub fn render(check: &Check) -> String {
         attribute(&check.file),
         count("skipped"),
         // A local time without a zone is what the schema's readers expect.
-        attribute(check.started.trim_end_matches('Z'))
+        attribute(check.envelope.started.trim_end_matches('Z'))
     ));
     let properties = [
-        ("ipcost.version", check.tool.version.clone()),
-        ("host.kernel", check.host.kernel.clone()),
-        ("host.cpu", check.host.cpu.clone()),
+        ("ipcost.version", check.envelope.tool.version.clone()),
+        ("host.kernel", check.envelope.host.kernel.clone()),
+        ("host.cpu", check.envelope.host.cpu.clone()),
         ("seed", check.document.seed.to_string()),
         ("how", how(check)),
     ];
@@ -98,8 +97,9 @@ fn attribute(raw: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use roxmltree::{Document, Node};
+
+    use super::*;
 
     /// What each element of the schema may hold: attributes, of which those with `!` must be there, and elements.
     const SCHEMA: [(&str, &[&str], &[&str]); 9] = [

@@ -6,10 +6,9 @@
 mod amount;
 mod reading;
 
+use ipcost_model::{Job, JobFileError, named};
+
 use crate::replicate::Selector;
-use ipcost_model::Job;
-use ipcost_model::JobFileError;
-use ipcost_model::named;
 
 pub use reading::parse_claims;
 

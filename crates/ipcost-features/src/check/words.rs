@@ -1,12 +1,12 @@
 //! What a run says of a project's claims, on a terminal.
 
-use crate::check::{Check, CheckedClaim};
-use crate::replicate::Word;
 use anstyle::{AnsiColor, Style};
-
-use crate::claims::words::{advice, bounds, claimed, how, summary, telling, text, value};
 use ipcost_report::grid::{Column, Grid, Piece};
 use ipcost_report::words::escaped;
+
+use crate::check::{Check, CheckedClaim};
+use crate::claims::words::{advice, bounds, claimed, how, summary, telling, text, value};
+use crate::replicate::Word;
 
 /// Narrower than this, lines are broken as if there were so many columns.
 const LEAST_ROOM: usize = 40;
@@ -77,9 +77,10 @@ fn wrapped(text: &str, room: usize) -> String {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use ipcost_model::{Envelope, Host, Stopped, Tool};
+
     use super::*;
     use crate::check::{CHECK_SCHEMA, CheckedTest, ClaimMetric};
-    use ipcost_model::Stopped;
     use crate::fixture;
 
     pub(crate) fn test(value: f64, spread: f64, at_most: f64, word: Word) -> CheckedTest {
@@ -121,11 +122,13 @@ pub(crate) mod tests {
             ..test(1.0, 1.0, 2.0, Word::Undecided)
         };
         Check {
-            schema: CHECK_SCHEMA.into(),
-            tool: ipcost_model::Tool { name: "ipcost".into(), version: "0".into() },
-            host: ipcost_model::Host::default(),
+            envelope: Envelope {
+                schema: CHECK_SCHEMA.into(),
+                tool: Tool { name: "ipcost".into(), version: "0".into() },
+                host: Host::default(),
+                started: "2026-01-01T00:00:00Z".into(),
+            },
             file: "claims.toml".into(),
-            started: "2026-01-01T00:00:00Z".into(),
             elapsed_s: 12.3,
             stopped: Stopped::Budget,
             alpha: 0.05,

@@ -2,9 +2,10 @@
 
 pub mod words;
 
+use ipcost_model::{Placement, PlannedCell, unknown};
+
 use crate::check::CellName;
 use crate::replicate::{Selector, Word};
-use ipcost_model::{Placement, PlannedCell, unknown};
 
 /// The one cell that a claim names: by its id, else its label, else its transport; or by what distinguishes it.
 ///

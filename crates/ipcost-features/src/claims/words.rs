@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use crate::check::{Check, CheckedClaim, CheckedTest, ClaimMetric};
-use crate::replicate::Word;
 use ipcost_model::Stopped;
 use ipcost_model::units::duration_text;
-
 use ipcost_report::numbers::{interval, rate, ratio, throughput, time};
+
+use crate::check::{Check, CheckedClaim, CheckedTest, ClaimMetric};
+use crate::replicate::Word;
 
 /// A budget beyond this is no advice.
 const LONGEST_ADVICE: Duration = Duration::from_secs(3600);

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use crate::compare::Difference;
 use ipcost_model::{CATALOGUE, CellRecord, Document, OptionSpec};
 use ipcost_sys::transport;
 use serde_json::{Value, json};
+
+use crate::compare::Difference;
 
 /// Differences of hosts, tool, schedule, and of the named cells' properties; each value once a side.
 pub fn differences(a: &[Document], b: &[Document], cells: &[&str]) -> Vec<Difference> {

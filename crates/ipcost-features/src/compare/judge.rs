@@ -2,19 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::compare::COMPARISON_SCHEMA;
-use crate::compare::Change;
-use crate::compare::ComparedRun;
-use crate::compare::Comparison;
-use crate::compare::SpreadSource;
+use ipcost_lab::analysis::verdict;
+use ipcost_lab::cost_table::CostTable;
+use ipcost_lab::planning::ALPHA;
 use ipcost_model::{Document, Metric, Tool, Verdict};
 use ipcost_stats::{ENOUGH_DEGREES, RunMedian, Spread, Unpaired, median, run_median, unpaired};
 use thiserror::Error;
 
 use crate::compare::differences::differences;
-use ipcost_lab::analysis::verdict;
-use ipcost_lab::cost_table::CostTable;
-use ipcost_lab::planning::ALPHA;
+use crate::compare::{COMPARISON_SCHEMA, Change, ComparedRun, Comparison, SpreadSource};
 
 /// What runs of one build are taken to differ by where too few runs tell it: the standard deviation of their
 /// medians, relative. On the noisy virtual machine of the documentation it is less.

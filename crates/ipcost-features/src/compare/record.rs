@@ -1,9 +1,7 @@
 //! What two sets of runs say about each other.
 
+use ipcost_model::{Metric, Tool, Verdict, named};
 use serde::{Deserialize, Serialize};
-
-use ipcost_model::named;
-use ipcost_model::{Metric, Tool, Verdict};
 
 /// The version of the record.
 pub const COMPARISON_SCHEMA: &str = "ipcost-comparison/1";

@@ -1,16 +1,12 @@
 //! What changed between two sets of runs: on a terminal, and as Markdown for a pull request.
 
-use crate::compare::Change;
-use crate::compare::ComparedRun;
-use crate::compare::Comparison;
-use crate::compare::Difference;
-use crate::compare::SpreadSource;
 use anstyle::{AnsiColor, Style};
 use ipcost_model::{Metric, Verdict};
-
 use ipcost_report::grid::{Column, Grid, Piece};
 use ipcost_report::numbers::{interval, ratio, time};
 use ipcost_report::words::escaped;
+
+use crate::compare::{Change, ComparedRun, Comparison, Difference, SpreadSource};
 
 const BOLD: Style = Style::new().bold();
 const DIMMED: Style = Style::new().dimmed();

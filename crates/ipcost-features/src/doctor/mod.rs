@@ -1,8 +1,10 @@
 //! What this machine has and how it bends results: `ipcost doctor`.
 
+mod gather;
 mod judge;
 mod record;
 pub mod words;
 
+pub use self::gather::examination;
 pub use self::judge::*;
 pub use self::record::*;

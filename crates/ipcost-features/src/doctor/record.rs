@@ -1,9 +1,7 @@
 //! What is made of the facts: findings, each with its remedy.
 
+use ipcost_model::{Envelope, named};
 use serde::{Deserialize, Serialize};
-
-use ipcost_model::named;
-use ipcost_model::{Host, Tool};
 
 /// The version of the record.
 pub const DOCTOR_SCHEMA: &str = "ipcost-doctor/1";
@@ -65,14 +63,9 @@ pub struct Finding {
 /// What was found on a machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Examination {
-    /// [`DOCTOR_SCHEMA`].
-    pub schema: String,
-    /// What made it.
-    pub tool: Tool,
-    /// Where, with all settings that were read.
-    pub host: Host,
-    /// When it started, RFC 3339.
-    pub started: String,
+    /// What it is, what made it, where and when.
+    #[serde(flatten)]
+    pub envelope: Envelope,
     /// How long it took, seconds.
     pub elapsed_s: f64,
     /// How long other processes were watched, seconds.

@@ -1,10 +1,10 @@
 //! What was found on a machine, on a terminal: a block a topic, what is good in one line, a sum at the end.
 
-use crate::doctor::{Examination, Finding, State, Topic};
 use anstyle::{AnsiColor, Style};
+use ipcost_report::words::{capitalised, escaped};
 use unicode_width::UnicodeWidthStr;
 
-use ipcost_report::words::{capitalised, escaped};
+use crate::doctor::{Examination, Finding, State, Topic};
 
 const BOLD: Style = Style::new().bold();
 const DIMMED: Style = Style::new().dimmed();
@@ -135,9 +135,10 @@ fn sum(examination: &Examination) -> String {
 
 #[cfg(test)]
 mod tests {
+    use ipcost_model::{Envelope, Host, Tool};
+
     use super::*;
     use crate::doctor::DOCTOR_SCHEMA;
-    use ipcost_model::{Host, Tool};
 
     fn finding(code: &str, topic: Topic, state: State, found: &str) -> Finding {
         Finding {
@@ -168,10 +169,12 @@ mod tests {
             ..finding("frequency-governor", Topic::Processor, State::Bends, "powersave")
         };
         Examination {
-            schema: DOCTOR_SCHEMA.into(),
-            tool: Tool { name: "ipcost".into(), version: "0".into() },
-            host: Host::default(),
-            started: String::new(),
+            envelope: Envelope {
+                schema: DOCTOR_SCHEMA.into(),
+                tool: Tool { name: "ipcost".into(), version: "0".into() },
+                host: Host::default(),
+                started: String::new(),
+            },
             elapsed_s: 1.0,
             watched_s: 0.5,
             findings: vec![

@@ -2,9 +2,11 @@
 
 mod judge;
 mod record;
+mod run;
 mod sentences;
 mod tables;
 pub mod words;
 
 pub use self::judge::*;
 pub use self::record::*;
+pub use self::run::{Request, Watching, examine, prepare};

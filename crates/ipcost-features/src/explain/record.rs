@@ -1,16 +1,13 @@
 //! An explanation: where the time of cells goes, and what makes the difference between them.
 
-use ipcost_lab::system_calls::CallRecord;
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
-
-use ipcost_model::Job;
-use ipcost_model::Options;
-use ipcost_model::named;
+use ipcost_lab::system_calls::CallRecord;
 use ipcost_model::protocol::PeerRole;
-use ipcost_model::{Estimate, FloorRecord, Host, Stopped, Tool, Verdict, Warning};
-use ipcost_model::{Pattern, Placement};
+use ipcost_model::{
+    Envelope, Estimate, FloorRecord, Job, Options, Pattern, Placement, Stopped, Verdict, Warning, named,
+};
+use serde::{Deserialize, Serialize};
 
 /// The version of the record.
 pub const EXPLANATION_SCHEMA: &str = "ipcost-explanation/1";
@@ -57,18 +54,13 @@ named! {
 /// Where the time of cells goes. Figures are for one operation; intervals hold all together at 1 − `alpha`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Explanation {
-    /// [`EXPLANATION_SCHEMA`].
-    pub schema: String,
-    /// What made it.
-    pub tool: Tool,
-    /// Where.
-    pub host: Host,
+    /// What it is, what made it, where and when.
+    #[serde(flatten)]
+    pub envelope: Envelope,
     /// What was asked for.
     pub job: Job,
     /// The seed of every random order.
     pub seed: u64,
-    /// When it started, RFC 3339.
-    pub started: String,
     /// How long all passes took, seconds.
     pub elapsed_s: f64,
     /// Why the timed pass ended.

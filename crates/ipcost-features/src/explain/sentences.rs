@@ -1,16 +1,11 @@
 //! An explanation in sentences. Every figure is in the record already; here they only find their words.
 
-use crate::explain::CountDifference;
-use crate::explain::Division;
-use crate::explain::ExplainedCell;
-use crate::explain::ExplainedDifference;
-use crate::explain::Part;
-use crate::explain::PartDifference;
 use ipcost_model::protocol::PeerRole;
 use ipcost_model::{Estimate, Pattern, Verdict};
-
 use ipcost_report::numbers::{ratio, three_digits};
 use ipcost_report::words::{capitalised, escaped};
+
+use crate::explain::{CountDifference, Division, ExplainedCell, ExplainedDifference, Part, PartDifference};
 
 /// What one operation is.
 fn operation(pattern: Pattern) -> &'static str {
@@ -292,12 +287,10 @@ fn joined(items: &[String]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::explain::PartCost;
-    use crate::explain::Purpose;
-    use crate::explain::SideEvidence;
-    use crate::explain::Sides;
     use ipcost_model::{Options, Placement};
+
+    use super::*;
+    use crate::explain::{PartCost, Purpose, SideEvidence, Sides};
 
     fn near(median: f64) -> Estimate {
         Estimate { median, lo: Some(median - 100.0), hi: Some(median + 100.0) }

@@ -1,17 +1,15 @@
 //! The figures of an explanation in tables: parts side by side, and what each side calls.
 
-use crate::explain::ExplainedCell;
-use crate::explain::ExplainedDifference;
-use crate::explain::SideEvidence;
 use ipcost_lab::system_calls::CallRecord;
 use ipcost_model::Estimate;
 use ipcost_model::protocol::PeerRole;
 use ipcost_model::units::size_text;
-
-use crate::explain::sentences::{number, part_name, span, time};
 use ipcost_report::grid::{Column, Grid, Piece};
 use ipcost_report::numbers::ratio;
 use ipcost_report::words::{capitalised, escaped};
+
+use crate::explain::sentences::{number, part_name, span, time};
+use crate::explain::{ExplainedCell, ExplainedDifference, SideEvidence};
 
 const NAME: Column = Column { title: "", right: false, expendable: 0 };
 const VALUE: Column = Column { title: "", right: true, expendable: 0 };

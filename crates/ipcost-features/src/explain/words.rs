@@ -1,14 +1,10 @@
 //! An explanation on a terminal: sentences, the parts side by side, causes, and what could not be looked at.
 
-use crate::explain::ExplainedCell;
-use crate::explain::ExplainedDifference;
-use crate::explain::Explanation;
-use crate::explain::NamedCause;
-use crate::explain::Purpose;
+use ipcost_report::words::escaped;
 
 use crate::explain::sentences::{cell_sentence, difference_sentence, floor_sentence};
 use crate::explain::tables::{calls, of_cell, of_pair};
-use ipcost_report::words::escaped;
+use crate::explain::{ExplainedCell, ExplainedDifference, Explanation, NamedCause, Purpose};
 
 /// Text is wrapped no narrower than this.
 const LEAST_ROOM: usize = 30;

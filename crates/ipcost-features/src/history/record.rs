@@ -1,10 +1,7 @@
 //! What is kept of saved runs beside their documents, so that lists need not read those.
 
+use ipcost_model::{Document, Pattern, Placement, RunState, Stopped, Verdict};
 use serde::{Deserialize, Serialize};
-
-use ipcost_model::RunState;
-use ipcost_model::{Document, Stopped, Verdict};
-use ipcost_model::{Pattern, Placement};
 
 /// The version of [`RunSummary`] as it is stored.
 pub const SUMMARY_SCHEMA: &str = "ipcost-summary/1";

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use crate::history::RunSummary;
 use anstyle::{AnsiColor, Style};
 use ipcost_model::units::size_text;
 use ipcost_model::{NATIVE, Placement, RunState, Stopped, Verdict};
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
-
 use ipcost_report::grid::{Column, Grid, Piece};
 use ipcost_report::words::escaped;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use crate::history::RunSummary;
 
 const BOLD: Style = Style::new().bold();
 const DIMMED: Style = Style::new().dimmed();

@@ -2,19 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use crate::explain::Sides;
-use crate::replicate::{
-    Claim, LedgerClaim, LedgerTest, Replication, ReplicationRun, Rule, Selector, Software, Test, Word,
-};
+use ipcost_lab::campaign::{Needed, Outcome};
+use ipcost_lab::measures;
+use ipcost_lab::planning::ALPHA;
+use ipcost_lab::system_calls::SystemCalls;
 use ipcost_model::protocol::PeerRole;
 use ipcost_model::{PlannedCell, Sample};
 use ipcost_stats::{epoch_interval, median};
 
 use crate::claims::{Bounded, Bounds, all_hold, find};
-use ipcost_lab::campaign::{Needed, Outcome};
-use ipcost_lab::measures;
-use ipcost_lab::planning::ALPHA;
-use ipcost_lab::system_calls::SystemCalls;
+use crate::explain::Sides;
+use crate::replicate::{
+    Claim, LedgerClaim, LedgerTest, Replication, ReplicationRun, Rule, Selector, Software, Test, Word,
+};
 
 /// Less than this of anything, for one operation, counts as this much.
 const NEXT_TO_NOTHING: f64 = 1e-3;

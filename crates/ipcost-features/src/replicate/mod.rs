@@ -1,9 +1,15 @@
 //! Published experiments, run again: `ipcost replicate`.
 
+mod as_published;
+pub mod catalogue;
 mod judge;
 pub mod published;
 mod record;
+mod run;
+mod tracing;
 pub mod words;
 
+pub use self::as_published::repeat;
 pub use self::judge::*;
 pub use self::record::*;
+pub use self::run::{Request, Watching, cells_of_run, run, scale};

@@ -2,8 +2,9 @@
 
 use std::fmt::Write;
 
-use crate::replicate::Output;
 use ipcost_model::{Cell, Usage};
+
+use crate::replicate::Output;
 
 /// One repetition of a cell of a published experiment.
 #[derive(Debug, Clone, PartialEq)]

@@ -3,15 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use ipcost_model::job::duration;
+use ipcost_model::protocol::PeerRole;
+use ipcost_model::{Envelope, Matrix, OptionValue, Size, named};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-
-use ipcost_model::OptionValue;
-use ipcost_model::job::duration;
-use ipcost_model::named;
-use ipcost_model::protocol::PeerRole;
-use ipcost_model::{Host, Tool};
-use ipcost_model::{Matrix, Size};
 
 /// The version of the ledger.
 pub const LEDGER_SCHEMA: &str = "ipcost-replication/1";
@@ -293,13 +289,9 @@ pub struct PublishedCell {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Ledger {
-    /// The version of the ledger.
-    #[cfg_attr(feature = "schema", schemars(extend("const" = LEDGER_SCHEMA)))]
-    pub schema: String,
-    /// What made it.
-    pub tool: Tool,
-    /// Where.
-    pub host: Host,
+    /// What it is, what made it, where and when.
+    #[serde(flatten)]
+    pub envelope: Envelope,
     /// The experiment.
     pub id: String,
     /// What it asked.
@@ -308,8 +300,6 @@ pub struct Ledger {
     pub machine: String,
     /// What could not be as it was.
     pub differs: Option<String>,
-    /// When it started, RFC 3339.
-    pub started: String,
     /// The seed of every random order.
     pub seed: u64,
     /// What was measured.

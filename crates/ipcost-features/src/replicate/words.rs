@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use crate::replicate::{Ledger, LedgerClaim, LedgerTest, Word};
 use anstyle::{AnsiColor, Style};
 use ipcost_model::units::duration_text;
-
 use ipcost_report::grid::{Column, Grid, Piece};
 use ipcost_report::numbers::{bounds, ratio};
+
+use crate::replicate::{Ledger, LedgerClaim, LedgerTest, Word};
 
 const BOLD: Style = Style::new().bold();
 const DIMMED: Style = Style::new().dimmed();
@@ -172,9 +172,10 @@ pub fn summary(ledgers: &[Ledger]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use ipcost_model::{Envelope, Host, Tool};
+
     use super::*;
     use crate::replicate::{LEDGER_SCHEMA, LedgerRun, Software};
-    use ipcost_model::{Host, Tool};
 
     #[test]
     fn a_ledger_shows_what_was_published_and_what_holds() {
@@ -200,14 +201,16 @@ mod tests {
             missing: missing.iter().map(|text| (*text).to_owned()).collect(),
         };
         let ledger = Ledger {
-            schema: LEDGER_SCHEMA.into(),
-            tool: Tool { name: "ipcost".into(), version: "0".into() },
-            host: Host::default(),
+            envelope: Envelope {
+                schema: LEDGER_SCHEMA.into(),
+                tool: Tool { name: "ipcost".into(), version: "0".into() },
+                host: Host::default(),
+                started: String::new(),
+            },
             id: "celluloid-connect".into(),
             question: "Which is faster?".into(),
             machine: "a laptop".into(),
             differs: Some("Ruby is newer.".into()),
-            started: String::new(),
             seed: 1,
             effects: vec![LedgerTest {
                 about: "placement apart against free".into(),

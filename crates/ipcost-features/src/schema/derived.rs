@@ -1,22 +1,30 @@
 //! The schemas, derived from the types that are written and read.
 
+use ipcost_model::Document;
+use ipcost_model::protocol::{FromEngine, FromPeer};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
 
 use super::Subject;
-use crate::replicate::Ledger;
-use crate::selftest::SelfTest;
-use ipcost_model::Document;
-use ipcost_model::protocol::{FromEngine, FromPeer};
+use crate::replicate::{LEDGER_SCHEMA, Ledger};
+use crate::selftest::{SELFTEST_SCHEMA, SelfTest};
 
 /// The schema of what is written: a key that every program of this version of it writes is required, and further keys
 /// are allowed.
 pub fn derive(subject: Subject) -> Value {
     match subject {
         Subject::Document => of::<Document>("A document of ipcost"),
-        Subject::SelfTest => of::<SelfTest>("A self-test of ipcost"),
-        Subject::Replication => of::<Vec<Ledger>>("Ledgers of published experiments"),
+        Subject::SelfTest => {
+            let mut schema = of::<SelfTest>("A self-test of ipcost");
+            schema["properties"]["schema"]["const"] = SELFTEST_SCHEMA.into();
+            schema
+        }
+        Subject::Replication => {
+            let mut schema = of::<Vec<Ledger>>("Ledgers of published experiments");
+            schema["$defs"]["Ledger"]["properties"]["schema"]["const"] = LEDGER_SCHEMA.into();
+            schema
+        }
         Subject::Protocol => protocol(),
     }
 }

@@ -38,9 +38,10 @@ pub fn schema(subject: Subject) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use ipcost_model::read_document;
+
     use super::*;
     use crate::fixture;
-    use ipcost_model::read_document;
 
     #[test]
     fn what_is_written_is_as_the_schema_says_and_reads_back() {

@@ -2,14 +2,12 @@
 
 use std::time::Duration;
 
-use crate::selftest::Detection;
-use crate::selftest::Promise;
-use crate::selftest::Rate;
+use ipcost_lab::campaign::Outcome;
+use ipcost_lab::planning::{ALPHA, DEFAULT_MARGIN};
 use ipcost_model::Metric;
 use ipcost_stats::{Judgement, Random, clopper_pearson, epoch_interval, judge, median};
 
-use ipcost_lab::campaign::Outcome;
-use ipcost_lab::planning::{ALPHA, DEFAULT_MARGIN};
+use crate::selftest::{Detection, Promise, Rate};
 
 /// Epochs in a campaign: some more than the first finite interval takes at the level of a single contrast.
 pub const EPOCHS: u32 = 20;

@@ -1,9 +1,7 @@
 //! What a self-test found: how often the tool is wrong on this machine.
 
+use ipcost_model::{Envelope, named};
 use serde::{Deserialize, Serialize};
-
-use ipcost_model::named;
-use ipcost_model::{Host, Tool};
 
 /// The version of the record.
 pub const SELFTEST_SCHEMA: &str = "ipcost-selftest/1";
@@ -80,19 +78,13 @@ pub struct Detection {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SelfTest {
-    /// The version of the record.
-    #[cfg_attr(feature = "schema", schemars(extend("const" = SELFTEST_SCHEMA)))]
-    pub schema: String,
-    /// What made it.
-    pub tool: Tool,
-    /// Where.
-    pub host: Host,
+    /// What it is, what made it, where and when.
+    #[serde(flatten)]
+    pub envelope: Envelope,
     /// What else was done to the machine.
     pub noise: Noise,
     /// The seed of every random order.
     pub seed: u64,
-    /// When it started, RFC 3339.
-    pub started: String,
     /// How long it took, seconds.
     pub elapsed_s: f64,
     /// Epochs in a campaign.

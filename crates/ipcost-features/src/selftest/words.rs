@@ -2,14 +2,12 @@
 
 use std::time::Duration;
 
-use crate::selftest::Noise;
-use crate::selftest::Promise;
-use crate::selftest::SelfTest;
 use anstyle::{AnsiColor, Style};
 use ipcost_model::units::duration_text;
-
 use ipcost_report::grid::{Column, Grid, Piece};
 use ipcost_report::numbers::{interval, ratio};
+
+use crate::selftest::{Noise, Promise, SelfTest};
 
 const BOLD: Style = Style::new().bold();
 const DIMMED: Style = Style::new().dimmed();
@@ -121,11 +119,10 @@ fn percent(share: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use ipcost_model::{Envelope, Host, Tool};
+
     use super::*;
-    use crate::selftest::Detection;
-    use crate::selftest::Rate;
-    use crate::selftest::SELFTEST_SCHEMA;
-    use ipcost_model::{Host, Tool};
+    use crate::selftest::{Detection, Rate, SELFTEST_SCHEMA};
 
     #[test]
     fn rates_and_detections() {
@@ -140,12 +137,14 @@ mod tests {
             promise: Some(promise),
         };
         let mut test = SelfTest {
-            schema: SELFTEST_SCHEMA.into(),
-            tool: Tool { name: "ipcost".into(), version: "0".into() },
-            host: Host::default(),
+            envelope: Envelope {
+                schema: SELFTEST_SCHEMA.into(),
+                tool: Tool { name: "ipcost".into(), version: "0".into() },
+                host: Host::default(),
+                started: String::new(),
+            },
             noise: Noise::Cpu,
             seed: 7,
-            started: String::new(),
             elapsed_s: 180.0,
             epochs: 20,
             rates: vec![rate("equal cells are told apart", 0, 72, Promise::Kept)],

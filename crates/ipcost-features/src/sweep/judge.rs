@@ -1,7 +1,6 @@
 //! Where to measure next, to find the size at which one transport overtakes another.
 
-use crate::sweep::Crossing;
-use crate::sweep::SweepPoint;
+use crate::sweep::{Crossing, SweepPoint};
 
 /// Sizes of the first grid: enough to see more than one crossing, few enough for a first answer soon.
 const GRID: u32 = 7;
@@ -62,9 +61,10 @@ fn middle(lo: u64, hi: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use ipcost_model::Verdict;
     use proptest::prelude::*;
+
+    use super::*;
 
     /// A machine on which `a` costs a fixed price and `b` one for each byte: they meet at `crossing`, and nearer to it than
     /// `blur` nothing is known.

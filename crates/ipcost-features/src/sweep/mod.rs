@@ -2,7 +2,9 @@
 
 mod judge;
 mod record;
+mod sizes;
 pub mod words;
 
 pub use self::judge::*;
 pub use self::record::*;
+pub use self::sizes::{SizeRequest, sizes};

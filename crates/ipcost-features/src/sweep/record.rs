@@ -1,9 +1,7 @@
 //! What a sweep over sizes found: where one transport overtakes another.
 
+use ipcost_model::{Envelope, Pattern, Verdict};
 use serde::{Deserialize, Serialize};
-
-use ipcost_model::Pattern;
-use ipcost_model::{Host, Tool, Verdict};
 
 /// The version of the record.
 pub const SWEEP_SCHEMA: &str = "ipcost-sweep/1";
@@ -11,12 +9,9 @@ pub const SWEEP_SCHEMA: &str = "ipcost-sweep/1";
 /// Two transports over a range of sizes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SizeSweep {
-    /// [`SWEEP_SCHEMA`].
-    pub schema: String,
-    /// What made it.
-    pub tool: Tool,
-    /// Where.
-    pub host: Host,
+    /// What it is, what made it, where and when.
+    #[serde(flatten)]
+    pub envelope: Envelope,
     /// What was done over them.
     pub pattern: Pattern,
     /// The transport in the numerator.

@@ -2,16 +2,14 @@
 
 use std::time::Duration;
 
-use crate::sweep::Crossing;
-use crate::sweep::SizeSweep;
-use crate::sweep::SweepPoint;
 use anstyle::{AnsiColor, Style};
 use ipcost_model::units::{duration_text, size_text};
 use ipcost_model::{CellRecord, Document, Pattern, Verdict};
-
 use ipcost_report::grid::{Column, Grid, Piece};
 use ipcost_report::numbers::{interval, ratio, time};
 use ipcost_report::words::{self, escaped};
+
+use crate::sweep::{Crossing, SizeSweep, SweepPoint};
 
 const BOLD: Style = Style::new().bold();
 const DIMMED: Style = Style::new().dimmed();

@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use crate::script::*;
-use ipcost_features::check::{CheckedClaim, CheckedTest, parse_claims};
-use ipcost_features::check::{Questions, decide, differences, prepare, settled, together};
+use ipcost_features::check::{
+    CheckedClaim, CheckedTest, Questions, decide, differences, parse_claims, prepare, settled, together,
+};
 use ipcost_features::replicate::Word;
 use ipcost_lab::{Needed, Outcome, Settings, plan, run_until};
 use ipcost_model::{Document, Host, Offers, Stopped, TransportState, expand};
 use ipcost_stats::Random;
+
+use crate::script::*;
 
 const CELLS: &str = "seed = 3\n[[cells]]\ntransport = [\"one\", \"two\"]\nsize = [64, 128]\n";
 

@@ -1,8 +1,6 @@
 //! The schemas that are kept are those of the types.
 
-use ipcost_features::schema::Subject;
-use ipcost_features::schema::derived_schema;
-use ipcost_features::schema::schema;
+use ipcost_features::schema::{Subject, derived_schema, schema};
 
 #[test]
 fn schemas_are_up_to_date() {

@@ -52,8 +52,9 @@ pub(super) fn sample(counts: Counts, lead_in: &BatchOutcome, batch: &BatchOutcom
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use ipcost_model::Usage;
+
+    use super::*;
 
     fn batch(wall_ns: u64, user_ns: u64) -> BatchOutcome {
         let client = Usage { user_ns, ..Usage::default() };

@@ -7,7 +7,8 @@ mod peers;
 mod room;
 
 use ipcost_model::{
-    Begun, ExpandError, Expanded, Job, NATIVE, Offers, PeerState, Placement, Plan, Resumed, Samples, expand,
+    Begun, Envelope, ExpandError, Expanded, Job, NATIVE, Offers, PeerState, Placement, Plan, Resumed,
+    Samples, Tool, expand,
 };
 use ipcost_peers::{BuiltIn, Cache, Unavailable};
 use ipcost_sys::interrupt::Interrupt;
@@ -25,7 +26,7 @@ use crate::progress::Observer;
 use crate::surroundings::System;
 use crate::tracing::TraceSetup;
 
-/// Why something cannot be measured here; found out before anything starts.
+/// Why something cannot be measured here.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
     /// The job is wrong.
@@ -34,6 +35,12 @@ pub enum LabError {
     /// Its settings are.
     #[error(transparent)]
     Plan(#[from] PlanError),
+    /// Something else failed; one line.
+    #[error("{0}")]
+    Failed(String),
+    /// Measuring failed.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
     /// This system lacks the room, or a processor or peer that a plan counts on; one line that says what to do.
     #[error("{0}")]
     Here(String),
@@ -212,6 +219,12 @@ pub fn about(job: &Job, seed: u64) -> About {
         started: now(),
         debug_build: cfg!(debug_assertions),
     }
+}
+
+/// What every record begins with, at this moment.
+pub fn envelope(schema: &str) -> Envelope {
+    let tool = Tool { name: "ipcost".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() };
+    Envelope { schema: schema.to_owned(), tool, host: host::read(), started: now() }
 }
 
 /// The command that starts a built-in peer; `tell` hears what takes time.

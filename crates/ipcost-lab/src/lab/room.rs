@@ -164,11 +164,11 @@ fn of_engine(cell: &PlannedCell) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use crate::planning::{Settings, plan};
     use ipcost_model::{Offers, expand, parse_job};
     use ipcost_sys::limits::TaskLimit;
 
     use super::*;
+    use crate::planning::{Settings, plan};
 
     const PLENTY: u64 = 1 << 40;
 

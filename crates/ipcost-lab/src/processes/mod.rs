@@ -8,6 +8,7 @@ mod whereabouts;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
+use awake::Awake;
 use ipcost_model::protocol::{Done, FromEngine, FromPeer, PeerRole};
 use ipcost_model::{Pattern, Placement, Plan, PlannedCell};
 use ipcost_sys::counters::{self, Counts};
@@ -18,6 +19,8 @@ use ipcost_sys::private_dir::PrivateDir;
 use ipcost_sys::process::Spawn;
 use ipcost_sys::quota;
 use ipcost_sys::transport::{self, Place, Provision, TransportError};
+use needs::{Need, check_hello};
+use pair::{CLIENT, Pair, SERVER};
 use serde_json::{Map, Value};
 
 use crate::account::{self, Asked};
@@ -25,9 +28,6 @@ use crate::bench::{BatchOutcome, Bench};
 use crate::conversation::{Failure, Patience, Peer, PeerProgram, await_message, fault, in_short};
 use crate::error::EngineError;
 use crate::guard::Guard;
-use awake::Awake;
-use needs::{Need, check_hello};
-use pair::{CLIENT, Pair, SERVER};
 
 /// How long peers are given to leave once they are asked to.
 const FAREWELL: Duration = Duration::from_secs(2);

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::script::*;
 use ipcost_lab::planning::{Pace, fit};
 use ipcost_lab::progress::Phase;
 use ipcost_lab::{Settings, plan, run};
@@ -11,6 +10,8 @@ use ipcost_model::{
     LatencyMode, Metric, Multiplicity, Offers, Stopped, TransportState, Verdict, expand, parse_job,
 };
 use ipcost_stats::{Random, Variances};
+
+use crate::script::*;
 
 #[test]
 fn a_clear_difference_stops_soon_after_the_first_finite_interval() {

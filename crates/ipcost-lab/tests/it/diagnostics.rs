@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use crate::script::*;
 use ipcost_lab::{Snapshot, run};
 use ipcost_model::{Document, Usage};
 use ipcost_stats::Random;
@@ -10,6 +9,8 @@ use ipcost_sys::clock::Quality;
 use ipcost_sys::counters::ProcessorTimes;
 use ipcost_sys::others::Busy;
 use ipcost_sys::quota::Throttling;
+
+use crate::script::*;
 
 const EPOCHS: u32 = 40;
 const TRIO: &str =

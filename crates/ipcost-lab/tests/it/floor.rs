@@ -1,11 +1,12 @@
 //! Multiples of floors on a script in the place of a machine: exactly what the figures say.
 
-use crate::script::*;
 use ipcost_lab::{Settings, plan, run};
 use ipcost_model::{
     Capabilities, Document, FloorKind, Offers, Pattern, Placement, Plan, TransportState, expand, parse_job,
 };
 use ipcost_stats::Random;
+
+use crate::script::*;
 
 const CALL: Capabilities = Capabilities { name: "call", floor: Some(FloorKind::SystemCall), ..NULL };
 const HAND: Capabilities = Capabilities { name: "hand", floor: Some(FloorKind::HandOver), ..NULL };

@@ -4,13 +4,14 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::time::Duration;
 
-use crate::own_process::{in_own_process, peak_kibibytes};
-use crate::script::{Known, planned, report};
 use ipcost_lab::bench::{BatchOutcome, Bench};
 use ipcost_lab::progress::{Observer, Progress};
 use ipcost_lab::{EngineError, run};
 use ipcost_model::{Calibrated, EpochRecord, SamplesLine, Usage};
 use serde_json::{Map, Value};
+
+use crate::own_process::{in_own_process, peak_kibibytes};
+use crate::script::{Known, planned, report};
 
 const CELLS: usize = 10_000;
 const EPOCHS: usize = 4;

@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use crate::own_process::{in_own_process, peak_kibibytes};
-use crate::script::{Known, planned, report};
 use ipcost_lab::bench::{BatchOutcome, Bench};
 use ipcost_lab::progress::Silent;
 use ipcost_lab::{EngineError, run};
 use ipcost_model::Usage;
 use serde_json::{Map, Value};
+
+use crate::own_process::{in_own_process, peak_kibibytes};
+use crate::script::{Known, planned, report};
 
 /// Twenty-three cells whose operations take a moment, with latencies as a real peer reports them.
 struct Steady(Duration);

@@ -1,12 +1,13 @@
 //! A run that was killed goes on as if it never had been, from whatever is whole of its samples file.
 
-use crate::script::{Known, Script, Witness, noisy, planned, report};
 use ipcost_lab::progress::{Observer, Progress};
 use ipcost_lab::{Outcome, resume, run};
 use ipcost_model::{
     Begun, Calibrated, EpochRecord, Host, Job, Plan, Resumed, SAMPLES_SCHEMA, Samples, SamplesLine, Stopped,
     Tool, read_samples,
 };
+
+use crate::script::{Known, Script, Witness, noisy, planned, report};
 
 /// Somebody who writes a samples file.
 struct Keeper(Vec<u8>);

@@ -1,8 +1,9 @@
 //! A machine that is suspended in the middle of a batch: the batch is measured again and counts for nothing.
 
-use crate::script::{Script, campaign, report};
 use ipcost_lab::EngineError;
 use ipcost_model::{Stopped, read_document};
+
+use crate::script::{Script, campaign, report};
 
 const JOB: &str = "epochs = 4\nseed = 5\n[[cells]]\ntransport = [\"one\", \"two\"]\n";
 

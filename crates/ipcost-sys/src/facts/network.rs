@@ -53,8 +53,9 @@ fn packet_tables() -> Option<Vec<String>> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
+
+    use super::*;
 
     #[test]
     fn time_wait_is_one_of_many_numbers() {

@@ -9,9 +9,8 @@ use std::time::{Duration, Instant};
 use ipcost_model::facts::Sample;
 
 use crate::counters::ProcessorTimes;
-use crate::others;
 use crate::quota::Throttling;
-use crate::usage;
+use crate::{others, usage};
 
 /// Watches the machine for about twice this time.
 pub fn sample(window: Duration, processors: u32) -> Sample {

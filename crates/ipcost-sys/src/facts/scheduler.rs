@@ -4,8 +4,7 @@ use ipcost_model::facts::SchedulerFacts;
 
 use super::text::{field, kibibytes, line, listed, value_of};
 use crate::quota::Throttling;
-use crate::system::kernel_files;
-use crate::system::machine;
+use crate::system::{kernel_files, machine};
 
 /// What is known of it.
 pub fn scheduler() -> SchedulerFacts {
@@ -97,8 +96,9 @@ fn plausible(value: f64) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
+
+    use super::*;
 
     #[test]
     fn preemption_is_told_where_it_can_be() {

@@ -111,8 +111,9 @@ fn loopback_tracked() -> Option<bool> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
+
+    use super::*;
 
     #[test]
     fn rules_are_counted() {

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, anyhow, ensure};
-use ipcost_features::check::differences;
-use ipcost_features::check::{ClaimsFile, Reference, parse_claims};
+use ipcost_features::check::{ClaimsFile, Reference, differences, parse_claims};
 use ipcost_model::{Document, Warning};
 use ipcost_sys::host;
 

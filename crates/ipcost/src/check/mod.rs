@@ -3,18 +3,15 @@
 mod claims;
 mod outputs;
 
-use std::cell::Cell;
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, anyhow};
-use ipcost_features::check::{CHECK_SCHEMA, Check, CheckedClaim};
-use ipcost_features::check::{Questions, decide, is_settled, settled, together};
+use ipcost_features::check::{Check, Questions, measure, record};
 use ipcost_features::replicate::Word;
 use ipcost_lab::lab::{about, fresh_seed};
-use ipcost_lab::planning::ALPHA;
-use ipcost_lab::progress::{Observer, Phase, Progress};
-use ipcost_lab::{About, EngineError, Lab, LabError, Needed, Outcome, PlanError, Settings, document};
-use ipcost_model::{Job, Plan, Stopped, Tool, Warning};
+use ipcost_lab::{EngineError, Lab, LabError, PlanError, Settings};
+use ipcost_model::{Job, Plan, Stopped, Warning};
 
 use crate::args::CheckArgs;
 use crate::exit::{FAILED, INTERRUPTED, Problem, UNDECIDED, complain, note, teller, warn};
@@ -50,10 +47,12 @@ pub fn run(args: &CheckArgs) -> Result<ExitCode, Problem> {
     }
     let Prepared { file, job, questions, plan, lab, warnings } = prepared;
     let about = about(&job, plan.seed);
-    let mut outcome = measure(args, &questions, plan, &lab)?;
+    let mut line = Line::new(args.quiet);
+    let outcome = measure(&questions, args.record.is_some(), plan, &lab, &listen()?, &mut line);
+    line.clear();
+    let mut outcome = outcome?;
     let failure = outcome.failure.take();
-    let claims = decide(&questions, &outcome);
-    let check = Checking { file, questions: &questions, claims, warnings }.check(outcome, about);
+    let check = record(file, &questions, warnings, outcome, about);
     finish(args, &args.redacting.apply(check)?, failure)
 }
 
@@ -75,7 +74,7 @@ impl Prepared {
     }
 }
 
-fn prepare(args: &CheckArgs, path: &std::path::Path) -> anyhow::Result<Prepared> {
+fn prepare(args: &CheckArgs, path: &Path) -> anyhow::Result<Prepared> {
     let file = path.display().to_string();
     let mut claims = claims::read(path)?;
     let job = &mut claims.job;
@@ -111,72 +110,6 @@ fn too_small(error: LabError, questions: &Questions) -> anyhow::Error {
             )
         }
         error => error.into(),
-    }
-}
-
-/// Measures until nothing is left to decide, or the budget is spent.
-fn measure(args: &CheckArgs, questions: &Questions, plan: Plan, lab: &Lab) -> Result<Outcome, Problem> {
-    let decided = Cell::new((0, 0));
-    let recording = args.record.is_some();
-    let mut asking = |outcome: &Outcome| {
-        let claims = decide(questions, outcome);
-        decided.set((claims.iter().filter(|claim| is_settled(claim)).count() as u32, claims.len() as u32));
-        if !recording && settled(&claims) { Needed::Nothing } else { Needed::Everything }
-    };
-    let mut line = Claims { line: Line::new(args.quiet), decided: &decided };
-    let outcome = lab.run_until(plan, &listen()?, &mut line, &mut asking)?;
-    line.line.clear();
-    Ok(outcome)
-}
-
-/// Progress that counts claims in the place of contrasts.
-struct Claims<'a> {
-    line: Line,
-    decided: &'a Cell<(u32, u32)>,
-}
-
-impl Observer for Claims<'_> {
-    fn progress(&mut self, progress: &Progress) {
-        let phase = match progress.phase {
-            Phase::Measuring { epoch, of, .. } => {
-                let (resolved, contrasts) = self.decided.get();
-                Phase::Measuring { epoch, of, resolved, contrasts }
-            }
-            Phase::Calibrating => Phase::Calibrating,
-        };
-        self.line.progress(&Progress { phase, ..*progress });
-    }
-}
-
-/// What was decided, on its way to what is written of it.
-struct Checking<'a> {
-    file: String,
-    questions: &'a Questions,
-    claims: Vec<CheckedClaim>,
-    warnings: Vec<Warning>,
-}
-
-impl Checking<'_> {
-    fn check(self, mut outcome: Outcome, about: About) -> Check {
-        // The document speaks of its own contrasts; what claims needed is beside it.
-        outcome.plan.epochs_needed = ipcost_stats::epochs_to_expect(outcome.plan.alpha_each);
-        let document = document(outcome, about);
-        Check {
-            schema: CHECK_SCHEMA.to_owned(),
-            tool: Tool { name: "ipcost".to_owned(), version: document.tool.version.clone() },
-            host: document.host.clone(),
-            file: self.file,
-            started: document.started.clone(),
-            elapsed_s: document.elapsed_s,
-            stopped: document.stopped,
-            alpha: ALPHA,
-            alpha_each: self.questions.level(),
-            epochs: document.schedule.epochs,
-            word: together(&self.claims),
-            claims: self.claims,
-            warnings: self.warnings,
-            document,
-        }
     }
 }
 

@@ -5,11 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use ipcost_features::check::Check;
-use ipcost_features::check::Questions;
-use ipcost_features::check::github;
-use ipcost_features::check::junit;
-use ipcost_features::check::words as check;
+use ipcost_features::check::{Check, Questions, github, junit, words as check};
 use ipcost_model::Plan;
 use ipcost_report::plan as plan_text;
 

@@ -4,11 +4,8 @@ use std::io;
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
-use ipcost_features::history::RUNS_SCHEMA;
-use ipcost_features::history::RunList;
-use ipcost_features::history::RunSummary;
-use ipcost_features::history::UnreadableRun;
 use ipcost_features::history::words::render;
+use ipcost_features::history::{RUNS_SCHEMA, RunList, RunSummary, UnreadableRun};
 
 use super::store::{RunFile, Store};
 use super::summary::Summaries;

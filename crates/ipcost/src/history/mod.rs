@@ -23,11 +23,12 @@ pub use list::run as list;
 pub use prune::run as prune;
 pub use samples::{SamplesFile, check_same, is_samples_path};
 
+use store::Store;
+
 use crate::args::ShowArgs;
 use crate::documents;
 use crate::exit::{Problem, warn};
 use crate::output::show as show_document;
-use store::Store;
 
 /// Begins the samples file of a run. That it cannot be written is a warning: the run goes on without.
 pub fn begin(about: &About, name: Option<&str>, plan: &Plan) -> Option<SamplesFile> {

@@ -1,8 +1,6 @@
 //! What lists need of a saved run: kept beside its document, and made from it again where that does not fit.
 
-use ipcost_features::history::RunSummary;
-use ipcost_features::history::SUMMARY_SCHEMA;
-use ipcost_features::history::UnreadableRun;
+use ipcost_features::history::{RunSummary, SUMMARY_SCHEMA, UnreadableRun};
 use ipcost_model::RunState;
 use serde::{Deserialize, Serialize};
 

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Arg, Command, CommandFactory};
+use ipcost_features::replicate::catalogue;
 use ipcost_features::selftest::Noise;
 use ipcost_model::{CATALOGUE, LatencyMode, NATIVE, Pattern, Placement, SpeaksFirst};
 use ipcost_sys::transport;
@@ -11,7 +12,6 @@ use ipcost_sys::transport;
 use crate::args::{Cli, CompletionsArgs};
 use crate::exit::Problem;
 use crate::output::print;
-use crate::replicate;
 
 /// Prints the script.
 ///
@@ -65,7 +65,7 @@ fn with_values(table: Command) -> Command {
             .mut_arg("server", one_of(peers()))
             .mut_arg("options", one_of(options.collect()))
     };
-    let experiments: Vec<PossibleValue> = replicate::names().map(PossibleValue::new).collect();
+    let experiments: Vec<PossibleValue> = catalogue::names().map(PossibleValue::new).collect();
     table
         .mut_subcommand("run", run)
         .mut_subcommand("replicate", |command| command.mut_arg("names", one_of(experiments)))

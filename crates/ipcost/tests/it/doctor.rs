@@ -3,8 +3,9 @@
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Output, Stdio};
 
-use crate::common::{Place, argument, assert_refused, in_own_process, text};
 use serde_json::Value;
+
+use crate::common::{Place, argument, assert_refused, in_own_process, text};
 
 const SHORT: [&str; 3] = ["doctor", "--window", "100ms"];
 

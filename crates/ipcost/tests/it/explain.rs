@@ -2,8 +2,9 @@
 
 use std::process::{Child, Command, Output};
 
-use crate::common::{Place, alone, assert_refused, in_own_process, text};
 use serde_json::Value;
+
+use crate::common::{Place, alone, assert_refused, in_own_process, text};
 
 /// Runs with `--json` and gives the explanation; `more` beside the cells, mostly a budget.
 fn explained(place: &Place, args: &[&str]) -> Value {

@@ -2,11 +2,13 @@
 
 use std::path::Path;
 
+use ipcost_lab::bench::Bench;
 use ipcost_lab::strace::{Tally, traced};
 use ipcost_lab::system_calls::SystemCalls;
-use ipcost_lab::{PeerProgram, ProcessBench, Settings, bench::Bench, plan};
+use ipcost_lab::{PeerProgram, ProcessBench, Settings, plan};
 use ipcost_model::{FloorKind, Offers, Plan, expand, parse_job};
-use ipcost_sys::{interrupt::Interrupt, transport};
+use ipcost_sys::interrupt::Interrupt;
+use ipcost_sys::transport;
 
 const JOB: &str = r#"
 floor = true

@@ -89,8 +89,9 @@ pub fn differences(document: &Document, here: &Host) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use ipcost_stats::Random;
+
+    use super::*;
 
     #[test]
     fn the_quotient_holds_whenever_both_intervals_do() {

@@ -1,14 +1,14 @@
 //! The word of one test, from what was measured.
 
-use crate::check::{CheckedTest, ClaimMetric};
-use crate::replicate::Word;
+use ipcost_lab::campaign::Outcome;
+use ipcost_lab::percentiles::Percentiles;
 use ipcost_model::Metric;
 use ipcost_stats::{epoch_interval, epochs_to_exclude, median};
 
 use super::{Test, Than, ratio_to_baseline};
+use crate::check::{CheckedTest, ClaimMetric};
 use crate::claims::{Bounded, Bounds};
-use ipcost_lab::campaign::Outcome;
-use ipcost_lab::percentiles::Percentiles;
+use crate::replicate::Word;
 
 /// Decides one test at `level`.
 pub(super) fn decide_test(test: &Test, outcome: &Outcome, level: f64) -> CheckedTest {

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::check::{Bound, ClaimMetric, ClaimsFile, Located, ProjectClaim, Reference};
 use ipcost_model::{Document, JobFileError, LatencyMode, Metric, Pattern, PlannedCell};
 use ipcost_stats::epochs_to_expect;
 
 use super::{Question, Questions, Test, Than, baseline, level_of};
+use crate::check::{Bound, ClaimMetric, ClaimsFile, Located, ProjectClaim, Reference};
 use crate::claims::find_named;
 
 /// Finds the cells of every claim. `baselines` holds the documents that claims name, by those names.

@@ -2,11 +2,11 @@
 
 use std::fmt;
 
+use ipcost_model::units::{parse_rate, parse_throughput, parse_time_ns};
 use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer};
 
 use super::ClaimMetric;
-use ipcost_model::units::{parse_rate, parse_throughput, parse_time_ns};
 
 /// A number, or a text with a unit.
 #[derive(Debug, Clone, PartialEq)]

@@ -2,7 +2,10 @@
 
 use std::fmt;
 
-use serde::de::{self, MapAccess, Visitor, value::MapAccessDeserializer};
+use ipcost_model::job_file::{JobFileError, at, located, place};
+use ipcost_model::{Job, nearest};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{self, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use toml::Spanned;
 use toml::de::DeTable;
@@ -10,9 +13,6 @@ use toml::de::DeTable;
 use super::amount::Amount;
 use super::{Bound, CellName, ClaimMetric, ClaimsFile, Located, Place, ProjectClaim, Reference};
 use crate::replicate::Selector;
-use ipcost_model::Job;
-use ipcost_model::job_file::{JobFileError, at, located, place};
-use ipcost_model::nearest;
 
 /// Reads a file of claims from its text.
 ///
@@ -178,8 +178,9 @@ impl<'de> Deserialize<'de> for CellName {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
+
+    use super::*;
 
     const CELLS: &str = "budget = \"9s\"\n[[cells]]\ntransport = [\"unix\", \"tcp\"]\n";
 

@@ -1,10 +1,10 @@
 //! Descriptors, buffers, queues.
 
-use crate::doctor::Topic;
 use ipcost_model::facts::{Facts, LimitFacts};
 use ipcost_model::units::size_text;
 
 use super::{Answer, Check, known};
+use crate::doctor::Topic;
 
 /// About what the default suite needs.
 const LEAST_FILES: u64 = 300;

@@ -12,8 +12,9 @@ mod scheduler;
 mod tests;
 mod tools;
 
-use crate::doctor::{Finding, State, Topic};
 use ipcost_model::facts::Facts;
+
+use crate::doctor::{Finding, State, Topic};
 
 /// One thing that is looked at.
 #[derive(Debug, Clone, Copy)]

@@ -1,9 +1,9 @@
 //! Ports, the loopback interface, and what stands between it and a socket.
 
-use crate::doctor::Topic;
 use ipcost_model::facts::Facts;
 
 use super::{Answer, Check, counted, known};
+use crate::doctor::Topic;
 
 /// The loopback interface's packets, as every kernel has them, bytes.
 const LOOPBACK_MTU: u64 = 65_536;

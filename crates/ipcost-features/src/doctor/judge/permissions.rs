@@ -1,9 +1,9 @@
 //! What this user may look at.
 
-use crate::doctor::Topic;
 use ipcost_model::facts::{Counting, Facts};
 
 use super::{Answer, Check, known};
+use crate::doctor::Topic;
 
 const fn check(
     code: &'static str,

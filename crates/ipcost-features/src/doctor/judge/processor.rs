@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::doctor::Topic;
+use ipcost_lab::causes::{COARSE_CLOCK_NS, SLOW_CLOCK_NS, slow_clock};
 use ipcost_model::facts::{Facts, IdleState};
 
 use super::{Answer, Check, known};
-use ipcost_lab::causes::{COARSE_CLOCK_NS, SLOW_CLOCK_NS, slow_clock};
+use crate::doctor::Topic;
 
 /// Idle states that take longer to leave stand out in a round trip, microseconds.
 const LONG_WAKE_UP_US: u64 = 10;

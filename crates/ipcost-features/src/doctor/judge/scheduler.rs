@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use crate::doctor::Topic;
+use ipcost_lab::causes::{NEIGHBOUR_SHARE, STEAL_SHARE, culprit, neighbour, quota, steal};
 use ipcost_model::facts::{Facts, Sample};
 
 use super::{Answer, Check, counted, known};
-use ipcost_lab::causes::{NEIGHBOUR_SHARE, STEAL_SHARE, culprit, neighbour, quota, steal};
+use crate::doctor::Topic;
 
 /// A client and a server.
 const PAIR: f64 = 2.0;

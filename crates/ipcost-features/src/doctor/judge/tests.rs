@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use crate::doctor::{Finding, State};
 use ipcost_model::facts::{
     BuiltInPeer, Counting, Facts, IdleState, LimitFacts, NetworkFacts, PermissionFacts, ProcessorFacts,
     Reading, Sample, SchedulerFacts, ToolFacts, UnavailableTransport,
@@ -10,6 +9,7 @@ use ipcost_model::facts::{
 use proptest::prelude::*;
 
 use super::{checks, examine};
+use crate::doctor::{Finding, State};
 
 /// A machine of which everything is known, and all of it is good.
 fn clean() -> Facts {

@@ -1,10 +1,10 @@
 //! Transports, peers, programs.
 
-use crate::doctor::Topic;
+use ipcost_lab::causes;
 use ipcost_model::facts::{BuiltInPeer, Facts};
 
 use super::{Answer, Check, counted, known};
-use ipcost_lab::causes;
+use crate::doctor::Topic;
 
 /// How a peer's reason is told from the way out that stands in it.
 const WAY_OUT: &str = "; on Debian: ";

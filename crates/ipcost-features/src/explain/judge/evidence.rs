@@ -2,21 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use crate::explain::Missing;
-use crate::explain::Sides;
-use ipcost_model::protocol::PeerRole;
-use ipcost_sys::counters;
-use ipcost_sys::descriptor_table;
-use ipcost_sys::disk::DiskBytes;
-use ipcost_sys::net_namespace::NetNamespace;
-use ipcost_sys::perf::{Counters, Refusal};
-
 use ipcost_lab::ProcessBench;
 use ipcost_lab::bench::Bench;
 use ipcost_lab::error::EngineError;
 use ipcost_lab::system_calls::SystemCalls;
 use ipcost_lab::tracing::{Lengths, TraceError, TraceSetup, alone, trace, traced_ns};
+use ipcost_model::protocol::PeerRole;
+use ipcost_sys::disk::DiskBytes;
+use ipcost_sys::net_namespace::NetNamespace;
+use ipcost_sys::perf::{Counters, Refusal};
 use ipcost_sys::transport::uses_tcp;
+use ipcost_sys::{counters, descriptor_table};
+
+use crate::explain::{Missing, Sides};
 
 /// How long a traced batch may take, nanoseconds, as far as that can be foreseen.
 const TRACED_NS: f64 = 0.7e9;

@@ -12,23 +12,6 @@ pub mod parts;
 
 use std::time::Duration;
 
-use crate::explain::CountDifference;
-use crate::explain::EXPLANATION_SCHEMA;
-use crate::explain::ExplainedCell;
-use crate::explain::ExplainedDifference;
-use crate::explain::Explanation;
-use crate::explain::Missing;
-use crate::explain::Purpose;
-use crate::explain::SideEvidence;
-use crate::explain::Sides;
-use ipcost_model::facts::NetworkFacts;
-use ipcost_model::protocol::PeerRole;
-use ipcost_model::units::duration_text;
-use ipcost_model::{OptionGroup, Plan, PlannedCell, Tool, Verdict, Warning};
-use ipcost_sys::firewall::Firewall;
-use ipcost_sys::idle::IdleState;
-use ipcost_sys::transport;
-
 use causes::{Facts, causes};
 use evidence::Evidence;
 use ipcost_lab::analysis::verdict;
@@ -37,7 +20,19 @@ use ipcost_lab::document::About;
 use ipcost_lab::floor::floor;
 use ipcost_lab::planning::ALPHA;
 use ipcost_lab::system_calls::{SystemCalls, close};
+use ipcost_model::facts::NetworkFacts;
+use ipcost_model::protocol::PeerRole;
+use ipcost_model::units::duration_text;
+use ipcost_model::{OptionGroup, Plan, PlannedCell, Verdict, Warning};
+use ipcost_sys::firewall::Firewall;
+use ipcost_sys::idle::IdleState;
+use ipcost_sys::transport;
 use parts::{Batches, Costs, common, division, excludes_zero, parts_of};
+
+use crate::explain::{
+    CountDifference, EXPLANATION_SCHEMA, ExplainedCell, ExplainedDifference, Explanation, Missing, Purpose,
+    SideEvidence, Sides,
+};
 
 /// The capacity of a pipe whose size is not set, bytes (`pipe(7)`).
 const PIPE_BYTES: u64 = 65_536;
@@ -187,12 +182,9 @@ pub fn explain(
         failure: failure.as_deref(),
     };
     Explanation {
-        schema: EXPLANATION_SCHEMA.to_owned(),
-        tool: Tool { name: "ipcost".to_owned(), version: about.version },
-        host: about.host,
+        envelope: about.envelope(EXPLANATION_SCHEMA),
         job: about.job,
         seed: plan.seed,
-        started: about.started,
         elapsed_s: outcome.elapsed.as_secs_f64(),
         stopped: outcome.stopped,
         epochs: outcome.table.epochs() as u32,

@@ -1,13 +1,10 @@
 //! How time divides into parts, and differences of parts, from timed batches.
 
-use crate::explain::Division;
-use crate::explain::Part;
-use crate::explain::PartCost;
-use crate::explain::PartDifference;
-use crate::explain::Sides;
 use ipcost_model::protocol::PeerRole;
 use ipcost_model::{Estimate, Pattern, PlannedCell, Sample};
 use ipcost_stats::{epoch_interval, median};
+
+use crate::explain::{Division, Part, PartCost, PartDifference, Sides};
 
 /// Nanoseconds that one operation of a batch took.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -166,8 +163,9 @@ pub fn excludes_zero(estimate: &Estimate) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use ipcost_model::Usage;
+
+    use super::*;
 
     /// 30 epochs of two cells: the second takes `more` microseconds longer, all of it the server's system time.
     fn samples(more_us: u64) -> Vec<Sample> {

@@ -1,14 +1,13 @@
 //! Buffers that are too small: between the sides, and in the hands of a reader.
 
-use crate::explain::ExplainedCell;
-use crate::explain::NamedCause;
+use ipcost_lab::strace::Direction;
 use ipcost_lab::system_calls::CallRecord;
 use ipcost_model::Pattern;
 use ipcost_model::protocol::PeerRole;
 use ipcost_model::units::size_text;
 
 use super::{LEAST_SHARE, cause, count};
-use ipcost_lab::strace::Direction;
+use crate::explain::{ExplainedCell, NamedCause};
 
 /// A side that sleeps once in so many moves sleeps often.
 const MOVES_PER_SLEEP: f64 = 8.0;

@@ -1,9 +1,9 @@
 //! What the machine does to all cells alike: quotas, the hypervisor, neighbours.
 
-use crate::explain::NamedCause;
-
 use ipcost_lab::causes as shared;
 use ipcost_lab::surroundings::Observed;
+
+use crate::explain::NamedCause;
 
 /// The share of the processors' time that others may take.
 const NEIGHBOUR_SHARE: f64 = 0.1;

@@ -10,17 +10,13 @@ mod processor;
 #[cfg(test)]
 mod tests;
 
-use crate::explain::Division;
-use crate::explain::ExplainedCell;
-use crate::explain::ExplainedDifference;
-use crate::explain::NamedCause;
-use crate::explain::Purpose;
+use ipcost_lab::surroundings::Observed;
 use ipcost_model::Incidents;
 use ipcost_model::facts::NetworkFacts;
 use ipcost_sys::firewall::Firewall;
 use ipcost_sys::idle::IdleState;
 
-use ipcost_lab::surroundings::Observed;
+use crate::explain::{Division, ExplainedCell, ExplainedDifference, NamedCause, Purpose};
 
 /// What takes up less than this share of the elapsed time is not worth a name.
 const LEAST_SHARE: f64 = 0.1;

@@ -2,16 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use crate::explain::ExplainedCell;
-use crate::explain::NamedCause;
-use crate::explain::Part;
+use ipcost_lab::bench::DELAYED_ACK_NS;
 use ipcost_model::facts::NetworkFacts;
 use ipcost_model::{Incidents, Pattern};
 use ipcost_sys::firewall::Firewall;
+use ipcost_sys::transport::uses_tcp;
 
 use super::{LEAST_SHARE, cause, count, idle_share, nanoseconds, percent, wall_ns};
-use ipcost_lab::bench::DELAYED_ACK_NS;
-use ipcost_sys::transport::uses_tcp;
+use crate::explain::{ExplainedCell, NamedCause, Part};
 
 const DELAY_NS: f64 = DELAYED_ACK_NS as f64;
 /// The share of ports in TIME_WAIT at which they begin to run out.

@@ -1,15 +1,11 @@
 //! What processors do: a runtime's own work, sharing a core, handing over, waking up.
 
-use crate::explain::Division;
-use crate::explain::ExplainedCell;
-use crate::explain::ExplainedDifference;
-use crate::explain::NamedCause;
-use crate::explain::Part;
 use ipcost_model::Placement;
 use ipcost_model::protocol::PeerRole;
 use ipcost_sys::idle::IdleState;
 
 use super::{Facts, LEAST_SHARE, cause, count, nanoseconds, percent, wall_ns};
+use crate::explain::{Division, ExplainedCell, ExplainedDifference, NamedCause, Part};
 
 /// Two processes that take so much of what others leave of a core fill it.
 const FILLED: f64 = 0.7;

@@ -1,18 +1,14 @@
 use std::collections::BTreeMap;
+use std::time::Duration;
 
-use super::*;
-use crate::explain::Part;
-use crate::explain::PartCost;
-use crate::explain::PartDifference;
-use crate::explain::SideEvidence;
-use crate::explain::Sides;
 use ipcost_lab::system_calls::CallRecord;
-use ipcost_model::{Estimate, OptionValue, Options, Verdict};
-use ipcost_model::{Pattern, Placement};
+use ipcost_model::{Estimate, OptionValue, Options, Pattern, Placement, Verdict};
 use ipcost_sys::counters::ProcessorTimes;
 use ipcost_sys::others::Busy;
 use ipcost_sys::quota::Throttling;
-use std::time::Duration;
+
+use super::*;
+use crate::explain::{Part, PartCost, PartDifference, SideEvidence, Sides};
 
 fn exactly(median: f64) -> Estimate {
     Estimate { median, lo: Some(median * 0.95), hi: Some(median * 1.05) }

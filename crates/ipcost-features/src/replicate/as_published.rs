@@ -1,51 +1,22 @@
-//! `--as-published`: the article's own counts and repetitions, and its own output.
+//! `--as-published`: the article's own counts and repetitions.
 
-use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::{Context, ensure};
-use ipcost_features::replicate::published::{Repetition, render};
-use ipcost_features::replicate::{AsPublished, Replication};
+use ipcost_lab::bench::Bench;
 use ipcost_lab::lab::fresh_seed;
-use ipcost_lab::{Settings, bench::Bench, rate};
+use ipcost_lab::{LabError, Settings, rate};
 use ipcost_model::units::duration_text;
 use ipcost_sys::interrupt::Interrupt;
 
-use crate::args::ReplicateArgs;
-use crate::exit::{FAILED, INTERRUPTED, Problem, complain, note};
-use crate::output::print;
-use crate::progress::bar;
-
-use super::{job_of, lab_of};
+use super::published::Repetition;
+use super::run::{job_of, lab_of};
+use super::{AsPublished, Request, Watching};
 
 /// How much longer than estimated a batch may take before its peers are given up.
 const PATIENCE: u32 = 20;
 
-/// Runs the experiments as they were published, one after the other.
-///
-/// # Errors
-/// What failed.
-pub fn run(
-    args: &ReplicateArgs,
-    replications: &[Replication],
-    interrupt: &Interrupt,
-) -> Result<ExitCode, Problem> {
-    let mut status = ExitCode::SUCCESS;
-    for replication in replications {
-        let Some(published) = &replication.as_published else { continue };
-        print(&format!("# {}: {}\n", replication.id, replication.question)).map_err(Problem::failed)?;
-        match repeat(args, published, interrupt) {
-            Ok(repetitions) => {
-                print(&render(published.output, &repetitions)).map_err(Problem::failed)?;
-            }
-            Err(_) if interrupt.asked() => return Ok(ExitCode::from(INTERRUPTED)),
-            Err(error) => {
-                complain(&format!("{}: {error:#}", replication.id));
-                status = ExitCode::from(FAILED);
-            }
-        }
-    }
-    Ok(status)
+fn failed(what: &str) -> LabError {
+    LabError::Failed(what.to_owned())
 }
 
 /// A cell of the article with its count.
@@ -55,22 +26,27 @@ struct Counted {
     estimate: Duration,
 }
 
-fn repeat(
-    args: &ReplicateArgs,
+/// Repeats the article's own counts, divided by a number; divided, once.
+///
+/// # Errors
+/// What this machine lacks, or what failed.
+pub fn repeat(
+    request: &Request,
     published: &AsPublished,
+    divide: u64,
     interrupt: &Interrupt,
-) -> anyhow::Result<Vec<Repetition>> {
+    watching: &mut dyn Watching,
+) -> Result<Vec<Repetition>, LabError> {
     let matrices: Vec<_> = published.cells.iter().map(|cells| cells.cell.clone()).collect();
     let job = job_of(&matrices);
-    let lab = lab_of(args, &job)?;
+    let lab = lab_of(request, &job, watching)?;
     let settings = Settings { epochs: Some(1), ..Settings::of(&job, fresh_seed()) };
     let mut plan = lab.plan(lab.cells(&job)?, &settings)?;
     if let Some(reason) = plan.cells.iter().find_map(|cell| cell.unavailable.clone()) {
-        anyhow::bail!("{reason}");
+        return Err(LabError::Failed(reason));
     }
 
     // Counts follow the matrices in order; what they expand to is found by asking for each alone.
-    let divide = args.divide.unwrap_or(1).max(1);
     let mut ops_of = Vec::new();
     for cells in &published.cells {
         let own = lab.cells(&job_of(std::slice::from_ref(&cells.cell)))?;
@@ -79,12 +55,16 @@ fn repeat(
             let each = match (cells.ops_per_worker, cells.bytes) {
                 (Some(ops), _) => ops,
                 (None, Some(bytes)) => bytes / planned.cell.size.max(1) / workers,
-                (None, None) => anyhow::bail!("a published cell has neither ops_per_worker nor bytes"),
+                (None, None) => {
+                    return Err(failed("a published cell has neither ops_per_worker nor bytes"));
+                }
             };
             ops_of.push((each / divide).max(1) * workers);
         }
     }
-    ensure!(ops_of.len() == plan.cells.len(), "two published cells are the same");
+    if ops_of.len() != plan.cells.len() {
+        return Err(failed("two published cells are the same"));
+    }
 
     let repetitions = if divide > 1 { 1 } else { u64::from(published.repetitions) };
     let mut counted = Vec::new();
@@ -102,7 +82,7 @@ fn repeat(
     }
     drop(bench);
     let whole: Duration = counted.iter().map(|one| one.estimate).sum::<Duration>() * repetitions as u32;
-    note(&format!(
+    watching.estimate(&format!(
         "{} cells, {repetitions} times each: about {}; ipcost replicate without --as-published decides the claims in minutes",
         counted.len(),
         duration_text(whole)
@@ -110,15 +90,15 @@ fn repeat(
     let longest = counted.iter().map(|one| one.estimate).max().unwrap_or_default();
     plan.timeout = plan.timeout.max(longest * PATIENCE);
     let mut bench = lab.bench(&plan, interrupt)?;
-    let bar = bar(args.quiet, counted.len() as u64 * repetitions, "{pos} of {len}, {eta} left: {msg}");
-    let mut done = Vec::new();
+    let of = counted.len() as u64 * repetitions;
+    let mut done: Vec<Repetition> = Vec::new();
     for one in &counted {
         for repetition in 1..=repetitions {
-            bar.set_message(format!("{} ({repetition} of {repetitions})", plan.cells[one.cell].id));
+            let what = format!("{} ({repetition} of {repetitions})", plan.cells[one.cell].id);
+            watching.repetition(done.len() as u64, of, &what);
             bench.start_epoch(repetition as u32, &[one.cell])?;
-            let batch = bench.batch(one.cell, one.ops, false).context("in the middle of a repetition")?;
+            let batch = bench.batch(one.cell, one.ops, false)?;
             bench.end_epoch()?;
-            bar.inc(1);
             done.push(Repetition {
                 cell: plan.cells[one.cell].cell.clone(),
                 ops: one.ops,
@@ -129,6 +109,6 @@ fn repeat(
             });
         }
     }
-    bar.finish_and_clear();
+    watching.repetition(of, of, "");
     Ok(done)
 }

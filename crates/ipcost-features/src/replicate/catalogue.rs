@@ -3,9 +3,10 @@
 use std::env::consts::OS;
 use std::path::Path;
 
-use anyhow::{Context, anyhow, bail};
-use ipcost_features::replicate::Replication;
+use ipcost_lab::LabError;
 use ipcost_model::unknown;
+
+use super::Replication;
 
 /// Their files, by name.
 const FILES: [(&str, &str); 5] = [
@@ -27,44 +28,50 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 ///
 /// # Errors
 /// A name that is none, with the nearest; a file that cannot be read.
-pub fn chosen(names: &[String], all: bool) -> anyhow::Result<Vec<Replication>> {
+pub fn chosen(names: &[String], all: bool) -> Result<Vec<Replication>, LabError> {
     if all {
         return FILES.iter().map(|(name, text)| parse_here(name, text)).collect();
     }
     if names.is_empty() {
-        bail!("name an experiment, or give --all; ipcost replicate --list shows them");
+        return Err(wrong(
+            "name an experiment, or give --all; ipcost replicate --list shows them".to_owned(),
+        ));
     }
     names.iter().map(|name| one(name)).collect()
 }
 
-fn one(name: &str) -> anyhow::Result<Replication> {
+fn one(name: &str) -> Result<Replication, LabError> {
     if let Some((name, text)) = FILES.iter().find(|(known, _)| *known == name) {
         return parse_here(name, text);
     }
     let path = Path::new(name);
     if path.extension().is_some_and(|end| end == "toml") {
-        let length = std::fs::metadata(path).with_context(|| format!("cannot read {name}"))?.len();
-        anyhow::ensure!(
-            length <= MOST_BYTES,
-            "{name} has {length} bytes; a replication has at most {MOST_BYTES}"
-        );
-        let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {name}"))?;
+        let cannot = |error: std::io::Error| wrong(format!("cannot read {name}: {error}"));
+        let length = std::fs::metadata(path).map_err(cannot)?.len();
+        if length > MOST_BYTES {
+            return Err(wrong(format!("{name} has {length} bytes; a replication has at most {MOST_BYTES}")));
+        }
+        let text = std::fs::read_to_string(path).map_err(cannot)?;
         return parse_here(name, &text);
     }
-    bail!("{}", unknown("experiment", name, FILES.iter().map(|(known, _)| *known)))
+    Err(wrong(unknown("experiment", name, FILES.iter().map(|(known, _)| *known))))
+}
+
+fn wrong(reason: String) -> LabError {
+    LabError::Here(reason)
 }
 
 /// What of a file belongs to this system.
-fn parse_here(name: &str, text: &str) -> anyhow::Result<Replication> {
+fn parse_here(name: &str, text: &str) -> Result<Replication, LabError> {
     Ok(parse(name, text)?.on(OS))
 }
 
-fn parse(name: &str, text: &str) -> anyhow::Result<Replication> {
+fn parse(name: &str, text: &str) -> Result<Replication, LabError> {
     toml::from_str(text).map_err(|error| {
         let message = error.message().split_whitespace().collect::<Vec<_>>().join(" ");
         let start = error.span().map_or(0, |span| span.start);
         let line = text.get(..start).unwrap_or_default().matches('\n').count() + 1;
-        anyhow!("{name}:{line}: {message}")
+        wrong(format!("{name}:{line}: {message}"))
     })
 }
 
@@ -72,7 +79,7 @@ fn parse(name: &str, text: &str) -> anyhow::Result<Replication> {
 ///
 /// # Errors
 /// A file that travels along and cannot be read, which the tests rule out.
-pub fn list() -> anyhow::Result<String> {
+pub fn list() -> Result<String, LabError> {
     let mut out = String::new();
     for (name, text) in FILES {
         let replication = parse_here(name, text)?;
@@ -93,10 +100,10 @@ pub fn list() -> anyhow::Result<String> {
 
 #[cfg(test)]
 mod tests {
-    use ipcost_features::replicate::{ReplicationRun, Software};
     use ipcost_model::{Cell, PlannedCell};
 
     use super::*;
+    use crate::replicate::{ReplicationRun, Software, cells_of_run, check};
 
     #[test]
     fn every_file_is_sound() {
@@ -104,10 +111,7 @@ mod tests {
         let on = |os| FILES.map(|(name, text)| parse(name, text).unwrap().on(os));
         for replication in ["linux", "macos", "windows"].into_iter().flat_map(on) {
             let replication = &replication;
-            ipcost_features::replicate::check(replication, &|run| {
-                super::super::cells_of(run).map_err(|error| error.to_string())
-            })
-            .unwrap();
+            check(replication, &|run| cells_of_run(run).map_err(|error| error.to_string())).unwrap();
             for claim in &replication.claims {
                 assert!(claim.tests.iter().any(|test| test.decides), "{}: {}", replication.id, claim.text);
             }
@@ -124,7 +128,7 @@ mod tests {
         let published: Vec<u64> =
             windows.method["sizes"].as_array().unwrap().iter().flat_map(|size| size.as_u64()).collect();
         for run in &windows.runs {
-            let cells = super::super::cells_of(run).unwrap();
+            let cells = cells_of_run(run).unwrap();
             for transport in ["unix", "tcp", "npipe"] {
                 for buffer in [8192, 65_537] {
                     let sizes: Vec<u64> = cells
@@ -139,9 +143,10 @@ mod tests {
         }
         let linux = parse("go-pingpong", FILES[2].1).unwrap().on("linux");
         let uses = |replication: &Replication, name: &str| {
-            replication.runs.iter().any(|run| {
-                super::super::cells_of(run).unwrap().iter().any(|cell| cell.cell.transport == name)
-            })
+            replication
+                .runs
+                .iter()
+                .any(|run| cells_of_run(run).unwrap().iter().any(|cell| cell.cell.transport == name))
         };
         assert!(uses(&linux, "fifo") && !uses(&linux, "npipe"));
         assert!(!uses(&windows, "fifo") && uses(&windows, "npipe"));
@@ -165,11 +170,11 @@ mod tests {
         for (name, text) in FILES {
             let replication = parse(name, text).unwrap().on("linux");
             let run = replication.runs.iter().find(|run| run.software == Software::Original).unwrap();
-            let deciding = super::super::cells_of(run).unwrap();
+            let deciding = cells_of_run(run).unwrap();
             let mut compared = 0;
             for published in &replication.as_published.as_ref().unwrap().cells {
                 let as_run = ReplicationRun { cells: vec![published.cell.clone()], ..run.clone() };
-                for cell in super::super::cells_of(&as_run).unwrap() {
+                for cell in cells_of_run(&as_run).unwrap() {
                     let is_like = |known: &&PlannedCell| {
                         let work = |cell: &PlannedCell| {
                             let Cell { pattern, transport, size, reply, concurrency, speaks_first, .. } =

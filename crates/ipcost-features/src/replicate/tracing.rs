@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::Context;
-use ipcost_features::explain::Sides;
-use ipcost_features::replicate::traced_cells;
-use ipcost_features::replicate::{Replication, Software};
+use ipcost_lab::LabError;
 use ipcost_lab::system_calls::SystemCalls;
 use ipcost_lab::tracing::{Lengths, TraceSetup, trace as trace_cell};
 use ipcost_model::protocol::PeerRole;
+
+use super::{Replication, Software, traced_cells};
+use crate::explain::Sides;
 
 /// Operations of the shorter of two traced batches, and of the longer.
 const LENGTHS: Lengths = Lengths { fewer: 500, many: 2_500 };
@@ -27,15 +27,16 @@ pub fn trace(
     replication: &Replication,
     software: Software,
     setup: TraceSetup<'_>,
-) -> anyhow::Result<BTreeMap<usize, Sides<SystemCalls>>> {
+) -> Result<BTreeMap<usize, Sides<SystemCalls>>, LabError> {
     let plan = setup.plan;
     let cells = traced_cells(replication, software, &plan.cells);
     let available = cells.into_iter().filter(|cell| plan.cells[*cell].unavailable.is_none());
-    let of_cell = |cell| -> anyhow::Result<(usize, Sides<SystemCalls>)> {
+    let of_cell = |cell| -> Result<(usize, Sides<SystemCalls>), LabError> {
         let calls = trace_cell(setup, cell, &[PeerRole::Client, PeerRole::Server], LENGTHS)
-            .context("system calls could not be compared")?;
+            .map_err(|error| LabError::Failed(format!("system calls could not be compared: {error}")))?;
         let mut calls = calls.into_iter();
-        let mut next = || calls.next().context("strace saw nothing of a process");
+        let none = || LabError::Failed("strace saw nothing of a process".to_owned());
+        let mut next = || calls.next().ok_or_else(none);
         Ok((cell, Sides { client: next()?, server: next()? }))
     };
     available.map(of_cell).collect()

@@ -1,0 +1,69 @@
+//! The machine as it is: what is judged.
+
+use std::env::consts::OS;
+use std::time::{Duration, Instant};
+
+use ipcost_lab::lab::envelope;
+use ipcost_model::TransportState;
+use ipcost_model::facts::{BuiltInPeer, Facts, ToolFacts, UnavailableTransport};
+use ipcost_peers::Cache;
+use ipcost_sys::placement::Topology;
+use ipcost_sys::{facts, transport};
+
+use super::{DOCTOR_SCHEMA, Examination, examine};
+
+/// Looks at the machine, for so long at what else runs, and judges it.
+pub fn examination(window: Duration) -> Examination {
+    let began = Instant::now();
+    let envelope = envelope(DOCTOR_SCHEMA);
+    let facts = gather(window);
+    let (findings, unknown) = examine(&facts);
+    Examination {
+        envelope,
+        elapsed_s: began.elapsed().as_secs_f64(),
+        watched_s: facts.sample.as_ref().map_or(0.0, |sample| sample.quiet_s),
+        findings,
+        unknown,
+    }
+}
+
+fn gather(window: Duration) -> Facts {
+    let topology = Topology::read();
+    // First of all, while this program itself has done nothing yet.
+    let sample = facts::sample::sample(window, topology.processors() as u32);
+    let permissions = facts::permissions::permissions();
+    let strace = Some(permissions.tracing.is_some());
+    Facts {
+        processor: facts::processor(&topology),
+        scheduler: facts::scheduler(),
+        limits: facts::limits(),
+        network: facts::network(),
+        sample: Some(sample),
+        clock: Some(facts::clock()),
+        permissions,
+        tools: ToolFacts { strace, ..tools() },
+    }
+}
+
+fn tools() -> ToolFacts {
+    // What exists on other systems alone is nothing that this machine lacks.
+    let here = |state: &TransportState| state.capabilities.exists_on(OS);
+    let states: Vec<TransportState> = transport::states().into_iter().filter(here).collect();
+    let transports = states.len() as u32;
+    let unavailable = states.into_iter().filter_map(|state| {
+        Some(UnavailableTransport { name: state.capabilities.name.to_owned(), reason: state.unavailable? })
+    });
+    let peer = |peer: &ipcost_peers::BuiltIn| BuiltInPeer {
+        name: peer.name.to_owned(),
+        lacks: peer.probe().err().map(|reason| reason.to_string()),
+        packages: peer.packages.iter().map(|package| (*package).to_owned()).collect(),
+    };
+    ToolFacts {
+        transports,
+        unavailable_transports: unavailable.collect(),
+        peers: ipcost_peers::all().map(peer).collect(),
+        peer_cache: Cache::of_user().err().map(|reason| reason.to_string()),
+        strace: None,
+        debug_build: cfg!(debug_assertions),
+    }
+}

@@ -1,0 +1,215 @@
+//! One experiment after the other, each run until its claims are decided or its budget is spent.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use ipcost_lab::lab::{cells_anywhere, envelope, fresh_seed};
+use ipcost_lab::progress::Observer;
+use ipcost_lab::system_calls::SystemCalls;
+use ipcost_lab::{EngineError, Lab, LabError, Outcome, Settings};
+use ipcost_model::{Job, Matrix, PlannedCell, Stopped};
+use ipcost_sys::interrupt::Interrupt;
+
+use super::{
+    LEDGER_SCHEMA, Ledger, LedgerRun, Measured, Replication, ReplicationRun, Software, decide, effects,
+    needed, sender_timed, tracing,
+};
+use crate::explain::Sides;
+
+/// The margin for what is not about margins at all: claims have bounds of their own.
+const NO_MARGIN: f64 = 0.0;
+
+/// What is asked for.
+#[derive(Debug, Clone, Default)]
+pub struct Request {
+    /// What every run's own budget is multiplied by.
+    pub scale: f64,
+    pub seed: Option<u64>,
+    /// What peers that drive a server of the user's are told, flag and address, by the start of their names.
+    pub given: Vec<(&'static str, [String; 2])>,
+}
+
+/// Who looks on.
+pub trait Watching {
+    /// Observes what is timed.
+    fn timed(&mut self) -> &mut dyn Observer;
+
+    /// Hears what is worth knowing.
+    fn note(&mut self, text: &str);
+
+    /// Hears how long it will take, which may be hours, before it begins.
+    fn estimate(&mut self, text: &str);
+
+    /// Hears which repetition comes, of how many, and what it is.
+    fn repetition(&mut self, done: u64, of: u64, what: &str);
+}
+
+/// By how much every run's own budget is stretched so that all of them take what the user said.
+pub fn scale(replications: &[Replication], budget: Option<Duration>) -> f64 {
+    let runs = replications.iter().flat_map(|replication| &replication.runs);
+    let usual: f64 = runs.map(|run| own_budget(run).as_secs_f64()).sum();
+    budget.map_or(1.0, |budget| budget.as_secs_f64() / usual.max(1e-9))
+}
+
+fn own_budget(run: &ReplicationRun) -> Duration {
+    run.budget.unwrap_or(ipcost_lab::planning::DEFAULT_BUDGET)
+}
+
+/// One experiment; `true` where it was interrupted.
+///
+/// What cannot be measured is in the ledger, with the reason.
+pub fn run(
+    request: &Request,
+    replication: &Replication,
+    interrupt: &Interrupt,
+    watching: &mut dyn Watching,
+) -> (Ledger, bool) {
+    let seed = request.seed.unwrap_or_else(fresh_seed);
+    let envelope = envelope(LEDGER_SCHEMA);
+    let mut runs = Vec::new();
+    let mut outcomes: Vec<(Software, Outcome, _)> = Vec::new();
+    let mut interrupted = false;
+    for run in &replication.runs {
+        watching.note(&format!("{}: {}: {}", replication.id, run.software, run.about));
+        let at = Instant::now();
+        let mut record = LedgerRun {
+            software: run.software,
+            about: run.about.clone(),
+            elapsed_s: 0.0,
+            epochs: 0,
+            missing: Vec::new(),
+        };
+        match measure(request, replication, run, seed, interrupt, watching) {
+            Ok(finished) => {
+                record.missing = finished.missing;
+                record.epochs = finished.outcome.table.epochs() as u32;
+                interrupted = finished.outcome.stopped == Stopped::Interrupted;
+                if record.epochs > 0 {
+                    outcomes.push((run.software, finished.outcome, finished.system_calls));
+                }
+            }
+            Err(error) => record.missing.push(error.to_string()),
+        }
+        record.elapsed_s = at.elapsed().as_secs_f64();
+        runs.push(record);
+        if interrupted || interrupt.asked() {
+            interrupted = true;
+            break;
+        }
+    }
+    let measured: Vec<Measured<'_>> = outcomes
+        .iter()
+        .map(|(software, outcome, system_calls)| Measured {
+            software: *software,
+            outcome,
+            system_calls: system_calls.clone(),
+        })
+        .collect();
+    let ledger = Ledger {
+        envelope,
+        id: replication.id.clone(),
+        question: replication.question.clone(),
+        machine: replication.machine.clone(),
+        differs: replication.differs.clone(),
+        seed,
+        effects: effects(replication, &measured),
+        claims: decide(replication, &measured),
+        runs,
+    };
+    (ledger, interrupted)
+}
+
+struct Finished {
+    outcome: Outcome,
+    missing: Vec<String>,
+    system_calls: BTreeMap<usize, Sides<SystemCalls>>,
+}
+
+/// Measures one run until every claim is decided, or its budget is spent.
+fn measure(
+    request: &Request,
+    replication: &Replication,
+    run: &ReplicationRun,
+    seed: u64,
+    interrupt: &Interrupt,
+    watching: &mut dyn Watching,
+) -> Result<Finished, LabError> {
+    let job = job_of(&run.cells);
+    let lab = lab_of(request, &job, watching)?;
+    let settings = Settings {
+        budget: Some(own_budget(run).mul_f64(request.scale)),
+        batch: run.batch,
+        counted: true,
+        margin: NO_MARGIN,
+        ..Settings::of(&job, seed)
+    };
+    let mut plan = lab.plan(lab.cells(&job)?, &settings)?;
+    plan.sender_timed = sender_timed(replication, &plan.cells);
+    plan.notes.iter().for_each(|text| watching.note(text));
+    let mut missing = unavailable(&plan.cells);
+
+    let system_calls = if tracing::is_wanted(replication, run.software) {
+        tracing::trace(replication, run.software, lab.tracing(&plan, interrupt)).unwrap_or_else(|error| {
+            missing.push(format!("{error:#}"));
+            Default::default()
+        })
+    } else {
+        Default::default()
+    };
+
+    let software = run.software;
+    let mut asking = |outcome: &Outcome| {
+        needed(replication, &Measured { software, outcome, system_calls: system_calls.clone() })
+    };
+    let mut outcome = lab.run_until(plan, interrupt, watching.timed(), &mut asking)?;
+    if let Some(error) = outcome.failure.take() {
+        if matches!(error, EngineError::Interrupted) {
+            return Err(error.into());
+        }
+        // What was complete before is kept, and the failure is told.
+        missing.push(error.to_string());
+    }
+    Ok(Finished { outcome, missing, system_calls })
+}
+
+/// The lab for a job; peers that drive a server are told of the one that the user gave.
+///
+/// # Errors
+/// As [`Lab::open`].
+pub(super) fn lab_of(request: &Request, job: &Job, watching: &mut dyn Watching) -> Result<Lab, LabError> {
+    let mut lab = Lab::open(job, &mut |text| watching.note(text))?;
+    for (start, words) in &request.given {
+        lab.give(|name| name.starts_with(start), words);
+    }
+    Ok(lab)
+}
+
+pub(super) fn job_of(cells: &[Matrix]) -> Job {
+    Job { cells: cells.to_vec(), ..Job::default() }
+}
+
+/// Every reason for which cells cannot be measured here, with the cells.
+fn unavailable(cells: &[PlannedCell]) -> Vec<String> {
+    /// More cells than this are counted, not named.
+    const NAMED: usize = 3;
+    let mut by_reason: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for cell in cells {
+        if let Some(reason) = &cell.unavailable {
+            by_reason.entry(reason).or_default().push(&cell.id);
+        }
+    }
+    let line = |(reason, ids): (&str, Vec<&str>)| {
+        let named = ids[..ids.len().min(NAMED)].join(", ");
+        let more = if ids.len() > NAMED { format!(" and {} more", ids.len() - NAMED) } else { String::new() };
+        format!("{reason} ({named}{more})")
+    };
+    by_reason.into_iter().map(line).collect()
+}
+
+/// The cells of a run, whatever this machine lacks.
+///
+/// # Errors
+/// What is wrong with them.
+pub fn cells_of_run(run: &ReplicationRun) -> Result<Vec<PlannedCell>, LabError> {
+    Ok(cells_anywhere(&job_of(&run.cells), &ipcost_peers::states())?.cells)
+}

@@ -1,0 +1,223 @@
+//! The size at which one transport overtakes another.
+
+use std::time::{Duration, Instant};
+
+use ipcost_lab::lab::{about, envelope, fresh_seed};
+use ipcost_lab::planning::ALPHA;
+use ipcost_lab::progress::Observer;
+use ipcost_lab::{About, Lab, LabError, PlanError, Settings, document};
+use ipcost_model::units::duration_text;
+use ipcost_model::{
+    ContrastRecord, Document, Job, LatencyMode, Matrix, Metric, Multiplicity, Pattern, Placement, Plan, Size,
+    Stopped,
+};
+use ipcost_sys::interrupt::Interrupt;
+
+use super::{SWEEP_SCHEMA, SizeSweep, SweepPoint, crossings, first_sizes, next_sizes};
+
+/// Intervals at the most, one for each measurement of a size; they share alpha whether they are drawn or not.
+const FAMILY: u32 = 24;
+/// The share of the budget for the first grid, and of what is left for each step after it.
+const FIRST: f64 = 0.4;
+const LATER: f64 = 0.5;
+
+/// What is asked for.
+#[derive(Debug, Clone)]
+pub struct SizeRequest {
+    pub transports: Vec<String>,
+    pub pattern: Pattern,
+    pub from: u64,
+    pub to: u64,
+    /// How close the ends of a crossing's range are to come.
+    pub resolution: f64,
+    pub placement: Placement,
+    pub client: String,
+    pub server: String,
+    pub margin: f64,
+    pub budget: Duration,
+    pub seed: Option<u64>,
+}
+
+/// Measures a grid of sizes, then sizes within the crossings, until these are narrow enough or the budget ends. `true` beside the
+/// record where it was interrupted.
+///
+/// # Errors
+/// What is wrong with the arguments, or what failed.
+pub fn sizes(
+    request: &SizeRequest,
+    interrupt: &Interrupt,
+    tell: &mut dyn FnMut(&str),
+    observer: &mut dyn FnMut(About) -> Box<dyn Observer>,
+) -> Result<(SizeSweep, bool), LabError> {
+    let (a, b) = pair(request)?;
+    let envelope = envelope(SWEEP_SCHEMA);
+    let lab = Lab::open(&job(request, (a, b), &[request.from], request.budget), tell)?;
+    let began = Instant::now();
+    let seed = request.seed.unwrap_or_else(fresh_seed);
+    let mut points: Vec<SweepPoint> = Vec::new();
+    let mut sizes = first_sizes(request.from, request.to);
+    let mut interrupted = false;
+    let mut out_of_budget = false;
+    let mut intervals = 0;
+    while !sizes.is_empty() && !interrupted {
+        let left = request.budget.saturating_sub(began.elapsed());
+        let share = left.mul_f64(match intervals {
+            0 => FIRST,
+            // The machine was too slow for what was foreseen, so all that is left goes to the same sizes.
+            _ if unknown(&points) => 1.0,
+            _ => LATER,
+        });
+        let job = job(request, (a, b), &sizes, share);
+        let plan = match plan_of(&lab, &job, seed + intervals as u64) {
+            Ok(plan) => plan,
+            // What is left is too short for another step; what has been measured stands.
+            Err(Failure::TooSmall(_)) if !points.is_empty() => {
+                out_of_budget = true;
+                break;
+            }
+            Err(failure) => return Err(failure.error(request)),
+        };
+        let about = about(&job, plan.seed);
+        let (mut outcome, _) = lab.run(plan, interrupt, |_| observer(about.clone()))?;
+        if let Some(error) = outcome.failure.take() {
+            return Err(error.into());
+        }
+        let document = document(outcome, about);
+        interrupted = document.stopped == Stopped::Interrupted;
+        intervals += sizes.len();
+        points.retain(|point| !sizes.contains(&point.size));
+        points.extend(measured(&document, (a, b)));
+        points.sort_by_key(|point| point.size);
+        let again = unknown(&points);
+        sizes = if again { sizes } else { next_sizes(&points, 1.0 + request.resolution) };
+        if intervals + sizes.len() > FAMILY as usize {
+            out_of_budget = true;
+            break;
+        }
+    }
+    let sweep = SizeSweep {
+        envelope,
+        pattern: request.pattern,
+        a: a.to_owned(),
+        b: b.to_owned(),
+        seed,
+        elapsed_s: began.elapsed().as_secs_f64(),
+        alpha: ALPHA,
+        family: FAMILY,
+        margin: request.margin,
+        crossings: crossings(&points),
+        points,
+        out_of_budget,
+    };
+    Ok((sweep, interrupted))
+}
+
+/// Whether no size has an interval yet.
+fn unknown(points: &[SweepPoint]) -> bool {
+    points.iter().all(|point| point.lo.is_none() && point.hi.is_none())
+}
+
+fn pair(args: &SizeRequest) -> Result<(&str, &str), LabError> {
+    let [a, b] = args.transports.as_slice() else {
+        return Err(wrong(format!(
+            "--transports takes two, such as unix,tcp; there are {}",
+            args.transports.len()
+        )));
+    };
+    let SizeRequest { pattern, from, to, resolution, .. } = args;
+    let complaints = [
+        (a == b, format!("--transports names {a} twice; a crossing is between two")),
+        (
+            !matches!(pattern, Pattern::Rr | Pattern::Stream),
+            format!("--pattern takes rr or stream: what {pattern} costs hardly depends on the size"),
+        ),
+        (*from == 0, "--from 0: there is no message without a byte".to_owned()),
+        (from >= to, "--from must be below --to".to_owned()),
+        (*resolution <= 0.0, "--resolution 0% is never reached; give at least 1%".to_owned()),
+    ];
+    match complaints.into_iter().find(|(holds, _)| *holds) {
+        Some((_, complaint)) => Err(wrong(complaint)),
+        None => Ok((a, b)),
+    }
+}
+
+fn job(args: &SizeRequest, (a, b): (&str, &str), sizes: &[u64], budget: Duration) -> Job {
+    let matrix = Matrix {
+        transport: vec![a.to_owned(), b.to_owned()].into(),
+        pattern: vec![args.pattern].into(),
+        size: sizes.iter().copied().map(Size).collect::<Vec<_>>().into(),
+        placement: vec![args.placement].into(),
+        client: vec![args.client.clone()].into(),
+        server: vec![args.server.clone()].into(),
+        ..Matrix::default()
+    };
+    Job {
+        cells: vec![matrix],
+        baseline: Some(b.to_owned()),
+        budget: Some(budget),
+        margin: Some(args.margin),
+        latency: Some(LatencyMode::Off),
+        ..Job::default()
+    }
+}
+
+/// Why a step cannot be planned.
+enum Failure {
+    TooSmall(PlanError),
+    Other(LabError),
+}
+
+impl Failure {
+    fn error(self, request: &SizeRequest) -> LabError {
+        match self {
+            Self::TooSmall(PlanError::BudgetTooSmall { enough, .. }) => wrong(format!(
+                "a budget of {} is too short for the first sizes; give --budget {}s",
+                duration_text(request.budget),
+                (enough as f64 / FIRST).ceil()
+            )),
+            Self::TooSmall(error) => error.into(),
+            Self::Other(error) => error,
+        }
+    }
+}
+
+fn wrong(reason: String) -> LabError {
+    LabError::Here(reason)
+}
+
+fn plan_of(lab: &Lab, job: &Job, seed: u64) -> Result<Plan, Failure> {
+    let expanded = lab.cells(job).map_err(Failure::Other)?;
+    if let Some((cell, reason)) =
+        expanded.cells.iter().find_map(|cell| Some((&cell.id, cell.unavailable.as_ref()?)))
+    {
+        return Err(Failure::Other(wrong(format!("{cell} cannot be measured here: {reason}"))));
+    }
+    let level = ALPHA / f64::from(FAMILY);
+    let settings = Settings { level: Some(level), ..Settings::of(job, seed) };
+    let mut plan = lab.plan(expanded, &settings).map_err(|error| match error {
+        LabError::Plan(error @ PlanError::BudgetTooSmall { .. }) => Failure::TooSmall(error),
+        error => Failure::Other(error),
+    })?;
+    // Every size of the whole sweep shares alpha, not only those of this step.
+    (plan.family, plan.alpha_each, plan.multiplicity) = (FAMILY, level, Multiplicity::Headline);
+    Ok(plan)
+}
+
+/// The sizes of a document.
+fn measured(document: &Document, (a, b): (&str, &str)) -> Vec<SweepPoint> {
+    let cell = |id: &str| document.cells.iter().find(|cell| cell.id == id);
+    let point = |contrast: &ContrastRecord| {
+        let (of_a, of_b) = (cell(&contrast.a)?, cell(&contrast.b)?);
+        (of_a.transport == a && of_b.transport == b).then_some(SweepPoint {
+            size: of_a.size,
+            a_ns: of_a.wall_ns_per_op?.median,
+            b_ns: of_b.wall_ns_per_op?.median,
+            ratio: contrast.ratio,
+            lo: contrast.lo,
+            hi: contrast.hi,
+            verdict: contrast.verdict,
+            epochs: contrast.epochs,
+        })
+    };
+    document.contrasts.iter().filter(|contrast| contrast.metric == Metric::Wall).filter_map(point).collect()
+}

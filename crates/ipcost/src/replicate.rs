@@ -1,0 +1,146 @@
+//! `ipcost replicate`: published experiments, run again here, and what holds of their claims.
+
+use std::process::ExitCode;
+
+use anyhow::anyhow;
+use indicatif::ProgressBar;
+use ipcost_features::replicate::words::{render, summary};
+use ipcost_features::replicate::{
+    Replication, Request, Watching, catalogue, cells_of_run, check, published, repeat, run as measure, scale,
+};
+use ipcost_lab::progress::Observer;
+use ipcost_sys::host;
+use ipcost_sys::interrupt::Interrupt;
+
+use crate::args::ReplicateArgs;
+use crate::exit::{FAILED, INTERRUPTED, Problem, complain, note};
+use crate::output::{is_standard_output, print, room, write_pretty};
+use crate::progress::{Line, bar};
+use crate::run::listen;
+
+/// Runs what the arguments ask for.
+///
+/// # Errors
+/// What is wrong with the arguments or a replication file, or what failed.
+pub fn run(args: &ReplicateArgs) -> Result<ExitCode, Problem> {
+    if args.list {
+        print(&catalogue::list()?).map_err(Problem::failed)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let replications = catalogue::chosen(&args.names, args.all)?;
+    for replication in &replications {
+        check(replication, &|run| cells_of_run(run).map_err(|error| error.to_string()))
+            .map_err(|reason| Problem::usage(anyhow!("{}: {reason}", replication.id)))?;
+    }
+    let interrupt = listen()?;
+    let request = request(args, &replications);
+    let mut shown = Shown::new(args.quiet);
+    if args.as_published {
+        return as_published(args, &request, &replications, &interrupt, &mut shown);
+    }
+    let mut ledgers = Vec::new();
+    let mut interrupted = false;
+    if let Some(version) = host::read().more.get(host::WINE).filter(|_| !args.quiet) {
+        let version = version.as_str().unwrap_or_default();
+        eprintln!("warning: {}", ipcost_lab::causes::wine(version).sentence());
+    }
+    for replication in &replications {
+        let (ledger, was_interrupted) = measure(&request, replication, &interrupt, &mut shown);
+        shown.line.clear();
+        let ledger = args.redacting.apply(ledger)?;
+        if !json_alone(args) {
+            let gap = if ledgers.is_empty() { "" } else { "\n" };
+            print(&format!("{gap}{}", render(&ledger, room()))).map_err(Problem::failed)?;
+        }
+        ledgers.push(ledger);
+        if was_interrupted {
+            interrupted = true;
+            break;
+        }
+    }
+    if let Some(path) = &args.json {
+        write_pretty(&ledgers, path).map_err(Problem::failed)?;
+    }
+    if ledgers.len() > 1 && !json_alone(args) {
+        print(&format!("\n{}", summary(&ledgers))).map_err(Problem::failed)?;
+    }
+    Ok(if interrupted { ExitCode::from(INTERRUPTED) } else { ExitCode::SUCCESS })
+}
+
+fn json_alone(args: &ReplicateArgs) -> bool {
+    args.json.as_deref().is_some_and(is_standard_output)
+}
+
+fn request(args: &ReplicateArgs, replications: &[Replication]) -> Request {
+    let given = [("--tcp", &args.redis_tcp), ("--unix", &args.redis_unix)].into_iter();
+    let given = given.filter_map(|(flag, address)| Some(("redis", [flag.to_owned(), address.clone()?])));
+    Request { scale: scale(replications, args.budget), seed: args.seed, given: given.collect() }
+}
+
+/// A line for what is timed, a bar for repetitions.
+struct Shown {
+    line: Line,
+    bar: ProgressBar,
+    quiet: bool,
+}
+
+impl Shown {
+    fn new(quiet: bool) -> Self {
+        let bar = bar(quiet, 1, "{pos} of {len}, {eta} left: {msg}");
+        Self { line: Line::new(quiet), bar, quiet }
+    }
+}
+
+impl Watching for Shown {
+    fn timed(&mut self) -> &mut dyn Observer {
+        self.line = Line::new(self.quiet);
+        &mut self.line
+    }
+
+    fn note(&mut self, text: &str) {
+        self.line.clear();
+        if !self.quiet {
+            note(text);
+        }
+    }
+
+    fn estimate(&mut self, text: &str) {
+        note(text);
+    }
+
+    fn repetition(&mut self, done: u64, of: u64, what: &str) {
+        self.bar.set_length(of);
+        self.bar.set_position(done);
+        self.bar.set_message(what.to_owned());
+        if done == of {
+            self.bar.finish_and_clear();
+            self.bar.reset();
+        }
+    }
+}
+
+/// Runs the experiments as they were published, one after the other.
+fn as_published(
+    args: &ReplicateArgs,
+    request: &Request,
+    replications: &[Replication],
+    interrupt: &Interrupt,
+    shown: &mut Shown,
+) -> Result<ExitCode, Problem> {
+    let mut status = ExitCode::SUCCESS;
+    for replication in replications {
+        let Some(article) = &replication.as_published else { continue };
+        print(&format!("# {}: {}\n", replication.id, replication.question)).map_err(Problem::failed)?;
+        match repeat(request, article, args.divide.unwrap_or(1).max(1), interrupt, shown) {
+            Ok(repetitions) => {
+                print(&published::render(article.output, &repetitions)).map_err(Problem::failed)?;
+            }
+            Err(_) if interrupt.asked() => return Ok(ExitCode::from(INTERRUPTED)),
+            Err(error) => {
+                complain(&format!("{}: {error}", replication.id));
+                status = ExitCode::from(FAILED);
+            }
+        }
+    }
+    Ok(status)
+}
