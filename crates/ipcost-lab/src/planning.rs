@@ -157,9 +157,7 @@ pub fn plan(expanded: Expanded, settings: &Settings) -> Result<Plan, PlanError> 
     }
     let available = |index: &usize| cells[*index].unavailable.is_none();
     let contrasts = contrasts(&workloads);
-    let family = family(&workloads, available);
-    let multiplicity =
-        if family > MOST_IN_HEADLINE { Multiplicity::Explored } else { Multiplicity::Headline };
+    let (multiplicity, family) = family(&workloads, available);
     let alpha_each = ALPHA / f64::from(family.max(1));
     let epochs_needed = epochs_to_expect(settings.level.unwrap_or(alpha_each));
     let budget = settings.budget.unwrap_or(DEFAULT_BUDGET);
@@ -254,17 +252,19 @@ fn contrasts(workloads: &[Workload]) -> Vec<PlannedContrast> {
     workloads.iter().enumerate().flat_map(pairs).collect()
 }
 
-/// How many contrasts share alpha.
+/// How many contrasts share alpha, and in which way.
 ///
-/// In a table of k cells, k − 1 are compared with a baseline. To call a cell the cheapest is to say that it
-/// beats each other; that can only be wrong about the pair of it and the true cheapest, which is one of
-/// k − 1 pairs, whichever cell that is. One pair (the true cheapest and a cell it is compared with) is in
-/// both counts.
-fn family(workloads: &[Workload], available: impl Fn(&usize) -> bool) -> u32 {
-    workloads
-        .iter()
-        .filter(|workload| workload.baseline.is_some())
+/// A table of k cells asks 2k − 3 questions: k − 1 contrasts with the baseline, and as many of each cell with the truly cheapest, of
+/// which one is in both. What is said of a table may name any two cells as equal, though, and which are named is seen in the data; so in
+/// a headline all k (k − 1) / 2 pairs share alpha.
+fn family(workloads: &[Workload], available: impl Fn(&usize) -> bool) -> (Multiplicity, u32) {
+    let compared = workloads.iter().filter(|workload| workload.baseline.is_some());
+    let sizes: Vec<u32> = compared
         .map(|workload| workload.cells.iter().filter(|cell| available(cell)).count() as u32)
-        .map(|k| (2 * k).saturating_sub(3))
-        .sum()
+        .collect();
+    let questions = sizes.iter().map(|k| (2 * k).saturating_sub(3)).sum();
+    match questions > MOST_IN_HEADLINE {
+        true => (Multiplicity::Explored, questions),
+        false => (Multiplicity::Headline, sizes.iter().map(|k| k * k.saturating_sub(1) / 2).sum()),
+    }
 }
