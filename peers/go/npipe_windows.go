@@ -71,7 +71,7 @@ func occupyFirst(path string) error {
 	return err
 }
 
-// isWine tells whether Wine stands in the place of Windows.
+// isWine tells whether Wine replaces Windows.
 func isWine() bool {
 	return syscall.NewLazyDLL("ntdll.dll").NewProc("wine_get_version").Find() == nil
 }

@@ -207,7 +207,7 @@ struct reply resp_ask(struct resp *resp, char type, const char *const *words)
         fail("the redis server at %s refused %s: %s", resp->server, words[0], reply.text);
     }
     if (reply.type != type) {
-        fail("the redis server at %s answered %s with '%c' in the place of '%c'; is it redis?", resp->server,
+        fail("the redis server at %s answered %s with '%c' instead of '%c'; is it redis?", resp->server,
              words[0], reply.type, type);
     }
     return reply;

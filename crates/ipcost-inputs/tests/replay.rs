@@ -107,7 +107,7 @@ fn mutated(random: &mut Random, seeds: &[(PathBuf, Vec<u8>)]) -> Vec<u8> {
     bytes
 }
 
-/// Puts another number in the place of the next one: forms stay whole, and what they say does not.
+/// Puts another number instead of the next one: forms stay whole, and what they say does not.
 fn replace_number(random: &mut Random, bytes: &mut Vec<u8>, at: usize) {
     let Some(begin) = bytes[at..].iter().position(u8::is_ascii_digit).map(|offset| at + offset) else {
         return;

@@ -79,7 +79,7 @@ pub fn slow_clock(source: Option<&str>, read_ns: u64, step_ns: u64) -> Cause {
     }
 }
 
-/// Wine stood in the place of Windows.
+/// Wine replaced Windows.
 pub fn wine(version: &str) -> Cause {
     Cause {
         code: "wine",

@@ -49,7 +49,7 @@ pub enum Finding {
     FixedWait { cell: String, wait_ns: f64, held_back: bool },
     /// The hypervisor gave the processors to others.
     Steal { share: f64 },
-    /// Wine stood in the place of Windows.
+    /// Wine replaced Windows.
     Wine { version: String },
     /// The program was built without optimisation.
     DebugBuild,

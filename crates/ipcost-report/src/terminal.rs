@@ -231,7 +231,7 @@ fn colour(standing: Standing) -> Style {
     }
 }
 
-/// What stands in the place of a verdict where there are no figures.
+/// What replaces a verdict where there are no figures.
 fn missing(row: &Row<'_>) -> Piece {
     Piece::styled(words::why_missing(row.cell), DIMMED)
 }

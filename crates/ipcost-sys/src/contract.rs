@@ -112,7 +112,7 @@ pub struct Machine {
     pub cpu: Option<String>,
     /// Memory, bytes, where no file has it.
     pub memory_bytes: Option<u64>,
-    /// The version of Wine, where that stands in the place of Windows.
+    /// The version of Wine, where that replaces Windows.
     pub wine: Option<String>,
 }
 

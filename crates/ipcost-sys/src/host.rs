@@ -9,7 +9,7 @@ use crate::facts::text::{field, kibibytes};
 use crate::placement::Topology;
 use crate::system::machine;
 
-/// The fact that Wine stands in the place of Windows: its version. Figures measured then say nothing of Windows.
+/// The fact that Wine replaces Windows: its version. Figures measured then say nothing of Windows.
 pub const WINE: &str = "wine";
 
 /// Reads them; what cannot be read is empty or absent.

@@ -32,7 +32,7 @@ pub fn measure(
     lab.run_until(plan, interrupt, &mut observer, &mut asking)
 }
 
-/// Progress that counts claims in the place of contrasts.
+/// Progress that counts claims instead of contrasts.
 struct Claims<'a> {
     observer: &'a mut dyn Observer,
     decided: &'a Cell<(u32, u32)>,

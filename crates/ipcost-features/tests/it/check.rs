@@ -1,4 +1,4 @@
-//! Claims on a script in the place of a machine: known costs confirm and refute them, and what is open stays open.
+//! Claims on a script instead of a machine: known costs confirm and refute them, and what is open stays open.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Campaigns on a script in the place of a machine: order, stopping, budgets, verdicts, failures.
+//! Campaigns on a script instead of a machine: order, stopping, budgets, verdicts, failures.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Multiples of floors on a script in the place of a machine: exactly what the figures say.
+//! Multiples of floors on a script instead of a machine: exactly what the figures say.
 
 use ipcost_lab::{Settings, plan, run};
 use ipcost_model::{

@@ -149,7 +149,7 @@ impl Actor {
         match with {
             Leaving::Any => Ok(()),
             _ if !said.is_empty() => Err(format!("sent more than it was asked for: {}", said.join(" "))),
-            Leaving::Success if !status.success() => Err(format!("left with {status} in the place of 0")),
+            Leaving::Success if !status.success() => Err(format!("left with {status} instead of 0")),
             Leaving::Failure if status.success() => {
                 Err("left with status 0, as if nothing had failed".to_owned())
             }

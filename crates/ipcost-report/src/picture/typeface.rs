@@ -15,7 +15,7 @@ const SEMI_BOLD: &[u8] = include_bytes!("../../fonts/Inter-SemiBold-subset.ttf")
 
 /// The box that is drawn for letters that the typeface does not have.
 const NOT_DEFINED: u16 = 0;
-/// Straight lines in the place of a curve: more than can be seen at the size of a title.
+/// Straight lines instead of a curve: more than can be seen at the size of a title.
 const LINES_PER_CURVE: usize = 6;
 
 static REGULAR_TYPEFACE: LazyLock<Typeface> = LazyLock::new(|| Typeface::new(REGULAR));

@@ -2,7 +2,7 @@
 
 use ipcost_model::facts::NetworkFacts;
 
-use super::text::{number, numbers};
+use super::text::{line, number, numbers};
 use crate::system::kernel_files;
 use crate::system::loopback::loopback;
 
@@ -12,6 +12,7 @@ pub fn network() -> NetworkFacts {
     NetworkFacts {
         ip_local_port_range: numbers("/proc/sys/net/ipv4/ip_local_port_range"),
         tcp_tw_reuse: number("/proc/sys/net/ipv4/tcp_tw_reuse"),
+        tcp_congestion_control: line("/proc/sys/net/ipv4/tcp_congestion_control"),
         time_wait: kernel_files::read_to_string("/proc/net/sockstat").ok().as_deref().and_then(time_wait),
         loopback_up: interface.as_ref().map(|found| found.up),
         loopback_mtu: interface.as_ref().and_then(|found| found.mtu).map(u64::from),

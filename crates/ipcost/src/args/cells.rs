@@ -48,7 +48,7 @@ impl CellArgs {
     }
 }
 
-/// The flags that a job file, or cells by id, stand in the place of.
+/// The flags that a job file, or cells by id, replace.
 pub const CELL_FLAGS: [&str; 10] = [
     "transports",
     "patterns",

@@ -28,10 +28,10 @@ pub struct ReplicateArgs {
     /// With --as-published: divide the counts by N, and repeat once
     #[arg(long, value_name = "N", requires = "as_published")]
     pub divide: Option<u64>,
-    /// Use this redis-server over TCP in the place of a private one; only on loopback
+    /// Use this redis-server over TCP instead of a private one; only on loopback
     #[arg(long, value_name = "HOST:PORT", requires = "redis_unix")]
     pub redis_tcp: Option<String>,
-    /// Use this redis-server over a Unix socket in the place of a private one
+    /// Use this redis-server over a Unix socket instead of a private one
     #[arg(long, value_name = "PATH", requires = "redis_tcp")]
     pub redis_unix: Option<String>,
     /// The seed of every random order [default: a fresh one]

@@ -15,7 +15,7 @@ use crate::output::print;
 
 /// What the program asks its environment for.
 const ENVIRONMENT: [(&str, &str); 5] = [
-    ("IPCOST_DATA_DIR", "Where runs are saved, in the place of the following."),
+    ("IPCOST_DATA_DIR", "Where runs are saved, instead of the following."),
     ("XDG_DATA_HOME", "Runs are saved in ipcost/runs below it; by default it is ~/.local/share."),
     ("XDG_CACHE_HOME", "Built peers are kept in ipcost/peers below it; by default it is ~/.cache."),
     ("TMPDIR", "Sockets and FIFOs are made in a private directory below it."),

@@ -87,6 +87,19 @@ pub const CHECKS: &[Check] = &[
         },
     ),
     check(
+        "congestion-control",
+        "how TCP decides how much to send at once",
+        "Algorithms other than cubic, the usual one, pace and size what a stream sends differently, over loopback as well.",
+        |facts| {
+            known(facts.network.tcp_congestion_control.as_deref(), |algorithm| match algorithm {
+                "cubic" => Answer::good(algorithm),
+                algorithm => Answer::note(algorithm)
+                    .advice("results for TCP streams hold for this algorithm")
+                    .command("sysctl -w net.ipv4.tcp_congestion_control=cubic"),
+            })
+        },
+    ),
+    check(
         "local-ports",
         "the local ports that a client may be given",
         "Pattern connect uses one up for each connection until TIME_WAIT is over; the search for a free one gets longer and longer.",

@@ -104,7 +104,7 @@ pub const CHECKS: &[Check] = &[
     check(
         "idle-states",
         "how long a waiting processor takes to wake up",
-        "Whoever waits for an answer on another core lets his own fall asleep, and every round trip pays for waking it up.",
+        "A process that waits for an answer from another core lets its own core go idle, and every round trip pays for waking it up.",
         idle_states,
     ),
     check(

@@ -64,6 +64,7 @@ fn clean() -> Facts {
         network: NetworkFacts {
             ip_local_port_range: Some([32_768, 60_999]),
             tcp_tw_reuse: Some(2),
+            tcp_congestion_control: Some("cubic".into()),
             time_wait: Some(3),
             loopback_up: Some(true),
             loopback_mtu: Some(65_536),
@@ -341,6 +342,12 @@ const ROWS: &[Row] = &[
         &["5000 connections", "28232 local ports"],
     ),
     ("time-wait", |f| f.network.time_wait = Some(20_000), State::Bends, &["20000 connections"]),
+    (
+        "congestion-control",
+        |f| f.network.tcp_congestion_control = Some("bbr".into()),
+        State::Note,
+        &["bbr", "tcp_congestion_control=cubic"],
+    ),
     ("port-reuse", |f| f.network.tcp_tw_reuse = Some(0), State::Note, &["sysctl -w net.ipv4.tcp_tw_reuse=2"]),
     (
         "performance-counters",

@@ -1,4 +1,4 @@
-//! A script in the place of a machine.
+//! A script instead of a machine.
 
 #![allow(dead_code)] // Each test file uses a part of it.
 
