@@ -77,14 +77,14 @@ impl SystemCalls {
 
     /// Whether both make the same calls as often.
     pub fn same_as(&self, other: &Self) -> bool {
-        let (ours, theirs) = (self.retry_if_suspended(), other.retry_if_suspended());
+        let (ours, theirs) = (self.frequent(), other.frequent());
         ours.len() == theirs.len()
             && ours.iter().all(|(name, count)| theirs.get(name).is_some_and(|others| close(*count, *others)))
     }
 
     /// How many in all, beside those of clocks and locks.
     pub fn total(&self) -> f64 {
-        self.retry_if_suspended().values().sum()
+        self.frequent().values().sum()
     }
 
     /// Those that belong to the operation: the most frequent first. Calls that move bytes belong to it, however rare,
@@ -105,7 +105,7 @@ impl SystemCalls {
     }
 
     /// Frequent ones that are not there because of clocks and locks.
-    fn retry_if_suspended(&self) -> BTreeMap<&str, f64> {
+    fn frequent(&self) -> BTreeMap<&str, f64> {
         let counts =
             |record: &&CallRecord| record.count > RARE && !INCIDENTAL.contains(&record.name.as_str());
         let of = |record: &'_ CallRecord| record.count;
@@ -121,7 +121,10 @@ pub fn close(a: f64, b: f64) -> bool {
 impl fmt::Display for SystemCalls {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let calls: Vec<String> =
-            self.retry_if_suspended().iter().map(|(name, count)| format!("{name} {count:.2}")).collect();
+            self.frequent().iter().map(|(name, count)| format!("{name} {count:.2}")).collect();
+        if calls.is_empty() {
+            return write!(f, "fewer than one call in {:.0} operations", 1.0 / RARE);
+        }
         write!(f, "{} ({:.1} an operation)", calls.join(", "), self.total())
     }
 }
@@ -145,7 +148,9 @@ mod tests {
         assert_eq!(calls.to_string(), "read 1.00, write 1.00 (2.0 an operation)");
         assert!(calls.same_as(&calls));
         assert!(!calls.same_as(&SystemCalls::between(&fewer, &fewer, 1_000)));
-        assert_eq!(SystemCalls::between(&fewer, &fewer, 5), SystemCalls::default());
+        let none = SystemCalls::between(&fewer, &fewer, 5);
+        assert_eq!(none, SystemCalls::default());
+        assert_eq!(none.to_string(), "fewer than one call in 50 operations");
     }
 
     #[test]
