@@ -70,7 +70,7 @@ pub fn note(message: &str) {
     let _ = writeln!(anstream::stderr(), "note: {message}");
 }
 
-/// Tells what takes time before anything is measured, unless it was asked to be quiet.
+/// Prints notes about builds that take time, unless quiet.
 pub fn teller(quiet: bool) -> impl FnMut(&str) {
     move |what| {
         if !quiet {

@@ -25,7 +25,7 @@ const SHORTEST_BATCH: Duration = Duration::from_millis(20);
 /// Longer batches tell hardly more.
 const LONGEST_BATCH: Duration = Duration::from_millis(200);
 
-/// What is asked for.
+/// What `explain` was asked to do.
 #[derive(Debug, Clone)]
 pub struct Request {
     pub job: Job,
@@ -36,12 +36,12 @@ pub struct Request {
     pub seed: Option<u64>,
 }
 
-/// Who looks on.
+/// Receives progress.
 pub trait Watching {
     /// Observes the timed pass.
     fn timed(&mut self) -> &mut dyn Observer;
 
-    /// Hears how many cells have been looked at, of how many.
+    /// The number of cells that have been traced, of how many.
     fn looked_at(&mut self, done: usize, of: usize);
 }
 
@@ -53,7 +53,7 @@ pub fn prepare(asked: &Request, lab: &Lab) -> Result<(Job, Plan, Question), LabE
     let mut job = Job { floor: false, ..asked.job.clone() };
     let first = lab.cells(&job)?;
     if asked.by_id && asked.job.cells.len() > first.cells.len() {
-        return Err(LabError::Here(format!(
+        return Err(LabError::Refused(format!(
             "both ids name the same cell, {}; give two that differ",
             first.cells[0].id
         )));
@@ -64,7 +64,7 @@ pub fn prepare(asked: &Request, lab: &Lab) -> Result<(Job, Plan, Question), LabE
     };
     for cell in &first.cells {
         let Some(twin) = twin_of(cell) else { continue };
-        job.cells.push(parse_cell_id(&twin).map_err(LabError::Here)?);
+        job.cells.push(parse_cell_id(&twin).map_err(LabError::Refused)?);
     }
     job.floor = asked.floor;
     let expanded = lab.cells(&job)?;

@@ -97,7 +97,9 @@ pub fn repeat(
             let what = format!("{} ({repetition} of {repetitions})", plan.cells[one.cell].id);
             watching.repetition(done.len() as u64, of, &what);
             bench.start_epoch(repetition as u32, &[one.cell])?;
-            let batch = bench.batch(one.cell, one.ops, false)?;
+            let batch = bench
+                .batch(one.cell, one.ops, false)
+                .map_err(|error| failed(&format!("in the middle of a repetition: {error}")))?;
             bench.end_epoch()?;
             done.push(Repetition {
                 cell: plan.cells[one.cell].cell.clone(),

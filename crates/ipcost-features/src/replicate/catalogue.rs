@@ -58,7 +58,7 @@ fn one(name: &str) -> Result<Replication, LabError> {
 }
 
 fn wrong(reason: String) -> LabError {
-    LabError::Here(reason)
+    LabError::Refused(reason)
 }
 
 /// What of a file belongs to this system.

@@ -19,28 +19,28 @@ use crate::explain::Sides;
 /// The margin for what is not about margins at all: claims have bounds of their own.
 const NO_MARGIN: f64 = 0.0;
 
-/// What is asked for.
+/// What `replicate` was asked to do.
 #[derive(Debug, Clone, Default)]
 pub struct Request {
     /// What every run's own budget is multiplied by.
     pub scale: f64,
     pub seed: Option<u64>,
-    /// What peers that drive a server of the user's are told, flag and address, by the start of their names.
+    /// A flag and its value for every peer whose name starts so: the address of the user's own server.
     pub given: Vec<(&'static str, [String; 2])>,
 }
 
-/// Who looks on.
+/// Receives progress and notes.
 pub trait Watching {
     /// Observes what is timed.
     fn timed(&mut self) -> &mut dyn Observer;
 
-    /// Hears what is worth knowing.
+    /// A note for the user.
     fn note(&mut self, text: &str);
 
-    /// Hears how long it will take, which may be hours, before it begins.
+    /// How long it will take, which may be hours; called before it begins.
     fn estimate(&mut self, text: &str);
 
-    /// Hears which repetition comes, of how many, and what it is.
+    /// The number of repetitions done, of how many, and the name of the next.
     fn repetition(&mut self, done: u64, of: u64, what: &str);
 }
 
@@ -150,7 +150,7 @@ fn measure(
 
     let system_calls = if tracing::is_wanted(replication, run.software) {
         tracing::trace(replication, run.software, lab.tracing(&plan, interrupt)).unwrap_or_else(|error| {
-            missing.push(format!("{error:#}"));
+            missing.push(error.to_string());
             Default::default()
         })
     } else {

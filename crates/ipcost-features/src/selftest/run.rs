@@ -11,7 +11,7 @@ use ipcost_sys::interrupt::Interrupt;
 use super::noise::Disturbance;
 use super::{EPOCHS, Noise, SELFTEST_SCHEMA, SelfTest, Tally, equal_job, slowed_job};
 
-/// What is asked for.
+/// What `selftest` was asked to do.
 #[derive(Debug, Clone, Copy)]
 pub struct Request {
     pub budget: Duration,

@@ -21,7 +21,7 @@ const FAMILY: u32 = 24;
 const FIRST: f64 = 0.4;
 const LATER: f64 = 0.5;
 
-/// What is asked for.
+/// What `sweep size` was asked to do.
 #[derive(Debug, Clone)]
 pub struct SizeRequest {
     pub transports: Vec<String>,
@@ -182,7 +182,7 @@ impl Failure {
 }
 
 fn wrong(reason: String) -> LabError {
-    LabError::Here(reason)
+    LabError::Refused(reason)
 }
 
 fn plan_of(lab: &Lab, job: &Job, seed: u64) -> Result<Plan, Failure> {

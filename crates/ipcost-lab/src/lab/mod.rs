@@ -41,9 +41,9 @@ pub enum LabError {
     /// Measuring failed.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// This system lacks the room, or a processor or peer that a plan counts on; one line that says what to do.
+    /// What was asked for is wrong, or this system lacks something that it takes; one line that says what to do.
     #[error("{0}")]
-    Here(String),
+    Refused(String),
 }
 
 /// This machine with the peers of a job.
@@ -55,11 +55,11 @@ pub struct Lab {
 }
 
 impl Lab {
-    /// Makes ready the peers that the job's cells name, and tells what takes time; the user's own go before built-in ones of the
-    /// same name. A peer that cannot be used makes its cells unavailable.
+    /// Prepares the peers that the job's cells name; `tell` hears of builds that take time. A peer of the user's own takes
+    /// precedence over a built-in one of the same name. A peer that cannot be used makes its cells unavailable.
     ///
     /// # Errors
-    /// Where this program cannot tell where it is.
+    /// Where the path of this program is not known.
     pub fn open(job: &Job, tell: &mut dyn FnMut(&str)) -> Result<Self, LabError> {
         let (states, mut programs) = peers::prepare(job, tell);
         programs.push(PeerProgram { name: NATIVE.to_owned(), command: own_command("peer")? });
@@ -88,7 +88,7 @@ impl Lab {
     /// # Errors
     /// A [`PlanError`], or what the system has no room for and how to make it.
     pub fn plan(&self, cells: Expanded, settings: &Settings) -> Result<Plan, LabError> {
-        room::fitted(plan(cells, settings)?).map_err(LabError::Here)
+        room::fitted(plan(cells, settings)?).map_err(LabError::Refused)
     }
 
     /// Plans a job as its own settings say.
@@ -109,9 +109,9 @@ impl Lab {
         for cell in begun.plan.measurable().map(|index| &begun.plan.cells[index]) {
             topology
                 .pair(cell.placement)
-                .map_err(|reason| LabError::Here(format!("{}: {reason}", cell.id)))?;
+                .map_err(|reason| LabError::Refused(format!("{}: {reason}", cell.id)))?;
         }
-        room::check(&begun.plan).map_err(LabError::Here)
+        room::check(&begun.plan).map_err(LabError::Refused)
     }
 
     fn check_peers(&self, plan: &Plan) -> Result<(), LabError> {
@@ -122,7 +122,7 @@ impl Lab {
             }
             let reason = self.states.iter().find(|state| state.name == *name);
             let reason = reason.and_then(|state| state.unavailable.as_deref()).unwrap_or("it is not known");
-            return Err(LabError::Here(format!(
+            return Err(LabError::Refused(format!(
                 "peer {name} can no longer be used: {reason}; make it available again, then resume"
             )));
         }
@@ -201,7 +201,7 @@ impl Lab {
     }
 }
 
-/// The cells of a job on a machine that lacks nothing but what peers say: for questions about the job alone.
+/// The cells of a job as if this machine offered every placement: for questions about the job alone.
 ///
 /// # Errors
 /// What is wrong with the job.
@@ -238,9 +238,10 @@ pub fn command_of(built_in: &BuiltIn, tell: &mut dyn FnMut(&str)) -> Result<Vec<
 /// The command that starts this program in another role.
 ///
 /// # Errors
-/// Where it cannot tell where it is.
+/// Where its path is not known.
 pub fn own_command(role: &str) -> Result<Vec<String>, LabError> {
     let own = std::env::current_exe();
-    let own = own.map_err(|error| LabError::Here(format!("cannot tell where this program is: {error}")))?;
+    let own =
+        own.map_err(|error| LabError::Failed(format!("cannot find the path of this program: {error}")))?;
     Ok(vec![own.to_string_lossy().into_owned(), role.to_owned()])
 }

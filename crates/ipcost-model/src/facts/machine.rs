@@ -130,7 +130,7 @@ pub struct NetworkFacts {
     /// Whether a port in TIME_WAIT may be used again: 0 no, 1 yes, 2 over loopback.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tcp_tw_reuse: Option<u64>,
-    /// How TCP decides how much to send at once.
+    /// The congestion control that TCP uses by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tcp_congestion_control: Option<String>,
     /// Connections in TIME_WAIT.

@@ -1,10 +1,9 @@
 //! Descriptors, buffers, queues.
 
-use ipcost_model::facts::{Facts, LimitFacts};
+use ipcost_model::facts::LimitFacts;
 use ipcost_model::units::size_text;
 
-use super::{Answer, Check, known};
-use crate::doctor::Topic;
+use super::{Answer, Check, check, known};
 
 /// About what the default suite needs.
 const LEAST_FILES: u64 = 300;
@@ -19,15 +18,6 @@ const SOMAXCONN: u64 = 4_096;
 const TCP_BUFFER: u64 = 4_194_304;
 /// Below this, connections at any concurrency run into the queue's end.
 const SHORT_QUEUE: u64 = 128;
-
-const fn check(
-    code: &'static str,
-    looks_at: &'static str,
-    why: &'static str,
-    judge: fn(&Facts) -> Vec<Answer>,
-) -> Check {
-    Check { code, topic: Topic::Limits, looks_at, why, judge }
-}
 
 pub const CHECKS: &[Check] = &[
     check(

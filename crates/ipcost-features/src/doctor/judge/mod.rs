@@ -21,8 +21,6 @@ use crate::doctor::{Finding, State, Topic};
 pub struct Check {
     /// Stable; for programs.
     pub code: &'static str,
-    /// What it is about.
-    pub topic: Topic,
     /// What is looked at.
     pub looks_at: &'static str,
     /// How it bends what is measured, in one sentence.
@@ -31,29 +29,38 @@ pub struct Check {
     judge: fn(&Facts) -> Vec<Answer>,
 }
 
-/// Every check, by topic.
-pub fn checks() -> impl Iterator<Item = &'static Check> {
+const fn check(
+    code: &'static str,
+    looks_at: &'static str,
+    why: &'static str,
+    judge: fn(&Facts) -> Vec<Answer>,
+) -> Check {
+    Check { code, looks_at, why, judge }
+}
+
+/// Every check with its topic, in the order of the report.
+pub fn checks() -> impl Iterator<Item = (Topic, &'static Check)> {
     [
-        processor::CHECKS,
-        scheduler::CHECKS,
-        limits::CHECKS,
-        network::CHECKS,
-        permissions::CHECKS,
-        tools::CHECKS,
+        (Topic::Processor, processor::CHECKS),
+        (Topic::Scheduler, scheduler::CHECKS),
+        (Topic::Limits, limits::CHECKS),
+        (Topic::Network, network::CHECKS),
+        (Topic::Permissions, permissions::CHECKS),
+        (Topic::Tools, tools::CHECKS),
     ]
     .into_iter()
-    .flatten()
+    .flat_map(|(topic, checks)| checks.iter().map(move |check| (topic, check)))
 }
 
 /// What the facts come to, and the codes of what is not known.
 pub fn examine(facts: &Facts) -> (Vec<Finding>, Vec<String>) {
     let (mut findings, mut unknown) = (Vec::new(), Vec::new());
-    for check in checks() {
+    for (topic, check) in checks() {
         let answers = (check.judge)(facts);
         if answers.is_empty() {
             unknown.push(check.code.to_owned());
         }
-        findings.extend(answers.into_iter().map(|answer| answer.finding(check)));
+        findings.extend(answers.into_iter().map(|answer| answer.finding(topic, check)));
     }
     (findings, unknown)
 }
@@ -97,10 +104,10 @@ impl Answer {
         Self { advice: Some(advice.into()), ..self }
     }
 
-    fn finding(self, check: &Check) -> Finding {
+    fn finding(self, topic: Topic, check: &Check) -> Finding {
         Finding {
             code: check.code.to_owned(),
-            topic: check.topic,
+            topic,
             state: self.state,
             found: self.found,
             aside: self.aside,

@@ -2,8 +2,7 @@
 
 use ipcost_model::facts::Facts;
 
-use super::{Answer, Check, counted, known};
-use crate::doctor::Topic;
+use super::{Answer, Check, check, counted, known};
 
 /// The loopback interface's packets, as every kernel has them, bytes.
 const LOOPBACK_MTU: u64 = 65_536;
@@ -11,15 +10,6 @@ const LOOPBACK_MTU: u64 = 65_536;
 const FEW_PORTS: u64 = 1_000;
 /// Below so many, within some seconds.
 const SOME_PORTS: u64 = 10_000;
-
-const fn check(
-    code: &'static str,
-    looks_at: &'static str,
-    why: &'static str,
-    judge: fn(&Facts) -> Vec<Answer>,
-) -> Check {
-    Check { code, topic: Topic::Network, looks_at, why, judge }
-}
 
 pub const CHECKS: &[Check] = &[
     check(
@@ -88,8 +78,8 @@ pub const CHECKS: &[Check] = &[
     ),
     check(
         "congestion-control",
-        "how TCP decides how much to send at once",
-        "Algorithms other than cubic, the usual one, pace and size what a stream sends differently, over loopback as well.",
+        "which congestion control TCP uses",
+        "Algorithms other than cubic, the default, pace streams differently, over loopback as well.",
         |facts| {
             known(facts.network.tcp_congestion_control.as_deref(), |algorithm| match algorithm {
                 "cubic" => Answer::good(algorithm),

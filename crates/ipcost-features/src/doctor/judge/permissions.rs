@@ -1,18 +1,8 @@
 //! What this user may look at.
 
-use ipcost_model::facts::{Counting, Facts};
+use ipcost_model::facts::Counting;
 
-use super::{Answer, Check, known};
-use crate::doctor::Topic;
-
-const fn check(
-    code: &'static str,
-    looks_at: &'static str,
-    why: &'static str,
-    judge: fn(&Facts) -> Vec<Answer>,
-) -> Check {
-    Check { code, topic: Topic::Permissions, looks_at, why, judge }
-}
+use super::{Answer, Check, check, known};
 
 pub const CHECKS: &[Check] = &[
     check(

@@ -5,20 +5,10 @@ use std::collections::BTreeMap;
 use ipcost_lab::causes::{COARSE_CLOCK_NS, SLOW_CLOCK_NS, slow_clock};
 use ipcost_model::facts::{Facts, IdleState};
 
-use super::{Answer, Check, known};
-use crate::doctor::Topic;
+use super::{Answer, Check, check, known};
 
 /// Idle states that take longer to leave stand out in a round trip, microseconds.
 const LONG_WAKE_UP_US: u64 = 10;
-
-const fn check(
-    code: &'static str,
-    looks_at: &'static str,
-    why: &'static str,
-    judge: fn(&Facts) -> Vec<Answer>,
-) -> Check {
-    Check { code, topic: Topic::Processor, looks_at, why, judge }
-}
 
 pub const CHECKS: &[Check] = &[
     check(

@@ -5,22 +5,12 @@ use std::time::Duration;
 use ipcost_lab::causes::{NEIGHBOUR_SHARE, STEAL_SHARE, culprit, neighbour, quota, steal};
 use ipcost_model::facts::{Facts, Sample};
 
-use super::{Answer, Check, counted, known};
-use crate::doctor::Topic;
+use super::{Answer, Check, check, counted, known};
 
 /// A client and a server.
 const PAIR: f64 = 2.0;
 /// The share of time in which some task waits for memory, per cent, from which on it is felt.
 const MEMORY_PRESSURE_PERCENT: f64 = 1.0;
-
-const fn check(
-    code: &'static str,
-    looks_at: &'static str,
-    why: &'static str,
-    judge: fn(&Facts) -> Vec<Answer>,
-) -> Check {
-    Check { code, topic: Topic::Scheduler, looks_at, why, judge }
-}
 
 pub const CHECKS: &[Check] = &[
     check(

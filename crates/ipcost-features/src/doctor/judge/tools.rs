@@ -3,20 +3,10 @@
 use ipcost_lab::causes;
 use ipcost_model::facts::{BuiltInPeer, Facts};
 
-use super::{Answer, Check, counted, known};
-use crate::doctor::Topic;
+use super::{Answer, Check, check, counted, known};
 
 /// How a peer's reason is told from the way out that stands in it.
 const WAY_OUT: &str = "; on Debian: ";
-
-const fn check(
-    code: &'static str,
-    looks_at: &'static str,
-    why: &'static str,
-    judge: fn(&Facts) -> Vec<Answer>,
-) -> Check {
-    Check { code, topic: Topic::Tools, looks_at, why, judge }
-}
 
 pub const CHECKS: &[Check] = &[
     check(
