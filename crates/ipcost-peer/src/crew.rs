@@ -1,5 +1,6 @@
 //! The workers of a peer: one in the main thread, several as threads, or several as processes.
 
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -70,12 +71,12 @@ pub struct Together {
     pub sent_ns: Option<u64>,
     /// Of this process and its workers.
     pub usage: Usage,
-    /// Processor cycles of this process, where the system counts them.
-    pub cycles: Option<u64>,
     /// Of all workers.
     pub latency_ns: Vec<u64>,
     /// Of all workers.
     pub retries: u64,
+    /// What else was measured, by name.
+    pub measures: BTreeMap<String, f64>,
 }
 
 impl Crew {
@@ -104,11 +105,11 @@ impl Crew {
         works.map(|work| ProcessWorker::start(work?, table)).collect::<Result<_, _>>().map(Self::Processes)
     }
 
-    /// Every worker does the order.
+    /// Every worker does the order; with the processor cycles of this process, where the system counts them.
     ///
     /// # Errors
     /// The first worker's that failed.
-    pub fn run(&mut self, order: Order) -> Result<Together, PeerError> {
+    pub fn run(&mut self, order: Order) -> Result<(Together, Option<u64>), PeerError> {
         let (before, cycles) = (usage::own(), usage::cycles());
         let reports = match self {
             Self::Single(work) => vec![work.run(order)?],
@@ -117,7 +118,7 @@ impl Crew {
         };
         let own = usage::own() - before;
         let cycles = usage::cycles().zip(cycles).map(|(after, before)| after.saturating_sub(before));
-        Ok(Together { cycles, ..together(reports, own) })
+        Ok((together(reports, own), cycles))
     }
 }
 

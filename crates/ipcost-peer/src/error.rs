@@ -59,12 +59,15 @@ pub enum PeerError {
         /// What it should have been.
         expected: u32,
     },
+    /// A program that the peer drives, or what it was asked to do with it.
+    #[error("{0}")]
+    Program(String),
     /// A worker has ended.
     #[error("a worker has ended: {0}")]
     Worker(String),
 }
 
 /// The other side closed in the middle.
-pub(crate) fn ended() -> io::Error {
+pub fn ended() -> io::Error {
     io::Error::new(io::ErrorKind::UnexpectedEof, "the other side closed the connection")
 }

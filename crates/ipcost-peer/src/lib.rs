@@ -1,7 +1,8 @@
 //! The measured side: a peer that plays client or server in one cell.
 //!
-//! [`run`] is the built-in peer. It is started as a process of its own and speaks the control protocol on its
-//! standard input and output like any other peer; nothing about it is special to the engine.
+//! [`run`] plays a [`Peer`] as a process of its own that speaks the control protocol on its standard input and output.
+//! [`Native`] is the built-in one; nothing about it is special to the engine. Those that drive real programs are in
+//! `ipcost-adapters`.
 //!
 //! A batch's loop does what a plain program would do and nothing else: no clock is read per operation unless
 //! latency is asked for, nothing is allocated, and with one worker there is one thread.
@@ -12,6 +13,7 @@ mod error;
 mod floor;
 mod meter;
 mod moving;
+mod native;
 mod pages;
 mod payload;
 mod roles;
@@ -20,5 +22,12 @@ mod session;
 mod stream;
 mod work;
 
-pub use error::PeerError;
-pub use session::run;
+pub use crew::{Crew, DescriptorTable, Together};
+pub use error::{PeerError, ended};
+pub use meter::{Meter, Metered, Unmetered};
+pub use moving::{receive_all, send_all};
+pub use native::Native;
+pub use pages::PageBuffer;
+pub use payload::{Checked, Payload};
+pub use session::{Gathering, Part, Peer, Prepared, Role, run};
+pub use work::{Kind, Order, Report, Work};

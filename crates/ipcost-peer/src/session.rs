@@ -2,27 +2,97 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use ipcost_model::protocol::{
-    Address, Done, FromEngine, FromPeer, Hello, MAX_LATENCY_VALUES, PROTOCOL, PeerRole,
-};
-use ipcost_model::{Cell, NATIVE, Pattern};
+use ipcost_model::Cell;
+use ipcost_model::protocol::{Address, Done, FromEngine, FromPeer, Hello, MAX_LATENCY_VALUES, PeerRole};
 use ipcost_sys::control::{ControlInput, Next};
-use ipcost_sys::transport::{self, Connection, Effective, Server};
+use ipcost_sys::transport::{Connection, Effective, Server};
 
-use crate::crew::Crew;
+use crate::crew::Together;
 use crate::error::PeerError;
-use crate::roles;
 use crate::work::{Kind, Order};
 
-/// Plays the built-in peer on standard input and output until it is told to stop or its input ends.
+/// A program that can play both roles of a cell: the built-in peer, or one that drives real programs.
+pub trait Peer {
+    /// What it says of itself.
+    fn hello(&self) -> Hello;
+
+    /// Sets one role of one cell up, and says where it can be reached and what options became.
+    ///
+    /// # Errors
+    /// What cannot be done as the cell asks.
+    fn prepare(&self, role: PeerRole, cell: &Cell, address: &Address) -> Result<Prepared, PeerError>;
+}
+
+/// A role that has been set up.
+pub struct Prepared {
+    /// Where a server is; a client has none.
+    pub address: Address,
+    /// What options became; of several values of one option the least counts.
+    pub effective: Vec<Effective>,
+    /// How it goes on.
+    pub part: Part,
+}
+
+/// How far a role has got.
+pub enum Part {
+    /// A server whose channels are still to come.
+    Gathering(Gathering),
+    /// Ready for batches.
+    Playing(Box<dyn Role>),
+}
+
+/// Channels that a server waits for while it listens to the engine as well.
+pub struct Gathering {
+    server: Box<dyn Server>,
+    wanted: usize,
+    channels: Vec<Connection>,
+    then: Then,
+}
+
+/// Makes a role of the channels that have come.
+type Then = Box<dyn FnOnce(Vec<Connection>) -> Result<Box<dyn Role>, PeerError>>;
+
+impl Gathering {
+    /// Waits for so many channels of a server, and then plays on them.
+    pub fn new(
+        server: Box<dyn Server>,
+        wanted: usize,
+        then: impl FnOnce(Vec<Connection>) -> Result<Box<dyn Role>, PeerError> + 'static,
+    ) -> Self {
+        Self { server, wanted, channels: Vec::new(), then: Box::new(then) }
+    }
+
+    fn complete(&self) -> bool {
+        self.channels.len() == self.wanted
+    }
+}
+
+/// One role of one cell, ready for batches.
+pub trait Role {
+    /// Does what must be done before the other side may begin; orders are of all workers together.
+    ///
+    /// # Errors
+    /// What failed.
+    fn arm(&mut self, _order: Order) -> Result<(), PeerError> {
+        Ok(())
+    }
+
+    /// Does a batch.
+    ///
+    /// # Errors
+    /// What failed, in which operation.
+    fn run(&mut self, order: Order) -> Result<Together, PeerError>;
+}
+
+/// Plays a peer on standard input and output until it is told to stop or its input ends.
 ///
 /// `true` where it ended in good order.
-pub fn run() -> bool {
-    let mut session = Session { input: ControlInput::default(), part: Part::None };
-    match session.run() {
+pub fn run(peer: Result<Box<dyn Peer>, PeerError>) -> bool {
+    let played = peer.and_then(|peer| {
+        Session { peer, input: ControlInput::default(), workers: 1, role: PeerRole::Client, part: None }.run()
+    });
+    match played {
         Ok(()) => true,
         Err(error) => {
             // The engine may be gone, and then there is nobody to tell.
@@ -33,49 +103,23 @@ pub fn run() -> bool {
 }
 
 struct Session {
+    peer: Box<dyn Peer>,
     input: ControlInput,
-    part: Part,
-}
-
-/// How far the peer has got.
-enum Part {
-    None,
-    /// A server whose channels are still coming.
-    Gathering(Gathering),
-    /// Ready for batches.
-    Playing(Playing),
-}
-
-struct Gathering {
-    cell: Cell,
-    server: Box<dyn Server>,
-    channels: Vec<Connection>,
-}
-
-impl Gathering {
-    fn complete(&self) -> bool {
-        self.channels.len() == self.cell.concurrency as usize
-    }
-}
-
-struct Playing {
+    workers: u64,
     role: PeerRole,
-    cell: Cell,
-    crew: Crew,
-    /// In `connect`, how many connections the server's workers are to share.
-    unclaimed: Option<Arc<AtomicU64>>,
+    part: Option<Part>,
 }
 
 impl Session {
     fn run(&mut self) -> Result<(), PeerError> {
-        say(&FromPeer::Hello(hello()))?;
+        say(&FromPeer::Hello(self.peer.hello()))?;
         loop {
             self.gather()?;
             let line = self.input.line().map_err(|error| protocol(&error))?;
             let Some(line) = line else { return Ok(()) };
             match serde_json::from_slice(&line).map_err(|error| protocol(&error))? {
                 FromEngine::Stop => return Ok(()),
-                FromEngine::Prepare { role, cell, address } => self.prepare(role, cell, &address)?,
+                FromEngine::Prepare { role, cell, address } => self.prepare(role, &cell, &address)?,
                 FromEngine::Batch { id, ops, latency } => {
                     let kind = if latency { Kind::Latency { most: 0 } } else { Kind::Timed };
                     self.batch(id, ops, kind)?;
@@ -85,9 +129,9 @@ impl Session {
         }
     }
 
-    /// Accepts channels while no control line is there; then sets the workers up.
+    /// Accepts channels while no control line is there; then sets the role up on them.
     fn gather(&mut self) -> Result<(), PeerError> {
-        let Part::Gathering(gathering) = &mut self.part else { return Ok(()) };
+        let Some(Part::Gathering(gathering)) = &mut self.part else { return Ok(()) };
         while !gathering.complete() {
             if let Some(channel) = gathering.server.try_accept()? {
                 gathering.channels.push(channel);
@@ -98,48 +142,24 @@ impl Session {
                 return Ok(());
             }
         }
-        let Part::Gathering(gathering) = std::mem::replace(&mut self.part, Part::None) else {
-            unreachable!("just looked at")
-        };
-        let crew = roles::server_on_channels(&gathering.cell, gathering.channels)?;
-        self.part =
-            Part::Playing(Playing { role: PeerRole::Server, cell: gathering.cell, crew, unclaimed: None });
+        let Some(Part::Gathering(gathering)) = self.part.take() else { unreachable!("just looked at") };
+        self.part = Some(Part::Playing((gathering.then)(gathering.channels)?));
         Ok(())
     }
 
-    fn prepare(&mut self, role: PeerRole, cell: Cell, address: &Address) -> Result<(), PeerError> {
-        if !matches!(self.part, Part::None) {
+    fn prepare(&mut self, role: PeerRole, cell: &Cell, address: &Address) -> Result<(), PeerError> {
+        if self.part.is_some() {
             return Err(PeerError::Protocol("prepared twice".to_owned()));
         }
-        let transport = transport::find(&cell.transport)
-            .ok_or_else(|| PeerError::Protocol(format!("there is no transport {}", cell.transport)))?;
-        if !transport.capabilities().does(cell.pattern) {
-            let (pattern, name) = (cell.pattern, &cell.transport);
-            return Err(PeerError::Protocol(format!("there is no pattern {pattern} over {name}")));
-        }
-        match role {
-            PeerRole::Client => {
-                let (crew, effective) = roles::client(transport, &cell, address)?;
-                self.part = Part::Playing(Playing { role, cell, crew, unclaimed: None });
-                ready(Address::new(), &effective)
-            }
-            PeerRole::Server => {
-                let server = transport.serve(address, &cell)?;
-                let (address, effective) = (server.address(), server.effective());
-                self.part = if cell.pattern == Pattern::Connect {
-                    let (crew, unclaimed) = roles::server_on_listener(&cell, server)?;
-                    Part::Playing(Playing { role, cell, crew, unclaimed: Some(unclaimed) })
-                } else {
-                    Part::Gathering(Gathering { cell, server, channels: Vec::new() })
-                };
-                ready(address, &effective)
-            }
-        }
+        let Prepared { address, effective, part } = self.peer.prepare(role, cell, address)?;
+        (self.role, self.workers) = (role, cell.concurrency.into());
+        self.part = Some(part);
+        ready(address, &effective)
     }
 
     fn batch(&mut self, id: u64, ops: u64, kind: Kind) -> Result<(), PeerError> {
         // The engine has seen the client connected, so what is missing is on its way.
-        while let Part::Gathering(gathering) = &mut self.part {
+        while let Some(Part::Gathering(gathering)) = &mut self.part {
             match gathering.server.try_accept()? {
                 Some(channel) => gathering.channels.push(channel),
                 None => std::thread::yield_now(),
@@ -148,55 +168,27 @@ impl Session {
                 self.gather()?;
             }
         }
-        let Part::Playing(playing) = &mut self.part else {
+        let Some(Part::Playing(playing)) = &mut self.part else {
             return Err(PeerError::Protocol("a batch before prepare".to_owned()));
         };
-        let workers = u64::from(playing.cell.concurrency);
+        let workers = self.workers;
         if ops == 0 || !ops.is_multiple_of(workers) {
             return Err(PeerError::Protocol(format!(
                 "{ops} operations cannot be shared by {workers} workers"
             )));
         }
-        let each = playing.cell.work_for(ops / workers);
-        if let Some(unclaimed) = &playing.unclaimed {
-            unclaimed.store(each * workers, Ordering::SeqCst);
-        }
-        if playing.role == PeerRole::Server {
-            say(&FromPeer::Armed { id })?;
-        }
         let kind = match kind {
             Kind::Latency { .. } => Kind::Latency { most: MAX_LATENCY_VALUES.div_ceil(workers as usize) },
             kind => kind,
         };
-        let together = playing.crew.run(Order { ops: each, kind })?;
-        let latency_ns = thinned(together.latency_ns);
-        say(&FromPeer::Done(Done {
-            id,
-            ops,
-            wall_ns: together.wall_ns,
-            sent_ns: together.sent_ns,
-            usage: together.usage,
-            latency_ns,
-            retries: together.retries,
-            measures: together
-                .cycles
-                .map(|cycles| (format!("{}_cycles", playing.role), cycles as f64))
-                .into_iter()
-                .collect(),
-        }))
-    }
-}
-
-fn hello() -> Hello {
-    let usable = transport::states().into_iter().filter(|state| state.unavailable.is_none());
-    Hello {
-        protocol: PROTOCOL,
-        peer: NATIVE.to_owned(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        runtime: env!("IPCOST_RUNTIME").to_owned(),
-        roles: PeerRole::ALL.to_vec(),
-        transports: usable.map(|state| state.capabilities.name.to_owned()).collect(),
-        patterns: Pattern::ALL.to_vec(),
+        let order = Order { ops, kind };
+        playing.arm(order)?;
+        if self.role == PeerRole::Server {
+            say(&FromPeer::Armed { id })?;
+        }
+        let Together { wall_ns, sent_ns, usage, latency_ns, retries, measures } = playing.run(order)?;
+        let latency_ns = thinned(latency_ns);
+        say(&FromPeer::Done(Done { id, ops, wall_ns, sent_ns, usage, latency_ns, retries, measures }))
     }
 }
 

@@ -1,6 +1,7 @@
 //! What the twins of a module have in common: the types that they give and take.
 
 use std::fs::File;
+use std::path::Path;
 
 use crate::Descriptor;
 use crate::net_namespace::Entrance;
@@ -33,6 +34,32 @@ pub struct Spawn<'a> {
     /// Where it says `watch` and its number before it starts, so that a guard knows it whenever its parent is killed. On
     /// Windows its job ends it then.
     pub guard: Option<GuardLine<'a>>,
+}
+
+/// How a program is started that a peer drives.
+#[derive(Debug, Default)]
+pub struct Launch<'a> {
+    /// Its name, which is looked up as a shell does.
+    pub program: &'a str,
+    /// Its arguments.
+    pub arguments: &'a [String],
+    /// What it reads; nothing where `None`.
+    pub input: Option<File>,
+    /// What it writes to; nowhere where `None`.
+    pub output: Option<File>,
+    /// Whether it complains on its standard output, too, which then is kept like its errors.
+    pub complains_on_output: bool,
+    /// Where it works; where this process does where `None`.
+    pub directory: Option<&'a Path>,
+}
+
+/// Why waiting for a program that a peer drives ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Woken {
+    /// What was waited for is there.
+    Ready,
+    /// The other side is gone.
+    OtherGone,
 }
 
 /// What a peer has said.

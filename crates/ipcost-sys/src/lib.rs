@@ -13,6 +13,7 @@
 //! | usage | [`usage`] | user and system time and switches of this process, all threads |
 //! | peers | [`process`] | a child with pipes, in a group (a job) of its own, that dies with its parent |
 //! | workers | [`worker`] | copies of this process, each with one task |
+//! | real programs | [`driven`] | programs that a peer drives: started, held, watched, ended |
 //! | control | [`control`], [`lines`] | lines from standard input, while waiting for connections too |
 //! | shared memory | [`shared_word`] | a word that two processes have in common |
 //! | placement | [`placement`], [`whereabouts`] | which processors there are, pinning to them, and where threads ran |
@@ -67,12 +68,13 @@ mod unix;
 mod unsupported;
 
 pub use system::{
-    control, descriptor_table, interrupt, limits, local_stream, net_namespace, perf, private_dir, process,
-    programs, shared_word, usage, user_dirs, worker,
+    control, descriptor_table, driven, interrupt, limits, local_stream, net_namespace, perf, private_dir,
+    process, programs, shared_word, usage, user_dirs, worker,
 };
 
 use std::io;
 
+pub use contract::{Launch, Woken};
 pub use system::descriptor::Descriptor;
 
 /// A system call that failed: what was tried, and the system's answer.

@@ -6,6 +6,7 @@ pub mod close_on_exec;
 pub mod counting;
 pub mod credentials;
 pub mod descriptor_table;
+pub mod driven;
 pub mod futex;
 pub mod kernel_texts;
 pub mod leftovers;

@@ -15,6 +15,6 @@ pub use crate::unix::{
     worker,
 };
 pub use crate::unsupported::{
-    abstract_address, credentials, descriptor_table, futex, kernel_texts, loopback, net_namespace, npipe,
-    perf, permissions, suspension,
+    abstract_address, credentials, descriptor_table, driven, futex, kernel_texts, loopback, net_namespace,
+    npipe, perf, permissions, suspension,
 };

@@ -8,6 +8,8 @@ pub mod cheapest_call;
 pub mod credentials;
 #[cfg(not(target_os = "linux"))]
 pub mod descriptor_table;
+#[cfg(not(target_os = "linux"))]
+pub mod driven;
 #[cfg(windows)]
 pub mod fifo;
 #[cfg(not(target_os = "linux"))]

@@ -1,0 +1,97 @@
+//! The built-in peer: every transport of this system, with nothing but its system calls.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use ipcost_model::protocol::{Address, Hello, PROTOCOL, PeerRole};
+use ipcost_model::{Cell, NATIVE, Pattern};
+use ipcost_sys::transport::{self, Transport};
+
+use crate::crew::{Crew, Together};
+use crate::error::PeerError;
+use crate::roles;
+use crate::session::{Gathering, Part, Peer, Prepared, Role};
+use crate::work::Order;
+
+/// The built-in peer.
+pub struct Native;
+
+impl Peer for Native {
+    fn hello(&self) -> Hello {
+        let usable = transport::states().into_iter().filter(|state| state.unavailable.is_none());
+        Hello {
+            protocol: PROTOCOL,
+            peer: NATIVE.to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            runtime: env!("IPCOST_RUNTIME").to_owned(),
+            roles: PeerRole::ALL.to_vec(),
+            transports: usable.map(|state| state.capabilities.name.to_owned()).collect(),
+            patterns: Pattern::ALL.to_vec(),
+        }
+    }
+
+    fn prepare(&self, role: PeerRole, cell: &Cell, address: &Address) -> Result<Prepared, PeerError> {
+        let transport = transport::find(&cell.transport)
+            .ok_or_else(|| PeerError::Protocol(format!("there is no transport {}", cell.transport)))?;
+        if !transport.capabilities().does(cell.pattern) {
+            let (pattern, name) = (cell.pattern, &cell.transport);
+            return Err(PeerError::Protocol(format!("there is no pattern {pattern} over {name}")));
+        }
+        match role {
+            PeerRole::Client => {
+                let (crew, effective) = roles::client(transport, cell, address)?;
+                Ok(Prepared { address: Address::new(), effective, part: part(role, cell, crew, None) })
+            }
+            PeerRole::Server => serve(transport, cell, address),
+        }
+    }
+}
+
+fn serve(transport: &dyn Transport, cell: &Cell, address: &Address) -> Result<Prepared, PeerError> {
+    let server = transport.serve(address, cell)?;
+    let (address, effective) = (server.address(), server.effective());
+    let part = if cell.pattern == Pattern::Connect {
+        let (crew, unclaimed) = roles::server_on_listener(cell, server)?;
+        part(PeerRole::Server, cell, crew, Some(unclaimed))
+    } else {
+        let played = cell.clone();
+        Part::Gathering(Gathering::new(server, cell.concurrency as usize, move |channels| {
+            let crew = roles::server_on_channels(&played, channels)?;
+            Ok(Box::new(Playing { role: PeerRole::Server, cell: played, crew, unclaimed: None }))
+        }))
+    };
+    Ok(Prepared { address, effective, part })
+}
+
+fn part(role: PeerRole, cell: &Cell, crew: Crew, unclaimed: Option<Arc<AtomicU64>>) -> Part {
+    Part::Playing(Box::new(Playing { role, cell: cell.clone(), crew, unclaimed }))
+}
+
+struct Playing {
+    role: PeerRole,
+    cell: Cell,
+    crew: Crew,
+    /// In `connect`, how many connections the server's workers are to share.
+    unclaimed: Option<Arc<AtomicU64>>,
+}
+
+impl Playing {
+    fn each(&self, order: Order) -> u64 {
+        self.cell.work_for(order.ops / u64::from(self.cell.concurrency))
+    }
+}
+
+impl Role for Playing {
+    fn arm(&mut self, order: Order) -> Result<(), PeerError> {
+        if let Some(unclaimed) = &self.unclaimed {
+            unclaimed.store(self.each(order) * u64::from(self.cell.concurrency), Ordering::SeqCst);
+        }
+        Ok(())
+    }
+
+    fn run(&mut self, order: Order) -> Result<Together, PeerError> {
+        let (mut together, cycles) = self.crew.run(Order { ops: self.each(order), kind: order.kind })?;
+        together.measures.extend(cycles.map(|cycles| (format!("{}_cycles", self.role), cycles as f64)));
+        Ok(together)
+    }
+}

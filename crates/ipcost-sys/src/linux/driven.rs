@@ -1,0 +1,423 @@
+//! Real programs that a peer drives: started, watched and ended.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::net::Ipv4Addr;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+use ipcost_model::Usage;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::io::Errno;
+use rustix::net::sockopt::{self, Timeout};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitIdStatus, getppid, kill_process, waitid};
+
+use super::child::{die_with_parent, exit_descriptor};
+use crate::contract::{Launch, Woken};
+use crate::transport::Connection;
+use crate::usage;
+
+/// The most of what a program has complained about that is looked at, bytes.
+const LINE_BYTES: u64 = 512;
+/// What tells a stop at a system call from one by a signal (`PTRACE_O_TRACESYSGOOD`, `ptrace(2)`).
+const AT_A_CALL: i32 = libc::SIGTRAP | 0x80;
+const OPTIONS: i32 = libc::PTRACE_O_TRACESYSGOOD | libc::PTRACE_O_TRACEEXEC | libc::PTRACE_O_EXITKILL;
+/// A stop because the program has become another (`PTRACE_O_TRACEEXEC`): some are started by a script.
+const BECAME_ANOTHER: i32 = libc::SIGTRAP | libc::PTRACE_EVENT_EXEC << 8;
+/// `PTRACE_GET_SYSCALL_INFO`, and the operation that is a call's begin (`ptrace(2)`).
+const GET_SYSCALL_INFO: i64 = 0x420e;
+const CALL_BEGINS: u8 = 1;
+/// Calls with which a program waits until bytes can be moved.
+const WAITS: &[i64] = &[
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_poll,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_select,
+    libc::SYS_ppoll,
+    libc::SYS_pselect6,
+];
+
+/// A program that this process has started; killed when it is dropped, and by the kernel when this process dies.
+#[derive(Debug)]
+pub struct Driven {
+    name: String,
+    child: Child,
+    exit: OwnedFd,
+    complaint: File,
+}
+
+impl Driven {
+    /// Starts a program.
+    ///
+    /// # Errors
+    /// Why it cannot be started, with its name; needs Linux 5.3.
+    pub fn start(launch: Launch<'_>) -> io::Result<Self> {
+        Self::spawn(&mut Command::new(launch.program), launch, false)
+    }
+
+    /// Starts a program and holds it right before it moves its first byte.
+    ///
+    /// It opens what it is to move bytes between, waits until bytes can be moved, then moves them: its first call of
+    /// `poll(2)` or `select(2)` is where its work begins. So its calls are watched until then (`ptrace(2)`); once it
+    /// is let go, nobody watches any more.
+    ///
+    /// # Errors
+    /// Why it cannot be started or watched.
+    pub fn start_held(launch: Launch<'_>) -> io::Result<Self> {
+        if is_watched() {
+            // A process has one tracer at most, and with another one nothing is timed: it is held before its start.
+            let mut command = Command::new("/bin/sh");
+            command.args(["-c", "kill -STOP $$; exec \"$@\"", "sh", launch.program]);
+            let driven = Self::spawn(&mut command, launch, false)?;
+            while driven.await_stop()? != libc::SIGSTOP {}
+            return Ok(driven);
+        }
+        let driven = Self::spawn(&mut Command::new(launch.program), launch, true)?;
+        driven.await_stop()?;
+        driven.trace(libc::PTRACE_SETOPTIONS.into(), OPTIONS)?;
+        let mut passed_on = 0;
+        loop {
+            driven.trace(libc::PTRACE_SYSCALL.into(), passed_on)?;
+            passed_on = match driven.await_stop()? {
+                AT_A_CALL if driven.begins_to_wait()? => break,
+                // A program that becomes another has done nothing yet.
+                AT_A_CALL | BECAME_ANOTHER => 0,
+                signal => signal,
+            };
+        }
+        // The call is still carried out, and finds that bytes can be moved at once; then the signal stops it.
+        kill_process(driven.pid(), Signal::STOP)?;
+        driven.trace(libc::PTRACE_DETACH.into(), 0)?;
+        while driven.await_stop()? != libc::SIGSTOP {}
+        Ok(driven)
+    }
+
+    /// Lets a program that is held go on.
+    ///
+    /// # Errors
+    /// The system's answer.
+    pub fn release(&self) -> io::Result<()> {
+        Ok(kill_process(self.pid(), Signal::CONT)?)
+    }
+
+    fn spawn(command: &mut Command, launch: Launch<'_>, traced: bool) -> io::Result<Self> {
+        let complaint = File::from(memfd_create("complaint", MemfdFlags::CLOEXEC)?);
+        let given = |file: Option<File>| file.map_or_else(Stdio::null, Stdio::from);
+        let output =
+            if launch.complains_on_output { complaint.try_clone()?.into() } else { given(launch.output) };
+        command.args(launch.arguments).stdin(given(launch.input)).stdout(output);
+        command.stderr(complaint.try_clone()?);
+        if let Some(directory) = launch.directory {
+            command.current_dir(directory);
+        }
+        let parent = rustix::process::getpid();
+        // SAFETY: the closure runs between fork and exec, makes system calls on plain values and allocates nothing.
+        unsafe {
+            command.pre_exec(move || {
+                die_with_parent()?;
+                // The parent may have died before the kernel was asked.
+                if getppid() != Some(parent) {
+                    return Err(io::ErrorKind::Interrupted.into());
+                }
+                match traced {
+                    true if libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0) != 0 => {
+                        Err(io::Error::last_os_error())
+                    }
+                    _ => Ok(()),
+                }
+            });
+        }
+        let child = command.spawn()?;
+        let exit = exit_descriptor(child.id()).ok_or(io::ErrorKind::Unsupported)?;
+        Ok(Self { name: launch.program.to_owned(), child, exit, complaint })
+    }
+
+    /// Its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    fn pid(&self) -> Pid {
+        Pid::from_child(&self.child)
+    }
+
+    /// Whether it has ended.
+    pub fn has_ended(&self) -> bool {
+        let now = Some(&rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 });
+        poll(&mut [PollFd::new(&self.exit, PollFlags::IN)], now).is_ok_and(|ready| ready > 0)
+    }
+
+    /// Waits until it has ended, or until the other side of a connection is gone.
+    ///
+    /// # Errors
+    /// The system's answer.
+    pub fn await_end(&self, beside: Option<&Connection>) -> io::Result<Woken> {
+        await_either(self.exit.as_fd(), beside)
+    }
+
+    /// Waits for its end; what it has used in its life.
+    ///
+    /// # Errors
+    /// That it has failed, with the last line that it wrote.
+    pub fn finish(&mut self) -> Result<Usage, String> {
+        // A child is counted once it has been waited for.
+        let before = usage::children();
+        let ended = self.child.wait().map_err(|error| format!("cannot wait for {}: {error}", self.name))?;
+        if ended.success() { Ok(usage::children() - before) } else { Err(self.failure(ended)) }
+    }
+
+    fn failure(&mut self, ended: ExitStatus) -> String {
+        let how = match (ended.signal(), ended.code()) {
+            (Some(signal), _) => format!("was ended by signal {signal}"),
+            (None, code) => format!("ended with status {}", code.unwrap_or_default()),
+        };
+        match last_line(&mut self.complaint) {
+            Some(line) => format!("{} {how}: {line}", self.name),
+            None => format!("{} {how}", self.name),
+        }
+    }
+
+    /// Waits until it stops, and tells by which signal.
+    fn await_stop(&self) -> io::Result<i32> {
+        let process = WaitId::Pid(self.pid());
+        let all = WaitIdOptions::EXITED | WaitIdOptions::STOPPED;
+        let stop = |status: &WaitIdStatus| status.stopping_signal().or(status.trapping_signal());
+        loop {
+            // One that has ended is left to be waited for.
+            let seen = match waitid(process.clone(), all | WaitIdOptions::NOWAIT) {
+                Err(Errno::INTR) => continue,
+                seen => seen?,
+            };
+            if seen.as_ref().is_none_or(|status| stop(status).is_none()) {
+                return Err(io::Error::other(format!("{} ended before it moved anything", self.name)));
+            }
+            let taken = waitid(process.clone(), WaitIdOptions::STOPPED | WaitIdOptions::NOHANG)?;
+            if let Some(signal) = taken.as_ref().and_then(stop) {
+                return Ok(signal);
+            }
+        }
+    }
+
+    /// Whether it has just called `poll(2)`, `select(2)` or one of their kin.
+    fn begins_to_wait(&self) -> io::Result<bool> {
+        // The operation's byte, three that pad, the architecture, two addresses, the call's number, its arguments.
+        let mut info = [0_u64; 11];
+        // SAFETY: the kernel writes at most as many bytes as it is told that there are.
+        let written = unsafe {
+            libc::ptrace(GET_SYSCALL_INFO as _, self.child.id(), size_of_val(&info), info.as_mut_ptr())
+        };
+        if written <= 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(info[0].to_ne_bytes()[0] == CALL_BEGINS && WAITS.contains(&(info[3] as i64)))
+    }
+
+    fn trace(&self, request: i64, argument: i32) -> io::Result<()> {
+        // SAFETY: these requests take numbers and no pointers.
+        let result = unsafe { libc::ptrace(request as _, self.child.id(), 0, libc::c_long::from(argument)) };
+        if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    }
+}
+
+impl Drop for Driven {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// What a process has used so far, all threads: by its own clock, and with its main thread's switches.
+pub fn used_by(process: u32) -> Option<(u64, Usage)> {
+    let mut clock = 0;
+    // SAFETY: the pointer is valid for one number.
+    if unsafe { libc::clock_getcpuclockid(process.cast_signed(), &mut clock) } != 0 {
+        return None;
+    }
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the pointer is valid for one time.
+    if unsafe { libc::clock_gettime(clock, &mut time) } != 0 {
+        return None;
+    }
+    let cpu_ns = time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64;
+    let number = |name| field(process, "status", name).unwrap_or_default();
+    let switches = Usage {
+        voluntary_switches: number("voluntary_ctxt_switches:"),
+        involuntary_switches: number("nonvoluntary_ctxt_switches:"),
+        ..Usage::default()
+    };
+    Some((cpu_ns, switches))
+}
+
+/// Bytes that a process has read, whatever they came from (`proc_pid_io(5)`).
+pub fn bytes_read(process: u32) -> Option<u64> {
+    field(process, "io", "rchar:")
+}
+
+/// The name of a process, and whether it sleeps.
+pub fn name_and_sleep(process: u32) -> Option<(String, bool)> {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    let (name, rest) = stat.split_once('(')?.1.rsplit_once(')')?;
+    Some((name.to_owned(), rest.starts_with(" S ")))
+}
+
+/// Whether another process watches this one (`strace` does).
+fn is_watched() -> bool {
+    field(std::process::id(), "status", "TracerPid:").is_some_and(|tracer| tracer != 0)
+}
+
+fn field(process: u32, file: &str, name: &str) -> Option<u64> {
+    let text = fs::read_to_string(format!("/proc/{process}/{file}")).ok()?;
+    text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok())
+}
+
+/// Waits until a file can be read, or until the other side of a connection is gone.
+///
+/// # Errors
+/// The system's answer.
+pub fn await_input(file: &File, beside: Option<&Connection>) -> io::Result<Woken> {
+    await_either(file.as_fd(), beside)
+}
+
+fn await_either(descriptor: BorrowedFd<'_>, beside: Option<&Connection>) -> io::Result<Woken> {
+    let mut watched = vec![PollFd::from_borrowed_fd(descriptor, PollFlags::IN)];
+    if let Some(Connection::Socket(socket)) = beside {
+        watched.push(PollFd::new(&socket.0, PollFlags::RDHUP));
+    }
+    while let Err(error) = poll(&mut watched, None) {
+        if error != Errno::INTR {
+            return Err(error.into());
+        }
+    }
+    Ok(if watched[0].revents().is_empty() { Woken::OtherGone } else { Woken::Ready })
+}
+
+/// Where bytes of a connection come from and where they go, to be given to a program; `None` where it has no descriptor.
+///
+/// # Errors
+/// The system's answer.
+pub fn ends(connection: &Connection) -> io::Result<Option<(File, File)>> {
+    let (read, write) = match connection {
+        Connection::Socket(socket) => (&socket.0, &socket.0),
+        Connection::Pipes(pipes) => (&pipes.read, &pipes.write),
+        Connection::Other(_) => return Ok(None),
+    };
+    Ok(Some((read.try_clone()?.into(), write.try_clone()?.into())))
+}
+
+/// Whether the other end of a connection is of another user, who is not root either.
+///
+/// # Errors
+/// The system's answer.
+pub fn is_a_strangers(connection: &Connection) -> io::Result<bool> {
+    match connection {
+        Connection::Socket(socket) => super::credentials::is_of_this_user(&socket.0).map(|known| !known),
+        Connection::Pipes(_) | Connection::Other(_) => Ok(false),
+    }
+}
+
+/// Who listens at the other end of a Unix socket (`SO_PEERCRED`, `unix(7)`).
+pub fn listener(connection: &Connection) -> Option<u32> {
+    let Connection::Socket(socket) = connection else { return None };
+    let id = sockopt::socket_peercred(&socket.0).ok()?.pid;
+    u32::try_from(id.as_raw_nonzero().get()).ok()
+}
+
+/// Lets every call on a connection that waits fail with `WouldBlock` once it has waited so long.
+///
+/// # Errors
+/// The system's answer.
+pub fn limit_waits(connection: &Connection, patience: Duration) -> io::Result<()> {
+    let Connection::Socket(socket) = connection else { return Ok(()) };
+    sockopt::set_socket_timeout(&socket.0, Timeout::Recv, Some(patience))?;
+    Ok(sockopt::set_socket_timeout(&socket.0, Timeout::Send, Some(patience))?)
+}
+
+unsafe extern "C" {
+    fn gethostbyname_r(
+        name: *const libc::c_char,
+        result: *mut libc::hostent,
+        room: *mut libc::c_char,
+        room_bytes: libc::size_t,
+        found: *mut *mut libc::hostent,
+        problem: *mut libc::c_int,
+    ) -> libc::c_int;
+}
+
+/// The first address of localhost as `gethostbyname(3)` finds it.
+pub fn address_of_localhost() -> Option<Ipv4Addr> {
+    let mut room = [0; 4096];
+    let mut entry = libc::hostent {
+        h_name: std::ptr::null_mut(),
+        h_aliases: std::ptr::null_mut(),
+        h_addrtype: 0,
+        h_length: 0,
+        h_addr_list: std::ptr::null_mut(),
+    };
+    let mut found = std::ptr::null_mut();
+    let mut problem = 0;
+    // SAFETY: the name ends with 0, and every pointer is valid for what the call writes (gethostbyname_r(3)). An entry
+    // that is found points into the room, which outlives it, and its list of addresses has one at least.
+    unsafe {
+        let name = c"localhost".as_ptr();
+        let result =
+            gethostbyname_r(name, &mut entry, room.as_mut_ptr(), room.len(), &mut found, &mut problem);
+        if result != 0 || found.is_null() || (*found).h_addrtype != libc::AF_INET {
+            return None;
+        }
+        Some((*(*found).h_addr_list).cast::<[u8; 4]>().read().into())
+    }
+}
+
+fn last_line(complaint: &mut File) -> Option<String> {
+    let end = complaint.seek(SeekFrom::End(0)).ok()?;
+    complaint.seek(SeekFrom::Start(end.saturating_sub(LINE_BYTES))).ok()?;
+    let mut text = Vec::new();
+    complaint.read_to_end(&mut text).ok()?;
+    let line = String::from_utf8_lossy(&text).trim_end().lines().last()?.to_owned();
+    (!line.is_empty()).then_some(line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn launch<'a>(program: &'a str, arguments: &'a [String]) -> Launch<'a> {
+        Launch { program, arguments, ..Launch::default() }
+    }
+
+    #[test]
+    fn one_that_fails_says_its_last_line() {
+        let script = ["-c".to_owned(), "echo first >&2; echo last >&2; exit 3".to_owned()];
+        let mut driven = Driven::start(launch("sh", &script)).unwrap();
+        assert_eq!(driven.await_end(None).unwrap(), Woken::Ready);
+        assert!(driven.has_ended());
+        assert_eq!(driven.finish().unwrap_err(), "sh ended with status 3: last");
+    }
+
+    #[test]
+    fn one_that_is_held_moves_nothing_before_it_is_let_go() {
+        let (read, write) = rustix::pipe::pipe().unwrap();
+        let arguments = ["-c", "import select, sys; select.select([0], [], []); sys.stdout.write('x')"];
+        let arguments = arguments.map(str::to_owned);
+        let output = Some(File::from(write));
+        let mut held = Driven::start_held(Launch { output, ..launch("python3", &arguments) }).unwrap();
+        let mut word = [0];
+        rustix::io::ioctl_fionbio(&read, true).unwrap();
+        assert_eq!(rustix::io::read(&read, &mut word), Err(Errno::AGAIN));
+        held.release().unwrap();
+        held.finish().unwrap();
+        assert_eq!((rustix::io::read(&read, &mut word), word), (Ok(1), *b"x"));
+    }
+
+    #[test]
+    fn this_process_has_a_clock_a_name_and_has_read() {
+        let own = std::process::id();
+        assert!(used_by(own).unwrap().0 > 0);
+        assert!(bytes_read(own).unwrap() > 0);
+        assert!(!name_and_sleep(own).unwrap().0.is_empty());
+        assert!(address_of_localhost().is_none_or(|address| address.is_loopback()));
+    }
+}
