@@ -24,6 +24,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("samples", document::samples),
     ("kernel_texts", files::kernel_texts),
     ("trace", files::trace),
+    ("resp", peer::replies),
 ];
 
 /// Runs a target by its name.

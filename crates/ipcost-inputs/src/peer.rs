@@ -1,7 +1,9 @@
 //! What a peer says, as the engine hears it.
 
+use std::io::BufReader;
 use std::time::Duration;
 
+use ipcost_adapters::redis::resp;
 use ipcost_lab::account::{Asked, check};
 use ipcost_model::protocol::{FromPeer, MAX_LINE_BYTES, PeerRole};
 use ipcost_model::read_message;
@@ -18,6 +20,13 @@ pub fn said(bytes: &[u8]) {
             heard(&line);
         }
     }
+}
+
+/// What a redis-server replies, arriving in pieces; the first byte says how large those are.
+pub fn replies(bytes: &[u8]) {
+    let Some((size, bytes)) = bytes.split_first() else { return };
+    let mut input = BufReader::with_capacity(usize::from(*size) + 1, bytes);
+    while resp::read_reply(&mut input).is_ok() {}
 }
 
 fn heard(line: &[u8]) {

@@ -11,7 +11,7 @@ use ipcost_stats::Random;
 fn mutations(target: &str) -> u64 {
     match target {
         "document" | "samples" => 3_000,
-        "kernel_texts" | "trace" | "manifest" | "peer" => 10_000,
+        "kernel_texts" | "trace" | "manifest" | "peer" | "resp" => 10_000,
         _ => 4_000,
     }
 }

@@ -1,5 +1,6 @@
 //! Makes a built-in peer ready to run: written down, compiled where there is something to compile, checked.
 
+use std::env;
 use std::env::consts::EXE_SUFFIX;
 use std::fs;
 use std::io;
@@ -50,7 +51,13 @@ impl BuiltIn {
     /// Why it cannot be used here, and the way out.
     pub fn prepare(&self, cache: &Cache, tell: &mut dyn FnMut(&str)) -> Result<Vec<String>, Unavailable> {
         self.programs.iter().try_for_each(|(name, package)| tools::program(name, package))?;
-        let recipe = self.recipe()?;
+        let arguments = self.arguments.iter().map(|argument| (*argument).to_owned());
+        let Some(recipe) = self.recipe()? else {
+            let own = env::current_exe()
+                .map_err(|error| format!("cannot find the path of this program: {error}"))?;
+            let own = [own.display().to_string(), "peer".to_owned(), self.directory.to_owned()];
+            return Ok(own.into_iter().chain(arguments).collect());
+        };
         let place = cache.place(&format!("{}-{}", self.directory, recipe.fingerprint()));
         cache.hold();
         cache.note_use(&place);
@@ -65,7 +72,6 @@ impl BuiltIn {
             cache.prune(&place);
         }
         let program = place.join(&recipe.program).display().to_string();
-        let arguments = self.arguments.iter().map(|argument| (*argument).to_owned());
         Ok(recipe.interpreter.into_iter().chain([program]).chain(arguments).collect())
     }
 
@@ -78,7 +84,9 @@ impl BuiltIn {
         Ok(self.recipe().map(drop)?)
     }
 
-    fn recipe(&self) -> Result<Recipe, String> {
+    /// How it is built; `None` of an adapter, which is in this program.
+    fn recipe(&self) -> Result<Option<Recipe>, String> {
+        let Some(language) = self.language else { return Ok(None) };
         let names = [&[self.directory], self.beside].concat();
         let directories: Vec<_> = names.iter().filter_map(|name| sources::directory(name)).collect();
         let own = directories.first().filter(|_| directories.len() == names.len());
@@ -93,16 +101,14 @@ impl BuiltIn {
             interpreter: if runs_itself { Vec::new() } else { tool.command },
             program,
         };
-        Ok(match self.language {
-            Language::C { also } => {
+        Ok(Some(match language {
+            Language::C => {
                 let tool = tools::c_compiler()?;
                 let mut build = words(&tool.command, &["-std=c11", "-O2", "-pthread", "-o"]);
                 build.push(format!("../{built}"));
-                build.extend(self.beside.iter().map(|name| format!("-I../{name}")));
                 // What lies deeper is for others to use.
                 let is_c = |path: &&str| path.ends_with(".c") && !path.contains('/');
                 build.extend(own.files.iter().map(|file| file.path).filter(is_c).map(str::to_owned));
-                build.extend(also.iter().map(|path| format!("../{path}")));
                 build.extend(c_support(own));
                 build.extend(programs::C_LIBRARIES.iter().map(|library| (*library).to_owned()));
                 recipe(tool, Some(build), true, built)
@@ -126,7 +132,7 @@ impl BuiltIn {
             Language::Ruby { start, ways, package } => {
                 recipe(tools::ruby(ways, package)?, None, false, beside(start))
             }
-        })
+        }))
     }
 }
 

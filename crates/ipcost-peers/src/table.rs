@@ -1,5 +1,9 @@
-//! The table of built-in peers: to add one is to add its sources under `peers/` and an entry here.
+//! The table of built-in peers: to add one is to add its sources under `peers/` and an entry here. Those that drive real
+//! programs are in `ipcost-adapters`.
 
+use std::sync::LazyLock;
+
+use ipcost_adapters::{ADAPTERS, Adapter};
 use ipcost_model::PeerState;
 
 use crate::sources;
@@ -18,13 +22,13 @@ pub struct BuiltIn {
     pub own_wire: bool,
     /// The one size and reply that it can carry, where it cannot carry others.
     pub only: Option<(u64, u64)>,
-    /// The directory under `peers/` that holds the program.
+    /// The directory under `peers/` that holds the program; of an adapter, its name.
     pub(crate) directory: &'static str,
     /// Other directories under `peers/` that the program uses; they lie beside its own.
     pub(crate) beside: &'static [&'static str],
-    /// What it is written in, and so how it is made ready.
-    pub(crate) language: Language,
-    /// Programs that it starts, each with its package.
+    /// What it is written in, and so how it is made ready; `None` of an adapter, which is in this program.
+    pub(crate) language: Option<Language>,
+    /// Programs that it drives, each with its package.
     pub(crate) programs: &'static [(&'static str, &'static str)],
     /// Arguments that make it this peer.
     pub(crate) arguments: &'static [&'static str],
@@ -33,8 +37,8 @@ pub struct BuiltIn {
 /// What a peer is written in.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Language {
-    /// C11, compiled from every `.c` in its directory and these of the directories beside it.
-    C { also: &'static [&'static str] },
+    /// C11, compiled from every `.c` in its directory.
+    C,
     /// Go; modules of others are needed on Windows alone, and pinned.
     Go,
     /// Python, started with this file.
@@ -52,7 +56,7 @@ const PLAIN: BuiltIn = BuiltIn {
     only: None,
     directory: "",
     beside: &[],
-    language: Language::Go,
+    language: None,
     programs: &[],
     arguments: &[],
 };
@@ -67,7 +71,7 @@ const TABLE: &[BuiltIn] = &[
         summary: "system calls from C and nothing else",
         packages: &["gcc", "libc6-dev"],
         directory: "c",
-        language: Language::C { also: &[] },
+        language: Some(Language::C),
         ..PLAIN
     },
     BuiltIn {
@@ -75,7 +79,7 @@ const TABLE: &[BuiltIn] = &[
         summary: "Go with its package net, goroutines for workers",
         packages: &["golang-go"],
         directory: "go",
-        language: Language::Go,
+        language: Some(Language::Go),
         ..PLAIN
     },
     BuiltIn {
@@ -83,7 +87,7 @@ const TABLE: &[BuiltIn] = &[
         summary: "Python with its module socket, threads for workers",
         packages: &["python3"],
         directory: "python",
-        language: Language::Python { start: "ipcost_peer.py" },
+        language: Some(Language::Python { start: "ipcost_peer.py" }),
         ..PLAIN
     },
     BuiltIn {
@@ -91,7 +95,7 @@ const TABLE: &[BuiltIn] = &[
         summary: "Ruby with its socket library, threads for workers",
         packages: &["ruby"],
         directory: "ruby",
-        language: Language::Ruby { start: "ipcost_peer.rb", ways: BARE_RUBY, package: "ruby" },
+        language: Some(Language::Ruby { start: "ipcost_peer.rb", ways: BARE_RUBY, package: "ruby" }),
         ..PLAIN
     },
     BuiltIn {
@@ -100,90 +104,37 @@ const TABLE: &[BuiltIn] = &[
         packages: &["ruby", "ruby-celluloid-io", "ruby-parallel"],
         directory: "ruby-celluloid",
         beside: &["ruby"],
-        language: Language::Ruby {
+        language: Some(Language::Ruby {
             start: "ipcost_peer.rb",
             ways: &[(&[], &["celluloid/io", "parallel"])],
             package: "ruby-celluloid-io ruby-parallel",
-        },
+        }),
         ..PLAIN
     },
-    REDIS,
-    BuiltIn {
-        name: "redis-resolve",
-        summary: "the same; the client looks up localhost before it connects",
-        arguments: &["--resolve"],
-        ..REDIS
-    },
-    SOCAT,
-    BuiltIn {
-        name: "socat-started",
-        summary: "the same, timed once both have started",
-        own_wire: false,
-        arguments: &["--started"],
-        ..SOCAT
-    },
 ];
 
-const REDIS: BuiltIn = BuiltIn {
-    name: "redis",
-    summary: "a real redis-server that is sent INCR; takes --sizes 64 --replies 13",
-    packages: &["gcc", "libc6-dev", "redis-server"],
-    own_wire: true,
-    only: Some((64, 13)),
-    directory: "redis",
-    beside: &["c"],
-    language: Language::C { also: REDIS_SHARES },
-    programs: &[("redis-server", "redis-server")],
-    ..PLAIN
-};
+/// Those of the table, then those that drive real programs.
+static ALL: LazyLock<Vec<BuiltIn>> =
+    LazyLock::new(|| TABLE.iter().copied().chain(ADAPTERS.iter().flat_map(peers_of)).collect());
 
-const SOCAT: BuiltIn = BuiltIn {
-    name: "socat",
-    summary: "two real socats, timed with their start; for pattern stream",
-    packages: &["gcc", "libc6-dev", "socat"],
-    own_wire: true,
-    directory: "socat",
-    beside: &["c"],
-    language: Language::C { also: SOCAT_SHARES },
-    programs: &[("socat", "socat")],
-    ..PLAIN
-};
-
-/// What the peers that drive real programs share with the C peer.
-const REDIS_SHARES: &[&str] = &[
-    "c/cell.c",
-    "c/channel.c",
-    "c/control.c",
-    "c/course.c",
-    "c/crew.c",
-    "c/fields.c",
-    "c/json.c",
-    "c/latency.c",
-    "c/socket.c",
-    "c/text.c",
-    "c/work.c",
-    "c/program/port.c",
-    "c/program/process.c",
-    "c/program/program.c",
-];
-const SOCAT_SHARES: &[&str] = &[
-    "c/cell.c",
-    "c/channel.c",
-    "c/control.c",
-    "c/course.c",
-    "c/fields.c",
-    "c/json.c",
-    "c/socket.c",
-    "c/text.c",
-    "c/work.c",
-    "c/program/port.c",
-    "c/program/process.c",
-    "c/program/program.c",
-];
+fn peers_of(adapter: &'static Adapter) -> impl Iterator<Item = BuiltIn> {
+    adapter.peers.iter().map(|(name, summary, arguments)| BuiltIn {
+        name,
+        summary,
+        packages: adapter.packages,
+        own_wire: adapter.own_wire.contains(name),
+        only: adapter.only,
+        directory: adapter.name,
+        language: None,
+        programs: adapter.programs,
+        arguments,
+        ..PLAIN
+    })
+}
 
 /// The built-in peers whose sources this program was built with, in the order of help texts.
 pub fn all() -> impl Iterator<Item = &'static BuiltIn> + Clone {
-    TABLE.iter().filter(|peer| sources::directory(peer.directory).is_some())
+    ALL.iter().filter(|peer| peer.language.is_none() || sources::directory(peer.directory).is_some())
 }
 
 /// The built-in peers as they are where none of them is used: nothing is made ready, and nothing is missing.
@@ -202,12 +153,12 @@ mod tests {
 
     #[test]
     fn every_entry_is_complete_and_can_be_named_in_cells() {
-        for peer in TABLE {
+        for peer in ALL.iter() {
             ipcost_model::check_peer_name(peer.name).unwrap();
             assert!(!peer.summary.is_empty() && !peer.packages.is_empty(), "{}", peer.name);
-            assert_eq!(TABLE.iter().filter(|other| other.name == peer.name).count(), 1, "{}", peer.name);
+            assert_eq!(ALL.iter().filter(|other| other.name == peer.name).count(), 1, "{}", peer.name);
         }
-        assert_eq!(all().count(), TABLE.len(), "the sources of every entry are there");
+        assert_eq!(all().count(), ALL.len(), "the sources of every entry are there");
         for peer in all() {
             for directory in peer.beside {
                 assert!(sources::directory(directory).is_some(), "{}: {directory}", peer.name);
@@ -223,18 +174,6 @@ mod tests {
             let row = page.lines().find(|line| line.starts_with(&row)).unwrap_or_else(|| panic!("{row}"));
             let packages: Vec<String> = peer.packages.iter().map(|name| format!("`{name}`")).collect();
             assert!(row.ends_with(&format!("| {} |", packages.join(", "))), "{row}");
-        }
-    }
-
-    #[test]
-    fn shared_sources_are_those_that_makefiles_name() {
-        for peer in all() {
-            let Language::C { also } = peer.language else { continue };
-            let makefile = format!("{}/../../peers/{}/Makefile", env!("CARGO_MANIFEST_DIR"), peer.directory);
-            let makefile = std::fs::read_to_string(makefile).unwrap().replace("\\\n", " ");
-            let shared = makefile.lines().find_map(|line| line.strip_prefix("SHARED = ")).unwrap_or_default();
-            let shared: Vec<String> = shared.split_whitespace().map(|path| format!("c/{path}")).collect();
-            assert_eq!(also, shared, "{}", peer.name);
         }
     }
 

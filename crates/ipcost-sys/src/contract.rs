@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::path::Path;
+use std::process::Stdio;
 
 use crate::Descriptor;
 use crate::net_namespace::Entrance;
@@ -44,9 +45,9 @@ pub struct Launch<'a> {
     /// Its arguments.
     pub arguments: &'a [String],
     /// What it reads; nothing where `None`.
-    pub input: Option<File>,
+    pub input: Option<Stdio>,
     /// What it writes to; nowhere where `None`.
-    pub output: Option<File>,
+    pub output: Option<Stdio>,
     /// Whether it complains on its standard output, too, which then is kept like its errors.
     pub complains_on_output: bool,
     /// Where it works; where this process does where `None`.

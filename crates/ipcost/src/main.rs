@@ -55,11 +55,13 @@ fn main() -> ExitCode {
         Command::Conformance(args) => conformance::run(&args),
         Command::Completions(args) => shell::completions(&args),
         Command::Man(args) => shell::man(&args),
-        Command::Peer => Ok(if ipcost_peer::run(Ok(Box::new(ipcost_peer::Native))) {
-            ExitCode::SUCCESS
-        } else {
-            ExitCode::FAILURE
-        }),
+        Command::Peer { name, arguments } => {
+            let well = match name {
+                None => ipcost_peer::run(Ok(Box::new(ipcost_peer::Native))),
+                Some(name) => ipcost_adapters::run(&name, &arguments),
+            };
+            Ok(if well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        }
         Command::Guard => ipcost_lab::guard::stand()
             .map(|()| ExitCode::SUCCESS)
             .map_err(|error| Problem::failed(error.into())),

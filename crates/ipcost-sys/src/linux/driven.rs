@@ -1,8 +1,8 @@
 //! Real programs that a peer drives: started, watched and ended.
 
 use std::fs::{self, File};
-use std::io::{self, Read, Seek, SeekFrom};
-use std::net::Ipv4Addr;
+use std::io::{self, PipeReader, Read, Seek, SeekFrom};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -17,6 +17,8 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitIdStatus, getppid,
 
 use super::child::{die_with_parent, exit_descriptor};
 use crate::contract::{Launch, Woken};
+use crate::system::descriptor::{Descriptor, to_inherit};
+use crate::system::socket::{self, AddressFamily};
 use crate::transport::Connection;
 use crate::usage;
 
@@ -105,7 +107,7 @@ impl Driven {
 
     fn spawn(command: &mut Command, launch: Launch<'_>, traced: bool) -> io::Result<Self> {
         let complaint = File::from(memfd_create("complaint", MemfdFlags::CLOEXEC)?);
-        let given = |file: Option<File>| file.map_or_else(Stdio::null, Stdio::from);
+        let given = |stream: Option<Stdio>| stream.unwrap_or_else(Stdio::null);
         let output =
             if launch.complains_on_output { complaint.try_clone()?.into() } else { given(launch.output) };
         command.args(launch.arguments).stdin(given(launch.input)).stdout(output);
@@ -273,11 +275,43 @@ fn field(process: u32, file: &str, name: &str) -> Option<u64> {
     text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok())
 }
 
+/// Whether a Unix socket listens at a path: `/proc/net/unix` has address, references, protocol, flags, type, state, inode and
+/// path (`proc_net(5)`).
+///
+/// # Errors
+/// Where the kernel's table cannot be read.
+pub fn path_listens(path: &str) -> io::Result<bool> {
+    /// The flag of a socket that listens.
+    const ACCEPTS: u64 = 0x1_0000;
+    let table = fs::read_to_string("/proc/net/unix")?;
+    Ok(table.lines().filter(|line| line.ends_with(path)).any(|line| {
+        let mut fields = line.split_whitespace().skip(3);
+        let flags = fields.next().and_then(|flags| u64::from_str_radix(flags, 16).ok());
+        flags.is_some_and(|flags| flags & ACCEPTS != 0)
+            && line.split_whitespace().nth(7).is_some_and(|first| path.starts_with(first))
+    }))
+}
+
+/// Whether a socket listens at a port of IPv4: `/proc/net/tcp` has number, local address, remote address and state.
+///
+/// # Errors
+/// Where the kernel's table cannot be read.
+pub fn port_listens(port: u64) -> io::Result<bool> {
+    const LISTENS: &str = "0A";
+    let table = fs::read_to_string("/proc/net/tcp")?;
+    Ok(table.lines().any(|line| {
+        let fields: Vec<&str> = line.split_whitespace().take(4).collect();
+        let [_, local, _, LISTENS] = fields[..] else { return false };
+        let found = local.rsplit_once(':').and_then(|(_, port)| u64::from_str_radix(port, 16).ok());
+        found == Some(port)
+    }))
+}
+
 /// Waits until a file can be read, or until the other side of a connection is gone.
 ///
 /// # Errors
 /// The system's answer.
-pub fn await_input(file: &File, beside: Option<&Connection>) -> io::Result<Woken> {
+pub fn await_input(file: &PipeReader, beside: Option<&Connection>) -> io::Result<Woken> {
     await_either(file.as_fd(), beside)
 }
 
@@ -333,6 +367,21 @@ pub fn limit_waits(connection: &Connection, patience: Duration) -> io::Result<()
     let Connection::Socket(socket) = connection else { return Ok(()) };
     sockopt::set_socket_timeout(&socket.0, Timeout::Recv, Some(patience))?;
     Ok(sockopt::set_socket_timeout(&socket.0, Timeout::Send, Some(patience))?)
+}
+
+/// Keeps a port for a program that is about to listen there; any free one where it is 0.
+///
+/// Sockets with `SO_REUSEADDR` may share an address as long as at most one of them listens (`socket(7)`): this one never
+/// does, and the program's, which has the option too, may. Nobody else is given the port meanwhile.
+///
+/// # Errors
+/// The system's answer.
+pub fn hold_port(at: SocketAddr) -> io::Result<(Descriptor, u16)> {
+    let held = socket::stream_socket(AddressFamily::INET)?;
+    socket::claim_port(&held)?;
+    socket::bind(&held, &at)?;
+    let port = socket::local_address(&held)?.port();
+    Ok((to_inherit(held), port))
 }
 
 unsafe extern "C" {
@@ -402,7 +451,7 @@ mod tests {
         let (read, write) = rustix::pipe::pipe().unwrap();
         let arguments = ["-c", "import select, sys; select.select([0], [], []); sys.stdout.write('x')"];
         let arguments = arguments.map(str::to_owned);
-        let output = Some(File::from(write));
+        let output = Some(Stdio::from(write));
         let mut held = Driven::start_held(Launch { output, ..launch("python3", &arguments) }).unwrap();
         let mut word = [0];
         rustix::io::ioctl_fionbio(&read, true).unwrap();
@@ -418,6 +467,11 @@ mod tests {
         assert!(used_by(own).unwrap().0 > 0);
         assert!(bytes_read(own).unwrap() > 0);
         assert!(!name_and_sleep(own).unwrap().0.is_empty());
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        assert!(port_listens(listener.local_addr().unwrap().port().into()).unwrap());
+        let (held, port) = hold_port("127.0.0.1:0".parse().unwrap()).unwrap();
+        assert!(!port_listens(port.into()).unwrap() && !path_listens("/nowhere/at all").unwrap());
+        drop(held);
         assert!(address_of_localhost().is_none_or(|address| address.is_loopback()));
     }
 }

@@ -49,9 +49,7 @@ pub fn wait_any(workers: &[&Worker]) -> Result<usize, SysError> {
 /// the calling thread, and locks that others hold would stay closed for ever.
 pub fn start(task: impl FnOnce(Link)) -> Result<Worker, SysError> {
     let action = || "cannot start a worker process".to_owned();
-    if threads().is_some_and(|count| count > 1) {
-        return Err(io::Error::other("this process has several threads")).context(action);
-    }
+    check_single_threaded().context(action)?;
     let (orders, from_parent) = pipe().context(action)?;
     let (to_parent, answers) = pipe().context(action)?;
     let file = |descriptor: OwnedFd| File::from(descriptor);
@@ -77,6 +75,65 @@ impl Drop for Worker {
     fn drop(&mut self) {
         let _ = kill_process(self.process, Signal::KILL);
         let _ = waitpid(Some(self.process), WaitOptions::empty());
+    }
+}
+
+/// A copy of this process that does its task once this one has ended, however it ends.
+#[derive(Debug)]
+pub struct Keeper {
+    process: Pid,
+    /// The keeper waits for its end.
+    held: Option<OwnedFd>,
+}
+
+impl Keeper {
+    /// Copies this process; the copy is in a session of its own, so that it is not killed with this one.
+    ///
+    /// # Errors
+    /// As of [`start`].
+    pub fn start(task: impl FnOnce()) -> Result<Self, SysError> {
+        let action = || "cannot start a process that cleans up in the end".to_owned();
+        check_single_threaded().context(action)?;
+        let (waits, held) = pipe().context(action)?;
+        // SAFETY: as of a worker.
+        match unsafe { libc::fork() } {
+            -1 => Err(io::Error::last_os_error()).context(action),
+            0 => {
+                drop(held);
+                if rustix::process::setsid().is_ok() && let_go_of_streams().is_ok() {
+                    let _ = io::Read::read(&mut File::from(waits), &mut [0]);
+                    task();
+                }
+                // SAFETY: as of a worker.
+                unsafe { libc::_exit(0) }
+            }
+            process => {
+                let process = Pid::from_raw(process).expect("fork gives a process number");
+                Ok(Self { process, held: Some(held) })
+            }
+        }
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        self.held = None;
+        let _ = waitpid(Some(self.process), WaitOptions::empty());
+    }
+}
+
+/// The protocol is the other process's.
+fn let_go_of_streams() -> io::Result<()> {
+    let nowhere = File::options().read(true).write(true).open("/dev/null")?;
+    rustix::stdio::dup2_stdin(&nowhere)?;
+    rustix::stdio::dup2_stdout(&nowhere)?;
+    Ok(rustix::stdio::dup2_stderr(&nowhere)?)
+}
+
+fn check_single_threaded() -> io::Result<()> {
+    match threads() {
+        Some(count) if count > 1 => Err(io::Error::other("this process has several threads")),
+        _ => Ok(()),
     }
 }
 

@@ -2,13 +2,14 @@
 
 use std::convert::Infallible;
 use std::fs::File;
-use std::io;
-use std::net::Ipv4Addr;
+use std::io::{self, PipeReader};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use ipcost_model::Usage;
 
 use crate::contract::{Launch, Woken};
+use crate::system::descriptor::Descriptor;
 use crate::transport::Connection;
 
 /// There is none here.
@@ -86,7 +87,23 @@ pub fn name_and_sleep(_process: u32) -> Option<(String, bool)> {
 ///
 /// # Errors
 /// Always.
-pub fn await_input(_file: &File, _beside: Option<&Connection>) -> io::Result<Woken> {
+pub fn path_listens(_path: &str) -> io::Result<bool> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Refused.
+///
+/// # Errors
+/// Always.
+pub fn port_listens(_port: u64) -> io::Result<bool> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Refused.
+///
+/// # Errors
+/// Always.
+pub fn await_input(_file: &PipeReader, _beside: Option<&Connection>) -> io::Result<Woken> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
@@ -122,4 +139,12 @@ pub fn limit_waits(_connection: &Connection, _patience: Duration) -> io::Result<
 /// Not looked for here.
 pub fn address_of_localhost() -> Option<Ipv4Addr> {
     None
+}
+
+/// Refused.
+///
+/// # Errors
+/// Always.
+pub fn hold_port(_at: SocketAddr) -> io::Result<(Descriptor, u16)> {
+    Err(io::ErrorKind::Unsupported.into())
 }

@@ -31,6 +31,20 @@ pub fn start(_task: impl FnOnce(Link)) -> Result<Worker, SysError> {
     none()
 }
 
+/// A copy of this process that does its task in the end; there is never one.
+#[derive(Debug)]
+pub struct Keeper(std::convert::Infallible);
+
+impl Keeper {
+    /// Copies this process.
+    ///
+    /// # Errors
+    /// Always: this system cannot.
+    pub fn start(_task: impl FnOnce()) -> Result<Self, SysError> {
+        none()
+    }
+}
+
 fn none<T>() -> Result<T, SysError> {
     let reason = "this system cannot copy a process (fork); leave out workers=processes";
     Err::<T, _>(unsupported(reason)).context(|| "cannot start a worker process".to_owned())

@@ -5,6 +5,7 @@ use std::io;
 use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};
 use std::ptr;
 
+use ipcost_model::Usage;
 use windows_sys::Win32::Foundation::HANDLE;
 use windows_sys::Win32::System::JobObjects::{
     CreateJobObjectW, JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE, JOBOBJECT_BASIC_ACCOUNTING_INFORMATION,
@@ -75,9 +76,11 @@ impl Job {
             )
         };
         let of_first = usage::of(first.as_raw_handle());
-        let of_job = (result != 0)
-            .then(|| usage::from_units(times.TotalUserTime as u64, times.TotalKernelTime as u64))
-            .unwrap_or_default();
+        let of_job = if result != 0 {
+            usage::from_units(times.TotalUserTime as u64, times.TotalKernelTime as u64)
+        } else {
+            Usage::default()
+        };
         usage::add_children(if of_job.cpu_ns() < of_first.cpu_ns() { of_first } else { of_job });
     }
 

@@ -124,7 +124,7 @@ impl Listener {
     /// Gives the instance that has a client, with another in its place before that client is served.
     #[inline]
     fn hand_out(&self, next: &mut Option<OwnedHandle>) -> io::Result<Box<dyn Channel>> {
-        let connected = std::mem::replace(next, Some(self.instance(0)?));
+        let connected = next.replace(self.instance(0)?);
         let connected = connected.ok_or(io::ErrorKind::NotConnected)?;
         Ok(Box::new(Duplex(connected)))
     }

@@ -92,7 +92,13 @@ pub enum Command {
     /// Print the JSON Schema of what is written
     Schema(SchemaArgs),
     /// Be the built-in peer: speak the control protocol on standard input and output
-    Peer,
+    Peer {
+        /// A peer that drives a real program, such as redis or socat, instead of the built-in one
+        name: Option<String>,
+        /// What that peer is told
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
     /// Watch over a run and clean up should it be killed
     #[command(hide = true)]
     Guard,

@@ -1,8 +1,10 @@
 //! Peers that travel along: used by name, built once, unavailable where something is missing.
 
+use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::process::Output;
+use std::process::{Command, Output, Stdio};
 
 use crate::common::{Place, argument, assert_refused, signal, text, wait};
 use serde_json::Value;
@@ -258,4 +260,37 @@ fn names_and_abilities_are_checked_before_anything_is_measured() {
     if !text(&streams.stderr).contains("not installed") {
         assert_refused(&streams, &["peer \"ruby\" lacks pattern stream", "it has connect, rr"]);
     }
+}
+
+#[test]
+fn a_server_that_was_there_keeps_nothing_of_a_peer_that_was_killed() {
+    let place = Place::new();
+    let socket = place.file("redis");
+    let started = Command::new("redis-server")
+        .args(["--port", "0", "--save", "", "--unixsocket", argument(&socket)])
+        .current_dir(place.files.path())
+        .stdout(Stdio::null())
+        .spawn();
+    let Ok(mut server) = started else { return };
+    place.wait_until("redis-server listens", || UnixStream::connect(&socket).is_ok());
+    let keys = || {
+        let mut connection = UnixStream::connect(&socket).unwrap();
+        connection.write_all(b"DBSIZE\r\n").unwrap();
+        let mut reply = String::new();
+        BufReader::new(connection).read_line(&mut reply).unwrap();
+        reply
+    };
+    let mut peer = place.command(&["peer", "redis", "--unix", argument(&socket)]);
+    let mut peer = peer.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let prepare = r#"{"type":"prepare","role":"server","cell":{"pattern":"rr","transport":"unix","size":64,"reply":13,"concurrency":1,"speaks_first":"client","options":{}},"address":{}}"#;
+    writeln!(peer.stdin.as_mut().unwrap(), "{prepare}").unwrap();
+    let said = BufReader::new(peer.stdout.take().unwrap()).lines().nth(1).unwrap().unwrap();
+    assert!(said.contains("ready"), "{said}");
+    assert_eq!(keys(), ":1\r\n");
+    peer.kill().unwrap();
+    peer.wait().unwrap();
+    place.wait_until("its key is gone", || keys() == ":0\r\n");
+    server.kill().unwrap();
+    server.wait().unwrap();
+    place.assert_clean();
 }

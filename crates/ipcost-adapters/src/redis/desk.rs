@@ -1,0 +1,160 @@
+//! A connection to a redis-server for questions, between batches only.
+
+use std::io::{self, BufReader, Read, Write};
+use std::time::Duration;
+
+use ipcost_model::{Cell, OptionValue, Options, Pattern, SpeaksFirst};
+use ipcost_peer::PeerError;
+use ipcost_sys::driven;
+use ipcost_sys::transport::{self, Channel, Client, Connection, TransportError};
+
+use super::at::At;
+use super::resp::{self, Reply};
+use crate::refused;
+
+/// Bytes of a connection, as the standard library reads and writes them.
+struct Bytes(Connection);
+
+impl Read for Bytes {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.receive(buffer)
+    }
+}
+
+impl Write for Bytes {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.send(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A connection for questions.
+pub struct Desk {
+    connection: BufReader<Bytes>,
+    /// Where it leads.
+    pub server: String,
+}
+
+impl Desk {
+    /// Connects, and waits at most so long for every reply.
+    ///
+    /// # Errors
+    /// The system's answer to connecting; everything else with its reason.
+    pub fn open(at: &At, patience: Duration) -> Result<Self, TransportError> {
+        Self::of(client(at, None, 0)?.connect()?, at, patience)
+    }
+
+    /// Takes a connection for it.
+    ///
+    /// # Errors
+    /// Where waiting for it cannot be limited.
+    pub fn of(connection: Connection, at: &At, patience: Duration) -> Result<Self, TransportError> {
+        driven::limit_waits(&connection, patience)
+            .map_err(|error| TransportError::Refused(format!("cannot limit waits: {error}")))?;
+        Ok(Self { connection: BufReader::new(Bytes(connection)), server: at.to_string() })
+    }
+
+    /// The process that listens, where the system tells.
+    pub fn listener(&self) -> Option<u32> {
+        driven::listener(&self.connection.get_ref().0)
+    }
+
+    /// Sends a command, all of it at once: in pieces it would cost the server as many calls, and TCP might hold them back.
+    pub fn exchange(&mut self, words: &[&str]) -> io::Result<Reply> {
+        self.connection.get_mut().write_all(&resp::command(words))?;
+        resp::read_reply(&mut self.connection)
+    }
+
+    /// The reply to a command.
+    ///
+    /// # Errors
+    /// Where it is refused, or none comes.
+    pub fn ask(&mut self, words: &[&str]) -> Result<Reply, PeerError> {
+        let (server, command) = (self.server.clone(), words[0]);
+        match self.exchange(words) {
+            Ok(Reply::Error(reason)) => {
+                Err(refused(format!("the redis server at {server} refused {command}: {reason}")))
+            }
+            Ok(reply) => Ok(reply),
+            Err(error) => Err(refused(match error.kind() {
+                io::ErrorKind::UnexpectedEof | io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset => {
+                    format!("the redis server at {server} closed the connection at {command}")
+                }
+                io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
+                    format!("the redis server at {server} did not answer {command} in time")
+                }
+                io::ErrorKind::InvalidData => {
+                    format!(
+                        "the server at {server} answered {command} with what is no reply of redis; is it redis?"
+                    )
+                }
+                _ => format!("asking the redis server at {server} for {command}: {error}"),
+            })),
+        }
+    }
+
+    /// A reply that is a number.
+    pub fn ask_number(&mut self, words: &[&str]) -> Result<i64, PeerError> {
+        match self.ask(words)? {
+            Reply::Number(number) => Ok(number),
+            _ => Err(self.no_redis(words[0])),
+        }
+    }
+
+    /// A reply that is a text; empty where there is none.
+    pub fn ask_text(&mut self, words: &[&str]) -> Result<String, PeerError> {
+        match self.ask(words)? {
+            Reply::Text(text) => Ok(text.unwrap_or_default()),
+            _ => Err(self.no_redis(words[0])),
+        }
+    }
+
+    /// A value of `INFO`: what follows a name at the begin of a line.
+    pub fn ask_info(&mut self, section: &str, name: &str) -> Result<Option<String>, PeerError> {
+        let text = self.ask_text(&["INFO", section])?;
+        let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+        Ok(value.map(|value| value.trim_end().to_owned()))
+    }
+
+    fn no_redis(&self, command: &str) -> PeerError {
+        refused(format!(
+            "the redis server at {} answered {command} with another type; is it redis?",
+            self.server
+        ))
+    }
+}
+
+/// Connects as a cell asks, or plainly. A server that was there may be another user's, whom the pattern `connect` alone does
+/// not ask for.
+///
+/// # Errors
+/// Where the address is none of its transport.
+pub fn client(at: &At, cell: Option<&Cell>, worker: u32) -> Result<Box<dyn Client>, TransportError> {
+    let transport = transport::find(at.transport)
+        .ok_or_else(|| TransportError::Refused(format!("there is no transport {}", at.transport)))?;
+    let mut options = cell.map(|cell| cell.options.clone()).unwrap_or_default();
+    // A redis-server sets TCP_NODELAY. The published client does not, and so this one only where it is asked to.
+    let spreads = cell.is_some_and(|cell| {
+        cell.pattern == Pattern::Connect && cell.options.bool("spread_sources").unwrap_or(true)
+    });
+    let nodelay = options.bool("tcp_nodelay").unwrap_or(false);
+    for (name, value) in [("tcp_nodelay", nodelay), ("spread_sources", spreads)] {
+        options.set(name, OptionValue::Bool(value)).map_err(TransportError::Refused)?;
+    }
+    transport.reach(&at.address, &plain_cell(at.transport, options), worker)
+}
+
+fn plain_cell(transport: &str, options: Options) -> Cell {
+    Cell {
+        pattern: Pattern::Connect,
+        transport: transport.to_owned(),
+        size: 1,
+        reply: 1,
+        concurrency: 1,
+        speaks_first: SpeaksFirst::Client,
+        options,
+    }
+}
