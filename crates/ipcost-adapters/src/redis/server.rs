@@ -21,7 +21,7 @@ pub const KEY: &str = "key";
 /// Whose server it is. The key of one that was there is removed in the end, once the desk is closed.
 enum Whose {
     Private(Private),
-    Given(#[expect(dead_code, reason = "it works once it is dropped")] Keeper),
+    Given(#[allow(dead_code, reason = "it works once it is dropped")] Keeper),
 }
 
 struct Server {
