@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use ipcost_model::{
     Analysis, CellRecord, ContrastRecord, ContrastWithin, Document, Envelope, Estimate, Fastest, Host, Job,
     LatencyMode, LatencySummary, Metric, Mode, Multiplicity, OptionValue, Pattern, Placement, Ran, RanRecord,
-    SCHEMA, Sample, Schedule, Stopped, Tool, UsagePerOp, WorkloadRecord,
+    SCHEMA, Sample, Schedule, Stopped, Tool, UsagePerOp, Wait, WorkloadRecord,
 };
 use ipcost_stats::{epoch_interval, median, two_groups};
 use ipcost_sys::host::WINE;
 
-use crate::analysis::{Contrast, Judge};
+use crate::analysis::{Cheapest, Contrast, Judge};
 use crate::campaign::Outcome;
 use crate::diagnostics::diagnose;
 use crate::floor::floor;
@@ -135,6 +135,7 @@ fn cell(outcome: &Outcome, index: usize, samples: &[&Sample]) -> CellRecord {
         concurrency: work.concurrency,
         speaks_first: work.speaks_first,
         closes_first: connects.then(|| work.options.text("closes_first").unwrap_or("server").to_owned()),
+        wait: work.wait(),
         placement: planned.placement,
         client: planned.client.clone(),
         server: planned.server.clone(),
@@ -310,23 +311,34 @@ fn within(judge: &Judge<'_>, a: usize, b: usize) -> Vec<ContrastWithin> {
 fn workloads(outcome: &Outcome, judge: &Judge<'_>) -> Vec<WorkloadRecord> {
     let plan = &outcome.plan;
     let id = |cell: usize| plan.cells[cell].id.clone();
-    let record = |workload: &ipcost_model::Workload| WorkloadRecord {
-        pattern: workload.pattern,
-        size: workload.size,
-        reply: workload.reply,
-        concurrency: workload.concurrency,
-        speaks_first: workload.speaks_first,
-        placement: workload.placement,
-        cells: workload.cells.iter().map(|cell| id(*cell)).collect(),
-        baseline: workload.baseline.map(id),
-        fastest: judge.cheapest(workload).map(|cheapest| {
-            let Contrast { a, b, ratio, bounds, verdict, .. } = cheapest.contrast;
-            let (lo, hi) = bounds.unzip();
-            let ids = |cells: &[usize]| cells.iter().map(|cell| id(*cell)).collect();
-            let (equals, open) = (ids(&cheapest.equals), ids(&cheapest.open));
-            let claimed = cheapest.claimed;
-            Fastest { cell: id(b), runner_up: id(a), ratio, lo, hi, verdict, claimed, equals, open }
-        }),
+    let fastest = |cheapest: Cheapest| {
+        let Contrast { a, b, ratio, bounds, verdict, .. } = cheapest.contrast;
+        let (lo, hi) = bounds.unzip();
+        let ids = |cells: &[usize]| cells.iter().map(|cell| id(*cell)).collect();
+        let (equals, open) = (ids(&cheapest.equals), ids(&cheapest.open));
+        let claimed = cheapest.claimed;
+        Fastest { cell: id(b), runner_up: id(a), ratio, lo, hi, verdict, claimed, equals, open }
+    };
+    let blocks = |cell: &usize| plan.cells[*cell].cell.wait() == Wait::Block;
+    let record = |workload: &ipcost_model::Workload| {
+        let first = judge.cheapest(workload);
+        let spins = first.as_ref().is_some_and(|first| !blocks(&first.contrast.b));
+        let among_blocking = || {
+            let cells = workload.cells.iter().copied().filter(blocks).collect();
+            judge.cheapest(&ipcost_model::Workload { cells, ..workload.clone() })
+        };
+        WorkloadRecord {
+            pattern: workload.pattern,
+            size: workload.size,
+            reply: workload.reply,
+            concurrency: workload.concurrency,
+            speaks_first: workload.speaks_first,
+            placement: workload.placement,
+            cells: workload.cells.iter().map(|cell| id(*cell)).collect(),
+            baseline: workload.baseline.map(id),
+            fastest: first.map(fastest),
+            fastest_blocking: spins.then(among_blocking).flatten().map(fastest),
+        }
     };
     plan.workloads.iter().map(record).collect()
 }

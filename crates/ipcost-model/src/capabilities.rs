@@ -20,6 +20,8 @@ pub enum OptionGroup {
     SourceAddresses,
     /// The buffer of a pipe or FIFO.
     PipeBuffer,
+    /// A ring in shared memory.
+    Ring,
     /// Anything that listens and accepts.
     Listener,
     /// Copying within one process.
@@ -75,6 +77,10 @@ pub struct Capabilities {
     pub both_ways: bool,
     /// How what is sent arrives.
     pub delivery: Delivery,
+    /// Why pattern `stream` does not exist over it; `None` where it does.
+    pub no_stream: Option<&'static str>,
+    /// Whether a side sees that the other has closed its end.
+    pub sees_end: bool,
     /// The systems it exists on, as Rust's `std::env::consts::OS` names them.
     pub os: &'static [&'static str],
     /// Whether what is sent arrives; only a transport for tests says no, and is then not verified.
@@ -90,6 +96,23 @@ pub struct Capabilities {
 }
 
 impl Capabilities {
+    /// What most have in common: a row of bytes in both directions, on every system, without options.
+    pub const PLAIN: Self = Self {
+        name: "",
+        summary: "",
+        connects: false,
+        both_ways: true,
+        delivery: Delivery::Stream,
+        no_stream: None,
+        sees_end: true,
+        os: &["linux", "macos", "windows"],
+        carries_payload: true,
+        option_groups: &[],
+        trouble_counters: &[],
+        in_default_suite: false,
+        floor: None,
+    };
+
     /// Whether the default suite measures it on a system, which goes by the name that Rust gives it.
     pub fn is_usual_on(&self, os: &str) -> bool {
         self.in_default_suite && self.exists_on(os)
@@ -105,7 +128,8 @@ impl Capabilities {
         match pattern {
             Pattern::Floor => self.floor.is_some(),
             Pattern::Connect => self.floor.is_none() && self.connects,
-            Pattern::Rr | Pattern::Stream => self.floor.is_none(),
+            Pattern::Rr => self.floor.is_none(),
+            Pattern::Stream => self.floor.is_none() && self.no_stream.is_none(),
         }
     }
 }

@@ -53,6 +53,20 @@ named! {
     }
 }
 
+/// How a side waits for the other.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Wait {
+    /// It sleeps until the kernel wakes it.
+    #[default]
+    Block,
+    /// It looks again and again, and so keeps a core busy.
+    Spin,
+    /// It looks for a bounded time, then sleeps.
+    Hybrid,
+}
+
 /// The part of a cell that the peers are told: what to do over which transport.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -81,6 +95,15 @@ impl Cell {
             (Pattern::Floor, _) => self.size * self.options.int("copies").unwrap_or(1),
             (Pattern::Connect, SpeaksFirst::Server) => self.reply,
             (Pattern::Connect | Pattern::Rr | Pattern::Stream, _) => self.size + self.reply,
+        }
+    }
+
+    /// How a side waits for the other.
+    pub fn wait(&self) -> Wait {
+        match self.options.text("wait") {
+            Some("spin") => Wait::Spin,
+            Some("hybrid") => Wait::Hybrid,
+            _ => Wait::Block,
         }
     }
 

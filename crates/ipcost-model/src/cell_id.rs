@@ -114,7 +114,7 @@ fn read_settings(part: &str) -> Result<(Option<SpeaksFirst>, OptionLists), Strin
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::capabilities::{Capabilities, Delivery, OptionGroup, PeerState, TransportState};
+    use crate::capabilities::{Capabilities, OptionGroup, PeerState, TransportState};
     use crate::expand::{Offers, PlannedCell, expand};
     use crate::job::Job;
     use crate::options::{CATALOGUE, OptionKind, OptionValue};
@@ -124,10 +124,7 @@ mod tests {
         name: "tcp",
         summary: "",
         connects: true,
-        both_ways: true,
-        delivery: Delivery::Stream,
         os: &[],
-        carries_payload: true,
         option_groups: &[
             OptionGroup::Loop,
             OptionGroup::Tcp,
@@ -136,9 +133,8 @@ mod tests {
             OptionGroup::Listener,
             OptionGroup::SourceAddresses,
         ],
-        trouble_counters: &[],
         in_default_suite: true,
-        floor: None,
+        ..Capabilities::PLAIN
     };
 
     fn cells(matrix: Matrix) -> Result<Vec<PlannedCell>, String> {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::cell::{Pattern, Placement, Ran, SpeaksFirst};
+use crate::cell::{Pattern, Placement, Ran, SpeaksFirst, Wait};
 use crate::job::{Job, LatencyMode};
 use crate::named;
 use crate::options::Options;
@@ -257,6 +257,9 @@ pub struct CellRecord {
     /// Who closed first, or `any`; `connect` only.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub closes_first: Option<String>,
+    /// How a side waits for the other; a spinning one is never compared with one that sleeps without that word beside it.
+    #[serde(default)]
+    pub wait: Wait,
     /// Where the processes ran.
     pub placement: Placement,
     /// The peer that played the client.
@@ -427,6 +430,9 @@ pub struct WorkloadRecord {
     pub baseline: Option<String>,
     /// The cheapest cell and whether that is known; null below two measured cells.
     pub fastest: Option<Fastest>,
+    /// The same among those that sleep while they wait, where the cheapest of all does not, and two or more do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fastest_blocking: Option<Fastest>,
 }
 
 /// The cheapest cell of a table against the runner-up.

@@ -261,6 +261,12 @@ impl Expansion<'_> {
             )
             .into());
         }
+        if let Some(reason) = capabilities.no_stream.filter(|_| pattern == Pattern::Stream) {
+            return Err(format!(
+                "there is no pattern stream over {transport}: {reason}; take it out, or give --patterns rr"
+            )
+            .into());
+        }
         if pattern != Pattern::Connect {
             speaks_first = SpeaksFirst::Client;
         }
@@ -531,14 +537,10 @@ mod tests {
         name: "unix",
         summary: "",
         connects: true,
-        both_ways: true,
-        delivery: Delivery::Stream,
         os: &["linux"],
-        carries_payload: true,
         option_groups: &[OptionGroup::Socket, OptionGroup::Listener],
-        trouble_counters: &[],
         in_default_suite: true,
-        floor: None,
+        ..Capabilities::PLAIN
     };
     const TCP: Capabilities = Capabilities {
         name: "tcp",
@@ -553,9 +555,11 @@ mod tests {
         ..SOCKET
     };
 
+    const UDP: Capabilities = Capabilities { name: "udp", no_stream: Some("it may be lost"), ..PIPE };
+
     fn expanded(text: &str) -> Result<Expanded, String> {
         let state = |capabilities| TransportState { capabilities, unavailable: None };
-        let transports = [state(&SOCKET), state(&TCP), state(&PIPE)];
+        let transports = [state(&SOCKET), state(&TCP), state(&PIPE), state(&UDP)];
         let offers = Offers {
             transports: &transports,
             placements_unavailable: &[(Placement::Apart, "only one core".into())],
@@ -653,6 +657,10 @@ mod tests {
         refused("[[cells]]\nsize = 1", "names no transport");
         refused("[[cells]]\ntransport = \"unx\"", "did you mean \"unix\"");
         refused("[[cells]]\ntransport = \"pipe\"\npattern = \"connect\"", "use unix, tcp");
+        refused(
+            "[[cells]]\ntransport = \"udp\"\npattern = \"stream\"",
+            "no pattern stream over udp: it may be lost",
+        );
         refused("[[cells]]\ntransport = \"unix\"\nsize = 0", "a size of 0 bytes");
         refused("[[cells]]\ntransport = \"unix\"\nreply = 0", "a reply of 0 bytes");
         refused(

@@ -275,14 +275,10 @@ mod tests {
         name: "unix",
         summary: "",
         connects: true,
-        both_ways: true,
-        delivery: Delivery::Stream,
         os: &[],
-        carries_payload: true,
         option_groups: &[OptionGroup::Socket, OptionGroup::Listener],
-        trouble_counters: &[],
         in_default_suite: true,
-        floor: None,
+        ..Capabilities::PLAIN
     };
     const TCP: Capabilities = Capabilities {
         name: "tcp",

@@ -36,7 +36,7 @@ pub mod units;
 mod workload;
 
 pub use capabilities::{Capabilities, Delivery, FloorKind, OptionGroup, PeerState, TransportState};
-pub use cell::{Cell, Pattern, Placement, Ran, SpeaksFirst};
+pub use cell::{Cell, Pattern, Placement, Ran, SpeaksFirst, Wait};
 pub use cell_id::parse_cell_id;
 pub use consistency::MAX_NAME_BYTES;
 pub use document::{

@@ -67,6 +67,7 @@ impl RrClient {
 impl Work for RrClient {
     fn run(&mut self, order: Order) -> Result<Report, PeerError> {
         let mut meter = matches!(order.kind, Kind::Latency { .. }).then(|| Metered::of(order.ops));
+        self.channel.expect_checks(order.kind == Kind::Verify);
         let began_ns = now_ns();
         match (order.kind, &mut meter) {
             (Kind::Verify, _) => {
@@ -158,6 +159,7 @@ enum LineError {
 
 impl Work for RrServer {
     fn run(&mut self, order: Order) -> Result<Report, PeerError> {
+        self.channel.expect_checks(order.kind == Kind::Verify);
         let began_ns = now_ns();
         match order.kind {
             Kind::Verify => {

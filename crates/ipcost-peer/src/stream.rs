@@ -36,6 +36,7 @@ impl StreamClient {
 
 impl Work for StreamClient {
     fn run(&mut self, order: Order) -> Result<Report, PeerError> {
+        self.channel.expect_checks(order.kind == Kind::Verify);
         let began_ns = now_ns();
         match order.kind {
             Kind::Verify => {
@@ -112,6 +113,7 @@ impl StreamPayload for Checked {
 
 impl Work for StreamServer {
     fn run(&mut self, order: Order) -> Result<Report, PeerError> {
+        self.channel.expect_checks(order.kind == Kind::Verify);
         let began_ns = now_ns();
         match order.kind {
             Kind::Verify => self.receive(order.ops, &Checked)?,

@@ -154,6 +154,7 @@ fn hostile_text_everywhere() {
         "pattern",
         "speaks_first",
         "placement",
+        "wait",
         "stopped",
         "latency",
         "metric",

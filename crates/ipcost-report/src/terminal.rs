@@ -328,7 +328,7 @@ pub fn how(document: &Document) -> String {
 mod tests {
     use super::*;
     use crate::fixture;
-    use ipcost_model::Warning;
+    use ipcost_model::{Fastest, Wait, Warning};
 
     fn plain(text: &str) -> String {
         let mut out = String::new();
@@ -431,6 +431,20 @@ mod tests {
         let fastest = document.workloads[0].fastest.as_mut().unwrap();
         (fastest.lo, fastest.hi, fastest.verdict) = (None, None, Verdict::Undecided);
         say(&document);
+        // The cheapest spins: one of the others sleeps, then two do.
+        let fastest = document.workloads[0].fastest.clone().unwrap();
+        let mut spinning = document.clone();
+        for cell in spinning.cells.iter_mut().filter(|cell| cell.id == fastest.cell) {
+            cell.wait = Wait::Spin;
+        }
+        say(&spinning);
+        let sleeping: Vec<String> =
+            document.workloads[0].cells.iter().filter(|id| **id != fastest.cell).cloned().collect();
+        if let [one, other, ..] = sleeping.as_slice() {
+            let (cell, runner_up) = (one.clone(), other.clone());
+            spinning.workloads[0].fastest_blocking = Some(Fastest { cell, runner_up, ..fastest });
+            say(&spinning);
+        }
         document.workloads[0].fastest = None;
         say(&document);
         document.cells.iter_mut().for_each(|cell| cell.epochs = 0);

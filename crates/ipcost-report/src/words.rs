@@ -4,7 +4,7 @@ pub use ipcost_model::escaped;
 use ipcost_model::units::size_text;
 use ipcost_model::{
     CellRecord, ContrastRecord, Document, Fastest, FloorRecord, Metric, Pattern, Placement, Ran, RanRecord,
-    SpeaksFirst, Verdict, WorkloadRecord,
+    SpeaksFirst, Verdict, Wait, WorkloadRecord,
 };
 
 use crate::numbers::{bounds, interval, ratio, time};
@@ -129,9 +129,39 @@ pub fn sentence(document: &Document, table: &WorkloadRecord) -> String {
     }
 }
 
-/// What a table says of its cells, without its name and without a full stop.
+/// What a table says of its cells, without its name and without a full stop. Where the cheapest spins, that is said, and which of
+/// those that sleep is cheapest.
 fn finding(document: &Document, table: &WorkloadRecord) -> String {
-    let Some(fastest) = &table.fastest else {
+    let all = finding_of(document, table, table.fastest.as_ref());
+    let cells: Vec<&CellRecord> = table.cells.iter().filter_map(|id| cell(document, id)).collect();
+    let Some(fastest) = &table.fastest else { return all };
+    let (equals, _) = equals_and_open(fastest);
+    let named = |cell: &&&CellRecord| cell.id == fastest.cell || equals.contains(&&cell.id);
+    let spinning: Vec<&&CellRecord> =
+        cells.iter().filter(named).filter(|cell| cell.wait != Wait::Block).collect();
+    if spinning.is_empty() {
+        return all;
+    }
+    let names = listed(document, &spinning.iter().map(|cell| &cell.id).collect::<Vec<_>>());
+    let (keeps, waits) = if spinning.len() == 1 { ("keeps", "it waits") } else { ("keep", "they wait") };
+    let a_while = if spinning.iter().all(|cell| cell.wait == Wait::Hybrid) { " for a while" } else { "" };
+    let spins = format!("{all}; {names} {keeps} a core busy{a_while} on each side while {waits}");
+    let sleeping: Vec<&&CellRecord> =
+        cells.iter().filter(|cell| cell.wait == Wait::Block && cell.epochs > 0).collect();
+    match (&table.fastest_blocking, sleeping.as_slice()) {
+        (Some(blocking), sleeping) => {
+            let cells = sleeping.iter().map(|cell| cell.id.clone()).collect();
+            let baseline = table.baseline.clone().filter(|id| sleeping.iter().any(|cell| cell.id == *id));
+            let table = WorkloadRecord { cells, baseline, ..table.clone() };
+            format!("{spins}, and of those that sleep {}", finding_of(document, &table, Some(blocking)))
+        }
+        (None, [only]) => format!("{spins}, and {} sleeps", escaped(&only.label)),
+        (None, _) => spins,
+    }
+}
+
+fn finding_of(document: &Document, table: &WorkloadRecord, fastest: Option<&Fastest>) -> String {
+    let Some(fastest) = fastest else {
         return match table.cells.iter().filter_map(|id| cell(document, id)).find(|cell| cell.epochs > 0) {
             Some(only) => {
                 format!("only {} was measured, so there is nothing to compare", escaped(&only.label))
@@ -144,7 +174,8 @@ fn finding(document: &Document, table: &WorkloadRecord) -> String {
     let equal: Vec<&String> = std::iter::once(&fastest.cell).chain(equals).collect();
     let names = listed(document, &equal);
     let several = equal.len() > 1;
-    let against = contrast(document, Metric::Wall, &fastest.cell);
+    let against =
+        contrast(document, Metric::Wall, &fastest.cell).filter(|against| table.cells.contains(&against.b));
     let rivals = table.cells.len().saturating_sub(equal.len());
     if several && rivals == 0 {
         return format!("{names} cost the same within {margin}");

@@ -31,11 +31,18 @@ impl ProcessorTimes {
     }
 }
 
-/// Counters of the group `TcpExt` in `/proc/net/netstat`, by name; empty where the system has none.
-pub fn tcp() -> BTreeMap<String, u64> {
-    kernel_files::read_to_string("/proc/net/netstat")
-        .map(|text| parse_group(&text, "TcpExt:"))
-        .unwrap_or_default()
+/// Counters of the group `TcpExt` in `/proc/net/netstat`, by name, and those of `Udp` in `/proc/net/snmp` and of `/proc/net/snmp6`
+/// with that word before theirs; empty where the system has none.
+pub fn of_connections() -> BTreeMap<String, u64> {
+    let text = |file: &str| kernel_files::read_to_string(format!("/proc/net/{file}")).unwrap_or_default();
+    let mut all = parse_group(&text("netstat"), "TcpExt:");
+    all.extend(
+        parse_group(&text("snmp"), "Udp:").into_iter().map(|(name, count)| (format!("Udp{name}"), count)),
+    );
+    let lines = text("snmp6");
+    let counts = lines.lines().filter_map(|line| line.strip_prefix("Udp6")?.split_once(char::is_whitespace));
+    all.extend(counts.filter_map(|(name, count)| Some((format!("Udp6{name}"), count.trim().parse().ok()?))));
+    all
 }
 
 /// Counters of the network that `process` sees, by the names of explanations; only those that the system has.

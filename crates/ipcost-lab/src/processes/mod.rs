@@ -336,12 +336,12 @@ impl Bench for ProcessBench {
     fn batch(&mut self, cell: usize, ops: u64, latency: bool) -> Result<BatchOutcome, EngineError> {
         let watched = self.pairs[cell].as_ref().map_or(&[][..], |pair| pair.trouble_counters);
         let counts = self.counted.then(|| self.count(cell));
-        let before = if watched.is_empty() { BTreeMap::new() } else { counters::tcp() };
+        let before = if watched.is_empty() { BTreeMap::new() } else { counters::of_connections() };
         let places = self.seen(cell);
         let awake = Awake::now(&self.interrupt);
         let (client, server) = self.play(cell, ops, |id| FromEngine::Batch { id, ops, latency })?;
         let suspended = awake != Awake::now(&self.interrupt);
-        let after = if watched.is_empty() { BTreeMap::new() } else { counters::tcp() };
+        let after = if watched.is_empty() { BTreeMap::new() } else { counters::of_connections() };
         let rose = |name: &&str| {
             let risen = after.get(*name)?.saturating_sub(*before.get(*name)?);
             (risen > 0).then(|| ((*name).to_owned(), risen))

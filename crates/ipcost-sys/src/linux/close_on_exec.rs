@@ -27,6 +27,14 @@ pub fn packet_socket() -> io::Result<OwnedFd> {
     Ok(socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?)
 }
 
+/// A new Unix socket for datagrams (`SOCK_DGRAM`, `unix(7)`).
+///
+/// # Errors
+/// The system's answer.
+pub fn datagram_socket() -> io::Result<OwnedFd> {
+    Ok(socket_with(AddressFamily::UNIX, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?)
+}
+
 /// Two connected Unix sockets without a name (`socketpair(2)`).
 ///
 /// # Errors

@@ -36,11 +36,20 @@ pub fn wait(word: &AtomicU32, seen: u32) -> io::Result<u32> {
         if now != seen {
             return Ok(now);
         }
-        // No timeout: a timer at every turn would be part of the cost.
-        match futex::wait(word, futex::Flags::empty(), seen, None) {
-            // It was handed over before this side slept, or a signal came.
-            Ok(()) | Err(Errno::AGAIN | Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
-        }
+        sleep(word, seen)?;
+    }
+}
+
+/// Sleeps once, until somebody wakes this side; not at all where the word is no longer `seen`.
+///
+/// # Errors
+/// The system's answer.
+#[inline]
+pub fn sleep(word: &AtomicU32, seen: u32) -> io::Result<()> {
+    // No timeout: a timer at every turn would be part of the cost.
+    match futex::wait(word, futex::Flags::empty(), seen, None) {
+        // It was handed over before this side slept, or a signal came.
+        Ok(()) | Err(Errno::AGAIN | Errno::INTR) => Ok(()),
+        Err(error) => Err(error.into()),
     }
 }

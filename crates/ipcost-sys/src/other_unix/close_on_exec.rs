@@ -28,6 +28,14 @@ pub fn packet_socket() -> io::Result<OwnedFd> {
     Ok(kept(rustix::net::socket(AddressFamily::UNIX, SocketType::SEQPACKET, None)?)?)
 }
 
+/// A new Unix socket for datagrams (`SOCK_DGRAM`).
+///
+/// # Errors
+/// The system's answer.
+pub fn datagram_socket() -> io::Result<OwnedFd> {
+    Ok(kept(rustix::net::socket(AddressFamily::UNIX, SocketType::DGRAM, None)?)?)
+}
+
 /// Two connected Unix sockets without a name (`socketpair(2)`).
 ///
 /// # Errors

@@ -15,6 +15,6 @@ pub use crate::unix::{
     worker,
 };
 pub use crate::unsupported::{
-    abstract_address, credentials, descriptor_table, driven, futex, kernel_texts, loopback, net_namespace,
-    npipe, perf, permissions, suspension,
+    abstract_address, counter, credentials, descriptor_table, driven, futex, kernel_texts, loopback,
+    message_queue, net_namespace, npipe, perf, permissions, shared_ring, suspension,
 };

@@ -2,14 +2,16 @@
 
 use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::thread;
 
 use ipcost_model::protocol::Address;
-use ipcost_model::{Capabilities, Cell, Delivery, FloorKind};
+use ipcost_model::{Capabilities, Cell, FloorKind};
 
 use super::handing::{self, HandOver};
+use super::spinning::spin;
+#[cfg(test)]
+use super::spinning::spin_unless;
 use super::{Client, Place, Provision, Server, Transport, TransportError};
-use crate::{control, shared_word};
+use crate::shared_word;
 
 /// The floor.
 pub struct Cacheline;
@@ -17,15 +19,9 @@ pub struct Cacheline;
 const CAPABILITIES: Capabilities = Capabilities {
     name: "cacheline",
     summary: "handing a word of shared memory to a process that spins until then",
-    connects: false,
-    both_ways: true,
-    delivery: Delivery::Stream,
     os: &["linux", "windows"],
-    carries_payload: true,
-    option_groups: &[],
-    trouble_counters: &[],
-    in_default_suite: false,
     floor: Some(FloorKind::SpinningHandOver),
+    ..Capabilities::PLAIN
 };
 
 impl Transport for Cacheline {
@@ -55,13 +51,6 @@ impl Transport for Cacheline {
     }
 }
 
-/// Looks without a pause, as one would lengthen the time until the word is seen; but gives the core away after
-/// so many looks (tens of microseconds, many times what a hand-over between cores takes), so that two sides on
-/// one core get on.
-const LOOKS: u32 = 20_000;
-/// How often the core is given away before asking whether anybody is left to spin for.
-const TURNS: u32 = 1_000;
-
 /// Spins until the word is handed over.
 struct Spinning;
 
@@ -73,26 +62,14 @@ impl HandOver for Spinning {
 
     #[inline]
     fn wait(word: &AtomicU32, seen: u32) -> io::Result<u32> {
-        spin(word, seen, control::engine_is_gone)
+        spin(|| look(word, seen))
     }
 }
 
 #[inline]
-fn spin(word: &AtomicU32, seen: u32, abandoned: impl Fn() -> bool) -> io::Result<u32> {
-    loop {
-        for _ in 0..TURNS {
-            for _ in 0..LOOKS {
-                let now = word.load(Ordering::Acquire);
-                if now != seen {
-                    return Ok(now);
-                }
-            }
-            thread::yield_now();
-        }
-        if abandoned() {
-            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the engine is gone"));
-        }
-    }
+fn look(word: &AtomicU32, seen: u32) -> Option<u32> {
+    let now = word.load(Ordering::Acquire);
+    (now != seen).then_some(now)
 }
 
 #[cfg(test)]
@@ -106,21 +83,9 @@ pub(super) fn pair() -> [Box<dyn super::Channel>; 2] {
         }
 
         fn wait(word: &AtomicU32, seen: u32) -> io::Result<u32> {
-            spin(word, seen, || false)
+            spin_unless(|| look(word, seen), || false)
         }
     }
 
     handing::pair::<Patient>().unwrap()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn nobody_spins_for_an_engine_that_is_gone() {
-        let error = spin(&AtomicU32::new(3), 3, || true).unwrap_err();
-        assert_eq!(error.to_string(), "the engine is gone");
-        assert_eq!(spin(&AtomicU32::new(4), 3, || true).unwrap(), 4);
-    }
 }

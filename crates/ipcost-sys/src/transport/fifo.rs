@@ -9,7 +9,7 @@ use std::io;
 use std::path::Path;
 
 use ipcost_model::protocol::Address;
-use ipcost_model::{Capabilities, Cell, Delivery, OptionGroup};
+use ipcost_model::{Capabilities, Cell, OptionGroup};
 use serde::{Deserialize, Serialize};
 
 use super::inherited::of_worker;
@@ -28,15 +28,11 @@ pub struct Fifo;
 const CAPABILITIES: Capabilities = Capabilities {
     name: "fifo",
     summary: "a pair of named pipes",
-    connects: false,
     both_ways: false,
-    delivery: Delivery::Stream,
     os: &["linux", "macos"],
-    carries_payload: true,
     option_groups: &[OptionGroup::PipeBuffer],
-    trouble_counters: &[],
     in_default_suite: true,
-    floor: None,
+    ..Capabilities::PLAIN
 };
 
 #[derive(Clone, Serialize, Deserialize)]

@@ -3,10 +3,75 @@
 use std::collections::VecDeque;
 use std::io;
 
+use ipcost_model::Cell;
 use ipcost_model::protocol::Address;
+use serde::{Deserialize, Serialize};
 
-use super::{Client, Connection, Server, TransportError, Waitable};
+use super::{Client, Connection, Provision, Server, TransportError, Waitable, address_list, list_address};
 pub use crate::system::descriptor::{number, take};
+use crate::{Context, Descriptor};
+
+/// Descriptors of a worker's channel, one for each direction.
+#[derive(Serialize, Deserialize)]
+pub struct Ends {
+    /// Where bytes come from.
+    pub read_fd: i32,
+    /// Where bytes go.
+    pub write_fd: i32,
+}
+
+/// A direction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// From client to server.
+    ToServer,
+    /// From server to client.
+    ToClient,
+}
+
+/// Makes something for each direction of every worker, which both sides inherit.
+pub fn share(
+    cell: &Cell,
+    mut make: impl FnMut(Way) -> Result<Descriptor, TransportError>,
+) -> Result<Provision, TransportError> {
+    let mut provision = Provision::default();
+    let (mut server, mut client) = (Vec::new(), Vec::new());
+    for _ in 0..cell.concurrency {
+        let (to_server, to_client) = (make(Way::ToServer)?, make(Way::ToClient)?);
+        let again =
+            |made: &Descriptor| made.try_clone().context(|| "cannot give the client a share".to_owned());
+        let (from_server, from_client) = (again(&to_client)?, again(&to_server)?);
+        server.push(Ends { read_fd: number(&to_server), write_fd: number(&to_client) });
+        client.push(Ends { read_fd: number(&from_server), write_fd: number(&from_client) });
+        provision.server_inherits.extend([to_server, to_client]);
+        provision.client_inherits.extend([from_server, from_client]);
+    }
+    provision.server = list_address(&server);
+    provision.client = Some(list_address(&client));
+    Ok(provision)
+}
+
+/// The server's end of channels that are opened from what they read and what they write.
+pub fn serve<C: Into<Connection> + Send + Sync + 'static>(
+    transport: &'static str,
+    address: &Address,
+    open: impl Fn(Descriptor, Descriptor) -> Result<C, TransportError>,
+) -> Result<Box<dyn Server>, TransportError> {
+    let ends: Vec<Ends> = address_list(transport, address)?;
+    let channels = ends.iter().map(|ends| open(take(ends.read_fd)?, take(ends.write_fd)?));
+    Ok(Box::new(InheritedServer::new(address, channels.collect::<Result<_, _>>()?)))
+}
+
+/// One worker's end of such a channel.
+pub fn reach<C: Into<Connection> + Send + 'static>(
+    transport: &'static str,
+    address: &Address,
+    worker: u32,
+    open: impl Fn(Descriptor, Descriptor) -> Result<C, TransportError>,
+) -> Result<Box<dyn Client>, TransportError> {
+    let ends: Ends = of_worker(address_list(transport, address)?, worker)?;
+    Ok(Box::new(InheritedClient::new(open(take(ends.read_fd)?, take(ends.write_fd)?)?)))
+}
 
 /// The server's end: channels that are all there from the start.
 pub struct InheritedServer<C> {

@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::io;
 
 use ipcost_model::protocol::Address;
-use ipcost_model::{Capabilities, Cell, Delivery, FloorKind, OptionGroup};
+use ipcost_model::{Capabilities, Cell, FloorKind, OptionGroup};
 
 use super::alone::Lone;
 use super::inherited::InheritedClient;
@@ -16,15 +16,9 @@ pub struct Memcpy;
 const CAPABILITIES: Capabilities = Capabilities {
     name: "memcpy",
     summary: "copying a message within one process",
-    connects: false,
-    both_ways: true,
-    delivery: Delivery::Stream,
-    os: &["linux", "macos", "windows"],
-    carries_payload: true,
     option_groups: &[OptionGroup::Copying],
-    trouble_counters: &[],
-    in_default_suite: false,
     floor: Some(FloorKind::Copy),
+    ..Capabilities::PLAIN
 };
 
 impl Transport for Memcpy {

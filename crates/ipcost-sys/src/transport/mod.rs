@@ -14,21 +14,28 @@
 mod alone;
 mod cacheline;
 mod capacity;
+mod eventfd;
 mod fifo;
 mod handing;
 mod inherited;
 mod memcpy;
+mod mq;
 mod npipe;
 mod null;
 mod pipe;
+mod shm;
 mod socket;
 mod socketpair;
+mod spinning;
 mod switch;
 mod syscall;
 mod tcp;
 mod tcp6;
+mod udp;
+mod udp6;
 mod unix;
 mod unix_abstract;
+mod unix_dgram;
 mod unix_seqpacket;
 
 use std::io;
@@ -52,9 +59,15 @@ pub const REGISTRY: &[&dyn Transport] = &[
     &unix::Unix,
     &unix_abstract::UnixAbstract,
     &unix_seqpacket::UnixSeqpacket,
+    &unix_dgram::UnixDgram,
     &socketpair::Socketpair,
     &tcp::Tcp,
     &tcp6::Tcp6,
+    &udp::Udp,
+    &udp6::Udp6,
+    &mq::Mq,
+    &eventfd::Eventfd,
+    &shm::Shm,
     &null::Null,
     &syscall::Syscall,
     &switch::Switch,
@@ -221,6 +234,9 @@ pub trait Channel: Send {
     /// # Errors
     /// The system's answer; an interrupted call is repeated.
     fn receive(&mut self, buffer: &mut [u8]) -> io::Result<usize>;
+
+    /// Whether what comes now is checked: a channel whose bytes may be read where they lie copies them then.
+    fn expect_checks(&mut self, _checked: bool) {}
 }
 
 /// An open channel. Those of descriptors have a place of their own, so that opening one allocates nothing.
@@ -249,6 +265,12 @@ impl Channel for Connection {
             Self::Socket(socket) => socket.receive(buffer),
             Self::Pipes(pipes) => pipes.receive(buffer),
             Self::Other(channel) => channel.receive(buffer),
+        }
+    }
+
+    fn expect_checks(&mut self, checked: bool) {
+        if let Self::Other(channel) = self {
+            channel.expect_checks(checked);
         }
     }
 }

@@ -6,7 +6,7 @@
 use std::io;
 
 use ipcost_model::protocol::Address;
-use ipcost_model::{Capabilities, Cell, Delivery, OptionGroup};
+use ipcost_model::{Capabilities, Cell, OptionGroup};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -28,14 +28,10 @@ const CAPABILITIES: Capabilities = Capabilities {
     name: "npipe",
     summary: "a Windows named pipe in byte mode",
     connects: true,
-    both_ways: true,
-    delivery: Delivery::Stream,
     os: &["windows"],
-    carries_payload: true,
     option_groups: &[OptionGroup::PipeBuffer],
-    trouble_counters: &[],
     in_default_suite: true,
-    floor: None,
+    ..Capabilities::PLAIN
 };
 
 #[derive(Serialize, Deserialize)]

@@ -3,7 +3,7 @@
 use std::io;
 
 use ipcost_model::protocol::Address;
-use ipcost_model::{Capabilities, Cell, Delivery};
+use ipcost_model::{Capabilities, Cell};
 
 use super::{Channel, Client, Connection, Place, Provision, Server, Transport, TransportError, Waitable};
 
@@ -13,15 +13,8 @@ pub struct Null;
 const CAPABILITIES: Capabilities = Capabilities {
     name: "null",
     summary: "moves nothing: the cost of the tool's own loop, for tests",
-    connects: false,
-    both_ways: true,
-    delivery: Delivery::Stream,
-    os: &["linux", "macos", "windows"],
     carries_payload: false,
-    option_groups: &[],
-    trouble_counters: &[],
-    in_default_suite: false,
-    floor: None,
+    ..Capabilities::PLAIN
 };
 
 impl Transport for Null {

@@ -1,13 +1,10 @@
 //! `pipe`: a pair of anonymous pipes (`pipe(2)`), one for each direction.
 
 use ipcost_model::protocol::Address;
-use ipcost_model::{Capabilities, Cell, Delivery, OptionGroup};
-use serde::{Deserialize, Serialize};
+use ipcost_model::{Capabilities, Cell, OptionGroup};
 
-use super::inherited::{InheritedClient, InheritedServer, number, of_worker, take};
-use super::{
-    Client, Place, Provision, Server, Transport, TransportError, address_list, capacity, list_address,
-};
+use super::inherited::{self, Ends, number};
+use super::{Client, Place, Provision, Server, Transport, TransportError, capacity, list_address};
 use crate::system::channel::PipePair;
 use crate::system::pipe::pipe;
 
@@ -17,23 +14,11 @@ pub struct Pipe;
 const CAPABILITIES: Capabilities = Capabilities {
     name: "pipe",
     summary: "a pair of anonymous pipes",
-    connects: false,
     both_ways: false,
-    delivery: Delivery::Stream,
-    os: &["linux", "macos", "windows"],
-    carries_payload: true,
     option_groups: &[OptionGroup::PipeBuffer],
-    trouble_counters: &[],
     in_default_suite: true,
-    floor: None,
+    ..Capabilities::PLAIN
 };
-
-/// Descriptors that the process has inherited.
-#[derive(Serialize, Deserialize)]
-struct Ends {
-    read_fd: i32,
-    write_fd: i32,
-}
 
 impl Transport for Pipe {
     fn capabilities(&self) -> &'static Capabilities {
@@ -63,17 +48,10 @@ impl Transport for Pipe {
     }
 
     fn serve(&self, address: &Address, _cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
-        let ends: Vec<Ends> = address_list(CAPABILITIES.name, address)?;
-        let channels = ends.iter().map(channel).collect::<Result<_, _>>()?;
-        Ok(Box::new(InheritedServer::new(address, channels)))
+        inherited::serve(CAPABILITIES.name, address, |read, write| Ok(PipePair { read, write }))
     }
 
     fn reach(&self, address: &Address, _cell: &Cell, worker: u32) -> Result<Box<dyn Client>, TransportError> {
-        let ends = of_worker(address_list::<Ends>(CAPABILITIES.name, address)?, worker)?;
-        Ok(Box::new(InheritedClient::new(channel(&ends)?)))
+        inherited::reach(CAPABILITIES.name, address, worker, |read, write| Ok(PipePair { read, write }))
     }
-}
-
-fn channel(ends: &Ends) -> Result<PipePair, TransportError> {
-    Ok(PipePair { read: take(ends.read_fd)?, write: take(ends.write_fd)? })
 }

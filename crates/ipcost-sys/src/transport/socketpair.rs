@@ -1,7 +1,7 @@
 //! `socketpair`: two connected Unix sockets without a name (`socketpair(2)`).
 
 use ipcost_model::protocol::Address;
-use ipcost_model::{Capabilities, Cell, Delivery, OptionGroup};
+use ipcost_model::{Capabilities, Cell, OptionGroup};
 use serde::{Deserialize, Serialize};
 
 use super::inherited::{InheritedClient, InheritedServer, number, of_worker};
@@ -19,15 +19,9 @@ pub struct Socketpair;
 const CAPABILITIES: Capabilities = Capabilities {
     name: "socketpair",
     summary: "a pair of connected Unix sockets without a name",
-    connects: false,
-    both_ways: true,
-    delivery: Delivery::Stream,
     os: &["linux", "macos"],
-    carries_payload: true,
     option_groups: &[OptionGroup::Socket],
-    trouble_counters: &[],
-    in_default_suite: false,
-    floor: None,
+    ..Capabilities::PLAIN
 };
 
 /// A descriptor that the process has inherited.

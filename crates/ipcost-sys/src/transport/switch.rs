@@ -4,7 +4,7 @@ use std::io;
 use std::sync::atomic::AtomicU32;
 
 use ipcost_model::protocol::Address;
-use ipcost_model::{Capabilities, Cell, Delivery, FloorKind};
+use ipcost_model::{Capabilities, Cell, FloorKind};
 
 use super::handing::{self, HandOver};
 use super::{Client, Place, Provision, Server, Transport, TransportError};
@@ -16,15 +16,9 @@ pub struct Switch;
 const CAPABILITIES: Capabilities = Capabilities {
     name: "switch",
     summary: "handing a word of shared memory to a process that sleeps until then (futex)",
-    connects: false,
-    both_ways: true,
-    delivery: Delivery::Stream,
     os: &["linux"],
-    carries_payload: true,
-    option_groups: &[],
-    trouble_counters: &[],
-    in_default_suite: false,
     floor: Some(FloorKind::HandOver),
+    ..Capabilities::PLAIN
 };
 
 impl Transport for Switch {

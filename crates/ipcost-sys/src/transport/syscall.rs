@@ -7,7 +7,7 @@
 use std::io;
 
 use ipcost_model::protocol::Address;
-use ipcost_model::{Capabilities, Cell, Delivery, FloorKind};
+use ipcost_model::{Capabilities, Cell, FloorKind};
 
 use super::alone::Lone;
 use super::inherited::InheritedClient;
@@ -20,15 +20,10 @@ pub struct Syscall;
 const CAPABILITIES: Capabilities = Capabilities {
     name: "syscall",
     summary: "the cheapest system call (getppid)",
-    connects: false,
-    both_ways: true,
-    delivery: Delivery::Stream,
     os: &["linux", "macos"],
     carries_payload: false,
-    option_groups: &[],
-    trouble_counters: &[],
-    in_default_suite: false,
     floor: Some(FloorKind::SystemCall),
+    ..Capabilities::PLAIN
 };
 
 impl Transport for Syscall {

@@ -4,7 +4,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 
 use ipcost_model::protocol::Address;
-use ipcost_model::{Capabilities, Cell, Delivery, OptionGroup, Pattern};
+use ipcost_model::{Capabilities, Cell, OptionGroup, Pattern};
 use serde::{Deserialize, Serialize};
 
 use super::socket::{Listener, buffers, set_buffers};
@@ -29,10 +29,6 @@ const CAPABILITIES: Capabilities = Capabilities {
     name: "tcp",
     summary: "TCP over 127.0.0.1",
     connects: true,
-    both_ways: true,
-    delivery: Delivery::Stream,
-    os: &["linux", "macos", "windows"],
-    carries_payload: true,
     option_groups: &[
         OptionGroup::Socket,
         OptionGroup::Listener,
@@ -41,7 +37,7 @@ const CAPABILITIES: Capabilities = Capabilities {
     ],
     trouble_counters: &["ListenOverflows", "ListenDrops", "TCPTimeouts"],
     in_default_suite: true,
-    floor: None,
+    ..Capabilities::PLAIN
 };
 
 /// A listener's address.
@@ -111,7 +107,10 @@ pub(super) fn serve(
 }
 
 /// Reads an address and refuses any that is not on loopback: nothing is ever measured, or offered, beyond it.
-fn socket_address(transport: &'static str, address: &Address) -> Result<SocketAddr, TransportError> {
+pub(super) fn socket_address(
+    transport: &'static str,
+    address: &Address,
+) -> Result<SocketAddr, TransportError> {
     let HostPort { host, port } = from_address(transport, address)?;
     let wrong = |reason: &str| TransportError::Address {
         transport,

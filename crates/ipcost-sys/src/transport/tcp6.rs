@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use ipcost_model::protocol::Address;
-use ipcost_model::{Capabilities, Cell, Delivery, OptionGroup};
+use ipcost_model::{Capabilities, Cell, OptionGroup};
 
 use super::tcp::{TcpClient, any_port, serve};
 use super::{Client, Place, Provision, Server, Transport, TransportError, capacity};
@@ -16,14 +16,9 @@ const CAPABILITIES: Capabilities = Capabilities {
     name: "tcp6",
     summary: "TCP over ::1",
     connects: true,
-    both_ways: true,
-    delivery: Delivery::Stream,
-    os: &["linux", "macos", "windows"],
-    carries_payload: true,
     option_groups: &[OptionGroup::Socket, OptionGroup::Listener, OptionGroup::Tcp],
     trouble_counters: &["ListenOverflows", "ListenDrops", "TCPTimeouts"],
-    in_default_suite: false,
-    floor: None,
+    ..Capabilities::PLAIN
 };
 
 impl Transport for Tcp6 {

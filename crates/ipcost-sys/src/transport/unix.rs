@@ -3,10 +3,12 @@
 use std::io;
 
 use ipcost_model::protocol::Address;
-use ipcost_model::{Capabilities, Cell, Delivery, OptionGroup, Pattern};
+use ipcost_model::units::size_text;
+use ipcost_model::{Capabilities, Cell, OptionGroup, Pattern};
 use serde::{Deserialize, Serialize};
 
 use super::socket::{Listener, buffers, set_buffers};
+use super::udp::largest_message;
 use super::{
     Client, Connection, Effective, Place, Provision, Server, Transport, TransportError, capacity,
     from_address, to_address,
@@ -26,14 +28,9 @@ const CAPABILITIES: Capabilities = Capabilities {
     name: "unix",
     summary: "a Unix stream socket bound to a path",
     connects: true,
-    both_ways: true,
-    delivery: Delivery::Stream,
-    os: &["linux", "macos", "windows"],
-    carries_payload: true,
     option_groups: &[OptionGroup::Socket, OptionGroup::Listener],
-    trouble_counters: &[],
     in_default_suite: true,
-    floor: None,
+    ..Capabilities::PLAIN
 };
 
 #[derive(Serialize, Deserialize)]
@@ -116,8 +113,28 @@ pub(super) fn reach_path(
     Ok(Box::new(UnixClient::new(make, socket_address(&path)?, path, cell)))
 }
 
+/// What the kernel keeps of a send buffer for itself (`unix_dgram_sendmsg` of Linux), bytes.
+const OWN_BYTES: u64 = 32;
+
+/// A message goes as a whole, or not at all: it must fit into the sender's buffer.
+pub(super) fn message_fits(cell: &Cell) -> Result<(), String> {
+    let Some(most) = capacity::unix(cell).map(|bytes| bytes.saturating_sub(OWN_BYTES)) else {
+        return Ok(());
+    };
+    let largest = largest_message(cell);
+    if largest <= most {
+        return Ok(());
+    }
+    Err(format!(
+        "a message of {} does not fit: the send buffer takes {} here; give --option so_sndbuf={buffer}, after sysctl -w net.core.wmem_max={buffer} where that is less",
+        size_text(largest),
+        size_text(most),
+        buffer = (largest + OWN_BYTES).div_ceil(2).next_multiple_of(1024)
+    ))
+}
+
 /// A path as a socket's address.
-fn socket_address(path: &str) -> Result<UnixAddress, TransportError> {
+pub(super) fn socket_address(path: &str) -> Result<UnixAddress, TransportError> {
     if path.len() > MAX_SOCKET_PATH {
         return Err(TransportError::Refused(format!(
             "the socket path {path} has {} bytes, and a Unix socket takes at most {MAX_SOCKET_PATH}; set TMPDIR to a shorter directory",

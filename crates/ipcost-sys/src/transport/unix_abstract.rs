@@ -1,7 +1,7 @@
 //! `unix-abstract`: a stream socket in Linux's abstract namespace (`unix(7)`), bound to a name without a file.
 
 use ipcost_model::protocol::Address;
-use ipcost_model::{Capabilities, Cell, Delivery, OptionGroup};
+use ipcost_model::{Capabilities, Cell, OptionGroup};
 use serde::{Deserialize, Serialize};
 
 use super::unix::{UnixClient, listen, stream_of_unix};
@@ -19,14 +19,10 @@ const CAPABILITIES: Capabilities = Capabilities {
     name: "unix-abstract",
     summary: "a Unix stream socket with a name outside the file system",
     connects: true,
-    both_ways: true,
-    delivery: Delivery::Stream,
     os: &["linux"],
-    carries_payload: true,
     option_groups: &[OptionGroup::Socket, OptionGroup::Listener],
-    trouble_counters: &[],
     in_default_suite: true,
-    floor: None,
+    ..Capabilities::PLAIN
 };
 
 #[derive(Serialize, Deserialize)]

@@ -1,10 +1,9 @@
 //! `unix-seqpacket`: a socket that connects and keeps messages apart, bound to a path (`unix(7)`).
 
 use ipcost_model::protocol::Address;
-use ipcost_model::units::size_text;
 use ipcost_model::{Capabilities, Cell, Delivery, OptionGroup};
 
-use super::unix::{free_path, reach_path, serve_at_path};
+use super::unix::{free_path, message_fits, reach_path, serve_at_path};
 use super::{Client, Place, Provision, Server, Transport, TransportError, capacity};
 use crate::system::socket::packet_socket;
 
@@ -15,18 +14,11 @@ const CAPABILITIES: Capabilities = Capabilities {
     name: "unix-seqpacket",
     summary: "a Unix socket bound to a path that keeps messages apart",
     connects: true,
-    both_ways: true,
     delivery: Delivery::Message,
     os: &["linux"],
-    carries_payload: true,
     option_groups: &[OptionGroup::Socket, OptionGroup::Listener],
-    trouble_counters: &[],
-    in_default_suite: false,
-    floor: None,
+    ..Capabilities::PLAIN
 };
-
-/// What the kernel keeps of a send buffer for itself (`unix_dgram_sendmsg` of Linux), bytes.
-const OWN_BYTES: u64 = 32;
 
 impl Transport for UnixSeqpacket {
     fn capabilities(&self) -> &'static Capabilities {
@@ -39,22 +31,8 @@ impl Transport for UnixSeqpacket {
             .map_err(|error| format!("this system has no Unix sockets that keep messages apart ({error})"))
     }
 
-    /// A message goes as a whole, or not at all: it must fit into the sender's buffer.
     fn fits(&self, cell: &Cell) -> Result<(), String> {
-        let Some(most) = capacity::unix(cell).map(|bytes| bytes.saturating_sub(OWN_BYTES)) else {
-            return Ok(());
-        };
-        let newline = u64::from(cell.options.text("framing") == Some("newline"));
-        let largest = (cell.size + newline).max(cell.reply);
-        if largest <= most {
-            return Ok(());
-        }
-        Err(format!(
-            "a message of {} does not fit: the send buffer takes {} here; give --option so_sndbuf={buffer}, after sysctl -w net.core.wmem_max={buffer} where that is less",
-            size_text(largest),
-            size_text(most),
-            buffer = (largest + OWN_BYTES).div_ceil(2).next_multiple_of(1024)
-        ))
+        message_fits(cell)
     }
 
     fn capacity_bytes(&self, cell: &Cell) -> Option<u64> {

@@ -14,7 +14,9 @@ pub use rustix::net::SocketAddrUnix as UnixAddress;
 pub use rustix::net::addr::SocketAddrArg as SocketAddress;
 
 use crate::system::close_on_exec;
-pub use crate::system::close_on_exec::{KEPT_TWICE, packet_socket, socketpair as pair, stream_socket};
+pub use crate::system::close_on_exec::{
+    KEPT_TWICE, datagram_socket, packet_socket, socketpair as pair, stream_socket,
+};
 
 /// An open socket.
 pub type Endpoint = OwnedFd;

@@ -30,3 +30,11 @@ pub fn wake(_word: &AtomicU32) -> io::Result<()> {
 pub fn wait(_word: &AtomicU32, _seen: u32) -> io::Result<u32> {
     Err(unsupported(REASON))
 }
+
+/// Sleeps once.
+///
+/// # Errors
+/// Always.
+pub fn sleep(_word: &AtomicU32, _seen: u32) -> io::Result<()> {
+    Err(unsupported(REASON))
+}

@@ -5,6 +5,8 @@ pub mod abstract_address;
 #[cfg(windows)]
 pub mod cheapest_call;
 #[cfg(not(target_os = "linux"))]
+pub mod counter;
+#[cfg(not(target_os = "linux"))]
 pub mod credentials;
 #[cfg(not(target_os = "linux"))]
 pub mod descriptor_table;
@@ -19,6 +21,8 @@ pub mod kernel_texts;
 #[cfg(not(target_os = "linux"))]
 pub mod loopback;
 #[cfg(not(target_os = "linux"))]
+pub mod message_queue;
+#[cfg(not(target_os = "linux"))]
 pub mod net_namespace;
 #[cfg(unix)]
 pub mod npipe;
@@ -26,6 +30,8 @@ pub mod npipe;
 pub mod perf;
 #[cfg(not(target_os = "linux"))]
 pub mod permissions;
+#[cfg(not(target_os = "linux"))]
+pub mod shared_ring;
 #[cfg(not(target_os = "linux"))]
 pub mod suspension;
 #[cfg(windows)]

@@ -29,8 +29,8 @@ pub mod usage;
 pub mod user_dirs;
 
 pub use crate::unsupported::{
-    abstract_address, cheapest_call, credentials, descriptor_table, driven, fifo, futex, kernel_texts,
-    loopback, net_namespace, perf, permissions, suspension, worker,
+    abstract_address, cheapest_call, counter, credentials, descriptor_table, driven, fifo, futex,
+    kernel_texts, loopback, message_queue, net_namespace, perf, permissions, shared_ring, suspension, worker,
 };
 
 use std::io;

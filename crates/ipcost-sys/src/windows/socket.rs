@@ -81,6 +81,14 @@ pub fn stream_socket(family: AddressFamily) -> io::Result<Endpoint> {
     owned(unsafe { WSASocketW(family.0.into(), SOCK_STREAM, 0, std::ptr::null(), 0, flags) })
 }
 
+/// A new Unix socket for datagrams.
+///
+/// # Errors
+/// Always: Windows has none.
+pub fn datagram_socket() -> io::Result<Endpoint> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
 /// A new Unix socket that keeps messages apart.
 ///
 /// # Errors

@@ -48,7 +48,7 @@ fn bash_completes_commands_flags_and_values() {
     assert_eq!(offered(&["ipcost", "run", "--tran"]), ["--transports"]);
     assert_eq!(
         offered(&["ipcost", "run", "--transports", "unix"]),
-        ["unix", "unix-abstract", "unix-seqpacket"]
+        ["unix", "unix-abstract", "unix-seqpacket", "unix-dgram"]
     );
     assert_eq!(offered(&["ipcost", "run", "--client", "nat"]), ["native"]);
     assert_eq!(offered(&["ipcost", "selftest", "--noise", "q"]), ["quota"]);

@@ -9,7 +9,7 @@ use ipcost_lab::bench::{BatchOutcome, Bench};
 use ipcost_lab::progress::{Observer, Progress};
 use ipcost_lab::{About, EngineError, Outcome, Settings, Snapshot, Surroundings, document, plan, run};
 use ipcost_model::{
-    Capabilities, Delivery, Document, Host, Job, Offers, Plan, TransportState, Usage, expand, parse_job,
+    Capabilities, Document, Host, Job, Offers, Plan, TransportState, Usage, expand, parse_job,
 };
 use ipcost_stats::Random;
 use ipcost_sys::clock::Quality;
@@ -153,23 +153,11 @@ impl Observer for Witness {
     }
 }
 
-pub const NULL: Capabilities = Capabilities {
-    name: "one",
-    summary: "",
-    connects: false,
-    both_ways: true,
-    delivery: Delivery::Stream,
-    os: &[],
-    carries_payload: true,
-    option_groups: &[],
-    trouble_counters: &[],
-    in_default_suite: true,
-    floor: None,
-};
+pub const NULL: Capabilities =
+    Capabilities { name: "one", summary: "", os: &[], in_default_suite: true, ..Capabilities::PLAIN };
 pub const TWO: Capabilities = Capabilities { name: "two", ..NULL };
 pub const THREE: Capabilities = Capabilities { name: "three", ..NULL };
 pub const GONE: Capabilities = Capabilities { name: "gone", ..NULL };
-
 pub fn planned(job: &str) -> Plan {
     let state = |capabilities| TransportState { capabilities, unavailable: None };
     let gone = TransportState { capabilities: &GONE, unavailable: Some("not on this machine".into()) };
@@ -179,11 +167,9 @@ pub fn planned(job: &str) -> Plan {
         expand(&job, &Offers { transports: &transports, placements_unavailable: &[], peers: &[] }).unwrap();
     plan(expanded, &Settings::of(&job, 1)).unwrap()
 }
-
 pub fn campaign(job: &str, script: &mut Script) -> Outcome {
     run(planned(job), script, &mut Known::default(), &mut Witness::default())
 }
-
 pub fn report(outcome: Outcome) -> Document {
     let about = About {
         version: "0".into(),

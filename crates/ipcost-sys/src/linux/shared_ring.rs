@@ -1,0 +1,179 @@
+//! Memory that two processes share: four words, each in cache lines of its own, then a ring of bytes.
+
+use std::hint::black_box;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::ptr::{self, NonNull};
+use std::sync::atomic::AtomicU32;
+
+use rustix::fs::{MemfdFlags, fstat, ftruncate, memfd_create};
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+
+use crate::{Context, SysError};
+
+/// What is before the ring, bytes: a page.
+const HEAD_BYTES: usize = 4096;
+/// From one word to the next: two cache lines, as processors fetch them in pairs.
+const WORD_BYTES: usize = 128;
+
+/// Whether this system has such memory.
+///
+/// # Errors
+/// Never: Linux has.
+pub fn probe() -> Result<(), String> {
+    Ok(())
+}
+
+/// Makes memory for a ring of so many bytes (`memfd_create(2)`).
+///
+/// # Errors
+/// Where the system has none.
+pub fn create(ring_bytes: usize) -> Result<OwnedFd, SysError> {
+    let action = || "cannot make shared memory".to_owned();
+    let memory = memfd_create("ipcost-ring", MemfdFlags::CLOEXEC).context(action)?;
+    ftruncate(&memory, (HEAD_BYTES + ring_bytes) as u64).context(action)?;
+    Ok(memory)
+}
+
+/// A ring, mapped into this process. Its size is a power of two; positions count bytes and wrap around.
+#[derive(Debug)]
+pub struct SharedRing {
+    memory: NonNull<u8>,
+    bytes: usize,
+}
+
+// SAFETY: the words are atomic, bytes are only reached through raw copies, and the mapping lives as long as this does.
+unsafe impl Send for SharedRing {}
+// SAFETY: as above; what writes bytes takes the ring for itself.
+unsafe impl Sync for SharedRing {}
+
+impl SharedRing {
+    /// Maps memory that [`create`] has made, and touches every page, so that none is missing once it is measured.
+    ///
+    /// # Errors
+    /// Where the descriptor is something else, or cannot be mapped.
+    pub fn map(memory: impl AsFd) -> Result<Self, SysError> {
+        let action = || "cannot map shared memory".to_owned();
+        let total = usize::try_from(fstat(&memory).context(action)?.st_size).unwrap_or(0);
+        let bytes = total.saturating_sub(HEAD_BYTES);
+        if !bytes.is_power_of_two() {
+            let wrong = io::Error::other(format!("{total} bytes are no ring"));
+            return Err(wrong).context(action);
+        }
+        let access = ProtFlags::READ | ProtFlags::WRITE;
+        let flags = MapFlags::SHARED | MapFlags::POPULATE;
+        // SAFETY: a new mapping at a place of the kernel's choice, of a file that has these bytes.
+        let place = unsafe { mmap(ptr::null_mut(), total, access, flags, memory, 0) };
+        let memory = NonNull::new(place.context(action)?.cast()).expect("mappings are not at address 0");
+        Ok(Self { memory, bytes })
+    }
+
+    /// Its size.
+    #[inline]
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// One of the four words.
+    #[inline]
+    pub fn word(&self, index: usize) -> &AtomicU32 {
+        assert!(index < 4);
+        // SAFETY: within the mapped page, aligned, and only used atomically by whoever maps it.
+        unsafe { self.memory.add(index * WORD_BYTES).cast().as_ref() }
+    }
+
+    /// The pieces of the ring from a position on: its end, and its begin behind that.
+    #[inline]
+    fn pieces(&self, position: u32, count: usize) -> [(*mut u8, usize); 2] {
+        assert!(count <= self.bytes);
+        let offset = position as usize & (self.bytes - 1);
+        let first = count.min(self.bytes - offset);
+        // SAFETY: both are within the mapping, as the offset is below the ring's size and counts end there.
+        unsafe {
+            let ring = self.memory.as_ptr().add(HEAD_BYTES);
+            [(ring.add(offset), first), (ring, count - first)]
+        }
+    }
+
+    /// Copies bytes into the ring. Nobody else may use these places meanwhile: positions say who may.
+    #[inline]
+    pub fn write(&mut self, position: u32, bytes: &[u8]) {
+        let [(place, first), (begin, _)] = self.pieces(position, bytes.len());
+        let (one, other) = bytes.split_at(first);
+        // SAFETY: the pieces have as many bytes; the slice is this process's own memory.
+        unsafe {
+            ptr::copy_nonoverlapping(one.as_ptr(), place, one.len());
+            ptr::copy_nonoverlapping(other.as_ptr(), begin, other.len());
+        }
+    }
+
+    /// Copies bytes out of the ring, as [`SharedRing::write`] puts them there.
+    #[inline]
+    pub fn read(&self, position: u32, buffer: &mut [u8]) {
+        let [(place, first), (begin, _)] = self.pieces(position, buffer.len());
+        let (one, other) = buffer.split_at_mut(first);
+        // SAFETY: as of writing.
+        unsafe {
+            ptr::copy_nonoverlapping(place, one.as_mut_ptr(), one.len());
+            ptr::copy_nonoverlapping(begin, other.as_mut_ptr(), other.len());
+        }
+    }
+
+    /// Writes bytes of one value where they are to be read.
+    #[inline]
+    pub fn fill(&mut self, position: u32, value: u8, count: usize) {
+        for (place, count) in self.pieces(position, count) {
+            // SAFETY: the pieces have as many bytes.
+            unsafe { ptr::write_bytes(place, value, count) };
+        }
+    }
+
+    /// Reads every byte where it is.
+    #[inline]
+    pub fn look_at(&self, position: u32, count: usize) {
+        for (place, count) in self.pieces(position, count) {
+            // SAFETY: the piece has as many bytes, which nobody writes while positions say that they are this side's.
+            let bytes = unsafe { std::slice::from_raw_parts(place, count) };
+            let (words, rest) = bytes.as_chunks::<8>();
+            let sum = words.iter().fold(0_u64, |sum, word| sum ^ u64::from_ne_bytes(*word));
+            black_box(rest.iter().fold(sum, |sum, byte| sum ^ u64::from(*byte)));
+        }
+    }
+}
+
+impl Drop for SharedRing {
+    fn drop(&mut self) {
+        // SAFETY: mapped by `map` with this length; nothing refers to it any more.
+        let _ = unsafe { munmap(self.memory.as_ptr().cast(), HEAD_BYTES + self.bytes) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::Ordering;
+
+    #[test]
+    fn what_goes_over_the_end_is_read_from_the_begin() {
+        let memory = create(4096).unwrap();
+        let (mut one, other) = (SharedRing::map(&memory).unwrap(), SharedRing::map(&memory).unwrap());
+        drop(memory);
+        assert_eq!(other.bytes(), 4096);
+        let (bytes, mut found) = ([1, 2, 3, 4, 5, 6, 7, 8, 9], [0; 9]);
+        one.write(u32::MAX - 3, &bytes);
+        other.read(u32::MAX - 3, &mut found);
+        assert_eq!(found, bytes);
+        one.fill(4090, 7, 9);
+        other.look_at(4090, 9);
+        other.read(4090, &mut found);
+        assert_eq!(found, [7; 9]);
+        one.word(3).store(5, Ordering::Release);
+        assert_eq!(other.word(3).load(Ordering::Acquire), 5);
+    }
+
+    #[test]
+    fn other_files_are_refused() {
+        let file = tempfile::tempfile().unwrap();
+        assert!(SharedRing::map(&file).unwrap_err().to_string().contains("no ring"));
+    }
+}

@@ -1,0 +1,108 @@
+//! `mq`: two POSIX message queues, one for each direction (`mq_overview(7)`). They have no name by the time the peers start, so
+//! that none is ever left behind.
+
+use std::io;
+
+use ipcost_model::protocol::Address;
+use ipcost_model::units::size_text;
+use ipcost_model::{Capabilities, Cell, Delivery};
+
+use super::inherited::{self, Way};
+use super::udp::largest_message;
+use super::{Channel, Client, Connection, Place, Provision, Server, Transport, TransportError};
+use crate::Descriptor;
+use crate::facts::text;
+use crate::system::message_queue::{self, Queue};
+
+/// The transport.
+pub struct Mq;
+
+const CAPABILITIES: Capabilities = Capabilities {
+    name: "mq",
+    summary: "a POSIX message queue for each direction",
+    both_ways: false,
+    delivery: Delivery::Message,
+    sees_end: false,
+    os: &["linux"],
+    ..Capabilities::PLAIN
+};
+
+impl Transport for Mq {
+    fn capabilities(&self) -> &'static Capabilities {
+        &CAPABILITIES
+    }
+
+    fn probe(&self) -> Result<(), String> {
+        message_queue::create(1)
+            .map(drop)
+            .map_err(|error| format!("this system has no POSIX message queues ({error})"))
+    }
+
+    fn fits(&self, cell: &Cell) -> Result<(), String> {
+        let Some(most) = text::number("/proc/sys/fs/mqueue/msgsize_max") else { return Ok(()) };
+        let largest = largest_message(cell);
+        if largest <= most {
+            return Ok(());
+        }
+        Err(format!(
+            "a message of {} does not fit: a queue takes {} here; sysctl -w fs.mqueue.msgsize_max={largest}, and ulimit -q unlimited where many are to be open",
+            size_text(largest),
+            size_text(most)
+        ))
+    }
+
+    fn provision(&self, place: &Place<'_>) -> Result<Provision, TransportError> {
+        let cell = place.cell;
+        let line = u64::from(cell.options.text("framing") == Some("newline"));
+        inherited::share(cell, |way| match way {
+            Way::ToServer => queue(cell.size + line),
+            // In a stream, one byte comes back.
+            Way::ToClient => queue(cell.reply.max(1)),
+        })
+    }
+
+    fn serve(&self, address: &Address, _cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
+        inherited::serve(CAPABILITIES.name, address, |read, write| {
+            Ok(Queues { read: Queue(read), write: Queue(write) })
+        })
+    }
+
+    fn reach(&self, address: &Address, _cell: &Cell, worker: u32) -> Result<Box<dyn Client>, TransportError> {
+        inherited::reach(CAPABILITIES.name, address, worker, |read, write| {
+            Ok(Queues { read: Queue(read), write: Queue(write) })
+        })
+    }
+}
+
+/// A queue whose messages have at most so many bytes.
+fn queue(message_bytes: u64) -> Result<Descriptor, TransportError> {
+    message_queue::create(message_bytes as usize).map_err(|error| {
+        TransportError::Refused(format!(
+            "cannot make a message queue: {error}; ulimit -q limits what all queues of a user hold, fs.mqueue.queues_max how many there are"
+        ))
+    })
+}
+
+/// Both directions.
+struct Queues {
+    read: Queue,
+    write: Queue,
+}
+
+impl Channel for Queues {
+    #[inline]
+    fn send(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.write.send(bytes)
+    }
+
+    #[inline]
+    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.read.receive(buffer)
+    }
+}
+
+impl From<Queues> for Connection {
+    fn from(queues: Queues) -> Self {
+        Self::Other(Box::new(queues))
+    }
+}

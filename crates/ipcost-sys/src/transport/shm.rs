@@ -1,0 +1,372 @@
+//! `shm`: two rings of bytes in shared memory, one for each direction (`memfd_create(2)`, `futex(2)`).
+
+use std::io;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
+use std::sync::atomic::{AtomicU32, fence};
+
+use ipcost_model::protocol::Address;
+use ipcost_model::units::size_text;
+use ipcost_model::{Capabilities, Cell, OptionGroup};
+
+use super::spinning::{spin, spin_for};
+use super::udp::largest_message;
+use super::{Channel, Client, Connection, Place, Provision, Server, Transport, TransportError, inherited};
+use crate::Descriptor;
+use crate::system::futex;
+use crate::system::shared_ring::{self, SharedRing};
+
+/// The transport.
+pub struct Shm;
+
+const CAPABILITIES: Capabilities = Capabilities {
+    name: "shm",
+    summary: "a ring in shared memory for each direction; sleeps, or spins with --option wait=spin",
+    both_ways: false,
+    os: &["linux"],
+    option_groups: &[OptionGroup::Ring],
+    ..Capabilities::PLAIN
+};
+
+/// The least that a ring holds where the cell does not say, bytes: as much as a pipe.
+const USUAL_BYTES: u64 = 65_536;
+/// The smallest ring, a page.
+const LEAST_BYTES: u64 = 4096;
+/// How often `wait=hybrid` looks before it sleeps: some microseconds, about what waking a sleeper takes.
+const LOOKS_BEFORE_SLEEP: u32 = 5_000;
+
+impl Transport for Shm {
+    fn capabilities(&self) -> &'static Capabilities {
+        &CAPABILITIES
+    }
+
+    fn probe(&self) -> Result<(), String> {
+        shared_ring::probe()
+    }
+
+    fn fits(&self, cell: &Cell) -> Result<(), String> {
+        let largest = largest_message(cell);
+        if cell.options.text("payload") == Some("in-place") && cell.options.text("framing") == Some("newline")
+        {
+            return Err("with payload=in-place nobody looks for a newline; leave framing out".to_owned());
+        }
+        match cell.options.int("ring_size") {
+            Some(ring) if ring_bytes(cell) < largest => Err(format!(
+                "a message of {} does not fit into a ring of {}; give --option ring_size={largest} at least",
+                size_text(largest),
+                size_text(ring)
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn capacity_bytes(&self, cell: &Cell) -> Option<u64> {
+        Some(ring_bytes(cell))
+    }
+
+    fn provision(&self, place: &Place<'_>) -> Result<Provision, TransportError> {
+        inherited::share(place.cell, |_| Ok(shared_ring::create(ring_bytes(place.cell) as usize)?))
+    }
+
+    fn serve(&self, address: &Address, cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
+        inherited::serve(CAPABILITIES.name, address, |read, write| Ends::open(read, write, cell))
+    }
+
+    fn reach(&self, address: &Address, cell: &Cell, worker: u32) -> Result<Box<dyn Client>, TransportError> {
+        inherited::reach(CAPABILITIES.name, address, worker, |read, write| Ends::open(read, write, cell))
+    }
+}
+
+/// A power of two, which a position's low bits then go around.
+fn ring_bytes(cell: &Cell) -> u64 {
+    let bytes = cell.options.int("ring_size").unwrap_or(largest_message(cell).max(USUAL_BYTES));
+    bytes.max(LEAST_BYTES).next_power_of_two()
+}
+
+/// How a side waits for the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wait {
+    /// It sleeps until it is woken.
+    Block,
+    /// It looks again and again.
+    Spin,
+    /// It looks for a while, then sleeps.
+    Hybrid,
+}
+
+/// The words of a ring: how far the writer has come, and the reader; whether the reader sleeps, and the writer.
+const WRITTEN: usize = 0;
+const READ: usize = 1;
+const READER_SLEEPS: usize = 2;
+const WRITER_SLEEPS: usize = 3;
+/// In a position: this side will go no further. Positions are the other bits, and wrap around.
+const CLOSED: u32 = 1 << 31;
+const POSITION: u32 = CLOSED - 1;
+
+/// One side's end of one ring.
+struct End {
+    ring: SharedRing,
+    wait: Wait,
+    /// Whether the payload is written and read where it lies.
+    in_place: bool,
+    /// Whether what it says counts, so that it is copied in and out.
+    checked: bool,
+    /// How far this side has come.
+    own: u32,
+    /// How far the other had come when it was last looked at.
+    other: u32,
+}
+
+impl End {
+    /// How many bytes one side is ahead of the other.
+    #[inline]
+    fn between(ahead: u32, behind: u32) -> usize {
+        (ahead.wrapping_sub(behind) & POSITION) as usize
+    }
+
+    /// Writes some of the bytes; how many.
+    #[inline]
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let room = |end: &Self, read: u32| end.ring.bytes() - Self::between(end.own, read);
+        let mut free = room(self, self.other);
+        if free == 0 {
+            let seen = self.other;
+            self.other = self.wait_for(READ, WRITER_SLEEPS, seen)?;
+            if self.other & CLOSED != 0 {
+                return Err(io::ErrorKind::BrokenPipe.into());
+            }
+            free = room(self, self.other);
+        }
+        let count = free.min(bytes.len());
+        match bytes.first().filter(|_| self.in_place && !self.checked) {
+            Some(value) => self.ring.fill(self.own, *value, count),
+            None => self.ring.write(self.own, &bytes[..count]),
+        }
+        self.go_on(WRITTEN, READER_SLEEPS, count, |_| true);
+        Ok(count)
+    }
+
+    /// Reads some bytes; how many, 0 at the end.
+    #[inline]
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if Self::between(self.other, self.own) == 0 {
+            if self.other & CLOSED == 0 {
+                let seen = self.other;
+                self.other = self.wait_for(WRITTEN, READER_SLEEPS, seen)?;
+            }
+            // What was written before the end is read first.
+            if Self::between(self.other, self.own) == 0 {
+                return Ok(0);
+            }
+        }
+        let count = Self::between(self.other, self.own).min(buffer.len());
+        if self.in_place && !self.checked {
+            self.ring.look_at(self.own, count);
+        } else {
+            self.ring.read(self.own, &mut buffer[..count]);
+        }
+        // A writer that waits for room is woken once half of the ring is free, so that the two do not take turns for every
+        // message.
+        self.go_on(READ, WRITER_SLEEPS, count, |end| {
+            Self::between(end.other, end.own) <= end.ring.bytes() / 2
+        });
+        Ok(count)
+    }
+
+    /// Tells the other side how far this one has come, and wakes it where it sleeps.
+    #[inline]
+    fn go_on(&mut self, own: usize, sleeps: usize, count: usize, is_due: impl Fn(&Self) -> bool) {
+        self.own = self.own.wrapping_add(count as u32) & POSITION;
+        self.ring.word(own).store(self.own, Release);
+        if self.wait == Wait::Spin {
+            return;
+        }
+        // Between the position and the look at the sleeper: either it sees the position, or it is seen asleep.
+        fence(SeqCst);
+        if self.ring.word(sleeps).load(Relaxed) != 0 && is_due(self) {
+            self.wake(own, sleeps);
+        }
+    }
+
+    #[cold]
+    fn wake(&self, own: usize, sleeps: usize) {
+        self.ring.word(sleeps).store(0, SeqCst);
+        // A word of this mapping can always be woken.
+        let _ = futex::wake(self.ring.word(own));
+    }
+
+    /// Waits until the other side's position is no longer what was seen.
+    #[inline]
+    fn wait_for(&self, other: usize, sleeps: usize, seen: u32) -> io::Result<u32> {
+        let word = self.ring.word(other);
+        let look = || {
+            let now = word.load(Acquire);
+            (now != seen).then_some(now)
+        };
+        match self.wait {
+            Wait::Spin => spin(look),
+            Wait::Hybrid => match spin_for(LOOKS_BEFORE_SLEEP, look) {
+                Some(now) => Ok(now),
+                None => sleep_until(word, self.ring.word(sleeps), seen),
+            },
+            Wait::Block => sleep_until(word, self.ring.word(sleeps), seen),
+        }
+    }
+
+    /// Tells the other side that this one will go no further.
+    fn close(&self, own: usize, sleeps: usize) {
+        self.ring.word(own).store(self.own | CLOSED, SeqCst);
+        self.wake(own, sleeps);
+    }
+}
+
+/// Sleeps until the word is no longer what was seen. That it sleeps is said anew before every sleep: whoever wakes it takes
+/// that back.
+fn sleep_until(word: &AtomicU32, sleeps: &AtomicU32, seen: u32) -> io::Result<u32> {
+    loop {
+        let now = word.load(Acquire);
+        if now != seen {
+            return Ok(now);
+        }
+        sleeps.store(1, SeqCst);
+        fence(SeqCst);
+        if word.load(Acquire) == seen {
+            futex::sleep(word, seen)?;
+        }
+    }
+}
+
+/// Both directions.
+struct Ends {
+    out: End,
+    into: End,
+}
+
+impl Ends {
+    fn open(read: Descriptor, write: Descriptor, cell: &Cell) -> Result<Self, TransportError> {
+        let wait = match cell.options.text("wait") {
+            Some("spin") => Wait::Spin,
+            Some("hybrid") => Wait::Hybrid,
+            _ => Wait::Block,
+        };
+        let in_place = cell.options.text("payload") == Some("in-place");
+        let end = |memory| -> Result<End, TransportError> {
+            let ring = SharedRing::map(memory)?;
+            Ok(End { ring, wait, in_place, checked: true, own: 0, other: 0 })
+        };
+        Ok(Self { out: end(write)?, into: end(read)? })
+    }
+}
+
+impl Channel for Ends {
+    #[inline]
+    fn send(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.out.write(bytes)
+    }
+
+    #[inline]
+    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.into.read(buffer)
+    }
+
+    fn expect_checks(&mut self, checked: bool) {
+        (self.out.checked, self.into.checked) = (checked, checked);
+    }
+}
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        self.out.close(WRITTEN, READER_SLEEPS);
+        self.into.close(READ, WRITER_SLEEPS);
+    }
+}
+
+impl From<Ends> for Connection {
+    fn from(ends: Ends) -> Self {
+        Self::Other(Box::new(ends))
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::thread;
+
+    use super::super::tests::cell;
+    use super::*;
+    use ipcost_model::OptionValue;
+
+    /// Both sides of a small ring.
+    fn pair(wait: &str, payload: &str) -> [Ends; 2] {
+        let mut cell = cell("shm", 1);
+        for (name, value) in [("wait", wait), ("payload", payload)] {
+            cell.options.set(name, OptionValue::Text(value.to_owned())).unwrap();
+        }
+        let rings = [(); 2].map(|()| shared_ring::create(LEAST_BYTES as usize).unwrap());
+        let again = rings.each_ref().map(|ring| ring.try_clone().unwrap());
+        let ([one, other], [again_one, again_other]) = (rings, again);
+        [Ends::open(one, other, &cell).unwrap(), Ends::open(again_other, again_one, &cell).unwrap()]
+    }
+
+    /// Pieces of all sizes, so that each side often waits for the other and the ring goes around many times.
+    #[test]
+    fn nothing_is_lost_and_nobody_sleeps_for_ever_however_the_two_meet() {
+        const BYTES: u32 = 3_000_000;
+        for wait in ["block", "spin", "hybrid"] {
+            let [mut writer, mut reader] = pair(wait, "copied");
+            let size =
+                |at: u32, seed: u32| 1 + (at.wrapping_mul(2_654_435_761).rotate_left(seed) % 5_000) as usize;
+            let writing = thread::spawn(move || {
+                let mut at = 0;
+                while at < BYTES {
+                    let count = size(at, 7).min((BYTES - at) as usize);
+                    let bytes: Vec<u8> = (at..at + count as u32).map(|place| (place % 251) as u8).collect();
+                    at += writer.send(&bytes).unwrap() as u32;
+                    if at % 11 == 0 {
+                        thread::yield_now();
+                    }
+                }
+                writer
+            });
+            let mut at = 0;
+            while at < BYTES {
+                let mut buffer = vec![0; size(at, 13)];
+                let count = reader.receive(&mut buffer).unwrap();
+                assert!(
+                    buffer[..count].iter().zip(at..).all(|(byte, place)| *byte == (place % 251) as u8),
+                    "{wait}"
+                );
+                at += count as u32;
+            }
+            // A reader that sleeps sees the end; a writer whose reader has gone is told once the ring is full.
+            let writer = writing.join().unwrap();
+            let sleeping = thread::spawn(move || (reader.receive(&mut [0; 8]).unwrap(), reader));
+            drop(writer);
+            assert_eq!(sleeping.join().unwrap().0, 0, "{wait}");
+            let [mut writer, reader] = pair(wait, "copied");
+            let filling = thread::spawn(move || while writer.send(&[7; 1000]).is_ok() {});
+            drop(reader);
+            filling.join().unwrap();
+        }
+    }
+
+    #[test]
+    fn a_payload_that_stays_in_place_has_as_many_bytes_and_is_copied_where_it_is_checked() {
+        let [mut writer, mut reader] = pair("block", "in-place");
+        let mut buffer = [0; 100];
+        for (checked, found) in [(false, 0), (true, 5)] {
+            writer.expect_checks(checked);
+            reader.expect_checks(checked);
+            assert_eq!(writer.send(&[5; 100]).unwrap(), 100);
+            assert_eq!((reader.receive(&mut buffer).unwrap(), buffer), (100, [found; 100]));
+        }
+    }
+
+    #[test]
+    fn rings_hold_a_message_and_what_does_not_fit_is_refused() {
+        let mut cell = cell("shm", 1);
+        assert_eq!((ring_bytes(&cell), Shm.fits(&cell)), (65_536, Ok(())));
+        cell.size = 100_000;
+        assert_eq!((ring_bytes(&cell), Shm.fits(&cell)), (131_072, Ok(())));
+        cell.options.set("ring_size", OptionValue::Int(4096)).unwrap();
+        assert!(Shm.fits(&cell).unwrap_err().contains("ring_size=100000"));
+    }
+}

@@ -1,0 +1,203 @@
+//! `udp`: datagrams over IPv4's loopback (`udp(7)`), and what both versions have in common.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
+
+use ipcost_model::protocol::Address;
+use ipcost_model::units::size_text;
+use ipcost_model::{Capabilities, Cell, Delivery, OptionGroup};
+
+use super::inherited::of_worker;
+use super::socket::{buffers, set_buffers};
+use super::tcp::{HostPort, socket_address};
+use super::{
+    Client, Connection, Effective, Place, Provision, Server, Transport, TransportError, Waitable,
+    address_list, list_address, to_address,
+};
+use crate::Context;
+use crate::system::channel::Socket;
+use crate::system::socket::Endpoint;
+
+/// The transport.
+pub struct Udp;
+
+/// Why there is no stream of datagrams.
+pub(super) const LOST: &str =
+    "a datagram for which its receiver has no room is lost, and its sender is not told";
+
+const CAPABILITIES: Capabilities = Capabilities {
+    name: "udp",
+    summary: "datagrams over 127.0.0.1; pattern rr alone, as they may be lost",
+    delivery: Delivery::Message,
+    no_stream: Some(LOST),
+    sees_end: false,
+    option_groups: &[OptionGroup::Socket],
+    trouble_counters: &["UdpRcvbufErrors", "UdpSndbufErrors", "UdpMemErrors"],
+    ..Capabilities::PLAIN
+};
+
+/// The largest datagram of IPv4: 65 535 without both headers.
+const LARGEST: u64 = 65_507;
+
+impl Transport for Udp {
+    fn capabilities(&self) -> &'static Capabilities {
+        &CAPABILITIES
+    }
+
+    fn probe(&self) -> Result<(), String> {
+        probe(IpAddr::V4(Ipv4Addr::LOCALHOST))
+    }
+
+    fn fits(&self, cell: &Cell) -> Result<(), String> {
+        fits(cell, LARGEST)
+    }
+
+    fn provision(&self, place: &Place<'_>) -> Result<Provision, TransportError> {
+        Ok(any_ports(IpAddr::V4(Ipv4Addr::LOCALHOST), place.cell))
+    }
+
+    fn serve(&self, address: &Address, cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
+        Ok(Box::new(UdpServer::new(CAPABILITIES.name, address, cell)?))
+    }
+
+    fn reach(&self, address: &Address, cell: &Cell, worker: u32) -> Result<Box<dyn Client>, TransportError> {
+        Ok(Box::new(UdpClient::new(CAPABILITIES.name, address, cell, worker)?))
+    }
+}
+
+pub(super) fn probe(loopback: IpAddr) -> Result<(), String> {
+    let socket = UdpSocket::bind((loopback, 0));
+    let reached = socket.and_then(|socket| socket.connect(socket.local_addr()?));
+    reached.map_err(|error| format!("loopback at {loopback} cannot be used: {error}"))
+}
+
+pub(super) fn fits(cell: &Cell, most: u64) -> Result<(), String> {
+    let largest = largest_message(cell);
+    if largest <= most {
+        return Ok(());
+    }
+    Err(format!(
+        "a message of {} does not fit into a datagram, which holds {most} bytes at most; give --sizes {most} or less",
+        size_text(largest)
+    ))
+}
+
+/// Bytes of the largest message of a cell.
+pub(super) fn largest_message(cell: &Cell) -> u64 {
+    let newline = u64::from(cell.options.text("framing") == Some("newline"));
+    (cell.size + newline).max(cell.reply)
+}
+
+/// What the engine tells a server: a free port for every worker.
+pub(super) fn any_ports(loopback: IpAddr, cell: &Cell) -> Provision {
+    let any = || HostPort { host: loopback.to_string(), port: 0 };
+    let all: Vec<HostPort> = (0..cell.concurrency).map(|_| any()).collect();
+    Provision { server: list_address(&all), ..Provision::default() }
+}
+
+/// Binds a socket with the buffers of a cell.
+fn bound(at: SocketAddr, cell: &Cell) -> Result<(UdpSocket, Vec<Effective>), TransportError> {
+    let socket = UdpSocket::bind(at).context(|| format!("cannot bind {at} for datagrams"))?;
+    let endpoint = Endpoint::from(socket);
+    set_buffers(&endpoint, cell)?;
+    let effective = buffers(&endpoint, cell)?;
+    Ok((endpoint.into(), effective))
+}
+
+/// Sockets of which each waits for the first datagram of its client, and is the channel to that from then on.
+pub(super) struct UdpServer {
+    address: Address,
+    waiting: Vec<UdpSocket>,
+    effective: Vec<Effective>,
+}
+
+impl UdpServer {
+    pub(super) fn new(
+        transport: &'static str,
+        address: &Address,
+        cell: &Cell,
+    ) -> Result<Self, TransportError> {
+        let mut server = Self { address: Address::new(), waiting: Vec::new(), effective: Vec::new() };
+        let mut places = Vec::new();
+        for place in address_list::<HostPort>(transport, address)? {
+            let at = socket_address(transport, &to_address(&place))?;
+            let (socket, effective) = bound(at, cell)?;
+            let action = || "cannot set up a socket for datagrams".to_owned();
+            socket.set_nonblocking(true).context(action)?;
+            let at = socket.local_addr().context(action)?;
+            places.push(HostPort { host: at.ip().to_string(), port: at.port() });
+            server.waiting.push(socket);
+            server.effective = effective;
+        }
+        server.address = list_address(&places);
+        Ok(server)
+    }
+}
+
+impl Server for UdpServer {
+    fn address(&self) -> Address {
+        self.address.clone()
+    }
+
+    fn try_accept(&mut self) -> Result<Option<Connection>, TransportError> {
+        let action = || "cannot receive the first datagram of a client".to_owned();
+        for index in 0..self.waiting.len() {
+            match self.waiting[index].recv_from(&mut [0; 1]) {
+                Ok((_, from)) => {
+                    let socket = self.waiting.remove(index);
+                    socket.connect(from).and_then(|()| socket.set_nonblocking(false)).context(action)?;
+                    return Ok(Some(Socket(socket.into()).into()));
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) => return Err(error).context(action)?,
+            }
+        }
+        Ok(None)
+    }
+
+    fn accept(&self) -> io::Result<Connection> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    fn waiting(&self) -> Option<Waitable<'_>> {
+        None
+    }
+
+    fn effective(&self) -> Vec<Effective> {
+        self.effective.clone()
+    }
+}
+
+/// One worker's socket; its first datagram tells the server where it is.
+pub(super) struct UdpClient {
+    to: SocketAddr,
+    cell: Cell,
+    effective: Vec<Effective>,
+}
+
+impl UdpClient {
+    pub(super) fn new(
+        transport: &'static str,
+        address: &Address,
+        cell: &Cell,
+        worker: u32,
+    ) -> Result<Self, TransportError> {
+        let place = of_worker(address_list::<HostPort>(transport, address)?, worker)?;
+        let to = socket_address(transport, &to_address(&place))?;
+        Ok(Self { to, cell: cell.clone(), effective: Vec::new() })
+    }
+}
+
+impl Client for UdpClient {
+    fn connect(&mut self) -> Result<Connection, TransportError> {
+        let (socket, effective) = bound(SocketAddr::new(self.to.ip(), 0), &self.cell)?;
+        let told = socket.connect(self.to).and_then(|()| socket.send(b"c"));
+        told.context(|| format!("cannot reach {} with datagrams", self.to))?;
+        self.effective = effective;
+        Ok(Socket(socket.into()).into())
+    }
+
+    fn effective(&self) -> Vec<Effective> {
+        self.effective.clone()
+    }
+}

@@ -1,0 +1,39 @@
+//! POSIX message queues, where they are no descriptors or there are none.
+
+use std::io;
+
+use super::unsupported;
+use crate::system::descriptor::Descriptor;
+
+const REASON: &str = "they are measured on Linux alone";
+
+/// Makes a queue.
+///
+/// # Errors
+/// Always.
+pub fn create(_message_bytes: usize) -> io::Result<Descriptor> {
+    Err(unsupported(REASON))
+}
+
+/// A queue; there is never one.
+#[derive(Debug)]
+pub struct Queue(pub Descriptor);
+
+impl Queue {
+    /// Sends a message.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn send(&self, _bytes: &[u8]) -> io::Result<usize> {
+        let Self(_never) = self;
+        Err(unsupported(REASON))
+    }
+
+    /// Receives a message.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn receive(&self, _buffer: &mut [u8]) -> io::Result<usize> {
+        Err(unsupported(REASON))
+    }
+}
