@@ -16,6 +16,9 @@ use crate::shell::path_text;
 const LOOPS: [(&str, u64); 5] =
     [("rr", 64), ("rr", 16_384), ("stream", 64), ("stream", 65_536), ("connect", 64)];
 const TRANSPORTS: [&str; 3] = ["pipe", "unix", "tcp"];
+/// Those that only the native peer has, by the bare program's words, with the options that make it so; of the second, spinning
+/// on one core is left out, which is the scheduler's affair.
+const RINGS: [(&str, &str); 2] = [("shm", ""), ("shm-spin", "options = { wait = \"spin\" }\n")];
 const PLACEMENTS: [Placement; 2] = [Placement::Together, Placement::Apart];
 /// The upper end that no interval should exceed.
 const AIM: f64 = 1.03;
@@ -37,6 +40,17 @@ struct Subject {
     ops: u64,
 }
 
+impl Subject {
+    fn is_ring(&self) -> bool {
+        self.words[1].starts_with("shm")
+    }
+
+    /// The peers that are compared with the bare program.
+    fn peers(&self) -> &'static [&'static str] {
+        if self.is_ring() { &CONTENDERS[1..2] } else { &CONTENDERS[1..] }
+    }
+}
+
 /// Compares the loops of the native peer and of the C peer with a program that makes the same system calls in two forked
 /// processes and nothing else.
 ///
@@ -47,16 +61,25 @@ pub fn bench(epochs: usize, only: &[&str]) -> Result<()> {
         bail!("the bare program is written for Linux");
     }
     build_ipcost()?;
-    let (bare, c) = (build_plain("bare")?, build_c_peer()?);
+    let (bare, ring, c) = (build_plain("bare")?, build_plain("ring")?, build_c_peer()?);
+    let of = |subject: &Subject| if subject.is_ring() { &ring } else { &bare };
     let mut subjects = subjects();
     subjects.retain(|subject| only.is_empty() || only.iter().any(|part| subject.name.contains(part)));
     ensure!(!subjects.is_empty(), "no loop is called {}", only.join(" or "));
     for subject in &mut subjects {
-        calibrate(&bare, subject)?;
+        calibrate(of(subject), subject)?;
     }
     let mut cells = Cells::new(&job(&subjects), &[("c", vec![path_text(&c)?.to_owned()])])?;
     let mut order: Vec<(usize, usize)> = (0..subjects.len())
-        .flat_map(|subject| (0..CONTENDERS.len()).map(move |contender| (subject, contender)))
+        .flat_map(|subject| (0..=subjects[subject].peers().len()).map(move |contender| (subject, contender)))
+        .collect();
+    let first_cells: Vec<usize> = subjects
+        .iter()
+        .scan(0, |next, subject| {
+            let first = *next;
+            *next += subject.peers().len();
+            Some(first)
+        })
         .collect();
     let (mut record, mut random) = (Record::default(), Random::new(1));
     for epoch in 0..epochs {
@@ -65,8 +88,8 @@ pub fn bench(epochs: usize, only: &[&str]) -> Result<()> {
             interleave(&mut order, &mut random, |index, contender| {
                 let subject = &subjects[index];
                 let cost = match contender {
-                    0 => run_bare(&bare, subject)?,
-                    peer => cells.measure(index * 2 + peer - 1, subject.lead_in, subject.ops)?,
+                    0 => run_bare(of(subject), subject)?,
+                    peer => cells.measure(first_cells[index] + peer - 1, subject.lead_in, subject.ops)?,
                 };
                 record.add(index, contender, epoch, cost);
                 Ok(())
@@ -84,7 +107,13 @@ fn subjects() -> Vec<Subject> {
     let mut all = Vec::new();
     for placement in PLACEMENTS {
         for (pattern, size) in LOOPS {
-            for transport in TRANSPORTS.iter().filter(|name| pattern != "connect" || **name != "pipe") {
+            let rings = RINGS.iter().map(|(name, _)| name);
+            let can = |name: &&&str| match (pattern, **name) {
+                ("connect", name) => !["pipe", "shm", "shm-spin"].contains(&name),
+                (_, "shm-spin") => placement == Placement::Apart,
+                _ => true,
+            };
+            for transport in TRANSPORTS.iter().chain(rings).filter(can) {
                 all.push(Subject {
                     name: format!("{pattern}/{transport}/{size}/{placement}"),
                     words: [pattern.to_owned(), (*transport).to_owned(), size.to_string()],
@@ -98,17 +127,20 @@ fn subjects() -> Vec<Subject> {
     all
 }
 
-/// Two cells for each subject. Sources are not spread: that is a call of ours, whose cost is told apart. Streams have Nagle's
+/// A cell for each subject and peer. Sources are not spread: that is a call of ours, whose cost is told apart. Streams have Nagle's
 /// algorithm off, as the bare program has: at the end of a batch it would wait for a delayed acknowledgement.
 fn job(subjects: &[Subject]) -> String {
     let mut job = String::from("latency = \"off\"\nepochs = 1\n");
-    for Subject { words: [pattern, transport, size], placement, .. } in subjects {
+    for subject in subjects {
+        let Subject { words: [pattern, transport, size], placement, .. } = subject;
+        let ring = RINGS.iter().find(|(name, _)| name == transport);
         let options = match (pattern.as_str(), transport.as_str()) {
             ("connect", "tcp") => "options = { spread_sources = false }\n",
             ("stream", "tcp") => "options = { tcp_nodelay = true }\n",
-            _ => "",
+            _ => ring.map_or("", |(_, options)| options),
         };
-        for peer in ["native", "c"] {
+        let transport = transport.trim_end_matches("-spin");
+        for peer in subject.peers() {
             job.push_str(&format!(
                 "[[cells]]\npattern = \"{pattern}\"\ntransport = \"{transport}\"\nsize = {size}\nplacement = \"{placement}\"\nclient = \"{peer}\"\nserver = \"{peer}\"\n{options}"
             ));
@@ -146,13 +178,14 @@ fn show(subjects: &[Subject], record: &Record) {
     println!("{:<28} {:>12}  {:<15} {:<7} {:>12}  interval", "", "native/bare", "interval", "aim", "C/bare");
     for (index, subject) in subjects.iter().enumerate() {
         let [native, c] = [1, 2].map(|contender| record.ratio(index, contender, 0, alpha));
-        let (Some(native), Some(c)) = (native, c) else { continue };
+        let Some(native) = native else { continue };
         let aim = match native.bounds {
             None => "open",
             Some((_, hi)) if hi.exp() <= AIM => "met",
             Some(_) => "missed",
         };
-        let ((ratio, bounds), (ratio_c, bounds_c)) = (ratio_text(&native), ratio_text(&c));
+        let ((ratio, bounds), (ratio_c, bounds_c)) =
+            (ratio_text(&native), c.as_ref().map(ratio_text).unwrap_or_default());
         println!("{:<28} {ratio:>12}  {bounds:<15} {aim:<7} {ratio_c:>12}  {bounds_c}", subject.name);
     }
 }

@@ -183,15 +183,8 @@ impl End {
         // Between the position and the look at the sleeper: either it sees the position, or it is seen asleep.
         fence(SeqCst);
         if self.ring.word(sleeps).load(Relaxed) != 0 && is_due(self) {
-            self.wake(own, sleeps);
+            wake(self.ring.word(sleeps));
         }
-    }
-
-    #[cold]
-    fn wake(&self, own: usize, sleeps: usize) {
-        self.ring.word(sleeps).store(0, SeqCst);
-        // A word of this mapping can always be woken.
-        let _ = futex::wake(self.ring.word(own));
     }
 
     /// Waits until the other side's position is no longer what was seen.
@@ -215,24 +208,31 @@ impl End {
     /// Tells the other side that this one will go no further.
     fn close(&self, own: usize, sleeps: usize) {
         self.ring.word(own).store(self.own | CLOSED, SeqCst);
-        self.wake(own, sleeps);
+        wake(self.ring.word(sleeps));
     }
 }
 
-/// Sleeps until the word is no longer what was seen. That it sleeps is said anew before every sleep: whoever wakes it takes
-/// that back.
-fn sleep_until(word: &AtomicU32, sleeps: &AtomicU32, seen: u32) -> io::Result<u32> {
+/// Sleeps until the position is no longer what was seen. It is the word which says that this side sleeps on which it does: whoever
+/// wakes it takes that back first, and so is never too early. A test goes through all ways in which the two may meet.
+fn sleep_until(position: &AtomicU32, sleeps: &AtomicU32, seen: u32) -> io::Result<u32> {
     loop {
-        let now = word.load(Acquire);
+        let now = position.load(Acquire);
         if now != seen {
             return Ok(now);
         }
         sleeps.store(1, SeqCst);
         fence(SeqCst);
-        if word.load(Acquire) == seen {
-            futex::sleep(word, seen)?;
+        if position.load(Acquire) == seen {
+            futex::sleep(sleeps, 1)?;
         }
     }
+}
+
+#[cold]
+fn wake(sleeps: &AtomicU32) {
+    sleeps.store(0, SeqCst);
+    // A word of this mapping can always be woken.
+    let _ = futex::wake(sleeps);
 }
 
 /// Both directions.
@@ -346,6 +346,102 @@ mod tests {
             drop(reader);
             filling.join().unwrap();
         }
+    }
+
+    /// What the two sides have in common, and how far each is in its steps.
+    #[derive(Clone, PartialEq, Eq, Hash)]
+    struct Meeting {
+        position: u32,
+        sleeps: u32,
+        /// Whether the waiter is in the kernel, on a word that the test names.
+        in_kernel: bool,
+        waiter: u8,
+        seen: u32,
+        waker: u8,
+        found_asleep: bool,
+    }
+
+    /// Every order of the steps of [`sleep_until`], twice in a row, and of [`End::go_on`], twice in a row: whether the waiter may
+    /// stay asleep for ever. `on_flag` tells whether it sleeps on the word that says so, or on the position.
+    fn may_sleep_for_ever(on_flag: bool) -> bool {
+        const DONE: u8 = 10;
+        let start = Meeting {
+            position: 0,
+            sleeps: 0,
+            in_kernel: false,
+            waiter: 0,
+            seen: 0,
+            waker: 0,
+            found_asleep: false,
+        };
+        let (mut open, mut known) = (vec![start.clone()], std::collections::HashSet::from([start]));
+        while let Some(now) = open.pop() {
+            let mut next = Vec::new();
+            if now.waiter < DONE && !now.in_kernel {
+                let mut after = now.clone();
+                match now.waiter {
+                    // It looks; what is new is taken, and the second time it is done.
+                    0 if now.position != now.seen => {
+                        after.seen = now.position;
+                        after.waiter = if now.position == 2 { DONE } else { 0 };
+                    }
+                    0 => after.waiter = 1,
+                    1 => (after.sleeps, after.waiter) = (1, 2),
+                    2 => after.waiter = if now.position == now.seen { 3 } else { 0 },
+                    // The kernel compares, and sleeps in one step.
+                    _ => {
+                        let sleeps = if on_flag { now.sleeps == 1 } else { now.position == now.seen };
+                        (after.in_kernel, after.waiter) = (sleeps, 0);
+                    }
+                }
+                next.push(after);
+            }
+            if now.waker < 8 {
+                let mut after = now.clone();
+                after.waker += 1;
+                match now.waker % 4 {
+                    0 => after.position += 1,
+                    1 => after.found_asleep = now.sleeps != 0,
+                    2 if now.found_asleep => after.sleeps = 0,
+                    3 if now.found_asleep => after.in_kernel = false,
+                    _ => {}
+                }
+                next.push(after);
+            }
+            if next.is_empty() && now.waiter != DONE {
+                return true;
+            }
+            next.retain(|after| known.insert(after.clone()));
+            open.extend(next);
+        }
+        false
+    }
+
+    #[test]
+    fn nobody_sleeps_for_ever_in_whatever_order_the_two_take_their_steps() {
+        assert!(!may_sleep_for_ever(true));
+        assert!(may_sleep_for_ever(false), "the test would notice");
+    }
+
+    /// Many small messages, so that the writer often falls asleep again while the reader still wakes it.
+    #[test]
+    fn nobody_is_woken_before_he_sleeps() {
+        const MESSAGES: usize = 1_000_000;
+        let [mut writer, mut reader] = pair("block", "copied");
+        let writing = thread::spawn(move || {
+            for _ in 0..MESSAGES {
+                let mut sent = 0;
+                while sent < 64 {
+                    sent += writer.send(&[1; 64][sent..]).unwrap();
+                }
+            }
+            writer
+        });
+        let (mut received, mut buffer) = (0, vec![0; 65_536]);
+        while received < MESSAGES * 64 {
+            received += reader.receive(&mut buffer).unwrap();
+        }
+        drop(writing.join().unwrap());
     }
 
     #[test]
