@@ -239,7 +239,37 @@ impl ProcessBench {
     }
 
     /// Lets both peers do a batch, the server first.
+    /// Lets both peers do a batch. Where what is sent may be lost, a peer that waits in vain is told from one that is slow.
     fn play(
+        &mut self,
+        cell: usize,
+        ops: u64,
+        message: impl Fn(u64) -> FromEngine,
+    ) -> Result<(Done, Done), EngineError> {
+        let known = transport::find(&self.cells[cell].cell.transport).map(|known| known.capabilities());
+        let counted =
+            known.filter(|known| known.no_stream.is_some()).map_or(&[][..], |known| known.trouble_counters);
+        if counted.is_empty() {
+            return self.play_safely(cell, ops, message);
+        }
+        let dropped = || {
+            let all = counters::of_connections();
+            counted.iter().filter_map(|name| all.get(*name)).sum::<u64>()
+        };
+        let before = dropped();
+        self.play_safely(cell, ops, message).map_err(|error| match error {
+            EngineError::PeerFailed { who, reason, complaint } => {
+                let lost = dropped().saturating_sub(before);
+                let reason = format!(
+                    "{reason}. A datagram may have been lost: for {lost} there was no room in a buffer (options so_rcvbuf and so_sndbuf, net.core.rmem_max); a firewall may drop some, too"
+                );
+                EngineError::PeerFailed { who, reason, complaint }
+            }
+            other => other,
+        })
+    }
+
+    fn play_safely(
         &mut self,
         cell: usize,
         ops: u64,

@@ -9,13 +9,17 @@ use crate::common::{Place, text};
 /// Runs the program in a network namespace of its own, whose counters and ports nobody else has; `None` where that may
 /// not be done.
 fn in_namespace(place: &Place, setup: &str, args: &str) -> Option<Output> {
+    in_namespace_with(place, setup, "--patterns connect", args)
+}
+
+fn in_namespace_with(place: &Place, setup: &str, patterns: &str, args: &str) -> Option<Output> {
     let alone = Command::new("unshare").args(["--net", "true"]).status();
     if !alone.is_ok_and(|status| status.success()) {
         eprintln!("network namespaces are not permitted here: not tested");
         return None;
     }
     let script = format!(
-        "set -e; ip link set lo up; {setup}; exec {} run --patterns connect --quiet {args}",
+        "set -e; ip link set lo up; {setup}; exec {} run {patterns} --quiet {args}",
         env!("CARGO_BIN_EXE_ipcost")
     );
     let mut command = Command::new("unshare");
@@ -83,6 +87,19 @@ fn dropped_connection_requests_are_noticed() {
         message.contains("connect/tcp/64/c6/native→slow/backlog=1") && message.contains("ListenOverflows"),
         "{message}"
     );
+}
+
+#[test]
+fn a_lost_datagram_ends_the_cell_and_is_named() {
+    let place = Place::new();
+    let setup = "nft add table ip t; nft add chain ip t c '{ type filter hook input priority 0; }'; nft add rule ip t c meta l4proto udp limit rate over 1/second burst 500 packets drop";
+    let args = "--transports udp --epochs 1 --timeout 2s";
+    let Some(output) = in_namespace_with(&place, setup, "--patterns rr", args) else { return };
+    let error = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{error}");
+    assert!(error.contains("rr/udp/64/c1") && error.contains("A datagram may have been lost"), "{error}");
+    assert!(error.contains("so_rcvbuf"), "{error}");
+    place.assert_clean();
 }
 
 #[test]
