@@ -24,6 +24,7 @@ const CAPABILITIES: Capabilities = Capabilities {
     both_ways: false,
     os: &["linux"],
     option_groups: &[OptionGroup::Ring],
+    in_default_suite: true,
     ..Capabilities::PLAIN
 };
 

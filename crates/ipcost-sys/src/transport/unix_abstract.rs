@@ -21,7 +21,6 @@ const CAPABILITIES: Capabilities = Capabilities {
     connects: true,
     os: &["linux"],
     option_groups: &[OptionGroup::Socket, OptionGroup::Listener],
-    in_default_suite: true,
     ..Capabilities::PLAIN
 };
 

@@ -91,12 +91,17 @@ fn workers_share_pipes_ports_and_listeners() {
 #[test]
 fn what_windows_lacks_is_unavailable_with_the_reason() {
     let place = Place::new();
-    let list = "fifo,unix-abstract,socketpair,null";
+    let list = "fifo,unix-abstract,socketpair,null,shm,mq,eventfd,udp,udp6";
     let document = document(&place, &["run", "--transports", list, "--patterns", "rr", "--epochs", "1"]);
     assert!(reason(&document, "rr/fifo/64/c1").contains("npipe"));
     assert!(reason(&document, "rr/unix-abstract/64/c1").contains("Linux only"));
     assert!(reason(&document, "rr/socketpair/64/c1").contains("Windows has no"));
-    assert_eq!(cell(&document, "rr/null/64/c1")["available"], true);
+    for id in ["rr/shm/64/c1", "rr/mq/64/c1", "rr/eventfd/64/c1"] {
+        assert!(!reason(&document, id).is_empty());
+    }
+    for id in ["rr/null/64/c1", "rr/udp/64/c1", "rr/udp6/64/c1"] {
+        assert_eq!(cell(&document, id)["available"], true, "{id}");
+    }
     let forked = ["run", "--transports", "tcp", "--patterns", "rr", "--option", "workers=processes"];
     let output = run(&place, &[forked.as_slice(), &["--concurrency", "2", "--epochs", "1"]].concat());
     assert_eq!(output.status.code(), Some(1));
