@@ -1,8 +1,8 @@
 //! `shm`: two rings of bytes in shared memory, one for each direction (`memfd_create(2)`, `futex(2)`).
 
 use std::io;
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
-use std::sync::atomic::{AtomicU32, fence};
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::{Acquire, Release, SeqCst};
 
 use ipcost_model::protocol::Address;
 use ipcost_model::units::size_text;
@@ -177,13 +177,14 @@ impl End {
     #[inline]
     fn go_on(&mut self, own: usize, sleeps: usize, count: usize, is_due: impl Fn(&Self) -> bool) {
         self.own = self.own.wrapping_add(count as u32) & POSITION;
-        self.ring.word(own).store(self.own, Release);
+        let position = self.ring.word(own);
         if self.wait == Wait::Spin {
+            position.store(self.own, Release);
             return;
         }
-        // Between the position and the look at the sleeper: either it sees the position, or it is seen asleep.
-        fence(SeqCst);
-        if self.ring.word(sleeps).load(Relaxed) != 0 && is_due(self) {
+        // All four are SeqCst, here and in `sleep_until`: either the other side sees the position, or it is seen asleep.
+        position.store(self.own, SeqCst);
+        if self.ring.word(sleeps).load(SeqCst) != 0 && is_due(self) {
             wake(self.ring.word(sleeps));
         }
     }
@@ -222,8 +223,7 @@ fn sleep_until(position: &AtomicU32, sleeps: &AtomicU32, seen: u32) -> io::Resul
             return Ok(now);
         }
         sleeps.store(1, SeqCst);
-        fence(SeqCst);
-        if position.load(Acquire) == seen {
+        if position.load(SeqCst) == seen {
             futex::sleep(sleeps, 1)?;
         }
     }
@@ -237,7 +237,7 @@ fn wake(sleeps: &AtomicU32) {
 }
 
 /// Both directions.
-struct Ends {
+pub struct Ends {
     out: End,
     into: End,
 }
@@ -283,7 +283,7 @@ impl Drop for Ends {
 
 impl From<Ends> for Connection {
     fn from(ends: Ends) -> Self {
-        Self::Other(Box::new(ends))
+        Self::Rings(ends)
     }
 }
 
