@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { RING_BYTES = 65536, READ_BYTES = 65536, LOOKS = 20000 };
+enum { RING_BYTES = 262144, READ_BYTES = 65536, LOOKS = 20000 };
 
 struct ring {
     _Alignas(128) _Atomic uint32_t written;

@@ -166,7 +166,7 @@ pub const CATALOGUE: &[OptionSpec] = &[
     OptionSpec {
         name: "ring_size",
         kind: OptionKind::Size,
-        default: "65536, or the message size if that is more",
+        default: "262144, or two messages if they are more",
         group: OptionGroup::Ring,
         patterns: &[Pattern::Rr, Pattern::Stream],
         summary: "bytes of the ring of each direction; a power of two holds at least as many",

@@ -28,8 +28,9 @@ const CAPABILITIES: Capabilities = Capabilities {
     ..Capabilities::PLAIN
 };
 
-/// The least that a ring holds where the cell does not say, bytes: as much as a pipe.
-const USUAL_BYTES: u64 = 65_536;
+/// The least that a ring holds where the cell does not say, bytes: about what a Unix socket does here. It holds two messages at least, as
+/// a writer otherwise waits for every one to be read.
+const USUAL_BYTES: u64 = 262_144;
 /// The smallest ring, a page.
 const LEAST_BYTES: u64 = 4096;
 /// How often `wait=hybrid` looks before it sleeps: some microseconds, about what waking a sleeper takes.
@@ -79,7 +80,7 @@ impl Transport for Shm {
 
 /// A power of two, which a position's low bits then go around.
 fn ring_bytes(cell: &Cell) -> u64 {
-    let bytes = cell.options.int("ring_size").unwrap_or(largest_message(cell).max(USUAL_BYTES));
+    let bytes = cell.options.int("ring_size").unwrap_or((2 * largest_message(cell)).max(USUAL_BYTES));
     bytes.max(LEAST_BYTES).next_power_of_two()
 }
 
@@ -460,10 +461,10 @@ mod tests {
     #[test]
     fn rings_hold_a_message_and_what_does_not_fit_is_refused() {
         let mut cell = cell("shm", 1);
-        assert_eq!((ring_bytes(&cell), Shm.fits(&cell)), (65_536, Ok(())));
-        cell.size = 100_000;
-        assert_eq!((ring_bytes(&cell), Shm.fits(&cell)), (131_072, Ok(())));
+        assert_eq!((ring_bytes(&cell), Shm.fits(&cell)), (262_144, Ok(())));
+        cell.size = 200_000;
+        assert_eq!((ring_bytes(&cell), Shm.fits(&cell)), (524_288, Ok(())));
         cell.options.set("ring_size", OptionValue::Int(4096)).unwrap();
-        assert!(Shm.fits(&cell).unwrap_err().contains("ring_size=100000"));
+        assert!(Shm.fits(&cell).unwrap_err().contains("ring_size=200000"));
     }
 }
