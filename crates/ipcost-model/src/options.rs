@@ -153,7 +153,7 @@ pub const CATALOGUE: &[OptionSpec] = &[
         default: "block",
         group: OptionGroup::Ring,
         patterns: &[Pattern::Rr, Pattern::Stream],
-        summary: "how a side waits for the other: it sleeps until it is woken, looks again and again and so keeps a core busy, or looks for some microseconds and then sleeps",
+        summary: "how a side waits for the other: it sleeps until it is woken, looks again and again and so keeps a core busy, or looks for tens of microseconds and then sleeps",
     },
     OptionSpec {
         name: "payload",

@@ -33,8 +33,9 @@ const CAPABILITIES: Capabilities = Capabilities {
 const USUAL_BYTES: u64 = 262_144;
 /// The smallest ring, a page.
 const LEAST_BYTES: u64 = 4096;
-/// How often `wait=hybrid` looks before it sleeps: some microseconds, about what waking a sleeper takes.
-const LOOKS_BEFORE_SLEEP: u32 = 5_000;
+/// How often `wait=hybrid` looks before it sleeps: tens of microseconds, more than waking a sleeper takes. With less, two sides that once
+/// slept would go on waking each other, as each looks for a shorter time than the other takes to come.
+const LOOKS_BEFORE_SLEEP: u32 = 50_000;
 
 impl Transport for Shm {
     fn capabilities(&self) -> &'static Capabilities {
