@@ -108,6 +108,12 @@ pub fn size_text(bytes: u64) -> String {
         .map_or_else(|| format!("{bytes} B"), |(unit, name)| format!("{} {name}", bytes / unit))
 }
 
+/// `1 epoch`, `3 epochs`.
+pub fn counted(count: impl Into<u64>, noun: &str) -> String {
+    let count = count.into();
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
 /// A duration for people, in whole seconds, or in tenths below ten seconds: `4.2 s`, `31 s`, `2 min 5 s`.
 pub fn duration_text(duration: Duration) -> String {
     let seconds = duration.as_secs_f64();

@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 
+use ipcost_model::units::counted;
 use ipcost_model::{CellRecord, Document, NATIVE, Pattern, Placement, SpeaksFirst};
 
 use crate::epochs::{self, EpochCost};
@@ -23,8 +24,11 @@ const VALUES: [Value; 4] = [
 /// epochs are: what compares the lines may treat them as a sample.
 pub fn render(document: &Document) -> String {
     let mut out = comment(&format!(
-        "ipcost {}, started {}, seed {}, {} epochs",
-        document.tool.version, document.started, document.seed, document.schedule.epochs
+        "ipcost {}, started {}, seed {}, {}",
+        document.tool.version,
+        document.started,
+        document.seed,
+        counted(document.schedule.epochs, "epoch")
     ));
     let host = &document.host;
     for (key, value) in [

@@ -1,6 +1,6 @@
 //! A plan as text: what would run, without running it.
 
-use ipcost_model::units::duration_text;
+use ipcost_model::units::{counted, duration_text};
 use ipcost_model::{Multiplicity, Plan};
 
 /// Draws the plan.
@@ -9,11 +9,11 @@ pub fn render(plan: &Plan) -> String {
     let count = plan.measurable().count();
     let epochs = match plan.epochs_exact {
         Some(exact) => format!("exactly {exact} epochs"),
-        None => format!("about {} epochs in {}", plan.epochs_expected, duration_text(plan.budget)),
+        None => format!("about {} in {}", counted(plan.epochs_expected, "epoch"), duration_text(plan.budget)),
     };
     out.push_str(&format!(
         "{count} cells, {epochs}, each of {} of {} ms after {} ms of lead-in\n",
-        crate::words::rounds(plan.rounds),
+        counted(plan.rounds, "round"),
         plan.batch.as_millis(),
         plan.lead_in.as_millis()
     ));
@@ -31,8 +31,8 @@ pub fn render(plan: &Plan) -> String {
         ),
     };
     out.push_str(&format!(
-        "{promise}; the first finite intervals come after {} epochs\n",
-        plan.epochs_needed
+        "{promise}; the first finite intervals come after {}\n",
+        counted(plan.epochs_needed, "epoch")
     ));
     out.push_str(&format!(
         "margin {} %, latency {}, seed {}\n",

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
-use ipcost_model::units::duration_text;
+use ipcost_model::units::{counted, duration_text};
 use ipcost_model::{
     ContrastRecord, Document, LatencyMode, Metric, Multiplicity, Pattern, Stopped, Verdict, WorkloadRecord,
 };
@@ -313,9 +313,9 @@ pub fn how(document: &Document) -> String {
         ),
     };
     format!(
-        "{} epochs of {} of {:.0} ms in {}, {why}{}; {promise}; placement {}; {latency}; seed {}",
-        schedule.epochs,
-        words::rounds(schedule.rounds),
+        "{} of {} of {:.0} ms in {}, {why}{}; {promise}; placement {}; {latency}; seed {}",
+        counted(schedule.epochs, "epoch"),
+        counted(schedule.rounds, "round"),
         schedule.batch_ms,
         duration_text(Duration::from_secs_f64(document.elapsed_s.max(0.0))),
         words::resumed(document),

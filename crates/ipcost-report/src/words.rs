@@ -1,7 +1,7 @@
 //! The document in plain words.
 
 pub use ipcost_model::escaped;
-use ipcost_model::units::size_text;
+use ipcost_model::units::{counted, size_text};
 use ipcost_model::{
     CellRecord, ContrastRecord, Document, Fastest, FloorRecord, Metric, Pattern, Placement, Ran, RanRecord,
     SpeaksFirst, Verdict, Wait, WorkloadRecord,
@@ -306,7 +306,7 @@ fn seen(contrast: &ContrastRecord) -> Option<String> {
         "in"
     };
     let why = if contrast.wanders { "; the ratio changed during the run" } else { "" };
-    Some(format!("{range} {side} {} epochs{why}", contrast.epochs))
+    Some(format!("{range} {side} {}{why}", counted(contrast.epochs, "epoch")))
 }
 
 /// The interval of a ratio, in parentheses; where there is none after many epochs, their range in brackets.
@@ -322,11 +322,6 @@ pub fn resumed(document: &Document) -> String {
         [epoch] => format!(", killed and resumed after epoch {epoch}"),
         [first @ .., last] => format!(", killed and resumed after epochs {} and {last}", first.join(", ")),
     }
-}
-
-/// `1 round`, `3 rounds`.
-pub fn rounds(count: u32) -> String {
-    format!("{count} round{}", if count == 1 { "" } else { "s" })
 }
 
 fn ratio_percent(margin: f64) -> String {

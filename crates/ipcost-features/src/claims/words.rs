@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ipcost_model::Stopped;
-use ipcost_model::units::duration_text;
+use ipcost_model::units::{counted, duration_text};
 use ipcost_report::numbers::{interval, rate, ratio, throughput, time};
 
 use crate::check::{Check, CheckedClaim, CheckedTest, ClaimMetric};
@@ -171,14 +171,14 @@ fn generously(seconds: f64) -> String {
 
 /// `3 claims: 1 confirmed, 1 refuted, 1 undecided`.
 pub(crate) fn summary(check: &Check) -> String {
-    let counted = |word: Word| Some((check.count(word), word)).filter(|(count, _)| *count > 0);
+    let some = |word: Word| Some((check.count(word), word)).filter(|(count, _)| *count > 0);
     let counts: Vec<String> = Word::ALL
         .iter()
-        .filter_map(|word| counted(*word))
+        .filter_map(|word| some(*word))
         .map(|(count, word)| format!("{count} {word}"))
         .collect();
     let claims = check.claims.len();
-    format!("{claims} claim{}: {}", if claims == 1 { "" } else { "s" }, counts.join(", "))
+    format!("{}: {}", counted(claims as u64, "claim"), counts.join(", "))
 }
 
 /// How the answers came about.
@@ -191,8 +191,8 @@ pub(crate) fn how(check: &Check) -> String {
         Stopped::Failed => "failed",
     };
     format!(
-        "{} epochs in {}, {why}; all claims hold together at {:.0} % (each interval drawn at {} %); seed {}",
-        check.epochs,
+        "{} in {}, {why}; all claims hold together at {:.0} % (each interval drawn at {} %); seed {}",
+        counted(check.epochs, "epoch"),
         duration_text(Duration::from_secs_f64(check.elapsed_s.max(0.0))),
         (1.0 - check.alpha) * 100.0,
         ((1.0 - check.alpha_each) * 1e5).floor() / 1e3,

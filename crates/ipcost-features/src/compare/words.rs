@@ -1,6 +1,7 @@
 //! What changed between two sets of runs: on a terminal, and as Markdown for a pull request.
 
 use anstyle::{AnsiColor, Style};
+use ipcost_model::units::counted;
 use ipcost_model::{Metric, Verdict};
 use ipcost_report::grid::{Column, Grid, Piece};
 use ipcost_report::numbers::{interval, ratio, time};
@@ -63,8 +64,9 @@ fn cost_title(comparison: &Comparison) -> String {
 }
 
 fn runs(runs: &[ComparedRun]) -> String {
-    let one =
-        |run: &ComparedRun| format!("{} ({} epochs, seed {})", escaped(&run.started), run.epochs, run.seed);
+    let one = |run: &ComparedRun| {
+        format!("{} ({}, seed {})", escaped(&run.started), counted(run.epochs, "epoch"), run.seed)
+    };
     match runs {
         [only] => one(only),
         [first, .., last] => {

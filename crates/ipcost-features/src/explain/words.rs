@@ -1,5 +1,6 @@
 //! An explanation on a terminal: sentences, the parts side by side, causes, and what could not be looked at.
 
+use ipcost_model::units::counted;
 use ipcost_report::words::escaped;
 
 use crate::explain::sentences::{cell_sentence, difference_sentence, floor_sentence};
@@ -75,9 +76,9 @@ fn show_missing(out: &mut String, explanation: &Explanation, room: usize) {
 
 fn how(explanation: &Explanation) -> String {
     format!(
-        "\n{} epochs; {} intervals hold together at {:.0} %; system calls, events and the network are from passes that were not timed; seed {}",
-        explanation.epochs,
-        explanation.intervals,
+        "\n{}; {} hold together at {:.0} %; system calls, events and the network are from passes that were not timed; seed {}",
+        counted(explanation.epochs, "epoch"),
+        counted(explanation.intervals as u64, "interval"),
         (1.0 - explanation.alpha) * 100.0,
         explanation.seed
     )

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ipcost_model::units::duration_text;
+use ipcost_model::units::{counted, duration_text};
 use ipcost_model::{Document, Mode, Multiplicity, Placement, Stopped, WorkloadRecord};
 
 use super::ticks::{percent, plain};
@@ -123,21 +123,20 @@ pub fn provenance(document: &Document) -> Vec<String> {
         Stopped::Failed => "failed before its end",
     };
     let how = format!(
-        "{} epochs of {} of {} ms in {}, {why}; seed {}",
-        schedule.epochs,
-        words::rounds(schedule.rounds),
+        "{} of {} of {} ms in {}, {why}; seed {}",
+        counted(schedule.epochs, "epoch"),
+        counted(schedule.rounds, "round"),
         plain(schedule.batch_ms),
         duration_text(Duration::try_from_secs_f64(document.elapsed_s).unwrap_or_default()),
         document.seed,
     );
     let host = &document.host;
-    let cores = if host.cores == 1 { "core" } else { "cores" };
     let what = format!(
-        "{} {} on {}, {} {cores}, {} {}; {}",
+        "{} {} on {}, {}, {} {}; {}",
         document.tool.name,
         document.tool.version,
         host.cpu,
-        host.cores,
+        counted(host.cores, "core"),
         host.os,
         host.kernel,
         document.started

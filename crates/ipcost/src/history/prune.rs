@@ -7,6 +7,7 @@ use anyhow::anyhow;
 use ipcost_features::history::RunSummary;
 use ipcost_features::history::words::job;
 use ipcost_model::RunState;
+use ipcost_model::units::counted;
 use ipcost_report::words::escaped;
 
 use super::store::{RunFile, Store};
@@ -48,15 +49,16 @@ pub fn run(args: &PruneArgs) -> Result<ExitCode, Problem> {
     out.push_str(&format!(
         "{verb} {} of {}, {}\n",
         removed.0,
-        files(all.runs.len() + all.damaged.len()),
+        counted((all.runs.len() + all.damaged.len()) as u64, "saved run"),
         bytes(removed.1)
     ));
     print(&out).map_err(Problem::failed)?;
     match failures.first() {
         None => Ok(ExitCode::SUCCESS),
-        Some(first) => {
-            Err(Problem::failed(anyhow!("{} could not be removed; {first}", files(failures.len()))))
-        }
+        Some(first) => Err(Problem::failed(anyhow!(
+            "{} could not be removed; {first}",
+            counted(failures.len() as u64, "saved run")
+        ))),
     }
 }
 
@@ -88,10 +90,6 @@ fn doomed<'a>(
 fn in_short(run: &RunSummary) -> String {
     let name = run.name.as_deref().map_or(String::new(), |name| format!("{}: ", escaped(name)));
     format!("{name}{}", escaped(&job(run)))
-}
-
-fn files(count: usize) -> String {
-    format!("{count} saved run{}", if count == 1 { "" } else { "s" })
 }
 
 /// Bytes for people, in powers of 1000, as `du --si` tells them.

@@ -128,8 +128,3 @@ impl From<Answer> for Vec<Answer> {
 fn known<T>(fact: Option<T>, judge: impl FnOnce(T) -> Answer) -> Vec<Answer> {
     fact.map(judge).into_iter().collect()
 }
-
-/// `1 thing`, `3 things`.
-fn counted(count: u64, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
-}

@@ -1,8 +1,9 @@
 //! Ports, the loopback interface, and what stands between it and a socket.
 
 use ipcost_model::facts::Facts;
+use ipcost_model::units::counted;
 
-use super::{Answer, Check, check, counted, known};
+use super::{Answer, Check, check, known};
 
 /// The loopback interface's packets, as every kernel has them, bytes.
 const LOOPBACK_MTU: u64 = 65_536;

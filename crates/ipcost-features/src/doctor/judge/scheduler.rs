@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use ipcost_lab::causes::{NEIGHBOUR_SHARE, STEAL_SHARE, culprit, neighbour, quota, steal};
 use ipcost_model::facts::{Facts, Sample};
+use ipcost_model::units::counted;
 
-use super::{Answer, Check, check, counted, known};
+use super::{Answer, Check, check, known};
 
 /// A client and a server.
 const PAIR: f64 = 2.0;

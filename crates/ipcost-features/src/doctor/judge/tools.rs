@@ -2,8 +2,9 @@
 
 use ipcost_lab::causes;
 use ipcost_model::facts::{BuiltInPeer, Facts};
+use ipcost_model::units::counted;
 
-use super::{Answer, Check, check, counted, known};
+use super::{Answer, Check, check, known};
 
 /// How a peer's reason is told from the way out that stands in it.
 const WAY_OUT: &str = "; on Debian: ";
