@@ -16,13 +16,13 @@ enum {
 
 const char *const PATTERN_NAMES[PATTERNS] = {"connect", "rr", "stream"};
 const char *const TRANSPORT_NAMES[TRANSPORTS] = {"pipe", "fifo", "unix", "unix-abstract",
-                                                 "socketpair", "tcp", "tcp6"};
+                                                 "socketpair", "tcp", "tcp6", "mq", "shm-slot"};
 
 static int find_name(struct json object, const char *name, const char *const *names, int count);
 static void read_options(struct cell *cell, struct json options);
 static void read_option(struct cell *cell, const char *name, struct json value);
 static size_t read_size(const char *name, struct json value);
-static enum closing read_closing(const char *name, struct json value);
+static int value_word(const char *name, struct json value, const char *const words[3], int count);
 
 struct cell cell_read(struct json object)
 {
@@ -52,6 +52,12 @@ struct cell cell_read(struct json object)
     }
     if (cell.pattern == CONNECT && !transport_connects(cell.transport)) {
         fail("protocol: pattern connect cannot be had over %s", TRANSPORT_NAMES[cell.transport]);
+    }
+    if (cell.signals && (cell.pattern != RR || cell.concurrency > 1)) {
+        fail("protocol: signals take pattern rr and one worker");
+    }
+    if (cell.stdio && cell.newline_framing) {
+        fail("protocol: with pipe_calls=stdio nobody looks for a newline; leave framing out");
     }
     return cell;
 }
@@ -136,12 +142,25 @@ static void read_option(struct cell *cell, const char *name, struct json value)
         cell->so_sndbuf = (int)read_size(name, value);
     } else if (strcmp(name, "so_rcvbuf") == 0) {
         cell->so_rcvbuf = (int)read_size(name, value);
+    } else if (strcmp(name, "io") == 0) {
+        cell->sends = value_is_second(value, name, "blocking", "send");
+    } else if (strcmp(name, "clock") == 0) {
+        cell->is_clocked = value_is_second(value, name, "batch", "each");
+    } else if (strcmp(name, "pipe_calls") == 0) {
+        static const char *const CALLS[] = {"system", "stdio", "stdio-signals"};
+        const int calls = value_word(name, value, CALLS, 3);
+        cell->stdio = calls > 0;
+        cell->signals = calls > 1;
+    } else if (strcmp(name, "wait") == 0) {
+        static const char *const WAITS[WAITINGS] = {"block", "spin", "hybrid"};
+        cell->waiting = (enum waiting)value_word(name, value, WAITS, WAITINGS);
     } else if (strcmp(name, "pipe_size") == 0) {
         cell->pipe_size = (int)read_size(name, value);
     } else if (strcmp(name, "backlog") == 0) {
         cell->backlog = (int)value_number(value, name, 1, LARGEST_BACKLOG);
     } else if (strcmp(name, "closes_first") == 0) {
-        cell->closing = read_closing(name, value);
+        static const char *const WORDS[CLOSINGS] = {"server", "client", "any"};
+        cell->closing = (enum closing)value_word(name, value, WORDS, CLOSINGS);
     } else if (strcmp(name, "spread_sources") == 0) {
         cell->spread_sources = value_boolean(value, name);
     } else {
@@ -154,15 +173,15 @@ static size_t read_size(const char *name, struct json value)
     return value_number(value, name, 1, LARGEST_SIZE);
 }
 
-static enum closing read_closing(const char *name, struct json value)
+/* Which of three words a text is. */
+static int value_word(const char *name, struct json value, const char *const words[3], int count)
 {
-    static const char *const WORDS[CLOSINGS] = {"server", "client", "any"};
     char text[64];
     value_text(value, name, text, sizeof text);
-    for (int index = 0; index < CLOSINGS; index++) {
-        if (strcmp(text, WORDS[index]) == 0) {
-            return (enum closing)index;
+    for (int index = 0; index < count; index++) {
+        if (strcmp(text, words[index]) == 0) {
+            return index;
         }
     }
-    fail("protocol: \"%s\" must be \"server\", \"client\" or \"any\", not \"%s\"", name, text);
+    fail("protocol: \"%s\" must be \"%s\", \"%s\" or \"%s\", not \"%s\"", name, words[0], words[1], words[2], text);
 }

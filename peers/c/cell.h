@@ -8,7 +8,10 @@
 #include "json.h"
 
 enum pattern { CONNECT, RR, STREAM, PATTERNS };
-enum transport { PIPE, FIFO, UNIX, UNIX_ABSTRACT, SOCKETPAIR, TCP, TCP6, TRANSPORTS };
+enum transport { PIPE, FIFO, UNIX, UNIX_ABSTRACT, SOCKETPAIR, TCP, TCP6, MQ, SHM_SLOT, TRANSPORTS };
+
+/* How a side of shared memory waits for the other. */
+enum waiting { BLOCKING, SPINNING, HYBRID, WAITINGS };
 
 /* Who closes a connection first; the other waits for its end. With `any`, neither waits. */
 enum closing { SERVER_CLOSES_FIRST, CLIENT_CLOSES_FIRST, ANY_CLOSES_FIRST, CLOSINGS };
@@ -34,7 +37,12 @@ struct cell {
     bool tcp_nodelay;
     int so_sndbuf;
     int so_rcvbuf;
+    bool sends; /* io = send */
     int pipe_size;
+    bool is_clocked;        /* clock = each */
+    bool stdio;             /* pipe_calls = stdio, or stdio-signals */
+    bool signals;           /* pipe_calls = stdio-signals */
+    enum waiting waiting;
     int backlog;
     enum closing closing;
     bool spread_sources;

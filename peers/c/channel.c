@@ -32,9 +32,16 @@ static void wait_on_calls(int descriptor, const char *path);
 static void set_pipe_size(int pipe_fd, const struct cell *cell, struct effective *effective);
 static int most_pipe_size(void);
 
-static struct channel of_socket(int descriptor)
+struct channel channel_of(int socket, const struct cell *cell)
 {
-    return (struct channel){.read_fd = descriptor, .write_fd = descriptor};
+    return (struct channel){.read_fd = socket, .write_fd = socket, .way = cell->sends ? SENDS : CALLS};
+}
+
+struct channel channel_in_way(struct channel channel, const struct cell *cell, bool is_server)
+{
+    channel.way = way_of(cell);
+    channel.other = way_open(cell, is_server, channel.read_fd, channel.write_fd);
+    return channel;
 }
 
 void channel_close(struct channel channel)
@@ -115,7 +122,7 @@ static bool open_next(struct gathering *gathering)
         if (poll(&watched, 1, 0) != 1) {
             return false;
         }
-        *channel = of_socket(listener_accept(gathering->listener, gathering->cell));
+        *channel = channel_of(listener_accept(gathering->listener, gathering->cell), gathering->cell);
     } else {
         char *path = gathering->to_client[gathering->count];
         channel->write_fd = open_to_write(path, O_NONBLOCK);
@@ -186,7 +193,7 @@ static struct channel open_client_socket(const struct cell *cell, struct json ad
     caller.effective = *effective;
     const int connection = caller_connect(&caller);
     *effective = caller.effective;
-    return of_socket(connection);
+    return channel_of(connection, cell);
 }
 
 /* Inherited descriptors. */
@@ -194,9 +201,9 @@ static struct channel open_client_socket(const struct cell *cell, struct json ad
 static struct channel take_over(const struct cell *cell, struct json address)
 {
     if (cell->transport == SOCKETPAIR) {
-        return of_socket(inherited(address, "fd"));
+        return channel_of(inherited(address, "fd"), cell);
     }
-    return (struct channel){inherited(address, "read_fd"), inherited(address, "write_fd")};
+    return (struct channel){.read_fd = inherited(address, "read_fd"), .write_fd = inherited(address, "write_fd")};
 }
 
 static int inherited(struct json address, const char *name)

@@ -8,12 +8,21 @@
 #include "cell.h"
 #include "json.h"
 #include "socket.h"
+#include "way.h"
 
 /* A two-way stream of bytes; a socket is the same descriptor twice. */
 struct channel {
     int read_fd;
     int write_fd;
+    enum way way;
+    struct other *other; /* what it needs beside descriptors, or NULL */
 };
+
+/* A socket, both ways. */
+struct channel channel_of(int socket, const struct cell *cell);
+
+/* The same descriptors in the way that the cell asks for. */
+struct channel channel_in_way(struct channel channel, const struct cell *cell, bool is_server);
 
 void channel_close(struct channel channel);
 

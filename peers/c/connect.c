@@ -15,10 +15,10 @@ const struct part CONNECT_CLIENT = {.prepare = prepare_client, .run = run_client
 const struct part CONNECT_SERVER = {.prepare = prepare_server, .run = run_server};
 
 /* Waits for the other side to close. */
-static inline void receive_end(int descriptor, uint64_t operation, uint64_t ops)
+static inline void receive_end(struct channel channel, uint64_t operation, uint64_t ops)
 {
     unsigned char none;
-    const ssize_t count = receive_some(descriptor, &none, 1);
+    const ssize_t count = receive_some(channel, &none, 1);
     if (count > 0) {
         fail("in operation %" PRIu64 " of %" PRIu64 ": more bytes came than were agreed on", operation + 1,
              ops);
@@ -49,7 +49,7 @@ SPECIALISED void visit(struct worker *worker, uint64_t ops, enum kind kind)
     const uint64_t first_recorded = latency_first(ops);
     for (uint64_t operation = 0; operation < ops; operation++) {
         const uint64_t begun_ns = kind == LATENCY ? now_ns() : 0;
-        const int connection = caller_connect(&worker->caller);
+        const struct channel connection = channel_of(caller_connect(&worker->caller), worker->cell);
         if (client_speaks_first && !send_all(connection, request, request_size)) {
             fail_moving(operation, ops);
         }
@@ -59,7 +59,7 @@ SPECIALISED void visit(struct worker *worker, uint64_t ops, enum kind kind)
         if (awaits_end) {
             receive_end(connection, operation, ops);
         }
-        close(connection);
+        close(connection.read_fd);
         if (kind == LATENCY) {
             const uint64_t latency_ns = now_ns() - begun_ns;
             if (operation >= first_recorded) {
@@ -117,7 +117,8 @@ SPECIALISED void receive_visitors(struct worker *worker, uint64_t ops, enum kind
     unsigned char *request = worker->incoming;
     const unsigned char *reply = worker->outgoing;
     for (uint64_t operation = 0; claim(worker, ops); operation++) {
-        const int connection = listener_accept(worker->listener, worker->cell);
+        const struct channel connection =
+            channel_of(listener_accept(worker->listener, worker->cell), worker->cell);
         if (client_speaks_first) {
             if (!receive_all(connection, request, request_size)) {
                 fail_moving(operation, ops);
@@ -132,7 +133,7 @@ SPECIALISED void receive_visitors(struct worker *worker, uint64_t ops, enum kind
         if (awaits_end) {
             receive_end(connection, operation, ops);
         }
-        close(connection);
+        close(connection.read_fd);
     }
 }
 

@@ -82,6 +82,11 @@ static bool has_transport(enum transport transport)
         return posix_has_unix_sockets();
     }
 #endif
+#ifndef __linux__
+    if (transport == MQ || transport == SHM_SLOT) {
+        return false;
+    }
+#endif
     return transport != TCP6 || socket_has_ipv6();
 }
 
@@ -140,7 +145,7 @@ static void prepare_client(struct json address)
             const struct socket_address to = socket_address_read(cell, address);
             worker->caller = caller_create(cell, &to, index);
         } else {
-            worker->channel = reaching_next(&reaching, &effective);
+            worker->channel = channel_in_way(reaching_next(&reaching, &effective), cell, false);
         }
         if (cell->workers_are_processes) {
             crew_fork(&play.crew, index);
@@ -191,7 +196,7 @@ static void begin_on_channels(void)
 {
     play.crew = crew_create(play.cell->pattern == RR ? &RR_SERVER : &STREAM_SERVER, play.cell, false);
     for (size_t index = 0; index < play.crew.count; index++) {
-        play.crew.workers[index].channel = play.gathering.channels[index];
+        play.crew.workers[index].channel = channel_in_way(play.gathering.channels[index], play.cell, true);
     }
     crew_start(&play.crew);
     free(play.gathering.channels);

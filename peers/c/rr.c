@@ -28,7 +28,8 @@ static void prepare_client(struct worker *worker)
     worker->incoming = fresh_buffer(worker->incoming_size);
 }
 
-SPECIALISED void exchange(const struct worker *worker, uint64_t ops, enum kind kind)
+/* With `is_clocked` the clock is read for nothing, as programs do that time each operation. */
+SPECIALISED void exchange(const struct worker *worker, uint64_t ops, enum kind kind, bool is_clocked)
 {
     const struct channel channel = worker->channel;
     const size_t request_size = worker->outgoing_size;
@@ -37,13 +38,14 @@ SPECIALISED void exchange(const struct worker *worker, uint64_t ops, enum kind k
     unsigned char *reply = worker->incoming;
     const bool newline_ends = worker->cell->newline_framing;
     const uint64_t first_recorded = latency_first(ops);
+    volatile uint64_t clocked_ns = 0;
     for (uint64_t operation = 0; operation < ops; operation++) {
         if (kind == VERIFY) {
             payload_fill(request, worker->cell->size, operation, newline_ends);
         }
-        const uint64_t begun_ns = kind == LATENCY ? now_ns() : 0;
-        if (!send_all(channel.write_fd, request, request_size) ||
-            !receive_all(channel.read_fd, reply, reply_size)) {
+        const uint64_t begun_ns = kind == LATENCY || is_clocked ? now_ns() : 0;
+        if (!send_all(channel, request, request_size) ||
+            !receive_all(channel, reply, reply_size)) {
             fail_moving(operation, ops);
         }
         if (kind == LATENCY) {
@@ -52,7 +54,11 @@ SPECIALISED void exchange(const struct worker *worker, uint64_t ops, enum kind k
                 latency_record(worker->latencies, latency_ns);
             }
         }
-        if (kind == VERIFY) {
+        if (is_clocked) {
+            clocked_ns += now_ns() - begun_ns;
+        }
+        /* With signals the reply is no more than one. */
+        if (kind == VERIFY && channel.way != SIGNALS) {
             payload_check(reply, reply_size, operation, 0, false);
         }
     }
@@ -63,13 +69,17 @@ static void run_client(struct worker *worker, const struct order *order)
     worker->began_ns = now_ns();
     switch (order->kind) {
     case TIMED:
-        exchange(worker, order->ops, TIMED);
+        if (worker->cell->is_clocked) {
+            exchange(worker, order->ops, TIMED, true);
+        } else {
+            exchange(worker, order->ops, TIMED, false);
+        }
         break;
     case LATENCY:
-        exchange(worker, order->ops, LATENCY);
+        exchange(worker, order->ops, LATENCY, false);
         break;
     case VERIFY:
-        exchange(worker, order->ops, VERIFY);
+        exchange(worker, order->ops, VERIFY, false);
         memset(worker->outgoing, 'a', worker->cell->size);
         break;
     }
@@ -88,13 +98,13 @@ static void prepare_server(struct worker *worker)
 }
 
 /* Reads until the last byte read is a newline. */
-SPECIALISED bool receive_line(const struct worker *worker, int descriptor, uint64_t message, enum kind kind)
+SPECIALISED bool receive_line(const struct worker *worker, uint64_t message, enum kind kind)
 {
     unsigned char *bytes = worker->incoming;
     const size_t size = worker->incoming_size;
     uint64_t offset = 0;
     for (;;) {
-        const ssize_t count = receive_some(descriptor, bytes, size);
+        const ssize_t count = receive_some(worker->channel, bytes, size);
         if (count <= 0) {
             return false;
         }
@@ -123,8 +133,8 @@ SPECIALISED void answer(const struct worker *worker, uint64_t ops, enum kind kin
     unsigned char *request = worker->incoming;
     unsigned char *reply = worker->outgoing;
     for (uint64_t operation = 0; operation < ops; operation++) {
-        const bool received = newline_ends ? receive_line(worker, channel.read_fd, operation, kind)
-                                           : receive_all(channel.read_fd, request, request_size);
+        const bool received = newline_ends ? receive_line(worker, operation, kind)
+                                           : receive_all(channel, request, request_size);
         if (!received) {
             fail_moving(operation, ops);
         }
@@ -134,7 +144,7 @@ SPECIALISED void answer(const struct worker *worker, uint64_t ops, enum kind kin
             }
             payload_fill(reply, reply_size, operation, false);
         }
-        if (!send_all(channel.write_fd, reply, reply_size)) {
+        if (!send_all(channel, reply, reply_size)) {
             fail_moving(operation, ops);
         }
     }

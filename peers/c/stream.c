@@ -25,14 +25,14 @@ static void prepare_client(struct worker *worker)
 
 SPECIALISED void send_messages(const struct worker *worker, uint64_t ops, enum kind kind)
 {
-    const int descriptor = worker->channel.write_fd;
+    const struct channel channel = worker->channel;
     const size_t size = worker->outgoing_size;
     unsigned char *message = worker->outgoing;
     for (uint64_t operation = 0; operation < ops; operation++) {
         if (kind == VERIFY) {
             payload_fill(message, size, operation, false);
         }
-        if (!send_all(descriptor, message, size)) {
+        if (!send_all(channel, message, size)) {
             fail_moving(operation, ops);
         }
     }
@@ -49,7 +49,7 @@ static void run_client(struct worker *worker, const struct order *order)
     }
     worker->sent_at_ns = now_ns();
     unsigned char end;
-    if (!receive_all(worker->channel.read_fd, &end, 1)) {
+    if (!receive_all(worker->channel, &end, 1)) {
         fail_moving(order->ops - 1, order->ops);
     }
     worker->ended_ns = now_ns();
@@ -65,14 +65,14 @@ static void prepare_server(struct worker *worker)
 
 SPECIALISED void receive_messages(const struct worker *worker, uint64_t ops, enum kind kind)
 {
-    const int descriptor = worker->channel.read_fd;
+    const struct channel channel = worker->channel;
     const size_t buffer_size = worker->incoming_size;
     unsigned char *buffer = worker->incoming;
     const size_t size = worker->cell->size;
     const uint64_t total = ops * size;
     for (uint64_t received = 0; received < total;) {
         const uint64_t left = total - received;
-        const ssize_t count = receive_some(descriptor, buffer, left < buffer_size ? left : buffer_size);
+        const ssize_t count = receive_some(channel, buffer, left < buffer_size ? left : buffer_size);
         if (count <= 0) {
             fail_moving(received / size, ops);
         }
@@ -92,7 +92,7 @@ static void run_server(struct worker *worker, const struct order *order)
     } else {
         receive_messages(worker, order->ops, TIMED);
     }
-    if (!send_all(worker->channel.write_fd, END, sizeof END)) {
+    if (!send_all(worker->channel, END, sizeof END)) {
         fail_moving(order->ops - 1, order->ops);
     }
     worker->ended_ns = now_ns();

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -111,10 +112,17 @@ static inline uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-static inline bool send_all(int descriptor, const unsigned char *bytes, size_t size)
+static inline bool send_all(struct channel channel, const unsigned char *bytes, size_t size)
 {
+    if (channel.way == SLOT) {
+        return slot_send(channel.other, bytes, size);
+    }
+    if (channel.way > SENDS) {
+        return way_send(channel.way, channel.other, bytes, size);
+    }
     for (;;) {
-        const ssize_t count = write(descriptor, bytes, size);
+        const ssize_t count = channel.way == SENDS ? send(channel.write_fd, bytes, size, MSG_NOSIGNAL)
+                                                   : write(channel.write_fd, bytes, size);
         if (count == (ssize_t)size) {
             return true;
         }
@@ -128,10 +136,19 @@ static inline bool send_all(int descriptor, const unsigned char *bytes, size_t s
 }
 
 /* Some bytes; 0 at the end, with no error. */
-static inline ssize_t receive_some(int descriptor, unsigned char *bytes, size_t size)
+static inline ssize_t receive_some(struct channel channel, unsigned char *bytes, size_t size)
 {
     for (;;) {
-        const ssize_t count = read(descriptor, bytes, size);
+        ssize_t count;
+        if (channel.way == SLOT) {
+            count = slot_receive(channel.other, bytes, size);
+        } else if (channel.way > SENDS) {
+            count = way_receive(channel.way, channel.other, bytes, size);
+        } else if (channel.way == SENDS) {
+            count = recv(channel.read_fd, bytes, size, 0);
+        } else {
+            count = read(channel.read_fd, bytes, size);
+        }
         if (count > 0) {
             return count;
         }
@@ -145,10 +162,10 @@ static inline ssize_t receive_some(int descriptor, unsigned char *bytes, size_t 
     }
 }
 
-static inline bool receive_all(int descriptor, unsigned char *bytes, size_t size)
+static inline bool receive_all(struct channel channel, unsigned char *bytes, size_t size)
 {
     for (;;) {
-        const ssize_t count = receive_some(descriptor, bytes, size);
+        const ssize_t count = receive_some(channel, bytes, size);
         if (count == (ssize_t)size) {
             return true;
         }

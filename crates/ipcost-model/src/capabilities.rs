@@ -14,14 +14,20 @@ pub enum OptionGroup {
     Place,
     /// Socket buffers.
     Socket,
+    /// How sockets are called.
+    Calling,
     /// TCP's own settings.
     Tcp,
     /// A whole range of source addresses to connect from.
     SourceAddresses,
     /// The buffer of a pipe or FIFO.
     PipeBuffer,
+    /// How a side of shared memory waits for the other.
+    Waiting,
     /// A ring in shared memory.
     Ring,
+    /// What encrypts.
+    Tls,
     /// Anything that listens and accepts.
     Listener,
     /// Copying within one process.

@@ -100,9 +100,10 @@ impl Cell {
 
     /// How a side waits for the other.
     pub fn wait(&self) -> Wait {
-        match self.options.text("wait") {
-            Some("spin") => Wait::Spin,
-            Some("hybrid") => Wait::Hybrid,
+        match (self.options.text("wait"), self.options.text("io")) {
+            // With uring-sqpoll a thread of the kernel looks for what is to be done.
+            (Some("spin"), _) | (_, Some("spin" | "uring-sqpoll")) => Wait::Spin,
+            (Some("hybrid"), _) => Wait::Hybrid,
             _ => Wait::Block,
         }
     }

@@ -167,6 +167,9 @@ fn parts(planned: &PlannedCell, transports: &[TransportState]) -> Result<Vec<Par
         _ if cell.options.int("extra_work").is_some() => {
             Err(Without::Reason("with extra_work more is done than is counted"))
         }
+        _ if cell.options.text("io") == Some("uring-sqpoll") => {
+            Err(Without::Reason("a thread of the kernel makes its calls"))
+        }
         Pattern::Rr => Ok(of_rr(cell)),
         Pattern::Stream | Pattern::Connect if !native => {
             Err(Without::Reason("how many system calls peers other than the built-in one make is not known"))

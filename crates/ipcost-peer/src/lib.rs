@@ -11,6 +11,7 @@ mod connect;
 mod crew;
 mod error;
 mod floor;
+mod library;
 mod meter;
 mod moving;
 mod native;
@@ -24,6 +25,7 @@ mod work;
 
 pub use crew::{Crew, DescriptorTable, Together};
 pub use error::{PeerError, ended};
+pub use library::Library;
 pub use meter::{Meter, Metered, Unmetered};
 pub use moving::{receive_all, send_all};
 pub use native::Native;

@@ -1,5 +1,7 @@
 //! Reading the clock per operation, or not.
 
+use std::hint::black_box;
+
 use hdrhistogram::Histogram;
 use ipcost_sys::clock::now_ns;
 
@@ -19,6 +21,25 @@ impl Meter for Unmetered {
     fn begin(&mut self) {}
     #[inline]
     fn end(&mut self) {}
+}
+
+/// The clock is read, and what it says added up: what a program does that times each operation.
+#[derive(Default)]
+pub struct Clocked {
+    begun: u64,
+    total: u64,
+}
+
+impl Meter for Clocked {
+    #[inline]
+    fn begin(&mut self) {
+        self.begun = now_ns();
+    }
+
+    #[inline]
+    fn end(&mut self) {
+        self.total = black_box(self.total + (now_ns() - self.begun));
+    }
 }
 
 /// The latencies of operations, in a histogram that is allocated before the loop. Those of the first tenth are not

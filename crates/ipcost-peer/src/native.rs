@@ -37,13 +37,27 @@ impl Peer for Native {
             let (pattern, name) = (cell.pattern, &cell.transport);
             return Err(PeerError::Protocol(format!("there is no pattern {pattern} over {name}")));
         }
-        match role {
-            PeerRole::Client => {
-                let (crew, effective) = roles::client(transport, cell, address)?;
-                Ok(Prepared { address: Address::new(), effective, part: part(role, cell, crew, None) })
-            }
-            PeerRole::Server => serve(transport, cell, address),
+        if cell.options.text("pipe_calls").is_some_and(|calls| calls != "system") {
+            let text = "C's stdio is the C peer's: give --client c --server c, or leave pipe_calls out";
+            return Err(PeerError::Program(text.to_owned()));
         }
+        over(transport, role, cell, address)
+    }
+}
+
+/// The built-in loops over a transport.
+pub fn over(
+    transport: &dyn Transport,
+    role: PeerRole,
+    cell: &Cell,
+    address: &Address,
+) -> Result<Prepared, PeerError> {
+    match role {
+        PeerRole::Client => {
+            let (crew, effective) = roles::client(transport, cell, address)?;
+            Ok(Prepared { address: Address::new(), effective, part: part(role, cell, crew, None) })
+        }
+        PeerRole::Server => serve(transport, cell, address),
     }
 }
 

@@ -37,7 +37,7 @@ pub fn client(
                 turns(cell),
             )));
         }
-        let channel = client.connect()?;
+        let channel = client.connect()?.called_as(cell)?;
         effective = client.effective();
         if let Some(floor) = transport.capabilities().floor {
             return Ok(if floor.takes_two() {
@@ -48,7 +48,14 @@ pub fn client(
         }
         Ok(match cell.pattern {
             Pattern::Rr => {
-                Box::new(RrClient::new(channel, bytes(cell.size), bytes(cell.reply), framing(cell)))
+                let is_clocked = cell.options.text("clock") == Some("each");
+                Box::new(RrClient::new(
+                    channel,
+                    bytes(cell.size),
+                    bytes(cell.reply),
+                    framing(cell),
+                    is_clocked,
+                ))
             }
             // A client of connect is made above, one of a floor by what the floor takes.
             Pattern::Stream | Pattern::Connect | Pattern::Floor => {
@@ -83,7 +90,8 @@ pub fn server_on_channels(cell: &Cell, channels: Vec<Connection>) -> Result<Crew
             }
         }
     };
-    Crew::within(channels.into_iter().map(work).collect(), descriptor_table(cell))
+    let channels: Result<Vec<_>, _> = channels.into_iter().map(|channel| channel.called_as(cell)).collect();
+    Crew::within(channels?.into_iter().map(work).collect(), descriptor_table(cell))
 }
 
 /// A server's workers on a listener they share, and the count of connections a batch is to have.

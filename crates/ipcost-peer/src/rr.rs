@@ -6,7 +6,7 @@ use ipcost_sys::clock::now_ns;
 use ipcost_sys::transport::{Channel, Connection};
 
 use crate::error::{PeerError, ended};
-use crate::meter::{Meter, Metered, Unmetered};
+use crate::meter::{Clocked, Meter, Metered, Unmetered};
 use crate::moving::{receive_all, send_all};
 use crate::pages::PageBuffer;
 use crate::payload::{Checked, Payload, Plain};
@@ -31,14 +31,16 @@ pub struct RrClient {
     size: usize,
     reply: PageBuffer,
     framing: Framing,
+    /// Whether the clock is read around every operation (option `clock`).
+    is_clocked: bool,
 }
 
 impl RrClient {
     /// A client on an open channel.
-    pub fn new(channel: Connection, size: usize, reply: usize, framing: Framing) -> Self {
+    pub fn new(channel: Connection, size: usize, reply: usize, framing: Framing, is_clocked: bool) -> Self {
         let request = PageBuffer::filled(b'a', size);
         let request = if framing == Framing::Length { request } else { request.with_last(b'\n') };
-        Self { channel, request, size, reply: PageBuffer::filled(0, reply), framing }
+        Self { channel, request, size, reply: PageBuffer::filled(0, reply), framing, is_clocked }
     }
 
     fn exchange<M: Meter, P: Payload>(
@@ -75,6 +77,7 @@ impl Work for RrClient {
                 self.request[..self.size].fill(b'a');
             }
             (_, Some(meter)) => self.exchange(order.ops, meter, &Plain)?,
+            (_, None) if self.is_clocked => self.exchange(order.ops, &mut Clocked::default(), &Plain)?,
             (_, None) => self.exchange(order.ops, &mut Unmetered, &Plain)?,
         }
         let ended_ns = now_ns();

@@ -121,6 +121,9 @@ static inline ssize_t posix_write(int descriptor, const void *bytes, size_t size
 
 #define read(descriptor, bytes, size) posix_read(descriptor, bytes, size)
 #define write(descriptor, bytes, size) posix_write(descriptor, bytes, size)
+/* There both are the same. */
+#define send(descriptor, bytes, size, flags) posix_write(descriptor, bytes, size)
+#define recv(descriptor, bytes, size, flags) posix_read(descriptor, bytes, size)
 #define close(descriptor) posix_close(descriptor)
 #define fcntl posix_fcntl
 

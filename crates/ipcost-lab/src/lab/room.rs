@@ -48,9 +48,7 @@ fn fit(mut plan: Plan, room: &Room) -> Result<Plan, String> {
     }
     let mut notes = Vec::new();
     for cell in &cells {
-        if let Some(Err(reason)) = transport::find(&cell.cell.transport).map(|known| known.fits(&cell.cell)) {
-            return Err(format!("{}: {reason}", cell.id));
-        }
+        transport::fits(&cell.cell).map_err(|reason| format!("{}: {reason}", cell.id))?;
         let Some(tightest) = ceilings(cell, room).into_iter().min_by_key(|ceiling| ceiling.most) else {
             continue;
         };

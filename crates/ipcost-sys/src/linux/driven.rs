@@ -336,7 +336,7 @@ pub fn ends(connection: &Connection) -> io::Result<Option<(File, File)>> {
     let (read, write) = match connection {
         Connection::Socket(socket) => (&socket.0, &socket.0),
         Connection::Pipes(pipes) => (&pipes.read, &pipes.write),
-        Connection::Rings(_) | Connection::Other(_) => return Ok(None),
+        Connection::Rings(_) | Connection::Slot(_) | Connection::Other(_) => return Ok(None),
     };
     Ok(Some((read.try_clone()?.into(), write.try_clone()?.into())))
 }
@@ -348,7 +348,7 @@ pub fn ends(connection: &Connection) -> io::Result<Option<(File, File)>> {
 pub fn is_a_strangers(connection: &Connection) -> io::Result<bool> {
     match connection {
         Connection::Socket(socket) => super::credentials::is_of_this_user(&socket.0).map(|known| !known),
-        Connection::Pipes(_) | Connection::Rings(_) | Connection::Other(_) => Ok(false),
+        _ => Ok(false),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Linux: what every Unix has, and what Linux alone has.
 
 pub mod abstract_address;
+pub mod calling;
 pub mod child;
 pub mod close_on_exec;
 pub mod counter;
@@ -11,9 +12,13 @@ pub mod driven;
 pub mod futex;
 pub mod kernel_texts;
 pub mod leftovers;
+pub mod lending;
 pub mod loopback;
 pub mod message_queue;
+pub mod more_sockets;
 pub mod net_namespace;
+pub mod other_memory;
+pub mod passed_memory;
 pub mod perf;
 mod perf_event;
 pub mod permissions;

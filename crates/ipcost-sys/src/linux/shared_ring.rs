@@ -82,6 +82,13 @@ impl SharedRing {
         unsafe { self.memory.add(index * WORD_BYTES).cast().as_ref() }
     }
 
+    /// The first four bytes of the ring as a word; whoever uses it puts nothing else there.
+    #[inline]
+    pub fn first_word(&self) -> &AtomicU32 {
+        // SAFETY: within the mapping, whose ring is no smaller, aligned, and only used atomically.
+        unsafe { self.memory.add(HEAD_BYTES).cast().as_ref() }
+    }
+
     /// The pieces of the ring from a position on: its end, and its begin behind that.
     #[inline]
     fn pieces(&self, position: u32, count: usize) -> [(*mut u8, usize); 2] {

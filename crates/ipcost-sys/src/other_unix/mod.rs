@@ -15,6 +15,7 @@ pub use crate::unix::{
     worker,
 };
 pub use crate::unsupported::{
-    abstract_address, counter, credentials, descriptor_table, driven, futex, kernel_texts, loopback,
-    message_queue, net_namespace, npipe, perf, permissions, shared_ring, suspension,
+    abstract_address, calling, counter, credentials, descriptor_table, driven, futex, kernel_texts, lending,
+    loopback, message_queue, more_sockets, net_namespace, npipe, other_memory, passed_memory, perf,
+    permissions, shared_ring, suspension,
 };

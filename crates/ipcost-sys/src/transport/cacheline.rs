@@ -9,7 +9,7 @@ use ipcost_model::{Capabilities, Cell, FloorKind};
 use super::handing::{self, HandOver};
 use super::spinning::spin;
 #[cfg(test)]
-use super::spinning::spin_unless;
+use super::spinning::{LOOKS, spin_unless};
 use super::{Client, Place, Provision, Server, Transport, TransportError};
 use crate::shared_word;
 
@@ -83,7 +83,7 @@ pub(super) fn pair() -> [Box<dyn super::Channel>; 2] {
         }
 
         fn wait(word: &AtomicU32, seen: u32) -> io::Result<u32> {
-            spin_unless(|| look(word, seen), || false)
+            spin_unless(LOOKS, || look(word, seen), || false)
         }
     }
 

@@ -14,29 +14,36 @@
 mod alone;
 mod cacheline;
 mod capacity;
+mod cma;
 mod eventfd;
 mod fifo;
 mod handing;
 mod inherited;
 mod memcpy;
+mod memfd;
+mod mptcp;
 mod mq;
 mod npipe;
 mod null;
 mod pipe;
+mod sctp;
 mod shm;
+mod shm_slot;
 mod socket;
 mod socketpair;
-mod spinning;
+pub(crate) mod spinning;
 mod switch;
 mod syscall;
 mod tcp;
 mod tcp6;
+mod tls;
 mod udp;
 mod udp6;
 mod unix;
 mod unix_abstract;
 mod unix_dgram;
 mod unix_seqpacket;
+mod vsock;
 
 use std::io;
 use std::path::Path;
@@ -47,9 +54,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::SysError;
+use crate::system::calling;
 use crate::system::channel::{PipePair, Socket};
-use crate::system::descriptor::{Descriptor, Waitable};
+pub use crate::system::descriptor::{Descriptor, Waitable};
+use crate::system::lending;
+use crate::{Context, SysError};
 
 /// Every transport, in the order of tables and help texts.
 pub const REGISTRY: &[&dyn Transport] = &[
@@ -63,11 +72,19 @@ pub const REGISTRY: &[&dyn Transport] = &[
     &socketpair::Socketpair,
     &tcp::Tcp,
     &tcp6::Tcp6,
+    &tls::TCP,
+    &tls::UNIX,
+    &mptcp::Mptcp,
+    &sctp::Sctp,
+    &vsock::Vsock,
     &udp::Udp,
     &udp6::Udp6,
     &mq::Mq,
     &eventfd::Eventfd,
     &shm::Shm,
+    &shm_slot::ShmSlot,
+    &cma::Cma,
+    &memfd::Memfd,
     &null::Null,
     &syscall::Syscall,
     &switch::Switch,
@@ -84,6 +101,29 @@ pub fn uses_tcp(name: &str) -> bool {
 pub fn find(name: &str) -> Option<&'static dyn Transport> {
     REGISTRY.iter().find(|transport| transport.capabilities().name == name).copied()
 }
+
+/// Whether this machine has room for what a cell asks of its transport, and the way of calling that it asks for.
+///
+/// # Errors
+/// What is lacking, and what to do about it, in one line.
+pub fn fits(cell: &Cell) -> Result<(), String> {
+    calling::probe(io_of(cell))?;
+    lending::probe(pipe_send_of(cell))?;
+    find(&cell.transport).map_or(Ok(()), |known| known.fits(cell))
+}
+
+/// The way in which a cell's sockets call the system (option `io`).
+fn io_of(cell: &Cell) -> &str {
+    cell.options.text("io").unwrap_or(calling::BLOCKING)
+}
+
+/// How a cell's pipes are sent to (option `pipe_send`).
+fn pipe_send_of(cell: &Cell) -> &str {
+    cell.options.text("pipe_send").unwrap_or(WRITE)
+}
+
+/// To copy into a pipe.
+const WRITE: &str = "write";
 
 /// Every transport with whether it can be used here.
 pub fn states() -> Vec<TransportState> {
@@ -248,8 +288,25 @@ pub enum Connection {
     Pipes(PipePair),
     /// Two rings in shared memory.
     Rings(shm::Ends),
+    /// A slot in shared memory.
+    Slot(shm_slot::Side),
     /// Anything else.
     Other(Box<dyn Channel>),
+}
+
+impl Connection {
+    /// The same channel, whose calls are those that a cell asks for; pattern `connect` leaves them as they are.
+    ///
+    /// # Errors
+    /// The system's answer.
+    pub fn called_as(self, cell: &Cell) -> Result<Self, TransportError> {
+        let channel = match self {
+            Self::Socket(socket) if io_of(cell) != calling::BLOCKING => calling::over(socket, io_of(cell)),
+            Self::Pipes(pipes) if pipe_send_of(cell) != WRITE => lending::over(pipes, pipe_send_of(cell)),
+            connection => return Ok(connection),
+        };
+        Ok(Self::Other(channel.context(|| "cannot set up other calls".to_owned())?))
+    }
 }
 
 impl Channel for Connection {
@@ -259,6 +316,7 @@ impl Channel for Connection {
             Self::Socket(socket) => socket.send(bytes),
             Self::Pipes(pipes) => pipes.send(bytes),
             Self::Rings(rings) => rings.send(bytes),
+            Self::Slot(slot) => slot.send(bytes),
             Self::Other(channel) => channel.send(bytes),
         }
     }
@@ -269,14 +327,15 @@ impl Channel for Connection {
             Self::Socket(socket) => socket.receive(buffer),
             Self::Pipes(pipes) => pipes.receive(buffer),
             Self::Rings(rings) => rings.receive(buffer),
+            Self::Slot(slot) => slot.receive(buffer),
             Self::Other(channel) => channel.receive(buffer),
         }
     }
 
     fn expect_checks(&mut self, checked: bool) {
         match self {
-            // What they carry is copied by the kernel either way.
-            Self::Socket(_) | Self::Pipes(_) => {}
+            // What they carry is copied either way.
+            Self::Socket(_) | Self::Pipes(_) | Self::Slot(_) => {}
             Self::Rings(rings) => rings.expect_checks(checked),
             Self::Other(channel) => channel.expect_checks(checked),
         }

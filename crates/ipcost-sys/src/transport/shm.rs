@@ -23,7 +23,7 @@ const CAPABILITIES: Capabilities = Capabilities {
     summary: "a ring in shared memory for each direction; sleeps, or spins with --option wait=spin",
     both_ways: false,
     os: &["linux"],
-    option_groups: &[OptionGroup::Ring],
+    option_groups: &[OptionGroup::Waiting, OptionGroup::Ring],
     in_default_suite: true,
     ..Capabilities::PLAIN
 };
@@ -35,7 +35,7 @@ const USUAL_BYTES: u64 = 262_144;
 const LEAST_BYTES: u64 = 4096;
 /// How often `wait=hybrid` looks before it sleeps: tens of microseconds, more than waking a sleeper takes. With less, two sides that once
 /// slept would go on waking each other, as each looks for a shorter time than the other takes to come.
-const LOOKS_BEFORE_SLEEP: u32 = 50_000;
+pub(super) const LOOKS_BEFORE_SLEEP: u32 = 50_000;
 
 impl Transport for Shm {
     fn capabilities(&self) -> &'static Capabilities {
@@ -87,13 +87,24 @@ fn ring_bytes(cell: &Cell) -> u64 {
 
 /// How a side waits for the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Wait {
+pub(super) enum Wait {
     /// It sleeps until it is woken.
     Block,
     /// It looks again and again.
     Spin,
     /// It looks for a while, then sleeps.
     Hybrid,
+}
+
+impl Wait {
+    /// What a cell asks for (option `wait`).
+    pub(super) fn of(cell: &Cell) -> Self {
+        match cell.options.text("wait") {
+            Some("spin") => Self::Spin,
+            Some("hybrid") => Self::Hybrid,
+            _ => Self::Block,
+        }
+    }
 }
 
 /// The words of a ring: how far the writer has come, and the reader; whether the reader sleeps, and the writer.
@@ -246,11 +257,7 @@ pub struct Ends {
 
 impl Ends {
     fn open(read: Descriptor, write: Descriptor, cell: &Cell) -> Result<Self, TransportError> {
-        let wait = match cell.options.text("wait") {
-            Some("spin") => Wait::Spin,
-            Some("hybrid") => Wait::Hybrid,
-            _ => Wait::Block,
-        };
+        let wait = Wait::of(cell);
         let in_place = cell.options.text("payload") == Some("in-place");
         let end = |memory| -> Result<End, TransportError> {
             let ring = SharedRing::map(memory)?;

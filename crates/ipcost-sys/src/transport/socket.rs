@@ -10,8 +10,8 @@ use crate::system::channel::Socket;
 use crate::system::credentials::{TELLS_WHO, is_of_this_user};
 use crate::system::descriptor::waitable;
 use crate::system::socket::{
-    AddressFamily, Endpoint, KEPT_TWICE, SocketAddress, accept, bind, has_visitor, listen, receive_buffer,
-    send_buffer, set_receive_buffer, set_send_buffer,
+    Endpoint, KEPT_TWICE, SocketAddress, accept, bind, has_visitor, listen, receive_buffer, send_buffer,
+    set_receive_buffer, set_send_buffer,
 };
 use crate::{Context, SysError};
 
@@ -57,6 +57,18 @@ pub fn buffers(socket: &Endpoint, cell: &Cell) -> Result<Vec<Effective>, SysErro
     Ok(effective)
 }
 
+/// Makes a socket.
+pub type Make = fn() -> io::Result<Endpoint>;
+
+/// What a connection has of its listener, where the system hands it down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Inherits {
+    /// Its buffers, as over TCP.
+    Buffers,
+    /// Nothing, and it can be told who connects: a Unix socket (shown by a test).
+    Nothing,
+}
+
 /// A listening socket.
 pub struct Listener {
     socket: Endpoint,
@@ -69,13 +81,13 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Binds a fresh socket of a family and listens; `prepare` sets what connections are to inherit, `name` tells the address it has.
+    /// Binds a fresh socket and listens; `prepare` sets what connections are to inherit, `name` tells the address it has.
     ///
     /// # Errors
     /// What failed, on which address.
     pub fn open(
         socket: io::Result<Endpoint>,
-        family: AddressFamily,
+        inherits: Inherits,
         at: &impl SocketAddress,
         shown: &str,
         cell: &Cell,
@@ -91,9 +103,9 @@ impl Listener {
         listen(&socket, i32::try_from(backlog).unwrap_or(i32::MAX))
             .context(|| format!("cannot listen on {shown}"))?;
         let address = name(&socket).context(|| format!("cannot tell the address of {shown}"))?;
-        // TCP's connections inherit the listener's buffers, a Unix socket's do not (shown by a test).
-        let each = (family == AddressFamily::UNIX && !effective.is_empty()).then(|| cell.clone());
-        Ok(Self { socket, address, effective, each, tells_who: TELLS_WHO && family == AddressFamily::UNIX })
+        let is_unix = inherits == Inherits::Nothing;
+        let each = (is_unix && !effective.is_empty()).then(|| cell.clone());
+        Ok(Self { socket, address, effective, each, tells_who: TELLS_WHO && is_unix })
     }
 
     #[inline]

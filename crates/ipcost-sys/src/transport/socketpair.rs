@@ -6,12 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use super::inherited::{InheritedClient, InheritedServer, number, of_worker};
 use super::{
-    Client, Place, Provision, Server, Transport, TransportError, address_list, capacity, list_address, socket,
+    Client, Connection, Place, Provision, Server, Transport, TransportError, address_list, capacity,
+    list_address, socket,
 };
 use crate::Context;
 use crate::system::channel::Socket;
 use crate::system::descriptor::{take_socket, to_inherit};
-use crate::system::socket::{pair, probe_pair};
+use crate::system::socket::{Endpoint, pair, probe_pair};
 
 /// The transport.
 pub struct Socketpair;
@@ -20,7 +21,7 @@ const CAPABILITIES: Capabilities = Capabilities {
     name: "socketpair",
     summary: "a pair of connected Unix sockets without a name",
     os: &["linux", "macos"],
-    option_groups: &[OptionGroup::Socket],
+    option_groups: &[OptionGroup::Socket, OptionGroup::Calling],
     ..Capabilities::PLAIN
 };
 
@@ -44,34 +45,57 @@ impl Transport for Socketpair {
     }
 
     fn provision(&self, place: &Place<'_>) -> Result<Provision, TransportError> {
-        let mut provision = Provision::default();
-        let (mut servers, mut clients) = (Vec::new(), Vec::new());
-        for _ in 0..place.cell.concurrency {
-            let (server, client) = pair().context(|| "cannot make a socketpair".to_owned())?;
-            for end in [&server, &client] {
-                socket::set_buffers(end, place.cell)?;
-                provision.effective.extend(socket::buffers(end, place.cell)?);
-            }
-            let (server, client) = (to_inherit(server), to_inherit(client));
-            servers.push(End { fd: number(&server) });
-            clients.push(End { fd: number(&client) });
-            provision.server_inherits.push(server);
-            provision.client_inherits.push(client);
-        }
-        provision.server = list_address(&servers);
-        provision.client = Some(list_address(&clients));
-        Ok(provision)
+        share(place.cell)
     }
 
     fn serve(&self, address: &Address, _cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
-        let ends: Vec<End> = address_list(CAPABILITIES.name, address)?;
-        let channels =
-            ends.iter().map(|end| Ok(Socket(take_socket(end.fd)?))).collect::<Result<_, TransportError>>()?;
-        Ok(Box::new(InheritedServer::new(address, channels)))
+        serve(CAPABILITIES.name, address, Socket)
     }
 
     fn reach(&self, address: &Address, _cell: &Cell, worker: u32) -> Result<Box<dyn Client>, TransportError> {
-        let end = of_worker(address_list::<End>(CAPABILITIES.name, address)?, worker)?;
-        Ok(Box::new(InheritedClient::new(Socket(take_socket(end.fd)?))))
+        reach(CAPABILITIES.name, address, worker, Socket)
     }
+}
+
+/// Makes a pair for every worker, of which each side inherits one end.
+pub(super) fn share(cell: &Cell) -> Result<Provision, TransportError> {
+    let mut provision = Provision::default();
+    let (mut servers, mut clients) = (Vec::new(), Vec::new());
+    for _ in 0..cell.concurrency {
+        let (server, client) = pair().context(|| "cannot make a socketpair".to_owned())?;
+        for end in [&server, &client] {
+            socket::set_buffers(end, cell)?;
+            provision.effective.extend(socket::buffers(end, cell)?);
+        }
+        let (server, client) = (to_inherit(server), to_inherit(client));
+        servers.push(End { fd: number(&server) });
+        clients.push(End { fd: number(&client) });
+        provision.server_inherits.push(server);
+        provision.client_inherits.push(client);
+    }
+    provision.server = list_address(&servers);
+    provision.client = Some(list_address(&clients));
+    Ok(provision)
+}
+
+/// The server's end of channels that are opened from a socket.
+pub(super) fn serve<C: Into<Connection> + Send + Sync + 'static>(
+    transport: &'static str,
+    address: &Address,
+    open: impl Fn(Endpoint) -> C,
+) -> Result<Box<dyn Server>, TransportError> {
+    let ends: Vec<End> = address_list(transport, address)?;
+    let channels = ends.iter().map(|end| Ok(open(take_socket(end.fd)?)));
+    Ok(Box::new(InheritedServer::new(address, channels.collect::<Result<_, TransportError>>()?)))
+}
+
+/// One worker's end of such a channel.
+pub(super) fn reach<C: Into<Connection> + Send + 'static>(
+    transport: &'static str,
+    address: &Address,
+    worker: u32,
+    open: impl Fn(Endpoint) -> C,
+) -> Result<Box<dyn Client>, TransportError> {
+    let end = of_worker(address_list::<End>(transport, address)?, worker)?;
+    Ok(Box::new(InheritedClient::new(open(take_socket(end.fd)?))))
 }

@@ -7,7 +7,7 @@ use crate::control;
 
 /// Looks without a pause, as one would lengthen the time until something is seen; but gives the core away after so many looks
 /// (tens of microseconds, many times what a hand-over between cores takes), so that two sides on one core get on.
-const LOOKS: u32 = 20_000;
+pub(super) const LOOKS: u32 = 20_000;
 /// How often the core is given away before asking whether anybody is left to spin for.
 const TURNS: u32 = 1_000;
 
@@ -17,17 +17,22 @@ const TURNS: u32 = 1_000;
 /// That the engine is gone; it ends a side whose other side has died.
 #[inline]
 pub fn spin<T>(look: impl FnMut() -> Option<T>) -> io::Result<T> {
-    spin_unless(look, control::engine_is_gone)
+    spin_unless(LOOKS, look, control::engine_is_gone)
 }
 
+/// The same with so many looks before the core is given away, until something says that nobody is left.
+///
+/// # Errors
+/// That nobody is.
 #[inline]
-pub(super) fn spin_unless<T>(
+pub fn spin_unless<T>(
+    looks: u32,
     mut look: impl FnMut() -> Option<T>,
     abandoned: impl Fn() -> bool,
 ) -> io::Result<T> {
     loop {
         for _ in 0..TURNS {
-            if let Some(found) = spin_for(LOOKS, &mut look) {
+            if let Some(found) = spin_for(looks, &mut look) {
                 return Ok(found);
             }
             thread::yield_now();
@@ -50,8 +55,8 @@ mod tests {
 
     #[test]
     fn nobody_spins_for_an_engine_that_is_gone() {
-        let error = spin_unless(|| None::<()>, || true).unwrap_err();
+        let error = spin_unless(LOOKS, || None::<()>, || true).unwrap_err();
         assert_eq!(error.to_string(), "the engine is gone");
-        assert_eq!(spin_unless(|| Some(4), || true).unwrap(), 4);
+        assert_eq!(spin_unless(LOOKS, || Some(4), || true).unwrap(), 4);
     }
 }

@@ -7,7 +7,7 @@ use ipcost_model::protocol::Address;
 use ipcost_model::{Capabilities, Cell, OptionGroup, Pattern};
 use serde::{Deserialize, Serialize};
 
-use super::socket::{Listener, buffers, set_buffers};
+use super::socket::{Inherits, Listener, Make, buffers, set_buffers};
 use super::{
     Client, Connection, Effective, Place, Provision, Server, Transport, TransportError, capacity,
     from_address, switch, to_address,
@@ -31,6 +31,7 @@ const CAPABILITIES: Capabilities = Capabilities {
     connects: true,
     option_groups: &[
         OptionGroup::Socket,
+        OptionGroup::Calling,
         OptionGroup::Listener,
         OptionGroup::Tcp,
         OptionGroup::SourceAddresses,
@@ -68,14 +69,22 @@ impl Transport for Tcp {
     }
 
     fn serve(&self, address: &Address, cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
-        serve(CAPABILITIES.name, AddressFamily::INET, address, cell)
+        serve(&CAPABILITIES, stream_of_inet, address, cell)
     }
 
     fn reach(&self, address: &Address, cell: &Cell, worker: u32) -> Result<Box<dyn Client>, TransportError> {
-        let spread = cell.pattern == Pattern::Connect && switch(cell, "spread_sources", true);
-        let sources = spread.then(|| Sources::of_worker(worker));
-        Ok(Box::new(TcpClient::new(CAPABILITIES.name, AddressFamily::INET, address, cell, sources)?))
+        let sources = Sources::of_worker(cell, worker);
+        Ok(Box::new(TcpClient::new(&CAPABILITIES, stream_of_inet, address, cell, sources)?))
     }
+}
+
+fn stream_of_inet() -> io::Result<Endpoint> {
+    stream_socket(AddressFamily::INET)
+}
+
+/// Whether its sockets set `TCP_NODELAY`, as those of TCP do where the cell has it.
+fn sets_nodelay(capabilities: &Capabilities, cell: &Cell) -> bool {
+    capabilities.option_groups.contains(&OptionGroup::Tcp) && cell.options.sets_nodelay(cell.pattern)
 }
 
 /// What the engine tells a server: any free port of the loopback address.
@@ -84,15 +93,15 @@ pub(super) fn any_port(loopback: IpAddr) -> Provision {
     Provision { server, ..Provision::default() }
 }
 
-/// Listens on a loopback address.
+/// Listens on a loopback address with a socket of some kind.
 pub(super) fn serve(
-    transport: &'static str,
-    family: AddressFamily,
+    capabilities: &'static Capabilities,
+    make: Make,
     address: &Address,
     cell: &Cell,
 ) -> Result<Box<dyn Server>, TransportError> {
-    let at = socket_address(transport, address)?;
-    let nodelay = cell.options.sets_nodelay(cell.pattern);
+    let at = socket_address(capabilities.name, address)?;
+    let nodelay = sets_nodelay(capabilities, cell);
     // Accepted connections inherit the listener's options, so accepting costs no further calls.
     let prepare = |socket: &Endpoint| {
         claim_port(socket)
@@ -103,7 +112,7 @@ pub(super) fn serve(
         let bound = local_address(socket)?;
         Ok(to_address(&HostPort { host: bound.ip().to_string(), port: bound.port() }))
     };
-    Ok(Box::new(Listener::open(stream_socket(family), family, &at, &at.to_string(), cell, prepare, name)?))
+    Ok(Box::new(Listener::open(make(), Inherits::Buffers, &at, &at.to_string(), cell, prepare, name)?))
 }
 
 /// Reads an address and refuses any that is not on loopback: nothing is ever measured, or offered, beyond it.
@@ -142,10 +151,13 @@ const FIRST_SOURCE: u32 = 0x7f01_0000;
 const SOURCES: u32 = 0x00ff_0000;
 
 impl Sources {
-    /// Workers and processes start far apart, so that they seldom meet.
-    fn of_worker(worker: u32) -> Self {
+    /// Those of a worker, where the cell spreads them. Workers and processes start far apart, so that they seldom meet.
+    pub(super) fn of_worker(cell: &Cell, worker: u32) -> Option<Self> {
+        if cell.pattern != Pattern::Connect || !switch(cell, "spread_sources", true) {
+            return None;
+        }
         let start = std::process::id().wrapping_mul(0x9E37_79B9) ^ worker.wrapping_mul(0x85EB_CA6B);
-        Self { next: start % SOURCES, uses_left: USES_OF_A_SOURCE }
+        Some(Self { next: start % SOURCES, uses_left: USES_OF_A_SOURCE })
     }
 
     fn next(&mut self) -> Ipv4Addr {
@@ -163,10 +175,10 @@ impl Sources {
     }
 }
 
-/// One worker that connects over TCP.
+/// One worker that connects over TCP, or over what is addressed like it.
 pub(super) struct TcpClient {
     transport: &'static str,
-    family: AddressFamily,
+    make: Make,
     to: SocketAddr,
     nodelay: bool,
     sources: Option<Sources>,
@@ -177,17 +189,17 @@ pub(super) struct TcpClient {
 
 impl TcpClient {
     pub(super) fn new(
-        transport: &'static str,
-        family: AddressFamily,
+        capabilities: &'static Capabilities,
+        make: Make,
         address: &Address,
         cell: &Cell,
         sources: Option<Sources>,
     ) -> Result<Self, TransportError> {
         Ok(Self {
-            transport,
-            family,
-            to: socket_address(transport, address)?,
-            nodelay: cell.options.sets_nodelay(cell.pattern),
+            transport: capabilities.name,
+            make,
+            to: socket_address(capabilities.name, address)?,
+            nodelay: sets_nodelay(capabilities, cell),
             sources,
             cell: cell.clone(),
             retries: 0,
@@ -225,7 +237,7 @@ impl Client for TcpClient {
     fn connect(&mut self) -> Result<Connection, TransportError> {
         let mut sources_left = MOST_SOURCES_TRIED;
         loop {
-            let socket = stream_socket(self.family).context(|| "cannot make a socket".to_owned())?;
+            let socket = (self.make)().context(|| "cannot make a socket".to_owned())?;
             self.prepare(&socket).context(|| "cannot set up a TCP socket".to_owned())?;
             set_buffers(&socket, &self.cell)?;
             let error = match connect_patiently(&socket, &self.to, &mut self.retries) {

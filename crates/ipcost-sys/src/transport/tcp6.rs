@@ -1,5 +1,6 @@
 //! `tcp6`: TCP over IPv6's loopback.
 
+use std::io;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use ipcost_model::protocol::Address;
@@ -7,7 +8,7 @@ use ipcost_model::{Capabilities, Cell, OptionGroup};
 
 use super::tcp::{TcpClient, any_port, serve};
 use super::{Client, Place, Provision, Server, Transport, TransportError, capacity};
-use crate::system::socket::{AddressFamily, bind, stream_socket};
+use crate::system::socket::{AddressFamily, Endpoint, bind, stream_socket};
 
 /// The transport.
 pub struct Tcp6;
@@ -16,7 +17,7 @@ const CAPABILITIES: Capabilities = Capabilities {
     name: "tcp6",
     summary: "TCP over ::1",
     connects: true,
-    option_groups: &[OptionGroup::Socket, OptionGroup::Listener, OptionGroup::Tcp],
+    option_groups: &[OptionGroup::Socket, OptionGroup::Calling, OptionGroup::Listener, OptionGroup::Tcp],
     trouble_counters: &["ListenOverflows", "ListenDrops", "TCPTimeouts"],
     ..Capabilities::PLAIN
 };
@@ -28,7 +29,7 @@ impl Transport for Tcp6 {
 
     fn probe(&self) -> Result<(), String> {
         let loopback = SocketAddr::new(IpAddr::V6(Ipv6Addr::LOCALHOST), 0);
-        stream_socket(AddressFamily::INET6)
+        stream_of_inet6()
             .and_then(|socket| bind(&socket, &loopback))
             .map_err(|error| format!("IPv6 loopback cannot be used: {error}"))
     }
@@ -42,10 +43,14 @@ impl Transport for Tcp6 {
     }
 
     fn serve(&self, address: &Address, cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
-        serve(CAPABILITIES.name, AddressFamily::INET6, address, cell)
+        serve(&CAPABILITIES, stream_of_inet6, address, cell)
     }
 
     fn reach(&self, address: &Address, cell: &Cell, _worker: u32) -> Result<Box<dyn Client>, TransportError> {
-        Ok(Box::new(TcpClient::new(CAPABILITIES.name, AddressFamily::INET6, address, cell, None)?))
+        Ok(Box::new(TcpClient::new(&CAPABILITIES, stream_of_inet6, address, cell, None)?))
     }
+}
+
+fn stream_of_inet6() -> io::Result<Endpoint> {
+    stream_socket(AddressFamily::INET6)
 }

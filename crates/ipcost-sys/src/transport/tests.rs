@@ -89,13 +89,18 @@ fn bytes_arrive_whole_in_both_directions_on_every_channel() {
         {
             let [request, reply] = sizes(transport);
             let message = [index as u8 + 1; 8];
+            // Both at once, as some shake hands first.
+            let asking = thread::spawn(move || {
+                let mut buffer = [0; 64];
+                assert_eq!(client.send(&message[..request]).unwrap(), request, "{name}");
+                assert_eq!(client.receive(&mut buffer).unwrap(), reply, "{name}");
+                assert_eq!(buffer[..reply], message[..reply], "{name}");
+            });
             let mut buffer = [0; 64];
-            assert_eq!(client.send(&message[..request]).unwrap(), request, "{name}");
             assert_eq!(server.receive(&mut buffer).unwrap(), request, "{name}");
             assert_eq!(buffer[..request], message[..request], "{name}");
             assert_eq!(server.send(&message[..reply]).unwrap(), reply, "{name}");
-            assert_eq!(client.receive(&mut buffer).unwrap(), reply, "{name}");
-            drop(client);
+            asking.join().unwrap();
             if transport.capabilities().sees_end {
                 assert_eq!(server.receive(&mut buffer).unwrap(), 0, "{name}: the end is seen");
             }
@@ -130,6 +135,80 @@ fn what_does_not_fit_into_a_message_is_refused_with_the_setting_to_raise() {
         let reason = transport.fits(&cell).unwrap_err();
         assert!(reason.contains("does not fit"), "{reason}");
         assert!(reason.contains("sysctl") || reason.contains("at most"), "{reason}");
+    }
+}
+
+/// What a transport may be called by: each value of the options that choose it.
+#[cfg(target_os = "linux")]
+fn ways(known: &Capabilities) -> Vec<(&'static str, &'static str)> {
+    let has = |group| known.option_groups.contains(&group);
+    let mut ways = Vec::new();
+    if has(OptionGroup::Calling) {
+        ways.extend(["send", "spin", "poll", "epoll", "uring", "uring-sqpoll"].map(|io| ("io", io)));
+    }
+    if has(OptionGroup::PipeBuffer) {
+        ways.extend(["vmsplice", "splice"].map(|pipe_send| ("pipe_send", pipe_send)));
+    }
+    if ["cma", "memfd"].contains(&known.name) {
+        ways.push(("framing", "length"));
+    }
+    ways
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn every_way_of_calling_moves_more_than_buffers_hold_and_sees_the_end() {
+    const MESSAGES: usize = 2_000;
+    const BYTES: usize = 1_000;
+    for transport in usable() {
+        let known = transport.capabilities();
+        for ((option, way), checked) in ways(known).into_iter().flat_map(|way| [(way, false), (way, true)]) {
+            let mut cell = cell(known.name, 1);
+            cell.options.set(option, OptionValue::Text(way.to_owned())).unwrap();
+            if let Err(reason) = fits(&cell) {
+                assert!(way.starts_with("uring") && reason.contains("io_uring_disabled"), "{reason}");
+                continue;
+            }
+            let dir = PrivateDir::create().unwrap();
+            let (server, client) = set_up(transport, &cell, dir.path()).remove(0);
+            let [mut server, mut client] = [server, client].map(|end| end.called_as(&cell).unwrap());
+            assert!(matches!(server, Connection::Other(_)), "{}", known.name);
+            server.expect_checks(checked);
+            client.expect_checks(checked);
+            // What is checked changes from one message to the next. What may lose is not sent faster than it is read.
+            let byte = move |message: usize| if checked { message as u8 } else { b'x' };
+            let messages = if known.no_stream.is_some() { 10 } else { MESSAGES };
+            let sending = thread::spawn(move || {
+                let mut buffer = vec![0; BYTES];
+                for message in 0..messages {
+                    buffer.fill(byte(message));
+                    let mut sent = 0;
+                    while sent < BYTES {
+                        sent += client.send(&buffer[sent..]).unwrap();
+                    }
+                }
+                // Until all has been read, the memory is there.
+                (client, buffer)
+            });
+            let (mut buffer, mut received) = ([0; BYTES], 0);
+            while received < messages * BYTES {
+                let most = BYTES - received % BYTES;
+                let count = server.receive(&mut buffer[..most]).unwrap();
+                let expected = byte(received / BYTES);
+                assert!(buffer[..count].iter().all(|byte| *byte == expected), "{} by {way}", known.name);
+                assert!(count > 0, "{} by {way}", known.name);
+                received += count;
+            }
+            drop(sending.join().unwrap());
+            if known.sees_end {
+                assert_eq!(
+                    server.receive(&mut buffer).unwrap(),
+                    0,
+                    "{} by {way}: the end is seen",
+                    known.name
+                );
+            }
+        }
     }
 }
 

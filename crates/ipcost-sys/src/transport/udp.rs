@@ -31,7 +31,7 @@ const CAPABILITIES: Capabilities = Capabilities {
     delivery: Delivery::Message,
     no_stream: Some(LOST),
     sees_end: false,
-    option_groups: &[OptionGroup::Socket],
+    option_groups: &[OptionGroup::Socket, OptionGroup::Calling],
     trouble_counters: &["UdpRcvbufErrors", "UdpSndbufErrors", "UdpMemErrors"],
     ..Capabilities::PLAIN
 };

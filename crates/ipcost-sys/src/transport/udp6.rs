@@ -17,7 +17,7 @@ const CAPABILITIES: Capabilities = Capabilities {
     delivery: Delivery::Message,
     no_stream: Some(LOST),
     sees_end: false,
-    option_groups: &[OptionGroup::Socket],
+    option_groups: &[OptionGroup::Socket, OptionGroup::Calling],
     trouble_counters: &["Udp6RcvbufErrors", "Udp6SndbufErrors", "Udp6MemErrors"],
     ..Capabilities::PLAIN
 };

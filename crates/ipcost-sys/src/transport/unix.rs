@@ -7,7 +7,7 @@ use ipcost_model::units::size_text;
 use ipcost_model::{Capabilities, Cell, OptionGroup, Pattern};
 use serde::{Deserialize, Serialize};
 
-use super::socket::{Listener, buffers, set_buffers};
+use super::socket::{Inherits, Listener, Make, buffers, set_buffers};
 use super::udp::largest_message;
 use super::{
     Client, Connection, Effective, Place, Provision, Server, Transport, TransportError, capacity,
@@ -28,7 +28,7 @@ const CAPABILITIES: Capabilities = Capabilities {
     name: "unix",
     summary: "a Unix stream socket bound to a path",
     connects: true,
-    option_groups: &[OptionGroup::Socket, OptionGroup::Listener],
+    option_groups: &[OptionGroup::Socket, OptionGroup::Calling, OptionGroup::Listener],
     in_default_suite: true,
     ..Capabilities::PLAIN
 };
@@ -64,9 +64,6 @@ impl Transport for Unix {
     }
 }
 
-/// Makes a socket.
-pub(super) type Make = fn() -> io::Result<Endpoint>;
-
 /// A Unix stream socket.
 pub(super) fn stream_of_unix() -> io::Result<Endpoint> {
     stream_socket(AddressFamily::UNIX)
@@ -99,7 +96,7 @@ pub(super) fn listen(
     address: Address,
     cell: &Cell,
 ) -> Result<Box<dyn Server>, TransportError> {
-    Ok(Box::new(Listener::open(make(), AddressFamily::UNIX, at, shown, cell, |_| Ok(()), |_| Ok(address))?))
+    Ok(Box::new(Listener::open(make(), Inherits::Nothing, at, shown, cell, |_| Ok(()), |_| Ok(address))?))
 }
 
 /// A client of a socket of some kind at a path.

@@ -27,7 +27,7 @@ const CAPABILITIES: Capabilities = Capabilities {
     delivery: Delivery::Message,
     sees_end: false,
     os: &["linux"],
-    option_groups: &[OptionGroup::Socket],
+    option_groups: &[OptionGroup::Socket, OptionGroup::Calling],
     ..Capabilities::PLAIN
 };
 

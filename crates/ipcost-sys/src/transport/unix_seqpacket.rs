@@ -16,7 +16,7 @@ const CAPABILITIES: Capabilities = Capabilities {
     connects: true,
     delivery: Delivery::Message,
     os: &["linux"],
-    option_groups: &[OptionGroup::Socket, OptionGroup::Listener],
+    option_groups: &[OptionGroup::Socket, OptionGroup::Calling, OptionGroup::Listener],
     ..Capabilities::PLAIN
 };
 

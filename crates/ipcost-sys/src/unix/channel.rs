@@ -44,7 +44,7 @@ impl Channel for PipePair {
 
 /// `write(2)`, repeated when a signal interrupts it.
 #[inline]
-fn write(descriptor: impl AsFd, bytes: &[u8]) -> io::Result<usize> {
+pub(crate) fn write(descriptor: impl AsFd, bytes: &[u8]) -> io::Result<usize> {
     loop {
         match rustix::io::write(descriptor.as_fd(), bytes) {
             Err(rustix::io::Errno::INTR) => {}
@@ -55,7 +55,7 @@ fn write(descriptor: impl AsFd, bytes: &[u8]) -> io::Result<usize> {
 
 /// `read(2)`, repeated when a signal interrupts it.
 #[inline]
-fn read(descriptor: impl AsFd, buffer: &mut [u8]) -> io::Result<usize> {
+pub(crate) fn read(descriptor: impl AsFd, buffer: &mut [u8]) -> io::Result<usize> {
     loop {
         match rustix::io::read(descriptor.as_fd(), &mut *buffer) {
             Err(rustix::io::Errno::INTR) => {}

@@ -2,6 +2,8 @@
 
 #[cfg(not(target_os = "linux"))]
 pub mod abstract_address;
+#[cfg(not(target_os = "linux"))]
+pub mod calling;
 #[cfg(windows)]
 pub mod cheapest_call;
 #[cfg(not(target_os = "linux"))]
@@ -19,13 +21,21 @@ pub mod futex;
 #[cfg(not(target_os = "linux"))]
 pub mod kernel_texts;
 #[cfg(not(target_os = "linux"))]
+pub mod lending;
+#[cfg(not(target_os = "linux"))]
 pub mod loopback;
 #[cfg(not(target_os = "linux"))]
 pub mod message_queue;
 #[cfg(not(target_os = "linux"))]
+pub mod more_sockets;
+#[cfg(not(target_os = "linux"))]
 pub mod net_namespace;
 #[cfg(unix)]
 pub mod npipe;
+#[cfg(not(target_os = "linux"))]
+pub mod other_memory;
+#[cfg(not(target_os = "linux"))]
+pub mod passed_memory;
 #[cfg(not(target_os = "linux"))]
 pub mod perf;
 #[cfg(not(target_os = "linux"))]

@@ -183,6 +183,35 @@ fn concurrency_by_threads_and_by_processes_does_every_operation() {
 }
 
 #[test]
+fn every_way_of_calling_is_measured_where_the_kernel_has_it() {
+    let place = Place::new();
+    let command = |ways: &'static str| {
+        let patterns = "rr,stream";
+        let args = ["run", "--transports", "unix,tcp", "--patterns", patterns, "--concurrency", "2"];
+        [&args[..], &["--epochs", "1", "--option", ways, "--quiet", "--no-save"]].concat()
+    };
+    let rings = "io=uring,uring-sqpoll";
+    let refused = place.run(&command(rings));
+    let lists = if refused.status.success() {
+        vec!["io=blocking,send,spin,poll,epoll", rings]
+    } else {
+        vec!["io=send,spin,poll,epoll"]
+    };
+    if !refused.status.success() {
+        assert!(text(&refused.stderr).contains("kernel.io_uring_disabled=0"), "{}", text(&refused.stderr));
+    }
+    for list in lists {
+        let document = place.document(&command(list));
+        for cell in document["cells"].as_array().unwrap() {
+            assert!(cell["wall_ns_per_op"]["median"].as_f64().unwrap() > 0.0, "{}", cell["id"]);
+            let way = cell["options"]["io"].as_str().unwrap();
+            assert_eq!(cell["wait"] == "spin", ["spin", "uring-sqpoll"].contains(&way), "{}", cell["id"]);
+        }
+    }
+    place.assert_clean();
+}
+
+#[test]
 fn a_concurrency_of_a_thousand_works() {
     let place = Place::new();
     let document = place.document(&[

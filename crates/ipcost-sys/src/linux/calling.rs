@@ -1,0 +1,288 @@
+//! Other ways to call the system for a socket than to wait in `read` and `write`: readiness (`poll(2)`, `epoll(7)`), and
+//! completion (`io_uring(7)`), which are what an event loop does for one socket; and never to wait.
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+
+use io_uring::{IoUring, opcode, squeue, types};
+use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
+use rustix::event::{PollFd, PollFlags};
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use rustix::io::{Errno, retry_on_intr};
+use rustix::net::{RecvFlags, SendFlags, recv, send};
+
+use crate::control::engine_is_gone;
+use crate::system::channel::{Socket, read, write};
+use crate::transport::Channel;
+use crate::transport::spinning::spin_unless;
+
+/// The way that needs nothing of this: to wait in `read` and `write`.
+pub const BLOCKING: &str = "blocking";
+
+/// Whether sockets can be called in a way, as the option `io` names it.
+///
+/// # Errors
+/// What is lacking, and what to do about it, in one line.
+pub fn probe(io: &str) -> Result<(), String> {
+    if !io.starts_with("uring") {
+        return Ok(());
+    }
+    ring(io == POLLED).map(drop).map_err(|error| {
+        format!(
+            "io={io}: this kernel refuses io_uring ({error}); it takes Linux 5.11 or later with kernel.io_uring_disabled=0, and a container that allows it"
+        )
+    })
+}
+
+/// A socket that is called in a way.
+///
+/// # Errors
+/// The system's answer.
+pub fn over(Socket(socket): Socket, io: &str) -> io::Result<Box<dyn Channel>> {
+    Ok(match io {
+        "send" => Box::new(Sending(socket)),
+        "spin" => Box::new(Looking::at(socket)?),
+        "poll" => Box::new(Ready::new(socket, Poll)?),
+        "epoll" => {
+            let epoll = Epoll::of(&socket)?;
+            Box::new(Ready::new(socket, epoll)?)
+        }
+        _ => Box::new(Completed { ring: None, polled: io == POLLED, socket }),
+    })
+}
+
+/// `send(2)` and `recv(2)`, which wait like `write(2)` and `read(2)` and are shorter ways to the socket.
+struct Sending(OwnedFd);
+
+impl Channel for Sending {
+    #[inline]
+    fn send(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        Ok(retry_on_intr(|| send(&self.0, bytes, SendFlags::NOSIGNAL))?)
+    }
+
+    #[inline]
+    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        Ok(retry_on_intr(|| recv(&self.0, &mut *buffer, RecvFlags::empty()))?.0)
+    }
+}
+
+/// How often it calls before it gives the core away: tens of microseconds.
+const CALLS: u32 = 100;
+
+/// Calls again and again until there is something, or room.
+struct Looking(OwnedFd);
+
+impl Looking {
+    fn at(socket: OwnedFd) -> io::Result<Self> {
+        never_wait(&socket)?;
+        Ok(Self(socket))
+    }
+}
+
+impl Channel for Looking {
+    #[inline]
+    fn send(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        spin_unless(CALLS, || at_once(write(&self.0, bytes)), engine_is_gone)?
+    }
+
+    #[inline]
+    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        spin_unless(CALLS, || at_once(read(&self.0, buffer)), engine_is_gone)?
+    }
+}
+
+/// What a call answered, unless it is that one has to wait.
+#[inline]
+fn at_once(result: io::Result<usize>) -> Option<io::Result<usize>> {
+    (!matches!(&result, Err(error) if error.kind() == io::ErrorKind::WouldBlock)).then_some(result)
+}
+
+fn never_wait(socket: &OwnedFd) -> io::Result<()> {
+    Ok(fcntl_setfl(socket, fcntl_getfl(socket)? | OFlags::NONBLOCK)?)
+}
+
+/// What a socket is to be ready for.
+#[derive(Debug, Clone, Copy)]
+enum For {
+    Reading,
+    Writing,
+}
+
+/// How one waits for a socket to be ready.
+trait Readiness: Send {
+    fn wait(&mut self, socket: BorrowedFd<'_>, ready: For) -> io::Result<()>;
+}
+
+/// Waits until a message is there and then reads; writes at once, and waits where there is no room. So do the loops that are told
+/// for as long as something is ready.
+struct Ready<R> {
+    socket: OwnedFd,
+    readiness: R,
+}
+
+impl<R: Readiness> Ready<R> {
+    fn new(socket: OwnedFd, readiness: R) -> io::Result<Self> {
+        never_wait(&socket)?;
+        Ok(Self { socket, readiness })
+    }
+}
+
+impl<R: Readiness> Channel for Ready<R> {
+    #[inline]
+    fn send(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        loop {
+            match write(&self.socket, bytes) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.readiness.wait(self.socket.as_fd(), For::Writing)?;
+                }
+                result => return result,
+            }
+        }
+    }
+
+    #[inline]
+    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            self.readiness.wait(self.socket.as_fd(), For::Reading)?;
+            match read(&self.socket, buffer) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                result => return result,
+            }
+        }
+    }
+}
+
+/// `poll(2)`.
+struct Poll;
+
+impl Readiness for Poll {
+    #[inline]
+    fn wait(&mut self, socket: BorrowedFd<'_>, ready: For) -> io::Result<()> {
+        let flags = match ready {
+            For::Reading => PollFlags::IN,
+            For::Writing => PollFlags::OUT,
+        };
+        let mut sockets = [PollFd::from_borrowed_fd(socket, flags)];
+        loop {
+            match rustix::event::poll(&mut sockets, None) {
+                Err(Errno::INTR) => {}
+                result => return Ok(result.map(drop)?),
+            }
+        }
+    }
+}
+
+/// `epoll(7)`, level-triggered; the socket stays registered, for reading but while there is no room to write.
+struct Epoll(OwnedFd);
+
+impl Epoll {
+    fn of(socket: &OwnedFd) -> io::Result<Self> {
+        let epoll = epoll::create(CreateFlags::CLOEXEC)?;
+        epoll::add(&epoll, socket, EventData::new_u64(0), EventFlags::IN)?;
+        Ok(Self(epoll))
+    }
+
+    #[inline]
+    fn next(&self) -> io::Result<()> {
+        let mut events = [MaybeUninit::uninit()];
+        loop {
+            match epoll::wait(&self.0, &mut events, None) {
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+                Ok(_) => return Ok(()),
+            }
+        }
+    }
+}
+
+impl Readiness for Epoll {
+    #[inline]
+    fn wait(&mut self, socket: BorrowedFd<'_>, ready: For) -> io::Result<()> {
+        match ready {
+            For::Reading => self.next(),
+            For::Writing => {
+                epoll::modify(&self.0, socket, EventData::new_u64(0), EventFlags::OUT)?;
+                self.next()?;
+                Ok(epoll::modify(&self.0, socket, EventData::new_u64(0), EventFlags::IN)?)
+            }
+        }
+    }
+}
+
+/// The way in which a thread of the kernel fetches what is to be done.
+const POLLED: &str = "uring-sqpoll";
+/// One call at a time is under way; queues have two entries at least.
+const ENTRIES: u32 = 2;
+/// How long the kernel's thread looks for more before it sleeps, ms: the least there is, as other cells are measured next.
+const LOOKS_FOR_MS: u32 = 1;
+
+/// `io_uring(7)`: each call is queued, submitted and waited for in one system call, or fetched by the kernel's thread.
+struct Completed {
+    /// Made by the thread that uses it, as the kernel then needs no locks.
+    ring: Option<IoUring>,
+    polled: bool,
+    socket: OwnedFd,
+}
+
+impl Completed {
+    #[inline]
+    fn call(&mut self, entry: &squeue::Entry) -> io::Result<usize> {
+        let ring = match &mut self.ring {
+            Some(ring) => ring,
+            none => none.insert(ring(self.polled)?),
+        };
+        loop {
+            // SAFETY: the entry's buffer is borrowed by the caller until this returns, and it does so when the call is done, or
+            // when the kernel has not taken it and the ring is gone.
+            let queued = unsafe { ring.submission().push(entry) };
+            queued.map_err(|_| io::Error::other("the queue of io_uring is full"))?;
+            let result = loop {
+                match ring.submit_and_wait(1) {
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    Err(error) => {
+                        self.ring = None;
+                        return Err(error);
+                    }
+                    Ok(_) => {}
+                }
+                if let Some(done) = ring.completion().next() {
+                    break done.result();
+                }
+            };
+            match usize::try_from(result) {
+                Ok(bytes) => return Ok(bytes),
+                Err(_) if result == -libc::EINTR => {}
+                Err(_) => return Err(io::Error::from_raw_os_error(-result)),
+            }
+        }
+    }
+}
+
+impl Channel for Completed {
+    #[inline]
+    fn send(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let socket = types::Fd(self.socket.as_raw_fd());
+        let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+        self.call(&opcode::Send::new(socket, bytes.as_ptr(), length).build())
+    }
+
+    #[inline]
+    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let socket = types::Fd(self.socket.as_raw_fd());
+        let length = u32::try_from(buffer.len()).unwrap_or(u32::MAX);
+        self.call(&opcode::Recv::new(socket, buffer.as_mut_ptr(), length).build())
+    }
+}
+
+/// Queues that are set up as their manual advises for one thread; older kernels have them without that.
+fn ring(polled: bool) -> io::Result<IoUring> {
+    if polled {
+        return IoUring::builder().setup_sqpoll(LOOKS_FOR_MS).build(ENTRIES);
+    }
+    let advised = IoUring::builder().setup_single_issuer().setup_defer_taskrun().build(ENTRIES);
+    match advised {
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => IoUring::builder().build(ENTRIES),
+        result => result,
+    }
+}

@@ -1,0 +1,111 @@
+//! Memory that is made for a message and passed to another process (`memfd_create(2)`, SCM_RIGHTS of `unix(7)`).
+
+use std::io::{self, IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, OwnedFd};
+use std::ptr::{self, NonNull};
+
+use rustix::fs::{MemfdFlags, fstat, memfd_create};
+use rustix::io::Errno;
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
+    SendFlags, recvmsg, sendmsg,
+};
+
+use crate::system::channel::write;
+
+/// Whether there is such a thing here.
+///
+/// # Errors
+/// Never: Linux has it.
+pub fn probe() -> Result<(), String> {
+    Ok(())
+}
+
+/// Makes memory with these bytes and passes it on.
+///
+/// # Errors
+/// The system's answer.
+pub fn pass(socket: &OwnedFd, bytes: &[u8]) -> io::Result<()> {
+    let memory = memfd_create("ipcost-message", MemfdFlags::CLOEXEC)?;
+    let mut written = 0;
+    while written < bytes.len() {
+        written += write(&memory, &bytes[written..])?;
+    }
+    let passed = [memory.as_fd()];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut beside = SendAncillaryBuffer::new(&mut space);
+    beside.push(SendAncillaryMessage::ScmRights(&passed));
+    loop {
+        match sendmsg(socket, &[IoSlice::new(b"m")], &mut beside, SendFlags::empty()) {
+            Err(Errno::INTR) => {}
+            result => return Ok(result.map(drop)?),
+        }
+    }
+}
+
+/// Takes the next that was passed, and maps it; `None` at the end.
+///
+/// # Errors
+/// The system's answer.
+pub fn take(socket: &OwnedFd) -> io::Result<Option<Passed>> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut beside = RecvAncillaryBuffer::new(&mut space);
+    let mut byte = [0];
+    let count = loop {
+        match recvmsg(socket, &mut [IoSliceMut::new(&mut byte)], &mut beside, RecvFlags::CMSG_CLOEXEC) {
+            Err(Errno::INTR) => {}
+            result => break result?.bytes,
+        }
+    };
+    if count == 0 {
+        return Ok(None);
+    }
+    let memory = beside.drain().find_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(mut passed) => passed.next(),
+        _ => None,
+    });
+    let memory = memory.ok_or_else(|| io::Error::other("a message without its memory; raise ulimit -n"))?;
+    let bytes = usize::try_from(fstat(&memory)?.st_size).unwrap_or(0);
+    // SAFETY: the address is the kernel's to choose.
+    let mapped = unsafe { mmap(ptr::null_mut(), bytes, ProtFlags::READ, MapFlags::SHARED, &memory, 0) }?;
+    let start = NonNull::new(mapped.cast()).ok_or_else(|| io::Error::other("memory at address 0"))?;
+    Ok(Some(Passed { start, bytes, read: 0 }))
+}
+
+/// A message that has come, mapped.
+#[derive(Debug)]
+pub struct Passed {
+    start: NonNull<u8>,
+    bytes: usize,
+    read: usize,
+}
+
+// SAFETY: the mapping belongs to whoever has this, and nobody writes into it through this.
+unsafe impl Send for Passed {}
+// SAFETY: reading needs it exclusively.
+unsafe impl Sync for Passed {}
+
+impl Passed {
+    /// Copies the next bytes out; how many.
+    pub fn read(&mut self, buffer: &mut [u8]) -> usize {
+        let count = buffer.len().min(self.bytes - self.read);
+        // SAFETY: the mapping has so many bytes from there on, and whoever sent them writes no more.
+        unsafe { ptr::copy_nonoverlapping(self.start.as_ptr().add(self.read), buffer.as_mut_ptr(), count) };
+        self.read += count;
+        count
+    }
+
+    /// Whether all of it has been read.
+    pub fn is_over(&self) -> bool {
+        self.read == self.bytes
+    }
+}
+
+impl Drop for Passed {
+    fn drop(&mut self) {
+        // SAFETY: it was mapped with these bounds, and nothing refers to it any more.
+        let _ = unsafe { munmap(self.start.as_ptr().cast(), self.bytes) };
+    }
+}

@@ -1,0 +1,63 @@
+//! `mptcp`: Multipath TCP over IPv4's loopback (`mptcp(7)`), with the one path that there is.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr};
+
+use ipcost_model::protocol::Address;
+use ipcost_model::{Capabilities, Cell, OptionGroup};
+
+use super::tcp::{Sources, TcpClient, any_port, serve};
+use super::{Client, Place, Provision, Server, Transport, TransportError, capacity};
+use crate::system::more_sockets::mptcp_socket;
+
+/// The transport.
+pub struct Mptcp;
+
+const CAPABILITIES: Capabilities = Capabilities {
+    name: "mptcp",
+    summary: "Multipath TCP over 127.0.0.1, with a single path",
+    connects: true,
+    os: &["linux"],
+    option_groups: &[
+        OptionGroup::Socket,
+        OptionGroup::Calling,
+        OptionGroup::Listener,
+        OptionGroup::Tcp,
+        OptionGroup::SourceAddresses,
+    ],
+    trouble_counters: &["ListenOverflows", "ListenDrops", "TCPTimeouts"],
+    ..Capabilities::PLAIN
+};
+
+impl Transport for Mptcp {
+    fn capabilities(&self) -> &'static Capabilities {
+        &CAPABILITIES
+    }
+
+    fn probe(&self) -> Result<(), String> {
+        mptcp_socket().map(drop).map_err(|error| {
+            let remedy = match error.kind() {
+                io::ErrorKind::Unsupported => "",
+                _ => "; it takes Linux 5.6 or later with sysctl -w net.mptcp.enabled=1",
+            };
+            format!("there is no Multipath TCP here ({error}){remedy}")
+        })
+    }
+
+    fn capacity_bytes(&self, cell: &Cell) -> Option<u64> {
+        capacity::tcp(cell)
+    }
+
+    fn provision(&self, _place: &Place<'_>) -> Result<Provision, TransportError> {
+        Ok(any_port(IpAddr::V4(Ipv4Addr::LOCALHOST)))
+    }
+
+    fn serve(&self, address: &Address, cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
+        serve(&CAPABILITIES, mptcp_socket, address, cell)
+    }
+
+    fn reach(&self, address: &Address, cell: &Cell, worker: u32) -> Result<Box<dyn Client>, TransportError> {
+        let sources = Sources::of_worker(cell, worker);
+        Ok(Box::new(TcpClient::new(&CAPABILITIES, mptcp_socket, address, cell, sources)?))
+    }
+}

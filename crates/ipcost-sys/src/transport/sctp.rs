@@ -1,0 +1,54 @@
+//! `sctp`: messages over IPv4's loopback that arrive, in order (`sctp(7)`, one association a socket).
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use ipcost_model::protocol::Address;
+use ipcost_model::{Capabilities, Cell, Delivery, OptionGroup};
+
+use super::tcp::{TcpClient, any_port, serve};
+use super::unix::message_fits;
+use super::{Client, Place, Provision, Server, Transport, TransportError, capacity};
+use crate::system::more_sockets::sctp_socket;
+
+/// The transport.
+pub struct Sctp;
+
+const CAPABILITIES: Capabilities = Capabilities {
+    name: "sctp",
+    summary: "SCTP over 127.0.0.1, which keeps messages apart",
+    connects: true,
+    delivery: Delivery::Message,
+    os: &["linux"],
+    option_groups: &[OptionGroup::Socket, OptionGroup::Calling, OptionGroup::Listener],
+    ..Capabilities::PLAIN
+};
+
+impl Transport for Sctp {
+    fn capabilities(&self) -> &'static Capabilities {
+        &CAPABILITIES
+    }
+
+    fn probe(&self) -> Result<(), String> {
+        sctp_socket().map(drop).map_err(|error| format!("there is no SCTP here ({error}); modprobe sctp"))
+    }
+
+    fn fits(&self, cell: &Cell) -> Result<(), String> {
+        message_fits(cell)
+    }
+
+    fn capacity_bytes(&self, cell: &Cell) -> Option<u64> {
+        capacity::unix(cell)
+    }
+
+    fn provision(&self, _place: &Place<'_>) -> Result<Provision, TransportError> {
+        Ok(any_port(IpAddr::V4(Ipv4Addr::LOCALHOST)))
+    }
+
+    fn serve(&self, address: &Address, cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
+        serve(&CAPABILITIES, sctp_socket, address, cell)
+    }
+
+    fn reach(&self, address: &Address, cell: &Cell, _worker: u32) -> Result<Box<dyn Client>, TransportError> {
+        Ok(Box::new(TcpClient::new(&CAPABILITIES, sctp_socket, address, cell, None)?))
+    }
+}

@@ -1,0 +1,296 @@
+//! `tls-tcp` and `tls-unix`: TLS 1.3 over another transport, by rustls. They are in builds with the feature `tls`.
+
+use ipcost_model::protocol::Address;
+use ipcost_model::{Capabilities, Cell, OptionGroup};
+
+use super::{Client, Place, Provision, Server, Transport, TransportError, tcp::Tcp, unix::Unix};
+
+/// TLS over TCP.
+pub const TCP: Tls = Tls {
+    beneath: &Tcp,
+    capabilities: Capabilities {
+        name: "tls-tcp",
+        summary: "TLS 1.3 (rustls) over TCP over 127.0.0.1",
+        connects: true,
+        option_groups: &[
+            OptionGroup::Socket,
+            OptionGroup::Listener,
+            OptionGroup::Tcp,
+            OptionGroup::SourceAddresses,
+            OptionGroup::Tls,
+        ],
+        trouble_counters: &["ListenOverflows", "ListenDrops", "TCPTimeouts"],
+        ..Capabilities::PLAIN
+    },
+};
+
+/// TLS over a Unix socket.
+pub const UNIX: Tls = Tls {
+    beneath: &Unix,
+    capabilities: Capabilities {
+        name: "tls-unix",
+        summary: "TLS 1.3 (rustls) over a Unix stream socket bound to a path",
+        connects: true,
+        option_groups: &[OptionGroup::Socket, OptionGroup::Listener, OptionGroup::Tls],
+        ..Capabilities::PLAIN
+    },
+};
+
+/// The transport: what is beneath it, and itself.
+pub struct Tls {
+    beneath: &'static dyn Transport,
+    capabilities: Capabilities,
+}
+
+impl Transport for Tls {
+    fn capabilities(&self) -> &'static Capabilities {
+        if self.capabilities.name == TCP.capabilities.name { &TCP.capabilities } else { &UNIX.capabilities }
+    }
+
+    fn probe(&self) -> Result<(), String> {
+        sessions::probe()?;
+        self.beneath.probe()
+    }
+
+    fn capacity_bytes(&self, cell: &Cell) -> Option<u64> {
+        self.beneath.capacity_bytes(cell)
+    }
+
+    fn provision(&self, place: &Place<'_>) -> Result<Provision, TransportError> {
+        self.beneath.provision(place)
+    }
+
+    fn serve(&self, address: &Address, cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
+        sessions::serve(self.beneath.serve(address, cell)?)
+    }
+
+    fn reach(&self, address: &Address, cell: &Cell, worker: u32) -> Result<Box<dyn Client>, TransportError> {
+        sessions::reach(address, cell, |address| self.beneath.reach(address, cell, worker))
+    }
+}
+
+#[cfg(not(feature = "tls"))]
+mod sessions {
+    //! This build has none.
+
+    use super::*;
+
+    const NONE: &str = "this program was built without TLS; build it with --features tls";
+
+    pub fn probe() -> Result<(), String> {
+        Err(NONE.to_owned())
+    }
+
+    pub fn serve(_beneath: Box<dyn Server>) -> Result<Box<dyn Server>, TransportError> {
+        Err(TransportError::Refused(NONE.to_owned()))
+    }
+
+    pub fn reach(
+        _address: &Address,
+        _cell: &Cell,
+        _beneath: impl FnOnce(&Address) -> Result<Box<dyn Client>, TransportError>,
+    ) -> Result<Box<dyn Client>, TransportError> {
+        Err(TransportError::Refused(NONE.to_owned()))
+    }
+}
+
+#[cfg(feature = "tls")]
+mod sessions {
+    //! Sessions by rustls. The server makes itself a certificate, which the client gets with its address and trusts alone.
+
+    use std::io::{self, IoSlice, Read, Write};
+    use std::ops::DerefMut;
+    use std::sync::Arc;
+
+    use rustls::client::Resumption;
+    use rustls::crypto::ring;
+    use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+    use rustls::version::TLS13;
+    use rustls::{
+        ClientConfig, ClientConnection, ConnectionCommon, RootCertStore, ServerConfig, ServerConnection,
+        SideData, Stream,
+    };
+    use serde::{Deserialize, Serialize};
+
+    use super::super::{Channel, Connection, Effective, from_address, switch, to_address};
+    use super::*;
+    use crate::system::descriptor::Waitable;
+
+    /// The only name that certificates are for.
+    const NAME: &str = "localhost";
+    /// Sessions that a client keeps to go on with.
+    const SESSIONS: usize = 256;
+
+    pub fn probe() -> Result<(), String> {
+        Ok(())
+    }
+
+    /// What the server's answer has beside the address beneath.
+    #[derive(Serialize, Deserialize)]
+    struct Trusted {
+        certificate: Vec<u8>,
+    }
+
+    fn failed(what: &str, error: impl std::fmt::Display) -> TransportError {
+        TransportError::Refused(format!("{what}: {error}"))
+    }
+
+    pub fn serve(beneath: Box<dyn Server>) -> Result<Box<dyn Server>, TransportError> {
+        let certified = rcgen::generate_simple_self_signed([NAME.to_owned()])
+            .map_err(|error| failed("cannot make a certificate", error))?;
+        let certificate = certified.cert.der().clone();
+        let key = PrivateKeyDer::try_from(certified.signing_key.serialize_der())
+            .map_err(|error| failed("cannot use the certificate's key", error))?;
+        let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_protocol_versions(&[&TLS13])
+            .and_then(|config| config.with_no_client_auth().with_single_cert(vec![certificate.clone()], key))
+            .map_err(|error| failed("cannot serve TLS", error))?;
+        let mut address = beneath.address();
+        address.extend(to_address(&Trusted { certificate: certificate.to_vec() }));
+        Ok(Box::new(TlsServer { beneath, address, config: Arc::new(config) }))
+    }
+
+    struct TlsServer {
+        beneath: Box<dyn Server>,
+        address: Address,
+        config: Arc<ServerConfig>,
+    }
+
+    impl TlsServer {
+        fn secured(&self, connection: Connection) -> io::Result<Connection> {
+            let session = ServerConnection::new(Arc::clone(&self.config)).map_err(io::Error::other)?;
+            Ok(Connection::Other(Box::new(Secured { session, beneath: Plain(connection) })))
+        }
+    }
+
+    impl Server for TlsServer {
+        fn address(&self) -> Address {
+            self.address.clone()
+        }
+
+        fn try_accept(&mut self) -> Result<Option<Connection>, TransportError> {
+            let Some(connection) = self.beneath.try_accept()? else { return Ok(None) };
+            self.secured(connection).map(Some).map_err(|error| failed("cannot serve TLS", error))
+        }
+
+        fn accept(&self) -> io::Result<Connection> {
+            self.secured(self.beneath.accept()?)
+        }
+
+        fn accept_known(&self) -> io::Result<Connection> {
+            self.secured(self.beneath.accept_known()?)
+        }
+
+        fn waiting(&self) -> Option<Waitable<'_>> {
+            self.beneath.waiting()
+        }
+
+        fn effective(&self) -> Vec<Effective> {
+            self.beneath.effective()
+        }
+    }
+
+    pub fn reach(
+        address: &Address,
+        cell: &Cell,
+        beneath: impl FnOnce(&Address) -> Result<Box<dyn Client>, TransportError>,
+    ) -> Result<Box<dyn Client>, TransportError> {
+        let mut address = address.clone();
+        let certificate = address.remove_entry("certificate").into_iter().collect();
+        let Trusted { certificate } = from_address("tls", &certificate)?;
+        let mut trusted = RootCertStore::empty();
+        trusted
+            .add(CertificateDer::from(certificate))
+            .map_err(|error| failed("cannot use the server's certificate", error))?;
+        let mut config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_protocol_versions(&[&TLS13])
+            .map_err(|error| failed("cannot use TLS", error))?
+            .with_root_certificates(trusted)
+            .with_no_client_auth();
+        config.resumption = match switch(cell, "tls_resumption", true) {
+            true => Resumption::in_memory_sessions(SESSIONS),
+            false => Resumption::disabled(),
+        };
+        Ok(Box::new(TlsClient { beneath: beneath(&address)?, config: Arc::new(config) }))
+    }
+
+    struct TlsClient {
+        beneath: Box<dyn Client>,
+        config: Arc<ClientConfig>,
+    }
+
+    impl Client for TlsClient {
+        fn connect(&mut self) -> Result<Connection, TransportError> {
+            let connection = self.beneath.connect()?;
+            let name = ServerName::try_from(NAME).expect("a name");
+            let session = ClientConnection::new(Arc::clone(&self.config), name)
+                .map_err(|error| failed("cannot begin TLS", error))?;
+            Ok(Connection::Other(Box::new(Secured { session, beneath: Plain(connection) })))
+        }
+
+        fn retries(&self) -> u64 {
+            self.beneath.retries()
+        }
+
+        fn effective(&self) -> Vec<Effective> {
+            self.beneath.effective()
+        }
+    }
+
+    /// The connection beneath, as rustls takes it.
+    struct Plain(Connection);
+
+    impl Read for Plain {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            self.0.receive(buffer)
+        }
+    }
+
+    impl Write for Plain {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.send(bytes)
+        }
+
+        /// What belongs together goes in one call, as it does over a socket.
+        fn write_vectored(&mut self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
+            match parts {
+                [part] => self.0.send(part),
+                parts => {
+                    self.0.send(&parts.iter().flat_map(|part| part.iter().copied()).collect::<Vec<u8>>())
+                }
+            }
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// A session over a connection; it shakes hands when it first moves something, and tells the other side when it closes.
+    struct Secured<C: DerefMut<Target = ConnectionCommon<S>>, S: SideData> {
+        session: C,
+        beneath: Plain,
+    }
+
+    impl<C: DerefMut<Target = ConnectionCommon<S>> + Send, S: SideData> Channel for Secured<C, S> {
+        fn send(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            Stream::new(&mut self.session, &mut self.beneath).write(bytes)
+        }
+
+        fn receive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            match Stream::new(&mut self.session, &mut self.beneath).read(buffer) {
+                // The other side was ended, and could not tell.
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(0),
+                result => result,
+            }
+        }
+    }
+
+    impl<C: DerefMut<Target = ConnectionCommon<S>>, S: SideData> Drop for Secured<C, S> {
+        fn drop(&mut self) {
+            self.session.send_close_notify();
+            // Who has closed already need not be told.
+            let _ = self.session.write_tls(&mut self.beneath);
+        }
+    }
+}

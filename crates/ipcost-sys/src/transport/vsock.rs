@@ -1,0 +1,93 @@
+//! `vsock`: the stream sockets between virtual machines and their host, within one of them (`vsock(7)`, VMADDR_CID_LOCAL).
+
+use ipcost_model::protocol::Address;
+use ipcost_model::{Capabilities, Cell, OptionGroup};
+use serde::{Deserialize, Serialize};
+
+use super::socket::{Inherits, Listener};
+use super::{
+    Client, Connection, Place, Provision, Server, Transport, TransportError, from_address, to_address,
+};
+use crate::Context;
+use crate::system::channel::Socket;
+use crate::system::more_sockets::{ANY_VSOCK_PORT, vsock_address, vsock_port, vsock_socket};
+use crate::system::socket::{bind, connect_patiently};
+
+/// The transport.
+pub struct Vsock;
+
+const CAPABILITIES: Capabilities = Capabilities {
+    name: "vsock",
+    summary: "sockets for virtual machines, over their loopback",
+    connects: true,
+    os: &["linux"],
+    option_groups: &[OptionGroup::Calling, OptionGroup::Listener],
+    ..Capabilities::PLAIN
+};
+
+#[derive(Serialize, Deserialize)]
+struct Port {
+    port: u32,
+}
+
+impl Transport for Vsock {
+    fn capabilities(&self) -> &'static Capabilities {
+        &CAPABILITIES
+    }
+
+    fn probe(&self) -> Result<(), String> {
+        let bound = vsock_socket().and_then(|socket| bind(&socket, &vsock_address(ANY_VSOCK_PORT)?));
+        bound.map_err(|error| format!("vsock has no loopback here ({error}); modprobe vsock_loopback"))
+    }
+
+    fn provision(&self, _place: &Place<'_>) -> Result<Provision, TransportError> {
+        Ok(Provision { server: to_address(&Port { port: ANY_VSOCK_PORT }), ..Provision::default() })
+    }
+
+    fn serve(&self, address: &Address, cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
+        let Port { port } = from_address(CAPABILITIES.name, address)?;
+        let at = vsock_address(port).context(|| "cannot use vsock".to_owned())?;
+        let listener = Listener::open(
+            vsock_socket(),
+            Inherits::Buffers,
+            &at,
+            "a port of vsock",
+            cell,
+            |_| Ok(()),
+            |socket| Ok(to_address(&Port { port: vsock_port(socket)? })),
+        )?;
+        Ok(Box::new(listener))
+    }
+
+    fn reach(
+        &self,
+        address: &Address,
+        _cell: &Cell,
+        _worker: u32,
+    ) -> Result<Box<dyn Client>, TransportError> {
+        let Port { port } = from_address(CAPABILITIES.name, address)?;
+        Ok(Box::new(VsockClient { port, retries: 0 }))
+    }
+}
+
+struct VsockClient {
+    port: u32,
+    retries: u64,
+}
+
+impl Client for VsockClient {
+    #[inline]
+    fn connect(&mut self) -> Result<Connection, TransportError> {
+        let action = || format!("cannot connect to port {} of vsock", self.port);
+        let socket = vsock_socket().context(action)?;
+        let to = vsock_address(self.port).context(action)?;
+        let mut retries = 0;
+        connect_patiently(&socket, &to, &mut retries).context(action)?;
+        self.retries += retries;
+        Ok(Socket(socket).into())
+    }
+
+    fn retries(&self) -> u64 {
+        self.retries
+    }
+}

@@ -1,0 +1,26 @@
+//! Ways of calling that this system does not have, or that nobody has written for it.
+
+use std::io;
+
+use super::unsupported;
+use crate::system::channel::Socket;
+use crate::transport::Channel;
+
+/// The way that every system has.
+pub const BLOCKING: &str = "blocking";
+
+/// Whether sockets can be called in a way, as the option `io` names it.
+///
+/// # Errors
+/// Every way but one.
+pub fn probe(io: &str) -> Result<(), String> {
+    if io == BLOCKING { Ok(()) } else { Err(format!("io={io} exists on Linux alone")) }
+}
+
+/// A socket that is called in a way.
+///
+/// # Errors
+/// Always.
+pub fn over(_socket: Socket, _io: &str) -> io::Result<Box<dyn Channel>> {
+    Err(unsupported("only Linux has other ways of calling"))
+}
