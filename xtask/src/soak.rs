@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
 use crate::shell::command;
-use crate::test::threads;
+use crate::test::{build_extra, threads};
 use crate::tools::{ensure_packages, program};
 
 /// What takes the processors away: twice as many processes as a small machine has cores.
@@ -26,6 +26,7 @@ struct TestProgram {
 /// Which test program failed, in which run.
 pub fn run(times: u32) -> Result<()> {
     ensure_packages(&[program("stress-ng", &["stress-ng"], "taking the processors away")])?;
+    build_extra()?;
     let programs = built()?;
     let mut tests = 0;
     for number in 1..=times {

@@ -33,6 +33,13 @@ const PACKAGES: &[Package] = &[
         names: &["python3", "python3-prometheus-client"],
         needed_for: "checking metrics",
     },
+    program("pkg-config", &["pkg-config"], "finding libraries"),
+    Package {
+        what: "libzmq and libnng",
+        check: "pkg-config --exists libzmq && test -e /usr/include/nng/nng.h",
+        names: &["libzmq3-dev", "libnng-dev"],
+        needed_for: "the peers that talk through them",
+    },
     program("strace", &["strace"], "comparing system calls"),
     program("bash", &["bash"], "loading the completions"),
     program("groff", &["groff"], "formatting the manual"),
@@ -106,20 +113,40 @@ fn install() -> Result<()> {
 }
 
 fn formatting() -> Result<()> {
-    shell::run(&["cargo", "fmt", "--all", "--check"])
+    shell::run(&["cargo", "fmt", "--all", "--check"])?;
+    shell::run(&["cargo", "fmt", "--all", "--check", "--manifest-path", EXTRA])
 }
 
 fn lints() -> Result<()> {
-    shell::run(&["cargo", "clippy", "--workspace", "--all-targets", "--quiet", "--", "--deny", "warnings"])
+    let lint = ["cargo", "clippy", "--all-targets", "--quiet"];
+    let deny = ["--", "--deny", "warnings"];
+    shell::run(&[&lint[..], &["--workspace"], &deny].concat())?;
+    shell::run(&[&lint[..], &["-p", "ipcost-sys", "--features", "tls"], &deny].concat())?;
+    shell::run(
+        &[&lint[..], &["--workspace", "--manifest-path", EXTRA, "--target-dir", "target"], &deny].concat(),
+    )
 }
 
 fn tests() -> Result<()> {
     // Whatever fails, the rest is worth knowing, too.
     let words = ["cargo", "test", "--workspace", "--quiet", "--no-fail-fast"];
+    build_extra()?;
     let mut tests = command(&words);
     tests.env("RUST_TEST_THREADS", threads());
-    run_command(tests, &words)
+    run_command(tests, &words)?;
+    shell::run(&["cargo", "test", "-p", "ipcost-sys", "--features", "tls", "--quiet", "--lib", "transport"])
 }
+
+/// The peers that talk through libraries, beside the program that the tests run.
+///
+/// # Errors
+/// That they cannot be built.
+pub fn build_extra() -> Result<()> {
+    shell::run(&["cargo", "build", "--quiet", "--manifest-path", EXTRA, "--target-dir", "target"])
+}
+
+/// The workspace of the peers that talk through libraries.
+const EXTRA: &str = "extra/Cargo.toml";
 
 /// How many tests run side by side: two a core, since most of them wait for others most of the time.
 pub fn threads() -> String {
@@ -136,5 +163,7 @@ fn documentation() -> Result<()> {
 
 /// What is in Cargo.lock can be told without a network; known vulnerabilities cannot.
 fn dependencies() -> Result<()> {
-    shell::run(&["cargo", "deny", "--log-level", "error", "check", "bans", "licenses", "sources"])
+    let check = ["--log-level", "error", "check", "bans", "licenses", "sources"];
+    shell::run(&[&["cargo", "deny"], &check[..]].concat())?;
+    shell::run(&[&["cargo", "deny", "--manifest-path", EXTRA, "--config", "deny.toml"], &check[..]].concat())
 }

@@ -4,7 +4,7 @@ use std::env;
 use std::env::consts::EXE_SUFFIX;
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use ipcost_sys::programs;
@@ -52,6 +52,9 @@ impl BuiltIn {
     pub fn prepare(&self, cache: &Cache, tell: &mut dyn FnMut(&str)) -> Result<Vec<String>, Unavailable> {
         self.programs.iter().try_for_each(|(name, package)| tools::program(name, package))?;
         let arguments = self.arguments.iter().map(|argument| (*argument).to_owned());
+        if let Some(Language::Program(name)) = self.language {
+            return Ok(vec![self.program(name)?.display().to_string()]);
+        }
         let Some(recipe) = self.recipe()? else {
             let own = env::current_exe()
                 .map_err(|error| format!("cannot find the path of this program: {error}"))?;
@@ -81,7 +84,29 @@ impl BuiltIn {
     /// What is missing, and the way out.
     pub fn probe(&self) -> Result<(), Unavailable> {
         self.programs.iter().try_for_each(|(name, package)| tools::program(name, package))?;
+        if let Some(Language::Program(name)) = self.language {
+            return Ok(self.program(name).map(drop)?);
+        }
         Ok(self.recipe().map(drop)?)
+    }
+
+    /// Where its program is: beside this one, or in `PATH`.
+    fn program(&self, name: &str) -> Result<PathBuf, String> {
+        let beside = env::current_exe().map(|own| own.with_file_name(format!("{name}{EXE_SUFFIX}")));
+        if let Some(found) = beside.ok().filter(|path| path.is_file()) {
+            return Ok(found);
+        }
+        let within = env::var_os("PATH").unwrap_or_default();
+        let found = env::split_paths(&within)
+            .map(|dir| dir.join(format!("{name}{EXE_SUFFIX}")))
+            .find(|path| path.is_file());
+        found.ok_or_else(|| {
+            let packages = self.packages.join(" ");
+            format!(
+                "{name} is not installed; in the sources of ipcost, apt-get install {packages} and cargo install --path extra/{}",
+                self.directory
+            )
+        })
     }
 
     /// How it is built; `None` of an adapter, which is in this program.
@@ -102,6 +127,8 @@ impl BuiltIn {
             program,
         };
         Ok(Some(match language {
+            // It is there, or not: nothing is built here.
+            Language::Program(_) => return Ok(None),
             Language::C => {
                 let tool = tools::c_compiler()?;
                 let mut build = words(&tool.command, &["-std=c11", "-O2", "-pthread", "-o"]);

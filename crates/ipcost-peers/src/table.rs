@@ -45,6 +45,8 @@ pub(crate) enum Language {
     Python { start: &'static str },
     /// Ruby, started with this file, in the first way in which its libraries are there; the package has them.
     Ruby { start: &'static str, ways: &'static [RubyWay], package: &'static str },
+    /// A program of its own under `extra/`, as it needs a library: this one, beside this program or in `PATH`.
+    Program(&'static str),
 }
 
 /// What most entries have in common.
@@ -111,6 +113,24 @@ const TABLE: &[BuiltIn] = &[
         }),
         ..PLAIN
     },
+    BuiltIn {
+        name: "zeromq",
+        summary: "ZeroMQ: REQ and REP for rr, PAIR for stream",
+        packages: &["libzmq3-dev"],
+        own_wire: true,
+        directory: "zeromq",
+        language: Some(Language::Program("ipcost-peer-zeromq")),
+        ..PLAIN
+    },
+    BuiltIn {
+        name: "nng",
+        summary: "nng: Req0 and Rep0 for rr, Pair0 for stream",
+        packages: &["libnng-dev"],
+        own_wire: true,
+        directory: "nng",
+        language: Some(Language::Program("ipcost-peer-nng")),
+        ..PLAIN
+    },
 ];
 
 /// Those of the table, then those that drive real programs.
@@ -134,7 +154,11 @@ fn peers_of(adapter: &'static Adapter) -> impl Iterator<Item = BuiltIn> {
 
 /// The built-in peers whose sources this program was built with, in the order of help texts.
 pub fn all() -> impl Iterator<Item = &'static BuiltIn> + Clone {
-    ALL.iter().filter(|peer| peer.language.is_none() || sources::directory(peer.directory).is_some())
+    let travels = |peer: &&BuiltIn| match peer.language {
+        None | Some(Language::Program(_)) => true,
+        Some(_) => sources::directory(peer.directory).is_some(),
+    };
+    ALL.iter().filter(travels)
 }
 
 /// The built-in peers as they are where none of them is used: nothing is made ready, and nothing is missing.

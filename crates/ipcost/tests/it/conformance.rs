@@ -59,6 +59,16 @@ fn ruby_celluloid() {
 }
 
 #[test]
+fn zeromq() {
+    conforms("zeromq");
+}
+
+#[test]
+fn nng() {
+    conforms("nng");
+}
+
+#[test]
 fn redis() {
     conforms("redis");
     conforms("redis-resolve");

@@ -1,0 +1,170 @@
+//! What peers have in common that talk through sockets of a library, named by URLs: `ipc://` in place of `unix`, `tcp://` of `tcp`.
+//!
+//! Every worker has a socket of its own on either side, and the server tells the client their URLs.
+
+use std::collections::VecDeque;
+use std::io;
+use std::marker::PhantomData;
+use std::process::ExitCode;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use ipcost_model::protocol::Address;
+use ipcost_model::{Capabilities, Cell, Delivery, Pattern};
+use ipcost_peer::Library;
+use ipcost_sys::transport::{
+    Channel, Client, Connection, Place, Provision, Server, Transport, TransportError, Waitable,
+};
+use serde_json::{Value, json};
+
+/// How long a call waits before it looks whether the other side is still there: libraries go on waiting for one that has gone.
+pub const PATIENCE: Duration = Duration::from_secs(1);
+
+/// That it is not.
+pub fn ended() -> io::Error {
+    ipcost_peer::ended()
+}
+
+/// A socket of a library. One send is one message.
+pub trait Endpoint: Channel + Sized + 'static {
+    /// Listens; the URL that it then has.
+    ///
+    /// # Errors
+    /// The library's answer.
+    fn listen(url: &str, pattern: Pattern) -> io::Result<(Self, String)>;
+
+    /// Connects.
+    ///
+    /// # Errors
+    /// The library's answer.
+    fn dial(url: &str, pattern: Pattern) -> io::Result<Self>;
+}
+
+/// Plays a library's peer on standard input and output.
+pub fn play<E: Endpoint>(name: &'static str, runtime: String) -> ExitCode {
+    let transports: &'static [&'static dyn Transport] = Box::leak(Box::new([
+        &const { Over::<E>::new(&UNIX) } as &dyn Transport,
+        &const { Over::<E>::new(&TCP) },
+    ]));
+    let library = Library { name, runtime, transports, patterns: &[Pattern::Rr, Pattern::Stream] };
+    if ipcost_peer::run(Ok(Box::new(library))) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+const UNIX: Capabilities = Capabilities { name: "unix", ..LIBRARY };
+const TCP: Capabilities = Capabilities { name: "tcp", ..LIBRARY };
+const LIBRARY: Capabilities =
+    Capabilities { summary: "a library's sockets", delivery: Delivery::Message, ..Capabilities::PLAIN };
+
+/// The key under which the server names its URLs, one for each worker.
+const URLS: &str = "urls";
+
+struct Over<E> {
+    capabilities: &'static Capabilities,
+    endpoint: PhantomData<fn() -> E>,
+}
+
+impl<E> Over<E> {
+    const fn new(capabilities: &'static Capabilities) -> Self {
+        Self { capabilities, endpoint: PhantomData }
+    }
+
+    /// Where a worker's socket is to listen.
+    fn url(&self, address: &Address, worker: u32) -> Result<String, TransportError> {
+        let text = |key: &str| {
+            let value = address.get(key).and_then(Value::as_str);
+            value.ok_or_else(|| TransportError::Refused(format!("the address has no {key}")))
+        };
+        if self.capabilities.name == TCP.name {
+            return Ok(format!("tcp://{}:0", text("host")?));
+        }
+        let path = text("path")?;
+        Ok(if worker == 0 { format!("ipc://{path}") } else { format!("ipc://{path}.{worker}") })
+    }
+}
+
+fn failed(url: &str) -> impl FnOnce(io::Error) -> TransportError {
+    let url = url.to_owned();
+    move |error| TransportError::Refused(format!("{url}: {error}"))
+}
+
+impl<E: Endpoint> Transport for Over<E> {
+    fn capabilities(&self) -> &'static Capabilities {
+        self.capabilities
+    }
+
+    fn provision(&self, _place: &Place<'_>) -> Result<Provision, TransportError> {
+        Err(TransportError::Refused("the engine provides for its own transports".to_owned()))
+    }
+
+    fn serve(&self, address: &Address, cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
+        let (mut endpoints, mut urls) = (VecDeque::new(), Vec::new());
+        for worker in 0..cell.concurrency {
+            let url = self.url(address, worker)?;
+            let (endpoint, bound) = E::listen(&url, cell.pattern).map_err(failed(&url))?;
+            endpoints.push_back(endpoint);
+            urls.push(bound);
+        }
+        let mut address = address.clone();
+        address.insert(URLS.to_owned(), json!(urls));
+        Ok(Box::new(Listening { address, endpoints: Mutex::new(endpoints) }))
+    }
+
+    fn reach(&self, address: &Address, cell: &Cell, worker: u32) -> Result<Box<dyn Client>, TransportError> {
+        let urls = address.get(URLS).and_then(Value::as_array);
+        let url = urls.and_then(|urls| urls.get(worker as usize)).and_then(Value::as_str);
+        let missing = || TransportError::Refused("the server is no peer of the same library".to_owned());
+        Ok(Box::new(Dialling::<E> {
+            url: url.ok_or_else(missing)?.to_owned(),
+            pattern: cell.pattern,
+            endpoint: PhantomData,
+        }))
+    }
+}
+
+struct Listening<E> {
+    address: Address,
+    endpoints: Mutex<VecDeque<E>>,
+}
+
+impl<E: Endpoint> Server for Listening<E> {
+    fn address(&self) -> Address {
+        self.address.clone()
+    }
+
+    fn try_accept(&mut self) -> Result<Option<Connection>, TransportError> {
+        let next = self.endpoints.get_mut().unwrap_or_else(PoisonError::into_inner).pop_front();
+        Ok(next.map(|endpoint| Connection::Other(Box::new(endpoint))))
+    }
+
+    fn accept(&self) -> io::Result<Connection> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    fn waiting(&self) -> Option<Waitable<'_>> {
+        None
+    }
+}
+
+struct Dialling<E> {
+    url: String,
+    pattern: Pattern,
+    endpoint: PhantomData<fn() -> E>,
+}
+
+impl<E: Endpoint> Client for Dialling<E> {
+    fn connect(&mut self) -> Result<Connection, TransportError> {
+        let endpoint = E::dial(&self.url, self.pattern).map_err(failed(&self.url))?;
+        Ok(Connection::Other(Box::new(endpoint)))
+    }
+}
+
+/// A message that is copied out whole.
+///
+/// # Errors
+/// That the buffer has no room for it.
+pub fn whole(length: usize, buffer: &[u8]) -> io::Result<usize> {
+    if length <= buffer.len() {
+        return Ok(length);
+    }
+    Err(io::Error::other(format!("a message of {length} bytes came where {} were expected", buffer.len())))
+}
