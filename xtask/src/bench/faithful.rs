@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use ipcost_features::replicate::{Measured, by_epoch, cells_of, measure_of, per_byte, sender_timed};
 use ipcost_features::replicate::{Replication, ReplicationRun, Software, Test};
 use ipcost_lab::bench::{BatchOutcome, Bench};
 use ipcost_lab::progress::Silent;
 use ipcost_lab::{EngineError, Outcome, PeerProgram, ProcessBench, Settings, System, plan, run};
-use ipcost_model::{Expanded, Job, Offers, Placement, PlannedCell, expand};
+use ipcost_model::{Expanded, Job, NATIVE, Offers, Placement, PlannedCell, expand};
 use ipcost_peers::Cache;
 use ipcost_stats::{Interval, epoch_interval, median};
 use ipcost_sys::interrupt::Interrupt;
@@ -20,7 +20,15 @@ use super::{build_ipcost, ipcost, processors, ratio_text};
 use crate::shell::{path_text, root};
 
 /// The experiments, in the order of the docs.
-const EXPERIMENTS: [&str; 5] = ["celluloid-connect", "c-stream", "go-pingpong", "socat-bulk", "redis-incr"];
+const EXPERIMENTS: [&str; 7] = [
+    "celluloid-connect",
+    "c-stream",
+    "go-pingpong",
+    "socat-bulk",
+    "redis-incr",
+    "ipc-bench-pingpong",
+    "rust-pingpong",
+];
 /// How long nothing runs before either side: whoever runs right after a busy program is woken sooner by a hypervisor that has learnt
 /// to wait for it.
 const PAUSE: Duration = Duration::from_millis(250);
@@ -42,7 +50,9 @@ pub fn bench(turns: u32, words: &[&str]) -> Result<()> {
         Some((&"apart", rest)) => (Placement::Apart, rest),
         _ => (Placement::Apart, words),
     };
-    for name in only {
+    // Words with a space pick tests by what they are about.
+    let (about, only): (Vec<&str>, Vec<&str>) = only.iter().partition(|word| word.contains(' '));
+    for name in &only {
         ensure!(EXPERIMENTS.contains(name), "{name} is none of {}", EXPERIMENTS.join(", "));
     }
     let mut wrong = 0;
@@ -50,18 +60,18 @@ pub fn bench(turns: u32, words: &[&str]) -> Result<()> {
         "| experiment | ratio | plainly, at this part of the counts | plainly | ledger | ledger / plainly | |\n|---|---|---|---|---|---|---|"
     );
     for name in EXPERIMENTS.iter().filter(|name| only.is_empty() || only.contains(name)) {
-        wrong += experiment(name, turns, placement).with_context(|| (*name).to_owned())?;
+        wrong += experiment(name, turns, placement, &about).with_context(|| (*name).to_owned())?;
     }
     ensure!(wrong == 0, "{wrong} ratios differ from the plain ones");
     Ok(())
 }
 
-fn experiment(name: &str, turns: u32, placement: Placement) -> Result<usize> {
+fn experiment(name: &str, turns: u32, placement: Placement, about: &[&str]) -> Result<usize> {
     let text = std::fs::read_to_string(root().join(format!("replications/{name}.toml")))?;
     let replication = toml::from_str::<Replication>(&text)?.on(std::env::consts::OS);
     let run_here = replication.runs.iter().find(|run| run.software == Software::Original);
     let run_here = run_here.context("no run with the original software")?;
-    let (tests, expanded) = deciding(&replication, run_here, placement)?;
+    let (tests, expanded) = deciding(&replication, run_here, placement, about)?;
     let job = Job { cells: run_here.cells.clone(), ..Job::default() };
     let settings =
         Settings { epochs: Some(turns), batch: run_here.batch, counted: true, ..Settings::of(&job, 1) };
@@ -97,6 +107,7 @@ fn deciding(
     replication: &Replication,
     run: &ReplicationRun,
     placement: Placement,
+    about: &[&str],
 ) -> Result<(Vec<Test>, Expanded)> {
     let mut tests: Vec<Test> = Vec::new();
     let all = replication.claims.iter().flat_map(|claim| &claim.tests);
@@ -106,7 +117,8 @@ fn deciding(
         let is_new = tests
             .iter()
             .all(|known| (&known.a, &known.b, &known.measure) != (&test.a, &test.b, &test.measure));
-        if test.decides && is_time && is_new && test.b.is_some() {
+        let is_wanted = about.is_empty() || about.iter().any(|words| test.about.contains(words));
+        if is_wanted && test.decides && is_time && is_new && test.b.is_some() {
             tests.push(test.clone());
         }
     }
@@ -138,15 +150,18 @@ fn processors_of(placement: Placement) -> Result<Option<(usize, usize)>> {
 
 fn programs(cells: &[PlannedCell]) -> Result<Vec<PeerProgram>> {
     let cache = Cache::of_user()?;
-    let mut all = Vec::new();
+    let native = [path_text(&ipcost())?, "peer"].map(str::to_owned).to_vec();
+    let own = std::env::current_exe()?.display().to_string();
+    let mut all = vec![PeerProgram { name: NATIVE.to_owned(), command: native }];
     for peer in ipcost_peers::all() {
         if cells.iter().any(|cell| cell.client == peer.name || cell.server == peer.name) {
-            let command = peer.prepare(&cache, &mut |what| eprintln!("xtask: {what}"))?;
+            let mut command = peer.prepare(&cache, &mut |what| eprintln!("xtask: {what}"))?;
+            if command[0] == own {
+                // Peers that drive real programs are part of ipcost, and this is another program.
+                path_text(&ipcost())?.clone_into(&mut command[0]);
+            }
             all.push(PeerProgram { name: peer.name.to_owned(), command });
         }
-    }
-    if all.is_empty() {
-        bail!("no cell has a peer of its own");
     }
     Ok(all)
 }

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
-use ipcost_model::{Cell, PlannedCell};
+use ipcost_model::{Cell, PlannedCell, Wait};
 use tempfile::TempDir;
 
 use super::build_plain;
@@ -35,8 +35,18 @@ impl Programs {
     pub fn of(cells: &[PlannedCell], processors: Option<(usize, usize)>) -> Result<Self> {
         let client = |names: &[&str]| cells.iter().any(|cell| names.contains(&cell.client.as_str()));
         let dir = TempDir::new()?;
-        if client(&["c"]) {
+        let c =
+            |is_stream: bool| cells.iter().any(|cell| cell.client == "c" && streams(&cell.cell) == is_stream);
+        if c(true) {
             build_plain("stream")?;
+        }
+        if c(false) {
+            build_plain("ipc")?;
+        }
+        if client(&["native"]) {
+            let source = root().join("xtask/plain/pingpong.rs");
+            let program = built("plain-pingpong-rust");
+            run(&["rustc", "--edition", "2024", "-O", "-o", path_text(&program)?, path_text(&source)?])?;
         }
         if client(&["go"]) {
             let source = root().join("xtask/plain/pingpong.go");
@@ -55,11 +65,13 @@ impl Programs {
     pub fn fraction(cell: &PlannedCell) -> String {
         let cell_ = &cell.cell;
         match cell.client.as_str() {
-            "c" => format!("1/{}", 1_000_000 / messages(cell_)),
+            "c" if streams(cell_) => format!("1/{}", 1_000_000 / messages(cell_)),
+            "c" => format!("{} round trips", ipc(cell_).map_or(0, |(_, rounds)| rounds)),
             "ruby-celluloid" => "2/5".to_owned(),
             "socat-started" => format!("1/{}", 2_000_000_000 / bytes(cell_)),
             "redis" | "redis-resolve" if cell_.concurrency > 1 => format!("1/{}", 500_000 / REQUESTS_OF_MANY),
             "redis" | "redis-resolve" => format!("1/{}", 1_000_000 / REQUESTS_OF_ONE),
+            "native" => format!("{} round trips", pingpong(cell_).map_or(0, |(_, rounds)| rounds)),
             _ => format!("{ROUND_TRIPS} round trips"),
         }
     }
@@ -75,7 +87,11 @@ impl Programs {
         let own = planned.server == planned.client || planned.client == "redis-resolve";
         Ok(match planned.client.as_str() {
             _ if !own => None,
-            "c" if cell.options.int("recv_buffer").is_some() => {
+            "c" if !streams(cell) => {
+                let Some((kind, rounds)) = ipc(cell) else { return Ok(None) };
+                Some(figures(self.processors, &text("plain-ipc")?, &words(&[&kind, &cell.size, &rounds]))?)
+            }
+            "c" => {
                 let buffer = cell.options.int("recv_buffer").unwrap_or_default();
                 let cpu = |cpu: Option<usize>| cpu.map_or(-1, |cpu| cpu as i64);
                 let (client, server) = self.processors.unzip();
@@ -84,6 +100,11 @@ impl Programs {
                 let asked: [&dyn ToString; 7] =
                     [&cell.transport, &cell.size, &messages(cell), &buffer, &nodelay, &client, &server];
                 Some(figures(None, &text("plain-stream")?, &words(&asked))?)
+            }
+            "native" => {
+                let Some((kind, rounds)) = pingpong(cell) else { return Ok(None) };
+                let program = text("plain-pingpong-rust")?;
+                Some(figures(self.processors, &program, &words(&[&kind, &rounds]))?)
             }
             "go" => {
                 let buffer = cell.options.int("server_buffer").unwrap_or_default();
@@ -170,8 +191,42 @@ impl Programs {
 const CONNECTIONS: u64 = 4_000;
 /// Round trips of the Go client; as many as `go test -bench` would take in a part of its second.
 const ROUND_TRIPS: u64 = 4_000;
+/// The same where both sides spin: a few tenths of a second.
+const SPUN_ROUND_TRIPS: u64 = 1_000_000;
 const REQUESTS_OF_ONE: u64 = 10_000;
 const REQUESTS_OF_MANY: u64 = 1_000;
+
+/// What the Rust program is asked for: what it plays over, and how often; `None` for what the article has not.
+fn pingpong(cell: &Cell) -> Option<(&'static str, u64)> {
+    let spins = cell.wait() == Wait::Spin;
+    Some(match cell.transport.as_str() {
+        "shm-slot" if spins => ("shm", SPUN_ROUND_TRIPS),
+        _ if spins => return None,
+        "pipe" => ("pipe", ROUND_TRIPS),
+        "udp" => ("udp", ROUND_TRIPS),
+        "tcp" if cell.options.sets_nodelay(cell.pattern) => ("tcp-nodelay", ROUND_TRIPS),
+        "tcp" => ("tcp", ROUND_TRIPS),
+        _ => return None,
+    })
+}
+
+/// Whether the C program that streams is asked, and not the one that plays ping-pong.
+fn streams(cell: &Cell) -> bool {
+    cell.options.int("recv_buffer").is_some()
+}
+
+/// What the C program that plays ping-pong is asked for, as [`pingpong`].
+fn ipc(cell: &Cell) -> Option<(&str, u64)> {
+    if cell.options.text("clock") != Some("each") {
+        return None;
+    }
+    let with_signals = cell.options.text("pipe_calls") == Some("stdio-signals");
+    match cell.transport.as_str() {
+        "shm-slot" => (cell.wait() == Wait::Spin).then_some(("shm", SPUN_ROUND_TRIPS)),
+        kind @ ("pipe" | "fifo") => with_signals.then_some((kind, ROUND_TRIPS)),
+        kind => Some((kind, ROUND_TRIPS)),
+    }
+}
 
 /// Messages of a stream: as many as published of small ones, of which buffers hold many, and a quarter of large ones.
 fn messages(cell: &Cell) -> u64 {

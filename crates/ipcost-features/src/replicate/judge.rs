@@ -39,7 +39,7 @@ pub fn check(
 ) -> Result<(), String> {
     for run in &replication.runs {
         let cells = cells_of(run)?;
-        for effect in replication.effects.iter().filter(|_| run.software == Software::Original) {
+        for effect in replication.effects.iter().filter(|effect| is_of(effect, run.software)) {
             ensure_beside(effect)?;
             for side in std::iter::once(&effect.a).chain(&effect.b) {
                 find(&cells, side).map_err(|reason| format!("effect \"{}\": {reason}", effect.about))?;
@@ -183,10 +183,15 @@ pub fn needed(replication: &Replication, measured: &Measured<'_>) -> Needed {
 /// What preferences of this tool change, with the software that was published; at 5 % for all of them together.
 pub fn effects(replication: &Replication, measured: &[Measured<'_>]) -> Vec<LedgerTest> {
     let alpha = ALPHA / replication.effects.len().max(1) as f64;
-    let original = measured.iter().filter(|run| run.software == Software::Original);
-    original
-        .flat_map(|run| replication.effects.iter().map(move |test| decide_test(run, test, alpha)))
+    let all = measured.iter().flat_map(|run| replication.effects.iter().map(move |test| (run, test)));
+    all.filter(|(run, test)| is_of(test, run.software))
+        .map(|(run, test)| decide_test(run, test, alpha))
         .collect()
+}
+
+/// Whether a run shows an effect: the original software's, where it does not say.
+fn is_of(effect: &Test, software: Software) -> bool {
+    effect.software.unwrap_or(Software::Original) == software
 }
 
 /// What tests say together; `None` where none of them decides, or none could be measured.

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use ipcost_model::units::counted;
 use ipcost_model::{Cell, Usage};
 
 use crate::replicate::Output;
@@ -31,6 +32,7 @@ pub fn render(output: Output, repetitions: &[Repetition]) -> String {
         Output::BitsCsv => bits(repetitions),
         Output::MeanSeconds => mean_seconds(repetitions),
         Output::RedisTimes => redis(repetitions),
+        Output::Rates => rates(repetitions),
     }
 }
 
@@ -139,6 +141,27 @@ fn mean_seconds(repetitions: &[Repetition]) -> String {
     out
 }
 
+/// What a round trip took, and how many there were in a second.
+fn rates(repetitions: &[Repetition]) -> String {
+    let mut out =
+        format!("{:>8} {:>12} {:>14} {:>14}  transport\n", "bytes", "messages", "µs each", "a second");
+    for one in repetitions {
+        let each = one.wall_ns as f64 / one.ops as f64;
+        let options = one.cell.options.iter().map(|(name, value)| format!(" {name}={value}"));
+        let _ = writeln!(
+            out,
+            "{:>8} {:>12} {:>14.4} {:>14.0}  {}{}",
+            one.cell.size,
+            one.ops,
+            each / 1e3,
+            1e9 / each,
+            one.cell.transport,
+            options.collect::<String>()
+        );
+    }
+    out
+}
+
 /// What `time`, the counter and `INFO commandstats` said.
 fn redis(repetitions: &[Repetition]) -> String {
     let mut out = String::new();
@@ -146,10 +169,9 @@ fn redis(repetitions: &[Repetition]) -> String {
         let (user, system) = (seconds(one.client.user_ns), seconds(one.client.sys_ns));
         let _ = writeln!(
             out,
-            "{}, {} client{}: {user:.3}u {system:.3}s {:.2} wall seconds; the counter rose by {}, as many as requests{}",
+            "{}, {}: {user:.3}u {system:.3}s {:.2} wall seconds; the counter rose by {}, as many as requests{}",
             one.cell.transport,
-            one.cell.concurrency,
-            if one.cell.concurrency == 1 { "" } else { "s" },
+            counted(one.cell.concurrency, "client"),
             seconds(one.wall_ns),
             one.ops,
             one.incr_usec_per_call

@@ -265,6 +265,8 @@ named! {
         MeanSeconds = "mean-seconds",
         /// The client's times, the counter, and INCR's accounts.
         RedisTimes = "redis-times",
+        /// What a round trip took, and how many there were in a second.
+        Rates = "rates",
     }
 }
 

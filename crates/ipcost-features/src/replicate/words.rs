@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
-use ipcost_model::units::duration_text;
+use ipcost_model::units::{counted, duration_text};
 use ipcost_report::grid::{Column, Grid, Piece};
 use ipcost_report::numbers::{bounds, ratio};
 
@@ -38,7 +38,7 @@ pub fn render(ledger: &Ledger, room: usize) -> String {
     for run in &ledger.runs {
         let how = if run.epochs > 0 {
             let took = duration_text(Duration::from_secs_f64(run.elapsed_s.max(0.0)));
-            format!("{}: {}; {} epochs in {took}", run.software, run.about, run.epochs)
+            format!("{}: {}; {} in {took}", run.software, run.about, counted(run.epochs, "epoch"))
         } else {
             format!("{}: {}; not measured", run.software, run.about)
         };
