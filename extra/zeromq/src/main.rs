@@ -4,6 +4,8 @@ use std::io;
 use std::process::ExitCode;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc;
+use std::thread;
 use std::time::Duration;
 
 use ipcost_endpoints::{Endpoint, PATIENCE, whole};
@@ -16,6 +18,9 @@ static CONTEXT: LazyLock<zmq::Context> = LazyLock::new(zmq::Context::new);
 /// How long a server may take to accept.
 const CONNECTING: Duration = Duration::from_secs(10);
 
+/// How long what was sent last may take to leave.
+const LAST_WORDS: Duration = Duration::from_millis(100);
+
 struct Zeromq {
     socket: zmq::Socket,
     /// Tells that it is connected, and that the other side has gone.
@@ -25,7 +30,7 @@ struct Zeromq {
 impl Zeromq {
     fn new(kind: zmq::SocketType, events: &[zmq::SocketEvent]) -> io::Result<Self> {
         let socket = CONTEXT.socket(kind)?;
-        socket.set_linger(0)?;
+        socket.set_linger(PATIENCE.as_millis() as i32)?;
         socket.set_rcvtimeo(PATIENCE.as_millis() as i32)?;
         socket.set_sndtimeo(PATIENCE.as_millis() as i32)?;
         static MONITORS: AtomicU32 = AtomicU32::new(0);
@@ -89,5 +94,11 @@ impl Channel for Zeromq {
 
 fn main() -> ExitCode {
     let (major, minor, patch) = zmq::version();
-    ipcost_endpoints::play::<Zeromq>("zeromq", format!("libzmq {major}.{minor}.{patch}"))
+    let code = ipcost_endpoints::play::<Zeromq>("zeromq", format!("libzmq {major}.{minor}.{patch}"));
+    // What was sent last may still be with the library's thread, and would end with the process. The context waits for it, but
+    // also for workers that stand between two batches with their sockets open.
+    let (sent, wait) = mpsc::channel();
+    thread::spawn(move || sent.send(CONTEXT.clone().destroy()));
+    _ = wait.recv_timeout(LAST_WORDS);
+    code
 }
