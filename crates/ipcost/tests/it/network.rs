@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use crate::common::{Place, argument, signal, text, wait};
 
 /// Cells in which each peer has something to do, and whether its listener stays for the whole epoch.
-const RUNS: [(&str, &[&str], bool); 10] = [
+const RUNS: [(&str, &[&str], bool); 12] = [
     ("native", &PLAIN, true),
     ("c", &PLAIN, true),
     ("go", &PLAIN, true),
@@ -20,14 +20,17 @@ const RUNS: [(&str, &[&str], bool); 10] = [
     ("redis-resolve", &REDIS, true),
     ("socat", &STREAM, false),
     ("socat-started", &STREAM, false),
+    ("zeromq", &LIBRARY, true),
+    ("nng", &LIBRARY, true),
 ];
 const PLAIN: [&str; 4] = ["--patterns", "connect,rr", "--transports", "tcp,unix,unix-abstract"];
 const REDIS: [&str; 8] =
     ["--patterns", "connect,rr", "--transports", "tcp,unix", "--sizes", "64", "--replies", "13"];
+const LIBRARY: [&str; 4] = ["--patterns", "rr,stream", "--transports", "tcp,unix"];
 const STREAM: [&str; 4] = ["--patterns", "stream", "--transports", "tcp,unix"];
 
 fn arguments(peer: &str, epochs: &str, cells: &[&str]) -> Vec<String> {
-    let own_wire = ["redis", "redis-resolve", "socat", "socat-started"].contains(&peer);
+    let own_wire = ["redis", "redis-resolve", "socat", "socat-started", "zeromq", "nng"].contains(&peer);
     let mut args = vec!["run", "--epochs", epochs, "--no-save", "--timeout", "60s", "--server", peer];
     args.extend(cells);
     args.extend(if own_wire { vec!["--client", peer] } else { vec![] });
@@ -172,6 +175,7 @@ fn assert_local(peer: &str, addresses: &[String]) {
         // The kernel itself is asked about the loopback interface over netlink.
         let local = line.contains("sa_family=AF_UNIX")
             || line.contains("sa_family=AF_NETLINK")
+            || line.contains("svm_cid=VMADDR_CID_LOCAL")
             || line.contains("inet_addr(\"127.")
             || line.contains("inet_pton(AF_INET6, \"::1\"");
         assert!(local, "{peer}: {line}");
