@@ -60,17 +60,18 @@ ssize_t way_receive(enum way way, struct other *other, unsigned char *bytes, siz
 unsigned slot_wait(const struct other *slot);
 void slot_wake(const struct other *slot);
 
-static inline void slot_give(struct other *slot, size_t count)
+/* Whether the other side is still there. */
+static inline bool slot_give(struct other *slot, size_t count)
 {
     slot->has_turn = false;
-    const unsigned turn = (slot->own ^ SLOT_SERVERS) | (unsigned)count;
-    unsigned now = atomic_load_explicit(slot->word, memory_order_relaxed);
-    while (!atomic_compare_exchange_weak_explicit(slot->word, &now, turn | (now & SLOT_CLOSED),
-                                                  memory_order_release, memory_order_relaxed)) {
-    }
-    if (now & SLOT_SLEEPS) {
+    const unsigned before = atomic_exchange(slot->word, (slot->own ^ SLOT_SERVERS) | (unsigned)count);
+    if (before & SLOT_SLEEPS) {
         slot_wake(slot);
     }
+    if (before & SLOT_CLOSED) {
+        atomic_fetch_or(slot->word, SLOT_CLOSED);
+    }
+    return !(before & SLOT_CLOSED);
 }
 
 static inline bool slot_take(struct other *slot)
@@ -87,25 +88,17 @@ static inline bool slot_take(struct other *slot)
 
 static inline bool slot_send(struct other *slot, const unsigned char *bytes, size_t size)
 {
-    if ((!slot->has_turn && !slot_take(slot)) ||
-        (atomic_load_explicit(slot->word, memory_order_acquire) & SLOT_CLOSED)) {
+    if (!slot->has_turn && !slot_take(slot)) {
         return false;
     }
     memcpy(slot->payload, bytes, size);
-    slot_give(slot, size);
-    return true;
+    return slot_give(slot, size);
 }
 
 static inline ssize_t slot_receive(struct other *slot, unsigned char *bytes, size_t size)
 {
     while (slot->at == slot->end) {
-        if (slot->has_turn) {
-            if (atomic_load_explicit(slot->word, memory_order_acquire) & SLOT_CLOSED) {
-                return 0;
-            }
-            slot_give(slot, 0);
-        }
-        if (!slot_take(slot)) {
+        if ((slot->has_turn && !slot_give(slot, 0)) || !slot_take(slot)) {
             return 0;
         }
     }

@@ -32,6 +32,9 @@ const EXPERIMENTS: [&str; 7] = [
 /// How long nothing runs before either side: whoever runs right after a busy program is woken sooner by a hypervisor that has learnt
 /// to wait for it.
 const PAUSE: Duration = Duration::from_millis(250);
+/// How long a batch is where the experiment does not say: about as long as the plain programs run. What comes first after the pause
+/// is slower, by a quarter of a second's worth where the hypervisor must learn anew to wait.
+const BATCH: Duration = Duration::from_millis(250);
 /// How far a ratio may be from the plain one, whatever the intervals say.
 const MOST: f64 = 0.10;
 /// The chance that any of an experiment's intervals misses.
@@ -73,8 +76,8 @@ fn experiment(name: &str, turns: u32, placement: Placement, about: &[&str]) -> R
     let run_here = run_here.context("no run with the original software")?;
     let (tests, expanded) = deciding(&replication, run_here, placement, about)?;
     let job = Job { cells: run_here.cells.clone(), ..Job::default() };
-    let settings =
-        Settings { epochs: Some(turns), batch: run_here.batch, counted: true, ..Settings::of(&job, 1) };
+    let batch = Some(run_here.batch.unwrap_or(BATCH));
+    let settings = Settings { epochs: Some(turns), batch, counted: true, ..Settings::of(&job, 1) };
     let mut plan = plan(expanded, &settings)?;
     plan.sender_timed = sender_timed(&replication, &plan.cells);
     let guard = [path_text(&ipcost())?.to_owned(), "guard".to_owned()];

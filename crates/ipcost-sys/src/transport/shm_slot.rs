@@ -2,7 +2,7 @@
 
 use std::io;
 use std::sync::atomic::AtomicU32;
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 
 use ipcost_model::protocol::Address;
 use ipcost_model::{Capabilities, Cell, OptionGroup};
@@ -93,20 +93,21 @@ impl Side {
         Ok(Self { slot, wait: Wait::of(cell), own, has_turn: own == 0, unread: 0..0 })
     }
 
-    /// Gives the turn to the other side, with so many bytes.
+    /// Gives the turn to the other side, with so many bytes; whether that side is still there.
     #[inline]
-    fn give(&mut self, count: u32) {
+    fn give(&mut self, count: u32) -> bool {
         self.has_turn = false;
         let word = self.slot.first_word();
-        let turn = (self.own ^ SERVERS) | count;
-        // Whoever has not the turn may say meanwhile that it sleeps, or that it goes no further.
-        let mut now = word.load(Relaxed);
-        while let Err(other) = word.compare_exchange_weak(now, turn | now & CLOSED, Release, Relaxed) {
-            now = other;
-        }
-        if now & SLEEPS != 0 {
+        // One exchange and no look before it: the message and the word are in one cache line, and a look would let the other side
+        // have it back in between.
+        let before = word.swap((self.own ^ SERVERS) | count, AcqRel);
+        if before & SLEEPS != 0 {
             wake(word);
         }
+        if before & CLOSED != 0 {
+            word.fetch_or(CLOSED, Relaxed);
+        }
+        before & CLOSED == 0
     }
 
     /// Waits for the turn; whether there is one. A message that came with it is then unread.
@@ -131,10 +132,6 @@ impl Side {
         self.has_turn = true;
         self.unread = 0..now & COUNT;
         Ok(true)
-    }
-
-    fn is_closed(&self) -> bool {
-        self.slot.first_word().load(Acquire) & CLOSED != 0
     }
 }
 
@@ -161,25 +158,18 @@ fn wake(word: &AtomicU32) {
 impl Channel for Side {
     #[inline]
     fn send(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if !self.has_turn && !self.take()? || self.is_closed() {
+        if !self.has_turn && !self.take()? {
             return Err(io::ErrorKind::BrokenPipe.into());
         }
         let count = bytes.len().min(self.slot.bytes() - PAYLOAD as usize);
         self.slot.write(PAYLOAD, &bytes[..count]);
-        self.give(count as u32);
-        Ok(count)
+        if self.give(count as u32) { Ok(count) } else { Err(io::ErrorKind::BrokenPipe.into()) }
     }
 
     #[inline]
     fn receive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         while self.unread.is_empty() {
-            if self.has_turn {
-                if self.is_closed() {
-                    return Ok(0);
-                }
-                self.give(0);
-            }
-            if !self.take()? {
+            if self.has_turn && !self.give(0) || !self.take()? {
                 return Ok(0);
             }
         }
