@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use ipcost_model::{
     Calibrated, Cell, Counts, Options, Pattern, Placement, Plan, PlannedContrast, Resumed, Samples, Stopped,
+    Wait,
 };
 use ipcost_stats::{Random, Variances};
 use ipcost_sys::transport::{self, uses_tcp};
@@ -290,11 +291,15 @@ impl Campaign<'_, '_> {
             if workload.placement != Placement::Free || workload.baseline.is_none() {
                 continue;
             }
-            let costs: Vec<f64> =
-                workload.cells.iter().filter_map(|cell| Some(rates.get(cell)?.ns_per_op)).collect();
-            for cell in &workload.cells {
-                if let Some(rate) = rates.get_mut(cell) {
-                    rate.ns_per_op = alike(rate.ns_per_op, &costs);
+            // Whoever spins is as fast wherever it is, and says nothing of one that sleeps.
+            for spins in [false, true] {
+                let is_like = |cell: &&usize| (plan.cells[**cell].cell.wait() == Wait::Spin) == spins;
+                let like = || workload.cells.iter().filter(is_like);
+                let costs: Vec<f64> = like().filter_map(|cell| Some(rates.get(cell)?.ns_per_op)).collect();
+                for cell in like() {
+                    if let Some(rate) = rates.get_mut(cell) {
+                        rate.ns_per_op = alike(rate.ns_per_op, &costs);
+                    }
                 }
             }
         }
