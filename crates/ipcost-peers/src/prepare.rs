@@ -101,10 +101,13 @@ impl BuiltIn {
             .map(|dir| dir.join(format!("{name}{EXE_SUFFIX}")))
             .find(|path| path.is_file());
         found.ok_or_else(|| {
-            let packages = self.packages.join(" ");
+            let packages = match self.packages {
+                [] => String::new(),
+                names => format!("apt-get install {} and ", names.join(" ")),
+            };
+            let directory = self.directory;
             format!(
-                "{name} is not installed; in the sources of ipcost, apt-get install {packages} and cargo install --path extra/{}",
-                self.directory
+                "{name} is not installed; in the sources of ipcost, {packages}cargo install --path extra/{directory}"
             )
         })
     }

@@ -131,6 +131,14 @@ const TABLE: &[BuiltIn] = &[
         language: Some(Language::Program("ipcost-peer-nng")),
         ..PLAIN
     },
+    BuiltIn {
+        name: "hyper",
+        summary: "HTTP/1.1 through hyper: a POST for every request of rr, on a connection that is kept",
+        own_wire: true,
+        directory: "hyper",
+        language: Some(Language::Program("ipcost-peer-hyper")),
+        ..PLAIN
+    },
 ];
 
 /// Those of the table, then those that drive real programs.

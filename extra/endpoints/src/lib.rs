@@ -27,6 +27,9 @@ pub fn ended() -> io::Error {
 
 /// A socket of a library. One send is one message.
 pub trait Endpoint: Channel + Sized + 'static {
+    /// What it can do.
+    const PATTERNS: &'static [Pattern] = &[Pattern::Rr, Pattern::Stream];
+
     /// Listens; the URL that it then has.
     ///
     /// # Errors
@@ -46,7 +49,7 @@ pub fn play<E: Endpoint>(name: &'static str, runtime: String) -> ExitCode {
         &const { Over::<E>::new(&UNIX) } as &dyn Transport,
         &const { Over::<E>::new(&TCP) },
     ]));
-    let library = Library { name, runtime, transports, patterns: &[Pattern::Rr, Pattern::Stream] };
+    let library = Library { name, runtime, transports, patterns: E::PATTERNS };
     if ipcost_peer::run(Ok(Box::new(library))) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 

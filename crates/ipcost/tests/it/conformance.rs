@@ -69,6 +69,11 @@ fn nng() {
 }
 
 #[test]
+fn hyper() {
+    conforms("hyper");
+}
+
+#[test]
 fn redis() {
     conforms("redis");
     conforms("redis-resolve");

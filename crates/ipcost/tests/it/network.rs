@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use crate::common::{Place, argument, signal, text, wait};
 
 /// Cells in which each peer has something to do, and whether its listener stays for the whole epoch.
-const RUNS: [(&str, &[&str], bool); 12] = [
+const RUNS: [(&str, &[&str], bool); 13] = [
     ("native", &PLAIN, true),
     ("c", &PLAIN, true),
     ("go", &PLAIN, true),
@@ -22,15 +22,18 @@ const RUNS: [(&str, &[&str], bool); 12] = [
     ("socat-started", &STREAM, false),
     ("zeromq", &LIBRARY, true),
     ("nng", &LIBRARY, true),
+    ("hyper", &HTTP, true),
 ];
 const PLAIN: [&str; 4] = ["--patterns", "connect,rr", "--transports", "tcp,unix,unix-abstract"];
 const REDIS: [&str; 8] =
     ["--patterns", "connect,rr", "--transports", "tcp,unix", "--sizes", "64", "--replies", "13"];
+const HTTP: [&str; 4] = ["--patterns", "rr", "--transports", "tcp,unix"];
 const LIBRARY: [&str; 4] = ["--patterns", "rr,stream", "--transports", "tcp,unix"];
 const STREAM: [&str; 4] = ["--patterns", "stream", "--transports", "tcp,unix"];
 
 fn arguments(peer: &str, epochs: &str, cells: &[&str]) -> Vec<String> {
-    let own_wire = ["redis", "redis-resolve", "socat", "socat-started", "zeromq", "nng"].contains(&peer);
+    let own_wire =
+        ["redis", "redis-resolve", "socat", "socat-started", "zeromq", "nng", "hyper"].contains(&peer);
     let mut args = vec!["run", "--epochs", epochs, "--no-save", "--timeout", "60s", "--server", peer];
     args.extend(cells);
     args.extend(if own_wire { vec!["--client", peer] } else { vec![] });
