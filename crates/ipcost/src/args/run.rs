@@ -100,8 +100,11 @@ fn after_help() -> String {
     text.push_str("\nPeers (--client NAME, --server NAME), and the Debian packages that they need:\n");
     text.push_str(&format!("  {NATIVE}\n      the built-in one, which every peer is measured against\n"));
     for peer in ipcost_peers::all() {
-        let packages = peer.packages.join(", ");
-        text.push_str(&format!("  {} ({packages})\n      {}\n", peer.name, peer.summary));
+        let packages = match peer.packages {
+            [] => String::new(),
+            names => format!(" ({})", names.join(", ")),
+        };
+        text.push_str(&format!("  {}{packages}\n      {}\n", peer.name, peer.summary));
     }
     text.push_str("\nOptions of cells (--option KEY=VALUE):\n");
     for spec in CATALOGUE {
