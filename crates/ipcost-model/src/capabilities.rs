@@ -59,11 +59,6 @@ pub enum FloorKind {
 }
 
 impl FloorKind {
-    /// Whether both processes take part; else the client does everything.
-    pub const fn takes_two(self) -> bool {
-        matches!(self, Self::HandOver | Self::SpinningHandOver)
-    }
-
     /// Whether a size in bytes belongs to it.
     pub const fn has_size(self) -> bool {
         matches!(self, Self::Copy)

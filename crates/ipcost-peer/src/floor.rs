@@ -3,155 +3,182 @@
 //! One operation is one system call, one copy (or two, by the option `copies`), or one hand-over: half of a word's
 //! way there and back. After an odd number of hand-overs the word comes back once more.
 
-use ipcost_model::{Cell, FloorKind};
+use std::io;
+
+use ipcost_model::Cell;
 use ipcost_sys::clock::now_ns;
-use ipcost_sys::transport::{Channel, Connection};
+use ipcost_sys::transport::{Connection, Copier, HandOver, Part, TransportError};
 
 use crate::error::PeerError;
 use crate::pages::PageBuffer;
 use crate::payload::{Checked, Payload};
 use crate::work::{Kind, Order, Report, Work};
 
-/// The client of a floor in which both sides take part: hands the word over, and waits for it.
-pub struct HandingClient(Hands);
+/// What the client of a floor does.
+pub fn client(connection: Connection, cell: &Cell) -> Result<Box<dyn Work>, PeerError> {
+    Ok(match part(connection)? {
+        Part::Call(call) => Box::new(Calling(call)),
+        Part::Copy(copier) => Box::new(Copying::new(copier, cell)),
+        Part::HandOver(word) => Box::new(Beginning(Word::new(word))),
+        Part::Nothing => Box::new(Idle),
+    })
+}
 
-/// Its server: waits for the word, and hands it back.
-pub struct HandingServer(Hands);
+/// What its server does.
+pub fn server(connection: Connection, cell: &Cell) -> Result<Box<dyn Work>, PeerError> {
+    match part(connection)? {
+        Part::HandOver(word) => Ok(Box::new(Answering(Word::new(word)))),
+        part => client(part.into(), cell),
+    }
+}
 
-/// A channel that carries numbers, and the last one it carried; every hand-over raises it by one.
-struct Hands {
-    channel: Connection,
+fn part(connection: Connection) -> Result<Part, PeerError> {
+    match connection {
+        Connection::Part(part) => Ok(part),
+        _ => {
+            Err(TransportError::Refused("pattern floor takes a floor, and this is a transport".into()).into())
+        }
+    }
+}
+
+/// Does the same again and again.
+fn repeat(ops: u64, mut once: impl FnMut(u64) -> Result<(), PeerError>) -> Result<Report, PeerError> {
+    let began_ns = now_ns();
+    for operation in 0..ops {
+        once(operation)?;
+    }
+    Ok(Report { began_ns, ended_ns: now_ns(), ..Report::default() })
+}
+
+/// Has nothing to do.
+struct Idle;
+
+impl Work for Idle {
+    fn run(&mut self, _order: Order) -> Result<Report, PeerError> {
+        repeat(0, |_| Ok(()))
+    }
+}
+
+/// Calls the system.
+struct Calling(fn());
+
+impl Work for Calling {
+    fn run(&mut self, order: Order) -> Result<Report, PeerError> {
+        repeat(order.ops, |_| {
+            (self.0)();
+            Ok(())
+        })
+    }
+}
+
+/// Copies messages that lie one after the other, as many as the cell's working set holds.
+struct Copying {
+    copier: Copier,
+    messages: PageBuffer,
+    size: usize,
+    next: usize,
+}
+
+impl Copying {
+    fn new(copier: Copier, cell: &Cell) -> Self {
+        let size = cell.size as usize;
+        let most = cell.options.int("working_set").unwrap_or(cell.size) as usize;
+        let bytes = most.checked_div(size).unwrap_or(0) * size;
+        Self { copier, messages: PageBuffer::filled(b'a', bytes), size, next: 0 }
+    }
+
+    #[inline]
+    fn once(&mut self) {
+        self.copier.copy(&self.messages[self.next..self.next + self.size]);
+        self.next += self.size;
+        if self.next == self.messages.len() {
+            self.next = 0;
+        }
+    }
+
+    fn verify(&mut self, message: u64) -> Result<(), PeerError> {
+        let place = self.next..self.next + self.size;
+        Checked.fill(message, &mut self.messages[place.clone()]);
+        self.once();
+        self.messages[place].fill(b'a');
+        Checked.check(message, 0, self.copier.copied())
+    }
+}
+
+impl Work for Copying {
+    fn run(&mut self, order: Order) -> Result<Report, PeerError> {
+        if order.kind == Kind::Verify {
+            return repeat(order.ops, |message| self.verify(message));
+        }
+        repeat(order.ops, |_| {
+            self.once();
+            Ok(())
+        })
+    }
+}
+
+/// A word that two sides hand back and forth, and its number; every hand-over raises it by one.
+struct Word {
+    word: Box<dyn HandOver>,
     number: u32,
 }
 
-impl Hands {
+impl Word {
+    fn new(word: Box<dyn HandOver>) -> Self {
+        Self { word, number: 0 }
+    }
+
     #[inline]
-    fn give(&mut self) -> std::io::Result<()> {
+    fn give(&mut self) -> io::Result<()> {
         self.number = self.number.wrapping_add(1);
-        self.channel.send(&self.number.to_ne_bytes()).map(drop)
+        self.word.give(self.number)
     }
 
     /// Waits for the next number; what it is, if it is not that one. To compare costs next to nothing, so that
     /// order is checked in every batch.
     #[inline]
-    fn take(&mut self) -> std::io::Result<Option<u32>> {
+    fn take(&mut self) -> io::Result<Option<u32>> {
         self.number = self.number.wrapping_add(1);
-        let mut number = [0; 4];
-        self.channel.receive(&mut number)?;
-        let found = u32::from_ne_bytes(number);
+        let found = self.word.take()?;
         Ok((found != self.number).then_some(found))
     }
 
     fn run(
         &mut self,
         order: Order,
-        turn: impl Fn(&mut Self) -> std::io::Result<Option<u32>>,
+        turn: impl Fn(&mut Self) -> io::Result<Option<u32>>,
     ) -> Result<Report, PeerError> {
-        let began_ns = now_ns();
-        for round_trip in 0..order.ops.div_ceil(2) {
+        repeat(order.ops.div_ceil(2), |round_trip| {
             let operation = 2 * round_trip;
             match turn(self) {
-                Ok(None) => {}
-                Ok(Some(found)) => {
-                    return Err(PeerError::OutOfOrder { operation, found, expected: self.number });
-                }
-                Err(source) => return Err(PeerError::Moving { operation, ops: order.ops, source }),
+                Ok(None) => Ok(()),
+                Ok(Some(found)) => Err(PeerError::OutOfOrder { operation, found, expected: self.number }),
+                Err(source) => Err(PeerError::Moving { operation, ops: order.ops, source }),
             }
-        }
-        Ok(Report { began_ns, ended_ns: now_ns(), ..Report::default() })
-    }
-}
-
-impl HandingClient {
-    /// The side that begins.
-    pub fn new(channel: Connection) -> Self {
-        Self(Hands { channel, number: 0 })
-    }
-}
-
-impl Work for HandingClient {
-    fn run(&mut self, order: Order) -> Result<Report, PeerError> {
-        self.0.run(order, |hands| {
-            hands.give()?;
-            hands.take()
         })
     }
 }
 
-impl HandingServer {
-    /// The side that answers.
-    pub fn new(channel: Connection) -> Self {
-        Self(Hands { channel, number: 0 })
+/// The client of a hand-over: gives the word first.
+struct Beginning(Word);
+
+impl Work for Beginning {
+    fn run(&mut self, order: Order) -> Result<Report, PeerError> {
+        self.0.run(order, |word| {
+            word.give()?;
+            word.take()
+        })
     }
 }
 
-impl Work for HandingServer {
+/// Its server: gives the word back.
+struct Answering(Word);
+
+impl Work for Answering {
     fn run(&mut self, order: Order) -> Result<Report, PeerError> {
-        self.0.run(order, |hands| match hands.take()? {
-            None => hands.give().map(|()| None),
+        self.0.run(order, |word| match word.take()? {
+            None => word.give().map(|()| None),
             wrong => Ok(wrong),
         })
-    }
-}
-
-/// The client of a floor in which it does everything: the same again and again.
-pub struct LoneClient {
-    channel: Connection,
-    kind: FloorKind,
-    /// Messages one after the other, each of `size` bytes; one that is empty where there is no size.
-    messages: PageBuffer,
-    size: usize,
-    next: usize,
-}
-
-impl LoneClient {
-    /// One that goes through as many messages as the cell's working set holds.
-    pub fn new(channel: Connection, kind: FloorKind, cell: &Cell) -> Self {
-        let size = cell.size as usize;
-        let most = cell.options.int("working_set").unwrap_or(cell.size) as usize;
-        let bytes = most.checked_div(size).unwrap_or(0) * size;
-        Self { channel, kind, messages: PageBuffer::filled(b'a', bytes), size, next: 0 }
-    }
-
-    #[inline]
-    fn once(&mut self) -> std::io::Result<()> {
-        self.channel.send(&self.messages[self.next..self.next + self.size])?;
-        self.next += self.size;
-        if self.next == self.messages.len() {
-            self.next = 0;
-        }
-        Ok(())
-    }
-
-    fn verify(&mut self, message: u64) -> Result<std::io::Result<()>, PeerError> {
-        let place = self.next..self.next + self.size;
-        Checked.fill(message, &mut self.messages[place.clone()]);
-        let mut copied = vec![0; self.size];
-        let moved = self.once().and_then(|()| self.channel.receive(&mut copied));
-        self.messages[place].fill(b'a');
-        Checked.check(message, 0, &copied)?;
-        Ok(moved.map(drop))
-    }
-}
-
-impl Work for LoneClient {
-    fn run(&mut self, order: Order) -> Result<Report, PeerError> {
-        let began_ns = now_ns();
-        let verified = order.kind == Kind::Verify && self.kind.has_size();
-        for operation in 0..order.ops {
-            let moved = if verified { self.verify(operation)? } else { self.once() };
-            moved.map_err(|source| PeerError::Moving { operation, ops: order.ops, source })?;
-        }
-        Ok(Report { began_ns, ended_ns: now_ns(), ..Report::default() })
-    }
-}
-
-/// The server of a floor in which the client does everything.
-pub struct IdleServer;
-
-impl Work for IdleServer {
-    fn run(&mut self, _order: Order) -> Result<Report, PeerError> {
-        let now = now_ns();
-        Ok(Report { began_ns: now, ended_ns: now, ..Report::default() })
     }
 }

@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use ipcost_model::protocol::Address;
-use ipcost_model::{Cell, FloorKind, Pattern};
-use ipcost_sys::transport::{self, Connection, Effective, Server, Transport};
+use ipcost_model::{Cell, Pattern};
+use ipcost_sys::transport::{Connection, Effective, Server, Transport};
 
 use crate::connect::{ClosesFirst, ConnectClient, ConnectServer, Turns};
 use crate::crew::{Crew, DescriptorTable};
 use crate::error::PeerError;
-use crate::floor::{HandingClient, HandingServer, IdleServer, LoneClient};
+use crate::floor;
 use crate::rr::{Framing, RrClient, RrServer};
 use crate::stream::{StreamClient, StreamServer};
 use crate::work::Work;
@@ -39,14 +39,8 @@ pub fn client(
         }
         let channel = client.connect()?.called_as(cell)?;
         effective = client.effective();
-        if let Some(floor) = transport.capabilities().floor {
-            return Ok(if floor.takes_two() {
-                Box::new(HandingClient::new(channel))
-            } else {
-                Box::new(LoneClient::new(channel, floor, cell))
-            });
-        }
         Ok(match cell.pattern {
+            Pattern::Floor => floor::client(channel, cell)?,
             Pattern::Rr => {
                 let is_clocked = cell.options.text("clock") == Some("each");
                 Box::new(RrClient::new(
@@ -57,10 +51,8 @@ pub fn client(
                     is_clocked,
                 ))
             }
-            // A client of connect is made above, one of a floor by what the floor takes.
-            Pattern::Stream | Pattern::Connect | Pattern::Floor => {
-                Box::new(StreamClient::new(channel, bytes(cell.size)))
-            }
+            // A client of connect is made above.
+            Pattern::Stream | Pattern::Connect => Box::new(StreamClient::new(channel, bytes(cell.size))),
         })
     };
     let crew = if cell.options.text("workers") == Some("processes") {
@@ -73,13 +65,10 @@ pub fn client(
 
 /// A server's workers on channels that are open.
 pub fn server_on_channels(cell: &Cell, channels: Vec<Connection>) -> Result<Crew, PeerError> {
-    let floor = transport::find(&cell.transport).and_then(|transport| transport.capabilities().floor);
-    let work = |channel| -> Box<dyn Work> {
-        match cell.pattern {
-            Pattern::Floor if floor.is_some_and(FloorKind::takes_two) => {
-                Box::new(HandingServer::new(channel))
-            }
-            Pattern::Floor => Box::new(IdleServer),
+    let work = |channel: Connection| -> Result<Box<dyn Work>, PeerError> {
+        let channel = channel.called_as(cell)?;
+        Ok(match cell.pattern {
+            Pattern::Floor => floor::server(channel, cell)?,
             Pattern::Rr => {
                 Box::new(RrServer::new(channel, bytes(cell.size), bytes(cell.reply), framing(cell)))
             }
@@ -88,10 +77,9 @@ pub fn server_on_channels(cell: &Cell, channels: Vec<Connection>) -> Result<Crew
                 let recv_buffer = cell.options.int("recv_buffer").unwrap_or(cell.size.max(RECV_BUFFER_BYTES));
                 Box::new(StreamServer::new(channel, cell.size, bytes(recv_buffer)))
             }
-        }
+        })
     };
-    let channels: Result<Vec<_>, _> = channels.into_iter().map(|channel| channel.called_as(cell)).collect();
-    Crew::within(channels?.into_iter().map(work).collect(), descriptor_table(cell))
+    Crew::within(channels.into_iter().map(work).collect::<Result<_, _>>()?, descriptor_table(cell))
 }
 
 /// A server's workers on a listener they share, and the count of connections a batch is to have.

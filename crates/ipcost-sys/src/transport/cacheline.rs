@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use ipcost_model::protocol::Address;
 use ipcost_model::{Capabilities, Cell, FloorKind};
 
-use super::handing::{self, HandOver};
+use super::handing::{self, Signal};
 use super::spinning::spin;
 #[cfg(test)]
 use super::spinning::{LOOKS, spin_unless};
@@ -54,7 +54,7 @@ impl Transport for Cacheline {
 /// Spins until the word is handed over.
 struct Spinning;
 
-impl HandOver for Spinning {
+impl Signal for Spinning {
     #[inline]
     fn tell(_word: &AtomicU32) -> io::Result<()> {
         Ok(())
@@ -73,11 +73,11 @@ fn look(word: &AtomicU32, seen: u32) -> Option<u32> {
 }
 
 #[cfg(test)]
-pub(super) fn pair() -> [Box<dyn super::Channel>; 2] {
+pub(super) fn pair() -> [Box<dyn super::HandOver>; 2] {
     /// As [`Spinning`], whatever the test's standard input is.
     struct Patient;
 
-    impl HandOver for Patient {
+    impl Signal for Patient {
         fn tell(word: &AtomicU32) -> io::Result<()> {
             Spinning::tell(word)
         }

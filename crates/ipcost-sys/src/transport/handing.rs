@@ -1,18 +1,20 @@
 //! What the floors of a hand-over have in common: a shared word that the two sides hand back and forth.
 
 use std::io;
-use std::sync::atomic::AtomicU32;
+use std::marker::PhantomData;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use ipcost_model::protocol::Address;
 use serde::{Deserialize, Serialize};
 
 use super::inherited::{InheritedClient, InheritedServer, number, take};
-use super::{Channel, Client, Connection, Provision, Server, TransportError, from_address, to_address};
+use super::part::{HandOver, Part};
+use super::{Client, Connection, Provision, Server, TransportError, from_address, to_address};
 use crate::Context;
 use crate::shared_word::{self, SharedWord};
 
-/// How a side hands the word over, and waits until it has it back.
-pub trait HandOver: Send + Sync + 'static {
+/// How one side tells the other that it has the word, and waits for it.
+pub trait Signal: Send + Sync + 'static {
     /// The word has just been written: whoever waits for it is to notice.
     ///
     /// # Errors
@@ -47,74 +49,65 @@ pub fn provision() -> Result<Provision, TransportError> {
 }
 
 /// The server's end.
-pub fn serve<M: HandOver>(
+pub fn serve<S: Signal>(
     transport: &'static str,
     address: &Address,
 ) -> Result<Box<dyn Server>, TransportError> {
-    Ok(Box::new(InheritedServer::new(address, vec![hands::<M>(transport, address)?])))
+    Ok(Box::new(InheritedServer::new(address, vec![hands::<S>(transport, address)?])))
 }
 
 /// The client's end.
-pub fn reach<M: HandOver>(
+pub fn reach<S: Signal>(
     transport: &'static str,
     address: &Address,
 ) -> Result<Box<dyn Client>, TransportError> {
-    Ok(Box::new(InheritedClient::new(hands::<M>(transport, address)?)))
+    Ok(Box::new(InheritedClient::new(hands::<S>(transport, address)?)))
 }
 
-fn hands<M: HandOver>(transport: &'static str, address: &Address) -> Result<Hands<M>, TransportError> {
+fn hands<S: Signal>(transport: &'static str, address: &Address) -> Result<Hands<S>, TransportError> {
     let Memory { memory_fd } = from_address(transport, address)?;
     Ok(Hands::new(SharedWord::map(take(memory_fd)?)?))
 }
 
-/// One side. What it sends is the number that the word becomes, four bytes in the machine's order, and what it
-/// receives the number that the other side has made of it. The two take turns.
-struct Hands<M> {
+/// One side.
+struct Hands<S> {
     word: SharedWord,
     /// What the word was when this side had it last.
     last: u32,
-    manner: std::marker::PhantomData<M>,
+    signal: PhantomData<S>,
 }
 
-impl<M> Hands<M> {
+impl<S> Hands<S> {
     fn new(word: SharedWord) -> Self {
-        Self { word, last: 0, manner: std::marker::PhantomData }
+        Self { word, last: 0, signal: PhantomData }
     }
 }
 
-impl<M: HandOver> Channel for Hands<M> {
+impl<S: Signal> HandOver for Hands<S> {
     #[inline]
-    fn send(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let number: [u8; 4] = bytes.try_into().map_err(|_| not_a_number())?;
-        self.last = u32::from_ne_bytes(number);
-        self.word.store(self.last, std::sync::atomic::Ordering::Release);
-        M::tell(&self.word)?;
-        Ok(number.len())
+    fn give(&mut self, number: u32) -> io::Result<()> {
+        self.last = number;
+        self.word.store(number, Ordering::Release);
+        S::tell(&self.word)
     }
 
     #[inline]
-    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let number: &mut [u8; 4] = buffer.try_into().map_err(|_| not_a_number())?;
-        self.last = M::wait(&self.word, self.last)?;
-        *number = self.last.to_ne_bytes();
-        Ok(number.len())
+    fn take(&mut self) -> io::Result<u32> {
+        self.last = S::wait(&self.word, self.last)?;
+        Ok(self.last)
     }
 }
 
-impl<M: HandOver> From<Hands<M>> for Connection {
-    fn from(hands: Hands<M>) -> Self {
-        Self::Other(Box::new(hands))
+impl<S: Signal> From<Hands<S>> for Connection {
+    fn from(hands: Hands<S>) -> Self {
+        Self::Part(Part::HandOver(Box::new(hands)))
     }
-}
-
-fn not_a_number() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidInput, "a hand-over carries a number of four bytes")
 }
 
 /// Two sides of one word, for tests.
 #[cfg(test)]
-pub fn pair<M: HandOver>() -> Result<[Box<dyn Channel>; 2], crate::SysError> {
+pub fn pair<S: Signal>() -> Result<[Box<dyn HandOver>; 2], crate::SysError> {
     let memory = shared_word::create()?;
-    let side = || Ok(Box::new(Hands::<M>::new(SharedWord::map(&memory)?)) as Box<dyn Channel>);
+    let side = || Ok(Box::new(Hands::<S>::new(SharedWord::map(&memory)?)) as Box<dyn HandOver>);
     Ok([side()?, side()?])
 }

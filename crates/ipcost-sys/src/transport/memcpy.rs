@@ -1,14 +1,13 @@
 //! `memcpy`, a floor: copying a message within one process, once, or in and out again.
 
 use std::hint::black_box;
-use std::io;
 
 use ipcost_model::protocol::Address;
 use ipcost_model::{Capabilities, Cell, FloorKind, OptionGroup};
 
-use super::alone::Lone;
-use super::inherited::InheritedClient;
-use super::{Channel, Client, Connection, Place, Provision, Server, Transport, TransportError};
+use super::inherited::{InheritedClient, InheritedServer};
+use super::part::Part;
+use super::{Client, Place, Provision, Server, Transport, TransportError};
 
 /// The floor.
 pub struct Memcpy;
@@ -30,8 +29,8 @@ impl Transport for Memcpy {
         Ok(Provision::default())
     }
 
-    fn serve(&self, _address: &Address, _cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
-        Ok(Box::new(Lone))
+    fn serve(&self, address: &Address, _cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
+        Ok(Box::new(InheritedServer::new(address, vec![Part::Nothing])))
     }
 
     fn reach(
@@ -40,12 +39,12 @@ impl Transport for Memcpy {
         cell: &Cell,
         _worker: u32,
     ) -> Result<Box<dyn Client>, TransportError> {
-        Ok(Box::new(InheritedClient::new(Connection::Other(Box::new(Copier::new(cell))))))
+        Ok(Box::new(InheritedClient::new(Part::Copy(Copier::new(cell)))))
     }
 }
 
-/// Copies what is sent to the next place of an area, and around.
-struct Copier {
+/// Copies messages to one place after the other of an area, and around.
+pub struct Copier {
     /// What the first of two copies writes and the second reads.
     between: Option<Vec<u8>>,
     area: Vec<u8>,
@@ -64,17 +63,18 @@ impl Copier {
         let between = (cell.options.int("copies") == Some(2)).then(|| vec![1; size]);
         Self { between, area: vec![1; bytes], size, next: 0, last: 0 }
     }
-}
 
-impl Channel for Copier {
+    /// Copies a message to where the next one of its size belongs.
+    ///
+    /// # Panics
+    /// Where it is longer than the working set.
     #[inline]
-    fn send(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let place = self.next..self.next + bytes.len();
-        let target = self.area.get_mut(place).ok_or(io::ErrorKind::InvalidInput)?;
+    pub fn copy(&mut self, message: &[u8]) {
+        let target = &mut self.area[self.next..self.next + message.len()];
         match &mut self.between {
-            None => target.copy_from_slice(black_box(bytes)),
+            None => target.copy_from_slice(black_box(message)),
             Some(between) => {
-                between.copy_from_slice(black_box(bytes));
+                between.copy_from_slice(black_box(message));
                 target.copy_from_slice(black_box(between));
             }
         }
@@ -84,14 +84,11 @@ impl Channel for Copier {
         if self.next == self.area.len() {
             self.next = 0;
         }
-        Ok(bytes.len())
     }
 
     /// What the last copy has written.
-    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let place = self.last..self.last + buffer.len();
-        buffer.copy_from_slice(self.area.get(place).ok_or(io::ErrorKind::InvalidInput)?);
-        Ok(buffer.len())
+    pub fn copied(&self) -> &[u8] {
+        &self.area[self.last..self.last + self.size]
     }
 }
 
@@ -116,7 +113,7 @@ mod tests {
         });
         let mut reached = Vec::new();
         for message in 0..4 {
-            copier.send(&[message; 5]).unwrap();
+            copier.copy(&[message; 5]);
             reached.push(copier.last);
         }
         assert_eq!(reached, [0, 5, 10, 0], "as often as it fits, and around");

@@ -8,10 +8,9 @@
 //! 3. The client calls [`Transport::reach`] and connects; the server accepts.
 //! 4. Both move bytes over [`Channel`]s.
 //!
-//! Floors are in the same registry: they move no messages, but measure a part of what moving one takes, and
+//! Floors are in the same registry: they move no messages, but do a [`Part`] of what moving one takes, and
 //! [`Capabilities::floor`] says which.
 
-mod alone;
 mod cacheline;
 mod capacity;
 mod cma;
@@ -25,6 +24,7 @@ mod mptcp;
 mod mq;
 mod npipe;
 mod null;
+mod part;
 mod pipe;
 mod sctp;
 mod shm;
@@ -54,6 +54,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+pub use self::memcpy::Copier;
+pub use self::part::{HandOver, Part};
 use crate::system::calling;
 use crate::system::channel::{PipePair, Socket};
 pub use crate::system::descriptor::{Descriptor, Waitable};
@@ -290,6 +292,8 @@ pub enum Connection {
     Rings(shm::Ends),
     /// A slot in shared memory.
     Slot(shm_slot::Side),
+    /// No channel, but a part of a hop: what a floor has.
+    Part(Part),
     /// Anything else.
     Other(Box<dyn Channel>),
 }
@@ -317,6 +321,7 @@ impl Channel for Connection {
             Self::Pipes(pipes) => pipes.send(bytes),
             Self::Rings(rings) => rings.send(bytes),
             Self::Slot(slot) => slot.send(bytes),
+            Self::Part(_) => Err(io::ErrorKind::Unsupported.into()),
             Self::Other(channel) => channel.send(bytes),
         }
     }
@@ -328,6 +333,7 @@ impl Channel for Connection {
             Self::Pipes(pipes) => pipes.receive(buffer),
             Self::Rings(rings) => rings.receive(buffer),
             Self::Slot(slot) => slot.receive(buffer),
+            Self::Part(_) => Err(io::ErrorKind::Unsupported.into()),
             Self::Other(channel) => channel.receive(buffer),
         }
     }
@@ -335,7 +341,7 @@ impl Channel for Connection {
     fn expect_checks(&mut self, checked: bool) {
         match self {
             // What they carry is copied either way.
-            Self::Socket(_) | Self::Pipes(_) | Self::Slot(_) => {}
+            Self::Socket(_) | Self::Pipes(_) | Self::Slot(_) | Self::Part(_) => {}
             Self::Rings(rings) => rings.expect_checks(checked),
             Self::Other(channel) => channel.expect_checks(checked),
         }
@@ -345,6 +351,12 @@ impl Channel for Connection {
 impl From<Socket> for Connection {
     fn from(socket: Socket) -> Self {
         Self::Socket(socket)
+    }
+}
+
+impl From<Part> for Connection {
+    fn from(part: Part) -> Self {
+        Self::Part(part)
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicU32;
 use ipcost_model::protocol::Address;
 use ipcost_model::{Capabilities, Cell, FloorKind};
 
-use super::handing::{self, HandOver};
+use super::handing::{self, Signal};
 use super::{Client, Place, Provision, Server, Transport, TransportError};
 use crate::system::futex;
 
@@ -51,7 +51,7 @@ impl Transport for Switch {
 /// Sleeps until the word is handed over.
 struct Sleeping;
 
-impl HandOver for Sleeping {
+impl Signal for Sleeping {
     #[inline]
     fn tell(word: &AtomicU32) -> io::Result<()> {
         futex::wake(word)
@@ -64,6 +64,6 @@ impl HandOver for Sleeping {
 }
 
 #[cfg(test)]
-pub(super) fn pair() -> [Box<dyn super::Channel>; 2] {
+pub(super) fn pair() -> [Box<dyn super::HandOver>; 2] {
     handing::pair::<Sleeping>().unwrap()
 }

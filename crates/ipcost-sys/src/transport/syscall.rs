@@ -4,14 +4,12 @@
 //! is never answered from user space, neither by the vDSO nor by a library that remembers. One with less to do is
 //! not to be had without asking for what does not exist, which seccomp filters and tracers may treat differently.
 
-use std::io;
-
 use ipcost_model::protocol::Address;
 use ipcost_model::{Capabilities, Cell, FloorKind};
 
-use super::alone::Lone;
-use super::inherited::InheritedClient;
-use super::{Channel, Client, Connection, Place, Provision, Server, Transport, TransportError};
+use super::inherited::{InheritedClient, InheritedServer};
+use super::part::Part;
+use super::{Client, Place, Provision, Server, Transport, TransportError};
 use crate::system::cheapest_call::{call, probe};
 
 /// The floor.
@@ -39,8 +37,8 @@ impl Transport for Syscall {
         Ok(Provision::default())
     }
 
-    fn serve(&self, _address: &Address, _cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
-        Ok(Box::new(Lone))
+    fn serve(&self, address: &Address, _cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
+        Ok(Box::new(InheritedServer::new(address, vec![Part::Nothing])))
     }
 
     fn reach(
@@ -49,20 +47,6 @@ impl Transport for Syscall {
         _cell: &Cell,
         _worker: u32,
     ) -> Result<Box<dyn Client>, TransportError> {
-        Ok(Box::new(InheritedClient::new(Connection::Other(Box::new(Caller)))))
-    }
-}
-
-struct Caller;
-
-impl Channel for Caller {
-    #[inline]
-    fn send(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        call();
-        Ok(bytes.len())
-    }
-
-    fn receive(&mut self, _buffer: &mut [u8]) -> io::Result<usize> {
-        Err(io::ErrorKind::Unsupported.into())
+        Ok(Box::new(InheritedClient::new(Part::Call(call))))
     }
 }
