@@ -11,7 +11,7 @@
 
 #include "channel.h"
 #include "control.h"
-#include "course.h"
+#include "session.h"
 #include "crew.h"
 #include "fields.h"
 #include "json.h"
@@ -68,7 +68,7 @@ static const struct peer PEER = {
 int main(void)
 {
     control_open();
-    course_run(&PEER);
+    session_run(&PEER);
     return 0;
 }
 

@@ -7,22 +7,22 @@ import (
 	"time"
 )
 
-// manners is how a connection runs.
-type manners struct {
+// turns is how a connection runs.
+type turns struct {
 	clientSpeaksFirst bool
 	// closesFirst is who closes first, while the other waits for the end: roleServer, roleClient, or eitherRole, where
 	// neither waits.
 	closesFirst string
 }
 
-func mannersOf(cell *cell) manners {
-	return manners{cell.clientSpeaksFirst(), cell.closesFirst()}
+func turnsOf(cell *cell) turns {
+	return turns{cell.clientSpeaksFirst(), cell.closesFirst()}
 }
 
 // connectClient connects, speaks and closes.
 type connectClient struct {
 	client  client
-	manners manners
+	turns   turns
 	request []byte
 	reply   []byte
 	end     [1]byte
@@ -31,7 +31,7 @@ type connectClient struct {
 func newConnectClient(client client, cell *cell) *connectClient {
 	return &connectClient{
 		client:  client,
-		manners: mannersOf(cell),
+		turns:   turnsOf(cell),
 		request: make([]byte, cell.Size),
 		reply:   make([]byte, cell.Reply),
 	}
@@ -57,7 +57,7 @@ func (c *connectClient) operate() error {
 }
 
 func (c *connectClient) converse(channel channel) error {
-	if c.manners.clientSpeaksFirst {
+	if c.turns.clientSpeaksFirst {
 		if _, err := channel.Write(c.request); err != nil {
 			return err
 		}
@@ -65,7 +65,7 @@ func (c *connectClient) converse(channel channel) error {
 	if _, err := io.ReadFull(channel, c.reply); err != nil {
 		return err
 	}
-	if c.manners.closesFirst == roleServer {
+	if c.turns.closesFirst == roleServer {
 		return receiveEnd(channel, c.end[:])
 	}
 	return nil
@@ -85,7 +85,7 @@ type connectServer struct {
 	server server
 	// unclaimed counts the connections of this batch that no worker has claimed yet.
 	unclaimed *atomic.Int64
-	manners   manners
+	turns     turns
 	request   []byte
 	reply     []byte
 	end       [1]byte
@@ -95,7 +95,7 @@ func newConnectServer(server server, cell *cell, unclaimed *atomic.Int64) *conne
 	return &connectServer{
 		server:    server,
 		unclaimed: unclaimed,
-		manners:   mannersOf(cell),
+		turns:     turnsOf(cell),
 		request:   make([]byte, cell.Size),
 		reply:     make([]byte, cell.Reply),
 	}
@@ -127,7 +127,7 @@ func (s *connectServer) receiveVisitor(checked bool) error {
 }
 
 func (s *connectServer) converse(channel channel, checked bool) error {
-	if s.manners.clientSpeaksFirst {
+	if s.turns.clientSpeaksFirst {
 		if _, err := io.ReadFull(channel, s.request); err != nil {
 			return err
 		}
@@ -140,7 +140,7 @@ func (s *connectServer) converse(channel channel, checked bool) error {
 	if _, err := channel.Write(s.reply); err != nil {
 		return err
 	}
-	if s.manners.closesFirst == roleClient {
+	if s.turns.closesFirst == roleClient {
 		return receiveEnd(channel, s.end[:])
 	}
 	return nil

@@ -148,10 +148,10 @@ pub fn build_extra() -> Result<()> {
 /// The workspace of the peers that talk through libraries.
 const EXTRA: &str = "extra/Cargo.toml";
 
-/// How many tests run side by side: two a core, since most of them wait for others most of the time.
+/// How many tests run side by side: three a core, since most of them wait for others most of the time.
 pub fn threads() -> String {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    (2 * cores).to_string()
+    (3 * cores).to_string()
 }
 
 fn documentation() -> Result<()> {

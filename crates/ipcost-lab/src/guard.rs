@@ -80,15 +80,15 @@ fn list(groups: &[u32]) -> String {
 
 /// What the guard has been told.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Ward {
+struct Watched {
     dir: Option<PathBuf>,
     groups: BTreeSet<u32>,
     /// Those that have told their numbers since a process was about to start.
     starting: Vec<u32>,
 }
 
-impl Ward {
-    fn heed(&mut self, line: &str) {
+impl Watched {
+    fn apply(&mut self, line: &str) {
         let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
         let groups = rest.split(' ').filter_map(|number| number.parse().ok());
         match word {
@@ -113,22 +113,22 @@ impl Ward {
 ///
 /// # Errors
 /// Where standard input cannot be read.
-pub fn stand() -> io::Result<()> {
-    let mut ward = Ward::default();
+pub fn run() -> io::Result<()> {
+    let mut watched = Watched::default();
     let mut unread = Vec::new();
     read_stdin(&mut |bytes| {
         unread.extend_from_slice(bytes);
         while let Some(end) = unread.iter().position(|byte| *byte == b'\n') {
-            ward.heed(&String::from_utf8_lossy(&unread[..end]));
+            watched.apply(&String::from_utf8_lossy(&unread[..end]));
             unread.drain(..=end);
         }
     })?;
-    for group in &ward.groups {
+    for group in &watched.groups {
         kill_group(*group);
     }
     // Only a directory of ours, by its name: a line on our input must never remove anything else.
     let ours = |dir: &&PathBuf| dir.file_name().and_then(|name| name.to_str()).is_some_and(is_private_name);
-    ward.dir.as_ref().filter(ours).map_or(Ok(()), |dir| removed(dir))
+    watched.dir.as_ref().filter(ours).map_or(Ok(()), |dir| removed(dir))
 }
 
 /// Removes a directory, in which processes that are just being killed may still make something.
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn heeds_what_it_is_told_and_nothing_else() {
-        let mut ward = Ward::default();
+        let mut watched = Watched::default();
         let lines = [
             "dir /tmp/ipcost-a b",
             "start",
@@ -169,8 +169,8 @@ mod tests {
             "watch x",
             "",
         ];
-        lines.into_iter().for_each(|line| ward.heed(line));
+        lines.into_iter().for_each(|line| watched.apply(line));
         let dir = Some("/tmp/ipcost-a b".into());
-        assert_eq!(ward, Ward { dir, groups: [5, 7].into(), starting: vec![] });
+        assert_eq!(watched, Watched { dir, groups: [5, 7].into(), starting: vec![] });
     }
 }

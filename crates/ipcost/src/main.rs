@@ -62,7 +62,7 @@ fn main() -> ExitCode {
             };
             Ok(if well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
         }
-        Command::Guard => ipcost_lab::guard::stand()
+        Command::Guard => ipcost_lab::guard::run()
             .map(|()| ExitCode::SUCCESS)
             .map_err(|error| Problem::failed(error.into())),
     };

@@ -5,18 +5,18 @@
 //! other side. Then it takes the place of the other side itself, over a real socket, and sends bytes one by
 //! one, wrong bytes, and too few.
 
-mod actor;
+mod case;
 mod matching;
 mod partner;
-mod scene;
-mod stage;
+mod process;
+mod setup;
 mod transcript;
 
 use std::fmt;
 
 use ipcost_sys::interrupt::Interrupt;
 
-use stage::Stage;
+use setup::Setup;
 
 /// A peer to be examined.
 #[derive(Debug, Clone)]
@@ -91,8 +91,8 @@ pub fn examine(
         checks.push(check);
         if interrupt.asked() { Err(SuiteError::Interrupted) } else { Ok(()) }
     };
-    let stage = match Stage::set(subject, native, interrupt)? {
-        Ok(stage) => stage,
+    let setup = match Setup::meet(subject, native, interrupt)? {
+        Ok(setup) => setup,
         Err(why) => {
             note("hello".to_owned(), Finding::Failed(why))?;
             return Ok(checks);
@@ -101,20 +101,20 @@ pub fn examine(
     note("hello".to_owned(), Finding::Passed)?;
     for (name, text) in transcript::ALL {
         let transcript = transcript::parse(text).expect("transcripts are under test");
-        match scene::scenes(&transcript, &stage) {
-            Ok(scenes) => {
-                let named = scenes.into_iter().map(|scene| (format!("{name}{scene}"), scene));
-                for (name, scene) in named.filter(|(name, _)| name.contains(only)) {
-                    note(name, scene.play(&transcript, &stage))?;
+        match case::cases(&transcript, &setup) {
+            Ok(cases) => {
+                let named = cases.into_iter().map(|case| (format!("{name}{case}"), case));
+                for (name, case) in named.filter(|(name, _)| name.contains(only)) {
+                    note(name, case.play(&transcript, &setup))?;
                 }
             }
             Err(why) if name.contains(only) => note((*name).to_owned(), Finding::Skipped(why))?,
             Err(_) => {}
         }
     }
-    let visits = partner::visits(&stage).into_iter().map(|visit| (visit.to_string(), visit));
+    let visits = partner::visits(&setup).into_iter().map(|visit| (visit.to_string(), visit));
     for (name, visit) in visits.filter(|(name, _)| name.contains(only)) {
-        note(name, visit.carry_out(&stage))?;
+        note(name, visit.carry_out(&setup))?;
     }
     Ok(checks)
 }

@@ -11,8 +11,8 @@ use ipcost_sys::local_stream::{LocalListener, LocalStream};
 use serde_json::{Value, json};
 
 use super::Finding;
-use super::actor::{ANSWER, Actor};
-use super::stage::{Stage, Who};
+use super::process::{ANSWER, Process};
+use super::setup::{Setup, Who};
 use super::transcript::Leaving;
 
 /// How the suite behaves.
@@ -50,17 +50,17 @@ impl fmt::Display for Visit {
 }
 
 /// Every visit that makes sense.
-pub fn visits(stage: &Stage<'_>) -> Vec<Visit> {
+pub fn visits(setup: &Setup<'_>) -> Vec<Visit> {
     let mut visits = Vec::new();
-    if stage.subject.own_wire {
+    if setup.subject.own_wire {
         return visits;
     }
-    for pattern in &stage.hello.patterns {
-        let offered = stage.transports(*pattern);
+    for pattern in &setup.hello.patterns {
+        let offered = setup.transports(*pattern);
         let Some(transport) = offered.into_iter().find(|name| matches!(*name, "unix" | "tcp")) else {
             continue;
         };
-        for role in &stage.hello.roles {
+        for role in &setup.hello.roles {
             for misbehaviour in [Misbehaviour::Slow, Misbehaviour::Wrong, Misbehaviour::Short] {
                 // In a stream, what comes back is one byte of any value.
                 let one_way = *pattern == Pattern::Stream && *role == PeerRole::Client;
@@ -75,31 +75,31 @@ pub fn visits(stage: &Stage<'_>) -> Vec<Visit> {
 
 impl Visit {
     /// Makes it.
-    pub fn carry_out(&self, stage: &Stage<'_>) -> Finding {
+    pub fn carry_out(&self, setup: &Setup<'_>) -> Finding {
         let made = || {
-            let mut actor = stage.start(Who::Subject, Vec::new())?;
-            actor.hello()?;
+            let mut process = setup.start(Who::Subject, Vec::new())?;
+            process.hello()?;
             let result = match self.role {
-                PeerRole::Server => self.be_client(stage, &mut actor),
-                PeerRole::Client => self.be_server(stage, &mut actor),
+                PeerRole::Server => self.be_client(setup, &mut process),
+                PeerRole::Client => self.be_server(setup, &mut process),
             };
-            result.map_err(|why| format!("{why} ({})", actor.complaint()))
+            result.map_err(|why| format!("{why} ({})", process.complaint()))
         };
         made().map_or_else(Finding::Failed, |()| Finding::Passed)
     }
 
-    fn be_client(&self, stage: &Stage<'_>, actor: &mut Actor) -> Result<(), String> {
-        let cell = stage.cell(self.pattern, self.transport, 1);
-        let address = stage.provision(&cell)?.server;
-        actor.say(&json!({"type": "prepare", "role": "server", "cell": cell, "address": address}))?;
-        let ready = expect(actor, "ready")?;
+    fn be_client(&self, setup: &Setup<'_>, process: &mut Process) -> Result<(), String> {
+        let cell = setup.cell(self.pattern, self.transport, 1);
+        let address = setup.provision(&cell)?.server;
+        process.say(&json!({"type": "prepare", "role": "server", "cell": cell, "address": address}))?;
+        let ready = expect(process, "ready")?;
         let mut connection = None;
         if self.pattern != Pattern::Connect {
             connection =
                 Some(connect(&ready["address"]).map_err(|error| format!("cannot be reached: {error}"))?);
         }
-        actor.say(&json!({"type": "verify", "id": 1, "ops": MESSAGES}))?;
-        expect(actor, "armed")?;
+        process.say(&json!({"type": "verify", "id": 1, "ops": MESSAGES}))?;
+        expect(process, "armed")?;
         let exchange = || {
             for number in 0..MESSAGES {
                 // In connect, every connection is a conversation of its own.
@@ -127,20 +127,20 @@ impl Visit {
             Ok(connection)
         };
         let kept = exchange();
-        self.conclude(actor, kept)
+        self.conclude(process, kept)
     }
 
-    fn be_server(&self, stage: &Stage<'_>, actor: &mut Actor) -> Result<(), String> {
-        let cell = stage.cell(self.pattern, self.transport, 1);
+    fn be_server(&self, setup: &Setup<'_>, process: &mut Process) -> Result<(), String> {
+        let cell = setup.cell(self.pattern, self.transport, 1);
         let refused = |error: io::Error| format!("does not come: {error}");
-        let (listener, address) = listen(stage, self.transport).map_err(refused)?;
-        actor.say(&json!({"type": "prepare", "role": "client", "cell": cell, "address": address}))?;
+        let (listener, address) = listen(setup, self.transport).map_err(refused)?;
+        process.say(&json!({"type": "prepare", "role": "client", "cell": cell, "address": address}))?;
         let mut connection = None;
         if self.pattern != Pattern::Connect {
             connection = Some(listener.accept().map_err(refused)?);
         }
-        expect(actor, "ready")?;
-        actor.say(&json!({"type": "verify", "id": 1, "ops": MESSAGES}))?;
+        expect(process, "ready")?;
+        process.say(&json!({"type": "verify", "id": 1, "ops": MESSAGES}))?;
         let exchange = || {
             for number in 0..MESSAGES {
                 let mut fresh = None;
@@ -164,7 +164,7 @@ impl Visit {
             Ok(connection)
         };
         let kept = exchange();
-        self.conclude(actor, kept)
+        self.conclude(process, kept)
     }
 
     /// Sends a message in this misbehaviour; `false` where it went wrong and nothing can follow.
@@ -187,24 +187,24 @@ impl Visit {
     }
 
     /// What the subject must say after all that; what is kept open is closed only then.
-    fn conclude(&self, actor: &mut Actor, kept: io::Result<Option<Stream>>) -> Result<(), String> {
+    fn conclude(&self, process: &mut Process, kept: io::Result<Option<Stream>>) -> Result<(), String> {
         // Only one that is told of a wrong byte while more is under way may break off what follows.
         let may_break_off = self.misbehaviour == Misbehaviour::Wrong && self.pattern == Pattern::Stream;
         if let (Err(error), false) = (&kept, may_break_off) {
             return Err(format!("breaks the exchange: {error}"));
         }
         if self.misbehaviour == Misbehaviour::Slow {
-            expect(actor, "done")?;
-            actor.say(&json!({"type": "stop"}))?;
-            return actor.gone(Leaving::Success);
+            expect(process, "done")?;
+            process.say(&json!({"type": "stop"}))?;
+            return process.gone(Leaving::Success);
         }
-        expect(actor, "error")?;
-        actor.gone(Leaving::Failure)
+        expect(process, "error")?;
+        process.gone(Leaving::Failure)
     }
 }
 
-fn expect(actor: &mut Actor, kind: &str) -> Result<Value, String> {
-    let message = actor.hear()?;
+fn expect(process: &mut Process, kind: &str) -> Result<Value, String> {
+    let message = process.hear()?;
     if message["type"] == kind { Ok(message) } else { Err(format!("should say {kind}, and says {message}")) }
 }
 
@@ -255,9 +255,9 @@ enum Listener {
     Tcp(TcpListener),
 }
 
-fn listen(stage: &Stage<'_>, transport: &str) -> io::Result<(Listener, Value)> {
+fn listen(setup: &Setup<'_>, transport: &str) -> io::Result<(Listener, Value)> {
     if transport == "unix" {
-        let path = stage.dir().join(format!("p{}", stage.fresh()));
+        let path = setup.dir().join(format!("p{}", setup.fresh()));
         let listener = LocalListener::bind(&path)?;
         return Ok((Listener::Unix(listener), json!({"path": path})));
     }

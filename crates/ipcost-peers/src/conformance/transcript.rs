@@ -32,7 +32,7 @@ pub struct Header {
     pub concurrency: Vec<u32>,
     /// With which partners.
     #[serde(default)]
-    pub castings: Castings,
+    pub pairings: Pairings,
     /// Who speaks first in `connect`.
     #[serde(default = "client")]
     pub speaks_first: SpeaksFirst,
@@ -85,7 +85,7 @@ impl Default for Transports {
 /// With which partners a transcript is played.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Castings {
+pub enum Pairings {
     /// The peer plays every part that it can.
     #[default]
     Own,

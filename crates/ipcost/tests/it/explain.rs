@@ -4,7 +4,7 @@ use std::process::{Child, Command, Output};
 
 use serde_json::Value;
 
-use crate::common::{Place, alone, assert_refused, in_own_process, text};
+use crate::common::{Place, assert_refused, in_own_process, text};
 
 /// Runs with `--json` and gives the explanation; `more` beside the cells, mostly a budget.
 fn explained(place: &Place, args: &[&str]) -> Value {
@@ -321,7 +321,6 @@ fn a_runtime_of_its_own() {
 
 #[test]
 fn one_core_for_both() {
-    let _alone = alone();
     let args = [&["stream/unix/4096/c1/together"], &SHORT[..]].concat();
     let one_core = |explanation: &Value| explanation["host"]["physical_cores"].as_u64() < Some(2);
     let named = |explanation: &Value| one_core(explanation) || codes(explanation).contains(&"one-core");
@@ -342,13 +341,12 @@ fn a_firewall() {
 
 #[test]
 fn a_quota() {
-    let _alone = alone();
     // This process and so the program, until it is dropped.
     if !in_own_process("explain::a_quota") {
         return;
     }
     let place = Place::new();
-    let Ok(quota) = ipcost_sys::quota::Quota::impose(0.3) else {
+    let Ok(quota) = ipcost_sys::quota::Quota::impose(0.1) else {
         eprintln!("quotas are not permitted here: not tested");
         return;
     };
@@ -369,7 +367,6 @@ impl Drop for Hog {
 
 #[test]
 fn a_busy_neighbour() {
-    let _alone = alone();
     let place = Place::new();
     let hogs = [(); 2].map(|()| Hog(place.start(&["hog"])));
     let explanation = explained(&place, &[&["rr/unix/64/c1"], &SHORT[..]].concat());

@@ -272,7 +272,7 @@ fn options_reach_the_kernel_and_what_it_changes_is_told() {
 }
 
 #[test]
-fn framing_and_manners_are_followed() {
+fn framing_and_turns_are_followed() {
     let place = Place::new();
     place.document(&[
         "run",

@@ -1,4 +1,4 @@
-//! What all scenes have in common: the peers, what the subject offers, and a place for sockets.
+//! What all cases have in common: the peers, what the subject offers, and a place for sockets.
 
 use std::cell::Cell as Counter;
 use std::path::Path;
@@ -11,15 +11,15 @@ use ipcost_sys::private_dir::PrivateDir;
 use ipcost_sys::transport::{self, Place, Provision};
 use serde_json::json;
 
-use super::actor::Actor;
+use super::process::Process;
 use super::transcript::Leaving;
 use super::{Subject, SuiteError};
 
 /// Sizes that are unlike each other, so that one is not taken for the other.
 const SIZES: (u64, u64) = (1009, 64);
 
-/// The stage.
-pub struct Stage<'a> {
+/// What cases share.
+pub struct Setup<'a> {
     pub subject: &'a Subject,
     pub hello: Hello,
     native: &'a [String],
@@ -35,23 +35,23 @@ pub enum Who {
     Native,
 }
 
-impl<'a> Stage<'a> {
+impl<'a> Setup<'a> {
     /// Meets the subject; the inner error is what is wrong with how it introduces itself.
     ///
     /// # Errors
     /// Where there is no place for sockets.
-    pub fn set(
+    pub fn meet(
         subject: &'a Subject,
         native: &'a [String],
         interrupt: &'a Interrupt,
     ) -> Result<Result<Self, String>, SuiteError> {
         let dir = PrivateDir::create()?;
         let meet = || {
-            let mut actor = Actor::start(&subject.command, 0, Vec::new(), interrupt)?;
-            let hello = actor.hello()?;
+            let mut process = Process::start(&subject.command, 0, Vec::new(), interrupt)?;
+            let hello = process.hello()?;
             check_hello(&hello)?;
-            actor.say(&json!({"type": "stop"}))?;
-            actor.gone(Leaving::Success)?;
+            process.say(&json!({"type": "stop"}))?;
+            process.gone(Leaving::Success)?;
             Ok(hello)
         };
         Ok(meet().map(|hello| Self { subject, hello, native, interrupt, dir, count: Counter::new(0) }))
@@ -61,12 +61,12 @@ impl<'a> Stage<'a> {
     ///
     /// # Errors
     /// Why it cannot be started.
-    pub fn start(&self, who: Who, inherit: Vec<Descriptor>) -> Result<Actor, String> {
+    pub fn start(&self, who: Who, inherit: Vec<Descriptor>) -> Result<Process, String> {
         let command = match who {
             Who::Subject => &self.subject.command,
             Who::Native => self.native,
         };
-        Actor::start(command, self.fresh(), inherit, self.interrupt)
+        Process::start(command, self.fresh(), inherit, self.interrupt)
     }
 
     /// Whether this machine has room for a cell, such as for messages of its size.

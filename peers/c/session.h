@@ -1,9 +1,9 @@
 /*
- * The course of the control protocol: hello, prepare, batches, stop. It is the same for every peer; what is
+ * The session of the control protocol: hello, prepare, batches, stop. It is the same for every peer; what is
  * done at each step is the peer's own, and stands in a table.
  */
-#ifndef COURSE_H
-#define COURSE_H
+#ifndef SESSION_H
+#define SESSION_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -48,7 +48,7 @@ struct peer {
 };
 
 /* Says hello and obeys until it is told to stop, or its input ends. After control_open(). */
-void course_run(const struct peer *peer);
+void session_run(const struct peer *peer);
 
 /* Says `ready`: these, with the address printed in between. */
 void ready_begin(void);

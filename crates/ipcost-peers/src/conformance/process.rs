@@ -26,14 +26,14 @@ const MOST_UNASKED: usize = 8;
 const SHOWN: usize = 300;
 
 /// A running peer.
-pub struct Actor {
+pub struct Process {
     process: PeerProcess,
     interrupt: Interrupt,
     /// Whether it was waited for, so that its number may be another's by now.
     finished: bool,
 }
 
-impl Actor {
+impl Process {
     /// Starts a peer; its descendants can be told by a mark, for which `number` must be one of its own.
     ///
     /// # Errors
@@ -171,7 +171,7 @@ impl Actor {
     }
 }
 
-impl Drop for Actor {
+impl Drop for Process {
     /// Also where it has left by itself: what it has left behind goes.
     fn drop(&mut self) {
         if !self.finished {

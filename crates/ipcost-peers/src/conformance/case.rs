@@ -1,4 +1,4 @@
-//! Scenes: a transcript in one cell with one cast.
+//! Cases: a transcript in one cell, and who takes which role in it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,23 +8,23 @@ use ipcost_model::{Cell, Pattern, SpeaksFirst};
 use serde_json::{Value, json};
 
 use super::Finding;
-use super::actor::Actor;
 use super::matching::{Names, matches};
-use super::stage::{Stage, Who};
-use super::transcript::{Castings, Count, Part, Step, Transcript, Transports};
+use super::process::Process;
+use super::setup::{Setup, Who};
+use super::transcript::{Count, Pairings, Part, Step, Transcript, Transports};
 
 /// One way to play a transcript.
-pub struct Scene {
+pub struct Case {
     /// Nothing where the peer gets no role.
     cell: Option<Cell>,
-    cast: BTreeMap<Part, Who>,
+    pairing: BTreeMap<Part, Who>,
 }
 
-impl fmt::Display for Scene {
+impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(cell) = &self.cell else { return Ok(()) };
         write!(f, ": {} over {}, concurrency {}", cell.pattern, cell.transport, cell.concurrency)?;
-        for (part, who) in &self.cast {
+        for (part, who) in &self.pairing {
             match (part, who) {
                 (Part::Server, Who::Native) => write!(f, ", with the native server")?,
                 (Part::Client, Who::Native) => write!(f, ", with the native client")?,
@@ -39,63 +39,63 @@ impl fmt::Display for Scene {
 ///
 /// # Errors
 /// Why there are none.
-pub fn scenes(transcript: &Transcript, stage: &Stage<'_>) -> Result<Vec<Scene>, String> {
+pub fn cases(transcript: &Transcript, setup: &Setup<'_>) -> Result<Vec<Case>, String> {
     if transcript.has(Part::Peer) {
-        return Ok(vec![Scene { cell: None, cast: BTreeMap::from([(Part::Peer, Who::Subject)]) }]);
+        return Ok(vec![Case { cell: None, pairing: BTreeMap::from([(Part::Peer, Who::Subject)]) }]);
     }
     let header = &transcript.header;
-    if header.size.is_some() && stage.subject.only.is_some() {
+    if header.size.is_some() && setup.subject.only.is_some() {
         return Err("it carries messages of one size only".to_owned());
     }
-    if header.plain_wire && stage.subject.own_wire {
+    if header.plain_wire && setup.subject.own_wire {
         return Err("it drives a real program, which need not notice".to_owned());
     }
-    let casts = casts(transcript, stage);
-    let mut scenes = Vec::new();
-    for pattern in patterns(&header.patterns, &stage.hello.patterns) {
-        for transport in transports(&header.transports, stage.transports(pattern)) {
+    let pairings = pairings(transcript, setup);
+    let mut cases = Vec::new();
+    for pattern in patterns(&header.patterns, &setup.hello.patterns) {
+        for transport in transports(&header.transports, setup.transports(pattern)) {
             for (at, concurrency) in header.concurrency.iter().enumerate() {
                 // That other partners see several workers too tells nothing new.
-                let casts = if at == 0 { casts.as_slice() } else { &casts[..casts.len().min(1)] };
-                for cast in casts {
-                    let mut cell = stage.cell(pattern, transport, *concurrency);
+                let pairings = if at == 0 { pairings.as_slice() } else { &pairings[..pairings.len().min(1)] };
+                for pairing in pairings {
+                    let mut cell = setup.cell(pattern, transport, *concurrency);
                     cell.options = header.options.clone();
                     cell.size = header.size.unwrap_or(cell.size);
                     if header.speaks_first == SpeaksFirst::Server {
                         (cell.speaks_first, cell.size) = (SpeaksFirst::Server, cell.reply);
                     }
-                    if stage.fits(&cell) {
-                        scenes.push(Scene { cell: Some(cell), cast: cast.clone() });
+                    if setup.fits(&cell) {
+                        cases.push(Case { cell: Some(cell), pairing: pairing.clone() });
                     }
                 }
             }
         }
     }
-    if scenes.is_empty() {
+    if cases.is_empty() {
         Err("it offers nothing that this could be played in".to_owned())
     } else {
-        Ok(scenes)
+        Ok(cases)
     }
 }
 
 /// Who may play which part: first the subject whatever it can, then, where asked for, one part each.
-fn casts(transcript: &Transcript, stage: &Stage<'_>) -> Vec<BTreeMap<Part, Who>> {
+fn pairings(transcript: &Transcript, setup: &Setup<'_>) -> Vec<BTreeMap<Part, Who>> {
     let parts = [(Part::Server, PeerRole::Server), (Part::Client, PeerRole::Client)];
     let parts: Vec<_> = parts.into_iter().filter(|(part, _)| transcript.has(*part)).collect();
-    let cast = |is_subject: &dyn Fn(PeerRole) -> bool| -> BTreeMap<Part, Who> {
-        let who = |role| if is_subject(role) && stage.can_be(role) { Who::Subject } else { Who::Native };
+    let pairing = |is_subject: &dyn Fn(PeerRole) -> bool| -> BTreeMap<Part, Who> {
+        let who = |role| if is_subject(role) && setup.can_be(role) { Who::Subject } else { Who::Native };
         parts.iter().map(|(part, role)| (*part, who(*role))).collect()
     };
-    let mut casts = vec![cast(&|_| true)];
-    if transcript.header.castings == Castings::All && parts.len() == 2 {
-        casts.extend(PeerRole::ALL.iter().map(|one| cast(&|role| role == *one)));
+    let mut pairings = vec![pairing(&|_| true)];
+    if transcript.header.pairings == Pairings::All && parts.len() == 2 {
+        pairings.extend(PeerRole::ALL.iter().map(|one| pairing(&|role| role == *one)));
     }
-    casts.dedup();
-    let alone = |cast: &BTreeMap<Part, Who>| cast.values().all(|who| *who == Who::Subject);
-    casts.retain(|cast| {
-        cast.values().any(|who| *who == Who::Subject) && (!stage.subject.own_wire || alone(cast))
+    pairings.dedup();
+    let alone = |pairing: &BTreeMap<Part, Who>| pairing.values().all(|who| *who == Who::Subject);
+    pairings.retain(|pairing| {
+        pairing.values().any(|who| *who == Who::Subject) && (!setup.subject.own_wire || alone(pairing))
     });
-    casts
+    pairings
 }
 
 fn patterns(asked: &[Pattern], offered: &[Pattern]) -> Vec<Pattern> {
@@ -115,10 +115,10 @@ fn transports(asked: &Transports, mut offered: Vec<&'static str>) -> Vec<&'stati
     offered
 }
 
-impl Scene {
+impl Case {
     /// Plays it.
-    pub fn play(&self, transcript: &Transcript, stage: &Stage<'_>) -> Finding {
-        let mut play = match Play::begin(self, stage) {
+    pub fn play(&self, transcript: &Transcript, setup: &Setup<'_>) -> Finding {
+        let mut play = match Play::begin(self, setup) {
             Ok(play) => play,
             Err(why) => return Finding::Failed(why),
         };
@@ -143,7 +143,7 @@ impl Scene {
     }
 }
 
-/// Why a scene ends early.
+/// Why a case ends early.
 enum Stop {
     /// The peer does not take the cell.
     Refused(String),
@@ -157,9 +157,9 @@ impl From<String> for Stop {
     }
 }
 
-/// A scene that is being played.
+/// A case that is being played.
 struct Play {
-    actors: BTreeMap<Part, Actor>,
+    processes: BTreeMap<Part, Process>,
     names: Names,
     cell: Option<Cell>,
     /// Whether the client's next batch is with latencies.
@@ -169,47 +169,47 @@ struct Play {
 }
 
 impl Play {
-    fn begin(scene: &Scene, stage: &Stage<'_>) -> Result<Self, String> {
+    fn begin(case: &Case, setup: &Setup<'_>) -> Result<Self, String> {
         let mut names = Names::default();
         let mut passes_address_on = true;
         let (mut server_inherits, mut client_inherits) = (Vec::new(), Vec::new());
-        if let Some(cell) = &scene.cell {
-            let provision = stage.provision(cell)?;
+        if let Some(cell) = &case.cell {
+            let provision = setup.provision(cell)?;
             names.cell = json!(cell);
             names.address = json!(provision.server);
             passes_address_on = provision.client.is_none();
             names.client_address = json!(provision.client);
             (server_inherits, client_inherits) = (provision.server_inherits, provision.client_inherits);
         }
-        let mut actors = BTreeMap::new();
-        for (part, who) in &scene.cast {
+        let mut processes = BTreeMap::new();
+        for (part, who) in &case.pairing {
             let inherit = match part {
                 Part::Peer => Vec::new(),
                 Part::Server => std::mem::take(&mut server_inherits),
                 Part::Client => std::mem::take(&mut client_inherits),
             };
-            actors.insert(*part, stage.start(*who, inherit)?);
+            processes.insert(*part, setup.start(*who, inherit)?);
         }
-        Ok(Self { actors, names, cell: scene.cell.clone(), latency: false, passes_address_on })
+        Ok(Self { processes, names, cell: case.cell.clone(), latency: false, passes_address_on })
     }
 
     fn step(&mut self, step: &Step) -> Result<(), Stop> {
         let part = step.part();
-        let actor = self.actors.get_mut(&part).ok_or_else(|| "is not cast".to_owned())?;
+        let process = self.processes.get_mut(&part).ok_or_else(|| "is not pairing".to_owned())?;
         match step {
             Step::Say { say, .. } => {
                 if part == Part::Client {
                     self.latency = say["latency"] == Value::Bool(true);
                 }
-                actor.say(&self.names.fill(say))?;
+                process.say(&self.names.fill(say))?;
             }
-            Step::Raw { raw, .. } => actor.write(format!("{}\n", self.names.fill_text(raw)).as_bytes())?,
-            Step::Piece { part, .. } => actor.write(part.as_bytes())?,
-            Step::End { .. } => actor.end(),
-            Step::Kill { .. } => actor.kill(),
-            Step::Gone { with, .. } => actor.gone(*with)?,
+            Step::Raw { raw, .. } => process.write(format!("{}\n", self.names.fill_text(raw)).as_bytes())?,
+            Step::Piece { part, .. } => process.write(part.as_bytes())?,
+            Step::End { .. } => process.end(),
+            Step::Kill { .. } => process.kill(),
+            Step::Gone { with, .. } => process.gone(*with)?,
             Step::Hear { hear, .. } => {
-                let message = actor.hear()?;
+                let message = process.hear()?;
                 self.check(part, hear, &message)?;
             }
         }
@@ -237,7 +237,7 @@ impl Play {
 
     /// What the peers wrote to standard error.
     fn complaints(&mut self) -> String {
-        let complaints = self.actors.values_mut().map(Actor::complaint).filter(|text| !text.is_empty());
+        let complaints = self.processes.values_mut().map(Process::complaint).filter(|text| !text.is_empty());
         complaints.map(|text| format!("; standard error: {text}")).collect()
     }
 }

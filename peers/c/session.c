@@ -1,6 +1,6 @@
 #define _GNU_SOURCE 1
 
-#include "course.h"
+#include "session.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@ static struct {
     bool is_prepared;
     bool is_server;
     struct cell cell;
-} course;
+} session;
 
 static void say_hello(void);
 static void print_names(int count, const char *const *names, bool (*has)(int));
@@ -28,9 +28,9 @@ static void prepare(struct json message);
 static void run_batch(struct json message, enum kind kind);
 static void say_done(uint64_t id, const struct batch *batch, const struct together *together);
 
-void course_run(const struct peer *peer)
+void session_run(const struct peer *peer)
 {
-    course.peer = peer;
+    session.peer = peer;
     say_hello();
     struct json message;
     do {
@@ -45,7 +45,7 @@ void course_run(const struct peer *peer)
 
 static void say_hello(void)
 {
-    const struct peer *peer = course.peer;
+    const struct peer *peer = session.peer;
     printf("{\"type\":\"hello\",\"protocol\":1,\"peer\":\"%s\",\"version\":\"%s\",", peer->name, peer->version);
     printf("\"runtime\":");
     text_print(peer->runtime);
@@ -70,12 +70,12 @@ static void print_names(int count, const char *const *names, bool (*has)(int))
 
 static bool has_transport(int transport)
 {
-    return course.peer->has_transport((enum transport)transport);
+    return session.peer->has_transport((enum transport)transport);
 }
 
 static bool has_pattern(int pattern)
 {
-    return course.peer->has_pattern((enum pattern)pattern);
+    return session.peer->has_pattern((enum pattern)pattern);
 }
 
 static bool read_message(struct json *message)
@@ -120,13 +120,13 @@ static bool obey_message(struct json message)
 
 static void prepare(struct json message)
 {
-    if (course.is_prepared) {
+    if (session.is_prepared) {
         fail("protocol: prepared twice");
     }
-    course.is_server = !value_is_second(field(message, "role"), "role", "server", "client");
-    course.cell = cell_read(field_object(message, "cell"));
-    course.peer->prepare(course.is_server, &course.cell, message);
-    course.is_prepared = true;
+    session.is_server = !value_is_second(field(message, "role"), "role", "server", "client");
+    session.cell = cell_read(field_object(message, "cell"));
+    session.peer->prepare(session.is_server, &session.cell, message);
+    session.is_prepared = true;
 }
 
 void ready_begin(void)
@@ -159,25 +159,25 @@ void ready_end(const struct effective *effective)
 
 static void run_batch(struct json message, enum kind kind)
 {
-    if (!course.is_prepared) {
+    if (!session.is_prepared) {
         fail("protocol: a batch before prepare");
     }
     const uint64_t id = field_number(message, "id", 0, UINT64_MAX);
-    const uint64_t ops = field_number(message, "ops", 0, UINT64_MAX / course.cell.size);
-    const size_t workers = course.cell.concurrency;
+    const uint64_t ops = field_number(message, "ops", 0, UINT64_MAX / session.cell.size);
+    const size_t workers = session.cell.concurrency;
     if (ops == 0 || ops % workers != 0) {
         fail("protocol: %" PRIu64 " operations cannot be shared by %zu workers", ops, workers);
     }
     const struct batch batch = {.kind = kind, .ops = ops};
     control_leave_at_end(true);
-    if (course.peer->begin != NULL) {
-        course.peer->begin(&batch);
+    if (session.peer->begin != NULL) {
+        session.peer->begin(&batch);
     }
-    if (course.is_server) {
+    if (session.is_server) {
         printf("{\"type\":\"armed\",\"id\":%" PRIu64 "}\n", id);
         control_flush();
     }
-    const struct together together = course.peer->run(&batch);
+    const struct together together = session.peer->run(&batch);
     control_leave_at_end(false);
     say_done(id, &batch, &together);
 }
@@ -194,12 +194,12 @@ static void say_done(uint64_t id, const struct batch *batch, const struct togeth
     printf(",\"voluntary_switches\":%" PRIu64 ",\"involuntary_switches\":%" PRIu64 "}",
            usage->voluntary_switches, usage->involuntary_switches);
     printf(",\"latency_ns\":[");
-    if (batch->kind == LATENCY && course.peer->print_latencies != NULL) {
-        course.peer->print_latencies();
+    if (batch->kind == LATENCY && session.peer->print_latencies != NULL) {
+        session.peer->print_latencies();
     }
     printf("],\"retries\":%" PRIu64, together->retries);
-    if (course.peer->print_more != NULL) {
-        course.peer->print_more();
+    if (session.peer->print_more != NULL) {
+        session.peer->print_more();
     }
     printf("}\n");
     control_flush();
