@@ -24,6 +24,8 @@ fn run(place: &Place, role: &str, phase: &str, kind: &str, after: &str, timeout:
         argument(&counter)
     );
     let side = format!("--{role}");
+    // One that fails as it leaves does so after every epoch; the others have to live until they fail.
+    let epochs = if phase == "stop" { "3" } else { EPOCHS };
     place.run(&[
         "run",
         "--peer",
@@ -35,7 +37,7 @@ fn run(place: &Place, role: &str, phase: &str, kind: &str, after: &str, timeout:
         "--patterns",
         "rr",
         "--epochs",
-        EPOCHS,
+        epochs,
         "--timeout",
         timeout,
         "--quiet",
