@@ -38,7 +38,7 @@ struct cell cell_read(struct json object)
         .backlog = BACKLOG,
         .spread_sources = true,
     };
-    /* A stream leaves Nagle's algorithm on, as the system does. */
+    /* A stream leaves Nagle's algorithm on, as is the system's default. */
     cell.tcp_nodelay = cell.pattern != STREAM;
     struct json options;
     if (json_member(object, "options", &options)) {

@@ -27,7 +27,7 @@ struct cell {
     size_t concurrency;
     bool server_speaks_first;
 
-    /* Options; 0 where a number is not set. */
+    /* Options; 0 if a number is not set. */
     bool newline_framing;
     size_t server_buffer;
     size_t recv_buffer;
@@ -48,15 +48,15 @@ struct cell {
     bool spread_sources;
 };
 
-/* Reads a cell; what makes no sense, or is not known, ends the peer with an error. */
+/* Reads a cell; anything invalid or unknown ends the peer with an error. */
 struct cell cell_read(struct json object);
 
-/* An option of a cell as the engine sent it; false where it is not set. */
+/* An option of a cell as the engine sent it; false if it is not set. */
 bool cell_option(struct json cell, const char *name, struct json *value);
 
 /*
- * Ends the peer where an option is set that is none of these, since the program that it drives has no such
- * thing; `names` ends with NULL.
+ * Ends the peer if an option is set that is not among `names`, which the driven program does not support; `names` ends
+ * with NULL.
  */
 void cell_allow_options(struct json cell, const char *const *names, const char *program);
 

@@ -14,7 +14,7 @@
 #include "control.h"
 #include "fields.h"
 
-/* How long to wait for a FIFO's reader before looking again. */
+/* How long to wait for a FIFO's reader before checking again. */
 enum { ASK_AGAIN_MS = 1 };
 
 static bool open_next(struct gathering *gathering);
@@ -113,7 +113,7 @@ void gathering_complete(struct gathering *gathering)
     }
 }
 
-/* Opens the next channel if it is there; never waits. */
+/* Opens the next channel if it is ready; never waits. */
 static bool open_next(struct gathering *gathering)
 {
     struct channel *channel = &gathering->channels[gathering->count];
@@ -143,7 +143,7 @@ static bool is_complete(const struct gathering *gathering)
     return gathering->count == gathering->cell->concurrency;
 }
 
-/* How long to wait before trying again where there is no descriptor to wait on; else below 0. */
+/* How long to wait before retrying if there is no descriptor to wait on; else below 0. */
 static int pause_ms(const struct gathering *gathering)
 {
     return gathering->listener >= 0 ? -1 : ASK_AGAIN_MS;
@@ -216,8 +216,8 @@ static int inherited(struct json address, const char *name)
 }
 
 /*
- * FIFOs make their openers wait for each other. Reading ends are opened without waiting, so that nobody waits
- * in vain (fifo(7)); later reads wait as usual.
+ * Opening a FIFO waits for the other side. Read ends are opened without waiting, so that neither side waits in vain
+ * (fifo(7)); later reads wait as usual.
  */
 
 static struct channel open_client_fifos(struct json address)
@@ -246,7 +246,7 @@ static int open_to_read(const char *path)
     return descriptor;
 }
 
-/* Below 0 where there is no reader and the flags say not to wait for one. */
+/* Below 0 if there is no reader and the flags say not to wait for one. */
 static int open_to_write(const char *path, int flags)
 {
     int descriptor;
@@ -268,8 +268,8 @@ static void wait_on_calls(int descriptor, const char *path)
 }
 
 /*
- * Sets a pipe's capacity where the cell asks for one (F_SETPIPE_SZ, fcntl(2)). The kernel rounds it up, and
- * beyond /proc/sys/fs/pipe-max-size it refuses users without privilege; the pipe then gets that size.
+ * Sets a pipe's capacity if the cell asks for one (F_SETPIPE_SZ, fcntl(2)). The kernel rounds it up, and beyond
+ * /proc/sys/fs/pipe-max-size it refuses unprivileged users; the pipe then gets that size.
  */
 static void set_pipe_size(int pipe_fd, const struct cell *cell, struct effective *effective)
 {

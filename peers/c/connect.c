@@ -67,7 +67,7 @@ SPECIALISED void visit(struct worker *worker, uint64_t ops, enum kind kind)
             }
         }
         if (kind == VERIFY) {
-            /* Every connection is a conversation of its own, so its message is number 0. */
+            /* Each connection numbers its own messages, so this is number 0. */
             payload_check(reply, reply_size, 0, 0, false);
         }
     }

@@ -24,7 +24,7 @@ enum {
     LONGEST_ERROR = 1024,
 };
 
-/* What has been read and not been used yet: from `begin` to `end`, looked through up to `scanned`. */
+/* Read but unused input: from `begin` to `end`, scanned up to `scanned`. */
 static struct {
     char *bytes;
     size_t capacity;
@@ -33,7 +33,7 @@ static struct {
     size_t end;
 } input;
 
-/* Whether somebody has said what failed; worker processes share it. */
+/* Whether an error has been reported; worker processes share it. */
 static atomic_bool *has_failed;
 
 static volatile sig_atomic_t leaves_at_end;
@@ -51,9 +51,9 @@ static void write_whole(const char *bytes, size_t length);
 
 void control_open(void)
 {
-    /* A write to a closed connection is to be an error like any other. */
+    /* Makes a write to a closed connection an error like any other. */
     signal(SIGPIPE, SIG_IGN);
-    /* A second line of defence against outliving the engine, which asks for the same when it starts peers. */
+    /* A second line of defence against outliving the engine, which also requests this when it starts peers. */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     has_failed = mmap(NULL, sizeof *has_failed, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (has_failed == MAP_FAILED) {
@@ -62,7 +62,7 @@ void control_open(void)
     signal_input();
 }
 
-/* Input: a second thread to read it would make every system call on a descriptor dearer. */
+/* Input: a second thread to read it would slow down every system call on a descriptor. */
 
 bool control_line(const char **line, size_t *length)
 {
@@ -146,7 +146,7 @@ static void on_input(int signal_number)
     errno = kept;
 }
 
-/* Has the kernel send a signal whenever something happens to standard input, where it is a pipe or a socket. */
+/* Has the kernel send a signal on any event on standard input, if it is a pipe or a socket. */
 static void signal_input(void)
 {
     struct stat status;
@@ -195,7 +195,7 @@ static bool input_has_ended(void)
 void control_flush(void)
 {
     if (fflush(stdout) != 0 || ferror(stdout)) {
-        /* The engine is gone, and there is nobody to tell. */
+        /* The engine is gone; no one reads this. */
         end(1);
     }
 }
@@ -227,7 +227,7 @@ static _Noreturn void say_error(const char *text)
 {
     fail_in_handler(text);
     for (;;) {
-        /* Somebody else is about to end this process. */
+        /* Another thread or process is about to end this one. */
         pause();
     }
 }

@@ -17,7 +17,7 @@
 /* The stack of a worker thread: its loop needs little, and there may be thousands. */
 enum { STACK_BYTES = 128 * 1024 };
 
-/* The most workers that have a table of descriptors each: every table begins as a copy of the whole one. */
+/* The most workers with a descriptor table each: each table starts as a copy of the full one. */
 enum { MOST_TABLES = 1000 };
 
 /* Workers and the main thread meet before a batch and after it. */
@@ -27,7 +27,7 @@ struct meeting {
     struct order order;
 };
 
-/* What a worker thread is told when it is started. */
+/* What a worker thread gets when it starts. */
 struct assignment {
     const struct part *part;
     struct worker *worker;
@@ -75,7 +75,7 @@ struct crew crew_create(const struct part *part, const struct cell *cell, bool a
     return crew;
 }
 
-/* Memory that worker processes have in common; what is never touched takes no room. */
+/* Memory that worker processes share; untouched pages take no room. */
 static void *shared_memory(size_t bytes)
 {
     const int flags = MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE;
@@ -100,9 +100,9 @@ static struct meeting *arrange_meeting(size_t workers)
     return meeting;
 }
 
-/* Workers that are processes. */
+/* Worker processes. */
 
-/* A worker process ends early only if it has failed. One that could say why has ended with status 1. */
+/* A worker process ends early only if it has failed. One that could report the reason has ended with status 1. */
 static void on_worker_end(int signal_number)
 {
     (void)signal_number;
@@ -185,7 +185,7 @@ void crew_start(struct crew *crew)
     }
 }
 
-/* Signals are the main thread's business: no worker is to be interrupted. */
+/* Only the main thread handles signals: no worker is interrupted. */
 static void start_threads(struct crew *crew)
 {
     sigset_t all;
@@ -231,12 +231,12 @@ static void *work_as_thread(void *argument)
 }
 
 /*
- * Gives the calling thread a table of descriptors of its own: the kernel looks a descriptor up without counting
- * references where one thread has the table. close_range first, which filters that forbid unshare let pass.
+ * Gives the calling thread a private descriptor table: the kernel looks up a descriptor without counting references if
+ * one thread has the table. close_range comes first, as filters that forbid unshare allow it.
  */
 static bool separate_descriptors(void)
 {
-#if defined(__linux__) && !defined(__SANITIZE_THREAD__) /* which knows descriptors by number, whatever their table */
+#if defined(__linux__) && !defined(__SANITIZE_THREAD__) /* TSan identifies descriptors by number alone */
     const unsigned no_descriptor = ~0U;
     const unsigned close_range_unshare = 2;
     return syscall(SYS_close_range, no_descriptor, no_descriptor, close_range_unshare) == 0 ||
@@ -246,7 +246,7 @@ static bool separate_descriptors(void)
 #endif
 }
 
-/* For a worker that is alone in its process: a second thread where its table is to be shared. */
+/* For the only worker of a process: starts a second thread if its table is to be shared. */
 static void share_descriptors(const struct cell *cell)
 {
     pthread_t thread;
@@ -286,7 +286,7 @@ static void obey(const struct part *part, struct worker *worker, const struct or
     part->run(worker, order);
 }
 
-/* Time runs from the first worker's begin to the last one's end. */
+/* Time runs from the first worker's start to the last one's end. */
 static struct together add_up(const struct crew *crew, struct usage own)
 {
     struct together together = {.usage = own};
@@ -322,7 +322,7 @@ void crew_print_latencies(const struct crew *crew)
     free(latencies);
 }
 
-/* What this process has used since its start, all threads (getrusage(2)). */
+/* Usage of this process since its start, all threads (getrusage(2)). */
 static struct usage own_usage(void)
 {
     struct rusage usage;

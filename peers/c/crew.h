@@ -15,23 +15,23 @@ struct crew {
     const struct part *part;
     struct worker *workers; /* shared with worker processes */
     size_t count;
-    struct meeting *meeting; /* where workers wait for orders, and are waited for */
-    pid_t *processes;        /* NULL where workers are no processes */
+    struct meeting *meeting; /* where workers wait for orders and report */
+    pid_t *processes;        /* NULL unless workers are processes */
 };
 
-/* Workers of a cell that have nothing to work with yet. */
+/* A cell's workers, before they have anything to work with. */
 struct crew crew_create(const struct part *part, const struct cell *cell, bool are_processes);
 
-/* Splits a worker off that is a process; what it works with is open in both processes afterwards. */
+/* Forks a worker process; what it works with stays open in both processes. */
 void crew_fork(struct crew *crew, size_t index);
 
-/* Lets the workers begin that are no processes. */
+/* Starts the workers that are not processes. */
 void crew_start(struct crew *crew);
 
-/* Every worker does the order. A worker that fails ends the peer. */
+/* Runs the order on every worker. A worker that fails ends the peer. */
 struct together crew_run(struct crew *crew, struct order order);
 
-/* Prints the latencies of the last batch, if there are any to print. */
+/* Prints the last batch's latencies, if any. */
 void crew_print_latencies(const struct crew *crew);
 
 /* Ends worker processes and waits for their end. */

@@ -1,6 +1,5 @@
 /*
- * Members of objects that must be there, and be what they should be: anything else ends the peer with an
- * error.
+ * Required members of objects, with checked types: anything else ends the peer with an error.
  */
 #ifndef FIELDS_H
 #define FIELDS_H
@@ -14,12 +13,12 @@
 struct json field(struct json object, const char *name);
 struct json field_object(struct json object, const char *name);
 
-/* Text without NUL in it. */
+/* Text without NUL. */
 void field_text(struct json object, const char *name, char *buffer, size_t capacity);
 
 uint64_t field_number(struct json object, const char *name, uint64_t least, uint64_t most);
 
-/* The same of a value that has been found already; `name` is for the error. */
+/* The same for a value already found; `name` is for the error. */
 void value_text(struct json value, const char *name, char *buffer, size_t capacity);
 uint64_t value_number(struct json value, const char *name, uint64_t least, uint64_t most);
 bool value_boolean(struct json value, const char *name);

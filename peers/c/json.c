@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* How deeply lists and objects may be nested. It bounds the recursion of the checks. */
+/* The deepest nesting of lists and objects. It bounds the recursion of the checks. */
 enum { DEEPEST = 32 };
 
 struct reader {
@@ -47,7 +47,7 @@ bool json_read(const char *text, size_t length, struct json *value, const char *
     return true;
 }
 
-/* Checking: the reader stands at the first character of what is to be checked, and behind it afterwards. */
+/* Checks: the reader stands at the first character to check, and behind the checked part afterwards. */
 
 static bool check_value(struct reader *reader, int depth)
 {
@@ -250,7 +250,7 @@ size_t utf8_length(const char *at, const char *end)
             return 0;
         }
     }
-    /* Neither longer than need be, nor half of a pair, nor beyond the last character. */
+    /* Neither overlong, nor half of a pair, nor beyond the last character. */
     const bool valid = !(first == 0xe0 && bytes[1] < 0xa0) && !(first == 0xed && bytes[1] > 0x9f) &&
                        !(first == 0xf0 && bytes[1] < 0x90) && !(first == 0xf4 && bytes[1] > 0x8f);
     return valid ? length : 0;
@@ -293,7 +293,7 @@ static bool wrong(struct reader *reader, const char *problem)
     return false;
 }
 
-/* Looking at what has been checked. */
+/* Access to checked text. */
 
 bool json_is_object(struct json value)
 {
@@ -403,7 +403,7 @@ bool json_text(struct json value, char *buffer, size_t capacity, size_t *length)
         } else {
             bytes[0] = *at++;
         }
-        /* One place is kept for the NUL. */
+        /* Leaves room for the NUL. */
         if (capacity - used <= count) {
             return false;
         }

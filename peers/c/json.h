@@ -1,6 +1,6 @@
 /*
- * A small, strict reader of JSON (RFC 8259): a text is checked once as a whole, then looked at in place.
- * Nothing is allocated, and nothing is read outside the text that was given.
+ * A small, strict JSON reader (RFC 8259): it checks a whole text once, then reads it in place. It allocates nothing,
+ * and reads nothing outside the given text.
  */
 #ifndef JSON_H
 #define JSON_H
@@ -9,13 +9,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The text of one value that has been checked, without the space around it. */
+/* The text of one checked value, without surrounding space. */
 struct json {
     const char *at;
     const char *end;
 };
 
-/* Where a walk over the items of a list, or the members of an object, has got to. */
+/* The position of a walk over the items of a list or the members of an object. */
 struct json_walk {
     const char *at;
     const char *end;
@@ -35,15 +35,15 @@ bool json_member(struct json object, const char *name, struct json *value);
 struct json_walk json_walk(struct json container);
 bool json_next(struct json_walk *walk, struct json *name, struct json *value);
 
-/* Decodes a string and ends it with NUL; false if it is no string or does not fit. */
+/* Decodes a string and ends it with NUL; false if it is not a string or does not fit. */
 bool json_text(struct json value, char *buffer, size_t capacity, size_t *length);
 
-/* Reads a whole number that is not negative; false if it is anything else or does not fit. */
+/* Reads a whole number that is not negative; false for anything else or if it does not fit. */
 bool json_number(struct json value, uint64_t *number);
 
 bool json_boolean(struct json value, bool *boolean);
 
-/* How many bytes the UTF-8 character at `at` has; 0 if there is none. */
+/* The length of the UTF-8 character at `at`, bytes; 0 if it is invalid. */
 size_t utf8_length(const char *at, const char *end);
 
 #endif

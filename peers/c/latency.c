@@ -22,7 +22,7 @@ void latency_print(const struct latencies *const *workers, size_t workers_count)
     uint64_t seen = 0;
     for (size_t place = 0; place < LATENCY_PLACES && printed < kept; place++) {
         seen += merged.count[place];
-        /* The i-th value that is kept, from 1, has rank i * total / kept, rounded up. */
+        /* The i-th value kept, from 1, has rank i * total / kept, rounded up. */
         while (printed < kept && (printed + 1) * total <= seen * kept) {
             const uint64_t value_ns = printed + 1 < kept ? latency_of(place) : merged.longest_ns;
             printf(printed == 0 ? "%" PRIu64 : ",%" PRIu64, value_ns);
@@ -50,7 +50,7 @@ static uint64_t merge(const struct latencies *const *workers, size_t workers_cou
     return total;
 }
 
-/* The middle of a place, and nothing longer than what was recorded. */
+/* The middle of a bucket, but at most the longest recorded. */
 static uint64_t latency_of(size_t place)
 {
     if (place < 2 * LATENCY_STEPS) {

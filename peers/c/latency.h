@@ -1,8 +1,8 @@
 /*
- * The latencies of operations: how many there were of each, told apart to one part in a thousand.
+ * The latencies of operations, as counts, with a resolution of one part in a thousand.
  *
- * Up to 2048 ns every nanosecond has a place of its own; above, every doubling is divided into 1024 places.
- * So recording takes no allocation and a fixed place in memory, however many operations there are.
+ * Up to 2048 ns every nanosecond has its own bucket; above, every doubling has 1024 buckets. So recording needs no
+ * allocation and a fixed amount of memory, however many operations there are.
  */
 #ifndef LATENCY_H
 #define LATENCY_H
@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 enum {
-    LATENCY_BITS = 36, /* 68 seconds; what takes longer counts as that */
+    LATENCY_BITS = 36, /* 68 seconds; longer ones count as that */
     LATENCY_STEP_BITS = 10,
     LATENCY_STEPS = 1 << LATENCY_STEP_BITS,
     LATENCY_PLACES = (LATENCY_BITS - LATENCY_STEP_BITS + 1) * LATENCY_STEPS,
@@ -23,8 +23,8 @@ struct latencies {
 };
 
 /*
- * The first operation of a batch whose latency is recorded. The first tenth holds what starting the loop costs; of a
- * batch with fewer than ten operations all are recorded.
+ * The first operation of a batch whose latency is recorded. The first tenth, which includes the cost of starting the
+ * loop, is not; in a batch of fewer than ten operations all are.
  */
 static inline uint64_t latency_first(uint64_t ops)
 {
@@ -44,8 +44,8 @@ static inline void latency_record(struct latencies *latencies, uint64_t latency_
 }
 
 /*
- * Prints the latencies of several workers as a list in ascending order: all of them, or 10 000 evenly spaced
- * ranks of them with the longest.
+ * Prints the latencies of several workers as an ascending list: all of them, or 10 000 evenly spaced ranks that include
+ * the longest.
  */
 void latency_print(const struct latencies *const *workers, size_t workers_count);
 

@@ -34,7 +34,7 @@ static struct {
     const struct cell *cell;
     struct gathering gathering;
     struct crew crew;
-    atomic_uint_fast64_t claimed; /* connections that a server's workers have claimed in this batch */
+    atomic_uint_fast64_t claimed; /* connections claimed by a server's workers in this batch */
 } play;
 
 static bool has_transport(enum transport transport);
@@ -159,7 +159,7 @@ static void prepare_client(struct json address)
     say_ready((struct json){NOWHERE, NOWHERE + strlen(NOWHERE)}, NULL, &effective);
 }
 
-/* Answers the address as it was given, or the one that was bound where it tells a port. */
+/* Answers the address as given, or the bound one if that includes a port. */
 static void say_ready(struct json address, const struct socket_address *bound,
                       const struct effective *effective)
 {
@@ -174,7 +174,7 @@ static void say_ready(struct json address, const struct socket_address *bound,
     ready_end(effective);
 }
 
-/* Opens a server's channels while no control line is there; then sets the workers up. */
+/* Opens a server's channels until a control line arrives; then sets up the workers. */
 static void gather(void)
 {
     if (play.is_gathering && gathering_until_line(&play.gathering)) {
@@ -191,7 +191,7 @@ static void gather_the_rest(const struct batch *batch)
     }
 }
 
-/* Sets a server's workers up on channels that are all open. */
+/* Sets up a server's workers on channels that are all open. */
 static void begin_on_channels(void)
 {
     play.crew = crew_create(play.cell->pattern == RR ? &RR_SERVER : &STREAM_SERVER, play.cell, false);

@@ -28,7 +28,7 @@ static void prepare_client(struct worker *worker)
     worker->incoming = fresh_buffer(worker->incoming_size);
 }
 
-/* With `is_clocked` the clock is read for nothing, as programs do that time each operation. */
+/* With `is_clocked` the clock is read to no purpose, like programs that time each operation. */
 SPECIALISED void exchange(const struct worker *worker, uint64_t ops, enum kind kind, bool is_clocked)
 {
     const struct channel channel = worker->channel;
@@ -57,7 +57,7 @@ SPECIALISED void exchange(const struct worker *worker, uint64_t ops, enum kind k
         if (is_clocked) {
             clocked_ns += now_ns() - begun_ns;
         }
-        /* With signals the reply is no more than one. */
+        /* With signals, the reply is just a signal. */
         if (kind == VERIFY && channel.way != SIGNALS) {
             payload_check(reply, reply_size, operation, 0, false);
         }

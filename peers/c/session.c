@@ -95,7 +95,7 @@ static bool read_message(struct json *message)
     return true;
 }
 
-/* False where the message says to stop. */
+/* False if the message says to stop. */
 static bool obey_message(struct json message)
 {
     char type[64];

@@ -1,6 +1,6 @@
 /*
- * The session of the control protocol: hello, prepare, batches, stop. It is the same for every peer; what is
- * done at each step is the peer's own, and stands in a table.
+ * The session of the control protocol: hello, prepare, batches, stop. It is the same for every peer; the peer's own
+ * actions at each step are in a table.
  */
 #ifndef SESSION_H
 #define SESSION_H
@@ -18,7 +18,7 @@ struct batch {
     uint64_t ops;
 };
 
-/* Who a peer is, what it has, and what it does at each step. */
+/* Who a peer is, what it supports, and what it does at each step. */
 struct peer {
     const char *name;
     const char *version;
@@ -26,13 +26,13 @@ struct peer {
     bool (*has_transport)(enum transport transport);
     bool (*has_pattern)(enum pattern pattern);
 
-    /* Sets up for a role in a cell that outlives the peer, and says `ready`. */
+    /* Sets up a role in a cell, which outlives the peer, and sends `ready`. */
     void (*prepare)(bool is_server, const struct cell *cell, struct json message);
 
-    /* Goes on setting up until a control line is there, where `ready` can be said before all is; or NULL. */
+    /* Continues setup until a control line arrives, if `ready` can be sent before all is set up; or NULL. */
     void (*gather)(void);
 
-    /* What has to be done before a server is armed, and before a client's clock starts; or NULL. */
+    /* What must happen before a server is armed, and before a client's clock starts; or NULL. */
     void (*begin)(const struct batch *batch);
 
     struct together (*run)(const struct batch *batch);
@@ -47,10 +47,10 @@ struct peer {
     void (*leave)(void);
 };
 
-/* Says hello and obeys until it is told to stop, or its input ends. After control_open(). */
+/* Says hello and obeys until told to stop, or its input ends. Call after control_open(). */
 void session_run(const struct peer *peer);
 
-/* Says `ready`: these, with the address printed in between. */
+/* Sends `ready`: these, with the address printed in between. */
 void ready_begin(void);
 void ready_end(const struct effective *effective);
 

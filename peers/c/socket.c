@@ -15,9 +15,8 @@
 #include "text.h"
 
 /*
- * Source addresses all over 127.0.0.0/8. A connection is known by its two addresses and ports. Towards one
- * listener, one source address has about 28 000 ports, and each is kept for a minute after its connection
- * closes if this side closes first.
+ * Source addresses all over 127.0.0.0/8. Two addresses and two ports identify a connection. Towards one listener, one
+ * source address has about 28 000 ports, and if this side closes first, each stays in use for a minute.
  */
 enum {
     FIRST_SOURCE = 0x7f010000, /* 127.1.0.0; other services listen below */
@@ -173,7 +172,7 @@ bool socket_has_ipv6(void)
     return result == 0;
 }
 
-/* What both sides do. */
+/* Both sides. */
 
 static int stream_socket(const struct socket_address *address)
 {
@@ -214,7 +213,7 @@ static void read_buffers(int descriptor, const struct cell *cell, struct effecti
     }
 }
 
-/* Linux doubles what is asked for, for its own bookkeeping (socket(7)). */
+/* Linux doubles the requested size, for its own bookkeeping (socket(7)). */
 #ifndef BUFFERS_ARE_KEPT_TIMES
 #define BUFFERS_ARE_KEPT_TIMES 2
 #endif
@@ -239,7 +238,7 @@ int listener_open(const struct cell *cell, struct socket_address *at, struct eff
     read_buffers(listener, cell, effective);
     if (is_tcp(cell)) {
         switch_on(listener, SOL_SOCKET, SO_REUSEADDR, "SO_REUSEADDR");
-        /* Accepted connections inherit it, so that accepting takes no further calls. */
+        /* Accepted connections inherit it, so accepting costs no further calls. */
         if (cell->tcp_nodelay) {
             switch_on(listener, IPPROTO_TCP, TCP_NODELAY, "TCP_NODELAY");
         }
@@ -308,8 +307,8 @@ int caller_connect(struct caller *caller)
 }
 
 /*
- * Binds an address alone and leaves the port to connect(), which knows the whole connection and so may use a
- * port that another connection from there uses already (IP_BIND_ADDRESS_NO_PORT, ip(7)).
+ * Binds only an address and leaves the port to connect(), which knows the whole connection and so may use a port that
+ * another connection from there already uses (IP_BIND_ADDRESS_NO_PORT, ip(7)).
  */
 static void bind_source(struct caller *caller, int descriptor)
 {
@@ -333,13 +332,13 @@ static void connect_patiently(struct caller *caller, int descriptor)
     while (connect(descriptor, &caller->to.name.any, caller->to.length) != 0) {
         switch (errno) {
         case EAGAIN:
-            /* The listener's queue is full (unix(7)): step aside and try again. */
+            /* The listener's queue is full (unix(7)): yield and retry. */
             caller->retries++;
             sched_yield();
             break;
         case EINTR:
         case EALREADY:
-            /* The connection goes on being made; asking again tells when it is (connect(2)). */
+            /* The connection attempt continues; calling again tells when it is ready (connect(2)). */
             break;
         case EISCONN:
             return;

@@ -22,14 +22,14 @@ struct socket_address {
     socklen_t length;
 };
 
-/* What options became where they were set, in the measure in which they were asked for; 0 if they were not. */
+/* Effective values of the options that were set, in the unit of the request; 0 if not set. */
 struct effective {
     uint64_t so_sndbuf;
     uint64_t so_rcvbuf;
     uint64_t pipe_size;
 };
 
-/* Where channels differ, the least is told, which is what limits. */
+/* Where channels differ, the least is reported, as it is the limit. */
 static inline void effective_note(uint64_t *least, uint64_t became)
 {
     if (*least == 0 || became < *least) {
@@ -40,17 +40,17 @@ static inline void effective_note(uint64_t *least, uint64_t became)
 /* Reads an address; TCP's must be on loopback, since nothing is measured, or offered, beyond it. */
 struct socket_address socket_address_read(const struct cell *cell, struct json address);
 
-/* An address in words, for errors. */
+/* An address as text, for errors. */
 enum { SHOWN_BYTES = 128 };
 const char *socket_address_show(const struct socket_address *address, char buffer[SHOWN_BYTES]);
 
-/* Prints the members of the protocol's object for an address; of a Unix socket, for one that has a path. */
+/* Prints the members of the protocol's address object; a Unix socket needs a path. */
 void socket_address_print(const struct socket_address *address);
 
-/* Whether sockets of IPv6's loopback can be had. */
+/* Whether IPv6 loopback sockets work here. */
 bool socket_has_ipv6(void);
 
-/* Listens at the address; `at` is then the address it really has. */
+/* Listens at the address; `at` then holds the actual address. */
 int listener_open(const struct cell *cell, struct socket_address *at, struct effective *effective);
 
 /* Waits for the next connection. */
@@ -60,8 +60,8 @@ int listener_accept(int listener, const struct cell *cell);
 struct caller {
     const struct cell *cell;
     struct socket_address to;
-    uint32_t source;      /* the next connection's source address, as its place among all there are */
-    uint32_t source_uses; /* how many connections it is still good for */
+    uint32_t source;      /* the next connection's source address, as an index */
+    uint32_t source_uses; /* how many more connections may use it */
     uint64_t retries;     /* attempts that met a full queue */
     struct effective effective;
 };

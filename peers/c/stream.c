@@ -11,7 +11,7 @@ static void run_client(struct worker *worker, const struct order *order);
 static void prepare_server(struct worker *worker);
 static void run_server(struct worker *worker, const struct order *order);
 
-/* When a message arrives is not seen by its sender, so there is no latency to record. */
+/* The sender does not see when a message arrives, so there is no latency to record. */
 const struct part STREAM_CLIENT = {.prepare = prepare_client, .run = run_client, .records_sent = true};
 const struct part STREAM_SERVER = {.prepare = prepare_server, .run = run_server};
 

@@ -11,7 +11,7 @@ size_t text_escape(char *to, const char *text)
     const char *end = text + strlen(text);
     char *next = to;
     while (text < end) {
-        /* Text may have been cut within a character. */
+        /* Text may have been cut inside a character. */
         const size_t length = utf8_length(text, end);
         if (length == 0) {
             *next++ = '?';
@@ -39,7 +39,7 @@ void text_print(const char *text)
     const char *end_of_text = text + strlen(text);
     putchar('"');
     while (text < end_of_text) {
-        /* By characters, so that none is cut; what is no UTF-8 goes byte by byte. */
+        /* By characters, so that none is cut; invalid UTF-8 goes byte by byte. */
         const size_t character = utf8_length(text, end_of_text);
         const size_t length = character == 0 ? 1 : character;
         char one[5] = {0};

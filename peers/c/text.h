@@ -1,10 +1,10 @@
-/* Text as JSON writes it. */
+/* JSON strings. */
 #ifndef TEXT_H
 #define TEXT_H
 
 #include <stddef.h>
 
-/* Writes text as it stands within quotes, at most six bytes for each of its own; how many it took. */
+/* Escapes text for a JSON string, at most six bytes per input byte; returns the length. */
 size_t text_escape(char *to, const char *text);
 
 /* Prints text to standard output, in quotes. */

@@ -18,7 +18,7 @@
 enum {
     HEAD_BYTES = 4096,    /* before a slot's word */
     PAYLOAD = 8,          /* from its word to the message */
-    LOOKS = 20000,        /* before who spins gives the core away */
+    LOOKS = 20000,        /* before a spinning side yields the core */
     LOOKS_BEFORE_SLEEP = 50000, /* of wait = hybrid */
 };
 
@@ -134,8 +134,8 @@ void slot_wake(const struct other *slot)
 }
 
 /*
- * A side waits for its signal and takes no notice of the other's, which it sends to itself as well: so do programs that
- * signal to their process group.
+ * A side waits for its signal and ignores the other's, which it also sends to itself: so do programs that signal their
+ * process group.
  */
 enum { TO_CLIENT = SIGUSR1, TO_SERVER = SIGUSR2 };
 
@@ -164,7 +164,7 @@ static void set_signals_up(struct other *other)
     }
 }
 
-/* Its process is the first that the other side writes. */
+/* The first thing that the other side writes is its process ID. */
 static bool know_partner(struct other *other)
 {
     return other->partner != 0 ||

@@ -1,4 +1,4 @@
-/* How bytes get over a channel: by calls on its descriptors, or in another way. */
+/* How bytes travel over a channel: by calls on its descriptors, or in another way. */
 #ifndef WAY_H
 #define WAY_H
 
@@ -21,7 +21,7 @@ enum way {
     SIGNALS  /* as STDIO from client to server; a signal each way, which the other waits for */
 };
 
-/* What a way needs beside descriptors. */
+/* What a way needs besides descriptors. */
 struct other {
     int read_fd;
     int write_fd;
@@ -30,17 +30,17 @@ struct other {
 
     atomic_uint *word;
     unsigned char *payload;
-    unsigned own; /* this side's turn, as the word says it */
+    unsigned own; /* this side's turn, as the word expresses it */
     bool has_turn;
     enum waiting waiting;
-    size_t at; /* of the message that came with the turn, from which byte to which is unread */
+    size_t at; /* unread: bytes `at` to `end` of the message that came with the turn */
     size_t end;
 
     bool is_server;
-    pid_t partner; /* whom to signal; 0 until it is known */
+    pid_t partner; /* the process to signal; 0 until known */
 };
 
-/* What a channel over these descriptors needs for the way that its cell asks for; NULL where it needs nothing. */
+/* What a channel over these descriptors needs for its cell's way; NULL if nothing. */
 struct other *way_open(const struct cell *cell, bool is_server, int read_fd, int write_fd);
 
 /* The way of a cell. */
@@ -50,17 +50,17 @@ enum way way_of(const struct cell *cell);
 bool way_send(enum way way, struct other *other, const unsigned char *bytes, size_t size);
 ssize_t way_receive(enum way way, struct other *other, unsigned char *bytes, size_t size);
 
-/* A slot's word: a side goes no further; the turn is the server's; who has not the turn sleeps; bytes of the message. */
+/* A slot's word: a side has finished; the turn is the server's; the side without the turn sleeps; message length. */
 #define SLOT_CLOSED (1u << 31)
 #define SLOT_SERVERS (1u << 30)
 #define SLOT_SLEEPS (1u << 29)
 #define SLOT_COUNT (SLOT_SLEEPS - 1)
 
-/* Waits until the word says that it is this side's turn, or that the other goes no further. */
+/* Waits until the word says that it is this side's turn, or that the other side has finished. */
 unsigned slot_wait(const struct other *slot);
 void slot_wake(const struct other *slot);
 
-/* Whether the other side is still there. */
+/* Whether the other side still exists. */
 static inline bool slot_give(struct other *slot, size_t count)
 {
     slot->has_turn = false;

@@ -19,7 +19,7 @@
 #include "latency.h"
 #include "socket.h"
 
-/* How operations are done: as fast as they go, with the clock read around each, or with a checked payload. */
+/* How to do operations: at full speed, with the clock read around each, or with a checked payload. */
 enum kind { TIMED, LATENCY, VERIFY };
 
 struct usage {
@@ -32,18 +32,18 @@ struct usage {
 /* What a batch took, all workers together. */
 struct together {
     uint64_t wall_ns;
-    uint64_t sent_ns; /* 0 where there is nothing to tell */
+    uint64_t sent_ns; /* 0 if not measured */
     uint64_t retries;
     struct usage usage;
 };
 
-/* What a worker is to do. */
+/* A worker's order. */
 struct order {
     enum kind kind;
-    uint64_t ops; /* of this worker; of all together in a server of `connect` */
+    uint64_t ops; /* of this worker; of all workers in a server of `connect` */
 };
 
-/* A worker has cache lines of its own. */
+/* A worker has its own cache lines. */
 struct worker {
     alignas(64) const struct cell *cell;
     unsigned char *outgoing;
@@ -53,18 +53,18 @@ struct worker {
 
     struct channel channel; /* of `rr` and `stream` */
     struct caller caller;   /* of a client that connects */
-    int listener;           /* of a server of `connect`, with the connections that its workers have claimed */
+    int listener;           /* of a server of `connect`, with its workers' count of claimed connections */
     atomic_uint_fast64_t *claimed;
 
     /* Its report. */
     uint64_t began_ns;
     uint64_t ended_ns;
     uint64_t sent_at_ns;
-    struct latencies *latencies; /* NULL where there are none to record */
-    struct usage usage;          /* of a worker that is a process */
+    struct latencies *latencies; /* NULL if none are recorded */
+    struct usage usage;          /* of a worker process */
 };
 
-/* What workers of one role and pattern do: make their buffers once, then their part of every batch. */
+/* What workers of one role and pattern do: create their buffers once, then run their part of every batch. */
 struct part {
     void (*prepare)(struct worker *worker);
     void (*run)(struct worker *worker, const struct order *order);
@@ -80,15 +80,15 @@ extern const struct part CONNECT_CLIENT;
 extern const struct part CONNECT_SERVER;
 
 /*
- * A buffer of that size that begins on a page, filled or as it comes. One that does not makes the kernel's copying
+ * A page-aligned buffer of that size, filled or with arbitrary content. Without alignment the kernel's copying is
  * several per cent slower. It is never freed.
  */
 unsigned char *filled_buffer(size_t size, unsigned char content);
 unsigned char *fresh_buffer(size_t size);
 
 /*
- * The payload of `verify`: byte i of message m is (m + i) mod 251. Where a newline ends messages, byte 10
- * travels as 251, which the payload never has otherwise.
+ * The payload of `verify`: byte i of message m is (m + i) mod 251. Where a newline ends messages, byte 10 travels as
+ * 251, which the payload otherwise never contains.
  */
 void payload_fill(unsigned char *bytes, size_t count, uint64_t message, bool newline_ends);
 
@@ -96,13 +96,13 @@ void payload_fill(unsigned char *bytes, size_t count, uint64_t message, bool new
 void payload_check(const unsigned char *bytes, size_t count, uint64_t message, uint64_t offset,
                    bool newline_ends);
 
-/* Checks bytes that begin and end anywhere in a row of messages of one size, without newlines. */
+/* Checks bytes that begin and end anywhere in a sequence of messages of one size, without newlines. */
 void payload_check_row(const unsigned char *bytes, size_t count, uint64_t offset, size_t size);
 
-/* Ends the peer: bytes could not be moved (errno, or 0 where the other side has closed). */
+/* Ends the peer: sending or receiving failed (errno, or 0 if the other side has closed). */
 _Noreturn void fail_moving(uint64_t operation, uint64_t ops) __attribute__((cold));
 
-/* The loops are written once and compiled once for every kind, so that none asks in the loop which it is. */
+/* The loops are written once and compiled for every kind, so that none checks its kind inside the loop. */
 #define SPECIALISED static inline __attribute__((always_inline))
 
 static inline uint64_t now_ns(void)

@@ -18,14 +18,14 @@ const (
 // eitherRole is the value of closes_first with which neither side waits for the other's end.
 const eitherRole = "any"
 
-// The bounds that the engine keeps to.
+// The engine's bounds.
 const (
 	maxSizeBytes   = 1 << 30
 	maxConcurrency = 100_000
 	maxBacklog     = 65_535
 )
 
-// What holds where a cell does not say.
+// Defaults, unless a cell says otherwise.
 const (
 	defaultServerBufferBytes = 65_537
 	leastRecvBufferBytes     = 65_536
@@ -42,7 +42,7 @@ type cell struct {
 	Options     options `json:"options"`
 }
 
-// options are those a cell sets; an unset one is nil.
+// options are those that a cell sets; an unset one is nil.
 type options struct {
 	Framing       *string `json:"framing"`
 	ServerBuffer  *uint64 `json:"server_buffer"`
@@ -57,7 +57,7 @@ type options struct {
 	SpreadSources *bool   `json:"spread_sources"`
 }
 
-// UnmarshalJSON refuses options it does not know: none is ever ignored in silence.
+// UnmarshalJSON refuses unknown options: none is silently ignored.
 func (o *options) UnmarshalJSON(text []byte) error {
 	type plain options
 	decoder := json.NewDecoder(bytes.NewReader(text))
@@ -68,7 +68,7 @@ func (o *options) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// check refuses a cell that cannot be played in this role.
+// check refuses a cell that this role does not support.
 func (c *cell) check(role string) error {
 	switch {
 	case c.Pattern != patternConnect && c.Pattern != patternRr && c.Pattern != patternStream:
@@ -115,7 +115,7 @@ func checkCount(name string, value *uint64, most uint64) error {
 	return nil
 }
 
-// orElse is the value of an option or its default.
+// orElse returns an option's value or its default.
 func orElse[T any](value *T, otherwise T) T {
 	if value != nil {
 		return *value
@@ -135,7 +135,7 @@ func (c *cell) recvBufferBytes() uint64 {
 	return orElse(c.Options.RecvBuffer, max(c.Size, leastRecvBufferBytes))
 }
 
-// setsNodelay is whether TCP_NODELAY is set: by default where a message is waited for, and not in a stream.
+// setsNodelay is whether to set TCP_NODELAY: by default where a side waits for each message, but not in a stream.
 func (c *cell) setsNodelay() bool {
 	return orElse(c.Options.TCPNodelay, c.Pattern != patternStream)
 }

@@ -10,8 +10,8 @@ import (
 // turns is how a connection runs.
 type turns struct {
 	clientSpeaksFirst bool
-	// closesFirst is who closes first, while the other waits for the end: roleServer, roleClient, or eitherRole, where
-	// neither waits.
+	// closesFirst is who closes first, while the other waits for the end: roleServer, roleClient, or eitherRole, with
+	// which neither waits.
 	closesFirst string
 }
 
@@ -71,7 +71,7 @@ func (c *connectClient) converse(channel channel) error {
 	return nil
 }
 
-// operateChecked checks message 0, whatever the operation: every connection is a conversation of its own.
+// operateChecked checks message 0, whatever the operation: each connection numbers its own messages.
 func (c *connectClient) operateChecked(uint64) error {
 	fill(c.request, 0, false)
 	if err := c.operate(); err != nil {

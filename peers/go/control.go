@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// maxLineBytes is the longest line either side may write.
+// maxLineBytes is the longest line that either side may write.
 const maxLineBytes = 4 << 20
 
-// farewell is how long whatever runs when the input ends may still go on.
+// farewell is how long running work may continue when the input ends.
 const farewell = 500 * time.Millisecond
 
-// controlInput reads lines of standard input in a goroutine of its own, and only when asked: while a batch runs,
-// nothing else waits in this process.
+// controlInput reads lines of standard input in its own goroutine, and only when asked: while a batch runs, nothing
+// else waits in this process.
 type controlInput struct {
 	asks  chan struct{}
 	lines chan controlLine
@@ -24,7 +24,7 @@ type controlInput struct {
 	exit func(int)
 }
 
-// controlLine is one line without its newline, or why there is none.
+// controlLine is one line without its newline, or the reason for its absence.
 type controlLine struct {
 	text []byte
 	err  error
@@ -36,7 +36,7 @@ func newControlInput(input io.Reader, exit func(int)) *controlInput {
 	return control
 }
 
-// ask starts to wait for a line. From here on the end of input ends this process, whatever it waits for.
+// ask starts waiting for a line. From here on the end of input ends this process, whatever it waits for.
 func (c *controlInput) ask() {
 	if !c.asked {
 		c.asked = true
@@ -44,7 +44,7 @@ func (c *controlInput) ask() {
 	}
 }
 
-// next is the next line; its error is io.EOF at the end of input.
+// next returns the next line; its error is io.EOF at the end of input.
 func (c *controlInput) next() ([]byte, error) {
 	c.ask()
 	line := <-c.lines
@@ -71,7 +71,7 @@ func (c *controlInput) read(input io.Reader) {
 	c.exit(0)
 }
 
-// wholeLines splits at newlines; what follows the last one is no line, since its writer died while writing it.
+// wholeLines splits at newlines; it drops what follows the last one, since its writer died while writing it.
 func wholeLines(data []byte, _ bool) (advance int, line []byte, err error) {
 	if end := bytes.IndexByte(data, '\n'); end >= 0 {
 		return end + 1, data[:end], nil

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// report is what its part took a worker.
+// report is one worker's results.
 type report struct {
 	began, ended time.Time
 	// sentAt is when the last send returned; client of stream only.
@@ -25,7 +25,7 @@ type worker interface {
 // crew is the workers of a peer.
 type crew []worker
 
-// newClientCrew sets up a client: its connections are open afterwards, except in connect.
+// newClientCrew sets up a client: it opens the connections, except in connect.
 func newClientCrew(transport transport, address json.RawMessage, cell *cell) (crew, effective, error) {
 	var became effective
 	crew := make(crew, cell.Concurrency)
@@ -69,7 +69,7 @@ func newChannelCrew(server server, cell *cell) (crew, error) {
 	return crew, nil
 }
 
-// newListenerCrew sets up a server of connect, whose workers share a listener and the count of connections to come.
+// newListenerCrew sets up a server of connect, whose workers share a listener and the count of remaining connections.
 func newListenerCrew(server server, cell *cell, unclaimed *atomic.Int64) crew {
 	crew := make(crew, cell.Concurrency)
 	for index := range crew {
@@ -78,7 +78,7 @@ func newListenerCrew(server server, cell *cell, unclaimed *atomic.Int64) crew {
 	return crew
 }
 
-// together is what a batch took all workers.
+// together is what a batch took, all workers together.
 type together struct {
 	wallNs    int64
 	sentNs    *int64
@@ -87,7 +87,7 @@ type together struct {
 	retries   uint64
 }
 
-// run lets every worker do the order: one in this goroutine, several in goroutines of their own.
+// run runs the order on every worker: one in this goroutine, several in separate goroutines.
 func (c crew) run(order order) (together, error) {
 	before := ownUsage()
 	reports, err := c.reports(order)
@@ -172,7 +172,7 @@ func (t together) done(id, ops uint64) doneMessage {
 	}
 }
 
-// checkTotal refuses a batch whose operations or bytes nobody can count.
+// checkTotal refuses a batch whose operations or bytes overflow a counter.
 func checkTotal(ops uint64, cell *cell) error {
 	if ops > math.MaxInt64/cell.Size {
 		return fmt.Errorf("protocol: %d operations of %d bytes are too many", ops, cell.Size)

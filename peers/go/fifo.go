@@ -11,8 +11,8 @@ import (
 
 // fifo is a pair of named pipes, one for each direction.
 //
-// Opening a FIFO waits for the other side. Whoever holds it open both ways for a moment does not have to: the server
-// opens both of its ends before it is ready, and the client the end it reads from, so that nobody waits in vain.
+// Opening a FIFO waits for the other side, unless one briefly holds it open both ways: the server opens both of its
+// ends this way before it is ready, and the client the end it reads from, so that neither side waits in vain.
 type fifo struct{}
 
 func (fifo) name() string       { return "fifo" }
@@ -81,8 +81,8 @@ func openWithoutWaiting(path string, flag int) (*os.File, error) {
 	return os.OpenFile(path, flag, 0)
 }
 
-// sizePipe sets the capacity a cell asks for and notes what it became; where pipes differ, the least, which is what
-// limits.
+// sizePipe sets the capacity that a cell asks for and notes the effective one; where pipes differ, the least, as it is
+// the limit.
 func sizePipe(file *os.File, cell *cell, became effective) error {
 	if cell.Options.PipeSize == nil {
 		return nil

@@ -5,7 +5,7 @@ import (
 	"os"
 )
 
-// pipe is a pair of anonymous pipes that the engine made, one for each direction.
+// pipe is a pair of anonymous pipes created by the engine, one for each direction.
 type pipe struct{}
 
 func (pipe) name() string       { return "pipe" }

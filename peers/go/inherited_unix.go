@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// socketpair is a pair of connected Unix sockets that the engine made.
+// socketpair is a pair of connected Unix sockets created by the engine.
 type socketpair struct{}
 
 func (socketpair) name() string       { return "socketpair" }
@@ -39,14 +39,14 @@ func openSocket(end socketEnd) (channel, error) {
 	return net.FileConn(file)
 }
 
-// takeOverPipe makes a file of an end of a pipe that this process has inherited.
+// takeOverPipe returns a file for an inherited pipe end.
 func takeOverPipe(descriptor int) (*os.File, error) {
 	return takeOver(descriptor, syscall.S_IFIFO)
 }
 
-// takeOver makes a file of a descriptor that this process has inherited.
+// takeOver returns a file for an inherited descriptor.
 //
-// It is made non-blocking first, as os.Pipe makes its own, so that a goroutine that waits for it holds no thread.
+// It makes the descriptor non-blocking first, as os.Pipe does, so that a goroutine waiting for it holds no thread.
 func takeOver(descriptor int, fileType uint32) (*os.File, error) {
 	fail := func(err error) (*os.File, error) {
 		return nil, fmt.Errorf("descriptor %d was to be inherited: %w", descriptor, err)

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// takeOverPipe makes a file of an end of a pipe that this process has inherited.
+// takeOverPipe returns a file for an inherited pipe end.
 func takeOverPipe(handle int) (*os.File, error) {
 	fail := func(err error) (*os.File, error) {
 		return nil, fmt.Errorf("handle %d was to be inherited: %w", handle, err)

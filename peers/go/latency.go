@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// roomForLatencies is how many latencies a worker has room for from the start: more than a usual batch has.
+// roomForLatencies is a worker's initial capacity for latencies: more than a usual batch has.
 const roomForLatencies = 1 << 18
 
-// firstRecorded is the first operation of a batch whose latency is recorded. The first tenth holds what starting the
-// loop costs; of a batch with fewer than ten operations all are recorded.
+// firstRecorded is the first operation of a batch whose latency is recorded. The first tenth, which includes the cost
+// of starting the loop, is not; in a batch of fewer than ten operations all are.
 func firstRecorded(ops uint64) uint64 {
 	return ops / 10
 }
@@ -31,8 +31,8 @@ func repeatMetered(operation operation, ops uint64) ([]uint64, error) {
 	return latencyNs, nil
 }
 
-// spacedRanks sorts the values; where there are more than most, it keeps as many evenly spaced ranks of them, the
-// largest among them.
+// spacedRanks sorts the values; if there are more than most, it keeps most evenly spaced ranks that include the
+// largest.
 func spacedRanks(values []uint64, most int) []uint64 {
 	slices.Sort(values)
 	if len(values) <= most {

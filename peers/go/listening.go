@@ -14,11 +14,11 @@ type listening struct {
 	listener net.Listener
 	where    any
 	became   effective
-	// adjust sets what accepted connections do not inherit; nil if that is nothing.
+	// adjust sets what accepted connections do not inherit; nil if nothing.
 	adjust func(net.Conn) error
 }
 
-// listen binds and listens with the options of the cell set before.
+// listen binds and listens, after setting the cell's options.
 func listen(network, at string, cell *cell) (*listening, error) {
 	config := net.ListenConfig{Control: buffersControl(cell)}
 	listener, err := config.Listen(context.Background(), network, at)
@@ -51,9 +51,9 @@ type dialing struct {
 	dialer      net.Dialer
 	network, to string
 	cell        *cell
-	// sources changes the local address from connection to connection; nil if the system chooses it.
+	// sources changes the local address for each connection; nil if the system chooses it.
 	sources *sources
-	// adjust sets what has to be set after connecting; nil if that is nothing.
+	// adjust sets what must be set after connecting; nil if nothing.
 	adjust  func(net.Conn) error
 	retried uint64
 	became  effective
@@ -82,8 +82,8 @@ func (d *dialing) connect() (channel, error) {
 	return connection, err
 }
 
-// dialPatiently tries again where another attempt may do: with the listener's queue full, Unix sockets answer EAGAIN;
-// and where one source has no port left, the next one has its own.
+// dialPatiently retries if another attempt may succeed: Unix sockets answer EAGAIN while the listener's queue is full;
+// and if one source has no port left, the next one has its own.
 func (d *dialing) dialPatiently() (net.Conn, error) {
 	sourcesLeft := mostSourcesTried
 	for {
@@ -109,11 +109,11 @@ func (d *dialing) dialPatiently() (net.Conn, error) {
 	}
 }
 
-// control is what Dialer and ListenConfig call between making a socket and using it.
+// control is the hook that Dialer and ListenConfig call between creating a socket and using it.
 type control = func(network, address string, socket syscall.RawConn) error
 
-// buffersControl sets the buffers a cell asks for; before the connection is made, since TCP settles then how large a
-// window may grow, and since accepted connections inherit the listener's.
+// buffersControl sets the buffers that a cell asks for; before connecting, since TCP fixes then how large a window may
+// grow, and since accepted connections inherit the listener's.
 func buffersControl(cell *cell) control {
 	send, receive := cell.Options.SoSndbuf, cell.Options.SoRcvbuf
 	if send == nil && receive == nil {
@@ -134,7 +134,7 @@ func setBuffer(socket syscall.RawConn, option int, bytes *uint64) error {
 	return setSocketOption(socket, syscall.SOL_SOCKET, option, int(*bytes))
 }
 
-// bufferSizes tells what the buffers a cell asks for became.
+// bufferSizes returns the effective sizes of the buffers that a cell asks for.
 func bufferSizes(of any, cell *cell) (effective, error) {
 	became := effective{}
 	for _, buffer := range []struct {
@@ -161,7 +161,7 @@ func bufferSizes(of any, cell *cell) (effective, error) {
 	return became, nil
 }
 
-// rawConnection gives access to the socket of a connection or listener.
+// rawConnection returns the socket of a connection or listener.
 func rawConnection(of any) (syscall.RawConn, error) {
 	socket, ok := of.(syscall.Conn)
 	if !ok {
@@ -170,7 +170,7 @@ func rawConnection(of any) (syscall.RawConn, error) {
 	return socket.SyscallConn()
 }
 
-// withDescriptor does something with a socket's or file's descriptor.
+// withDescriptor calls do with a socket's or file's descriptor.
 func withDescriptor(raw syscall.RawConn, do func(descriptor uintptr) error) error {
 	var failed error
 	if err := raw.Control(func(descriptor uintptr) { failed = do(descriptor) }); err != nil {

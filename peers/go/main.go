@@ -1,8 +1,8 @@
 // Command ipcost-peer-go is an ipcost peer: it plays client or server of one cell and speaks the control protocol
 // on its standard input and output.
 //
-// Its loops do what an ordinary Go program does: blocking calls through package net and os.File, with the
-// runtime's poller underneath.
+// Its loops do what an ordinary Go program does: blocking calls through package net and os.File, over the runtime's
+// poller.
 package main
 
 import "os"

@@ -11,10 +11,10 @@ import (
 	"github.com/Microsoft/go-winio"
 )
 
-// pipes is where local named pipes are.
+// pipes is the prefix of local named pipes.
 const pipes = `\\.\pipe\`
 
-// defaultPipeBytes is what the system keeps for either direction where the cell does not say: as the native peer has it.
+// defaultPipeBytes is the system's buffer for each direction unless the cell sets it, as in the native peer.
 const defaultPipeBytes = 65_536
 
 // npipe is a Windows named pipe in byte mode; package winio waits for it as package net waits for sockets.
@@ -39,7 +39,7 @@ func (npipe) serve(address json.RawMessage, cell *cell) (server, error) {
 	}
 	bytes := orElse(cell.Options.PipeSize, defaultPipeBytes)
 	listener, err := winio.ListenPipe(at.Pipe, &winio.PipeConfig{
-		// Nobody else may open it.
+		// Only this user may open it.
 		SecurityDescriptor: fmt.Sprintf("D:P(A;;GA;;;%s)", self.Uid),
 		InputBufferSize:    int32(bytes),
 		OutputBufferSize:   int32(bytes),
@@ -64,19 +64,19 @@ func (npipe) reach(address json.RawMessage, _ *cell, _ int) (client, error) {
 	return npipeClient{to.Pipe}, err
 }
 
-// occupyFirst connects to the first instance of a pipe and stays. Package winio keeps that instance for the name alone,
-// and Windows lets no client connect to it; Wine does, and nobody would ever answer there.
+// occupyFirst connects to the first instance of a pipe and stays. Package winio keeps that instance only for the name,
+// and Windows lets no client connect to it; Wine does, and such a client would never get an answer.
 func occupyFirst(path string) error {
 	_, err := winio.DialPipe(path, nil)
 	return err
 }
 
-// isWine tells whether Wine replaces Windows.
+// isWine reports whether Wine replaces Windows.
 func isWine() bool {
 	return syscall.NewLazyDLL("ntdll.dll").NewProc("wine_get_version").Find() == nil
 }
 
-// localPipe refuses any address that is not on this machine.
+// localPipe refuses any address outside this machine.
 func localPipe(address json.RawMessage) (pipeName, error) {
 	at, err := readAddress[pipeName](address)
 	if err == nil && !strings.HasPrefix(strings.ToLower(at.Pipe), pipes) {
@@ -90,7 +90,7 @@ type npipeClient struct {
 	path string
 }
 
-// connect waits where no instance of the pipe is free for a moment.
+// connect waits if no instance of the pipe is free.
 func (c npipeClient) connect() (channel, error) {
 	return winio.DialPipeContext(context.Background(), c.path)
 }

@@ -6,15 +6,15 @@ import (
 	"io"
 )
 
-// kind is how the operations of a batch are done.
+// kind is how to do a batch's operations.
 type kind int
 
 const (
-	// timed: as fast as they go.
+	// timed: at full speed.
 	timed kind = iota
 	// metered: with the clock read around each.
 	metered
-	// verified: with a payload that is checked.
+	// verified: with a checked payload.
 	verified
 )
 
@@ -24,15 +24,15 @@ type order struct {
 	kind kind
 }
 
-// operation is what a worker does over and over.
+// operation is what a worker repeats.
 type operation interface {
 	// operate does it once.
 	operate() error
-	// operateChecked does it once as message number message, with a payload that is checked.
+	// operateChecked does it once as message number message, with a checked payload.
 	operateChecked(message uint64) error
 }
 
-// repeat does the operations of an order; the latencies are empty unless they were asked for.
+// repeat does an order's operations; the latencies are empty unless requested.
 func repeat(operation operation, order order) (latencyNs []uint64, err error) {
 	switch order.kind {
 	case metered:
@@ -53,7 +53,7 @@ func repeat(operation operation, order order) (latencyNs []uint64, err error) {
 	return nil, nil
 }
 
-// inOperation says where something failed, and what the end of a stream means here.
+// inOperation adds where something failed, and what the end of a stream means here.
 func inOperation(done, ops uint64, err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		err = errors.New("the other side closed the connection")

@@ -2,10 +2,10 @@ package main
 
 import "fmt"
 
-// payloadPeriod is after how many bytes, and messages, the checked payload repeats.
+// payloadPeriod is the number of bytes, and of messages, after which the checked payload repeats.
 const payloadPeriod = 251
 
-// newlineStandIn travels where a newline would end a message too early; the pattern never has it otherwise.
+// newlineStandIn replaces a byte that would end a message too early; the pattern otherwise never contains it.
 const newlineStandIn = 251
 
 // payloadByte is byte number index of message number message.
@@ -24,7 +24,7 @@ func fill(buffer []byte, message uint64, newlineEnds bool) {
 	}
 }
 
-// check reports the first of these bytes, which begin at byte number offset of a message, that is wrong.
+// check reports the first wrong byte; the bytes begin at byte number offset of a message.
 func check(bytes []byte, message, offset uint64, newlineEnds bool) error {
 	for index, found := range bytes {
 		at := offset + uint64(index)

@@ -17,7 +17,7 @@ const (
 	roleClient = "client"
 )
 
-// fromEngine is any message of the engine's; which fields count depends on the type.
+// fromEngine is any message from the engine; its type determines which fields count.
 type fromEngine struct {
 	Type    string          `json:"type"`
 	Role    string          `json:"role"`
@@ -66,10 +66,10 @@ type errorMessage struct {
 	Message string `json:"message"`
 }
 
-// effective tells what options became, by name.
+// effective holds effective option values, by name.
 type effective map[string]uint64
 
-// usage is what this process took of the machine.
+// usage is this process's resource usage.
 type usage struct {
 	UserNs              uint64 `json:"user_ns"`
 	SysNs               uint64 `json:"sys_ns"`

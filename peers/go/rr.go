@@ -61,7 +61,7 @@ func withoutNewline(request []byte, newlineEnds bool) []byte {
 type rrServer struct {
 	channel channel
 	size    uint64
-	// request is what is read at once: the whole request, or up to server_buffer bytes of it.
+	// request is the buffer of one read: the whole request, or up to server_buffer bytes of it.
 	request     []byte
 	reply       []byte
 	newlineEnds bool

@@ -17,9 +17,9 @@ type session struct {
 	cell *cell
 	// crew is nil until the peer is ready for batches.
 	crew crew
-	// gathered brings the crew of a server whose channels are still coming.
+	// gathered delivers the crew of a server that still waits for channels.
 	gathered chan gathering
-	// unclaimed counts the connections that a batch of connect is still to have; nil otherwise.
+	// unclaimed counts the connections that a batch of connect still lacks; nil otherwise.
 	unclaimed *atomic.Int64
 }
 
@@ -29,10 +29,10 @@ type gathering struct {
 	err  error
 }
 
-// run converses until the engine says stop or its input ends, and returns the exit status.
+// run talks to the engine until it says stop or its input ends, and returns the exit status.
 func (s *session) run() int {
 	if err := s.converse(); err != nil {
-		// The engine may be gone, and then there is nobody to tell.
+		// The engine may be gone; then no one reads this.
 		_ = s.say(errorMessage{Type: "error", Message: err.Error()})
 		return 1
 	}
@@ -163,8 +163,8 @@ func (s *session) batch(message *fromEngine, kind kind) error {
 	return s.say(together.done(message.ID, ops))
 }
 
-// awaitChannels waits for the rest of a server's channels. The engine has seen the client connected, so they are on
-// their way, if not here.
+// awaitChannels waits for the rest of a server's channels. The engine has seen the client connect, so they are on their
+// way, if not here.
 func (s *session) awaitChannels() error {
 	var all gathering
 	select {

@@ -5,10 +5,10 @@ import (
 	"os"
 )
 
-// sources gives source addresses all over 127.0.0.0/8.
+// sources generates source addresses all over 127.0.0.0/8.
 //
-// A connection is known by its two addresses and ports. Towards one listener, one source address has about 28 000
-// ports, and each is kept for a minute after its connection closes if this side closes first.
+// Two addresses and two ports identify a connection. Towards one listener, one source address has about 28 000 ports,
+// and if this side closes first, each stays in use for a minute.
 type sources struct {
 	number   uint32
 	usesLeft int
@@ -16,12 +16,11 @@ type sources struct {
 }
 
 const (
-	// usesOfSource is how many connections come from one address before it is the next one's turn: far fewer than it
-	// has ports.
+	// usesOfSource is how many connections come from one address before the next one's turn: far fewer than it has ports.
 	usesOfSource = 256
-	// mostSourcesTried is how many in a row may have no port left before that is taken for an error.
+	// mostSourcesTried is how many in a row may run out of ports before that is an error.
 	mostSourcesTried = 16
-	// firstSource is 127.1.0.0; 127.0.0.0/16 is left out, since other services listen there.
+	// firstSource is 127.1.0.0; 127.0.0.0/16 is excluded, since other services listen there.
 	firstSource     = 0x7f01_0000
 	numberOfSources = 0x00ff_0000
 )
@@ -40,7 +39,7 @@ func (s *sources) next() net.Addr {
 	return &s.address
 }
 
-// advance gives up the address that is in use.
+// advance moves on to the next address.
 func (s *sources) advance() {
 	s.usesLeft = usesOfSource
 	s.number = (s.number + 1) % numberOfSources

@@ -4,7 +4,7 @@ package main
 
 import "errors"
 
-// spreadSources refuses what this system lacks: on loopback it has one address alone.
+// spreadSources refuses what this system lacks: its loopback has only one address.
 func spreadSources(_ *dialing, cell *cell, _ int) error {
 	if orElse(cell.Options.SpreadSources, false) {
 		return errors.New("spread_sources=true cannot be followed on this system")

@@ -18,7 +18,7 @@ func newStreamClient(channel channel, cell *cell) *streamClient {
 
 func (c *streamClient) work(order order) (report, error) {
 	if order.kind == metered {
-		// When a message arrives is not seen from here, so it has no latency.
+		// The sender does not see when a message arrives, so it has no latency.
 		order.kind = timed
 	}
 	began := time.Now()
@@ -42,7 +42,7 @@ func (c *streamClient) operateChecked(message uint64) error {
 	return c.operate()
 }
 
-// allArrived is what the server sends back at the end of a batch.
+// allArrived is the server's answer at the end of a batch.
 var allArrived = []byte{'b'}
 
 // streamServer receives, and answers one byte at the end.
@@ -83,7 +83,7 @@ func (s *streamServer) receive(ops uint64, checked bool) error {
 	return nil
 }
 
-// checkStream checks bytes that begin and end anywhere in a row of messages.
+// checkStream checks bytes that begin and end anywhere in a sequence of messages.
 func (s *streamServer) checkStream(bytes []byte, offset uint64) error {
 	for len(bytes) > 0 {
 		message, index := offset/s.size, offset%s.size

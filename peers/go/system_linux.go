@@ -11,7 +11,7 @@ import (
 // transports are those of this platform, in the order of tables.
 var transports = []transport{pipe{}, fifo{}, unixPath{}, unixAbstract{}, socketpair{}, tcpOverIPv4, tcpOverIPv6}
 
-// Numbers that package syscall does not name; the same on every architecture.
+// Constants that package syscall lacks; the same on every architecture.
 const (
 	setPipeSizeCommand = 1031 // F_SETPIPE_SZ, fcntl(2)
 	getPipeSizeCommand = 1032 // F_GETPIPE_SZ
@@ -20,7 +20,7 @@ const (
 
 // init asks the kernel to end this process with the engine, also from within a batch.
 //
-// It is the main thread's business: the kernel forgets the wish of a thread that ends, and init runs on the main one.
+// The request must come from the main thread, where init runs: it dies with its thread.
 func init() {
 	// Without it, the end of input is noticed a little later.
 	_, _, _ = syscall.RawSyscall(syscall.SYS_PRCTL, syscall.PR_SET_PDEATHSIG, uintptr(syscall.SIGKILL), 0)
@@ -28,8 +28,8 @@ func init() {
 
 // spreadSources lets a client connect from many addresses, unless the cell says otherwise.
 //
-// The port is left to connect, which knows the whole connection and so may use one that another connection from there
-// uses already.
+// It leaves the port to connect, which knows the whole connection and so may use one that another connection from there
+// already uses.
 func spreadSources(client *dialing, cell *cell, worker int) error {
 	if !orElse(cell.Options.SpreadSources, true) {
 		return nil
@@ -47,8 +47,8 @@ func spreadSources(client *dialing, cell *cell, worker int) error {
 	return nil
 }
 
-// setPipeSize sets the capacity of a pipe and tells what it became. The kernel rounds it up, and refuses more than a
-// limit to users without privilege; the pipe then gets that limit.
+// setPipeSize sets a pipe's capacity and returns the effective one. The kernel rounds it up, and refuses unprivileged
+// users more than a limit; the pipe then gets that limit.
 func setPipeSize(file *os.File, bytes int) (uint64, error) {
 	_, err := pipeControl(file, setPipeSizeCommand, bytes)
 	if errors.Is(err, syscall.EPERM) {

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// ownUsage is what this process has used since its start, all threads.
+// ownUsage is the usage of this process since its start, all threads.
 func ownUsage() usage {
 	var used syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
@@ -28,7 +28,7 @@ func setSocketOption(socket syscall.RawConn, level, option, value int) error {
 	})
 }
 
-// bufferSize is the size of a socket's buffer in the measure in which it was asked for: Linux keeps it doubled.
+// bufferSize is the size of a socket's buffer in the unit of the request: Linux keeps it doubled.
 func bufferSize(socket syscall.RawConn, option int) (uint64, error) {
 	var bytes int
 	err := withDescriptor(socket, func(descriptor uintptr) (err error) {
@@ -41,10 +41,10 @@ func bufferSize(socket syscall.RawConn, option int) (uint64, error) {
 	return uint64(bytes), err
 }
 
-// probeUnix tells whether there are Unix sockets: every Unix has them.
+// probeUnix reports whether there are Unix sockets: every Unix has them.
 func probeUnix() error { return nil }
 
-// setBacklog listens again: package net takes the system's limit, and a second call only changes the queue's length.
+// setBacklog listens again: package net uses the system's limit, and a second call only changes the queue's length.
 func setBacklog(listener net.Listener, connections int) error {
 	socket, err := rawConnection(listener)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 // transports are those of this platform, in the order of tables.
 var transports = []transport{pipe{}, npipe{}, unixPath{}, tcpOverIPv4, tcpOverIPv6}
 
-// ownUsage is what this process has used since its start, all threads; switches are not counted here.
+// ownUsage is the usage of this process since its start, all threads, without switches.
 func ownUsage() usage {
 	process, err := syscall.GetCurrentProcess()
 	if err != nil {
@@ -22,7 +22,7 @@ func ownUsage() usage {
 	return usage{UserNs: nanoseconds(user), SysNs: nanoseconds(system)}
 }
 
-// nanoseconds converts a length of time, which is counted in units of 100 ns.
+// nanoseconds converts a duration from units of 100 ns.
 func nanoseconds(length syscall.Filetime) uint64 {
 	return (uint64(length.HighDateTime)<<32 | uint64(length.LowDateTime)) * 100
 }
@@ -42,7 +42,7 @@ func bufferSize(socket syscall.RawConn, option int) (uint64, error) {
 	return uint64(bytes), err
 }
 
-// probeUnix tells whether there are Unix sockets, as there are since version 1803 of Windows 10.
+// probeUnix reports whether there are Unix sockets, which came with version 1803 of Windows 10.
 func probeUnix() error {
 	socket, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
 	if err != nil {

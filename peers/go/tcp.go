@@ -10,7 +10,7 @@ import (
 // tcp is TCP over one of the two loopback addresses.
 type tcp struct {
 	transportName string
-	// network is the one that package net knows.
+	// network is package net's name for it.
 	network  string
 	loopback string
 }
@@ -64,7 +64,7 @@ func (t tcp) reach(address json.RawMessage, cell *cell, worker int) (client, err
 	return client, err
 }
 
-// nagle turns Nagle's algorithm on again where a cell has it on: package net sets TCP_NODELAY on every connection.
+// nagle turns Nagle's algorithm back on if the cell wants it: package net sets TCP_NODELAY on every connection.
 func nagle(cell *cell) func(net.Conn) error {
 	if cell.setsNodelay() {
 		return nil
@@ -74,7 +74,7 @@ func nagle(cell *cell) func(net.Conn) error {
 	}
 }
 
-// loopbackAddress refuses any address that is not on loopback: nothing is ever measured, or offered, beyond it.
+// loopbackAddress refuses any address outside loopback: nothing is ever measured, or offered, beyond it.
 func loopbackAddress(address json.RawMessage) (string, error) {
 	at, err := readAddress[hostPort](address)
 	if err != nil {

@@ -6,22 +6,22 @@ import (
 	"io"
 )
 
-// transport is how bytes travel between the two processes. Those of this platform are listed in transports.
+// transport moves bytes between the two processes. Those of this platform are listed in transports.
 type transport interface {
 	name() string
-	// connects tells whether connections can be opened at any time, as pattern connect needs.
+	// connects reports whether connections can be opened at any time, as pattern connect needs.
 	connects() bool
-	// unavailable says why it cannot be used on this machine, if it cannot.
+	// unavailable returns why it does not work on this machine, or nil.
 	unavailable() error
 	// serve sets up the server's end.
 	serve(address json.RawMessage, cell *cell) (server, error)
-	// reach sets up the end of one worker of the client, counted from 0; nothing is connected yet.
+	// reach sets up the end of one of the client's workers, counted from 0; connects nothing yet.
 	reach(address json.RawMessage, cell *cell, worker int) (client, error)
 }
 
 // server is the server's end of a cell.
 type server interface {
-	// address is the one it really has.
+	// address is its actual address.
 	address() any
 	// accept waits for the next channel; several workers may call it at once.
 	accept() (channel, error)
@@ -31,13 +31,13 @@ type server interface {
 // client is one worker's end of a cell.
 type client interface {
 	connect() (channel, error)
-	// retries counts the attempts that had to be repeated because the listener's queue was full.
+	// retries counts the attempts repeated because the listener's queue was full.
 	retries() uint64
 	// effective is known once connected.
 	effective() effective
 }
 
-// channel is a two-way stream of bytes. Write sends all of its bytes; both methods see to interrupted calls.
+// channel is a two-way stream of bytes. Write sends all of its bytes; both methods handle interrupted calls.
 type channel = io.ReadWriteCloser
 
 func findTransport(cell *cell) (transport, error) {
@@ -53,7 +53,7 @@ func findTransport(cell *cell) (transport, error) {
 	return nil, fmt.Errorf("there is no transport %q", cell.Transport)
 }
 
-// readAddress reads a transport's own address from the protocol's object.
+// readAddress reads a transport's address from the protocol's object.
 func readAddress[T any](address json.RawMessage) (T, error) {
 	var own T
 	if err := json.Unmarshal(address, &own); err != nil {
@@ -62,7 +62,7 @@ func readAddress[T any](address json.RawMessage) (T, error) {
 	return own, nil
 }
 
-// readAddressOf reads the address of one worker where each has its own: the object itself, then those under "more".
+// readAddressOf reads a worker's address if each has its own: the object itself, then those under "more".
 func readAddressOf[T any](address json.RawMessage, worker int) (T, error) {
 	if worker == 0 {
 		return readAddress[T](address)

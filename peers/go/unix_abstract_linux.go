@@ -15,7 +15,7 @@ type named struct {
 	Name string `json:"name"`
 }
 
-// path is the name as package net takes it.
+// path is the name in package net's notation.
 func (n named) path() string {
 	if n.Name == "" {
 		return ""

@@ -35,7 +35,7 @@ func (unixPath) reach(address json.RawMessage, cell *cell, _ int) (client, error
 
 var errNoName = errors.New("the address of a Unix socket lacks its path or name")
 
-// listenUnix listens on a Unix socket, whatever namespace its name is in.
+// listenUnix listens on a Unix socket in either namespace.
 func listenUnix(at string, where any, cell *cell) (server, error) {
 	if at == "" {
 		return nil, errNoName
@@ -46,7 +46,7 @@ func listenUnix(at string, where any, cell *cell) (server, error) {
 	}
 	server.where = where
 	if setBuffers := buffersControl(cell); setBuffers != nil {
-		// Unlike those of TCP, accepted connections do not inherit the listener's buffers.
+		// Unlike TCP's, accepted connections do not inherit the listener's buffers.
 		server.adjust = func(connection net.Conn) error {
 			socket, err := rawConnection(connection)
 			if err != nil {
@@ -58,7 +58,7 @@ func listenUnix(at string, where any, cell *cell) (server, error) {
 	return server, nil
 }
 
-// dialUnix connects to a Unix socket, whatever namespace its name is in.
+// dialUnix connects to a Unix socket in either namespace.
 func dialUnix(to string, cell *cell) (client, error) {
 	if to == "" {
 		return nil, errNoName

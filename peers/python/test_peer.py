@@ -1,4 +1,4 @@
-"""Tests of what can be tested without an engine: `python3 -m unittest` in this directory."""
+"""Tests that need no engine: `python3 -m unittest` in this directory."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def prepare(address: Any = ANY_PORT, role: str = "server", **changes: Any) -> di
 
 
 def converse(*messages: Any) -> tuple[list[dict[str, Any]], int]:
-    """Says these things to a peer, then ends its input; all but the first of its answers, and its exit status."""
+    """Sends these messages to a peer, then ends its input; returns all but its first answer, and its exit status."""
     lines = [message if isinstance(message, str) else json.dumps(message) for message in messages]
     text = "".join(line + "\n" for line in lines)
     done = subprocess.run([sys.executable, PROGRAM], input=text, capture_output=True, text=True, timeout=60)

@@ -1,8 +1,8 @@
 #!/usr/bin/env ruby
 # frozen_string_literal: true
 
-# A peer of ipcost on Celluloid::IO: the server is an actor that handles each connection in a task of its own, the
-# client's workers are threads of the gem parallel.
+# A peer of ipcost on Celluloid::IO: the server is an actor that handles each connection in its own task, the client's
+# workers are threads of the gem parallel.
 
 require_relative "../ruby/sockets"
 begin
@@ -15,7 +15,7 @@ require_relative "transports"
 require_relative "server"
 
 module Ipcost
-  # The part of a client. Its connections are open once it is made, except in connect.
+  # A client's part. Creating it opens its connections, except in connect.
   class CelluloidClient
     attr_reader :address, :effective, :missing
 
@@ -30,7 +30,7 @@ module Ipcost
 
     def arm(_order); end
 
-    # A thread also where there is one worker, as parallel does it.
+    # A thread even for one worker, as parallel does it.
     def run(order)
       Outcome.new(Parallel.map(@works, in_threads: @works.size) { |work| work.run(order) })
     end
@@ -45,8 +45,8 @@ module Ipcost
       buffer << connection.readpartial(size - buffer.bytesize) while buffer.bytesize < size
     end
 
-    # The end is read past Celluloid, by one system call: Celluloid would raise and rescue an exception for it, and a
-    # client that only reads once and closes would never have paid for that.
+    # Reads the end without Celluloid, by one system call: Celluloid would raise and rescue an exception for it, and a
+    # client that only reads once and closes would never pay for that.
     def receive_end(connection)
       super(connection.to_io)
     end

@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
-# The server: an actor whose accept loop hands every connection to a task of its own.
+# The server: an actor whose accept loop hands every connection to its own task.
 
 module Ipcost
-  # The part of a server. The actor runs on a thread of its own, the main thread waits for what it reports.
+  # A server's part. The actor runs on its own thread; the main thread waits for its reports.
   class CelluloidServer
     attr_reader :address, :effective, :missing
 
@@ -29,7 +29,7 @@ module Ipcost
     end
   end
 
-  # Accepts; subclasses say what is done with a connection, and when a batch is complete.
+  # Accepts; subclasses define what to do with a connection, and when a batch is complete.
   class ConnectionActor
     include Celluloid::IO
 
@@ -63,7 +63,7 @@ module Ipcost
   # connect: a connection is one operation.
   class ConnectActor < ConnectionActor
     def begin_batch(order)
-      # All tasks share it: none is suspended between reading its request and being done with it.
+      # All tasks share it: none is suspended between reading its request and finishing it.
       @work = ConnectServer.new(@cell, nil)
       @verified = order.kind == :verify
       @unfinished = order.ops * @cell.concurrency

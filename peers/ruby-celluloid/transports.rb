@@ -1,12 +1,12 @@
 # frozen_string_literal: true
 
-# Transports over the sockets of Celluloid::IO.
+# Transports over Celluloid::IO's sockets.
 
 require_relative "../ruby/sockets"
 
 module Ipcost
-  # unix and unix-abstract. The library hands a path on to Ruby's own sockets, which take one that begins with a NUL for
-  # an abstract name.
+  # unix and unix-abstract. The library passes a path on to Ruby's own sockets, which treat one that begins with a NUL
+  # as an abstract name.
   class CelluloidUnixTransport < UnixTransport
     def connect
       Celluloid::IO::UNIXSocket.open(@path)
@@ -19,7 +19,7 @@ module Ipcost
     end
   end
 
-  # tcp. Unlike other peers' it spreads its sources only if it is told to: the library would have to bind every socket.
+  # tcp. Unlike other peers it spreads its sources only on request: the library would have to bind every socket.
   class CelluloidTcpTransport < TcpTransport
     def connector(worker)
       @cell.option("spread_sources") ? super : self

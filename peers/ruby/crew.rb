@@ -1,13 +1,12 @@
 # frozen_string_literal: true
 
-# The workers of a peer, one in the main thread, several as threads or several as processes, and what they use of the
-# machine.
+# The workers of a peer, one in the main thread, several as threads or several as processes, and their resource usage.
 
 require_relative "work"
 begin
   require "fiddle"
 rescue LoadError
-  # Ruby can be built without it; the standard library's own clocks then have to do.
+  # Ruby can be built without it; the standard library's own clocks then replace it.
 end
 
 module Ipcost
@@ -34,7 +33,7 @@ module Ipcost
       GETRUSAGE = PRCTL = nil
     end
 
-    # getrusage(2) of the process; nil where it cannot be called.
+    # getrusage(2) of the process; nil if it cannot be called.
     def self.rusage
       return unless GETRUSAGE
 
@@ -42,7 +41,7 @@ module Ipcost
       buffer.unpack("l!*") if GETRUSAGE.call(RUSAGE_SELF, buffer).zero?
     end
 
-    # The kernel kills this process when its parent dies (prctl(2), Linux).
+    # Makes the kernel kill this process when its parent dies (prctl(2), Linux).
     def self.die_with_parent
       PRCTL&.call(PR_SET_PDEATHSIG, Signal.list["KILL"], 0, 0, 0)
     end
@@ -61,7 +60,7 @@ module Ipcost
       new(user_ns, sys_ns, *longs.last(2))
     end
 
-    # Switches are then those of the main thread alone.
+    # Switches are then those of the main thread only.
     def self.without_libc
       times = Process.times
       status = File.exist?("/proc/self/status") ? File.read("/proc/self/status") : ""
@@ -85,7 +84,7 @@ module Ipcost
     end
   end
 
-  # What a batch took, all workers together; usage only of workers that are processes.
+  # What a batch took, all workers together; usage only of worker processes.
   class Outcome
     MOST_LATENCIES = 10_000
 
@@ -100,7 +99,7 @@ module Ipcost
 
     private
 
-    # Evenly spaced ranks of the sorted latencies, the largest among them.
+    # Evenly spaced ranks of the sorted latencies, including the largest.
     def spaced(latencies)
       latencies.sort!
       count = latencies.size

@@ -6,7 +6,7 @@
 require_relative "sockets"
 
 module Ipcost
-  # The part of a client. Its connections are open once it is made, except in connect.
+  # A client's part. Creating it opens its connections, except in connect.
   class Client
     attr_reader :address, :effective, :missing
 
@@ -15,7 +15,7 @@ module Ipcost
       @transport = transport
       @address = {}
       @effective = transport.effective
-      # Lazily, as a process is to be split off before the next worker's connection is open.
+      # Lazily, as a process must be forked before the next worker's connection is open.
       works = (0...cell.concurrency).lazy.map { |worker| work(transport.connector(worker)) }
       @crew = cell.processes? ? Processes.of(works) : Threads.or_alone(works.to_a)
     end
@@ -33,7 +33,7 @@ module Ipcost
     end
   end
 
-  # The part of a server. In connect, its workers share the listener; in rr, each has a connection of its own.
+  # A server's part. In connect, its workers share the listener; in rr, each has its own connection.
   class Server
     attr_reader :address, :effective
 

@@ -17,7 +17,7 @@ module Ipcost
     WORDS = {
       "framing" => %w[length newline], "workers" => %w[threads processes], "closes_first" => %w[server client any]
     }.freeze
-    # They act on patterns and transports that no peer in Ruby offers.
+    # They act on patterns and transports that no Ruby peer offers.
     OPTIONS_OF_OTHERS = %w[recv_buffer pipe_size].freeze
 
     MAX_SIZE_BYTES = 1 << 30
@@ -89,16 +89,16 @@ module Ipcost
     end
   end
 
-  # Speaks with the engine until it says stop, or its end of the pipe is closed.
+  # Talks to the engine until it says stop, or its end of the pipe is closed.
   #
-  # A peer is a Hash of what hello says (peer, runtime, transports, patterns), and under :options the names of those it
-  # can follow. The block makes a part from a role ("server" or "client"), a cell and an address. A part has
-  #   address    what a server answers to the client (a client: an empty Hash)
-  #   effective  what options became, by name
-  #   missing    what becomes readable when a connection is to be accepted; nil once all are there
+  # A peer is a Hash of its hello (peer, runtime, transports, patterns), and under :options the names of the supported
+  # options. The block makes a part from a role ("server" or "client"), a cell and an address. A part has
+  #   address    a server's answer for the client (a client: an empty Hash)
+  #   effective  effective option values, by name
+  #   missing    becomes readable when a connection is ready to accept; nil once all are open
   #   accept     accepts one
-  #   arm(order) gets ready to do an order
-  #   run(order) does it: an Outcome
+  #   arm(order) gets ready to run an order
+  #   run(order) runs it: an Outcome
   class Session
     PROTOCOL = 1
     MAX_LINE_BYTES = 4 << 20
@@ -132,18 +132,18 @@ module Ipcost
     end
 
     def give_up(reason)
-      # A message may quote bytes that are no UTF-8, and has to be one line.
+      # A message may quote invalid UTF-8, and must be one line.
       text = reason.dup.force_encoding(Encoding::UTF_8).scrub.split.join(" ")
       say(type: "error", message: text[0, MAX_MESSAGE_CHARS])
     rescue Errno::EPIPE
-      # The engine is gone, and there is nobody to tell.
+      # The engine is gone; no one reads this.
     ensure
       leave(false)
     end
 
     private
 
-    # At once: nothing that threads, actors or exit handlers may still want is waited for.
+    # At once: waits for no threads, actors or exit handlers.
     def leave(status)
       exit!(status)
     end
@@ -161,11 +161,11 @@ module Ipcost
       line = $stdin.gets("\n", MAX_LINE_BYTES + 1)
       raise Failure, "protocol: a control line is too long" if line && line.bytesize > MAX_LINE_BYTES
 
-      # A line without an end is what an engine that died has left.
+      # A line without an end is left by an engine that died.
       line if line&.end_with?("\n")
     end
 
-    # Connections are accepted as they come, since a client may have to wait for that before it can be ready.
+    # Connections are accepted as they come, since a client may depend on that to become ready.
     def line_waits?
       missing = @part&.missing
       return true unless missing

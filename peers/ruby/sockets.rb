@@ -1,12 +1,12 @@
 # frozen_string_literal: true
 
-# Transports over Ruby's own sockets: how each is listened on, accepted from and connected to.
+# Transports over Ruby's own sockets: how to listen, accept and connect.
 
 require "socket"
 require_relative "session"
 
 module Ipcost
-  # What is common to the listening transports. A transport answers listen, address(listener), acceptor(listener), whose
+  # Common parts of the listening transports. A transport answers listen, address(listener), acceptor(listener), whose
   # accept takes a connection, and connector(worker), whose connect opens one.
   class Transport
     LINUX = RUBY_PLATFORM.include?("linux")
@@ -35,7 +35,7 @@ module Ipcost
       @buffers = BUFFERS.to_h { |name, number| [number, cell.option(name)] }.compact
     end
 
-    # What buffers become, in the measure in which they are asked for.
+    # Effective buffer sizes, in the unit of the request.
     def effective
       socket = Socket.new(family, Socket::SOCK_STREAM)
       set_buffers(socket)
@@ -59,7 +59,7 @@ module Ipcost
       raise Failure, "the address #{JSON.generate(address)} is not one of #{@cell.transport}: it lacks #{name}"
     end
 
-    # Servers listen as soon as they are made; what they are to hand on is set before a client knows of them.
+    # Servers listen as soon as they are created; inheritable options are set before a client knows of them.
     def set_up(listener)
       set_buffers(listener)
       listener.listen(@cell.option("backlog"))
@@ -110,7 +110,7 @@ module Ipcost
     end
   end
 
-  # Accepts Unix sockets and sets their buffers: unlike those of TCP, they do not take after the listener.
+  # Accepts Unix sockets and sets their buffers: unlike TCP's, they do not inherit the listener's.
   class BufferingAcceptor
     def initialize(listener, transport)
       @listener = listener
@@ -126,7 +126,7 @@ module Ipcost
 
   # tcp and tcp6: TCP over loopback.
   class TcpTransport < Transport
-    # Lets bind(2) take an address alone and leaves the port to connect(2) (ip(7)); Ruby has no name for it.
+    # Makes bind(2) take only an address and leaves the port to connect(2) (ip(7)); Ruby has no name for it.
     IP_BIND_ADDRESS_NO_PORT = 24
 
     def initialize(cell, address)
@@ -191,7 +191,7 @@ module Ipcost
       socket
     end
 
-    # TCPSocket connects at once, which leaves no room for what has to be set before.
+    # TCPSocket connects at once, which leaves no chance to set options before.
     def open_socket_by_hand(source)
       socket = Socket.new(family, Socket::SOCK_STREAM)
       socket.setsockopt(Socket::IPPROTO_TCP, Socket::TCP_NODELAY, 1) if @nodelay
@@ -220,7 +220,7 @@ module Ipcost
     end
   end
 
-  # Connects from addresses all over 127.0.0.0/8, so that one worker never uses up the ports of one of them.
+  # Connects from addresses all over 127.0.0.0/8, so that one worker never exhausts the ports of one of them.
   class SpreadConnector
     USES_OF_A_SOURCE = 256
     # 127.1.0.0 to 127.255.255.255: outside 127.0.0.0/16, where other services listen.

@@ -1,25 +1,25 @@
 # frozen_string_literal: true
 
-# What one worker does in a batch: the loop of each pattern, and what its messages carry.
+# What one worker does in a batch: the loop of each pattern, and the content of its messages.
 
 module Ipcost
   # What failed and where; its text goes to the engine.
   class Failure < StandardError; end
 
-  # What a worker is to do: so many operations, of the kind :timed, :latency or :verify.
+  # A worker's order: that many operations, of the kind :timed, :latency or :verify.
   Order = Struct.new(:ops, :kind)
 
-  # What it took one worker; usage only where the worker is a process.
+  # One worker's results; usage only of worker processes.
   Report = Struct.new(:began_ns, :ended_ns, :latency_ns, :retries, :usage)
 
   def self.now_ns
     Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
   end
 
-  # One worker. Subclasses say what an operation is: operate, and operate_checked for message so and so of a verify.
+  # One worker. Subclasses define an operation: operate, and operate_checked for a given message of a verify.
   class Work
-    # Where a Unix listener's queue is full, connect(2) answers EAGAIN. Ruby takes that for a connection under way and
-    # gives a socket that is not connected, as any use of it then tells.
+    # If a Unix listener's queue is full, connect(2) answers EAGAIN. Ruby takes that for a connection in progress and
+    # returns an unconnected socket; its first use then fails.
     QUEUE_WAS_FULL = [Errno::ENOTCONN, Errno::EINVAL].freeze
     # Enough for a listener to take a connection out of its queue.
     PAUSE_S = 0.000_05
@@ -40,7 +40,7 @@ module Ipcost
       Report.new(began_ns, Ipcost.now_ns, latency_ns, @retries - retries_before)
     end
 
-    # Lets go of what this process holds of it.
+    # Closes this process's share of it.
     def close; end
 
     private
@@ -53,7 +53,7 @@ module Ipcost
       end
     end
 
-    # The first tenth holds what starting the loop costs; of fewer than ten operations all are recorded.
+    # The first tenth includes the cost of starting the loop; of fewer than ten operations all are recorded.
     def repeat_metered(ops, latency_ns)
       first_recorded = ops / 10
       repeat(ops) do |operation|
@@ -183,7 +183,7 @@ module Ipcost
       visit(@request)
     end
 
-    # Every connection is a conversation of its own, so its message is number 0.
+    # Each connection numbers its own messages, so this is number 0.
     def operate_checked(_number)
       visit(@requests.message(0))
       @replies.check(0, @reply)
@@ -227,7 +227,7 @@ module Ipcost
       farewell(connection, @reply)
     end
 
-    # Every connection is a conversation of its own, so its message is number 0.
+    # Each connection numbers its own messages, so this is number 0.
     def answer_checked(connection)
       if @listens_first
         receive(connection, @request_size, @request)
@@ -253,11 +253,11 @@ module Ipcost
     end
   end
 
-  # What messages carry while they are verified: byte i of message m is (m + i) mod 251.
+  # The content of messages in a verify: byte i of message m is (m + i) mod 251.
   class Payload
     CYCLE = 251
 
-    # Where a newline ends requests, byte 10 travels as 251, which the pattern never has.
+    # Where a newline ends requests, byte 10 travels as 251, which the pattern never contains.
     def initialize(size, newline_ends: false)
       @size = size
       @cycle = (0...CYCLE).to_a.pack("C*")

@@ -49,7 +49,7 @@ impl ConnectClient {
         Self { client, turns, request: PageBuffer::filled(b'a', size), reply: PageBuffer::filled(0, reply) }
     }
 
-    /// What it calls is counted in `ipcost-model/src/floor.rs`, too; a test compares.
+    /// `ipcost-model/src/floor.rs` counts these calls too; a test compares.
     fn visit<M: Meter, P: Payload>(&mut self, ops: u64, meter: &mut M, payload: &P) -> Result<(), PeerError> {
         let turns = self.turns;
         for operation in 0..ops {
@@ -66,7 +66,7 @@ impl ConnectClient {
             }
             drop(connection);
             meter.end();
-            // Every connection is a conversation of its own, so its message is number 0.
+            // Each connection numbers its own messages, so this is number 0.
             payload.check(0, 0, &self.reply)?;
         }
         Ok(())
@@ -103,7 +103,7 @@ impl Work for ConnectClient {
     }
 }
 
-/// A listener whose queue overflows may answer with SYN cookies, and then resets what it cannot place.
+/// A listener whose queue overflows may answer with SYN cookies, then reset connections it has no room for.
 fn with_hint(error: io::Error) -> io::Error {
     if error.kind() != io::ErrorKind::ConnectionReset {
         return error;

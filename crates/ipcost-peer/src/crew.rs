@@ -13,9 +13,9 @@ use serde::{Deserialize, Serialize};
 use crate::error::PeerError;
 use crate::work::{Order, Report, Work};
 
-/// The most workers that have a table of descriptors each: every table begins as a copy of the whole one.
+/// The most workers with a descriptor table each: each table starts as a copy of the full one.
 const MOST_TABLES: usize = 1000;
-/// The stack of a worker thread: its loop needs little, and there may be thousands.
+/// Stack of a worker thread: the loop needs little, and there may be thousands of threads.
 const STACK_BYTES: usize = 128 * 1024;
 
 /// Workers that do their parts of a batch at once.
@@ -28,11 +28,11 @@ pub enum Crew {
     Processes(Vec<ProcessWorker>),
 }
 
-/// Who uses a worker's table of descriptors. Where it is shared with another thread, even one that sleeps, the
-/// kernel counts references at every call on a descriptor.
+/// Who uses a worker's descriptor table. If another thread shares it, even a sleeping one, the kernel counts references
+/// at every call on a descriptor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DescriptorTable {
-    /// Every worker has its own; of very many they share one.
+    /// Each worker has its own; very many workers share one.
     Usual,
     /// Every worker has its own.
     Private,
@@ -49,7 +49,7 @@ impl DescriptorTable {
         }
     }
 
-    /// For a worker that is alone in its process: a thread beside it where there is to be one.
+    /// For the only worker of a process: starts a thread beside it if one is wanted.
     fn of_one(self) -> Result<(), PeerError> {
         if self != Self::Shared {
             return Ok(());
@@ -65,9 +65,9 @@ impl DescriptorTable {
 /// What a batch took, all workers together.
 #[derive(Debug, Clone, Default)]
 pub struct Together {
-    /// From the first worker's begin to the last one's end, nanoseconds.
+    /// From the first worker's start to the last one's end, nanoseconds.
     pub wall_ns: u64,
-    /// From the first worker's begin to the last one's last send, nanoseconds.
+    /// From the first worker's start to the last worker's last send, nanoseconds.
     pub sent_ns: Option<u64>,
     /// Of this process and its workers.
     pub usage: Usage,
@@ -75,15 +75,15 @@ pub struct Together {
     pub latency_ns: Vec<u64>,
     /// Of all workers.
     pub retries: u64,
-    /// What else was measured, by name.
+    /// Other measurements, by name.
     pub measures: BTreeMap<String, f64>,
 }
 
 impl Crew {
-    /// Workers in this process: in the main thread if there is one, else threads.
+    /// Workers in this process: a single one runs in the main thread, several as threads.
     ///
     /// # Errors
-    /// Where a thread cannot be started.
+    /// If a thread cannot be started.
     pub fn within(works: Vec<Box<dyn Work>>, table: DescriptorTable) -> Result<Self, PeerError> {
         match <[_; 1]>::try_from(works) {
             Ok([work]) => table.of_one().map(|()| Self::Single(work)),
@@ -94,10 +94,10 @@ impl Crew {
         }
     }
 
-    /// Workers that are processes; each is made, then split off, before the next is made.
+    /// Worker processes; each is created and forked before the next is created.
     ///
     /// # Errors
-    /// Where one cannot be made or started.
+    /// If one cannot be created or started.
     pub fn processes(
         works: impl Iterator<Item = Result<Box<dyn Work>, PeerError>>,
         table: DescriptorTable,
@@ -105,10 +105,10 @@ impl Crew {
         works.map(|work| ProcessWorker::start(work?, table)).collect::<Result<_, _>>().map(Self::Processes)
     }
 
-    /// Every worker does the order; with the processor cycles of this process, where the system counts them.
+    /// Runs the order on every worker; also returns this process's processor cycles, if the system counts them.
     ///
     /// # Errors
-    /// The first worker's that failed.
+    /// The error of the first worker that failed.
     pub fn run(&mut self, order: Order) -> Result<(Together, Option<u64>), PeerError> {
         let (before, cycles) = (usage::own(), usage::cycles());
         let reports = match self {
@@ -154,12 +154,12 @@ struct Shared {
 
 #[derive(Default)]
 struct State {
-    /// Counts orders, so that a worker knows a new one.
+    /// Counts orders, so that a worker recognises a new one.
     number: u64,
     order: Option<Order>,
     working: usize,
     reports: Vec<Option<Report>>,
-    /// The first worker's that failed.
+    /// The first worker's error.
     failed: Option<PeerError>,
 }
 
@@ -170,7 +170,7 @@ impl Shared {
 
     fn serve(&self, index: usize, mut work: Box<dyn Work>, private: bool) {
         let mut done = 0;
-        // What fails here is told with the first order.
+        // A failure here is reported with the first order.
         let mut ready = if private { descriptor_table::separate().map_err(no_table) } else { Ok(()) };
         loop {
             let mut state = self.lock();
@@ -189,7 +189,7 @@ impl Shared {
                     state.failed.get_or_insert(error);
                 }
             }
-            // A worker that failed tells at once: the others may wait for the other side for ever.
+            // A failed worker reports at once: the others may wait for the other side for ever.
             if state.working == 0 || state.failed.is_some() {
                 self.finished.notify_one();
             }
@@ -259,8 +259,8 @@ impl ProcessWorker {
     }
 }
 
-/// Lets every worker do the order. Answers are taken as they come: one that failed tells at once, while the
-/// others may wait for the other side for ever.
+/// Runs the order on every worker. Takes answers as they come: a failed worker reports at once, while the others may
+/// wait for the other side for ever.
 fn run_processes(workers: &mut [ProcessWorker], order: Order) -> Result<Vec<Report>, PeerError> {
     for worker in &mut *workers {
         worker.send(order)?;
@@ -275,12 +275,12 @@ fn run_processes(workers: &mut [ProcessWorker], order: Order) -> Result<Vec<Repo
     Ok(reports)
 }
 
-/// A worker process: does orders until there are no more.
+/// A worker process: runs orders until they end.
 fn serve_orders(work: &mut dyn Work, table: DescriptorTable, link: Link) {
     let Link { orders, mut answers } = link;
     let mut orders = BufReader::new(orders);
     if let Err(error) = table.of_one() {
-        // Without an answer the parent says that this worker is gone.
+        // Without an answer the parent reports this worker as gone.
         let _ = write_line(&mut answers, &Answer::Failed(error.to_string()));
         return;
     }
@@ -298,7 +298,7 @@ fn serve_orders(work: &mut dyn Work, table: DescriptorTable, link: Link) {
 
 fn no_table(error: std::io::Error) -> PeerError {
     PeerError::Worker(format!(
-        "a table of descriptors of its own is refused here: {error}; set the option descriptor_table=shared"
+        "a private descriptor table is refused here: {error}; set the option descriptor_table=shared"
     ))
 }
 

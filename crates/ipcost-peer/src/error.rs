@@ -8,26 +8,26 @@ use ipcost_sys::transport::TransportError;
 /// What failed and where; its text becomes the protocol's error message.
 #[derive(Debug, thiserror::Error)]
 pub enum PeerError {
-    /// The engine said something that makes no sense here.
+    /// The engine sent something invalid at this point.
     #[error("protocol: {0}")]
     Protocol(String),
-    /// A transport could not be set up, or a connection not be made.
+    /// A transport could not be set up, or a connection could not be opened.
     #[error(transparent)]
     Transport(#[from] TransportError),
     /// A system call outside the transports failed.
     #[error(transparent)]
     System(#[from] SysError),
-    /// Bytes could not be moved.
+    /// Sending or receiving failed.
     #[error("in operation {} of {ops}: {source}", operation + 1)]
     Moving {
         /// The operation, from 0.
         operation: u64,
-        /// How many there were to be.
+        /// How many were to run.
         ops: u64,
-        /// The system's answer.
+        /// The system's error.
         source: io::Error,
     },
-    /// The payload was not what was sent.
+    /// A payload differs from what was sent.
     #[error("payload mismatch: byte {index} of message {message} is {found}, not {expected}")]
     Mismatch {
         /// The message, from 0.
@@ -39,27 +39,27 @@ pub enum PeerError {
         /// What was sent.
         expected: u8,
     },
-    /// A message that a newline ends had another length.
+    /// A newline-terminated message has the wrong length.
     #[error("payload mismatch: message {message} has {found} bytes, not {expected}")]
     Length {
         /// The message, from 0.
         message: u64,
-        /// Bytes that arrived before its newline.
+        /// Bytes received before its newline.
         found: u64,
-        /// Bytes that were sent.
+        /// Bytes sent.
         expected: u64,
     },
-    /// What was handed over came out of order.
+    /// A hand-over arrived out of order.
     #[error("hand-over {}: the word is {found}, not {expected}", operation + 1)]
     OutOfOrder {
         /// The operation, from 0.
         operation: u64,
-        /// What the word was.
+        /// The word's value.
         found: u32,
-        /// What it should have been.
+        /// The expected value.
         expected: u32,
     },
-    /// A program that the peer drives, or what it was asked to do with it.
+    /// A program that the peer drives failed, or the request to it did.
     #[error("{0}")]
     Program(String),
     /// A worker has ended.

@@ -1,7 +1,7 @@
 //! Pattern `floor`: a part of a hop on its own.
 //!
-//! One operation is one system call, one copy (or two, by the option `copies`), or one hand-over: half of a word's
-//! way there and back. After an odd number of hand-overs the word comes back once more.
+//! One operation is one system call, one copy (or two, with the option `copies`), or one hand-over: half of a word's
+//! round trip. After an odd number of hand-overs the word comes back once more.
 
 use std::io;
 
@@ -14,7 +14,7 @@ use crate::pages::PageBuffer;
 use crate::payload::{Checked, Payload};
 use crate::work::{Kind, Order, Report, Work};
 
-/// What the client of a floor does.
+/// The client's work.
 pub fn client(connection: Connection, cell: &Cell) -> Result<Box<dyn Work>, PeerError> {
     Ok(match part(connection)? {
         Part::Call(call) => Box::new(Calling(call)),
@@ -24,7 +24,7 @@ pub fn client(connection: Connection, cell: &Cell) -> Result<Box<dyn Work>, Peer
     })
 }
 
-/// What its server does.
+/// The server's work.
 pub fn server(connection: Connection, cell: &Cell) -> Result<Box<dyn Work>, PeerError> {
     match part(connection)? {
         Part::HandOver(word) => Ok(Box::new(Answering(Word::new(word)))),
@@ -41,7 +41,7 @@ fn part(connection: Connection) -> Result<Part, PeerError> {
     }
 }
 
-/// Does the same again and again.
+/// Repeats one operation.
 fn repeat(ops: u64, mut once: impl FnMut(u64) -> Result<(), PeerError>) -> Result<Report, PeerError> {
     let began_ns = now_ns();
     for operation in 0..ops {
@@ -50,7 +50,7 @@ fn repeat(ops: u64, mut once: impl FnMut(u64) -> Result<(), PeerError>) -> Resul
     Ok(Report { began_ns, ended_ns: now_ns(), ..Report::default() })
 }
 
-/// Has nothing to do.
+/// Does nothing.
 struct Idle;
 
 impl Work for Idle {
@@ -59,7 +59,7 @@ impl Work for Idle {
     }
 }
 
-/// Calls the system.
+/// Makes one system call per operation.
 struct Calling(fn());
 
 impl Work for Calling {
@@ -71,7 +71,7 @@ impl Work for Calling {
     }
 }
 
-/// Copies messages that lie one after the other, as many as the cell's working set holds.
+/// Copies messages that lie one after another, enough of them to fill the cell's working set.
 struct Copying {
     copier: Copier,
     messages: PageBuffer,
@@ -117,7 +117,7 @@ impl Work for Copying {
     }
 }
 
-/// A word that two sides hand back and forth, and its number; every hand-over raises it by one.
+/// A word that two sides hand back and forth, and its number; every hand-over increments it.
 struct Word {
     word: Box<dyn HandOver>,
     number: u32,
@@ -134,8 +134,8 @@ impl Word {
         self.word.give(self.number)
     }
 
-    /// Waits for the next number; what it is, if it is not that one. To compare costs next to nothing, so that
-    /// order is checked in every batch.
+    /// Waits for the next number; returns the value if it is a different one. The comparison costs next to nothing, so
+    /// every batch checks the order.
     #[inline]
     fn take(&mut self) -> io::Result<Option<u32>> {
         self.number = self.number.wrapping_add(1);
@@ -159,7 +159,7 @@ impl Word {
     }
 }
 
-/// The client of a hand-over: gives the word first.
+/// The client of a hand-over: hands the word over first.
 struct Beginning(Word);
 
 impl Work for Beginning {
@@ -171,7 +171,7 @@ impl Work for Beginning {
     }
 }
 
-/// Its server: gives the word back.
+/// Its server: hands the word back.
 struct Answering(Word);
 
 impl Work for Answering {

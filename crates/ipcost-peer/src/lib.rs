@@ -1,11 +1,11 @@
 //! The measured side: a peer that plays client or server in one cell.
 //!
-//! [`run`] plays a [`Peer`] as a process of its own that speaks the control protocol on its standard input and output.
-//! [`Native`] is the built-in one; nothing about it is special to the engine. Those that drive real programs are in
+//! [`run`] runs a [`Peer`] as a separate process that speaks the control protocol on its standard input and output.
+//! [`Native`] is the built-in one; the engine does not treat it specially. Peers that drive real programs are in
 //! `ipcost-adapters`.
 //!
-//! A batch's loop does what a plain program would do and nothing else: no clock is read per operation unless
-//! latency is asked for, nothing is allocated, and with one worker there is one thread.
+//! A batch's loop does what a plain program would do and nothing else: it reads the clock per operation only if latency
+//! is asked for, allocates nothing, and uses one thread for one worker.
 
 mod connect;
 mod crew;

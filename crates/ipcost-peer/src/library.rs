@@ -1,4 +1,4 @@
-//! Peers that talk through a library, over its own wire.
+//! Peers that talk through a library, over its wire format.
 
 use ipcost_model::protocol::{Address, Hello, PROTOCOL, PeerRole};
 use ipcost_model::{Cell, OptionValue, Pattern};
@@ -8,21 +8,21 @@ use crate::error::PeerError;
 use crate::native;
 use crate::session::{Peer, Prepared};
 
-/// A library: the loops are the built-in peer's, and what opens channels and moves messages is the library's.
+/// A library: it opens channels and moves messages; the loops are the built-in peer's.
 pub struct Library {
-    /// What the peer is called.
+    /// The peer's name.
     pub name: &'static str,
     /// The library and its version.
     pub runtime: String,
-    /// What it talks over, under the names that the engine provides for.
+    /// Its transports, under the names that the engine expects.
     pub transports: &'static [&'static dyn Transport],
-    /// The patterns that it has.
+    /// The patterns it supports.
     pub patterns: &'static [Pattern],
 }
 
-/// What the loops do by themselves.
+/// Options that the loops implement.
 const OPTIONS: [&str; 2] = ["clock", "extra_work"];
-/// What libraries set by themselves.
+/// The option that libraries set themselves.
 const NODELAY: &str = "tcp_nodelay";
 
 impl Peer for Library {
@@ -49,7 +49,7 @@ impl Peer for Library {
             unknown.filter(|name| !(OPTIONS.contains(name) || sets_nodelay && *name == NODELAY));
         match unknown.next() {
             None => {
-                // The library's threads open descriptors that the workers use.
+                // The workers use descriptors that the library's threads open.
                 let mut cell = cell.clone();
                 let shared = OptionValue::Text("shared".to_owned());
                 cell.options.set("descriptor_table", shared).map_err(PeerError::Program)?;
@@ -58,7 +58,7 @@ impl Peer for Library {
             Some(name) => {
                 let own = self.name;
                 Err(PeerError::Program(format!(
-                    "{own} does not follow {name} as it is set; leave option {name} out"
+                    "{own} does not support this value of option {name}; leave it out"
                 )))
             }
         }

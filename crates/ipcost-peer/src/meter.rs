@@ -5,7 +5,7 @@ use std::hint::black_box;
 use hdrhistogram::Histogram;
 use ipcost_sys::clock::now_ns;
 
-/// What is done around every operation.
+/// Hooks around every operation.
 pub trait Meter {
     /// Before it.
     fn begin(&mut self);
@@ -13,7 +13,7 @@ pub trait Meter {
     fn end(&mut self);
 }
 
-/// Timed: nothing at all, so that the clock's own cost never enters `wall`.
+/// Timed: does nothing, so that the clock's own cost never enters `wall`.
 pub struct Unmetered;
 
 impl Meter for Unmetered {
@@ -23,7 +23,7 @@ impl Meter for Unmetered {
     fn end(&mut self) {}
 }
 
-/// The clock is read, and what it says added up: what a program does that times each operation.
+/// Reads the clock and adds up the times, as a program does that times each operation.
 #[derive(Default)]
 pub struct Clocked {
     begun: u64,
@@ -42,27 +42,27 @@ impl Meter for Clocked {
     }
 }
 
-/// The latencies of operations, in a histogram that is allocated before the loop. Those of the first tenth are not
-/// recorded: they hold what starting the loop costs.
+/// Latencies of operations, in a histogram allocated before the loop. The first tenth is not recorded: it includes the
+/// cost of starting the loop.
 pub struct Metered {
     histogram: Histogram<u32>,
     begun: u64,
-    /// Operations still to come whose latencies are not recorded.
+    /// Unrecorded operations still to come.
     unrecorded: u64,
 }
 
-/// The longest latency that is told apart, nanoseconds: a minute.
+/// The longest latency resolved, nanoseconds: a minute.
 const LONGEST_NS: u64 = 60_000_000_000;
 
 impl Metered {
-    /// An empty one for so many operations, with three significant digits (HdrHistogram, Gil Tene).
+    /// An empty histogram for `ops` operations, with three significant digits (HdrHistogram, Gil Tene).
     pub fn of(ops: u64) -> Self {
         let histogram = Histogram::new_with_bounds(1, LONGEST_NS, 3).expect("these bounds are valid");
         Self { histogram, begun: 0, unrecorded: ops / 10 }
     }
 
-    /// At most `most` latencies in nanoseconds, ascending: all of them, or as many evenly spaced ranks of
-    /// them, the largest always among them.
+    /// At most `most` latencies in nanoseconds, ascending: all of them, or `most` evenly spaced ranks that include the
+    /// largest.
     pub fn values(&self, most: usize) -> Vec<u64> {
         let count = self.histogram.len();
         let kept = count.min(most as u64);

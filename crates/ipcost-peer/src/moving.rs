@@ -1,4 +1,4 @@
-//! Moving whole messages over channels that move what they can.
+//! Moving whole messages over channels that may move only part of them.
 
 use std::io;
 

@@ -85,7 +85,7 @@ struct Playing {
     role: PeerRole,
     cell: Cell,
     crew: Crew,
-    /// In `connect`, how many connections the server's workers are to share.
+    /// In `connect`, how many connections remain for the server's workers to share.
     unclaimed: Option<Arc<AtomicU64>>,
 }
 

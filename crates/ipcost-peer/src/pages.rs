@@ -1,12 +1,12 @@
-//! Buffers that begin on a page.
+//! Page-aligned buffers.
 
 use std::ops::{Deref, DerefMut};
 
-/// A page of every machine that is measured, or a part of one, bytes.
+/// The page size of every supported machine, or a divisor of it, bytes.
 const PAGE_BYTES: usize = 4096;
 
-/// Bytes that begin on a page. The kernel copies 64 KiB that do not several per cent more slowly, and where the
-/// allocator puts a buffer would then be part of what is measured.
+/// Page-aligned bytes. The kernel copies 64 KiB several per cent more slowly if unaligned, and where the allocator puts
+/// a buffer would then be part of the measurement.
 pub struct PageBuffer {
     memory: Vec<u8>,
     start: usize,
@@ -14,18 +14,18 @@ pub struct PageBuffer {
 }
 
 impl PageBuffer {
-    /// So many bytes, all with this value; each is written, so that no page is missing once it is measured.
+    /// `length` bytes of one value; each is written, so that no page fault falls into the measurement.
     pub fn filled(value: u8, length: usize) -> Self {
         let memory = vec![value; length + PAGE_BYTES];
         let offset = memory.as_ptr().align_offset(PAGE_BYTES);
-        // The standard library may say that it cannot tell; any place will do then.
+        // The standard library may fail to compute it; any place will do then.
         let start = if offset < PAGE_BYTES { offset } else { 0 };
         let mut buffer = Self { memory, start, length };
         buffer.fill(value);
         buffer
     }
 
-    /// The same with a byte at the end.
+    /// The same with another last byte.
     pub fn with_last(mut self, value: u8) -> Self {
         self.length += 1;
         if let Some(last) = self.last_mut() {

@@ -2,37 +2,37 @@
 
 use crate::error::PeerError;
 
-/// What to put into messages and what to expect of them.
+/// What to put into messages and what to expect in them.
 pub trait Payload {
-    /// Whether anything is checked, so that it is not timed either.
+    /// Whether anything is checked; if so, nothing is timed.
     const CHECKED: bool;
 
     /// Writes message number `message` into the buffer.
     fn fill(&self, message: u64, buffer: &mut [u8]);
 
-    /// Checks that bytes of message number `message`, from its byte `offset` on, are as they were sent.
+    /// Checks that bytes of message number `message`, from its byte `offset` on, arrived as sent.
     ///
     /// # Errors
-    /// The first byte that is not.
+    /// The first byte that differs.
     fn check(&self, message: u64, offset: u64, bytes: &[u8]) -> Result<(), PeerError>;
 
-    /// As [`Payload::fill`], for a message that a newline ends, and so without one within.
+    /// As [`Payload::fill`], for a newline-terminated message, so without a newline inside.
     fn fill_line(&self, message: u64, buffer: &mut [u8]);
 
-    /// As [`Payload::check`], for a message that a newline ends.
+    /// As [`Payload::check`], for a newline-terminated message.
     ///
     /// # Errors
-    /// The first byte that is not as it was sent.
+    /// The first byte that differs.
     fn check_line(&self, message: u64, offset: u64, bytes: &[u8]) -> Result<(), PeerError>;
 
-    /// Checks that a message that a newline ended had all its bytes.
+    /// Checks that a newline-terminated message has all its bytes.
     ///
     /// # Errors
-    /// Where it had more or fewer.
+    /// If it has more or fewer.
     fn check_length(&self, message: u64, found: u64, expected: u64) -> Result<(), PeerError>;
 }
 
-/// Timed: whatever the buffer holds.
+/// Timed: leaves the buffer as it is.
 pub struct Plain;
 
 impl Payload for Plain {
@@ -60,8 +60,8 @@ impl Payload for Plain {
     }
 }
 
-/// Verified: byte i of message m is (m + i) mod 251. Within a line, byte 10 travels as 251, which the pattern
-/// never has.
+/// Verified: byte i of message m is (m + i) mod 251. Within a line, byte 10 travels as 251, which the pattern never
+/// produces.
 pub struct Checked;
 
 fn byte(message: u64, index: u64) -> u8 {

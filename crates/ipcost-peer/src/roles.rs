@@ -15,12 +15,12 @@ use crate::rr::{Framing, RrClient, RrServer};
 use crate::stream::{StreamClient, StreamServer};
 use crate::work::Work;
 
-/// The server's buffer where `framing=newline` and the cell does not say.
+/// The server's buffer with `framing=newline`, unless the cell sets it.
 const SERVER_BUFFER_BYTES: u64 = 65_537;
-/// The least a `stream` server reads at once where the cell does not say.
+/// The least a `stream` server reads at once, unless the cell says otherwise.
 const RECV_BUFFER_BYTES: u64 = 65_536;
 
-/// Sets up a client: its connections are open afterwards, except in pattern `connect`.
+/// Sets up a client: opens its connections, except in pattern `connect`.
 pub fn client(
     transport: &dyn Transport,
     cell: &Cell,
@@ -51,7 +51,7 @@ pub fn client(
                     is_clocked,
                 ))
             }
-            // A client of connect is made above.
+            // Clients of connect are created above.
             Pattern::Stream | Pattern::Connect => Box::new(StreamClient::new(channel, bytes(cell.size))),
         })
     };
@@ -63,7 +63,7 @@ pub fn client(
     Ok((crew, effective))
 }
 
-/// A server's workers on channels that are open.
+/// A server's workers on open channels.
 pub fn server_on_channels(cell: &Cell, channels: Vec<Connection>) -> Result<Crew, PeerError> {
     let work = |channel: Connection| -> Result<Box<dyn Work>, PeerError> {
         let channel = channel.called_as(cell)?;
@@ -72,7 +72,7 @@ pub fn server_on_channels(cell: &Cell, channels: Vec<Connection>) -> Result<Crew
             Pattern::Rr => {
                 Box::new(RrServer::new(channel, bytes(cell.size), bytes(cell.reply), framing(cell)))
             }
-            // Of connect there are no channels until its listener has them.
+            // Channels of connect come only from its listener.
             Pattern::Stream | Pattern::Connect => {
                 let recv_buffer = cell.options.int("recv_buffer").unwrap_or(cell.size.max(RECV_BUFFER_BYTES));
                 Box::new(StreamServer::new(channel, cell.size, bytes(recv_buffer)))
@@ -82,7 +82,7 @@ pub fn server_on_channels(cell: &Cell, channels: Vec<Connection>) -> Result<Crew
     Crew::within(channels.into_iter().map(work).collect::<Result<_, _>>()?, descriptor_table(cell))
 }
 
-/// A server's workers on a listener they share, and the count of connections a batch is to have.
+/// A server's workers on a shared listener, and the counter of a batch's remaining connections.
 pub fn server_on_listener(cell: &Cell, server: Box<dyn Server>) -> Result<(Crew, Arc<AtomicU64>), PeerError> {
     let server: Arc<dyn Server> = Arc::from(server);
     let unclaimed = Arc::new(AtomicU64::new(0));

@@ -17,9 +17,9 @@ use crate::work::{Kind, Order, Report, Work};
 pub enum Framing {
     /// Both sides know the sizes.
     Length,
-    /// A newline follows the request; the server reads at most so many bytes at once.
+    /// A newline ends the request; the server reads at most `server_buffer_bytes` at once.
     Newline {
-        /// `server_buffer`.
+        /// The option `server_buffer`.
         server_buffer_bytes: usize,
     },
 }

@@ -14,35 +14,35 @@ use crate::work::{Kind, Order};
 
 /// A program that can play both roles of a cell: the built-in peer, or one that drives real programs.
 pub trait Peer {
-    /// What it says of itself.
+    /// How it introduces itself.
     fn hello(&self) -> Hello;
 
-    /// Sets one role of one cell up, and says where it can be reached and what options became.
+    /// Sets up one role of one cell; returns its address and the options' effective values.
     ///
     /// # Errors
-    /// What cannot be done as the cell asks.
+    /// If it cannot do what the cell asks.
     fn prepare(&self, role: PeerRole, cell: &Cell, address: &Address) -> Result<Prepared, PeerError>;
 }
 
-/// A role that has been set up.
+/// A role after setup.
 pub struct Prepared {
-    /// Where a server is; a client has none.
+    /// The server's address; a client has none.
     pub address: Address,
-    /// What options became; of several values of one option the least counts.
+    /// Effective options; if one option has several values, the least counts.
     pub effective: Vec<Effective>,
-    /// How it goes on.
+    /// What follows.
     pub part: Part,
 }
 
 /// How far a role has got.
 pub enum Part {
-    /// A server whose channels are still to come.
+    /// A server that still waits for its channels.
     Gathering(Gathering),
     /// Ready for batches.
     Playing(Box<dyn Role>),
 }
 
-/// Channels that a server waits for while it listens to the engine as well.
+/// Channels that a server accepts while it also listens to the engine.
 pub struct Gathering {
     server: Box<dyn Server>,
     wanted: usize,
@@ -50,11 +50,11 @@ pub struct Gathering {
     then: Then,
 }
 
-/// Makes a role of the channels that have come.
+/// Builds a role from the channels.
 type Then = Box<dyn FnOnce(Vec<Connection>) -> Result<Box<dyn Role>, PeerError>>;
 
 impl Gathering {
-    /// Waits for so many channels of a server, and then plays on them.
+    /// Waits for `wanted` channels of a server, then plays on them.
     pub fn new(
         server: Box<dyn Server>,
         wanted: usize,
@@ -70,7 +70,7 @@ impl Gathering {
 
 /// One role of one cell, ready for batches.
 pub trait Role {
-    /// Does what must be done before the other side may begin; orders are of all workers together.
+    /// Does what must happen before the other side may begin; the order covers all workers together.
     ///
     /// # Errors
     /// What failed.
@@ -78,16 +78,16 @@ pub trait Role {
         Ok(())
     }
 
-    /// Does a batch.
+    /// Runs a batch.
     ///
     /// # Errors
-    /// What failed, in which operation.
+    /// The failure, with its operation.
     fn run(&mut self, order: Order) -> Result<Together, PeerError>;
 }
 
-/// Plays a peer on standard input and output until it is told to stop or its input ends.
+/// Runs a peer on standard input and output until told to stop or its input ends.
 ///
-/// `true` where it ended in good order.
+/// `true` if it ended normally.
 pub fn run(peer: Result<Box<dyn Peer>, PeerError>) -> bool {
     let played = peer.and_then(|peer| {
         Session { peer, input: ControlInput::default(), workers: 1, role: PeerRole::Client, part: None }.run()
@@ -95,7 +95,7 @@ pub fn run(peer: Result<Box<dyn Peer>, PeerError>) -> bool {
     match played {
         Ok(()) => true,
         Err(error) => {
-            // The engine may be gone, and then there is nobody to tell.
+            // The engine may be gone; then no one reads this.
             let _ = say(&FromPeer::Error { message: error.to_string() });
             false
         }
@@ -129,7 +129,7 @@ impl Session {
         }
     }
 
-    /// Accepts channels while no control line is there; then sets the role up on them.
+    /// Accepts channels until a control line arrives; then sets up the role on them.
     fn gather(&mut self) -> Result<(), PeerError> {
         let Some(Part::Gathering(gathering)) = &mut self.part else { return Ok(()) };
         while !gathering.complete() {
@@ -158,7 +158,7 @@ impl Session {
     }
 
     fn batch(&mut self, id: u64, ops: u64, kind: Kind) -> Result<(), PeerError> {
-        // The engine has seen the client connected, so what is missing is on its way.
+        // The engine has seen the client connect, so the missing channels are on their way.
         while let Some(Part::Gathering(gathering)) = &mut self.part {
             match gathering.server.try_accept()? {
                 Some(channel) => gathering.channels.push(channel),
@@ -193,7 +193,7 @@ impl Session {
 }
 
 fn ready(address: Address, effective: &[Effective]) -> Result<(), PeerError> {
-    // One value an option: where channels differ, the least, which is what limits.
+    // One value per option: where channels differ, the least, which is the limit.
     let mut least: BTreeMap<&str, u64> = BTreeMap::new();
     for Effective { name, became, .. } in effective {
         least.entry(name).and_modify(|known| *known = (*known).min(*became)).or_insert(*became);
@@ -202,7 +202,7 @@ fn ready(address: Address, effective: &[Effective]) -> Result<(), PeerError> {
     say(&FromPeer::Ready { address, effective })
 }
 
-/// At most as many values as a message may have, as evenly spaced ranks, the largest among them.
+/// Thins values to the most a message may have: evenly spaced ranks that include the largest.
 fn thinned(mut values: Vec<u64>) -> Vec<u64> {
     values.sort_unstable();
     let (count, most) = (values.len(), MAX_LATENCY_VALUES);

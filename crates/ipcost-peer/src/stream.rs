@@ -43,7 +43,7 @@ impl Work for StreamClient {
                 self.send(order.ops, &Checked)?;
                 self.message.fill(b'a');
             }
-            // When a message arrives is not seen from here, so it has no latency to sample.
+            // The sender does not see when a message arrives, so it has no latency to sample.
             Kind::Timed | Kind::Latency { .. } => self.send(order.ops, &Plain)?,
         }
         let sent_at_ns = Some(now_ns());
@@ -64,7 +64,7 @@ pub struct StreamServer {
 }
 
 impl StreamServer {
-    /// A server on an open channel that reads at most `recv_buffer_bytes` at once.
+    /// A server on an open channel; reads at most `recv_buffer_bytes` at once.
     pub fn new(channel: Connection, size: u64, recv_buffer_bytes: usize) -> Self {
         Self { channel, size, buffer: PageBuffer::filled(0, recv_buffer_bytes) }
     }
@@ -86,7 +86,7 @@ impl StreamServer {
     }
 }
 
-/// Checks bytes that begin and end anywhere in a row of messages.
+/// Checks bytes that may begin and end anywhere in a sequence of messages.
 trait StreamPayload {
     fn check_stream(&self, size: u64, offset: u64, bytes: &[u8]) -> Result<(), PeerError>;
 }

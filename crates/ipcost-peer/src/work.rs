@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::PeerError;
 
-/// What a worker is to do.
+/// A worker's order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Order {
-    /// Operations of this worker.
+    /// This worker's operations.
     pub ops: u64,
     /// How to do them.
     pub kind: Kind,
@@ -17,39 +17,39 @@ pub struct Order {
 /// How operations are done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Kind {
-    /// As fast as they go.
+    /// At full speed.
     Timed,
-    /// With the clock read around each; at most so many latencies are reported.
+    /// With the clock read around each; at most `most` latencies are reported.
     Latency {
         /// The most values to report.
         most: usize,
     },
-    /// With a payload that is checked.
+    /// With a checked payload.
     Verify,
 }
 
-/// What it took one worker.
+/// One worker's results.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
     /// When its loop began, on the monotonic clock.
     pub began_ns: u64,
     /// When its loop ended.
     pub ended_ns: u64,
-    /// When its last send returned; client of `stream` only.
+    /// When its last send returned; only for the client of `stream`.
     pub sent_at_ns: Option<u64>,
-    /// What it used; filled in by workers that are processes.
+    /// What it used; only worker processes fill it in.
     pub usage: Usage,
-    /// Latencies, as far as asked for.
+    /// Latencies, if asked for.
     pub latency_ns: Vec<u64>,
-    /// Connections that had to be tried again.
+    /// Connections that were retried.
     pub retries: u64,
 }
 
 /// One worker of one cell in one role.
 pub trait Work: Send {
-    /// Does its part of a batch.
+    /// Runs its part of a batch.
     ///
     /// # Errors
-    /// What failed, in which operation.
+    /// The failure, with its operation.
     fn run(&mut self, order: Order) -> Result<Report, PeerError>;
 }

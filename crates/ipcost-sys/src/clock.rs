@@ -3,20 +3,20 @@
 pub use crate::system::monotonic::now_ns;
 pub use crate::system::suspension::suspended_ns;
 
-/// What reading the clock is like here.
+/// The clock's cost and resolution.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Quality {
     /// What one reading costs, nanoseconds.
     pub read_ns: u64,
-    /// The least step that was seen, nanoseconds.
+    /// The smallest step observed, nanoseconds.
     pub step_ns: u64,
 }
 
-/// Reads the clock some thousand times and tells what that is like.
+/// Reads the clock some thousand times and measures its cost and resolution.
 pub fn quality() -> Quality {
     const READINGS: u64 = 4_000;
     let mut least = u64::MAX;
-    // The fastest of several runs: an interrupted one says nothing of the clock.
+    // The fastest of several runs: an interrupted one says nothing about the clock.
     let read_ns = (0..5)
         .map(|_| {
             let began = now_ns();

@@ -1,4 +1,4 @@
-//! What the twins of a module have in common: the types that they give and take.
+//! Types shared by a module's twins.
 
 use std::fs::File;
 use std::path::Path;
@@ -8,15 +8,15 @@ use crate::Descriptor;
 use crate::net_namespace::Entrance;
 use crate::process::GuardLine;
 
-/// How much of what a peer writes to standard error is kept, in bytes.
+/// How much of a peer's standard error is kept, bytes.
 pub const COMPLAINT_BYTES: usize = 4096;
-/// How much of what a peer says is read at once, bytes.
+/// How much of a peer's output is read at once, bytes.
 pub const CHUNK_BYTES: usize = 65_536;
-/// How often one stream of a peer is read before something else has its turn, so that who writes endlessly is noticed.
+/// Reads of one peer's stream before others get their turn, so that a peer that writes endlessly is noticed.
 pub const MOST_READS: usize = 16;
 
-/// How much a peer may write to standard error in its life, bytes: a reason to fail and some warnings, and not a
-/// stream that takes the engine's time while it measures.
+/// How much a peer may write to standard error in its life, bytes: enough for an error and some warnings, too little
+/// for a stream that takes the engine's time while it measures.
 pub const MOST_COMPLAINT_BYTES: u64 = 1 << 20;
 
 /// How a peer is started.
@@ -24,40 +24,40 @@ pub const MOST_COMPLAINT_BYTES: u64 = 1 << 20;
 pub struct Spawn<'a> {
     /// The program, then its arguments.
     pub command: &'a [String],
-    /// What the peer inherits under its numbers here; closed here afterwards.
+    /// Descriptors that the peer inherits under the same numbers; closed here afterwards.
     pub inherit: Vec<Descriptor>,
-    /// The one processor it may run on; any where `None`.
+    /// The one processor it may run on; any if `None`.
     pub cpu: Option<usize>,
-    /// The network namespace it is in; this process's where `None`.
+    /// Its network namespace; this process's if `None`.
     pub network: Option<Entrance>,
-    /// What its descendants are known by, wherever they go; nothing else may have it. Windows knows them by their job.
+    /// Identifies its descendants wherever they go; must be unique. Windows identifies them by their job.
     pub mark: Option<&'a str>,
-    /// Where it says `watch` and its number before it starts, so that a guard knows it whenever its parent is killed. On
-    /// Windows its job ends it then.
+    /// Where it writes `watch` and its number before it starts, so that a guard finds it even if its parent is killed.
+    /// On Windows its job ends it then.
     pub guard: Option<GuardLine<'a>>,
 }
 
-/// How a program is started that a peer drives.
+/// How to start a program that a peer drives.
 #[derive(Debug, Default)]
 pub struct Launch<'a> {
-    /// Its name, which is looked up as a shell does.
+    /// Its name, looked up as a shell does.
     pub program: &'a str,
     /// Its arguments.
     pub arguments: &'a [String],
-    /// What it reads; nothing where `None`.
+    /// Its standard input; empty if `None`.
     pub input: Option<Stdio>,
-    /// What it writes to; nowhere where `None`.
+    /// Its standard output; discarded if `None`.
     pub output: Option<Stdio>,
-    /// Whether it complains on its standard output, too, which then is kept like its errors.
+    /// Whether it also writes errors to its standard output, which is then kept like its standard error.
     pub complains_on_output: bool,
-    /// Where it works; where this process does where `None`.
+    /// Its working directory; this process's if `None`.
     pub directory: Option<&'a Path>,
 }
 
-/// Why waiting for a program that a peer drives ended.
+/// Why a wait for a driven program ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Woken {
-    /// What was waited for is there.
+    /// The awaited event happened.
     Ready,
     /// The other side is gone.
     OtherGone,
@@ -78,23 +78,23 @@ pub enum Heard {
     TooMuchComplaint,
 }
 
-/// Why waiting for peers ended.
+/// Why a wait for peers ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wake {
     /// At least one of them may have said something.
     Heard,
-    /// The time is up.
+    /// The deadline has passed.
     Deadline,
     /// This program was asked to stop.
     Interrupted,
 }
 
-/// What a peer has to do next.
+/// A peer's next task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
-    /// A line, or the end of input, is there.
+    /// A line, or the end of input, is ready.
     Control,
-    /// The server should be asked for a channel.
+    /// The server should accept a channel.
     Server,
 }
 
@@ -110,64 +110,64 @@ pub struct Link {
 /// Why an event cannot be counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
-    /// This user may not.
+    /// This user lacks permission.
     Forbidden,
-    /// The processor, or the hypervisor, offers no such event; or the kernel has no events at all.
+    /// The processor or hypervisor does not offer this event, or the kernel has no events at all.
     Absent,
 }
 
-/// What the loopback interface is like.
+/// The loopback interface.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Interface {
-    /// Whether it carries packets.
+    /// Whether it is up.
     pub up: bool,
-    /// The largest packet, bytes.
+    /// Its MTU, bytes.
     pub mtu: Option<u32>,
-    /// What queues its packets.
+    /// Its queueing discipline.
     pub queue: Option<String>,
 }
 
-/// What the system says of itself; what it keeps in files is read elsewhere.
+/// What the system reports about itself, except what it keeps in files.
 #[derive(Debug, Clone, Default)]
 pub struct Machine {
-    /// Its name in the network.
+    /// Its host name.
     pub name: String,
     /// The kernel's release.
     pub kernel: String,
-    /// The kernel's version, with what it was built with.
+    /// The kernel's version and build.
     pub version: String,
-    /// The processor's model name, where no file has it.
+    /// The processor's model name, if no file has it.
     pub cpu: Option<String>,
-    /// Memory, bytes, where no file has it.
+    /// Memory, bytes, if no file has it.
     pub memory_bytes: Option<u64>,
-    /// The version of Wine, where that replaces Windows.
+    /// The version of Wine, if it replaces Windows.
     pub wine: Option<String>,
 }
 
-/// What is left of the system's room for one run; a limit that the system does not tell is absent.
+/// What the system has left for one run; a limit that it does not report is absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Room {
-    /// Descriptors that a process may open; the soft limit has been raised as far as it goes.
+    /// Descriptors that a process may open; the soft limit has already been raised to its maximum.
     pub descriptors: u64,
-    /// How many processes and threads may still start, by what limits them.
+    /// How many processes and threads may still start, by limit.
     pub tasks: Vec<TaskLimit>,
-    /// Mappings of memory that a process may have.
+    /// Memory mappings that a process may have.
     pub mappings: Option<u64>,
-    /// Memory that is available, bytes.
+    /// Available memory, bytes.
     pub memory_bytes: Option<u64>,
-    /// The longest queue of connections that wait to be accepted.
+    /// The longest accept queue.
     pub somaxconn: Option<u64>,
-    /// How many local ports connections may have towards one listener from one address.
+    /// Local ports for connections from one address to one listener.
     pub ports: Option<u64>,
 }
 
-/// Something that limits how many processes and threads there may be.
+/// A limit on the number of processes and threads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskLimit {
     /// Its name.
     pub name: &'static str,
     /// How many may still start.
     pub left: u64,
-    /// How it is raised.
+    /// How to raise it.
     pub remedy: &'static str,
 }

@@ -1,10 +1,10 @@
-//! Control groups: where this process stands in them (`cgroups(7)`).
+//! Control groups of this process (`cgroups(7)`).
 
 use std::path::{Path, PathBuf};
 
 use crate::system::kernel_files;
 
-/// Where this process stands in the groups of a controller.
+/// This process's place among a controller's groups.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Hierarchy {
     mount: PathBuf,
@@ -14,7 +14,7 @@ pub(crate) struct Hierarchy {
 }
 
 impl Hierarchy {
-    /// Those of a controller, such as `cpu` or `pids`; `None` where there are none.
+    /// The groups of a controller such as `cpu` or `pids`; `None` if it has none.
     pub(crate) fn of_this_process(controller: &str) -> Option<Self> {
         let groups = kernel_files::read_to_string("/proc/self/cgroup").ok()?;
         let mounts = kernel_files::read_to_string("/proc/self/mountinfo").ok()?;
@@ -48,7 +48,7 @@ impl Hierarchy {
         self.mount.join(self.group.trim_start_matches('/'))
     }
 
-    /// The directories of this process's group and of all above it that can be seen.
+    /// The directories of this process's group and of its visible ancestors.
     pub(crate) fn levels(&self) -> Vec<PathBuf> {
         let own = self.own();
         own.ancestors().take_while(|group| group.starts_with(&self.mount)).map(Path::to_owned).collect()

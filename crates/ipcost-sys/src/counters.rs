@@ -1,27 +1,27 @@
-//! Counters of the kernel that tell what else happened while a cell was measured.
+//! Kernel counters that show what else happened while a cell was measured.
 
 use std::collections::BTreeMap;
 
 use crate::system::{kernel_files, processor_times};
 
-/// The processors' time since boot, in clock ticks, all processors together.
+/// The processors' time since boot, in clock ticks, summed over all processors.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ProcessorTimes {
-    /// Doing anything but idling.
+    /// Anything but idle time.
     pub busy: u64,
     /// Taken by the hypervisor for others.
     pub stolen: u64,
-    /// All of it.
+    /// Total, including idle time.
     pub total: u64,
 }
 
 impl ProcessorTimes {
-    /// Reads them; `None` where the system does not tell.
+    /// Reads them; `None` if the system does not report them.
     pub fn read() -> Option<Self> {
         processor_times::read()
     }
 
-    /// What has passed since `earlier`.
+    /// The time since `earlier`.
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
             busy: self.busy.saturating_sub(earlier.busy),
@@ -31,8 +31,8 @@ impl ProcessorTimes {
     }
 }
 
-/// Counters of the group `TcpExt` in `/proc/net/netstat`, by name, and those of `Udp` in `/proc/net/snmp` and of `/proc/net/snmp6`
-/// with that word before theirs; empty where the system has none.
+/// Counters of the group `TcpExt` in `/proc/net/netstat`, by name, and those of `Udp` in `/proc/net/snmp` and of
+/// `/proc/net/snmp6`, prefixed with that word; empty if the system has none.
 pub fn of_connections() -> BTreeMap<String, u64> {
     let text = |file: &str| kernel_files::read_to_string(format!("/proc/net/{file}")).unwrap_or_default();
     let mut all = parse_group(&text("netstat"), "TcpExt:");
@@ -45,9 +45,9 @@ pub fn of_connections() -> BTreeMap<String, u64> {
     all
 }
 
-/// Counters of the network that `process` sees, by the names of explanations; only those that the system has.
+/// Counters of the network that `process` sees, by their names in explanations; only those that the system has.
 ///
-/// Segments and acknowledgements are of both ends together, since both are on this machine.
+/// Segments and acknowledgements cover both ends, since both are on this machine.
 pub fn network(process: u32) -> BTreeMap<String, u64> {
     let text =
         |file: &str| kernel_files::read_to_string(format!("/proc/{process}/net/{file}")).unwrap_or_default();
@@ -78,24 +78,24 @@ const NETWORK: [(&str, &str); 9] = [
     ("time_wait", "TW"),
 ];
 
-/// Bytes and packets that loopback has sent: the 9th and 10th number of its line in `/proc/net/dev`.
+/// Bytes and packets sent over loopback: the 9th and 10th number of its line in `/proc/net/dev`.
 fn parse_loopback(text: &str) -> Option<(u64, u64)> {
     let line = text.lines().find_map(|line| line.trim_start().strip_prefix("lo:"))?;
     let mut sent = line.split_whitespace().skip(8).map_while(|number| number.parse().ok());
     Some((sent.next()?, sent.next()?))
 }
 
-/// What the machine and some processes have done so far, beside what they themselves account for.
+/// Activity of the machine and some processes that their own usage does not show.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
     /// TCP segments sent on the whole machine, acknowledgements among them.
     tcp_segments: Option<u64>,
-    /// Bytes the processes and their ended children had written to storage.
+    /// Bytes that the processes and their ended children caused to be written to storage.
     disk_bytes_written: Option<u64>,
 }
 
 impl Counts {
-    /// Counts now.
+    /// Reads the counters.
     pub fn read(processes: &[u32]) -> Self {
         let snmp = kernel_files::read_to_string("/proc/net/snmp").ok();
         let segments = snmp.and_then(|text| parse_group(&text, "Tcp:").get("OutSegs").copied());
@@ -109,7 +109,7 @@ impl Counts {
         }
     }
 
-    /// What has been counted since `earlier`, by name; nothing that could not be read.
+    /// Counts since `earlier`, by name; unreadable ones are absent.
     pub fn since(&self, earlier: &Self) -> BTreeMap<String, f64> {
         let risen = |now: Option<u64>, before: Option<u64>| Some(now?.saturating_sub(before?) as f64);
         let named = [
@@ -131,7 +131,7 @@ pub(crate) fn read_text(text: &str) {
     let _ = (parse_group(text, "TcpExt:"), parse_group(text, "Tcp:"));
 }
 
-/// A group stands on two lines that begin alike: names, then values.
+/// A group takes two lines with the same prefix: names, then values.
 fn parse_group(text: &str, group: &str) -> BTreeMap<String, u64> {
     let mut lines = text.lines().filter_map(|line| line.strip_prefix(group));
     let (Some(names), Some(values)) = (lines.next(), lines.next()) else { return BTreeMap::new() };

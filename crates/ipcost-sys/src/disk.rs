@@ -5,7 +5,7 @@ use std::ops::Sub;
 
 use crate::perf::processes;
 
-/// Bytes that went to storage and came from it; what the page cache answers is neither.
+/// Bytes that went to storage and came from it, without hits in the page cache.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct DiskBytes {
     /// Read from storage.
@@ -15,7 +15,7 @@ pub struct DiskBytes {
 }
 
 impl DiskBytes {
-    /// Those of all processes of a group since they started; `None` where none of them may be looked at.
+    /// The sum over a group's processes since they started; `None` if none of them may be read.
     pub fn of_group(group: u32) -> Option<Self> {
         let texts = processes(group).into_iter().map(|id| fs::read_to_string(format!("/proc/{id}/io")));
         let known: Vec<Self> = texts.filter_map(|text| parse(&text.ok()?)).collect();
@@ -31,7 +31,7 @@ impl DiskBytes {
 impl Sub for DiskBytes {
     type Output = Self;
 
-    /// What came in between; a process that has ended since takes its own away.
+    /// The difference; a process that has ended since takes its own bytes away.
     fn sub(self, before: Self) -> Self {
         Self {
             read: self.read.saturating_sub(before.read),

@@ -1,20 +1,20 @@
-//! Locks that tell whether a program still uses a file or a directory (`flock(2)`, on Windows `LockFileEx`, for files
-//! alone): the system takes them back when it ends, however it ends.
+//! Locks that tell whether a program still uses a file or directory (`flock(2)`; on Windows `LockFileEx`, for files
+//! only): the system releases them when the program ends, however it ends.
 
 use std::fs::{File, TryLockError};
 use std::io;
 use std::thread;
 use std::time::Duration;
 
-/// Somebody who only looks holds a lock for less than this.
+/// A check holds the lock for less than this.
 const LOOK: Duration = Duration::from_millis(5);
-/// How often a lock is asked for that somebody who looks may hold.
+/// How often to retry a lock that a check may hold.
 const ATTEMPTS: u32 = 20;
 
-/// Takes the lock of an open file or directory for as long as it is open; `false` where another program has it.
+/// Locks an open file or directory for as long as it is open; `false` if another program has the lock.
 ///
 /// # Errors
-/// Where its file system has no locks.
+/// If its file system has no locks.
 pub fn lock(file: &File) -> io::Result<bool> {
     for _ in 0..ATTEMPTS {
         if taken(|| file.try_lock())? {
@@ -25,10 +25,10 @@ pub fn lock(file: &File) -> io::Result<bool> {
     Ok(false)
 }
 
-/// Whether another program has the lock of an open file or directory.
+/// Whether another program has locked an open file or directory.
 ///
 /// # Errors
-/// Where its file system has no locks.
+/// If its file system has no locks.
 pub fn is_locked(file: &File) -> io::Result<bool> {
     if !taken(|| file.try_lock_shared())? {
         return Ok(true);
@@ -62,7 +62,7 @@ mod tests {
         assert!(lock(&holder).unwrap());
         assert!(is_locked(&open()).unwrap() && !lock(&open()).unwrap());
         drop(holder);
-        // Where another test has just copied this process, the copy holds the file open, too, until it runs its own program.
+        // If another test has just forked this process, the copy also keeps the file open until it calls exec.
         let deadline = Instant::now() + Duration::from_secs(30);
         while is_locked(&open()).unwrap() {
             assert!(Instant::now() < deadline, "still locked");

@@ -1,19 +1,19 @@
-//! What stands between loopback and a socket: rules that packets go through, and connections that are tracked.
+//! What lies between loopback and a socket: packet filter rules and connection tracking.
 
 use std::process::Command;
 
 use crate::system::kernel_files;
 
-/// What is known of this program's network namespace, beside what [`crate::facts`] tells of it.
+/// Facts about this program's network namespace that [`crate::facts`] lacks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Firewall {
-    /// Rules of nftables, in chains that packets go through; `None` where they cannot be listed.
+    /// Rules of nftables, in chains that packets go through; `None` if they cannot be listed.
     pub rules: Option<u64>,
-    /// Connections between loopback addresses that are tracked; `None` where that cannot be told.
+    /// Tracked connections between loopback addresses; `None` if unknown.
     pub tracked: Option<u64>,
 }
 
-/// Reads it.
+/// Lists the rules and the tracked connections.
 pub fn read() -> Firewall {
     let listed = Command::new("nft").args(["list", "ruleset"]).output().ok();
     let listed = listed.filter(|output| output.status.success());
@@ -25,7 +25,7 @@ pub fn read() -> Firewall {
     }
 }
 
-/// Rules in base chains: chains that a hook leads packets into (`nft(8)`).
+/// Rules in base chains: chains attached to a hook (`nft(8)`).
 fn rules(ruleset: &str) -> u64 {
     let (mut hooked, mut in_chain, mut count) = (false, false, 0);
     for line in ruleset.lines().map(str::trim) {

@@ -1,4 +1,4 @@
-//! Facts about the machine that bear on results.
+//! Facts about the machine that affect results.
 
 use ipcost_model::Host;
 use serde::Serialize;
@@ -9,10 +9,10 @@ use crate::facts::text::{field, kibibytes};
 use crate::placement::Topology;
 use crate::system::machine;
 
-/// The fact that Wine replaces Windows: its version. Figures measured then say nothing of Windows.
+/// The fact that Wine replaces Windows: its version. Results then say nothing about Windows.
 pub const WINE: &str = "wine";
 
-/// Reads them; what cannot be read is empty or absent.
+/// Reads them; anything unreadable is empty or absent.
 pub fn read() -> Host {
     let topology = Topology::read();
     let machine = machine::read();
@@ -40,12 +40,12 @@ pub fn read() -> Host {
     }
 }
 
-/// What the kernel's clock is driven by.
+/// The kernel's clock source.
 pub fn clock_source() -> Option<String> {
     facts::clock_source()
 }
 
-/// Facts by the names of their fields.
+/// Facts by field name.
 fn by_name(facts: &impl Serialize) -> Map<String, Value> {
     match serde_json::to_value(facts) {
         Ok(Value::Object(facts)) => facts,

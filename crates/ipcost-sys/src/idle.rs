@@ -1,4 +1,4 @@
-//! How often the processors went into which idle state (`Documentation/admin-guide/pm/cpuidle.rst` of Linux).
+//! How often the processors entered each idle state (`Documentation/admin-guide/pm/cpuidle.rst` of Linux).
 
 use crate::system::kernel_files;
 
@@ -7,13 +7,13 @@ use crate::system::kernel_files;
 pub struct IdleState {
     /// Its name.
     pub name: String,
-    /// How long it takes to leave it, microseconds.
+    /// Exit latency, microseconds.
     pub exit_us: u64,
-    /// How often it was entered.
+    /// Times entered.
     pub entered: u64,
 }
 
-/// The states now; empty where the kernel does not choose any, as in most virtual machines.
+/// The states now; empty if the kernel does not choose any, as in most virtual machines.
 pub fn states() -> Vec<IdleState> {
     let mut states: Vec<IdleState> = Vec::new();
     let processors = kernel_files::read_dir("/sys/devices/system/cpu").into_iter().flatten().flatten();
@@ -47,7 +47,7 @@ pub(crate) fn read_text(text: &str) {
     lines.chunks_exact(3).for_each(|lines| add(&mut states, lines[0], lines[1], lines[2]));
 }
 
-/// How often each state was entered since `earlier`.
+/// Times each state was entered since `earlier`.
 pub fn since(earlier: &[IdleState], now: &[IdleState]) -> Vec<IdleState> {
     let before = |state: &IdleState| {
         earlier.iter().find(|known| known.name == state.name).map_or(state.entered, |known| known.entered)
@@ -77,7 +77,7 @@ mod tests {
         let state = |name: &str, entered| IdleState { name: name.to_owned(), exit_us: 1, entered };
         let passed = since(&[state("C1", 5)], &[state("C1", 9), state("C6", 4)]);
         assert_eq!(passed, [state("C1", 4), state("C6", 0)]);
-        // Whatever this machine has.
+        // Holds on any machine.
         assert_eq!(since(&states(), &[]), []);
     }
 }

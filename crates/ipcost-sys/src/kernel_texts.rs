@@ -1,10 +1,10 @@
-//! Every reader of what the kernel and its tools write, for tests and fuzzers: none fails on any text.
+//! Every parser of text from the kernel and its tools, for tests and fuzzers: none fails on any input.
 
 use crate::{control_group, counters, facts, firewall, idle, others, quota, system, whereabouts};
 
-/// Reads bytes as each kind of text there is, one after the other; what comes out is dropped.
+/// Parses bytes as each kind of text in turn; drops the results.
 pub fn read_as_each(bytes: &[u8]) {
-    // Files that are no UTF-8 are not read at all; netlink's answers and those of nft are bytes.
+    // Files that are not UTF-8 are not read at all; netlink's and nft's answers are bytes.
     system::kernel_texts::read_bytes(bytes);
     let text = String::from_utf8_lossy(bytes);
     counters::read_text(&text);

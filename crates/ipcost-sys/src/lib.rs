@@ -2,34 +2,34 @@
 //!
 //! # What a platform must offer
 //!
-//! What differs between systems is in one directory each: `linux`, `windows` and `other_unix`, with what every Unix has in
-//! `unix` and what is lacking in `unsupported`. One of them is chosen below, as the module `system`; modules of one name are
-//! twins, with the same signatures.
+//! Code that differs between systems is in one directory each: `linux`, `windows` and `other_unix`, with the parts
+//! common to every Unix in `unix` and stubs for missing parts in `unsupported`. One of them is chosen below, as the
+//! module `system`; modules of the same name are twins, with the same signatures.
 //!
 //! | topic | file | contract |
 //! |---|---|---|
-//! | transports | [`transport`] | a registry of [`transport::Transport`]s; each says itself whether it can be used here |
+//! | transports | [`transport`] | a registry of [`transport::Transport`]s; each reports whether it works here |
 //! | time | [`clock`] | a monotonic clock in nanoseconds, cheap enough to read twice an operation |
 //! | usage | [`usage`] | user and system time and switches of this process, all threads |
 //! | peers | [`process`] | a child with pipes, in a group (a job) of its own, that dies with its parent |
 //! | workers | [`worker`] | copies of this process, each with one task |
 //! | real programs | [`driven`] | programs that a peer drives: started, held, watched, ended |
 //! | control | [`control`], [`lines`] | lines from standard input, while waiting for connections too |
-//! | shared memory | [`shared_word`] | a word that two processes have in common |
-//! | placement | [`placement`], [`whereabouts`] | which processors there are, pinning to them, and where threads ran |
-//! | files | [`private_dir`], [`user_dirs`] | a directory that only this user can enter and that is gone afterwards; where a user's programs keep what is theirs |
+//! | shared memory | [`shared_word`] | a word that two processes share |
+//! | placement | [`placement`], [`whereabouts`] | the processors, pinning to them, and where threads ran |
+//! | files | [`private_dir`], [`user_dirs`] | a directory that only this user can enter and that is removed afterwards; where a user's programs keep their files |
 //! | locks | [`file_lock`] | whether another program still uses a file |
-//! | programs | [`programs`] | finding and building those that peers need |
-//! | signals | [`interrupt`] | being asked to stop, as something to wait on |
+//! | programs | [`programs`] | finding and building the programs that peers need |
+//! | signals | [`interrupt`] | requests to stop, as something to wait on |
 //! | by hand | [`local_stream`] | the other side of a peer, for the conformance suite |
 //! | the machine | [`host`], [`facts`], [`counters`], [`limits`] | facts, kernel counters, limits |
-//! | texts of the kernel | [`kernel_texts`] | their readers, each a pure function, for tests and fuzzers |
+//! | kernel texts | [`kernel_texts`] | their parsers, each a pure function, for tests and fuzzers |
 //! | others | [`others`], [`quota`] | who else is busy, and what CPU quotas do |
 //! | storage | [`disk`] | bytes that processes read from it and write to it |
-//! | events | [`perf`], [`idle`] | what processors and kernel count of processes, and of idling |
-//! | network | [`net_namespace`], [`firewall`] | a network of one's own, and what packets of loopback go through |
+//! | events | [`perf`], [`idle`] | event counts of processes, and idle states |
+//! | network | [`net_namespace`], [`firewall`] | a private network, and what loopback packets go through |
 //!
-//! Nothing outside this crate asks which system it runs on: what is absent says so through these contracts.
+//! Nothing outside this crate asks which system it runs on: missing parts say so through these contracts.
 #![warn(missing_docs)]
 #![allow(unsafe_code)]
 
@@ -53,7 +53,7 @@ pub mod relations;
 pub mod transport;
 pub mod whereabouts;
 
-// The system is chosen here, once; the modules of one system have the names and signatures of another's.
+// The one place that chooses the system; its modules have the same names and signatures on every system.
 #[cfg(target_os = "linux")]
 #[path = "linux/mod.rs"]
 mod system;
@@ -77,18 +77,18 @@ use std::io;
 pub use contract::{Launch, Woken};
 pub use system::descriptor::Descriptor;
 
-/// A system call that failed: what was tried, and the system's answer.
+/// A failed system call: the attempted action, and the system's error.
 #[derive(Debug, thiserror::Error)]
 #[error("{action}: {source}")]
 pub struct SysError {
-    /// What was tried, on what.
+    /// The attempted action, and its object.
     pub action: String,
-    /// The system's answer.
+    /// The system's error.
     #[source]
     pub source: io::Error,
 }
 
-/// Adds what was tried to a system's answer.
+/// Adds the attempted action to a system error.
 pub trait Context<T> {
     /// Names the action that failed.
     ///

@@ -1,20 +1,20 @@
-//! Lines from bytes that come in pieces: what either side of the control protocol hears.
+//! Lines from bytes that arrive in pieces: what either side of the control protocol hears.
 
 use ipcost_model::protocol::MAX_LINE_BYTES;
 
-/// Bytes heard so far that are no whole lines yet, or lines that nobody has asked for.
+/// Bytes received so far: incomplete lines, or lines not yet taken.
 ///
-/// It holds what it is given: who fills it stops at [`LineError`], and so keeps little more than one line.
+/// It keeps all it is given: callers stop at [`LineError`], and so keep little more than one line.
 #[derive(Debug, Default)]
 pub struct Lines {
     bytes: Vec<u8>,
-    /// Where the first line that was not taken begins.
+    /// Where the first untaken line begins.
     begin: usize,
-    /// Up to where there is no newline.
+    /// No newline before this position.
     scanned: usize,
 }
 
-/// How much room is kept while nothing is waiting, bytes.
+/// The capacity kept while nothing is waiting, bytes.
 const KEPT_BYTES: usize = 4096;
 
 /// A line is longer than [`MAX_LINE_BYTES`].
@@ -23,9 +23,9 @@ const KEPT_BYTES: usize = 4096;
 pub struct LineError;
 
 impl Lines {
-    /// Adds what was heard.
+    /// Adds received bytes.
     pub fn add(&mut self, bytes: &[u8]) {
-        // What was taken makes room first, so that nothing grows with what has passed through.
+        // Drop taken lines first, so that the buffer does not grow with what has passed through.
         self.bytes.drain(..self.begin);
         self.scanned -= self.begin;
         self.begin = 0;
@@ -35,7 +35,7 @@ impl Lines {
     /// Takes the next whole line, without its newline; `None` where there is none yet.
     ///
     /// # Errors
-    /// Where a line is too long, whether it has ended or not.
+    /// If a line is too long, whether it has ended or not.
     pub fn take(&mut self) -> Result<Option<Vec<u8>>, LineError> {
         let newline = self.bytes[self.scanned..].iter().position(|byte| *byte == b'\n');
         let end = newline.map_or(self.bytes.len(), |offset| self.scanned + offset);
@@ -50,7 +50,7 @@ impl Lines {
         self.begin = end + 1;
         self.scanned = self.begin;
         if self.waiting() == 0 && self.bytes.capacity() > KEPT_BYTES {
-            // There may be thousands of peers, each of which has told ten thousand latencies once.
+            // There may be thousands of peers, each of which once reported ten thousand latencies.
             *self = Self::default();
         }
         Ok(Some(line))

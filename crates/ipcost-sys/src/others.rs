@@ -1,17 +1,17 @@
-//! Other processes on the machine, as far as they can be seen.
+//! Other processes on the machine, as far as they are visible.
 
 use std::collections::BTreeMap;
 use std::fs;
 
 use crate::system::kernel_files;
 
-/// Processes by number: the name, and the processor time taken so far, in clock ticks.
+/// Processes by ID: the name, and the processor time used so far, in clock ticks.
 pub type Processes = BTreeMap<u32, (String, u64)>;
 
 /// A process that has been busy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Busy {
-    /// Its number.
+    /// Its process ID.
     pub id: u32,
     /// Its name.
     pub name: String,
@@ -19,7 +19,7 @@ pub struct Busy {
     pub ticks: u64,
 }
 
-/// All processes there are now; none where the system does not tell.
+/// All current processes; empty if the system does not list them.
 pub fn processes() -> Processes {
     let Ok(entries) = kernel_files::read_dir("/proc") else { return Processes::new() };
     let number = |entry: fs::DirEntry| entry.file_name().to_str()?.parse::<u32>().ok();
@@ -28,10 +28,10 @@ pub fn processes() -> Processes {
     entries.flatten().filter_map(number).filter_map(with_stat).collect()
 }
 
-/// The process that took most processor time between two listings, apart from this one.
+/// The process that used the most processor time between two listings, apart from this one.
 pub fn busiest(before: &Processes, after: &Processes) -> Option<Busy> {
     if before.is_empty() {
-        // It could not be read; everything that processes ever did would seem to be new.
+        // A failed reading: everything that processes ever did would look new.
         return None;
     }
     let own = std::process::id();
@@ -39,7 +39,7 @@ pub fn busiest(before: &Processes, after: &Processes) -> Option<Busy> {
         .iter()
         .filter(|(id, _)| **id != own)
         .map(|(id, (name, ticks))| {
-            // Threads of the kernel change their names as they go; one that had more ticks was another process.
+            // Kernel threads change their names as they run; one with more ticks before was another process.
             let earlier = before.get(id).map(|(_, earlier)| *earlier).filter(|earlier| earlier <= ticks);
             let earlier = earlier.unwrap_or(0);
             Busy { id: *id, name: name.clone(), ticks: ticks.saturating_sub(earlier) }
@@ -48,7 +48,7 @@ pub fn busiest(before: &Processes, after: &Processes) -> Option<Busy> {
         .filter(|busy| busy.ticks > 0)
 }
 
-/// `/proc/[pid]/stat` (`proc_pid_stat(5)`): the name stands in parentheses and may hold anything.
+/// `/proc/[pid]/stat` (`proc_pid_stat(5)`): the name is in parentheses and may contain anything.
 fn parse(stat: &str) -> Option<(String, u64)> {
     let (head, tail) = (stat.find('(')?, stat.rfind(')')?);
     let name = stat.get(head + 1..tail)?;

@@ -1,4 +1,4 @@
-//! Which processors there are, and where a pair of processes is put.
+//! The processors, and where to place a pair of processes.
 
 use ipcost_model::Placement;
 
@@ -6,7 +6,7 @@ use crate::system::processors::by_core;
 
 use crate::facts::text::{line, listed};
 
-/// The processors this program may use, by physical core.
+/// The processors available to this program, by physical core.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Topology {
     /// For each physical core, its logical processors, ascending.
@@ -14,24 +14,24 @@ pub struct Topology {
 }
 
 impl Topology {
-    /// Reads it, within the affinity this program was given.
+    /// Reads it, within this program's affinity.
     ///
-    /// Where a core's siblings cannot be told, every processor counts as a core of its own.
+    /// If a core's siblings are unknown, every processor counts as its own core.
     pub fn read() -> Self {
         let mut cores = by_core();
         cores.sort();
         Self { cores }
     }
 
-    /// How many logical processors there are.
+    /// The number of logical processors.
     pub fn processors(&self) -> usize {
         self.cores.iter().map(Vec::len).sum()
     }
 
-    /// Where client and server go: a processor each, or `None` where the scheduler decides.
+    /// Where client and server run: a processor each, or `None` if the scheduler decides.
     ///
     /// # Errors
-    /// Why the placement cannot be had here.
+    /// Why the placement is impossible here.
     pub fn pair(&self, placement: Placement) -> Result<Option<(usize, usize)>, String> {
         // The last cores: interrupts and system services tend to sit on the first.
         match (placement, self.cores.as_slice()) {
@@ -48,7 +48,7 @@ impl Topology {
     }
 }
 
-/// How many processors of the machine are in use, whether this program may run on them or not.
+/// How many processors of the machine are online, whether this program may run on them or not.
 pub fn processors_online() -> u64 {
     let told = line("/sys/devices/system/cpu/online").as_deref().and_then(listed);
     told.unwrap_or_else(|| Topology::read().processors().max(1) as u64)

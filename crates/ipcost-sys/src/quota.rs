@@ -9,24 +9,24 @@ use crate::control_group::Hierarchy;
 use crate::system::kernel_files;
 use crate::{Context, SysError};
 
-/// What keeps quotas.
+/// The controller of quotas.
 const CONTROLLER: &str = "cpu";
-/// How names of groups begin that hold this process to a quota; its number follows.
+/// Prefix of the groups that hold this process to a quota; its process ID follows.
 const GROUP: &str = "ipcost-";
 
-/// What quotas have done to this process's groups since they were made.
+/// Throttling of this process's groups since they were created.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Throttling {
     /// How often a group had to wait for its next period.
     pub times: u64,
-    /// For how long, all processors together.
+    /// Time throttled, all processors together.
     pub time: Duration,
     /// The tightest quota, in processors.
     pub cores: Option<f64>,
 }
 
 impl Throttling {
-    /// Reads it for this process's group and all above it that can be seen; `None` where no group has a quota.
+    /// Reads it for this process's group and its visible ancestors; `None` if no group has a quota.
     pub fn read() -> Option<Self> {
         let hierarchy = Hierarchy::of_this_process(CONTROLLER)?;
         let mut sum = Self::default();
@@ -41,7 +41,7 @@ impl Throttling {
         sum.cores.is_some().then_some(sum)
     }
 
-    /// What has passed since `earlier`.
+    /// The difference since `earlier`.
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
             times: self.times.saturating_sub(earlier.times),
@@ -51,7 +51,7 @@ impl Throttling {
     }
 }
 
-/// A group that was made to hold this process to a quota; the process leaves it, and it goes, when dropped.
+/// A group created to hold this process to a quota; dropping it moves the process out and removes the group.
 #[derive(Debug)]
 pub struct Quota {
     home: PathBuf,
@@ -62,7 +62,7 @@ impl Quota {
     /// Puts this process, and those it starts from now on, under a quota of `cores` processors.
     ///
     /// # Errors
-    /// Where this user may not, or the system has no such control.
+    /// If this user may not, or the system has no such control.
     pub fn impose(cores: f64) -> Result<Self, SysError> {
         const PERIOD_US: u64 = 100_000;
         let none = || io::Error::new(io::ErrorKind::NotFound, "there is no CPU control group here");
@@ -74,14 +74,14 @@ impl Quota {
         let quota = Self { home, group };
         let quota_us = (cores * PERIOD_US as f64) as u64;
         let settings = if hierarchy.unified {
-            // Without the controller in the group above, the file does not exist, and writing it says so.
+            // Without the controller in the parent group, the file does not exist, and writing it fails with that.
             let _ = fs::write(quota.home.join("cgroup.subtree_control"), "+cpu");
             vec![("cpu.max", format!("{quota_us} {PERIOD_US}"))]
         } else {
             vec![("cpu.cfs_period_us", PERIOD_US.to_string()), ("cpu.cfs_quota_us", quota_us.to_string())]
         };
         for (file, value) in settings {
-            // Opening for writing alone: a file that is not there must not be made.
+            // Open for writing only: never create a missing file.
             set(&quota.group.join(file), &value)?;
         }
         set(&quota.group.join("cgroup.procs"), &std::process::id().to_string())?;
@@ -89,7 +89,7 @@ impl Quota {
     }
 }
 
-/// Removes control groups that killed programs have left behind in this process's; the kernel keeps those in use.
+/// Removes control groups that killed programs left in this process's; the kernel keeps those in use.
 pub fn sweep() {
     let Some(hierarchy) = Hierarchy::of_this_process(CONTROLLER) else { return };
     for entry in fs::read_dir(hierarchy.own()).into_iter().flatten().flatten() {
@@ -97,7 +97,7 @@ pub fn sweep() {
         let process = name.to_str().and_then(|name| name.strip_prefix(GROUP)?.parse::<u32>().ok());
         let gone = process.is_some_and(|process| !Path::new(&format!("/proc/{process}")).exists());
         if gone {
-            // A group that holds a process is busy and stays.
+            // A group with a process is busy and stays.
             let _ = fs::remove_dir(entry.path());
         }
     }
@@ -117,7 +117,7 @@ fn set(path: &Path, value: &str) -> Result<(), SysError> {
     file.write_all(value.as_bytes()).context(|| format!("writing {}", path.display()))
 }
 
-/// A group's quota in processors; `None` where it has none.
+/// A group's quota in processors; `None` if it has none.
 fn quota(unified: bool, group: &Path) -> Option<f64> {
     let number = |file: &str| kernel_files::read_to_string(group.join(file)).ok()?.trim().parse::<f64>().ok();
     if unified {
@@ -127,7 +127,7 @@ fn quota(unified: bool, group: &Path) -> Option<f64> {
     cores(quota, period)
 }
 
-/// A quota in processors; it stands in documents, which hold finite numbers only.
+/// A quota in processors; finite, as documents require.
 fn cores(quota_us: f64, period_us: f64) -> Option<f64> {
     let cores = quota_us / period_us;
     (cores.is_finite() && cores > 0.0).then_some(cores)

@@ -6,7 +6,7 @@ use crate::system::kernel_files;
 /// What two logical processors share, the closest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Relation {
-    /// They are one and the same.
+    /// They are the same one.
     Same,
     /// Hardware threads of one core.
     Siblings,
@@ -14,12 +14,12 @@ pub enum Relation {
     SharedCache(u32),
     /// A package (socket), but no cache.
     SamePackage,
-    /// Nothing but the machine's memory, or nothing that can be told.
+    /// Only the machine's memory, or nothing known.
     OtherPackage,
 }
 
 impl Relation {
-    /// In words, as a row is called.
+    /// The label of a table row.
     pub fn words(self) -> String {
         match self {
             Self::Same => "one processor".to_owned(),
@@ -31,10 +31,10 @@ impl Relation {
     }
 }
 
-/// A pair of logical processors for every relation that exists among those this program may use, the closest first.
+/// For each relation among the processors available to this program, one pair; the closest relation first.
 pub fn distinct() -> Vec<(Relation, (usize, usize))> {
     let topology = Topology::read();
-    // The last ones first: interrupts and system services tend to sit on the first.
+    // The last processors first: interrupts and system services tend to use the first.
     let mut cpus: Vec<usize> = topology.cores.iter().flatten().copied().collect();
     cpus.sort_unstable_by(|one, other| other.cmp(one));
     let facts: Vec<Facts> = cpus.iter().map(|cpu| Facts::read(*cpu)).collect();
@@ -68,7 +68,7 @@ fn relation(a: usize, b: usize, same_core: bool, of_a: &Facts, of_b: &Facts) -> 
     }
 }
 
-/// What `/sys` says of a logical processor.
+/// Data from `/sys` about a logical processor.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Facts {
     caches: Vec<Cache>,
@@ -88,7 +88,7 @@ impl Facts {
         let line = |path: String| kernel_files::read_to_string(path).ok().map(|text| text.trim().to_owned());
         let cache = |index: usize| {
             let of = |what: &str| line(format!("{dir}/cache/index{index}/{what}"));
-            // Instructions are not what is handed over.
+            // Hand-overs move data, not instructions.
             let holds_data = of("type")? != "Instruction";
             holds_data
                 .then_some(Cache { level: of("level")?.parse().ok()?, shared_by: of("shared_cpu_list")? })

@@ -1,24 +1,24 @@
-//! On which processors the threads of a process run.
+//! The processors on which a process's threads run.
 
 use crate::system::kernel_files;
 
-/// More threads than this are not looked at.
+/// The most threads to examine.
 const MOST_THREADS: usize = 64;
 
-/// A thread, as its kernel accounts for it.
+/// A thread, from the kernel's accounting.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Thread {
-    /// Its number.
+    /// Its thread ID.
     pub id: u32,
     /// The processor it ran on last.
     pub processor: usize,
-    /// Its time on processors, nanoseconds.
+    /// Its CPU time, nanoseconds.
     pub ran_ns: u64,
-    /// How often it was moved to another processor.
+    /// How often it moved to another processor.
     pub migrations: u64,
 }
 
-/// The threads of a process; `None` where the system does not tell, and where there are very many.
+/// The threads of a process; `None` if the system does not list them, or there are too many.
 pub fn threads(process: u32) -> Option<Vec<Thread>> {
     let entries = kernel_files::read_dir(format!("/proc/{process}/task")).ok()?;
     let ids: Vec<u32> =
@@ -26,7 +26,7 @@ pub fn threads(process: u32) -> Option<Vec<Thread>> {
     if ids.is_empty() || ids.len() > MOST_THREADS {
         return None;
     }
-    // One that has ended meanwhile is none of them.
+    // Skip one that has ended meanwhile.
     Some(ids.into_iter().filter_map(|id| thread(process, id)).collect())
 }
 
@@ -36,12 +36,12 @@ fn thread(process: u32, id: u32) -> Option<Thread> {
     Some(Thread { id, processor: processor(&text("stat")?)?, ran_ns, migrations })
 }
 
-/// `/proc/[pid]/stat`, field 39 (`proc_pid_stat(5)`); a name may hold anything, so fields are counted from its end.
+/// `/proc/[pid]/stat`, field 39 (`proc_pid_stat(5)`); a name may contain anything, so count fields from its end.
 fn processor(stat: &str) -> Option<usize> {
     stat.rsplit_once(')')?.1.split_whitespace().nth(36)?.parse().ok()
 }
 
-/// `/proc/[pid]/sched`: nanoseconds run, of which the file gives milliseconds, and migrations.
+/// `/proc/[pid]/sched`: nanoseconds run (milliseconds in the file), and migrations.
 fn scheduled(sched: &str) -> Option<(u64, u64)> {
     let value = |name: &str| {
         let line = sched.lines().find_map(|line| line.trim_start().strip_prefix(name))?;

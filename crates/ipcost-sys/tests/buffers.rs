@@ -1,5 +1,5 @@
-//! Whether both ends of a connection have the buffers that were asked for; alone in its process, because it looks
-//! at all descriptors there are.
+//! Whether both ends of a connection have the requested buffers; alone in its process, because it examines all open
+//! descriptors.
 #![allow(unsafe_code, reason = "it looks at descriptors by number")]
 
 use std::os::fd::BorrowedFd;
@@ -22,7 +22,7 @@ fn cell(transport: &str) -> Cell {
     }
 }
 
-/// The buffers of both ends of a fresh connection, as the kernel keeps them.
+/// The kernel's buffer sizes at both ends of a new connection.
 fn kept_buffers(transport: &str) -> [u64; 2] {
     use rustix::net::sockopt::socket_send_buffer_size;
     let cell = cell(transport);

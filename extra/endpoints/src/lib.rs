@@ -1,6 +1,6 @@
-//! What peers have in common that talk through sockets of a library, named by URLs: `ipc://` in place of `unix`, `tcp://` of `tcp`.
+//! Common parts of peers that use a library's sockets, named by URLs: `ipc://` for `unix`, `tcp://` for `tcp`.
 //!
-//! Every worker has a socket of its own on either side, and the server tells the client their URLs.
+//! Every worker has its own socket on either side, and the server tells the client their URLs.
 
 use std::collections::VecDeque;
 use std::io;
@@ -17,33 +17,33 @@ use ipcost_sys::transport::{
 };
 use serde_json::{Value, json};
 
-/// How long a call waits before it looks whether the other side is still there: libraries go on waiting for one that has gone.
+/// How long a call waits before it checks for the other side: libraries wait for ever for one that is gone.
 pub const PATIENCE: Duration = Duration::from_secs(1);
 
-/// That it is not.
+/// The error for one that does not.
 pub fn ended() -> io::Error {
     ipcost_peer::ended()
 }
 
-/// A socket of a library. One send is one message.
+/// A library's socket. One send is one message.
 pub trait Endpoint: Channel + Sized + 'static {
-    /// What it can do.
+    /// The patterns that it supports.
     const PATTERNS: &'static [Pattern] = &[Pattern::Rr, Pattern::Stream];
 
-    /// Listens; the URL that it then has.
+    /// Listens; returns the resulting URL.
     ///
     /// # Errors
-    /// The library's answer.
+    /// The library's error.
     fn listen(url: &str, pattern: Pattern) -> io::Result<(Self, String)>;
 
     /// Connects.
     ///
     /// # Errors
-    /// The library's answer.
+    /// The library's error.
     fn dial(url: &str, pattern: Pattern) -> io::Result<Self>;
 }
 
-/// Plays a library's peer on standard input and output.
+/// Runs a library's peer on standard input and output.
 pub fn play<E: Endpoint>(name: &'static str, runtime: String) -> ExitCode {
     let transports: &'static [&'static dyn Transport] = Box::leak(Box::new([
         &const { Over::<E>::new(&UNIX) } as &dyn Transport,
@@ -58,7 +58,7 @@ const TCP: Capabilities = Capabilities { name: "tcp", ..LIBRARY };
 const LIBRARY: Capabilities =
     Capabilities { summary: "a library's sockets", delivery: Delivery::Message, ..Capabilities::PLAIN };
 
-/// The key under which the server names its URLs, one for each worker.
+/// The key of the server's URLs, one for each worker.
 const URLS: &str = "urls";
 
 struct Over<E> {
@@ -71,7 +71,7 @@ impl<E> Over<E> {
         Self { capabilities, endpoint: PhantomData }
     }
 
-    /// Where a worker's socket is to listen.
+    /// Where a worker's socket listens.
     fn url(&self, address: &Address, worker: u32) -> Result<String, TransportError> {
         let text = |key: &str| {
             let value = address.get(key).and_then(Value::as_str);
@@ -115,7 +115,7 @@ impl<E: Endpoint> Transport for Over<E> {
     fn reach(&self, address: &Address, cell: &Cell, worker: u32) -> Result<Box<dyn Client>, TransportError> {
         let urls = address.get(URLS).and_then(Value::as_array);
         let url = urls.and_then(|urls| urls.get(worker as usize)).and_then(Value::as_str);
-        let missing = || TransportError::Refused("the server is no peer of the same library".to_owned());
+        let missing = || TransportError::Refused("the server is not a peer of the same library".to_owned());
         Ok(Box::new(Dialling::<E> {
             url: url.ok_or_else(missing)?.to_owned(),
             pattern: cell.pattern,
@@ -161,10 +161,10 @@ impl<E: Endpoint> Client for Dialling<E> {
     }
 }
 
-/// A message that is copied out whole.
+/// The length of a message that is copied out whole.
 ///
 /// # Errors
-/// That the buffer has no room for it.
+/// If the buffer has no room for it.
 pub fn whole(length: usize, buffer: &[u8]) -> io::Result<usize> {
     if length <= buffer.len() {
         return Ok(length);

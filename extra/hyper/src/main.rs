@@ -1,4 +1,4 @@
-//! HTTP/1.1 through hyper: a POST for every request, on a connection that is kept; a runtime of one thread on either side.
+//! HTTP/1.1 through hyper: a POST per request on a persistent connection; a single-threaded runtime on either side.
 
 mod telling;
 
@@ -30,21 +30,21 @@ struct Http {
 }
 
 enum End {
-    /// Nobody has come yet.
+    /// No client yet.
     Tcp(TcpListener),
     Unix(UnixListener),
     Server(Serving),
     Client {
         sender: SendRequest<Full<Bytes>>,
-        /// What has not been read yet.
+        /// The unread rest.
         reply: Bytes,
     },
 }
 
-/// A connection on which the other side asks.
+/// A connection with requests from the other side.
 struct Serving {
     requests: mpsc::Receiver<Asked>,
-    /// Who waits for the reply.
+    /// Where the reply goes.
     asking: Option<oneshot::Sender<Bytes>>,
     told: Arc<Told>,
 }
@@ -102,17 +102,17 @@ impl Endpoint for Http {
     }
 }
 
-/// A client on a stream; to be called in a runtime, in which its connection goes on.
+/// A client on a stream; call it in a runtime, in which its connection keeps running.
 async fn shake<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     stream: S,
 ) -> io::Result<SendRequest<Full<Bytes>>> {
     let (sender, connection) = handshake(TokioIo::new(stream)).await.map_err(failed)?;
-    // How it ends, the sender is told.
+    // The sender sees how it ends.
     tokio::spawn(connection);
     Ok(sender)
 }
 
-/// A server on a stream; to be called in a runtime, in which its connection goes on.
+/// A server on a stream; call it in a runtime, in which its connection keeps running.
 fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(stream: S) -> Serving {
     let (to, requests) = mpsc::channel(1);
     let told = Arc::new(Told::default());
@@ -120,7 +120,7 @@ fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(stream: S) -> Servi
     let telling = Arc::clone(&told);
     tokio::spawn(async move {
         let answering = service_fn(move |request| answer(request, to.clone()));
-        // How it ends does not matter to one who waits for the next request or for a reply to leave.
+        // How it ends does not matter to a wait for the next request or for a reply to leave.
         let _ = http1::Builder::new().serve_connection(stream, answering).await;
         telling.end();
     });
@@ -135,7 +135,7 @@ async fn answer(request: Request<Incoming>, to: mpsc::Sender<Asked>) -> io::Resu
 }
 
 impl Http {
-    /// The connection of the one who asks; whoever listens waits for it.
+    /// The client's connection; a listener waits for it.
     fn serving(&mut self) -> io::Result<Option<(&Runtime, &mut Serving)>> {
         let accepted = match &self.end {
             End::Tcp(listener) => Some(self.runtime.block_on(async {

@@ -1,4 +1,4 @@
-//! A stream that tells when what was written has left.
+//! A stream that reports when written bytes have left.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::Notify;
 
-/// What is told.
+/// The report.
 #[derive(Default)]
 pub struct Told {
     news: Notify,
@@ -17,13 +17,13 @@ pub struct Told {
 }
 
 impl Told {
-    /// Waits until all that was written has left, or the connection has ended; whether it is still there.
+    /// Waits until everything written has left, or the connection has ended; returns whether it still exists.
     pub async fn has_left(&self) -> bool {
         self.news.notified().await;
         !self.has_ended.load(Ordering::Relaxed)
     }
 
-    /// The connection has ended.
+    /// Marks the connection as ended.
     pub fn end(&self) {
         self.has_ended.store(true, Ordering::Relaxed);
         self.news.notify_one();
@@ -34,12 +34,12 @@ impl Told {
 pub struct Telling<S> {
     stream: S,
     told: Arc<Told>,
-    /// Whether anything was written since it was told.
+    /// Whether something was written since the last report.
     is_written: bool,
 }
 
 impl<S> Telling<S> {
-    /// Around a stream.
+    /// Wraps a stream.
     pub fn new(stream: S, told: Arc<Told>) -> Self {
         Self { stream, told, is_written: false }
     }
@@ -78,7 +78,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Telling<S> {
         self.stream.is_write_vectored()
     }
 
-    /// hyper comes here when its own buffer is empty.
+    /// hyper calls this when its own buffer is empty.
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         if std::mem::take(&mut self.is_written) {
             self.told.news.notify_one();

@@ -14,9 +14,9 @@ use nng::{Error, Listener, PipeEvent, Protocol, Socket};
 
 struct Nng {
     socket: Socket,
-    /// Whether the other side has gone.
+    /// Whether the other side is gone.
     has_ended: Arc<AtomicBool>,
-    /// It listens for as long as there is one.
+    /// Kept so that it goes on listening.
     _listener: Option<Listener>,
 }
 
@@ -59,7 +59,7 @@ impl Nng {
         Ok(Self { socket, has_ended, _listener: listener })
     }
 
-    /// Whether a call that waited in vain is to be made again.
+    /// Whether to repeat a call that timed out.
     fn waits_on(&self, error: Error) -> io::Result<()> {
         match error {
             Error::TimedOut if !self.has_ended.load(Ordering::Relaxed) => Ok(()),

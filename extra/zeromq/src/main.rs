@@ -12,18 +12,18 @@ use ipcost_endpoints::{Endpoint, PATIENCE, whole};
 use ipcost_model::Pattern;
 use ipcost_sys::transport::Channel;
 
-/// One for all sockets, with one thread for input and output, as most programs have it.
+/// One for all sockets, with one I/O thread, as most programs have it.
 static CONTEXT: LazyLock<zmq::Context> = LazyLock::new(zmq::Context::new);
 
 /// How long a server may take to accept.
 const CONNECTING: Duration = Duration::from_secs(10);
 
-/// How long what was sent last may take to leave.
+/// How long the last message may take to leave.
 const LAST_WORDS: Duration = Duration::from_millis(100);
 
 struct Zeromq {
     socket: zmq::Socket,
-    /// Tells that it is connected, and that the other side has gone.
+    /// Reports that it is connected, and that the other side is gone.
     events: zmq::Socket,
 }
 
@@ -41,7 +41,7 @@ impl Zeromq {
         Ok(Self { socket, events })
     }
 
-    /// Whether a call that failed is to be made again: one that was interrupted, or that waited in vain for one who is still there.
+    /// Whether to repeat a failed call: one that was interrupted, or that timed out while the other side still exists.
     fn waits_on(&self, error: zmq::Error) -> io::Result<()> {
         match error {
             zmq::Error::EINTR => Ok(()),
@@ -65,7 +65,7 @@ impl Endpoint for Zeromq {
         let kind = if pattern == Pattern::Rr { zmq::REQ } else { zmq::PAIR };
         let endpoint = Self::new(kind, &[zmq::SocketEvent::CONNECTED, zmq::SocketEvent::DISCONNECTED])?;
         endpoint.socket.connect(url)?;
-        // It connects in a thread of its own, and would wait for ever for a server that has gone meanwhile.
+        // It connects in a background thread, and would wait for ever for a server that has gone meanwhile.
         if endpoint.events.poll(zmq::POLLIN, CONNECTING.as_millis() as i64)? == 0 {
             return Err(io::ErrorKind::TimedOut.into());
         }
@@ -95,8 +95,8 @@ impl Channel for Zeromq {
 fn main() -> ExitCode {
     let (major, minor, patch) = zmq::version();
     let code = ipcost_endpoints::play::<Zeromq>("zeromq", format!("libzmq {major}.{minor}.{patch}"));
-    // What was sent last may still be with the library's thread, and would end with the process. The context waits for it, but
-    // also for workers that stand between two batches with their sockets open.
+    // The last message may still be with the library's thread, and would end with the process. The context waits for
+    // it, but also for workers between two batches with their sockets open.
     let (sent, wait) = mpsc::channel();
     thread::spawn(move || sent.send(CONTEXT.clone().destroy()));
     _ = wait.recv_timeout(LAST_WORDS);

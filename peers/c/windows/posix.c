@@ -3,12 +3,12 @@
 #include <io.h>
 #include <stdio.h>
 
-/* Between two looks at standard input and a listener, which cannot be waited for together. */
+/* Between two looks at standard input and a listener, since one call cannot wait for both. */
 enum { LOOK_AGAIN_MS = 1 };
-/* Between two looks whether input has ended, while something else is waited for. */
+/* Between two checks for the end of input, while waiting for something else. */
 enum { WATCH_MS = 200 };
 
-/* What Windows said last, and the number that it became. */
+/* Windows' last error, and the errno that it became. */
 static __thread DWORD last_code;
 static __thread int last_number;
 
@@ -35,7 +35,7 @@ ssize_t posix_fail(DWORD code)
         errno = EISCONN;
         break;
     case WSAECONNRESET:
-        /* To one who accepts, it says that the visitor has left. */
+        /* For accept, it means that the client has left. */
         errno = ECONNABORTED;
         break;
     default:
@@ -62,7 +62,7 @@ const char *posix_reason(int number)
     const DWORD flags = FORMAT_MESSAGE_FROM_SYSTEM | FORMAT_MESSAGE_IGNORE_INSERTS;
     char words[128] = "";
     FormatMessageA(flags, NULL, last_code, 0, words, sizeof words, NULL);
-    /* The system's words end in a full stop and a new line. */
+    /* The system's messages end in a full stop and a newline. */
     words[strcspn(words, ".\r\n")] = '\0';
     snprintf(reason, sizeof reason, "%s%sWindows error %lu", words, *words == '\0' ? "" : "; ",
              (unsigned long)last_code);
@@ -94,7 +94,7 @@ int posix_bind(int descriptor, const struct sockaddr *at, socklen_t length)
 
 int posix_listen(int descriptor, int backlog)
 {
-    /* Up to 200 Windows takes the number as it is; beyond, it wants it negated (SOMAXCONN_HINT). */
+    /* Up to 200 Windows takes the number as it is; beyond, it must be negated (SOMAXCONN_HINT). */
     return checked((listen)(posix_socket_of(descriptor), backlog > 200 ? -backlog : backlog));
 }
 
@@ -102,7 +102,7 @@ int posix_accept(int descriptor)
 {
     for (;;) {
         const SOCKET made = (accept)(posix_socket_of(descriptor), NULL, NULL);
-        /* What Wine says where several workers wait, and another one was faster. */
+        /* Wine's answer if several workers wait and another one was faster. */
         if (made != INVALID_SOCKET || WSAGetLastError() != WSAEWOULDBLOCK) {
             return tagged(made);
         }
@@ -126,7 +126,7 @@ int posix_setsockopt(int descriptor, int level, int option, const void *value, s
         return 0;
     }
     if (level == SOL_SOCKET && option == SO_REUSEADDR) {
-        /* What POSIX means by that, Windows does anyway; here it would let others take the port. */
+        /* Windows does anyway what POSIX means by that; here the option would let others take the port. */
         option = SO_EXCLUSIVEADDRUSE;
     }
     return checked((setsockopt)(posix_socket_of(descriptor), level, option, value, length));
@@ -149,7 +149,7 @@ bool posix_has_unix_sockets(void)
 
 /* Waiting. */
 
-/* Whether standard input can be read, or has ended; what is no pipe cannot be asked, and counts as ready. */
+/* Whether standard input is readable, or has ended; only pipes can be polled, anything else counts as ready. */
 static short input_events(void)
 {
     DWORD count = 0;
@@ -197,7 +197,7 @@ static DWORD WINAPI watch(void *nothing)
     return 0;
 }
 
-/* A thread that mostly sleeps: here, unlike on Linux, a second one makes no call dearer. */
+/* A thread that mostly sleeps: here, unlike on Linux, a second one makes no call slower. */
 void posix_watch_input(void (*handler)(int))
 {
     on_end = handler;
@@ -227,7 +227,7 @@ int posix_close(int descriptor)
     return CloseHandle((HANDLE)(intptr_t)descriptor) ? 0 : (int)posix_fail(GetLastError());
 }
 
-/* All that is asked of descriptors here is to stay with this process, which is what it says whether one is open. */
+/* Callers only ask that descriptors are not inherited; the call also shows whether one is open. */
 int posix_fcntl(int descriptor, int command, ...)
 {
     if (command != F_SETFD) {

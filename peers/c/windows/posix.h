@@ -1,15 +1,15 @@
 /*
- * What the peer takes of POSIX, on Windows: sockets by Winsock, inherited pipes, time and usage. The measured loops
- * call recv() and send(), or ReadFile() and WriteFile(), and nothing else.
+ * The peer's subset of POSIX, on Windows: sockets by Winsock, inherited pipes, time and usage. The measured loops call
+ * only recv() and send(), or ReadFile() and WriteFile().
  *
- * A descriptor is the number of a handle. Windows does not look at the lowest two bits of that, so that the lowest
- * tells a socket, which takes other calls than a pipe.
+ * A descriptor is the number of a handle. Windows ignores its lowest two bits, so the lowest marks a socket, which
+ * takes other calls than a pipe.
  */
 #ifndef POSIX_H
 #define POSIX_H
 
 #define _GNU_SOURCE 1
-/* A printf that knows C11. */
+/* A printf that supports C11. */
 #define __USE_MINGW_ANSI_STDIO 1
 #define WIN32_LEAN_AND_MEAN
 #ifndef _WIN32_WINNT
@@ -37,7 +37,7 @@
 enum { SOCK_CLOEXEC = 0, IN_LOOPBACKNET = 127, IP_BIND_ADDRESS_NO_PORT = -1 };
 #define BUFFERS_ARE_KEPT_TIMES 1
 
-/* Winsock has one of its own, for sockets alone. */
+/* Winsock has its own, for sockets only. */
 struct posix_pollfd {
     int fd;
     short events;
@@ -121,7 +121,7 @@ static inline ssize_t posix_write(int descriptor, const void *bytes, size_t size
 
 #define read(descriptor, bytes, size) posix_read(descriptor, bytes, size)
 #define write(descriptor, bytes, size) posix_write(descriptor, bytes, size)
-/* There both are the same. */
+/* Here both are the same. */
 #define send(descriptor, bytes, size, flags) posix_write(descriptor, bytes, size)
 #define recv(descriptor, bytes, size, flags) posix_read(descriptor, bytes, size)
 #define close(descriptor) posix_close(descriptor)
@@ -131,13 +131,13 @@ enum { F_SETFD = 1, F_GETFL, F_SETFL, F_SETOWN, F_SETPIPE_SZ, FD_CLOEXEC = 1 };
 enum { O_NONBLOCK = 0, O_CLOEXEC = 0, O_ASYNC = 0 };
 #define S_ISSOCK(mode) 0
 
-/* Errors: what Windows said, where it was the last to say something. */
+/* Error texts: Windows' own, if its error was the latest. */
 
 const char *posix_reason(int number);
 #define strerror(number) posix_reason(number)
 #define PRINTF_FORMAT gnu_printf
 
-/* Usage (GetProcessTimes), in steps of the clock's interrupt; Windows does not count switches. */
+/* Usage (GetProcessTimes), in steps of the clock interrupt; Windows does not count switches. */
 
 struct rusage {
     struct timeval ru_utime;
@@ -153,12 +153,12 @@ int getrusage(int who, struct rusage *usage);
 enum { PROT_READ = 1, PROT_WRITE = 2, MAP_SHARED = 1, MAP_ANONYMOUS = 2, MAP_NORESERVE = 0 };
 #define MAP_FAILED NULL
 void *mmap(void *place, size_t bytes, int access, int flags, int file, long offset);
-/* MinGW-w64's threads refuse what is to be shared by processes. */
+/* MinGW-w64's threads reject process-shared objects. */
 #define pthread_barrierattr_setpshared(attributes, shared) ((void)(attributes))
 
 /*
- * What Windows lacks: signals and copies of a process. One signal is made up for, that of input that ends; the
- * engine's job ends this process with the engine, whatever it waits for.
+ * What Windows lacks: signals and fork. Only the signal at the end of input is emulated; the engine's job ends this
+ * process with the engine, whatever it waits for.
  */
 
 struct sigaction {
@@ -195,7 +195,7 @@ static inline void posix_sigmask(int how, const posix_signals *set, posix_signal
     }
 }
 
-/* That of worker processes never comes. */
+/* The signal about worker processes never comes. */
 static inline void sigaction(int number, const struct sigaction *action, struct sigaction *before)
 {
     (void)before;

@@ -10,12 +10,12 @@ from .errors import PeerError
 PATTERNS = ("connect", "rr", "stream")
 ROLES = ("server", "client")
 
-# The bounds that the engine keeps to.
+# The engine's bounds.
 _SIZES = range(1, (1 << 30) + 1)
 _CONCURRENCIES = range(1, 100_001)
 _BACKLOGS = range(1, 65_536)
 
-# Every option with the values it may have.
+# Every option with its permitted values.
 _OPTIONS: dict[str, Any] = {
     "framing": ("length", "newline"),
     "server_buffer": _SIZES,
@@ -56,7 +56,7 @@ class Cell:
 
 
 def read_cell(message: Any) -> Cell:
-    """Reads the protocol's object and refuses what cannot be."""
+    """Reads the protocol's object and refuses invalid values."""
     cell = _Fields("the cell", message)
     options = _Fields("options", cell.fields.get("options", {}))
     _refuse_unknown(options)
@@ -90,7 +90,7 @@ def _refuse_unknown(options: _Fields) -> None:
 
 
 class _Fields:
-    """The fields of a JSON object, each taken only if it is what it should be."""
+    """The fields of a JSON object, each returned only if valid."""
 
     def __init__(self, what: str, fields: Any) -> None:
         if not isinstance(fields, dict):
@@ -105,7 +105,7 @@ class _Fields:
         return value
 
     def choice(self, name: str, allowed: Any) -> Any:
-        """A value of the same type as those allowed, and one of them; to JSON, `true` is not 1."""
+        """One of the allowed values, of the same type; to JSON, `true` is not 1."""
         value = self.fields.get(name)
         if type(value) is not type(allowed[0]) or value not in allowed:
             raise PeerError(f"protocol: {name} in {self.what} takes {_shown(allowed)}, not {value!r}")

@@ -34,7 +34,7 @@ class ConnectClient(RepeatedWork):
         channel.close()
 
     def operate_checked(self, message: int) -> None:
-        # Every connection is a conversation of its own, so its message is number 0.
+        # Each connection numbers its own messages, so this is number 0.
         channel = self._client.connect()
         self._converse(channel, message_bytes(0, self._cell.size))
         channel.close()
@@ -56,11 +56,11 @@ class Turns:
         self._left = 0
 
     def start(self, ops: int) -> None:
-        """Offers so many."""
+        """Offers `ops` connections."""
         self._left = ops
 
     def claim(self) -> bool:
-        """Takes one, if one is left."""
+        """Takes a connection, if one is left."""
         with self._lock:
             self._left -= 1
             return self._left >= 0

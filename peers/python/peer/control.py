@@ -18,8 +18,8 @@ _CHUNK_BYTES = 65_536
 class ControlInput:
     """Lines from standard input.
 
-    It is read by hand and not from a thread of its own: a process with one thread does not have to share the
-    interpreter or its descriptors with anybody.
+    It is read here, not in a thread: a single-threaded process does not have to share the interpreter or its
+    descriptors.
     """
 
     def __init__(self) -> None:
@@ -29,14 +29,14 @@ class ControlInput:
         return b"\n" in self._buffer
 
     def line(self) -> bytes:
-        """The next line without its newline; raises EndOfInput where there is none."""
+        """The next line without its newline; raises EndOfInput at the end."""
         while not self.has_line():
             self.fill()
         line, _, self._buffer = self._buffer.partition(b"\n")
         return bytes(line)
 
     def fill(self) -> None:
-        """Waits for input and takes what is there."""
+        """Waits for input and takes what has arrived."""
         if len(self._buffer) > _MOST_LINE_BYTES:
             raise PeerError("protocol: a line is too long")
         chunk = os.read(_STDIN, _CHUNK_BYTES)
@@ -45,7 +45,7 @@ class ControlInput:
         self._buffer += chunk
 
     def wait_beside(self, descriptor: Optional[int] = None, timeout_ms: Optional[int] = None) -> bool:
-        """Waits until input or the other descriptor can be read; whether it is input that can."""
+        """Waits until input or the other descriptor is readable; returns whether it is the input."""
         poll = select.poll()
         poll.register(_STDIN, select.POLLIN)
         if descriptor is not None:

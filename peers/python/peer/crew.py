@@ -19,7 +19,7 @@ from .work import Order, Report, Work
 
 @dataclass(frozen=True)
 class Together:
-    """What a batch took all workers."""
+    """What a batch took, all workers together."""
 
     wall_ns: int
     sent_ns: Optional[int]
@@ -32,13 +32,13 @@ class Crew:
     """Workers that do their parts of a batch at once."""
 
     def run(self, order: Order) -> Together:
-        """Every worker does the order; raises what the first one that failed raised."""
+        """Runs the order on every worker; raises the first failure."""
         before = own_usage()
         reports = self.reports(order)
         return _together(reports, own_usage() - before)
 
     def reports(self, order: Order) -> list[Report]:
-        """One of each worker, in any order."""
+        """One report per worker, in any order."""
         raise NotImplementedError
 
     def close(self) -> None:
@@ -46,7 +46,7 @@ class Crew:
 
 
 def crew_within(works: list[Work]) -> Crew:
-    """Workers in this process: in the main thread if there is one, else in threads."""
+    """Workers in this process: a single one in the main thread, several in threads."""
     return Alone(works[0]) if len(works) == 1 else Threads(works)
 
 
@@ -67,7 +67,7 @@ def _together(reports: list[Report], usage: Usage) -> Together:
 
 
 class Alone(Crew):
-    """One worker, in the main thread: the process has no other."""
+    """One worker, in the process's only thread."""
 
     def __init__(self, work: Work) -> None:
         self._work = work
@@ -91,7 +91,7 @@ class Threads(Crew):
         return [self._next_report() for _ in self._orders]
 
     def _next_report(self) -> Report:
-        # A worker that failed is heard at once: the others may wait for the other side for ever.
+        # A failed worker is heard at once: the others may wait for the other side for ever.
         outcome = self._outcomes.get()
         if isinstance(outcome, Exception):
             raise outcome
@@ -102,12 +102,12 @@ class Threads(Crew):
             order = orders.get()
             try:
                 self._outcomes.put(work.run(order))
-            except Exception as error:  # whatever it is, the main thread has to hear of it
+            except Exception as error:  # the main thread must hear of any error
                 self._outcomes.put(error)
 
 
 class Processes(Crew):
-    """Workers that are processes; each is made, then split off, before the next one is made."""
+    """Worker processes; each is created and forked before the next one is created."""
 
     def __init__(self, works: Iterator[Work]) -> None:
         self._workers: list[ProcessWorker] = []
@@ -150,7 +150,7 @@ class ProcessWorker:
                 self._close_ends()
                 for worker in earlier:
                     worker._close_ends()
-                # The parent may have died before the kernel was asked.
+                # The parent may have died before the request to the kernel.
                 if os.getppid() == parent:
                     _serve_orders(work, orders, answers)
             finally:
@@ -164,7 +164,7 @@ class ProcessWorker:
         self.answers.close()
 
     def send(self, order: Order) -> None:
-        """Gives it an order."""
+        """Sends it an order."""
         pickle.dump(order, self._orders)
         self._orders.flush()
 
@@ -179,7 +179,7 @@ class ProcessWorker:
         raise PeerError(outcome)
 
     def kill(self) -> None:
-        """Ends it, whatever it does."""
+        """Ends it, whatever it is doing."""
         os.kill(self._process, signal.SIGKILL)
         os.waitpid(self._process, 0)
 
@@ -191,7 +191,7 @@ def _pipe() -> tuple[BinaryIO, BinaryIO]:
 
 
 def _serve_orders(work: Work, orders: BinaryIO, answers: BinaryIO) -> None:
-    """A worker process: does orders until there are no more."""
+    """A worker process: runs orders until they end."""
     while True:
         try:
             order = pickle.load(orders)
@@ -200,7 +200,7 @@ def _serve_orders(work: Work, orders: BinaryIO, answers: BinaryIO) -> None:
         before = own_usage()
         try:
             outcome: Union[Report, str] = replace(work.run(order), usage=own_usage() - before)
-        except Exception as error:  # whatever it is, the parent has to hear of it
+        except Exception as error:  # the parent must hear of any error
             outcome = str(error)
         pickle.dump(outcome, answers)
         answers.flush()

@@ -6,7 +6,7 @@ from .errors import PeerError
 
 _PERIOD = 251
 _NEWLINE = 10
-# Travels where a newline would end a message too early; the pattern never has it otherwise.
+# Replaces a byte that would end a message too early; the pattern otherwise never contains it.
 _STAND_IN = 251
 
 _ONE_PERIOD = bytes(range(_PERIOD))

@@ -46,7 +46,7 @@ class PipePair:
 
 
 class Pipe(Transport):
-    """A pair of anonymous pipes that the engine made."""
+    """A pair of anonymous pipes created by the engine."""
 
     connects = False
 
@@ -68,8 +68,8 @@ def _pipes(address: Address, worker: int) -> Channel:
 class Fifo(Transport):
     """A pair of named pipes.
 
-    Opening one waits for the other side. Whoever holds it open both ways for a moment does not have to: the server
-    opens both of its ends before it is ready, and the client the end it reads from, so that nobody waits in vain.
+    Opening one waits for the other side, unless one briefly holds it open both ways: the server opens both of its ends
+    this way before it is ready, and the client the end it reads from, so that neither side waits in vain.
     """
 
     connects = False
@@ -92,7 +92,7 @@ def _fifos_of_server(paths: Address, cell: Cell, effective: Effective) -> Channe
     read = _open_without_waiting(text_in(paths, "to_server"), os.O_RDONLY)
     write = _open_without_waiting(text_in(paths, "to_client"), os.O_WRONLY)
     if cell.pipe_size is not None:
-        # Where pipes differ, the least is told, which is what limits.
+        # Where pipes differ, the least is reported, as it is the limit.
         became = min(set_pipe_size(read, cell.pipe_size), set_pipe_size(write, cell.pipe_size))
         effective["pipe_size"] = min(became, effective.get("pipe_size", became))
     return PipePair(read, write)

@@ -28,7 +28,7 @@ _PROTOCOL = 1
 _VERSION = "0.1.0"
 _OPERATIONS = range(1, 1 << 63)
 _MOST_LATENCY_VALUES = 10_000
-# How long a client waits before it looks again for a server that is not there yet.
+# How long a client waits before it looks again for a server that does not exist yet.
 _PAUSE_MS = 1
 
 # Every transport, in the order of tables.
@@ -44,7 +44,7 @@ _TRANSPORTS: dict[str, Transport] = {
 
 
 def main() -> None:
-    """Plays the peer on standard input and output until it is told to stop or its input ends."""
+    """Runs the peer on standard input and output until told to stop or its input ends."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     end_with_parent()
     session = Session()
@@ -53,11 +53,11 @@ def main() -> None:
         session.converse()
     except EndOfInput:
         pass
-    except Exception as error:  # whatever it is, the engine has to hear of it in one line
+    except Exception as error:  # the engine must hear of any error, in one line
         status = 1
         _say_error(error)
     session.close()
-    # Worker threads may wait for ever; they are not waited for.
+    # Exits without waiting for worker threads, which may wait for ever.
     os._exit(status)
 
 
@@ -66,7 +66,7 @@ def _say_error(error: Exception) -> None:
     try:
         say({"type": "error", "message": str(error) if known else repr(error)})
     except OSError:
-        # The engine is gone, and there is nobody to tell.
+        # The engine is gone; no one reads this.
         pass
 
 
@@ -77,7 +77,7 @@ class Session:
         self._input = ControlInput()
         self._role = ""
         self._cell: Optional[Cell] = None
-        # A server whose channels are still coming, with those that are there.
+        # A server that still waits for channels, with those that it has.
         self._gathering: Optional[tuple[Server, list[Channel]]] = None
         self._crew: Optional[Crew] = None
         # In pattern connect, what the server's workers share.
@@ -89,7 +89,7 @@ class Session:
             self._crew.close()
 
     def converse(self) -> None:
-        """Answers the engine until it says stop; raises EndOfInput where its messages end without."""
+        """Answers the engine until it says stop; raises EndOfInput if its messages end without that."""
         say(_hello())
         while True:
             message = _read_message(self._next_line())
@@ -104,7 +104,7 @@ class Session:
                 raise PeerError(f"protocol: there is no message of type {kind!r}")
 
     def _next_line(self) -> bytes:
-        """Accepts channels while no control line is there."""
+        """Accepts channels until a control line arrives."""
         while self._gathering is not None and not self._input.has_line():
             self._gather()
         return self._input.line()
@@ -146,7 +146,7 @@ class Session:
         _say_ready({}, effective)
 
     def _client_works(self, cell: Cell, transport: Transport, address: Address, effective: Effective) -> Iterator[Work]:
-        """The workers of a client one by one: each is connected, except in connect, when it is asked for."""
+        """A client's workers one by one: each connects, except in connect, when it is asked for."""
         for worker in range(cell.concurrency):
             client = transport.reach(address, cell, worker, self._pause)
             if cell.pattern == "connect":
@@ -178,7 +178,7 @@ class Session:
             raise PeerError(f"protocol: a batch cannot have the id {number!r}")
         if type(ops) is not int or ops not in _OPERATIONS or ops % workers:
             raise PeerError(f"protocol: {ops!r} operations cannot be shared by {workers} workers")
-        # The engine has seen the client connected, so what is missing is on its way.
+        # The engine has seen the client connect, so the missing channels are on their way.
         while self._gathering is not None:
             self._gather()
         assert self._crew is not None
@@ -250,7 +250,7 @@ def _done(number: int, ops: int, together: Together) -> dict[str, Any]:
 
 
 def spaced_ranks(values: array, most: int) -> list[int]:
-    """The values in order; of more than `most`, evenly spaced ranks, the largest among them."""
+    """The values in order; of more than `most`, evenly spaced ranks that include the largest."""
     ordered = sorted(values)
     count = len(ordered)
     if count <= most:

@@ -1,4 +1,4 @@
-"""socketpair, unix and unix-abstract, and what all sockets have in common."""
+"""socketpair, unix and unix-abstract, and the common parts of all sockets."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from .transport import (
     text_in,
 )
 
-# What is set on a socket before it is used.
+# Options to set on a socket before its use.
 Preparation = Callable[[socket.socket], None]
 
 
 class Socketpair(Transport):
-    """A pair of connected Unix sockets that the engine made."""
+    """A pair of connected Unix sockets created by the engine."""
 
     connects = False
 
@@ -68,7 +68,7 @@ class Listener:
 
 
 class PreparingListener(Listener):
-    """A server whose connections do not inherit what was set on the listener."""
+    """A server whose connections do not inherit the listener's options."""
 
     def __init__(self, listener: socket.socket, address: Address, cell: Cell, prepare: list[Preparation]) -> None:
         super().__init__(listener, address, cell)
@@ -106,7 +106,7 @@ class SocketClient:
         connection = socket.socket(self._family, socket.SOCK_STREAM)
         for prepare in self._prepare:
             prepare(connection)
-        # Unix sockets answer EAGAIN where the listener's queue is full.
+        # Unix sockets answer EAGAIN while the listener's queue is full.
         while True:
             try:
                 connection.connect(self._to)
@@ -171,7 +171,7 @@ def listen(family: int, at: Any, cell: Cell, prepare: list[Preparation]) -> sock
 
 
 def buffers(cell: Cell) -> list[Preparation]:
-    """Sets what the cell asks for; before connecting, since TCP settles then how large a window may grow."""
+    """Sets what the cell asks for; before connecting, since TCP fixes then how large a window may grow."""
     if cell.so_sndbuf is None and cell.so_rcvbuf is None:
         return []
 
@@ -185,7 +185,7 @@ def buffers(cell: Cell) -> list[Preparation]:
 
 
 def _buffer_sizes(connection: socket.socket, cell: Cell) -> Effective:
-    """What the buffers that the cell asks for became."""
+    """Effective sizes of the buffers that the cell asks for."""
     effective: Effective = {}
     if cell.so_sndbuf is not None:
         effective["so_sndbuf"] = buffer_size(connection, socket.SO_SNDBUF)

@@ -26,7 +26,7 @@ class StreamClient(RepeatedWork):
 
     def run(self, order: Order) -> Report:
         if order.kind is Kind.METERED:
-            # When a message arrives is not seen from here, so it has no latency.
+            # The sender does not see when a message arrives, so it has no latency.
             order = replace(order, kind=Kind.TIMED)
         began_ns = monotonic_ns()
         self.repeat(order, array("Q"))

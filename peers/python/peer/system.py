@@ -1,4 +1,4 @@
-"""What the standard library does not offer by name, or only on some systems."""
+"""What the standard library lacks a name for, or offers only on some systems."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Optional
 
 ON_LINUX = sys.platform == "linux"
 
-# Numbers of Linux, the same on every architecture.
+# Linux constants, the same on every architecture.
 _PR_SET_PDEATHSIG = 1
 _F_SETPIPE_SZ = 1031
 _F_GETPIPE_SZ = 1032
@@ -33,19 +33,19 @@ def end_with_parent() -> None:
 
 
 def bind_without_port(connection: socket.socket, host: str) -> None:
-    """Binds an address alone.
+    """Binds only an address.
 
-    The port is left to connect, which knows the whole connection and so may use one that another connection from
-    there uses already (ip(7)).
+    It leaves the port to connect, which knows the whole connection and so may use one that another connection from
+    there already uses (ip(7)).
     """
     connection.setsockopt(socket.IPPROTO_IP, _IP_BIND_ADDRESS_NO_PORT, 1)
     connection.bind((host, 0))
 
 
 def set_pipe_size(descriptor: int, size: int) -> int:
-    """Sets the capacity of a pipe and tells what it became.
+    """Sets a pipe's capacity and returns the effective one.
 
-    The kernel rounds it up, and refuses more than a limit to users without privilege; the pipe then gets that limit.
+    The kernel rounds it up, and refuses unprivileged users more than a limit; the pipe then gets that limit.
     """
     if not ON_LINUX:
         raise OSError("this system cannot set it")
@@ -58,14 +58,14 @@ def set_pipe_size(descriptor: int, size: int) -> int:
 
 
 def buffer_size(connection: socket.socket, option: int) -> int:
-    """The size of a socket's buffer in the measure in which it was asked for: Linux keeps it doubled."""
+    """The size of a socket's buffer in the unit of the request: Linux keeps it doubled."""
     size = connection.getsockopt(socket.SOL_SOCKET, option)
     return size // 2 if ON_LINUX else size
 
 
 @dataclass(frozen=True)
 class Usage:
-    """What a process took of the machine."""
+    """A process's resource usage."""
 
     user_ns: int = 0
     sys_ns: int = 0
@@ -88,7 +88,7 @@ class Usage:
 
 
 def own_usage() -> Usage:
-    """What this process has used since its start, all threads."""
+    """Usage of this process since its start, all threads."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     return Usage(
         user_ns=round(used.ru_utime * 1e6) * 1000,

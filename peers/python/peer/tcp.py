@@ -41,14 +41,14 @@ class Tcp(Transport):
         return SocketClient(self.family, _loopback(address), cell, prepare)
 
     def spreads(self, cell: Cell) -> bool:
-        """Whether to connect from addresses all over 127.0.0.0/8, which are all there on Linux."""
+        """Whether to connect from addresses all over 127.0.0.0/8, all of which work on Linux."""
         if cell.spread_sources and not ON_LINUX:
             raise PeerError("spread_sources=true cannot be followed on this system")
         return ON_LINUX and cell.pattern == "connect" and cell.spread_sources is not False
 
 
 class Tcp6(Tcp):
-    """TCP over IPv6's loopback, which is one address alone."""
+    """TCP over IPv6's loopback, which has only one address."""
 
     family = socket.AF_INET6
     loopback = "::1"
@@ -57,11 +57,11 @@ class Tcp6(Tcp):
         return False
 
 
-# Connections from one source address before it is the next one's turn: far fewer than it has ports.
+# Connections from one source address before the next one's turn: far fewer than it has ports.
 _USES_OF_SOURCE = 256
-# How many in a row may have no port left before that is taken for an error.
+# How many in a row may run out of ports before that is an error.
 _MOST_SOURCES_TRIED = 16
-# 127.0.0.0/16 is left out, since other services listen there.
+# 127.0.0.0/16 is excluded, since other services listen there.
 _FIRST_SOURCE = int(ipaddress.IPv4Address("127.1.0.0"))
 _SOURCES = 0x00FF_0000
 
@@ -69,8 +69,8 @@ _SOURCES = 0x00FF_0000
 class Sources:
     """Source addresses for ever; workers and processes start far apart, so that they seldom meet.
 
-    A connection is known by its two addresses and ports. Towards one listener, one source address has about 28 000
-    ports, and each is kept for a minute after its connection closes if this side closes first.
+    Two addresses and two ports identify a connection. Towards one listener, one source address has about 28 000 ports,
+    and if this side closes first, each stays in use for a minute.
     """
 
     def __init__(self, worker: int) -> None:
@@ -85,7 +85,7 @@ class Sources:
         return self._address
 
     def advance(self) -> None:
-        """Gives up the address that is in use."""
+        """Moves on to the next address."""
         self._number = (self._number + 1) % _SOURCES
         self._address = str(ipaddress.IPv4Address(_FIRST_SOURCE + self._number))
         self._uses_left = _USES_OF_SOURCE
@@ -108,13 +108,13 @@ class SpreadingClient(SocketClient):
             except OSError as error:
                 if error.errno != errno.EADDRNOTAVAIL:
                     raise
-                # The next source has ports of its own.
+                # The next source has its own ports.
                 self._sources.advance()
         return super().open()
 
 
 def _loopback(address: Address) -> tuple[str, int]:
-    """Refuses any address that is not on loopback: nothing is ever measured, or offered, beyond it."""
+    """Refuses any address outside loopback: nothing is ever measured, or offered, beyond it."""
     host, port = text_in(address, "host"), number_in(address, "port")
     try:
         on_loopback = ipaddress.ip_address(host).is_loopback

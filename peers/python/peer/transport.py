@@ -1,6 +1,6 @@
-"""What a transport is: how bytes travel between the two processes.
+"""The contract of a transport: how bytes travel between the two processes.
 
-What one can do is data, and no other module asks for its name. A server accepts channels, a client connects them.
+Its abilities are data, and no other module depends on its name. A server accepts channels, a client connects them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from .errors import PeerError
 
 Address = Dict[str, Any]
 Effective = Dict[str, int]
-# Waits a moment for the other side; raises EndOfInput where the engine is gone meanwhile.
+# Waits a moment for the other side; raises EndOfInput if the engine goes away meanwhile.
 Pause = Callable[[], None]
 
 
@@ -24,7 +24,7 @@ class Channel(Protocol):
         """Sends all of the bytes."""
 
     def recv_into(self, buffer: memoryview) -> int:
-        """Receives some bytes; how many, 0 at the end."""
+        """Receives some bytes; returns how many, 0 at the end."""
 
     def close(self) -> None:
         """Closes both directions."""
@@ -40,7 +40,7 @@ class Server(Protocol):
         """Waits for the next channel; several workers may call it at once."""
 
     def fileno(self) -> Optional[int]:
-        """Can be read when a channel is there; None where all of them are from the start."""
+        """Readable when a channel is ready; None if all of them are from the start."""
 
 
 class Client(Protocol):
@@ -48,7 +48,7 @@ class Client(Protocol):
 
     # Known once connected.
     effective: Effective
-    # Attempts that had to be repeated because the listener's queue was full.
+    # Attempts repeated because the listener's queue was full.
     retries: int
 
     def connect(self) -> Channel:
@@ -62,7 +62,7 @@ class Transport:
     connects = True
 
     def usable(self) -> bool:
-        """Whether it can be used on this machine."""
+        """Whether it works on this machine."""
         return True
 
     def serve(self, address: Address, cell: Cell) -> Server:
@@ -70,7 +70,7 @@ class Transport:
         raise NotImplementedError
 
     def reach(self, address: Address, cell: Cell, worker: int, pause: Pause) -> Client:
-        """Sets up the end of one worker of the client, counted from 0; nothing is connected yet."""
+        """Sets up the end of one of the client's workers, counted from 0; connects nothing yet."""
         raise NotImplementedError
 
 
@@ -102,7 +102,7 @@ class OpenClient:
 
 
 def address_of(address: Address, worker: int) -> Address:
-    """The address of one worker where each has its own: the object itself, then those under "more"."""
+    """A worker's address if each has its own: the object itself, then those under "more"."""
     try:
         own = address if worker == 0 else address["more"][worker - 1]
     except (KeyError, IndexError, TypeError):
@@ -129,7 +129,7 @@ def number_in(address: Address, name: str) -> int:
 
 
 def inherited(descriptor: int, is_expected: Callable[[int], bool]) -> int:
-    """Refuses a descriptor that this process has not inherited, or that is something else."""
+    """Refuses a descriptor that this process has not inherited, or of another type."""
     try:
         expected = descriptor > 2 and is_expected(os.fstat(descriptor).st_mode)
     except OSError as error:

@@ -13,7 +13,7 @@ from .system import Usage
 
 
 class Kind(enum.Enum):
-    """How the operations of a batch are done."""
+    """How to do a batch's operations."""
 
     TIMED = "as fast as they go"
     METERED = "with the clock read around each"
@@ -22,7 +22,7 @@ class Kind(enum.Enum):
 
 @dataclass(frozen=True)
 class Order:
-    """What a worker is to do."""
+    """A worker's order."""
 
     ops: int
     kind: Kind
@@ -30,14 +30,14 @@ class Order:
 
 @dataclass
 class Report:
-    """What it took one worker; the clock is the same for all processes."""
+    """One worker's results; the clock is the same for all processes."""
 
     began_ns: int
     ended_ns: int
     sent_at_ns: Optional[int] = None
     latency_ns: array = field(default_factory=lambda: array("Q"))
     retries: int = 0
-    # Of a worker that is a process of its own.
+    # Only of a worker process.
     usage: Optional[Usage] = None
 
 
@@ -45,7 +45,7 @@ class Work:
     """One worker of a cell in one role."""
 
     def run(self, order: Order) -> Report:
-        """Does its part of a batch."""
+        """Runs its part of a batch."""
         raise NotImplementedError
 
     def close(self) -> None:
@@ -53,14 +53,14 @@ class Work:
 
 
 class RepeatedWork(Work):
-    """A worker that does one operation over and over."""
+    """A worker that repeats one operation."""
 
     def operate(self) -> None:
         """Does it once."""
         raise NotImplementedError
 
     def operate_checked(self, message: int) -> None:
-        """Does it once as message number `message`, with a payload that is checked."""
+        """Does it once as message number `message`, with a checked payload."""
         raise NotImplementedError
 
     def run(self, order: Order) -> Report:
@@ -70,7 +70,7 @@ class RepeatedWork(Work):
         return Report(began_ns, monotonic_ns(), latency_ns=latency_ns)
 
     def repeat(self, order: Order, latency_ns: array) -> None:
-        """Does all of them; latencies are added only if they are asked for."""
+        """Does all of them; records latencies only if asked."""
         if order.kind is Kind.VERIFIED:
             self._repeat_checked(order.ops)
         elif order.kind is Kind.METERED:
@@ -89,7 +89,7 @@ class RepeatedWork(Work):
 
     def _repeat_metered(self, ops: int, latency_ns: array) -> None:
         operate = self.operate
-        # The first tenth holds what starting the loop costs; of fewer than ten operations all are recorded.
+        # The first tenth includes the cost of starting the loop; of fewer than ten operations all are recorded.
         first_recorded = ops // 10
         operation = 0
         try:
@@ -112,7 +112,7 @@ class RepeatedWork(Work):
 
 
 def in_operation(operation: int, ops: int, error: Exception) -> PeerError:
-    """Says where something failed; operations are counted from 0 here."""
+    """Adds where something failed; operations are counted from 0 here."""
     return PeerError(f"in operation {operation + 1} of {ops}: {error}")
 
 

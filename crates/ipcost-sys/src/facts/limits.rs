@@ -5,7 +5,7 @@ use ipcost_model::facts::LimitFacts;
 use super::text::{number, numbers};
 use crate::limits::most_descriptors;
 
-/// What the kernel grants.
+/// The kernel's limits.
 pub fn limits() -> LimitFacts {
     LimitFacts {
         // A run raises the soft limit to this one.

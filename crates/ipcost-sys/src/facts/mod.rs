@@ -1,8 +1,7 @@
 //! Facts about the machine that bear on results, a topic a file.
 //!
-//! What a file of the kernel says is read by pure functions of its text; what is not there, not permitted or not
-//! understood is unknown, and never an error. Settings are cheap and stand in every document; what takes a while
-//! ([`sample`], [`permissions`]) is for those who ask.
+//! Pure functions parse the kernel's files; anything missing, forbidden or unparsable is unknown, never an error.
+//! Settings are cheap and go into every document; slow checks ([`sample`], [`permissions`]) run only on request.
 
 mod limits;
 pub(crate) mod network;
@@ -20,14 +19,14 @@ pub use scheduler::scheduler;
 
 use crate::clock;
 
-/// Reads a text as each kind of file there is here.
+/// Reads a text as each kind of file here.
 pub(crate) fn read_text(text: &str) {
     text::read_text(text);
     scheduler::read_text(text);
     network::read_text(text);
 }
 
-/// What reading the clock is like.
+/// The clock's cost and resolution.
 pub fn clock() -> ipcost_model::facts::Reading {
     let clock::Quality { read_ns, step_ns } = clock::quality();
     ipcost_model::facts::Reading { read_ns, step_ns }

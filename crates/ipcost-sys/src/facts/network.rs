@@ -6,7 +6,7 @@ use super::text::{line, number, numbers};
 use crate::system::kernel_files;
 use crate::system::loopback::loopback;
 
-/// What is known of them in this program's network namespace.
+/// Facts of this program's network namespace.
 pub fn network() -> NetworkFacts {
     let interface = loopback();
     NetworkFacts {
@@ -23,7 +23,7 @@ pub fn network() -> NetworkFacts {
     }
 }
 
-/// Connections that are tracked now; the file is there only where the kernel can do so.
+/// Connections tracked now; the file exists only if the kernel supports tracking.
 pub fn tracked_connections() -> Option<u64> {
     number("/proc/sys/net/netfilter/nf_conntrack_count")
 }
@@ -40,7 +40,7 @@ pub(crate) fn read_text(text: &str) {
     let _ = time_wait(text);
 }
 
-/// Names of tables, of either version of IP; root alone may read them, and without any there are no files.
+/// Names of tables, of either IP version; only root may read them, and the files exist only if there are tables.
 fn packet_tables() -> Option<Vec<String>> {
     let of = |path: &str| match kernel_files::read_to_string(path) {
         Ok(text) => Some(text.lines().map(str::to_owned).collect::<Vec<_>>()),

@@ -12,7 +12,7 @@ use crate::system::kernel_files;
 const CPUINFO: &str = "/proc/cpuinfo";
 const CPU: &str = "/sys/devices/system/cpu";
 
-/// What is known of the processors.
+/// Facts about the processors.
 pub fn processor(topology: &Topology) -> ProcessorFacts {
     let first = topology.cores.first().map_or(0, |core| core[0]);
     ProcessorFacts {
@@ -32,7 +32,7 @@ pub fn processor(topology: &Topology) -> ProcessorFacts {
     }
 }
 
-/// What the kernel's clock is driven by.
+/// The kernel's clock source.
 pub fn clock_source() -> Option<String> {
     line("/sys/devices/system/clocksource/clocksource0/current_clocksource")
 }
@@ -42,14 +42,14 @@ pub fn cpu_model() -> Option<String> {
     field(CPUINFO, "model name").or_else(|| field(CPUINFO, "Model")).or_else(|| field(CPUINFO, "CPU part"))
 }
 
-/// The governors of all processors that this program may use.
+/// The governors of all processors available to this program.
 fn governor(topology: &Topology) -> Option<String> {
     let of = |cpu: &usize| line(&format!("{CPU}/cpu{cpu}/cpufreq/scaling_governor"));
     let all: BTreeSet<String> = topology.cores.iter().flatten().filter_map(of).collect();
     (!all.is_empty()).then(|| all.into_iter().collect::<Vec<_>>().join(", "))
 }
 
-/// Intel's driver has a switch of its own, which says no.
+/// Intel's driver has its own switch, with inverted meaning.
 fn boost() -> Option<bool> {
     let allowed = number::<u8>(&format!("{CPU}/cpufreq/boost")).map(|on| on != 0);
     let forbidden = number::<u8>(&format!("{CPU}/intel_pstate/no_turbo")).map(|off| off == 0);
@@ -70,7 +70,7 @@ fn idle_states(dir: &Path) -> Vec<IdleState> {
     (0..MOST).map_while(state).collect()
 }
 
-/// The processor's vulnerabilities that are mitigated, and how: they decide what a system call costs.
+/// The processor's vulnerabilities and their mitigations, which decide what a system call costs.
 fn mitigations(dir: &Path) -> Option<BTreeMap<String, String>> {
     let mut found = BTreeMap::new();
     for entry in kernel_files::read_dir(dir).ok()?.flatten() {
@@ -87,7 +87,7 @@ fn hypervisor() -> Option<String> {
     guest.then(|| line("/sys/class/dmi/id/sys_vendor").unwrap_or_else(|| "yes".into()))
 }
 
-/// Fast and frugal cores: Intel's stand in two lists, those of others differ in capacity.
+/// Performance and efficiency cores: Intel lists them separately, others differ in capacity.
 fn core_kinds(topology: &Topology) -> BTreeMap<String, String> {
     let of_intel = |name: &str| Some((name.to_owned(), line(&format!("/sys/devices/{name}/cpus"))?));
     let kinds: BTreeMap<String, String> = ["cpu_core", "cpu_atom"].into_iter().filter_map(of_intel).collect();
@@ -98,7 +98,7 @@ fn core_kinds(topology: &Topology) -> BTreeMap<String, String> {
     by_capacity(topology.cores.iter().flatten().filter_map(capacity))
 }
 
-/// Processors by capacity; none where all have the same.
+/// Processors by capacity; empty if all have the same.
 fn by_capacity(processors: impl Iterator<Item = (u64, usize)>) -> BTreeMap<String, String> {
     let mut kinds: BTreeMap<u64, Vec<String>> = BTreeMap::new();
     for (capacity, cpu) in processors {

@@ -1,7 +1,7 @@
-//! What the machine does for a moment: first left alone, then with every processor of this program busy.
+//! A short sample of the machine: first left alone, then with every processor of this program busy.
 //!
-//! Left alone, it shows what others do. But a hypervisor takes nothing from a processor that does nothing, and a
-//! quota holds nobody back who does nothing; so they show themselves only in the second part.
+//! Left alone, it shows what others do. But a hypervisor steals no time from an idle processor and a quota throttles no
+//! idle process; so they show only in the second part.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -49,9 +49,9 @@ fn left_alone(window: Duration) -> Sample {
     }
 }
 
-/// What was neither idle nor this program's own.
+/// The share of time that was neither idle nor this program's.
 fn share_of_others(passed: &ProcessorTimes, own_ns: u64) -> f64 {
-    /// Clock ticks a second in which the kernel counts (`sysconf(_SC_CLK_TCK)`, 100 on Linux).
+    /// Nanoseconds per clock tick in the kernel's counters (`sysconf(_SC_CLK_TCK)`, 100 a second on Linux).
     const NS_PER_TICK: f64 = 1e7;
     ((passed.busy as f64 - own_ns as f64 / NS_PER_TICK) / passed.total as f64).clamp(0.0, 1.0)
 }
@@ -78,7 +78,7 @@ fn kept_busy(window: Duration, processors: u32) -> Sample {
     }
 }
 
-/// Of the time in which there was something to do, what the hypervisor took.
+/// The hypervisor's share of the time in which there was work to do.
 fn stolen(times: &ProcessorTimes) -> Option<f64> {
     let wanted = times.busy + times.stolen;
     (wanted > 0).then(|| times.stolen as f64 / wanted as f64)

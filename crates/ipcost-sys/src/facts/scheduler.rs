@@ -6,7 +6,7 @@ use super::text::{field, kibibytes, line, listed, value_of};
 use crate::quota::Throttling;
 use crate::system::{kernel_files, machine};
 
-/// What is known of it.
+/// Facts about sharing the machine.
 pub fn scheduler() -> SchedulerFacts {
     let version = machine::read().version;
     let chosen = line("/sys/kernel/debug/sched/preempt");
@@ -28,9 +28,8 @@ pub fn scheduler() -> SchedulerFacts {
     }
 }
 
-/// The preemption model, from the kernel's version as `uname -v` shows it, from what was chosen at run time
-/// (`none voluntary (full)`), and from the command line of the kernel; the kernel that can choose tells only root
-/// which one it did.
+/// The preemption model, from the kernel's version as `uname -v` shows it, from the choice at run time (`none voluntary
+/// (full)`), and from the kernel's command line; a kernel with a choice shows it only to root.
 fn preemption(version: &str, chosen: Option<&str>, command_line: Option<&str>) -> Option<String> {
     let has = |wanted: &str| version.split_whitespace().any(|word| word == wanted);
     if has("PREEMPT_RT") {
@@ -47,7 +46,7 @@ fn preemption(version: &str, chosen: Option<&str>, command_line: Option<&str>) -
     static_ones.into_iter().find(|(word, _)| has(word)).map(|(_, name)| name.to_owned())
 }
 
-/// The kind of container, by the marks that they leave.
+/// The kind of container, by the marks it leaves.
 fn container() -> Option<String> {
     if let Some(kind) = line("/run/systemd/container") {
         return Some(kind);
@@ -56,7 +55,7 @@ fn container() -> Option<String> {
     marks.into_iter().find(|(path, _)| kernel_files::exists(path)).map(|(_, kind)| kind.to_owned())
 }
 
-/// Of `/proc/self/status` (`proc_pid_status(5)`); older kernels tell only whether there are any.
+/// From `/proc/self/status` (`proc_pid_status(5)`); older kernels only say whether there are any.
 fn seccomp_filters(status: &str) -> Option<u64> {
     let number = |name: &str| value_of(status, name)?.parse::<u64>().ok();
     const FILTERED: u64 = 2;
@@ -76,7 +75,7 @@ fn load_average(text: &str) -> Option<[f64; 3]> {
     averages?.try_into().ok()
 }
 
-/// The share of the last ten seconds in `/proc/pressure/memory` in which some task waited, per cent.
+/// The share of the last ten seconds in which some task waited, from `/proc/pressure/memory`, per cent.
 fn pressure(text: &str) -> Option<f64> {
     let some = text.lines().find_map(|line| line.strip_prefix("some "))?;
     let value = some.split_whitespace().find_map(|word| word.strip_prefix("avg10="))?;

@@ -1,10 +1,10 @@
-//! How the kernel writes settings down.
+//! Formats in which the kernel writes settings.
 
 use std::str::FromStr;
 
 use crate::system::kernel_files;
 
-/// The first line of a file, trimmed; `None` where it cannot be read or is empty.
+/// The first line of a file, trimmed; `None` if unreadable or empty.
 pub fn line(path: &str) -> Option<String> {
     first_line(&kernel_files::read_to_string(path).ok()?)
 }
@@ -14,7 +14,7 @@ pub fn number<T: FromStr>(path: &str) -> Option<T> {
     line(path)?.parse().ok()
 }
 
-/// A file with exactly so many numbers, such as `tcp_rmem`.
+/// A file with exactly `N` numbers, such as `tcp_rmem`.
 pub fn numbers<const N: usize>(path: &str) -> Option<[u64; N]> {
     exactly(&line(path)?)
 }
@@ -41,7 +41,7 @@ pub fn value_of(text: &str, name: &str) -> Option<String> {
     })
 }
 
-/// How many there are in a list of the kernel's, such as `0-3,8`.
+/// How many items a kernel list such as `0-3,8` has.
 pub fn listed(text: &str) -> Option<u64> {
     let count = |range: &str| match range.split_once('-') {
         Some((first, last)) => {
@@ -53,7 +53,7 @@ pub fn listed(text: &str) -> Option<u64> {
     text.trim().split(',').try_fold(0_u64, |sum, range| sum.checked_add(count(range.trim())?))
 }
 
-/// A number of kibibytes as `/proc/meminfo` writes it, in bytes.
+/// Kibibytes as `/proc/meminfo` writes them, in bytes.
 pub fn kibibytes(value: &str) -> Option<u64> {
     value.split_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024)
 }

@@ -1,4 +1,4 @@
-//! Names of Unix sockets outside the file system (`unix(7)`).
+//! Unix socket names outside the file system (`unix(7)`).
 
 use std::io;
 
@@ -10,7 +10,7 @@ use crate::system::socket::UnixAddress;
 /// Whether this system has such names.
 ///
 /// # Errors
-/// Never: Linux has.
+/// Infallible on Linux.
 pub fn probe() -> Result<(), String> {
     Ok(())
 }
@@ -18,7 +18,7 @@ pub fn probe() -> Result<(), String> {
 /// A name as a socket's address.
 ///
 /// # Errors
-/// Where it cannot be one.
+/// If it is not a valid name.
 pub fn abstract_address(name: &str) -> io::Result<UnixAddress> {
     Ok(UnixAddress::new_abstract_name(name.as_bytes())?)
 }
@@ -26,7 +26,7 @@ pub fn abstract_address(name: &str) -> io::Result<UnixAddress> {
 /// 128 random bits in hexadecimal digits.
 ///
 /// # Errors
-/// The system's answer.
+/// If a system call fails.
 pub fn unguessable() -> io::Result<String> {
     let mut bits = [0_u8; 16];
     let mut filled = 0;

@@ -1,5 +1,5 @@
-//! Other ways to call the system for a socket than to wait in `read` and `write`: readiness (`poll(2)`, `epoll(7)`), and
-//! completion (`io_uring(7)`), which are what an event loop does for one socket; and never to wait.
+//! Ways to call the system for a socket other than blocking in `read` and `write`: readiness (`poll(2)`, `epoll(7)`)
+//! and completion (`io_uring(7)`), as an event loop uses them for one socket; and busy polling.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -17,13 +17,13 @@ use crate::system::channel::{Socket, read, write};
 use crate::transport::Channel;
 use crate::transport::spinning::spin_unless;
 
-/// The way that needs nothing of this: to wait in `read` and `write`.
+/// The way that needs none of this: blocking in `read` and `write`.
 pub const BLOCKING: &str = "blocking";
 
-/// Whether sockets can be called in a way, as the option `io` names it.
+/// Whether sockets support a way, as the option `io` names it.
 ///
 /// # Errors
-/// What is lacking, and what to do about it, in one line.
+/// What is missing, and what to do about it, in one line.
 pub fn probe(io: &str) -> Result<(), String> {
     if !io.starts_with("uring") {
         return Ok(());
@@ -35,10 +35,10 @@ pub fn probe(io: &str) -> Result<(), String> {
     })
 }
 
-/// A socket that is called in a way.
+/// A socket called in the way that `io` names.
 ///
 /// # Errors
-/// The system's answer.
+/// If a system call fails.
 pub fn over(Socket(socket): Socket, io: &str) -> io::Result<Box<dyn Channel>> {
     Ok(match io {
         "send" => Box::new(Sending(socket)),
@@ -52,7 +52,7 @@ pub fn over(Socket(socket): Socket, io: &str) -> io::Result<Box<dyn Channel>> {
     })
 }
 
-/// `send(2)` and `recv(2)`, which wait like `write(2)` and `read(2)` and are shorter ways to the socket.
+/// `send(2)` and `recv(2)`, which block like `write(2)` and `read(2)` and are shorter paths to the socket.
 struct Sending(OwnedFd);
 
 impl Channel for Sending {
@@ -67,10 +67,10 @@ impl Channel for Sending {
     }
 }
 
-/// How often it calls before it gives the core away: tens of microseconds.
+/// How often to call before yielding the core: tens of microseconds.
 const CALLS: u32 = 100;
 
-/// Calls again and again until there is something, or room.
+/// Calls repeatedly until there is data or room.
 struct Looking(OwnedFd);
 
 impl Looking {
@@ -92,7 +92,7 @@ impl Channel for Looking {
     }
 }
 
-/// What a call answered, unless it is that one has to wait.
+/// A call's result; `None` if it would block.
 #[inline]
 fn at_once(result: io::Result<usize>) -> Option<io::Result<usize>> {
     (!matches!(&result, Err(error) if error.kind() == io::ErrorKind::WouldBlock)).then_some(result)
@@ -102,20 +102,20 @@ fn never_wait(socket: &OwnedFd) -> io::Result<()> {
     Ok(fcntl_setfl(socket, fcntl_getfl(socket)? | OFlags::NONBLOCK)?)
 }
 
-/// What a socket is to be ready for.
+/// The readiness to wait for.
 #[derive(Debug, Clone, Copy)]
 enum For {
     Reading,
     Writing,
 }
 
-/// How one waits for a socket to be ready.
+/// A way to wait for readiness.
 trait Readiness: Send {
     fn wait(&mut self, socket: BorrowedFd<'_>, ready: For) -> io::Result<()>;
 }
 
-/// Waits until a message is there and then reads; writes at once, and waits where there is no room. So do the loops that are told
-/// for as long as something is ready.
+/// Waits for a message, then reads; writes at once, and waits only if there is no room. So do level-triggered event
+/// loops.
 struct Ready<R> {
     socket: OwnedFd,
     readiness: R,
@@ -173,7 +173,7 @@ impl Readiness for Poll {
     }
 }
 
-/// `epoll(7)`, level-triggered; the socket stays registered, for reading but while there is no room to write.
+/// `epoll(7)`, level-triggered; the socket stays registered for reading, except while waiting for room to write.
 struct Epoll(OwnedFd);
 
 impl Epoll {
@@ -210,16 +210,16 @@ impl Readiness for Epoll {
     }
 }
 
-/// The way in which a thread of the kernel fetches what is to be done.
+/// The way in which a kernel thread fetches submissions.
 const POLLED: &str = "uring-sqpoll";
-/// One call at a time is under way; queues have two entries at least.
+/// One call at a time is in flight; queues have at least two entries.
 const ENTRIES: u32 = 2;
-/// How long the kernel's thread looks for more before it sleeps, ms: the least there is, as other cells are measured next.
+/// How long the kernel's thread polls before it sleeps, ms: the minimum, as other cells are measured next.
 const LOOKS_FOR_MS: u32 = 1;
 
-/// `io_uring(7)`: each call is queued, submitted and waited for in one system call, or fetched by the kernel's thread.
+/// `io_uring(7)`: queues, submits and awaits each call in one system call, or the kernel's thread fetches it.
 struct Completed {
-    /// Made by the thread that uses it, as the kernel then needs no locks.
+    /// Created by the thread that uses it, so that the kernel needs no locks.
     ring: Option<IoUring>,
     polled: bool,
     socket: OwnedFd,
@@ -233,8 +233,8 @@ impl Completed {
             none => none.insert(ring(self.polled)?),
         };
         loop {
-            // SAFETY: the entry's buffer is borrowed by the caller until this returns, and it does so when the call is done, or
-            // when the kernel has not taken it and the ring is gone.
+            // SAFETY: the caller lends the entry's buffer until this returns, which is when the call is done, or when
+            // the kernel has not taken it and the ring is gone.
             let queued = unsafe { ring.submission().push(entry) };
             queued.map_err(|_| io::Error::other("the queue of io_uring is full"))?;
             let result = loop {
@@ -275,7 +275,7 @@ impl Channel for Completed {
     }
 }
 
-/// Queues that are set up as their manual advises for one thread; older kernels have them without that.
+/// Queues with the flags that the manual advises for one thread; without them on older kernels.
 fn ring(polled: bool) -> io::Result<IoUring> {
     if polled {
         return IoUring::builder().setup_sqpoll(LOOKS_FOR_MS).build(ENTRIES);

@@ -6,15 +6,15 @@ use std::os::fd::OwnedFd;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, set_parent_process_death_signal};
 use rustix::thread::{CpuSet, sched_setaffinity};
 
-/// A descriptor that becomes readable when the child has ended (`pidfd_open(2)`); `None` where the kernel is older.
+/// A descriptor that becomes readable when the child has ended (`pidfd_open(2)`); `None` on older kernels.
 pub fn exit_descriptor(child: u32) -> Option<OwnedFd> {
     pidfd_open(Pid::from_raw(child as i32)?, PidfdFlags::empty()).ok()
 }
 
-/// Lets the kernel kill the calling process when its parent dies; allocates nothing.
+/// Makes the kernel kill the calling process when its parent dies; allocates nothing.
 ///
 /// # Errors
-/// The system's answer.
+/// If a system call fails.
 pub fn die_with_parent() -> io::Result<()> {
     Ok(set_parent_process_death_signal(Some(Signal::KILL))?)
 }
@@ -22,7 +22,7 @@ pub fn die_with_parent() -> io::Result<()> {
 /// Keeps the calling process on one processor; allocates nothing.
 ///
 /// # Errors
-/// The system's answer.
+/// If a system call fails.
 pub fn pin(cpu: usize) -> io::Result<()> {
     let mut set = CpuSet::new();
     set.set(cpu);

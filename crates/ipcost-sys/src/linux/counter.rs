@@ -1,14 +1,14 @@
-//! Counters of the kernel's (`eventfd(2)`).
+//! Kernel counters (`eventfd(2)`).
 
 use std::io;
 use std::os::fd::OwnedFd;
 
 use rustix::event::{EventfdFlags, eventfd};
 
-/// Makes one that is 0.
+/// Creates one with the value 0.
 ///
 /// # Errors
-/// The system's answer.
+/// If a system call fails.
 pub fn create() -> io::Result<OwnedFd> {
     Ok(eventfd(0, EventfdFlags::CLOEXEC)?)
 }

@@ -9,7 +9,7 @@ use super::perf_event::{self, HARDWARE, Request, WITHOUT_HYPERVISOR, WITHOUT_KER
 
 const CYCLES: u64 = 0;
 const INSTRUCTIONS: u64 = 1;
-/// How far this user may count instructions and cycles of its own processes.
+/// Whether this user may count instructions and cycles of its own processes.
 pub fn counting() -> Counting {
     match both(0) {
         Ok(()) => Counting::Kernel,
@@ -29,7 +29,7 @@ fn is_forbidden(error: &io::Error) -> bool {
 fn both(flags: u64) -> io::Result<()> {
     [INSTRUCTIONS, CYCLES].into_iter().try_for_each(|event| {
         let counter = open(event, flags | WITHOUT_HYPERVISOR)?;
-        // A counter may be opened and still never count.
+        // A counter may open and still never count.
         std::hint::black_box((0..1_000_u64).map(std::hint::black_box).sum::<u64>());
         let mut count = [0; size_of::<u64>()];
         rustix::io::read(&counter, &mut count)?;

@@ -6,14 +6,14 @@ use rustix::net::sockopt;
 
 use crate::system::socket::Endpoint;
 
-/// Linux tells.
+/// Linux reports the peer's credentials.
 pub const TELLS_WHO: bool = true;
 
-/// Whether the other end is a process of this user, or of root: of a connection that was accepted it is who connected, of
-/// one that was made it is who listened.
+/// Whether the other end belongs to this user or root: for an accepted connection, the process that connected;
+/// otherwise, the one that listened.
 ///
 /// # Errors
-/// The system's answer.
+/// If a system call fails.
 pub fn is_of_this_user(connection: &Endpoint) -> io::Result<bool> {
     let other = sockopt::socket_peercred(connection)?.uid;
     Ok(other.is_root() || other == rustix::process::geteuid())

@@ -1,18 +1,17 @@
-//! Which threads share a table of descriptors.
+//! Sharing of descriptor tables between threads.
 
 use std::io;
 
-/// Gives the calling thread a table of its own, with the descriptors that are open now (`close_range(2)`,
-/// `unshare(2)`).
+/// Gives the calling thread a private descriptor table, with the descriptors open now (`close_range(2)`, `unshare(2)`).
 ///
-/// Where a table belongs to one thread, the kernel looks a descriptor up without counting references to its file.
+/// If a table belongs to one thread, the kernel looks up a descriptor without counting references to its file.
 ///
 /// # Errors
-/// The system's answer.
+/// If a system call fails.
 pub fn separate() -> io::Result<()> {
     const NO_DESCRIPTOR: libc::c_uint = libc::c_uint::MAX;
     const CLOSE_RANGE_UNSHARE: libc::c_uint = 2;
-    // Closes nothing. Filters of system calls that forbid unshare, as those of containers do, let this pass.
+    // Closes nothing. System call filters that forbid unshare, as containers' do, allow this.
     // SAFETY: takes numbers only.
     let result =
         unsafe { libc::syscall(libc::SYS_close_range, NO_DESCRIPTOR, NO_DESCRIPTOR, CLOSE_RANGE_UNSHARE) };
@@ -24,8 +23,8 @@ pub fn separate() -> io::Result<()> {
     if unsafe { libc::unshare(libc::CLONE_FILES) } == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// How many threads of a process share the table of its main thread, that one included (`kcmp(2)`); `None` where the
-/// system does not tell.
+/// How many threads of a process share its main thread's table, that thread included (`kcmp(2)`); `None` if the system
+/// does not say.
 pub fn sharers(process: u32) -> Option<u32> {
     const KCMP_FILES: libc::c_int = 2;
     let tasks = std::fs::read_dir(format!("/proc/{process}/task")).ok()?.flatten();
@@ -60,7 +59,7 @@ mod tests {
             may_leave.recv().unwrap();
         });
         is_ready.recv().unwrap();
-        // Other tests start threads beside this one, so numbers are bounds.
+        // Other tests start threads beside this one, so the numbers are bounds.
         let threads = std::fs::read_dir("/proc/self/task").unwrap().count() as u32;
         if let Some(now) = sharers(std::process::id()).filter(|_| before.is_some()) {
             assert!((1..threads + 8).contains(&now), "{now} of {threads}");
@@ -77,7 +76,7 @@ mod tests {
         std::thread::scope(|scope| {
             let closing = scope.spawn(|| {
                 separate().unwrap();
-                // SAFETY: the number is open in this thread's own table, and nothing uses it there.
+                // SAFETY: the number is open in this thread's private table, and nothing uses it there.
                 unsafe { libc::close(number) }
             });
             assert_eq!(closing.join().unwrap(), 0);

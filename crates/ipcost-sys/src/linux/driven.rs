@@ -22,17 +22,17 @@ use crate::system::socket::{self, AddressFamily};
 use crate::transport::Connection;
 use crate::usage;
 
-/// The most of what a program has complained about that is looked at, bytes.
+/// How much of a program's error output is examined, bytes.
 const LINE_BYTES: u64 = 512;
-/// What tells a stop at a system call from one by a signal (`PTRACE_O_TRACESYSGOOD`, `ptrace(2)`).
+/// Marks a stop at a system call, as opposed to a signal (`PTRACE_O_TRACESYSGOOD`, `ptrace(2)`).
 const AT_A_CALL: i32 = libc::SIGTRAP | 0x80;
 const OPTIONS: i32 = libc::PTRACE_O_TRACESYSGOOD | libc::PTRACE_O_TRACEEXEC | libc::PTRACE_O_EXITKILL;
-/// A stop because the program has become another (`PTRACE_O_TRACEEXEC`): some are started by a script.
+/// A stop at exec (`PTRACE_O_TRACEEXEC`): some programs are started by a script.
 const BECAME_ANOTHER: i32 = libc::SIGTRAP | libc::PTRACE_EVENT_EXEC << 8;
-/// `PTRACE_GET_SYSCALL_INFO`, and the operation that is a call's begin (`ptrace(2)`).
+/// `PTRACE_GET_SYSCALL_INFO`, and its operation for a call's entry (`ptrace(2)`).
 const GET_SYSCALL_INFO: i64 = 0x420e;
 const CALL_BEGINS: u8 = 1;
-/// Calls with which a program waits until bytes can be moved.
+/// Calls with which a program waits until it can move bytes.
 const WAITS: &[i64] = &[
     #[cfg(target_arch = "x86_64")]
     libc::SYS_poll,
@@ -42,7 +42,7 @@ const WAITS: &[i64] = &[
     libc::SYS_pselect6,
 ];
 
-/// A program that this process has started; killed when it is dropped, and by the kernel when this process dies.
+/// A program that this process has started; killed on drop, and by the kernel when this process dies.
 #[derive(Debug)]
 pub struct Driven {
     name: String,
@@ -62,15 +62,14 @@ impl Driven {
 
     /// Starts a program and holds it right before it moves its first byte.
     ///
-    /// It opens what it is to move bytes between, waits until bytes can be moved, then moves them: its first call of
-    /// `poll(2)` or `select(2)` is where its work begins. So its calls are watched until then (`ptrace(2)`); once it
-    /// is let go, nobody watches any more.
+    /// It opens its ends, waits until it can move bytes, then moves them: its work begins at its first call of
+    /// `poll(2)` or `select(2)`. So its calls are traced until then (`ptrace(2)`); after release, it runs untraced.
     ///
     /// # Errors
     /// Why it cannot be started or watched.
     pub fn start_held(launch: Launch<'_>) -> io::Result<Self> {
         if is_watched() {
-            // A process has one tracer at most, and with another one nothing is timed: it is held before its start.
+            // A process has at most one tracer, and another tracer rules out timing: hold it before its start instead.
             let mut command = Command::new("/bin/sh");
             command.args(["-c", "kill -STOP $$; exec \"$@\"", "sh", launch.program]);
             let driven = Self::spawn(&mut command, launch, false)?;
@@ -85,22 +84,22 @@ impl Driven {
             driven.trace(libc::PTRACE_SYSCALL.into(), passed_on)?;
             passed_on = match driven.await_stop()? {
                 AT_A_CALL if driven.begins_to_wait()? => break,
-                // A program that becomes another has done nothing yet.
+                // A program that has only called exec has done nothing yet.
                 AT_A_CALL | BECAME_ANOTHER => 0,
                 signal => signal,
             };
         }
-        // The call is still carried out, and finds that bytes can be moved at once; then the signal stops it.
+        // The call still runs and finds that bytes can be moved at once; then the signal stops the program.
         kill_process(driven.pid(), Signal::STOP)?;
         driven.trace(libc::PTRACE_DETACH.into(), 0)?;
         while driven.await_stop()? != libc::SIGSTOP {}
         Ok(driven)
     }
 
-    /// Lets a program that is held go on.
+    /// Lets a held program continue.
     ///
     /// # Errors
-    /// The system's answer.
+    /// If a system call fails.
     pub fn release(&self) -> io::Result<()> {
         Ok(kill_process(self.pid(), Signal::CONT)?)
     }
@@ -120,7 +119,7 @@ impl Driven {
         unsafe {
             command.pre_exec(move || {
                 die_with_parent()?;
-                // The parent may have died before the kernel was asked.
+                // The parent may have died before the request to the kernel.
                 if getppid() != Some(parent) {
                     return Err(io::ErrorKind::Interrupted.into());
                 }
@@ -137,7 +136,7 @@ impl Driven {
         Ok(Self { name: launch.program.to_owned(), child, exit, complaint })
     }
 
-    /// Its process.
+    /// Its process ID.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
@@ -155,17 +154,17 @@ impl Driven {
     /// Waits until it has ended, or until the other side of a connection is gone.
     ///
     /// # Errors
-    /// The system's answer.
+    /// If a system call fails.
     pub fn await_end(&self, beside: Option<&Connection>) -> io::Result<Woken> {
         await_either(self.exit.as_fd(), beside)
     }
 
-    /// Waits for its end; what it has used in its life.
+    /// Waits for its end; returns its total usage.
     ///
     /// # Errors
-    /// That it has failed, with the last line that it wrote.
+    /// If it has failed: the last line it wrote.
     pub fn finish(&mut self) -> Result<Usage, String> {
-        // A child is counted once it has been waited for.
+        // A child's usage counts once it has been waited for.
         let before = usage::children();
         let ended = self.child.wait().map_err(|error| format!("cannot wait for {}: {error}", self.name))?;
         if ended.success() { Ok(usage::children() - before) } else { Err(self.failure(ended)) }
@@ -182,13 +181,13 @@ impl Driven {
         }
     }
 
-    /// Waits until it stops, and tells by which signal.
+    /// Waits until it stops; returns the signal.
     fn await_stop(&self) -> io::Result<i32> {
         let process = WaitId::Pid(self.pid());
         let all = WaitIdOptions::EXITED | WaitIdOptions::STOPPED;
         let stop = |status: &WaitIdStatus| status.stopping_signal().or(status.trapping_signal());
         loop {
-            // One that has ended is left to be waited for.
+            // Leaves an ended program to be waited for.
             let seen = match waitid(process.clone(), all | WaitIdOptions::NOWAIT) {
                 Err(Errno::INTR) => continue,
                 seen => seen?,
@@ -203,11 +202,11 @@ impl Driven {
         }
     }
 
-    /// Whether it has just called `poll(2)`, `select(2)` or one of their kin.
+    /// Whether it has just entered `poll(2)`, `select(2)` or a variant.
     fn begins_to_wait(&self) -> io::Result<bool> {
-        // The operation's byte, three that pad, the architecture, two addresses, the call's number, its arguments.
+        // The operation's byte, three of padding, the architecture, two addresses, the call's number, its arguments.
         let mut info = [0_u64; 11];
-        // SAFETY: the kernel writes at most as many bytes as it is told that there are.
+        // SAFETY: the kernel writes at most the number of bytes passed.
         let written = unsafe {
             libc::ptrace(GET_SYSCALL_INFO as _, self.child.id(), size_of_val(&info), info.as_mut_ptr())
         };
@@ -218,7 +217,7 @@ impl Driven {
     }
 
     fn trace(&self, request: i64, argument: i32) -> io::Result<()> {
-        // SAFETY: these requests take numbers and no pointers.
+        // SAFETY: these requests take numbers, not pointers.
         let result = unsafe { libc::ptrace(request as _, self.child.id(), 0, libc::c_long::from(argument)) };
         if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
@@ -231,7 +230,7 @@ impl Drop for Driven {
     }
 }
 
-/// What a process has used so far, all threads: by its own clock, and with its main thread's switches.
+/// Usage of a process so far, all threads: the time from its CPU clock, the switches of its main thread.
 pub fn used_by(process: u32) -> Option<(u64, Usage)> {
     let mut clock = 0;
     // SAFETY: the pointer is valid for one number.
@@ -253,7 +252,7 @@ pub fn used_by(process: u32) -> Option<(u64, Usage)> {
     Some((cpu_ns, switches))
 }
 
-/// Bytes that a process has read, whatever they came from (`proc_pid_io(5)`).
+/// Bytes that a process has read from any source (`proc_pid_io(5)`).
 pub fn bytes_read(process: u32) -> Option<u64> {
     field(process, "io", "rchar:")
 }
@@ -265,7 +264,7 @@ pub fn name_and_sleep(process: u32) -> Option<(String, bool)> {
     Some((name.to_owned(), rest.starts_with(" S ")))
 }
 
-/// Whether another process watches this one (`strace` does).
+/// Whether another process traces this one, as `strace` does.
 fn is_watched() -> bool {
     field(std::process::id(), "status", "TracerPid:").is_some_and(|tracer| tracer != 0)
 }
@@ -279,7 +278,7 @@ fn field(process: u32, file: &str, name: &str) -> Option<u64> {
 /// path (`proc_net(5)`).
 ///
 /// # Errors
-/// Where the kernel's table cannot be read.
+/// If the kernel's table cannot be read.
 pub fn path_listens(path: &str) -> io::Result<bool> {
     /// The flag of a socket that listens.
     const ACCEPTS: u64 = 0x1_0000;
@@ -295,7 +294,7 @@ pub fn path_listens(path: &str) -> io::Result<bool> {
 /// Whether a socket listens at a port of IPv4: `/proc/net/tcp` has number, local address, remote address and state.
 ///
 /// # Errors
-/// Where the kernel's table cannot be read.
+/// If the kernel's table cannot be read.
 pub fn port_listens(port: u64) -> io::Result<bool> {
     const LISTENS: &str = "0A";
     let table = fs::read_to_string("/proc/net/tcp")?;
@@ -307,10 +306,10 @@ pub fn port_listens(port: u64) -> io::Result<bool> {
     }))
 }
 
-/// Waits until a file can be read, or until the other side of a connection is gone.
+/// Waits until a file is readable, or until the other side of a connection is gone.
 ///
 /// # Errors
-/// The system's answer.
+/// If a system call fails.
 pub fn await_input(file: &PipeReader, beside: Option<&Connection>) -> io::Result<Woken> {
     await_either(file.as_fd(), beside)
 }
@@ -328,10 +327,10 @@ fn await_either(descriptor: BorrowedFd<'_>, beside: Option<&Connection>) -> io::
     Ok(if watched[0].revents().is_empty() { Woken::OtherGone } else { Woken::Ready })
 }
 
-/// Where bytes of a connection come from and where they go, to be given to a program; `None` where it has no descriptor.
+/// A connection's input and output, to pass to a program; `None` if it has no descriptor.
 ///
 /// # Errors
-/// The system's answer.
+/// If a system call fails.
 pub fn ends(connection: &Connection) -> io::Result<Option<(File, File)>> {
     let (read, write) = match connection {
         Connection::Socket(socket) => (&socket.0, &socket.0),
@@ -343,10 +342,10 @@ pub fn ends(connection: &Connection) -> io::Result<Option<(File, File)>> {
     Ok(Some((read.try_clone()?.into(), write.try_clone()?.into())))
 }
 
-/// Whether the other end of a connection is of another user, who is not root either.
+/// Whether the other end of a connection belongs to another user who is not root.
 ///
 /// # Errors
-/// The system's answer.
+/// If a system call fails.
 pub fn is_a_strangers(connection: &Connection) -> io::Result<bool> {
     match connection {
         Connection::Socket(socket) => super::credentials::is_of_this_user(&socket.0).map(|known| !known),
@@ -354,30 +353,30 @@ pub fn is_a_strangers(connection: &Connection) -> io::Result<bool> {
     }
 }
 
-/// Who listens at the other end of a Unix socket (`SO_PEERCRED`, `unix(7)`).
+/// The process that listens at the other end of a Unix socket (`SO_PEERCRED`, `unix(7)`).
 pub fn listener(connection: &Connection) -> Option<u32> {
     let Connection::Socket(socket) = connection else { return None };
     let id = sockopt::socket_peercred(&socket.0).ok()?.pid;
     u32::try_from(id.as_raw_nonzero().get()).ok()
 }
 
-/// Lets every call on a connection that waits fail with `WouldBlock` once it has waited so long.
+/// Makes blocking calls on a connection fail with `WouldBlock` after `patience`.
 ///
 /// # Errors
-/// The system's answer.
+/// If a system call fails.
 pub fn limit_waits(connection: &Connection, patience: Duration) -> io::Result<()> {
     let Connection::Socket(socket) = connection else { return Ok(()) };
     sockopt::set_socket_timeout(&socket.0, Timeout::Recv, Some(patience))?;
     Ok(sockopt::set_socket_timeout(&socket.0, Timeout::Send, Some(patience))?)
 }
 
-/// Keeps a port for a program that is about to listen there; any free one where it is 0.
+/// Reserves a port for a program that is about to listen on it; any free port if 0.
 ///
-/// Sockets with `SO_REUSEADDR` may share an address as long as at most one of them listens (`socket(7)`): this one never
-/// does, and the program's, which has the option too, may. Nobody else is given the port meanwhile.
+/// Sockets with `SO_REUSEADDR` may share an address as long as at most one of them listens (`socket(7)`): this one
+/// never does, and the program's, which also sets the option, may. No other socket gets the port meanwhile.
 ///
 /// # Errors
-/// The system's answer.
+/// If a system call fails.
 pub fn hold_port(at: SocketAddr) -> io::Result<(Descriptor, u16)> {
     let held = socket::stream_socket(AddressFamily::INET)?;
     socket::claim_port(&held)?;
@@ -409,8 +408,8 @@ pub fn address_of_localhost() -> Option<Ipv4Addr> {
     };
     let mut found = std::ptr::null_mut();
     let mut problem = 0;
-    // SAFETY: the name ends with 0, and every pointer is valid for what the call writes (gethostbyname_r(3)). An entry
-    // that is found points into the room, which outlives it, and its list of addresses has one at least.
+    // SAFETY: the name ends with 0, and every pointer is valid for what the call writes (gethostbyname_r(3)). A
+    // returned entry points into the room, which outlives it, and lists at least one address.
     unsafe {
         let name = c"localhost".as_ptr();
         let result =

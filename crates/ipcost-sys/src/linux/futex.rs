@@ -6,29 +6,29 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use rustix::io::Errno;
 use rustix::thread::futex;
 
-/// Whether this system has it.
+/// Whether this system has futexes.
 ///
 /// # Errors
-/// Never: Linux has.
+/// Infallible on Linux.
 pub fn probe() -> Result<(), String> {
     Ok(())
 }
 
-/// Wakes whoever sleeps, in any process.
+/// Wakes a sleeper, in any process.
 ///
 /// # Errors
-/// The system's answer.
+/// If a system call fails.
 #[inline]
 pub fn wake(word: &AtomicU32) -> io::Result<()> {
-    // Without PRIVATE: the word is another process's, too.
+    // Without PRIVATE: another process uses the word, too.
     futex::wake(word, futex::Flags::empty(), 1)?;
     Ok(())
 }
 
-/// Sleeps until the word is no longer `seen`; what it is then.
+/// Sleeps until the word is no longer `seen`; returns its new value.
 ///
 /// # Errors
-/// The system's answer.
+/// If a system call fails.
 #[inline]
 pub fn wait(word: &AtomicU32, seen: u32) -> io::Result<u32> {
     loop {
@@ -40,15 +40,15 @@ pub fn wait(word: &AtomicU32, seen: u32) -> io::Result<u32> {
     }
 }
 
-/// Sleeps once, until somebody wakes this side; not at all where the word is no longer `seen`.
+/// Sleeps until woken; not at all if the word is no longer `seen`.
 ///
 /// # Errors
-/// The system's answer.
+/// If a system call fails.
 #[inline]
 pub fn sleep(word: &AtomicU32, seen: u32) -> io::Result<()> {
     // No timeout: a timer at every turn would be part of the cost.
     match futex::wait(word, futex::Flags::empty(), seen, None) {
-        // It was handed over before this side slept, or a signal came.
+        // It was handed over before this side slept, or a signal arrived.
         Ok(()) | Err(Errno::AGAIN | Errno::INTR) => Ok(()),
         Err(error) => Err(error.into()),
     }

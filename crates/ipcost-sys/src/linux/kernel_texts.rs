@@ -1,8 +1,8 @@
-//! The readers of what Linux alone writes, for tests and fuzzers.
+//! Parsers of Linux-only texts, for tests and fuzzers.
 
 use super::{limits, loopback, perf, permissions, processor_times, worker};
 
-/// Reads a text as each kind there is here.
+/// Parses a text as each kind here.
 pub fn read_text(text: &str) {
     let _ = processor_times::parse(text);
     limits::read_text(text);
@@ -10,7 +10,7 @@ pub fn read_text(text: &str) {
     worker::read_text(text);
 }
 
-/// Reads bytes as what is no text.
+/// Parses bytes as each binary format.
 pub fn read_bytes(bytes: &[u8]) {
     loopback::read_bytes(bytes);
     permissions::read_bytes(bytes);

@@ -1,16 +1,16 @@
-//! Processes that somebody has started and not seen to (`proc(5)`).
+//! Processes left running by their starter (`proc(5)`).
 
 use std::fs;
 
-/// What a process has in its environment, so that its descendants are known wherever they went.
+/// An environment variable that identifies a process's descendants wherever they go.
 pub const MARK: &str = "IPCOST_CONFORMANCE";
 
-/// Whether a process is still running; one that has ended but was not waited for is not.
+/// Whether a process still runs; a zombie does not.
 pub fn runs(process: u32) -> bool {
     state_and_group(process).is_some_and(|(state, _)| !matches!(state, 'Z' | 'X'))
 }
 
-/// The command lines of running processes that belong to a group or bear a mark, apart from the group's leader.
+/// The command lines of running processes in a group or with a mark, except the group's leader.
 pub fn of(group: u32, mark: Option<&str>) -> Vec<String> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
     let numbers = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
@@ -31,7 +31,7 @@ fn is_marked(process: u32, mark: &str) -> bool {
     })
 }
 
-/// The fourth field and those around it of `/proc/<number>/stat`, see proc(5).
+/// The fourth field of `/proc/<number>/stat` and those around it, see proc(5).
 fn state_and_group(process: u32) -> Option<(char, u32)> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     let mut fields = stat.rsplit_once(") ")?.1.split(' ');

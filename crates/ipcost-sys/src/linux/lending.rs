@@ -1,4 +1,4 @@
-//! Pipes whose pages are lent by the sender instead of copied in (`vmsplice(2)`, `splice(2)`).
+//! Pipes whose sender lends pages instead of copying (`vmsplice(2)`, `splice(2)`).
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -11,18 +11,18 @@ use crate::system::channel::{PipePair, read};
 use crate::transport::Channel;
 use crate::transport::spinning::spin;
 
-/// Whether pipes can be sent to in a way, as the option `pipe_send` names it.
+/// Whether pipes support a way of sending, as the option `pipe_send` names it.
 ///
 /// # Errors
-/// Never: Linux has them all.
+/// Infallible on Linux.
 pub fn probe(_pipe_send: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Pipes that are sent to in a way that is not `write`.
+/// Pipes with a way of sending other than `write`.
 ///
 /// # Errors
-/// The system's answer.
+/// If a system call fails.
 pub fn over(pipes: PipePair, pipe_send: &str) -> io::Result<Box<dyn Channel>> {
     let file = match pipe_send {
         "splice" => Some(memfd_create("ipcost-message", MemfdFlags::CLOEXEC)?),
@@ -31,11 +31,11 @@ pub fn over(pipes: PipePair, pipe_send: &str) -> io::Result<Box<dyn Channel>> {
     Ok(Box::new(Lent { pipes, file, filled: 0, checked: false }))
 }
 
-/// What is in the pipe are the sender's own pages, which it must not change until they have been read. The loops send the same message
-/// again and again; only while what comes is checked does it change, and the sender then waits until the pipe is empty.
+/// The pipe holds the sender's own pages, which must not change until read. The loops repeat one message; it changes
+/// only while content is checked, and the sender then waits until the pipe is empty.
 struct Lent {
     pipes: PipePair,
-    /// A file with the message, where pages of one are sent and not of memory.
+    /// A file with the message, if its pages are sent instead of memory's.
     file: Option<OwnedFd>,
     /// Bytes of the message that are in the file.
     filled: usize,
@@ -43,19 +43,19 @@ struct Lent {
 }
 
 impl Lent {
-    /// Lends some of the bytes; how many.
+    /// Lends some of the bytes; returns how many.
     #[inline]
     fn lend(&mut self, bytes: &[u8]) -> io::Result<usize> {
         loop {
             let sent = match &self.file {
                 None => {
                     let memory = [IoSliceRaw::from_slice(bytes)];
-                    // SAFETY: the pages are read by the other side later, when they hold what they hold now or what has replaced it
-                    // since; the kernel keeps them for as long.
+                    // SAFETY: the other side reads the pages later, with their present content or what has replaced it
+                    // since; the kernel keeps them until then.
                     unsafe { vmsplice(&self.pipes.write, &memory, SpliceFlags::empty()) }
                 }
                 Some(file) => {
-                    // A rest of the message begins where the first part ended.
+                    // The rest of a message begins where the first part ended.
                     let mut from = self.filled.saturating_sub(bytes.len()) as u64;
                     splice(file, Some(&mut from), &self.pipes.write, None, bytes.len(), SpliceFlags::empty())
                 }
@@ -103,7 +103,7 @@ impl Channel for Lent {
 
     fn expect_checks(&mut self, checked: bool) {
         self.checked = checked;
-        // The message is another one from now on.
+        // The message changes from now on.
         self.filled = 0;
     }
 }

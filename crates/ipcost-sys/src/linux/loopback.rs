@@ -1,5 +1,5 @@
-//! The loopback interface, asked for over netlink: unlike `/sys/class/net`, it answers for this program's own
-//! network namespace, and it needs no other program.
+//! The loopback interface, queried over netlink: unlike `/sys/class/net`, it answers for this program's network
+//! namespace, and it needs no other program.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ const INTERFACE_HEADER: usize = 16;
 /// Length of `struct rtattr` (`rtnetlink(7)`), bytes.
 const ATTRIBUTE_HEADER: usize = 4;
 
-/// The loopback interface; `None` where the kernel does not tell.
+/// The loopback interface; `None` if the kernel does not report it.
 pub fn loopback() -> Option<Interface> {
     let flags = SocketFlags::CLOEXEC;
     // Protocol 0 is NETLINK_ROUTE.

@@ -7,13 +7,13 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use crate::facts::text;
 use crate::private_name::fresh_name;
 
-/// How many messages a queue holds where the system does not say (`fs.mqueue.msg_max`).
+/// How many messages a queue holds if the system does not say (`fs.mqueue.msg_max`).
 const MESSAGES: u64 = 10;
 
-/// Makes a queue whose messages have at most so many bytes. It has a name for as long as this call takes alone.
+/// Creates a queue for messages of at most `message_bytes`. It has a name only during this call.
 ///
 /// # Errors
-/// The system's answer.
+/// If a system call fails.
 pub fn create(message_bytes: usize) -> io::Result<OwnedFd> {
     let name = CString::new(format!("/{}", fresh_name()))?;
     let most = text::number("/proc/sys/fs/mqueue/msg_max").unwrap_or(MESSAGES);
@@ -27,7 +27,7 @@ pub fn create(message_bytes: usize) -> io::Result<OwnedFd> {
     if queue < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: it has just been opened, and nobody else has it.
+    // SAFETY: it has just been opened, and has no other owner.
     let queue = unsafe { OwnedFd::from_raw_fd(queue) };
     // SAFETY: the name ends with 0.
     match unsafe { libc::mq_unlink(name.as_ptr()) } {
@@ -36,7 +36,7 @@ pub fn create(message_bytes: usize) -> io::Result<OwnedFd> {
     }
 }
 
-/// A queue to send to, or to receive from.
+/// One end of a queue.
 #[derive(Debug)]
 pub struct Queue(pub OwnedFd);
 
@@ -44,7 +44,7 @@ impl Queue {
     /// Sends a message; waits while the queue is full.
     ///
     /// # Errors
-    /// The system's answer; an interrupted call is repeated.
+    /// If a system call fails; an interrupted call is repeated.
     #[inline]
     pub fn send(&self, bytes: &[u8]) -> io::Result<usize> {
         loop {
@@ -59,7 +59,7 @@ impl Queue {
     /// Receives a message; waits for one.
     ///
     /// # Errors
-    /// The system's answer; an interrupted call is repeated.
+    /// If a system call fails; an interrupted call is repeated.
     #[inline]
     pub fn receive(&self, buffer: &mut [u8]) -> io::Result<usize> {
         let queue = self.0.as_raw_fd();

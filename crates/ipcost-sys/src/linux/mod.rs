@@ -1,4 +1,4 @@
-//! Linux: what every Unix has, and what Linux alone has.
+//! Linux: the parts common to every Unix, and those of Linux alone.
 
 pub mod abstract_address;
 pub mod calling;

@@ -1,4 +1,4 @@
-//! Stream sockets that Linux alone has.
+//! Stream sockets that only Linux has.
 
 use std::io;
 use std::mem::size_of;
@@ -11,19 +11,19 @@ fn stream(family: AddressFamily, protocol: Option<Protocol>) -> io::Result<Owned
     Ok(socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, protocol)?)
 }
 
-/// A socket of Multipath TCP (`mptcp(7)`).
+/// A Multipath TCP socket (`mptcp(7)`).
 ///
 /// # Errors
-/// The system's answer.
+/// If a system call fails.
 #[inline]
 pub fn mptcp_socket() -> io::Result<OwnedFd> {
     stream(AddressFamily::INET, Some(ipproto::MPTCP))
 }
 
-/// A socket of SCTP with one association (`sctp(7)`).
+/// An SCTP socket with one association (`sctp(7)`).
 ///
 /// # Errors
-/// The system's answer.
+/// If a system call fails.
 #[inline]
 pub fn sctp_socket() -> io::Result<OwnedFd> {
     stream(AddressFamily::INET, Some(ipproto::SCTP))
@@ -32,22 +32,22 @@ pub fn sctp_socket() -> io::Result<OwnedFd> {
 /// A socket between virtual machines (`vsock(7)`).
 ///
 /// # Errors
-/// The system's answer.
+/// If a system call fails.
 #[inline]
 pub fn vsock_socket() -> io::Result<OwnedFd> {
     stream(AddressFamily::VSOCK, None)
 }
 
-/// Any port that is free.
+/// Any free port.
 pub const ANY_VSOCK_PORT: u32 = libc::VMADDR_PORT_ANY;
 
-/// A port of this machine's loopback.
+/// A port on this machine's loopback.
 pub struct VsockAddress(libc::sockaddr_vm);
 
-/// A port of this machine's loopback, as an address.
+/// A port on this machine's loopback, as an address.
 ///
 /// # Errors
-/// Never here.
+/// Infallible here.
 pub fn vsock_address(port: u32) -> io::Result<VsockAddress> {
     // SAFETY: all bits zero are a valid address, whose fields are set below.
     let mut address: libc::sockaddr_vm = unsafe { std::mem::zeroed() };
@@ -57,17 +57,17 @@ pub fn vsock_address(port: u32) -> io::Result<VsockAddress> {
     Ok(VsockAddress(address))
 }
 
-// SAFETY: the address is valid for as long as the closure runs, and has the length that is given.
+// SAFETY: the address is valid while the closure runs, and has the given length.
 unsafe impl SocketAddrArg for VsockAddress {
     unsafe fn with_sockaddr<R>(&self, f: impl FnOnce(*const SocketAddrOpaque, SocketAddrLen) -> R) -> R {
         f((&raw const self.0).cast(), size_of::<libc::sockaddr_vm>() as SocketAddrLen)
     }
 }
 
-/// The port that a socket is bound to.
+/// The port to which a socket is bound.
 ///
 /// # Errors
-/// The system's answer.
+/// If a system call fails.
 pub fn vsock_port(socket: &OwnedFd) -> io::Result<u32> {
     let VsockAddress(mut address) = vsock_address(0)?;
     let mut length = size_of::<libc::sockaddr_vm>() as libc::socklen_t;

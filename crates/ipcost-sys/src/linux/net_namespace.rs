@@ -1,7 +1,7 @@
-//! A network namespace of one's own (`network_namespaces(7)`), in which nobody else's packets are counted.
+//! A private network namespace (`network_namespaces(7)`), in which no other packets are counted.
 //!
-//! A namespace belongs to whoever is in it. A helper process makes it and stays until its standard input ends; peers
-//! enter it before they start. The helper needs to be root, or user namespaces that everybody may make.
+//! A namespace lives as long as a process is in it. A helper process creates it and stays until its standard input
+//! ends; peers enter it before they start. The helper needs to be root, or user namespaces open to every user.
 
 use std::fs;
 use std::io::{self, BufRead, BufReader, Write};
@@ -12,10 +12,10 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 
 use crate::{Context, SysError};
 
-/// Where settings of a namespace are; beneath, single files.
+/// Directories of a namespace's settings, then single files.
 const SETTINGS: [&str; 4] =
     ["/proc/sys/net/core", "/proc/sys/net/ipv4", "/proc/sys/net/ipv4/conf/all", "/proc/sys/net/ipv4/conf/lo"];
-/// What the helper says when the namespace is made; the settings that could not be kept follow.
+/// The helper's line when the namespace is ready; the settings that it could not copy follow.
 const READY: &str = "ready";
 
 /// A network namespace, for as long as this is held.
@@ -28,7 +28,7 @@ pub struct NetNamespace {
     lost: Vec<String>,
 }
 
-/// What a process enters before it starts: descriptors of namespaces.
+/// The namespaces that a process enters before it starts, as descriptors.
 #[derive(Debug, Clone, Copy)]
 pub struct Entrance {
     user: Option<RawFd>,
@@ -36,7 +36,7 @@ pub struct Entrance {
 }
 
 impl NetNamespace {
-    /// Makes one with the settings of this one; `command` starts a process that calls [`hold`].
+    /// Creates one with this namespace's settings; `command` starts a process that calls [`hold`].
     ///
     /// # Errors
     /// Why this user cannot have one.
@@ -53,7 +53,7 @@ impl NetNamespace {
         let input = child.stdin.take();
         let mut line = String::new();
         if let Some(output) = child.stdout.take() {
-            // Whatever it says, or that it says nothing, is judged below.
+            // Its answer, or silence, is judged below.
             let _ = BufReader::new(output).read_line(&mut line);
         }
         let opened = line
@@ -71,17 +71,17 @@ impl NetNamespace {
         }
     }
 
-    /// The process that is in it and does nothing: its view of the network is that of the namespace.
+    /// The idle process inside: its view of the network is the namespace's.
     pub fn process(&self) -> u32 {
         self.child.id()
     }
 
-    /// Settings that are not what they are outside, by name.
+    /// Settings that differ from those outside, by name.
     pub fn lost(&self) -> &[String] {
         &self.lost
     }
 
-    /// How a process gets in, while this is held.
+    /// How a process enters, while this is held.
     pub fn entrance(&self) -> Entrance {
         Entrance { user: self.user.as_ref().map(AsRawFd::as_raw_fd), net: self.net.as_raw_fd() }
     }
@@ -94,7 +94,7 @@ impl Drop for NetNamespace {
     }
 }
 
-/// The namespaces of the helper: its user namespace only where that is not ours.
+/// The helper's namespaces: its user namespace only if it differs from ours.
 fn entered(child: &Child) -> io::Result<(Option<OwnedFd>, OwnedFd)> {
     let path = |name: &str| PathBuf::from(format!("/proc/{}/ns/{name}", child.id()));
     let user = path("user");
@@ -104,11 +104,11 @@ fn entered(child: &Child) -> io::Result<(Option<OwnedFd>, OwnedFd)> {
 }
 
 impl Entrance {
-    /// Moves the calling process into it; allocates nothing, so that it may be called between fork and exec.
+    /// Moves the calling process into it; allocates nothing, so may be called between fork and exec.
     pub(crate) fn enter(self) -> io::Result<()> {
         for (descriptor, kind) in [(self.user, libc::CLONE_NEWUSER), (Some(self.net), libc::CLONE_NEWNET)] {
             let Some(descriptor) = descriptor else { continue };
-            // SAFETY: a system call on plain values; a descriptor that is none is refused.
+            // SAFETY: a system call on plain values; the kernel rejects an invalid descriptor.
             if unsafe { libc::setns(descriptor, kind) } != 0 {
                 return Err(io::Error::last_os_error());
             }
@@ -117,23 +117,23 @@ impl Entrance {
     }
 }
 
-/// The helper's whole life: makes the namespace, says so on standard output, and stays until standard input ends.
+/// The helper's whole life: creates the namespace, reports it on standard output, and stays until standard input ends.
 ///
 /// # Errors
-/// Where it cannot be made; it has said so on standard output, too.
+/// If it cannot be created; it has reported that on standard output, too.
 pub fn hold() -> Result<(), SysError> {
     let made = make();
     let line = match &made {
         Ok(lost) => format!("{READY} {}", lost.join(" ")),
         Err(error) => error.to_string(),
     };
-    // Without a reader there is nobody to hold it for, and standard input has ended, too.
+    // Without a reader the namespace has no user, and standard input has ended, too.
     let _ = writeln!(io::stdout(), "{line}");
     made?;
     crate::process::read_stdin(&mut |_| {}).context(|| "standard input".to_owned())
 }
 
-/// Makes it; gives the settings that could not be kept.
+/// Creates it; returns the settings that could not be copied.
 fn make() -> Result<Vec<String>, SysError> {
     let settings: Vec<(PathBuf, String)> = SETTINGS.iter().flat_map(|dir| settings_in(dir)).collect();
     let mtu = mtu_of_loopback(None);
@@ -141,7 +141,7 @@ fn make() -> Result<Vec<String>, SysError> {
     if unshare(libc::CLONE_NEWNET).is_err() {
         unshare(libc::CLONE_NEWUSER | libc::CLONE_NEWNET)
             .context(|| "making a network namespace".to_owned())?;
-        // Without a map, files could not be made: whoever one was is who one is.
+        // Without a map, creating files would fail: keep the same user.
         let write = |file: &str, text: String| {
             fs::write(format!("/proc/self/{file}"), text).context(|| format!("writing {file}"))
         };
@@ -151,11 +151,11 @@ fn make() -> Result<Vec<String>, SysError> {
     }
     bring_loopback_up().context(|| "bringing loopback up".to_owned())?;
     if let Some(mtu) = mtu {
-        // One that cannot be set shows in the packets that are counted.
+        // If it cannot be set, the packet counts show it.
         mtu_of_loopback(Some(mtu));
     }
     let kept = |(path, value): &(PathBuf, String)| match fs::read_to_string(path) {
-        // What is not there belongs to no namespace.
+        // A missing setting does not belong to the namespace.
         Err(_) => true,
         Ok(now) => {
             now == *value
@@ -173,16 +173,16 @@ fn make() -> Result<Vec<String>, SysError> {
     Ok(settings.iter().filter(|setting| !kept(setting)).map(|(path, _)| name(path)).collect())
 }
 
-/// Files of a directory that can be set, with what they hold.
+/// Settable files of a directory, with their contents.
 fn settings_in(dir: &str) -> Vec<(PathBuf, String)> {
     let files = fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
-    // What nobody may write is no setting but tells of one.
+    // A file that no one may write reports something; it is not a setting.
     let settable = |path: &PathBuf| fs::metadata(path).is_ok_and(|file| file.mode() & 0o200 != 0);
     files.filter(settable).filter_map(|path| Some((path.clone(), fs::read_to_string(&path).ok()?))).collect()
 }
 
 fn unshare(kinds: libc::c_int) -> io::Result<()> {
-    // SAFETY: the helper has one thread, no memory is shared with anybody, and the call takes a plain value.
+    // SAFETY: the helper has one thread and shares no memory, and the call takes a plain value.
     if unsafe { libc::unshare(kinds) } == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
@@ -198,7 +198,7 @@ fn loopback_request() -> io::Result<(OwnedFd, libc::ifreq)> {
 }
 
 fn control(socket: &OwnedFd, what: libc::c_ulong, request: &mut libc::ifreq) -> io::Result<()> {
-    // SAFETY: the descriptor is an open socket's, and the pointer is to a request that outlives the call.
+    // SAFETY: the descriptor is an open socket's, and the pointer refers to a request that outlives the call.
     let result = unsafe { libc::ioctl(socket.as_raw_fd(), what as _, std::ptr::from_mut(request)) };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
@@ -212,7 +212,7 @@ fn bring_loopback_up() -> io::Result<()> {
     control(&socket, libc::SIOCSIFFLAGS as _, &mut request)
 }
 
-/// The largest packet of loopback, after it was set where one is given; `None` where that cannot be.
+/// Loopback's MTU, after setting it if `set` is given; `None` if that fails.
 fn mtu_of_loopback(set: Option<libc::c_int>) -> Option<libc::c_int> {
     let (socket, mut request) = loopback_request().ok()?;
     if let Some(mtu) = set {

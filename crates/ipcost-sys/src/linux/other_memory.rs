@@ -6,7 +6,7 @@ use rustix::process::{PTracer, Pid, set_ptracer};
 
 use crate::facts::text;
 
-/// From here on, Yama lets nobody but root read another process's memory (`ptrace(2)`).
+/// From this level on, Yama lets only root read another process's memory (`ptrace(2)`).
 const ROOT_ALONE: u64 = 2;
 
 /// Whether a process may read another's memory here.
@@ -27,22 +27,22 @@ pub fn probe() -> Result<(), String> {
     Ok(())
 }
 
-/// Lets other processes of this user read this one's memory, where Yama would let its ancestors alone.
+/// Lets this user's other processes read this one's memory, where Yama would allow only its ancestors.
 pub fn allow() {
-    // A kernel without Yama knows no such setting, and refuses nobody.
+    // A kernel without Yama lacks this setting and refuses no process.
     let _ = set_ptracer(PTracer::Any);
 }
 
-/// Reads the memory of a process from an address on; how many bytes.
+/// Reads a process's memory from an address on; returns how many bytes.
 ///
 /// # Errors
-/// The system's answer.
+/// If a system call fails.
 #[inline]
 pub fn read(process: u32, address: u64, buffer: &mut [u8]) -> io::Result<usize> {
     let process = i32::try_from(process).ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::InvalidInput)?;
     let here = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
     let there = libc::iovec { iov_base: address as *mut libc::c_void, iov_len: buffer.len() };
-    // SAFETY: the local buffer is valid for as many bytes as it says; the kernel checks the other address.
+    // SAFETY: the local buffer is valid for its length; the kernel checks the other address.
     let count = unsafe { libc::process_vm_readv(process.as_raw_nonzero().get(), &here, 1, &there, 1, 0) };
     usize::try_from(count).map_err(|_| io::Error::last_os_error())
 }

@@ -1,4 +1,4 @@
-//! Memory that is made for a message and passed to another process (`memfd_create(2)`, SCM_RIGHTS of `unix(7)`).
+//! Memory created for a message and passed to another process (`memfd_create(2)`, SCM_RIGHTS of `unix(7)`).
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -15,18 +15,18 @@ use rustix::net::{
 
 use crate::system::channel::write;
 
-/// Whether there is such a thing here.
+/// Whether this system supports it.
 ///
 /// # Errors
-/// Never: Linux has it.
+/// Infallible on Linux.
 pub fn probe() -> Result<(), String> {
     Ok(())
 }
 
-/// Makes memory with these bytes and passes it on.
+/// Creates memory with these bytes and passes it on.
 ///
 /// # Errors
-/// The system's answer.
+/// If a system call fails.
 pub fn pass(socket: &OwnedFd, bytes: &[u8]) -> io::Result<()> {
     let memory = memfd_create("ipcost-message", MemfdFlags::CLOEXEC)?;
     let mut written = 0;
@@ -45,10 +45,10 @@ pub fn pass(socket: &OwnedFd, bytes: &[u8]) -> io::Result<()> {
     }
 }
 
-/// Takes the next that was passed, and maps it; `None` at the end.
+/// Takes the next one passed, and maps it; `None` at the end.
 ///
 /// # Errors
-/// The system's answer.
+/// If a system call fails.
 pub fn take(socket: &OwnedFd) -> io::Result<Option<Passed>> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut beside = RecvAncillaryBuffer::new(&mut space);
@@ -68,13 +68,13 @@ pub fn take(socket: &OwnedFd) -> io::Result<Option<Passed>> {
     });
     let memory = memory.ok_or_else(|| io::Error::other("a message without its memory; raise ulimit -n"))?;
     let bytes = usize::try_from(fstat(&memory)?.st_size).unwrap_or(0);
-    // SAFETY: the address is the kernel's to choose.
+    // SAFETY: the kernel chooses the address.
     let mapped = unsafe { mmap(ptr::null_mut(), bytes, ProtFlags::READ, MapFlags::SHARED, &memory, 0) }?;
     let start = NonNull::new(mapped.cast()).ok_or_else(|| io::Error::other("memory at address 0"))?;
     Ok(Some(Passed { start, bytes, read: 0 }))
 }
 
-/// A message that has come, mapped.
+/// A received message, mapped.
 #[derive(Debug)]
 pub struct Passed {
     start: NonNull<u8>,
@@ -82,16 +82,16 @@ pub struct Passed {
     read: usize,
 }
 
-// SAFETY: the mapping belongs to whoever has this, and nobody writes into it through this.
+// SAFETY: the owner of this value owns the mapping, and nothing writes through it.
 unsafe impl Send for Passed {}
-// SAFETY: reading needs it exclusively.
+// SAFETY: reading needs exclusive access.
 unsafe impl Sync for Passed {}
 
 impl Passed {
-    /// Copies the next bytes out; how many.
+    /// Copies the next bytes out; returns how many.
     pub fn read(&mut self, buffer: &mut [u8]) -> usize {
         let count = buffer.len().min(self.bytes - self.read);
-        // SAFETY: the mapping has so many bytes from there on, and whoever sent them writes no more.
+        // SAFETY: the mapping has `count` bytes from there on, and their sender writes no more.
         unsafe { ptr::copy_nonoverlapping(self.start.as_ptr().add(self.read), buffer.as_mut_ptr(), count) };
         self.read += count;
         count
@@ -105,7 +105,7 @@ impl Passed {
 
 impl Drop for Passed {
     fn drop(&mut self) {
-        // SAFETY: it was mapped with these bounds, and nothing refers to it any more.
+        // SAFETY: mapped with these bounds, and no longer referred to.
         let _ = unsafe { munmap(self.start.as_ptr().cast(), self.bytes) };
     }
 }

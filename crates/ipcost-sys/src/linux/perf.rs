@@ -1,4 +1,4 @@
-//! Events of processes as the kernel and the processor count them (`perf_event_open(2)`).
+//! Event counts of processes, from the kernel and the processor (`perf_event_open(2)`).
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,10 +12,10 @@ pub use crate::contract::Refusal;
 
 /// `PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING`.
 const WITH_TIMES: u64 = 3;
-/// `PERF_EVENT_IOC_ENABLE`, which also acts on what children inherited.
+/// `PERF_EVENT_IOC_ENABLE`, which also acts on inherited counters of children.
 const ENABLE: libc::c_ulong = 0x2400;
 
-/// An event that can be counted.
+/// A countable event.
 struct Event {
     name: &'static str,
     kind: u32,
@@ -27,7 +27,7 @@ const fn event(name: &'static str, kind: u32, config: u64, without: u64) -> Even
     Event { name, kind, config, without }
 }
 
-/// Hardware events first; user and kernel apart, so that a system call's own work shows.
+/// Hardware events first; user and kernel separately, so that a system call's own work shows.
 const EVENTS: [Event; 8] = [
     event("instructions_user", HARDWARE, 1, WITHOUT_KERNEL),
     event("instructions_kernel", HARDWARE, 1, WITHOUT_USER),
@@ -39,7 +39,7 @@ const EVENTS: [Event; 8] = [
     event("migrations", SOFTWARE, 4, 0),
 ];
 
-/// Counters of all tasks of a process group, and of what these start from now on.
+/// Counters of all tasks in a process group, and of tasks that they start from now on.
 #[derive(Debug, Default)]
 pub struct Counters {
     open: Vec<(&'static str, OwnedFd)>,
@@ -47,7 +47,7 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Opens what may be counted of the processes in a group; nothing is counted before [`Counters::enable`].
+    /// Opens every permitted counter of a group's processes; nothing is counted before [`Counters::enable`].
     pub fn of_group(group: u32) -> Self {
         let tasks: Vec<i32> = processes(group).into_iter().flat_map(tasks).collect();
         let mut counters = Self::default();
@@ -68,17 +68,17 @@ impl Counters {
         counters
     }
 
-    /// Begins to count.
+    /// Starts counting.
     pub fn enable(&self) {
         for (_, counter) in &self.open {
-            // SAFETY: the descriptor is an open counter's, and this request takes no pointer. It fails only where
-            // the descriptor is none, and then reading it says so.
+            // SAFETY: the descriptor is an open counter's, and this request takes no pointer. It fails only for an
+            // invalid descriptor, and then reading reports that.
             let _ = unsafe { libc::ioctl(counter.as_raw_fd(), ENABLE, 0) };
         }
     }
 
-    /// What has been counted so far, by event. Where the processor had to share its counters between events, the
-    /// count is scaled to the whole time; an event that never had its turn is absent.
+    /// Counts so far, by event. If the processor shared its counters between events, the count is scaled to the whole
+    /// time; an event that never had its turn is absent.
     pub fn read(&self) -> BTreeMap<String, f64> {
         let mut sums: BTreeMap<String, f64> = BTreeMap::new();
         let mut starved = Vec::new();
@@ -92,7 +92,7 @@ impl Counters {
         sums
     }
 
-    /// What cannot be counted, and why.
+    /// Events that cannot be counted, and why.
     pub fn refused(&self) -> &BTreeMap<&'static str, Refusal> {
         &self.refused
     }
@@ -162,7 +162,7 @@ mod tests {
         std::hint::black_box(&pages);
         let counted = counters.read();
         match counted.get("page_faults") {
-            // Huge pages make it few, but never none.
+            // Huge pages reduce the count, but not to zero.
             Some(count) => assert!(*count >= 1.0, "{counted:?}"),
             None => assert!(counters.refused().contains_key("page_faults"), "{counters:?}"),
         }

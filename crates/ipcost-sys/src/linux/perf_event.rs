@@ -3,23 +3,23 @@
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd};
 
-/// Events of the processor.
+/// Processor events.
 pub const HARDWARE: u32 = 0;
-/// Events of the kernel.
+/// Kernel events.
 pub const SOFTWARE: u32 = 1;
-/// Not before it is enabled.
+/// Starts disabled.
 pub const DISABLED: u64 = 1;
-/// Along with what the task starts.
+/// Also counts what the task starts.
 pub const INHERIT: u64 = 1 << 1;
-/// Not in user space.
+/// Excludes user space.
 pub const WITHOUT_USER: u64 = 1 << 4;
-/// Not in the kernel.
+/// Excludes the kernel.
 pub const WITHOUT_KERNEL: u64 = 1 << 5;
-/// Not in the hypervisor.
+/// Excludes the hypervisor.
 pub const WITHOUT_HYPERVISOR: u64 = 1 << 6;
 const CLOSE_ON_EXEC: libc::c_ulong = 8;
 
-/// The first version of `struct perf_event_attr`, which every kernel with such events knows.
+/// The first version of `struct perf_event_attr`, which every kernel with events supports.
 #[repr(C)]
 #[derive(Default)]
 struct Attributes {
@@ -40,18 +40,18 @@ struct Attributes {
 pub struct Request {
     /// [`HARDWARE`] or [`SOFTWARE`].
     pub kind: u32,
-    /// Which event of that kind.
+    /// The event's number within that kind.
     pub event: u64,
-    /// What comes with a reading.
+    /// The format of readings.
     pub read_format: u64,
-    /// When, where and of whom.
+    /// Flags such as [`DISABLED`].
     pub flags: u64,
 }
 
 /// Opens a counter of a task, on any processor; 0 is this process.
 ///
 /// # Errors
-/// The system's answer.
+/// If a system call fails.
 pub fn open(request: Request, task: i32) -> io::Result<OwnedFd> {
     let attributes = Attributes {
         kind: request.kind,
@@ -62,7 +62,7 @@ pub fn open(request: Request, task: i32) -> io::Result<OwnedFd> {
         ..Attributes::default()
     };
     let (any_processor, no_group): (libc::c_int, libc::c_int) = (-1, -1);
-    // SAFETY: the pointer is valid for as many bytes as the structure says it has, and the kernel only reads them.
+    // SAFETY: the pointer is valid for the size in the structure, and the kernel only reads it.
     let descriptor = unsafe {
         libc::syscall(
             libc::SYS_perf_event_open,
@@ -76,7 +76,7 @@ pub fn open(request: Request, task: i32) -> io::Result<OwnedFd> {
     if descriptor < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the call has just given this descriptor to us alone.
+    // SAFETY: the call has just returned this descriptor to us alone.
     Ok(unsafe { OwnedFd::from_raw_fd(descriptor as libc::c_int) })
 }
 

@@ -1,4 +1,4 @@
-//! What this user may do: found out by trying, where a setting alone does not tell.
+//! This user's permissions: tried out where a setting alone does not tell.
 
 use std::io;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -12,7 +12,7 @@ use super::counting::counting;
 use crate::facts::network::tracked_connections;
 use crate::facts::text::number;
 
-/// Tries it all; takes some tens of milliseconds and starts short-lived programs.
+/// Tries everything; takes some tens of milliseconds and starts short-lived programs.
 pub fn permissions() -> PermissionFacts {
     let root = rustix::process::geteuid().is_root();
     PermissionFacts {
@@ -28,7 +28,7 @@ pub fn permissions() -> PermissionFacts {
     }
 }
 
-/// Whether strace follows a program that does nothing; `None` where there is no strace.
+/// Whether strace can trace a program that does nothing; `None` without strace.
 fn tracing() -> Option<bool> {
     let output = run("strace", &["-qq", "-o", "/dev/null", "true"]);
     match output {
@@ -39,19 +39,18 @@ fn tracing() -> Option<bool> {
 }
 
 fn run(program: &str, arguments: &[&str]) -> io::Result<Output> {
-    // Debian keeps some programs where only root's PATH leads.
+    // Debian keeps some programs on root's PATH only.
     let path = std::env::var("PATH").unwrap_or_default() + ":/usr/sbin:/sbin";
     Command::new(program).args(arguments).env("PATH", path).stdin(Stdio::null()).output()
 }
 
-/// Starts a program that does nothing in a network namespace of its own; an ordinary user needs a user namespace
-/// for that.
+/// Starts a program that does nothing in a private network namespace; an ordinary user needs a user namespace for that.
 fn network_namespace(root: bool) -> Result<(), String> {
     let flags = if root { libc::CLONE_NEWNET } else { libc::CLONE_NEWUSER | libc::CLONE_NEWNET };
     let mut command = Command::new("true");
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let enter = move || {
-        // SAFETY: unshare takes no pointers; only this child, which has one thread, changes its namespaces.
+        // SAFETY: unshare takes no pointers; only this single-threaded child changes its namespaces.
         let result = unsafe { libc::unshare(flags) };
         if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     };
@@ -60,22 +59,22 @@ fn network_namespace(root: bool) -> Result<(), String> {
     command.status().map(drop).map_err(|error| error.to_string())
 }
 
-/// How many rules the packet filter holds.
+/// How many rules the packet filter has.
 fn packet_rules(root: bool) -> Result<u64, String> {
     if !root {
         return Err("only root may list them".to_owned());
     }
     match run("nft", &["--json", "list", "ruleset"]) {
         Ok(output) if output.status.success() => {
-            rules(&output.stdout).ok_or_else(|| "nft answers with something else".to_owned())
+            rules(&output.stdout).ok_or_else(|| "nft gave an unexpected answer".to_owned())
         }
-        Ok(_) => Err("nft is not permitted to".to_owned()),
+        Ok(_) => Err("nft is not permitted to list them".to_owned()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Err("nft is not installed".to_owned()),
         Err(error) => Err(format!("nft cannot be started: {error}")),
     }
 }
 
-/// The rules in what `nft --json` says (`libnftables-json(5)`).
+/// The rules in the output of `nft --json` (`libnftables-json(5)`).
 fn rules(json: &[u8]) -> Option<u64> {
     if json.iter().all(u8::is_ascii_whitespace) {
         return Some(0);
@@ -85,14 +84,14 @@ fn rules(json: &[u8]) -> Option<u64> {
     Some(objects.iter().filter(|object| object.get("rule").is_some()).count() as u64)
 }
 
-/// Reads bytes as what nft says.
+/// Parses bytes as nft's output.
 pub(crate) fn read_bytes(bytes: &[u8]) {
     let _ = rules(bytes);
 }
 
-/// Opens a connection over loopback and looks for it among those that are tracked.
+/// Opens a connection over loopback and looks for it among the tracked ones.
 fn loopback_tracked() -> Option<bool> {
-    /// A connection of somebody else may come in between; not each time.
+    /// Another program's connection may interfere; not each time.
     const ATTEMPTS: usize = 3;
     if tracked_connections().is_none() {
         return Some(false);

@@ -9,13 +9,13 @@ use rustix::pipe::{fcntl_getpipe_size, fcntl_setpipe_size};
 use crate::transport::Effective;
 use crate::{Context, SysError};
 
-/// Sets the capacity where the cell asks for one (`F_SETPIPE_SZ`, `fcntl(2)`).
+/// Sets the capacity if the cell asks for one (`F_SETPIPE_SZ`, `fcntl(2)`).
 ///
-/// The kernel rounds up to a power of two pages. Beyond `/proc/sys/fs/pipe-max-size` it refuses users
-/// without privilege; the pipe then gets that size, and the difference is reported.
+/// The kernel rounds up to a power of two pages. Beyond `/proc/sys/fs/pipe-max-size` it refuses unprivileged users; the
+/// pipe then gets that size, and the difference is reported.
 ///
 /// # Errors
-/// Where the capacity can be neither set nor read.
+/// If the capacity can be neither set nor read.
 pub fn set(pipe: impl AsFd, cell: &Cell) -> Result<Option<Effective>, SysError> {
     let Some(asked) = cell.options.int("pipe_size") else { return Ok(None) };
     let action = || format!("cannot set a pipe's capacity to {asked} bytes");

@@ -1,14 +1,14 @@
-//! The processors that this program may use.
+//! The processors available to this program.
 
 use std::collections::BTreeMap;
 use std::fs;
 
 use rustix::thread::{CpuSet, sched_getaffinity};
 
-/// For each physical core its logical processors, ascending, within the affinity this program was given; from
+/// The logical processors of each physical core, ascending, within this program's affinity; from
 /// `/sys/devices/system/cpu`.
 ///
-/// Where a core's siblings cannot be read, every processor counts as a core of its own.
+/// If a core's siblings cannot be read, every processor counts as its own core.
 pub fn by_core() -> Vec<Vec<usize>> {
     let allowed = sched_getaffinity(None).unwrap_or_default();
     let mut cores: BTreeMap<String, Vec<usize>> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Memory that two processes share: four words, each in cache lines of its own, then a ring of bytes.
+//! Memory that two processes share: four words, each in its own cache lines, then a ring of bytes.
 
 use std::hint::black_box;
 use std::io;
@@ -11,23 +11,23 @@ use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
 use crate::{Context, SysError};
 
-/// What is before the ring, bytes: a page.
+/// Bytes before the ring: a page.
 const HEAD_BYTES: usize = 4096;
-/// From one word to the next: two cache lines, as processors fetch them in pairs.
+/// The distance between words, bytes: two cache lines, as processors fetch them in pairs.
 const WORD_BYTES: usize = 128;
 
 /// Whether this system has such memory.
 ///
 /// # Errors
-/// Never: Linux has.
+/// Infallible on Linux.
 pub fn probe() -> Result<(), String> {
     Ok(())
 }
 
-/// Makes memory for a ring of so many bytes (`memfd_create(2)`).
+/// Creates memory for a ring of `ring_bytes` bytes (`memfd_create(2)`).
 ///
 /// # Errors
-/// Where the system has none.
+/// If the system refuses.
 pub fn create(ring_bytes: usize) -> Result<OwnedFd, SysError> {
     let action = || "cannot make shared memory".to_owned();
     let memory = memfd_create("ipcost-ring", MemfdFlags::CLOEXEC).context(action)?;
@@ -44,31 +44,31 @@ pub struct SharedRing {
 
 // SAFETY: the words are atomic, bytes are only reached through raw copies, and the mapping lives as long as this does.
 unsafe impl Send for SharedRing {}
-// SAFETY: as above; what writes bytes takes the ring for itself.
+// SAFETY: as above; writing bytes takes the ring exclusively.
 unsafe impl Sync for SharedRing {}
 
 impl SharedRing {
-    /// Maps memory that [`create`] has made, and touches every page, so that none is missing once it is measured.
+    /// Maps memory created by [`create`], and touches every page, so that no page fault falls into the measurement.
     ///
     /// # Errors
-    /// Where the descriptor is something else, or cannot be mapped.
+    /// If the descriptor is something else, or cannot be mapped.
     pub fn map(memory: impl AsFd) -> Result<Self, SysError> {
         let action = || "cannot map shared memory".to_owned();
         let total = usize::try_from(fstat(&memory).context(action)?.st_size).unwrap_or(0);
         let bytes = total.saturating_sub(HEAD_BYTES);
         if !bytes.is_power_of_two() {
-            let wrong = io::Error::other(format!("{total} bytes are no ring"));
+            let wrong = io::Error::other(format!("{total} bytes do not make a ring"));
             return Err(wrong).context(action);
         }
         let access = ProtFlags::READ | ProtFlags::WRITE;
         let flags = MapFlags::SHARED | MapFlags::POPULATE;
-        // SAFETY: a new mapping at a place of the kernel's choice, of a file that has these bytes.
+        // SAFETY: a new mapping at an address that the kernel chooses, of a file of this size.
         let place = unsafe { mmap(ptr::null_mut(), total, access, flags, memory, 0) };
         let memory = NonNull::new(place.context(action)?.cast()).expect("mappings are not at address 0");
         Ok(Self { memory, bytes })
     }
 
-    /// Its size.
+    /// Its size, bytes.
     #[inline]
     pub fn bytes(&self) -> usize {
         self.bytes
@@ -78,31 +78,31 @@ impl SharedRing {
     #[inline]
     pub fn word(&self, index: usize) -> &AtomicU32 {
         assert!(index < 4);
-        // SAFETY: within the mapped page, aligned, and only used atomically by whoever maps it.
+        // SAFETY: within the mapped page, aligned, and only used atomically by every process that maps it.
         unsafe { self.memory.add(index * WORD_BYTES).cast().as_ref() }
     }
 
-    /// The first four bytes of the ring as a word; whoever uses it puts nothing else there.
+    /// The first four bytes of the ring as a word; its users put nothing else there.
     #[inline]
     pub fn first_word(&self) -> &AtomicU32 {
-        // SAFETY: within the mapping, whose ring is no smaller, aligned, and only used atomically.
+        // SAFETY: within the mapping, whose ring is at least as large, aligned, and only used atomically.
         unsafe { self.memory.add(HEAD_BYTES).cast().as_ref() }
     }
 
-    /// The pieces of the ring from a position on: its end, and its begin behind that.
+    /// The pieces of the ring from a position on: up to its end, then from its start.
     #[inline]
     fn pieces(&self, position: u32, count: usize) -> [(*mut u8, usize); 2] {
         assert!(count <= self.bytes);
         let offset = position as usize & (self.bytes - 1);
         let first = count.min(self.bytes - offset);
-        // SAFETY: both are within the mapping, as the offset is below the ring's size and counts end there.
+        // SAFETY: both are within the mapping, as the offset is below the ring's size and counts stop at its end.
         unsafe {
             let ring = self.memory.as_ptr().add(HEAD_BYTES);
             [(ring.add(offset), first), (ring, count - first)]
         }
     }
 
-    /// Copies bytes into the ring. Nobody else may use these places meanwhile: positions say who may.
+    /// Copies bytes into the ring. Positions give this side exclusive use of these places.
     #[inline]
     pub fn write(&mut self, position: u32, bytes: &[u8]) {
         let [(place, first), (begin, _)] = self.pieces(position, bytes.len());
@@ -114,19 +114,19 @@ impl SharedRing {
         }
     }
 
-    /// Copies bytes out of the ring, as [`SharedRing::write`] puts them there.
+    /// Copies bytes out of the ring, the counterpart of [`SharedRing::write`].
     #[inline]
     pub fn read(&self, position: u32, buffer: &mut [u8]) {
         let [(place, first), (begin, _)] = self.pieces(position, buffer.len());
         let (one, other) = buffer.split_at_mut(first);
-        // SAFETY: as of writing.
+        // SAFETY: as for writing.
         unsafe {
             ptr::copy_nonoverlapping(place, one.as_mut_ptr(), one.len());
             ptr::copy_nonoverlapping(begin, other.as_mut_ptr(), other.len());
         }
     }
 
-    /// Writes bytes of one value where they are to be read.
+    /// Writes bytes of one value in place.
     #[inline]
     pub fn fill(&mut self, position: u32, value: u8, count: usize) {
         for (place, count) in self.pieces(position, count) {
@@ -135,11 +135,11 @@ impl SharedRing {
         }
     }
 
-    /// Reads every byte where it is.
+    /// Reads every byte in place.
     #[inline]
     pub fn look_at(&self, position: u32, count: usize) {
         for (place, count) in self.pieces(position, count) {
-            // SAFETY: the piece has as many bytes, which nobody writes while positions say that they are this side's.
+            // SAFETY: the piece has as many bytes, and none is written while positions assign them to this side.
             let bytes = unsafe { std::slice::from_raw_parts(place, count) };
             let (words, rest) = bytes.as_chunks::<8>();
             let sum = words.iter().fold(0_u64, |sum, word| sum ^ u64::from_ne_bytes(*word));
@@ -150,7 +150,7 @@ impl SharedRing {
 
 impl Drop for SharedRing {
     fn drop(&mut self) {
-        // SAFETY: mapped by `map` with this length; nothing refers to it any more.
+        // SAFETY: mapped by `map` with this length; no longer referred to.
         let _ = unsafe { munmap(self.memory.as_ptr().cast(), HEAD_BYTES + self.bytes) };
     }
 }

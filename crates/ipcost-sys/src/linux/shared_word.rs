@@ -10,18 +10,18 @@ use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
 use crate::{Context, SysError};
 
-/// What is mapped, bytes: a page, so that nothing else is in the word's cache line.
+/// Bytes to map: a page, so that the word has its cache line to itself.
 const BYTES: usize = 4096;
 
 /// Whether this system has such memory.
 ///
 /// # Errors
-/// Never: Linux has.
+/// Infallible on Linux.
 pub fn probe() -> Result<(), String> {
     Ok(())
 }
 
-/// The word, mapped into this process; it goes away with its last descriptor and mapping.
+/// The word, mapped into this process; it disappears with its last descriptor and mapping.
 #[derive(Debug)]
 pub struct SharedWord(NonNull<AtomicU32>);
 
@@ -30,10 +30,10 @@ unsafe impl Send for SharedWord {}
 // SAFETY: as above.
 unsafe impl Sync for SharedWord {}
 
-/// Makes memory for a word that is 0 (`memfd_create(2)`).
+/// Creates memory for a word with the value 0 (`memfd_create(2)`).
 ///
 /// # Errors
-/// Where the system has none.
+/// If the system refuses.
 pub fn create() -> Result<OwnedFd, SysError> {
     let action = || "cannot make shared memory".to_owned();
     let memory = memfd_create("ipcost-word", MemfdFlags::CLOEXEC).context(action)?;
@@ -42,10 +42,10 @@ pub fn create() -> Result<OwnedFd, SysError> {
 }
 
 impl SharedWord {
-    /// Maps memory that [`create`] has made.
+    /// Maps memory created by [`create`].
     ///
     /// # Errors
-    /// Where the descriptor is something else, or cannot be mapped.
+    /// If the descriptor is something else, or cannot be mapped.
     pub fn map(memory: impl AsFd) -> Result<Self, SysError> {
         let action = || "cannot map shared memory".to_owned();
         let bytes = fstat(&memory).context(action)?.st_size;
@@ -54,7 +54,7 @@ impl SharedWord {
             return Err(wrong).context(action);
         }
         let access = ProtFlags::READ | ProtFlags::WRITE;
-        // SAFETY: a new mapping at a place of the kernel's choice, of a file that has these bytes.
+        // SAFETY: a new mapping at an address that the kernel chooses, of a file of this size.
         let place = unsafe { mmap(ptr::null_mut(), BYTES, access, MapFlags::SHARED, memory, 0) };
         Ok(Self(NonNull::new(place.context(action)?.cast()).expect("mappings are not at address 0")))
     }
@@ -65,15 +65,15 @@ impl Deref for SharedWord {
 
     #[inline]
     fn deref(&self) -> &AtomicU32 {
-        // SAFETY: the mapping is there until this is dropped, aligned to a page, and only used atomically by
-        // whoever maps it; any bits are a valid u32.
+        // SAFETY: the mapping lives until this is dropped, is page-aligned, and only used atomically by every process
+        // that maps it; any bits are a valid u32.
         unsafe { self.0.as_ref() }
     }
 }
 
 impl Drop for SharedWord {
     fn drop(&mut self) {
-        // SAFETY: mapped by `map` with this length; nothing refers to it any more.
+        // SAFETY: mapped by `map` with this length; no longer referred to.
         let _ = unsafe { munmap(self.0.as_ptr().cast(), BYTES) };
     }
 }

@@ -1,21 +1,21 @@
-//! Where a connection comes from.
+//! Source addresses of connections.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::fd::{AsRawFd, OwnedFd};
 
-/// Binds a socket to an address, and leaves the port to connecting.
+/// Binds a socket to an address, and leaves the port to `connect`.
 ///
 /// # Errors
-/// The system's answer.
+/// If a system call fails.
 #[inline]
 pub fn bind_source(socket: &OwnedFd, address: Ipv4Addr) -> io::Result<()> {
     bind_without_port(socket)?;
     Ok(rustix::net::bind(socket, &SocketAddr::new(IpAddr::V4(address), 0))?)
 }
 
-/// Lets `bind` take an address alone and leaves the port to `connect`, which knows the whole connection and
-/// so may use a port that another connection from there uses already (`IP_BIND_ADDRESS_NO_PORT`, `ip(7)`).
+/// Makes `bind` take only an address and leaves the port to `connect`, which knows the whole connection and so may use
+/// a port that another connection from there already uses (`IP_BIND_ADDRESS_NO_PORT`, `ip(7)`).
 fn bind_without_port(socket: &OwnedFd) -> io::Result<()> {
     let on: libc::c_int = 1;
     // SAFETY: the descriptor is open for the call, and the pointer and length describe one int.

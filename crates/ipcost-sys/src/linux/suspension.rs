@@ -4,14 +4,14 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::clock::now_ns;
 
-/// How long the machine was suspended since it started, nanoseconds: by how much the clock that goes on meanwhile
-/// (`CLOCK_BOOTTIME`) is ahead of the one that does not (`clock_gettime(2)`).
+/// How long the machine was suspended since it started, nanoseconds: the clock that counts suspension
+/// (`CLOCK_BOOTTIME`) minus the one that does not (`clock_gettime(2)`).
 pub fn suspended_ns() -> u64 {
     let boot_ns = || {
         let time = clock_gettime(ClockId::Boottime);
         time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
     };
-    // Whoever is interrupted between two readings takes their distance for a suspension: the closest ones count.
+    // An interruption between the two readings looks like a suspension: the closest readings count.
     let reading = |_| {
         let (before, boot, after) = (now_ns(), boot_ns(), now_ns());
         (after - before, boot.saturating_sub(u64::midpoint(before, after)))

@@ -1,4 +1,4 @@
-//! What transports do on Linux.
+//! Behaviour of transports on Linux.
 
 use std::path::Path;
 use std::thread;
@@ -47,11 +47,11 @@ fn addresses_of_others_are_refused() {
 
 #[test]
 fn a_full_backlog_is_waited_for_and_counted() {
-    // A machine that lets the client wait may have made room before it comes; not every time.
+    // A machine that delays the client may have made room before it comes; not every time.
     assert!((0..50).any(|_| retries_at_a_full_backlog() > 0));
 }
 
-/// How often a client tried again at a queue that is emptied late.
+/// How often a client retried at a queue that is emptied late.
 fn retries_at_a_full_backlog() -> u64 {
     use crate::system::socket::connect_patiently;
     use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket_with};
@@ -62,7 +62,7 @@ fn retries_at_a_full_backlog() -> u64 {
     let provision = transport.provision(&Place { dir: dir.path(), name: "x", cell: &cell }).unwrap();
     let mut server = transport.serve(&provision.server, &cell).unwrap();
     let path = provision.server["path"].as_str().unwrap().to_owned();
-    // Sockets that do not wait are told EAGAIN, as waiting ones are once their send timeout ends.
+    // Non-blocking sockets get EAGAIN, as blocking ones do once their send timeout ends.
     let connecting = thread::spawn(move || {
         let at = SocketAddrUnix::new(Path::new(&path)).unwrap();
         let mut retries = 0;
@@ -76,7 +76,7 @@ fn retries_at_a_full_backlog() -> u64 {
             .collect();
         (retries, sockets)
     });
-    // Two fit in the queue; the third has to try again until one is taken out.
+    // Two fit in the queue; the third has to retry until one is taken out.
     let mut accepted = Vec::new();
     while accepted.len() < 4 {
         thread::sleep(std::time::Duration::from_millis(20));
@@ -85,7 +85,7 @@ fn retries_at_a_full_backlog() -> u64 {
     connecting.join().unwrap().0
 }
 
-/// Runs something in a thread that is another user's; `None` where this user may not become another.
+/// Runs something in a thread as another user; `None` if this user may not change users.
 fn as_stranger<T: Send>(work: impl FnOnce() -> T + Send) -> Option<T> {
     const NOBODY: u32 = 65_534;
     thread::scope(|scope| {
@@ -106,13 +106,13 @@ fn strangers_are_turned_away_where_the_system_tells_who_connects() {
         || transport.provision(&Place { dir: dir.path(), name: "x", cell: &cell }).unwrap().server;
     let mut server = transport.serve(&provision(), &cell).unwrap();
     let address = server.address();
-    // It does not look who listens, as in pattern `connect`.
+    // It does not check who listens, as in pattern `connect`.
     let careless = Cell { pattern: Pattern::Connect, ..cell.clone() };
     let visit = || transport.reach(&address, &careless, 0).unwrap().connect().unwrap();
     let Some(mut stranger) = as_stranger(visit) else { return };
-    assert!(server.try_accept().unwrap().is_none(), "a stranger is no channel");
+    assert!(server.try_accept().unwrap().is_none(), "a stranger gets no channel");
     assert_eq!(stranger.receive(&mut [0; 8]).unwrap_or(0), 0, "and is sent away");
-    // While payload is verified in pattern `connect`, too.
+    // Nor while pattern `connect` verifies payload.
     let stranger = as_stranger(visit).unwrap();
     let mut own = visit();
     let mut accepted = server.accept_known().unwrap();

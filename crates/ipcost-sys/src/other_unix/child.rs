@@ -1,4 +1,4 @@
-//! What can be done for a child without Linux.
+//! Controlling a child without Linux.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -8,10 +8,10 @@ pub fn exit_descriptor(_child: u32) -> Option<OwnedFd> {
     None
 }
 
-/// Nothing: here a child leaves at the end of its input, or the guard kills it.
+/// Does nothing: here a child leaves at the end of its input, or the guard kills it.
 ///
 /// # Errors
-/// Never.
+/// Infallible.
 pub fn die_with_parent() -> io::Result<()> {
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! Another Unix, such as macOS: what every Unix has, and nothing of what Linux alone has. It is compiled, and was
-//! never run.
+//! Another Unix, such as macOS: the parts common to every Unix, and none of those of Linux alone. It compiles, but has
+//! never been run.
 
 pub mod child;
 pub mod close_on_exec;

@@ -11,7 +11,7 @@ use crate::{Context, SysError};
 /// Refuses a cell that asks for a capacity.
 ///
 /// # Errors
-/// Where the cell asks for one.
+/// If the cell asks for one.
 pub fn set(_pipe: impl AsFd, cell: &Cell) -> Result<Option<Effective>, SysError> {
     let Some(asked) = cell.options.int("pipe_size") else { return Ok(None) };
     let reason = "this system sets it itself; leave out pipe_size";

@@ -1,8 +1,8 @@
-//! The processors that this program may use.
+//! The processors available to this program.
 
 use std::thread::available_parallelism;
 
-/// Every processor as a core of its own: which are siblings is not told here.
+/// Every processor as its own core: this system does not report siblings.
 pub fn by_core() -> Vec<Vec<usize>> {
     (0..available_parallelism().map_or(1, usize::from)).map(|cpu| vec![cpu]).collect()
 }

@@ -1,4 +1,4 @@
-//! A word of memory that two processes share, which is not made here.
+//! A word of memory that two processes share: not supported here.
 
 use std::io;
 use std::ops::Deref;
@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicU32;
 use crate::system::descriptor::Descriptor;
 use crate::{Context, SysError};
 
-const REASON: &str = "memory without a name that a child inherits takes Linux's memfd_create";
+const REASON: &str = "anonymous memory that a child inherits needs Linux's memfd_create";
 
 /// Whether this system has such memory.
 ///
@@ -17,7 +17,7 @@ pub fn probe() -> Result<(), String> {
     Err(REASON.to_owned())
 }
 
-/// Makes memory for a word.
+/// Creates memory for a word.
 ///
 /// # Errors
 /// Always.
@@ -25,12 +25,12 @@ pub fn create() -> Result<Descriptor, SysError> {
     none()
 }
 
-/// The word; there is never one.
+/// The word; never created.
 #[derive(Debug)]
 pub struct SharedWord(AtomicU32);
 
 impl SharedWord {
-    /// Maps memory that [`create`] has made.
+    /// Maps memory created by [`create`].
     ///
     /// # Errors
     /// Always.

@@ -1,4 +1,4 @@
-//! Where a connection comes from.
+//! Source addresses of connections.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 /// Binds a socket to an address; the system chooses the port at once.
 ///
 /// # Errors
-/// The system's answer; `AddrNotAvailable` where loopback has this one address only.
+/// If a system call fails; `AddrNotAvailable` if loopback has only one address.
 #[inline]
 pub fn bind_source(socket: &OwnedFd, address: Ipv4Addr) -> io::Result<()> {
     Ok(rustix::net::bind(socket, &SocketAddr::new(IpAddr::V4(address), 0))?)

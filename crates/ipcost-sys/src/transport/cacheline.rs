@@ -1,4 +1,4 @@
-//! `cacheline`, a floor: handing a word to a process that looks again and again, and never sleeps.
+//! `cacheline`, a floor: handing a word to a process that spins and never sleeps.
 
 use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -13,7 +13,6 @@ use super::spinning::{LOOKS, spin_unless};
 use super::{Client, Place, Provision, Server, Transport, TransportError};
 use crate::shared_word;
 
-/// The floor.
 pub struct Cacheline;
 
 const CAPABILITIES: Capabilities = Capabilities {
@@ -74,7 +73,7 @@ fn look(word: &AtomicU32, seen: u32) -> Option<u32> {
 
 #[cfg(test)]
 pub(super) fn pair() -> [Box<dyn super::HandOver>; 2] {
-    /// As [`Spinning`], whatever the test's standard input is.
+    /// As [`Spinning`], whatever the test's standard input.
     struct Patient;
 
     impl Signal for Patient {

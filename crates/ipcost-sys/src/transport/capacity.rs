@@ -1,13 +1,13 @@
-//! How much may lie between the two sides: what buffers hold here (`tcp(7)`, `socket(7)`, `pipe(7)`).
+//! How many bytes may be in flight between the two sides: the buffers' sizes (`tcp(7)`, `socket(7)`, `pipe(7)`).
 
 use ipcost_model::Cell;
 
 use crate::facts::text::{number, numbers};
 
-/// What a pipe holds unless it is set, bytes.
+/// A pipe's default capacity, bytes.
 const PIPE_BYTES: u64 = 65_536;
 
-/// Both buffers of a TCP connection, which grow up to a limit unless they are set.
+/// Both buffers of a TCP connection, which grow up to a limit unless set.
 pub fn tcp(cell: &Cell) -> Option<u64> {
     let most = |limits: &str| numbers::<3>(limits).map(|[_, _, most]| most);
     let send = cell.options.int("so_sndbuf").map(|bytes| 2 * bytes);
@@ -18,7 +18,7 @@ pub fn tcp(cell: &Cell) -> Option<u64> {
     )
 }
 
-/// A Unix socket's: what is on its way counts against the sender alone.
+/// A Unix socket's: data in flight counts against the sender only.
 pub fn unix(cell: &Cell) -> Option<u64> {
     let most = number("/proc/sys/net/core/wmem_max").unwrap_or(u64::MAX / 2);
     let send = cell.options.int("so_sndbuf").map(|bytes| 2 * bytes.min(most));

@@ -1,5 +1,5 @@
-//! `cma`: the receiver copies a message out of the sender's memory (`process_vm_readv(2)`, "cross-memory attach"); where it lies is told
-//! through a socketpair.
+//! `cma`: the receiver copies a message out of the sender's memory (`process_vm_readv(2)`, "cross-memory attach"); a
+//! socketpair carries its location.
 
 use std::io;
 
@@ -12,12 +12,11 @@ use crate::system::channel::Socket;
 use crate::system::other_memory;
 use crate::system::socket::{Endpoint, probe_pair};
 
-/// The transport.
 pub struct Cma;
 
 const CAPABILITIES: Capabilities = Capabilities {
     name: "cma",
-    summary: "copied by the receiver out of the sender's memory; a socketpair says where it lies",
+    summary: "copied by the receiver out of the sender's memory; a socketpair says where it is",
     os: &["linux"],
     option_groups: &[OptionGroup::Socket],
     ..Capabilities::PLAIN
@@ -48,16 +47,16 @@ impl Transport for Cma {
     }
 }
 
-/// Where a message lies: the process, the address, the bytes.
+/// A message's location: process, address, length.
 type Told = [u8; 24];
 
-/// One side. A sender must not change a message until it has been read. The loops send the same one again and again, as a program with a buffer for
-/// each that is on its way; only while what comes is checked does it change, and its receiver then says that it has read it.
+/// One side. A sender must not change a message until it is read. The loops repeat one message, as if each message in
+/// flight had its own buffer; it changes only while content is checked, and its receiver then confirms each.
 struct Attached {
     socket: Socket,
-    /// This process; known once something is sent, as a worker may be a process of its own.
+    /// This process; set at the first send, as a worker may be a separate process.
     process: Option<u32>,
-    /// What is left to read of a message.
+    /// The unread rest of a message.
     left: Option<Left>,
     checked: bool,
 }
@@ -73,7 +72,7 @@ impl Attached {
         Self { socket: Socket(socket), process: None, left: None, checked: false }
     }
 
-    /// The next message that the other side tells of; `None` at the end.
+    /// The next message that the other side announces; `None` at the end.
     #[inline]
     fn next(&mut self) -> io::Result<Option<Left>> {
         let mut told: Told = [0; 24];

@@ -1,4 +1,4 @@
-//! `eventfd`: a counter of the kernel's for each direction (`eventfd(2)`). It carries a word of eight bytes and no more.
+//! `eventfd`: a kernel counter for each direction (`eventfd(2)`). It carries exactly one word of eight bytes.
 
 use ipcost_model::protocol::Address;
 use ipcost_model::{Capabilities, Cell, Delivery};
@@ -8,21 +8,20 @@ use crate::Context;
 use crate::system::channel::PipePair;
 use crate::system::counter;
 
-/// The transport.
 pub struct Eventfd;
 
 const CAPABILITIES: Capabilities = Capabilities {
     name: "eventfd",
-    summary: "a counter of the kernel's for each direction: a word of 8 bytes; takes --sizes 8",
+    summary: "a kernel counter for each direction: a word of 8 bytes; takes --sizes 8",
     both_ways: false,
     delivery: Delivery::Message,
-    no_stream: Some("what is written is added up until it is read, so that words do not stay apart"),
+    no_stream: Some("writes add up until they are read, so words do not stay separate"),
     sees_end: false,
     os: &["linux"],
     ..Capabilities::PLAIN
 };
 
-/// What a counter holds.
+/// The size of a counter.
 const WORD_BYTES: u64 = 8;
 
 impl Transport for Eventfd {
@@ -40,7 +39,7 @@ impl Transport for Eventfd {
         if fits {
             return Ok(());
         }
-        Err("a message that is no word does not fit: a counter holds 8 bytes at most, and no fewer; give --sizes 8"
+        Err("a message of any other size does not fit: a counter holds exactly 8 bytes; give --sizes 8"
             .to_owned())
     }
 
@@ -52,7 +51,7 @@ impl Transport for Eventfd {
     }
 
     fn serve(&self, address: &Address, _cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
-        // A counter is written and read like a pipe of eight bytes.
+        // A counter reads and writes like a pipe of eight bytes.
         inherited::serve(CAPABILITIES.name, address, |read, write| Ok(PipePair { read, write }))
     }
 

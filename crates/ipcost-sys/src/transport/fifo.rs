@@ -1,9 +1,9 @@
 //! `fifo`: a pair of named pipes (`fifo(7)`), one for each direction.
 //!
-//! Opening a FIFO waits for the other side, so the order matters. The server opens `to_server` for reading
-//! without waiting and is ready; the client opens `to_client` for reading without waiting, then `to_server`
-//! for writing; the server opens `to_client` for writing as soon as a reader is there. Peers that open with
-//! plain, waiting calls fit in on either side.
+//! Opening a FIFO waits for the other side, so the order matters. The server opens `to_server` for reading without
+//! waiting and is ready; the client opens `to_client` for reading without waiting, then `to_server` for writing; the
+//! server opens `to_client` for writing as soon as it has a reader. Peers that use plain, blocking opens work on either
+//! side.
 
 use std::io;
 use std::path::Path;
@@ -22,7 +22,6 @@ use crate::system::channel::PipePair;
 use crate::system::descriptor::Descriptor;
 use crate::system::fifo::{make, open_to_read, open_to_write, probe, set_buffer, try_open_to_write};
 
-/// The transport.
 pub struct Fifo;
 
 const CAPABILITIES: Capabilities = Capabilities {
@@ -89,7 +88,7 @@ impl Transport for Fifo {
 
 struct FifoServer {
     address: Address,
-    /// Pairs whose writing end is not open yet; the next worker's last.
+    /// Pairs whose write end is not open yet; the next worker's last.
     waiting: Vec<(Paths, Descriptor)>,
     cell: Cell,
     effective: Vec<Effective>,

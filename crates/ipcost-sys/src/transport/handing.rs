@@ -1,4 +1,4 @@
-//! What the floors of a hand-over have in common: a shared word that the two sides hand back and forth.
+//! Common parts of the hand-over floors: a shared word that the two sides hand back and forth.
 
 use std::io;
 use std::marker::PhantomData;
@@ -13,28 +13,28 @@ use super::{Client, Connection, Provision, Server, TransportError, from_address,
 use crate::Context;
 use crate::shared_word::{self, SharedWord};
 
-/// How one side tells the other that it has the word, and waits for it.
+/// How one side signals that the other has the word, and waits for it.
 pub trait Signal: Send + Sync + 'static {
-    /// The word has just been written: whoever waits for it is to notice.
+    /// Signals that the word has just been written.
     ///
     /// # Errors
-    /// The system's answer.
+    /// If a system call fails.
     fn tell(word: &AtomicU32) -> io::Result<()>;
 
-    /// Waits until the word is no longer `seen`; what it is then.
+    /// Waits until the word is no longer `seen`; returns its new value.
     ///
     /// # Errors
-    /// The system's answer, or that the engine is gone.
+    /// If a system call fails, or the engine is gone.
     fn wait(word: &AtomicU32, seen: u32) -> io::Result<u32>;
 }
 
-/// Memory that the process has inherited.
+/// The inherited memory.
 #[derive(Serialize, Deserialize)]
 struct Memory {
     memory_fd: i32,
 }
 
-/// Makes the word; both sides inherit a descriptor of it.
+/// Creates the word; each side inherits a descriptor for it.
 pub fn provision() -> Result<Provision, TransportError> {
     let server = shared_word::create()?;
     let client = server.try_clone().context(|| "cannot share memory with the client".to_owned())?;
@@ -72,7 +72,7 @@ fn hands<S: Signal>(transport: &'static str, address: &Address) -> Result<Hands<
 /// One side.
 struct Hands<S> {
     word: SharedWord,
-    /// What the word was when this side had it last.
+    /// The word's value when this side last had it.
     last: u32,
     signal: PhantomData<S>,
 }

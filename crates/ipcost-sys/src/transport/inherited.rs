@@ -1,4 +1,4 @@
-//! Channels whose descriptors the engine made: there is nothing to connect, only to take over.
+//! Channels whose descriptors the engine created: nothing to connect, only descriptors to take over.
 
 use std::collections::VecDeque;
 use std::io;
@@ -14,9 +14,9 @@ use crate::{Context, Descriptor};
 /// Descriptors of a worker's channel, one for each direction.
 #[derive(Serialize, Deserialize)]
 pub struct Ends {
-    /// Where bytes come from.
+    /// The descriptor to read from.
     pub read_fd: i32,
-    /// Where bytes go.
+    /// The descriptor to write to.
     pub write_fd: i32,
 }
 
@@ -29,7 +29,7 @@ pub enum Way {
     ToClient,
 }
 
-/// Makes something for each direction of every worker, which both sides inherit.
+/// Creates one object per direction for every worker; both sides inherit them.
 pub fn share(
     cell: &Cell,
     mut make: impl FnMut(Way) -> Result<Descriptor, TransportError>,
@@ -51,7 +51,7 @@ pub fn share(
     Ok(provision)
 }
 
-/// The server's end of channels that are opened from what they read and what they write.
+/// The server's end of channels built from a read and a write descriptor.
 pub fn serve<C: Into<Connection> + Send + Sync + 'static>(
     transport: &'static str,
     address: &Address,
@@ -73,14 +73,14 @@ pub fn reach<C: Into<Connection> + Send + 'static>(
     Ok(Box::new(InheritedClient::new(open(take(ends.read_fd)?, take(ends.write_fd)?)?)))
 }
 
-/// The server's end: channels that are all there from the start.
+/// The server's end: all channels exist from the start.
 pub struct InheritedServer<C> {
     address: Address,
     channels: VecDeque<C>,
 }
 
 impl<C> InheritedServer<C> {
-    /// Takes the channels in the order of the workers.
+    /// Takes the channels in the workers' order.
     pub fn new(address: &Address, channels: Vec<C>) -> Self {
         Self { address: address.clone(), channels: channels.into() }
     }
@@ -107,7 +107,7 @@ impl<C: Into<Connection> + Send + Sync> Server for InheritedServer<C> {
     }
 }
 
-/// A client worker's end: one channel that is there from the start.
+/// A client worker's end: one channel, which exists from the start.
 pub struct InheritedClient<C>(Option<C>);
 
 impl<C> InheritedClient<C> {
@@ -125,7 +125,7 @@ impl<C: Into<Connection> + Send> Client for InheritedClient<C> {
     }
 }
 
-/// The entry of a list of addresses that belongs to a worker.
+/// A worker's entry in a list of addresses.
 pub fn of_worker<T>(list: Vec<T>, worker: u32) -> Result<T, TransportError> {
     let missing =
         || TransportError::Refused(format!("the address names no channel for worker {}", worker + 1));

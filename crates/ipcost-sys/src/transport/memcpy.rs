@@ -9,7 +9,6 @@ use super::inherited::{InheritedClient, InheritedServer};
 use super::part::Part;
 use super::{Client, Place, Provision, Server, Transport, TransportError};
 
-/// The floor.
 pub struct Memcpy;
 
 const CAPABILITIES: Capabilities = Capabilities {
@@ -43,9 +42,9 @@ impl Transport for Memcpy {
     }
 }
 
-/// Copies messages to one place after the other of an area, and around.
+/// Copies messages to consecutive places of a buffer, wrapping around.
 pub struct Copier {
-    /// What the first of two copies writes and the second reads.
+    /// The first of two copies writes it and the second reads it.
     between: Option<Vec<u8>>,
     area: Vec<u8>,
     size: usize,
@@ -59,15 +58,15 @@ impl Copier {
     fn new(cell: &Cell) -> Self {
         let size = cell.size as usize;
         let bytes = (cell.options.int("working_set").unwrap_or(cell.size) / cell.size * cell.size) as usize;
-        // Written to, so that the memory is there before it is measured.
+        // Written now, so that no page fault falls into the measurement.
         let between = (cell.options.int("copies") == Some(2)).then(|| vec![1; size]);
         Self { between, area: vec![1; bytes], size, next: 0, last: 0 }
     }
 
-    /// Copies a message to where the next one of its size belongs.
+    /// Copies a message to the next place for its size.
     ///
     /// # Panics
-    /// Where it is longer than the working set.
+    /// If it is longer than the working set.
     #[inline]
     pub fn copy(&mut self, message: &[u8]) {
         let target = &mut self.area[self.next..self.next + message.len()];
@@ -86,7 +85,7 @@ impl Copier {
         }
     }
 
-    /// What the last copy has written.
+    /// The last copy.
     pub fn copied(&self) -> &[u8] {
         &self.area[self.last..self.last + self.size]
     }

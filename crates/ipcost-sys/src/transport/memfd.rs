@@ -1,5 +1,5 @@
-//! `memfd`: each message in memory of its own, whose descriptor goes over a socketpair (`memfd_create(2)`, SCM_RIGHTS of `unix(7)`); the
-//! receiver maps it, reads it there and lets go of it.
+//! `memfd`: each message in its own memory, whose descriptor goes over a socketpair (`memfd_create(2)`, SCM_RIGHTS of
+//! `unix(7)`); the receiver maps it, reads it in place and unmaps it.
 
 use std::io;
 
@@ -11,12 +11,11 @@ use super::{Channel, Client, Connection, Place, Provision, Server, Transport, Tr
 use crate::system::passed_memory::{self, Passed};
 use crate::system::socket::{Endpoint, probe_pair};
 
-/// The transport.
 pub struct Memfd;
 
 const CAPABILITIES: Capabilities = Capabilities {
     name: "memfd",
-    summary: "each message in memory of its own, which a socketpair passes on",
+    summary: "each message in its own memory, which a socketpair passes on",
     os: &["linux"],
     option_groups: &[OptionGroup::Socket],
     ..Capabilities::PLAIN
@@ -48,7 +47,7 @@ impl Transport for Memfd {
 /// One side.
 struct Passing {
     socket: Endpoint,
-    /// A message that has not been read to its end.
+    /// A message not yet read to its end.
     left: Option<Passed>,
 }
 

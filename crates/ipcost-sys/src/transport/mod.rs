@@ -1,15 +1,15 @@
 //! Transports: how bytes travel between two processes of one machine.
 //!
-//! One transport is one file and one line in [`REGISTRY`]. What it can do is data ([`Capabilities`]), and
-//! nothing else in the workspace asks for its name. Its life in a cell:
+//! A transport is one file and one line in [`REGISTRY`]. Its abilities are data ([`Capabilities`]); nothing else in the
+//! workspace depends on its name. Its life in a cell:
 //!
-//! 1. The engine calls [`Transport::provision`]: what must exist before either process starts.
-//! 2. The server calls [`Transport::serve`]; the address it answers travels to the client.
+//! 1. The engine calls [`Transport::provision`], which creates what must exist before either process starts.
+//! 2. The server calls [`Transport::serve`]; the engine passes the resulting address to the client.
 //! 3. The client calls [`Transport::reach`] and connects; the server accepts.
 //! 4. Both move bytes over [`Channel`]s.
 //!
-//! Floors are in the same registry: they move no messages, but do a [`Part`] of what moving one takes, and
-//! [`Capabilities::floor`] says which.
+//! Floors are in the same registry: instead of moving messages they do a [`Part`] of a hop, named by
+//! [`Capabilities::floor`].
 
 mod cacheline;
 mod capacity;
@@ -94,7 +94,7 @@ pub const REGISTRY: &[&dyn Transport] = &[
     &memcpy::Memcpy,
 ];
 
-/// Whether a transport goes through the network: only such have TCP's options.
+/// Whether a transport goes through the network: only these have TCP's options.
 pub fn uses_tcp(name: &str) -> bool {
     find(name).is_some_and(|known| known.capabilities().option_groups.contains(&OptionGroup::Tcp))
 }
@@ -104,30 +104,30 @@ pub fn find(name: &str) -> Option<&'static dyn Transport> {
     REGISTRY.iter().find(|transport| transport.capabilities().name == name).copied()
 }
 
-/// Whether this machine has room for what a cell asks of its transport, and the way of calling that it asks for.
+/// Whether this machine supports a cell's demands on its transport and its way of calling.
 ///
 /// # Errors
-/// What is lacking, and what to do about it, in one line.
+/// What is missing, and what to do about it, in one line.
 pub fn fits(cell: &Cell) -> Result<(), String> {
     calling::probe(io_of(cell))?;
     lending::probe(pipe_send_of(cell))?;
     find(&cell.transport).map_or(Ok(()), |known| known.fits(cell))
 }
 
-/// The way in which a cell's sockets call the system (option `io`).
+/// How a cell's sockets call the system (option `io`).
 fn io_of(cell: &Cell) -> &str {
     cell.options.text("io").unwrap_or(calling::BLOCKING)
 }
 
-/// How a cell's pipes are sent to (option `pipe_send`).
+/// How a cell sends to pipes (option `pipe_send`).
 fn pipe_send_of(cell: &Cell) -> &str {
     cell.options.text("pipe_send").unwrap_or(WRITE)
 }
 
-/// To copy into a pipe.
+/// The `pipe_send` that copies into the pipe.
 const WRITE: &str = "write";
 
-/// Every transport with whether it can be used here.
+/// Every transport, with whether it works here.
 pub fn states() -> Vec<TransportState> {
     REGISTRY
         .iter()
@@ -138,12 +138,12 @@ pub fn states() -> Vec<TransportState> {
         .collect()
 }
 
-/// How bytes travel: the contract of one transport.
+/// The contract of one transport.
 pub trait Transport: Sync {
-    /// What it can do.
+    /// Its abilities.
     fn capabilities(&self) -> &'static Capabilities;
 
-    /// Whether it can be used here.
+    /// Whether it works here.
     ///
     /// # Errors
     /// Why not, in one line.
@@ -151,23 +151,23 @@ pub trait Transport: Sync {
         Ok(())
     }
 
-    /// Whether it has room here for what a cell asks of it, such as messages of its size.
+    /// Whether it can meet a cell's demands here, such as its message size.
     ///
     /// # Errors
-    /// What does not fit, which limit of this machine says so, and how to raise it, in one line.
+    /// What does not fit, which limit of this machine is too low, and how to raise it, in one line.
     fn fits(&self, _cell: &Cell) -> Result<(), String> {
         Ok(())
     }
 
-    /// The most bytes that may lie between the two sides of a cell here; `None` where that is not known.
+    /// The most bytes in flight between the two sides of a cell here; `None` if unknown.
     fn capacity_bytes(&self, _cell: &Cell) -> Option<u64> {
         None
     }
 
-    /// Makes what must exist before either process starts; called by the engine.
+    /// Creates what must exist before either process starts; called by the engine.
     ///
     /// # Errors
-    /// What could not be made.
+    /// If something cannot be created.
     fn provision(&self, place: &Place<'_>) -> Result<Provision, TransportError>;
 
     /// Sets up the server's end; connections are accepted later.
@@ -176,19 +176,19 @@ pub trait Transport: Sync {
     /// What failed.
     fn serve(&self, address: &Address, cell: &Cell) -> Result<Box<dyn Server>, TransportError>;
 
-    /// Sets up the client's end for one of its workers, counted from 0; nothing is connected yet.
+    /// Sets up the client's end for worker number `worker`, from 0; connects nothing yet.
     ///
     /// # Errors
     /// What failed.
     fn reach(&self, address: &Address, cell: &Cell, worker: u32) -> Result<Box<dyn Client>, TransportError>;
 }
 
-/// Where the engine may put what a transport needs.
+/// Where the engine lets a transport put its files and names.
 #[derive(Debug, Clone, Copy)]
 pub struct Place<'a> {
     /// A private directory.
     pub dir: &'a Path,
-    /// A name that no other cell of the run has at this moment; letters, digits and `-`.
+    /// A name that is unique among the run's current cells; letters, digits and `-`.
     pub name: &'a str,
     /// The cell.
     pub cell: &'a Cell,
@@ -197,47 +197,47 @@ pub struct Place<'a> {
 /// What the engine made for a cell.
 #[derive(Debug, Default)]
 pub struct Provision {
-    /// What the server is told.
+    /// The server's address object.
     pub server: Address,
-    /// What the client is told; `None` where it is the address that the server answers.
+    /// The client's address object; `None` for the address that the server returns.
     pub client: Option<Address>,
-    /// Descriptors that the server inherits, under the numbers they have here.
+    /// Descriptors that the server inherits, under the same numbers as here.
     pub server_inherits: Vec<Descriptor>,
-    /// Descriptors that the client inherits, under the numbers they have here.
+    /// Descriptors that the client inherits, under the same numbers as here.
     pub client_inherits: Vec<Descriptor>,
-    /// What options became.
+    /// Effective option values.
     pub effective: Vec<Effective>,
 }
 
 /// The server's end of a cell.
 pub trait Server: Sync + Send {
-    /// The address it really has.
+    /// Its actual address.
     fn address(&self) -> Address;
 
-    /// The next channel, if one is there; never waits.
+    /// The next channel, if one is ready; never waits.
     ///
     /// # Errors
     /// What failed.
     fn try_accept(&mut self) -> Result<Option<Connection>, TransportError>;
 
-    /// Waits for the next connection; called by several workers at once, only where the transport connects.
+    /// Waits for the next connection; several workers may call it at once; only for transports that connect.
     ///
     /// # Errors
-    /// The system's answer.
+    /// If a system call fails.
     fn accept(&self) -> io::Result<Connection>;
 
-    /// The same, past connections of other users where the system tells who connects; outside the timed part.
+    /// The same, but skips connections from other users if the system identifies them; outside the timed part.
     ///
     /// # Errors
-    /// The system's answer.
+    /// If a system call fails.
     fn accept_known(&self) -> io::Result<Connection> {
         self.accept()
     }
 
-    /// Becomes readable when a channel may be there; `None` where one has to ask again after a moment.
+    /// Becomes readable when a channel may be ready; `None` if the caller must poll.
     fn waiting(&self) -> Option<Waitable<'_>>;
 
-    /// What options became.
+    /// Effective option values.
     fn effective(&self) -> Vec<Effective> {
         Vec::new()
     }
@@ -248,15 +248,15 @@ pub trait Client: Send {
     /// Opens a channel.
     ///
     /// # Errors
-    /// What failed, with the way out where one is known.
+    /// What failed, with a remedy if known.
     fn connect(&mut self) -> Result<Connection, TransportError>;
 
-    /// How often an attempt had to be repeated because the listener's queue was full.
+    /// How many attempts were repeated because the listener's queue was full.
     fn retries(&self) -> u64 {
         0
     }
 
-    /// What options became; known once connected, and never in pattern `connect`, where it would cost every
+    /// Effective option values; known once connected, and never in pattern `connect`, where they would cost every
     /// connection a call.
     fn effective(&self) -> Vec<Effective> {
         Vec::new()
@@ -265,24 +265,24 @@ pub trait Client: Send {
 
 /// A two-way stream of bytes.
 pub trait Channel: Send {
-    /// Sends some of the bytes; how many.
+    /// Sends some of the bytes; returns how many.
     ///
     /// # Errors
-    /// The system's answer; an interrupted call is repeated.
+    /// If a system call fails; an interrupted call is repeated.
     fn send(&mut self, bytes: &[u8]) -> io::Result<usize>;
 
-    /// Receives some bytes; how many, 0 at the end.
+    /// Receives some bytes; returns how many, 0 at the end.
     ///
     /// # Errors
-    /// The system's answer; an interrupted call is repeated.
+    /// If a system call fails; an interrupted call is repeated.
     fn receive(&mut self, buffer: &mut [u8]) -> io::Result<usize>;
 
-    /// Whether what comes now is checked: a channel whose bytes may be read where they lie copies them then.
+    /// Whether received bytes will be checked: a channel that can read them in place then copies them.
     fn expect_checks(&mut self, _checked: bool) {}
 }
 
-/// An open channel. Those of descriptors have a place of their own, so that opening one allocates nothing, and so have rings, over
-/// which a message takes less than a call that is looked up.
+/// An open channel. Descriptors have their own variants, so that opening one allocates nothing; rings too, as a message
+/// over them takes less time than a dynamic call.
 pub enum Connection {
     /// A socket.
     Socket(Socket),
@@ -292,17 +292,17 @@ pub enum Connection {
     Rings(shm::Ends),
     /// A slot in shared memory.
     Slot(shm_slot::Side),
-    /// No channel, but a part of a hop: what a floor has.
+    /// Not a channel but a part of a hop, for floors.
     Part(Part),
     /// Anything else.
     Other(Box<dyn Channel>),
 }
 
 impl Connection {
-    /// The same channel, whose calls are those that a cell asks for; pattern `connect` leaves them as they are.
+    /// The same channel with the way of calling that the cell asks for; pattern `connect` ignores it.
     ///
     /// # Errors
-    /// The system's answer.
+    /// If a system call fails.
     pub fn called_as(self, cell: &Cell) -> Result<Self, TransportError> {
         let channel = match self {
             Self::Socket(socket) if io_of(cell) != calling::BLOCKING => calling::over(socket, io_of(cell)),
@@ -340,7 +340,7 @@ impl Channel for Connection {
 
     fn expect_checks(&mut self, checked: bool) {
         match self {
-            // What they carry is copied either way.
+            // These copy in either case.
             Self::Socket(_) | Self::Pipes(_) | Self::Slot(_) | Self::Part(_) => {}
             Self::Rings(rings) => rings.expect_checks(checked),
             Self::Other(channel) => channel.expect_checks(checked),
@@ -366,18 +366,18 @@ impl From<PipePair> for Connection {
     }
 }
 
-/// What an option was asked to be and what the kernel made of it.
+/// An option's requested value and the kernel's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Effective {
     /// The option.
     pub name: &'static str,
-    /// What was asked for.
+    /// The requested value.
     pub asked: u64,
-    /// What it became, in the same measure.
+    /// The effective value, in the same unit.
     pub became: u64,
 }
 
-/// Why a transport cannot do what was asked of it.
+/// Why a transport refuses a request.
 #[derive(Debug, thiserror::Error)]
 pub enum TransportError {
     /// A system call failed.
@@ -393,12 +393,12 @@ pub enum TransportError {
         /// What is wrong with it.
         reason: String,
     },
-    /// Something else, with the way out.
+    /// Any other refusal, with a remedy.
     #[error("{0}")]
     Refused(String),
 }
 
-/// Writes a transport's own address as the protocol's object.
+/// Writes a transport's address as the protocol's object.
 fn to_address(address: &impl Serialize) -> Address {
     match serde_json::to_value(address) {
         Ok(Value::Object(address)) => address,
@@ -406,7 +406,7 @@ fn to_address(address: &impl Serialize) -> Address {
     }
 }
 
-/// Reads a transport's own address from the protocol's object.
+/// Reads a transport's address from the protocol's object.
 fn from_address<T: DeserializeOwned>(
     transport: &'static str,
     address: &Address,
@@ -418,7 +418,7 @@ fn from_address<T: DeserializeOwned>(
     })
 }
 
-/// Lists the addresses of transports that need one a worker: the object itself, then those under `more`.
+/// Lists the addresses for transports that need one per worker: the object itself, then those under `more`.
 fn address_list<T: DeserializeOwned>(
     transport: &'static str,
     address: &Address,
@@ -443,7 +443,7 @@ fn address_list<T: DeserializeOwned>(
     Ok(list)
 }
 
-/// The reverse of [`address_list`].
+/// The inverse of [`address_list`].
 fn list_address<T: Serialize>(addresses: &[T]) -> Address {
     let mut list = addresses.iter().map(to_address);
     let mut first = list.next().unwrap_or_default();
@@ -454,7 +454,7 @@ fn list_address<T: Serialize>(addresses: &[T]) -> Address {
     first
 }
 
-/// The option's value as a switch or its default.
+/// The option's value as a switch, or its default.
 fn switch(cell: &Cell, name: &str, default: bool) -> bool {
     cell.options.bool(name).unwrap_or(default)
 }

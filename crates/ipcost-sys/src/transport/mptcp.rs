@@ -1,4 +1,4 @@
-//! `mptcp`: Multipath TCP over IPv4's loopback (`mptcp(7)`), with the one path that there is.
+//! `mptcp`: Multipath TCP over IPv4's loopback (`mptcp(7)`), with its single path.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
@@ -10,7 +10,6 @@ use super::tcp::{Sources, TcpClient, any_port, serve};
 use super::{Client, Place, Provision, Server, Transport, TransportError, capacity};
 use crate::system::more_sockets::mptcp_socket;
 
-/// The transport.
 pub struct Mptcp;
 
 const CAPABILITIES: Capabilities = Capabilities {

@@ -1,5 +1,5 @@
-//! `mq`: two POSIX message queues, one for each direction (`mq_overview(7)`). They have no name by the time the peers start, so
-//! that none is ever left behind.
+//! `mq`: two POSIX message queues, one for each direction (`mq_overview(7)`). They lose their names before the peers
+//! start, so that none is ever left behind.
 
 use std::io;
 
@@ -14,7 +14,6 @@ use crate::Descriptor;
 use crate::facts::text;
 use crate::system::message_queue::{self, Queue};
 
-/// The transport.
 pub struct Mq;
 
 const CAPABILITIES: Capabilities = Capabilities {
@@ -56,7 +55,7 @@ impl Transport for Mq {
         let line = u64::from(cell.options.text("framing") == Some("newline"));
         inherited::share(cell, |way| match way {
             Way::ToServer => queue(cell.size + line),
-            // In a stream, one byte comes back.
+            // A stream sends one byte back.
             Way::ToClient => queue(cell.reply.max(1)),
         })
     }
@@ -74,7 +73,7 @@ impl Transport for Mq {
     }
 }
 
-/// A queue whose messages have at most so many bytes.
+/// A queue for messages of at most `message_bytes`.
 fn queue(message_bytes: u64) -> Result<Descriptor, TransportError> {
     message_queue::create(message_bytes as usize).map_err(|error| {
         TransportError::Refused(format!(

@@ -1,7 +1,7 @@
 //! `npipe`: a named pipe of Windows, in byte mode, with blocking calls (`CreateNamedPipe`, `ConnectNamedPipe`).
 //!
-//! Every connection has an instance of its own on the server's side, and one more waits for the next client. A client
-//! that comes before there is one waits: there is no queue, as listening sockets have, and so no option backlog.
+//! The server has an instance for every connection, and one more that waits for the next client. A client that comes
+//! before an instance exists waits: there is no queue as for listening sockets, and so no option backlog.
 
 use std::io;
 
@@ -16,12 +16,11 @@ use super::{
 use crate::Context;
 use crate::system::npipe::{self, Listener};
 
-/// The transport.
 pub struct Npipe;
 
-/// Where local named pipes are.
+/// The prefix of local named pipes.
 const PIPES: &str = r"\\.\pipe\";
-/// What the system keeps for either direction, bytes, where the cell does not say: what a pipe of Linux has.
+/// The system's buffer for each direction, bytes, unless the cell sets it: a Linux pipe's size.
 const BUFFER_BYTES: u64 = 65_536;
 
 const CAPABILITIES: Capabilities = Capabilities {
@@ -49,7 +48,7 @@ impl Transport for Npipe {
     }
 
     fn provision(&self, place: &Place<'_>) -> Result<Provision, TransportError> {
-        // The directory's name is random, so nobody can guess the pipe's and make it first.
+        // The directory's name is random, so no other program can guess the pipe's and create it first.
         let secret = place.dir.file_name().unwrap_or_default().to_string_lossy();
         let pipe = format!("{PIPES}{secret}-{}", place.name);
         Ok(Provision { server: to_address(&Named { pipe }), ..Provision::default() })
@@ -62,7 +61,7 @@ impl Transport for Npipe {
         let listener = Listener::open(&path, bytes).context(|| format!("cannot make the pipe {path}"))?;
         let mut effective = Vec::new();
         if let Some(asked) = asked {
-            let became = listener.buffer().context(|| format!("cannot tell the buffer of {path}"))?;
+            let became = listener.buffer().context(|| format!("cannot read the buffer size of {path}"))?;
             effective.push(Effective { name: "pipe_size", asked, became });
         }
         Ok(Box::new(NpipeServer { address: address.clone(), listener, effective }))
@@ -78,7 +77,7 @@ impl Transport for Npipe {
     }
 }
 
-/// Reads an address and refuses any that is not on this machine.
+/// Reads an address and refuses any outside this machine.
 fn path(address: &Address) -> Result<String, TransportError> {
     let Named { pipe } = from_address(CAPABILITIES.name, address)?;
     let local = pipe.get(..PIPES.len()).is_some_and(|start| start.eq_ignore_ascii_case(PIPES));

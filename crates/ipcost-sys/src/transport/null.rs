@@ -1,4 +1,4 @@
-//! `null`: moves nothing. What it costs is what the tool's own loop costs; it exists to test the tool.
+//! `null`: moves nothing. Its cost is that of the tool's own loop; it exists to test the tool.
 
 use std::io;
 
@@ -7,7 +7,6 @@ use ipcost_model::{Capabilities, Cell};
 
 use super::{Channel, Client, Connection, Place, Provision, Server, Transport, TransportError, Waitable};
 
-/// The transport.
 pub struct Null;
 
 const CAPABILITIES: Capabilities = Capabilities {
@@ -72,7 +71,7 @@ impl Channel for Nothing {
     }
 
     fn receive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        // Whoever looks for the end of a line finds it.
+        // A search for the end of a line succeeds.
         if let Some(last) = buffer.last_mut() {
             *last = b'\n';
         }

@@ -1,4 +1,4 @@
-//! Parts of a hop: what a floor does again and again, in the place of moving messages.
+//! Parts of a hop: what a floor repeats instead of moving messages.
 
 use std::io;
 
@@ -6,27 +6,27 @@ use super::memcpy::Copier;
 
 /// What pattern `floor` repeats on one side of a cell.
 pub enum Part {
-    /// A call of the system.
+    /// A system call.
     Call(fn()),
     /// A copy of a message.
     Copy(Copier),
-    /// Half of a word's way there and back.
+    /// Half of a word's round trip.
     HandOver(Box<dyn HandOver>),
-    /// Nothing: the other side does it all.
+    /// Nothing: the other side does everything.
     Nothing,
 }
 
-/// One side of a word of shared memory. The two take turns.
+/// One side of a word in shared memory. The two take turns.
 pub trait HandOver: Send + Sync {
-    /// Makes the word this number and hands it over.
+    /// Sets the word to this number and hands it over.
     ///
     /// # Errors
-    /// The system's answer.
+    /// If a system call fails.
     fn give(&mut self, number: u32) -> io::Result<()>;
 
-    /// Waits until the other side has handed the word over; what number it is.
+    /// Waits until the other side has handed the word over; returns its number.
     ///
     /// # Errors
-    /// The system's answer, or that the engine is gone.
+    /// If a system call fails, or the engine is gone.
     fn take(&mut self) -> io::Result<u32>;
 }

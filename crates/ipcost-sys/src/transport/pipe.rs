@@ -8,7 +8,6 @@ use super::{Client, Place, Provision, Server, Transport, TransportError, capacit
 use crate::system::channel::PipePair;
 use crate::system::pipe::pipe;
 
-/// The transport.
 pub struct Pipe;
 
 const CAPABILITIES: Capabilities = Capabilities {

@@ -1,4 +1,4 @@
-//! `sctp`: messages over IPv4's loopback that arrive, in order (`sctp(7)`, one association a socket).
+//! `sctp`: reliable, ordered messages over IPv4's loopback (`sctp(7)`, one association per socket).
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -10,7 +10,6 @@ use super::unix::message_fits;
 use super::{Client, Place, Provision, Server, Transport, TransportError, capacity};
 use crate::system::more_sockets::sctp_socket;
 
-/// The transport.
 pub struct Sctp;
 
 const CAPABILITIES: Capabilities = Capabilities {

@@ -15,7 +15,6 @@ use crate::Descriptor;
 use crate::system::futex;
 use crate::system::shared_ring::{self, SharedRing};
 
-/// The transport.
 pub struct Shm;
 
 const CAPABILITIES: Capabilities = Capabilities {
@@ -28,13 +27,13 @@ const CAPABILITIES: Capabilities = Capabilities {
     ..Capabilities::PLAIN
 };
 
-/// The least that a ring holds where the cell does not say, bytes: about what a Unix socket does here. It holds two messages at least, as
-/// a writer otherwise waits for every one to be read.
+/// The smallest ring unless the cell sets it, bytes: about what a Unix socket holds here. A ring holds at least two
+/// messages; otherwise the writer waits for every one to be read.
 const USUAL_BYTES: u64 = 262_144;
 /// The smallest ring, a page.
 const LEAST_BYTES: u64 = 4096;
-/// How often `wait=hybrid` looks before it sleeps: tens of microseconds, more than waking a sleeper takes. With less, two sides that once
-/// slept would go on waking each other, as each looks for a shorter time than the other takes to come.
+/// Looks before `wait=hybrid` sleeps: tens of microseconds, longer than waking a sleeper takes. With fewer, two sides
+/// that once slept would keep waking each other, as each looks for less time than the other takes to arrive.
 pub(super) const LOOKS_BEFORE_SLEEP: u32 = 50_000;
 
 impl Transport for Shm {
@@ -50,7 +49,7 @@ impl Transport for Shm {
         let largest = largest_message(cell);
         if cell.options.text("payload") == Some("in-place") && cell.options.text("framing") == Some("newline")
         {
-            return Err("with payload=in-place nobody looks for a newline; leave framing out".to_owned());
+            return Err("payload=in-place never looks for a newline; leave framing out".to_owned());
         }
         match cell.options.int("ring_size") {
             Some(ring) if ring_bytes(cell) < largest => Err(format!(
@@ -79,7 +78,7 @@ impl Transport for Shm {
     }
 }
 
-/// A power of two, which a position's low bits then go around.
+/// A power of two, so that a position's low bits wrap around it.
 fn ring_bytes(cell: &Cell) -> u64 {
     let bytes = cell.options.int("ring_size").unwrap_or((2 * largest_message(cell)).max(USUAL_BYTES));
     bytes.max(LEAST_BYTES).next_power_of_two()
@@ -88,16 +87,16 @@ fn ring_bytes(cell: &Cell) -> u64 {
 /// How a side waits for the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wait {
-    /// It sleeps until it is woken.
+    /// Sleeps until woken.
     Block,
-    /// It looks again and again.
+    /// Spins.
     Spin,
-    /// It looks for a while, then sleeps.
+    /// Spins for a while, then sleeps.
     Hybrid,
 }
 
 impl Wait {
-    /// What a cell asks for (option `wait`).
+    /// The cell's option `wait`.
     pub(super) fn of(cell: &Cell) -> Self {
         match cell.options.text("wait") {
             Some("spin") => Self::Spin,
@@ -107,12 +106,12 @@ impl Wait {
     }
 }
 
-/// The words of a ring: how far the writer has come, and the reader; whether the reader sleeps, and the writer.
+/// The words of a ring: the positions of the writer and the reader; whether the reader sleeps, and the writer.
 const WRITTEN: usize = 0;
 const READ: usize = 1;
 const READER_SLEEPS: usize = 2;
 const WRITER_SLEEPS: usize = 3;
-/// In a position: this side will go no further. Positions are the other bits, and wrap around.
+/// In a position: this side has finished. The other bits are the position, and wrap around.
 const CLOSED: u32 = 1 << 31;
 const POSITION: u32 = CLOSED - 1;
 
@@ -120,13 +119,13 @@ const POSITION: u32 = CLOSED - 1;
 struct End {
     ring: SharedRing,
     wait: Wait,
-    /// Whether the payload is written and read where it lies.
+    /// Whether the payload is written and read in place.
     in_place: bool,
-    /// Whether what it says counts, so that it is copied in and out.
+    /// Whether the content is checked, so that it is copied in and out.
     checked: bool,
-    /// How far this side has come.
+    /// This side's position.
     own: u32,
-    /// How far the other had come when it was last looked at.
+    /// The other side's position when last read.
     other: u32,
 }
 
@@ -137,7 +136,7 @@ impl End {
         (ahead.wrapping_sub(behind) & POSITION) as usize
     }
 
-    /// Writes some of the bytes; how many.
+    /// Writes some of the bytes; returns how many.
     #[inline]
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let room = |end: &Self, read: u32| end.ring.bytes() - Self::between(end.own, read);
@@ -159,7 +158,7 @@ impl End {
         Ok(count)
     }
 
-    /// Reads some bytes; how many, 0 at the end.
+    /// Reads some bytes; returns how many, 0 at the end.
     #[inline]
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if Self::between(self.other, self.own) == 0 {
@@ -167,7 +166,7 @@ impl End {
                 let seen = self.other;
                 self.other = self.wait_for(WRITTEN, READER_SLEEPS, seen)?;
             }
-            // What was written before the end is read first.
+            // Bytes written before the end are read first.
             if Self::between(self.other, self.own) == 0 {
                 return Ok(0);
             }
@@ -178,15 +177,15 @@ impl End {
         } else {
             self.ring.read(self.own, &mut buffer[..count]);
         }
-        // A writer that waits for room is woken once half of the ring is free, so that the two do not take turns for every
-        // message.
+        // A writer that waits for room is woken once half of the ring is free, so that the two do not alternate for
+        // every message.
         self.go_on(READ, WRITER_SLEEPS, count, |end| {
             Self::between(end.other, end.own) <= end.ring.bytes() / 2
         });
         Ok(count)
     }
 
-    /// Tells the other side how far this one has come, and wakes it where it sleeps.
+    /// Publishes this side's position, and wakes the other side if it sleeps.
     #[inline]
     fn go_on(&mut self, own: usize, sleeps: usize, count: usize, is_due: impl Fn(&Self) -> bool) {
         self.own = self.own.wrapping_add(count as u32) & POSITION;
@@ -202,7 +201,7 @@ impl End {
         }
     }
 
-    /// Waits until the other side's position is no longer what was seen.
+    /// Waits until the other side's position changes.
     #[inline]
     fn wait_for(&self, other: usize, sleeps: usize, seen: u32) -> io::Result<u32> {
         let word = self.ring.word(other);
@@ -220,15 +219,15 @@ impl End {
         }
     }
 
-    /// Tells the other side that this one will go no further.
+    /// Tells the other side that this one has finished.
     fn close(&self, own: usize, sleeps: usize) {
         self.ring.word(own).store(self.own | CLOSED, SeqCst);
         wake(self.ring.word(sleeps));
     }
 }
 
-/// Sleeps until the position is no longer what was seen. It is the word which says that this side sleeps on which it does: whoever
-/// wakes it takes that back first, and so is never too early. A test goes through all ways in which the two may meet.
+/// Sleeps until the position changes. This side sleeps on the word that says that it sleeps: a waker clears it first,
+/// and so is never too early. A test goes through every interleaving of the two.
 fn sleep_until(position: &AtomicU32, sleeps: &AtomicU32, seen: u32) -> io::Result<u32> {
     loop {
         let now = position.load(Acquire);
@@ -316,7 +315,7 @@ mod tests {
         [Ends::open(one, other, &cell).unwrap(), Ends::open(again_other, again_one, &cell).unwrap()]
     }
 
-    /// Pieces of all sizes, so that each side often waits for the other and the ring goes around many times.
+    /// Pieces of all sizes, so that each side often waits for the other and the ring wraps around many times.
     #[test]
     fn nothing_is_lost_and_nobody_sleeps_for_ever_however_the_two_meet() {
         const BYTES: u32 = 3_000_000;
@@ -346,7 +345,7 @@ mod tests {
                 );
                 at += count as u32;
             }
-            // A reader that sleeps sees the end; a writer whose reader has gone is told once the ring is full.
+            // A sleeping reader sees the end; a writer without a reader gets an error once the ring is full.
             let writer = writing.join().unwrap();
             let sleeping = thread::spawn(move || (reader.receive(&mut [0; 8]).unwrap(), reader));
             drop(writer);
@@ -358,12 +357,12 @@ mod tests {
         }
     }
 
-    /// What the two sides have in common, and how far each is in its steps.
+    /// The two sides' shared state, and how far each is in its steps.
     #[derive(Clone, PartialEq, Eq, Hash)]
     struct Meeting {
         position: u32,
         sleeps: u32,
-        /// Whether the waiter is in the kernel, on a word that the test names.
+        /// Whether the waiter is in the kernel, on the word under test.
         in_kernel: bool,
         waiter: u8,
         seen: u32,
@@ -371,8 +370,8 @@ mod tests {
         found_asleep: bool,
     }
 
-    /// Every order of the steps of [`sleep_until`], twice in a row, and of [`End::go_on`], twice in a row: whether the waiter may
-    /// stay asleep for ever. `on_flag` tells whether it sleeps on the word that says so, or on the position.
+    /// Every interleaving of [`sleep_until`], twice in a row, with [`End::go_on`], twice in a row: whether the waiter
+    /// may sleep for ever. `on_flag` says whether it sleeps on the word that says that it sleeps, or on the position.
     fn may_sleep_for_ever(on_flag: bool) -> bool {
         const DONE: u8 = 10;
         let start = Meeting {
@@ -390,7 +389,7 @@ mod tests {
             if now.waiter < DONE && !now.in_kernel {
                 let mut after = now.clone();
                 match now.waiter {
-                    // It looks; what is new is taken, and the second time it is done.
+                    // It looks, and takes any news; after the second time it is done.
                     0 if now.position != now.seen => {
                         after.seen = now.position;
                         after.waiter = if now.position == 2 { DONE } else { 0 };
@@ -398,7 +397,7 @@ mod tests {
                     0 => after.waiter = 1,
                     1 => (after.sleeps, after.waiter) = (1, 2),
                     2 => after.waiter = if now.position == now.seen { 3 } else { 0 },
-                    // The kernel compares, and sleeps in one step.
+                    // The kernel compares and sleeps in one step.
                     _ => {
                         let sleeps = if on_flag { now.sleeps == 1 } else { now.position == now.seen };
                         (after.in_kernel, after.waiter) = (sleeps, 0);

@@ -15,7 +15,6 @@ use crate::system::futex;
 use crate::system::shared_ring::{self, SharedRing};
 use crate::{Context, Descriptor};
 
-/// The transport.
 pub struct ShmSlot;
 
 const CAPABILITIES: Capabilities = Capabilities {
@@ -29,7 +28,7 @@ const CAPABILITIES: Capabilities = Capabilities {
 
 /// Where the message begins: behind the word, in its cache line.
 const PAYLOAD: u32 = 8;
-/// The least that is mapped, a page.
+/// The minimum to map, a page.
 const LEAST_BYTES: u64 = 4096;
 
 impl Transport for ShmSlot {
@@ -48,7 +47,7 @@ impl Transport for ShmSlot {
     fn provision(&self, place: &Place<'_>) -> Result<Provision, TransportError> {
         let bytes = (largest_message(place.cell) + u64::from(PAYLOAD)).max(LEAST_BYTES).next_power_of_two();
         let mut made: Option<Descriptor> = None;
-        // Both directions of a worker have the same memory.
+        // Both directions of a worker share the same memory.
         inherited::share(place.cell, |_| {
             if let Some(same) = made.take() {
                 return Ok(same);
@@ -68,22 +67,22 @@ impl Transport for ShmSlot {
     }
 }
 
-/// In the word: a side goes no further; the turn is the server's, else the client's; whoever has not the turn sleeps. The other
-/// bits are the bytes of the message that came with the turn.
+/// In the word: a side has finished; the turn is the server's, else the client's; the side without the turn sleeps. The
+/// other bits are the length of the message that came with the turn.
 const CLOSED: u32 = 1 << 31;
 const SERVERS: u32 = 1 << 30;
 const SLEEPS: u32 = 1 << 29;
 const COUNT: u32 = SLEEPS - 1;
 
-/// One side of a slot. It has the turn from when it has been given a message until it sends one, or wants another.
+/// One side of a slot. It has the turn from receiving a message until it sends one, or wants another.
 pub struct Side {
     slot: SharedRing,
     wait: Wait,
-    /// Its own turn, as the word says it.
+    /// This side's turn, as the word expresses it.
     own: u32,
     /// Whether it has the turn.
     has_turn: bool,
-    /// The part of the message that came with the turn and has not been read.
+    /// The unread part of the message that came with the turn.
     unread: std::ops::Range<u32>,
 }
 
@@ -93,13 +92,13 @@ impl Side {
         Ok(Self { slot, wait: Wait::of(cell), own, has_turn: own == 0, unread: 0..0 })
     }
 
-    /// Gives the turn to the other side, with so many bytes; whether that side is still there.
+    /// Gives the turn to the other side, with `count` bytes; returns whether that side still exists.
     #[inline]
     fn give(&mut self, count: u32) -> bool {
         self.has_turn = false;
         let word = self.slot.first_word();
-        // One exchange and no look before it: the message and the word are in one cache line, and a look would let the other side
-        // have it back in between.
+        // One exchange without a look before it: the message and the word are in one cache line, and a look would let
+        // the other side fetch it back in between.
         let before = word.swap((self.own ^ SERVERS) | count, AcqRel);
         if before & SLEEPS != 0 {
             wake(word);
@@ -110,7 +109,7 @@ impl Side {
         before & CLOSED == 0
     }
 
-    /// Waits for the turn; whether there is one. A message that came with it is then unread.
+    /// Waits for the turn; returns whether it came. A message that came with it is then unread.
     #[inline]
     fn take(&mut self) -> io::Result<bool> {
         let word = self.slot.first_word();
@@ -135,7 +134,7 @@ impl Side {
     }
 }
 
-/// Sleeps until there is something to be seen.
+/// Sleeps until `look` finds something.
 fn sleep_until(word: &AtomicU32, look: impl Fn() -> Option<u32>) -> io::Result<u32> {
     loop {
         if let Some(now) = look() {
@@ -143,7 +142,7 @@ fn sleep_until(word: &AtomicU32, look: impl Fn() -> Option<u32>) -> io::Result<u
         }
         let now = word.fetch_or(SLEEPS, AcqRel) | SLEEPS;
         if look().is_none() {
-            // The kernel compares: whoever gives the turn meanwhile has changed the word.
+            // The kernel compares: a turn given meanwhile has changed the word.
             futex::sleep(word, now)?;
         }
     }
@@ -224,7 +223,7 @@ mod tests {
         true
     }
 
-    /// Round trips and messages one way by turns, so that the turn is given with and without a message; the server reads in pieces.
+    /// Alternates round trips and one-way messages, so that some turns come without one; the server reads in pieces.
     #[test]
     fn nothing_is_lost_and_nobody_sleeps_for_ever() {
         const ROUNDS: u32 = 20_000;
@@ -261,7 +260,7 @@ mod tests {
         for wait in ["block", "spin", "hybrid"] {
             let [mut client, server] = pair(wait);
             let waiting = thread::spawn(move || {
-                // The server may have gone already.
+                // The server may be gone already.
                 let _ = client.send(&[1]);
                 (client.receive(&mut [0; 4]).unwrap(), client.send(&[1]).unwrap_err().kind())
             });

@@ -1,4 +1,4 @@
-//! What the listening sockets have in common: buffers, listening, accepting, connecting.
+//! Common parts of the listening sockets: buffers, listening, accepting, connecting.
 
 use std::io;
 
@@ -15,14 +15,13 @@ use crate::system::socket::{
 };
 use crate::{Context, SysError};
 
-/// The queue of connections that wait to be accepted, where the cell does not say and has no more workers; the kernel
-/// lowers it to `net.core.somaxconn`.
+/// The accept queue's length unless the cell sets it or has more workers; the kernel lowers it to `net.core.somaxconn`.
 const BACKLOG: u64 = 4096;
 
-/// Sets the buffers a cell asks for (`SO_SNDBUF`, `SO_RCVBUF`, `socket(7)`).
+/// Sets the buffers that a cell asks for (`SO_SNDBUF`, `SO_RCVBUF`, `socket(7)`).
 ///
 /// # Errors
-/// Where one cannot be set.
+/// If one cannot be set.
 #[inline]
 pub fn set_buffers(socket: &Endpoint, cell: &Cell) -> Result<(), SysError> {
     if cell.options.is_empty() {
@@ -37,13 +36,13 @@ pub fn set_buffers(socket: &Endpoint, cell: &Cell) -> Result<(), SysError> {
     Ok(())
 }
 
-/// What the buffers that a cell asks for became.
+/// Effective sizes of the buffers that a cell asks for.
 ///
-/// Linux doubles what is asked for, for its own bookkeeping; it is reported halved, so that equal numbers mean
-/// that nothing was clamped.
+/// Linux doubles the requested size for its own bookkeeping; it is reported halved, so that equal numbers mean that
+/// nothing was clamped.
 ///
 /// # Errors
-/// Where one cannot be read.
+/// If one cannot be read.
 pub fn buffers(socket: &Endpoint, cell: &Cell) -> Result<Vec<Effective>, SysError> {
     let mut effective = Vec::new();
     if let Some(asked) = cell.options.int("so_sndbuf") {
@@ -60,12 +59,12 @@ pub fn buffers(socket: &Endpoint, cell: &Cell) -> Result<Vec<Effective>, SysErro
 /// Makes a socket.
 pub type Make = fn() -> io::Result<Endpoint>;
 
-/// What a connection has of its listener, where the system hands it down.
+/// What a connection inherits from its listener.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Inherits {
     /// Its buffers, as over TCP.
     Buffers,
-    /// Nothing, and it can be told who connects: a Unix socket (shown by a test).
+    /// Nothing, but the system identifies who connects: a Unix socket (shown by a test).
     Nothing,
 }
 
@@ -74,14 +73,14 @@ pub struct Listener {
     socket: Endpoint,
     address: Address,
     effective: Vec<Effective>,
-    /// What to set on every connection, where the system does not hand the listener's buffers down.
+    /// Options to set on every connection, if the system does not pass on the listener's buffers.
     each: Option<Cell>,
-    /// Whether the system tells who connects.
+    /// Whether the system identifies who connects.
     tells_who: bool,
 }
 
 impl Listener {
-    /// Binds a fresh socket and listens; `prepare` sets what connections are to inherit, `name` tells the address it has.
+    /// Binds a new socket and listens; `prepare` sets what connections inherit, `name` reads its address.
     ///
     /// # Errors
     /// What failed, on which address.
@@ -102,7 +101,7 @@ impl Listener {
         let backlog = cell.options.int("backlog").unwrap_or(BACKLOG.max(cell.concurrency.into()));
         listen(&socket, i32::try_from(backlog).unwrap_or(i32::MAX))
             .context(|| format!("cannot listen on {shown}"))?;
-        let address = name(&socket).context(|| format!("cannot tell the address of {shown}"))?;
+        let address = name(&socket).context(|| format!("cannot determine the address of {shown}"))?;
         let is_unix = inherits == Inherits::Nothing;
         let each = (is_unix && !effective.is_empty()).then(|| cell.clone());
         Ok(Self { socket, address, effective, each, tells_who: TELLS_WHO && is_unix })
@@ -128,7 +127,7 @@ impl Server for Listener {
         }
         let action = || "cannot accept a connection".to_owned();
         let connection = accept(&self.socket).context(action)?;
-        // A stranger's connection ends here, and the one that is waited for is still to come.
+        // Drops a stranger's connection; the expected one is still to come.
         if self.tells_who && !is_of_this_user(&connection).context(action)? {
             return Ok(None);
         }

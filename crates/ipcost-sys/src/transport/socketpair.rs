@@ -1,4 +1,4 @@
-//! `socketpair`: two connected Unix sockets without a name (`socketpair(2)`).
+//! `socketpair`: two connected, unnamed Unix sockets (`socketpair(2)`).
 
 use ipcost_model::protocol::Address;
 use ipcost_model::{Capabilities, Cell, OptionGroup};
@@ -14,7 +14,6 @@ use crate::system::channel::Socket;
 use crate::system::descriptor::{take_socket, to_inherit};
 use crate::system::socket::{Endpoint, pair, probe_pair};
 
-/// The transport.
 pub struct Socketpair;
 
 const CAPABILITIES: Capabilities = Capabilities {
@@ -25,7 +24,7 @@ const CAPABILITIES: Capabilities = Capabilities {
     ..Capabilities::PLAIN
 };
 
-/// A descriptor that the process has inherited.
+/// An inherited descriptor.
 #[derive(Serialize, Deserialize)]
 struct End {
     fd: i32,
@@ -57,7 +56,7 @@ impl Transport for Socketpair {
     }
 }
 
-/// Makes a pair for every worker, of which each side inherits one end.
+/// Creates a pair for every worker; each side inherits one end.
 pub(super) fn share(cell: &Cell) -> Result<Provision, TransportError> {
     let mut provision = Provision::default();
     let (mut servers, mut clients) = (Vec::new(), Vec::new());
@@ -78,7 +77,7 @@ pub(super) fn share(cell: &Cell) -> Result<Provision, TransportError> {
     Ok(provision)
 }
 
-/// The server's end of channels that are opened from a socket.
+/// The server's end of channels built from a socket.
 pub(super) fn serve<C: Into<Connection> + Send + Sync + 'static>(
     transport: &'static str,
     address: &Address,

@@ -1,29 +1,29 @@
-//! Looking again and again, for whoever never sleeps.
+//! Spinning, for sides that never sleep.
 
 use std::io;
 use std::thread;
 
 use crate::control;
 
-/// Looks without a pause, as one would lengthen the time until something is seen; but gives the core away after so many looks
-/// (tens of microseconds, many times what a hand-over between cores takes), so that two sides on one core get on.
+/// Looks without a pause, which would delay detection; but yields the core after this many looks (tens of microseconds,
+/// many times a hand-over between cores), so that two sides on one core make progress.
 pub(super) const LOOKS: u32 = 20_000;
-/// How often the core is given away before asking whether anybody is left to spin for.
+/// How often to yield the core before asking whether the other side still exists.
 const TURNS: u32 = 1_000;
 
-/// Looks until there is something.
+/// Spins until `look` returns something.
 ///
 /// # Errors
-/// That the engine is gone; it ends a side whose other side has died.
+/// If the engine is gone; this ends a side whose other side has died.
 #[inline]
 pub fn spin<T>(look: impl FnMut() -> Option<T>) -> io::Result<T> {
     spin_unless(LOOKS, look, control::engine_is_gone)
 }
 
-/// The same with so many looks before the core is given away, until something says that nobody is left.
+/// The same with `looks` before each yield, until `abandoned` says that it is in vain.
 ///
 /// # Errors
-/// That nobody is.
+/// If it is in vain.
 #[inline]
 pub fn spin_unless<T>(
     looks: u32,
@@ -43,7 +43,7 @@ pub fn spin_unless<T>(
     }
 }
 
-/// Looks so many times at most.
+/// Looks at most `looks` times.
 #[inline]
 pub fn spin_for<T>(looks: u32, mut look: impl FnMut() -> Option<T>) -> Option<T> {
     (0..looks).find_map(|_| look())

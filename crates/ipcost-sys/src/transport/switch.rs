@@ -10,7 +10,6 @@ use super::handing::{self, Signal};
 use super::{Client, Place, Provision, Server, Transport, TransportError};
 use crate::system::futex;
 
-/// The floor.
 pub struct Switch;
 
 const CAPABILITIES: Capabilities = Capabilities {

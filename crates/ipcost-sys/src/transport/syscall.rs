@@ -1,8 +1,8 @@
-//! `syscall`, a floor: entering the kernel and leaving it again.
+//! `syscall`, a floor: entering and leaving the kernel.
 //!
-//! The call is `getppid(2)`: it takes no argument, no lock and no descriptor, reads one field of the process and
-//! is never answered from user space, neither by the vDSO nor by a library that remembers. One with less to do is
-//! not to be had without asking for what does not exist, which seccomp filters and tracers may treat differently.
+//! The call is `getppid(2)`: it takes no argument, lock or descriptor, reads one field of the process and is never
+//! answered from user space, neither by the vDSO nor by a caching library. A cheaper call would have to ask for
+//! something that does not exist, which seccomp filters and tracers may treat differently.
 
 use ipcost_model::protocol::Address;
 use ipcost_model::{Capabilities, Cell, FloorKind};
@@ -12,7 +12,6 @@ use super::part::Part;
 use super::{Client, Place, Provision, Server, Transport, TransportError};
 use crate::system::cheapest_call::{call, probe};
 
-/// The floor.
 pub struct Syscall;
 
 const CAPABILITIES: Capabilities = Capabilities {

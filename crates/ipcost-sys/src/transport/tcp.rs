@@ -19,7 +19,6 @@ use crate::system::socket::{
 use crate::system::source_address::bind_source;
 use crate::{Context, SysError};
 
-/// The transport.
 pub struct Tcp;
 
 /// A port that may or may not be in use.
@@ -54,7 +53,7 @@ impl Transport for Tcp {
     }
 
     fn probe(&self) -> Result<(), String> {
-        // Without the interface there is an address but no way to it; a socket of UDP finds out and sends nothing.
+        // Without the interface the address exists but is unreachable; a UDP socket detects this and sends nothing.
         let reached = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))
             .and_then(|socket| socket.connect((Ipv4Addr::LOCALHOST, ANY_PORT)));
         reached.map_err(|error| format!("IPv4 loopback cannot be used: {error}"))
@@ -82,12 +81,12 @@ fn stream_of_inet() -> io::Result<Endpoint> {
     stream_socket(AddressFamily::INET)
 }
 
-/// Whether its sockets set `TCP_NODELAY`, as those of TCP do where the cell has it.
+/// Whether its sockets set `TCP_NODELAY`, as TCP's do if the cell says so.
 fn sets_nodelay(capabilities: &Capabilities, cell: &Cell) -> bool {
     capabilities.option_groups.contains(&OptionGroup::Tcp) && cell.options.sets_nodelay(cell.pattern)
 }
 
-/// What the engine tells a server: any free port of the loopback address.
+/// The server's address object: any free port of the loopback address.
 pub(super) fn any_port(loopback: IpAddr) -> Provision {
     let server = to_address(&HostPort { host: loopback.to_string(), port: 0 });
     Provision { server, ..Provision::default() }
@@ -115,7 +114,7 @@ pub(super) fn serve(
     Ok(Box::new(Listener::open(make(), Inherits::Buffers, &at, &at.to_string(), cell, prepare, name)?))
 }
 
-/// Reads an address and refuses any that is not on loopback: nothing is ever measured, or offered, beyond it.
+/// Reads an address and refuses any outside loopback: nothing is ever measured, or offered, beyond it.
 pub(super) fn socket_address(
     transport: &'static str,
     address: &Address,
@@ -135,8 +134,8 @@ pub(super) fn socket_address(
 
 /// Source addresses all over 127.0.0.0/8.
 ///
-/// A connection is known by its two addresses and ports. Towards one listener, one source address has
-/// about 28 000 ports, and each is kept for a minute after its connection closes if this side closes first.
+/// Two addresses and two ports identify a connection. Towards one listener, one source address has about 28 000 ports,
+/// and if this side closes first, each stays in use for a minute.
 pub(super) struct Sources {
     next: u32,
     uses_left: u32,
@@ -144,14 +143,14 @@ pub(super) struct Sources {
 
 /// Connections from one source address before the next one's turn: far fewer than it has ports.
 const USES_OF_A_SOURCE: u32 = 256;
-/// How many sources in a row may have no port left before that is taken for an error.
+/// How many sources in a row may run out of ports before that is an error.
 const MOST_SOURCES_TRIED: u32 = 16;
 /// 127.1.0.0 to 127.255.255.255: outside 127.0.0.0/16, where other services listen.
 const FIRST_SOURCE: u32 = 0x7f01_0000;
 const SOURCES: u32 = 0x00ff_0000;
 
 impl Sources {
-    /// Those of a worker, where the cell spreads them. Workers and processes start far apart, so that they seldom meet.
+    /// A worker's sources, if the cell spreads them. Workers and processes start far apart, so that they seldom meet.
     pub(super) fn of_worker(cell: &Cell, worker: u32) -> Option<Self> {
         if cell.pattern != Pattern::Connect || !switch(cell, "spread_sources", true) {
             return None;
@@ -175,7 +174,7 @@ impl Sources {
     }
 }
 
-/// One worker that connects over TCP, or over what is addressed like it.
+/// One worker that connects over TCP, or a protocol with the same addresses.
 pub(super) struct TcpClient {
     transport: &'static str,
     make: Make,
@@ -250,7 +249,7 @@ impl Client for TcpClient {
                 Err(error) => error,
             };
             match &mut self.sources {
-                // Few ports, or many connections of others from there: the next source has its own.
+                // Few ports, or many other connections from there: the next source has its own.
                 Some(sources) if error.kind() == io::ErrorKind::AddrNotAvailable && sources_left > 0 => {
                     sources.advance()
                 }

@@ -10,7 +10,6 @@ use super::tcp::{TcpClient, any_port, serve};
 use super::{Client, Place, Provision, Server, Transport, TransportError, capacity};
 use crate::system::socket::{AddressFamily, Endpoint, bind, stream_socket};
 
-/// The transport.
 pub struct Tcp6;
 
 const CAPABILITIES: Capabilities = Capabilities {

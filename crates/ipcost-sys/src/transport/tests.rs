@@ -1,4 +1,4 @@
-//! What every transport of the registry must keep to.
+//! The contract of every transport in the registry.
 
 use std::thread;
 
@@ -19,7 +19,7 @@ pub(crate) fn cell(transport: &str, concurrency: u32) -> Cell {
     }
 }
 
-/// Sizes that a transport takes: most take any.
+/// Sizes that a transport supports: most support any.
 fn sizes(transport: &dyn Transport) -> [usize; 2] {
     let cell = cell(transport.capabilities().name, 1);
     if transport.fits(&cell).is_ok() { [7, 3] } else { [8, 8] }
@@ -31,10 +31,10 @@ fn usable() -> impl Iterator<Item = &'static dyn Transport> {
 
 type Pairs = Vec<(Connection, Connection)>;
 
-/// Sets a cell up in this process: channels in pairs of server's and client's end.
+/// Sets up a cell in this process: channels in pairs of server's and client's end.
 fn set_up(transport: &dyn Transport, cell: &Cell, dir: &Path) -> Pairs {
     let mut provision = transport.provision(&Place { dir, name: "cell", cell }).unwrap();
-    // In one process the numbers are simply taken over.
+    // One process simply takes over the numbers.
     for descriptor in provision.server_inherits.drain(..).chain(provision.client_inherits.drain(..)) {
         std::mem::forget(descriptor);
     }
@@ -110,7 +110,7 @@ fn bytes_arrive_whole_in_both_directions_on_every_channel() {
 
 #[test]
 fn messages_stay_apart_where_they_are_delivered_as_such() {
-    // What comes before it is read is added up in a counter.
+    // A counter adds up what it gets before it is read.
     let keeps_apart =
         |known: &Capabilities| known.delivery == ipcost_model::Delivery::Message && known.name != "eventfd";
     for transport in usable().filter(|known| keeps_apart(known.capabilities())) {
@@ -138,7 +138,7 @@ fn what_does_not_fit_into_a_message_is_refused_with_the_setting_to_raise() {
     }
 }
 
-/// What a transport may be called by: each value of the options that choose it.
+/// Ways of calling a transport: each value of the options that choose it.
 #[cfg(target_os = "linux")]
 fn ways(known: &Capabilities) -> Vec<(&'static str, &'static str)> {
     let has = |group| known.option_groups.contains(&group);
@@ -175,7 +175,7 @@ fn every_way_of_calling_moves_more_than_buffers_hold_and_sees_the_end() {
             assert!(matches!(server, Connection::Other(_)), "{}", known.name);
             server.expect_checks(checked);
             client.expect_checks(checked);
-            // What is checked changes from one message to the next. What may lose is not sent faster than it is read.
+            // Checked content changes from one message to the next. A lossy transport is not sent more than is read.
             let byte = move |message: usize| if checked { message as u8 } else { b'x' };
             let messages = if known.no_stream.is_some() { 10 } else { MESSAGES };
             let sending = thread::spawn(move || {
@@ -187,7 +187,7 @@ fn every_way_of_calling_moves_more_than_buffers_hold_and_sees_the_end() {
                         sent += client.send(&buffer[sent..]).unwrap();
                     }
                 }
-                // Until all has been read, the memory is there.
+                // The memory lives until all has been read.
                 (client, buffer)
             });
             let (mut buffer, mut received) = ([0; BYTES], 0);

@@ -1,4 +1,4 @@
-//! `tls-tcp` and `tls-unix`: TLS 1.3 over another transport, by rustls. They are in builds with the feature `tls`.
+//! `tls-tcp` and `tls-unix`: TLS 1.3 over another transport, by rustls. Only builds with the feature `tls` have them.
 
 use ipcost_model::protocol::Address;
 use ipcost_model::{Capabilities, Cell, OptionGroup};
@@ -36,7 +36,7 @@ pub const UNIX: Tls = Tls {
     },
 };
 
-/// The transport: what is beneath it, and itself.
+/// The transport beneath, and TLS itself.
 pub struct Tls {
     beneath: &'static dyn Transport,
     capabilities: Capabilities,
@@ -71,7 +71,7 @@ impl Transport for Tls {
 
 #[cfg(not(feature = "tls"))]
 mod sessions {
-    //! This build has none.
+    //! Stubs for a build without TLS.
 
     use super::*;
 
@@ -96,7 +96,7 @@ mod sessions {
 
 #[cfg(feature = "tls")]
 mod sessions {
-    //! Sessions by rustls. The server makes itself a certificate, which the client gets with its address and trusts alone.
+    //! Sessions by rustls. The server generates a certificate; the client gets it with the address, and trusts only it.
 
     use std::io::{self, IoSlice, Read, Write};
     use std::ops::DerefMut;
@@ -116,16 +116,16 @@ mod sessions {
     use super::*;
     use crate::system::descriptor::Waitable;
 
-    /// The only name that certificates are for.
+    /// The only name in the certificates.
     const NAME: &str = "localhost";
-    /// Sessions that a client keeps to go on with.
+    /// Sessions that a client keeps for resumption.
     const SESSIONS: usize = 256;
 
     pub fn probe() -> Result<(), String> {
         Ok(())
     }
 
-    /// What the server's answer has beside the address beneath.
+    /// What the server's address has beyond the one beneath.
     #[derive(Serialize, Deserialize)]
     struct Trusted {
         certificate: Vec<u8>,
@@ -251,7 +251,7 @@ mod sessions {
             self.0.send(bytes)
         }
 
-        /// What belongs together goes in one call, as it does over a socket.
+        /// Sends related parts in one call, as a socket does.
         fn write_vectored(&mut self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
             match parts {
                 [part] => self.0.send(part),
@@ -266,7 +266,7 @@ mod sessions {
         }
     }
 
-    /// A session over a connection; it shakes hands when it first moves something, and tells the other side when it closes.
+    /// A session over a connection; shakes hands when it first moves something, and notifies the other side on closing.
     struct Secured<C: DerefMut<Target = ConnectionCommon<S>>, S: SideData> {
         session: C,
         beneath: Plain,
@@ -279,7 +279,7 @@ mod sessions {
 
         fn receive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
             match Stream::new(&mut self.session, &mut self.beneath).read(buffer) {
-                // The other side was ended, and could not tell.
+                // The other side died without a notification.
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(0),
                 result => result,
             }
@@ -289,7 +289,7 @@ mod sessions {
     impl<C: DerefMut<Target = ConnectionCommon<S>>, S: SideData> Drop for Secured<C, S> {
         fn drop(&mut self) {
             self.session.send_close_notify();
-            // Who has closed already need not be told.
+            // A side that has already closed needs no notification.
             let _ = self.session.write_tls(&mut self.beneath);
         }
     }

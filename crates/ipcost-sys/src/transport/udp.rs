@@ -1,4 +1,4 @@
-//! `udp`: datagrams over IPv4's loopback (`udp(7)`), and what both versions have in common.
+//! `udp`: datagrams over IPv4's loopback (`udp(7)`), and the parts common to both IP versions.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
@@ -18,16 +18,15 @@ use crate::Context;
 use crate::system::channel::Socket;
 use crate::system::socket::Endpoint;
 
-/// The transport.
 pub struct Udp;
 
-/// Why there is no stream of datagrams.
+/// Why datagrams have no pattern `stream`.
 pub(super) const LOST: &str =
     "a datagram for which its receiver has no room is lost, and its sender is not told";
 
 const CAPABILITIES: Capabilities = Capabilities {
     name: "udp",
-    summary: "datagrams over 127.0.0.1; pattern rr alone, as they may be lost",
+    summary: "datagrams over 127.0.0.1; pattern rr only, as they may be lost",
     delivery: Delivery::Message,
     no_stream: Some(LOST),
     sees_end: false,
@@ -36,7 +35,7 @@ const CAPABILITIES: Capabilities = Capabilities {
     ..Capabilities::PLAIN
 };
 
-/// The largest datagram of IPv4: 65 535 without both headers.
+/// The largest IPv4 datagram: 65 535 without both headers.
 const LARGEST: u64 = 65_507;
 
 impl Transport for Udp {
@@ -88,14 +87,14 @@ pub(super) fn largest_message(cell: &Cell) -> u64 {
     (cell.size + newline).max(cell.reply)
 }
 
-/// What the engine tells a server: a free port for every worker.
+/// The server's address object: a free port for every worker.
 pub(super) fn any_ports(loopback: IpAddr, cell: &Cell) -> Provision {
     let any = || HostPort { host: loopback.to_string(), port: 0 };
     let all: Vec<HostPort> = (0..cell.concurrency).map(|_| any()).collect();
     Provision { server: list_address(&all), ..Provision::default() }
 }
 
-/// Binds a socket with the buffers of a cell.
+/// Binds a socket with a cell's buffers.
 fn bound(at: SocketAddr, cell: &Cell) -> Result<(UdpSocket, Vec<Effective>), TransportError> {
     let socket = UdpSocket::bind(at).context(|| format!("cannot bind {at} for datagrams"))?;
     let endpoint = Endpoint::from(socket);
@@ -104,7 +103,7 @@ fn bound(at: SocketAddr, cell: &Cell) -> Result<(UdpSocket, Vec<Effective>), Tra
     Ok((endpoint.into(), effective))
 }
 
-/// Sockets of which each waits for the first datagram of its client, and is the channel to that from then on.
+/// Sockets that each wait for their client's first datagram, and from then on are the channel to that client.
 pub(super) struct UdpServer {
     address: Address,
     waiting: Vec<UdpSocket>,
@@ -168,7 +167,7 @@ impl Server for UdpServer {
     }
 }
 
-/// One worker's socket; its first datagram tells the server where it is.
+/// One worker's socket; its first datagram tells the server its address.
 pub(super) struct UdpClient {
     to: SocketAddr,
     cell: Cell,

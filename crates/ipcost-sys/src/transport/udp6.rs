@@ -8,12 +8,11 @@ use ipcost_model::{Capabilities, Cell, Delivery, OptionGroup};
 use super::udp::{LOST, UdpClient, UdpServer, any_ports, fits, probe};
 use super::{Client, Place, Provision, Server, Transport, TransportError};
 
-/// The transport.
 pub struct Udp6;
 
 const CAPABILITIES: Capabilities = Capabilities {
     name: "udp6",
-    summary: "datagrams over ::1; pattern rr alone, as they may be lost",
+    summary: "datagrams over ::1; pattern rr only, as they may be lost",
     delivery: Delivery::Message,
     no_stream: Some(LOST),
     sees_end: false,
@@ -22,7 +21,7 @@ const CAPABILITIES: Capabilities = Capabilities {
     ..Capabilities::PLAIN
 };
 
-/// The largest datagram of IPv6, whose length does not count the header of IP: 65 535 without the other.
+/// The largest IPv6 datagram: 65 535 without UDP's header; IPv6's length does not count its own.
 const LARGEST: u64 = 65_527;
 
 impl Transport for Udp6 {

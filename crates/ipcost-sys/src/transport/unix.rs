@@ -1,4 +1,4 @@
-//! `unix`: a stream socket bound to a path (`unix(7)`), and what all Unix sockets have in common.
+//! `unix`: a stream socket bound to a path (`unix(7)`), and the common parts of all Unix sockets.
 
 use std::io;
 
@@ -21,7 +21,6 @@ use crate::system::socket::{
     AddressFamily, Endpoint, UnixAddress, connect_patiently, probe_unix, stream_socket, unix_address,
 };
 
-/// The transport.
 pub struct Unix;
 
 const CAPABILITIES: Capabilities = Capabilities {
@@ -69,14 +68,14 @@ pub(super) fn stream_of_unix() -> io::Result<Endpoint> {
     stream_socket(AddressFamily::UNIX)
 }
 
-/// What the engine tells a server: a path in the private directory.
+/// The server's address object: a path in the private directory.
 pub(super) fn free_path(place: &Place<'_>) -> Result<Provision, TransportError> {
     let path = place.dir.join(place.name).to_string_lossy().into_owned();
     socket_address(&path)?;
     Ok(Provision { server: to_address(&Bound { path }), ..Provision::default() })
 }
 
-/// Listens at a path with a socket of some kind.
+/// Listens at a path with a given kind of socket.
 pub(super) fn serve_at_path(
     transport: &'static str,
     make: Make,
@@ -88,7 +87,7 @@ pub(super) fn serve_at_path(
     listen(make, &at, &path, to_address(&Bound { path: path.clone() }), cell)
 }
 
-/// Listens with a Unix socket of some kind; `shown` names it in errors.
+/// Listens with a given kind of Unix socket; `shown` names it in errors.
 pub(super) fn listen(
     make: Make,
     at: &UnixAddress,
@@ -99,7 +98,7 @@ pub(super) fn listen(
     Ok(Box::new(Listener::open(make(), Inherits::Nothing, at, shown, cell, |_| Ok(()), |_| Ok(address))?))
 }
 
-/// A client of a socket of some kind at a path.
+/// A client of a given kind of socket at a path.
 pub(super) fn reach_path(
     transport: &'static str,
     make: Make,
@@ -110,10 +109,10 @@ pub(super) fn reach_path(
     Ok(Box::new(UnixClient::new(make, socket_address(&path)?, path, cell)))
 }
 
-/// What the kernel keeps of a send buffer for itself (`unix_dgram_sendmsg` of Linux), bytes.
+/// What the kernel reserves of a send buffer (`unix_dgram_sendmsg` of Linux), bytes.
 const OWN_BYTES: u64 = 32;
 
-/// A message goes as a whole, or not at all: it must fit into the sender's buffer.
+/// A message goes as a whole or not at all, so it must fit into the sender's buffer.
 pub(super) fn message_fits(cell: &Cell) -> Result<(), String> {
     let Some(most) = capacity::unix(cell).map(|bytes| bytes.saturating_sub(OWN_BYTES)) else {
         return Ok(());
@@ -141,7 +140,7 @@ pub(super) fn socket_address(path: &str) -> Result<UnixAddress, TransportError> 
     Ok(unix_address(path).context(|| format!("cannot use the socket path {path}"))?)
 }
 
-/// A client of a Unix socket, whatever its kind and the namespace that its name is in.
+/// A client of a Unix socket of any kind, in either namespace.
 pub struct UnixClient {
     make: Make,
     to: UnixAddress,
@@ -166,10 +165,10 @@ impl Client for UnixClient {
         connect_patiently(&socket, &self.to, &mut self.retries)
             .context(|| format!("cannot connect to {}", self.shown))?;
         if self.cell.pattern != Pattern::Connect {
-            // Once a server has gone, anybody may bind its name.
+            // Once a server is gone, any process may bind its name.
             let known = !TELLS_WHO
                 || is_of_this_user(&socket)
-                    .context(|| format!("cannot tell who listens at {}", self.shown))?;
+                    .context(|| format!("cannot determine who listens at {}", self.shown))?;
             if !known {
                 return Err(TransportError::Refused(format!(
                     "a process of another user listens at {}; nothing is sent to it",

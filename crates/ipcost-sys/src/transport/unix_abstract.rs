@@ -12,7 +12,6 @@ use crate::system::abstract_address::{self, abstract_address, unguessable};
 use crate::system::socket::UnixAddress;
 use crate::{Context, SysError};
 
-/// The transport.
 pub struct UnixAbstract;
 
 const CAPABILITIES: Capabilities = Capabilities {
@@ -43,8 +42,8 @@ impl Transport for UnixAbstract {
     }
 
     fn provision(&self, place: &Place<'_>) -> Result<Provision, TransportError> {
-        // Nobody can guess it and bind it first; everybody can see it once it is bound, so callers are examined.
-        let secret = unguessable().context(|| "cannot have random numbers".to_owned())?;
+        // No other process can guess it and bind it first; once bound it is visible to all, so callers are checked.
+        let secret = unguessable().context(|| "cannot get random numbers".to_owned())?;
         let name = format!("ipcost-{secret}/{}", place.name);
         Ok(Provision { server: to_address(&Named { name }), ..Provision::default() })
     }

@@ -1,5 +1,5 @@
-//! `unix-dgram`: datagrams between Unix sockets bound to paths (`unix(7)`). They are not lost: whoever sends to one whose queue
-//! is full waits.
+//! `unix-dgram`: datagrams between Unix sockets bound to paths (`unix(7)`). None are lost: a sender waits while the
+//! receiver's queue is full.
 
 use std::io;
 
@@ -18,7 +18,6 @@ use crate::Context;
 use crate::system::channel::Socket;
 use crate::system::socket::{Endpoint, bind, connect_patiently, datagram_socket};
 
-/// The transport.
 pub struct UnixDgram;
 
 const CAPABILITIES: Capabilities = Capabilities {
@@ -90,7 +89,7 @@ fn bound(path: &str, cell: &Cell) -> Result<Endpoint, TransportError> {
     Ok(socket)
 }
 
-/// Sockets, each with the path of its client's, who may not be there yet.
+/// Sockets, each with its client's path, which may not exist yet.
 struct DgramServer {
     address: Address,
     waiting: Vec<(Endpoint, String)>,

@@ -1,4 +1,4 @@
-//! `unix-seqpacket`: a socket that connects and keeps messages apart, bound to a path (`unix(7)`).
+//! `unix-seqpacket`: a connection-oriented socket that preserves message boundaries, bound to a path (`unix(7)`).
 
 use ipcost_model::protocol::Address;
 use ipcost_model::{Capabilities, Cell, Delivery, OptionGroup};
@@ -7,7 +7,6 @@ use super::unix::{free_path, message_fits, reach_path, serve_at_path};
 use super::{Client, Place, Provision, Server, Transport, TransportError, capacity};
 use crate::system::socket::packet_socket;
 
-/// The transport.
 pub struct UnixSeqpacket;
 
 const CAPABILITIES: Capabilities = Capabilities {

@@ -1,4 +1,4 @@
-//! `vsock`: the stream sockets between virtual machines and their host, within one of them (`vsock(7)`, VMADDR_CID_LOCAL).
+//! `vsock`: stream sockets between virtual machines and their host, within one of them (`vsock(7)`, VMADDR_CID_LOCAL).
 
 use ipcost_model::protocol::Address;
 use ipcost_model::{Capabilities, Cell, OptionGroup};
@@ -13,7 +13,6 @@ use crate::system::channel::Socket;
 use crate::system::more_sockets::{ANY_VSOCK_PORT, vsock_address, vsock_port, vsock_socket};
 use crate::system::socket::{bind, connect_patiently};
 
-/// The transport.
 pub struct Vsock;
 
 const CAPABILITIES: Capabilities = Capabilities {
@@ -51,7 +50,7 @@ impl Transport for Vsock {
             vsock_socket(),
             Inherits::Buffers,
             &at,
-            "a port of vsock",
+            "a vsock port",
             cell,
             |_| Ok(()),
             |socket| Ok(to_address(&Port { port: vsock_port(socket)? })),
@@ -78,7 +77,7 @@ struct VsockClient {
 impl Client for VsockClient {
     #[inline]
     fn connect(&mut self) -> Result<Connection, TransportError> {
-        let action = || format!("cannot connect to port {} of vsock", self.port);
+        let action = || format!("cannot connect to vsock port {}", self.port);
         let socket = vsock_socket().context(action)?;
         let to = vsock_address(self.port).context(action)?;
         let mut retries = 0;

@@ -24,9 +24,9 @@ impl Channel for Socket {
 /// One descriptor for each direction: the two ends of two pipes.
 #[derive(Debug)]
 pub struct PipePair {
-    /// Where bytes come from.
+    /// The end to read from.
     pub read: OwnedFd,
-    /// Where bytes go.
+    /// The end to write to.
     pub write: OwnedFd,
 }
 

@@ -2,10 +2,10 @@
 
 use std::hint::black_box;
 
-/// Whether there is one that does next to nothing.
+/// Whether this system has a call that does next to nothing.
 ///
 /// # Errors
-/// Never: it is `getppid(2)`.
+/// Infallible: every Unix has `getppid(2)`.
 pub fn probe() -> Result<(), String> {
     Ok(())
 }

@@ -11,23 +11,23 @@ pub use crate::contract::Next;
 use crate::lines::Lines;
 use crate::transport::Server;
 
-/// How long to wait before asking a server again that has no descriptor to wait on.
+/// How long to wait before polling a server without a descriptor again.
 const ASK_AGAIN: Timespec = Timespec { tv_sec: 0, tv_nsec: 1_000_000 };
-/// How much is read at once.
+/// How much is read at once, bytes.
 const CHUNK_BYTES: usize = 8192;
 
 /// Lines from standard input.
 ///
-/// It is read by hand and not from a thread of its own: a second thread would make every system call on a
-/// descriptor dearer (the kernel then counts references), and the peer must cost what a plain program costs.
+/// Read here, not in a thread: a second thread would slow down every system call on a descriptor (the kernel then
+/// counts references), and the peer must cost what a plain program costs.
 #[derive(Debug, Default)]
 pub struct ControlInput {
     lines: Lines,
 }
 
-/// Whether nobody is left who could say anything: the other end of standard input is closed.
+/// Whether the engine is gone: the other end of standard input is closed.
 ///
-/// What waits without a system call asks this now and then; the end of input means stop.
+/// Loops without system calls ask this now and then; the end of input means stop.
 pub fn engine_is_gone() -> bool {
     let input = stdin();
     let mut watched = [PollFd::new(&input, PollFlags::empty())];
@@ -39,7 +39,7 @@ impl ControlInput {
     /// The next line without its newline; `None` at the end of input.
     ///
     /// # Errors
-    /// Where standard input cannot be read, or a line is longer than the protocol allows.
+    /// If standard input cannot be read, or a line is longer than the protocol allows.
     pub fn line(&mut self) -> io::Result<Option<Vec<u8>>> {
         loop {
             let line =
@@ -57,10 +57,10 @@ impl ControlInput {
         }
     }
 
-    /// Waits until a control line may be there or the server may have a channel.
+    /// Waits until a control line or a channel of the server may be ready.
     ///
     /// # Errors
-    /// Where waiting itself fails.
+    /// If waiting itself fails.
     pub fn wait_beside(&self, server: &dyn Server) -> io::Result<Next> {
         if self.lines.has_line() {
             return Ok(Next::Control);

@@ -1,4 +1,4 @@
-//! Descriptors: what a process inherits, and what it can wait on.
+//! Descriptors to inherit and to wait on.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -10,25 +10,25 @@ pub type Descriptor = OwnedFd;
 /// Something to wait on until it is readable.
 pub type Waitable<'a> = BorrowedFd<'a>;
 
-/// Takes over a descriptor that this process has inherited, and keeps it from further children.
+/// Takes over an inherited descriptor, and keeps it from further children.
 ///
 /// # Errors
-/// Where no such descriptor is open, or it is one of the standard three.
+/// If no such descriptor is open, or it is one of the standard three.
 pub fn take(number: i32) -> Result<Descriptor, SysError> {
     let closed = || io::Error::from_raw_os_error(libc::EBADF);
-    let action = || format!("descriptor {number} was to be inherited");
+    let action = || format!("expected to inherit descriptor {number}");
     if number <= libc::STDERR_FILENO {
         return Err(closed()).context(action);
     }
-    // SAFETY: borrowed for one call that any number may be given to; the kernel answers EBADF if it is not open.
+    // SAFETY: borrowed for one call that accepts any number; the kernel answers EBADF if it is not open.
     let borrowed = unsafe { BorrowedFd::borrow_raw(number) };
     rustix::io::fcntl_setfd(borrowed, rustix::io::FdFlags::CLOEXEC).context(action)?;
-    // SAFETY: the descriptor is open, the engine passed it to this process for this purpose, and addresses
-    // name each number once, so nothing else here owns it.
+    // SAFETY: the descriptor is open, the engine passed it to this process for this purpose, and addresses name each
+    // number once, so nothing else here owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(number) })
 }
 
-/// The number of a descriptor, as addresses name it.
+/// A descriptor's number, as in addresses.
 pub fn number(descriptor: &Descriptor) -> i32 {
     descriptor.as_raw_fd()
 }
@@ -38,12 +38,12 @@ pub fn waitable(endpoint: &OwnedFd) -> Waitable<'_> {
     endpoint.as_fd()
 }
 
-/// A socket as something that a child can inherit.
+/// A socket as an inheritable descriptor.
 pub fn to_inherit(endpoint: OwnedFd) -> Descriptor {
     endpoint
 }
 
-/// Takes over a socket that this process has inherited.
+/// Takes over an inherited socket.
 ///
 /// # Errors
 /// As [`take`].

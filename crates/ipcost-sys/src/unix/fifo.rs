@@ -9,22 +9,22 @@ use rustix::io::Errno;
 
 pub use crate::system::pipe_buffer::set as set_buffer;
 
-/// Whether FIFOs can be used here.
+/// Whether FIFOs work here.
 ///
 /// # Errors
-/// Never: every Unix has them.
+/// Infallible: every Unix has them.
 pub fn probe() -> Result<(), String> {
     Ok(())
 }
 
-/// Makes one that only this user can open.
+/// Creates one that only this user can open.
 ///
 /// # Errors
-/// The system's answer.
+/// If a system call fails.
 pub fn make(path: &Path) -> io::Result<()> {
     use std::os::unix::ffi::OsStrExt;
     let path = std::ffi::CString::new(path.as_os_str().as_bytes())?;
-    // SAFETY: the string ends in NUL and lives through the call.
+    // SAFETY: the string ends in NUL and outlives the call.
     let result = unsafe { libc::mkfifo(path.as_ptr(), libc::S_IRUSR | libc::S_IWUSR) };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
@@ -32,17 +32,17 @@ pub fn make(path: &Path) -> io::Result<()> {
 /// Opens without waiting for a writer; later reads wait as usual.
 ///
 /// # Errors
-/// The system's answer.
+/// If a system call fails.
 pub fn open_to_read(path: &Path) -> io::Result<OwnedFd> {
     let read = open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())?;
     wait_on_calls(&read)?;
     Ok(read)
 }
 
-/// Opens for writing if somebody reads; later writes wait as usual.
+/// Opens for writing if there is a reader; later writes wait as usual.
 ///
 /// # Errors
-/// The system's answer.
+/// If a system call fails.
 pub fn try_open_to_write(path: &Path) -> io::Result<Option<OwnedFd>> {
     let write = match open(path, OFlags::WRONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty()) {
         Err(Errno::NXIO) => return Ok(None),
@@ -52,10 +52,10 @@ pub fn try_open_to_write(path: &Path) -> io::Result<Option<OwnedFd>> {
     Ok(Some(write))
 }
 
-/// Opens for writing; waits until somebody reads.
+/// Opens for writing; waits for a reader.
 ///
 /// # Errors
-/// The system's answer.
+/// If a system call fails.
 pub fn open_to_write(path: &Path) -> io::Result<OwnedFd> {
     Ok(open(path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?)
 }

@@ -1,4 +1,4 @@
-//! Being asked to stop.
+//! Requests to stop.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -10,7 +10,7 @@ use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM};
 
 /// Whether the user or the system has asked this program to stop (SIGINT, SIGTERM, SIGHUP).
 ///
-/// The first signal is a request; a second one ends the program at once, as if nothing had been set up.
+/// The first signal is a request; a second one ends the program at once, as without these handlers.
 #[derive(Debug, Clone)]
 pub struct Interrupt {
     asked: Arc<AtomicBool>,
@@ -22,20 +22,20 @@ impl Interrupt {
     /// Starts to listen for the signals.
     ///
     /// # Errors
-    /// Where a handler cannot be installed.
+    /// If a handler cannot be installed.
     pub fn install() -> io::Result<Self> {
         let (wake, ring) = UnixStream::pair()?;
         wake.set_nonblocking(true)?;
         let asked = Arc::new(AtomicBool::new(false));
         for signal in [SIGINT, SIGTERM, SIGHUP] {
-            // In this order: a signal that finds the flag raised is the second one.
+            // In this order: a signal that finds the flag set is the second one.
             signal_hook::flag::register_conditional_default(signal, Arc::clone(&asked))?;
             signal_hook::flag::register(signal, Arc::clone(&asked))?;
             signal_hook::low_level::pipe::register(signal, ring.try_clone()?)?;
         }
         let continued = Arc::new(AtomicU64::new(0));
         let count = Arc::clone(&continued);
-        // SAFETY: the handler only adds to an atomic number, which is safe within a signal handler.
+        // SAFETY: the handler only adds to an atomic number, which is async-signal-safe.
         unsafe {
             signal_hook::low_level::register(SIGCONT, move || {
                 count.fetch_add(1, Ordering::SeqCst);
@@ -44,10 +44,10 @@ impl Interrupt {
         Ok(Self { asked, continued, wake: Arc::new(wake) })
     }
 
-    /// One that is never asked; for tests and tools.
+    /// One that never sees a signal; for tests and tools.
     ///
     /// # Errors
-    /// Where there are no descriptors left.
+    /// If no descriptors are left.
     pub fn never() -> io::Result<Self> {
         let (wake, ring) = UnixStream::pair()?;
         std::mem::forget(ring);
@@ -59,7 +59,7 @@ impl Interrupt {
         self.asked.load(Ordering::SeqCst)
     }
 
-    /// How often this program was stopped and continued (SIGCONT); never a reason to end.
+    /// How often this program was stopped and continued (SIGCONT); not a reason to end.
     pub fn times_continued(&self) -> u64 {
         self.continued.load(Ordering::SeqCst)
     }

@@ -1,4 +1,4 @@
-//! Limits that the system sets to descriptors, processes, memory and queues.
+//! The system's limits on descriptors, processes, memory and queues.
 
 use std::fs;
 use std::io;
@@ -11,7 +11,7 @@ pub use crate::contract::{Room, TaskLimit};
 use crate::control_group::Hierarchy;
 use crate::facts::text::{field, kibibytes, number, numbers};
 
-/// Reads the room that is left, after raising the number of descriptors as far as it may go.
+/// Reads the remaining room, after raising the number of descriptors to its maximum.
 pub fn room() -> Room {
     let memory = field("/proc/meminfo", "MemAvailable").as_deref().and_then(kibibytes);
     let ports = numbers("/proc/sys/net/ipv4/ip_local_port_range");
@@ -56,7 +56,7 @@ fn tasks() -> Vec<TaskLimit> {
     .collect()
 }
 
-/// How many tasks there are, from `/proc/loadavg` (`proc_loadavg(5)`): runnable/all is its fourth word.
+/// The number of tasks, from `/proc/loadavg` (`proc_loadavg(5)`): runnable/all is its fourth word.
 fn running(text: &str) -> Option<u64> {
     text.split_whitespace().nth(3)?.split_once('/')?.1.parse().ok()
 }
@@ -67,7 +67,7 @@ pub(crate) fn read_text(text: &str) {
     let _ = running(text);
 }
 
-/// The tightest `pids.max` of this process's control groups, and how many tasks that group has (`cgroups(7)`).
+/// The tightest `pids.max` of this process's control groups, and that group's number of tasks (`cgroups(7)`).
 fn group_tasks() -> Option<(u64, u64)> {
     let of = |group: PathBuf| {
         let read = |file: &str| fs::read_to_string(group.join(file)).ok()?.trim().parse::<u64>().ok();
@@ -77,39 +77,39 @@ fn group_tasks() -> Option<(u64, u64)> {
     groups.min_by_key(|(most, current)| most.saturating_sub(*current))
 }
 
-/// What the system is out of where it gives such an error, and the remedy; `None` where it is another kind of error.
+/// The resource that ran out, and the remedy; `None` for any other error.
 pub fn shortage(error: &io::Error) -> Option<&'static str> {
     Some(match Errno::from_io_error(error)? {
         Errno::MFILE => {
-            "no descriptor is left to this program: raise ulimit -n, or take fewer cells or less concurrency"
+            "this program has no descriptors left: raise ulimit -n, or take fewer cells or less concurrency"
         }
         Errno::NFILE => {
-            "no descriptor is left to the system: raise fs.file-max, or take fewer cells or less concurrency"
+            "the system has no descriptors left: raise fs.file-max, or take fewer cells or less concurrency"
         }
         Errno::AGAIN => {
-            "no process or thread more may start: raise ulimit -u, pids.max of the control group or kernel.pid_max, or take fewer cells or less concurrency"
+            "no more processes or threads may start: raise ulimit -u, pids.max of the control group or kernel.pid_max, or take fewer cells or less concurrency"
         }
-        Errno::NOMEM => "memory is used up: take fewer cells or less concurrency",
+        Errno::NOMEM => "memory is exhausted: take fewer cells or less concurrency",
         Errno::NOSPC => "the disk is full: make room, or set TMPDIR to another",
         _ => return None,
     })
 }
 
-/// Raises the number of open descriptors as far as it may go, and gives what it became.
+/// Raises the limit on open descriptors to its maximum, and returns it.
 ///
-/// Children start with the same number.
+/// Children start with the same limit.
 pub fn raise_descriptors() -> u64 {
     let limit = getrlimit(Resource::Nofile);
     let most = limit.maximum.unwrap_or(u64::MAX);
     if limit.current.is_some_and(|current| current < most) {
         let raised = rustix::process::Rlimit { current: limit.maximum, maximum: limit.maximum };
-        // Where it fails the old limit stands, and the caller compares with what it needs.
+        // If this fails the old limit stands, and the caller compares it with its needs.
         let _ = setrlimit(Resource::Nofile, raised);
     }
     getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
 }
 
-/// The number of open descriptors that [`raise_descriptors`] can reach; `None` where there is no limit.
+/// The limit on open descriptors that [`raise_descriptors`] can reach; `None` if unlimited.
 pub fn most_descriptors() -> Option<u64> {
     getrlimit(Resource::Nofile).maximum
 }

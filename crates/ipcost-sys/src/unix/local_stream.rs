@@ -1,4 +1,4 @@
-//! Connections over a path, for those who play the other side of a peer by hand.
+//! Connections over a path, for tests that play the other side of a peer.
 
 use std::io::{self, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -9,7 +9,7 @@ use std::time::Duration;
 #[derive(Debug)]
 pub struct LocalStream(UnixStream);
 
-/// What accepts them, without waiting.
+/// A non-blocking listener.
 #[derive(Debug)]
 pub struct LocalListener(UnixListener);
 
@@ -17,15 +17,15 @@ impl LocalStream {
     /// Connects to a path.
     ///
     /// # Errors
-    /// The system's answer.
+    /// If a system call fails.
     pub fn connect(path: &Path) -> io::Result<Self> {
         UnixStream::connect(path).map(Self)
     }
 
-    /// Lets calls wait so long and no longer.
+    /// Limits how long calls wait.
     ///
     /// # Errors
-    /// The system's answer.
+    /// If a system call fails.
     pub fn set_patience(&self, patience: Duration) -> io::Result<()> {
         self.0.set_nonblocking(false)?;
         self.0.set_read_timeout(Some(patience))?;
@@ -53,7 +53,7 @@ impl LocalListener {
     /// Listens on a path.
     ///
     /// # Errors
-    /// The system's answer.
+    /// If a system call fails.
     pub fn bind(path: &Path) -> io::Result<Self> {
         let listener = UnixListener::bind(path)?;
         listener.set_nonblocking(true)?;
@@ -63,7 +63,7 @@ impl LocalListener {
     /// The next connection.
     ///
     /// # Errors
-    /// `WouldBlock` where there is none yet, or the system's answer.
+    /// `WouldBlock` if there is none yet; otherwise, if a system call fails.
     pub fn accept(&self) -> io::Result<LocalStream> {
         self.0.accept().map(|(stream, _)| LocalStream(stream))
     }

@@ -1,8 +1,8 @@
-//! What the system says of itself (`uname(2)`).
+//! The system's own description (`uname(2)`).
 
 pub use crate::contract::Machine;
 
-/// Asks it.
+/// Calls `uname`.
 pub fn read() -> Machine {
     let uname = rustix::system::uname();
     Machine {

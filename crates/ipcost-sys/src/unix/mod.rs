@@ -1,4 +1,4 @@
-//! What every Unix has.
+//! The parts common to every Unix.
 
 pub mod channel;
 pub mod cheapest_call;

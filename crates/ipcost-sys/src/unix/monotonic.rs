@@ -4,7 +4,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 /// Nanoseconds on the monotonic clock, which never steps back and is the same for all processes.
 ///
-/// `CLOCK_MONOTONIC` through the vDSO: no system call where the kernel can avoid it.
+/// `CLOCK_MONOTONIC` through the vDSO: no system call if the kernel can avoid it.
 #[inline]
 pub fn now_ns() -> u64 {
     let time = clock_gettime(ClockId::Monotonic);

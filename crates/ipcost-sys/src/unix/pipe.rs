@@ -8,11 +8,10 @@ use crate::system::{close_on_exec, pipe_buffer};
 use crate::transport::Effective;
 use crate::{Context, SysError};
 
-/// A pipe with the capacity that a cell asks for: the end to read from, the end to write to, and what the capacity
-/// became.
+/// A pipe with the capacity that a cell asks for: the read end, the write end, and the effective capacity.
 ///
 /// # Errors
-/// Where it cannot be made.
+/// If it cannot be created.
 pub fn pipe(cell: &Cell) -> Result<(OwnedFd, OwnedFd, Option<Effective>), SysError> {
     let (read, write) = close_on_exec::pipe().context(|| "cannot make a pipe".to_owned())?;
     let effective = pipe_buffer::set(&read, cell)?;

@@ -1,4 +1,4 @@
-//! Directories that only this user can enter: one for sockets and FIFOs, and those that are kept.
+//! Directories that only this user can enter: one for sockets and FIFOs, and persistent ones.
 
 use std::fs::{self, DirBuilder, File, Permissions};
 use std::io;
@@ -13,18 +13,18 @@ use crate::private_name::fresh_name;
 pub use crate::private_name::is_private_name;
 use crate::{Context, SysError, file_lock};
 
-/// The longest path a Unix socket can be bound to, in bytes: `sun_path` without its final NUL.
+/// The longest path for a Unix socket, bytes: `sun_path` without its final NUL.
 pub const MAX_SOCKET_PATH: usize =
     size_of::<libc::sockaddr_un>() - std::mem::offset_of!(libc::sockaddr_un, sun_path) - 1;
 
-/// How often another name is tried where one is taken.
+/// How many names to try.
 const MOST_TRIES: u32 = 64;
-/// Whoever makes one locks it at once: what is older and not locked has nobody any more.
+/// A creator locks its directory at once: an older, unlocked one is abandoned.
 const ABANDONED: Duration = Duration::from_secs(60);
 
-/// A fresh directory with mode 0700; it is removed with all that is in it when this is dropped.
+/// A new directory with mode 0700; dropping this removes it with its contents.
 ///
-/// It is locked while it is used, so that the next program can tell those that a killed one has left behind.
+/// It is locked while in use, so that the next program recognises those that killed programs left behind.
 #[derive(Debug)]
 pub struct PrivateDir {
     path: PathBuf,
@@ -32,15 +32,15 @@ pub struct PrivateDir {
 }
 
 impl PrivateDir {
-    /// Makes one in the system's directory for temporary files, and removes those that killed programs have left there.
+    /// Creates one in the system's temporary directory, and removes those that killed programs left there.
     ///
     /// # Errors
-    /// Where it cannot be made, or where others could put something else into its place.
+    /// If it cannot be created, or others could put something else in its place.
     pub fn create() -> Result<Self, SysError> {
         Self::announced(&mut |_| {})
     }
 
-    /// The same; `announce` hears its path before it is there, so that it is known whenever this program is killed.
+    /// The same; `announce` receives its path before it exists, so that it is known whenever this program is killed.
     ///
     /// # Errors
     /// As [`PrivateDir::create`].
@@ -52,7 +52,7 @@ impl PrivateDir {
     }
 
     fn create_in(base: &Path, announce: &mut dyn FnMut(&Path)) -> io::Result<Self> {
-        // Links are followed once, here, so that what is examined is what is used.
+        // Follow links once, here, so that what is checked is what is used.
         let base = base.canonicalize()?;
         check_trusted(&base)?;
         sweep(&base);
@@ -64,7 +64,7 @@ impl PrivateDir {
                 Err(error) => return Err(error),
                 Ok(()) => {
                     let lock = open_own(&path)?;
-                    // Where the file system has no locks nothing is swept either: that takes a lock.
+                    // Without locks on the file system nothing is swept either, as that takes a lock.
                     let _ = file_lock::lock(&lock);
                     return Ok(Self { path, _lock: lock });
                 }
@@ -73,7 +73,7 @@ impl PrivateDir {
         Err(io::ErrorKind::AlreadyExists.into())
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -85,8 +85,8 @@ impl Drop for PrivateDir {
     }
 }
 
-/// Removes what killed programs have left behind: directories by such a name that belong to this user, that nobody else
-/// can enter, and that nobody has locked.
+/// Removes what killed programs left behind: directories with such a name that belong to this user, that only this user
+/// can enter, and that are not locked.
 fn sweep(base: &Path) {
     let abandoned = |path: &Path| {
         let old =
@@ -97,41 +97,41 @@ fn sweep(base: &Path) {
     for entry in fs::read_dir(base).into_iter().flatten().flatten() {
         let path = entry.path();
         if entry.file_name().to_str().is_some_and(is_private_name) && abandoned(&path).is_some() {
-            // Another program may sweep at the same time.
+            // Another program may be sweeping at the same time.
             let _ = fs::remove_dir_all(&path);
         }
     }
 }
 
-/// Makes a directory, and those above it that are missing, so that nobody else can enter them.
+/// Creates a directory and its missing parents, for this user only.
 ///
 /// # Errors
-/// The system's answer.
+/// If a system call fails.
 pub fn make_private(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
-/// Makes a file that nobody else can read or write, to append to; never one that is there already.
+/// Creates a file for this user only, to append to; never opens an existing one.
 ///
 /// # Errors
-/// The system's answer.
+/// If a system call fails.
 pub fn create_private_file(path: &Path) -> io::Result<File> {
     File::options().append(true).create_new(true).mode(0o600).open(path)
 }
 
-/// Makes a directory within another that nobody else can enter; it goes with what this gives, unless that is kept.
+/// Creates a directory for this user only within another; it disappears with the returned value, unless kept.
 ///
 /// # Errors
-/// The system's answer.
+/// If a system call fails.
 pub fn private_dir_in(parent: &Path, prefix: &str) -> io::Result<TempDir> {
     tempfile::Builder::new().prefix(prefix).permissions(Permissions::from_mode(0o700)).tempdir_in(parent)
 }
 
-/// Makes sure that a directory is there which only this user can write to; if it has to be made, nobody else
-/// can enter it either.
+/// Ensures that a directory exists which only this user can write to; if it has to be created, only this user can enter
+/// it either.
 ///
 /// # Errors
-/// Where it cannot be made, is somebody else's, or can be written to by others.
+/// If it cannot be created, belongs to another user, or others can write to it.
 pub fn ensure_private(path: &Path) -> Result<(), SysError> {
     let shown = || path.display().to_string();
     let refuse = |reason: String| {
@@ -146,26 +146,23 @@ pub fn ensure_private(path: &Path) -> Result<(), SysError> {
     let found = fs::metadata(path).context(|| format!("cannot look at {}", shown()))?;
     let user = rustix::process::geteuid().as_raw();
     if !found.is_dir() {
-        return refuse("it is no directory; move it away".to_owned());
+        return refuse("it is not a directory; move it away".to_owned());
     }
     if found.uid() != user {
         let owner = found.uid();
         return refuse(format!("it belongs to user {owner}, and this program runs as user {user}"));
     }
     if found.mode() & 0o022 != 0 {
-        return refuse(format!(
-            "other users can write to it; take that from them with chmod go-w {}",
-            shown()
-        ));
+        return refuse(format!("other users can write to it; revoke that with chmod go-w {}", shown()));
     }
     Ok(())
 }
 
-/// Whether nobody but this user and the system's own could rename or replace what lies in a directory: neither it nor
-/// anything above it belongs to somebody else, or lets others rename what is not theirs.
+/// Checks that only this user and the system could rename or replace a directory's contents: neither it nor any parent
+/// belongs to another user, or lets others rename what is not theirs.
 fn check_trusted(dir: &Path) -> io::Result<()> {
     let user = rustix::process::geteuid().as_raw();
-    // Whoever owns the root can replace everything anyway; in a user namespace that may be an unknown user.
+    // The root's owner can replace everything anyway; in a user namespace that may be an unknown user.
     let system = fs::symlink_metadata("/")?.uid();
     for dir in dir.ancestors() {
         let found = fs::symlink_metadata(dir)?;
@@ -174,7 +171,7 @@ fn check_trusted(dir: &Path) -> io::Result<()> {
             return Err(untrusted(dir, &format!("belongs to user {owner}")));
         }
         let restricted = mode & STICKY != 0;
-        // Many systems give every user a group of the same number that nobody else is in.
+        // Many systems give every user a private group of the same number.
         let own_group = found.gid() == 0 || (found.gid() == user && owner == user);
         if !restricted && (mode & 0o002 != 0 || (mode & 0o020 != 0 && !own_group)) {
             return Err(untrusted(dir, "can be written to by others and is not sticky"));
@@ -185,13 +182,13 @@ fn check_trusted(dir: &Path) -> io::Result<()> {
 
 fn untrusted(dir: &Path, why: &str) -> io::Error {
     let reason = format!(
-        "{} {why}, so that others could put something else into its place; set TMPDIR to a directory of your own",
+        "{} {why}, so others could put something else in its place; set TMPDIR to a directory of your own",
         dir.display()
     );
     io::Error::new(io::ErrorKind::PermissionDenied, reason)
 }
 
-/// Opens a directory that this user alone can enter, and refuses links and all else.
+/// Opens a directory that only this user can enter; refuses links and everything else.
 fn open_own(dir: &Path) -> io::Result<File> {
     let opened = open(dir, OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
     let found = fstat(&opened)?;
@@ -201,7 +198,7 @@ fn open_own(dir: &Path) -> io::Result<File> {
     Err(untrusted(dir, "is not what was made there"))
 }
 
-/// Only owners may rename and remove what lies in such a directory.
+/// In such a directory only owners may rename and remove entries.
 const STICKY: u32 = 0o1000;
 
 #[cfg(test)]
@@ -235,7 +232,7 @@ mod tests {
             std::os::unix::fs::chown(&below, Some(12_345), None).unwrap();
             let error = made(&below).unwrap_err();
             assert!(error.contains("below belongs to user 12345"), "{error}");
-            // A link leads nowhere else than where it leads.
+            // A link is judged by its target.
             let link = dir.path().join("link");
             std::os::unix::fs::symlink(&below, &link).unwrap();
             assert!(made(&link).unwrap_err().contains("belongs to user 12345"));

@@ -18,15 +18,15 @@ use crate::net_namespace::Entrance;
 use crate::system::child::{die_with_parent, exit_descriptor, pin};
 use crate::system::leftovers;
 
-/// Where a guard is told something, from this process or from one that is about to become a peer.
+/// Where to write to a guard, from this process or one about to become a peer.
 pub type GuardLine<'a> = BorrowedFd<'a>;
 
-/// The way to a guard, from its standard input.
+/// The line to a guard: its standard input.
 pub fn guard_line(input: &ChildStdin) -> GuardLine<'_> {
     input.as_fd()
 }
 
-/// A peer's process: in a group of its own, killed by the kernel should this process die.
+/// A peer's process: in its own group, killed by the kernel if this process dies.
 #[derive(Debug)]
 pub struct PeerProcess {
     child: Child,
@@ -36,12 +36,12 @@ pub struct PeerProcess {
     exit: Option<OwnedFd>,
     lines: Lines,
     complaint: Vec<u8>,
-    /// All it has written to standard error, bytes.
+    /// Total bytes written to standard error.
     complained: u64,
     ended: bool,
     mark: Option<String>,
     complaint_ended: bool,
-    /// Whether it has been waited for, so that its number may be another's.
+    /// Whether it has been waited for, so that its number may be reused.
     gone: bool,
 }
 
@@ -49,7 +49,7 @@ impl PeerProcess {
     /// Starts a peer.
     ///
     /// # Errors
-    /// The system's answer; `NotFound` where there is no such program.
+    /// If a system call fails; `NotFound` if the program does not exist.
     pub fn spawn(spawn: Spawn<'_>) -> io::Result<Self> {
         let (program, arguments) = spawn.command.split_first().ok_or(io::ErrorKind::NotFound)?;
         let mut command = Command::new(program);
@@ -66,8 +66,8 @@ impl PeerProcess {
         let (cpu, network) = (spawn.cpu, spawn.network);
         let guard = spawn.guard.as_ref().map(AsRawFd::as_raw_fd);
         let parent = rustix::process::getpid();
-        // SAFETY: the closure runs between fork and exec and only makes system calls on plain values; it
-        // neither allocates nor takes a lock. The inherited descriptors stay open until after the spawn.
+        // SAFETY: the closure runs between fork and exec and only makes system calls on plain values; it neither
+        // allocates nor takes a lock. The inherited descriptors stay open until after the spawn.
         unsafe {
             command.pre_exec(move || before_exec(&inherited, cpu, network, guard, parent));
         }
@@ -94,7 +94,7 @@ impl PeerProcess {
         })
     }
 
-    /// The process's number, which is also its group's.
+    /// The process ID, which is also its group's.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
@@ -102,7 +102,7 @@ impl PeerProcess {
     /// Writes to the peer's standard input.
     ///
     /// # Errors
-    /// `BrokenPipe` where the peer no longer reads, `TimedOut` where it does not read in time.
+    /// `BrokenPipe` if the peer no longer reads, `TimedOut` if it does not read in time.
     pub fn send(&mut self, mut bytes: &[u8], deadline: Instant) -> io::Result<()> {
         let stdin = self.stdin.as_ref().ok_or(io::ErrorKind::BrokenPipe)?;
         while !bytes.is_empty() {
@@ -119,10 +119,10 @@ impl PeerProcess {
         Ok(())
     }
 
-    /// What the peer has said, if anything; never waits.
+    /// The peer's next output, if any; never waits.
     ///
     /// # Errors
-    /// Where its output cannot be read.
+    /// If its output cannot be read.
     pub fn hear(&mut self) -> io::Result<Heard> {
         self.drain_complaint();
         if self.complained > MOST_COMPLAINT_BYTES {
@@ -146,20 +146,20 @@ impl PeerProcess {
         }
     }
 
-    /// The end of what it has written to standard error.
+    /// The end of its standard error output.
     pub fn complaint(&mut self) -> String {
         self.drain_complaint();
         String::from_utf8_lossy(&self.complaint).trim().to_owned()
     }
 
-    /// Whether its standard error has been closed, as far as has been heard.
+    /// Whether the end of its standard error has been read.
     pub fn complaint_has_ended(&self) -> bool {
         self.complaint_ended
     }
 
-    /// Ends its standard input and waits for it to leave; `None` where it had to be killed at the deadline.
+    /// Ends its standard input and waits for it to leave; `None` if it had to be killed at the deadline.
     ///
-    /// Whatever it started and left behind in its group is killed.
+    /// Kills everything that it left behind in its group.
     pub fn finish(&mut self, deadline: Instant) -> Option<ExitStatus> {
         self.stdin = None;
         let left = self.has_left_by(deadline);
@@ -173,21 +173,20 @@ impl PeerProcess {
         leftovers::runs(self.child.id())
     }
 
-    /// The command lines of running processes that it has started, or that those have started in turn: they are in
-    /// its group, or bear its mark.
+    /// The command lines of its running descendants: they are in its group, or have its mark.
     pub fn leftovers(&self) -> Vec<String> {
         leftovers::of(self.child.id(), self.mark.as_deref())
     }
 
-    /// Kills the process alone and not its group: what the kernel does to it when its engine dies.
+    /// Kills only the process, not its group, as the kernel does when the engine dies.
     ///
     /// # Errors
-    /// The system's answer.
+    /// If a system call fails.
     pub fn kill(&mut self) -> io::Result<()> {
         self.child.kill()
     }
 
-    /// Ends its standard input, so that it leaves on its own.
+    /// Ends its standard input, so that it leaves by itself.
     pub fn close_input(&mut self) {
         self.stdin = None;
     }
@@ -216,12 +215,12 @@ impl PeerProcess {
         if std::mem::replace(&mut self.gone, true) {
             return;
         }
-        // The group's number cannot belong to anybody else: its leader has not been waited for yet.
+        // The group's number cannot have been reused: its leader has not been waited for yet.
         kill_group(self.child.id());
         let _ = self.child.wait();
     }
 
-    /// Reads what it says on its way out, so that it is not blocked by that, and throws it away.
+    /// Reads and discards its remaining output, so that it does not block.
     fn discard_output(&mut self) {
         self.drain_complaint();
         let mut chunk = [0; CHUNK_BYTES];
@@ -254,7 +253,7 @@ impl PeerProcess {
         }
     }
 
-    /// What of its output has not ended, to be waited on: an end counts as something to read, again and again.
+    /// Its open outputs, to wait on: an ended one would be readable again and again.
     fn talking(&self) -> impl Iterator<Item = PollFd<'_>> {
         let descriptors = [(self.ended, &self.stdout), (self.complaint_ended, &self.stderr)];
         let open = descriptors.into_iter().filter(|(ended, _)| !ended);
@@ -268,7 +267,7 @@ impl Drop for PeerProcess {
     }
 }
 
-/// In the child, before the program starts: descriptors, processor, network, and dying with the parent.
+/// In the child, before exec: descriptors, processor, network, and dying with the parent.
 fn before_exec(
     inherited: &[RawFd],
     cpu: Option<usize>,
@@ -290,16 +289,16 @@ fn before_exec(
     if let Some(network) = network {
         network.enter()?;
     }
-    // After that: whoever becomes somebody else in a namespace is forgotten by this signal.
+    // Only now: changing credentials clears the parent-death signal.
     die_with_parent()?;
-    // The parent may have died before the kernel was asked.
+    // The parent may have died before the request to the kernel.
     if getppid() != Some(parent) {
         return Err(io::ErrorKind::Interrupted.into());
     }
     Ok(())
 }
 
-/// Tells a guard this process's number; between fork and exec, so nothing is allocated.
+/// Sends a guard this process's number; between fork and exec, so it allocates nothing.
 fn announce(guard: RawFd) {
     const WORD: &[u8] = b"watch ";
     let mut line = [0_u8; 32];
@@ -314,11 +313,11 @@ fn announce(guard: RawFd) {
     let start = end - WORD.len();
     line[start..end].copy_from_slice(WORD);
     // SAFETY: plain system calls. The parent holds the descriptor open across the fork. The standard library has set
-    // SIGPIPE to its default, which must not end this process where the guard is gone; it is set back.
+    // SIGPIPE to its default, which must not end this process if the guard is gone; it is restored.
     unsafe {
         libc::signal(libc::SIGPIPE, libc::SIG_IGN);
         let guard = BorrowedFd::borrow_raw(guard);
-        // Less than PIPE_BUF bytes arrive in one piece. Without a guard the run goes on.
+        // Writes below PIPE_BUF bytes are atomic. Without a guard the run continues.
         let _ = rustix::io::write(guard, &line[start..]);
         libc::signal(libc::SIGPIPE, libc::SIG_DFL);
     }
@@ -327,7 +326,7 @@ fn announce(guard: RawFd) {
 /// Waits until one of the peers may have said something.
 ///
 /// # Errors
-/// Where waiting itself fails.
+/// If waiting itself fails.
 pub fn wait_any<'a>(
     peers: impl Iterator<Item = &'a PeerProcess>,
     interrupt: &Interrupt,
@@ -358,17 +357,17 @@ pub fn kill_group(group: u32) {
     }
 }
 
-/// A helper that outlives this process for as long as its standard input is open: the guard.
+/// A helper that outlives this process while its standard input is open: the guard.
 ///
-/// It runs in a session of its own, so that no signal from the terminal reaches it.
+/// It runs in its own session, so that no signal from the terminal reaches it.
 ///
 /// # Errors
-/// The system's answer.
+/// If a system call fails.
 pub fn spawn_guard(command: &[String]) -> io::Result<Child> {
     let (program, arguments) = command.split_first().ok_or(io::ErrorKind::NotFound)?;
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-    // SAFETY: between fork and exec the closure makes one system call and nothing else.
+    // SAFETY: between fork and exec the closure makes only one system call.
     unsafe {
         command.pre_exec(|| rustix::process::setsid().map(|_| ()).map_err(io::Error::from));
     }
@@ -378,7 +377,7 @@ pub fn spawn_guard(command: &[String]) -> io::Result<Child> {
 /// Reads standard input to its end.
 ///
 /// # Errors
-/// Where it cannot be read.
+/// If it cannot be read.
 pub fn read_stdin(each: &mut dyn FnMut(&[u8])) -> io::Result<()> {
     let mut chunk = [0; 4096];
     loop {

@@ -1,9 +1,9 @@
-//! What the processors have done since the system started (`proc_stat(5)`).
+//! Processor times since the system started (`proc_stat(5)`).
 
 use super::kernel_files;
 use crate::counters::ProcessorTimes;
 
-/// Reads them; `None` where the system does not tell.
+/// Reads them; `None` if the system does not report them.
 pub fn read() -> Option<ProcessorTimes> {
     parse(&kernel_files::read_to_string("/proc/stat").ok()?)
 }

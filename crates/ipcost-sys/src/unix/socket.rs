@@ -21,18 +21,18 @@ pub use crate::system::close_on_exec::{
 /// An open socket.
 pub type Endpoint = OwnedFd;
 
-/// Why `socketpair` cannot be used here.
+/// Whether `socketpair` works here.
 ///
 /// # Errors
-/// Never: every Unix has it.
+/// Infallible: every Unix has it.
 pub fn probe_pair() -> Result<(), String> {
     Ok(())
 }
 
-/// Whether sockets that are bound to a path can be used here.
+/// Whether sockets bound to a path work here.
 ///
 /// # Errors
-/// Never: every Unix has them.
+/// Infallible: every Unix has them.
 pub fn probe_unix() -> Result<(), String> {
     Ok(())
 }
@@ -40,7 +40,7 @@ pub fn probe_unix() -> Result<(), String> {
 /// A path as a socket's address.
 ///
 /// # Errors
-/// Where it cannot be one.
+/// If it is not a valid path.
 pub fn unix_address(path: &str) -> io::Result<UnixAddress> {
     Ok(UnixAddress::new(Path::new(path))?)
 }
@@ -48,15 +48,15 @@ pub fn unix_address(path: &str) -> io::Result<UnixAddress> {
 /// Binds a socket to an address.
 ///
 /// # Errors
-/// The system's answer.
+/// If a system call fails.
 pub fn bind(endpoint: &Endpoint, at: &impl SocketAddress) -> io::Result<()> {
     Ok(rustix::net::bind(endpoint, at)?)
 }
 
-/// Begins to listen.
+/// Starts listening.
 ///
 /// # Errors
-/// The system's answer.
+/// If a system call fails.
 pub fn listen(endpoint: &Endpoint, backlog: i32) -> io::Result<()> {
     Ok(rustix::net::listen(endpoint, backlog)?)
 }
@@ -64,7 +64,7 @@ pub fn listen(endpoint: &Endpoint, backlog: i32) -> io::Result<()> {
 /// The Internet address that a socket is bound to.
 ///
 /// # Errors
-/// The system's answer.
+/// If a system call fails.
 pub fn local_address(endpoint: &Endpoint) -> io::Result<SocketAddr> {
     Ok(rustix::net::getsockname(endpoint)?.try_into()?)
 }
@@ -72,16 +72,16 @@ pub fn local_address(endpoint: &Endpoint) -> io::Result<SocketAddr> {
 /// Whether a connection waits to be accepted.
 ///
 /// # Errors
-/// The system's answer.
+/// If a system call fails.
 pub fn has_visitor(endpoint: &Endpoint) -> io::Result<bool> {
     let now = Timespec { tv_sec: 0, tv_nsec: 0 };
     Ok(poll(&mut [PollFd::new(endpoint, PollFlags::IN)], Some(&now))? > 0)
 }
 
-/// Waits for the next connection; one that was given up meanwhile is passed over.
+/// Waits for the next connection; skips one that was aborted meanwhile.
 ///
 /// # Errors
-/// The system's answer.
+/// If a system call fails.
 #[inline]
 pub fn accept(endpoint: &Endpoint) -> io::Result<Endpoint> {
     loop {
@@ -92,10 +92,10 @@ pub fn accept(endpoint: &Endpoint) -> io::Result<Endpoint> {
     }
 }
 
-/// Connects; where the listener's queue is full (`EAGAIN`, `unix(7)`), steps aside and tries again.
+/// Connects; if the listener's queue is full (`EAGAIN`, `unix(7)`), yields and retries.
 ///
 /// # Errors
-/// The system's answer, except for a full queue and interruptions.
+/// If a system call fails, except for a full queue and interruptions.
 #[inline]
 pub fn connect_patiently(endpoint: &Endpoint, to: &impl SocketAddress, retries: &mut u64) -> io::Result<()> {
     loop {
@@ -104,7 +104,7 @@ pub fn connect_patiently(endpoint: &Endpoint, to: &impl SocketAddress, retries: 
                 *retries += 1;
                 std::thread::yield_now();
             }
-            // The connection goes on being made after a signal; asking again tells when it is (connect(2)).
+            // After a signal the connection attempt continues; calling again tells when it is ready (connect(2)).
             Err(Errno::INTR | Errno::ALREADY) => {}
             Err(Errno::ISCONN) => return Ok(()),
             result => return Ok(result?),
@@ -115,16 +115,16 @@ pub fn connect_patiently(endpoint: &Endpoint, to: &impl SocketAddress, retries: 
 /// Sets `TCP_NODELAY` (`tcp(7)`).
 ///
 /// # Errors
-/// The system's answer.
+/// If a system call fails.
 #[inline]
 pub fn set_nodelay(endpoint: &Endpoint) -> io::Result<()> {
     Ok(sockopt::set_tcp_nodelay(endpoint, true)?)
 }
 
-/// Lets a listener have a port whose former connections linger (`SO_REUSEADDR`, `socket(7)`).
+/// Lets a listener take a port with lingering connections (`SO_REUSEADDR`, `socket(7)`).
 ///
 /// # Errors
-/// The system's answer.
+/// If a system call fails.
 pub fn claim_port(endpoint: &Endpoint) -> io::Result<()> {
     Ok(sockopt::set_socket_reuseaddr(endpoint, true)?)
 }
@@ -132,7 +132,7 @@ pub fn claim_port(endpoint: &Endpoint) -> io::Result<()> {
 /// Sets the send buffer (`SO_SNDBUF`), bytes.
 ///
 /// # Errors
-/// The system's answer.
+/// If a system call fails.
 pub fn set_send_buffer(endpoint: &Endpoint, bytes: usize) -> io::Result<()> {
     Ok(sockopt::set_socket_send_buffer_size(endpoint, bytes)?)
 }
@@ -140,7 +140,7 @@ pub fn set_send_buffer(endpoint: &Endpoint, bytes: usize) -> io::Result<()> {
 /// Sets the receive buffer (`SO_RCVBUF`), bytes.
 ///
 /// # Errors
-/// The system's answer.
+/// If a system call fails.
 pub fn set_receive_buffer(endpoint: &Endpoint, bytes: usize) -> io::Result<()> {
     Ok(sockopt::set_socket_recv_buffer_size(endpoint, bytes)?)
 }
@@ -148,7 +148,7 @@ pub fn set_receive_buffer(endpoint: &Endpoint, bytes: usize) -> io::Result<()> {
 /// The send buffer, bytes.
 ///
 /// # Errors
-/// The system's answer.
+/// If a system call fails.
 pub fn send_buffer(endpoint: &Endpoint) -> io::Result<usize> {
     Ok(sockopt::socket_send_buffer_size(endpoint)?)
 }
@@ -156,7 +156,7 @@ pub fn send_buffer(endpoint: &Endpoint) -> io::Result<usize> {
 /// The receive buffer, bytes.
 ///
 /// # Errors
-/// The system's answer.
+/// If a system call fails.
 pub fn receive_buffer(endpoint: &Endpoint) -> io::Result<usize> {
     Ok(sockopt::socket_recv_buffer_size(endpoint)?)
 }

@@ -1,20 +1,20 @@
-//! What this process takes of the machine.
+//! This process's resource usage.
 
 use std::mem::MaybeUninit;
 
 use ipcost_model::Usage;
 
-/// What this process has used since its start, all threads, living and ended (`getrusage(2)`).
+/// Usage of this process since its start, all threads, living and ended (`getrusage(2)`).
 pub fn own() -> Usage {
     of(libc::RUSAGE_SELF)
 }
 
-/// What children that have ended and been waited for have used, and theirs in turn.
+/// Usage of children that have ended and been waited for, and of their children in turn.
 pub fn children() -> Usage {
     of(libc::RUSAGE_CHILDREN)
 }
 
-/// Processor cycles that this process has taken, all threads; `None`, as no cheap call of Unix tells.
+/// Processor cycles of this process, all threads; `None`, as Unix has no cheap call for them.
 pub fn cycles() -> Option<u64> {
     None
 }
@@ -43,7 +43,7 @@ mod tests {
     fn work_shows() {
         let before = own();
         let start = crate::clock::now_ns();
-        // Until it shows, however little of the processor others leave.
+        // Until it shows, however little processor time others leave.
         while (own() - before).cpu_ns() < 5_000_000 {
             assert!(crate::clock::now_ns() - start < 60_000_000_000, "{:?}", own() - before);
         }

@@ -1,4 +1,4 @@
-//! Workers that are processes: copies of this one, each with one task.
+//! Worker processes: copies of this one, each with one task.
 
 use std::fs::File;
 use std::io;
@@ -13,7 +13,7 @@ use crate::system::child::die_with_parent;
 use crate::system::close_on_exec::pipe;
 use crate::{Context, SysError};
 
-/// A worker as its parent sees it; it is killed when this is dropped.
+/// A worker as its parent sees it; dropping this kills it.
 #[derive(Debug)]
 pub struct Worker {
     process: Pid,
@@ -23,10 +23,10 @@ pub struct Worker {
     pub answers: File,
 }
 
-/// Waits until one of the workers has written something, or has ended; which, by its place.
+/// Waits until a worker has written something, or has ended; returns its index.
 ///
 /// # Errors
-/// Where waiting itself fails.
+/// If waiting itself fails.
 pub fn wait_any(workers: &[&Worker]) -> Result<usize, SysError> {
     let mut watched: Vec<PollFd<'_>> =
         workers.iter().map(|worker| PollFd::new(&worker.answers, PollFlags::IN)).collect();
@@ -42,11 +42,11 @@ pub fn wait_any(workers: &[&Worker]) -> Result<usize, SysError> {
     }
 }
 
-/// Copies this process (`fork(2)`); the copy does the task and ends.
+/// Copies this process (`fork(2)`); the copy runs the task and ends.
 ///
 /// # Errors
-/// Where the system has no room for it, or where this process has more than one thread: a copy has only
-/// the calling thread, and locks that others hold would stay closed for ever.
+/// If the system has no room for it, or this process has more than one thread: a copy has only the calling thread, and
+/// locks that others hold would stay locked for ever.
 pub fn start(task: impl FnOnce(Link)) -> Result<Worker, SysError> {
     let action = || "cannot start a worker process".to_owned();
     check_single_threaded().context(action)?;
@@ -78,24 +78,24 @@ impl Drop for Worker {
     }
 }
 
-/// A copy of this process that does its task once this one has ended, however it ends.
+/// A copy of this process that runs its task once this one has ended, however it ends.
 #[derive(Debug)]
 pub struct Keeper {
     process: Pid,
-    /// The keeper waits for its end.
+    /// The keeper waits for its end of file.
     held: Option<OwnedFd>,
 }
 
 impl Keeper {
-    /// Copies this process; the copy is in a session of its own, so that it is not killed with this one.
+    /// Copies this process; the copy is in its own session, so that it is not killed with this one.
     ///
     /// # Errors
-    /// As of [`start`].
+    /// As for [`start`].
     pub fn start(task: impl FnOnce()) -> Result<Self, SysError> {
         let action = || "cannot start a process that cleans up in the end".to_owned();
         check_single_threaded().context(action)?;
         let (waits, held) = pipe().context(action)?;
-        // SAFETY: as of a worker.
+        // SAFETY: as for a worker.
         match unsafe { libc::fork() } {
             -1 => Err(io::Error::last_os_error()).context(action),
             0 => {
@@ -104,7 +104,7 @@ impl Keeper {
                     let _ = io::Read::read(&mut File::from(waits), &mut [0]);
                     task();
                 }
-                // SAFETY: as of a worker.
+                // SAFETY: as for a worker.
                 unsafe { libc::_exit(0) }
             }
             process => {
@@ -122,7 +122,7 @@ impl Drop for Keeper {
     }
 }
 
-/// The protocol is the other process's.
+/// Only the other process speaks the protocol.
 fn let_go_of_streams() -> io::Result<()> {
     let nowhere = File::options().read(true).write(true).open("/dev/null")?;
     rustix::stdio::dup2_stdin(&nowhere)?;
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn refuses_to_copy_a_process_with_threads() {
-        // The test harness runs tests on threads of their own.
+        // The test harness runs tests on separate threads.
         let error = start(|_| {}).unwrap_err().to_string();
         assert!(error.contains("several threads"), "{error}");
     }

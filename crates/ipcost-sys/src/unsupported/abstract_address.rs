@@ -1,4 +1,4 @@
-//! Names of Unix sockets outside the file system, where there are none.
+//! Unix socket names outside the file system: not supported here.
 
 use std::io;
 
@@ -23,7 +23,7 @@ pub fn abstract_address(_name: &str) -> io::Result<UnixAddress> {
     Err(unsupported(REASON))
 }
 
-/// No name to be guessed.
+/// An unguessable name.
 ///
 /// # Errors
 /// Always.

@@ -1,4 +1,4 @@
-//! Ways of calling that this system does not have, or that nobody has written for it.
+//! Ways of calling that this system lacks or that are not implemented for it.
 
 use std::io;
 
@@ -9,15 +9,15 @@ use crate::transport::Channel;
 /// The way that every system has.
 pub const BLOCKING: &str = "blocking";
 
-/// Whether sockets can be called in a way, as the option `io` names it.
+/// Whether sockets support a way, as the option `io` names it.
 ///
 /// # Errors
-/// Every way but one.
+/// For every way but one.
 pub fn probe(io: &str) -> Result<(), String> {
     if io == BLOCKING { Ok(()) } else { Err(format!("io={io} exists on Linux alone")) }
 }
 
-/// A socket that is called in a way.
+/// A socket called in the way that `io` names.
 ///
 /// # Errors
 /// Always.

@@ -1,6 +1,6 @@
-//! The cheapest system call, where none is known.
+//! The cheapest system call: unknown here.
 
-/// Whether there is one that does next to nothing.
+/// Whether this system has a call that does next to nothing.
 ///
 /// # Errors
 /// Always.

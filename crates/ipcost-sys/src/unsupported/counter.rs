@@ -1,11 +1,11 @@
-//! Counters of the kernel's, where there are none.
+//! Kernel counters: not supported here.
 
 use std::io;
 
 use super::unsupported;
 use crate::system::descriptor::Descriptor;
 
-/// Makes one.
+/// Creates one.
 ///
 /// # Errors
 /// Always.

@@ -1,13 +1,13 @@
-//! Who is at the other end of a socket, where the system is not asked.
+//! The process at the other end of a socket: not queried here.
 
 use std::io;
 
 use crate::system::socket::Endpoint;
 
-/// Nobody is known, so nobody is turned away.
+/// No peer is identified, so none is refused.
 pub const TELLS_WHO: bool = false;
 
-/// Not known.
+/// Whether the other end belongs to this user: unknown.
 ///
 /// # Errors
 /// Always.

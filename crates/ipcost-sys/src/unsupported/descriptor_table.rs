@@ -1,16 +1,16 @@
-//! Which threads share a table of descriptors: here all of a process, and looking one up costs the same either way.
+//! Sharing of descriptor tables: here all threads of a process share one, and a lookup costs the same either way.
 
 use std::io;
 
-/// Does nothing: no thread can have a table of its own.
+/// Does nothing: no thread can have a private table.
 ///
 /// # Errors
-/// None.
+/// Infallible.
 pub fn separate() -> io::Result<()> {
     Ok(())
 }
 
-/// How many threads of a process share the table of its main thread; not told here.
+/// How many threads of a process share its main thread's table; unknown here.
 pub fn sharers(_process: u32) -> Option<u32> {
     None
 }

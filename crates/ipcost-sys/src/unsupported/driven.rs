@@ -1,4 +1,4 @@
-//! Programs that a peer drives, where the system does not tell enough of them.
+//! Programs that a peer drives: this system does not report enough about them.
 
 use std::convert::Infallible;
 use std::fs::File;
@@ -12,12 +12,12 @@ use crate::contract::{Launch, Woken};
 use crate::system::descriptor::Descriptor;
 use crate::transport::Connection;
 
-/// There is none here.
+/// Not supported here.
 #[derive(Debug)]
 pub struct Driven(Infallible);
 
 impl Driven {
-    /// Refused.
+    /// Always refuses.
     ///
     /// # Errors
     /// Always.
@@ -25,7 +25,7 @@ impl Driven {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Refused.
+    /// Always refuses.
     ///
     /// # Errors
     /// Always.
@@ -36,7 +36,7 @@ impl Driven {
     /// Never called.
     ///
     /// # Errors
-    /// None.
+    /// Infallible.
     pub fn release(&self) -> io::Result<()> {
         match self.0 {}
     }
@@ -54,7 +54,7 @@ impl Driven {
     /// Never called.
     ///
     /// # Errors
-    /// None.
+    /// Infallible.
     pub fn await_end(&self, _beside: Option<&Connection>) -> io::Result<Woken> {
         match self.0 {}
     }
@@ -62,28 +62,28 @@ impl Driven {
     /// Never called.
     ///
     /// # Errors
-    /// None.
+    /// Infallible.
     pub fn finish(&mut self) -> Result<Usage, String> {
         match self.0 {}
     }
 }
 
-/// Not told here.
+/// Unknown here.
 pub fn used_by(_process: u32) -> Option<(u64, Usage)> {
     None
 }
 
-/// Not told here.
+/// Unknown here.
 pub fn bytes_read(_process: u32) -> Option<u64> {
     None
 }
 
-/// Not told here.
+/// Unknown here.
 pub fn name_and_sleep(_process: u32) -> Option<(String, bool)> {
     None
 }
 
-/// Refused.
+/// Always refuses.
 ///
 /// # Errors
 /// Always.
@@ -91,7 +91,7 @@ pub fn path_listens(_path: &str) -> io::Result<bool> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Refused.
+/// Always refuses.
 ///
 /// # Errors
 /// Always.
@@ -99,7 +99,7 @@ pub fn port_listens(_port: u64) -> io::Result<bool> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Refused.
+/// Always refuses.
 ///
 /// # Errors
 /// Always.
@@ -107,7 +107,7 @@ pub fn await_input(_file: &PipeReader, _beside: Option<&Connection>) -> io::Resu
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Refused.
+/// Always refuses.
 ///
 /// # Errors
 /// Always.
@@ -115,7 +115,7 @@ pub fn ends(_connection: &Connection) -> io::Result<Option<(File, File)>> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Refused.
+/// Always refuses.
 ///
 /// # Errors
 /// Always.
@@ -123,12 +123,12 @@ pub fn is_a_strangers(_connection: &Connection) -> io::Result<bool> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Not told here.
+/// Unknown here.
 pub fn listener(_connection: &Connection) -> Option<u32> {
     None
 }
 
-/// Refused.
+/// Always refuses.
 ///
 /// # Errors
 /// Always.
@@ -136,12 +136,12 @@ pub fn limit_waits(_connection: &Connection, _patience: Duration) -> io::Result<
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Not looked for here.
+/// Not looked up here.
 pub fn address_of_localhost() -> Option<Ipv4Addr> {
     None
 }
 
-/// Refused.
+/// Always refuses.
 ///
 /// # Errors
 /// Always.

@@ -1,4 +1,4 @@
-//! FIFOs, where there are none.
+//! FIFOs: not supported here.
 
 use std::io;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::{Context, SysError};
 
 const REASON: &str = "Windows has no FIFOs; its named pipes are the transport npipe";
 
-/// Whether FIFOs can be used here.
+/// Whether FIFOs work here.
 ///
 /// # Errors
 /// Always: Windows has none.
@@ -20,7 +20,7 @@ pub fn probe() -> Result<(), String> {
     Err(REASON.to_owned())
 }
 
-/// Makes one.
+/// Creates one.
 ///
 /// # Errors
 /// Always.
@@ -36,7 +36,7 @@ pub fn open_to_read(_path: &Path) -> io::Result<Descriptor> {
     Err(unsupported(REASON))
 }
 
-/// Opens one for writing if somebody reads.
+/// Opens one for writing if there is a reader.
 ///
 /// # Errors
 /// Always.

@@ -1,13 +1,13 @@
-//! Sleeping until a word of shared memory changes, where no call does that between processes.
+//! Sleeping until a word of shared memory changes: no call here does that between processes.
 
 use std::io;
 use std::sync::atomic::AtomicU32;
 
 use super::unsupported;
 
-const REASON: &str = "sleeping on a word that another process changes takes Linux's futex";
+const REASON: &str = "sleeping on a word that another process changes needs Linux's futex";
 
-/// Whether this system has it.
+/// Whether this system has futexes.
 ///
 /// # Errors
 /// Always.
@@ -15,7 +15,7 @@ pub fn probe() -> Result<(), String> {
     Err(REASON.to_owned())
 }
 
-/// Wakes whoever sleeps.
+/// Wakes a sleeper.
 ///
 /// # Errors
 /// Always.

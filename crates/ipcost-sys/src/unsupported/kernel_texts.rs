@@ -1,7 +1,7 @@
-//! Readers of what Linux alone writes, where it is not there.
+//! Parsers of Linux-only texts: none here.
 
-/// Nothing is read.
+/// Does nothing.
 pub fn read_text(_text: &str) {}
 
-/// Nothing is read.
+/// Does nothing.
 pub fn read_bytes(_bytes: &[u8]) {}

@@ -1,4 +1,4 @@
-//! Pipes that can be written to and nothing else.
+//! Pipes with `write` as the only way of sending.
 
 use std::io;
 
@@ -6,15 +6,15 @@ use super::unsupported;
 use crate::system::channel::PipePair;
 use crate::transport::Channel;
 
-/// Whether pipes can be sent to in a way, as the option `pipe_send` names it.
+/// Whether pipes support a way of sending, as the option `pipe_send` names it.
 ///
 /// # Errors
-/// Every way but one.
+/// For every way but one.
 pub fn probe(pipe_send: &str) -> Result<(), String> {
     if pipe_send == "write" { Ok(()) } else { Err(format!("pipe_send={pipe_send} exists on Linux alone")) }
 }
 
-/// Pipes that are sent to in another way.
+/// Pipes with another way of sending.
 ///
 /// # Errors
 /// Always.

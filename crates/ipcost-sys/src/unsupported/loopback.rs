@@ -1,4 +1,4 @@
-//! The loopback interface, where the system is not asked.
+//! The loopback interface: not queried here.
 
 pub use crate::contract::Interface;
 

@@ -1,13 +1,13 @@
-//! POSIX message queues, where they are no descriptors or there are none.
+//! POSIX message queues: missing here, or not descriptors.
 
 use std::io;
 
 use super::unsupported;
 use crate::system::descriptor::Descriptor;
 
-const REASON: &str = "they are measured on Linux alone";
+const REASON: &str = "they are measured on Linux only";
 
-/// Makes a queue.
+/// Creates a queue.
 ///
 /// # Errors
 /// Always.
@@ -15,7 +15,7 @@ pub fn create(_message_bytes: usize) -> io::Result<Descriptor> {
     Err(unsupported(REASON))
 }
 
-/// A queue; there is never one.
+/// A queue; never created.
 #[derive(Debug)]
 pub struct Queue(pub Descriptor);
 

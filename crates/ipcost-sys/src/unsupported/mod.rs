@@ -1,4 +1,4 @@
-//! What one system or another lacks: modules that say so, and why. A system takes those that it needs.
+//! Stubs for what a system lacks; they say so, and why. Each system includes the ones it needs.
 
 #[cfg(not(target_os = "linux"))]
 pub mod abstract_address;
@@ -49,7 +49,7 @@ pub mod worker;
 
 use std::io;
 
-/// The answer to what cannot be done here.
+/// The error of an unsupported operation.
 fn unsupported(reason: &str) -> io::Error {
     io::Error::new(io::ErrorKind::Unsupported, reason)
 }

@@ -1,4 +1,4 @@
-//! Stream sockets that Linux alone has.
+//! Stream sockets that only Linux has.
 
 use std::io;
 
@@ -29,7 +29,7 @@ pub fn vsock_socket() -> io::Result<Endpoint> {
     Err(unsupported("only Linux has them"))
 }
 
-/// Any port that is free.
+/// Any free port.
 pub const ANY_VSOCK_PORT: u32 = u32::MAX;
 
 /// No address.

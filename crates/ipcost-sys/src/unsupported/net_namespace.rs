@@ -1,22 +1,22 @@
-//! A network of one's own, where there are no namespaces.
+//! A private network: this system has no namespaces.
 
 use std::io;
 
 use super::unsupported;
 use crate::{Context, SysError};
 
-const REASON: &str = "a network of one's own takes Linux's namespaces";
+const REASON: &str = "a private network needs Linux's namespaces";
 
-/// A network namespace; there is never one.
+/// A network namespace; never created.
 #[derive(Debug)]
 pub enum NetNamespace {}
 
-/// What a process enters before it starts; there is never one.
+/// The namespaces that a process enters before it starts; never created.
 #[derive(Debug, Clone, Copy)]
 pub enum Entrance {}
 
 impl NetNamespace {
-    /// Makes one.
+    /// Creates one.
     ///
     /// # Errors
     /// Always.
@@ -24,17 +24,17 @@ impl NetNamespace {
         none()
     }
 
-    /// The process that is in it and does nothing.
+    /// The idle process inside.
     pub fn process(&self) -> u32 {
         match *self {}
     }
 
-    /// Settings that are not what they are outside, by name.
+    /// Settings that differ from those outside, by name.
     pub fn lost(&self) -> &[String] {
         match *self {}
     }
 
-    /// How a process gets in.
+    /// How a process enters.
     pub fn entrance(&self) -> Entrance {
         match *self {}
     }
@@ -48,7 +48,7 @@ impl Entrance {
     }
 }
 
-/// The helper's whole life, which is over at once.
+/// The helper's whole life, which ends at once.
 ///
 /// # Errors
 /// Always.

@@ -1,13 +1,13 @@
-//! Named pipes of Windows, where there are none.
+//! Windows named pipes: not supported here.
 
 use std::io;
 
 use super::unsupported;
 use crate::transport::Channel;
 
-const REASON: &str = "named pipes of this kind exist on Windows only; fifo is what comes closest here";
+const REASON: &str = "named pipes of this kind exist on Windows only; fifo is the closest here";
 
-/// Whether they can be used here.
+/// Whether they work here.
 ///
 /// # Errors
 /// Always: they exist on Windows only.
@@ -15,12 +15,12 @@ pub fn probe() -> Result<(), String> {
     Err(REASON.to_owned())
 }
 
-/// A server's end; there is never one.
+/// A server's end; never created.
 #[derive(Debug)]
 pub enum Listener {}
 
 impl Listener {
-    /// Makes one.
+    /// Creates one.
     ///
     /// # Errors
     /// Always.
@@ -28,18 +28,18 @@ impl Listener {
         Err(unsupported(REASON))
     }
 
-    /// The buffer that the system keeps for either direction, bytes.
+    /// The system's buffer for each direction, bytes.
     ///
     /// # Errors
-    /// Never.
+    /// Infallible.
     pub fn buffer(&self) -> io::Result<u64> {
         match *self {}
     }
 
-    /// The next connection, if one is there.
+    /// The next connection, if one is ready.
     ///
     /// # Errors
-    /// Never.
+    /// Infallible.
     pub fn try_accept(&mut self) -> io::Result<Option<Box<dyn Channel>>> {
         match *self {}
     }
@@ -47,7 +47,7 @@ impl Listener {
     /// Waits for the next connection.
     ///
     /// # Errors
-    /// Never.
+    /// Infallible.
     pub fn accept(&self) -> io::Result<Box<dyn Channel>> {
         match *self {}
     }

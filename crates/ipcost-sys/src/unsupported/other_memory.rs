@@ -1,21 +1,21 @@
-//! Other processes' memory cannot be read.
+//! Reading another process's memory: not supported here.
 
 use std::io;
 
 use super::unsupported;
 
-/// Why not.
+/// Always refuses, with the reason.
 ///
 /// # Errors
 /// Always.
 pub fn probe() -> Result<(), String> {
-    Err("only Linux's way to read another process's memory is known to this program".to_owned())
+    Err("this program can read another process's memory on Linux only".to_owned())
 }
 
-/// Nobody reads it anyway.
+/// Does nothing, as no process reads it.
 pub fn allow() {}
 
-/// Nothing.
+/// Always refuses.
 ///
 /// # Errors
 /// Always.

@@ -1,19 +1,19 @@
-//! Memory that cannot be passed to another process.
+//! Passing memory to another process: not supported here.
 
 use std::io;
 
 use super::unsupported;
 use crate::system::socket::Endpoint;
 
-/// Why not.
+/// Always refuses, with the reason.
 ///
 /// # Errors
 /// Always.
 pub fn probe() -> Result<(), String> {
-    Err("only Linux has memory without a name that sockets pass on".to_owned())
+    Err("only Linux has anonymous memory that sockets pass on".to_owned())
 }
 
-/// Nothing.
+/// Always refuses.
 ///
 /// # Errors
 /// Always.
@@ -21,7 +21,7 @@ pub fn pass(_socket: &Endpoint, _bytes: &[u8]) -> io::Result<()> {
     Err(unsupported("memory cannot be passed on"))
 }
 
-/// Nothing.
+/// Always refuses.
 ///
 /// # Errors
 /// Always.
@@ -29,17 +29,17 @@ pub fn take(_socket: &Endpoint) -> io::Result<Option<Passed>> {
     Err(unsupported("memory cannot be passed on"))
 }
 
-/// A message that never comes.
+/// A received message; never created.
 #[derive(Debug)]
 pub enum Passed {}
 
 impl Passed {
-    /// Nothing.
+    /// Never called.
     pub fn read(&mut self, _buffer: &mut [u8]) -> usize {
         match *self {}
     }
 
-    /// Never.
+    /// Never called.
     pub fn is_over(&self) -> bool {
         match *self {}
     }

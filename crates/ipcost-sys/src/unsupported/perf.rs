@@ -1,4 +1,4 @@
-//! Events of processes, where the system is not asked for them.
+//! Event counts of processes: not queried here.
 
 use std::collections::BTreeMap;
 
@@ -7,33 +7,33 @@ pub use crate::contract::Refusal;
 /// The events that other systems count.
 const EVENTS: [&str; 4] = ["instructions_user", "instructions_kernel", "page_faults", "migrations"];
 
-/// Counters that count nothing.
+/// Counters without counts.
 #[derive(Debug, Default)]
 pub struct Counters {
     refused: BTreeMap<&'static str, Refusal>,
 }
 
 impl Counters {
-    /// All are refused.
+    /// Refuses all events.
     pub fn of_group(_group: u32) -> Self {
         Self { refused: EVENTS.map(|event| (event, Refusal::Absent)).into() }
     }
 
-    /// Nothing begins.
+    /// Does nothing.
     pub fn enable(&self) {}
 
-    /// Nothing.
+    /// Always empty.
     pub fn read(&self) -> BTreeMap<String, f64> {
         BTreeMap::new()
     }
 
-    /// What cannot be counted, and why.
+    /// Events that cannot be counted, and why.
     pub fn refused(&self) -> &BTreeMap<&'static str, Refusal> {
         &self.refused
     }
 }
 
-/// The processes of a group; none that could be asked.
+/// The processes of a group; always empty.
 pub fn processes(_group: u32) -> Vec<u32> {
     Vec::new()
 }

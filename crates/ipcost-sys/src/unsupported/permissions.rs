@@ -1,8 +1,8 @@
-//! What this user may do, where the system is not asked.
+//! This user's permissions: not queried here.
 
 use ipcost_model::facts::PermissionFacts;
 
-/// Nothing is known.
+/// All unknown.
 pub fn permissions() -> PermissionFacts {
     PermissionFacts::default()
 }

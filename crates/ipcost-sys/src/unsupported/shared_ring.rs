@@ -1,4 +1,4 @@
-//! Memory with a ring that two processes share, where it takes calls that this system lacks.
+//! A shared ring of bytes: needs calls that this system lacks.
 
 use std::convert::Infallible;
 use std::io;
@@ -8,7 +8,7 @@ use super::unsupported;
 use crate::system::descriptor::Descriptor;
 use crate::{Context, SysError};
 
-const REASON: &str = "sharing a ring between processes takes Linux's memfd and futex so far";
+const REASON: &str = "sharing a ring between processes needs Linux's memfd and futex so far";
 
 /// Whether this system has such memory.
 ///
@@ -18,7 +18,7 @@ pub fn probe() -> Result<(), String> {
     Err(REASON.to_owned())
 }
 
-/// Makes memory for a ring.
+/// Creates memory for a ring.
 ///
 /// # Errors
 /// Always.
@@ -26,7 +26,7 @@ pub fn create(_ring_bytes: usize) -> Result<Descriptor, SysError> {
     Err::<_, io::Error>(unsupported(REASON)).context(|| "cannot make shared memory".to_owned())
 }
 
-/// There is none here.
+/// Not supported here.
 #[derive(Debug)]
 pub struct SharedRing(Infallible);
 

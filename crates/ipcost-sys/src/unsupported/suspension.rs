@@ -1,6 +1,6 @@
-//! Whether the machine was suspended, where no clock tells.
+//! Whether the machine was suspended: no clock here shows it.
 
-/// How long the machine was suspended since it started, nanoseconds: never, as far as can be told.
+/// How long the machine was suspended since it started, nanoseconds; always 0 here.
 pub fn suspended_ns() -> u64 {
     0
 }

@@ -1,4 +1,4 @@
-//! Workers that are copies of this process, where a process cannot be copied.
+//! Workers that are copies of this process: this system cannot copy one.
 
 use std::fs::File;
 
@@ -6,7 +6,7 @@ use super::unsupported;
 pub use crate::contract::Link;
 use crate::{Context, SysError};
 
-/// A worker as its parent sees it; there is never one.
+/// A worker as its parent sees it; never created.
 #[derive(Debug)]
 pub struct Worker {
     /// What the worker reads.
@@ -15,7 +15,7 @@ pub struct Worker {
     pub answers: File,
 }
 
-/// Waits until one of the workers has written something.
+/// Waits until a worker has written something.
 ///
 /// # Errors
 /// Always.
@@ -31,7 +31,7 @@ pub fn start(_task: impl FnOnce(Link)) -> Result<Worker, SysError> {
     none()
 }
 
-/// A copy of this process that does its task in the end; there is never one.
+/// A copy of this process that runs its task at the end; never created.
 #[derive(Debug)]
 pub struct Keeper(std::convert::Infallible);
 

@@ -12,7 +12,7 @@ use super::socket::last_error;
 use super::{checked, is};
 use crate::transport::Channel;
 
-/// The most that one call moves; calls count in signed numbers of 32 bits.
+/// The most that one call moves; calls take signed 32-bit counts.
 const MOST_BYTES: usize = 1 << 30;
 
 /// One socket for both directions.
@@ -23,7 +23,7 @@ impl Channel for Socket {
     #[inline]
     fn send(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let length = bytes.len().min(MOST_BYTES) as i32;
-        // SAFETY: the socket is open, and the buffer has so many bytes.
+        // SAFETY: the socket is open, and the pointer and length describe the buffer.
         match unsafe { send(self.0.as_raw_socket() as SOCKET, bytes.as_ptr(), length, 0) } {
             SOCKET_ERROR => Err(last_error()),
             count => Ok(count as usize),
@@ -33,7 +33,7 @@ impl Channel for Socket {
     #[inline]
     fn receive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let length = buffer.len().min(MOST_BYTES) as i32;
-        // SAFETY: the socket is open, and the buffer has room for so many bytes.
+        // SAFETY: the socket is open, and the pointer and length describe the buffer.
         match unsafe { recv(self.0.as_raw_socket() as SOCKET, buffer.as_mut_ptr(), length, 0) } {
             SOCKET_ERROR => Err(last_error()),
             count => Ok(count as usize),
@@ -44,9 +44,9 @@ impl Channel for Socket {
 /// One handle for each direction: the two ends of two anonymous pipes.
 #[derive(Debug)]
 pub struct PipePair {
-    /// Where bytes come from.
+    /// The end to read from.
     pub read: OwnedHandle,
-    /// Where bytes go.
+    /// The end to write to.
     pub write: OwnedHandle,
 }
 
@@ -82,18 +82,18 @@ impl Channel for Duplex {
 fn write(handle: &OwnedHandle, bytes: &[u8]) -> io::Result<usize> {
     let length = bytes.len().min(MOST_BYTES) as u32;
     let mut count = 0;
-    // SAFETY: the handle is open and was opened for blocking calls; the buffer has so many bytes.
+    // SAFETY: the handle is open and was opened for blocking calls; the pointer and length describe the buffer.
     let result =
         unsafe { WriteFile(handle.as_raw_handle(), bytes.as_ptr(), length, &mut count, ptr::null_mut()) };
     checked(result).map(|()| count as usize)
 }
 
-/// Reads; 0 where the other side has closed. Also used for standard input.
+/// Reads; 0 if the other side has closed. Also used for standard input.
 #[inline]
 pub(super) fn read(handle: &impl AsRawHandle, buffer: &mut [u8]) -> io::Result<usize> {
     let length = buffer.len().min(MOST_BYTES) as u32;
     let mut count = 0;
-    // SAFETY: the handle is open and was opened for blocking calls; the buffer has room for so many bytes.
+    // SAFETY: the handle is open and was opened for blocking calls; the pointer and length describe the buffer.
     let result =
         unsafe { ReadFile(handle.as_raw_handle(), buffer.as_mut_ptr(), length, &mut count, ptr::null_mut()) };
     match checked(result) {

@@ -14,21 +14,20 @@ pub use crate::contract::Next;
 use crate::lines::Lines;
 use crate::transport::Server;
 
-/// How long to wait before asking a server again: a pipe and a socket cannot be waited for together.
+/// How long to wait before polling a server again: one call cannot wait for a pipe and a socket.
 const ASK_AGAIN: Duration = Duration::from_millis(1);
-/// How much is read at once.
+/// How much is read at once, bytes.
 const CHUNK_BYTES: usize = 8192;
 
-/// Lines from standard input, which is read by hand and not from a thread of its own: the peer must cost what a plain
-/// program costs.
+/// Lines from standard input; read here, not in a thread: the peer must cost what a plain program costs.
 #[derive(Debug, Default)]
 pub struct ControlInput {
     lines: Lines,
 }
 
-/// Whether nobody is left who could say anything: the other end of standard input is closed.
+/// Whether the engine is gone: the other end of standard input is closed.
 ///
-/// What waits without a system call asks this now and then; the end of input means stop.
+/// Loops without system calls ask this now and then; the end of input means stop.
 pub fn engine_is_gone() -> bool {
     matches!(waiting_bytes(), Err(error) if has_ended(&error))
 }
@@ -37,7 +36,7 @@ impl ControlInput {
     /// The next line without its newline; `None` at the end of input.
     ///
     /// # Errors
-    /// Where standard input cannot be read, or a line is longer than the protocol allows.
+    /// If standard input cannot be read, or a line is longer than the protocol allows.
     pub fn line(&mut self) -> io::Result<Option<Vec<u8>>> {
         loop {
             let line =
@@ -53,12 +52,12 @@ impl ControlInput {
         }
     }
 
-    /// Waits until a control line may be there or the server may have a channel.
+    /// Waits until a control line or a channel of the server may be ready.
     ///
     /// # Errors
-    /// Never here.
+    /// Infallible on Windows.
     pub fn wait_beside(&self, _server: &dyn Server) -> io::Result<Next> {
-        // What is no pipe, such as a console, cannot be asked: it is read, and that waits.
+        // Only pipes can be polled. Anything else, such as a console, is read, which blocks.
         if self.lines.has_line() || !matches!(waiting_bytes(), Ok(0)) {
             return Ok(Next::Control);
         }
@@ -70,7 +69,7 @@ impl ControlInput {
 /// How many bytes wait to be read from standard input.
 fn waiting_bytes() -> io::Result<u32> {
     let mut count = 0;
-    // SAFETY: the call refuses what is no pipe; the pointers are null where nothing is to be told.
+    // SAFETY: the call rejects a handle that is not a pipe's; unused results are null pointers.
     let result = unsafe {
         let input = GetStdHandle(STD_INPUT_HANDLE);
         PeekNamedPipe(input, ptr::null_mut(), 0, ptr::null_mut(), &mut count, ptr::null_mut())

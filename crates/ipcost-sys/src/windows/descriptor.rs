@@ -1,4 +1,4 @@
-//! Handles: what a process inherits, and what it can wait on.
+//! Handles to inherit and to wait on.
 
 use std::io;
 use std::os::windows::io::{
@@ -21,32 +21,32 @@ pub type Descriptor = OwnedHandle;
 /// Something to wait on until it is readable.
 pub type Waitable<'a> = BorrowedSocket<'a>;
 
-/// Takes over a handle that this process has inherited, and keeps it from further children.
+/// Takes over an inherited handle, and keeps it from further children.
 ///
 /// # Errors
-/// Where no such handle is open, or it is one of the standard three.
+/// If no such handle is open, or it is one of the standard three.
 pub fn take(number: i32) -> Result<Descriptor, SysError> {
-    let action = || format!("handle {number} was to be inherited");
+    let action = || format!("expected to inherit handle {number}");
     let handle = number as isize as HANDLE;
     // SAFETY: the calls take plain values.
     let standard =
         unsafe { [STD_INPUT_HANDLE, STD_OUTPUT_HANDLE, STD_ERROR_HANDLE].map(|which| GetStdHandle(which)) };
     if number <= 0 || standard.contains(&handle) {
-        let wrong = io::Error::new(io::ErrorKind::InvalidInput, "it is no handle of its own");
+        let wrong = io::Error::new(io::ErrorKind::InvalidInput, "it is invalid or a standard handle");
         return Err(wrong).context(action);
     }
     let mut flags = 0;
-    // SAFETY: the system refuses what is no open handle.
+    // SAFETY: the system rejects anything but an open handle.
     unsafe {
         checked(GetHandleInformation(handle, &mut flags)).context(action)?;
         checked(SetHandleInformation(handle, HANDLE_FLAG_INHERIT, 0)).context(action)?;
     }
-    // SAFETY: the handle is open, the engine passed it to this process for this purpose, and addresses name each
-    // number once, so nothing else here owns it.
+    // SAFETY: the handle is open, the engine passed it to this process for this purpose, and addresses name each number
+    // once, so nothing else here owns it.
     Ok(unsafe { OwnedHandle::from_raw_handle(handle) })
 }
 
-/// The number of a handle, as addresses name it: handles that are inherited fit into 32 bits.
+/// A handle's number, as in addresses: inheritable handles fit into 32 bits.
 pub fn number(descriptor: &Descriptor) -> i32 {
     descriptor.as_raw_handle() as isize as i32
 }
@@ -56,16 +56,16 @@ pub fn waitable(endpoint: &Endpoint) -> Waitable<'_> {
     endpoint.as_socket()
 }
 
-/// A socket as something that a child can inherit; never, as there are no pairs of sockets.
+/// A socket as an inheritable handle; never called, as Windows has no socketpairs.
 pub fn to_inherit(endpoint: Endpoint) -> Descriptor {
-    // SAFETY: a socket's number is that of a handle; who owned the one owns the other.
+    // SAFETY: a socket's number is that of a handle; ownership moves from one to the other.
     unsafe { OwnedHandle::from_raw_handle(endpoint.into_raw_socket() as usize as HANDLE) }
 }
 
-/// Takes over a socket that this process has inherited.
+/// Takes over an inherited socket.
 ///
 /// # Errors
-/// Always: nothing here gives sockets away.
+/// Always: sockets are not inherited here.
 pub fn take_socket(number: i32) -> Result<Endpoint, SysError> {
     let reason = "sockets are not inherited on Windows";
     Err(io::Error::new(io::ErrorKind::Unsupported, reason)).context(|| format!("socket {number}"))

@@ -1,4 +1,4 @@
-//! Being asked to stop.
+//! Requests to stop.
 
 use std::io;
 use std::os::windows::io::{AsRawHandle, OwnedHandle};
@@ -12,15 +12,15 @@ use windows_sys::Win32::System::Threading::{CreateEventW, SetEvent};
 
 use super::{checked, owned};
 
-/// Whether it was asked; the handler is called on a thread of the system's and can be given nothing.
+/// Whether a stop was requested; the system calls the handler on its own thread, without a context argument.
 static ASKED: AtomicBool = AtomicBool::new(false);
-/// The event to set then, once there is one; it stays until the process ends.
+/// The event to set then, once it exists; it stays until the process ends.
 static BELL: AtomicIsize = AtomicIsize::new(0);
 
 /// Whether the user or the system has asked this program to stop (Ctrl-C, Ctrl-Break, the console closing, logging
 /// off, shutting down).
 ///
-/// The first time is a request; a second one ends the program at once, as if nothing had been set up.
+/// The first time is a request; a second one ends the program at once, as without this handler.
 #[derive(Debug, Clone)]
 pub struct Interrupt {
     bell: Arc<OwnedHandle>,
@@ -28,25 +28,25 @@ pub struct Interrupt {
 }
 
 impl Interrupt {
-    /// Starts to listen.
+    /// Installs the handler.
     ///
     /// # Errors
-    /// Where a handler cannot be installed.
+    /// If a handler cannot be installed.
     pub fn install() -> io::Result<Self> {
         let bell = event()?;
-        // SAFETY: the handle is open; a copy of it is left open for the handler for good.
+        // SAFETY: the handle is open; a copy of it stays open for the handler permanently.
         let kept = bell.try_clone()?;
         BELL.store(kept.as_raw_handle() as isize, Ordering::SeqCst);
         std::mem::forget(kept);
-        // SAFETY: the function lives as long as the program and touches nothing but the two statics.
+        // SAFETY: the function lives as long as the program and touches only the two statics.
         checked(unsafe { SetConsoleCtrlHandler(Some(on_console_event), TRUE) })?;
         Ok(Self { bell: Arc::new(bell), listens: true })
     }
 
-    /// One that is never asked; for tests and tools.
+    /// One that never sees a request; for tests and tools.
     ///
     /// # Errors
-    /// Where there are no handles left.
+    /// If no handles are left.
     pub fn never() -> io::Result<Self> {
         Ok(Self { bell: Arc::new(event()?), listens: false })
     }
@@ -56,24 +56,24 @@ impl Interrupt {
         self.listens && ASKED.load(Ordering::SeqCst)
     }
 
-    /// How often this program was stopped and continued: nothing tells.
+    /// How often this program was stopped and continued; unknown on Windows, so always 0.
     pub fn times_continued(&self) -> u64 {
         0
     }
 
-    /// An event that is set when it is asked to stop.
+    /// The event that is set on a request to stop.
     pub(super) fn bell(&self) -> HANDLE {
         self.bell.as_raw_handle()
     }
 }
 
-/// An event that stays set, and is not.
+/// A manual-reset event, initially unset.
 fn event() -> io::Result<OwnedHandle> {
-    // SAFETY: the call takes plain values, and what it makes is ours alone.
+    // SAFETY: the call takes plain values, and its result is ours alone.
     unsafe { owned(CreateEventW(ptr::null(), TRUE, FALSE, ptr::null())) }
 }
 
-/// Called by the system on a thread of its own; `FALSE` lets the system do what it does without a handler.
+/// The system calls this on its own thread; `FALSE` lets it proceed as without a handler.
 unsafe extern "system" fn on_console_event(_kind: u32) -> i32 {
     if ASKED.swap(true, Ordering::SeqCst) {
         return FALSE;

@@ -1,5 +1,5 @@
 //! Job objects: a peer's process with all that it starts. They end with their last handle, and so with the engine,
-//! whatever ends that.
+//! however that ends.
 
 use std::io;
 use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};
@@ -20,9 +20,9 @@ use windows_sys::Win32::System::Threading::{
 use super::text::text;
 use super::{checked, owned, usage};
 
-/// The status of processes that were killed.
+/// The exit status of killed processes.
 const KILLED: u32 = 1;
-/// How many processes of a job are listed at most.
+/// The most processes of a job to list.
 const MOST_LISTED: usize = 256;
 
 /// A job.
@@ -30,14 +30,14 @@ const MOST_LISTED: usize = 256;
 pub struct Job(OwnedHandle);
 
 impl Job {
-    /// A job without processes, all of which will end when this is dropped, or when this process ends.
+    /// An empty job; all its processes end when this is dropped, or when this process ends.
     ///
     /// # Errors
-    /// The system's answer.
+    /// If a system call fails.
     pub fn new() -> io::Result<Self> {
         let mut limits = JOBOBJECT_EXTENDED_LIMIT_INFORMATION::default();
         limits.BasicLimitInformation.LimitFlags = JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE;
-        // SAFETY: what is made is ours alone; pointer and length describe the structure of this kind.
+        // SAFETY: the result is ours alone; pointer and length describe the structure of this kind.
         unsafe {
             let job = owned(CreateJobObjectW(ptr::null(), ptr::null()))?;
             checked(SetInformationJobObject(
@@ -57,12 +57,12 @@ impl Job {
 
     /// Kills every process of it, without waiting.
     pub fn kill(&self) {
-        // SAFETY: the handle is open. It fails only where nothing is left to kill.
+        // SAFETY: the handle is open. It fails only if nothing is left to kill.
         unsafe { TerminateJobObject(self.handle(), KILLED) };
     }
 
-    /// Adds what its processes have used to what children have. Where the job tells less than its first process
-    /// alone has used, as under Wine, that counts.
+    /// Adds its processes' usage to the children's. If the job reports less than its first process alone used, as under
+    /// Wine, that process's usage counts.
     pub fn account(&self, first: &OwnedHandle) {
         let mut times = JOBOBJECT_BASIC_ACCOUNTING_INFORMATION::default();
         // SAFETY: the handle is open; pointer and length describe the structure of this kind.
@@ -84,7 +84,7 @@ impl Job {
         usage::add_children(if of_job.cpu_ns() < of_first.cpu_ns() { of_first } else { of_job });
     }
 
-    /// The running processes of it.
+    /// Its running processes.
     pub fn members(&self) -> Vec<u32> {
         #[repr(C)]
         struct List {
@@ -93,8 +93,8 @@ impl Job {
             numbers: [usize; MOST_LISTED],
         }
         let mut list = List { assigned: 0, listed: 0, numbers: [0; MOST_LISTED] };
-        // SAFETY: the handle is open; the structure is JOBOBJECT_BASIC_PROCESS_ID_LIST with room for more than one.
-        // Where there are more than it has room for, the call fails, and what was listed stands.
+        // SAFETY: the handle is open; the structure is JOBOBJECT_BASIC_PROCESS_ID_LIST with room for more than one. If
+        // there are too many, the call fails, but the list so far is valid.
         unsafe {
             QueryInformationJobObject(
                 self.handle(),
@@ -118,7 +118,7 @@ pub fn shown(process: u32) -> String {
 fn program(process: u32) -> Option<String> {
     let mut buffer = [0_u16; 1024];
     let mut length = buffer.len() as u32;
-    // SAFETY: what is opened is ours to close; the pointers are to a buffer and its length.
+    // SAFETY: an opened handle is ours to close; the pointers are to a buffer and its length.
     unsafe {
         let handle = OpenProcess(PROCESS_QUERY_LIMITED_INFORMATION, 0, process);
         if handle.is_null() {

@@ -1,4 +1,4 @@
-//! Starting a process that inherits what it is given and nothing else, within a job from its first instruction.
+//! Starting a process that inherits only the given handles, within a job from its first instruction.
 
 use std::ffi::c_void;
 use std::io;
@@ -26,14 +26,14 @@ use super::{checked, is, owned};
 /// Standard input, output and error of a child.
 pub type Streams = [OwnedHandle; 3];
 
-/// How often starting a program is tried where the system gives no reason, and how long it is left alone between.
+/// How often to try to start a program if the system gives no reason for a failure, with a pause between attempts.
 const ATTEMPTS: u32 = 4;
 const AGAIN: Duration = Duration::from_millis(100);
 
-/// Starts a program; its handle and number.
+/// Starts a program; returns its handle and process ID.
 ///
 /// # Errors
-/// `NotFound` where there is none, `InvalidInput` for a batch file, or the system's answer.
+/// `NotFound` if it does not exist, `InvalidInput` for a batch file; otherwise, if a system call fails.
 pub fn launch(
     command: &[String],
     streams: &Streams,
@@ -61,12 +61,12 @@ pub fn launch(
     startup.StartupInfo.hStdInput = streams[0].as_raw_handle();
     startup.StartupInfo.hStdOutput = streams[1].as_raw_handle();
     startup.StartupInfo.hStdError = streams[2].as_raw_handle();
-    // A group of its own gets no Ctrl-C: the engine decides when a peer leaves. Suspended, so that it never runs
-    // where it should not.
+    // A separate group gets no Ctrl-C: the engine decides when a peer leaves. Suspended, so that it never runs where it
+    // should not.
     let flags = EXTENDED_STARTUPINFO_PRESENT | CREATE_NEW_PROCESS_GROUP | CREATE_SUSPENDED;
     let mut made = PROCESS_INFORMATION::default();
-    // SAFETY: texts end in NUL and the line may be written to; the startup structure, the attributes and the lists
-    // that they point to live through the call.
+    // SAFETY: texts end in NUL and the line is writable; the startup structure, the attributes and the lists that they
+    // point to outlive the call.
     let mut create = || unsafe {
         checked(CreateProcessW(
             file.as_ptr(),
@@ -83,7 +83,7 @@ pub fn launch(
     };
     let mut created = create();
     for _ in 1..ATTEMPTS {
-        // Wine answers so now and then where many are started at once, and nothing was.
+        // Wine sometimes answers this when many are started at once, without having started anything.
         if !created.as_ref().is_err_and(|error| is(error, ERROR_INTERNAL_ERROR)) {
             break;
         }
@@ -109,7 +109,7 @@ fn mask_of(cpu: usize) -> io::Result<usize> {
     1_usize.checked_shl(cpu as u32).ok_or_else(beyond)
 }
 
-/// What a batch file is given is read by cmd.exe, whose quoting cannot be relied on.
+/// A batch file's arguments are read by cmd.exe, whose quoting is unreliable.
 fn refuse_batch_file(file: &Path) -> io::Result<()> {
     let ending = file.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase());
     if matches!(ending.as_deref(), Some("bat" | "cmd")) {
@@ -119,9 +119,9 @@ fn refuse_batch_file(file: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The words of a command as one line, which the C runtime of the program takes apart again (`CommandLineToArgvW`).
+/// A command's words as one line, which the program's C runtime splits again (`CommandLineToArgvW`).
 fn command_line(program: &str, arguments: &[String]) -> String {
-    // The program's name is taken up to its closing quotation mark, and no path has one.
+    // The program's name ends at its closing quotation mark, which no path contains.
     let mut line = format!("\"{program}\"");
     for argument in arguments {
         line.push(' ');
@@ -130,7 +130,7 @@ fn command_line(program: &str, arguments: &[String]) -> String {
     line
 }
 
-/// Backslashes count only before a quotation mark, and are doubled there.
+/// Backslashes are special only before a quotation mark, and are doubled there.
 fn quote(argument: &str, line: &mut String) {
     let plain = !argument.is_empty() && !argument.contains([' ', '\t', '\n', '\u{b}', '"']);
     if plain {
@@ -153,9 +153,9 @@ fn quote(argument: &str, line: &mut String) {
     line.push('"');
 }
 
-/// A list of attributes for starting a process; what is set must outlive it.
+/// A list of attributes for starting a process; attribute values must outlive it.
 struct Attributes<'a> {
-    /// Words, so that it is aligned.
+    /// Words, for alignment.
     memory: Vec<usize>,
     lives: std::marker::PhantomData<&'a [HANDLE]>,
 }
@@ -165,10 +165,10 @@ impl<'a> Attributes<'a> {
 
     fn new() -> io::Result<Self> {
         let mut bytes = 0;
-        // SAFETY: without a list, the call tells how many bytes it takes.
+        // SAFETY: without a list, the call returns how many bytes it needs.
         unsafe { InitializeProcThreadAttributeList(ptr::null_mut(), Self::COUNT, 0, &mut bytes) };
         let mut memory = vec![0_usize; bytes.div_ceil(size_of::<usize>())];
-        // SAFETY: the memory has as many bytes as the call has asked for.
+        // SAFETY: the memory has as many bytes as the call asked for.
         checked(unsafe {
             InitializeProcThreadAttributeList(memory.as_mut_ptr().cast(), Self::COUNT, 0, &mut bytes)
         })?;

@@ -1,4 +1,4 @@
-//! Connections over a path, for those who play the other side of a peer by hand.
+//! Connections over a path, for tests that play the other side of a peer.
 
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -9,11 +9,11 @@ use super::socket::{
     AddressFamily, UnixAddress, accept, bind, connect_patiently, has_visitor, listen, stream_socket,
 };
 
-/// A connection. The standard library knows sockets of TCP only, and reads and writes any that it is given.
+/// A connection. The standard library only knows TCP sockets, but reads and writes any that it is given.
 #[derive(Debug)]
 pub struct LocalStream(TcpStream);
 
-/// What accepts them, without waiting.
+/// A non-blocking listener.
 #[derive(Debug)]
 pub struct LocalListener(TcpListener);
 
@@ -21,17 +21,17 @@ impl LocalStream {
     /// Connects to a path.
     ///
     /// # Errors
-    /// The system's answer.
+    /// If a system call fails.
     pub fn connect(path: &Path) -> io::Result<Self> {
         let socket = stream_socket(AddressFamily::UNIX)?;
         connect_patiently(&socket, &UnixAddress::new(&path.to_string_lossy())?, &mut 0)?;
         Ok(Self(socket.into()))
     }
 
-    /// Lets calls wait so long and no longer.
+    /// Limits how long calls wait.
     ///
     /// # Errors
-    /// The system's answer.
+    /// If a system call fails.
     pub fn set_patience(&self, patience: Duration) -> io::Result<()> {
         self.0.set_nonblocking(false)?;
         self.0.set_read_timeout(Some(patience))?;
@@ -59,7 +59,7 @@ impl LocalListener {
     /// Listens on a path.
     ///
     /// # Errors
-    /// The system's answer.
+    /// If a system call fails.
     pub fn bind(path: &Path) -> io::Result<Self> {
         const BACKLOG: i32 = 16;
         let socket = stream_socket(AddressFamily::UNIX)?;
@@ -71,7 +71,7 @@ impl LocalListener {
     /// The next connection.
     ///
     /// # Errors
-    /// `WouldBlock` where there is none yet, or the system's answer.
+    /// `WouldBlock` if there is none yet; otherwise, if a system call fails.
     pub fn accept(&self) -> io::Result<LocalStream> {
         let socket = self.0.try_clone()?.into();
         if !has_visitor(&socket)? {

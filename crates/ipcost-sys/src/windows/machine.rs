@@ -1,4 +1,4 @@
-//! What the system says of itself.
+//! The system's own description.
 
 use std::ffi::CStr;
 use std::os::raw::c_char;
@@ -13,7 +13,7 @@ use windows_sys::w;
 use super::text::text;
 pub use crate::contract::Machine;
 
-/// Asks it.
+/// Queries it.
 pub fn read() -> Machine {
     Machine {
         name: name().unwrap_or_default(),
@@ -37,7 +37,7 @@ fn name() -> Option<String> {
 fn kernel() -> String {
     let mut version =
         OSVERSIONINFOW { dwOSVersionInfoSize: size_of::<OSVERSIONINFOW>() as u32, ..Default::default() };
-    // SAFETY: the pointer is to a structure that says its size. Unlike GetVersionEx, this call hides nothing from
+    // SAFETY: the pointer is to a structure that contains its size. Unlike GetVersionEx, this call hides nothing from
     // programs that do not name the system in a manifest.
     unsafe { RtlGetVersion(&mut version) };
     format!("{}.{}.{}", version.dwMajorVersion, version.dwMinorVersion, version.dwBuildNumber)
@@ -64,12 +64,12 @@ fn cpu() -> Option<String> {
 fn memory_bytes() -> Option<u64> {
     let mut status =
         MEMORYSTATUSEX { dwLength: size_of::<MEMORYSTATUSEX>() as u32, ..MEMORYSTATUSEX::default() };
-    // SAFETY: the pointer is to a structure that says its length.
+    // SAFETY: the pointer is to a structure that contains its length.
     let result = unsafe { GlobalMemoryStatusEx(&mut status) };
     (result != 0).then_some(status.ullTotalPhys)
 }
 
-/// The version of Wine, which has a function that Windows does not have.
+/// The version of Wine, recognised by a function that Windows lacks.
 fn wine() -> Option<String> {
     // SAFETY: the names end in NUL; the library is part of every process and stays.
     let function = unsafe {
@@ -79,7 +79,7 @@ fn wine() -> Option<String> {
         }
         GetProcAddress(library, c"wine_get_version".as_ptr().cast())?
     };
-    // SAFETY: what has this name is Wine's, takes nothing, and gives a string that stays.
+    // SAFETY: a function of this name is Wine's, takes no arguments, and returns a static string.
     let version = unsafe {
         let function = std::mem::transmute::<
             unsafe extern "system" fn() -> isize,

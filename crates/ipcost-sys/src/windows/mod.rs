@@ -39,15 +39,15 @@ use std::os::windows::io::{FromRawHandle, OwnedHandle};
 
 use windows_sys::Win32::Foundation::{HANDLE, INVALID_HANDLE_VALUE};
 
-/// What a call that answers with 0 where it fails has to say.
+/// Converts the result of a call that returns 0 on failure.
 fn checked(result: i32) -> io::Result<()> {
     if result == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Owns the handle that a call has given, or says why it gave none.
+/// Takes ownership of a call's handle, or returns the call's error.
 ///
 /// # Safety
-/// The handle, where it is one, must be open and nobody else's.
+/// The handle, if valid, must be open and have no other owner.
 unsafe fn owned(handle: HANDLE) -> io::Result<OwnedHandle> {
     if handle.is_null() || handle == INVALID_HANDLE_VALUE {
         return Err(io::Error::last_os_error());
@@ -56,7 +56,7 @@ unsafe fn owned(handle: HANDLE) -> io::Result<OwnedHandle> {
     Ok(unsafe { OwnedHandle::from_raw_handle(handle) })
 }
 
-/// Whether an error is this one of Windows.
+/// Whether an error has this Windows code.
 fn is(error: &io::Error, code: u32) -> bool {
     error.raw_os_error() == Some(code as i32)
 }

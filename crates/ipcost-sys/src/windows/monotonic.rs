@@ -4,16 +4,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use windows_sys::Win32::System::Performance::{QueryPerformanceCounter, QueryPerformanceFrequency};
 
-/// What Windows 10 counts with on nearly every machine.
+/// The counter's frequency of Windows 10 on nearly every machine.
 const USUAL_PER_SECOND: u64 = 10_000_000;
 const NS_PER_SECOND: u64 = 1_000_000_000;
 
-/// Steps a second; 0 until it has been asked for. It never changes while the system runs.
+/// Steps per second; 0 until queried. It never changes while the system runs.
 static PER_SECOND: AtomicU64 = AtomicU64::new(0);
 
 /// Nanoseconds on the monotonic clock, which never steps back and is the same for all processes.
 ///
-/// The counter is read without a system call where the processor's own can be relied on.
+/// Reads the counter without a system call if the processor's own is reliable.
 #[inline]
 pub fn now_ns() -> u64 {
     let mut count = 0;
@@ -36,7 +36,7 @@ fn ask() -> u64 {
     per_second as u64
 }
 
-/// Whole seconds apart from the rest, so that nothing overflows.
+/// Converts whole seconds separately, to avoid overflow.
 fn nanoseconds(count: u64, per_second: u64) -> u64 {
     count / per_second * NS_PER_SECOND + count % per_second * NS_PER_SECOND / per_second
 }

@@ -24,24 +24,24 @@ use super::text::wide;
 use super::{checked, is, owned};
 use crate::transport::Channel;
 
-/// How long a client waits for an instance before it asks again, milliseconds.
+/// How long a client waits for an instance before it retries, milliseconds.
 const PATIENCE_MS: u32 = 1_000;
 
-/// Whether they can be used here.
+/// Whether they work here.
 ///
 /// # Errors
-/// Never: every Windows has them.
+/// Infallible: every Windows has them.
 pub fn probe() -> Result<(), String> {
     Ok(())
 }
 
-/// A server's end. One instance of the pipe waits for a client at any time: were there more, a client could be given
-/// one that no worker is waiting on.
+/// A server's end. Exactly one instance of the pipe waits for a client at any time: with more, a client could get one
+/// that no worker is waiting on.
 pub struct Listener {
     name: Vec<u16>,
     buffer_bytes: u32,
     security: Security,
-    /// The instance that waits. Workers take turns; whoever has a client puts the next instance there first.
+    /// The waiting instance. Workers take turns; a worker that gets a client first puts the next instance here.
     next: Mutex<Option<OwnedHandle>>,
 }
 
@@ -51,10 +51,10 @@ unsafe impl Send for Listener {}
 unsafe impl Sync for Listener {}
 
 impl Listener {
-    /// Makes the pipe, with a buffer of so many bytes for either direction.
+    /// Creates the pipe, with a buffer of `buffer_bytes` for each direction.
     ///
     /// # Errors
-    /// The system's answer; also where the pipe is there already.
+    /// If a system call fails, or the pipe already exists.
     pub fn open(path: &str, buffer_bytes: u32) -> io::Result<Self> {
         let (name, security) = (wide(path)?, Security::only_this_user()?);
         let listener = Self { name, buffer_bytes, security, next: Mutex::default() };
@@ -62,25 +62,25 @@ impl Listener {
         Ok(listener)
     }
 
-    /// The buffer that the system keeps for either direction, bytes.
+    /// The system's buffer for each direction, bytes.
     ///
     /// # Errors
-    /// The system's answer.
+    /// If a system call fails.
     pub fn buffer(&self) -> io::Result<u64> {
         self.next().as_ref().map_or(Err(io::ErrorKind::NotConnected.into()), capacity)
     }
 
-    /// The next connection, if one is there; never waits.
+    /// The next connection, if one is ready; never waits.
     ///
     /// # Errors
-    /// The system's answer.
+    /// If a system call fails.
     pub fn try_accept(&mut self) -> io::Result<Option<Box<dyn Channel>>> {
         let mut next = self.next();
         let instance = self.waiting_one(&mut next)?;
         set_waiting(instance, PIPE_NOWAIT)?;
         // SAFETY: the handle is open.
         let there = match checked(unsafe { ConnectNamedPipe(instance.as_raw_handle(), ptr::null_mut()) }) {
-            // Without waiting, success means no more than that it listens.
+            // In non-blocking mode, success only means that it listens.
             Ok(()) => false,
             Err(error) if is(&error, ERROR_PIPE_LISTENING) => false,
             Err(error) if is(&error, ERROR_PIPE_CONNECTED) || is(&error, ERROR_NO_DATA) => true,
@@ -93,14 +93,14 @@ impl Listener {
     /// Waits for the next connection.
     ///
     /// # Errors
-    /// The system's answer.
+    /// If a system call fails.
     #[inline]
     pub fn accept(&self) -> io::Result<Box<dyn Channel>> {
         let mut next = self.next();
         let instance = self.waiting_one(&mut next)?;
         // SAFETY: the handle is open.
         match checked(unsafe { ConnectNamedPipe(instance.as_raw_handle(), ptr::null_mut()) }) {
-            // A client that came before this was called, and even one that has left again since.
+            // A client that connected before this call, even one that has left again since.
             Err(error) if is(&error, ERROR_PIPE_CONNECTED) || is(&error, ERROR_NO_DATA) => {}
             result => result?,
         }
@@ -112,7 +112,7 @@ impl Listener {
         self.next.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The instance that waits; a new one where the last could not be replaced.
+    /// The waiting instance; a new one if the last could not be replaced.
     #[inline]
     fn waiting_one<'a>(&self, next: &'a mut Option<OwnedHandle>) -> io::Result<&'a OwnedHandle> {
         match next {
@@ -121,7 +121,7 @@ impl Listener {
         }
     }
 
-    /// Gives the instance that has a client, with another in its place before that client is served.
+    /// Returns the connected instance, and puts another in its place before that client is served.
     #[inline]
     fn hand_out(&self, next: &mut Option<OwnedHandle>) -> io::Result<Box<dyn Channel>> {
         let connected = next.replace(self.instance(0)?);
@@ -132,8 +132,8 @@ impl Listener {
     fn instance(&self, flags: u32) -> io::Result<OwnedHandle> {
         let attributes = self.security.attributes(false);
         let mode = PIPE_TYPE_BYTE | PIPE_READMODE_BYTE | PIPE_WAIT | PIPE_REJECT_REMOTE_CLIENTS;
-        // SAFETY: the name ends in NUL; the attributes and what they point to live through the call, and what it makes
-        // is ours alone.
+        // SAFETY: the name ends in NUL; the attributes and what they point to outlive the call, and its result is ours
+        // alone.
         unsafe {
             owned(CreateNamedPipeW(
                 self.name.as_ptr(),
@@ -151,29 +151,29 @@ impl Listener {
 
 fn set_waiting(instance: &OwnedHandle, waiting: u32) -> io::Result<()> {
     let mode = PIPE_READMODE_BYTE | waiting;
-    // SAFETY: the handle is open; the pointers are to the mode, or null for what stays.
+    // SAFETY: the handle is open; the pointers are to the mode, or null for unchanged settings.
     checked(unsafe { SetNamedPipeHandleState(instance.as_raw_handle(), &mode, ptr::null(), ptr::null()) })
 }
 
-/// Connects; where every instance is in use for a moment, waits for one.
+/// Connects; if every instance is briefly in use, waits for one.
 ///
 /// # Errors
-/// The system's answer.
+/// If a system call fails.
 #[inline]
 pub fn connect(path: &str) -> io::Result<Box<dyn Channel>> {
     let name = wide(path)?;
     loop {
-        // The server may know nothing of this user but that it is there.
+        // The server may learn nothing about this user.
         let flags = SECURITY_SQOS_PRESENT | SECURITY_ANONYMOUS;
         let access = GENERIC_READ | GENERIC_WRITE;
-        // SAFETY: the name ends in NUL, and what is opened is ours alone.
+        // SAFETY: the name ends in NUL, and the result is ours alone.
         let opened = unsafe {
             let no_template = ptr::null_mut();
             owned(CreateFileW(name.as_ptr(), access, 0, ptr::null(), OPEN_EXISTING, flags, no_template))
         };
         match opened {
             Err(error) if is(&error, ERROR_PIPE_BUSY) => {
-                // SAFETY: the name ends in NUL. Whether one became free shows when it is opened.
+                // SAFETY: the name ends in NUL. The next attempt to open shows whether one became free.
                 unsafe { WaitNamedPipeW(name.as_ptr(), PATIENCE_MS) };
             }
             result => return Ok(Box::new(Duplex(result?))),

@@ -1,5 +1,5 @@
-//! Pipes to a child's standard streams: the child's end waits in its calls, as it expects; this end does not, so that
-//! several can be waited for together. Anonymous pipes cannot do that, so these have names that nobody can guess.
+//! Pipes to a child's standard streams: the child's end blocks, as it expects; this end does not, so that one call can
+//! wait for several. Anonymous pipes cannot do that, so these have unguessable names.
 
 use std::hash::{BuildHasher, RandomState};
 use std::io;
@@ -26,15 +26,15 @@ use super::security::Security;
 use super::text::wide;
 use super::{checked, is, owned};
 
-/// What the system keeps of a pipe, bytes.
+/// The system's buffer for a pipe, bytes.
 const PIPE_BYTES: u32 = 65_536;
 
-/// What a child writes.
+/// The end that reads a child's output.
 #[derive(Debug)]
 pub struct Incoming {
     pipe: OwnedHandle,
     event: OwnedHandle,
-    /// Where the system writes while a call is under way; nobody else looks at it then.
+    /// Where the system writes during a call; not accessed by this side then.
     call: NonNull<Call>,
     state: State,
 }
@@ -51,14 +51,14 @@ struct Call {
     chunk: Vec<u8>,
 }
 
-// SAFETY: the call's memory belongs to this alone, whichever thread it is on.
+// SAFETY: the call's memory belongs only to this value, whichever thread it is on.
 unsafe impl Send for Incoming {}
 
 impl Incoming {
-    /// A pipe of which at most so many bytes are read at once, and the child's end of it.
+    /// A pipe that reads at most `chunk_bytes` at once, and the child's end of it.
     ///
     /// # Errors
-    /// The system's answer.
+    /// If a system call fails.
     pub fn new(chunk_bytes: usize) -> io::Result<(Self, OwnedHandle)> {
         let (pipe, child) = pipe(PIPE_ACCESS_INBOUND, GENERIC_WRITE)?;
         let call = Box::new(Call { overlapped: OVERLAPPED::default(), chunk: vec![0; chunk_bytes] });
@@ -66,7 +66,7 @@ impl Incoming {
         Ok((Self { pipe, event: event()?, call, state: State::Idle }, child))
     }
 
-    /// Whether all was read, and nothing will come any more.
+    /// Whether all has been read and the pipe has ended.
     pub fn has_ended(&self) -> bool {
         self.state == State::Ended
     }
@@ -76,10 +76,10 @@ impl Incoming {
         self.event.as_raw_handle()
     }
 
-    /// Gives what has come to `take`, or begins to wait for it; `false` where nothing has come yet, or will.
+    /// Passes received bytes to `take`, or starts waiting for some; `false` if none have come yet, or will.
     ///
     /// # Errors
-    /// The system's answer.
+    /// If a system call fails.
     pub fn take(&mut self, take: impl FnOnce(&[u8])) -> io::Result<bool> {
         if self.state == State::Idle {
             self.begin()?;
@@ -104,8 +104,8 @@ impl Incoming {
     }
 
     fn begin(&mut self) -> io::Result<()> {
-        // SAFETY: no call is under way, so the memory is ours; from here on it is the system's until the call is over,
-        // which is waited for before it goes.
+        // SAFETY: no call is in progress, so the memory is ours; from here on it is the system's until the call is
+        // over, which drop waits for.
         let result = unsafe {
             let call = self.call.as_ptr();
             (*call).overlapped = OVERLAPPED { hEvent: self.event.as_raw_handle(), ..OVERLAPPED::default() };
@@ -122,7 +122,7 @@ impl Incoming {
 
     fn outcome(&self, wait: i32) -> io::Result<usize> {
         let mut count = 0;
-        // SAFETY: the handle is open, and the call was begun with this structure.
+        // SAFETY: the handle is open, and the call was started with this structure.
         let result = unsafe {
             let overlapped = &raw const (*self.call.as_ptr()).overlapped;
             GetOverlappedResult(self.pipe.as_raw_handle(), overlapped, &mut count, wait)
@@ -134,17 +134,17 @@ impl Incoming {
 impl Drop for Incoming {
     fn drop(&mut self) {
         if self.state == State::Reading {
-            // SAFETY: the handle is open, and the call was begun with this structure.
+            // SAFETY: the handle is open, and the call was started with this structure.
             unsafe { CancelIoEx(self.pipe.as_raw_handle(), &raw const (*self.call.as_ptr()).overlapped) };
             // However it ends, it is over then.
             let _ = self.outcome(TRUE);
         }
-        // SAFETY: leaked by `new`; no call is under way.
+        // SAFETY: leaked by `new`; no call is in progress.
         drop(unsafe { Box::from_raw(self.call.as_ptr()) });
     }
 }
 
-/// What a child reads.
+/// The end that writes a child's input.
 #[derive(Debug)]
 pub struct Outgoing {
     pipe: OwnedHandle,
@@ -155,21 +155,21 @@ impl Outgoing {
     /// A pipe, and the child's end of it.
     ///
     /// # Errors
-    /// The system's answer.
+    /// If a system call fails.
     pub fn new() -> io::Result<(Self, OwnedHandle)> {
         let (pipe, child) = pipe(PIPE_ACCESS_OUTBOUND, GENERIC_READ)?;
         Ok((Self { pipe, event: event()? }, child))
     }
 
-    /// Writes some bytes; how many.
+    /// Writes some bytes; returns how many.
     ///
     /// # Errors
-    /// `TimedOut` where the child does not read in time, or the system's answer.
+    /// `TimedOut` if the child does not read in time; otherwise, if a system call fails.
     pub fn write(&self, bytes: &[u8], at_most: Duration) -> io::Result<usize> {
         let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
         let mut overlapped = OVERLAPPED { hEvent: self.event.as_raw_handle(), ..OVERLAPPED::default() };
         let mut count = 0;
-        // SAFETY: the handle is open; structure and bytes stay until the call is over, which is waited for below.
+        // SAFETY: the handle is open; structure and bytes live until the call is over, which is awaited below.
         let begun = checked(unsafe {
             WriteFile(self.pipe.as_raw_handle(), bytes.as_ptr(), length, ptr::null_mut(), &mut overlapped)
         });
@@ -180,7 +180,7 @@ impl Outgoing {
         // SAFETY: the event is open.
         let waited = unsafe { WaitForSingleObject(self.event.as_raw_handle(), milliseconds(at_most)) };
         if waited != WAIT_OBJECT_0 {
-            // SAFETY: the call was begun with this structure.
+            // SAFETY: the call was started with this structure.
             unsafe { CancelIoEx(self.pipe.as_raw_handle(), &overlapped) };
         }
         // SAFETY: as above; this waits until the call is over.
@@ -194,13 +194,13 @@ impl Outgoing {
     }
 }
 
-/// A time as calls take it, rounded up so that a wait is never too short.
+/// A time for calls, rounded up so that a wait is never too short.
 pub fn milliseconds(time: Duration) -> u32 {
     const FOR_EVER: u128 = u32::MAX as u128;
     time.as_micros().div_ceil(1000).min(FOR_EVER - 1) as u32
 }
 
-/// Both ends: this process's, of which the system says later that a call is over, and the child's, which it inherits.
+/// Both ends: this process's, for overlapped calls, and the child's, which it inherits.
 fn pipe(direction: u32, child_access: u32) -> io::Result<(OwnedHandle, OwnedHandle)> {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let (process, count) = (std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
@@ -210,8 +210,8 @@ fn pipe(direction: u32, child_access: u32) -> io::Result<(OwnedHandle, OwnedHand
     let (ours, inherited) = (security.attributes(false), security.attributes(true));
     let open = direction | FILE_FLAG_FIRST_PIPE_INSTANCE | FILE_FLAG_OVERLAPPED;
     let mode = PIPE_TYPE_BYTE | PIPE_READMODE_BYTE | PIPE_WAIT | PIPE_REJECT_REMOTE_CLIENTS;
-    // SAFETY: the name ends in NUL; the attributes and what they point to live through the calls, and what these
-    // make is ours alone.
+    // SAFETY: the name ends in NUL; the attributes and what they point to outlive the calls, and their results are ours
+    // alone.
     unsafe {
         let pipe = owned(CreateNamedPipeW(name.as_ptr(), open, mode, 1, PIPE_BYTES, PIPE_BYTES, 0, &ours))?;
         let access = child_access;
@@ -221,9 +221,9 @@ fn pipe(direction: u32, child_access: u32) -> io::Result<(OwnedHandle, OwnedHand
     }
 }
 
-/// An event that stays set until a call begins, and is set.
+/// A manual-reset event, initially set; a call that starts resets it.
 fn event() -> io::Result<OwnedHandle> {
-    // SAFETY: the call takes plain values, and what it makes is ours alone.
+    // SAFETY: the call takes plain values, and its result is ours alone.
     unsafe { owned(CreateEventW(ptr::null(), TRUE, TRUE, ptr::null())) }
 }
 

@@ -1,4 +1,4 @@
-//! Directories that only this user can enter: one for sockets, and those that are kept.
+//! Directories that only this user can enter: one for sockets, and persistent ones.
 
 use std::fs::{self, File};
 use std::io;
@@ -15,31 +15,30 @@ use crate::private_name::fresh_name;
 pub use crate::private_name::is_private_name;
 use crate::{Context, SysError};
 
-/// The longest path a Unix socket can be bound to, in bytes: `sun_path` without its final NUL.
+/// The longest path for a Unix socket, bytes: `sun_path` without its final NUL.
 pub const MAX_SOCKET_PATH: usize = 107;
-/// How often another random name is tried.
+/// How many random names to try.
 const MOST_TRIES: u32 = 16;
 
-/// A fresh directory that only this user and the system may open; it is removed with all that is in it when this is
-/// dropped.
+/// A new directory that only this user and the system may open; dropping this removes it with its contents.
 #[derive(Debug)]
 pub struct PrivateDir {
     path: PathBuf,
 }
 
 impl PrivateDir {
-    /// Makes one in the system's directory for temporary files.
+    /// Creates one in the system's temporary directory.
     ///
     /// # Errors
-    /// Where it cannot be made.
+    /// If it cannot be created.
     pub fn create() -> Result<Self, SysError> {
         Self::announced(&mut |_| {})
     }
 
-    /// The same; `announce` hears its path before it is there, so that it is known whenever this program is killed.
+    /// The same; `announce` receives its path before it exists, so that it is known whenever this program is killed.
     ///
     /// # Errors
-    /// Where it cannot be made.
+    /// If it cannot be created.
     pub fn announced(announce: &mut dyn FnMut(&Path)) -> Result<Self, SysError> {
         let base = std::env::temp_dir();
         let mut last = io::ErrorKind::AlreadyExists.into();
@@ -60,7 +59,7 @@ impl PrivateDir {
         })
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -72,10 +71,10 @@ impl Drop for PrivateDir {
     }
 }
 
-/// Makes a directory, and those above it that are missing, so that nobody else can enter them.
+/// Creates a directory and its missing parents, for this user only.
 ///
 /// # Errors
-/// The system's answer.
+/// If a system call fails.
 pub fn make_private(path: &Path) -> io::Result<()> {
     if path.is_dir() {
         return Ok(());
@@ -89,39 +88,39 @@ pub fn make_private(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Makes a file to append to, never one that is there already; who may read it its directory says.
+/// Creates a file to append to, never opens an existing one; its directory decides who may read it.
 ///
 /// # Errors
-/// The system's answer.
+/// If a system call fails.
 pub fn create_private_file(path: &Path) -> io::Result<File> {
     File::options().append(true).create_new(true).open(path)
 }
 
-/// Makes a directory within another that nobody else can enter; it goes with what this gives, unless that is kept.
+/// Creates a directory for this user only within another; it disappears with the returned value, unless kept.
 ///
 /// # Errors
-/// The system's answer.
+/// If a system call fails.
 pub fn private_dir_in(parent: &Path, prefix: &str) -> io::Result<TempDir> {
     let mut last = io::ErrorKind::AlreadyExists.into();
     for _ in 0..MOST_TRIES {
         let dir = tempfile::Builder::new().prefix(prefix).tempdir_in(parent)?;
-        // Made once more, with rules of its own: between the two calls there is nothing in it.
+        // Created again, with its own access rules: it is empty between the two calls.
         fs::remove_dir(dir.path())?;
         match make(dir.path()) {
             Ok(()) => return Ok(dir),
             Err(error) => last = error,
         }
-        // It is somebody else's by now.
+        // It belongs to another program now.
         let _ = dir.keep();
     }
     Err(last)
 }
 
-/// Makes sure that a directory is there; if it has to be made, nobody else can enter it. One that is there keeps
-/// its rules: below `LOCALAPPDATA`, Windows keeps others out.
+/// Ensures that a directory exists; if it has to be created, only this user can enter it. An existing one keeps its
+/// rules: below `LOCALAPPDATA`, Windows keeps others out.
 ///
 /// # Errors
-/// Where it cannot be made, or is something else.
+/// If it cannot be created, or is something else.
 pub fn ensure_private(path: &Path) -> Result<(), SysError> {
     let shown = || path.display().to_string();
     match make(path) {
@@ -133,7 +132,7 @@ pub fn ensure_private(path: &Path) -> Result<(), SysError> {
     if path.is_dir() {
         return Ok(());
     }
-    let wrong = io::Error::new(io::ErrorKind::AlreadyExists, "it is no directory; move it away");
+    let wrong = io::Error::new(io::ErrorKind::AlreadyExists, "it is not a directory; move it away");
     Err(wrong).context(shown)
 }
 
@@ -141,6 +140,6 @@ fn make(path: &Path) -> io::Result<()> {
     let name = wide(path)?;
     let security = Security::only_this_user()?;
     let attributes = security.attributes(false);
-    // SAFETY: the name ends in NUL; the attributes and what they point to live through the call.
+    // SAFETY: the name ends in NUL; the attributes and what they point to outlive the call.
     checked(unsafe { CreateDirectoryW(name.as_ptr(), ptr::from_ref(&attributes)) })
 }

@@ -1,4 +1,4 @@
-//! Peers as the engine sees them: child processes with pipes, each in a job of its own.
+//! Peers as the engine sees them: child processes with pipes, each in its own job.
 
 use std::io::{self, Read};
 use std::os::windows::io::{AsHandle, AsRawHandle, BorrowedHandle, OwnedHandle};
@@ -21,18 +21,18 @@ pub use crate::contract::{Heard, MOST_COMPLAINT_BYTES, Spawn, Wake};
 use crate::interrupt::Interrupt;
 use crate::lines::{LineError, Lines};
 
-/// The status of a process that was killed.
+/// The exit status of a killed process.
 const KILLED: u32 = 1;
 
-/// Where a guard is told something; a peer has nothing to tell, as its job ends with the engine.
+/// Where to write to a guard; a peer writes nothing, as its job ends with the engine.
 pub type GuardLine<'a> = BorrowedHandle<'a>;
 
-/// The way to a guard, from its standard input.
+/// The line to a guard: its standard input.
 pub fn guard_line(input: &ChildStdin) -> GuardLine<'_> {
     input.as_handle()
 }
 
-/// A peer's process: in a job of its own, which ends should this process die.
+/// A peer's process: in its own job, which ends if this process dies.
 #[derive(Debug)]
 pub struct PeerProcess {
     process: OwnedHandle,
@@ -43,7 +43,7 @@ pub struct PeerProcess {
     stderr: Incoming,
     lines: Lines,
     complaint: Vec<u8>,
-    /// All it has written to standard error, bytes.
+    /// Total bytes written to standard error.
     complained: u64,
     waited_for: bool,
 }
@@ -52,7 +52,7 @@ impl PeerProcess {
     /// Starts a peer.
     ///
     /// # Errors
-    /// The system's answer; `NotFound` where there is no such program.
+    /// If a system call fails; `NotFound` if the program does not exist.
     pub fn spawn(spawn: Spawn<'_>) -> io::Result<Self> {
         let (stdin, its_input) = Outgoing::new()?;
         let (stdout, its_output) = Incoming::new(CHUNK_BYTES)?;
@@ -74,7 +74,7 @@ impl PeerProcess {
         })
     }
 
-    /// The process's number.
+    /// The process ID.
     pub fn id(&self) -> u32 {
         self.id
     }
@@ -82,7 +82,7 @@ impl PeerProcess {
     /// Writes to the peer's standard input.
     ///
     /// # Errors
-    /// `BrokenPipe` where the peer no longer reads, `TimedOut` where it does not read in time.
+    /// `BrokenPipe` if the peer no longer reads, `TimedOut` if it does not read in time.
     pub fn send(&mut self, mut bytes: &[u8], deadline: Instant) -> io::Result<()> {
         let stdin = self.stdin.as_ref().ok_or(io::ErrorKind::BrokenPipe)?;
         while !bytes.is_empty() {
@@ -92,10 +92,10 @@ impl PeerProcess {
         Ok(())
     }
 
-    /// What the peer has said, if anything; never waits.
+    /// The peer's next output, if any; never waits.
     ///
     /// # Errors
-    /// Where its output cannot be read.
+    /// If its output cannot be read.
     pub fn hear(&mut self) -> io::Result<Heard> {
         self.drain_complaint();
         if self.complained > MOST_COMPLAINT_BYTES {
@@ -114,20 +114,20 @@ impl PeerProcess {
         }
     }
 
-    /// The end of what it has written to standard error.
+    /// The end of its standard error output.
     pub fn complaint(&mut self) -> String {
         self.drain_complaint();
         String::from_utf8_lossy(&self.complaint).trim().to_owned()
     }
 
-    /// Whether its standard error has been closed, as far as has been heard.
+    /// Whether the end of its standard error has been read.
     pub fn complaint_has_ended(&self) -> bool {
         self.stderr.has_ended()
     }
 
-    /// Ends its standard input and waits for it to leave; `None` where it had to be killed at the deadline.
+    /// Ends its standard input and waits for it to leave; `None` if it had to be killed at the deadline.
     ///
-    /// Whatever it started and left behind in its job is killed.
+    /// Kills everything that it left behind in its job.
     pub fn finish(&mut self, deadline: Instant) -> Option<ExitStatus> {
         self.stdin = None;
         let left = self.has_left_by(deadline);
@@ -144,21 +144,21 @@ impl PeerProcess {
         unsafe { WaitForSingleObject(self.process.as_raw_handle(), 0) == WAIT_TIMEOUT }
     }
 
-    /// Running processes that it has started, or that those have started in turn: they are in its job.
+    /// Its running descendants: they are in its job.
     pub fn leftovers(&self) -> Vec<String> {
         self.job.members().into_iter().filter(|member| *member != self.id).map(job::shown).collect()
     }
 
-    /// Kills the process alone and not its job.
+    /// Kills only the process, not its job.
     ///
     /// # Errors
-    /// The system's answer.
+    /// If a system call fails.
     pub fn kill(&mut self) -> io::Result<()> {
         // SAFETY: the handle is open.
         checked(unsafe { TerminateProcess(self.process.as_raw_handle(), KILLED) })
     }
 
-    /// Ends its standard input, so that it leaves on its own.
+    /// Ends its standard input, so that it leaves by itself.
     pub fn close_input(&mut self) {
         self.stdin = None;
     }
@@ -166,7 +166,7 @@ impl PeerProcess {
     fn has_left_by(&mut self, deadline: Instant) -> bool {
         loop {
             let Some(left) = until(deadline) else { return !self.runs() };
-            // Its output must not block it on the way out.
+            // Unread output must not block its exit.
             while matches!(self.hear(), Ok(Heard::Line(_))) {}
             let mut watched = vec![self.process.as_raw_handle()];
             if !self.stdout.has_ended() {
@@ -178,10 +178,10 @@ impl PeerProcess {
         }
     }
 
-    /// Kills what is left of the job, waits, and adds up what it has used.
+    /// Kills the rest of the job, waits, and adds up its usage.
     fn end(&mut self) {
         self.job.kill();
-        // SAFETY: the handle is open. What was killed ends.
+        // SAFETY: the handle is open. A killed process ends.
         unsafe { WaitForSingleObject(self.process.as_raw_handle(), INFINITE) };
         if !std::mem::replace(&mut self.waited_for, true) {
             self.job.account(&self.process);
@@ -198,7 +198,7 @@ impl PeerProcess {
                 complaint.drain(..excess);
             })
         };
-        // Who writes endlessly is noticed, and something else has its turn.
+        // A peer that writes endlessly is noticed, and others get their turn.
         for _ in 0..MOST_READS {
             if !matches!(take(), Ok(true)) {
                 return;
@@ -218,7 +218,7 @@ impl Drop for PeerProcess {
 /// Waits until one of the peers may have said something.
 ///
 /// # Errors
-/// Where waiting itself fails, as for more than 31 peers at once.
+/// If waiting itself fails, as for more than 31 peers at once.
 pub fn wait_any<'a>(
     peers: impl Iterator<Item = &'a PeerProcess>,
     interrupt: &Interrupt,
@@ -243,15 +243,15 @@ pub fn wait_any<'a>(
     })
 }
 
-/// Nothing: a job has ended with the process that held it.
+/// Does nothing: a job has ended with the process that held it.
 pub fn kill_group(_group: u32) {}
 
-/// A helper that outlives this process for as long as its standard input is open: the guard.
+/// A helper that outlives this process while its standard input is open: the guard.
 ///
-/// It has no console, so that no key reaches it.
+/// It has no console, so that no key press reaches it.
 ///
 /// # Errors
-/// The system's answer.
+/// If a system call fails.
 pub fn spawn_guard(command: &[String]) -> io::Result<Child> {
     let (program, arguments) = command.split_first().ok_or(io::ErrorKind::NotFound)?;
     let mut command = Command::new(program);
@@ -262,7 +262,7 @@ pub fn spawn_guard(command: &[String]) -> io::Result<Child> {
 /// Reads standard input to its end.
 ///
 /// # Errors
-/// Where it cannot be read.
+/// If it cannot be read.
 pub fn read_stdin(each: &mut dyn FnMut(&[u8])) -> io::Result<()> {
     let mut chunk = [0; 4096];
     loop {
@@ -280,7 +280,7 @@ fn until(deadline: Instant) -> Option<Duration> {
     deadline.checked_duration_since(Instant::now()).filter(|left| !left.is_zero())
 }
 
-/// Waits until one of them is set; which, or `None` where the time is up.
+/// Waits until one of them is set; returns which, or `None` on a timeout.
 fn wait(watched: &[HANDLE], at_most: Duration) -> io::Result<Option<usize>> {
     // SAFETY: pointer and length describe handles that are open.
     let result = unsafe {

@@ -1,14 +1,14 @@
-//! What the processors have done since the system started (`GetSystemTimes`).
+//! Processor times since the system started (`GetSystemTimes`).
 
 use windows_sys::Win32::Foundation::FILETIME;
 use windows_sys::Win32::System::Threading::GetSystemTimes;
 
 use crate::counters::ProcessorTimes;
 
-/// Units of Windows' times in a clock tick of 10 ms, which is what the contract counts in.
+/// Windows' time units in a clock tick of 10 ms, the contract's unit.
 const UNITS_PER_TICK: u64 = 100_000;
 
-/// Reads them; what a hypervisor takes for others is not told.
+/// Reads them; Windows does not report the hypervisor's share.
 pub fn read() -> Option<ProcessorTimes> {
     let [mut idle, mut kernel, mut user] = [FILETIME::default(); 3];
     // SAFETY: the pointers are to three times.
@@ -18,7 +18,7 @@ pub fn read() -> Option<ProcessorTimes> {
     let ticks = |time: FILETIME| {
         ((u64::from(time.dwHighDateTime) << 32) | u64::from(time.dwLowDateTime)) / UNITS_PER_TICK
     };
-    // Idling counts as the kernel's.
+    // Kernel time includes idle time.
     let total = ticks(kernel) + ticks(user);
     Some(ProcessorTimes { busy: total.saturating_sub(ticks(idle)), stolen: 0, total })
 }

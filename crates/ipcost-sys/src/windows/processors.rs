@@ -1,14 +1,14 @@
-//! The processors that this program may use.
+//! The processors available to this program.
 
 use windows_sys::Win32::System::SystemInformation::{
     GetLogicalProcessorInformation, RelationProcessorCore, SYSTEM_LOGICAL_PROCESSOR_INFORMATION,
 };
 use windows_sys::Win32::System::Threading::{GetCurrentProcess, GetProcessAffinityMask};
 
-/// For each physical core its logical processors, ascending, within the affinity this program was given.
+/// The logical processors of each physical core, ascending, within this program's affinity.
 ///
-/// Machines with more than 64 processors have them in groups; these are those of this program's own group, which
-/// are those that affinity masks can name.
+/// Machines with more than 64 processors put them in groups; these are the processors of this program's group, the only
+/// ones that affinity masks can name.
 pub fn by_core() -> Vec<Vec<usize>> {
     let allowed = allowed();
     let mut cores: Vec<Vec<usize>> = core_masks()
@@ -24,19 +24,19 @@ pub fn by_core() -> Vec<Vec<usize>> {
 
 fn allowed() -> usize {
     let (mut own, mut all) = (0, 0);
-    // SAFETY: the handle stands for this process; the pointers are to two masks.
+    // SAFETY: the handle denotes this process; the pointers are to two masks.
     let result = unsafe { GetProcessAffinityMask(GetCurrentProcess(), &mut own, &mut all) };
-    // Where it cannot be told, there is one processor at least.
+    // If unknown, there is at least one processor.
     if result == 0 || own == 0 { 1 } else { own }
 }
 
 fn core_masks() -> Vec<usize> {
     let mut bytes = 0;
-    // SAFETY: without a buffer, the call tells how many bytes it takes.
+    // SAFETY: without a buffer, the call returns how many bytes it needs.
     unsafe { GetLogicalProcessorInformation(std::ptr::null_mut(), &mut bytes) };
     let count = bytes as usize / size_of::<SYSTEM_LOGICAL_PROCESSOR_INFORMATION>();
     let mut entries = vec![SYSTEM_LOGICAL_PROCESSOR_INFORMATION::default(); count];
-    // SAFETY: the buffer has as many bytes as the call has asked for.
+    // SAFETY: the buffer has as many bytes as the call asked for.
     if unsafe { GetLogicalProcessorInformation(entries.as_mut_ptr(), &mut bytes) } == 0 {
         return Vec::new();
     }

@@ -1,17 +1,17 @@
-//! Programs of this machine, and how they are built.
+//! This machine's programs, and how to build them.
 
 use std::env;
 use std::path::{Path, PathBuf};
 
-/// The C compiler's usual name: that of MinGW-w64.
+/// The C compiler's usual name: MinGW-w64's.
 pub const C_COMPILER: &str = "gcc";
-/// What a C program with sockets and threads is linked with, beside what every one is.
+/// Libraries for a C program with sockets and threads, beyond the default ones.
 pub const C_LIBRARIES: &[&str] = &["-static", "-lws2_32"];
-/// Where Go gets the modules of others from: where the user has it get them.
+/// Where Go gets other authors' modules: the user's setting.
 pub const GO_MODULES: &[(&str, &str)] = &[];
-/// The directory among a C program's sources with what it takes for this system, to be included first.
+/// The directory in a C program's sources with support for this system, to be included first.
 pub const C_SUPPORT: Option<&str> = Some("windows");
-/// How one gets a package of Debian's names.
+/// How to install a package, by Debian's names.
 pub const INSTALL: &str = "install what Debian calls";
 
 /// Whether a program of this name can be started.
@@ -19,8 +19,8 @@ pub fn is_there(name: &str) -> bool {
     find(name).is_some()
 }
 
-/// The file of a program: as it is named where that has a directory in it, else along `PATH`; `.exe` where there is
-/// no other ending. The current directory counts only if `PATH` names it.
+/// A program's file: the given path if it has a directory, else searched along `PATH`; with `.exe` if it has no other
+/// extension. The current directory counts only if `PATH` names it.
 pub fn find(name: &str) -> Option<PathBuf> {
     let with_ending = |path: PathBuf| {
         if path.extension().is_some() {

@@ -1,4 +1,4 @@
-//! Who may open what this program makes: this user, and the system.
+//! Access to this program's objects: only this user and the system.
 
 use std::io;
 use std::os::windows::io::AsRawHandle;
@@ -16,23 +16,22 @@ use windows_sys::Win32::System::Threading::{GetCurrentProcess, OpenProcessToken}
 use super::text::{text, wide};
 use super::{checked, owned};
 
-/// A descriptor of who may do what.
+/// A security descriptor.
 #[derive(Debug)]
 pub struct Security {
     descriptor: PSECURITY_DESCRIPTOR,
 }
 
 impl Security {
-    /// This user and the system may do everything, nobody else anything; what is made within a directory inherits
-    /// that.
+    /// Full access for this user and the system, none for others; objects created within a directory inherit it.
     ///
     /// # Errors
-    /// The system's answer.
+    /// If a system call fails.
     pub fn only_this_user() -> io::Result<Self> {
         let rules = format!("D:P(A;OICI;GA;;;{})(A;OICI;GA;;;SY)", own_sid()?);
         let rules = wide(rules)?;
         let mut descriptor = ptr::null_mut();
-        // SAFETY: the text ends in NUL; the pointer is to where the descriptor's place is written.
+        // SAFETY: the text ends in NUL; the pointer is to where the call writes the descriptor's address.
         checked(unsafe {
             ConvertStringSecurityDescriptorToSecurityDescriptorW(
                 rules.as_ptr(),
@@ -44,7 +43,7 @@ impl Security {
         Ok(Self { descriptor })
     }
 
-    /// For calls that make something; only while this lives.
+    /// For calls that create objects; valid only while this lives.
     pub fn attributes(&self, inherit: bool) -> SECURITY_ATTRIBUTES {
         SECURITY_ATTRIBUTES {
             nLength: size_of::<SECURITY_ATTRIBUTES>() as u32,
@@ -56,7 +55,7 @@ impl Security {
 
 impl Drop for Security {
     fn drop(&mut self) {
-        // SAFETY: the system has allocated it for us, and nothing refers to it any more.
+        // SAFETY: the system has allocated it for us, and it is no longer referred to.
         unsafe { LocalFree(self.descriptor) };
     }
 }
@@ -66,15 +65,15 @@ fn own_sid() -> io::Result<String> {
     /// More than the longest identifier takes.
     const ROOM: usize = 32;
     let mut token: HANDLE = ptr::null_mut();
-    // SAFETY: the handle stands for this process; the pointer is to where the token is written, which is ours.
+    // SAFETY: the handle denotes this process; the pointer is to where the call writes the token, which is ours.
     let token = unsafe {
         checked(OpenProcessToken(GetCurrentProcess(), TOKEN_QUERY, &mut token))?;
         owned(token)?
     };
-    // Words, so that the structure at the beginning is aligned.
+    // Words, to align the structure at the beginning.
     let mut buffer = [0_u64; ROOM];
     let mut length = 0;
-    // SAFETY: the token is open; the buffer has as many bytes as is said.
+    // SAFETY: the token is open; the buffer has the stated size.
     checked(unsafe {
         GetTokenInformation(
             token.as_raw_handle(),
@@ -87,7 +86,7 @@ fn own_sid() -> io::Result<String> {
     // SAFETY: the call has written this structure to the beginning of the buffer, which is aligned for it.
     let sid = unsafe { (*buffer.as_ptr().cast::<TOKEN_USER>()).User.Sid };
     let mut words = ptr::null_mut();
-    // SAFETY: the identifier lies in the buffer; the pointer is to where the text's place is written.
+    // SAFETY: the identifier lies in the buffer; the pointer is to where the call writes the text's address.
     checked(unsafe { ConvertSidToStringSidW(sid, &mut words) })?;
     // SAFETY: the text ends in NUL, is ours, and is freed once it has been copied.
     unsafe {

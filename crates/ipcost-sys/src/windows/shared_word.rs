@@ -14,10 +14,10 @@ use windows_sys::Win32::System::Memory::{
 use super::owned;
 use crate::{Context, SysError};
 
-/// What is mapped, bytes: a page, so that nothing else is in the word's cache line.
+/// Bytes to map: a page, so that the word has its cache line to itself.
 const BYTES: usize = 4096;
 
-/// The word, mapped into this process; it goes away with its last handle and mapping.
+/// The word, mapped into this process; it disappears with its last handle and mapping.
 #[derive(Debug)]
 pub struct SharedWord(NonNull<AtomicU32>);
 
@@ -29,17 +29,17 @@ unsafe impl Sync for SharedWord {}
 /// Whether this system has such memory.
 ///
 /// # Errors
-/// Never: Windows has.
+/// Infallible on Windows.
 pub fn probe() -> Result<(), String> {
     Ok(())
 }
 
-/// Makes memory for a word that is 0.
+/// Creates memory for a word with the value 0.
 ///
 /// # Errors
-/// The system's answer.
+/// If a system call fails.
 pub fn create() -> Result<OwnedHandle, SysError> {
-    // SAFETY: without a file the memory is the paging file's; it has no name, and what is made is ours alone.
+    // SAFETY: without a file the memory comes from the paging file; it has no name, and the result is ours alone.
     let memory = unsafe {
         owned(CreateFileMappingW(
             INVALID_HANDLE_VALUE,
@@ -54,12 +54,12 @@ pub fn create() -> Result<OwnedHandle, SysError> {
 }
 
 impl SharedWord {
-    /// Maps memory that [`create`] has made.
+    /// Maps memory created by [`create`].
     ///
     /// # Errors
-    /// Where the handle is something else, or smaller, or cannot be mapped.
+    /// If the handle is something else, or smaller, or cannot be mapped.
     pub fn map(memory: impl AsRawHandle) -> Result<Self, SysError> {
-        // SAFETY: a new mapping at a place of the system's choice; a handle that is no such memory is refused.
+        // SAFETY: a new mapping at an address that the system chooses; it rejects a handle to anything else.
         let place = unsafe { MapViewOfFile(memory.as_raw_handle(), FILE_MAP_ALL_ACCESS, 0, 0, BYTES) };
         NonNull::new(place.Value.cast())
             .map(Self)
@@ -73,15 +73,15 @@ impl Deref for SharedWord {
 
     #[inline]
     fn deref(&self) -> &AtomicU32 {
-        // SAFETY: the mapping is there until this is dropped, aligned to a page, and only used atomically by
-        // whoever maps it; any bits are a valid u32.
+        // SAFETY: the mapping lives until this is dropped, is page-aligned, and only used atomically by every process
+        // that maps it; any bits are a valid u32.
         unsafe { self.0.as_ref() }
     }
 }
 
 impl Drop for SharedWord {
     fn drop(&mut self) {
-        // SAFETY: mapped by `map`; nothing refers to it any more.
+        // SAFETY: mapped by `map`; no longer referred to.
         unsafe { UnmapViewOfFile(MEMORY_MAPPED_VIEW_ADDRESS { Value: self.0.as_ptr().cast() }) };
     }
 }

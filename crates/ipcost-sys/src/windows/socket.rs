@@ -19,10 +19,10 @@ pub use super::socket_address::{SocketAddress, UnixAddress};
 /// An open socket.
 pub type Endpoint = OwnedSocket;
 
-/// What is asked for is what is kept.
+/// The system keeps exactly the requested buffer.
 pub const KEPT_TWICE: u64 = 1;
 
-/// A family of addresses.
+/// An address family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AddressFamily(u16);
 
@@ -31,11 +31,11 @@ impl AddressFamily {
     pub const INET: Self = Self(AF_INET);
     /// IPv6.
     pub const INET6: Self = Self(AF_INET6);
-    /// Paths.
+    /// Unix sockets, addressed by path.
     pub const UNIX: Self = Self(AF_UNIX);
 }
 
-/// Why `socketpair` cannot be used here.
+/// Whether `socketpair` works here.
 ///
 /// # Errors
 /// Always: Windows has none.
@@ -43,7 +43,7 @@ pub fn probe_pair() -> Result<(), String> {
     Err("Windows has no pairs of connected sockets without a name".to_owned())
 }
 
-/// Two connected sockets without a name.
+/// Two connected, unnamed sockets.
 ///
 /// # Errors
 /// Always.
@@ -51,7 +51,7 @@ pub fn pair() -> io::Result<(Endpoint, Endpoint)> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Whether sockets that are bound to a path can be used here.
+/// Whether sockets bound to a path work here.
 ///
 /// # Errors
 /// Why not: Windows has them since version 1803 of Windows 10.
@@ -64,7 +64,7 @@ pub fn probe_unix() -> Result<(), String> {
 /// A path as a socket's address.
 ///
 /// # Errors
-/// Where it cannot be one.
+/// If it is not a valid path.
 pub fn unix_address(path: &str) -> io::Result<UnixAddress> {
     UnixAddress::new(path)
 }
@@ -72,12 +72,12 @@ pub fn unix_address(path: &str) -> io::Result<UnixAddress> {
 /// A new stream socket that no child inherits.
 ///
 /// # Errors
-/// The system's answer.
+/// If a system call fails.
 #[inline]
 pub fn stream_socket(family: AddressFamily) -> io::Result<Endpoint> {
     begin()?;
     let flags = WSA_FLAG_OVERLAPPED | WSA_FLAG_NO_HANDLE_INHERIT;
-    // SAFETY: the call takes plain values, and null for a description of the protocol that is not needed.
+    // SAFETY: the call takes plain values, and null for the optional protocol description.
     owned(unsafe { WSASocketW(family.0.into(), SOCK_STREAM, 0, std::ptr::null(), 0, flags) })
 }
 
@@ -89,7 +89,7 @@ pub fn datagram_socket() -> io::Result<Endpoint> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// A new Unix socket that keeps messages apart.
+/// A new Unix socket that preserves message boundaries.
 ///
 /// # Errors
 /// Always: Windows has none.
@@ -100,18 +100,18 @@ pub fn packet_socket() -> io::Result<Endpoint> {
 /// Binds a socket to an address.
 ///
 /// # Errors
-/// The system's answer.
+/// If a system call fails.
 pub fn bind(endpoint: &Endpoint, at: &impl SocketAddress) -> io::Result<()> {
     // SAFETY: the socket is open; the address is lent for the call.
     checked(at.lend(|address, length| unsafe { bind_to(raw(endpoint), address, length) }))
 }
 
-/// Begins to listen.
+/// Starts listening.
 ///
 /// # Errors
-/// The system's answer.
+/// If a system call fails.
 pub fn listen(endpoint: &Endpoint, backlog: i32) -> io::Result<()> {
-    /// Up to here Windows takes the number as it is; beyond, it wants it negated (`SOMAXCONN_HINT`).
+    /// Windows takes the number as it is up to here; beyond, it must be negated (`SOMAXCONN_HINT`).
     const PLAIN: i32 = 200;
     let backlog = if backlog > PLAIN { -backlog.min(65_535) } else { backlog };
     // SAFETY: the socket is open.
@@ -121,7 +121,7 @@ pub fn listen(endpoint: &Endpoint, backlog: i32) -> io::Result<()> {
 /// The Internet address that a socket is bound to.
 ///
 /// # Errors
-/// The system's answer.
+/// If a system call fails.
 pub fn local_address(endpoint: &Endpoint) -> io::Result<SocketAddr> {
     let mut storage = SOCKADDR_STORAGE::default();
     let mut length = size_of::<SOCKADDR_STORAGE>() as i32;
@@ -133,36 +133,36 @@ pub fn local_address(endpoint: &Endpoint) -> io::Result<SocketAddr> {
 /// Whether a connection waits to be accepted.
 ///
 /// # Errors
-/// The system's answer.
+/// If a system call fails.
 pub fn has_visitor(endpoint: &Endpoint) -> io::Result<bool> {
     let mut watched = [WSAPOLLFD { fd: raw(endpoint), events: POLLRDNORM, revents: 0 }];
-    // SAFETY: the pointer is to as many entries as is said.
+    // SAFETY: the pointer is to the stated number of entries.
     match unsafe { WSAPoll(watched.as_mut_ptr(), watched.len() as u32, 0) } {
         count @ 0.. => Ok(count > 0),
         _ => Err(last_error()),
     }
 }
 
-/// Waits for the next connection; one that was given up meanwhile is passed over.
+/// Waits for the next connection; skips one that was aborted meanwhile.
 ///
 /// # Errors
-/// The system's answer.
+/// If a system call fails.
 #[inline]
 pub fn accept(endpoint: &Endpoint) -> io::Result<Endpoint> {
     loop {
-        // SAFETY: the socket is open; nobody asks who comes.
+        // SAFETY: the socket is open; the client's address is not requested.
         match owned(unsafe { accept_next(raw(endpoint), std::ptr::null_mut(), std::ptr::null_mut()) }) {
-            // Where several workers wait, another one may have been faster.
+            // Of several waiting workers, another may have been faster.
             Err(error) if matches!(error.raw_os_error(), Some(WSAECONNRESET | WSAEWOULDBLOCK)) => {}
             result => return result,
         }
     }
 }
 
-/// Connects. A listener whose queue is full refuses here, and that is an error: Windows has tried again itself.
+/// Connects. A listener with a full queue refuses here, and that is an error: Windows has already retried.
 ///
 /// # Errors
-/// The system's answer.
+/// If a system call fails.
 #[inline]
 pub fn connect_patiently(endpoint: &Endpoint, to: &impl SocketAddress, _retries: &mut u64) -> io::Result<()> {
     // SAFETY: the socket is open; the address is lent for the call.
@@ -172,16 +172,16 @@ pub fn connect_patiently(endpoint: &Endpoint, to: &impl SocketAddress, _retries:
 /// Sets `TCP_NODELAY`.
 ///
 /// # Errors
-/// The system's answer.
+/// If a system call fails.
 #[inline]
 pub fn set_nodelay(endpoint: &Endpoint) -> io::Result<()> {
     set(endpoint, IPPROTO_TCP, TCP_NODELAY, 1)
 }
 
-/// Lets nobody else bind a listener's port. (`SO_REUSEADDR`, which other systems take here, would let them.)
+/// Prevents others from binding a listener's port. (`SO_REUSEADDR`, which other systems use here, would allow it.)
 ///
 /// # Errors
-/// The system's answer.
+/// If a system call fails.
 pub fn claim_port(endpoint: &Endpoint) -> io::Result<()> {
     set(endpoint, SOL_SOCKET, SO_EXCLUSIVEADDRUSE, 1)
 }
@@ -189,7 +189,7 @@ pub fn claim_port(endpoint: &Endpoint) -> io::Result<()> {
 /// Sets the send buffer (`SO_SNDBUF`), bytes.
 ///
 /// # Errors
-/// The system's answer.
+/// If a system call fails.
 pub fn set_send_buffer(endpoint: &Endpoint, bytes: usize) -> io::Result<()> {
     set(endpoint, SOL_SOCKET, SO_SNDBUF, i32::try_from(bytes).unwrap_or(i32::MAX))
 }
@@ -197,7 +197,7 @@ pub fn set_send_buffer(endpoint: &Endpoint, bytes: usize) -> io::Result<()> {
 /// Sets the receive buffer (`SO_RCVBUF`), bytes.
 ///
 /// # Errors
-/// The system's answer.
+/// If a system call fails.
 pub fn set_receive_buffer(endpoint: &Endpoint, bytes: usize) -> io::Result<()> {
     set(endpoint, SOL_SOCKET, SO_RCVBUF, i32::try_from(bytes).unwrap_or(i32::MAX))
 }
@@ -205,7 +205,7 @@ pub fn set_receive_buffer(endpoint: &Endpoint, bytes: usize) -> io::Result<()> {
 /// The send buffer, bytes.
 ///
 /// # Errors
-/// The system's answer.
+/// If a system call fails.
 pub fn send_buffer(endpoint: &Endpoint) -> io::Result<usize> {
     get(endpoint, SO_SNDBUF)
 }
@@ -213,12 +213,12 @@ pub fn send_buffer(endpoint: &Endpoint) -> io::Result<usize> {
 /// The receive buffer, bytes.
 ///
 /// # Errors
-/// The system's answer.
+/// If a system call fails.
 pub fn receive_buffer(endpoint: &Endpoint) -> io::Result<usize> {
     get(endpoint, SO_RCVBUF)
 }
 
-/// What Winsock says of the call that has just failed.
+/// Winsock's error for the call that has just failed.
 pub(super) fn last_error() -> io::Error {
     // SAFETY: the call takes nothing.
     io::Error::from_raw_os_error(unsafe { WSAGetLastError() })
@@ -255,7 +255,7 @@ fn get(endpoint: &Endpoint, option: i32) -> io::Result<usize> {
     Ok(value.max(0) as usize)
 }
 
-/// Winsock has to be begun once in a process; its end is that of the process.
+/// Winsock must be initialised once per process; it ends with the process.
 fn begin() -> io::Result<()> {
     const VERSION_2_2: u16 = 0x0202;
     static BEGUN: OnceLock<i32> = OnceLock::new();

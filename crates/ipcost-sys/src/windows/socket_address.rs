@@ -1,4 +1,4 @@
-//! Addresses as Winsock takes them.
+//! Addresses for Winsock.
 
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -10,7 +10,7 @@ use windows_sys::Win32::Networking::WinSock::{
 
 /// An address that a socket can be bound or connected to.
 pub trait SocketAddress {
-    /// Lends it to a call: where it is, and its length in bytes.
+    /// Lends it to a call: a pointer, and its length in bytes.
     fn lend<R>(&self, call: impl FnOnce(*const SOCKADDR, i32) -> R) -> R;
 }
 
@@ -49,12 +49,12 @@ impl UnixAddress {
     /// A path as a socket's address.
     ///
     /// # Errors
-    /// Where it is too long, or holds a NUL.
+    /// If it is too long, or contains a NUL.
     pub fn new(path: &str) -> io::Result<Self> {
         let mut plain = SOCKADDR_UN { sun_family: AF_UNIX, ..SOCKADDR_UN::default() };
-        // One stays for the final NUL.
+        // Leaves room for the final NUL.
         if path.len() >= plain.sun_path.len() || path.contains('\0') {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no path of a socket"));
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a valid socket path"));
         }
         for (place, byte) in plain.sun_path.iter_mut().zip(path.bytes()) {
             *place = byte as i8;
@@ -73,12 +73,12 @@ impl SocketAddress for UnixAddress {
 /// The Internet address that a call has written.
 ///
 /// # Errors
-/// Where it is another kind of address.
+/// If it is another kind of address.
 pub fn internet_address(storage: &SOCKADDR_STORAGE) -> io::Result<SocketAddr> {
     let place = &raw const *storage;
     match storage.ss_family {
         AF_INET => {
-            // SAFETY: the family says which structure it is; storage is large enough and aligned for each.
+            // SAFETY: the family determines the structure; storage is large enough and aligned for each.
             let plain = unsafe { &*place.cast::<SOCKADDR_IN>() };
             // SAFETY: any bits are a valid number.
             let number = unsafe { plain.sin_addr.S_un.S_addr };
@@ -92,6 +92,6 @@ pub fn internet_address(storage: &SOCKADDR_STORAGE) -> io::Result<SocketAddr> {
             let ip = Ipv6Addr::from(unsafe { plain.sin6_addr.u.Byte });
             Ok(SocketAddr::from((ip, u16::from_be(plain.sin6_port))))
         }
-        _ => Err(io::Error::new(io::ErrorKind::InvalidData, "it is no Internet address")),
+        _ => Err(io::Error::new(io::ErrorKind::InvalidData, "it is not an Internet address")),
     }
 }

@@ -1,4 +1,4 @@
-//! Where a connection comes from.
+//! Source addresses of connections.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -8,7 +8,7 @@ use super::socket::{Endpoint, bind};
 /// Binds a socket to an address; the system chooses the port at once.
 ///
 /// # Errors
-/// The system's answer.
+/// If a system call fails.
 #[inline]
 pub fn bind_source(socket: &Endpoint, address: Ipv4Addr) -> io::Result<()> {
     bind(socket, &SocketAddr::new(IpAddr::V4(address), 0))

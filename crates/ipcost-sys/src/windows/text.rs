@@ -1,4 +1,4 @@
-//! Text as Windows takes and gives it.
+//! Conversion of text for Windows.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -7,17 +7,17 @@ use std::os::windows::ffi::{OsStrExt, OsStringExt};
 /// UTF-16 with a final NUL.
 ///
 /// # Errors
-/// Where a NUL is within the text.
+/// If the text contains a NUL.
 pub fn wide(text: impl AsRef<OsStr>) -> io::Result<Vec<u16>> {
     let mut wide: Vec<u16> = text.as_ref().encode_wide().collect();
     if wide.contains(&0) {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "there is a NUL in it"));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it contains a NUL"));
     }
     wide.push(0);
     Ok(wide)
 }
 
-/// Text of UTF-16 up to its first NUL, or all of it.
+/// UTF-16 text up to its first NUL, or all of it.
 pub fn text(wide: &[u16]) -> String {
     let end = wide.iter().position(|unit| *unit == 0).unwrap_or(wide.len());
     OsString::from_wide(&wide[..end]).to_string_lossy().into_owned()
