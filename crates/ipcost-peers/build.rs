@@ -1,10 +1,10 @@
-//! Writes two tables: the sources under `peers/`, which travel inside the binary, and the golden transcripts.
+//! Writes two tables: the sources under `peers/`, for embedding in the binary, and the golden transcripts.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-/// What belongs to a peer; all else (built programs, notes, caches of tools) stays behind.
+/// Suffixes of a peer's sources; all other files (built programs, notes, caches of tools) stay out.
 const ENDINGS: [&str; 7] = ["c", "h", "go", "mod", "sum", "py", "rb"];
 
 fn main() {
@@ -50,7 +50,7 @@ fn sources(peers: &Path) -> String {
     table
 }
 
-/// The sources below a directory; tests and hidden directories are none.
+/// The sources below a directory, without tests and hidden directories.
 fn collect(dir: &Path, files: &mut Vec<PathBuf>) {
     for path in entries(dir) {
         let name = name(&path);
@@ -71,7 +71,7 @@ fn is_source(name: &str) -> bool {
     ENDINGS.contains(&ending) && !is_test
 }
 
-/// In order of name, so that the same sources always give the same table.
+/// In order of name, so that the same sources always produce the same table.
 fn entries(dir: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(dir).expect("peers/ can be read");
     let mut paths: Vec<_> = entries.map(|entry| entry.expect("peers/ can be read").path()).collect();

@@ -1,9 +1,10 @@
-// The bare system calls of one loop between two forked processes: no protocol, no check, one thread a process, buffers on a
-// page. What `cargo xtask bench overhead` holds the measured loops against.
+// The bare system calls of one loop between two forked processes: no protocol, no check, one thread a process,
+// page-aligned buffers. `cargo xtask bench overhead` compares the measured loops with it.
 //
 //     bare PATTERN TRANSPORT SIZE LEAD_IN OPS CLIENT_CPU SERVER_CPU [latency]
 //
-// prints the nanoseconds of OPS operations, after LEAD_IN that are not timed; with the word latency, those of each of OPS round trips.
+// prints the nanoseconds of OPS operations, after LEAD_IN untimed ones; with the word latency, those of each of OPS
+// round trips.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <netinet/tcp.h>

@@ -1,18 +1,18 @@
 # frozen_string_literal: true
 
-# A connection per request, as published programs make them: the server writes a random float as text and closes, the client reads
-# once and closes. Both on Celluloid::IO, in two processes.
+# A connection per request, as in published programs: the server writes a random float as text and closes, the client
+# reads once and closes. Both on Celluloid::IO, in two processes.
 #
 #     ruby connect.rb unix|unix-abstract|tcp THREADS REQUESTS
 #
-# prints nanoseconds of a request of each thread: `wall`, and of the client's processor time `client_cpu`, `client_user`, `client_sys`. The
-# server runs on the processor SERVER_CPU, where that is set.
+# prints nanoseconds per request of each thread: `wall`, and of the client's processor time `client_cpu`,
+# `client_user`, `client_sys`. The server runs on the processor SERVER_CPU, if that is set.
 
 require "benchmark"
 require "tmpdir"
 require "socket"
 
-# The server: an actor that handles each connection in a task of its own.
+# The server: an actor that handles each connection in its own task.
 def serve(kind, where)
   require "celluloid/io"
   actor = Class.new do

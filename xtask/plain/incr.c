@@ -1,10 +1,12 @@
-// INCR as published programs send it: for every request a new connection, the command, the reply, closed. Each client is a process.
+// INCR as published programs send it: each request opens a connection, sends, reads the reply and closes. Each client
+// is a process.
 //
 //     incr unix PATH CLIENTS REQUESTS
 //     incr tcp PORT CLIENTS REQUESTS
 //     incr resolve PORT CLIENTS REQUESTS        as tcp, with gethostbyname for every request
 //
-// prints nanoseconds for a request of each client: `wall`, and of the clients' processor time `client_cpu` and `client_sys`.
+// prints nanoseconds per request of each client: `wall`, and of the clients' processor time `client_cpu` and
+// `client_sys`.
 #include <arpa/inet.h>
 #include <netdb.h>
 #include <stdint.h>

@@ -1,11 +1,11 @@
-// Ping-pong as a published set of C programs plays it: SIZE bytes there and back between two processes, ROUNDS times, the clock read
-// around each round. Pipes and FIFOs carry the message one way, through stdio, and a signal to the whole process group says on either
-// side that it is there and that it was read. Over shared memory both look at a byte again and again. But for pipes, a third process
-// of the group has started the two and waits for them.
+// Ping-pong as in a published set of C programs: SIZE bytes there and back between two processes, ROUNDS times, the
+// clock read around each round. Pipes and FIFOs carry the message one way, through stdio, and a signal to the whole
+// process group tells either side that it is there and that it was read. Over shared memory both poll a byte. Except
+// over pipes, a third process of the group has started the two and waits for them.
 //
 //     ipc unix|tcp|pipe|fifo|mq|shm SIZE ROUNDS
 //
-// prints `wall`, the nanoseconds of a round. The side that answers runs on the processor SERVER_CPU, where that is set.
+// prints `wall`, the nanoseconds of a round. The answering side runs on the processor SERVER_CPU, if that is set.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <sched.h>

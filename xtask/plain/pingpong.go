@@ -1,9 +1,9 @@
-// Ping-pong as published programs play it: SIZE bytes and a newline there, "ok" back, ROUNDS times on one connection between two
-// processes. The server reads into a buffer of BUFFER bytes until what it read ends in a newline.
+// Ping-pong as in published programs: SIZE bytes and a newline there, "ok" back, ROUNDS times on one connection
+// between two processes. The server reads into a buffer of BUFFER bytes until the data read ends in a newline.
 //
 //	pingpong unix|tcp|fifo SIZE BUFFER ROUNDS
 //
-// prints `wall`, the nanoseconds of a round. The server runs on the processor SERVER_CPU, where that is set.
+// prints `wall`, the nanoseconds of a round. The server runs on the processor SERVER_CPU, if that is set.
 package main
 
 import (
@@ -20,7 +20,7 @@ import (
 	"time"
 )
 
-// Rounds before those that are timed, as `go test -bench` has them in its shorter runs.
+// Untimed rounds before the timed ones, like the shorter runs of `go test -bench`.
 const warming = 500
 
 type pair struct {

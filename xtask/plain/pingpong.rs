@@ -1,11 +1,11 @@
-//! Ping-pong as published programs in Rust play it: four bytes there and back between a producer and the consumer that it starts, over
-//! standard input and output, TCP, UDP, or shared memory that both look at again and again. Over pipes a newline follows.
+//! Ping-pong as in published Rust programs: four bytes there and back between a producer and the consumer that it
+//! starts, over standard input and output, TCP, UDP, or shared memory that both poll. Over pipes a newline follows.
 //!
 //! ```text
 //! pingpong pipe|tcp|tcp-nodelay|udp|shm ROUNDS
 //! ```
 //!
-//! prints `wall`, the nanoseconds of a round. The consumer runs on the processor SERVER_CPU, where that is set.
+//! prints `wall`, the nanoseconds of a round. The consumer runs on the processor SERVER_CPU, if that is set.
 
 use std::env;
 use std::fs::OpenOptions;
@@ -17,15 +17,15 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Instant;
 
 const SIZE: usize = 4;
-/// Rounds before those that are timed.
+/// Untimed rounds before the timed ones.
 const WARMING: u64 = 500;
 
 unsafe extern "C" {
     fn mmap(place: *mut u8, length: usize, access: i32, flags: i32, file: i32, offset: i64) -> *mut u8;
 }
 
-/// Two events of two bytes, the producer's and the consumer's, and the message behind them. Who waits for the other's takes it back with
-/// a compare-and-exchange, again and again.
+/// Two events of two bytes, the producer's and the consumer's, and the message behind them. The side that waits for
+/// the other's event polls with compare-and-exchange, which also resets it.
 struct Shared(*mut u8);
 
 const PRODUCER: usize = 1;
@@ -36,7 +36,7 @@ impl Shared {
     fn open(path: &str) -> Self {
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).unwrap();
         file.set_len(4096).unwrap();
-        // Read and write, shared: as `mmap(2)` has them on Linux.
+        // Read and write, shared: as in `mmap(2)` on Linux.
         let place = unsafe { mmap(std::ptr::null_mut(), 4096, 3, 1, file.as_raw_fd(), 0) };
         assert!(place as isize != -1, "no shared memory");
         Self(place)
@@ -61,7 +61,7 @@ impl Shared {
     }
 }
 
-/// This program again, as the consumer, on its own processor.
+/// This program again as the consumer, on its own processor.
 fn consumer(words: &[&str]) -> Child {
     let own = env::current_exe().unwrap();
     let mut command = match env::var("SERVER_CPU") {
@@ -115,7 +115,7 @@ fn consume(kind: &str, place: &str) {
     }
 }
 
-/// What a round takes, nanoseconds.
+/// The time of a round, nanoseconds.
 fn time(rounds: u64, mut round: impl FnMut()) -> f64 {
     (0..WARMING).for_each(|_| round());
     let began = Instant::now();

@@ -1,9 +1,9 @@
-// A ring in shared memory for each direction between two forked processes: no protocol, no check, one thread a process. What
-// `cargo xtask bench overhead` holds the transport shm against; the layout is the same, the code is not.
+// A ring in shared memory for each direction between two forked processes: no protocol, no check, one thread a
+// process. `cargo xtask bench overhead` compares the transport shm with it; the layout is the same, the code is not.
 //
 //     ring PATTERN WAIT SIZE LEAD_IN OPS CLIENT_CPU SERVER_CPU
 //
-// prints the nanoseconds of OPS operations, after LEAD_IN that are not timed. WAIT is shm (futex) or shm-spin.
+// prints the nanoseconds of OPS operations, after LEAD_IN untimed ones. WAIT is shm (futex) or shm-spin.
 #define _GNU_SOURCE
 #include <linux/futex.h>
 #include <sched.h>

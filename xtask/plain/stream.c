@@ -1,10 +1,10 @@
-// A stream as published programs send one: a process accepts and receives until the end; another connects, sends MESSAGES of
-// SIZE bytes, shuts down its side and waits for the end. Nothing is set that is not asked for.
+// A stream as in published programs: one process accepts and receives until the end; another connects, sends MESSAGES
+// of SIZE bytes, shuts down its side and waits for the end. It sets only what its arguments ask for.
 //
 //     stream TRANSPORT SIZE MESSAGES RECV_BUFFER NODELAY CLIENT_CPU SERVER_CPU
 //
-// prints nanoseconds for a message: `sent` until the last send returned, `wall` until the receiver had everything. A processor below
-// 0 is the scheduler's choice.
+// prints nanoseconds per message: `sent` until the last send returned, `wall` until the receiver had everything. A
+// processor below 0 leaves the choice to the scheduler.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <netinet/tcp.h>

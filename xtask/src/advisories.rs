@@ -1,4 +1,4 @@
-//! Known vulnerabilities of dependencies: looked up where their database can be had, and said where it cannot.
+//! Known vulnerabilities of dependencies: checks if the database is available, and reports if it is not.
 
 use std::path::PathBuf;
 
@@ -9,34 +9,34 @@ use crate::shell::{run, succeeds};
 /// Where cargo-deny takes the database from.
 const DATABASE: &str = "https://github.com/rustsec/advisory-db";
 
-/// How the database can be had.
+/// The availability of the database.
 #[derive(Debug, PartialEq, Eq)]
 enum Source {
-    /// It answers, so the newest is taken.
+    /// It answers; use the newest version.
     Network,
-    /// It was taken before, and does not answer now.
+    /// It does not answer; use the local copy.
     Kept,
-    /// Neither.
+    /// It does not answer, and there is no local copy.
     Nowhere,
 }
 
-/// Looks the dependencies up; without a database, says that they were not.
+/// Checks the dependencies; without a database, reports that they were not checked.
 ///
 /// # Errors
-/// A known vulnerability, or a crate that was withdrawn.
+/// A known vulnerability, or a yanked crate.
 pub fn check() -> Result<()> {
     let check = ["cargo", "deny", "--log-level", "error", "check"];
     match source(answers(), kept()) {
         Source::Network => run(&[&check[..], &["advisories"]].concat()),
         Source::Kept => {
             eprintln!(
-                "xtask: {DATABASE} does not answer; known vulnerabilities are looked up in what was taken from it before"
+                "xtask: {DATABASE} does not answer; known vulnerabilities are looked up in the local copy"
             );
             run(&["cargo", "deny", "--offline", "--log-level", "error", "check", "advisories"])
         }
         Source::Nowhere => {
             eprintln!(
-                "xtask: SKIPPED: known vulnerabilities of dependencies: {DATABASE} does not answer and is not kept; where it does: cargo deny check advisories"
+                "xtask: SKIPPED: known vulnerabilities of dependencies: {DATABASE} does not answer and there is no local copy; where it answers, run: cargo deny check advisories"
             );
             Ok(())
         }
@@ -51,7 +51,7 @@ fn source(answers: bool, kept: bool) -> Source {
     }
 }
 
-/// Asked without a terminal, so that nobody is asked for a password; a network that swallows packets is not waited for.
+/// Without a terminal, so that git asks for no password; with a timeout, for networks that swallow packets.
 fn answers() -> bool {
     succeeds(&["timeout", "20", "git", "-c", "core.askPass=true", "ls-remote", "--quiet", DATABASE, "HEAD"])
 }
@@ -61,7 +61,7 @@ fn kept() -> bool {
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));
     let copies = home.and_then(|home| std::fs::read_dir(home.join("advisory-dbs")).ok());
-    // A lock lies there, too, and whatever is left of a copy that could not be fetched.
+    // A lock is there, too, and remains of a failed fetch.
     copies
         .is_some_and(|mut copies| copies.any(|copy| copy.is_ok_and(|copy| copy.path().join(".git").is_dir())))
 }

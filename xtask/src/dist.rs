@@ -1,4 +1,4 @@
-//! An optimised binary, ready to be copied.
+//! An optimised binary, ready to copy.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::shell::{self, command, path_text, root, target};
 
-/// What the binary prints about itself, and the file that it belongs in.
+/// Arguments with printed output, and the file for it.
 const PRINTED: [(&[&str], &str); 6] = [
     (&["man"], "man/ipcost.1"),
     (&["completions", "bash"], "completions/ipcost.bash"),
@@ -19,7 +19,7 @@ const PRINTED: [(&[&str], &str); 6] = [
 /// Builds it and puts it, with its licences, its manual page and its completions, into `target/ipcost`.
 ///
 /// # Errors
-/// Where it cannot be built or copied.
+/// If it cannot be built or copied.
 pub fn run() -> Result<()> {
     shell::run(&["cargo", "build", "--profile", "dist", "--package", "ipcost"])?;
     let dist = target().join("ipcost");
@@ -28,7 +28,7 @@ pub fn run() -> Result<()> {
         (target().join("dist/ipcost"), "ipcost"),
         (root().join("LICENSE-MIT"), "LICENSE-MIT"),
         (root().join("LICENSE-APACHE"), "LICENSE-APACHE"),
-        // The typeface in the binary, which pictures are set in.
+        // The typeface embedded in the binary, for pictures.
         (root().join("crates/ipcost-report/fonts/NOTICE"), "NOTICE-Inter"),
         (root().join("crates/ipcost-report/fonts/OFL.txt"), "LICENSE-Inter"),
         (root().join("README.md"), "README.md"),
@@ -42,7 +42,7 @@ pub fn run() -> Result<()> {
     Ok(())
 }
 
-/// Writes what the binary prints into a file.
+/// Writes the binary's output to a file.
 fn print_to(binary: &Path, words: &[&str], file: &Path) -> Result<()> {
     let words = [&[path_text(binary)?], words].concat();
     let output = command(&words).output().with_context(|| format!("cannot start {}", words.join(" ")))?;

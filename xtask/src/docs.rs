@@ -1,4 +1,4 @@
-//! The book: every page is in its summary, and every link leads somewhere.
+//! The book: every page is in its summary, and every link works.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use crate::shell::root;
 /// Checks README, CHANGELOG and docs/.
 ///
 /// # Errors
-/// Every link that leads nowhere and every page that nothing leads to.
+/// Every dead link, and every page missing from the summary.
 pub fn check() -> Result<()> {
     eprintln!("xtask: links of README and docs/");
     let docs = root().join("docs");
@@ -39,7 +39,7 @@ fn pages(docs: &Path) -> Result<Vec<PathBuf>> {
         .collect())
 }
 
-/// The relative links of a page that lead nowhere; links to the web are left alone.
+/// The dead relative links of a page; links to the web are not checked.
 fn dead_links(page: &Path) -> Result<Vec<String>> {
     let text = fs::read_to_string(page).with_context(|| page.display().to_string())?;
     let dir = page.parent().unwrap_or(root());

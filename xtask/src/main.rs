@@ -1,4 +1,4 @@
-//! What CI runs and people run: `cargo xtask test`, `cargo xtask soak`, `cargo xtask bench`, `cargo xtask dist`.
+//! Commands for CI and people: `cargo xtask test`, `cargo xtask soak`, `cargo xtask bench`, `cargo xtask dist`.
 
 mod advisories;
 mod bench;
@@ -21,9 +21,9 @@ usage: cargo xtask <command>
 
   test             everything that must hold: formatting, lints, tests, documentation, dependencies
   soak [N]         all tests N times (20), every second time beside stress-ng; stops at the first failure
-  miri             what is pure, under Miri; needs a nightly compiler with it
+  miri             pure code, under Miri; needs a nightly compiler with it
   bench overhead [N] [PART ...]
-                   the measured loops against the bare system calls, in one run of N epochs (60); of a PART of a name alone
+                   the measured loops against the bare system calls, in one run of N epochs (60); only those with a PART in their name
   bench faithful [N] [apart|free] [EXPERIMENT ...]
                    the cells of the ledgers against the articles' methods run plainly, in N turns (20); apart on two cores (the
                    default), or where the scheduler puts them
@@ -31,9 +31,9 @@ usage: cargo xtask <command>
                    percentiles of latency against a plain loop that times each round trip, in N epochs (40)
   bench verdict [N]
                    how long a verdict takes, against hyperfine and against fixed repetitions; N of each (10)
-  bench pairs [N]  how often two runs of one build are told apart; N of each (40)
+  bench pairs [N]  how often two runs of one build are called different; N of each (40)
   tables           the simulated tables of docs/trust.md
-  dist             an optimised binary, ready to be copied, in target/ipcost";
+  dist             an optimised binary, ready to copy, in target/ipcost";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -80,7 +80,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// A count, where the words begin with one, and the names that follow.
+/// A count, if the words begin with one, and the names that follow.
 fn count_and_names<'a, 'b>(words: &'a [&'b str], usual: u32) -> (u32, &'a [&'b str]) {
     match words.split_first().map(|(first, rest)| (first.parse(), rest)) {
         Some((Ok(count), rest)) => (count, rest),

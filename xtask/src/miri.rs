@@ -1,11 +1,11 @@
-//! What is pure, under Miri: undefined behaviour is found wherever a test leads to it.
+//! Pure code under Miri, which finds undefined behaviour on every path that a test takes.
 
 use anyhow::{Result, bail};
 
 use crate::shell::{command, run_command, succeeds};
 
-/// Packages with unsafe code, and which of their unit tests: no system calls that Miri does not know. The other packages
-/// deny unsafe code.
+/// Packages with unsafe code, and their unit tests to run: those without system calls unknown to Miri. The other
+/// packages deny unsafe code.
 const TESTS: [(&str, &[&str]); 1] = [(
     "ipcost-sys",
     &[
@@ -19,7 +19,7 @@ const TESTS: [(&str, &[&str]); 1] = [(
         "control_group::tests",
         "firewall::tests",
         "idle::tests::processors",
-        // Megabytes, byte by byte, would take it many minutes.
+        // Megabytes, byte by byte, would take many minutes.
         "--skip=lines::tests::a_line_is_as_long",
         "--skip=lines::tests::what_was_taken",
         "--skip=lines::tests::room_for",
@@ -39,14 +39,15 @@ pub fn run() -> Result<()> {
         let start = ["cargo", TOOLCHAIN, "miri", "test", "--quiet", "--package", package, "--lib", "--"];
         let words = [&start[..], filters].concat();
         let mut miri = command(&words);
-        // A few cases of each property: Miri takes a hundred times as long. Failures of properties are kept in files.
+        // A few cases of each property: Miri takes a hundred times as long. Proptest keeps failures in files, hence
+        // no isolation.
         miri.env("PROPTEST_CASES", "2").env("MIRIFLAGS", "-Zmiri-disable-isolation");
         run_command(miri, &words)?;
     }
     Ok(())
 }
 
-/// The same where Miri is there; says so where it is not.
+/// The same if Miri is installed; otherwise reports that it is not.
 ///
 /// # Errors
 /// What Miri found.

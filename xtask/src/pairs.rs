@@ -1,4 +1,4 @@
-//! How often two runs of one build are told apart, and how often a planted slowdown is found: docs/trust.md.
+//! How often two runs of one build differ by verdict, and how often a planted slowdown is found: docs/trust.md.
 
 use std::path::{Path, PathBuf};
 
@@ -8,27 +8,27 @@ use serde_json::Value;
 
 use crate::shell::{command, path_text, run, target};
 
-/// Runs that are compared as one side.
+/// Runs on one side of a comparison.
 const SET: usize = 3;
-/// What the third run of each repetition does more of in one cell, percent.
+/// The extra work of the third run of each repetition in one cell, per cent.
 const PLANTED: u64 = 50;
 const EPOCHS: &str = "30";
 
-/// What comparisons of one kind came to.
+/// The results of comparisons of one kind.
 #[derive(Default)]
 struct Tally {
     comparisons: u64,
-    /// Comparisons in which any cell, or any ratio to a baseline, was told apart.
+    /// Comparisons in which any cell, or any ratio to a baseline, was found different.
     told: u64,
-    /// Comparisons in which the planted cell was told to be dearer.
+    /// Comparisons in which the planted cell was found dearer.
     found: u64,
 }
 
-/// Measures one job `times` times as A, as B and as B with a planted slowdown, by turns, and compares the runs one by
-/// one and in sets of three.
+/// Measures one job `times` times as A, as B and as B with a planted slowdown, alternating, and compares the runs one
+/// by one and in sets of three.
 ///
 /// # Errors
-/// Where something cannot be built or run.
+/// If something cannot be built or run.
 pub fn bench(times: usize) -> Result<()> {
     run(&["cargo", "build", "--release", "--quiet", "--package", "ipcost"])?;
     let scratch = tempfile::tempdir()?;
@@ -127,7 +127,7 @@ fn show(lines: &[(usize, Tally, Tally)]) {
         let (lo, hi) = clopper_pearson(count, of.max(1), 0.9);
         format!("{count} of {of} ({:.1}–{:.1} %)", lo * 100.0, hi * 100.0)
     };
-    println!("| runs a side | equal builds told apart | slowdown of {PLANTED} % in one of six cells found |");
+    println!("| runs a side | equal builds differ | slowdown of {PLANTED} % in one of six cells found |");
     println!("|---|---|---|");
     for (size, equal, slower) in lines {
         let (told, found) = (rate(equal.told, equal.comparisons), rate(slower.found, slower.comparisons));

@@ -1,5 +1,5 @@
-// A ping-pong over a Unix socket pair, as one would write it to time it as a whole: two processes, N round trips of
-// 64 bytes. What is timed by others against the tool in `cargo xtask bench verdict`.
+// A ping-pong over a Unix socket pair, for timing as a whole: two processes, N round trips of 64 bytes. Other tools
+// time it in `cargo xtask bench verdict`, for comparison with this one.
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>

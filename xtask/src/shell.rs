@@ -18,7 +18,7 @@ pub fn target() -> PathBuf {
 /// A path as a word of a command.
 ///
 /// # Errors
-/// Where it is no text.
+/// If it is not text.
 pub fn path_text(path: &Path) -> Result<&str> {
     path.to_str().context("a path that is no text")
 }
@@ -30,18 +30,18 @@ pub fn command(words: &[&str]) -> Command {
     command
 }
 
-/// Runs a command and shows which.
+/// Prints a command and runs it.
 ///
 /// # Errors
-/// Where it cannot be started or fails.
+/// If it cannot be started or fails.
 pub fn run(words: &[&str]) -> Result<()> {
     run_command(command(words), words)
 }
 
-/// Runs a prepared command and shows which.
+/// Prints a prepared command and runs it.
 ///
 /// # Errors
-/// Where it cannot be started or fails.
+/// If it cannot be started or fails.
 pub fn run_command(mut command: Command, words: &[&str]) -> Result<()> {
     let line = words.join(" ");
     eprintln!("xtask: {line}");
@@ -50,7 +50,7 @@ pub fn run_command(mut command: Command, words: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// Whether a command can be started and succeeds; nothing of it is shown.
+/// Whether a command can be started and succeeds, without showing its output.
 pub fn succeeds(words: &[&str]) -> bool {
     command(words).output().is_ok_and(|output| output.status.success())
 }

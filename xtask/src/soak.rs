@@ -1,4 +1,4 @@
-//! The tests again and again, every second time on a machine that is busy: a test that fails now and then is found here.
+//! Runs the tests repeatedly, every second time on a busy machine, to find flaky tests.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output};
@@ -11,7 +11,7 @@ use crate::shell::command;
 use crate::test::{build_extra, threads};
 use crate::tools::{ensure_packages, program};
 
-/// What takes the processors away: twice as many processes as a small machine has cores.
+/// Keeps the processors busy: twice as many processes as a small machine has cores.
 const STRESS: [&str; 3] = ["stress-ng", "--cpu", "4"];
 
 /// A built test program, and the directory of its package, in which cargo runs it.
@@ -20,12 +20,12 @@ struct TestProgram {
     dir: PathBuf,
 }
 
-/// Runs all tests so many times; stops at the first failure and shows what it printed.
+/// Runs all tests this many times; stops at the first failure and shows its output.
 ///
 /// # Errors
 /// Which test program failed, in which run.
 pub fn run(times: u32) -> Result<()> {
-    ensure_packages(&[program("stress-ng", &["stress-ng"], "taking the processors away")])?;
+    ensure_packages(&[program("stress-ng", &["stress-ng"], "keeping the processors busy")])?;
     build_extra()?;
     let programs = built()?;
     let mut tests = 0;
@@ -49,7 +49,7 @@ pub fn run(times: u32) -> Result<()> {
     Ok(())
 }
 
-/// Builds the tests; cargo tells where they are.
+/// Builds the tests; cargo reports where they are.
 fn built() -> Result<Vec<TestProgram>> {
     let output = command(&["cargo", "test", "--workspace", "--no-run", "--quiet", "--message-format=json"])
         .stderr(std::process::Stdio::inherit())
@@ -70,7 +70,7 @@ fn built() -> Result<Vec<TestProgram>> {
     Ok(programs)
 }
 
-/// Runs one program; how many tests passed.
+/// Runs one program; returns how many tests passed.
 fn passes(test: &TestProgram) -> Result<u64> {
     let mut command = Command::new(&test.file);
     command.arg("--quiet").env("RUST_TEST_THREADS", threads()).current_dir(&test.dir);
@@ -102,7 +102,7 @@ impl Stress {
 
 impl Drop for Stress {
     fn drop(&mut self) {
-        // Asked, not killed, so that its workers end with it.
+        // Terminated, not killed, so that its workers end with it.
         let _ = Command::new("kill").arg(self.0.id().to_string()).status();
         let _ = self.0.wait();
     }

@@ -14,7 +14,7 @@ pub fn print() {
     allocations();
 }
 
-/// How often equal cells are told apart: by this tool, and by what others do with the same machine.
+/// How often equal cells are called different: by this tool, and by other methods on the same machine.
 fn false_alarms() {
     print!("| machine | ipcost |");
     Rival::ALL.iter().for_each(|(_, name)| print!(" {name} |"));
@@ -37,7 +37,7 @@ fn share(count: u64) -> String {
     format!("{:.1} % ({:.1}–{:.1})", count as f64 / CAMPAIGNS as f64 * 100.0, lo * 100.0, hi * 100.0)
 }
 
-/// How long a verdict on 5 % takes with the chosen allocation and with fixed ones.
+/// The time to a verdict on 5 % with the chosen allocation and with fixed ones.
 fn allocations() {
     const LEAD_IN: Duration = Duration::from_millis(5);
     let fixed = [(1, 20), (10, 20), (10, 200)];

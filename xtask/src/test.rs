@@ -1,4 +1,4 @@
-//! Everything that must hold before a change is good.
+//! All checks that a change must pass.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use crate::tools::{
 };
 use crate::{advisories, docs, miri, unused};
 
-/// What of the system tests run.
+/// System programs that tests run.
 const PACKAGES: &[Package] = &[
     program("cc", &["gcc", "libc6-dev"], "linking, and the C peer"),
     program("ip", &["iproute2"], "tests in network namespaces"),
@@ -43,7 +43,7 @@ const PACKAGES: &[Package] = &[
     program("strace", &["strace"], "comparing system calls"),
     program("bash", &["bash"], "loading the completions"),
     program("groff", &["groff"], "formatting the manual"),
-    program("prlimit", &["util-linux"], "taking descriptors away, mounts and users of tests' own"),
+    program("prlimit", &["util-linux"], "limiting descriptors, private mounts and users"),
     program("nft", &["nftables"], "a firewall in a network namespace"),
     program("x86_64-w64-mingw32-gcc", &["gcc-mingw-w64-x86-64"], "building for Windows"),
     Package {
@@ -54,7 +54,7 @@ const PACKAGES: &[Package] = &[
     },
 ];
 
-/// What must hold, in the order in which it is tried: what is quick and often wrong comes first.
+/// The steps, in order: quick ones that often fail come first.
 const STEPS: &[Step] = &[
     Step { name: "install what is missing", run: install },
     Step { name: "formatting (cargo fmt)", run: formatting },
@@ -62,10 +62,10 @@ const STEPS: &[Step] = &[
     Step { name: "tests, thousands of simulated campaigns among them (cargo test)", run: tests },
     Step { name: "documentation of the crates (cargo doc)", run: documentation },
     Step { name: "links of README and docs/", run: docs::check },
-    Step { name: "dependencies that nothing uses", run: unused::check },
+    Step { name: "unused dependencies", run: unused::check },
     Step { name: "licences and sources of dependencies (cargo deny)", run: dependencies },
     Step { name: "known vulnerabilities", run: advisories::check },
-    Step { name: "what is pure, under Miri", run: miri::run_where_available },
+    Step { name: "pure code, under Miri", run: miri::run_where_available },
 ];
 
 struct Step {
@@ -73,10 +73,10 @@ struct Step {
     run: fn() -> Result<()>,
 }
 
-/// Runs it all and tells how long it took; stops at the first thing that does not hold.
+/// Runs all steps and reports their times; stops at the first failure.
 ///
 /// # Errors
-/// What does not hold, or what is missing.
+/// The failure, or what is missing.
 pub fn run() -> Result<()> {
     eprintln!("xtask: {} steps", STEPS.len());
     for (number, step) in (1..).zip(STEPS) {
@@ -128,7 +128,7 @@ fn lints() -> Result<()> {
 }
 
 fn tests() -> Result<()> {
-    // Whatever fails, the rest is worth knowing, too.
+    // If one fails, the others are still worth knowing.
     let words = ["cargo", "test", "--workspace", "--quiet", "--no-fail-fast"];
     build_extra()?;
     let mut tests = command(&words);
@@ -137,18 +137,18 @@ fn tests() -> Result<()> {
     shell::run(&["cargo", "test", "-p", "ipcost-sys", "--features", "tls", "--quiet", "--lib", "transport"])
 }
 
-/// The peers that talk through libraries, beside the program that the tests run.
+/// Builds the peers that need libraries, next to the program that the tests run.
 ///
 /// # Errors
-/// That they cannot be built.
+/// If they cannot be built.
 pub fn build_extra() -> Result<()> {
     shell::run(&["cargo", "build", "--quiet", "--manifest-path", EXTRA, "--target-dir", "target"])
 }
 
-/// The workspace of the peers that talk through libraries.
+/// The workspace of the peers that need libraries.
 const EXTRA: &str = "extra/Cargo.toml";
 
-/// How many tests run side by side: three a core, since most of them wait for others most of the time.
+/// The number of parallel tests: three a core, since most wait most of the time.
 pub fn threads() -> String {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     (3 * cores).to_string()
@@ -161,7 +161,7 @@ fn documentation() -> Result<()> {
     run_command(documentation, &words)
 }
 
-/// What is in Cargo.lock can be told without a network; known vulnerabilities cannot.
+/// Checking Cargo.lock needs no network; known vulnerabilities do.
 fn dependencies() -> Result<()> {
     let check = ["--log-level", "error", "check", "bans", "licenses", "sources"];
     shell::run(&[&["cargo", "deny"], &check[..]].concat())?;

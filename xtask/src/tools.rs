@@ -1,4 +1,4 @@
-//! Tools the tests need: installed where that may be done, named where it may not.
+//! Tools for the tests: installed if possible, otherwise named.
 
 use anyhow::{Result, bail};
 
@@ -14,10 +14,10 @@ pub struct Tool {
 pub const CARGO_DENY: Tool = Tool { check: &["cargo", "deny", "--version"], package: "cargo-deny" };
 
 impl Tool {
-    /// Makes sure that it is there.
+    /// Makes sure that the tool is installed.
     ///
     /// # Errors
-    /// Where it cannot be installed.
+    /// If it cannot be installed.
     pub fn ensure(&self) -> Result<()> {
         if succeeds(self.check) {
             return Ok(());
@@ -26,10 +26,10 @@ impl Tool {
     }
 }
 
-/// Makes sure that rustfmt and clippy are there.
+/// Makes sure that rustfmt and clippy are installed.
 ///
 /// # Errors
-/// Where one is missing and cannot be installed.
+/// If one is missing and cannot be installed.
 pub fn ensure_rust_components() -> Result<()> {
     for (check, component) in [("fmt", "rustfmt"), ("clippy", "clippy")] {
         if !succeeds(&["cargo", check, "--version"])
@@ -41,10 +41,10 @@ pub fn ensure_rust_components() -> Result<()> {
     Ok(())
 }
 
-/// Makes sure that the standard library for another system is there.
+/// Makes sure that the standard library for another target is installed.
 ///
 /// # Errors
-/// Where it is missing and cannot be installed.
+/// If it is missing and cannot be installed.
 pub fn ensure_rust_target(target: &str) -> Result<()> {
     let found = format!("test -d \"$(rustc --print target-libdir --target {target})\"");
     if !succeeds(&["sh", "-c", &found]) && run(&["rustup", "target", "add", target]).is_err() {
@@ -53,19 +53,19 @@ pub fn ensure_rust_target(target: &str) -> Result<()> {
     Ok(())
 }
 
-/// Something of the system that tests need, and Debian's packages that have it.
+/// A system tool that tests need, and its Debian packages.
 pub struct Package {
     /// What it is.
     pub what: &'static str,
-    /// A shell command that succeeds where it is there; nothing for a program, which only has to be found.
+    /// A shell command that succeeds if it is installed; empty for a program, which only has to be in `PATH`.
     pub check: &'static str,
     /// The packages.
     pub names: &'static [&'static str],
-    /// What cannot be done without it.
+    /// What needs it.
     pub needed_for: &'static str,
 }
 
-/// A program that is there where the shell finds it.
+/// A program, installed if the shell finds it.
 pub const fn program(
     what: &'static str,
     names: &'static [&'static str],
@@ -81,7 +81,7 @@ impl Package {
     }
 }
 
-/// Makes sure that programs of the system are there: installs them with apt where this user may.
+/// Makes sure that system programs are installed, with apt if this user may.
 ///
 /// # Errors
 /// What is missing, and how to install it.

@@ -1,4 +1,4 @@
-//! Dependencies that no source names.
+//! Dependencies that no source uses.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,10 +9,10 @@ use serde_json::Value;
 
 use crate::shell::{command, root};
 
-/// Checks what every package of the workspace depends on, and what the workspace offers them.
+/// Checks every package's dependencies, and those of the workspace.
 ///
 /// # Errors
-/// Every dependency that is not used.
+/// Every unused dependency.
 pub fn check() -> Result<()> {
     eprintln!("xtask: unused dependencies");
     let output = command(&["cargo", "metadata", "--format-version", "1", "--no-deps"]).output()?;
@@ -29,7 +29,7 @@ pub fn check() -> Result<()> {
             taken.insert(name.to_owned());
             let is_used = is_named(name, &of_the_program)
                 || dependency["kind"] == "dev" && is_named(name, &of_its_tests)
-                // A package that its own tests take again, with more features, is not named.
+                // A package that its own tests depend on again, with more features, is not named.
                 || dependency["name"] == package["name"];
             if !is_used {
                 wrong.push(format!("{} does not use {name}", package["name"].as_str().unwrap_or_default()));
@@ -48,7 +48,7 @@ fn offered() -> Result<BTreeSet<String>> {
     let manifest = fs::read_to_string(root().join("Cargo.toml"))?;
     let lines = manifest.lines().skip_while(|line| *line != "[workspace.dependencies]").skip(1);
     let entries = lines.take_while(|line| !line.starts_with('['));
-    // Lines that go on, and comments, have no name and " = ".
+    // Continuation lines and comments lack a name and " = ".
     let names = entries
         .filter(|line| line.starts_with(char::is_alphanumeric))
         .filter_map(|line| line.split_once(" = "));
@@ -73,7 +73,7 @@ fn sources(paths: &[PathBuf]) -> Result<String> {
     Ok(text)
 }
 
-/// Whether sources have a path that begins with the crate, as in `name::item` and `use name;`.
+/// Whether sources contain a path that begins with the crate, as in `name::item` and `use name;`.
 fn is_named(package: &str, sources: &str) -> bool {
     let name = package.replace('-', "_");
     let part_of_a_word = |letter: char| letter.is_alphanumeric() || letter == '_';

@@ -1,4 +1,5 @@
-//! How long a verdict takes: this tool, hyperfine, and a fixed number of repetitions, on the same question and the same core.
+//! The time to a verdict: this tool, hyperfine, and a fixed number of repetitions, on the same question and the same
+//! core.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -13,17 +14,17 @@ use serde_json::Value;
 use crate::shell::{command, path_text, root, run, target};
 use crate::tools::{ensure_packages, program};
 
-/// The differences that are to be found; of the first there is nothing to find.
+/// The differences to detect; the first is none.
 const SLOWDOWNS: [u64; 4] = [0, 2, 5, 30];
-/// How long one run of the ping-pong program is meant to take.
+/// The target length of one run of the ping-pong program.
 const RUN: Duration = Duration::from_millis(100);
-/// How many runs of each side the fixed comparison takes.
+/// Runs of each side in the fixed comparison.
 const FIXED: usize = 30;
-/// How long this tool may search.
+/// This tool's budget.
 const BUDGET_S: u64 = 20;
 const LEVEL: f64 = 0.05;
 
-/// What one way of deciding came to, over all repetitions of one question.
+/// The results of one method, over all repetitions of one question.
 #[derive(Default)]
 struct Way {
     told: u64,
@@ -31,13 +32,13 @@ struct Way {
     seconds: Vec<f64>,
 }
 
-/// What one decision came to: `Some(true)` where the second is told to be dearer.
+/// The result of one decision: `Some(true)` if the second is found dearer.
 type Decision = Option<bool>;
 
-/// Repeats each question `times` times, all ways in turn.
+/// Repeats each question `times` times, alternating between all methods.
 ///
 /// # Errors
-/// Where something cannot be built or run.
+/// If something cannot be built or run.
 pub fn bench(times: u32) -> Result<()> {
     ensure_packages(&[program("hyperfine", &["hyperfine"], "comparing with it")])?;
     run(&["cargo", "build", "--release", "--quiet", "--package", "ipcost"])?;
@@ -81,7 +82,7 @@ fn build_pingpong() -> Result<PathBuf> {
     Ok(program)
 }
 
-/// How many round trips a run of the wanted length has.
+/// The number of round trips in a run of the target length.
 fn calibrate(pingpong: &Path) -> Result<u64> {
     const TRIAL: u64 = 5_000;
     let seconds: Vec<f64> = (0..5).map(|_| once(pingpong, TRIAL)).collect::<Result<_>>()?;
@@ -89,7 +90,8 @@ fn calibrate(pingpong: &Path) -> Result<u64> {
     Ok((RUN.as_secs_f64() / each) as u64 / 100 * 100)
 }
 
-/// The one that this tool takes for both processes: left to the scheduler, all three ways measure its choices.
+/// The processor that this tool would use for both processes: left to the scheduler, all three methods would measure
+/// its choices.
 fn processor() -> Result<String> {
     let pair = Topology::read().pair(Placement::Together).map_err(anyhow::Error::msg)?;
     Ok(pair.context("a processor")?.0.to_string())
@@ -103,7 +105,7 @@ fn once(pingpong: &Path, trips: u64) -> Result<f64> {
     Ok(began.elapsed().as_secs_f64())
 }
 
-/// This tool: a cell that does so much more work, until it is told apart or the budget is spent.
+/// This tool: a cell with this much extra work, until the difference is detected or the budget is spent.
 fn ours(slowdown: u64, scratch: &Path) -> Result<Decision> {
     let (job, json) = (scratch.join("job.toml"), scratch.join("run.json"));
     let options =
@@ -126,7 +128,7 @@ fn ours(slowdown: u64, scratch: &Path) -> Result<Decision> {
     Ok(matches!(verdict, "different" | "direction").then(|| contrast["ratio"].as_f64() > Some(1.0)))
 }
 
-/// hyperfine as it comes, and Welch's test on what it measured.
+/// hyperfine with its defaults, and Welch's test on its measurements.
 fn hyperfine(pingpong: &Path, trips: u64, slow: u64, scratch: &Path) -> Result<Decision> {
     let json = scratch.join("hyperfine.json");
     let processor = processor()?;
@@ -144,7 +146,7 @@ fn hyperfine(pingpong: &Path, trips: u64, slow: u64, scratch: &Path) -> Result<D
     Ok(decide(&times(0)?, &times(1)?))
 }
 
-/// So many runs of one, then as many of the other, and Welch's test.
+/// This many runs of one, then as many of the other, and Welch's test.
 fn fixed(pingpong: &Path, trips: u64, slow: u64) -> Result<Decision> {
     let runs = |trips: u64| (0..FIXED).map(|_| once(pingpong, trips)).collect::<Result<Vec<f64>>>();
     Ok(decide(&runs(trips)?, &runs(slow)?))
@@ -158,7 +160,7 @@ fn decide(base: &[f64], slow: &[f64]) -> Decision {
 fn show(ways: &[[Way; 3]]) {
     println!("| slowdown | ipcost | | hyperfine | | 30 runs of each | |");
     println!("|---|---|---|---|---|---|---|");
-    println!("| | told apart | median time | told apart | median time | told apart | median time |");
+    println!("| | detected | median time | detected | median time | detected | median time |");
     for (slowdown, ways) in SLOWDOWNS.iter().zip(ways) {
         print!("| {slowdown} %");
         for way in ways {

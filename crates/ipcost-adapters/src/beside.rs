@@ -1,4 +1,4 @@
-//! What the two sides of an adapter tell each other while the program that they drive is asked nothing.
+//! A side channel between the two sides of an adapter, for use while the program they drive is idle.
 
 use std::path::Path;
 use std::thread;
@@ -12,12 +12,12 @@ use ipcost_sys::transport::{self, Connection, Place, Server, Transport};
 
 use crate::{refused, system};
 
-/// The member of a server's address that says where the connection is.
+/// The member of a server's address with the side channel.
 const MEMBER: &str = "beside";
-/// How long the other side, which knows best why it is gone, is given to say so first.
+/// How long the other side, which knows best why it is gone, has to report it first.
 const LAST_WORDS: Duration = Duration::from_millis(100);
 
-/// A name without a file: a server that was there already may have its socket where this peer may make none.
+/// A name without a file: a server that was there already may have its socket where this peer may not create one.
 fn names() -> Result<&'static dyn Transport, PeerError> {
     transport::find("unix-abstract").ok_or_else(|| refused("there are no abstract names here"))
 }
@@ -26,7 +26,7 @@ fn cell_beside(cell: &Cell) -> Cell {
     Cell { pattern: Pattern::Rr, concurrency: 1, options: Options::default(), ..cell.clone() }
 }
 
-/// Waits for the client at a name of its own, which is added to the server's address.
+/// Waits for the client at a private name, which is added to the server's address.
 pub fn offer(cell: &Cell, address: &mut Address) -> Result<Box<dyn Server>, PeerError> {
     let cell = cell_beside(cell);
     let place = Place { dir: Path::new(""), name: "beside", cell: &cell };
@@ -35,32 +35,32 @@ pub fn offer(cell: &Cell, address: &mut Address) -> Result<Box<dyn Server>, Peer
     Ok(server)
 }
 
-/// Whether a server's address has one.
+/// Whether a server's address has a side channel.
 pub fn is_offered(address: &Address) -> bool {
     address.contains_key(MEMBER)
 }
 
-/// Reaches the server beside what it serves.
+/// Connects to the server's side channel.
 pub fn reach(cell: &Cell, address: &Address) -> Result<Words, PeerError> {
     let Some(beside) = address.get(MEMBER).and_then(|beside| beside.as_object()) else {
         return Err(refused(format!(
-            "the server's address has no connection {MEMBER}, so it is no peer of the same kind; give both sides the same"
+            "the server's address has no connection {MEMBER}, so it is not a peer of the same kind; give both sides the same"
         )));
     };
     let mut client = names()?.reach(beside, &cell_beside(cell), 0)?;
     Ok(Words(client.connect()?))
 }
 
-/// Words of one byte, over a connection that nothing else uses at that time.
+/// One-byte messages, over a connection that nothing else uses at that time.
 pub struct Words(pub Connection);
 
 impl Words {
-    /// Those over the channel that has come.
+    /// Messages over the accepted channel.
     pub fn over(channels: Vec<Connection>) -> Result<Self, PeerError> {
         channels.into_iter().next().map(Self).ok_or_else(|| refused("nobody has connected"))
     }
 
-    /// The same beside what is served. Anybody on this machine can connect to such a name.
+    /// Messages over the client's side channel. Any user of this machine can connect to such a name.
     pub fn of_client(channels: Vec<Connection>) -> Result<Self, PeerError> {
         let Self(connection) = Self::over(channels)?;
         let action = "cannot tell who has connected";
@@ -70,18 +70,18 @@ impl Words {
         Ok(Self(connection))
     }
 
-    /// Says a word; whether the other side is still there.
+    /// Sends a message; returns whether the other side is still there.
     pub fn say(&mut self) -> bool {
         send_all(&mut self.0, b"w").is_ok()
     }
 
-    /// Waits for a word; whether one came.
+    /// Waits for a message; returns whether one came.
     pub fn hear(&mut self) -> bool {
         receive_all(&mut self.0, &mut [0]).is_ok()
     }
 }
 
-/// Lets the other side tell first why it is gone.
+/// Gives the other side time to report first why it is gone.
 pub fn let_others_speak() {
     thread::sleep(LAST_WORDS);
 }

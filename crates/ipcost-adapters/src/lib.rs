@@ -1,7 +1,7 @@
 //! Peers that drive real programs: each is a directory here and a line in [`ADAPTERS`].
 //!
-//! They speak the control protocol with the session of the built-in peer, and its workers and meters; what is their own is
-//! how the program is started, what it is sent, and what it says that it has used.
+//! They use the built-in peer's control-protocol session, workers and meters. Their own part is how the program is
+//! started, what it is sent, and how its usage is measured.
 
 mod beside;
 mod port;
@@ -18,15 +18,15 @@ use ipcost_peer::{Peer, PeerError};
 pub struct Adapter {
     /// Its name.
     pub name: &'static str,
-    /// The peers that it is, each with one line on what it is and the arguments that make it so.
+    /// Its peers, each with a one-line summary and the arguments that select it.
     pub peers: &'static [(&'static str, &'static str, &'static [&'static str])],
     /// The programs that it drives, each with its package.
     pub programs: &'static [(&'static str, &'static str)],
-    /// The packages with what it needs on this machine.
+    /// The packages it needs on this machine.
     pub packages: &'static [&'static str],
-    /// The peers whose two sides understand each other only.
+    /// The peers whose two sides understand only each other.
     pub own_wire: &'static [&'static str],
-    /// The one size and reply that it can carry, where it cannot carry others.
+    /// The only size and reply it can carry, if it is limited to one.
     pub only: Option<(u64, u64)>,
     /// Makes the peer from arguments.
     new: fn(&[String]) -> Made,
@@ -37,7 +37,7 @@ type Made = Result<Box<dyn Peer>, PeerError>;
 /// Every adapter, in the order of help texts.
 pub const ADAPTERS: &[Adapter] = &[redis::ADAPTER, socat::ADAPTER];
 
-/// Plays an adapter on standard input and output; `true` where it ended in good order.
+/// Runs an adapter on standard input and output; `true` if it ended normally.
 pub fn run(name: &str, arguments: &[String]) -> bool {
     let found = ADAPTERS.iter().find(|adapter| adapter.name == name);
     let refuse = || {
@@ -59,7 +59,7 @@ fn hello(peer: &str, runtime: String, transports: &[&str], patterns: &[Pattern])
     }
 }
 
-/// Refuses options that an adapter cannot follow; one that acts on another transport is let pass, as the engine sends none.
+/// Refuses options that an adapter cannot follow; options for other transports pass, since the engine sends none.
 fn allow_options(program: &str, cell: &Cell, known: &[&str]) -> Result<(), PeerError> {
     match cell.options.iter().find(|(name, _)| !known.contains(&name.spec().name)) {
         None => Ok(()),
@@ -73,7 +73,7 @@ fn refused(message: impl Into<String>) -> PeerError {
     PeerError::Program(message.into())
 }
 
-/// What a system call has answered, with what was tried.
+/// Adds the attempted action to a system call's error.
 fn system(action: impl Into<String>) -> impl FnOnce(std::io::Error) -> PeerError {
     let action = action.into();
     move |source| ipcost_sys::SysError { action, source }.into()

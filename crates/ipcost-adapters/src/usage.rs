@@ -1,8 +1,8 @@
-//! What a program has used.
+//! A program's usage.
 
 use ipcost_model::Usage;
 
-/// Processor time by the program's own clock, shared out between user and system as something coarser tells them.
+/// Processor time by the program's own clock, split into user and system in the proportions of a coarser source.
 pub fn scaled(usage: Usage, cpu_ns: u64) -> Usage {
     let sum_ns = usage.cpu_ns();
     let user_share = if sum_ns > 0 { usage.user_ns as f64 / sum_ns as f64 } else { 0.0 };

@@ -1,4 +1,4 @@
-//! A document, and everything that is made of one.
+//! A document, and all its renderings.
 
 use ipcost_features::compare::{CompareSettings, compare, words as comparison};
 use ipcost_features::history::RunSummary;
@@ -9,7 +9,7 @@ use ipcost_model::{
 use ipcost_report::picture::{self, Background, Chart};
 use ipcost_report::{benchfmt, csv, html, json, markdown, openmetrics, terminal};
 
-/// Reads it, and draws, compares, lists and redacts what was accepted.
+/// Reads it, and draws, compares, lists and redacts every accepted document.
 pub fn document(bytes: &[u8]) {
     match read_document(bytes) {
         Ok(document) => use_all(document),
@@ -20,7 +20,7 @@ pub fn document(bytes: &[u8]) {
     }
 }
 
-/// A samples file, up to the document of what was complete.
+/// A samples file, up to the document of its complete epochs.
 pub fn samples(bytes: &[u8]) {
     let samples = match read_samples(bytes) {
         Ok(samples) if !samples.epochs.is_empty() => samples,
@@ -75,7 +75,7 @@ fn use_all(document: Document) {
     let _ = redacted_document(document, &Identity::default());
 }
 
-/// Nothing in it is obeyed by a terminal, but the program's own styles.
+/// A terminal obeys nothing in it except the program's own styles.
 fn plain(name: &str, text: &str) {
     let styled = name == "terminal" || name == "comparison";
     let raw = |c: char| c.is_control() && c != '\n' && !(c == '\u{1b}' && styled);

@@ -1,4 +1,4 @@
-//! Files that people write or pass on, and texts of the kernel and its tools.
+//! Files that people write or pass on, and output of the kernel and its tools.
 
 use std::sync::OnceLock;
 
@@ -15,7 +15,7 @@ use ipcost_peers::Manifest;
 use ipcost_report::plan as plan_text;
 use ipcost_sys::{kernel_texts as kernel, transport};
 
-/// A job file, up to the plan that is shown.
+/// A job file, up to its plan.
 pub fn job(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     match parse_job(text) {
@@ -33,7 +33,7 @@ pub fn claims(bytes: &[u8]) {
     }
 }
 
-/// A replication file, with what its tests name.
+/// A replication file, with the names in its tests.
 pub fn replication(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let Ok(replication) = toml::from_str::<Replication>(text) else { return };
@@ -46,7 +46,7 @@ pub fn replication(bytes: &[u8]) {
     }
 }
 
-/// The list of files of a peer that was built.
+/// The manifest of a built peer.
 pub fn manifest(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     if let Some(manifest) = Manifest::parse(text) {
@@ -62,12 +62,12 @@ pub fn cell_id(bytes: &[u8]) {
     }
 }
 
-/// Files below `/proc` and `/sys`, what netlink and nft answer.
+/// Files below `/proc` and `/sys`, and answers of netlink and nft.
 pub fn kernel_texts(bytes: &[u8]) {
     kernel::read_as_each(bytes);
 }
 
-/// What strace writes.
+/// strace's output.
 pub fn trace(bytes: &[u8]) {
     let _ = Tally::of(&String::from_utf8_lossy(bytes));
 }
@@ -77,7 +77,7 @@ fn expanded(job: &Job) -> Result<Expanded, ipcost_model::ExpandError> {
     let peers: Vec<PeerState> =
         ipcost_peers::all().map(|peer| PeerState { name: peer.name.to_owned(), unavailable: None }).collect();
     let offers = Offers {
-        // Looking what can be used here takes system calls; once is enough.
+        // Checking what can be used here takes system calls; once is enough.
         transports: TRANSPORTS.get_or_init(transport::states),
         placements_unavailable: &[(Placement::Apart, "there is one core".to_owned())],
         peers: &peers,
@@ -96,7 +96,7 @@ fn planned(job: &Job) {
     }
 }
 
-/// Errors are shown on a terminal, in one line.
+/// Errors go to a terminal, in one line.
 fn one_line(error: &str) {
     assert!(!error.contains(|c: char| c.is_control()), "an error with control characters: {error:?}");
 }

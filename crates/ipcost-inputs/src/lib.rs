@@ -1,18 +1,18 @@
-//! What reads bytes from outside, each as one function that takes any bytes: none panics, hangs, or takes memory that
-//! grows faster than its input.
+//! Every parser of outside bytes, as a function of any bytes: it must not panic, hang, or take memory that grows
+//! faster than its input.
 //!
-//! `fuzz/` runs them under libFuzzer; `tests/replay.rs` runs them over the inputs that were kept, and over thousands of
-//! mutations of these, without any tool. To add one is to add a function, a line in [`TARGETS`] and three lines in
+//! `fuzz/` runs them under libFuzzer; `tests/replay.rs` runs them over the saved inputs, and over thousands of
+//! mutations of these, without any tool. To add one, add a function, a line in [`TARGETS`] and three lines in
 //! `fuzz/fuzz_targets/`.
 
 mod document;
 mod files;
 mod peer;
 
-/// Takes any bytes.
+/// A function of any bytes.
 pub type Target = fn(&[u8]);
 
-/// Everything that is fuzzed, by the name of its directory in `fuzz/corpus`.
+/// All fuzz targets, by the name of their directory in `fuzz/corpus`.
 pub const TARGETS: &[(&str, Target)] = &[
     ("job", files::job),
     ("claims", files::claims),
@@ -30,7 +30,7 @@ pub const TARGETS: &[(&str, Target)] = &[
 /// Runs a target by its name.
 ///
 /// # Panics
-/// Where there is none of that name, or the target panics: then it has found something.
+/// If there is no such target, or the target panics: then it has found something.
 pub fn run(name: &str, bytes: &[u8]) {
     let (_, target) = TARGETS.iter().find(|(known, _)| *known == name).expect("a target of this name");
     target(bytes);

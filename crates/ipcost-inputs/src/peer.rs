@@ -1,4 +1,4 @@
-//! What a peer says, as the engine hears it.
+//! A peer's messages, as the engine reads them.
 
 use std::io::BufReader;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use ipcost_model::protocol::{FromPeer, MAX_LINE_BYTES, PeerRole};
 use ipcost_model::read_message;
 use ipcost_sys::lines::Lines;
 
-/// Bytes of a peer's standard output, arriving in pieces; the first byte says how large those are.
+/// A peer's standard output, arriving in pieces; the first byte gives their size.
 pub fn said(bytes: &[u8]) {
     let Some((size, bytes)) = bytes.split_first() else { return };
     let mut lines = Lines::default();
@@ -22,7 +22,7 @@ pub fn said(bytes: &[u8]) {
     }
 }
 
-/// What a redis-server replies, arriving in pieces; the first byte says how large those are.
+/// A redis-server's replies, arriving in pieces; the first byte gives their size.
 pub fn replies(bytes: &[u8]) {
     let Some((size, bytes)) = bytes.split_first() else { return };
     let mut input = BufReader::with_capacity(usize::from(*size) + 1, bytes);

@@ -1,4 +1,4 @@
-//! The inputs that were kept, and mutations of them that are the same every time: nothing panics, hangs, or fills memory.
+//! The saved inputs, and reproducible mutations of them: nothing panics, hangs, or fills memory.
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use ipcost_inputs::{TARGETS, run};
 use ipcost_stats::Random;
 
-/// How many mutations: as many as take some seconds where nothing is optimised.
+/// The number of mutations: some seconds' worth without optimisation.
 fn mutations(target: &str) -> u64 {
     match target {
         "document" | "samples" => 3_000,
@@ -15,11 +15,11 @@ fn mutations(target: &str) -> u64 {
         _ => 4_000,
     }
 }
-/// No input takes longer, however busy the machine is; the slowest takes some 50 ms.
+/// The limit for one input, however busy the machine is; the slowest takes some 50 ms.
 const MOST_TIME: Duration = Duration::from_secs(30);
-/// The largest input that a mutation makes, bytes.
+/// The largest mutated input, bytes.
 const MOST_BYTES: usize = 1 << 16;
-/// What is likely to be at a limit of something.
+/// Values likely to be at a limit.
 const TELLING: [&[u8]; 24] = [
     b"0",
     b"-1",
@@ -57,7 +57,7 @@ fn corpus(target: &str) -> Vec<(PathBuf, Vec<u8>)> {
     files.into_iter().map(|path| (path.clone(), fs::read(&path).unwrap())).collect()
 }
 
-/// Runs one input, and tells which it was where that fails.
+/// Runs one input, and names it on failure.
 fn tried(target: &str, name: &dyn Fn() -> String, bytes: &[u8]) {
     let began = Instant::now();
     let outcome = std::panic::catch_unwind(|| run(target, bytes));
@@ -107,7 +107,7 @@ fn mutated(random: &mut Random, seeds: &[(PathBuf, Vec<u8>)]) -> Vec<u8> {
     bytes
 }
 
-/// Puts another number instead of the next one: forms stay whole, and what they say does not.
+/// Replaces the next number: the form stays valid, and the meaning changes.
 fn replace_number(random: &mut Random, bytes: &mut Vec<u8>, at: usize) {
     let Some(begin) = bytes[at..].iter().position(u8::is_ascii_digit).map(|offset| at + offset) else {
         return;
@@ -138,7 +138,7 @@ fn inputs_that_were_kept_and_mutations_of_them() {
         }
         println!("{target}: {} inputs, {} mutations, {:?}", seeds.len(), mutations(target), began.elapsed());
     }
-    // All in one process, so that this is the peak of everything.
+    // All in one process, so that this is the overall peak.
     let Ok(status) = fs::read_to_string("/proc/self/status") else { return };
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
     let kibibytes: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
@@ -148,7 +148,7 @@ fn inputs_that_were_kept_and_mutations_of_them() {
 
 #[test]
 fn seeds_are_of_use() {
-    // Inputs that are refused at once would let mutations test nothing but the refusal.
+    // Inputs refused at once would test nothing but the refusal.
     let accepted = |target: &str, accepts: &dyn Fn(&str) -> bool| {
         corpus(target).iter().filter_map(|(_, bytes)| std::str::from_utf8(bytes).ok()).any(accepts)
     };

@@ -1,47 +1,47 @@
-//! Whether what a peer says of a batch can be so. The engine cannot see into a peer, but what it saw itself bounds what
-//! can have happened: how long it waited, how many processors there are, how much it asked for.
+//! Whether a peer's claims about a batch are possible. The engine cannot see into a peer, but it knows how long it
+//! waited, how many processors there are, and how much it asked for.
 
 use std::time::Duration;
 
 use ipcost_model::protocol::{Done, PeerRole};
 
-/// How far a peer's clock may lie above the engine's, which sees the messages around a batch too.
+/// How far a peer's time may exceed the engine's, which also includes the messages around a batch.
 const CLOCK_TOLERANCE: Duration = Duration::from_millis(1);
-/// How far a peer's use of processors may lie above what the engine can account for: what started it may count, and
-/// some kernels count in ticks of 10 ms for each of its processes.
+/// How far a peer's processor time may exceed what the engine can account for: it may include start-up, and some
+/// kernels count in ticks of 10 ms for each process.
 const USAGE_TOLERANCE: Duration = Duration::from_millis(100);
-/// No processor changes from one process to another in less time, nanoseconds.
+/// No processor switches processes faster, nanoseconds.
 const FASTEST_SWITCH_NS: u128 = 50;
 
-/// What to do about a peer whose account cannot be so.
+/// Advice for impossible claims.
 const ADVICE: &str =
     "docs/control-protocol.md says what each value means, and ipcost conformance examines the peer";
 
-/// What the engine asked of a peer, and what it saw of it.
+/// The engine's request to a peer, and its own observations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Asked {
-    /// The part it played.
+    /// The peer's role.
     pub role: PeerRole,
-    /// The batch.
+    /// The batch's id.
     pub id: u64,
-    /// How many operations.
+    /// Operations requested.
     pub ops: u64,
-    /// How many exchanges that takes ([`ipcost_model::Cell::work_for`]), each of which may have a latency.
+    /// The exchanges they take ([`ipcost_model::Cell::work_for`]), each of which may have a latency.
     pub exchanges: u64,
-    /// Whether their latencies were asked for.
+    /// Whether their latencies were requested.
     pub latency: bool,
     /// Workers in the client.
     pub concurrency: u32,
-    /// From when it was told to begin until its answer was there.
+    /// From the request to begin until the answer.
     pub passed: Duration,
     /// Processors of the machine.
     pub processors: u64,
 }
 
-/// Checks an account.
+/// Checks a peer's claims.
 ///
 /// # Errors
-/// What cannot be so, and the way out, in words that follow the peer's name.
+/// The impossible claim and the fix, worded to follow the peer's name.
 pub fn check(done: &Done, asked: &Asked) -> Result<(), String> {
     answered(done, asked)
         .and_then(|()| elapsed(done, asked))
@@ -60,7 +60,7 @@ fn answered(done: &Done, asked: &Asked) -> Result<(), String> {
     ))
 }
 
-/// The client's is the result, and cannot be nothing. A server may have nothing to do, as in some floors.
+/// The client's time is the result, and cannot be zero. A server may have nothing to do, as in some floors.
 fn elapsed(done: &Done, asked: &Asked) -> Result<(), String> {
     let passed = asked.passed;
     if done.wall_ns == 0 && asked.role == PeerRole::Client {
@@ -98,7 +98,7 @@ fn usage(done: &Done, asked: &Asked) -> Result<(), String> {
     ))
 }
 
-/// The latencies are of different operations, and every worker does one after the other.
+/// The latencies are of different operations, and every worker runs its own in sequence.
 fn latencies(done: &Done, asked: &Asked) -> Result<(), String> {
     let count = done.latency_ns.len() as u64;
     if count == 0 || asked.role == PeerRole::Server {
@@ -140,7 +140,7 @@ mod tests {
         processors: 4,
     };
 
-    /// An honest account, on the very edge.
+    /// An honest account, at the very limit.
     fn honest() -> Done {
         Done {
             id: 7,

@@ -5,7 +5,7 @@ use ipcost_stats::{EpochInterval, Judgement, e_bh, epoch_e_value, epoch_interval
 
 use crate::cost_table::CostTable;
 
-/// What is known of the ratio of one cell's cost to another's.
+/// The ratio of one cell's cost to another's, with its verdict.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Contrast {
     /// The cell in the numerator, as an index.
@@ -16,15 +16,15 @@ pub struct Contrast {
     pub ratio: f64,
     /// The interval; `None` while unbounded.
     pub bounds: Option<(f64, f64)>,
-    /// What is known.
+    /// The verdict.
     pub verdict: Verdict,
-    /// The least and the largest ratio of an epoch, where many epochs have no interval.
+    /// The least and the largest ratio of an epoch, where many epochs give no interval.
     pub range: Option<(f64, f64)>,
     /// Whether the ratio itself changed during the run, more than chance explains.
     pub wanders: bool,
     /// The epochs in which both were measured.
     pub epochs: usize,
-    /// Whether only rounds count in which the scheduler ran both alike.
+    /// Whether only rounds in which the scheduler placed both alike count.
     pub alike: bool,
 }
 
@@ -35,13 +35,13 @@ pub struct Cheapest {
     pub contrast: Contrast,
     /// Whether it is known to be cheaper than every other.
     pub claimed: bool,
-    /// The cells that are known to cost the same within the margin.
+    /// Cells known to cost the same within the margin.
     pub equals: Vec<usize>,
-    /// The cells that may cost less still: neither known to be dearer nor to cost the same.
+    /// Cells that may be cheaper still: known neither to cost more nor to cost the same.
     pub open: Vec<usize>,
 }
 
-/// How many of the headline's questions are answered, how many there are, and what the others need.
+/// The headline's answered questions, all its questions, and the cells that the open ones need.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Answered {
     /// Contrasts that are `different` or `equivalent`, and tables whose cheapest is known or shared.
@@ -53,37 +53,37 @@ pub struct Answered {
 }
 
 impl Answered {
-    /// Whether nothing is left to find out.
+    /// Whether every question is answered.
     pub fn all(&self) -> bool {
         self.of > 0 && self.resolved == self.of
     }
 }
 
-/// Judges contrasts of one state of a run, each at the level that it is due.
+/// Judges the contrasts of one state of a run, each at its proper level.
 pub struct Judge<'a> {
     plan: &'a Plan,
     table: &'a CostTable,
-    /// The tables in which something is compared.
+    /// The tables with comparisons.
     compared: Vec<&'a Workload>,
     /// The level of contrasts with a baseline.
     level: f64,
-    /// How many of them are discoveries; 0 where they are not selected but all promised.
+    /// How many of them are discoveries; 0 if all are guaranteed instead of selected.
     discoveries: u32,
     /// The level at which a cell is called the cheapest of its table.
     level_of_cheapest: f64,
 }
 
 impl<'a> Judge<'a> {
-    /// A judge of what has been measured so far.
+    /// A judge of the measurements so far.
     ///
     /// In a headline every contrast stands at α/m. In an explored grid, those whose e-values against equality are
     /// discoveries by e-BH are counted, R of them, and every interval is drawn at α·R/m: of the intervals of
     /// selected contrasts, the share expected to miss is then at most α (e-BY: Xu, Wang and Ramdas,
     /// "Post-selection inference for e-value based confidence intervals", EJS 18, 2024).
     ///
-    /// Tables whose cheapest is known, or shared, are selected for themselves in the same way. What a table says is false only where
-    /// the interval of a pair of its cells misses. So with R tables that can be told at α·R/m, where m counts the pairs of all
-    /// tables, at most α of the R are expected to be wrong.
+    /// Tables whose cheapest is known, or shared, are selected separately in the same way. A table's statement is
+    /// false only if the interval of a pair of its cells misses. So with R tables decided at α·R/m, where m counts
+    /// the pairs of all tables, at most α of the R are expected to be wrong.
     pub fn new(plan: &'a Plan, table: &'a CostTable) -> Self {
         let (discoveries, level) = match plan.multiplicity {
             Multiplicity::Headline => (0, plan.alpha_each),
@@ -97,7 +97,7 @@ impl<'a> Judge<'a> {
                 (discoveries as u32, plan.alpha * discoveries.max(1) as f64 / evidence.len() as f64)
             }
         };
-        // A table's contrasts follow one another.
+        // A table's contrasts are adjacent.
         let tables = plan.contrasts.chunk_by(|one, next| one.workload == next.workload);
         let compared = tables.map(|contrasts| &plan.workloads[contrasts[0].workload]).collect();
         let judge = Self { plan, table, compared, level, discoveries, level_of_cheapest: plan.alpha_each };
@@ -107,7 +107,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// The largest number of tables that can be told at the level which that many allow.
+    /// Selects the largest number of tables that can be decided at the level that this number allows.
     fn with_tables_selected(mut self) -> Self {
         let pairs = |workload: &Workload| workload.cells.len() * (workload.cells.len().saturating_sub(1)) / 2;
         let pairs: usize = self.compared.iter().copied().map(pairs).sum();
@@ -120,7 +120,7 @@ impl<'a> Judge<'a> {
             if told >= tables {
                 return self;
             }
-            // Fewer tables, a stricter level, at which no other one is told.
+            // Fewer tables mean a stricter level, at which no other one can be decided.
             tables = told;
         }
     }
@@ -144,7 +144,7 @@ impl<'a> Judge<'a> {
         self.judged(level, a, b, &self.table.log_ratios(metric, a, b))
     }
 
-    /// The contrast of two cells over the rounds in which both were seen to run so; `None` where there were none.
+    /// The contrast of two cells over the rounds in which both ran with this placement; `None` if there were none.
     pub fn contrast_where(&self, ran: Ran, a: usize, b: usize) -> Option<Contrast> {
         self.judged(self.level, a, b, &self.table.log_ratios_where(ran, a, b))
     }
@@ -155,7 +155,8 @@ impl<'a> Judge<'a> {
         let (bounds, range) = (interval.bounds.map(ratios), range.map(ratios));
         let epochs = values.len();
         let verdict = match range {
-            // Where the ratio changes too much for a promise about the machine, what all of many epochs say is still a fact.
+            // The ratio may change too much for a statement about the machine, but the range of many epochs is still
+            // a fact.
             Some((least, most)) if least > 1.0 || most < 1.0 => Verdict::Direction,
             _ => verdict(bounds, self.plan.margin),
         };
@@ -165,9 +166,9 @@ impl<'a> Judge<'a> {
 
     /// The cheapest cell of a table against the others; `None` below two cells, and among floors.
     ///
-    /// The cell is chosen after looking: in a headline at α/m, where every pair with the truly cheapest is counted.
+    /// The cell is chosen after looking, so a headline uses α/m, where m includes every pair with the truly cheapest.
     pub fn cheapest(&self, workload: &Workload) -> Option<Cheapest> {
-        // Without a baseline nothing is compared: these are floors.
+        // Without a baseline these are floors, which are not compared.
         workload.baseline?;
         let first = self.lowest(workload)?;
         let level = self.level_of_cheapest;
@@ -189,8 +190,8 @@ impl<'a> Judge<'a> {
         })
     }
 
-    /// The cell of a table with the lowest cost. Cells are measured in different epochs once answered questions have left, so
-    /// they are put in order by their ratio to the baseline within the same rounds.
+    /// The cell of a table with the lowest cost. Once cells of answered questions have left, cells are measured in
+    /// different epochs, so they are ordered by their ratio to the baseline within the same rounds.
     fn lowest(&self, workload: &Workload) -> Option<usize> {
         let baseline = workload.baseline?;
         let cost = |cell: usize| {
@@ -203,8 +204,8 @@ impl<'a> Judge<'a> {
         costs.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, cell)| cell)
     }
 
-    /// Counts the answers so far, and finds the cells that the open questions need. `direction` is no answer yet: more epochs
-    /// may say whether it matters.
+    /// Counts the answers so far, and finds the cells that the open questions need. `direction` is not an answer yet:
+    /// more epochs may show whether the difference matters.
     pub fn answered(&self) -> Answered {
         let mut answered = Answered::default();
         for planned in &self.plan.contrasts {

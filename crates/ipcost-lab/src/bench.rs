@@ -1,4 +1,4 @@
-//! What a campaign needs of whatever measures: real processes, or a script in tests.
+//! What a campaign needs to measure: real processes, or a script in tests.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use ipcost_model::{Usage, Whereabouts};
 
 use crate::error::EngineError;
 
-/// Something that can do batches of cells. Cells are indices into the plan's.
+/// Runs batches of cells. Cells are indices into the plan's.
 pub trait Bench {
     /// Time since the run began.
     fn elapsed(&self) -> Duration;
@@ -21,57 +21,57 @@ pub trait Bench {
     /// Exchanges a checked payload.
     ///
     /// # Errors
-    /// Where what arrived was not what was sent, or a peer failed.
+    /// If what arrived was not what was sent, or a peer failed.
     fn verify(&mut self, cell: usize, ops: u64) -> Result<(), EngineError>;
 
-    /// Does a batch.
+    /// Runs a batch.
     ///
     /// # Errors
-    /// Where a peer failed.
+    /// If a peer failed.
     fn batch(&mut self, cell: usize, ops: u64, latency: bool) -> Result<BatchOutcome, EngineError>;
 
     /// Ends the processes of the epoch.
     ///
     /// # Errors
-    /// Where the program was asked to stop meanwhile.
+    /// If the program was asked to stop meanwhile.
     fn end_epoch(&mut self) -> Result<(), EngineError>;
 
-    /// What options became in a cell, by role and name, as far as the peers have told.
+    /// Effective option values in a cell, by role and name, as far as the peers reported them.
     fn effective(&self, cell: usize) -> serde_json::Map<String, serde_json::Value>;
 }
 
-/// A delayed acknowledgement waits for so long, nanoseconds (`TCP_DELACK_MIN` of Linux: 40 ms).
+/// A delayed acknowledgement waits this long, nanoseconds (`TCP_DELACK_MIN` of Linux: 40 ms).
 pub const DELAYED_ACK_NS: u64 = 40_000_000;
-/// The same, less what clocks and timers are off.
+/// The same, less the error of clocks and timers.
 pub const DELAYED_NS: u64 = DELAYED_ACK_NS / 10 * 9;
 
-/// What a batch took.
+/// The result of a batch.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct BatchOutcome {
     /// Elapsed time at the client, nanoseconds.
     pub wall_ns: u64,
     /// Elapsed time until the last send returned, nanoseconds.
     pub sent_ns: Option<u64>,
-    /// The client's use of the machine.
+    /// The client's resource usage.
     pub client: Usage,
-    /// The server's use of the machine.
+    /// The server's resource usage.
     pub server: Usage,
     /// Sampled latencies, nanoseconds.
     pub latency_ns: Vec<u64>,
-    /// Connections that had to be tried again because the listener's queue was full.
+    /// Connections retried because the listener's queue was full.
     pub retries: u64,
-    /// What else was measured, by name.
+    /// Other measures, by name.
     pub measures: BTreeMap<String, f64>,
-    /// How much the transport's counters of trouble rose, by name; only what rose.
+    /// Increases of the transport's trouble counters, by name.
     pub troubles: BTreeMap<String, u64>,
-    /// Where the processes ran, where the scheduler places them and the system tells.
+    /// Where the processes ran, if the scheduler places them and the system tells.
     pub whereabouts: Option<Whereabouts>,
     /// Whether the machine was suspended, or this program stopped, meanwhile.
     pub suspended: bool,
 }
 
 impl BatchOutcome {
-    /// Whether its end waited for a delayed acknowledgement: so long after the last send nothing else is on its way.
+    /// Whether its end waited for a delayed acknowledgement: nothing else is in flight so long after the last send.
     pub fn waited(&self) -> bool {
         self.sent_ns.is_some_and(|sent_ns| self.wall_ns.saturating_sub(sent_ns) >= DELAYED_NS)
     }

@@ -8,43 +8,43 @@ use crate::bench::{Bench, DELAYED_NS};
 use crate::campaign::retry_if_suspended;
 use crate::error::EngineError;
 
-/// Batches shorter than this say little about the rate.
+/// Shorter batches say little about the rate.
 const TELLING: Duration = Duration::from_millis(4);
-/// What the next attempt aims at.
+/// The target of the next attempt.
 const AIM: Duration = Duration::from_millis(10);
 /// The most by which one attempt may exceed the one before.
 const GROWTH: f64 = 64.0;
 
-/// A batch this long is long enough, whatever of it is a fixed wait.
+/// Batches of this length need no longer ones, even if part is a fixed wait.
 const LONG: Duration = Duration::from_secs(2);
-/// By how much the longer of two batches grows that tell a fixed wait from the cost of operations; by how much where the
-/// shorter was nearly all wait.
+/// Growth between the two batches that separate a fixed wait from the cost of operations; and growth if the shorter
+/// was nearly all wait.
 const LONGER: u64 = 3;
 const MUCH_LONGER: u64 = 16;
-/// The least fixed wait that is told apart: less is a few per cent of the shortest batch.
+/// The least fixed wait that is detected: less is a few per cent of the shortest batch.
 const LEAST_WAIT: Duration = Duration::from_millis(1);
 /// The same as a share of the longer of two batches.
 const LEAST_WAIT_SHARE: f64 = 0.1;
-/// In the longer of two batches operations take so many times as long as the wait.
+/// In the longer of two batches, operations take this many times as long as the wait.
 const WORK_OVER_WAIT: f64 = 2.5;
-/// An operation is taken to cost no less than this part of the longer batch's average: batches are up to as many times longer.
+/// An operation costs at least the longer batch's average divided by this: batches get up to this many times longer.
 const LEAST_SLOPE: f64 = 4.0;
-/// The same of the batches that are measured: both of a pair have waited, or neither, so that its length is but noise.
+/// [`WORK_OVER_WAIT`] for measured batches: both of a pair have waited, or neither, so the wait adds only noise.
 const BATCH_OVER_WAIT: f64 = 1.5;
 
-/// What a batch takes: a part that does not grow with its operations, and one that does.
+/// The duration of a batch: a part that does not grow with its operations, and one that does.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rate {
-    /// What one more operation takes, nanoseconds.
+    /// The duration of one more operation, nanoseconds.
     pub ns_per_op: f64,
-    /// The fixed wait of a batch, nanoseconds; 0 where none was found.
+    /// The fixed wait of a batch, nanoseconds; 0 if none was found.
     pub wait_ns: f64,
 }
 
-/// Finds what batches take: they grow until one lasts long enough to tell.
+/// Finds the rate of a cell: batches grow until one is long enough.
 ///
-/// A batch may have a fixed wait (a program that starts, an acknowledgement that is delayed). It is looked for where
-/// `may_wait` says that there may be one, and where a longer batch takes hardly longer.
+/// A batch may have a fixed wait (a program that starts, a delayed acknowledgement). The search for one happens if
+/// `may_wait` allows for it, or if a longer batch takes hardly longer.
 pub fn rate(bench: &mut dyn Bench, cell: usize, workers: u64, may_wait: bool) -> Result<Rate, EngineError> {
     let mut time = |ops: u64| -> Result<f64, EngineError> {
         Ok(retry_if_suspended(bench, cell, ops, false)?.0.wall_ns.max(1) as f64)
@@ -76,7 +76,7 @@ pub fn rate(bench: &mut dyn Bench, cell: usize, workers: u64, may_wait: bool) ->
             longer >= LONG.as_nanos() as f64 || longer - rate.wait_ns >= WORK_OVER_WAIT * rate.wait_ns
         };
         if tells(found, longer) {
-            // A neighbour that took the processor for a while looks like a wait, and does not come again.
+            // A neighbour that took the processor for a while looks like a wait, but does not come again.
             let (took, shorter) = (took.min(time(ops)?), longer.min(time(more)?));
             let again = between((ops, took), (more, shorter));
             if again.wait_ns < least {
@@ -95,33 +95,34 @@ pub fn rate(bench: &mut dyn Bench, cell: usize, workers: u64, may_wait: bool) ->
 fn between((fewer, took): (u64, f64), (ops, longer): (u64, f64)) -> Rate {
     let average = longer / ops as f64;
     let slope = ((longer - took) / (ops - fewer) as f64).clamp(0.0, average);
-    // One that got no longer says nothing of operations, and what they seem to take then must not make batches without end.
+    // A batch that got no longer says nothing about operations; their apparent cost must not make batches endless.
     Rate { ns_per_op: slope.max(average / LEAST_SLOPE), wait_ns: longer - slope * ops as f64 }
 }
 
-/// Whether the larger of two batches took less than half as much longer as it did more.
+/// Whether the time of two batches grew by less than half the factor of their operations.
 fn is_mostly_a_wait((fewer, took): (u64, f64), (ops, longer): (u64, f64)) -> bool {
     let more = ops as f64 / fewer as f64;
-    // Batches of nearly the same size tell nothing of a wait.
+    // Batches of nearly the same size say nothing about a wait.
     more >= 2.0 && longer / took < more / 2.0
 }
 
-/// What an operation of a cell is taken to cost, in nanoseconds, where its operations are counted and the scheduler places the
-/// processes: the geometric mean over its table, as far as batches then last no more than four times as long as they should,
-/// and no less than a quarter.
+/// The assumed cost of an operation, in nanoseconds, for operation counts of cells that the scheduler places: the
+/// geometric mean over the table, but within a factor of four of the cell's own cost, so that batches last at most
+/// four times their target and at least a quarter of it.
 ///
-/// One look may see the fast way or the slow one, and batches of different lengths are moved differently: with counts of their own
-/// equal cells would differ.
+/// A single look may see the fast mode or the slow one, and the scheduler moves batches of different lengths
+/// differently: with separate counts equal cells would differ.
 pub fn alike(own: f64, table: &[f64]) -> f64 {
     const MOST: f64 = 4.0;
     let mean = table.iter().map(|cost| cost.ln()).sum::<f64>() / table.len() as f64;
     mean.exp().clamp(own / MOST, own * MOST)
 }
 
-/// The counts for a rate; frozen for the whole run.
+/// The operation counts for a rate; frozen for the whole run.
 ///
-/// Where batches have a fixed wait, or `slope` says that they may, the lead-in is timed as well and the batch so much longer
-/// that the difference tells what operations take. A lead-in has at least `filling` operations, and none where the cell starts cold.
+/// If batches have a fixed wait, or may have one according to `slope`, the lead-in is timed as well, and the batch
+/// made longer so that the difference reveals the cost of operations. A lead-in has at least `filling` operations, or
+/// none if the cell starts cold.
 pub fn counts_of(plan: &Plan, cell: &PlannedCell, rate: Rate, slope: bool, filling: u64) -> Counts {
     let workers = u64::from(cell.cell.concurrency);
     let lasting = |ns: f64| shared(ns / rate.ns_per_op, workers);
@@ -132,7 +133,7 @@ pub fn counts_of(plan: &Plan, cell: &PlannedCell, rate: Rate, slope: bool, filli
     }
     let lead_in = lasting(lead_in_ns).max(shared(filling as f64, workers));
     if slope || rate.wait_ns > 0.0 {
-        // One that may wait does not always: what it waits then is known.
+        // A batch that may wait does not always; the length of its wait is known.
         let wait_ns = rate.wait_ns.max(if slope { DELAYED_NS as f64 } else { 0.0 });
         let longer = lasting(batch_ns.max(BATCH_OVER_WAIT * wait_ns));
         return Counts { batch: lead_in + longer, lead_in, slope: true };
@@ -140,7 +141,7 @@ pub fn counts_of(plan: &Plan, cell: &PlannedCell, rate: Rate, slope: bool, filli
     Counts { batch: lasting(batch_ns), lead_in, slope: false }
 }
 
-/// The nearest number of operations that every worker has an equal share of; at least one each.
+/// The nearest number of operations that workers can share equally; at least one each.
 fn shared(ops: f64, workers: u64) -> u64 {
     ((ops / workers as f64).round() as u64).max(1) * workers
 }
@@ -150,7 +151,7 @@ mod tests {
     use super::*;
     use crate::bench::BatchOutcome;
 
-    /// A cell whose batches of so many operations take the nanoseconds that a function says.
+    /// A cell whose batches take nanoseconds as given by a function of their operations.
     struct Scripted<F>(F);
 
     impl<F: FnMut(u64) -> u64> Bench for Scripted<F> {
@@ -183,7 +184,7 @@ mod tests {
         rate(&mut Scripted(wall_ns), 0, 1, may_wait).unwrap()
     }
 
-    /// What is found of a cell whose batches take a fixed time, and a time for every operation; and what was asked of it.
+    /// The rate found for a cell with a fixed time per batch and a time per operation; and the batches run.
     fn found(wait_ns: u64, each_ns: u64, may_wait: bool) -> (Rate, Vec<u64>) {
         let mut asked = Vec::new();
         let rate = rate_of(may_wait, |ops| {
@@ -205,7 +206,7 @@ mod tests {
                 assert!(asked.len() <= 6, "{asked:?}");
             }
         }
-        // An acknowledgement that is delayed, programs that start.
+        // A delayed acknowledgement, and programs that start.
         for (wait_ns, each_ns) in
             [(40_000_000, 260), (40_000_000, 100_000), (5_000_000, 300_000), (200_000_000, 1_000)]
         {
@@ -233,7 +234,7 @@ mod tests {
                 let wait = if waits.next() == Some(true) { waited * 1_000_000 } else { 0 };
                 wait + ops * 2_000
             });
-            // A batch by this rate takes no more than one and a half times as long as it should.
+            // A batch by this rate takes at most one and a half times its target.
             assert!(found.ns_per_op > 2_000.0 / 1.5, "{pattern:b} {waited} ms: {found:?}");
         }
     }
@@ -247,7 +248,7 @@ mod tests {
             20_000 + if ops > 1 { wait } else { 0 } + ops * 260
         });
         assert!((wait_ns / 2.5e9 - 1.0).abs() < 0.05, "{wait_ns}");
-        // A batch that tells so little is followed by one that is longer by little: the wait may have been the operations'.
+        // The next batch after such a vague one is only a little longer: the wait may have been the operations'.
         assert!(BATCH_OVER_WAIT * wait_ns / ns_per_op <= 6.0 * most as f64, "{ns_per_op} {most}");
     }
 

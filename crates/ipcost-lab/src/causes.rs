@@ -1,4 +1,4 @@
-//! What bends results, in the words that a run's warnings and the doctor share.
+//! Causes of biased results, in the words that a run's warnings and the doctor share.
 
 use std::time::Duration;
 
@@ -6,14 +6,14 @@ use ipcost_model::units::duration_text;
 
 /// The share of the processors' time that others may take.
 pub const NEIGHBOUR_SHARE: f64 = 0.05;
-/// The share of stolen time that is worth telling.
+/// The share of stolen time that is worth reporting.
 pub const STEAL_SHARE: f64 = 0.01;
-/// Readings of the clock that cost more are no longer cheap.
+/// Clock readings that cost more are not cheap.
 pub const SLOW_CLOCK_NS: u64 = 200;
 /// Steps of the clock above this are coarse.
 pub const COARSE_CLOCK_NS: u64 = 1_000;
 
-/// What is the matter, and what to do about it.
+/// A problem, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cause {
     /// Stable; for programs.
@@ -25,13 +25,13 @@ pub struct Cause {
 }
 
 impl Cause {
-    /// All of it in one line.
+    /// Both in one line.
     pub fn sentence(&self) -> String {
         format!("{}; {}", self.found, self.advice)
     }
 }
 
-/// The hypervisor gave the processors to others.
+/// The hypervisor gave processor time to others.
 pub fn steal(share: f64) -> Cause {
     Cause {
         code: "steal",
@@ -54,7 +54,7 @@ pub fn culprit(name: &str, id: u32) -> String {
     format!("most of it {name} (process {id})")
 }
 
-/// A CPU quota made this program wait.
+/// A CPU quota throttled this program.
 pub fn quota(cores: f64, times: u64, time: Duration) -> Cause {
     Cause {
         code: "cpu-quota",

@@ -1,4 +1,4 @@
-//! Talking with one peer, and with the two peers of a cell.
+//! Messages to and from one peer, and the two peers of a cell.
 
 use std::collections::VecDeque;
 use std::io;
@@ -20,13 +20,13 @@ pub struct PeerProgram {
     pub command: Vec<String>,
 }
 
-/// How long the other peer of a pair is given to fail as well, so that the one that failed first is named.
+/// How long the other peer of a pair has to fail as well, so that the one that failed first is named.
 const GRACE: Duration = Duration::from_millis(200);
-/// How many messages a peer may send ahead of their turn: both `done`s may arrive at once.
+/// How many messages a peer may send early: both `done`s may arrive at once.
 const MOST_AHEAD: usize = 2;
-/// How much of a line that is no message is shown.
+/// How much of an invalid line is shown.
 const SHOWN_OF_RUBBISH: usize = 80;
-/// How much of a peer's own account of a failure is shown.
+/// How much of a peer's own error text is shown.
 const SHOWN_OF_ERROR: usize = 500;
 
 /// A peer that is running.
@@ -35,43 +35,43 @@ pub struct Peer {
     /// Role, name, cell and epoch, for errors.
     who: String,
     inbox: VecDeque<FromPeer>,
-    /// The operations that it was asked for last, for errors.
+    /// The operations requested last, for errors.
     asked: Option<u64>,
-    /// Set once it has failed, so that it is told apart from one that only noticed.
+    /// Set once it has failed, to distinguish it from a peer that only noticed.
     fault: Option<Fault>,
 }
 
 /// How a peer failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// In words that follow the peer's name.
+    /// Worded to follow the peer's name.
     pub reason: String,
-    /// Whether it said so itself; it then may only have noticed that the other failed.
+    /// Whether the peer reported it itself; it may then only have noticed that the other failed.
     said: bool,
 }
 
-/// How long peers may take for what they were asked, all their messages together.
+/// The time limit of a request, all its messages together.
 #[derive(Debug)]
 pub struct Patience {
-    /// Until when.
+    /// The end of the time limit.
     pub deadline: Instant,
     whole: Duration,
     continued: u64,
 }
 
-/// So long at a time is waited without a look at the clock; whoever then wakes so much too late was not the only one that
-/// stood still: a hypervisor, or a machine far too busy, keeps peers from answering as well.
+/// The longest wait without a look at the clock. After waking this much too late, assume that everything stood still,
+/// peers included: under a hypervisor, or on a far too busy machine.
 const SLICE: Duration = Duration::from_secs(2);
 const LATE: Duration = Duration::from_secs(1);
 
 impl Patience {
-    /// Until when to wait this time.
+    /// The end of the next wait.
     fn slice(&self) -> Instant {
         self.deadline.min(Instant::now() + SLICE)
     }
 
-    /// Puts the deadline off by the time in which the machine stood still, after a wait that was to end at `slice`. Whether it
-    /// has passed.
+    /// Extends the deadline by the time that the machine stood still, after a wait that was to end at `slice`.
+    /// Returns whether the deadline has passed.
     fn is_over(&mut self, slice: Instant) -> bool {
         let late = slice.elapsed();
         if late > LATE {
@@ -80,13 +80,13 @@ impl Patience {
         Instant::now() >= self.deadline
     }
 
-    /// So long, from now.
+    /// Starts the time limit now.
     pub fn of(whole: Duration, interrupt: &Interrupt) -> Self {
         Self { deadline: Instant::now() + whole, whole, continued: interrupt.times_continued() }
     }
 
-    /// Begins anew where this program, and most likely its peers with it, was stopped meanwhile: time passed in which
-    /// nobody could answer.
+    /// Restarts the limit if this program, and most likely its peers with it, was stopped meanwhile: none could
+    /// answer.
     fn is_renewed(&mut self, interrupt: &Interrupt) -> bool {
         let stopped = interrupt.times_continued() != self.continued;
         if stopped {
@@ -99,7 +99,7 @@ impl Patience {
 /// Why waiting for a message ended without one.
 #[derive(Debug)]
 pub enum Failure {
-    /// A peer failed: its place among those waited for.
+    /// A peer failed: its index among those waited for.
     Peer(usize, Fault),
     /// The program was asked to stop.
     Interrupted,
@@ -109,7 +109,7 @@ impl Peer {
     /// Starts a peer.
     ///
     /// # Errors
-    /// Where its program cannot be started.
+    /// If its program cannot be started.
     pub fn start(program: &PeerProgram, who: String, spawn: Spawn<'_>) -> Result<Self, EngineError> {
         match PeerProcess::spawn(Spawn { command: &program.command, ..spawn }) {
             Ok(process) => Ok(Self { process, who, inbox: VecDeque::new(), asked: None, fault: None }),
@@ -121,15 +121,15 @@ impl Peer {
         }
     }
 
-    /// The number of its process and of its group.
+    /// Its process ID, and that of its process group.
     pub fn id(&self) -> u32 {
         self.process.id()
     }
 
-    /// Says something.
+    /// Sends a message.
     ///
     /// # Errors
-    /// Where it does not listen any more, or not in time.
+    /// If the peer no longer reads, or not in time.
     pub fn say(&mut self, message: &FromEngine, deadline: Instant) -> Result<(), Fault> {
         let mut line = serde_json::to_vec(message).expect("messages are plain data");
         line.push(b'\n');
@@ -142,12 +142,12 @@ impl Peer {
             Err(error) if error.kind() == io::ErrorKind::TimedOut => {
                 Err(fault("does not read its standard input"))
             }
-            // It is gone: what it said last tells more.
+            // It is gone: its last message tells more.
             Err(_) => Err(self.last_words()),
         }
     }
 
-    /// What it was asked for, and where in the kernel it waits; nothing of that where it is not known.
+    /// The last request to it, and where in the kernel it waits, as far as known.
     fn stands(&self) -> String {
         let asked = self.asked.map(|ops| format!("{ops} operations were asked for"));
         let place = std::fs::read_to_string(format!("/proc/{}/wchan", self.id())).ok();
@@ -160,7 +160,7 @@ impl Peer {
         if known.is_empty() { String::new() } else { format!(" ({})", known.join("; ")) }
     }
 
-    /// Collects what it has said.
+    /// Collects its output so far.
     fn listen(&mut self) -> Result<(), Fault> {
         loop {
             let line = match self.process.hear() {
@@ -214,7 +214,7 @@ impl Peer {
         }
     }
 
-    /// How it left.
+    /// How it exited.
     fn departure(&mut self) -> Fault {
         match self.process.finish(Instant::now() + GRACE) {
             Some(status) => fault(&format!("ended on its own ({status})")),
@@ -222,19 +222,19 @@ impl Peer {
         }
     }
 
-    /// Asks it to leave, without waiting.
+    /// Sends stop and closes its input, without waiting.
     pub fn dismiss(&mut self, deadline: Instant) {
-        // It may be gone already; then there is nothing to ask.
+        // It may be gone already.
         let _ = self.say(&FromEngine::Stop, deadline.min(Instant::now() + GRACE));
         self.process.close_input();
     }
 
-    /// Waits until it has left; kills it at the deadline.
+    /// Waits until it has exited; kills it at the deadline.
     pub fn see_off(&mut self, deadline: Instant) {
         let _ = self.process.finish(deadline);
     }
 
-    /// The error for a fault, with what it wrote to standard error.
+    /// The error for a fault, with the peer's standard error.
     pub fn failed(&mut self, fault: Fault) -> EngineError {
         EngineError::PeerFailed {
             who: self.who.clone(),
@@ -243,7 +243,7 @@ impl Peer {
         }
     }
 
-    /// What it wrote to standard error.
+    /// Its standard error.
     pub fn complaint(&mut self) -> String {
         self.process.complaint()
     }
@@ -252,7 +252,7 @@ impl Peer {
 /// Waits for the next message of one of the peers; a failure of any of them ends the wait.
 ///
 /// # Errors
-/// Which peer failed and how; where several did, the one that is to blame.
+/// Which peer failed and how; if several did, the one to blame.
 pub fn await_message(
     peers: &mut [&mut Peer],
     from: usize,
@@ -287,10 +287,10 @@ pub fn await_message(
     }
 }
 
-/// Makes sure that no peer has said anything that is still unheard: now none of them was asked.
+/// Checks that no peer has sent anything unread, when none was asked anything.
 ///
 /// # Errors
-/// Which peer has, or failed, and how.
+/// The peer that did, or that failed, and how.
 pub fn expect_silence(peers: &mut [&mut Peer]) -> Result<(), Failure> {
     for index in 0..peers.len() {
         if let Err(fault) = peers[index].listen() {
@@ -325,7 +325,7 @@ fn too_much_complaint() -> String {
     )
 }
 
-/// Where one peer dies, the other notices and says so; the one that did not say it itself is to blame.
+/// If one peer dies, the other notices and reports it; blame the one that did not report.
 fn blame(peers: &mut [&mut Peer], first: usize) -> Failure {
     let deadline = Instant::now() + GRACE;
     let quiet = |peer: &&mut Peer| peer.fault.is_none();
@@ -348,7 +348,7 @@ pub fn fault(reason: &str) -> Fault {
     Fault { reason: reason.to_owned(), said: false }
 }
 
-/// A peer's own words, in one line and without control characters.
+/// A peer's error text, in one line and without control characters.
 fn plain(bytes: &[u8], most: usize) -> String {
     let text = String::from_utf8_lossy(bytes);
     let mut shown: String = text.trim_end().chars().take(most).flat_map(char::escape_debug).collect();
@@ -396,11 +396,11 @@ mod tests {
         let reason = |script: &str| failure(&mut [&mut peer(script)], 0, LONG).1;
         assert!(reason("exit 3").contains("ended on its own (exit status: 3)"));
         assert!(reason("kill -9 $$").contains("signal: 9"));
-        assert!(reason("echo hello").contains("no message"));
+        assert!(reason("echo hello").contains("not a message"));
         assert!(reason("printf '\\033[31m\\n'; sleep 9").contains("\\u{1b}[31m"));
         assert_eq!(reason(r#"echo '{"type":"error","message":"no luck"}'"#), "failed: no luck");
         assert!(
-            // One write, so that all has come when the first line is read.
+            // One write, so that everything has arrived when the first line is read.
             reason(r#"a='{"type":"armed","id":7}\n'; printf "$a$a$a"; sleep 9"#).contains("more than")
         );
         assert!(
@@ -413,7 +413,7 @@ mod tests {
 
     #[test]
     fn a_standard_error_that_is_closed_keeps_nobody_busy() {
-        // An end can be read again and again; the wait must go on all the same.
+        // An end of file can be read again and again; the wait must still go on.
         let mut quiet = peer("exec 2>&-; echo '{\"type\":\"armed\",\"id\":1}'; read -r line");
         let never = Interrupt::never().unwrap();
         let patience = &mut Patience::of(LONG, &never);
@@ -438,7 +438,7 @@ mod tests {
 
     #[test]
     fn the_one_that_died_is_blamed_and_not_the_one_that_noticed() {
-        // On a busy machine it may die too late to be waited for; not every time.
+        // On a busy machine it may die too late, but not every time.
         let told = (0..20).map(|_| {
             let mut noticed = peer(r#"echo '{"type":"error","message":"the other side closed"}'; sleep 9"#);
             let mut died = peer("sleep 0.05; exit 7");

@@ -3,10 +3,10 @@
 use ipcost_model::{Document, Metric, Ran, Sample};
 use ipcost_stats::median;
 
-/// More than ten thousand cells in a thousand epochs: what claims to have more is no document of this program.
+/// More than ten thousand cells in a thousand epochs: larger documents are not from this program.
 const MOST_ENTRIES: usize = 1 << 24;
 
-/// So many epochs with a round in which the scheduler ran both cells alike are enough for an interval.
+/// Enough epochs with a round in which the scheduler placed both cells alike for an interval.
 const LEAST_ALIKE: usize = 10;
 
 /// Logarithms of costs by cell, epoch and round.
@@ -14,10 +14,10 @@ const LEAST_ALIKE: usize = 10;
 pub struct CostTable {
     cells: usize,
     rounds: usize,
-    /// Natural logarithms of nanoseconds for one operation: epoch by epoch, round by round, cell by cell.
+    /// Natural logarithms of nanoseconds per operation: epoch by epoch, round by round, cell by cell.
     wall: Vec<f64>,
     cpu: Vec<f64>,
-    /// Where each batch ran, where that is known.
+    /// Where each batch ran, if known.
     ran: Vec<Option<Ran>>,
 }
 
@@ -27,7 +27,7 @@ impl CostTable {
         Self { cells, rounds: rounds as usize, ..Self::default() }
     }
 
-    /// The table of a document's samples, epoch by epoch; `None` where rounds or epochs are not what its schedule says.
+    /// The table of a document's samples, epoch by epoch; `None` if rounds or epochs contradict its schedule.
     pub fn of_document(document: &Document) -> Option<Self> {
         let (cells, rounds) = (document.cells.len(), document.schedule.rounds);
         let mut samples: Vec<&Sample> = document.samples.iter().collect();
@@ -43,7 +43,7 @@ impl CostTable {
         Some(table)
     }
 
-    /// Adds the samples of one complete epoch; those that the machine slept through count for nothing.
+    /// Adds the samples of one complete epoch; those from a suspended machine are not counted.
     pub fn add_epoch<'a>(&mut self, samples: impl IntoIterator<Item = &'a Sample>) {
         let start = self.wall.len();
         let length = start + self.cells * self.rounds;
@@ -64,19 +64,20 @@ impl CostTable {
         self.wall.len().checked_div(self.cells * self.rounds).unwrap_or(0)
     }
 
-    /// For each epoch with the cell, the median over its rounds of ln(cost); empty where a cost is zero.
+    /// For each epoch with the cell, the median over its rounds of ln(cost); empty if a cost is zero.
     pub fn log_costs(&self, metric: Metric, cell: usize) -> Vec<f64> {
         self.per_epoch(metric, &[cell], |round| round[cell])
     }
 
-    /// For each epoch with both, the median over its rounds of ln(cost of a) − ln(cost of b); empty where one is zero.
+    /// For each epoch with both, the median over its rounds of ln(cost of a) − ln(cost of b); empty if one is zero.
     ///
-    /// Where the scheduler places the processes, over the rounds in which it ran both alike, once those suffice for an interval.
+    /// If the scheduler places the processes, over the rounds in which it placed both alike, once those suffice for
+    /// an interval.
     pub fn log_ratios(&self, metric: Metric, a: usize, b: usize) -> Vec<f64> {
         self.log_ratios_alike(metric, a, b).unwrap_or_else(|| self.log_ratios_of_all(metric, a, b))
     }
 
-    /// Whether the scheduler places two cells, and their ratio is over the rounds in which it ran both alike.
+    /// Whether the scheduler places two cells, and their ratio is over the rounds in which it placed both alike.
     pub fn is_alike(&self, a: usize, b: usize) -> bool {
         self.log_ratios_alike(Metric::Wall, a, b).is_some()
     }
@@ -96,19 +97,19 @@ impl CostTable {
         (values.len() >= LEAST_ALIKE && values.iter().all(|value| value.is_finite())).then_some(values)
     }
 
-    /// For each epoch in which the cell was seen to run so, the median over those rounds of ln(cost).
+    /// For each epoch in which the cell ran with this placement, the median over those rounds of ln(cost).
     pub fn log_costs_where(&self, ran: Ran, cell: usize) -> Vec<f64> {
         self.per_epoch_where(Metric::Wall, |places| places[cell] == Some(ran), |round| round[cell])
     }
 
-    /// For each epoch in which both were seen to run so in the same round, the median over those rounds of
+    /// For each epoch in which both ran with this placement in the same round, the median over those rounds of
     /// ln(cost of a) − ln(cost of b).
     pub fn log_ratios_where(&self, ran: Ran, a: usize, b: usize) -> Vec<f64> {
         let both = |places: &[Option<Ran>]| places[a] == Some(ran) && places[b] == Some(ran);
         self.per_epoch_where(Metric::Wall, both, |round| round[a] - round[b])
     }
 
-    /// Over the rounds whose batches ran where they should.
+    /// Over the rounds whose batches ran with the placement.
     fn per_epoch_where(
         &self,
         metric: Metric,
@@ -135,14 +136,15 @@ impl CostTable {
         }
     }
 
-    /// For each epoch with all parts, the median over its rounds of ln(Σ count × cost of part); empty where that is zero.
+    /// For each epoch with all parts, the median over its rounds of ln(Σ count × cost of part); empty if that is
+    /// zero.
     pub fn log_sums(&self, parts: &[(usize, f64)]) -> Vec<f64> {
         let cells: Vec<usize> = parts.iter().map(|(cell, _)| *cell).collect();
         self.per_epoch(Metric::Wall, &cells, |round| log_sum(round, parts))
     }
 
-    /// For each epoch with all of them, the median over its rounds of ln(cost of the cell) − ln(Σ count × cost of part);
-    /// empty where one is zero.
+    /// For each epoch with all of them, the median over its rounds of ln(cost of the cell) − ln(Σ count × cost of
+    /// part); empty if one is zero.
     pub fn log_multiples(&self, cell: usize, parts: &[(usize, f64)]) -> Vec<f64> {
         let cells: Vec<usize> = parts.iter().map(|(part, _)| *part).chain([cell]).collect();
         self.per_epoch(Metric::Wall, &cells, |round| round[cell] - log_sum(round, parts))
@@ -169,7 +171,7 @@ impl CostTable {
     }
 }
 
-/// The logarithm of the parts' costs together, from the logarithms of costs.
+/// The logarithm of the sum of the parts' costs, from the logarithms of costs.
 fn log_sum(round: &[f64], parts: &[(usize, f64)]) -> f64 {
     parts.iter().map(|(cell, count)| count * round[*cell].exp()).sum::<f64>().ln()
 }

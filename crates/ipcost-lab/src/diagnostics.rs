@@ -1,4 +1,4 @@
-//! What bends a result: looked for in the samples and in what the machine did meanwhile.
+//! Causes of bias, searched for in the samples and in what the machine did meanwhile.
 
 use ipcost_model::{CellRecord, Metric, Mode, Placement, Sample};
 use ipcost_stats::{Placed, carry_over, mann_whitney, median, serial_correlation, trend};
@@ -8,18 +8,18 @@ use crate::causes::{COARSE_CLOCK_NS, NEIGHBOUR_SHARE, SLOW_CLOCK_NS, STEAL_SHARE
 use crate::surroundings::Observed;
 use crate::warnings::Finding;
 
-/// The chance that a run on a clean machine raises a diagnostic, for each kind of diagnostic.
+/// The probability of a false alarm on a clean machine, for each kind of diagnostic.
 const FALSE_ALARMS: f64 = 0.01;
-/// Effects below this are not worth telling, whatever the margin: 2 %.
+/// Smaller effects are not worth reporting, whatever the margin: 2 %.
 const LEAST_EFFECT: f64 = 0.02;
-/// The same for what comes with being interrupted: 5 %.
+/// The same for effects that come with interruptions: 5 %.
 const LEAST_PREEMPTION: f64 = 0.05;
-/// Groups that differ by this factor in something differ in it visibly.
+/// A visible difference between groups, as a factor.
 const VISIBLE: f64 = 1.25;
-/// Clock ticks a second in which the kernel counts processor time (`sysconf(_SC_CLK_TCK)`, 100 on Linux).
+/// Clock ticks per second of the kernel's processor time (`sysconf(_SC_CLK_TCK)`, 100 on Linux).
 const TICKS_PER_S: f64 = 100.0;
 
-/// Everything that the samples and the machine show.
+/// All findings from the samples and the machine.
 pub fn diagnose(outcome: &Outcome, cells: &[CellRecord]) -> Vec<Finding> {
     let mut findings = Vec::new();
     findings.extend(correlated(outcome));
@@ -46,7 +46,7 @@ pub fn diagnose(outcome: &Outcome, cells: &[CellRecord]) -> Vec<Finding> {
     findings
 }
 
-/// Neighbouring epochs of a contrast resemble each other more than chance allows.
+/// Whether neighbouring epochs of a contrast resemble each other more than chance allows.
 fn correlated(outcome: &Outcome) -> Option<Finding> {
     let plan = &outcome.plan;
     let epochs = outcome.table.epochs() as f64;
@@ -85,8 +85,8 @@ fn drift(outcome: &Outcome) -> Option<Finding> {
     Some(Finding::Drift { cell: plan.cells[worst].id.clone(), ratio: shift.exp(), others: found.len() - 1 })
 }
 
-/// The cell after which others most surely cost more or less. Only one is told: what follows it is dearer, so
-/// that after every other cell costs look lower than usual.
+/// The cell after which others most surely cost more or less. Report only one: since cells after it are dearer, cells
+/// after every other one look cheaper than usual.
 fn carried_over(outcome: &Outcome) -> Option<Finding> {
     let plan = &outcome.plan;
     let least = plan.margin.max(LEAST_EFFECT);
@@ -98,7 +98,7 @@ fn carried_over(outcome: &Outcome) -> Option<Finding> {
         .then(|| Finding::CarryOver { cell: plan.cells[worst.from].id.clone(), ratio: worst.shift.exp() })
 }
 
-/// The batches with whose ran before, within epochs.
+/// The batches with the cell that ran before each, within epochs.
 fn placed(samples: &[Sample]) -> Vec<Placed> {
     let mut before: Option<&Sample> = None;
     samples
@@ -130,7 +130,7 @@ fn preempted(outcome: &Outcome, cell: usize, samples: &[&Sample], cells: usize) 
         .then(|| Finding::Preempted { cell: outcome.plan.cells[cell].id.clone(), ratio: shift.exp() })
 }
 
-/// What differs between two modes beside the cost.
+/// How two modes differ besides the cost.
 fn differs([low, high]: &[Mode; 2]) -> Vec<String> {
     let visible = |a: f64, b: f64| a.max(b) > VISIBLE * a.min(b) && a.max(b) > 0.01;
     let mut facts = Vec::new();
@@ -156,7 +156,7 @@ fn of_the_machine(observed: &Observed) -> Vec<Finding> {
         let share = (times.busy as f64 - own_ticks) / times.total as f64;
         if share > NEIGHBOUR_SHARE {
             let busiest = observed.busiest.as_ref();
-            // A process that took but little of it is not to be blamed.
+            // A process with little of it is not to blame.
             let guilty = busiest.filter(|busy| busy.ticks as f64 > share * times.total as f64 / 4.0);
             findings
                 .push(Finding::Neighbour { share, busiest: guilty.map(|busy| (busy.name.clone(), busy.id)) });

@@ -1,4 +1,4 @@
-//! From an outcome to the document: every number that is shown is computed here, once.
+//! From an outcome to the document: computes every number shown, once.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,19 +17,19 @@ use crate::floor::floor;
 use crate::measures;
 use crate::warnings::Finding;
 
-/// The least fixed part of batches that is worth telling.
+/// The least fixed part of batches worth reporting.
 const LEAST_WAIT_NS: f64 = 1e6;
-/// The least difference between two modes that is worth telling: 10 %.
+/// The least difference between two modes worth reporting: 10 %.
 const LEAST_MODE_RATIO: f64 = 1.1;
 
-/// What a document says beside what was measured.
+/// The parts of a document that were not measured.
 #[derive(Debug, Clone)]
 pub struct About {
     /// The program's version.
     pub version: String,
     /// The machine.
     pub host: Host,
-    /// What was asked for.
+    /// The job.
     pub job: Job,
     /// When it started, RFC 3339.
     pub started: String,
@@ -38,14 +38,14 @@ pub struct About {
 }
 
 impl About {
-    /// What a record of this run begins with.
+    /// The beginning of every record of this run.
     pub fn envelope(&self, schema: &str) -> Envelope {
         let tool = Tool { name: "ipcost".to_owned(), version: self.version.clone() };
         Envelope { schema: schema.to_owned(), tool, host: self.host.clone(), started: self.started.clone() }
     }
 }
 
-/// Draws up the document of a run.
+/// Makes the document of a run.
 pub fn document(outcome: Outcome, about: About) -> Document {
     let judge = Judge::new(&outcome.plan, &outcome.table);
     let mut document = judged(&outcome, &about, &judge);
@@ -55,7 +55,7 @@ pub fn document(outcome: Outcome, about: About) -> Document {
     document
 }
 
-/// The same without samples and warnings, for those who look on while it runs.
+/// The same without samples and warnings, for observers during the run.
 pub fn so_far(outcome: &Outcome, about: &About) -> Document {
     judged(outcome, about, &Judge::new(&outcome.plan, &outcome.table))
 }
@@ -100,7 +100,7 @@ fn judged(outcome: &Outcome, about: &About, judge: &Judge<'_>) -> Document {
     }
 }
 
-/// All samples in the order in which they were measured.
+/// All samples in the order of measurement.
 fn in_order(mut samples: Vec<Sample>, suspended: Vec<Sample>) -> Vec<Sample> {
     if !suspended.is_empty() {
         samples.extend(suspended);
@@ -175,13 +175,13 @@ fn sent(samples: &[&Sample], alpha: f64) -> Option<Estimate> {
     Some(Estimate { median: interval.median, lo, hi })
 }
 
-/// The fixed part of batches, where it is more than what two batches differ by anyway.
+/// The fixed part of batches, if it exceeds the usual difference of two batches.
 fn wait(samples: &[&Sample]) -> Option<f64> {
     let waits = median(&per_epoch(samples, |sample| Some(sample.wait_ns? as f64))?)?;
     (waits >= LEAST_WAIT_NS).then_some(waits)
 }
 
-/// The median over rounds, epoch by epoch; `None` where a sample has no such value.
+/// The median over rounds, epoch by epoch; `None` if a sample lacks the value.
 fn per_epoch(samples: &[&Sample], value: impl Fn(&Sample) -> Option<f64>) -> Option<Vec<f64>> {
     samples
         .chunk_by(|a, b| a.epoch == b.epoch)
@@ -217,7 +217,7 @@ fn usage(samples: &[&Sample]) -> Option<UsagePerOp> {
     })
 }
 
-/// What else was measured: medians over epochs of what every sample has.
+/// Other measures: medians over epochs of those that every sample has.
 fn measured(samples: &[&Sample]) -> BTreeMap<String, f64> {
     let names: BTreeSet<&String> = samples.iter().flat_map(|sample| sample.measures.keys()).collect();
     let over_epochs = |name: &String| {
@@ -298,7 +298,7 @@ fn contrasts(outcome: &Outcome, judge: &Judge<'_>) -> Vec<ContrastRecord> {
     Metric::ALL.iter().flat_map(|metric| of_metric(*metric)).collect()
 }
 
-/// The contrast of two cells where both ran on one core, and where both ran on two, as far as the scheduler chose so.
+/// The contrast of two cells where both ran on one core, and where both ran on two, as the scheduler chose.
 fn within(judge: &Judge<'_>, a: usize, b: usize) -> Vec<ContrastWithin> {
     let record = |ran: &Ran| {
         let Contrast { ratio, bounds, verdict, epochs, .. } = judge.contrast_where(*ran, a, b)?;
@@ -402,14 +402,14 @@ fn findings(outcome: &Outcome, about: &About, cells: &[CellRecord], judge: &Judg
     findings
 }
 
-/// A burst's fixed part, with its reason where that is plain.
+/// A burst's fixed part, with its cause if known.
 fn fixed_wait(cell: &CellRecord) -> Option<Finding> {
     let wait_ns = cell.wait_ns?;
     let held_back = crate::campaign::holds_back(&cell.transport, cell.pattern, &cell.options);
     Some(Finding::FixedWait { cell: cell.id.clone(), wait_ns, held_back })
 }
 
-/// A cell that surely costs less than what its floor is made of, by more than the margin.
+/// A cell that surely costs less than the parts of its floor, by more than the margin.
 fn below_floor(cell: &CellRecord, margin: f64) -> Option<Finding> {
     let multiple = cell.floor.as_ref()?.multiple;
     (multiple.hi? < 1.0 - margin).then(|| Finding::BelowFloor {
@@ -419,7 +419,7 @@ fn below_floor(cell: &CellRecord, margin: f64) -> Option<Finding> {
     })
 }
 
-/// The options of a cell that became less than was asked for.
+/// The options of a cell that the kernel lowered.
 fn clamped(cell: &CellRecord) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (option, value) in cell.options.iter() {

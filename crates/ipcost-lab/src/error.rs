@@ -1,4 +1,4 @@
-//! What can go wrong while measuring.
+//! Errors while measuring.
 
 use std::io;
 
@@ -6,8 +6,8 @@ use ipcost_sys::SysError;
 use ipcost_sys::limits::shortage;
 use ipcost_sys::transport::TransportError;
 
-/// Why a run could not go on. The text names the cell, the peer and the way out, in one line; what a peer
-/// wrote to its standard error follows on lines of its own.
+/// Why a run could not continue. The text names the cell, the peer and the fix, in one line; the peer's standard
+/// error follows on separate lines.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     /// The program was asked to stop.
@@ -21,32 +21,32 @@ pub enum EngineError {
     PeerStart {
         /// The peer.
         name: String,
-        /// What was to be started.
+        /// Its command.
         command: String,
-        /// The system's answer.
+        /// The I/O error.
         source: io::Error,
     },
-    /// A peer cannot do what the job asks of it, or is not a peer; found out before anything is measured.
+    /// A peer cannot do what the job requires, or is not a peer; found before measuring.
     #[error("peer \"{name}\" {reason}{}", complaint_text(.complaint))]
     PeerUnfit {
         /// The peer.
         name: String,
-        /// What is wrong and the way out.
+        /// The problem and the fix.
         reason: String,
-        /// What it wrote to standard error.
+        /// Its standard error.
         complaint: String,
     },
-    /// A peer failed while it played its part.
+    /// A peer failed in its role.
     #[error("{who} {reason}{}", complaint_text(.complaint))]
     PeerFailed {
         /// Role, peer, cell and epoch.
         who: String,
         /// What happened.
         reason: String,
-        /// What it wrote to standard error.
+        /// Its standard error.
         complaint: String,
     },
-    /// A transport could not be provided for.
+    /// A transport could not be set up.
     #[error("{cell}: {source}")]
     Provision {
         /// The cell.
@@ -54,7 +54,7 @@ pub enum EngineError {
         /// What failed.
         source: TransportError,
     },
-    /// A cell's processes cannot be put where they belong.
+    /// A cell's processes cannot be placed as requested.
     #[error("{cell}: {reason}")]
     Placement {
         /// The cell.
@@ -67,7 +67,7 @@ pub enum EngineError {
         "the machine was suspended, or this program stopped, in {times} batches running; measure while it stays awake"
     )]
     Suspended {
-        /// How many.
+        /// Consecutive suspended batches.
         times: usize,
     },
     /// A system call failed.
@@ -76,7 +76,7 @@ pub enum EngineError {
 }
 
 impl EngineError {
-    /// Whether the job itself is at fault, so that the same command will fail again before it measures anything.
+    /// Whether the job itself is at fault, so that the same command would fail again before measuring.
     pub fn is_usage(&self) -> bool {
         match self {
             Self::PeerStart { source, .. } => shortage(source).is_none(),
@@ -87,7 +87,7 @@ impl EngineError {
     }
 }
 
-/// What a peer wrote to standard error, under the error's own line.
+/// A peer's standard error, below the error's own line.
 fn complaint_text(complaint: &str) -> String {
     let lines: Vec<&str> = complaint.lines().filter(|line| !line.trim().is_empty()).collect();
     let last = &lines[lines.len().saturating_sub(5)..];

@@ -1,11 +1,11 @@
-//! A cell's cost as a multiple of the least that its parts cost in the same rounds.
+//! A cell's cost as a multiple of the least cost of its parts in the same rounds.
 
 use ipcost_model::{FloorPart, FloorRecord, Metric};
 
 use crate::campaign::Outcome;
 use crate::document::estimate_of_logs;
 
-/// The floor of a cell; `None` where none is known, or a part could not be measured.
+/// The floor of a cell; `None` if it is not known, or a part could not be measured.
 ///
 /// In each round m = ln(cost) − ln(Σ count × cost of part); in each epoch the median of m; over epochs the median,
 /// with the interval of every other cost, at `alpha`.

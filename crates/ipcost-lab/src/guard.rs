@@ -1,8 +1,8 @@
-//! The guard: a small process that cleans up should the engine be killed so that it cannot.
+//! The guard: a small process that cleans up if the engine is killed.
 //!
-//! Through the guard's standard input it is told which directory is to go, before that is made, and which process groups
-//! are running, by every peer itself before it starts: whenever the engine is killed, the guard knows all there is. When
-//! that input ends, whatever is still named is killed and removed. After a run that ended in good order nothing is.
+//! The engine writes to the guard's standard input which directory to remove, before making it; every peer writes its
+//! own process group before it starts. Whenever the engine is killed, the guard therefore knows everything. At the
+//! end of input it kills and removes whatever is still named: nothing, after a run that ended normally.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use ipcost_sys::private_dir::is_private_name;
 use ipcost_sys::process::{ChildStdin, GuardLine, guard_line, kill_group, read_stdin, spawn_guard};
 
-/// How long a directory may resist being removed, and how long to wait between attempts.
+/// How long to keep trying to remove a directory, and how long to wait between attempts.
 const PATIENCE: Duration = Duration::from_secs(5);
 const AGAIN: Duration = Duration::from_millis(5);
 
@@ -25,43 +25,43 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// Starts one.
+    /// Starts the guard.
     ///
     /// # Errors
-    /// Where it cannot be started.
+    /// If it cannot be started.
     pub fn start(command: &[String]) -> io::Result<Self> {
         let mut child = spawn_guard(command)?;
         let input = child.stdin.take();
         Ok(Self { child, input })
     }
 
-    /// It watches over this directory, which may not be there yet.
+    /// Names the directory to remove, which may not exist yet.
     pub fn watch_dir(&mut self, dir: &Path) {
         self.tell(&format!("dir {}", dir.display()));
     }
 
-    /// Starts a process that tells the guard its number itself.
+    /// Starts a process that sends the guard its own process group.
     ///
     /// # Errors
-    /// What starting it gives.
+    /// Those of `start`.
     pub fn watch<T, E>(&mut self, start: impl FnOnce(Option<GuardLine<'_>>) -> Result<T, E>) -> Result<T, E> {
         self.tell("start");
         let started = start(self.input.as_ref().map(guard_line));
         if started.is_err() {
-            // Its number may soon be somebody else's.
+            // Its ID may soon belong to another process.
             self.tell("failed");
         }
         started
     }
 
-    /// These have ended.
+    /// Removes process groups that have ended.
     pub fn forget(&mut self, groups: &[u32]) {
         self.tell(&format!("forget {}", list(groups)));
     }
 
     fn tell(&mut self, line: &str) {
         if let Some(input) = &mut self.input {
-            // Without a guard the run goes on; it is needed only if the engine is killed.
+            // The run goes on without a guard; it is needed only if the engine is killed.
             let _ = writeln!(input, "{line}");
         }
     }
@@ -78,12 +78,12 @@ fn list(groups: &[u32]) -> String {
     groups.iter().map(u32::to_string).collect::<Vec<_>>().join(" ")
 }
 
-/// What the guard has been told.
+/// Everything to clean up.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Watched {
     dir: Option<PathBuf>,
     groups: BTreeSet<u32>,
-    /// Those that have told their numbers since a process was about to start.
+    /// Groups added since the last `start`.
     starting: Vec<u32>,
 }
 
@@ -109,10 +109,10 @@ impl Watched {
     }
 }
 
-/// The guard's whole life: listens until the engine is gone, then cleans up.
+/// Runs the guard: reads until the engine is gone, then cleans up.
 ///
 /// # Errors
-/// Where standard input cannot be read.
+/// If standard input cannot be read.
 pub fn run() -> io::Result<()> {
     let mut watched = Watched::default();
     let mut unread = Vec::new();
@@ -126,19 +126,19 @@ pub fn run() -> io::Result<()> {
     for group in &watched.groups {
         kill_group(*group);
     }
-    // Only a directory of ours, by its name: a line on our input must never remove anything else.
+    // Remove only a directory named like ours: a line on our input must never remove anything else.
     let ours = |dir: &&PathBuf| dir.file_name().and_then(|name| name.to_str()).is_some_and(is_private_name);
     watched.dir.as_ref().filter(ours).map_or(Ok(()), |dir| removed(dir))
 }
 
-/// Removes a directory, in which processes that are just being killed may still make something.
+/// Removes a directory, in which dying processes may still create files.
 fn removed(dir: &Path) -> io::Result<()> {
     let deadline = Instant::now() + PATIENCE;
     loop {
         match std::fs::remove_dir_all(dir) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             Err(error) if Instant::now() >= deadline => return Err(error),
-            // Once more after it is gone, too: one that was being killed may be making it.
+            // Try once more after it is gone: a dying process may be creating it.
             _ => std::thread::sleep(AGAIN),
         }
     }

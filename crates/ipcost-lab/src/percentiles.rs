@@ -1,13 +1,13 @@
-//! Percentiles of latency, an epoch at a time: what is claimed of latency is claimed of epochs, never of operations.
+//! Percentiles of latency, one epoch at a time: statements about latency are about epochs, never operations.
 
 use ipcost_stats::Histogram;
 
-/// The percentiles of the operations that were sampled in one epoch of one cell.
+/// The percentiles of sampled operations in one epoch of one cell.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Percentiles {
     /// How many operations were sampled.
     pub count: u64,
-    /// Median, nanoseconds; 0 where nothing was sampled.
+    /// Median, nanoseconds; 0 if nothing was sampled.
     pub p50: u64,
     /// 90th percentile, nanoseconds.
     pub p90: u64,
@@ -16,7 +16,7 @@ pub struct Percentiles {
 }
 
 impl Percentiles {
-    /// Those of sampled latencies in nanoseconds.
+    /// Percentiles of sampled latencies in nanoseconds.
     pub fn of(latency: &Histogram) -> Self {
         let at = |quantile| latency.value_at(quantile);
         Self { count: latency.count(), p50: at(0.5), p90: at(0.9), p99: at(0.99) }

@@ -1,4 +1,4 @@
-//! From cells to a plan: what is compared at which level, and how rounds and batches fit the budget.
+//! From cells to a plan: the comparisons and their levels, and how rounds and batches fit the budget.
 
 use std::time::Duration;
 
@@ -6,52 +6,52 @@ use ipcost_model::units::duration_text;
 use ipcost_model::{Expanded, Job, LatencyMode, Multiplicity, Pattern, Plan, PlannedContrast, Workload};
 use ipcost_stats::{Allocation, Variances, allocate, epochs_to_expect};
 
-/// The budget where the user does not say.
+/// The default budget.
 pub const DEFAULT_BUDGET: Duration = Duration::from_secs(30);
-/// The margin where the user does not say.
+/// The default margin.
 pub const DEFAULT_MARGIN: f64 = 0.05;
-/// The chance that any headline interval of a run ever misses.
+/// The probability that any headline interval of a run ever misses.
 pub const ALPHA: f64 = 0.05;
-/// How long a peer may leave a message unanswered where the user does not say.
+/// The default time for a peer to answer a message.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
-/// The most cells that have processes at the same time, where nothing limits them further: two thousand processes.
+/// The most cells with processes at the same time, without tighter limits: two thousand processes.
 pub const CELLS_AT_ONCE: usize = 1_000;
-/// What starting, verifying and ending a cell's processes is taken to cost before it has been measured.
+/// Assumed time to start, verify and end a cell's processes, before it has been measured.
 const ASSUMED_OVERHEAD: Duration = Duration::from_millis(8);
-/// What calibrating a cell is taken to cost.
+/// Assumed time to calibrate a cell.
 const ASSUMED_CALIBRATION: Duration = Duration::from_millis(45);
-/// More contrasts than this are no headline that somebody reads as a whole but a grid to explore.
+/// More contrasts than this are a grid to explore, too many to read as a whole.
 const MOST_IN_HEADLINE: u32 = 60;
-/// The shortest batch one may ask for.
+/// The shortest batch that may be requested.
 const SHORTEST_BATCH: Duration = Duration::from_millis(1);
 /// The share of the budget that planning leaves free for what it cannot foresee.
 const SLACK: f64 = 0.1;
 
-/// So many times the epochs that an interval takes are wanted: the first interval reaches from the least epoch to the
-/// largest, and batches that are twice as long make it no narrower.
+/// Aim for this many times the epochs that an interval needs: the first interval spans the least to the largest
+/// epoch, and batches twice as long do not narrow it.
 const ROOM: u32 = 2;
-/// Batches where that is not to be had with longer ones, and where no interval is: short, but still long against the clock.
+/// Fallbacks where longer batches leave too few epochs, or no interval: short, but still long against the clock.
 const BRIEF: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(5)];
-/// No more of pilots' costs over rates is believed.
+/// The largest plausible ratio of pilots' costs to rates.
 const MOST_STRETCH: f64 = 20.0;
 
-/// How long the lead-in of a batch is meant to last.
+/// The target length of a batch's lead-in.
 const LEAD_IN: Duration = Duration::from_millis(5);
 
-/// What an epoch takes beside what is planned.
+/// The time of an epoch besides the planned batches.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pace {
     /// Starting, verifying and ending the processes of a cell.
     pub overhead: Duration,
-    /// How much longer batches last on average than operation counts are to make them, as cells may run in several
-    /// ways; `None` before anything was measured.
+    /// How much longer batches last on average than operation counts predict, as cells may run in several modes;
+    /// `None` before any measurement.
     pub stretch: Option<f64>,
-    /// What the fixed waits of batches add to a round.
+    /// Time that the fixed waits of batches add to a round.
     pub extra: Duration,
 }
 
 impl Pace {
-    /// How long an epoch takes.
+    /// The length of an epoch.
     fn epoch(self, cells: u32, allocation: &Allocation) -> Duration {
         let stretch = self.stretch.unwrap_or(1.0).clamp(1.0, MOST_STRETCH);
         let round = (cells * (LEAD_IN + allocation.batch)).mul_f64(stretch) + self.extra;
@@ -59,7 +59,7 @@ impl Pace {
     }
 }
 
-/// The shortest epoch there is.
+/// The shortest possible epoch.
 fn shortest() -> Allocation {
     allocate(&Variances { within: 0.0, ..Variances::UNKNOWN }, Duration::ZERO)
 }
@@ -77,23 +77,23 @@ pub enum PlanError {
         duration_text(*.budget), duration_text(Duration::from_secs(*.enough))
     )]
     BudgetTooSmall {
-        /// What was given.
+        /// The budget given.
         budget: Duration,
-        /// Seconds that would do.
+        /// A sufficient budget, seconds.
         enough: u64,
-        /// Cells.
+        /// The number of cells.
         cells: u32,
         /// Headline contrasts that share alpha.
         contrasts: u32,
-        /// Epochs that the first finite interval takes.
+        /// Epochs needed for the first finite interval.
         needed: u32,
     },
-    /// A number that cannot be.
+    /// A setting out of range.
     #[error("{0}")]
     Setting(String),
 }
 
-/// Everything beside the cells.
+/// All settings except the cells.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
     /// How long the run may take.
@@ -102,24 +102,24 @@ pub struct Settings {
     pub margin: f64,
     /// Exactly this many epochs.
     pub epochs: Option<u32>,
-    /// The level at which the run must reach finite intervals, where it is to answer others than its own contrasts.
+    /// The level at which the run must reach finite intervals, if it answers questions other than its own contrasts.
     pub level: Option<f64>,
     /// The seed of every random order.
     pub seed: u64,
-    /// How long a timed batch is meant to last.
+    /// The target length of a timed batch.
     pub batch: Option<Duration>,
     /// Whether every cell is measured to the end.
     pub keep_all: bool,
-    /// Whether to count, around every batch, what the machine and the processes did beside usage.
+    /// Whether to count other events of the machine and the processes around every batch, besides usage.
     pub counted: bool,
     /// How latency is sampled.
     pub latency: LatencyMode,
-    /// How long a peer may leave a message unanswered.
+    /// How long a peer may take to answer a message.
     pub timeout: Duration,
 }
 
 impl Settings {
-    /// Those of a job; `fresh_seed` serves where it has none.
+    /// The settings of a job; `fresh_seed` is used if it has none.
     pub fn of(job: &Job, fresh_seed: u64) -> Self {
         Self {
             budget: job.budget,
@@ -139,7 +139,7 @@ impl Settings {
 /// Plans a run.
 ///
 /// # Errors
-/// Where nothing can be measured, a number cannot be, or the budget cannot reach an interval.
+/// If nothing can be measured, a setting is out of range, or the budget cannot reach an interval.
 pub fn plan(expanded: Expanded, settings: &Settings) -> Result<Plan, PlanError> {
     let Expanded { cells, workloads, notes } = expanded;
     let measurable = cells.iter().filter(|cell| cell.unavailable.is_none()).count() as u32;
@@ -161,7 +161,7 @@ pub fn plan(expanded: Expanded, settings: &Settings) -> Result<Plan, PlanError> 
     let alpha_each = ALPHA / f64::from(family.max(1));
     let epochs_needed = epochs_to_expect(settings.level.unwrap_or(alpha_each));
     let budget = settings.budget.unwrap_or(DEFAULT_BUDGET);
-    // Costs are multiples of floors that are measured in the same rounds.
+    // Costs are multiples of floors measured in the same rounds.
     let has_floors = cells.iter().any(|cell| cell.cell.pattern == Pattern::Floor);
     let mut plan = Plan {
         cells,
@@ -212,16 +212,16 @@ pub fn plan(expanded: Expanded, settings: &Settings) -> Result<Plan, PlanError> 
     Ok(plan)
 }
 
-/// Chooses rounds and batches for the time left, what an epoch takes here, and how contrasts vary; `false` where
-/// no choice reaches an interval.
+/// Chooses rounds and batches for the time left, given the epoch overhead here and how contrasts vary; `false` if no
+/// choice reaches an interval.
 pub fn fit(plan: &mut Plan, left: Duration, pace: Pace, variances: &Variances) -> bool {
     let cells = plan.measurable().count() as u32;
     let usable = left.mul_f64(1.0 - SLACK).as_secs_f64();
     let epochs = |allocation: &Allocation| (usable / pace.epoch(cells, allocation).as_secs_f64()) as u32;
-    // One that was asked for is kept, whatever it costs.
+    // A requested length is kept at any cost.
     let asked = plan.batch_exact.map(|batch| Allocation { rounds: 1, batch });
     let best = asked.unwrap_or_else(|| allocate(variances, pace.overhead + LEAD_IN));
-    // Processes do something for the first time once.
+    // Processes do something for the first time only once.
     let once = plan.measurable().any(|index| plan.cells[index].starts_cold());
     let best = if once { Allocation { rounds: 1, ..best } } else { best };
     let shortest = asked.unwrap_or_else(shortest);
@@ -229,7 +229,7 @@ pub fn fit(plan: &mut Plan, left: Duration, pace: Pace, variances: &Variances) -
         Some(exact) => (exact, exact),
         None => (plan.epochs_needed, plan.epochs_needed.saturating_mul(ROOM)),
     };
-    // Fewer rounds, and shorter ones, than would be best are better than few epochs, and far better than no interval.
+    // Fewer and shorter rounds than the best are better than few epochs, and far better than no interval.
     let fewer = (1..=best.rounds).rev().map(|rounds| Allocation { rounds, ..best });
     let brief = BRIEF.map(|batch| Allocation { rounds: 1, batch });
     let briefer = brief.into_iter().filter(|_| asked.is_none() && pace.stretch.is_some());
@@ -243,7 +243,7 @@ pub fn fit(plan: &mut Plan, left: Duration, pace: Pace, variances: &Variances) -
     plan.epochs_exact.is_some() || plan.epochs_expected >= plan.epochs_needed
 }
 
-/// Every cell against the one it is compared with.
+/// Every cell against its comparison cell.
 fn contrasts(workloads: &[Workload]) -> Vec<PlannedContrast> {
     let pairs = |(index, workload): (usize, &Workload)| -> Vec<PlannedContrast> {
         let compared = workload.cells.iter().zip(&workload.against);
@@ -254,8 +254,8 @@ fn contrasts(workloads: &[Workload]) -> Vec<PlannedContrast> {
 
 /// How many contrasts share alpha, and in which way.
 ///
-/// A table of k cells asks 2k − 3 questions: k − 1 contrasts with the baseline, and as many of each cell with the truly cheapest, of
-/// which one is in both. What is said of a table may name any two cells as equal, though, and which are named is seen in the data; so in
+/// A table of k cells asks 2k − 3 questions: k − 1 contrasts with the baseline and k − 1 with the truly cheapest
+/// cell, one of them counted twice. A table may name any two cells as equal, though, and the data decide which; so in
 /// a headline all k (k − 1) / 2 pairs share alpha.
 fn family(workloads: &[Workload], available: impl Fn(&usize) -> bool) -> (Multiplicity, u32) {
     let compared = workloads.iter().filter(|workload| workload.baseline.is_some());

@@ -1,4 +1,4 @@
-//! What the user is told while it runs.
+//! Reports progress to the user during a run.
 
 use std::time::Duration;
 
@@ -6,29 +6,29 @@ use ipcost_model::{Calibrated, EpochRecord};
 
 use crate::campaign::Outcome;
 
-/// Where a run stands.
+/// The state of a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Progress {
-    /// What is going on.
+    /// The current phase.
     pub phase: Phase,
-    /// How much of the run lies behind, 0 to 1.
+    /// The completed share of the run, 0 to 1.
     pub done: f64,
     /// Time since the start.
     pub elapsed: Duration,
-    /// The most that is left; it may end earlier, as soon as everything is known.
+    /// The most time left; the run may end earlier, once everything is known.
     pub left: Duration,
 }
 
-/// What is going on.
+/// A phase of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
-    /// Finding out how many operations make a batch.
+    /// Calibrating operation counts.
     Calibrating,
     /// In an epoch.
     Measuring {
-        /// Which, from 1.
+        /// The epoch, from 1.
         epoch: u32,
-        /// How many are likely.
+        /// The number of epochs expected.
         of: u32,
         /// Headline contrasts that are resolved.
         resolved: u32,
@@ -37,18 +37,18 @@ pub enum Phase {
     },
 }
 
-/// Somebody to tell. Never called while a batch runs.
+/// An observer of a run. Never called while a batch runs.
 pub trait Observer {
-    /// The run has come this far.
+    /// Reports progress.
     fn progress(&mut self, progress: &Progress);
 
-    /// Calibration has found how large batches are; the first epoch is about to begin.
+    /// Calibration has found the sizes of batches; the first epoch is about to begin.
     fn calibrated(&mut self, _calibrated: &Calibrated) {}
 
-    /// An epoch is complete: all that it adds to the run.
+    /// An epoch is complete, with everything it adds to the run.
     fn epoch(&mut self, _epoch: &EpochRecord) {}
 
-    /// What is known after that epoch.
+    /// The outcome after that epoch.
     fn judged(&mut self, _outcome: &Outcome) {}
 }
 
@@ -70,7 +70,7 @@ impl<T: Observer + ?Sized> Observer for Box<T> {
     }
 }
 
-/// Nobody.
+/// Ignores everything.
 pub struct Silent;
 
 impl Observer for Silent {

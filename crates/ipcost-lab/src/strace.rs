@@ -1,9 +1,9 @@
-//! What strace writes, read: calls of all threads by name, with their bytes and failures (`strace(1)`).
+//! Reads strace's output: calls of all threads by name, with their bytes and failures (`strace(1)`).
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Files and addresses that names are resolved with.
+/// Files and addresses used for name resolution.
 const RESOLVING: [&str; 9] = [
     "/etc/hosts",
     "/etc/resolv.conf",
@@ -16,8 +16,8 @@ const RESOLVING: [&str; 9] = [
     "htons(53)",
 ];
 
-/// The command that runs a program under strace, with a line for every call of all its threads and children
-/// written to a file; the data that calls move is left out.
+/// The command that runs a program under strace, writing a line for every call of all its threads and children to a
+/// file, without the data that calls move.
 pub fn traced(command: &[String], file: &Path) -> Vec<String> {
     let mut words: Vec<String> =
         ["strace", "-f", "-qq", "-s", "0", "-e", "signal=none", "-o"].map(str::to_owned).to_vec();
@@ -30,13 +30,13 @@ pub fn traced(command: &[String], file: &Path) -> Vec<String> {
 /// All calls of one name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Calls {
-    /// How many.
+    /// The number of calls.
     pub count: u64,
     /// Bytes moved, by calls that move bytes.
     pub moved: u64,
-    /// Bytes that were to be moved, where the calls show it.
+    /// Bytes that calls asked to move, if shown.
     pub asked: u64,
-    /// Calls that moved less than they were to.
+    /// Calls that moved less than asked.
     pub partial: u64,
     /// Failures, by error.
     pub failures: BTreeMap<String, u64>,
@@ -47,15 +47,15 @@ pub struct Calls {
 pub struct Tally {
     /// Calls by name.
     pub calls: BTreeMap<String, Calls>,
-    /// Calls that touch what names are resolved with, by what they touch.
+    /// Calls for name resolution, by what they touch.
     pub lookups: BTreeMap<String, u64>,
 }
 
 impl Tally {
-    /// Counts the lines of a trace; what is no call is skipped.
+    /// Counts the lines of a trace; skips lines that are not calls.
     pub fn of(trace: &str) -> Self {
         let mut tally = Self::default();
-        // By thread: the beginning of a call that others ran in between.
+        // By thread: the beginning of a call that others interrupted.
         let mut begun: BTreeMap<&str, &str> = BTreeMap::new();
         for line in trace.lines() {
             let Some((thread, rest)) = line.trim_start().split_once(' ') else { continue };
@@ -103,7 +103,7 @@ impl Tally {
     }
 }
 
-/// How many bytes a call is to move: the third argument where the second is data.
+/// How many bytes a call asks to move: the third argument if the second is data.
 fn asked(arguments: &str) -> Option<u64> {
     let mut words = arguments.split(", ").skip(1);
     let data = words.next()?.trim_start();
@@ -113,7 +113,7 @@ fn asked(arguments: &str) -> Option<u64> {
     words.next()?.trim_end().trim_end_matches(')').parse().ok()
 }
 
-/// Which way a call moves bytes.
+/// The direction in which a call moves bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
     /// Into the process.
@@ -123,7 +123,7 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// Of a call by its name; `None` of one that moves no bytes.
+    /// The direction of a call by its name; `None` if it moves no bytes.
     pub fn of(name: &str) -> Option<Self> {
         match name {
             "read" | "readv" | "recvfrom" | "recvmsg" | "recv" | "pread64" | "preadv" => Some(Self::Read),

@@ -1,4 +1,4 @@
-//! What else the machine did meanwhile.
+//! Observes the machine during a run.
 
 use std::time::Duration;
 
@@ -9,19 +9,19 @@ use ipcost_sys::others::{self, Busy, Processes};
 use ipcost_sys::quota::Throttling;
 use ipcost_sys::{host, usage};
 
-/// How the whole machine stands at a moment.
+/// The state of the whole machine at one time.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Snapshot {
-    /// The processors' time so far; `None` where the system does not tell.
+    /// The processors' time so far; `None` if the system does not tell.
     pub processors: Option<ProcessorTimes>,
-    /// Processor time that this program and its ended children have taken so far.
+    /// Processor time of this program and its ended children so far.
     pub own_cpu: Duration,
-    /// What CPU quotas have done so far; `None` where there is none.
+    /// CPU quota throttling so far; `None` without a quota.
     pub throttling: Option<Throttling>,
 }
 
 impl Snapshot {
-    /// What has happened since an earlier one.
+    /// The changes since an earlier snapshot.
     pub fn since(&self, before: &Self) -> MachineRecord {
         let processors = before.processors.zip(self.processors).map(|(before, now)| {
             let ProcessorTimes { busy, stolen, total } = now.since(&before);
@@ -37,18 +37,18 @@ impl Snapshot {
     }
 }
 
-/// Somebody who knows what the whole machine does. Never asked while a batch runs.
+/// Observes the whole machine. Never asked while a batch runs.
 pub trait Surroundings {
-    /// How it stands now.
+    /// The current state.
     fn snapshot(&mut self) -> Snapshot;
 
-    /// What the clock is like.
+    /// The clock's cost and resolution.
     fn clock(&mut self) -> Quality;
 
     /// The name of the machine's clock source, if it has one.
     fn clock_source(&mut self) -> Option<String>;
 
-    /// Begins to watch other processes.
+    /// Starts watching other processes.
     fn watch_others(&mut self);
 
     /// The other process that has been busiest since [`Surroundings::watch_others`].
@@ -88,27 +88,27 @@ impl Surroundings for System {
     }
 }
 
-/// What the machine did over all complete epochs, and what its clock is like.
+/// The machine's activity over all complete epochs, and its clock.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Observed {
-    /// What the processors did.
+    /// Processor times.
     pub processors: Option<ProcessorTimes>,
     /// Processor time of this program and its peers.
     pub own_cpu: Duration,
-    /// What CPU quotas did.
+    /// CPU quota throttling.
     pub throttling: Option<Throttling>,
-    /// The other process that was busiest.
+    /// The busiest other process.
     pub busiest: Option<Busy>,
-    /// What the clock is like.
+    /// The clock's cost and resolution.
     pub clock: Quality,
-    /// Which it is.
+    /// The clock source.
     pub clock_source: Option<String>,
 }
 
 impl Observed {
-    /// Adds what happened in an epoch.
+    /// Adds the activity of an epoch.
     pub fn add(&mut self, epoch: &MachineRecord) {
-        // A samples file that somebody has changed may hold any numbers.
+        // A tampered samples file may hold any numbers.
         self.own_cpu = self.own_cpu.saturating_add(Duration::from_nanos(epoch.own_cpu_ns));
         if let Some(passed) = epoch.processors {
             let sum = self.processors.get_or_insert_default();

@@ -1,4 +1,4 @@
-//! System calls for one operation, by name, seen through strace on any peer in any language.
+//! System calls per operation, by name, seen through strace on any peer in any language.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,33 +7,33 @@ use serde::{Deserialize, Serialize};
 
 use crate::strace::{Calls, Direction, Tally};
 
-/// System calls that are there because of clocks and locks and differ from run to run.
+/// System calls caused by clocks and locks, which differ from run to run.
 const INCIDENTAL: [&str; 6] =
     ["clock_gettime", "futex", "getrusage", "sched_yield", "rt_sigprocmask", "restart_syscall"];
-/// Rarer than this in an operation, a call has to do with something else.
+/// A call less frequent than this per operation has another cause.
 const RARE: f64 = 0.02;
-/// Numbers that differ by less than this are the same.
+/// Numbers that differ by less count as equal.
 const CLOSE: f64 = 0.05;
 
-/// One system call as one side makes it for an operation.
+/// One system call of one side, per operation.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CallRecord {
     /// Its name.
     pub name: String,
-    /// How often.
+    /// Calls per operation.
     pub count: f64,
-    /// Bytes that it moved, where it moves bytes.
+    /// Bytes moved, if it moves bytes.
     pub moved: Option<f64>,
-    /// Bytes that it was asked to move.
+    /// Bytes it was asked to move.
     pub asked: Option<f64>,
-    /// How often it moved less than it was asked to.
+    /// How often it moved less than asked.
     pub partial: f64,
     /// How often it failed, by error.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub failures: BTreeMap<String, f64>,
 }
 
-/// System calls for one operation, by name.
+/// System calls per operation, by name.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SystemCalls {
     calls: BTreeMap<String, CallRecord>,
@@ -41,7 +41,7 @@ pub struct SystemCalls {
 }
 
 impl SystemCalls {
-    /// What one operation makes, from the traces of two runs, of which the second did `more` operations more.
+    /// The calls of one operation, from the traces of two runs, the second with `more` additional operations.
     pub fn between(fewer: &Tally, many: &Tally, more: u64) -> Self {
         let each = |now: u64, before: u64| (now as f64 - before as f64) / more as f64;
         let errors = |now: &Calls, before: &Calls| -> BTreeMap<String, f64> {
@@ -75,20 +75,20 @@ impl SystemCalls {
         }
     }
 
-    /// Whether both make the same calls as often.
+    /// Whether both make the same calls equally often.
     pub fn same_as(&self, other: &Self) -> bool {
         let (ours, theirs) = (self.frequent(), other.frequent());
         ours.len() == theirs.len()
             && ours.iter().all(|(name, count)| theirs.get(name).is_some_and(|others| close(*count, *others)))
     }
 
-    /// How many in all, beside those of clocks and locks.
+    /// All calls together, except those of clocks and locks.
     pub fn total(&self) -> f64 {
         self.frequent().values().sum()
     }
 
-    /// Those that belong to the operation: the most frequent first. Calls that move bytes belong to it, however rare,
-    /// and so do those that fail.
+    /// The calls that belong to the operation, the most frequent first. Calls that move bytes or fail belong to it,
+    /// however rare.
     pub fn records(&self) -> Vec<CallRecord> {
         let belongs = |record: &&CallRecord| {
             let moves = record.moved.is_some_and(|moved| moved > 0.0);
@@ -99,12 +99,12 @@ impl SystemCalls {
         records
     }
 
-    /// How often an operation touches what names are resolved with.
+    /// How often an operation uses name resolution.
     pub fn lookups(&self) -> &BTreeMap<String, f64> {
         &self.lookups
     }
 
-    /// Frequent ones that are not there because of clocks and locks.
+    /// Frequent calls, except those of clocks and locks.
     fn frequent(&self) -> BTreeMap<&str, f64> {
         let counts =
             |record: &&CallRecord| record.count > RARE && !INCIDENTAL.contains(&record.name.as_str());
@@ -113,7 +113,7 @@ impl SystemCalls {
     }
 }
 
-/// Whether two counts of calls for an operation are the same.
+/// Whether two counts of calls per operation are equal.
 pub fn close(a: f64, b: f64) -> bool {
     (a - b).abs() <= (CLOSE * a.max(b)).max(RARE / 2.0)
 }
@@ -158,7 +158,7 @@ mod tests {
         let records = SystemCalls::between(&Tally::default(), &tally(&[("read", 10)]), 10).records();
         assert_eq!((records[0].count, records[0].moved, records[0].asked), (1.0, Some(32.0), Some(64.0)));
         assert_eq!(records[0].partial, 1.0);
-        // Whatever moves bytes belongs to the operation, however rare it is.
+        // A call that moves bytes belongs to the operation, however rare it is.
         let rare = SystemCalls::between(&Tally::default(), &tally(&[("read", 1), ("mmap", 1)]), 1_000);
         assert_eq!(rare.records().len(), 1);
     }

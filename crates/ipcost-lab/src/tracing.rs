@@ -1,4 +1,4 @@
-//! Passes under strace: nothing of them is timed.
+//! Untimed passes under strace.
 
 use std::path::Path;
 
@@ -13,47 +13,47 @@ use crate::processes::ProcessBench;
 use crate::strace::{Tally, traced};
 use crate::system_calls::SystemCalls;
 
-/// What every pass needs: the plan, how to start its peers and the guard, and being asked to stop.
+/// The context of every pass: the plan, how to start its peers and the guard, and the stop request.
 #[derive(Clone, Copy)]
 pub struct TraceSetup<'a> {
-    /// The plan whose cells are meant.
+    /// The plan with the cells.
     pub plan: &'a Plan,
-    /// Every peer that they name.
+    /// All peers of its cells.
     pub programs: &'a [PeerProgram],
     /// The command of the guard.
     pub guard: &'a [String],
-    /// Being asked to stop.
+    /// The request to stop.
     pub interrupt: &'a Interrupt,
 }
 
 /// Why system calls could not be traced.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
-    /// There is no strace.
+    /// strace is not installed.
     #[error("strace is not installed (Debian's package strace)")]
     NoStrace,
     /// It wrote nothing.
-    #[error("strace wrote nothing; may it trace here?")]
+    #[error("strace wrote nothing; is tracing permitted here?")]
     Nothing,
-    /// Where its files were to be cannot be written.
-    #[error("no place for what strace writes: {0}")]
+    /// Its output files cannot be created.
+    #[error("cannot create strace's output files: {0}")]
     Place(#[from] std::io::Error),
-    /// The peers failed under it.
+    /// The peers failed under strace.
     #[error(transparent)]
     Peer(#[from] EngineError),
 }
 
-/// Operations of the shorter of two traced batches, and of the longer: what both have in common is not the operation's.
+/// Operations of two traced batches: calls common to both do not belong to the operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lengths {
-    /// Of the shorter.
+    /// In the shorter batch.
     pub fewer: u64,
-    /// Of the longer.
+    /// In the longer batch.
     pub many: u64,
 }
 
-/// How long an operation of a cell takes while these sides are traced, nanoseconds: how often a process is stopped
-/// depends on how many calls it makes, which is what tracing is to tell.
+/// The time per operation of a cell while these sides are traced, nanoseconds: tracing stops a process for each call,
+/// and the number of calls is what it is to find out.
 ///
 /// # Errors
 /// As [`trace`].
@@ -70,10 +70,10 @@ pub fn traced_ns(
     Ok(wall_ns as f64 / ops as f64)
 }
 
-/// The calls of one operation of a cell, for each of these sides.
+/// The calls per operation of a cell, for each of these sides.
 ///
 /// # Errors
-/// Where there is no strace, it may not trace, or a peer fails under it.
+/// If strace is missing, may not trace, or a peer fails under it.
 pub fn trace(
     setup: TraceSetup<'_>,
     cell: usize,
@@ -95,7 +95,7 @@ fn is_there() -> bool {
     asked.is_ok_and(|output| output.status.success())
 }
 
-/// One epoch of the cell with these sides traced: what they did, and how long the batch took, nanoseconds.
+/// One epoch of the cell with these sides traced: their calls, and the duration of the batch, nanoseconds.
 fn once(
     setup: TraceSetup<'_>,
     cell: usize,
@@ -125,7 +125,7 @@ fn once(
     Ok((tallies?, wall_ns))
 }
 
-/// The same plan with every other cell left out.
+/// The same plan with every other cell unavailable.
 pub fn alone(plan: &Plan, cell: usize) -> Plan {
     let mut only = plan.clone();
     only.cells.iter_mut().enumerate().filter(|(index, _)| *index != cell).for_each(|(_, other)| {
@@ -135,7 +135,7 @@ pub fn alone(plan: &Plan, cell: usize) -> Plan {
 }
 
 fn read(file: &Path) -> Result<Tally, TraceError> {
-    // Paths in a trace may be anything; what matters is ASCII.
+    // Paths in a trace may hold any bytes; the relevant ones are ASCII.
     let bytes = std::fs::read(file).map_err(|_| TraceError::Nothing)?;
     let tally = Tally::of(&String::from_utf8_lossy(&bytes));
     if tally.calls.is_empty() { Err(TraceError::Nothing) } else { Ok(tally) }

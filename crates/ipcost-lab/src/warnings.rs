@@ -1,4 +1,4 @@
-//! What weakens or bends a result, with what to do about it: one place for every text.
+//! Problems that weaken or bias a result, and what to do about them: one place for every text.
 
 use std::time::Duration;
 
@@ -15,7 +15,8 @@ pub enum Finding {
     Interrupted { epochs: u32 },
     /// The machine was suspended, or the program stopped, in batches.
     Suspended { cell: String, epoch: u32, batches: usize },
-    /// The budget ended before some questions were answered; `mixed` where cells ran in two ways that placements part.
+    /// The budget ended before some questions were answered; `mixed` if cells ran in two modes that `--placement`
+    /// separates.
     Unresolved { open: u32, of: u32, budget: Duration, mixed: bool },
     /// Not even one finite interval.
     NoIntervals { epochs: u32, needed: u32 },
@@ -37,7 +38,7 @@ pub enum Finding {
     Throttled { times: u64, time: Duration, cores: f64 },
     /// The clock is slow to read, or coarse.
     Clock { quality: Quality, source: Option<String> },
-    /// The kernel changed what was asked for.
+    /// The kernel changed an option's value.
     Clamped { cell: String, option: String, asked: u64, became: u64 },
     /// The listener's queue was full at times.
     BacklogFull { cell: String, retries: u64 },
@@ -160,7 +161,7 @@ impl Finding {
             Self::Correlated { a, b, correlation, others } => (
                 "correlated-epochs",
                 format!(
-                    "the ratio of {a} to {b}{} changed during the run (neighbouring epochs correlate, {correlation:.2}); its interval is wider for it and describes this run more than the machine; find out what changes, or measure longer",
+                    "the ratio of {a} to {b}{} changed during the run (neighbouring epochs correlate, {correlation:.2}); its interval is wider as a result and describes this run more than the machine; find out what changes, or measure longer",
                     and_others(*others)
                 ),
             ),

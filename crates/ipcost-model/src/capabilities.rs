@@ -1,4 +1,4 @@
-//! What a transport can do, as data: nothing outside a transport's own file asks for its name.
+//! What a transport can do, as data: only a transport's own file uses its name.
 
 use serde::Serialize;
 
@@ -8,9 +8,9 @@ use crate::cell::Pattern;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OptionGroup {
-    /// Acts in the loop of the pattern, whatever the transport.
+    /// Acts in the loop of the pattern, on any transport.
     Loop,
-    /// Acts on where the engine starts the processes, whatever the transport; peers are not told.
+    /// Acts on where the engine starts the processes, on any transport; not sent to peers.
     Place,
     /// Socket buffers.
     Socket,
@@ -26,7 +26,7 @@ pub enum OptionGroup {
     Waiting,
     /// A ring in shared memory.
     Ring,
-    /// What encrypts.
+    /// Encryption.
     Tls,
     /// Anything that listens and accepts.
     Listener,
@@ -34,13 +34,13 @@ pub enum OptionGroup {
     Copying,
 }
 
-/// How what is sent arrives.
+/// How data arrives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Delivery {
-    /// As bytes in a row: a reader takes as many at a time as it likes.
+    /// As a byte stream: a reader takes as many at a time as it likes.
     Stream,
-    /// As the messages that were sent: a reader takes one at a time, and what its buffer does not hold is lost.
+    /// As separate messages: a reader takes one at a time, and loses what its buffer does not hold.
     Message,
 }
 
@@ -52,52 +52,52 @@ pub enum FloorKind {
     SystemCall,
     /// Handing over to another process that sleeps until then.
     HandOver,
-    /// Handing over to another process that looks again and again, and never sleeps.
+    /// Handing over to another process that polls and never sleeps.
     SpinningHandOver,
     /// Copying bytes.
     Copy,
 }
 
 impl FloorKind {
-    /// Whether a size in bytes belongs to it.
+    /// Whether it depends on a size in bytes.
     pub const fn has_size(self) -> bool {
         matches!(self, Self::Copy)
     }
 }
 
-/// What a transport is and can do.
+/// A transport and its capabilities.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Capabilities {
     /// The name in cells, flags and documents.
     pub name: &'static str,
     /// One line for help texts.
     pub summary: &'static str,
-    /// Whether connections are opened over it, so that pattern `connect` exists.
+    /// Whether it opens connections, so that pattern `connect` exists.
     pub connects: bool,
     /// Whether one channel carries both directions.
     pub both_ways: bool,
-    /// How what is sent arrives.
+    /// How data arrives.
     pub delivery: Delivery,
-    /// Why pattern `stream` does not exist over it; `None` where it does.
+    /// Why pattern `stream` does not exist over it; `None` if it does.
     pub no_stream: Option<&'static str>,
     /// Whether a side sees that the other has closed its end.
     pub sees_end: bool,
     /// The systems it exists on, as Rust's `std::env::consts::OS` names them.
     pub os: &'static [&'static str],
-    /// Whether what is sent arrives; only a transport for tests says no, and is then not verified.
+    /// Whether payload arrives; false only for a test transport, which is then not verified.
     pub carries_payload: bool,
     /// The families of options that act on it, besides [`OptionGroup::Loop`].
     pub option_groups: &'static [OptionGroup],
-    /// Kernel counters (`/proc/net/netstat`, group `TcpExt`) that tell of trouble in its connections.
+    /// Kernel counters (`/proc/net/netstat`, group `TcpExt`) that reveal trouble in its connections.
     pub trouble_counters: &'static [&'static str],
     /// Whether the default suite measures it on the systems that have it.
     pub in_default_suite: bool,
-    /// The part of a hop that it measures, where it is a floor: it then moves no messages.
+    /// The part of a hop that it measures, if it is a floor: it then moves no messages.
     pub floor: Option<FloorKind>,
 }
 
 impl Capabilities {
-    /// What most have in common: a row of bytes in both directions, on every system, without options.
+    /// Common defaults: a byte stream in both directions, on every system, without options.
     pub const PLAIN: Self = Self {
         name: "",
         summary: "",
@@ -114,12 +114,12 @@ impl Capabilities {
         floor: None,
     };
 
-    /// Whether the default suite measures it on a system, which goes by the name that Rust gives it.
+    /// Whether the default suite measures it on a system, named as in Rust's `OS`.
     pub fn is_usual_on(&self, os: &str) -> bool {
         self.in_default_suite && self.exists_on(os)
     }
 
-    /// Whether there is such a thing on a system, which goes by the name that Rust gives it.
+    /// Whether it exists on a system, named as in Rust's `OS`.
     pub fn exists_on(&self, os: &str) -> bool {
         self.os.contains(&os)
     }
@@ -140,15 +140,15 @@ impl Capabilities {
 pub struct TransportState {
     /// What it can do.
     pub capabilities: &'static Capabilities,
-    /// Why it cannot be used here; `None` where it can.
+    /// Why it cannot be used here; `None` if it can.
     pub unavailable: Option<String>,
 }
 
-/// A peer that travels with the program, on the machine at hand.
+/// A bundled peer on the machine at hand.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PeerState {
     /// Its name in cells.
     pub name: String,
-    /// Why it cannot be used here; `None` where it can.
+    /// Why it cannot be used here; `None` if it can.
     pub unavailable: Option<String>,
 }

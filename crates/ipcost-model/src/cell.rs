@@ -14,7 +14,7 @@ named! {
         Rr = "rr",
         /// Messages one way; the cost is of delivered messages.
         Stream = "stream",
-        /// A part of a hop on its own: the least that it costs here.
+        /// A part of a hop on its own: its least cost here.
         Floor = "floor",
     }
 }
@@ -32,13 +32,13 @@ named! {
 }
 
 named! {
-    /// Where the processes of a batch ran that the scheduler placed.
+    /// Where the scheduler ran the processes of a batch.
     Ran, "value of ran" {
         /// All on one processor.
         Together = "together",
-        /// Client and server on physical cores that they did not share.
+        /// Client and server on separate physical cores.
         Apart = "apart",
-        /// Neither: some moved, or they shared a core in part.
+        /// Neither: some moved, or they shared a core part of the time.
         Mixed = "mixed",
     }
 }
@@ -61,29 +61,29 @@ pub enum Wait {
     /// It sleeps until the kernel wakes it.
     #[default]
     Block,
-    /// It looks again and again, and so keeps a core busy.
+    /// It polls, and so keeps a core busy.
     Spin,
-    /// It looks for a bounded time, then sleeps.
+    /// It polls for a bounded time, then sleeps.
     Hybrid,
 }
 
-/// The part of a cell that the peers are told: what to do over which transport.
+/// The part of a cell sent to the peers: the pattern, over which transport.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cell {
     /// What is done.
     pub pattern: Pattern,
-    /// Over which transport; a name of the registry.
+    /// A name of the transport registry.
     pub transport: String,
     /// Bytes of a message from client to server.
     pub size: u64,
-    /// Bytes of a message from server to client; 0 in `stream`, where nothing is answered.
+    /// Bytes of a message from server to client; 0 in `stream`, which has no replies.
     pub reply: u64,
     /// Workers in the client, each in a loop of its own.
     pub concurrency: u32,
     /// Who sends first in `connect`.
     pub speaks_first: SpeaksFirst,
-    /// What was set by name; what is absent has its default.
+    /// Options set by name; absent ones have their defaults.
     #[serde(default)]
     pub options: Options,
 }
@@ -101,15 +101,15 @@ impl Cell {
     /// How a side waits for the other.
     pub fn wait(&self) -> Wait {
         match (self.options.text("wait"), self.options.text("io")) {
-            // With uring-sqpoll a thread of the kernel looks for what is to be done.
+            // With uring-sqpoll a kernel thread polls for submissions.
             (Some("spin"), _) | (_, Some("spin" | "uring-sqpoll")) => Wait::Spin,
             (Some("hybrid"), _) => Wait::Hybrid,
             _ => Wait::Block,
         }
     }
 
-    /// Whether its operations have a latency: those of a stream end where their sender does not see it, and floors are too
-    /// short for a clock.
+    /// Whether its operations have a latency: a stream's sender does not see them end, and floors are too short for a
+    /// clock.
     pub fn has_latency(&self) -> bool {
         match self.pattern {
             Pattern::Connect | Pattern::Rr => true,
@@ -117,7 +117,7 @@ impl Cell {
         }
     }
 
-    /// How many exchanges so many operations are: with the option `extra_work`, some are done twice.
+    /// The exchanges in this many operations: with the option `extra_work`, some are done twice.
     pub fn work_for(&self, ops: u64) -> u64 {
         ops + ops * self.options.int("extra_work").unwrap_or(0) / 100
     }

@@ -6,17 +6,17 @@ use crate::options::OptionName;
 use crate::suggest::unknown;
 use crate::units::parse_size;
 
-/// What an id may consist of, for errors.
+/// The form of an id, for errors.
 const FORM: &str = "pattern/transport/size[→reply]/cN[/placement][/client→server][/options]";
 
-/// The matrix with the one cell that goes by this id. Transports and peers are not looked up here.
+/// The matrix with only the cell of this id. Does not look up transports or peers.
 ///
-/// `->` is taken for `→`, a size may have a unit, and `/c1` may be left out, since ids are typed, too.
+/// `->` is accepted for `→`, a size may have a unit, and `/c1` may be left out, since ids are also typed.
 ///
 /// # Errors
-/// One line that says which part is wrong, and what an id looks like.
+/// One line that names the wrong part and the form of an id.
 pub fn parse_cell_id(id: &str) -> Result<Matrix, String> {
-    let wrong = |reason: String| format!("\"{id}\" is no cell's id: {reason}");
+    let wrong = |reason: String| format!("\"{id}\" is not a cell id: {reason}");
     let text = id.replace("->", "→");
     let mut parts = text.split('/').peekable();
     let mut next = |what: &str| {
@@ -26,7 +26,7 @@ pub fn parse_cell_id(id: &str) -> Result<Matrix, String> {
     let pattern: Pattern = next("pattern")?.parse().map_err(wrong)?;
     if pattern == Pattern::Floor {
         return Err(wrong(
-            "a floor is what other cells are seen against; name one of connect, rr or stream".to_owned(),
+            "a floor is a reference for other cells; name one of connect, rr or stream".to_owned(),
         ));
     }
     let transport = next("transport")?;
@@ -45,7 +45,7 @@ pub fn parse_cell_id(id: &str) -> Result<Matrix, String> {
     };
     let mut seen = 0;
     for part in parts {
-        // Every part may be there once, in the order of ids.
+        // Each part at most once, in the order of ids.
         let (place, read) = read_part(part).map_err(wrong)?;
         if place <= seen {
             return Err(wrong(format!("\"{part}\" is not where it belongs; write {FORM}")));
@@ -56,7 +56,7 @@ pub fn parse_cell_id(id: &str) -> Result<Matrix, String> {
     Ok(matrix)
 }
 
-/// A part behind the size: its place among them, from 1, and what it does to the matrix.
+/// A part after the size: its position among them, from 1, and its effect on the matrix.
 type Part = (u8, Box<dyn FnOnce(&mut Matrix)>);
 
 fn read_part(part: &str) -> Result<Part, String> {
@@ -194,7 +194,7 @@ mod tests {
     proptest! {
         #[test]
         fn an_id_names_its_cell(matrix in any_matrix()) {
-            // Combinations that cannot be are refused there, and have no id.
+            // Impossible combinations are refused there, and have no id.
             if let Ok(cells) = cells(matrix) {
                 let again = self::cells(parse_cell_id(&cells[0].id).unwrap()).unwrap();
                 prop_assert_eq!(&again, &cells);

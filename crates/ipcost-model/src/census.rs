@@ -1,19 +1,19 @@
-//! How much there is of what a document may hold freely, counted without storing it.
+//! Counts the parts of a document that may grow without limit, without storing them.
 
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-/// The keys of a document below which something small in writing is large in memory, and the most values, of any
-/// kind and at any depth, that each may hold.
+/// Keys of a document whose values are small as text and large in memory, and the most values, of any kind and at any
+/// depth, that each may hold.
 const BOUNDS: [(&str, u64); 3] = [("host", 100_000), ("job", 1_000_000), ("cells", 20_000_000)];
 
-/// What a first look at a document finds.
+/// The findings of a first pass over a document.
 #[derive(Debug, Default)]
 pub struct Census {
-    /// Its `schema`, where that is text.
+    /// Its `schema`, if that is text.
     pub schema: Option<String>,
-    /// The key that holds too much, and how much it may hold.
+    /// The key that holds too much, and its limit.
     pub excess: Option<(&'static str, u64)>,
 }
 
@@ -56,7 +56,7 @@ impl<'de> serde::Deserialize<'de> for Census {
     }
 }
 
-/// Counts a value and all that is in it.
+/// Counts a value and everything in it.
 struct Counter<'a>(&'a mut u64);
 
 impl<'de> DeserializeSeed<'de> for Counter<'_> {

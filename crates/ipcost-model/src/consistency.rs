@@ -1,18 +1,18 @@
-//! Whether the parts of a document fit together: what every rendering relies on.
+//! Whether the parts of a document fit together: every rendering relies on it.
 
 use std::collections::HashSet;
 
 use crate::document::{Analysis, CellRecord, Document, Estimate, Sample, Verdict, WorkloadRecord};
 
-/// The longest id or label of a cell, bytes: tables are as wide as what they hold.
+/// The longest id or label of a cell, bytes: it sets the width of tables.
 pub const MAX_NAME_BYTES: usize = 4096;
 /// The longest run, seconds: three hundred years.
 const MAX_ELAPSED_S: f64 = 1e10;
 
-/// Checks that indices and ids lead somewhere, that costs are positive, and that intervals contain what they are about.
+/// Checks that indices and ids exist, that costs are positive, and that intervals contain their medians.
 ///
 /// # Errors
-/// What contradicts itself.
+/// The contradiction.
 pub fn check(document: &Document) -> Result<(), String> {
     let mut ids = HashSet::new();
     for record in &document.cells {
@@ -85,7 +85,7 @@ fn workload(table: &WorkloadRecord, ids: &HashSet<&str>) -> Result<(), String> {
     let fastest = table.fastest.iter().flat_map(|fastest| [&fastest.cell, &fastest.runner_up]);
     named.chain(fastest).try_for_each(|id| known(ids, id, "a workload"))?;
     match &table.fastest {
-        // The range that a direction may rest on is that of a contrast.
+        // Where a direction rests on a range, that range is the contrast's.
         Some(fastest) if fastest.verdict == Verdict::Direction => {
             ratio(fastest.ratio, fastest.lo, fastest.hi, Verdict::Undecided)
         }

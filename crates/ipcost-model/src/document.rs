@@ -1,4 +1,4 @@
-//! The document: the versioned record of one run; everything shown is drawn from it.
+//! The document: the versioned record of one run, from which all output is drawn.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ named! {
         Budget = "budget",
         /// The user or the system asked it to stop.
         Interrupted = "interrupted",
-        /// Something failed.
+        /// The run failed.
         Failed = "failed",
     }
 }
@@ -38,7 +38,7 @@ named! {
 }
 
 named! {
-    /// What a contrast is known to be.
+    /// The verdict on a contrast.
     Verdict, "verdict" {
         /// The interval lies wholly outside 1 ± margin.
         Different = "different",
@@ -46,19 +46,19 @@ named! {
         Equivalent = "equivalent",
         /// The interval excludes 1 but crosses the margin.
         Direction = "direction",
-        /// None of these yet.
+        /// None of the above, so far.
         Undecided = "undecided",
     }
 }
 
 named! {
-    /// What the chance `alpha` is promised for.
+    /// The error rate that `alpha` limits.
     #[derive(Default)]
     Multiplicity, "multiplicity" {
-        /// That any interval of the headline ever misses.
+        /// The chance that any interval of the headline ever misses.
         #[default]
         Headline = "headline",
-        /// The share of intervals that miss among those of contrasts with a verdict, as expected.
+        /// The expected share of misses among the intervals of contrasts with a verdict.
         Explored = "explored",
     }
 }
@@ -70,57 +70,57 @@ pub struct Document {
     /// The version of the document.
     #[cfg_attr(feature = "schema", schemars(extend("const" = SCHEMA)))]
     pub schema: String,
-    /// What made it.
+    /// The program that made it.
     pub tool: Tool,
-    /// Where.
+    /// The machine.
     pub host: Host,
-    /// What was asked for.
+    /// The job.
     pub job: Job,
-    /// What the user calls it.
+    /// The user's name for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The seed of every random order.
     pub seed: u64,
     /// When it started, RFC 3339.
     pub started: String,
-    /// When it went on after it had been killed; empty where it never was.
+    /// When it was resumed after being killed; empty if it never was.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub resumed: Vec<Resumed>,
-    /// How long it took, seconds.
+    /// Duration, seconds.
     pub elapsed_s: f64,
     /// Why it ended.
     pub stopped: Stopped,
-    /// How it was laid out in time.
+    /// Its layout in time.
     pub schedule: Schedule,
-    /// What the intervals were computed at.
+    /// The levels of the intervals.
     pub analysis: Analysis,
     /// Every cell, measured or not.
     pub cells: Vec<CellRecord>,
-    /// Cells that do the same work, as they are compared.
+    /// Cells that do the same work, compared with each other.
     pub workloads: Vec<WorkloadRecord>,
-    /// What is known of pairs.
+    /// Results for pairs of cells.
     pub contrasts: Vec<ContrastRecord>,
     /// Every timed batch of every complete epoch.
     pub samples: Vec<Sample>,
-    /// What weakens or bends the result.
+    /// Problems that weaken or bias the result.
     pub warnings: Vec<Warning>,
 }
 
-/// What every record begins with: what it is, what made it, where and when.
+/// The start of every record: its kind, the program, the machine and the time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Envelope {
     /// The kind of record and its version.
     pub schema: String,
-    /// What made it.
+    /// The program that made it.
     pub tool: Tool,
-    /// Where.
+    /// The machine.
     pub host: Host,
     /// When it started, RFC 3339.
     pub started: String,
 }
 
-/// What made a document.
+/// The program that made a document.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Tool {
@@ -130,17 +130,17 @@ pub struct Tool {
     pub version: String,
 }
 
-/// A run that had been killed went on.
+/// A run was resumed after being killed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Resumed {
     /// When, RFC 3339.
     pub at: String,
-    /// How many epochs were complete then.
+    /// Complete epochs at that time.
     pub after_epoch: u32,
 }
 
-/// The machine, as far as it bears on the result.
+/// The machine, as far as it affects the result.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Host {
@@ -161,7 +161,7 @@ pub struct Host {
     pub more: Map<String, Value>,
 }
 
-/// How a run was laid out in time.
+/// The layout of a run in time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Schedule {
@@ -169,9 +169,9 @@ pub struct Schedule {
     pub rounds: u32,
     /// Complete epochs.
     pub epochs: u32,
-    /// How long a batch was meant to last, milliseconds.
+    /// The target length of a batch, milliseconds.
     pub batch_ms: f64,
-    /// How long a lead-in was meant to last, milliseconds.
+    /// The target length of a lead-in, milliseconds.
     pub lead_in_ms: f64,
     /// The budget, seconds.
     pub budget_s: f64,
@@ -193,32 +193,32 @@ pub struct Timing {
     pub batches_s: f64,
     /// Lead-ins of batches.
     pub lead_ins_s: f64,
-    /// Batches after them in which latencies are sampled.
+    /// Batches after them that sample latencies.
     #[serde(default)]
     pub tails_s: f64,
     /// The rest: messages to peers, analysis, progress.
     pub other_s: f64,
 }
 
-/// What intervals were computed at.
+/// The levels of the intervals.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Analysis {
     /// The chance that any headline interval ever misses.
     pub alpha: f64,
-    /// How many contrasts share it.
+    /// The number of contrasts that share it.
     pub family: u32,
-    /// What each contrast's interval is computed at: `alpha / family`, times the discoveries of an explored grid.
+    /// The level of each contrast's interval: `alpha / family`, times the discoveries of an explored grid.
     pub alpha_each: f64,
-    /// What `alpha` is promised for.
+    /// The error rate that `alpha` limits.
     #[serde(default)]
     pub multiplicity: Multiplicity,
-    /// How many contrasts of an explored grid are discoveries.
+    /// Discoveries among the contrasts of an explored grid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub discoveries: Option<u32>,
     /// The relative difference that matters.
     pub margin: f64,
-    /// How many epochs the first finite interval takes at `alpha_each`.
+    /// Epochs needed for the first finite interval at `alpha_each`.
     pub epochs_needed: u32,
 }
 
@@ -226,7 +226,7 @@ pub struct Analysis {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Estimate {
-    /// Over epochs.
+    /// The median over epochs.
     pub median: f64,
     /// The lower end.
     pub lo: Option<f64>,
@@ -234,7 +234,7 @@ pub struct Estimate {
     pub hi: Option<f64>,
 }
 
-/// A cell and what it cost. Intervals of costs stand at `alpha`, each on its own.
+/// A cell and its cost. Intervals of costs are at level `alpha`, each on its own.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CellRecord {
@@ -242,9 +242,9 @@ pub struct CellRecord {
     pub id: String,
     /// The row's name in tables.
     pub label: String,
-    /// What was done.
+    /// The pattern.
     pub pattern: Pattern,
-    /// Over which transport.
+    /// The transport.
     pub transport: String,
     /// Bytes from client to server.
     pub size: u64,
@@ -257,7 +257,7 @@ pub struct CellRecord {
     /// Who closed first, or `any`; `connect` only.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub closes_first: Option<String>,
-    /// How a side waits for the other; a spinning one is never compared with one that sleeps without that word beside it.
+    /// How a side waits for the other; comparisons between spinning and sleeping cells always say so.
     #[serde(default)]
     pub wait: Wait,
     /// Where the processes ran.
@@ -266,14 +266,14 @@ pub struct CellRecord {
     pub client: String,
     /// The peer that played the server.
     pub server: String,
-    /// What was set by name.
+    /// Options set by name.
     pub options: Options,
-    /// What options became where the kernel changed them, by role and name.
+    /// Option values that the kernel changed, by role and name.
     #[serde(skip_serializing_if = "Map::is_empty", default)]
     pub effective: Map<String, Value>,
     /// Whether it could be measured here.
     pub available: bool,
-    /// Why not.
+    /// Why it could not be measured.
     pub reason: Option<String>,
     /// Complete epochs.
     pub epochs: u32,
@@ -288,41 +288,42 @@ pub struct CellRecord {
     /// Time until the last send returned, per operation, nanoseconds; `stream` only.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub sent_ns_per_op: Option<Estimate>,
-    /// The part of every batch that does not grow with its operations, nanoseconds: what a burst costs beside its
-    /// operations; absent where there is none to speak of.
+    /// The part of every batch that does not grow with its operations, nanoseconds: the cost of a burst besides its
+    /// operations; absent if negligible.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub wait_ns: Option<f64>,
     /// Operations a second.
     pub ops_per_s: Option<f64>,
     /// Payload bytes a second, both directions.
     pub bytes_per_s: Option<f64>,
-    /// The operations' own latencies; null where they were not sampled.
+    /// The operations' own latencies; null if they were not sampled.
     pub latency_ns: Option<LatencySummary>,
-    /// What an operation took of the machine, medians over epochs.
+    /// Resource usage per operation, medians over epochs.
     pub usage_per_op: Option<UsagePerOp>,
-    /// The two groups its epochs fall into, the cheaper first; empty where there is one.
+    /// The two groups its epochs fall into, the cheaper first; empty if there is only one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub modes: Vec<Mode>,
-    /// Where the scheduler put its batches, the most frequent first; empty where it does not place them, or does not tell.
+    /// Where the scheduler put its batches, the most frequent first; empty if it does not place them, or the system
+    /// does not tell.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ran: Vec<RanRecord>,
-    /// The least that the same work could cost here; absent where it was not measured or is not known.
+    /// The least cost of the same work here; absent if it was not measured or is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub floor: Option<FloorRecord>,
-    /// What else was measured, by name: medians over epochs, for one operation unless the name ends in `_per_call`.
+    /// Other measures, by name: medians over epochs, per operation unless the name ends in `_per_call`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub measures: BTreeMap<String, f64>,
 }
 
-/// The least that a cell's work could cost here, measured in the same rounds.
+/// The least cost of a cell's work here, measured in the same rounds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FloorRecord {
-    /// The parts together, nanoseconds for one operation: the median over epochs.
+    /// The sum of the parts, nanoseconds per operation: the median over epochs.
     pub ns_per_op: f64,
-    /// The cell's cost over that of the parts together, paired by round; the interval stands at `alpha`.
+    /// The cell's cost over the sum of the parts, paired by round; the interval is at level `alpha`.
     pub multiple: Estimate,
-    /// What it is put together from.
+    /// Its parts.
     pub parts: Vec<FloorPart>,
     /// The same in words.
     pub made_of: String,
@@ -334,9 +335,9 @@ pub struct FloorRecord {
 pub struct FloorPart {
     /// The cell that measured it, by id.
     pub cell: String,
-    /// How often it is in one operation.
+    /// How many of it are in one operation.
     pub count: f64,
-    /// What that takes, nanoseconds: the count times the median cost of the part's cell.
+    /// Their cost, nanoseconds: the count times the median cost of the part's cell.
     pub ns: f64,
 }
 
@@ -358,7 +359,7 @@ pub struct LatencySummary {
     pub count: u64,
 }
 
-/// What an operation took of the machine.
+/// Resource usage per operation.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UsagePerOp {
@@ -370,9 +371,9 @@ pub struct UsagePerOp {
     pub server_user_ns: f64,
     /// System time of the server, nanoseconds.
     pub server_sys_ns: f64,
-    /// Switches because a process waited, both together.
+    /// Switches because a process waited, both processes together.
     pub voluntary_switches: f64,
-    /// Switches because the scheduler took the core away, both together.
+    /// Switches because the scheduler took the core away, both processes together.
     pub involuntary_switches: f64,
 }
 
@@ -384,9 +385,9 @@ pub struct Mode {
     pub share: f64,
     /// How many epochs.
     pub epochs: u32,
-    /// The median cost within the group, nanoseconds for one operation.
+    /// The median cost within the group, nanoseconds per operation.
     pub wall_ns_per_op: f64,
-    /// Switches of both sides for one operation, voluntary and not.
+    /// Switches of both sides per operation, voluntary and not.
     #[serde(default)]
     pub switches_per_op: Option<f64>,
     /// Processor time of both sides over elapsed time.
@@ -394,7 +395,7 @@ pub struct Mode {
     pub cpus_busy: Option<f64>,
 }
 
-/// What a cell did where the scheduler had put it so.
+/// The batches of a cell with one placement by the scheduler.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RanRecord {
@@ -402,9 +403,9 @@ pub struct RanRecord {
     pub ran: Ran,
     /// How many batches.
     pub batches: u64,
-    /// How often a thread was moved to another processor in all of them.
+    /// How often a thread moved to another processor, over all of them.
     pub migrations: u64,
-    /// The median cost of those batches, nanoseconds for one operation.
+    /// The median cost of those batches, nanoseconds per operation.
     pub wall_ns_per_op: Option<f64>,
 }
 
@@ -412,7 +413,7 @@ pub struct RanRecord {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WorkloadRecord {
-    /// What was done.
+    /// The pattern.
     pub pattern: Pattern,
     /// Bytes from client to server.
     pub size: u64,
@@ -428,9 +429,10 @@ pub struct WorkloadRecord {
     pub cells: Vec<String>,
     /// The cell the others are compared with, by id.
     pub baseline: Option<String>,
-    /// The cheapest cell and whether that is known; null below two measured cells.
+    /// The cheapest cell and its verdict; null below two measured cells.
     pub fastest: Option<Fastest>,
-    /// The same among those that sleep while they wait, where the cheapest of all does not, and two or more do.
+    /// The same among the cells that sleep while they wait, if the cheapest of all does not and there are two or
+    /// more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fastest_blocking: Option<Fastest>,
 }
@@ -449,14 +451,15 @@ pub struct Fastest {
     pub lo: Option<f64>,
     /// The upper end of its interval.
     pub hi: Option<f64>,
-    /// What is known of that ratio.
+    /// The verdict on that ratio.
     pub verdict: Verdict,
-    /// Whether its interval against every other cell of the table excludes 1: only then may it be called the cheapest.
+    /// Whether its interval against every other cell of the table excludes 1: only then may it be called the
+    /// cheapest.
     pub claimed: bool,
-    /// The cells that are known to cost the same within the margin, by id.
+    /// Cells known to cost the same within the margin, by id.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub equals: Vec<String>,
-    /// The cells that may cost less still, by id: neither known to be dearer nor to cost the same.
+    /// Cells that may be cheaper still, by id: known neither to cost more nor to cost the same.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub open: Vec<String>,
 }
@@ -465,7 +468,7 @@ pub struct Fastest {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ContrastRecord {
-    /// What is compared.
+    /// The metric.
     pub metric: Metric,
     /// The cell in the numerator, by id.
     pub a: String,
@@ -477,28 +480,30 @@ pub struct ContrastRecord {
     pub lo: Option<f64>,
     /// The upper end; null while unbounded.
     pub hi: Option<f64>,
-    /// What is known.
+    /// The verdict.
     pub verdict: Verdict,
     /// How many epochs it rests on.
     pub epochs: u32,
-    /// The least and the largest ratio of an epoch, where many epochs have no interval: what this run saw, and no promise.
+    /// The least and the largest ratio of an epoch, where many epochs give no interval: an observation of this run,
+    /// not a guarantee.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub range: Option<(f64, f64)>,
     /// Whether the ratio itself changed during the run, more than chance explains.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub wanders: bool,
-    /// Whether the scheduler places the processes, and the ratio is over the rounds in which it ran both cells alike.
+    /// Whether the scheduler places the processes, and the ratio is over the rounds in which it placed both cells
+    /// alike.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub alike: bool,
-    /// Whether it shares the headline's alpha; others stand at the same level, outside the promise for the table.
+    /// Whether it shares the headline's alpha; others have the same level, but no guarantee for the table as a whole.
     pub headline: bool,
-    /// The same where both ran on one core, and where both ran on two: what the scheduler chose, batch by batch. Outside the
-    /// promise for the table.
+    /// The contrast over the rounds where both ran on one core, and where both ran on two, as the scheduler chose.
+    /// No guarantee for the table as a whole.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub within: Vec<ContrastWithin>,
 }
 
-/// A contrast over the rounds in which both cells ran so.
+/// A contrast over the rounds in which both cells ran with this placement.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ContrastWithin {
@@ -510,13 +515,13 @@ pub struct ContrastWithin {
     pub lo: Option<f64>,
     /// The upper end; null while unbounded.
     pub hi: Option<f64>,
-    /// What is known.
+    /// The verdict.
     pub verdict: Verdict,
     /// How many epochs it rests on.
     pub epochs: u32,
 }
 
-/// What a process took of the machine over a batch, all its threads and workers.
+/// A process's resource usage over a batch, all its threads and workers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Usage {
@@ -524,9 +529,9 @@ pub struct Usage {
     pub user_ns: u64,
     /// System time, nanoseconds.
     pub sys_ns: u64,
-    /// Switches because it waited.
+    /// Voluntary context switches: the process waited.
     pub voluntary_switches: u64,
-    /// Switches because the scheduler took the core away.
+    /// Involuntary context switches: the scheduler took the core away.
     pub involuntary_switches: u64,
 }
 
@@ -553,7 +558,7 @@ impl std::ops::Add for Usage {
 impl std::ops::Sub for Usage {
     type Output = Self;
 
-    /// What was used since `earlier`; never below zero.
+    /// The usage since `earlier`; never below zero.
     fn sub(self, earlier: Self) -> Self {
         Self {
             user_ns: self.user_ns.saturating_sub(earlier.user_ns),
@@ -570,7 +575,7 @@ impl std::ops::Sub for Usage {
 pub struct Whereabouts {
     /// On which cores.
     pub ran: Ran,
-    /// How often one of their threads was moved to another processor.
+    /// How often one of their threads moved to another processor.
     pub migrations: u64,
 }
 
@@ -592,7 +597,7 @@ pub struct Sample {
     pub wall_ns: u64,
     /// Elapsed time until the last send returned, nanoseconds; `stream` only.
     pub sent_ns: Option<u64>,
-    /// The part of a batch that does not grow with its operations, nanoseconds. Where it is told, two batches of different
+    /// The part of a batch that does not grow with its operations, nanoseconds. If present, two batches of different
     /// lengths were timed, and `ops`, `wall_ns`, `sent_ns` and usage are the difference of the two.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait_ns: Option<u64>,
@@ -600,19 +605,19 @@ pub struct Sample {
     pub client: Usage,
     /// The server's use of the machine.
     pub server: Usage,
-    /// What else was measured over the batch, by name: by peers, or by the engine where it was asked to.
+    /// Other measures of the batch, by name: from peers, or from the engine on request.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub measures: BTreeMap<String, f64>,
-    /// Where its processes ran, where the scheduler places them and the system tells.
+    /// Where its processes ran, if the scheduler places them and the system tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub whereabouts: Option<Whereabouts>,
     /// Whether the machine was suspended, or the program stopped, meanwhile. It was then measured again, and this one
-    /// counts for nothing.
+    /// is not counted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub suspended: bool,
 }
 
-/// Something that weakens or bends the result, and what to do about it.
+/// A problem that weakens or biases the result, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Warning {

@@ -21,28 +21,28 @@ use crate::workload::{Workload, workloads};
 pub const MAX_CONCURRENCY: u32 = 100_000;
 /// The longest lead-in that a cell may have.
 const LONGEST_LEAD_IN: Duration = Duration::from_secs(60);
-/// The most cells that the lists of a job may multiply to: more take hours, and a slip of the pen multiplies to more.
+/// The most cells that the lists of a job may multiply to: more would take hours, and are most likely a typo.
 const MOST_COMBINATIONS: usize = 20_000;
 
-/// What the machine at hand offers, as far as it bears on the cells.
+/// What the machine at hand offers to cells.
 #[derive(Debug, Clone)]
 pub struct Offers<'a> {
     /// The registry of transports.
     pub transports: &'a [TransportState],
-    /// Why a placement cannot be had here; absent where it can.
+    /// Why a placement is unavailable here; absent if it is available.
     pub placements_unavailable: &'a [(Placement, String)],
-    /// The peers that travel with the program, beside the built-in one.
+    /// The bundled peers, except the built-in one.
     pub peers: &'a [PeerState],
 }
 
-/// A cell with everything a run needs to know of it.
+/// A cell with everything a run needs to know about it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PlannedCell {
     /// The identity that is stable between runs.
     pub id: String,
     /// The row's name in tables.
     pub label: String,
-    /// What the peers are told.
+    /// The part sent to the peers.
     #[serde(flatten)]
     pub cell: Cell,
     /// Where the processes run.
@@ -51,18 +51,19 @@ pub struct PlannedCell {
     pub client: String,
     /// The peer that plays the server.
     pub server: String,
-    /// Why it cannot be measured here; `None` where it can.
+    /// Why it cannot be measured here; `None` if it can.
     pub unavailable: Option<String>,
-    /// How long its lead-ins last, where the job says so.
+    /// How long its lead-ins last, if the job says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lead_in: Option<Duration>,
-    /// What its floor is put together from, where floors are asked for and one is known.
+    /// The parts of its floor, if floors are requested and this one is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub floor: Option<FloorRecipe>,
 }
 
 impl PlannedCell {
-    /// Whether its one batch of an epoch is the first thing that its processes and connections do: its job asks for no lead-in.
+    /// Whether its one batch of an epoch is the first thing its processes and connections do: its job sets the
+    /// lead-in to 0.
     pub fn starts_cold(&self) -> bool {
         self.lead_in.is_some_and(|lead_in| lead_in.is_zero())
     }
@@ -71,15 +72,15 @@ impl PlannedCell {
 /// The cells of a job.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Expanded {
-    /// Every cell, each once.
+    /// Every cell, without duplicates.
     pub cells: Vec<PlannedCell>,
     /// The tables they form, in the order of the job.
     pub workloads: Vec<Workload>,
-    /// What the user should know before it starts.
+    /// What the user should know before the run.
     pub notes: Vec<String>,
 }
 
-/// Why a job has no cells that could be measured as asked for.
+/// Why the job cannot be measured as requested.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct ExpandError(pub String);
@@ -94,7 +95,7 @@ impl From<String> for ExpandError {
 /// Multiplies the lists of a job into cells and groups them into workloads.
 ///
 /// # Errors
-/// One line that names the first thing that is wrong and the way out.
+/// One line that names the first problem and how to fix it.
 pub fn expand(job: &Job, offers: &Offers<'_>) -> Result<Expanded, ExpandError> {
     if job.cells.is_empty() {
         return Err("the job has no cells; add a [[cells]] table with at least transport = \"…\""
@@ -122,7 +123,7 @@ pub fn expand(job: &Job, offers: &Offers<'_>) -> Result<Expanded, ExpandError> {
     Ok(Expanded { cells, workloads, notes })
 }
 
-/// Lists multiply, and ten short ones are more than any machine can hold.
+/// Lists multiply: ten short ones can exceed any machine.
 fn check_size(matrices: &[Matrix]) -> Result<(), ExpandError> {
     let combinations = |matrix: &Matrix| {
         let lists = [
@@ -189,7 +190,7 @@ impl Expansion<'_> {
         Ok(())
     }
 
-    /// Adds the floors that the cells need, and tells each cell what its own is put together from.
+    /// Adds the floors that the cells need, and gives each cell the parts of its own.
     fn floors(&mut self) -> Result<(), ExpandError> {
         for floor::Needed { transport, size, placement } in floor::needed(&self.cells, self.offers.transports)
         {
@@ -308,7 +309,7 @@ impl Expansion<'_> {
         }
         if concurrency == 0 || concurrency > MAX_CONCURRENCY {
             return Err(format!(
-                "a concurrency of {concurrency} cannot be; it goes from 1 to {MAX_CONCURRENCY}"
+                "a concurrency of {concurrency} is out of range; give one from 1 to {MAX_CONCURRENCY}"
             )
             .into());
         }
@@ -360,7 +361,7 @@ impl Expansion<'_> {
         })
     }
 
-    /// Why a floor has no other pattern, and what is no floor does not have this one.
+    /// Why a floor has no other pattern, and other transports do not have this one.
     fn no_such_floor(&self, transport: &str, pattern: Pattern) -> String {
         if pattern != Pattern::Floor {
             return format!(
@@ -382,7 +383,7 @@ impl Expansion<'_> {
         })
     }
 
-    /// Why a peer cannot be used here; `None` where it can. The user's own go before those that travel along.
+    /// Why a peer cannot be used here; `None` if it can. The user's own take precedence over the bundled ones.
     fn why_not_peer(&self, name: &str) -> Result<Option<String>, ExpandError> {
         if name == NATIVE || self.job.peers.contains_key(name) {
             return Ok(None);
@@ -417,7 +418,7 @@ impl Expansion<'_> {
         Ok(sets)
     }
 
-    /// An option that acts on no cell of its matrix is an error, on some a note: none is ignored in silence.
+    /// An option that acts on no cell of its matrix is an error; on only some, a note: none is ignored silently.
     fn note_options_without_effect(&mut self, matrix: &Matrix) -> Result<(), ExpandError> {
         let patterns = matrix.pattern.or(Pattern::Rr);
         for name in matrix.options.0.keys() {
@@ -462,7 +463,7 @@ struct Work {
 }
 
 impl PlannedCell {
-    /// The processes and threads of both peers: one that commands and, where there are several, one for each worker.
+    /// The processes and threads of both peers: a main one, plus one for each worker if there are several.
     pub fn tasks(&self) -> u64 {
         let workers = u64::from(self.cell.concurrency);
         2 * if workers > 1 { workers + 1 } else { 1 }
@@ -502,7 +503,7 @@ fn row_name(cell: &Cell, client: &str, server: &str) -> String {
     name
 }
 
-/// Makes the label the id where the job gives one; where several cells share it, adds what tells them apart.
+/// Makes the job's label, if any, the id; where several cells share it, adds what distinguishes them.
 fn distinguish_labels(cells: &mut [PlannedCell]) -> Result<(), ExpandError> {
     let default_label = |cell: &PlannedCell| row_name(&cell.cell, &cell.client, &cell.server);
     let labels: Vec<Option<String>> =

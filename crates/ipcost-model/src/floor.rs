@@ -1,8 +1,7 @@
-//! What the least cost of a cell is put together from: parts that are cells of their own, measured in the same
-//! rounds.
+//! The parts of a cell's least cost: each is a cell of its own, measured in the same rounds.
 //!
-//! A floor is a bound from below, so whatever two processes may do at the same moment is counted once: where they
-//! are on one core, the work of both sides adds up; else only the dearer side's does.
+//! A floor is a lower bound, so it counts work that two processes may do at the same moment once: on one core, the
+//! work of both sides adds up; otherwise only the dearer side's counts.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,10 +11,10 @@ use crate::expand::PlannedCell;
 use crate::job::NATIVE;
 use crate::units::size_text;
 
-/// What a `stream` server reads at once, at least, where the cell does not say; bytes.
+/// The least that a `stream` server reads at once if the cell does not say; bytes.
 const RECV_BUFFER_BYTES: u64 = 65_536;
 
-/// What the floor of a cell is put together from.
+/// The parts of a cell's floor.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FloorRecipe {
     /// The parts.
@@ -24,21 +23,21 @@ pub struct FloorRecipe {
     pub made_of: String,
 }
 
-/// How often a part is in one operation.
+/// A part and its count in one operation.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct FloorShare {
     /// The cell that measures the part, as an index.
     pub cell: usize,
-    /// How often.
+    /// How many of it are in one operation.
     pub count: f64,
 }
 
-/// A floor that has to be measured for other cells' sake.
+/// A floor measured for the sake of other cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Needed<'a> {
     /// Its name in the registry.
     pub transport: &'a str,
-    /// Bytes, where it has a size; else 0.
+    /// Bytes, or 0 if it has no size.
     pub size: u64,
     /// Where the processes run.
     pub placement: Placement,
@@ -48,7 +47,7 @@ pub(crate) struct Needed<'a> {
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Part {
     kind: FloorKind,
-    /// Bytes, where it has a size; else 0.
+    /// Bytes, or 0 if it has no size.
     size: u64,
     count: f64,
 }
@@ -60,7 +59,8 @@ pub(crate) fn needed<'a>(cells: &[PlannedCell], transports: &'a [TransportState]
         for part in parts(cell, transports).unwrap_or_default() {
             wanted.push((part.kind, part.size, cell.placement));
             if part.kind == FloorKind::HandOver {
-                // No part of any floor, as its receiver never sleeps, but what a hand-over is to be seen against.
+                // Its receiver never sleeps, so it is not part of any floor; it is measured for comparison with a
+                // hand-over.
                 wanted.push((FloorKind::SpinningHandOver, 0, Placement::Apart));
             }
         }
@@ -79,7 +79,7 @@ pub(crate) fn needed<'a>(cells: &[PlannedCell], transports: &'a [TransportState]
     needed
 }
 
-/// Tells every cell what its floor is put together from; notes about those that have none.
+/// Gives every cell the parts of its floor; returns notes about cells without one.
 pub(crate) fn assign(cells: &mut [PlannedCell], transports: &[TransportState]) -> Vec<String> {
     let mut without: Vec<(&str, Vec<String>)> = Vec::new();
     for index in 0..cells.len() {
@@ -142,9 +142,9 @@ impl Part {
 /// Why a cell has no floor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Without {
-    /// It needs none: it is one, or cannot be measured.
+    /// Not needed: the cell is a floor, or cannot be measured.
     Need,
-    /// None is known, for this reason.
+    /// Not known, for this reason.
     Reason(&'static str),
 }
 
@@ -202,8 +202,8 @@ fn copies_both_ways(size: u64, reply: u64) -> Vec<Part> {
     sizes
 }
 
-/// The client makes one call a message, the server one a buffer, or one a message where they arrive as such; each copies every
-/// message once.
+/// The client makes one call a message; the server one a buffer, or one a message if messages arrive whole. Each
+/// copies every message once.
 fn of_stream(cell: &Cell, known: &Capabilities, one_core: bool) -> Vec<Part> {
     let buffer = cell.options.int("recv_buffer").unwrap_or(cell.size.max(RECV_BUFFER_BYTES));
     let receives = match known.delivery {
@@ -215,11 +215,11 @@ fn of_stream(cell: &Cell, known: &Capabilities, one_core: bool) -> Vec<Part> {
     vec![part(FloorKind::SystemCall, 0, calls), part(FloorKind::Copy, cell.size, copies)]
 }
 
-/// What a round trip takes, and the system calls beyond it.
+/// A round trip, and the system calls beyond it.
 fn of_connect(cell: &Cell, known: &Capabilities, one_core: bool) -> Vec<Part> {
     let calls = Calls::of_connect(cell, known);
-    // A hand-over wakes and waits: one call on each side. The client's two are a send and a receive, or to connect
-    // and a receive, and so the server's.
+    // A hand-over wakes and waits: one call on each side. The client's two are a send (or a connect) and a receive,
+    // and likewise the server's.
     let beyond = |calls: u32, of_hand_overs: u32| f64::from(calls.saturating_sub(of_hand_overs));
     let count = if one_core { beyond(calls.client + calls.server, 4) } else { beyond(calls.client, 2) };
     let copies = match cell.speaks_first {

@@ -1,4 +1,4 @@
-//! From a line of a peer's to a message that the engine can keep and show.
+//! From a peer's line to a message that the engine can keep and show.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -11,33 +11,33 @@ use crate::text::shortened;
 const MOST_NAMES: usize = 64;
 /// The longest name, bytes.
 const LONGEST_NAME: usize = 64;
-/// The longest text that is kept, bytes: a version, a runtime, what an option became.
+/// The longest text kept, bytes: a version, a runtime, an option's effective value.
 const LONGEST_TEXT: usize = 512;
-/// How much is shown of what is wrong, characters.
+/// The most characters of an error that are shown.
 const MOST_TOLD: usize = 200;
 
-/// Why a line is no message that the engine takes.
+/// Why the engine rejects a line.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum MessageError {
-    /// No JSON, or none of the protocol.
-    #[error("printed a line that is no message ({0})")]
+    /// Not JSON, or not a message of the protocol.
+    #[error("printed a line that is not a message ({0})")]
     NoMessage(String),
-    /// More than a message may hold, or something else in its place.
+    /// Too large, or a value of the wrong kind.
     #[error("sent a message that the control protocol does not allow: {0}")]
     Forbidden(String),
 }
 
-/// Reads a line and checks what is kept for the whole run or ends up in documents, so that no peer can fill either.
+/// Reads a line and limits what is kept for the whole run or ends up in documents, so that no peer can fill either.
 ///
 /// # Errors
-/// What is wrong with it, in one line.
+/// One line that says what is wrong.
 pub fn read_message(line: &[u8]) -> Result<FromPeer, MessageError> {
     let no_message = |error: serde_json::Error| {
         // It may quote the line, which may hold anything.
         MessageError::NoMessage(shortened(&error.to_string(), MOST_TOLD))
     };
     let text =
-        std::str::from_utf8(line).map_err(|error| MessageError::NoMessage(format!("no UTF-8: {error}")))?;
+        std::str::from_utf8(line).map_err(|error| MessageError::NoMessage(format!("not UTF-8: {error}")))?;
     let message = by_type(text).map_err(no_message)?;
     let checked = match &message {
         FromPeer::Hello(hello) => check_hello(hello),
@@ -48,8 +48,8 @@ pub fn read_message(line: &[u8]) -> Result<FromPeer, MessageError> {
     checked.map(|()| message).map_err(|reason| MessageError::Forbidden(shortened(&reason, MOST_TOLD)))
 }
 
-/// Looks at the type first: whatever else is in a line is then skipped where it stands. Read as [`FromPeer`], all of it
-/// would be stored until its type is known, in many times the memory.
+/// Looks at the type first, so that the rest of a line can be skipped in place. Read as [`FromPeer`], all of it would
+/// be stored until its type is known, taking many times the memory.
 fn by_type(text: &str) -> serde_json::Result<FromPeer> {
     #[derive(Deserialize)]
     struct Typed {
@@ -114,7 +114,7 @@ fn check_effective(effective: &Map<String, Value>) -> Result<(), String> {
         check_name("effective", name)?;
         match value {
             Value::Array(_) | Value::Object(_) | Value::Null => {
-                Err(format!("\"effective\" holds for {name:?} neither a number nor a switch nor a text"))
+                Err(format!("\"effective\" must hold a number, true/false or text for {name:?}"))
             }
             Value::String(text) => check_text(name, text),
             Value::Bool(_) | Value::Number(_) => Ok(()),
@@ -202,7 +202,7 @@ mod tests {
             done(json!({"ops": 1.5})),
             done(json!({"usage": {"user_ns": -1}})),
         ] {
-            assert!(error(&message).starts_with("printed a line that is no message ("));
+            assert!(error(&message).starts_with("printed a line that is not a message ("));
         }
         for line in
             [&b"\xff\xfe"[..], b"", b"{\"type\":\"error\",\"message\":\"\xff\"}", &b"[".repeat(1 << 20)]
@@ -226,7 +226,7 @@ mod tests {
             (done(json!({"measures": {"\u{1b}[31m": 1}})), "names have 1 to 64 letters"),
             (done(json!({"measures": {"": 1}})), "names have"),
             (json!({"type": "ready", "effective": many(json!(1))}), "65 entries"),
-            (json!({"type": "ready", "effective": {"x": [[]]}}), "neither a number nor"),
+            (json!({"type": "ready", "effective": {"x": [[]]}}), "must hold a number"),
             (json!({"type": "ready", "effective": {"x": long}}), "513 bytes"),
             (
                 json!({"type": "hello", "protocol": 1, "peer": "", "version": "", "runtime": long,

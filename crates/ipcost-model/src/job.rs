@@ -19,7 +19,8 @@ pub const NATIVE: &str = "native";
 named! {
     /// How latency is sampled.
     LatencyMode, "value of latency" {
-        /// In a batch of its own after each timed one, while the loop is warm; no timed batch reads the clock per operation.
+        /// In a separate batch after each timed one, while the loop is warm; no timed batch reads the clock per
+        /// operation.
         Tail = "tail",
         /// In the lead-ins, so that no timed batch reads the clock per operation.
         LeadIn = "lead-in",
@@ -30,12 +31,12 @@ named! {
     }
 }
 
-/// What to measure. Absent settings have their defaults; lists in `cells` multiply into a matrix.
+/// What to measure. Absent settings take their defaults; lists in `cells` multiply into a matrix.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Job {
-    /// What the others are compared with: a transport, a label or a cell's id.
+    /// The baseline: a transport, a label or a cell's id.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub baseline: Option<String>,
     /// How long the run may take.
@@ -45,32 +46,33 @@ pub struct Job {
     /// The relative difference that matters (0.05 is 5 %).
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "proportion")]
     pub margin: Option<f64>,
-    /// Exactly this many epochs, whatever the budget.
+    /// Exactly this many epochs, regardless of the budget.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub epochs: Option<u32>,
     /// The seed of every random order.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
-    /// How long a timed batch is meant to last; by default what variances and start-up times suggest.
+    /// The target length of a timed batch; by default chosen from variances and start-up times.
     #[serde(skip_serializing_if = "Option::is_none", with = "duration")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub batch: Option<Duration>,
-    /// Whether to measure, in the same rounds, the least that the parts of its cells cost here.
+    /// Whether to measure, in the same rounds, the least cost of the cells' parts here.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub floor: bool,
-    /// Whether to measure every cell to the end; else those of answered questions leave, and the time goes to the open ones.
+    /// Whether to measure every cell to the end; otherwise cells of answered questions leave, and their time goes to
+    /// open ones.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub keep_all: bool,
     /// How latency is sampled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency: Option<LatencyMode>,
-    /// How long a peer may leave a message unanswered.
+    /// How long a peer may take to answer a message.
     #[serde(skip_serializing_if = "Option::is_none", with = "duration")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub timeout: Option<Duration>,
     /// The cells, as matrices.
     pub cells: Vec<Matrix>,
-    /// Peers beside the built-in one, by name.
+    /// Peers besides the built-in one, by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub peers: BTreeMap<String, PeerCommand>,
 }
@@ -83,16 +85,16 @@ pub struct Matrix {
     /// The row's name in tables.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// What is done; default `rr`.
+    /// The pattern; default `rr`.
     #[serde(skip_serializing_if = "OneOrMany::is_empty")]
     pub pattern: OneOrMany<Pattern>,
-    /// Over which transports; there is no default.
+    /// The transports; no default.
     #[serde(skip_serializing_if = "OneOrMany::is_empty")]
     pub transport: OneOrMany<String>,
     /// Bytes from client to server; default 64.
     #[serde(skip_serializing_if = "OneOrMany::is_empty")]
     pub size: OneOrMany<Size>,
-    /// Bytes from server to client; default as many as `size`.
+    /// Bytes from server to client; default the same as `size`.
     #[serde(skip_serializing_if = "OneOrMany::is_empty")]
     pub reply: OneOrMany<Size>,
     /// Workers in the client; default 1.
@@ -110,9 +112,9 @@ pub struct Matrix {
     /// Who sends first in `connect`; default `client`.
     #[serde(skip_serializing_if = "OneOrMany::is_empty")]
     pub speaks_first: OneOrMany<SpeaksFirst>,
-    /// How long the operations before a batch last that are not measured, where the usual few milliseconds are not enough for
-    /// what the cell is to be measured in: caches, where the scheduler settles, ports in TIME_WAIT. With 0 the one batch of an epoch is the
-    /// first thing that processes and connections do; they are verified after it.
+    /// How long the unmeasured operations before a batch last. Set it where the usual few milliseconds do not reach
+    /// the state to be measured: caches, where the scheduler settles, ports in TIME_WAIT. With 0 the one batch of an
+    /// epoch is the first thing that processes and connections do; they are verified after it.
     #[serde(skip_serializing_if = "Option::is_none", with = "duration")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub lead_in: Option<Duration>,
@@ -181,14 +183,14 @@ impl<T> From<Vec<T>> for OneOrMany<T> {
 }
 
 impl<T> OneOrMany<T> {
-    /// Whether nothing is given.
+    /// Whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }
 
 impl<T: Clone> OneOrMany<T> {
-    /// The elements, or the one given where there are none.
+    /// The elements, or the default given if there are none.
     pub fn or(&self, default: T) -> Vec<T> {
         if self.0.is_empty() { vec![default] } else { self.0.clone() }
     }
@@ -200,7 +202,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for OneOrMany<T> {
     }
 }
 
-/// Reads a list of what `seed` reads, or a single one; an empty list is an error.
+/// Reads a list of values, or a single one, with `seed`; an empty list is an error.
 fn list_of<'de, D, S>(deserializer: D, seed: S) -> Result<Vec<S::Value>, D::Error>
 where
     D: Deserializer<'de>,
@@ -314,7 +316,7 @@ impl<'de> Deserialize<'de> for OptionLists {
     }
 }
 
-/// Reads a number or a text by the given reader.
+/// Reads a number or a text with the given parser.
 fn number_or_text<'de, D, T>(
     deserializer: D,
     what: &'static str,
@@ -361,7 +363,7 @@ pub mod duration {
     /// As a string such as `30s`.
     ///
     /// # Errors
-    /// The serializer's own.
+    /// The serializer's.
     pub fn serialize<S: Serializer>(value: &Option<Duration>, serializer: S) -> Result<S::Ok, S::Error> {
         match value {
             Some(duration) => serializer.collect_str(&humantime::format_duration(*duration)),
@@ -372,16 +374,16 @@ pub mod duration {
     /// From text, or from a number of seconds.
     ///
     /// # Errors
-    /// Where it is no duration.
+    /// If it is not a duration.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
         number_or_text(deserializer, "a duration such as \"30s\"", parse_duration).map(Some)
     }
 }
 
-/// Whether a name can name a peer: it must not be the built-in one's, nor make ids ambiguous.
+/// Whether a name is valid for a peer: it must not be the built-in one's, nor make ids ambiguous.
 ///
 /// # Errors
-/// One line that says what a name may be.
+/// One line that says which names are valid.
 pub fn check_peer_name(name: &str) -> Result<(), String> {
     if name == NATIVE {
         return Err(format!("the name \"{NATIVE}\" is the built-in peer's; give yours another"));
@@ -394,7 +396,7 @@ pub fn check_peer_name(name: &str) -> Result<(), String> {
 }
 
 impl Job {
-    /// The names of the peers that its cells name, each once.
+    /// The names of the peers that its cells use, without duplicates.
     pub fn peers_in_cells(&self) -> BTreeSet<&str> {
         let lists = self.cells.iter().flat_map(|matrix| [&matrix.client.0, &matrix.server.0]);
         lists.flatten().map(String::as_str).collect()

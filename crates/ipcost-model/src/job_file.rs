@@ -13,25 +13,25 @@ pub struct JobFileError {
     pub line: usize,
     /// The column in characters, from 1.
     pub column: usize,
-    /// What is wrong and what would be right, in one line.
+    /// The problem and the fix, in one line.
     pub message: String,
 }
 
 /// Reads a job from the text of a TOML file.
 ///
 /// # Errors
-/// The first thing that is wrong, with its place.
+/// The first problem, with its position.
 pub fn parse_job(text: &str) -> Result<Job, JobFileError> {
     toml::from_str(text).map_err(|error| located(text, &error))
 }
 
-/// An error of TOML with its place in the text.
+/// A TOML error with its position in the text.
 pub fn located(text: &str, error: &toml::de::Error) -> JobFileError {
     let offset = error.span().map_or(0, |span| span.start);
     at(text, offset, with_suggestion(error.message()))
 }
 
-/// An error at a place in the text, given in bytes.
+/// An error at a byte offset in the text.
 pub fn at(text: &str, offset: usize, message: String) -> JobFileError {
     let (line, column) = place(text, offset);
     JobFileError { line, column, message }

@@ -1,6 +1,6 @@
 //! The nouns of `ipcost`: [`Cell`], [`Job`], [`Plan`], the control protocol and the [`Document`].
 //!
-//! Plain data with serde; nothing here does I/O, reads a clock or asks what machine it is on.
+//! Plain data with serde: no I/O, no clock, no dependence on the machine it runs on.
 //! Data flows one way through the workspace, and this crate names what flows:
 //!
 //! ```text

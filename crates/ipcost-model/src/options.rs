@@ -11,7 +11,7 @@ use crate::cell::Pattern;
 use crate::suggest::unknown;
 use crate::units::{MAX_SIZE_BYTES, parse_size, size_text};
 
-/// What an option's value may be.
+/// The kind of an option's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OptionKind {
     /// `true` or `false`.
@@ -29,11 +29,11 @@ pub enum OptionKind {
 /// One option of the catalogue.
 #[derive(Debug, Clone, Copy)]
 pub struct OptionSpec {
-    /// The name, after what it sets.
+    /// The option's name.
     pub name: &'static str,
-    /// What its value may be.
+    /// The kind of its value.
     pub kind: OptionKind,
-    /// What happens where it is not set.
+    /// The behaviour if it is not set.
     pub default: &'static str,
     /// The family of transports it acts on.
     pub group: OptionGroup,
@@ -43,13 +43,13 @@ pub struct OptionSpec {
     pub summary: &'static str,
 }
 
-/// The largest number that a logical processor has.
+/// The largest number of a logical processor.
 pub(crate) const MAX_PROCESSOR: u64 = 8191;
 
 /// The patterns that move messages.
 const ALL: &[Pattern] = &[Pattern::Connect, Pattern::Rr, Pattern::Stream];
 
-/// Every option there is, in the order of the documentation.
+/// Every option, in the order of the documentation.
 pub const CATALOGUE: &[OptionSpec] = &[
     OptionSpec {
         name: "framing",
@@ -105,7 +105,7 @@ pub const CATALOGUE: &[OptionSpec] = &[
         default: "none",
         group: OptionGroup::Loop,
         patterns: ALL,
-        summary: "do so many operations in a hundred twice and count them once: a slowdown of known size (native peer)",
+        summary: "do this percentage of operations twice and count them once: a slowdown of known size (native peer)",
     },
     OptionSpec {
         name: "client_cpu",
@@ -225,7 +225,7 @@ pub const CATALOGUE: &[OptionSpec] = &[
         default: "true",
         group: OptionGroup::Tls,
         patterns: &[Pattern::Connect],
-        summary: "go on with an earlier session instead of a whole handshake",
+        summary: "resume an earlier session instead of doing a full handshake",
     },
     OptionSpec {
         name: "spread_sources",
@@ -325,7 +325,7 @@ impl OptionSpec {
         on_transport && self.patterns.contains(&pattern)
     }
 
-    /// Reads a value as it is typed in a flag.
+    /// Parses a value as typed in a flag.
     ///
     /// # Errors
     /// One line that says what the option takes.
@@ -339,7 +339,7 @@ impl OptionSpec {
         self.check(value.unwrap_or_else(|| OptionValue::Text(text.to_owned())))
     }
 
-    /// Takes a value if the option may have it; a size may be text (`"64KiB"`).
+    /// Accepts a value if it is valid for the option; a size may be text (`"64KiB"`).
     ///
     /// # Errors
     /// One line that says what the option takes.
@@ -380,7 +380,7 @@ impl OptionSpec {
     }
 }
 
-/// Options by name; only names of the catalogue, only values they may have.
+/// Options by name: only names from the catalogue, only valid values.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
 pub struct Options(BTreeMap<OptionName, OptionValue>);
@@ -389,7 +389,7 @@ impl Options {
     /// Sets an option.
     ///
     /// # Errors
-    /// One line, where the name is unknown or the value not one it may have.
+    /// One line, if the name is unknown or the value invalid.
     pub fn set(&mut self, name: &str, value: OptionValue) -> Result<(), String> {
         let name = OptionName::find(name)?;
         self.0.insert(name, name.spec().check(value)?);
@@ -406,7 +406,7 @@ impl Options {
         self.0.is_empty()
     }
 
-    /// A switch, where it is set.
+    /// A switch, if set.
     pub fn bool(&self, name: &str) -> Option<bool> {
         match self.get(name, |kind| matches!(kind, OptionKind::Bool))? {
             OptionValue::Bool(value) => Some(*value),
@@ -414,7 +414,7 @@ impl Options {
         }
     }
 
-    /// A number or a size in bytes, where it is set.
+    /// A number or a size in bytes, if set.
     pub fn int(&self, name: &str) -> Option<u64> {
         let number = |kind| matches!(kind, OptionKind::Size | OptionKind::Count(_) | OptionKind::Processor);
         match self.get(name, number)? {
@@ -423,7 +423,7 @@ impl Options {
         }
     }
 
-    /// A word, where it is set.
+    /// A word, if set.
     pub fn text(&self, name: &str) -> Option<&str> {
         match self.get(name, |kind| matches!(kind, OptionKind::Choice(_)))? {
             OptionValue::Text(value) => Some(value),
@@ -431,8 +431,8 @@ impl Options {
         }
     }
 
-    /// Whether TCP sockets set `TCP_NODELAY`: as the option says, else where a message is waited for. A stream leaves
-    /// Nagle's algorithm on, as the system does.
+    /// Whether TCP sockets set `TCP_NODELAY`: as the option says, otherwise where a side waits for each message. A
+    /// stream keeps Nagle's algorithm, the system's default.
     pub fn sets_nodelay(&self, pattern: Pattern) -> bool {
         let usual = match pattern {
             Pattern::Connect | Pattern::Rr => true,
@@ -441,7 +441,7 @@ impl Options {
         self.bool("tcp_nodelay").unwrap_or(usual)
     }
 
-    /// What a peer is told: all but where its process runs.
+    /// The options sent to a peer: all but where its process runs.
     pub fn for_peers(&self) -> Self {
         let told = |(name, _): &(OptionName, &OptionValue)| name.spec().group != OptionGroup::Place;
         Self(self.iter().filter(told).map(|(name, value)| (name, value.clone())).collect())
@@ -449,8 +449,8 @@ impl Options {
 
     /// The value of an option of the catalogue.
     ///
-    /// A getter of another kind would find nothing, set or not, and nobody would notice: that is a bug of the
-    /// caller, told in debug builds.
+    /// A getter of the wrong kind would silently find nothing, set or not: a bug of the caller, caught in debug
+    /// builds.
     fn get(&self, name: &str, is_kind: impl Fn(OptionKind) -> bool) -> Option<&OptionValue> {
         if cfg!(debug_assertions) {
             let kind = OptionName::find(name).expect("a name of the catalogue").spec().kind;
@@ -464,7 +464,7 @@ impl Options {
     }
 }
 
-/// Reads one value for a known option, so that a wrong one is reported where it stands.
+/// Reads one value for a known option, so that an error is reported at its position.
 pub(crate) struct ValueSeed(pub OptionName);
 
 impl<'de> DeserializeSeed<'de> for ValueSeed {

@@ -1,4 +1,4 @@
-//! A plan: everything that is decided before the first measurement.
+//! A plan: everything decided before the first measurement.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::expand::PlannedCell;
 use crate::job::LatencyMode;
 use crate::workload::Workload;
 
-/// A contrast the run will decide: cell `a` against cell `b`.
+/// A contrast for the run to decide: cell `a` against cell `b`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedContrast {
     /// The workload, as an index.
@@ -20,7 +20,7 @@ pub struct PlannedContrast {
     pub b: usize,
 }
 
-/// What will be run; plain data that can be printed.
+/// What to run; plain data that can be printed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// The cells, in the order of the job.
@@ -29,7 +29,7 @@ pub struct Plan {
     pub workloads: Vec<Workload>,
     /// Each cell against the baseline of its table.
     pub contrasts: Vec<PlannedContrast>,
-    /// What the user should know before it starts.
+    /// What the user should know before the run.
     pub notes: Vec<String>,
     /// The seed of every random order.
     pub seed: u64,
@@ -37,44 +37,44 @@ pub struct Plan {
     pub margin: f64,
     /// The chance that any headline interval ever misses.
     pub alpha: f64,
-    /// How many contrasts share `alpha`: those against the baseline, and those that a claim to be the
-    /// cheapest needs.
+    /// The number of contrasts that share `alpha`: those against the baseline, and those needed to call a cell the
+    /// cheapest.
     pub family: u32,
-    /// What `alpha` is promised for.
+    /// The error rate that `alpha` limits.
     pub multiplicity: Multiplicity,
-    /// `alpha / family`: what each interval of a headline is computed at.
+    /// `alpha / family`: the level of each headline interval.
     pub alpha_each: f64,
-    /// How many epochs the first finite interval takes.
+    /// Epochs needed for the first finite interval.
     pub epochs_needed: u32,
-    /// Exactly this many epochs, where the user said so.
+    /// Exactly this many epochs, if the user said so.
     pub epochs_exact: Option<u32>,
-    /// How many epochs are likely to fit.
+    /// The number of epochs likely to fit.
     pub epochs_expected: u32,
     /// How long the run may take.
     pub budget: Duration,
     /// Rounds in each epoch.
     pub rounds: u32,
-    /// How long a batch is meant to last.
+    /// The target length of a batch.
     pub batch: Duration,
-    /// How long the unmeasured lead-in of a batch is meant to last.
+    /// The target length of a batch's unmeasured lead-in.
     pub lead_in: Duration,
-    /// How long a batch must be, where the user said so.
+    /// The length of a batch, if the user set it.
     pub batch_exact: Option<Duration>,
-    /// Whether every cell is measured to the end; else those of answered questions leave.
+    /// Whether to measure every cell to the end; otherwise cells of answered questions leave.
     #[serde(default)]
     pub keep_all: bool,
-    /// Whether the engine counts, around every batch, what the machine and the processes did beside usage.
+    /// Whether the engine counts other events of the machine and the processes around every batch, besides usage.
     pub counted: bool,
-    /// The cells of which the time of the sender alone is asked for, which takes batches far larger than buffers; indices.
+    /// The cells whose sender time is requested, which takes batches far larger than buffers; indices.
     #[serde(default)]
     pub sender_timed: Vec<usize>,
     /// How latency is sampled.
     pub latency: LatencyMode,
-    /// How long a peer may leave a message unanswered.
+    /// How long a peer may take to answer a message.
     pub timeout: Duration,
-    /// The most cells that have processes at the same time; an epoch of more is measured group by group.
+    /// The most cells with processes at the same time; an epoch of more is measured in groups.
     pub cells_at_once: usize,
-    /// The most processes and threads that peers have at the same time.
+    /// The most processes and threads of peers at the same time.
     pub tasks_at_once: u64,
 }
 
@@ -85,8 +85,8 @@ impl Plan {
     }
 
     /// The cells that can be measured here, in groups that have processes at the same time: one group, unless there
-    /// are more cells than [`Plan::cells_at_once`], or they have more workers than [`Plan::tasks_at_once`] allows. What is
-    /// compared with each other stays together where it fits.
+    /// are more cells than [`Plan::cells_at_once`], or more workers than [`Plan::tasks_at_once`] allows. Cells
+    /// compared with each other stay together if they fit.
     pub fn groups(&self) -> Vec<Vec<usize>> {
         let tasks = |cells: &[usize]| cells.iter().map(|cell| self.cells[*cell].tasks()).sum::<u64>();
         let fits = |cells: &[usize]| cells.len() <= self.cells_at_once && tasks(cells) <= self.tasks_at_once;

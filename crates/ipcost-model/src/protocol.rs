@@ -2,7 +2,7 @@
 //!
 //! The engine writes [`FromEngine`] to a peer's standard input, the peer writes [`FromPeer`] to its
 //! standard output; standard error is free text. One process plays one role in one cell for one epoch.
-//! Fields that a reader does not know are skipped, so that later versions may add some.
+//! Readers skip unknown fields, so that later versions may add some.
 
 use std::collections::BTreeMap;
 
@@ -32,30 +32,30 @@ named! {
     }
 }
 
-/// Where a channel is to be found: an object whose keys are the transport's own.
+/// The address of a channel: an object with keys specific to the transport.
 ///
-/// Transports without connections need one address a worker; `"more"` is then the list of those beyond the first.
+/// Transports without connections need one address a worker; `"more"` then lists those beyond the first.
 pub type Address = Map<String, Value>;
 
-/// What the engine says.
+/// A message from the engine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub enum FromEngine {
     /// Set up; a client also connects now, except in pattern `connect`.
     Prepare {
-        /// The part to play.
+        /// The role to play.
         role: PeerRole,
-        /// What to do.
+        /// The cell.
         cell: Cell,
-        /// Where.
+        /// The address.
         address: Address,
     },
-    /// Do so many operations: to the server first, then to the client.
+    /// Run this many operations: sent to the server first, then to the client.
     Batch {
-        /// Comes back in the answer.
+        /// Echoed in the answer.
         id: u64,
-        /// A multiple of the cell's concurrency; every worker does as many.
+        /// A multiple of the cell's concurrency; every worker does an equal share.
         ops: u64,
         /// Whether the client reads the clock at every operation and answers `latency_ns`.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -63,46 +63,46 @@ pub enum FromEngine {
     },
     /// As [`FromEngine::Batch`], untimed, with a payload that is checked.
     Verify {
-        /// Comes back in the answer.
+        /// Echoed in the answer.
         id: u64,
-        /// A multiple of the cell's concurrency; every worker does as many.
+        /// A multiple of the cell's concurrency; every worker does an equal share.
         ops: u64,
     },
-    /// Close everything, exit 0.
+    /// Close everything and exit with status 0.
     Stop,
 }
 
-/// What a peer says.
+/// A message from a peer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub enum FromPeer {
-    /// The first line, unasked.
+    /// The first line, sent without a request.
     Hello(Hello),
     /// Prepared.
     Ready {
-        /// The address a server really has.
+        /// The server's actual address.
         #[serde(default)]
         address: Address,
-        /// What options became, where the kernel changed them, by name.
+        /// Option values that the kernel changed, by name.
         #[serde(default, skip_serializing_if = "Map::is_empty")]
         effective: Map<String, Value>,
     },
     /// The server is about to enter its loop.
     Armed {
-        /// Of the batch.
+        /// The batch's id.
         id: u64,
     },
     /// The batch is complete.
     Done(Done),
-    /// What failed and where; the peer then exits.
+    /// The peer failed and then exits.
     Error {
-        /// In one line.
+        /// What failed and where, in one line.
         message: String,
     },
 }
 
-/// Who a peer is and what it can do.
+/// A peer and its capabilities.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Hello {
@@ -122,11 +122,11 @@ pub struct Hello {
     pub patterns: Vec<Pattern>,
 }
 
-/// What a batch took.
+/// The result of a batch.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Done {
-    /// Of the batch.
+    /// The batch's id.
     pub id: u64,
     /// Operations done.
     pub ops: u64,
@@ -135,16 +135,16 @@ pub struct Done {
     /// Elapsed time until the last send returned, nanoseconds; client of `stream` only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent_ns: Option<u64>,
-    /// This process's own use of the machine over the batch, all threads and workers.
+    /// This process's resource usage over the batch, all threads and workers.
     #[serde(default)]
     pub usage: Usage,
     /// At most [`MAX_LATENCY_VALUES`] sampled latencies, nanoseconds; client only.
     #[serde(default)]
     pub latency_ns: Vec<u64>,
-    /// Connections that had to be tried again because the listener's queue was full.
+    /// Connections retried because the listener's queue was full.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub retries: u64,
-    /// What else the peer measured over the batch, by name.
+    /// Other measures of the batch, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub measures: BTreeMap<String, f64>,
 }

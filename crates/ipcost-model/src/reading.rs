@@ -10,7 +10,7 @@ use crate::text::shortened;
 /// The largest document that is read, bytes: a thousand times a usual one.
 pub const MAX_DOCUMENT_BYTES: u64 = 1 << 28;
 
-/// The most characters of what is wrong.
+/// The most characters of an error.
 const MOST_TOLD: usize = 300;
 
 /// Why something is not a document that can be shown.
@@ -19,44 +19,44 @@ pub enum ReadError {
     /// More bytes than [`MAX_DOCUMENT_BYTES`].
     #[error("{bytes} bytes are too many for a document; at most {MAX_DOCUMENT_BYTES} are read")]
     TooLarge {
-        /// How many there are.
+        /// The size of the input, bytes.
         bytes: u64,
     },
-    /// More of something than any run writes.
+    /// More values than any run writes.
     #[error("a document with more than {most} values in its {key:?}; no run writes so many")]
     TooMany {
-        /// Where.
+        /// The key.
         key: &'static str,
-        /// How many there may be.
+        /// The limit.
         most: u64,
     },
-    /// No JSON, or only the beginning of it.
+    /// Not JSON, or truncated.
     #[error("not a whole JSON document: {0}")]
     NotJson(String),
-    /// JSON of something else.
-    #[error("JSON, but no document of ipcost: it has no \"schema\" of the kind \"{SCHEMA}\"")]
+    /// Another kind of JSON.
+    #[error("JSON, but not an ipcost document: it has no \"schema\" of the kind \"{SCHEMA}\"")]
     Foreign,
     /// A document of another version.
     #[error("the document's schema is {schema:?}, and this program reads {SCHEMA:?}; {advice}")]
     OtherSchema {
-        /// What it says it is.
+        /// Its version.
         schema: String,
         /// What to do.
         advice: &'static str,
     },
-    /// Keys that are missing or hold something else.
-    #[error("a document of {SCHEMA:?}, but not as its schema says: {0}")]
+    /// Missing keys, or values of the wrong kind.
+    #[error("a document of {SCHEMA:?} that does not match its schema: {0}")]
     Shape(String),
     /// Parts that contradict one another.
     #[error("a document of {SCHEMA:?} that contradicts itself: {0}")]
     Inconsistent(String),
 }
 
-/// Reads a document, and checks what every rendering relies on: indices and ids lead somewhere, numbers are finite,
-/// costs are positive, intervals contain what they are about.
+/// Reads a document, and checks what every rendering relies on: indices and ids exist, numbers are finite, costs are
+/// positive, intervals contain their medians.
 ///
 /// # Errors
-/// What is wrong with it, in one line.
+/// One line that says what is wrong.
 pub fn read_document(bytes: &[u8]) -> Result<Document, ReadError> {
     if bytes.len() as u64 > MAX_DOCUMENT_BYTES {
         return Err(ReadError::TooLarge { bytes: bytes.len() as u64 });
@@ -79,15 +79,15 @@ pub fn read_document(bytes: &[u8]) -> Result<Document, ReadError> {
     Ok(document)
 }
 
-/// Whether the parts of a document fit together, wherever it comes from.
+/// Whether the parts of a document fit together, regardless of its source.
 ///
 /// # Errors
-/// What does not.
+/// The contradiction.
 pub fn check_document(document: &Document) -> Result<(), ReadError> {
     consistency::check(document).map_err(|flaw| ReadError::Inconsistent(told(flaw)))
 }
 
-/// What is wrong, in one line: it may quote the document, which may hold anything.
+/// The error in one line: it may quote the document, which may hold anything.
 fn told(error: impl ToString) -> String {
     shortened(&error.to_string(), MOST_TOLD)
 }
@@ -117,10 +117,10 @@ mod tests {
             ("{\"schema\": \"ipcost/1\"", "not a whole JSON document"),
             (deep.as_str(), "not a whole JSON document"),
             ("{\"schema\": NaN}", "not a whole JSON document"),
-            ("[1]", "no document of ipcost"),
-            ("{}", "no document of ipcost"),
-            ("{\"schema\": 3}", "no document of ipcost"),
-            ("{\"schema\": \"other/1\"}", "no document of ipcost"),
+            ("[1]", "not an ipcost document"),
+            ("{}", "not an ipcost document"),
+            ("{\"schema\": 3}", "not an ipcost document"),
+            ("{\"schema\": \"other/1\"}", "not an ipcost document"),
             ("{\"schema\": \"ipcost/0\"}", "it is older"),
             ("{\"schema\": \"ipcost/2\"}", "it is newer"),
             ("{\"schema\": \"ipcost/1\"}", "missing field"),

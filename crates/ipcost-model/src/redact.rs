@@ -1,4 +1,4 @@
-//! What is written, without what tells who and where: names of the host and of users, home directories, commands.
+//! Removes private data from output: names of the host and of users, home directories, commands.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -6,18 +6,18 @@ use serde_json::{Map, Value};
 
 use crate::document::Document;
 
-/// In the place of what is not told.
+/// Placeholders.
 const HOST: &str = "[host]";
 const USER: &str = "[user]";
 const HOME: &str = "[home]";
 const COMMAND: &str = "[command]";
 
-/// Where systems keep home directories; what follows, up to the next slash, is a user's name.
+/// Where systems keep home directories; the next path component is a user's name.
 const HOMES: [&str; 2] = ["/home/", "/Users/"];
 const HOME_OF_ROOT: &str = "/root";
-/// Names that tell nothing.
+/// Names that reveal nothing.
 const COMMON: [&str; 2] = ["root", "localhost"];
-/// Keys whose values come from fixed lists or are facts about the system: no name is looked for in them.
+/// Keys whose values come from fixed lists or are facts about the system: these are not searched for names.
 const FIXED: [&str; 14] = [
     "schema",
     "os",
@@ -35,7 +35,7 @@ const FIXED: [&str; 14] = [
     "started",
 ];
 
-/// What is known of the user beside what the document itself tells.
+/// The user's identity, in addition to what the document itself reveals.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Identity {
     /// Names of the user.
@@ -44,18 +44,18 @@ pub struct Identity {
     pub homes: Vec<String>,
 }
 
-/// What was taken out of something may have been part of its form.
+/// Redaction may have broken the record's format.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "cannot be redacted, since a name in it is a word of its form, too ({0}); take the names out by hand, or write it without --redact"
+    "cannot be redacted: a name in it is also a word of its format ({0}); remove the names by hand, or write it without --redact"
 )]
 pub struct RedactError(String);
 
-/// The same without names of hosts and users, home directories and peers' commands; each has the same placeholder
+/// A copy without names of hosts and users, home directories and peers' commands; each has the same placeholder
 /// everywhere.
 ///
 /// # Errors
-/// Where what is left is no longer one of its kind.
+/// If the result is no longer valid.
 pub fn redacted<T: Serialize + DeserializeOwned>(value: &T, identity: &Identity) -> Result<T, RedactError> {
     let failed = |error: serde_json::Error| RedactError(error.to_string());
     let mut value = serde_json::to_value(value).map_err(failed)?;
@@ -74,7 +74,7 @@ pub fn redacted_document(mut document: Document, identity: &Identity) -> Result<
     Ok(Document { samples, ..redacted })
 }
 
-/// What is looked for, and what goes into its place; longest first.
+/// Search texts and their placeholders, longest first.
 struct Names {
     homes: Vec<String>,
     words: Vec<(String, &'static str)>,
@@ -110,7 +110,7 @@ impl Names {
             Value::Array(list) => list.iter_mut().for_each(|entry| self.redact(entry, key)),
             Value::Object(map) => {
                 if key == "peers" {
-                    // Keys are names of the user's here, and elsewhere the form's.
+                    // Keys are names chosen by the user here, and part of the format elsewhere.
                     let entries = std::mem::take(map).into_iter();
                     *map = entries.map(|(name, value)| (self.text(&name), value)).collect::<Map<_, _>>();
                 }
@@ -126,7 +126,7 @@ impl Names {
     }
 }
 
-/// Every place where `name` stands by itself.
+/// Every place where `name` is a separate word.
 fn replaced(text: &str, name: &str, placeholder: &str) -> String {
     let (mut result, mut rest) = (String::new(), text);
     while let Some(at) = rest.find(name) {
@@ -144,7 +144,7 @@ fn is_name(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | '-')
 }
 
-/// Home directories that a text names.
+/// Home directories in a text.
 fn homes_in(text: &str) -> Vec<String> {
     let mut homes = Vec::new();
     for base in HOMES {
@@ -160,7 +160,7 @@ fn homes_in(text: &str) -> Vec<String> {
     homes
 }
 
-/// The names of the hosts that something tells of.
+/// Host names in a record.
 fn each_host(value: &Value, found: &mut dyn FnMut(&str)) {
     match value {
         Value::Object(map) => {

@@ -1,4 +1,4 @@
-//! The samples file: what a run has measured so far, an epoch a line, so that nothing is lost should it be killed.
+//! The samples file: the measurements so far, one epoch per line, so that nothing is lost if the run is killed.
 
 use std::collections::BTreeMap;
 
@@ -16,50 +16,50 @@ pub const SAMPLES_SCHEMA: &str = "ipcost-samples/1";
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SamplesLine {
-    /// What is to be measured, where, by what.
+    /// What will be measured, where, and by which program.
     Begun(Box<Begun>),
-    /// How large batches are; the first epoch is about to begin.
+    /// The sizes of batches; the first epoch is about to begin.
     Calibrated(Calibrated),
     /// An epoch is complete.
     Epoch(EpochRecord),
-    /// The run was killed, and goes on.
+    /// The run was killed and is resumed.
     Resumed(Resumed),
 }
 
-/// What is decided before the first measurement.
+/// Everything decided before the first measurement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Begun {
     /// [`SAMPLES_SCHEMA`].
     pub schema: String,
     /// The run's identifier, under which its document will be saved.
     pub id: String,
-    /// What the user calls it.
+    /// The user's name for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What measures.
+    /// The program that measures.
     pub tool: Tool,
-    /// Whether it was built without optimisation.
+    /// Whether the program was built without optimisation.
     pub debug_build: bool,
     /// The machine.
     pub host: Host,
-    /// What was asked for, peers among it, with the seed.
+    /// The job, including its peers and the seed.
     pub job: Job,
     /// When it started, RFC 3339.
     pub started: String,
-    /// What will be run.
+    /// The plan.
     pub plan: Plan,
 }
 
-/// What calibration has found; frozen for the whole run.
+/// The result of calibration; frozen for the whole run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Calibrated {
     /// Rounds in each epoch.
     pub rounds: u32,
-    /// How long a batch is meant to last, nanoseconds.
+    /// The target length of a batch, nanoseconds.
     pub batch_ns: u64,
-    /// How long a lead-in is meant to last, nanoseconds.
+    /// The target length of a lead-in, nanoseconds.
     pub lead_in_ns: u64,
-    /// How many epochs are likely to fit.
+    /// The number of epochs likely to fit.
     pub epochs_expected: u32,
     /// The operations of batches, by cell.
     pub counts: Vec<Counts>,
@@ -67,45 +67,45 @@ pub struct Calibrated {
     pub random: u64,
     /// How long the run has taken so far, nanoseconds.
     pub elapsed_ns: u64,
-    /// What one reading of the clock costs, nanoseconds.
+    /// The cost of one clock reading, nanoseconds.
     pub clock_read_ns: u64,
-    /// The least step of the clock that was seen, nanoseconds.
+    /// The least step of the clock seen, nanoseconds.
     pub clock_step_ns: u64,
-    /// What drives the clock.
+    /// The clock source.
     pub clock_source: Option<String>,
 }
 
 /// The operations of one cell's batches.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
-    /// Of a timed batch.
+    /// Operations of a timed batch.
     pub batch: u64,
-    /// Of its lead-in.
+    /// Operations of its lead-in.
     pub lead_in: u64,
-    /// Whether batches have a part that does not grow with their operations: the lead-in is then timed as well, and what
-    /// counts is the difference of the two.
+    /// Whether batches have a part that does not grow with their operations: the lead-in is then timed as well, and
+    /// the difference of the two counts.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub slope: bool,
 }
 
-/// All that a complete epoch adds to a run.
+/// Everything that a complete epoch adds to a run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct EpochRecord {
-    /// Which, from 1.
+    /// The number of the epoch, from 1.
     pub epoch: u32,
     /// The state of the generator of random orders after it.
     pub random: u64,
-    /// How long it took, nanoseconds.
+    /// Its duration, nanoseconds.
     pub took_ns: u64,
-    /// How long the run had taken when it was complete, nanoseconds, all times that it ran together.
+    /// The duration of the run up to the end of the epoch, nanoseconds, summed over all times it ran.
     pub elapsed_ns: u64,
-    /// Its timed batches in the order in which they were measured.
+    /// Its timed batches, in the order of measurement.
     pub samples: Vec<Sample>,
-    /// Latencies of cells, where any were sampled.
+    /// Sampled latencies of cells.
     pub latency: Vec<CellLatency>,
-    /// What options became, by cell, role and name.
+    /// Effective option values, by cell, role and name.
     pub effective: BTreeMap<u32, Map<String, Value>>,
-    /// What happened beside the samples, by cell.
+    /// Events besides the samples, by cell.
     pub incidents: BTreeMap<u32, Incidents>,
     /// What the machine did meanwhile.
     pub machine: MachineRecord,
@@ -120,17 +120,17 @@ pub struct CellLatency {
     pub cell: u32,
     /// The largest, nanoseconds.
     pub max_ns: u64,
-    /// How often values occurred, as `ipcost_stats::Histogram::bins` tells it: for every bin that holds something,
-    /// its distance from the one before and its count.
+    /// How often values occurred, as `ipcost_stats::Histogram::bins`: for every non-empty bin, its distance from the
+    /// one before and its count.
     pub bins: Vec<u64>,
 }
 
-/// What happened in a cell's batches beside what was measured.
+/// Events in a cell's batches besides the measurements.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Incidents {
-    /// Connections that had to be tried again.
+    /// Connections that had to be retried.
     pub retries: u64,
-    /// How much the transport's counters of trouble rose, by name.
+    /// Increases of the transport's trouble counters, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub troubles: BTreeMap<String, u64>,
 }
@@ -138,31 +138,31 @@ pub struct Incidents {
 /// What the machine did over an epoch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct MachineRecord {
-    /// The processors' time, clock ticks; absent where the system does not tell.
+    /// The processors' time, clock ticks; absent if the system does not tell.
     pub processors: Option<ProcessorRecord>,
     /// Processor time of this program and its peers, nanoseconds.
     pub own_cpu_ns: u64,
-    /// What CPU quotas did; absent where there is none.
+    /// CPU quota throttling; absent without a quota.
     pub throttling: Option<ThrottlingRecord>,
 }
 
 /// Time of all processors together, clock ticks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessorRecord {
-    /// In which something ran.
+    /// Busy time.
     pub busy: u64,
-    /// That the hypervisor gave to others.
+    /// Time that the hypervisor gave to others.
     pub stolen: u64,
-    /// All of it.
+    /// Total time.
     pub total: u64,
 }
 
-/// What CPU quotas did.
+/// CPU quota throttling.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct ThrottlingRecord {
-    /// How often a group had to wait.
+    /// How often a group was throttled.
     pub times: u64,
-    /// For how long, nanoseconds.
+    /// Total throttled time, nanoseconds.
     pub time_ns: u64,
     /// The tightest quota, in processors.
     pub cores: Option<f64>,
@@ -173,26 +173,26 @@ pub struct ThrottlingRecord {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum RunState {
-    /// It has, and there is its document.
+    /// It has ended; its document.
     #[default]
     Finished,
     /// It is being measured.
     Running,
-    /// It was killed; there is its samples file.
+    /// It was killed; its samples file.
     Unfinished,
 }
 
-/// A samples file as it was read: what is whole of it.
+/// The intact part of a samples file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Samples {
-    /// What was to be measured.
+    /// What the run was to measure.
     pub begun: Begun,
-    /// What calibration has found; `None` where it was not complete.
+    /// The result of calibration; `None` if it was not complete.
     pub calibrated: Option<Calibrated>,
-    /// The epochs that are complete, 1 and following.
+    /// The complete epochs, from 1.
     pub epochs: Vec<EpochRecord>,
-    /// When the run went on before.
+    /// When the run was resumed before.
     pub resumed: Vec<Resumed>,
-    /// Up to where the file is whole, bytes; what follows was being written when the run was killed.
+    /// The length of the intact part, bytes; the rest was being written when the run was killed.
     pub whole_bytes: u64,
 }

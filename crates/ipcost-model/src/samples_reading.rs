@@ -1,4 +1,4 @@
-//! From a samples file, of which the end may be torn off, to what is whole of it.
+//! From a samples file, whose end may be torn off, to its intact part.
 
 use std::io::{self, BufRead, Read};
 
@@ -7,36 +7,37 @@ use thiserror::Error;
 use crate::samples_file::{Begun, Calibrated, EpochRecord, SAMPLES_SCHEMA, Samples, SamplesLine};
 use crate::text::shortened;
 
-/// The longest line that is read, bytes: an epoch of ten thousand cells has a tenth of that.
+/// The longest line that is read, bytes: ten times an epoch of ten thousand cells.
 const MAX_LINE_BYTES: u64 = 1 << 28;
-/// The most characters of what is wrong.
+/// The most characters of an error.
 const MOST_TOLD: usize = 300;
 
-/// Why something is no samples file.
+/// Why something is not a samples file.
 #[derive(Debug, Error)]
 pub enum SamplesError {
     /// It cannot be read.
     #[error(transparent)]
     Read(#[from] io::Error),
-    /// Its first line says nothing of what was to be measured.
-    #[error("no samples file of {SAMPLES_SCHEMA:?}: {0}")]
+    /// Its first line does not say what the run was to measure.
+    #[error("not a samples file of {SAMPLES_SCHEMA:?}: {0}")]
     Foreign(String),
 }
 
-/// Reads a samples file. What follows the last whole record was being written when the run was killed, and is dropped.
+/// Reads a samples file. Drops everything after the last whole record, which was being written when the run was
+/// killed.
 ///
-/// What it gives fits together: epochs follow one another, and every one has all batches of all its cells.
+/// The result is consistent: epochs are consecutive, and each has all batches of all its cells.
 ///
 /// # Errors
-/// Where it cannot be read, or is none.
+/// If it cannot be read, or is not a samples file.
 pub fn read_samples(mut from: impl BufRead) -> Result<Samples, SamplesError> {
     let first =
-        next_line(&mut from)?.ok_or_else(|| SamplesError::Foreign("it has no whole line".to_owned()))?;
+        next_line(&mut from)?.ok_or_else(|| SamplesError::Foreign("it has no complete line".to_owned()))?;
     let foreign = |reason: String| SamplesError::Foreign(shortened(&reason, MOST_TOLD));
     let begun = match serde_json::from_slice(&first) {
         Ok(SamplesLine::Begun(begun)) if begun.schema == SAMPLES_SCHEMA => begun,
         Ok(SamplesLine::Begun(begun)) => return Err(foreign(format!("its schema is {:?}", begun.schema))),
-        Ok(_) => return Err(foreign("its first line is another".to_owned())),
+        Ok(_) => return Err(foreign("its first line is of another kind".to_owned())),
         Err(error) => return Err(foreign(error.to_string())),
     };
     check_plan(&begun).map_err(foreign)?;
@@ -57,14 +58,14 @@ pub fn read_samples(mut from: impl BufRead) -> Result<Samples, SamplesError> {
     Ok(samples)
 }
 
-/// The next line with its end; `None` where the file ends, or breaks off within it.
+/// The next line with its newline; `None` at the end of the file, or if the line is incomplete.
 fn next_line(from: &mut impl BufRead) -> io::Result<Option<Vec<u8>>> {
     let mut line = Vec::new();
     from.by_ref().take(MAX_LINE_BYTES).read_until(b'\n', &mut line)?;
     Ok((line.last() == Some(&b'\n')).then_some(line))
 }
 
-/// Whether the indices of a plan lead somewhere.
+/// Whether the indices of a plan exist.
 fn check_plan(begun: &Begun) -> Result<(), String> {
     let cells = begun.plan.cells.len();
     let of_workloads = begun.plan.workloads.iter().flat_map(|workload| {
@@ -80,7 +81,7 @@ fn check_plan(begun: &Begun) -> Result<(), String> {
 }
 
 impl Samples {
-    /// Adds a record; `false` where it does not fit what is there.
+    /// Adds a record; `false` if it does not fit the earlier ones.
     fn take(&mut self, line: SamplesLine) -> bool {
         match line {
             SamplesLine::Calibrated(calibrated) if self.calibrated.is_none() => {

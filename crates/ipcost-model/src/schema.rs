@@ -1,4 +1,4 @@
-//! Schemas of options, which are maps whose keys the catalogue lists.
+//! Schemas of options, which are maps with keys from the catalogue.
 
 use std::borrow::Cow;
 
@@ -19,7 +19,7 @@ fn value(spec: &OptionSpec) -> Value {
     }
 }
 
-/// One property an option of the catalogue, and no others.
+/// One property per option of the catalogue, and no others.
 fn of_options(description: &str, property: impl Fn(&OptionSpec) -> Value) -> Schema {
     let described = |spec: &OptionSpec| {
         let mut property = property(spec);

@@ -1,14 +1,14 @@
-//! Messages for names that are not known, with the nearest known one.
+//! Messages for unknown names, with the nearest known one.
 
 use crate::text::shortened;
 
-/// A longer text, in bytes, is no name that somebody misspelt; comparing it takes time.
+/// A longer text, in bytes, is not a misspelt name; comparing it takes time.
 const LONGEST_MEANT: usize = 200;
 
-/// How much of a name that is none is shown, characters.
+/// The most characters shown of an unknown name.
 const MOST_SHOWN: usize = 120;
 
-/// The candidate that is nearest to `name`, if any is near enough to be meant.
+/// The candidate nearest to `name`, if any is near enough to be meant.
 ///
 /// Near is a Damerau–Levenshtein distance of at most a third of the longer name (at least 1).
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
@@ -27,7 +27,7 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate)
 }
 
-/// One line for an unknown name: what it is, the nearest known name, and all known ones.
+/// One line for an unknown name: its kind, the nearest known name, and all known ones.
 pub fn unknown<'a>(what: &str, name: &str, known: impl IntoIterator<Item = &'a str> + Clone) -> String {
     let name = shortened(name, MOST_SHOWN);
     let list = known.clone().into_iter().collect::<Vec<_>>().join(", ");

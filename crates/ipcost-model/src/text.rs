@@ -1,20 +1,20 @@
-//! Text from outside, made safe to be shown.
+//! Text from outside, made safe to show.
 
-/// Text without anything a terminal would obey or a reader would be misled by: control characters, line separators
-/// and what turns the direction of writing or takes no room are written as escapes.
+/// Escapes everything that a terminal would obey or that would mislead a reader: control characters, line separators,
+/// and characters that change the writing direction or have no width.
 pub fn escaped(text: &str) -> String {
     let visible = |c: char| if is_invisible(c) { c.escape_default().collect() } else { c.to_string() };
     text.chars().map(visible).collect()
 }
 
 fn is_invisible(c: char) -> bool {
-    // The joiners U+200C and U+200D stay: several scripts are written with them.
+    // The joiners U+200C and U+200D stay: several scripts need them.
     c.is_control()
         || matches!(c, '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
         || matches!(c, '\u{feff}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// The same in at most so many characters: of longer text the middle is left out.
+/// The same, in at most this many characters: longer text loses its middle.
 pub(crate) fn shortened(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return escaped(text);

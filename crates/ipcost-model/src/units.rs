@@ -85,7 +85,7 @@ pub fn parse_throughput(text: &str) -> Result<f64, String> {
     let powers_of_1000 = [("", 1.0), ("B", 1.0), ("kB", 1e3), ("MB", 1e6), ("GB", 1e9)];
     let powers_of_1024 = [("KiB", 1024.0), ("MiB", 1_048_576.0), ("GiB", 1_073_741_824.0)];
     quantity(text.strip_suffix("/s").unwrap_or(text), &[&powers_of_1000[..], &powers_of_1024].concat())
-        .ok_or_else(|| format!("\"{text}\" is no throughput; write it as 500MB/s or 1.5GiB/s"))
+        .ok_or_else(|| format!("\"{text}\" is not a throughput; write it as 500MB/s or 1.5GiB/s"))
 }
 
 /// A positive number with one of the units.

@@ -1,4 +1,4 @@
-//! Workloads: cells that do the same work, and what each of them is compared with.
+//! Workloads: cells that do the same work, and the baseline of each.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,13 +6,13 @@ use crate::cell::{Pattern, Placement, SpeaksFirst};
 use crate::expand::PlannedCell;
 use crate::suggest::unknown;
 
-/// What the others are compared with where the job does not say: TCP is what people have today.
+/// The default baseline: TCP is what people have today.
 pub const DEFAULT_BASELINE: &str = "tcp";
 
 /// Cells that do the same work and are compared with each other: one table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Workload {
-    /// What is done.
+    /// The pattern.
     pub pattern: Pattern,
     /// Bytes from client to server.
     pub size: u64,
@@ -26,16 +26,17 @@ pub struct Workload {
     pub placement: Placement,
     /// Its cells, as indices, in the order of the job.
     pub cells: Vec<usize>,
-    /// The table's baseline; `None` where no cell can be measured, and among floors.
+    /// The table's baseline; `None` if no cell can be measured, and among floors.
     pub baseline: Option<usize>,
-    /// For each of `cells`, the cell it is compared with; `None` for the baseline and for what cannot be measured.
+    /// For each of `cells`, the cell it is compared with; `None` for the baseline and for cells that cannot be
+    /// measured.
     pub against: Vec<Option<usize>>,
 }
 
-/// Groups cells into workloads and finds what each is compared with.
+/// Groups cells into workloads and finds the comparison cell of each.
 ///
 /// # Errors
-/// One line where no cell goes by the name of the baseline.
+/// One line, if no cell matches the name of the baseline.
 pub fn workloads(
     cells: &[PlannedCell],
     baseline: Option<&str>,
@@ -55,7 +56,7 @@ pub fn workloads(
         return Err(unknown("baseline", name, known));
     }
     let mut workloads = grouped(cells);
-    // What is compared comes first; floors are not compared with one another.
+    // Compared cells come first; floors are not compared with one another.
     workloads.sort_by_key(|workload| workload.pattern == Pattern::Floor);
     for workload in workloads.iter_mut().filter(|workload| workload.pattern != Pattern::Floor) {
         let found = workload.compare(cells, baseline.unwrap_or(DEFAULT_BASELINE));
@@ -91,11 +92,11 @@ fn grouped(cells: &[PlannedCell]) -> Vec<Workload> {
 }
 
 impl Workload {
-    /// Finds what each cell is compared with; `false` where nothing here goes by the name.
+    /// Finds the comparison cell of each; `false` if nothing here matches the name.
     ///
-    /// The first cell that goes by it is the table's baseline. Others that do are compared with that one, and
-    /// the rest each with the one that is most like it: with the baseline `tcp`, a cell whose peers are written
-    /// in Go is compared with TCP between peers written in Go, if that is measured.
+    /// The first cell that matches is the table's baseline. Others that match are compared with that one, and the
+    /// rest each with the one most like it: with the baseline `tcp`, a cell whose peers are written in Go is compared
+    /// with TCP between peers written in Go, if that is measured.
     fn compare(&mut self, cells: &[PlannedCell], name: &str) -> bool {
         let available: Vec<usize> =
             self.cells.iter().copied().filter(|index| cells[*index].unavailable.is_none()).collect();
@@ -106,7 +107,7 @@ impl Workload {
             };
             available.iter().filter(fits).copied().collect()
         };
-        // A label or an id says more than a transport or a peer.
+        // A label or an id is more specific than a transport or a peer.
         let mut candidates = going_by(true);
         if candidates.is_empty() {
             candidates = going_by(false);
@@ -121,7 +122,7 @@ impl Workload {
             match index {
                 _ if *index == first => None,
                 _ if candidates.contains(index) => Some(first),
-                // The first of those that are most alike.
+                // The first of the most similar ones.
                 _ => candidates
                     .iter()
                     .rev()

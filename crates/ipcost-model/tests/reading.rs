@@ -1,4 +1,4 @@
-//! Bytes that are no document, or a spoilt one: one line says what is wrong, and nothing is believed.
+//! Bytes that are not a document, or a corrupted one: one line says what is wrong, and nothing is believed.
 
 use ipcost_model::{MAX_DOCUMENT_BYTES, MAX_NAME_BYTES, read_document};
 use serde_json::{Value, json};
@@ -42,7 +42,7 @@ fn whole() -> Value {
     })
 }
 
-/// What is said of bytes that are no document; always one line that a terminal may show.
+/// The error for bytes that are not a document; always one line that a terminal may show.
 #[track_caller]
 fn refused(bytes: &[u8]) -> String {
     let error = read_document(bytes).expect_err("it is no document").to_string();
@@ -170,7 +170,7 @@ fn every_value_with_a_wrong_type() {
         "/warnings/0/code",
         "/contrasts/0/a",
     ] {
-        spoilt(place, json!(true), "not as its schema says");
+        spoilt(place, json!(true), "does not match its schema");
     }
 }
 
@@ -205,7 +205,7 @@ fn an_error_quotes_nothing_that_a_terminal_obeys() {
         spoilt(place, json!("\u{1b}]0;title\u{7}\r\n\u{202e}"), "\\u{1b}");
     }
     spoilt("/schema", json!("ipcost/\u{1b}[31m"), "\\u{1b}");
-    // Nor endlessly much of it.
+    // Nor an endless amount of it.
     spoilt("/cells/0/pattern", json!("x".repeat(1_000_000)), "unknown pattern");
     spoilt("/contrasts/0/a", json!("x".repeat(1_000_000)), "which does not exist");
 }

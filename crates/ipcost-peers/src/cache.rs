@@ -1,4 +1,4 @@
-//! Where prepared peers are kept: a directory of the user's that nobody else can write to.
+//! The cache of prepared peers: a directory that only the user can write to.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -17,14 +17,14 @@ use tempfile::TempDir;
 use crate::Unavailable;
 use crate::manifest::{self, Manifest, is_fingerprint};
 
-/// What directories are called while they are built.
+/// The prefix of directories under construction.
 const UNFINISHED: &str = ".unfinished-";
-/// After so long, nobody is at work on an unfinished directory any more.
+/// An unfinished directory this old is abandoned.
 const ABANDONED: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// A peer that nobody has used for so long is of a version that nobody uses any more.
+/// A peer unused for this long belongs to a version no longer in use.
 const UNUSED: Duration = Duration::from_secs(30 * 24 * 60 * 60);
-/// The lock that programs share while they use peers, beside their directory: in there are peers alone.
+/// The lock that programs share while they use peers, next to their directory, which holds only peers.
 const LOCK: &str = "peers.lock";
 
 /// The locks that this program holds until it ends, by cache.
@@ -35,19 +35,19 @@ static HELD: Mutex<BTreeMap<PathBuf, File>> = Mutex::new(BTreeMap::new());
 pub struct Cache(PathBuf);
 
 impl Cache {
-    /// The user's: `$XDG_CACHE_HOME/ipcost/peers`, or below where the system keeps caches, such as `~/.cache`.
+    /// The user's: `$XDG_CACHE_HOME/ipcost/peers`, or below the system's usual place for caches, such as `~/.cache`.
     ///
     /// # Errors
-    /// Where there is no home, or where somebody else could write to it.
+    /// If there is no home, or another user could write to it.
     pub fn of_user() -> Result<Self, Unavailable> {
         let base = user_cache(env::var_os("XDG_CACHE_HOME"), user_dirs::cache())?;
         Self::at(&base)
     }
 
-    /// One below another directory for caches.
+    /// A cache below another directory.
     ///
     /// # Errors
-    /// Where it cannot be made, or where somebody else could write to it.
+    /// If it cannot be created, or another user could write to it.
     pub fn at(base: &Path) -> Result<Self, Unavailable> {
         let own = base.join("ipcost");
         let peers = own.join("peers");
@@ -62,7 +62,7 @@ impl Cache {
         Ok(Self(peers))
     }
 
-    /// Where a prepared peer belongs.
+    /// The final place of a prepared peer.
     pub(crate) fn place(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }
@@ -73,36 +73,36 @@ impl Cache {
         private_dir_in(&self.0, UNFINISHED)
     }
 
-    /// Keeps other programs from removing any peer until this one ends. Where locks do not work, nobody removes any.
+    /// Keeps other programs from removing any peer until this one ends. If locks do not work, no program removes any.
     pub(crate) fn hold(&self) {
         let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
         if held.contains_key(&self.0) {
             return;
         }
         let open = File::options().create(true).truncate(false).write(true).open(self.0.with_file_name(LOCK));
-        // Somebody who removes holds it for moments only.
+        // A program that removes peers holds it only briefly.
         if let Ok(lock) = open.and_then(|lock| lock.lock_shared().map(|()| lock)) {
             held.insert(self.0.clone(), lock);
         }
     }
 
-    /// Notes that a peer is used now, if it is there.
+    /// Marks a peer as used now, if it is there.
     pub(crate) fn note_use(&self, place: &Path) {
         let sums = File::options().write(true).open(place.join(manifest::NAME));
-        // Where it cannot be noted, the peer is built anew after a while.
+        // If this fails, the peer is rebuilt after a while.
         let _ = sums.and_then(|sums| sums.set_modified(SystemTime::now()));
     }
 
-    /// Removes peers, but not `built`, that were not used for a long time, unless another program uses any.
+    /// Removes peers unused for a long time, except `built`, unless another program uses any.
     pub(crate) fn prune(&self, built: &Path) {
         let held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(lock) = held.get(&self.0) else { return };
         let Ok(aside) = self.workshop() else { return };
-        // It is all for the sake of room: what cannot be removed now can be next time.
+        // This only saves space: failures can wait for the next time.
         if lock.unlock().is_ok() && file_lock::lock(lock).unwrap_or(false) {
             let entries = fs::read_dir(&self.0).into_iter().flatten().flatten();
             for entry in entries.filter(|entry| entry.path() != built && is_forgotten(entry)) {
-                // At once, so that nobody ever sees half of it.
+                // Atomically, so that no program sees half of it.
                 let _ = fs::rename(entry.path(), aside.path().join(entry.file_name()));
             }
             let _ = lock.unlock();
@@ -110,21 +110,21 @@ impl Cache {
         let _ = lock.lock_shared();
     }
 
-    /// Removes what was being built when a program was killed.
+    /// Removes unfinished directories of killed programs.
     fn sweep(&self) {
         let Ok(entries) = fs::read_dir(&self.0) else { return };
         let abandoned = |modified: SystemTime| modified.elapsed().is_ok_and(|age| age > ABANDONED);
         for entry in entries.flatten() {
             let unfinished = entry.file_name().to_string_lossy().starts_with(UNFINISHED);
             if unfinished && entry.metadata().and_then(|data| data.modified()).is_ok_and(abandoned) {
-                // Whoever else sweeps may be faster.
+                // Another program may sweep faster.
                 let _ = fs::remove_dir_all(entry.path());
             }
         }
     }
 }
 
-/// Whether an entry is a peer, exactly as it was put there, that was not used for a long time.
+/// Whether an entry is a peer, exactly as installed, unused for a long time.
 fn is_forgotten(entry: &DirEntry) -> bool {
     let (name, place) = (entry.file_name(), entry.path());
     let is_of_peer = name.to_str().and_then(|name| name.rsplit_once('-')).is_some_and(|(directory, last)| {
@@ -139,7 +139,7 @@ fn is_forgotten(entry: &DirEntry) -> bool {
     is_of_peer && used().is_ok_and(long_ago) && intact()
 }
 
-/// By the XDG base directory specification, a path that is not absolute counts as none.
+/// By the XDG base directory specification, a path that is not absolute is ignored.
 fn user_cache(xdg: Option<OsString>, usual: Option<PathBuf>) -> Result<PathBuf, Unavailable> {
     xdg.map(PathBuf::from).filter(|path| path.is_absolute()).or(usual).ok_or_else(|| {
         let home = user_dirs::HOME;
@@ -187,7 +187,7 @@ mod tests {
         assert!(!old.exists() && new.path().exists());
     }
 
-    /// Puts something that looks like a peer into the cache, last used so long ago.
+    /// Puts a fake peer into the cache, last used this long ago.
     fn put(cache: &Cache, name: &str, age: Duration) -> PathBuf {
         let place = cache.place(name);
         fs::create_dir(&place).unwrap();
@@ -227,7 +227,7 @@ mod tests {
         }
         let unfinished = |entry: DirEntry| entry.file_name().to_string_lossy().starts_with(UNFINISHED);
         assert!(!fs::read_dir(&cache.0).unwrap().flatten().any(unfinished), "what is removed is gone");
-        // This program still holds it: nobody else may remove anything.
+        // This program still holds it: no other may remove anything.
         let others = File::open(cache.0.with_file_name(LOCK)).unwrap();
         assert!(!file_lock::lock(&others).unwrap());
     }

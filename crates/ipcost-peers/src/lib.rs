@@ -1,12 +1,12 @@
-//! The peers in other languages that travel inside the binary, and the suite that every peer passes.
+//! The peers in other languages that are bundled in the binary, and the suite that every peer passes.
 //!
-//! A [`BuiltIn`] is an entry of one table: its sources under `peers/`, what it is written in, what it needs.
-//! [`BuiltIn::prepare`] makes it ready on first use, in a [`Cache`] of the user's: the sources are written
-//! down, compiled where there is something to compile, and checked byte by byte each time before they are run.
-//! What the machine lacks makes a peer [`Unavailable`], and nothing else fails for it.
+//! A [`BuiltIn`] is an entry of one table: its sources under `peers/`, its language, and what it needs.
+//! [`BuiltIn::prepare`] makes it ready on first use, in the user's [`Cache`]: it writes the sources, compiles them if
+//! needed, and checks them byte by byte before every run. A missing tool makes a peer [`Unavailable`], and affects
+//! nothing else.
 //!
-//! [`conformance`] talks with any peer, built-in or not, as the engine does, and as a broken engine, a broken
-//! client or a broken server would.
+//! [`conformance`] talks to any peer, built-in or not, as the engine does, and as a broken engine, client or server
+//! would.
 
 mod cache;
 pub mod conformance;
@@ -20,7 +20,7 @@ pub use cache::Cache;
 pub use manifest::Manifest;
 pub use table::{BuiltIn, all, find, states};
 
-/// Why a peer cannot be used on this machine, and the way out; one line.
+/// Why a peer cannot be used on this machine, and the fix; one line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Unavailable(pub String);

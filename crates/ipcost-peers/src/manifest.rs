@@ -1,4 +1,4 @@
-//! What is in a prepared peer's directory, file by file, so that nothing else is ever run.
+//! A list of every file in a prepared peer's directory, so that nothing else is ever run.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -18,7 +18,7 @@ impl Manifest {
     /// Reads every file of a directory.
     ///
     /// # Errors
-    /// Where one cannot be read, or is no plain file.
+    /// If one cannot be read, or is not a regular file.
     pub fn of(dir: &Path) -> io::Result<Self> {
         let mut sums = BTreeMap::new();
         collect(dir, "", &mut sums)?;
@@ -28,21 +28,21 @@ impl Manifest {
     /// Writes it into the directory that it describes.
     ///
     /// # Errors
-    /// Where it cannot be written.
+    /// If it cannot be written.
     pub fn write(&self, dir: &Path) -> io::Result<()> {
         let lines: String = self.0.iter().map(|(path, sum)| format!("{sum}  {path}\n")).collect();
         fs::write(dir.join(NAME), lines)
     }
 
-    /// The one that a directory holds; `None` where it makes no sense.
+    /// The manifest in a directory; `None` if it is malformed.
     ///
     /// # Errors
-    /// Where it cannot be read.
+    /// If it cannot be read.
     pub fn read(dir: &Path) -> io::Result<Option<Self>> {
         Ok(Self::parse(&fs::read_to_string(dir.join(NAME))?))
     }
 
-    /// Reads the text of one; `None` where it makes no sense.
+    /// Parses a manifest; `None` if it is malformed.
     pub fn parse(text: &str) -> Option<Self> {
         let entry = |line: &str| {
             let (sum, path) = line.split_once("  ")?;
@@ -66,7 +66,7 @@ fn collect(dir: &Path, prefix: &str, sums: &mut BTreeMap<String, String>) -> io:
         if kind.is_dir() {
             collect(&entry.path(), &format!("{path}/"), sums)?;
         } else if !kind.is_file() {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, format!("{path} is no plain file")));
+            return Err(io::Error::new(io::ErrorKind::InvalidData, format!("{path} is not a regular file")));
         } else if path != NAME {
             sums.insert(path, sum_of(&entry.path())?);
         }
@@ -101,11 +101,11 @@ pub fn is_fingerprint(text: &str) -> bool {
     text.len() == SHORT && text.bytes().all(|letter| matches!(letter, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// A short name for parts that together decide what is built.
+/// A short hash of everything that determines a build.
 pub fn fingerprint<'a>(parts: impl Iterator<Item = &'a [u8]>) -> String {
     let mut hasher = Sha256::new();
     for part in parts {
-        // With its length, so that no two lists of parts look alike.
+        // With its length, so that no two lists of parts have the same hash.
         hasher.update((part.len() as u64).to_le_bytes());
         hasher.update(part);
     }

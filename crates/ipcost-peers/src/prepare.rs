@@ -1,4 +1,4 @@
-//! Makes a built-in peer ready to run: written down, compiled where there is something to compile, checked.
+//! Makes a built-in peer ready to run: writes, compiles if needed, and checks it.
 
 use std::env;
 use std::env::consts::EXE_SUFFIX;
@@ -17,10 +17,10 @@ use crate::sources::{self, Directory};
 use crate::table::{BuiltIn, Language};
 use crate::tools::{self, Tool, last_lines};
 
-/// How often a broken directory is moved out of the way before that counts as hopeless.
+/// How often to move a broken directory out of the way before giving up.
 const ATTEMPTS: usize = 5;
-/// What decides how Go builds, whatever the user's environment says: this module, and what its `go.sum` pins. Where
-/// the modules of others come from is the system's matter: only one of Windows needs any.
+/// Settings that make Go build this module as pinned in its `go.sum`, whatever the user's environment says. The
+/// system decides where to get other modules from; Windows alone needs any.
 const GO_ENVIRONMENT: [(&str, &str); 5] = [
     ("CGO_ENABLED", "0"),
     ("GO111MODULE", "on"),
@@ -38,17 +38,17 @@ struct Recipe {
     /// The command that builds it, run in its own directory.
     build: Option<Vec<String>>,
     environment: Vec<(&'static str, &'static str)>,
-    /// The interpreter with its arguments; nothing where the program runs by itself.
+    /// The interpreter with its arguments; empty if the program runs by itself.
     interpreter: Vec<String>,
     /// The program, below the peer's place.
     program: String,
 }
 
 impl BuiltIn {
-    /// Makes it ready, and gives the command that starts it. `tell` hears what takes a while.
+    /// Makes it ready, and returns its command. Reports slow steps to `tell`.
     ///
     /// # Errors
-    /// Why it cannot be used here, and the way out.
+    /// Why it cannot be used here, and the fix.
     pub fn prepare(&self, cache: &Cache, tell: &mut dyn FnMut(&str)) -> Result<Vec<String>, Unavailable> {
         self.programs.iter().try_for_each(|(name, package)| tools::program(name, package))?;
         let arguments = self.arguments.iter().map(|argument| (*argument).to_owned());
@@ -78,10 +78,10 @@ impl BuiltIn {
         Ok(recipe.interpreter.into_iter().chain([program]).chain(arguments).collect())
     }
 
-    /// Whether this machine has what it takes to make it ready; nothing is built or kept.
+    /// Whether this machine can make it ready; builds and keeps nothing.
     ///
     /// # Errors
-    /// What is missing, and the way out.
+    /// What is missing, and the fix.
     pub fn probe(&self) -> Result<(), Unavailable> {
         self.programs.iter().try_for_each(|(name, package)| tools::program(name, package))?;
         if let Some(Language::Program(name)) = self.language {
@@ -90,7 +90,7 @@ impl BuiltIn {
         Ok(self.recipe().map(drop)?)
     }
 
-    /// Where its program is: beside this one, or in `PATH`.
+    /// Where its program is: next to this one, or in `PATH`.
     fn program(&self, name: &str) -> Result<PathBuf, String> {
         let beside = env::current_exe().map(|own| own.with_file_name(format!("{name}{EXE_SUFFIX}")));
         if let Some(found) = beside.ok().filter(|path| path.is_file()) {
@@ -112,7 +112,7 @@ impl BuiltIn {
         })
     }
 
-    /// How it is built; `None` of an adapter, which is in this program.
+    /// Its recipe; `None` for an adapter, which is part of this program.
     fn recipe(&self) -> Result<Option<Recipe>, String> {
         let Some(language) = self.language else { return Ok(None) };
         let names = [&[self.directory], self.beside].concat();
@@ -130,13 +130,13 @@ impl BuiltIn {
             program,
         };
         Ok(Some(match language {
-            // It is there, or not: nothing is built here.
+            // It is either there or not: nothing is built here.
             Language::Program(_) => return Ok(None),
             Language::C => {
                 let tool = tools::c_compiler()?;
                 let mut build = words(&tool.command, &["-std=c11", "-O2", "-pthread", "-o"]);
                 build.push(format!("../{built}"));
-                // What lies deeper is for others to use.
+                // Files further down are for other programs.
                 let is_c = |path: &&str| path.ends_with(".c") && !path.contains('/');
                 build.extend(own.files.iter().map(|file| file.path).filter(is_c).map(str::to_owned));
                 build.extend(c_support(own));
@@ -153,7 +153,7 @@ impl BuiltIn {
             }
             Language::Python { start } => {
                 let mut tool = tools::python()?;
-                // Bytecode goes by the content of the sources, which is checked here, and not by their times.
+                // Bytecode is tied to the sources' content, which is checked here, not to their times.
                 let compile = ["-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash", "."];
                 let build = words(&tool.command, &compile);
                 tool.command.push("-B".to_owned());
@@ -170,7 +170,7 @@ fn words(command: &[String], more: &[&str]) -> Vec<String> {
     command.iter().cloned().chain(more.iter().map(|word| (*word).to_owned())).collect()
 }
 
-/// What a C compiler is told so that the sources find what this system lacks of POSIX, where they bring it along.
+/// Flags for a C compiler, so that the sources find bundled replacements for POSIX parts that this system lacks.
 fn c_support(own: &Directory) -> Vec<String> {
     let Some(name) = programs::C_SUPPORT else { return Vec::new() };
     let of_it = |path: &&str| Path::new(path).starts_with(name);
@@ -184,7 +184,7 @@ fn c_support(own: &Directory) -> Vec<String> {
 }
 
 impl Recipe {
-    /// A name that is another one as soon as anything else would be built.
+    /// A hash that changes with anything that affects the build.
     fn fingerprint(&self) -> String {
         let mut parts: Vec<&[u8]> = vec![self.version.as_bytes()];
         for directory in &self.directories {
@@ -200,7 +200,7 @@ impl Recipe {
         fingerprint(parts.into_iter())
     }
 
-    /// Whether a place holds what was put there, the embedded sources among it, and nothing else.
+    /// Whether a place holds exactly what was installed, including the embedded sources.
     fn is_intact(&self, place: &Path) -> bool {
         let Ok(Some(manifest)) = Manifest::read(place) else { return false };
         let all_sources = self.directories.iter().all(|directory| {
@@ -249,7 +249,7 @@ impl Recipe {
         Err(format!("it cannot be built: {} ({}): {}", build[0], output.status, last_lines(&output)))
     }
 
-    /// Starts what was built, without input: it introduces itself and leaves.
+    /// Runs the built program without input: it introduces itself and exits.
     fn try_program(&self, place: &Path) -> Result<(), String> {
         let program = place.join(&self.program);
         let output = Command::new(&program).stdin(Stdio::null()).output().map_err(|error| {
@@ -268,14 +268,13 @@ impl Recipe {
     }
 }
 
-/// Puts a finished directory into its place. Where another program was faster, its work is used; where what
-/// is there is broken, it goes.
+/// Moves a finished directory into place. If another program was faster, uses its result; replaces a broken one.
 fn put(workshop: TempDir, place: &Path, cache: &Cache, intact: impl Fn() -> bool) -> io::Result<()> {
-    let mut last = io::Error::other("something else is put there again and again");
+    let mut last = io::Error::other("other programs keep replacing it");
     for _ in 0..ATTEMPTS {
         match fs::rename(workshop.path(), place) {
             Ok(()) => {
-                // It is no longer where it would be removed from.
+                // It has left the directory that would be removed.
                 let _ = workshop.keep();
                 return Ok(());
             }

@@ -1,11 +1,11 @@
-//! The sources that travel inside the binary, as they lie under `peers/`.
+//! The sources embedded in the binary, with their paths under `peers/`.
 
 /// A directory under `peers/`.
 #[derive(Debug, Clone, Copy)]
 pub struct Directory {
     /// Its name.
     pub name: &'static str,
-    /// What is in it, in order of path.
+    /// Its files, in order of path.
     pub files: &'static [File],
 }
 
@@ -14,7 +14,7 @@ pub struct Directory {
 pub struct File {
     /// Its path in its directory.
     pub path: &'static str,
-    /// What is in it.
+    /// Its content.
     pub bytes: &'static [u8],
 }
 

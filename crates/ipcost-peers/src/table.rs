@@ -1,5 +1,5 @@
-//! The table of built-in peers: to add one is to add its sources under `peers/` and an entry here. Those that drive real
-//! programs are in `ipcost-adapters`.
+//! The table of built-in peers: to add one, add its sources under `peers/` and an entry here. The ones that drive
+//! real programs are in `ipcost-adapters`.
 
 use std::sync::LazyLock;
 
@@ -9,28 +9,28 @@ use ipcost_model::PeerState;
 use crate::sources;
 use crate::tools::RubyWay;
 
-/// A peer that travels inside the binary.
+/// A peer bundled in the binary.
 #[derive(Debug, Clone, Copy)]
 pub struct BuiltIn {
     /// Its name in cells.
     pub name: &'static str,
-    /// One line for help texts: what it is.
+    /// One-line summary for help texts.
     pub summary: &'static str,
-    /// The Debian packages with what it needs on this machine.
+    /// The Debian packages it needs on this machine.
     pub packages: &'static [&'static str],
-    /// Whether its two sides understand each other only, since it speaks a wire format of its own.
+    /// Whether its two sides understand only each other, since it uses its own wire format.
     pub own_wire: bool,
-    /// The one size and reply that it can carry, where it cannot carry others.
+    /// The only size and reply it can carry, if it is limited to one.
     pub only: Option<(u64, u64)>,
-    /// The directory under `peers/` that holds the program; of an adapter, its name.
+    /// The directory under `peers/` that holds the program; for an adapter, its name.
     pub(crate) directory: &'static str,
-    /// Other directories under `peers/` that the program uses; they lie beside its own.
+    /// Other directories under `peers/` that the program uses; they are written next to its own.
     pub(crate) beside: &'static [&'static str],
-    /// What it is written in, and so how it is made ready; `None` of an adapter, which is in this program.
+    /// Its language, which decides how it is made ready; `None` for an adapter, which is part of this program.
     pub(crate) language: Option<Language>,
     /// Programs that it drives, each with its package.
     pub(crate) programs: &'static [(&'static str, &'static str)],
-    /// Arguments that make it this peer.
+    /// Arguments that select this peer.
     pub(crate) arguments: &'static [&'static str],
 }
 
@@ -39,17 +39,17 @@ pub struct BuiltIn {
 pub(crate) enum Language {
     /// C11, compiled from every `.c` in its directory.
     C,
-    /// Go; modules of others are needed on Windows alone, and pinned.
+    /// Go; needs modules of others, pinned, only on Windows.
     Go,
     /// Python, started with this file.
     Python { start: &'static str },
-    /// Ruby, started with this file, in the first way in which its libraries are there; the package has them.
+    /// Ruby, started with this file in the first of several ways that finds its libraries; the package provides them.
     Ruby { start: &'static str, ways: &'static [RubyWay], package: &'static str },
-    /// A program of its own under `extra/`, as it needs a library: this one, beside this program or in `PATH`.
+    /// A separate program under `extra/`, since it needs a library: this one, next to this program or in `PATH`.
     Program(&'static str),
 }
 
-/// What most entries have in common.
+/// Defaults of most entries.
 const PLAIN: BuiltIn = BuiltIn {
     name: "",
     summary: "",
@@ -63,7 +63,7 @@ const PLAIN: BuiltIn = BuiltIn {
     arguments: &[],
 };
 
-/// Without its package manager, Ruby starts in a third of the time, unless a library then cannot be found.
+/// Without its package manager, Ruby starts in a third of the time, unless a library is then not found.
 const BARE_RUBY: &[RubyWay] =
     &[(&["--disable-gems"], &["json", "socket", "fiddle"]), (&[], &["json", "socket"])];
 
@@ -141,7 +141,7 @@ const TABLE: &[BuiltIn] = &[
     },
 ];
 
-/// Those of the table, then those that drive real programs.
+/// Peers in the table, then those that drive real programs.
 static ALL: LazyLock<Vec<BuiltIn>> =
     LazyLock::new(|| TABLE.iter().copied().chain(ADAPTERS.iter().flat_map(peers_of)).collect());
 
@@ -160,7 +160,7 @@ fn peers_of(adapter: &'static Adapter) -> impl Iterator<Item = BuiltIn> {
     })
 }
 
-/// The built-in peers whose sources this program was built with, in the order of help texts.
+/// The built-in peers whose sources are in this program, in the order of help texts.
 pub fn all() -> impl Iterator<Item = &'static BuiltIn> + Clone {
     let travels = |peer: &&BuiltIn| match peer.language {
         None | Some(Language::Program(_)) => true,
@@ -169,7 +169,7 @@ pub fn all() -> impl Iterator<Item = &'static BuiltIn> + Clone {
     ALL.iter().filter(travels)
 }
 
-/// The built-in peers as they are where none of them is used: nothing is made ready, and nothing is missing.
+/// The built-in peers without using any: nothing is made ready, and nothing is missing.
 pub fn states() -> Vec<PeerState> {
     all().map(|peer| PeerState { name: peer.name.to_owned(), unavailable: None }).collect()
 }
@@ -188,7 +188,7 @@ mod tests {
         for peer in ALL.iter() {
             ipcost_model::check_peer_name(peer.name).unwrap();
             assert!(!peer.summary.is_empty(), "{}", peer.name);
-            // A program that comes beside this one may bring all that it needs.
+            // A program installed next to this one may bring all it needs.
             let complete = matches!(peer.language, Some(Language::Program(_)));
             assert!(complete || !peer.packages.is_empty(), "{}", peer.name);
             assert_eq!(ALL.iter().filter(|other| other.name == peer.name).count(), 1, "{}", peer.name);

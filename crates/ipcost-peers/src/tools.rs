@@ -1,4 +1,4 @@
-//! Compilers, interpreters and servers of this machine; what is missing is named with Debian's package for it.
+//! Compilers, interpreters and servers of this machine; an error about a missing one names its Debian package.
 
 use std::env;
 use std::io;
@@ -9,19 +9,19 @@ use ipcost_sys::programs;
 /// A compiler or an interpreter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tool {
-    /// How to start it: the program, then its arguments.
+    /// Its command: the program, then its arguments.
     pub command: Vec<String>,
-    /// What it says of itself; another version builds anew.
+    /// Its version output; a change triggers a rebuild.
     pub version: String,
 }
 
-/// How Ruby may be started, and the libraries that have to be there then.
+/// Ways to start Ruby, with the libraries that must then be found.
 pub type RubyWay = (&'static [&'static str], &'static [&'static str]);
 
-/// The C compiler: what `CC` names, or the system's usual one.
+/// The C compiler: the one that `CC` names, or the system's usual one.
 ///
 /// # Errors
-/// That there is none.
+/// If there is none.
 pub fn c_compiler() -> Result<Tool, String> {
     let named = env::var("CC").ok().filter(|words| !words.trim().is_empty());
     let command = match &named {
@@ -31,7 +31,7 @@ pub fn c_compiler() -> Result<Tool, String> {
         None => vec![programs::C_COMPILER.to_owned()],
     };
     match run(&command, &["--version"]) {
-        // Not every compiler knows --version; then another one of the same name is not told apart.
+        // Not every compiler knows --version; a different one of the same name then goes unnoticed.
         Ok(output) => Ok(Tool { command, version: first_line(&output.stdout) }),
         Err(error) => Err(match named {
             Some(words) => format!("the C compiler that CC names cannot be started: {words}: {error}"),
@@ -43,7 +43,7 @@ pub fn c_compiler() -> Result<Tool, String> {
 /// The Go compiler.
 ///
 /// # Errors
-/// That there is none.
+/// If there is none.
 pub fn go() -> Result<Tool, String> {
     let command = vec!["go".to_owned()];
     let output = run(&command, &["version"]).map_err(|error| absent("go", &error, "golang-go"))?;
@@ -53,10 +53,10 @@ pub fn go() -> Result<Tool, String> {
     Ok(Tool { version: first_line(&output.stdout), command })
 }
 
-/// The Python interpreter, past whatever script stands before it.
+/// The Python interpreter, past any wrapper script.
 ///
 /// # Errors
-/// That there is none, or only one that is too old.
+/// If there is none, or only one that is too old.
 pub fn python() -> Result<Tool, String> {
     const ASK: &str = "import sys; print(sys.executable); print(' '.join(sys.version.split())); \
                        sys.exit(sys.version_info < (3, 9))";
@@ -72,10 +72,10 @@ pub fn python() -> Result<Tool, String> {
     }
 }
 
-/// The Ruby interpreter, in the first of these ways in which it has the libraries; `package` has them.
+/// The Ruby interpreter, in the first of these ways that finds the libraries; `package` provides them.
 ///
 /// # Errors
-/// That there is none, or what it lacks.
+/// If there is none, or what it lacks.
 pub fn ruby(ways: &[RubyWay], package: &str) -> Result<Tool, String> {
     let mut lacks = String::new();
     for (flags, libraries) in ways {
@@ -100,7 +100,7 @@ pub fn ruby(ways: &[RubyWay], package: &str) -> Result<Tool, String> {
 /// Makes sure that a program can be found.
 ///
 /// # Errors
-/// That it cannot.
+/// If it cannot.
 pub fn program(name: &str, package: &str) -> Result<(), String> {
     if programs::is_there(name) {
         return Ok(());
@@ -108,7 +108,7 @@ pub fn program(name: &str, package: &str) -> Result<(), String> {
     Err(format!("{name} is not installed; {}", install(package)))
 }
 
-/// The end of what a program wrote, in one line.
+/// The end of a program's output, in one line.
 pub fn last_lines(output: &Output) -> String {
     const LINES: usize = 5;
     const LENGTH: usize = 600;

@@ -8,40 +8,40 @@ use crate::median::median;
 const SHORTEST_BATCH: Duration = Duration::from_millis(20);
 /// The longest batch.
 const LONGEST_BATCH: Duration = Duration::from_millis(200);
-/// Measuring for longer than this is split into rounds, so that what happens meanwhile hits all cells alike.
+/// Longer measurements are split into rounds, so that disturbances hit all cells alike.
 const ROUND: Duration = Duration::from_millis(40);
 /// The most rounds in an epoch.
 const MOST_ROUNDS: f64 = 10.0;
-/// The least share of the variance within that is granted to the variance between epochs: a few pilots cannot
-/// tell that there is none.
+/// The least share of the variance within epochs that the variance between epochs counts as: a few pilots cannot rule
+/// it out.
 const LEAST_BETWEEN: f64 = 0.05;
 
-/// How many degrees of freedom weigh as much as not knowing.
+/// The weight of [`Variances::UNKNOWN`], in degrees of freedom.
 const FREEDOM_OF_THE_UNKNOWN: f64 = 4.0;
 
 /// How a contrast varies.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Variances {
-    /// Between epochs, of the logarithm of the ratio.
+    /// Variance between epochs, of the logarithm of the ratio.
     pub between: f64,
-    /// Within an epoch, from batch to batch that last `batch`.
+    /// Variance within an epoch, between batches of length `batch`.
     pub within: f64,
-    /// How long those batches last.
+    /// The length of those batches.
     pub batch: Duration,
 }
 
 impl Variances {
-    /// What is taken where nothing is known: as much within, from batch to batch of 20 ms, as between.
+    /// Assumed when nothing is known: the same variance between batches of 20 ms as between epochs.
     pub const UNKNOWN: Self = Self { between: 1.0, within: 1.0, batch: SHORTEST_BATCH };
 
     /// From pilot epochs of two batches each: for each contrast and epoch, the two logarithms of the ratio.
     ///
-    /// Each component is the median over contrasts. What is not known counts, too: the ratio of both is drawn
-    /// towards that of [`Variances::UNKNOWN`], the more the fewer degrees of freedom there are.
+    /// Each component is the median over contrasts. The fewer the degrees of freedom, the more the ratio of the two
+    /// is shrunk towards that of [`Variances::UNKNOWN`].
     pub fn of_pilots(contrasts: &[Vec<[f64; 2]>], batch: Duration) -> Self {
         let components = contrasts.iter().filter(|epochs| epochs.len() >= 2).map(|epochs| {
             let count = epochs.len() as f64;
-            // Of two values, half the squared difference is the unbiased variance.
+            // For two values, half the squared difference is the unbiased variance.
             let within = epochs.iter().map(|[a, b]| (a - b).powi(2) / 2.0).sum::<f64>() / count;
             let means: Vec<f64> = epochs.iter().map(|[a, b]| (a + b) / 2.0).collect();
             let mean = means.iter().sum::<f64>() / count;
@@ -55,33 +55,33 @@ impl Variances {
         };
         let between = between.max(LEAST_BETWEEN * within);
         let freedom: f64 = all(|c| c.2).iter().sum();
-        // White noise within: a batch of the prior's length varies by so much less.
+        // White noise within: the variance of a batch is inversely proportional to its length.
         let measured = (within * batch.as_secs_f64() / Self::UNKNOWN.batch.as_secs_f64() / between).ln();
         let ratio = (measured * freedom / (freedom + FREEDOM_OF_THE_UNKNOWN)).exp();
         Self { between, within: between * ratio, batch: Self::UNKNOWN.batch }
     }
 }
 
-/// How much is measured in one epoch.
+/// How much to measure in one epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Allocation {
-    /// Rounds.
+    /// Rounds in the epoch.
     pub rounds: u32,
-    /// How long a batch lasts.
+    /// The length of a batch.
     pub batch: Duration,
 }
 
-/// The allocation with which a given time tells most.
+/// The allocation that yields the most information in a given time.
 ///
-/// An epoch costs `start` (processes, verification) and time m of measuring, and its contrast varies by
-/// σ²between + σ²within·batch/m. A fixed time tells most at
+/// An epoch costs `start` (processes, verification) plus measuring time m, and its contrast has variance σ²between +
+/// σ²within·batch/m. For a fixed total time, the best m is
 ///
 /// ```text
 /// m = √(start · batch · σ²within / σ²between)
 /// ```
 ///
-/// (Kalibera and Jones, "Rigorous benchmarking in reasonable time", ISMM 2013, equation 3, with a round as long as one
-/// likes). `start` includes the lead-in of one batch. Batches stay between 20 and 200 ms, rounds between 1 and 10.
+/// (Kalibera and Jones, "Rigorous benchmarking in reasonable time", ISMM 2013, equation 3, with rounds of any
+/// length). `start` includes the lead-in of one batch. Batches stay between 20 and 200 ms, rounds between 1 and 10.
 pub fn allocate(variances: &Variances, start: Duration) -> Allocation {
     let ratio = variances.within / variances.between;
     let measuring = (start.as_secs_f64() * variances.batch.as_secs_f64() * ratio).sqrt();
@@ -104,10 +104,10 @@ mod tests {
         let of = |start, within: f64| allocate(&Variances { within, ..Variances::UNKNOWN }, ms(start));
         assert_eq!(of(10, 1.0), Allocation { rounds: 1, batch: ms(20) });
         assert_eq!(of(500, 1.0), Allocation { rounds: 3, batch: Duration::from_secs_f64(0.1 / 3.0) });
-        // Where processes hardly differ from start to start, more is measured of each.
+        // Where processes hardly differ from start to start, measure more of each.
         assert_eq!(of(500, 100.0).rounds, 10);
         assert_eq!(of(500, 100.0).batch, ms(100));
-        // Where they differ much, it would be a waste.
+        // Where they differ much, that would be a waste.
         assert_eq!(of(500, 0.01), Allocation { rounds: 1, batch: ms(20) });
     }
 
@@ -115,7 +115,7 @@ mod tests {
     fn it_is_the_optimum() {
         let variances = Variances { between: 0.002, within: 0.01, batch: ms(20) };
         let start = ms(300);
-        // Variance of the mean after a fixed time is the variance of an epoch times its length.
+        // The variance of the mean after a fixed time is the variance of an epoch times its length.
         let loss = |measuring: f64| {
             (start.as_secs_f64() + measuring) * (variances.between + variances.within * 0.02 / measuring)
         };
@@ -138,7 +138,7 @@ mod tests {
                 (0..5).map(epoch).collect()
             })
             .collect();
-        // Batches of 5 ms vary by 0.01, so those of 20 ms by 0.0025, as much as epochs do.
+        // Batches of 5 ms have variance 0.01, so those of 20 ms have 0.0025, the same as epochs.
         let found = Variances::of_pilots(&contrasts, ms(5));
         assert!((found.within / found.between / 1.0 - 1.0).abs() < 0.5, "{found:?}");
         assert!((0.0015..0.004).contains(&found.between), "{found:?}");
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn few_pilots_do_not_sway_it_far() {
-        // One contrast, three epochs: as if nothing varied between them.
+        // One contrast, three epochs: no variance between them.
         let one = Variances::of_pilots(&[vec![[0.1, -0.1], [-0.1, 0.1], [0.1, -0.1]]], ms(20));
         assert!((1.0..4.0).contains(&(one.within / one.between)), "{one:?}");
     }

@@ -1,43 +1,43 @@
-//! What a cell leaves behind for the one that is measured after it.
+//! What a cell leaves behind for the next one.
 
 use std::collections::BTreeSet;
 
 use crate::median::median;
 use crate::ranks::sign_test;
 
-/// A batch, as far as its place in the order matters.
+/// A batch and its place in the order.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Placed {
-    /// Whose batch it is.
+    /// The batch's cell.
     pub cell: usize,
-    /// Whose batch ran just before, if any did.
+    /// The cell of the batch just before, if any.
     pub after: Option<usize>,
-    /// The logarithm of its cost.
+    /// The logarithm of the batch's cost.
     pub log_cost: f64,
 }
 
-/// A cell after which others cost more, or less, than they otherwise do.
+/// A cell after which others cost more, or less, than usual.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CarryOver {
-    /// The cell that leaves something behind.
+    /// The cell that affects the next one.
     pub from: usize,
-    /// The two-sided p-value of its doing so.
+    /// The two-sided p-value of the effect.
     pub p: f64,
-    /// The median of what the logarithm of the next one's cost is beyond its cell's own median.
+    /// The median excess of the next batch's logarithmic cost over the median of its own cell.
     pub shift: f64,
 }
 
-/// For every cell, how those that ran right after it compare with how they otherwise run.
+/// For every cell, compares the batches right after it with other batches of the same cells.
 ///
-/// Each batch is taken relative to the median of its own cell over all its other predecessors; whether it lies
-/// above or below is a fair coin where the order does not matter, since orders are random (the sign test).
+/// Each batch is taken relative to the median of its own cell over all its other predecessors. If the order does not
+/// matter, above and below are equally likely, since orders are random (the sign test).
 pub fn carry_over(batches: &[Placed]) -> Vec<CarryOver> {
     let cells = batches.iter().map(|batch| batch.cell.max(batch.after.unwrap_or(0)) + 1).max().unwrap_or(0);
     let mut by_cell: Vec<Vec<&Placed>> = vec![Vec::new(); cells];
     for batch in batches {
         by_cell[batch.cell].push(batch);
     }
-    // Of many cells, few ever ran before a given one: only those are looked at.
+    // With many cells, few ever ran before a given one: look only at those.
     let mut excesses: Vec<Vec<f64>> = vec![Vec::new(); cells];
     for (cell, own) in by_cell.iter().enumerate() {
         let before: BTreeSet<usize> = own.iter().filter_map(|batch| batch.after).collect();
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
     use crate::random::Random;
 
-    /// Rounds of four cells in random order; whoever follows cell 2 costs `planted` more.
+    /// Rounds of four cells in random order; a batch that follows cell 2 costs `planted` more.
     fn rounds(planted: f64, count: usize, seed: u64) -> Vec<Placed> {
         let mut random = Random::new(seed);
         let mut batches = Vec::new();

@@ -1,9 +1,9 @@
-//! Epochs that depend on each other: noticing it, and counting them for less.
+//! Epochs that depend on each other: detecting the dependence, and discounting them.
 //!
-//! The e-sign interval takes the epochs' signs for tosses of a fair coin. A machine that drifts does not make
-//! them less fair: each round measures its cells in a fresh random order, so which of two neighbours in time is
-//! cell A is itself a fair toss. What would make them less fair is a *contrast* that wanders. Then neighbouring
-//! epochs resemble each other, which the serial correlation ρ shows, and n of them are worth only λ·n independent ones:
+//! The e-sign interval treats the epochs' signs as tosses of a fair coin. A drifting machine does not make them less
+//! fair: each round measures its cells in a fresh random order, so which of two neighbours in time is cell A is
+//! itself a fair toss. A *contrast* that wanders does. Neighbouring epochs then resemble each other, which the serial
+//! correlation ρ shows, and n of them are worth only λ·n independent ones:
 //!
 //! ```text
 //! λ = (1 − ρ − c/n) / (1 + ρ + c/n)
@@ -13,60 +13,61 @@
 //! independent observations in an autocorrelated time series", 1946). So the e-value counts as E^λ: the interval is
 //! that of level α^(1/λ).
 //!
-//! Independent epochs keep the whole guarantee of the e-sign interval, since λ ≤ 1 only widens it. What dependent ones keep is
-//! simulated: `tests/simulation.rs`.
+//! Independent epochs keep the full guarantee of the e-sign interval, since λ ≤ 1 only widens it.
+//! `tests/simulation.rs` simulates what remains of it for dependent ones.
 
 use crate::interval::{Interval, epochs_needed, sign_e_value, sign_interval};
 use crate::median::median;
 
-/// The interval from epochs of which neighbours may resemble each other.
+/// The interval from epochs whose neighbours may resemble each other.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct EpochInterval {
-    /// The median of the epochs, and the bounds.
+    /// The median of the epochs, and its bounds.
     pub interval: Interval,
-    /// What share of independent epochs these are worth (λ).
+    /// The share of independent epochs these are worth (λ).
     pub worth: f64,
-    /// Whether neighbours resemble each other more than chance explains: what is measured changes during the run.
+    /// Whether neighbours resemble each other more than chance explains: the contrast changes during the run.
     pub wanders: bool,
-    /// The least and the largest epoch, where many epochs have no interval: a fact about them, and no promise.
+    /// The least and the largest epoch, where many epochs give no interval: an observation, not a guarantee.
     pub range: Option<(f64, f64)>,
 }
 
-/// With at least so many epochs and no interval, their range is told.
+/// From this many epochs on without an interval, report their range.
 const MANY_EPOCHS: usize = 25;
 
-/// A correlation of so many standard errors (1/√n) is not left to chance.
+/// Correlations above this many standard errors (1/√n) are not put down to chance.
 const SIGNIFICANT: f64 = 2.0;
-/// Epochs below which their correlation says nothing.
+/// With fewer epochs, the correlation says nothing.
 const FEWEST: usize = 6;
-/// What is added to the measured correlation of n epochs is this over n: a measured correlation is too low by (1 + 4ρ)/n
-/// (Kendall, "Note on bias in the estimation of autocorrelation", 1954), of which [`serial_correlation`] makes up for 1/n.
+/// Divided by n, this is added to the measured correlation of n epochs, which is too low by (1 + 4ρ)/n (Kendall,
+/// "Note on bias in the estimation of autocorrelation", 1954), of which [`serial_correlation`] already corrects 1/n.
 const CAUTION: f64 = 2.0;
 
-/// What n epochs with this measured correlation are worth, as a share of n independent ones.
+/// What n epochs with this measured correlation are worth, as a share of n independent epochs.
 pub(crate) fn worth(measured: f64, n: usize) -> f64 {
     let feared = (measured.max(0.0) + CAUTION / n as f64).min(1.0);
     (1.0 - feared) / (1.0 + feared)
 }
 
-/// The level at which epochs worth `worth` are judged, so that E^worth is held against `alpha`; `None` where
-/// that is beyond what numbers can express.
+/// The level for epochs worth `worth`, so that E^worth is compared with `alpha`; `None` if it is too small for a
+/// floating-point number.
 fn level(alpha: f64, worth: f64) -> Option<f64> {
     let level = alpha.powf(1.0 / worth);
     (level > f64::MIN_POSITIVE).then_some(level)
 }
 
-/// After how many epochs the first interval at `alpha` is finite if neighbours do not resemble each other.
+/// The number of epochs after which the first interval at `alpha` is finite, if neighbours do not resemble each
+/// other.
 ///
 /// # Panics
-/// Where `alpha` is not between 0 and 1.
+/// If `alpha` is not between 0 and 1.
 pub fn epochs_to_expect(alpha: f64) -> u32 {
     let enough =
         |n: &u32| level(alpha, worth(0.0, *n as usize)).is_some_and(|level| epochs_needed(level) <= *n);
     (epochs_needed(alpha)..).find(enough).expect("some number of epochs is enough")
 }
 
-/// The correlation of neighbours (lag 1), corrected for its bias of −1/n; 0 where nothing varies.
+/// The correlation of neighbours (lag 1), corrected for its bias of −1/n; 0 if nothing varies.
 pub fn serial_correlation(values: &[f64]) -> f64 {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
@@ -80,10 +81,10 @@ pub fn serial_correlation(values: &[f64]) -> f64 {
 
 /// The interval for the median of epochs that may depend on their neighbours, at level 1 − `alpha`.
 ///
-/// `None` of no epochs. The bounds are unbounded (`None`) while what the epochs are worth does not suffice.
+/// `None` without epochs. The bounds are `None` while the epochs are not worth enough.
 ///
 /// # Panics
-/// Where `alpha` is not between 0 and 1.
+/// If `alpha` is not between 0 and 1.
 pub fn epoch_interval(values: &[f64], alpha: f64) -> Option<EpochInterval> {
     let median = median(values)?;
     let n = values.len();
@@ -99,10 +100,9 @@ pub fn epoch_interval(values: &[f64], alpha: f64) -> Option<EpochInterval> {
     Some(EpochInterval { interval: Interval { median, bounds }, worth, wanders, range })
 }
 
-/// The share of independent epochs that these are worth where one looks once; `None` of too few to tell.
+/// The share of independent epochs that these are worth for a single look; `None` for too few epochs.
 ///
-/// Somebody who looks after every epoch needs more caution ([`epoch_interval`]); here what is measured is only made
-/// up for its bias of (1 + 4ρ)/n.
+/// Looking after every epoch takes more caution ([`epoch_interval`]); this only corrects the bias of (1 + 4ρ)/n.
 pub(crate) fn worth_at_once(values: &[f64]) -> Option<f64> {
     let n = values.len();
     let measured = serial_correlation(values).max(0.0);
@@ -110,8 +110,8 @@ pub(crate) fn worth_at_once(values: &[f64]) -> Option<f64> {
     (n >= FEWEST).then_some((1.0 - feared) / (1.0 + feared))
 }
 
-/// ln E^λ: the evidence of epochs that may depend on their neighbours against their median being `at`, discounted as
-/// [`epoch_interval`] does; 0 of none.
+/// ln E^λ: the evidence of possibly dependent epochs against their median being `at`, discounted as in
+/// [`epoch_interval`]; 0 without epochs.
 pub fn epoch_e_value(values: &[f64], at: f64) -> f64 {
     if values.is_empty() {
         return 0.0;
@@ -119,7 +119,7 @@ pub fn epoch_e_value(values: &[f64], at: f64) -> f64 {
     let n = values.len() as u32;
     let below = values.iter().filter(|value| **value < at).count() as u32;
     let not_above = values.iter().filter(|value| **value <= at).count() as u32;
-    // Values that equal it may be counted on either side: the way that speaks least against it.
+    // Values equal to it may count on either side: pick the one that speaks least against it.
     let balanced = (n / 2).clamp(below, not_above);
     (worth(serial_correlation(values), values.len()) * sign_e_value(n, balanced)).max(0.0)
 }

@@ -1,13 +1,13 @@
 //! Many contrasts explored at once.
 
-/// Which of many e-values may be called discoveries so that the expected share of false ones among them is at
-/// most `alpha`, however the e-values depend on each other: the e-BH procedure (Wang and Ramdas, "False discovery
-/// rate control with e-values", JRSS B 84, 2022).
+/// Which of many e-values are discoveries, so that the expected share of false ones among them is at most `alpha`,
+/// however the e-values depend on each other: the e-BH procedure (Wang and Ramdas, "False discovery rate control with
+/// e-values", JRSS B 84, 2022).
 ///
-/// Takes natural logarithms of e-values; gives whether each is a discovery.
+/// Takes natural logarithms of e-values; returns whether each is a discovery.
 ///
 /// # Panics
-/// Where `alpha` is not between 0 and 1.
+/// If `alpha` is not between 0 and 1.
 pub fn e_bh(ln_e_values: &[f64], alpha: f64) -> Vec<bool> {
     assert!(alpha > 0.0 && alpha < 1.0, "alpha is {alpha}");
     let count = ln_e_values.len() as f64;

@@ -1,24 +1,24 @@
-//! How many epochs an answer would likely take, from those there are.
+//! How many epochs an answer would likely take, judging by those so far.
 
 use crate::dependence::{serial_correlation, worth};
 use crate::interval::sign_e_value;
 
-/// More epochs than this are not worth naming.
+/// Forecasts above this number of epochs are not reported.
 const MOST: u32 = 200_000;
-/// Fewer epochs tell nothing of those to come.
+/// Fewer epochs say nothing about those to come.
 const FEWEST: usize = 6;
 /// Candidates rise by this factor.
 const STEP: f64 = 1.05;
 
-/// How many epochs it would likely take until [`epoch_interval`](crate::epoch_interval) at `alpha` excludes `at`,
-/// if the epochs to come were like `values`.
+/// How many epochs [`epoch_interval`](crate::epoch_interval) at `alpha` would likely take to exclude `at`, if the
+/// epochs to come were like `values`.
 ///
-/// The share of epochs on the larger side of `at` is taken to be one standard error nearer to a half than it was
-/// found, so that more often than not fewer epochs do. `None` where that leaves nothing, or too few epochs are there
-/// to tell: then no number would be honest. It is a plan, not a promise; no interval depends on it.
+/// The share of epochs on the larger side of `at` is taken to be one standard error nearer to a half than found, so
+/// that more often than not fewer epochs do. `None` where that leaves nothing, or there are too few epochs for an
+/// honest number. It is for planning only; no interval depends on it.
 ///
 /// # Panics
-/// Where `alpha` is not between 0 and 1.
+/// If `alpha` is not between 0 and 1.
 pub fn epochs_to_exclude(values: &[f64], at: f64, alpha: f64) -> Option<u32> {
     assert!(alpha > 0.0 && alpha < 1.0, "alpha is {alpha}");
     if values.len() < FEWEST {

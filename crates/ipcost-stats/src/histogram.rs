@@ -1,16 +1,16 @@
-//! Many values in little room: how often each occurred, to three significant digits.
+//! Many values in little space: how often each occurred, to three significant digits.
 
-/// Values below this have a bin each; from there on every power of two has half as many.
+/// Values below this have a bin each; above, every power of two has half as many bins.
 const EXACT: u64 = 2048;
 const BITS: u32 = EXACT.ilog2();
 const HALF: u64 = EXACT / 2;
-/// One beyond the last bin that a value can have.
+/// One past the last bin.
 const BINS: u64 = EXACT + (u64::BITS - BITS) as u64 * HALF;
 
 /// How often values occurred: each known to one part in 1 024, and below 2 048 exactly.
 ///
-/// The bins are those of HdrHistogram (Gil Tene) with three significant digits. Only bins that hold something take
-/// room, some two bytes each, so that ten thousand of these fit where one array of all bins each would not.
+/// The bins are those of HdrHistogram (Gil Tene) with three significant digits. Only non-empty bins take space, some
+/// two bytes each: ten thousand histograms fit where plain arrays of all bins would not.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Histogram {
     /// For every bin in ascending order, its distance from the one before and its count, as LEB128 numbers.
@@ -20,7 +20,7 @@ pub struct Histogram {
 }
 
 impl Histogram {
-    /// That of values in any order.
+    /// The histogram of values in any order.
     pub fn of(mut values: Vec<u64>) -> Self {
         values.sort_unstable();
         let bins: Vec<u64> = values.iter().map(|value| bin(*value)).collect();
@@ -28,7 +28,7 @@ impl Histogram {
         Self::packed(counted, values.last().copied().unwrap_or(0))
     }
 
-    /// The one whose [`Histogram::bins`] and largest value these are; `None` where they are those of none.
+    /// The histogram with these [`Histogram::bins`] and largest value; `None` if they contradict each other.
     pub fn from_bins(bins: &[u64], max: u64) -> Option<Self> {
         let (pairs, []) = bins.as_chunks::<2>() else { return None };
         let mut found = Vec::with_capacity(pairs.len());
@@ -45,7 +45,7 @@ impl Histogram {
         fits.then(|| Self::packed(found.into_iter(), max))
     }
 
-    /// For every bin that holds something, in ascending order: its distance from the one before, then its count.
+    /// For every non-empty bin, in ascending order: its distance from the one before, then its count.
     pub fn bins(&self) -> Vec<u64> {
         let mut before = 0;
         let distance = |(at, count): (u64, u64)| {
@@ -56,7 +56,7 @@ impl Histogram {
         self.each().flat_map(distance).collect()
     }
 
-    /// Adds the values of another.
+    /// Adds the values of another histogram.
     pub fn add(&mut self, other: &Self) {
         if other.count == 0 {
             return;
@@ -83,12 +83,12 @@ impl Histogram {
         self.count
     }
 
-    /// The largest, exactly; 0 where there is none.
+    /// The largest value, exactly; 0 if empty.
     pub fn max(&self) -> u64 {
         self.max
     }
 
-    /// The value of the nearest rank: as many values as the quantile says are not above it. 0 where there is none.
+    /// The nearest-rank value: the quantile's share of the values does not exceed it. 0 if empty.
     pub fn value_at(&self, quantile: f64) -> u64 {
         let rank = ((quantile * self.count as f64).ceil() as u64).max(1);
         let mut passed = 0;

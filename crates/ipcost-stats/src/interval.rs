@@ -8,8 +8,8 @@
 //! ```
 //!
 //! a non-negative martingale with expectation 1, so by Ville's inequality the chance that it ever reaches
-//! 1/α is at most α. The interval keeps every m with E < 1/α; it holds at every moment at once, so one may
-//! look after each epoch and stop when the answer is known.
+//! 1/α is at most α. The interval keeps every m with E < 1/α; it holds at all times at once, so it is valid to look
+//! after each epoch and stop when the answer is known.
 //!
 //! Sources: Ramdas, Grünwald, Vovk and Shafer, "Game-theoretic statistics and safe anytime-valid
 //! inference", Statistical Science 38 (2023); Howard and Ramdas, "Sequential estimation of quantiles with
@@ -22,14 +22,14 @@ use crate::median::median;
 pub struct Interval {
     /// The median of the epochs.
     pub median: f64,
-    /// The smallest and the largest value that are kept; `None` while everything is.
+    /// The smallest and the largest median kept; `None` while all are.
     pub bounds: Option<(f64, f64)>,
 }
 
 /// ln E(n, k): the evidence of k of n epochs on one side of a median against it.
 ///
 /// # Panics
-/// Where `k > n`.
+/// If `k > n`.
 pub fn sign_e_value(n: u32, k: u32) -> f64 {
     assert!(k <= n, "{k} of {n} epochs");
     let few = k.min(n - k) as usize;
@@ -49,7 +49,7 @@ fn e_values(n: u32) -> impl Iterator<Item = f64> {
 /// How many epochs the first finite interval takes at `alpha`.
 ///
 /// # Panics
-/// Where `alpha` is not between 0 and 1.
+/// If `alpha` is not between 0 and 1.
 pub fn epochs_needed(alpha: f64) -> u32 {
     assert!(alpha > 0.0 && alpha < 1.0, "alpha is {alpha}");
     let threshold = -alpha.ln();
@@ -58,10 +58,10 @@ pub fn epochs_needed(alpha: f64) -> u32 {
 
 /// The interval for the median of independent epochs of any distribution, at level 1 − `alpha`.
 ///
-/// `None` of no epochs. The bounds are order statistics of `values` and belong to the interval.
+/// `None` without epochs. The bounds are order statistics of `values` and belong to the interval.
 ///
 /// # Panics
-/// Where `alpha` is not between 0 and 1.
+/// If `alpha` is not between 0 and 1.
 pub fn sign_interval(values: &[f64], alpha: f64) -> Option<Interval> {
     assert!(alpha > 0.0 && alpha < 1.0, "alpha is {alpha}");
     let median = median(values)?;
@@ -126,7 +126,7 @@ mod tests {
         assert_eq!(sign_interval(&[3.0], 0.05), Some(Interval { median: 3.0, bounds: None }));
     }
 
-    /// Looking after every epoch, the interval must miss the truth in fewer than α of the campaigns, ever.
+    /// With a look after every epoch, the interval must ever miss the truth in fewer than α of the campaigns.
     #[test]
     fn looking_at_every_moment_costs_no_honesty() {
         let (alpha, campaigns, epochs) = (0.05, 2_000, 100);

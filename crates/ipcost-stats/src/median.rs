@@ -1,6 +1,6 @@
 //! Order statistics.
 
-/// The median: the middle value, or the mean of the two in the middle; `None` of nothing.
+/// The median: the middle value, or the mean of the two middle ones; `None` if empty.
 ///
 /// Values must not be NaN.
 pub fn median(values: &[f64]) -> Option<f64> {
@@ -17,7 +17,7 @@ pub fn median(values: &[f64]) -> Option<f64> {
 /// The `q`-quantile of ascending values by linear interpolation (Hyndman and Fan's type 7).
 ///
 /// # Panics
-/// Where `sorted` is empty or `q` is outside 0 to 1.
+/// If `sorted` is empty or `q` is outside 0 to 1.
 pub fn quantile_sorted(sorted: &[f64], q: f64) -> f64 {
     assert!(!sorted.is_empty() && (0.0..=1.0).contains(&q), "a quantile of nothing, or outside 0 to 1");
     let place = q * (sorted.len() - 1) as f64;
@@ -26,12 +26,12 @@ pub fn quantile_sorted(sorted: &[f64], q: f64) -> f64 {
     sorted[below] + (sorted[above] - sorted[below]) * (place - below as f64)
 }
 
-/// The `q`-quantile of ascending values by nearest rank: the least of them that at least a share `q` does not exceed.
+/// The `q`-quantile of ascending values by nearest rank: the least value that at least a share `q` does not exceed.
 ///
-/// Unlike an interpolated one it is a value that occurred, and never less than what it claims to cover.
+/// Unlike an interpolated one, it is a value that occurred, and it never understates the quantile.
 ///
 /// # Panics
-/// Where `sorted` is empty or `q` is outside 0 to 1.
+/// If `sorted` is empty or `q` is outside 0 to 1.
 pub fn nearest_rank<T: Copy>(sorted: &[T], q: f64) -> T {
     assert!(!sorted.is_empty() && (0.0..=1.0).contains(&q), "a quantile of nothing, or outside 0 to 1");
     let rank = (q * sorted.len() as f64).ceil() as usize;

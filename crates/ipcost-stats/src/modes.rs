@@ -1,7 +1,7 @@
-//! Two groups in a series: a median hides that a cell runs now one way, now another.
+//! Two groups in a series: a median hides that a cell runs in two different ways.
 //!
-//! On two cores an unpinned pair of processes lands now on one core, now on both, and its cost doubles
-//! or halves. Such epochs leave an empty space between them that no smooth distribution leaves.
+//! On two cores an unpinned pair of processes lands sometimes on one core, sometimes on both, and its cost doubles or
+//! halves. Such epochs leave a gap between them that no smooth distribution leaves.
 
 use crate::median::median;
 
@@ -16,27 +16,27 @@ pub struct Group {
     pub members: Vec<usize>,
 }
 
-/// The group of the lower values, then that of the higher.
+/// The lower group, then the higher.
 pub type Groups = (Group, Group);
 
-/// The fewest values a group may have: two could be chance.
+/// The fewest values in a group: two could be chance.
 const FEWEST: usize = 3;
-/// The least share a group may have.
+/// The least share of a group.
 const LEAST_SHARE: f64 = 0.1;
 
-/// How many pooled standard deviations the empty space between the groups of `n` values must measure.
+/// The least gap between the groups of `n` values, in pooled standard deviations.
 ///
-/// Few values leave wide spaces by chance; the numbers keep a false split below 1 % for normal, uniform
-/// and exponential series of 8 to 50 values (tested below).
+/// Few values leave wide gaps by chance; these numbers keep false splits below 1 % for normal, uniform and
+/// exponential series of 8 to 50 values (tested below).
 fn gap_in_deviations(n: usize) -> f64 {
     3.0 + 12.0 / n as f64
 }
 
-/// Splits a series in two where it falls into two groups; `None` where it does not.
+/// Splits a series that falls into two groups; `None` if it does not.
 ///
-/// The split is the one with the least sum of squares within (Fisher, "On grouping for maximum
-/// homogeneity", 1958). It stands only if both groups are large enough, if the space between them is at
-/// least three times the pooled standard deviation within them, and if it is at least `least_gap` wide.
+/// The split minimises the sum of squares within groups (Fisher, "On grouping for maximum homogeneity", 1958). It
+/// stands only if both groups are large enough, and the gap between them is at least three times the pooled standard
+/// deviation within them and at least `least_gap` wide.
 pub fn two_groups(values: &[f64], least_gap: f64) -> Option<Groups> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));

@@ -1,10 +1,10 @@
-//! How sure one can be of a rate that was counted.
+//! Confidence in a counted rate.
 
-/// The Clopper–Pearson interval for a proportion of which `successes` of `trials` were counted, at level
-/// `confidence`: exact, never too narrow (Clopper and Pearson, *Biometrika* 26, 1934).
+/// The Clopper–Pearson interval for a proportion, given `successes` in `trials`, at level `confidence`: exact, never
+/// too narrow (Clopper and Pearson, *Biometrika* 26, 1934).
 ///
 /// # Panics
-/// Where there are more successes than trials, no trials, or `confidence` is not between 0 and 1.
+/// If there are more successes than trials, no trials, or `confidence` is not between 0 and 1.
 pub fn clopper_pearson(successes: u64, trials: u64, confidence: f64) -> (f64, f64) {
     assert!(successes <= trials && trials > 0, "{successes} of {trials}");
     assert!(confidence > 0.0 && confidence < 1.0, "confidence is {confidence}");
@@ -65,18 +65,18 @@ fn beta_quantile(p: f64, a: f64, b: f64) -> f64 {
     f64::midpoint(lo, hi)
 }
 
-/// The `p`-quantile of Student's t with `freedom` degrees; those of the normal distribution for `f64::INFINITY`.
+/// The `p`-quantile of Student's t with `freedom` degrees; of the normal distribution for `f64::INFINITY`.
 ///
 /// By bisection on P(|T| > t) = I(ν / (ν + t²); ν/2, ½) (Abramowitz and Stegun, 26.7.1).
 ///
 /// # Panics
-/// Where `p` is not between 0 and 1, or `freedom` is not positive.
+/// If `p` is not between 0 and 1, or `freedom` is not positive.
 pub fn student_quantile(p: f64, freedom: f64) -> f64 {
     assert!(p > 0.0 && p < 1.0 && freedom > 0.0, "p is {p}, freedom {freedom}");
     if p < 0.5 {
         return -student_quantile(1.0 - p, freedom);
     }
-    // Beyond so many degrees it is the normal distribution to all digits that are shown.
+    // Beyond this many degrees it equals the normal distribution to all digits shown.
     let freedom = freedom.min(1e7);
     let beyond = |t: f64| 0.5 * incomplete_beta(freedom / (freedom + t * t), freedom / 2.0, 0.5);
     let (mut lo, mut hi) = (0.0, 1.0);

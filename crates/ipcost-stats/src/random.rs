@@ -5,12 +5,12 @@
 pub struct Random(u64);
 
 impl Random {
-    /// A generator whose every number follows from the seed.
+    /// Seeds a generator.
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// What its next numbers follow from: a generator of this seed goes on where this one stands.
+    /// The state: a generator seeded with it continues the sequence.
     pub fn state(&self) -> u64 {
         self.0
     }
@@ -24,12 +24,12 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A whole number from 0 to below `bound`, each as likely as any other.
+    /// A uniform integer in `0..bound`.
     ///
     /// Lemire, "Fast random integer generation in an interval", ACM TOMACS 29 (2019).
     ///
     /// # Panics
-    /// Where `bound` is 0.
+    /// If `bound` is 0.
     pub fn below(&mut self, bound: u64) -> u64 {
         assert!(bound > 0, "a number below 0");
         let threshold = bound.wrapping_neg() % bound;
@@ -41,7 +41,7 @@ impl Random {
         }
     }
 
-    /// A number from 0 to below 1.
+    /// A uniform number in `[0, 1)`.
     pub fn unit(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
@@ -52,7 +52,7 @@ impl Random {
         radius * (std::f64::consts::TAU * self.unit()).cos()
     }
 
-    /// Puts a list into a random order, each as likely as any other (Fisher and Yates).
+    /// Shuffles a slice uniformly (Fisher and Yates).
     pub fn shuffle<T>(&mut self, list: &mut [T]) {
         for last in (1..list.len()).rev() {
             let other = self.below(last as u64 + 1) as usize;

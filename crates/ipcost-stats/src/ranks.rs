@@ -3,13 +3,13 @@
 use crate::median::median;
 use crate::proportion::incomplete_beta;
 
-/// Values up to this many in both groups together are compared exactly, if there are no ties.
+/// Up to this many values in both groups together are compared exactly, if there are no ties.
 const EXACT: usize = 40;
 
-/// The two-sided p-value of the Mann–Whitney test (*Ann. Math. Statist.* 18, 1947): whether values of `a` tend to
-/// lie above or below those of `b`. 1 where a group is empty.
+/// The two-sided p-value of the Mann–Whitney test (*Ann. Math. Statist.* 18, 1947): whether values of `a` tend to lie
+/// above or below those of `b`. 1 if a group is empty.
 ///
-/// Exact for small groups without ties; else by the normal approximation with the correction for ties.
+/// Exact for small groups without ties; otherwise the normal approximation, corrected for ties.
 pub fn mann_whitney(a: &[f64], b: &[f64]) -> f64 {
     if a.is_empty() || b.is_empty() {
         return 1.0;
@@ -65,16 +65,16 @@ fn exact(wins: usize, of_a: usize, of_b: usize) -> f64 {
     (2.0 * extreme / all).min(1.0)
 }
 
-/// The two-sided p-value of a standard normal deviate, by the limit of Student's t with many degrees of freedom.
+/// The two-sided p-value of a standard normal deviate, from Student's t with infinite degrees of freedom.
 fn two_sided(z: f64) -> f64 {
     const FREEDOM: f64 = 1e7;
     incomplete_beta(FREEDOM / (FREEDOM + z * z), FREEDOM / 2.0, 0.5)
 }
 
-/// The two-sided p-value of `k` heads in `n` tosses of a fair coin; 1 of no tosses.
+/// The two-sided p-value of `k` heads in `n` tosses of a fair coin; 1 without tosses.
 ///
 /// # Panics
-/// Where `k > n`.
+/// If `k > n`.
 pub fn sign_test(k: usize, n: usize) -> f64 {
     assert!(k <= n, "{k} of {n}");
     let few = k.min(n - k);
@@ -85,16 +85,16 @@ pub fn sign_test(k: usize, n: usize) -> f64 {
     (2.0 * incomplete_beta(0.5, (n - few) as f64, few as f64 + 1.0)).min(1.0)
 }
 
-/// How a series moves with time.
+/// The trend of a series in time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Trend {
-    /// The two-sided p-value of its moving at all.
+    /// The two-sided p-value of the trend.
     pub p: f64,
     /// The median of its last third minus that of its first.
     pub shift: f64,
 }
 
-/// Whether a series moves with time: the Mann–Kendall test (Mann, *Econometrica* 13, 1945). `None` below nine values.
+/// Tests a series for a trend in time: Mann–Kendall (Mann, *Econometrica* 13, 1945). `None` below nine values.
 pub fn trend(values: &[f64]) -> Option<Trend> {
     let n = values.len();
     if n < 9 {

@@ -1,23 +1,23 @@
-//! Two sides that were measured in runs of their own: how the cost on one side relates to that on the other.
+//! Two sides measured in separate runs: how the cost on one side relates to that on the other.
 //!
-//! Within a run, cells are compared round by round, and whatever the machine does befalls both. Two runs share
-//! nothing. What lies between them has two parts: what the epochs of each run leave uncertain, and what differs
-//! from one run to the next even of the same build (memory layout, neighbours, temperature). Epochs tell the
-//! first; only several runs a side tell the second.
+//! Within a run, cells are compared round by round, so the machine disturbs both alike. Two runs share nothing. Their
+//! difference has two parts: the uncertainty that the epochs of each run leave, and the variation from run to run
+//! even of the same build (memory layout, neighbours, temperature). Epochs reveal the first; only several runs a side
+//! reveal the second.
 //!
 //! - From [`ENOUGH_DEGREES`] degrees of freedom on (three runs a side), the runs' medians are the units: Student's
-//!   interval for the difference of two means, with the spread of both sides pooled. It holds whatever happens
-//!   within a run.
-//! - With fewer, the spread between runs is taken to be what the caller assumes, or what was seen if that is more,
-//!   and is added to what the epochs leave uncertain. Since an assumption is not knowledge, the quantile is that of
-//!   an estimate from [`ASSUMED_DEGREES`] degrees of freedom.
+//!   interval for the difference of two means, with the spread of both sides pooled. It holds regardless of the
+//!   variation within a run.
+//! - With fewer, the spread between runs is the caller's assumption, or the observed one if larger, and is added to
+//!   the uncertainty of the epochs. Since an assumption is not knowledge, the quantile is that of an estimate from
+//!   [`ASSUMED_DEGREES`] degrees of freedom.
 
 use crate::dependence::worth_at_once;
 use crate::proportion::student_quantile;
 
-/// Runs beyond the first of each side, from which on they are the units.
+/// Runs beyond the first of each side, from which on runs are the units.
 pub const ENOUGH_DEGREES: usize = 4;
-/// What an assumed spread counts as.
+/// The degrees of freedom of an assumed spread.
 const ASSUMED_DEGREES: f64 = 8.0;
 
 /// The logarithmic cost of a cell, or of a contrast, in one run.
@@ -25,16 +25,16 @@ const ASSUMED_DEGREES: f64 = 8.0;
 pub struct RunMedian {
     /// The median over epochs.
     pub median: f64,
-    /// Its standard error as far as epochs tell; `None` where they wander too much, or are too few, to tell.
+    /// Its standard error according to the epochs; `None` if they wander too much or are too few.
     pub error: Option<f64>,
 }
 
-/// Where the spread between runs comes from.
+/// Source of the spread between runs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Spread {
-    /// From so many runs beyond the first of each side, a standard deviation of logarithmic costs.
+    /// Estimated from enough runs: a standard deviation of logarithmic costs.
     Measured(f64),
-    /// Taken to be so much.
+    /// Assumed, or from too few runs: the same.
     Assumed(f64),
 }
 
@@ -43,13 +43,13 @@ pub enum Spread {
 pub struct Unpaired {
     /// Mean of the runs' medians of `b` minus that of `a`.
     pub difference: f64,
-    /// Its interval; `None` where a run's own uncertainty is unknown and too few runs make up for it.
+    /// Its interval; `None` if a run's own uncertainty is unknown and there are too few runs to make up for it.
     pub bounds: Option<(f64, f64)>,
-    /// What the interval takes for the spread between runs.
+    /// The spread between runs that the interval uses.
     pub spread: Spread,
 }
 
-/// A run's median and its standard error; `None` of no epochs.
+/// A run's median and its standard error; `None` without epochs.
 ///
 /// The error is that of Price and Bonett ("Estimating the variance of the sample median", J. Stat. Comput. Simul.
 /// 68, 2001): from two order statistics, whatever the distribution. Epochs that resemble their neighbours
@@ -68,7 +68,7 @@ fn error_of_median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let rank = (((n + 1) as f64 / 2.0 - (n as f64).sqrt()).round() as usize).max(1);
-    // The chance that fewer than `rank` of n values lie below their median.
+    // The probability that fewer than `rank` of n values lie below their median.
     let mut term = 0.5f64.powi(n as i32);
     let mut tail = 0.0;
     for below in 0..rank {
@@ -79,11 +79,11 @@ fn error_of_median(values: &[f64]) -> f64 {
     (sorted[n - rank] - sorted[rank - 1]) / (2.0 * deviate)
 }
 
-/// How the logarithmic cost on side `b` differs from that on side `a`, at level 1 − `alpha`; `assumed` is the
-/// standard deviation between runs that is assumed where too few runs tell it. `None` where a side is empty.
+/// How the logarithmic cost on side `b` differs from that on side `a`, at level 1 − `alpha`. `assumed` is the
+/// standard deviation between runs to use if there are too few runs to estimate it. `None` if a side is empty.
 ///
 /// # Panics
-/// Where `alpha` is not between 0 and 1.
+/// If `alpha` is not between 0 and 1.
 pub fn unpaired(a: &[RunMedian], b: &[RunMedian], alpha: f64, assumed: f64) -> Option<Unpaired> {
     assert!(alpha > 0.0 && alpha < 1.0, "alpha is {alpha}");
     if a.is_empty() || b.is_empty() {
@@ -115,7 +115,7 @@ fn squares(runs: &[RunMedian]) -> f64 {
     runs.iter().map(|run| (run.median - mean).powi(2)).sum()
 }
 
-/// Of the mean of several medians, as far as epochs tell.
+/// The standard error of the mean of several medians, according to the epochs.
 fn error_of_mean(runs: &[RunMedian]) -> Option<f64> {
     let squares: Option<Vec<f64>> = runs.iter().map(|run| Some(run.error?.powi(2))).collect();
     Some(squares?.iter().sum::<f64>().sqrt() / runs.len() as f64)
@@ -149,7 +149,7 @@ mod tests {
         assert_eq!(run_median(&[1.0, 2.0]).unwrap().error, None);
     }
 
-    /// How many of 2 000 pairs of sides without a difference are told apart.
+    /// False alarms in 2 000 pairs of sides without a difference.
     fn false_alarms(runs_a_side: usize, between: f64, assumed: f64, alpha: f64) -> usize {
         let mut random = Random::new(11);
         let mut side = || -> Vec<RunMedian> {

@@ -9,7 +9,7 @@ pub enum Judgement {
     Equivalent,
     /// Excludes 1 but crosses the margin.
     Direction,
-    /// None of these.
+    /// None of the above.
     Undecided,
 }
 

@@ -1,7 +1,7 @@
-//! The promise, tested: whatever disturbs the machine, the share of campaigns whose interval ever misses the
-//! truth stays under alpha, although one looks after every epoch.
+//! The guarantee, tested: under any disturbance of the machine, the share of campaigns whose interval ever misses the
+//! truth stays under alpha, even with a look after every epoch.
 //!
-//! Thousands of campaigns a machine: this crate is optimised for its tests, too (`Cargo.toml` of the workspace).
+//! Thousands of campaigns per machine: this crate is optimised for its tests, too (`Cargo.toml` of the workspace).
 
 use ipcost_stats::clopper_pearson;
 use ipcost_stats::simulation::{Design, Found, Noise, Rival, campaign};
@@ -92,7 +92,7 @@ fn others_are_fooled_more_often_than_they_promise() {
         let count = (1..=CAMPAIGNS).filter(|seed| rival.is_fooled(noise, *seed)).count() as u64;
         clopper_pearson(count, CAMPAIGNS, 0.95).0
     };
-    // Rounds of one process are not independent; looking on finds something in the end; machines drift.
+    // Rounds of one process are not independent; repeated looks find something in the end; machines drift.
     assert!(fooled(Rival::PooledRounds, Noise::BetweenEpochs) > 0.3);
     assert!(fooled(Rival::Peeking, Noise::Independent) > 0.15);
     assert!(fooled(Rival::TenSequentialRuns, Noise::Drift) > 0.15);

@@ -1,4 +1,4 @@
-//! The cells of the ledgers against the articles' methods run plainly, by turns: docs/replications.md.
+//! The ledgers' cells against plain runs of the articles' methods, alternating: docs/replications.md.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -29,23 +29,23 @@ const EXPERIMENTS: [&str; 7] = [
     "ipc-bench-pingpong",
     "rust-pingpong",
 ];
-/// How long nothing runs before either side: whoever runs right after a busy program is woken sooner by a hypervisor that has learnt
-/// to wait for it.
+/// The pause before either side: a process that runs right after a busy program is woken sooner by a hypervisor that
+/// has learnt to wait for it.
 const PAUSE: Duration = Duration::from_millis(250);
-/// How long a batch is where the experiment does not say: about as long as the plain programs run. What comes first after the pause
-/// is slower, by a quarter of a second's worth where the hypervisor must learn anew to wait.
+/// The batch length if the experiment sets none: about as long as the plain programs run. The first operations after
+/// the pause are slower, by up to a quarter of a second where the hypervisor must learn again to wait.
 const BATCH: Duration = Duration::from_millis(250);
-/// How far a ratio may be from the plain one, whatever the intervals say.
+/// The largest acceptable distance of a ratio from the plain one, regardless of intervals.
 const MOST: f64 = 0.10;
-/// The chance that any of an experiment's intervals misses.
+/// The probability that any of an experiment's intervals misses.
 const ALPHA: f64 = 0.05;
 
-/// Runs every experiment as its article says, with programs that know nothing of ipcost, by turns with the cells of its
-/// ledger; both with either process on a core of its own, so that what is compared is the method, or `free`, where the scheduler
-/// chooses as it does for the ledger.
+/// Runs every experiment as its article says, with programs that know nothing of ipcost, alternating with the cells
+/// of its ledger. Both place the two processes on separate cores, to compare only the methods; or `free`, where the
+/// scheduler chooses as it does for the ledger.
 ///
 /// # Errors
-/// Where something cannot be built or measured, or where a ratio differs from the plain one.
+/// If something cannot be built or measured, or a ratio differs from the plain one.
 pub fn bench(turns: u32, words: &[&str]) -> Result<()> {
     build_ipcost()?;
     let (placement, only) = match words.split_first() {
@@ -53,7 +53,7 @@ pub fn bench(turns: u32, words: &[&str]) -> Result<()> {
         Some((&"apart", rest)) => (Placement::Apart, rest),
         _ => (Placement::Apart, words),
     };
-    // Words with a space pick tests by what they are about.
+    // Words with a space select tests by their description.
     let (about, only): (Vec<&str>, Vec<&str>) = only.iter().partition(|word| word.contains(' '));
     for name in &only {
         ensure!(EXPERIMENTS.contains(name), "{name} is none of {}", EXPERIMENTS.join(", "));
@@ -105,7 +105,7 @@ fn experiment(name: &str, turns: u32, placement: Placement, about: &[&str]) -> R
     Ok(show(name, &tests, &measured, &turns_of.figures))
 }
 
-/// The tests that decide a claim by times, each once, and the cells that they take.
+/// The tests that decide a claim by times, without duplicates, and the cells that they need.
 fn deciding(
     replication: &Replication,
     run: &ReplicationRun,
@@ -138,7 +138,7 @@ fn deciding(
         .collect();
     expanded.cells.retain(|cell| used.contains(&cell.id));
     expanded.workloads.clear();
-    // What decides is free; both sides of the comparison move to where it is asked for.
+    // The deciding tests are free; move both sides of the comparison to the requested placement.
     expanded.cells.iter_mut().for_each(|cell| cell.placement = placement);
     for test in &mut tests {
         std::iter::once(&mut test.a).chain(&mut test.b).for_each(|side| side.placement = None);
@@ -146,7 +146,7 @@ fn deciding(
     Ok((tests, expanded))
 }
 
-/// The processors of client and server, where they have one each.
+/// The processors of client and server, if they have one each.
 fn processors_of(placement: Placement) -> Result<Option<(usize, usize)>> {
     if placement == Placement::Free { Ok(None) } else { processors(placement).map(Some) }
 }
@@ -160,7 +160,7 @@ fn programs(cells: &[PlannedCell]) -> Result<Vec<PeerProgram>> {
         if cells.iter().any(|cell| cell.client == peer.name || cell.server == peer.name) {
             let mut command = peer.prepare(&cache, &mut |what| eprintln!("xtask: {what}"))?;
             if command[0] == own {
-                // Peers that drive real programs are part of ipcost, and this is another program.
+                // Peers that drive real programs are part of ipcost, not of this program.
                 path_text(&ipcost())?.clone_into(&mut command[0]);
             }
             all.push(PeerProgram { name: peer.name.to_owned(), command });
@@ -169,7 +169,7 @@ fn programs(cells: &[PlannedCell]) -> Result<Vec<PeerProgram>> {
     Ok(all)
 }
 
-/// Real peers, and before each of a cell's batches the plain program that does the same: the two are within moments of each other.
+/// Real peers, with the equivalent plain program just before each of a cell's batches.
 struct Turns<'a> {
     name: &'a str,
     of: u32,
@@ -178,7 +178,7 @@ struct Turns<'a> {
     cells: Vec<PlannedCell>,
     /// By turn and cell.
     figures: Vec<Vec<Option<Figures>>>,
-    /// The cell whose batches are being done.
+    /// The cell whose batches are running.
     current: Option<usize>,
     failure: Option<anyhow::Error>,
 }
@@ -229,7 +229,7 @@ impl Bench for Turns<'_> {
 }
 
 impl Turns<'_> {
-    /// What each cell cost on both sides, for whoever looks for the reason of a difference.
+    /// Prints the costs of each cell on both sides, for finding the reason of a difference.
     fn show_cells(&self, outcome: &Outcome) {
         for (index, cell) in self.cells.iter().enumerate() {
             let plain: Vec<f64> =
@@ -248,7 +248,7 @@ impl Turns<'_> {
     }
 }
 
-/// A row for each test; how many differ.
+/// Prints a row for each test; returns how many differ.
 fn show(name: &str, tests: &[Test], measured: &Measured<'_>, figures: &[Vec<Option<Figures>>]) -> usize {
     let cells = &measured.outcome.plan.cells;
     let comparable: Vec<(&Test, Vec<f64>, Vec<f64>)> = tests
@@ -266,7 +266,7 @@ fn show(name: &str, tests: &[Test], measured: &Measured<'_>, figures: &[Vec<Opti
         let (Some(of_ledger), Some(of_plain)) = (interval(ledger), interval(plain)) else { continue };
         let Some(apart) = median(&quotient) else { continue };
         let agrees = apart.abs() <= MOST.ln_1p() && overlap(&of_ledger, &of_plain);
-        // What the ledger itself marks so decides nothing there.
+        // Tests marked as contradicted in the ledger decide nothing there.
         wrong += usize::from(!agrees && test.contradicted.is_none());
         let shown = |interval: &Interval| {
             let (ratio, bounds) = ratio_text(interval);
@@ -289,7 +289,7 @@ fn show(name: &str, tests: &[Test], measured: &Measured<'_>, figures: &[Vec<Opti
     wrong
 }
 
-/// A test's figure by the plain programs, a turn at a time.
+/// A test's figure by the plain programs, one per turn.
 fn plainly(test: &Test, cells: &[PlannedCell], figures: &[Vec<Option<Figures>>]) -> Option<Vec<f64>> {
     let (a, b) = cells_of(test, cells)?;
     let (b, side) = b.zip(test.b.as_ref())?;
@@ -306,7 +306,7 @@ fn plainly(test: &Test, cells: &[PlannedCell], figures: &[Vec<Option<Figures>>])
         .collect()
 }
 
-/// Whether intervals have a value in common; an unbounded one has every value.
+/// Whether intervals have a value in common; an unbounded one contains every value.
 fn overlap(a: &Interval, b: &Interval) -> bool {
     let ends = |interval: &Interval| interval.bounds.unwrap_or((f64::NEG_INFINITY, f64::INFINITY));
     let ((a_lo, a_hi), (b_lo, b_hi)) = (ends(a), ends(b));

@@ -1,7 +1,7 @@
-//! Figures of the docs, measured: `cargo xtask bench`.
+//! The docs' figures, measured: `cargo xtask bench`.
 //!
-//! [`Cells`] are what ipcost measures; plain programs that know nothing of it take turns with them: in every epoch fresh processes
-//! on both sides, in every round a fresh random order, and the tool's own intervals over epochs.
+//! [`Cells`] are measured by ipcost; plain programs that know nothing of it take turns with them: in every epoch
+//! fresh processes on both sides, in every round a fresh random order, and the tool's own intervals over epochs.
 
 pub mod faithful;
 pub mod overhead;
@@ -22,7 +22,7 @@ use ipcost_sys::transport;
 
 use crate::shell::{path_text, root, run, run_command, target};
 
-/// Cells of ipcost's own, measured as it measures them: by its peers, over the control protocol.
+/// Cells measured by ipcost's own method: by its peers, over the control protocol.
 pub struct Cells {
     bench: ProcessBench,
     all: Vec<usize>,
@@ -30,10 +30,10 @@ pub struct Cells {
 }
 
 impl Cells {
-    /// The cells of a job, for which every peer but the native one is given by its command.
+    /// The cells of a job, with the command of every peer but the native one.
     ///
     /// # Errors
-    /// Where the job is wrong or a peer cannot be started.
+    /// If the job is wrong or a peer cannot be started.
     pub fn new(job: &str, peers: &[(&str, Vec<String>)]) -> Result<Self> {
         let job = parse_job(job).map_err(|error| anyhow::anyhow!("{error}"))?;
         let transports = transport::states();
@@ -52,28 +52,28 @@ impl Cells {
         Ok(Self { bench: ProcessBench::new(&plan, programs, &guard, Interrupt::never()?)?, all, epoch: 0 })
     }
 
-    /// Fresh processes for every cell.
+    /// Starts fresh processes for every cell.
     ///
     /// # Errors
-    /// Where they cannot be had.
+    /// If they cannot be started.
     pub fn start_epoch(&mut self) -> Result<()> {
         self.epoch += 1;
         Ok(self.bench.start_epoch(self.epoch, &self.all)?)
     }
 
-    /// The elapsed time of a batch after a lead-in, nanoseconds for an operation.
+    /// The elapsed time of a batch after a lead-in, nanoseconds per operation.
     ///
     /// # Errors
-    /// Where a peer fails.
+    /// If a peer fails.
     pub fn measure(&mut self, cell: usize, lead_in: u64, ops: u64) -> Result<f64> {
         self.bench.batch(cell, lead_in, false)?;
         Ok(self.bench.batch(cell, ops, false)?.wall_ns as f64 / ops as f64)
     }
 
-    /// The latencies of the operations of a batch, nanoseconds, after a batch that only warms.
+    /// The latencies of a batch's operations, nanoseconds, after a warm-up batch.
     ///
     /// # Errors
-    /// Where a peer fails.
+    /// If a peer fails.
     pub fn latencies(&mut self, cell: usize, warm: u64, ops: u64) -> Result<Vec<u64>> {
         self.bench.batch(cell, warm, false)?;
         Ok(self.bench.batch(cell, ops, true)?.latency_ns)
@@ -82,13 +82,13 @@ impl Cells {
     /// Ends the processes.
     ///
     /// # Errors
-    /// Where that fails.
+    /// If that fails.
     pub fn end_epoch(&mut self) -> Result<()> {
         Ok(self.bench.end_epoch()?)
     }
 }
 
-/// Logarithms of what was measured, by subject and contender: of each epoch the rounds'.
+/// Logarithms of measurements, by subject and contender: for each epoch, those of its rounds.
 #[derive(Default)]
 pub struct Record(BTreeMap<(usize, usize), Vec<Vec<f64>>>);
 
@@ -100,7 +100,7 @@ impl Record {
         epochs[epoch].push(cost.ln());
     }
 
-    /// One contender's cost over another's, as logarithms: in each round the difference, in each epoch the median.
+    /// One contender's cost over another's, as logarithms: the difference in each round, its median in each epoch.
     pub fn ratio(&self, subject: usize, a: usize, b: usize, alpha: f64) -> Option<Interval> {
         let epochs = self.0.get(&(subject, a))?.iter().zip(self.0.get(&(subject, b))?);
         let of_epoch =
@@ -109,10 +109,10 @@ impl Record {
     }
 }
 
-/// Lets every contender of every subject measure once in each round, in a fresh random order.
+/// Lets every contender of every subject measure once per round, in a fresh random order.
 ///
 /// # Errors
-/// The first that failed.
+/// The first failure.
 pub fn interleave(
     order: &mut [(usize, usize)],
     random: &mut Random,
@@ -132,7 +132,7 @@ pub fn ratio_text(interval: &Interval) -> (String, String) {
 /// The processors of client and server in a placement.
 ///
 /// # Errors
-/// Where it cannot be had here.
+/// If it is unavailable here.
 pub fn processors(placement: Placement) -> Result<(usize, usize)> {
     let pair = Topology::read().pair(placement).map_err(anyhow::Error::msg)?;
     pair.context("the scheduler decides where free cells run")
@@ -146,7 +146,7 @@ pub fn ipcost() -> PathBuf {
 /// Builds the program as users do.
 ///
 /// # Errors
-/// Where it cannot be built.
+/// If it cannot be built.
 pub fn build_ipcost() -> Result<()> {
     run(&["cargo", "build", "--release", "--quiet", "--package", "ipcost"])
 }
@@ -154,7 +154,7 @@ pub fn build_ipcost() -> Result<()> {
 /// Builds the C peer.
 ///
 /// # Errors
-/// Where it cannot be built.
+/// If it cannot be built.
 pub fn build_c_peer() -> Result<PathBuf> {
     let peer = target().join("ipcost-peer-c");
     let script = format!("cc -std=c11 -O2 -pthread -o '{}' *.c", peer.display());
@@ -165,7 +165,7 @@ pub fn build_c_peer() -> Result<PathBuf> {
 /// Builds a plain program of `xtask/plain`.
 ///
 /// # Errors
-/// Where it cannot be built.
+/// If it cannot be built.
 pub fn build_plain(name: &str) -> Result<PathBuf> {
     let program = target().join(format!("plain-{name}"));
     let source = root().join(format!("xtask/plain/{name}.c"));
@@ -179,10 +179,10 @@ fn in_dir(dir: &Path, words: &[&str]) -> Result<()> {
     run_command(command, words)
 }
 
-/// The numbers that a plain program prints, one for each word.
+/// The numbers that a plain program prints, one per word.
 ///
 /// # Errors
-/// Where it fails or prints something else.
+/// If it fails or prints something else.
 pub fn numbers(words: &[&str]) -> Result<Vec<f64>> {
     let output = crate::shell::command(words).output().with_context(|| words.join(" "))?;
     let complaint = String::from_utf8_lossy(&output.stderr);

@@ -16,18 +16,18 @@ use crate::shell::path_text;
 const LOOPS: [(&str, u64); 5] =
     [("rr", 64), ("rr", 16_384), ("stream", 64), ("stream", 65_536), ("connect", 64)];
 const TRANSPORTS: [&str; 3] = ["pipe", "unix", "tcp"];
-/// Those that only the native peer has, by the bare program's words, with the options that make it so; of the second, spinning
-/// on one core is left out, which is the scheduler's affair.
+/// Loops that only the native peer has: the bare program's word and the options for it. The second is not measured on
+/// one core, where the scheduler decides how long it spins.
 const RINGS: [(&str, &str); 2] = [("shm", ""), ("shm-spin", "options = { wait = \"spin\" }\n")];
 const PLACEMENTS: [Placement; 2] = [Placement::Together, Placement::Apart];
 /// The upper end that no interval should exceed.
 const AIM: f64 = 1.03;
-/// How long a batch is meant to last, and what goes before it.
+/// The target lengths of a batch and its lead-in.
 const BATCH: Duration = Duration::from_millis(25);
 const LEAD_IN: Duration = Duration::from_millis(5);
 /// Batches of each contender in an epoch.
 const ROUNDS: usize = 2;
-/// The chance that any of the intervals of a column misses.
+/// The probability that any of a column's intervals misses.
 const ALPHA: f64 = 0.05;
 const CONTENDERS: [&str; 3] = ["bare", "native", "c"];
 
@@ -45,17 +45,17 @@ impl Subject {
         self.words[1].starts_with("shm")
     }
 
-    /// The peers that are compared with the bare program.
+    /// The peers to compare with the bare program.
     fn peers(&self) -> &'static [&'static str] {
         if self.is_ring() { &CONTENDERS[1..2] } else { &CONTENDERS[1..] }
     }
 }
 
-/// Compares the loops of the native peer and of the C peer with a program that makes the same system calls in two forked
-/// processes and nothing else.
+/// Compares the loops of the native peer and of the C peer with a program that makes only the same system calls, in
+/// two forked processes.
 ///
 /// # Errors
-/// Where something cannot be built or measured. Missing the aim is no error: it is a figure.
+/// If something cannot be built or measured. Missing the aim is not an error: it is a figure.
 pub fn bench(epochs: usize, only: &[&str]) -> Result<()> {
     if cfg!(not(target_os = "linux")) {
         bail!("the bare program is written for Linux");
@@ -127,8 +127,9 @@ fn subjects() -> Vec<Subject> {
     all
 }
 
-/// A cell for each subject and peer. Sources are not spread: that is a call of ours, whose cost is told apart. Streams have Nagle's
-/// algorithm off, as the bare program has: at the end of a batch it would wait for a delayed acknowledgement.
+/// A cell for each subject and peer. Sources are not spread: that is a call of ours, with a separate cost. Streams
+/// turn Nagle's algorithm off, like the bare program: at the end of a batch it would wait for a delayed
+/// acknowledgement.
 fn job(subjects: &[Subject]) -> String {
     let mut job = String::from("latency = \"off\"\nepochs = 1\n");
     for subject in subjects {

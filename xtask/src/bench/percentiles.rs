@@ -9,16 +9,17 @@ use crate::shell::path_text;
 
 const TRANSPORTS: [&str; 3] = ["pipe", "unix", "tcp"];
 const PLACEMENTS: [Placement; 2] = [Placement::Together, Placement::Apart];
-/// Round trips that warm, and those that are timed one by one.
+/// Warm-up round trips, and those timed one by one.
 const WARM: u64 = 2_000;
 const OPS: u64 = 4_000;
 const QUANTILES: [(&str, f64); 2] = [("p50", 0.5), ("p99", 0.99)];
 const ALPHA: f64 = 0.05;
 
-/// Compares the percentiles of round trips of 64 B with those of a loop of two forked processes that makes the same calls.
+/// Compares the percentiles of round trips of 64 B with those of a loop between two forked processes that makes the
+/// same calls.
 ///
 /// # Errors
-/// Where something cannot be built or measured.
+/// If something cannot be built or measured.
 pub fn bench(epochs: u32) -> Result<()> {
     build_ipcost()?;
     let bare = build_plain("bare")?;

@@ -1,4 +1,5 @@
-//! The articles' methods by programs that know nothing of ipcost: those of `xtask/plain`, real socat, a real redis-server.
+//! The articles' methods by programs that know nothing of ipcost: those in `xtask/plain`, real socat, a real
+//! redis-server.
 
 use std::collections::BTreeMap;
 use std::net::TcpListener;
@@ -13,25 +14,25 @@ use tempfile::TempDir;
 use super::build_plain;
 use crate::shell::{path_text, root, run, target};
 
-/// What a program says of one operation, by the names that tests have for it.
+/// A program's figures per operation, by the names that tests use.
 pub type Figures = BTreeMap<String, f64>;
 
-/// How long to wait for a program that is to listen.
+/// How long to wait for a program to start listening.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Programs that are ready to run.
 pub struct Programs {
     dir: TempDir,
-    /// The processors of client and server; the scheduler's choice where there are none.
+    /// The processors of client and server; the scheduler's choice if `None`.
     processors: Option<(usize, usize)>,
     redis: Option<Redis>,
 }
 
 impl Programs {
-    /// Builds what the cells of one experiment need.
+    /// Builds the programs for the cells of one experiment.
     ///
     /// # Errors
-    /// Where something cannot be built or started.
+    /// If something cannot be built or started.
     pub fn of(cells: &[PlannedCell], processors: Option<(usize, usize)>) -> Result<Self> {
         let client = |names: &[&str]| cells.iter().any(|cell| names.contains(&cell.client.as_str()));
         let dir = TempDir::new()?;
@@ -61,7 +62,7 @@ impl Programs {
         Ok(Self { dir, processors, redis })
     }
 
-    /// How much of the article's count is run, in words.
+    /// The share of the article's count that is run, in words.
     pub fn fraction(cell: &PlannedCell) -> String {
         let cell_ = &cell.cell;
         match cell.client.as_str() {
@@ -76,10 +77,10 @@ impl Programs {
         }
     }
 
-    /// Runs a cell's experiment once; `None` where none of these programs does what it does.
+    /// Runs a cell's experiment once; `None` if no program here is equivalent.
     ///
     /// # Errors
-    /// Where a program fails.
+    /// If a program fails.
     pub fn run(&self, planned: &PlannedCell) -> Result<Option<Figures>> {
         let cell = &planned.cell;
         let text = |name: &str| Ok::<_, anyhow::Error>(path_text(&built(name))?.to_owned());
@@ -121,7 +122,7 @@ impl Programs {
                 Some(figures(self.processors, "ruby", &words(&asked))?)
             }
             "socat" => {
-                // As in the ledger, what starting socat takes is not part of a block's time.
+                // As in the ledger, socat's start-up is not part of a block's time.
                 let long = bytes(cell);
                 let short = long / SHORTER;
                 let more =
@@ -179,7 +180,7 @@ impl Programs {
             let began = Instant::now();
             (began, sender.spawn()?, receiver)
         };
-        // A pipe's own end of this process is closed by now: the receiver has it.
+        // This process has closed its end of the pipe: only the receiver has it.
         let ended = [sender.wait()?, receiver.wait()?];
         let took = began.elapsed();
         ensure!(ended.iter().all(|status| status.success()), "socat failed over {}", cell.transport);
@@ -191,12 +192,12 @@ impl Programs {
 const CONNECTIONS: u64 = 4_000;
 /// Round trips of the Go client; as many as `go test -bench` would take in a part of its second.
 const ROUND_TRIPS: u64 = 4_000;
-/// The same where both sides spin: a few tenths of a second.
+/// The same if both sides spin: a few tenths of a second.
 const SPUN_ROUND_TRIPS: u64 = 1_000_000;
 const REQUESTS_OF_ONE: u64 = 10_000;
 const REQUESTS_OF_MANY: u64 = 1_000;
 
-/// What the Rust program is asked for: what it plays over, and how often; `None` for what the article has not.
+/// The Rust program's arguments: the transport and the number of rounds; `None` for cells not in the article.
 fn pingpong(cell: &Cell) -> Option<(&'static str, u64)> {
     let spins = cell.wait() == Wait::Spin;
     Some(match cell.transport.as_str() {
@@ -210,12 +211,12 @@ fn pingpong(cell: &Cell) -> Option<(&'static str, u64)> {
     })
 }
 
-/// Whether the C program that streams is asked, and not the one that plays ping-pong.
+/// Whether a cell is for the C program that streams, instead of the one that plays ping-pong.
 fn streams(cell: &Cell) -> bool {
     cell.options.int("recv_buffer").is_some()
 }
 
-/// What the C program that plays ping-pong is asked for, as [`pingpong`].
+/// The arguments of the C program that plays ping-pong, as in [`pingpong`].
 fn ipc(cell: &Cell) -> Option<(&str, u64)> {
     if cell.options.text("clock") != Some("each") {
         return None;
@@ -228,15 +229,15 @@ fn ipc(cell: &Cell) -> Option<(&str, u64)> {
     }
 }
 
-/// Messages of a stream: as many as published of small ones, of which buffers hold many, and a quarter of large ones.
+/// Messages of a stream: the published number of small ones, since buffers hold many, and a quarter of large ones.
 fn messages(cell: &Cell) -> u64 {
     if cell.size < 16_384 { 1_000_000 } else { 250_000 }
 }
 
-/// By what the shorter of two socat streams is shorter.
+/// The factor between the two socat streams.
 const SHORTER: u64 = 10;
 
-/// Bytes of a socat stream: half a second or so, of which starting socat is little.
+/// Bytes of a socat stream: about half a second, so that socat's start-up is a small part.
 fn bytes(cell: &Cell) -> u64 {
     match cell.size {
         0..=100 => 40_000_000,
@@ -256,11 +257,11 @@ fn run_quietly(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// What a program prints: a name and a number a line.
+/// A program's output: a name and a number per line.
 fn figures(processors: Option<(usize, usize)>, program: &str, words: &[String]) -> Result<Figures> {
     let (client, server) = processors.unzip();
     let mut command = on_processor(client, program);
-    // Programs that start their own server put it there.
+    // Programs that start their own server place it there.
     command.env("SERVER_CPU", server.map_or_else(String::new, |cpu| cpu.to_string()));
     let output = command.args(words).output().with_context(|| format!("cannot start {program}"))?;
     let complaint = String::from_utf8_lossy(&output.stderr);
@@ -289,7 +290,7 @@ fn free_port() -> Result<u16> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }
 
-/// Whether somebody listens on a port of loopback: the sender is not to find that out by connecting.
+/// Whether a program listens on a loopback port, without a connection attempt.
 fn listens(port: u16) -> bool {
     let wanted = format!(":{port:04X} 00000000:0000 0A");
     std::fs::read_to_string("/proc/net/tcp").is_ok_and(|text| text.contains(&wanted))
@@ -304,7 +305,7 @@ fn wait_for(mut is_so: impl FnMut() -> bool) -> Result<()> {
     Ok(())
 }
 
-/// A redis-server of this bench's own, on a port and on a path.
+/// A private redis-server on a port and on a path.
 struct Redis {
     processors: Option<(usize, usize)>,
     server: Child,

@@ -1,4 +1,4 @@
-//! Where a redis-server is, and the arguments that say so.
+//! The address of a redis-server, and the arguments for it.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr};
@@ -10,22 +10,22 @@ use serde_json::json;
 
 use crate::refused;
 
-/// A place on this machine.
+/// An address on this machine.
 #[derive(Debug, Clone, PartialEq)]
 pub struct At {
-    /// The transport that leads there; `tcp6` of a server on `::1`.
+    /// The transport to it; `tcp6` for a server on `::1`.
     pub transport: &'static str,
-    /// The address as that transport has it.
+    /// The address in that transport's form.
     pub address: Address,
 }
 
 impl At {
-    /// An address over one of redis's transports, as a protocol's message has it.
+    /// An address over one of redis's transports, from a protocol message.
     pub fn of(transport: &str, address: &Address) -> Result<Self, PeerError> {
         let host = address.get("host").and_then(|host| host.as_str()).unwrap_or_default();
         let transport = match transport {
             "unix" => "unix",
-            // A server that was given may listen on ::1 alone; what is done over it is the same.
+            // A given server may listen on ::1 alone; the same operations work over it.
             "tcp" if host.contains(':') => "tcp6",
             "tcp" => "tcp",
             other => return Err(refused(format!("this peer has no redis server for transport {other}"))),
@@ -43,13 +43,13 @@ impl At {
     pub fn of_path(path: &str) -> Result<Self, PeerError> {
         if path.is_empty() || path.len() > MAX_SOCKET_PATH {
             return Err(refused(format!(
-                "--unix {path} is no path that a socket can have; give one of 1 to {MAX_SOCKET_PATH} bytes"
+                "--unix {path} is not a valid socket path; give one of 1 to {MAX_SOCKET_PATH} bytes"
             )));
         }
         Ok(Self { transport: "unix", address: Address::from_iter([("path".to_owned(), path.into())]) })
     }
 
-    /// The value of `--tcp`. Nothing is measured beyond this machine, so the host must be a loopback address.
+    /// The value of `--tcp`. Nothing beyond this machine is measured, so the host must be a loopback address.
     pub fn of_host_and_port(text: &str) -> Result<Self, PeerError> {
         let Some((host, port)) = text.rsplit_once(':') else {
             return Err(refused(format!(

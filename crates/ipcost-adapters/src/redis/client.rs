@@ -1,4 +1,4 @@
-//! The client: sends `INCR`, on an open connection or on one for each.
+//! The client: sends `INCR` on an open connection, or on a new one each time.
 
 use ipcost_model::protocol::Address;
 use ipcost_model::{Cell, OptionValue, Pattern};
@@ -28,11 +28,11 @@ struct Counting {
     words: Words,
 }
 
-/// Connects the workers, each in its loop.
+/// Connects the workers, each with its own loop.
 pub fn prepare(resolves: bool, cell: &Cell, address: &Address) -> Result<Prepared, PeerError> {
     let Some(name) = address.get(KEY).and_then(|name| name.as_str()) else {
         return Err(refused(
-            "the server's address names no key, so it is no redis peer; give --server redis",
+            "the server's address names no key, so it is not a redis peer; give --server redis",
         ));
     };
     let key = Key::named(name, cell.size as usize)?;
@@ -69,8 +69,8 @@ pub fn prepare(resolves: bool, cell: &Cell, address: &Address) -> Result<Prepare
     Ok(Prepared { address: Address::new(), effective: Vec::new(), part })
 }
 
-/// A server that was given may refuse connections from other addresses than 127.0.0.1: protected mode does in redis 7.0 and
-/// before. Then they all come from there, unless it was asked for by name that they do not.
+/// A given server may refuse connections from addresses other than 127.0.0.1: protected mode does up to redis 7.0.
+/// Then all come from there, unless the option explicitly asks otherwise.
 fn spreads_sources(cell: &Cell, at: &At) -> Result<bool, PeerError> {
     let asked = cell.options.bool("spread_sources");
     if at.transport == "tcp6" && asked == Some(true) {
@@ -80,7 +80,7 @@ fn spreads_sources(cell: &Cell, at: &At) -> Result<bool, PeerError> {
         return Ok(false);
     }
     let mut desk = Desk::of(desk::client(at, Some(cell), 0)?.connect()?, at, PATIENCE)?;
-    // A server that refuses may say so before it is asked, and close.
+    // A server that refuses may say so before any request, and close.
     match desk.exchange(&["PING"]) {
         Ok(reply) if !matches!(reply, Reply::Error(_)) => Ok(true),
         _ if asked == Some(true) => Err(refused(
@@ -91,7 +91,7 @@ fn spreads_sources(cell: &Cell, at: &At) -> Result<bool, PeerError> {
     }
 }
 
-/// What is found must be where the server is, and so on loopback.
+/// The result must be the server's address, and so on loopback.
 fn check_resolving(at: &At) -> Result<(), PeerError> {
     let found = driven::address_of_localhost().map(|address| address.to_string());
     if found.as_deref() == at.host_and_port().map(|(host, _)| host) && found.is_some() {
@@ -105,7 +105,7 @@ fn check_resolving(at: &At) -> Result<(), PeerError> {
 impl Role for Counting {
     fn run(&mut self, order: Order) -> Result<Together, PeerError> {
         let (together, _) = self.crew.run(Order { ops: order.ops / self.workers, kind: order.kind })?;
-        // After the clock and the usage have been read.
+        // After reading the clock and the usage.
         if !self.words.say() {
             return Err(refused("the server ended before the batch did"));
         }
@@ -116,10 +116,10 @@ impl Role for Counting {
 /// One worker.
 struct Incr {
     client: Box<dyn Client>,
-    /// The connection that stays; none where every operation has its own.
+    /// The permanent connection; `None` if every operation opens its own.
     open: Option<Connection>,
     resolves: bool,
-    /// Whether nobody else counts.
+    /// Whether this is the only worker.
     alone: bool,
     request: PageBuffer,
     reply: [u8; REPLY_BYTES],
@@ -178,7 +178,7 @@ fn ask(
             count => have += count,
         }
         if have < REPLY_BYTES && reply[have - 1] == b'\n' {
-            // It has ended, and too early.
+            // It has ended too early.
             break;
         }
     }
@@ -195,7 +195,7 @@ fn number_in(reply: &[u8]) -> Option<u64> {
     })
 }
 
-/// An error's text is longer than the reply that was to come.
+/// An error's text is longer than the expected reply.
 #[cold]
 fn refuse(connection: &mut Connection, begin: &[u8], operation: u64, ops: u64) -> PeerError {
     let mut line = begin.to_vec();
@@ -208,7 +208,7 @@ fn refuse(connection: &mut Connection, begin: &[u8], operation: u64, ops: u64) -
     }
     let text = String::from_utf8_lossy(&line);
     refused(format!(
-        "in operation {} of {ops}: redis answered INCR with \"{}\", and not with a number of ten digits",
+        "in operation {} of {ops}: redis answered INCR with \"{}\" instead of a number of ten digits",
         operation + 1,
         text.lines().next().unwrap_or_default()
     ))
@@ -217,7 +217,7 @@ fn refuse(connection: &mut Connection, begin: &[u8], operation: u64, ops: u64) -
 impl Work for Incr {
     fn run(&mut self, order: Order) -> Result<Report, PeerError> {
         let alone = self.alone;
-        // With a single worker, each number follows the one before; with several, others may have come in between.
+        // With a single worker, each number follows the one before; with several, others may come in between.
         let check = move |operation, last, number| {
             if last == 0 || (if alone { number == last + 1 } else { number > last }) {
                 return Ok(());

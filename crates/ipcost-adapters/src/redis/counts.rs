@@ -1,4 +1,4 @@
-//! What a redis-server has counted and used. It is asked between batches alone.
+//! Counters and usage of a redis-server, which is asked only between batches.
 
 use ipcost_model::Usage;
 use ipcost_peer::PeerError;
@@ -9,22 +9,22 @@ use super::key::Key;
 use crate::refused;
 use crate::usage::scaled;
 
-/// Everything at one moment.
+/// All counters at one time.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Counts {
     /// The key's value.
     pub value: u64,
-    /// Calls of `INCR`, and what redis says that they took, microseconds.
+    /// Calls of `INCR`, and their time according to redis, microseconds.
     calls: u64,
     usec: u64,
-    /// Times as the server tells them, and switches as the kernel does.
+    /// Times from the server, and switches from the kernel.
     usage: Usage,
-    /// The process's own clock; 0 where it is out of sight.
+    /// The process's own clock; 0 if the process is not visible.
     cpu_ns: u64,
 }
 
 impl Counts {
-    /// Before a batch; what costs the server something comes first.
+    /// Before a batch; requests that cost the server something come first.
     pub fn at_begin(desk: &mut Desk, key: &Key, process: Option<u32>) -> Result<Self, PeerError> {
         let mut counts = Self::default();
         counts.ask_value(desk, key)?;
@@ -34,7 +34,7 @@ impl Counts {
         Ok(counts)
     }
 
-    /// After a batch; what costs the server something comes last.
+    /// After a batch; requests that cost the server something come last.
     pub fn at_end(desk: &mut Desk, key: &Key, process: Option<u32>) -> Result<Self, PeerError> {
         let mut counts = Self::default();
         counts.read_process(process);
@@ -52,7 +52,8 @@ impl Counts {
         Ok(())
     }
 
-    /// A line such as `cmdstat_incr:calls=20,usec=31,usec_per_call=1.55,…`, which is missing before the first.
+    /// From a line such as `cmdstat_incr:calls=20,usec=31,usec_per_call=1.55,…`, which is missing before the first
+    /// call.
     fn ask_commands(&mut self, desk: &mut Desk) -> Result<(), PeerError> {
         let line = desk.ask_info("commandstats", "cmdstat_incr")?.unwrap_or_default();
         let number = |name: &str| {
@@ -63,7 +64,7 @@ impl Counts {
         Ok(())
     }
 
-    /// In microseconds, from getrusage(2), of all its threads.
+    /// All threads, in microseconds, from getrusage(2).
     fn ask_usage(&mut self, desk: &mut Desk) -> Result<(), PeerError> {
         let mut seconds = |name: &str| -> Result<u64, PeerError> {
             let value = desk.ask_info("cpu", name)?.and_then(|value| value.parse::<f64>().ok());
@@ -75,7 +76,8 @@ impl Counts {
         Ok(())
     }
 
-    /// Its clock counts nanoseconds, and it need not be asked: a question costs it some 30 microseconds.
+    /// Its clock counts nanoseconds, and reading it costs the server nothing: a request costs it some 30
+    /// microseconds.
     fn read_process(&mut self, process: Option<u32>) {
         if let Some((cpu_ns, switches)) = process.and_then(driven::used_by) {
             self.cpu_ns = cpu_ns;
@@ -84,7 +86,7 @@ impl Counts {
         }
     }
 
-    /// What it has used since, by its clock, shared out between user and system as it tells them.
+    /// Usage since then, by its clock, split into user and system in the server's proportions.
     pub fn used_since(&self, before: &Self) -> Usage {
         let used = self.usage - before.usage;
         match (before.cpu_ns, self.cpu_ns) {
@@ -93,7 +95,7 @@ impl Counts {
         }
     }
 
-    /// Microseconds of a call, as redis counts them; somebody may have reset a given server's statistics in between.
+    /// Microseconds per call, as redis counts them; a given server's statistics may have been reset in between.
     pub fn usec_per_call_since(&self, before: &Self) -> Option<f64> {
         let (calls, usec) = (self.calls.checked_sub(before.calls)?, self.usec.checked_sub(before.usec)?);
         (calls > 0).then(|| usec as f64 / calls as f64)

@@ -1,4 +1,4 @@
-//! A connection to a redis-server for questions, between batches only.
+//! A connection to a redis-server for requests between batches.
 
 use std::io::{self, BufReader, Read, Write};
 use std::time::Duration;
@@ -12,7 +12,7 @@ use super::at::At;
 use super::resp::{self, Reply};
 use crate::refused;
 
-/// Bytes of a connection, as the standard library reads and writes them.
+/// A connection's bytes, for the standard library's readers and writers.
 struct Bytes(Connection);
 
 impl Read for Bytes {
@@ -31,38 +31,38 @@ impl Write for Bytes {
     }
 }
 
-/// A connection for questions.
+/// A connection for requests between batches.
 pub struct Desk {
     connection: BufReader<Bytes>,
-    /// Where it leads.
+    /// Its address.
     pub server: String,
 }
 
 impl Desk {
-    /// Connects, and waits at most so long for every reply.
+    /// Connects, and limits the wait for every reply.
     ///
     /// # Errors
-    /// The system's answer to connecting; everything else with its reason.
+    /// The system's error if connecting fails; otherwise the reason.
     pub fn open(at: &At, patience: Duration) -> Result<Self, TransportError> {
         Self::of(client(at, None, 0)?.connect()?, at, patience)
     }
 
-    /// Takes a connection for it.
+    /// Uses an existing connection.
     ///
     /// # Errors
-    /// Where waiting for it cannot be limited.
+    /// If waits cannot be limited.
     pub fn of(connection: Connection, at: &At, patience: Duration) -> Result<Self, TransportError> {
         driven::limit_waits(&connection, patience)
             .map_err(|error| TransportError::Refused(format!("cannot limit waits: {error}")))?;
         Ok(Self { connection: BufReader::new(Bytes(connection)), server: at.to_string() })
     }
 
-    /// The process that listens, where the system tells.
+    /// The listening process, if the system tells.
     pub fn listener(&self) -> Option<u32> {
         driven::listener(&self.connection.get_ref().0)
     }
 
-    /// Sends a command, all of it at once: in pieces it would cost the server as many calls, and TCP might hold them back.
+    /// Sends a command in one write: pieces would cost the server as many calls, and TCP might hold them back.
     pub fn exchange(&mut self, words: &[&str]) -> io::Result<Reply> {
         self.connection.get_mut().write_all(&resp::command(words))?;
         resp::read_reply(&mut self.connection)
@@ -71,7 +71,7 @@ impl Desk {
     /// The reply to a command.
     ///
     /// # Errors
-    /// Where it is refused, or none comes.
+    /// If it is refused, or there is none.
     pub fn ask(&mut self, words: &[&str]) -> Result<Reply, PeerError> {
         let (server, command) = (self.server.clone(), words[0]);
         match self.exchange(words) {
@@ -88,7 +88,7 @@ impl Desk {
                 }
                 io::ErrorKind::InvalidData => {
                     format!(
-                        "the server at {server} answered {command} with what is no reply of redis; is it redis?"
+                        "the server at {server} answered {command} with something other than a redis reply; is it redis?"
                     )
                 }
                 _ => format!("asking the redis server at {server} for {command}: {error}"),
@@ -104,7 +104,7 @@ impl Desk {
         }
     }
 
-    /// A reply that is a text; empty where there is none.
+    /// A reply that is a text; empty if nil.
     pub fn ask_text(&mut self, words: &[&str]) -> Result<String, PeerError> {
         match self.ask(words)? {
             Reply::Text(text) => Ok(text.unwrap_or_default()),
@@ -112,7 +112,7 @@ impl Desk {
         }
     }
 
-    /// A value of `INFO`: what follows a name at the begin of a line.
+    /// A value of `INFO`: the text after a name at the beginning of a line.
     pub fn ask_info(&mut self, section: &str, name: &str) -> Result<Option<String>, PeerError> {
         let text = self.ask_text(&["INFO", section])?;
         let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
@@ -127,16 +127,16 @@ impl Desk {
     }
 }
 
-/// Connects as a cell asks, or plainly. A server that was there may be another user's, whom the pattern `connect` alone does
-/// not ask for.
+/// Connects with the cell's options, or without any; as in pattern `connect`, which alone accepts another user's
+/// server.
 ///
 /// # Errors
-/// Where the address is none of its transport.
+/// If the address is not one of its transport.
 pub fn client(at: &At, cell: Option<&Cell>, worker: u32) -> Result<Box<dyn Client>, TransportError> {
     let transport = transport::find(at.transport)
         .ok_or_else(|| TransportError::Refused(format!("there is no transport {}", at.transport)))?;
     let mut options = cell.map(|cell| cell.options.clone()).unwrap_or_default();
-    // A redis-server sets TCP_NODELAY. The published client does not, and so this one only where it is asked to.
+    // A redis-server sets TCP_NODELAY. The published client does not, so this one does only on request.
     let spreads = cell.is_some_and(|cell| {
         cell.pattern == Pattern::Connect && cell.options.bool("spread_sources").unwrap_or(true)
     });

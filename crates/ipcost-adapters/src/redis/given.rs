@@ -1,4 +1,4 @@
-//! A redis-server that was there already: whose it is, and that nothing of this peer's stays in it.
+//! A redis-server that was there already: who owns it, and that nothing of this peer stays in it.
 
 use std::io;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use crate::refused;
 const PATIENCE: Duration = Duration::from_secs(3);
 const KEEPERS_PATIENCE: Duration = Duration::from_secs(1);
 
-/// Connects to it, once it has answered as redis does.
+/// Connects to it, once it has answered like redis.
 pub fn open(at: &At) -> Result<Desk, PeerError> {
     let mut desk = Desk::open(at, PATIENCE).map_err(|error| no_server(at, error))?;
     let server = &desk.server.clone();
@@ -50,7 +50,7 @@ fn no_server(at: &At, error: TransportError) -> PeerError {
     };
     if nobody_listens(&error) {
         return refused(format!(
-            "no server listens at {at} ({how}); start {PROGRAM} there, or give no address, and a private one is started"
+            "no server listens at {at} ({how}); start {PROGRAM} there, or give no address to start a private one"
         ));
     }
     refused(format!("cannot connect to the redis server at {at}: {error}"))
@@ -64,7 +64,7 @@ pub fn version(at: &At) -> Result<String, PeerError> {
     })
 }
 
-/// Its process. In a container, that may have another number there than here: then its name tells.
+/// Its process. In a container, the process may have another number than here: then its name decides.
 pub fn process(desk: &mut Desk) -> Result<Option<u32>, PeerError> {
     if let Some(listener) = desk.listener() {
         return Ok(Some(listener));
@@ -73,7 +73,7 @@ pub fn process(desk: &mut Desk) -> Result<Option<u32>, PeerError> {
     Ok(told.filter(|id| driven::name_and_sleep(*id).is_some_and(|(name, _)| name == PROGRAM)))
 }
 
-/// Starts a process that removes the key once this one has ended, also if that was killed.
+/// Starts a process that removes the key once this one has ended, even if killed.
 pub fn keep_clean(at: &At, key: &Key) -> Result<Keeper, PeerError> {
     let (at, key) = (at.clone(), key.padded.clone());
     Ok(Keeper::start(move || {

@@ -1,4 +1,4 @@
-//! The key that is counted up, and requests of a given size.
+//! The key of the counter, and requests of a given size.
 
 use std::hash::{BuildHasher, RandomState};
 use std::iter;
@@ -9,14 +9,14 @@ use super::desk::Desk;
 use super::resp::{Reply, command};
 use crate::refused;
 
-/// What every key begins with.
+/// The prefix of every key.
 const PREFIX: &str = "ipcost:";
 const LEAST_DIGITS: usize = 4;
 const MOST_DIGITS: usize = 16;
-/// Redis takes no more (`proto-max-bulk-len`).
+/// Redis's limit (`proto-max-bulk-len`).
 const LARGEST: usize = 512 << 20;
 const ATTEMPTS: usize = 8;
-/// What the counter begins at, so that every reply has the same length.
+/// The counter's first value, so that every reply has the same length.
 const FIRST_VALUE: &str = "1000000000";
 /// The reply to `INCR`: a colon, ten digits, CR and LF.
 pub const REPLY_BYTES: usize = 13;
@@ -24,21 +24,21 @@ pub const REPLY_BYTES: usize = 13;
 /// A key: a name, padded so that a request has its size.
 #[derive(Debug, Clone)]
 pub struct Key {
-    /// What tells it from others.
+    /// The unique part.
     pub name: String,
-    /// The whole of it.
+    /// The whole key.
     pub padded: String,
 }
 
-/// Bytes of an `INCR` of a key of so many bytes.
+/// The size of an `INCR` of a key of this length, bytes.
 fn request_bytes(key: usize) -> usize {
     "*2\r\n$4\r\nINCR\r\n$\r\n\r\n".len() + key.to_string().len() + key
 }
 
-/// Bytes of the key in a request of so many.
+/// The key's length in a request of this size.
 ///
 /// # Errors
-/// Where no request has that size, with the nearest that do.
+/// If no request has that size, with the nearest that do.
 pub fn length(request: usize) -> Result<usize, PeerError> {
     let (least, most) = (request_bytes(PREFIX.len() + LEAST_DIGITS), request_bytes(LARGEST));
     if request < least {
@@ -51,7 +51,7 @@ pub fn length(request: usize) -> Result<usize, PeerError> {
             "an INCR of {request} bytes has a key larger than redis takes; give --sizes {most} or less"
         )));
     }
-    // The longest key that fits. The digits of its length are part of the request, so some sizes are missed.
+    // The longest key that fits. Its length's digits are part of the request, so some sizes are impossible.
     let longest = request - request_bytes(0);
     let length = (0..=longest).rev().find(|key| request_bytes(*key) <= request).unwrap_or_default();
     if request_bytes(length) != request {
@@ -64,17 +64,17 @@ pub fn length(request: usize) -> Result<usize, PeerError> {
 }
 
 impl Key {
-    /// The key of a name that a server has told.
+    /// The key with a name from a server's address.
     pub fn named(name: &str, request: usize) -> Result<Self, PeerError> {
         let length = length(request)?;
         if !name.starts_with(PREFIX) || name.len() > length {
-            return Err(PeerError::Protocol(format!("\"{name}\" is no key of this peer's")));
+            return Err(PeerError::Protocol(format!("\"{name}\" is not a key of this peer")));
         }
         let padding = iter::repeat_n('x', length - name.len());
         Ok(Self { name: name.to_owned(), padded: name.chars().chain(padding).collect() })
     }
 
-    /// Makes a key on a server. Nobody else's key is ever touched: a name that is taken is left alone.
+    /// Makes a key on a server. Never touches another's key: skips names that are taken.
     pub fn make(desk: &mut Desk, request: usize) -> Result<Self, PeerError> {
         let digits = (length(request)? - PREFIX.len()).min(MOST_DIGITS);
         for attempt in 0..ATTEMPTS {
@@ -85,7 +85,7 @@ impl Key {
             }
             match desk.ask(&["SET", &key.padded, FIRST_VALUE, "NX"])? {
                 Reply::Simple(_) => return Ok(key),
-                // Somebody else has made it in between.
+                // Another client has made it in between.
                 _ => continue,
             }
         }
@@ -95,7 +95,7 @@ impl Key {
         )))
     }
 
-    /// The request that counts it up.
+    /// The request that increments it.
     pub fn request(&self) -> Vec<u8> {
         command(&["INCR", &self.padded])
     }

@@ -1,4 +1,4 @@
-//! Drives a real redis-server: as the server it starts one, or takes one that is there; as the client it sends `INCR`.
+//! Drives a real redis-server: the server side starts one, or uses a given one; the client sends `INCR`.
 
 mod at;
 mod client;
@@ -24,7 +24,7 @@ const PROGRAM: &str = "redis-server";
 /// Its package.
 const PACKAGE: &str = "redis-server";
 const PATTERNS: &[Pattern] = &[Pattern::Rr, Pattern::Connect];
-/// Options that can be followed, or are refused below with their reason.
+/// Options that can be followed, or are refused below with a reason.
 const OPTIONS: &[&str] = &["framing", "workers", "tcp_nodelay", "backlog", "closes_first", "spread_sources"];
 
 /// The adapter.
@@ -44,7 +44,7 @@ pub(crate) const ADAPTER: Adapter = Adapter {
 struct Redis {
     /// Whether the client looks up localhost before every connection.
     resolves: bool,
-    /// The server that is there already, by the transports over which it was given.
+    /// The given server's addresses, by transport.
     given: Vec<At>,
     version: String,
 }
@@ -70,14 +70,14 @@ impl Redis {
             }
         }
         let version = match given.first() {
-            // One that is there may be of another version than the one that is installed, if any is.
+            // A given server may have another version than the installed one, if any.
             Some(at) => given::version(at)?,
             None => installed_version()?,
         };
         Ok(Self { resolves, given, version })
     }
 
-    /// The transports of a cell that there is a server for: over all others it would be another.
+    /// The transports of a cell for which a server is given: over any other it would be a different one.
     fn transports(&self) -> Vec<&'static str> {
         let has = |name: &str| {
             self.given.is_empty() || self.given.iter().any(|at| at.transport.trim_end_matches('6') == name)
@@ -124,7 +124,7 @@ impl Peer for Redis {
 
     fn prepare(&self, role: PeerRole, cell: &Cell, address: &Address) -> Result<Prepared, PeerError> {
         self.check(cell)?;
-        // Told before anything is started.
+        // Before anything is started.
         key::length(cell.size as usize)?;
         match role {
             PeerRole::Client => client::prepare(self.resolves, cell, address),

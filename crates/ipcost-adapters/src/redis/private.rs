@@ -1,4 +1,4 @@
-//! A redis-server of this peer's own.
+//! A private redis-server.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,11 +19,11 @@ use super::{PACKAGE, PROGRAM};
 use crate::port::Port;
 use crate::{refused, system};
 
-/// How long it may take to listen, and to answer.
+/// How long it may take to start listening, and to answer.
 pub const PATIENCE: Duration = Duration::from_secs(8);
 const ASK_AGAIN: Duration = Duration::from_millis(1);
 
-/// A server that ends with this value.
+/// A server that is stopped when this value is dropped.
 pub struct Private {
     program: Driven,
     /// Its socket's file.
@@ -31,7 +31,7 @@ pub struct Private {
 }
 
 impl Private {
-    /// Starts one where the engine says, and waits until it answers.
+    /// Starts one at the engine's address, and waits until it answers.
     pub fn start(cell: &Cell, address: &Address) -> Result<(Self, At), PeerError> {
         let mut at = At::of(&cell.transport, address)?;
         let path = at.path().map(PathBuf::from);
@@ -66,7 +66,7 @@ impl Private {
         self.program.id()
     }
 
-    /// Says why it is gone, where it is.
+    /// Reports why it is gone, if it is.
     pub fn check_alive(&mut self, when: &str) -> Result<(), PeerError> {
         if !self.program.has_ended() {
             return Ok(());
@@ -74,7 +74,7 @@ impl Private {
         Err(refused(self.program.finish().err().unwrap_or_else(|| format!("{PROGRAM} ended {when}"))))
     }
 
-    /// Whether it is this very process that answers.
+    /// Whether this very process answers.
     fn answers(&self, at: &At) -> Result<bool, PeerError> {
         let mut desk = match Desk::open(at, PATIENCE) {
             Ok(desk) => desk,
@@ -84,7 +84,7 @@ impl Private {
         desk.ask(&["PING"])?;
         match desk.ask_info("server", "process_id")? {
             Some(id) if id == self.id().to_string() => Ok(true),
-            _ => Err(refused(format!("another server than the one started here answers at {at}"))),
+            _ => Err(refused(format!("a server other than the one started here answers at {at}"))),
         }
     }
 }
@@ -97,7 +97,7 @@ impl Drop for Private {
     }
 }
 
-/// Whether connecting failed because nobody is there.
+/// Whether connecting failed because no server is there.
 pub fn nobody_listens(error: &TransportError) -> bool {
     let kinds = [std::io::ErrorKind::ConnectionRefused, std::io::ErrorKind::NotFound];
     matches!(error, TransportError::System(SysError { source, .. }) if kinds.contains(&source.kind()))
@@ -106,7 +106,7 @@ pub fn nobody_listens(error: &TransportError) -> bool {
 fn check_path(path: &Path) -> Result<(), PeerError> {
     let shown = path.display();
     if path.exists() {
-        // It would remove it, whatever it is.
+        // The server would remove it, whatever it is.
         return Err(refused(format!("{shown} exists already; give the socket a path of its own")));
     }
     if path.is_relative() {
@@ -117,8 +117,8 @@ fn check_path(path: &Path) -> Result<(), PeerError> {
     Ok(())
 }
 
-/// It writes nothing as it is started here, but it wants a directory to work in. This one is removed while it is in it: so
-/// nothing stays behind however it ends, and nothing could be written there either.
+/// Started this way it writes nothing, but it needs a working directory. This one is removed while in use, so nothing
+/// stays behind however the server ends, and nothing can be written there.
 fn launch(arguments: &[String]) -> Result<Driven, PeerError> {
     let directory = TempDir::with_prefix("ipcost-redis-").map_err(system("cannot make a directory"))?;
     let started = Driven::start(Launch {
@@ -131,9 +131,9 @@ fn launch(arguments: &[String]) -> Result<Driven, PeerError> {
     started.map_err(system(format!("cannot start {PROGRAM} of Debian's package {}", PACKAGE)))
 }
 
-/// Protected mode refuses clients from other addresses than 127.0.0.1, also from the rest of 127.0.0.0/8 (redis 7.0; later
-/// versions take them). The server listens on loopback alone either way, so leaving it out lets nobody in who could not come
-/// from 127.0.0.1 just as well.
+/// Protected mode refuses clients from addresses other than 127.0.0.1, even from the rest of 127.0.0.0/8 (redis 7.0;
+/// later versions accept them). The server listens on loopback only either way, so turning it off admits no client
+/// that could not come from 127.0.0.1 just as well.
 fn arguments(cell: &Cell, at: &At) -> Vec<String> {
     let spreads = cell.pattern == Pattern::Connect && cell.options.bool("spread_sources").unwrap_or(true);
     let protected = if cell.transport == "tcp" && spreads { "no" } else { "yes" };

@@ -4,7 +4,7 @@ use std::io::{self, BufRead, Read};
 
 /// The longest line that is read, bytes.
 const LONGEST_LINE: u64 = 16_384;
-/// The longest text that is read, bytes; what is asked for takes some kilobytes.
+/// The longest text that is read, bytes; expected replies take some kilobytes.
 const LONGEST_TEXT: i64 = 1 << 24;
 /// How deeply lists may be nested.
 const DEEPEST: usize = 8;
@@ -14,17 +14,17 @@ const DEEPEST: usize = 8;
 pub enum Reply {
     /// A short text.
     Simple(String),
-    /// Why it refused.
+    /// The reason for a refusal.
     Error(String),
     /// A number.
     Number(i64),
-    /// A text; `None` where there is none of it.
+    /// A text; `None` if nil.
     Text(Option<String>),
-    /// A list, which is read and dropped.
+    /// A list, read and dropped.
     List,
 }
 
-/// A command and its arguments, as a server takes them.
+/// Encodes a command and its arguments for a server.
 pub fn command(words: &[&str]) -> Vec<u8> {
     let mut bytes = format!("*{}\r\n", words.len());
     for word in words {
@@ -36,7 +36,7 @@ pub fn command(words: &[&str]) -> Vec<u8> {
 /// Reads one reply.
 ///
 /// # Errors
-/// `UnexpectedEof` at the end, `InvalidData` where it is none, and what reading answers.
+/// `UnexpectedEof` at the end, `InvalidData` if it is not a reply, and any read error.
 pub fn read_reply(input: &mut impl BufRead) -> io::Result<Reply> {
     read(input, 0)
 }

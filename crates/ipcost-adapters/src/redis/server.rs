@@ -1,4 +1,4 @@
-//! The server: a redis-server, and what it has counted and used.
+//! The server: a redis-server, with its counters and usage.
 
 use ipcost_model::Cell;
 use ipcost_model::protocol::Address;
@@ -15,10 +15,10 @@ use super::private::{PATIENCE, Private};
 use crate::beside::{self, Words};
 use crate::refused;
 
-/// The member of the address that names the key.
+/// The member of the address with the key's name.
 pub const KEY: &str = "key";
 
-/// Whose server it is. The key of one that was there is removed in the end, once the desk is closed.
+/// The server's owner. A given server's key is removed at the end, once the desk is closed.
 enum Whose {
     Private(Private),
     Given(#[allow(dead_code, reason = "it works once it is dropped")] Keeper),
@@ -33,7 +33,7 @@ struct Server {
     before: Counts,
 }
 
-/// Starts a server, or takes the one that is there.
+/// Starts a server, or uses the given one.
 pub fn prepare(given: &[At], cell: &Cell, address: &Address) -> Result<Prepared, PeerError> {
     let size = cell.size as usize;
     let (mut desk, process, at, private) = if given.is_empty() {
@@ -45,7 +45,7 @@ pub fn prepare(given: &[At], cell: &Cell, address: &Address) -> Result<Prepared,
                 "a redis server that is there already keeps its queue; leave option backlog out",
             ));
         }
-        // A peer that has no server for a transport has not said hello with it.
+        // A peer without a server for a transport has not listed it in hello.
         let at = given.iter().find(|at| at.transport.trim_end_matches('6') == cell.transport);
         let at = at.ok_or_else(|| refused("this peer has no redis server there"))?.clone();
         let mut desk = given::open(&at)?;
@@ -73,7 +73,7 @@ impl Role for Server {
         Ok(())
     }
 
-    /// Waits for the client's word that it has finished: redis-server is asked nothing within a batch.
+    /// Waits for the client's message that it has finished: redis-server gets no requests within a batch.
     fn run(&mut self, order: Order) -> Result<Together, PeerError> {
         let began_ns = now_ns();
         if !self.words.hear() {
@@ -93,7 +93,7 @@ impl Role for Server {
 }
 
 impl Server {
-    /// The client tells best itself why it is gone, and so does a redis-server that is the reason: they are heard first.
+    /// The client knows best why it is gone, and so does a redis-server that is the cause: let them report first.
     fn without_client(&mut self) -> PeerError {
         beside::let_others_speak();
         let alive = match &mut self.whose {

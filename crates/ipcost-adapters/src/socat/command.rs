@@ -6,22 +6,22 @@ use ipcost_model::Cell;
 use ipcost_model::protocol::Address;
 use ipcost_peer::PeerError;
 
-/// The argument that puts socat's own start outside the time.
+/// The argument that excludes socat's start-up from the time.
 pub const STARTED: &str = "--started";
 
-/// How bytes get from one socat to the other.
+/// The route of bytes from one socat to the other.
 pub struct Route {
     pub cell: Cell,
-    /// Whether both are started before the time begins, on a connection that the peers have made.
+    /// Whether both are started before the time begins, on a connection made by the peers.
     pub started: bool,
     pub address: Address,
 }
 
 impl Route {
-    /// Whether the address has what the programs are told of it.
+    /// Whether the address has everything that the programs' arguments need.
     ///
     /// # Errors
-    /// What it lacks.
+    /// What is missing.
     pub fn check(&self) -> Result<(), PeerError> {
         let member = match self.cell.transport.as_str() {
             "unix" => "path",
@@ -44,12 +44,12 @@ impl Route {
         !self.started && self.cell.transport != "pipe"
     }
 
-    /// Whether the peers need a connection of their own, as that of the programs is made anew in every batch.
+    /// Whether the peers need their own connection, since the programs make a new one in every batch.
     pub fn has_beside(&self) -> bool {
         self.opened_by_programs() && self.connects()
     }
 
-    /// Whether the programs are given the ends that the peers have.
+    /// Whether the programs inherit the peers' ends.
     pub fn lends_ends(&self) -> bool {
         !self.opened_by_programs()
     }
@@ -66,14 +66,14 @@ impl Route {
         (host, self.address.get("port").and_then(|port| port.as_u64()).unwrap_or_default())
     }
 
-    /// The arguments of the sender; `bytes` of zeros, or what it reads where that is checked.
+    /// The sender's arguments; it sends `bytes` zeros, or its input if the payload is checked.
     pub fn sender(&self, bytes: Option<u64>) -> Vec<String> {
         let from = match bytes {
             Some(bytes) => format!("OPEN:/dev/zero,readbytes={bytes}"),
             None => "STDIN".to_owned(),
         };
         let to = match self.cell.transport.as_str() {
-            // The connection is for the next batch too, so this program's end must not shut it down.
+            // The connection is for the next batch too, so this program must not shut it down.
             _ if self.lends_ends() => if self.connects() { "STDOUT,shut-none" } else { "STDOUT" }.to_owned(),
             "fifo" => format!("OPEN:{},wronly", escaped(self.path())),
             "unix" => format!("UNIX-CONNECT:{}{}", escaped(self.path()), self.buffers("")),
@@ -85,8 +85,8 @@ impl Route {
         self.complete(from, to)
     }
 
-    /// The arguments of the receiver, which ends after so many bytes where what it reads has no end: pipes, FIFOs and
-    /// connections that are for the next batch too are held open.
+    /// The receiver's arguments. It stops after `bytes` if its input has no end: pipes, FIFOs and connections for the
+    /// next batch too are held open.
     pub fn receiver(&self, bytes: u64, checked: bool) -> Vec<String> {
         let mut from = match self.cell.transport.as_str() {
             _ if self.lends_ends() => {
@@ -124,7 +124,7 @@ impl Route {
     }
 }
 
-/// Characters that separate words in an address are taken for themselves behind a backslash (`socat(1)`).
+/// A backslash escapes characters that separate words in an address (`socat(1)`).
 fn escaped(path: &str) -> String {
     let mut text = String::new();
     for letter in path.chars() {

@@ -18,7 +18,7 @@ const PROGRAM: &str = "socat";
 /// Its package.
 const PACKAGE: &str = "socat";
 const TRANSPORTS: &[&str] = &["pipe", "fifo", "unix", "tcp"];
-/// Options that can be followed, or are refused below with their reason.
+/// Options that can be followed, or are refused below with a reason.
 const OPTIONS: &[&str] =
     &["recv_buffer", "workers", "tcp_nodelay", "so_sndbuf", "so_rcvbuf", "pipe_size", "backlog"];
 

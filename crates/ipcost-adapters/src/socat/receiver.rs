@@ -39,19 +39,19 @@ struct Receiver {
 /// A receiver that waits for bytes.
 struct Running {
     program: Driven,
-    /// What it writes, where that is checked.
+    /// Its output, if the payload is checked.
     payload: Option<PipeReader>,
-    /// What its start took.
+    /// The usage of its start-up.
     before: (u64, Usage),
-    /// Bytes that it has read for its own start, where that can be told apart.
+    /// Bytes that it read during start-up, if the system tells.
     read_before: u64,
 }
 
-/// Where the programs' own connection is made.
+/// The address of the programs' own connection.
 enum Place {
     /// A port, held for the program.
     Port(#[expect(dead_code, reason = "holding it is its use")] Port),
-    /// A socket's file, which goes with this value.
+    /// A socket's file, removed with this value.
     File(PathBuf),
     /// None: the peers make the connection.
     None,
@@ -88,7 +88,7 @@ pub fn prepare(mut route: Route) -> Result<Prepared, PeerError> {
     Ok(Prepared { address, effective, part })
 }
 
-/// Makes sure that the program's own place is free, and stays so.
+/// Makes sure that the program's address is free, and stays free.
 fn hold_place(route: &mut Route) -> Result<Place, PeerError> {
     if route.cell.transport == "tcp" {
         return Port::hold(&mut route.address).map(Place::Port);
@@ -105,16 +105,16 @@ impl Receiver {
         order.ops * self.route.cell.size
     }
 
-    /// A receiver that listens does not notice that nobody will ever come; the connection beside does. Over all other
-    /// transports it reads the end of what such a client has left.
+    /// A listening receiver does not notice that no client will come; the side channel does. Over all other
+    /// transports it reads the end of input that a missing client leaves.
     fn beside(&self) -> Option<&Connection> {
         self.route.has_beside().then_some(&self.words.0)
     }
 
-    /// Every receiver is started before the time begins: over all transports it is to have come as far by then.
+    /// Every receiver is started before the time begins: it must be equally ready over all transports.
     fn await_readiness(&self, program: &Driven) -> Result<(), PeerError> {
         let deadline = Instant::now() + PATIENCE;
-        // One that has ended says how when it is waited for.
+        // One that has ended reports why when it is awaited.
         while !self.is_ready(program)? && !program.has_ended() {
             if Instant::now() > deadline {
                 let seconds = PATIENCE.as_secs();
@@ -133,7 +133,7 @@ impl Receiver {
         if !sleeps || !self.route.has_beside() {
             return Ok(sleeps);
         }
-        // A connection would be the one that it waits for; the kernel tells as well.
+        // A trial connection would be taken for the sender's; the kernel tells as well.
         let listens = match self.route.cell.transport.as_str() {
             "unix" => driven::path_listens(self.route.path()),
             _ => driven::port_listens(self.route.host_and_port().1),
@@ -192,13 +192,13 @@ impl Role for Receiver {
         let program = started.map_err(system(format!("cannot start {PROGRAM}")))?;
         self.await_readiness(&program)?;
         let before = driven::used_by(program.id()).filter(|_| self.route.started).unwrap_or_default();
-        // Nobody sends before this side is armed.
+        // The sender does not start before this side is armed.
         let read_before = driven::bytes_read(program.id()).filter(|_| self.route.has_beside()).unwrap_or(0);
         self.program = Some(Running { program, payload, before, read_before });
         Ok(())
     }
 
-    /// The word comes first, since the client's clock waits for it; what is found out afterwards can still fail.
+    /// Send the message first, since the client's clock waits for it; later checks can still fail.
     fn run(&mut self, order: Order) -> Result<Together, PeerError> {
         let began_ns = now_ns();
         let Some(Running { mut program, payload, before, read_before }) = self.program.take() else {
@@ -216,7 +216,7 @@ impl Role for Receiver {
         let wall_ns = now_ns() - began_ns;
         let received = driven::bytes_read(program.id());
         let usage = program.finish().map_err(refused)?;
-        // It ends well at the end of what it reads, also where that comes too early.
+        // It succeeds at the end of its input, even if that comes too early.
         if !was_heard || received.is_some_and(|received| received.saturating_sub(read_before) < total) {
             return Err(without_client());
         }

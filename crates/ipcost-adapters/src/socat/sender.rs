@@ -21,15 +21,15 @@ use crate::{refused, system};
 struct Sender {
     route: Route,
     words: Words,
-    /// One that is held, with what its start took.
+    /// A paused sender, with the usage of its start-up.
     held: Option<(Driven, (u64, Usage))>,
 }
 
-/// Reaches the receiver's side.
+/// Connects to the receiver's side.
 pub fn prepare(route: Route) -> Result<Prepared, PeerError> {
     if route.connects() && beside::is_offered(&route.address) != route.has_beside() {
         return Err(refused(
-            "the server is no socat peer of the same kind; give both the same command, with --started or without",
+            "the server is not a socat peer of the same kind; give both the same command, with --started or without",
         ));
     }
     let (words, effective) = if route.has_beside() {
@@ -74,7 +74,7 @@ impl Role for Sender {
         Ok(())
     }
 
-    /// As published, the time runs from before the sender is started until the receiver has ended, which has then got
+    /// As published, the time runs from before the sender's start until the receiver has ended, which then has
     /// everything.
     fn run(&mut self, order: Order) -> Result<Together, PeerError> {
         let began_ns = now_ns();
@@ -101,19 +101,19 @@ impl Role for Sender {
     }
 }
 
-/// Gives the program the payload that is checked, and its end.
+/// Writes the checked payload to the program, then closes its input.
 fn feed(ops: u64, size: usize, mut to: PipeWriter) -> Result<(), PeerError> {
     let mut message = PageBuffer::filled(0, size);
     for operation in 0..ops {
         Checked.fill(operation, &mut message);
-        // The program has ended; how, is told best by itself.
+        // The program has ended, and reports best itself how.
         to.write_all(&message)
             .map_err(|_| refused(format!("{PROGRAM} ended after {operation} of {ops} messages")))?;
     }
     Ok(())
 }
 
-/// What a program has used in its life, without what its start took.
+/// A program's total usage, without its start-up.
 pub fn used_after(whole: Usage, (before_ns, before): (u64, Usage)) -> Usage {
     scaled(whole, whole.cpu_ns().saturating_sub(before_ns)) - Usage { user_ns: 0, sys_ns: 0, ..before }
 }

@@ -12,11 +12,11 @@ use crate::error::EngineError;
 /// The most bytes a verification moves in each direction, and the most operations it does.
 const VERIFY_BYTES: u64 = 1 << 20;
 const VERIFY_OPS: u64 = 100;
-/// How often a batch is done again that the machine slept through.
+/// How often to repeat a batch during which the machine was suspended.
 const MOST_REPEATS: usize = 3;
 
 impl Campaign<'_, '_> {
-    /// Measures an epoch, group by group where there are more cells than may have processes at once.
+    /// Measures an epoch, in groups if there are more cells than may have processes at once.
     pub(super) fn run_epoch(&mut self) -> Result<EpochRecord, EngineError> {
         let began = self.elapsed();
         let before = self.surroundings.snapshot();
@@ -46,7 +46,7 @@ impl Campaign<'_, '_> {
         Ok(epoch)
     }
 
-    /// All rounds of the cells of a group, of which the first has a place in each round after `position` others.
+    /// All rounds of a group's cells; in each round, its first cell follows `position` others.
     fn run_group(
         &mut self,
         mut order: Vec<usize>,
@@ -98,7 +98,7 @@ impl Campaign<'_, '_> {
         Ok(())
     }
 
-    /// A lead-in and a timed batch of a cell; before the sample that counts, those that the machine slept through.
+    /// A lead-in and a timed batch of a cell. Samples from before a suspension precede the one that counts.
     fn time(
         &mut self,
         cell: usize,
@@ -122,7 +122,7 @@ impl Campaign<'_, '_> {
             samples.extend(suspended.iter().filter_map(|slept| timed::sample(counts, &lead_in, slept)));
             let plain = Counts { slope: false, ..counts };
             let last = attempt == MOST_REPEATS;
-            // The batch as a whole costs more than its operations, and never less.
+            // The batch as a whole costs at least as much as its operations.
             let found = timed::sample(counts, &lead_in, &batch)
                 .or_else(|| timed::sample(plain, &lead_in, &batch).filter(|_| last));
             if let Some(sample) = found {
@@ -145,10 +145,10 @@ impl Campaign<'_, '_> {
     }
 }
 
-/// Does a batch, and again where the machine was suspended meanwhile. Gives the one that counts, and those before it.
+/// Runs a batch, and again if the machine was suspended meanwhile. Returns the one that counts, and those before it.
 ///
 /// # Errors
-/// Where a peer failed, or every attempt was slept through.
+/// If a peer failed, or every attempt was suspended.
 pub fn retry_if_suspended(
     bench: &mut dyn Bench,
     cell: usize,
@@ -168,7 +168,7 @@ pub fn retry_if_suspended(
     }
 }
 
-/// What a batch gives beside its sample.
+/// Records everything about a batch except its sample.
 fn note(epoch: &mut EpochRecord, latency: &mut BTreeMap<u32, Histogram>, cell: usize, batch: &BatchOutcome) {
     let index = cell as u32;
     if !batch.latency_ns.is_empty() {
@@ -176,7 +176,7 @@ fn note(epoch: &mut EpochRecord, latency: &mut BTreeMap<u32, Histogram>, cell: u
     }
     if batch.retries > 0 || !batch.troubles.is_empty() {
         let incidents = epoch.incidents.entry(index).or_default();
-        // A peer may say anything.
+        // A peer may report any number.
         incidents.retries = incidents.retries.saturating_add(batch.retries);
         for (name, count) in &batch.troubles {
             *incidents.troubles.entry(name.clone()).or_default() += count;

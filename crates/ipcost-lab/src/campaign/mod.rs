@@ -24,17 +24,17 @@ use crate::planning::{Pace, fit};
 use crate::progress::{Observer, Phase, Progress};
 use crate::surroundings::Surroundings;
 
-/// How far beyond its budget a run may go where it would otherwise end without a finite interval.
+/// How far a run may exceed its budget if it would otherwise end without a finite interval.
 const OVERRUN: f64 = 0.25;
 
 /// Rounds of a pilot epoch.
 const PILOT_ROUNDS: u32 = 2;
-/// Pilot epochs beside the one that calibrates, and the share of the budget that they may take.
+/// Pilot epochs besides the calibrating one, and the largest share of the budget they may take.
 const MORE_PILOTS: u32 = 2;
 const MOST_FOR_PILOTS: f64 = 0.05;
 
-/// Carries a plan out until its own questions are answered or its budget is spent. Failure and interruption are
-/// outcomes too: what was measured before is kept.
+/// Carries out a plan until its own questions are answered or its budget is spent. Failure and interruption are also
+/// outcomes, and keep the earlier measurements.
 pub fn run(
     plan: Plan,
     bench: &mut dyn Bench,
@@ -44,7 +44,7 @@ pub fn run(
     Campaign::new(plan, bench, surroundings, observer).carry_out()
 }
 
-/// What the questions that are still open need.
+/// What the open questions need.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Needed {
     /// Nothing is open.
@@ -55,10 +55,10 @@ pub enum Needed {
     Everything,
 }
 
-/// Tells what is still needed after what has been measured so far.
+/// Decides what else is needed after the measurements so far.
 pub type Asking<'a> = dyn FnMut(&Outcome) -> Needed + 'a;
 
-/// Carries a plan out until `asking` needs nothing after an epoch, or its budget is spent.
+/// Carries out a plan until `asking` needs nothing after an epoch, or the budget is spent.
 pub fn run_until(
     plan: Plan,
     bench: &mut dyn Bench,
@@ -70,9 +70,9 @@ pub fn run_until(
     Campaign { asking: Some(asking), ..campaign }.carry_out()
 }
 
-/// Goes on with a run that was killed: the same orders and operation counts as if it never had been.
+/// Resumes a run that was killed, with the same orders and operation counts as if it never had been.
 ///
-/// `resumed` is when, and is added to what the samples file tells of earlier times.
+/// `resumed` is the time, added to the earlier ones in the samples file.
 pub fn resume(
     samples: Samples,
     resumed: Resumed,
@@ -119,7 +119,7 @@ struct Campaign<'a, 'e> {
     spent: Duration,
 }
 
-/// What a pilot epoch has found: logarithms of costs, by round and cell.
+/// The result of a pilot epoch: logarithms of costs, by round and cell.
 type Pilot = [Vec<f64>; PILOT_ROUNDS as usize];
 
 impl<'a> Campaign<'a, '_> {
@@ -165,7 +165,7 @@ impl Campaign<'_, '_> {
         outcome
     }
 
-    /// Time since the run began, all times that it ran together.
+    /// Time since the run began, summed over all times the program ran.
     fn elapsed(&self) -> Duration {
         self.spent + self.bench.elapsed()
     }
@@ -191,8 +191,8 @@ impl Campaign<'_, '_> {
         }
     }
 
-    /// Counts the answers so far, and lets the cells of answered questions leave: the time goes to the open ones. The order of
-    /// those that stay is as random as before, and a contrast rests on the rounds that had both of its cells.
+    /// Counts the answers so far, and lets the cells of answered questions leave: their time goes to open ones. The
+    /// order of the rest stays as random as before, and a contrast uses the rounds with both of its cells.
     fn judge(&mut self) {
         let plan = &self.outcome.plan;
         self.answered = Judge::new(plan, &self.outcome.table).answered();
@@ -213,13 +213,13 @@ impl Campaign<'_, '_> {
         let count = |groups: &[Vec<usize>]| groups.iter().map(Vec::len).sum::<usize>();
         let (before, after) = (count(&self.groups), count(&groups));
         if after > 0 {
-            // An epoch of fewer cells is shorter.
+            // An epoch with fewer cells is shorter.
             self.longest_epoch = self.longest_epoch.mul_f64(after as f64 / before.max(1) as f64);
             self.groups = groups;
         }
     }
 
-    /// Epochs that are not counted: operation counts, what starting processes costs here, and how contrasts vary.
+    /// Uncounted epochs: they find operation counts, the cost of starting processes here, and how contrasts vary.
     fn calibrate(&mut self) -> Result<Calibrated, EngineError> {
         let (clock, clock_source) = (self.surroundings.clock(), self.surroundings.clock_source());
         self.tell(Phase::Calibrating);
@@ -248,7 +248,7 @@ impl Campaign<'_, '_> {
 
         let plan = &self.outcome.plan;
         let epoch = cells * (overhead + PILOT_ROUNDS * plan.lead_in);
-        // Where nothing is left to choose, nothing is gained by pilots.
+        // If there is nothing left to choose, pilots gain nothing.
         let choosing = plan.epochs_exact.is_none() && plan.batch_exact.is_none();
         if choosing && epoch * MORE_PILOTS < plan.budget.mul_f64(MOST_FOR_PILOTS) {
             for _ in 0..MORE_PILOTS {
@@ -266,7 +266,7 @@ impl Campaign<'_, '_> {
         let pace = Pace { overhead, stretch: stretch(&rates, &pilots), extra };
         let plan = &mut self.outcome.plan;
         let left = plan.budget.saturating_sub(self.spent + self.bench.elapsed());
-        // The budget was large enough by assumption; what it really takes is known only now.
+        // The budget was large enough by assumption; the actual time needed is known only now.
         let _ = fit(plan, left, pace, &variances);
         self.count_operations(&rates);
         let plan = &self.outcome.plan;
@@ -291,7 +291,7 @@ impl Campaign<'_, '_> {
             if workload.placement != Placement::Free || workload.baseline.is_none() {
                 continue;
             }
-            // Whoever spins is as fast wherever it is, and says nothing of one that sleeps.
+            // A spinning cell is equally fast anywhere, and says nothing about one that sleeps.
             for spins in [false, true] {
                 let is_like = |cell: &&usize| (plan.cells[**cell].cell.wait() == Wait::Spin) == spins;
                 let like = || workload.cells.iter().filter(is_like);
@@ -311,7 +311,7 @@ impl Campaign<'_, '_> {
         }
     }
 
-    /// What fixed waits, and the longer batches that they ask for, add to a round.
+    /// Time that fixed waits, and the longer batches they require, add to a round.
     fn extra(&self, rates: &BTreeMap<usize, Rate>) -> Duration {
         let plan = &self.outcome.plan;
         let usual_ns = (plan.batch + plan.lead_in).as_nanos() as f64;
@@ -327,12 +327,12 @@ impl Campaign<'_, '_> {
         [(); PILOT_ROUNDS as usize].map(|()| vec![f64::NAN; self.outcome.plan.cells.len()])
     }
 
-    /// Rounds of batches as short as lead-ins, in an epoch that is not counted: logarithms of costs by cell.
+    /// Rounds of batches as short as lead-ins, in an uncounted epoch: logarithms of costs by cell.
     fn pilot(&mut self, group: &[usize], rounds: &mut Pilot) -> Result<(), EngineError> {
         let mut order = group.to_vec();
         for log_costs in rounds {
             self.random.shuffle(&mut order);
-            // The cost of those with a fixed wait is not in one batch.
+            // A single batch does not tell the cost of a cell with a fixed wait.
             let tells =
                 |cell: &&usize| !self.counts[**cell].slope && !self.outcome.plan.cells[**cell].starts_cold();
             for cell in order.iter().filter(tells) {
@@ -345,7 +345,7 @@ impl Campaign<'_, '_> {
         Ok(())
     }
 
-    /// As many as a usual lead-in has, however long a cell's own is.
+    /// The number for a usual lead-in, however long the cell's own is.
     fn pilot_ops(&self, cell: usize) -> u64 {
         let plan = &self.outcome.plan;
         let planned = &plan.cells[cell];
@@ -380,7 +380,7 @@ impl Campaign<'_, '_> {
         let plan = &self.outcome.plan;
         let whole = match (plan.epochs_exact, self.epoch) {
             (None, _) => plan.budget,
-            // Until the first epoch has shown how long one takes.
+            // Until the first epoch has shown its length.
             (Some(_), 0 | 1) => plan.budget.max(elapsed),
             (Some(exact), epoch) => elapsed + self.longest_epoch * exact.saturating_sub(epoch - 1),
         };
@@ -390,15 +390,15 @@ impl Campaign<'_, '_> {
     }
 }
 
-/// Whether the end of a burst may be held back: Nagle's algorithm keeps the last segment until what was sent before is
+/// Whether the end of a burst may be held back: Nagle's algorithm keeps the last segment until earlier data is
 /// acknowledged, and the other side delays that by up to 40 ms.
 pub(crate) fn holds_back(transport: &str, pattern: Pattern, options: &Options) -> bool {
     uses_tcp(transport) && pattern == Pattern::Stream && !options.sets_nodelay(pattern)
 }
 
-/// How many operations fill what lies between the two more than once, where the sender alone is timed. Its last send returns
-/// while that much is still on its way, in a batch as in its lead-in: in the difference of the two it is not. No more than fit
-/// into a few seconds.
+/// The number of operations that fill the buffers between the two sides more than once, where only the sender is
+/// timed. Its last send returns with that much still in flight, in a batch as in its lead-in, so the difference of
+/// the two cancels it. Limited to a few seconds.
 fn filling_ops(cell: &Cell, ns_per_op: f64) -> u64 {
     const TIMES_THE_BUFFERS: u64 = 2;
     const LONGEST_NS: f64 = 3e9;
@@ -410,7 +410,7 @@ fn filling_ops(cell: &Cell, ns_per_op: f64) -> u64 {
     wanted.min((LONGEST_NS / ns_per_op) as u64)
 }
 
-/// How much longer batches last on average than the rates that operations are counted by would have them.
+/// How much longer batches last on average than predicted by the rates behind operation counts.
 fn stretch(rates: &BTreeMap<usize, Rate>, pilots: &[Pilot]) -> Option<f64> {
     let costs = rates.iter().flat_map(|(cell, rate)| {
         pilots.iter().flatten().map(move |log_costs| log_costs[*cell].exp() / rate.ns_per_op)

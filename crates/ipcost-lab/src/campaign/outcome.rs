@@ -1,4 +1,4 @@
-//! What a run has found, built up epoch by epoch, whether the epochs come from a bench or from a samples file.
+//! The results of a run, built up epoch by epoch, from a bench or from a samples file.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -13,41 +13,41 @@ use crate::error::EngineError;
 use crate::percentiles::Percentiles;
 use crate::surroundings::Observed;
 
-/// What a run has found: raw, nothing judged.
+/// The raw results of a run, before any verdict.
 #[derive(Debug)]
 pub struct Outcome {
-    /// The plan as it was carried out.
+    /// The plan as carried out.
     pub plan: Plan,
     /// The timed batches of every complete epoch.
     pub samples: Vec<Sample>,
-    /// Those during which the machine was suspended; they were measured again and count for nothing.
+    /// Samples during which the machine was suspended; they were measured again and are not counted.
     pub suspended: Vec<Sample>,
-    /// The same as `samples`, arranged.
+    /// The same as `samples`, arranged by cell, epoch and round.
     pub table: CostTable,
     /// Latencies of every cell, nanoseconds.
     pub latency: Vec<Histogram>,
-    /// Percentiles of latency of every cell, one of each complete epoch.
+    /// Percentiles of latency of every cell, one set per complete epoch.
     pub percentiles: Vec<Vec<Percentiles>>,
-    /// What options became, by cell, role and name.
+    /// Effective option values, by cell, role and name.
     pub effective: Vec<Map<String, Value>>,
-    /// What happened beside the samples, by cell.
+    /// Events besides the samples, by cell.
     pub incidents: Vec<Incidents>,
     /// What the machine did over all complete epochs.
     pub observed: Observed,
     /// Where the time went.
     pub timing: Timing,
-    /// All of it.
+    /// The duration of the run.
     pub elapsed: Duration,
-    /// When it went on after it had been killed.
+    /// When the run was resumed after being killed.
     pub resumed: Vec<Resumed>,
     /// Why it ended.
     pub stopped: Stopped,
-    /// What failed, where it failed.
+    /// The error, if it failed.
     pub failure: Option<EngineError>,
 }
 
 impl Outcome {
-    /// That of a run which has not begun.
+    /// The outcome of a run that has not begun.
     pub(super) fn empty(plan: Plan) -> Self {
         let cells = plan.cells.len();
         Self {
@@ -68,7 +68,7 @@ impl Outcome {
         }
     }
 
-    /// That of a run which was killed: what its samples file holds.
+    /// The outcome so far of a run that was killed, from its samples file.
     pub fn of_samples(samples: Samples) -> Self {
         let mut outcome = Self::empty(samples.begun.plan);
         if let Some(calibrated) = &samples.calibrated {
@@ -85,7 +85,7 @@ impl Outcome {
         outcome
     }
 
-    /// Takes what calibration has found.
+    /// Stores the result of calibration.
     pub(super) fn calibrate(&mut self, calibrated: &Calibrated) {
         let plan = &mut self.plan;
         plan.rounds = calibrated.rounds;
@@ -110,7 +110,7 @@ impl Outcome {
         let mut of_epoch = vec![Percentiles::default(); self.plan.cells.len()];
         for latency in epoch.latency {
             let cell = latency.cell as usize;
-            // One that contradicts itself is of a samples file that somebody has changed, and is none.
+            // One that contradicts itself comes from a tampered samples file, and counts as empty.
             let histogram = Histogram::from_bins(&latency.bins, latency.max_ns).unwrap_or_default();
             of_epoch[cell] = Percentiles::of(&histogram);
             self.latency[cell].add(&histogram);
@@ -135,7 +135,7 @@ impl Outcome {
         sum.tails_s += of_epoch.tails_s;
     }
 
-    /// Whatever time went into nothing that has a name.
+    /// Time not attributed to any phase.
     pub(super) fn account_for_the_rest(&mut self) {
         let timing = &mut self.timing;
         let named =
@@ -143,7 +143,7 @@ impl Outcome {
         timing.other_s = (self.elapsed.as_secs_f64() - named).max(0.0);
     }
 
-    /// How long all complete epochs took, as far as that is known: what was not spent on calibrating.
+    /// The approximate duration of all complete epochs: all time except calibration.
     pub fn elapsed_of_epochs(&self) -> Duration {
         self.elapsed.saturating_sub(Duration::from_secs_f64(self.timing.calibration_s.max(0.0)))
     }

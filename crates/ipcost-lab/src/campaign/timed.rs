@@ -1,4 +1,4 @@
-//! What is taken of a batch and its lead-in.
+//! The sample of a batch and its lead-in.
 
 use ipcost_model::{Counts, Sample};
 
@@ -6,12 +6,12 @@ use crate::bench::{BatchOutcome, DELAYED_ACK_NS};
 
 /// A sample of a batch, without its place in the run.
 ///
-/// Where batches have a part that does not grow with their operations, that is the difference of the batch and its lead-in:
-/// what the operations cost that it has more. `None` where it did not take longer, since something else then took the time, and
-/// where one of the two waited for an acknowledgement and the other did not.
+/// Where batches have a part that does not grow with their operations, it is the difference of the batch and its
+/// lead-in: the cost of the additional operations. `None` if the batch did not take longer, since something else then
+/// took the time, or if only one of the two waited for an acknowledgement.
 pub(super) fn sample(counts: Counts, lead_in: &BatchOutcome, batch: &BatchOutcome) -> Option<Sample> {
     if !counts.slope || batch.suspended {
-        // One that starts cold has no shorter one to be set against, but how long an acknowledgement is delayed is known.
+        // A cold start has no shorter batch for comparison, but the length of a delayed acknowledgement is known.
         let wait_ns = (counts.lead_in == 0 && batch.waited()).then_some(DELAYED_ACK_NS);
         return Some(Sample {
             ops: counts.batch,
@@ -31,7 +31,7 @@ pub(super) fn sample(counts: Counts, lead_in: &BatchOutcome, batch: &BatchOutcom
     }
     let ops = counts.batch - counts.lead_in;
     let wall_ns = batch.wall_ns.checked_sub(lead_in.wall_ns).filter(|longer| *longer > 0)?;
-    // What a peer says of a call is no count that grows.
+    // A value per call is not a count that grows.
     let more = |(name, value): (&String, &f64)| {
         let less = lead_in.measures.get(name).filter(|_| !name.ends_with("_per_call")).unwrap_or(&0.0);
         (name.clone(), (value - less).max(0.0))

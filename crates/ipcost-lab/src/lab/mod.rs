@@ -1,6 +1,6 @@
-//! This machine's lab, and the one way to measure here: what there is, a plan that fits, the run, the record.
+//! This machine's lab, and the one way to measure here: capabilities, a plan that fits, the run, the record.
 //!
-//! Every command that measures goes through [`Lab`], so that none of them overlooks what the machine lacks or has no room for.
+//! Every command that measures uses [`Lab`], so that all of them respect what the machine lacks or has no room for.
 
 mod calendar;
 mod peers;
@@ -32,7 +32,7 @@ pub enum LabError {
     /// The job is wrong.
     #[error(transparent)]
     Job(#[from] ExpandError),
-    /// Its settings are.
+    /// Its settings are wrong.
     #[error(transparent)]
     Plan(#[from] PlanError),
     /// Something else failed; one line.
@@ -41,7 +41,7 @@ pub enum LabError {
     /// Measuring failed.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// What was asked for is wrong, or this system lacks something that it takes; one line that says what to do.
+    /// The request is wrong, or this system lacks something it needs; one line that says what to do.
     #[error("{0}")]
     Refused(String),
 }
@@ -55,21 +55,21 @@ pub struct Lab {
 }
 
 impl Lab {
-    /// Prepares the peers that the job's cells name; `tell` hears of builds that take time. A peer of the user's own takes
+    /// Prepares the peers that the job's cells name, reporting slow builds to `tell`. The user's peer takes
     /// precedence over a built-in one of the same name. A peer that cannot be used makes its cells unavailable.
     ///
     /// # Errors
-    /// Where the path of this program is not known.
+    /// If the path of this program is not known.
     pub fn open(job: &Job, tell: &mut dyn FnMut(&str)) -> Result<Self, LabError> {
         let (states, mut programs) = peers::prepare(job, tell);
         programs.push(PeerProgram { name: NATIVE.to_owned(), command: own_command("peer")? });
         Ok(Self { states, programs, guard: own_command("guard")?, namespace: own_command("namespace")? })
     }
 
-    /// The cells of a job; what this machine lacks makes a cell unavailable, with the reason.
+    /// The cells of a job; those that this machine cannot run are unavailable, with the reason.
     ///
     /// # Errors
-    /// What is wrong with the job.
+    /// The problem with the job.
     pub fn cells(&self, job: &Job) -> Result<Expanded, LabError> {
         let topology = Topology::read();
         let unavailable = |placement: &Placement| Some((*placement, topology.pair(*placement).err()?));
@@ -86,12 +86,12 @@ impl Lab {
     /// Plans cells, and fits the plan into the limits of this system.
     ///
     /// # Errors
-    /// A [`PlanError`], or what the system has no room for and how to make it.
+    /// A [`PlanError`], or the system limit that is too low and how to raise it.
     pub fn plan(&self, cells: Expanded, settings: &Settings) -> Result<Plan, LabError> {
         room::fitted(plan(cells, settings)?).map_err(LabError::Refused)
     }
 
-    /// Plans a job as its own settings say.
+    /// Plans a job with its own settings.
     ///
     /// # Errors
     /// As [`Lab::cells`] and [`Lab::plan`].
@@ -99,10 +99,10 @@ impl Lab {
         self.plan(self.cells(job)?, &Settings::of(job, seed))
     }
 
-    /// Whether a run that was begun before can go on: its peers, placements and limits.
+    /// Checks that an earlier run can be resumed: its peers, placements and limits.
     ///
     /// # Errors
-    /// What is no longer there, and what to do.
+    /// What is missing, and what to do.
     pub fn check(&self, begun: &Begun) -> Result<(), LabError> {
         self.check_peers(&begun.plan)?;
         let topology = Topology::read();
@@ -129,25 +129,25 @@ impl Lab {
         Ok(())
     }
 
-    /// Adds words to the commands of the peers that `which` chooses by name.
+    /// Appends arguments to the commands of the peers that `which` selects by name.
     pub fn give(&mut self, which: impl Fn(&str) -> bool, words: &[String]) {
         let chosen = self.programs.iter_mut().filter(|program| which(&program.name));
         chosen.for_each(|program| program.command.extend_from_slice(words));
     }
 
-    /// Real processes for a plan, for a loop of one's own.
+    /// Real processes for a plan, for callers with their own loop.
     ///
     /// # Errors
-    /// Where a peer cannot be started or cannot do what its cells ask of it.
+    /// If a peer cannot be started or cannot do what its cells require.
     pub fn bench(&self, plan: &Plan, interrupt: &Interrupt) -> Result<ProcessBench, EngineError> {
         ProcessBench::new(plan, self.programs.clone(), &self.guard, interrupt.clone())
     }
 
-    /// Measures until the plan's own questions are answered or its budget is spent. `begin` is called once every peer has
+    /// Measures until the plan's own questions are answered or its budget is spent. Calls `begin` once every peer has
     /// introduced itself.
     ///
     /// # Errors
-    /// Where measuring cannot even begin; what fails later is in the outcome.
+    /// If measuring cannot begin; later failures are in the outcome.
     pub fn run<O: Observer>(
         &self,
         plan: Plan,
@@ -175,7 +175,7 @@ impl Lab {
         Ok(run_until(plan, &mut bench, &mut System::default(), observer, asking))
     }
 
-    /// Goes on with a run that was killed.
+    /// Resumes a run that was killed.
     ///
     /// # Errors
     /// As [`Lab::run`].
@@ -190,7 +190,7 @@ impl Lab {
         Ok(resume(samples, resumed, &mut bench, &mut System::default(), observer))
     }
 
-    /// What tracing cells of a plan takes.
+    /// Everything needed to trace cells of a plan.
     pub fn tracing<'a>(&'a self, plan: &'a Plan, interrupt: &'a Interrupt) -> TraceSetup<'a> {
         TraceSetup { plan, programs: &self.programs, guard: &self.guard, interrupt }
     }
@@ -201,16 +201,16 @@ impl Lab {
     }
 }
 
-/// The cells of a job as if this machine offered every placement: for questions about the job alone.
+/// The cells of a job as if this machine offered every placement, for questions about the job alone.
 ///
 /// # Errors
-/// What is wrong with the job.
+/// The problem with the job.
 pub fn cells_anywhere(job: &Job, peers: &[PeerState]) -> Result<Expanded, LabError> {
     let transports = transport::states();
     Ok(expand(job, &Offers { transports: &transports, placements_unavailable: &[], peers })?)
 }
 
-/// What a record says of this run beside what is measured.
+/// The parts of a run's record that are not measured.
 pub fn about(job: &Job, seed: u64) -> About {
     About {
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -221,13 +221,13 @@ pub fn about(job: &Job, seed: u64) -> About {
     }
 }
 
-/// What every record begins with, at this moment.
+/// The beginning of every record, with the current time.
 pub fn envelope(schema: &str) -> Envelope {
     let tool = Tool { name: "ipcost".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() };
     Envelope { schema: schema.to_owned(), tool, host: host::read(), started: now() }
 }
 
-/// The command that starts a built-in peer; `tell` hears what takes time.
+/// The command that starts a built-in peer; reports slow steps to `tell`.
 ///
 /// # Errors
 /// Why it cannot be used here.
@@ -238,7 +238,7 @@ pub fn command_of(built_in: &BuiltIn, tell: &mut dyn FnMut(&str)) -> Result<Vec<
 /// The command that starts this program in another role.
 ///
 /// # Errors
-/// Where its path is not known.
+/// If its path is not known.
 pub fn own_command(role: &str) -> Result<Vec<String>, LabError> {
     let own = std::env::current_exe();
     let own =

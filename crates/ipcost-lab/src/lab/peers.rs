@@ -1,11 +1,11 @@
-//! The peers that a job names: the user's own, and those that travel along, made ready where they are used.
+//! The peers that a job names: the user's own, and the bundled ones, prepared if used.
 
 use ipcost_model::{Job, PeerCommand, PeerState};
 
 use super::command_of;
 use crate::conversation::PeerProgram;
 
-/// What can be said of the built-in peers, and how to start every peer that can be.
+/// The state of the bundled peers, and the commands of all usable peers.
 pub(super) fn prepare(job: &Job, tell: &mut dyn FnMut(&str)) -> (Vec<PeerState>, Vec<PeerProgram>) {
     let own = |(name, peer): (&String, &PeerCommand)| PeerProgram {
         name: name.clone(),

@@ -1,5 +1,5 @@
-//! Whether the system has room for a plan: what cannot be is refused before anything starts, with the limit's name and the
-//! remedy; what need not run at once does not.
+//! Whether the system has room for a plan: the impossible is refused before anything starts, naming the limit and the
+//! remedy; cells that need not run at once are grouped.
 
 use ipcost_model::{Capabilities, OptionGroup, Pattern, Plan, PlannedCell};
 use ipcost_sys::limits::{Room, room};
@@ -7,26 +7,26 @@ use ipcost_sys::transport;
 
 /// Descriptors of the engine for the pipes of a cell's two processes.
 const OF_A_CELL: u64 = 2 * 4;
-/// Descriptors of the engine beside those of cells, and of a peer beside its channels.
+/// Descriptors of the engine besides those of cells, and of a peer besides its channels.
 const OWN: u64 = 64;
-/// Tasks that are left to everybody else.
+/// Tasks left to the rest of the system.
 const SPARE_TASKS: u64 = 256;
-/// Mappings of a process beside its workers' stacks.
+/// Mappings of a process besides its workers' stacks.
 const OWN_MAPPINGS: u64 = 512;
-/// What a worker takes of memory: stacks in the kernel and out of it, buffers, a socket.
+/// Memory of a worker: stacks in the kernel and in user space, buffers, a socket.
 const WORKER_BYTES: u64 = 64 * 1024;
-/// From so many workers on, it is worth telling what limits them.
+/// From this many workers on, their limits are worth a note.
 const MANY: u64 = 1_000;
 
-/// Fits a plan into the room that the system has, as [`fit`] does.
+/// Fits a plan into the system's limits, as [`fit`] does.
 ///
 /// # Errors
-/// What the system has no room for, and how to make it.
+/// The limit that is too low, and how to raise it.
 pub(super) fn fitted(plan: Plan) -> Result<Plan, String> {
     fit(plan, &room())
 }
 
-/// Whether the system still has the room for a plan that was fitted before.
+/// Whether the system still has room for a plan that fitted before.
 ///
 /// # Errors
 /// As [`fitted`].
@@ -34,7 +34,7 @@ pub(super) fn check(plan: &Plan) -> Result<(), String> {
     fit(plan.clone(), &room()).map(drop)
 }
 
-/// Fits a plan into some room: its cells are measured in groups that the descriptors and processes suffice for.
+/// Fits a plan into given limits: measures its cells in groups, so that descriptors and processes suffice.
 fn fit(mut plan: Plan, room: &Room) -> Result<Plan, String> {
     let cells: Vec<&PlannedCell> = plan.measurable().map(|index| &plan.cells[index]).collect();
     let channels = cells.iter().map(|cell| u64::from(cell.cell.concurrency)).max().unwrap_or(0);
@@ -69,7 +69,7 @@ fn fit(mut plan: Plan, room: &Room) -> Result<Plan, String> {
     if groups > 1 {
         let why = if channels >= MANY { "processes and threads" } else { "processes" };
         notes.push(format!(
-            "every epoch is measured in {groups} groups of cells, one after the other: the {why} of all cells are too many at once"
+            "every epoch measures its cells in {groups} groups, one after the other: all cells at once need too many {why}"
         ));
     }
     notes.dedup();
@@ -77,14 +77,14 @@ fn fit(mut plan: Plan, room: &Room) -> Result<Plan, String> {
     Ok(plan)
 }
 
-/// What the user should know of a cell with many workers: what would limit more, and whether its queue holds them.
+/// Notes on a cell with many workers: its next limits, and whether its queue holds them.
 fn many(cell: &PlannedCell, tightest: &Ceiling, room: &Room) -> Vec<String> {
     let workers = u64::from(cell.cell.concurrency);
     if workers < MANY {
         return Vec::new();
     }
     let mut notes = vec![format!(
-        "{}: what limits its concurrency first is {}, to {}; {}",
+        "{}: its concurrency is limited first by {}, to {}; {}",
         cell.id, tightest.name, tightest.most, tightest.remedy
     )];
     let queue = cell.cell.options.int("backlog").unwrap_or(workers).min(room.somaxconn.unwrap_or(u64::MAX));
@@ -109,20 +109,20 @@ fn ceilings(cell: &PlannedCell, room: &Room) -> Vec<Ceiling> {
     let ceiling = |name: &str, most: u64, remedy: String| Ceiling { name: name.to_owned(), most, remedy };
     let mut all = Vec::new();
     if workers > 1 {
-        // Both sides have one task a worker, and one that commands them.
+        // Both sides have one task a worker, and a main one.
         all.extend(room.tasks.iter().map(|limit| {
             let most = (limit.left.saturating_sub(SPARE_TASKS) / 2).saturating_sub(1);
             ceiling(limit.name, most, limit.remedy.to_owned())
         }));
         if let Some(mappings) = room.mappings {
-            // A stack and the page that guards it.
+            // A stack and its guard page.
             let most = mappings.saturating_sub(OWN_MAPPINGS) / 2;
             let needed = workers * 2 + OWN_MAPPINGS;
             all.push(ceiling("vm.max_map_count", most, format!("sysctl -w vm.max_map_count={needed}")));
         }
         if let Some(bytes) = room.memory_bytes {
             let most = bytes / (2 * WORKER_BYTES);
-            all.push(ceiling("the memory that is available", most, "end what else takes memory".to_owned()));
+            all.push(ceiling("the available memory", most, "free some memory".to_owned()));
         }
     }
     let Some(known) = transport::find(&cell.cell.transport).map(|transport| transport.capabilities()) else {
@@ -137,7 +137,7 @@ fn ceilings(cell: &PlannedCell, room: &Room) -> Vec<Ceiling> {
         format!("ulimit -n {needed} as root raises it"),
     ));
     let group = |group| known.option_groups.contains(&group);
-    // With a range of sources every connection of `connect` has ports enough; those that stay open have one source.
+    // With a range of sources, every connection of `connect` has enough ports; those that stay open have one source.
     let spread = cell.cell.pattern == Pattern::Connect
         && group(OptionGroup::SourceAddresses)
         && cell.cell.options.bool("spread_sources") != Some(false);
@@ -153,7 +153,7 @@ fn descriptors_of_a_channel(known: &Capabilities) -> u64 {
     if known.both_ways { 1 } else { 2 }
 }
 
-/// Descriptors of the engine for the channels of a cell, which it makes itself where nobody can connect.
+/// Descriptors of the engine for the channels of a cell, which it makes itself for transports without connections.
 fn of_engine(cell: &PlannedCell) -> u64 {
     let known = transport::find(&cell.cell.transport).map(|transport| transport.capabilities());
     let inherited = known.is_some_and(|known| !known.connects);
@@ -207,14 +207,14 @@ mod tests {
                 "5000",
                 "vm.max_map_count=20512",
             ),
-            (narrow(|room| room.memory_bytes = Some(1 << 28)), "memory", "2048", "end what else"),
+            (narrow(|room| room.memory_bytes = Some(1 << 28)), "memory", "2048", "free some memory"),
             (narrow(|room| room.ports = Some(100)), "ip_local_port_range", "100", "1024 65535"),
         ] {
             assert!(error.contains("a concurrency of 10000 does not fit"), "{error}");
             assert!(error.contains(name) && error.contains(&format!("allows {allowed} here")), "{error}");
             assert!(error.contains(remedy) && !error.contains('\n'), "{error}");
         }
-        // Connections that are opened one after the other have a range of sources.
+        // Consecutive connections use a range of sources.
         let spread = "[[cells]]\npattern = \"connect\"\ntransport = \"tcp\"\nconcurrency = 10000\n";
         assert!(fit(planned(spread), &Room { ports: Some(100), ..roomy() }).is_ok());
         let one_source = format!("{spread}options = {{ spread_sources = false }}\n");
@@ -229,7 +229,7 @@ mod tests {
         let room = Room { somaxconn: Some(4_096), mappings: Some(65_530), ..roomy() };
         let notes = fit(planned(MANY_CLIENTS), &room).unwrap().notes;
         let first = notes.iter().find(|note| note.starts_with("rr/unix/64/c10000: ")).unwrap();
-        assert!(first.contains("first is vm.max_map_count, to 32509; sysctl"), "{first}");
+        assert!(first.contains("first by vm.max_map_count, to 32509; sysctl"), "{first}");
         assert!(notes.iter().any(|note| note.contains("queue of 4096") && note.contains("connect/tcp")));
         let few = "[[cells]]\ntransport = [\"unix\", \"tcp\"]\nconcurrency = 8\n";
         assert_eq!(fit(planned(few), &room).unwrap().notes, planned(few).notes);

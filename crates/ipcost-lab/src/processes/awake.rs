@@ -1,15 +1,14 @@
-//! Whether anything stood still while a batch went on.
+//! Whether the machine was suspended, or this program stopped, during a batch.
 
 use std::time::Duration;
 
 use ipcost_sys::clock;
 use ipcost_sys::interrupt::Interrupt;
 
-/// A machine that is suspended stays so for longer than this; two clocks differ by less.
+/// Suspensions last longer than this; two clocks differ by less.
 const SUSPENSION: Duration = Duration::from_millis(1);
 
-/// How often the machine was suspended and this program stopped so far: equal at two moments if neither happened
-/// between them.
+/// Suspensions of the machine and stops of this program so far: equal at two times if neither happened in between.
 pub(super) struct Awake {
     suspended: Duration,
     continued: u64,

@@ -29,9 +29,9 @@ use crate::conversation::{Failure, Patience, Peer, PeerProgram, await_message, f
 use crate::error::EngineError;
 use crate::guard::Guard;
 
-/// How long peers are given to leave once they are asked to.
+/// How long peers have to exit once asked to.
 const FAREWELL: Duration = Duration::from_secs(2);
-/// What every process beyond the first may add to the time until all have answered.
+/// Time that each process beyond the first may add until all have answered.
 const PER_PROCESS: Duration = Duration::from_millis(200);
 
 /// Real processes.
@@ -43,7 +43,7 @@ pub struct ProcessBench {
     cells: Vec<PlannedCell>,
     programs: BTreeMap<String, PeerProgram>,
     topology: Topology,
-    /// Of the whole machine: a peer may run where this program may not.
+    /// Topology of the whole machine: a peer may run where this program may not.
     processors: u64,
     interrupt: Interrupt,
     timeout: Duration,
@@ -51,7 +51,7 @@ pub struct ProcessBench {
     counted: bool,
     began: Instant,
     epoch: u32,
-    /// How often processes were started: pilots have epochs' numbers, too, and need names of their own.
+    /// The number of process starts: pilots also have epoch numbers, and need distinct names.
     starts: u32,
     last_id: u64,
 }
@@ -62,7 +62,7 @@ impl ProcessBench {
     /// `programs` holds every peer that the cells name; `guard` is the command of the guard.
     ///
     /// # Errors
-    /// Where a peer cannot be started, is not a peer, or cannot do what its cells ask of it.
+    /// If a peer cannot be started, is not a peer, or cannot do what its cells require.
     pub fn new(
         plan: &Plan,
         programs: Vec<PeerProgram>,
@@ -100,7 +100,7 @@ impl ProcessBench {
         Ok(bench)
     }
 
-    /// The same, with peers in another network namespace, which must last as long as this.
+    /// The same, with peers in another network namespace, which must outlive this bench.
     pub fn within(self, network: Option<Entrance>) -> Self {
         Self { network, ..self }
     }
@@ -110,7 +110,7 @@ impl ProcessBench {
         self.pairs[cell].as_ref().map(|pair| (pair.server.id(), pair.client.id()))
     }
 
-    /// Starts every peer once and hears what it can do.
+    /// Starts every peer once to learn its capabilities.
     fn meet_peers(&mut self) -> Result<(), EngineError> {
         let mut needs: BTreeMap<&str, BTreeSet<Need>> = BTreeMap::new();
         for cell in self.cells.iter().filter(|cell| cell.unavailable.is_none()) {
@@ -146,13 +146,13 @@ impl ProcessBench {
         Ok(())
     }
 
-    /// A placement that cannot be had makes a cell unavailable when it is planned; a plan that overlooks it is refused.
+    /// An unavailable placement makes a cell unavailable in planning; refuse a plan that overlooks it.
     fn check_placements(&self) -> Result<(), EngineError> {
         let mut measurable = self.cells.iter().filter(|cell| cell.unavailable.is_none());
         measurable.try_for_each(|cell| self.places(cell).map(drop))
     }
 
-    /// Provides once for every cell, so that what cannot work is said before anything is measured.
+    /// Sets up every transport once, so that errors show before measuring.
     fn check_provisions(&self) -> Result<(), EngineError> {
         let mut seen = BTreeSet::new();
         for (index, cell) in self.cells.iter().enumerate().filter(|(_, cell)| cell.unavailable.is_none()) {
@@ -163,7 +163,7 @@ impl ProcessBench {
         Ok(())
     }
 
-    /// The processors of a cell's client and server; nothing where the scheduler decides.
+    /// The processors of a cell's client and server; none if the scheduler decides.
     fn places(&self, cell: &PlannedCell) -> Result<Option<(usize, usize)>, EngineError> {
         let refused = |reason| EngineError::Placement { cell: cell.id.clone(), reason };
         self.topology.pair(cell.placement).map_err(refused)
@@ -177,7 +177,7 @@ impl ProcessBench {
         transport.provision(&Place { dir: self.dir.path(), name, cell: &planned.cell }).map_err(failed)
     }
 
-    /// Starts both processes of a cell; neither has been heard yet.
+    /// Starts both processes of a cell, without waiting for messages.
     fn start_pair(&mut self, cell: usize) -> Result<(Pair, Provision), EngineError> {
         let planned = &self.cells[cell];
         let mut provision = self.provision(cell, &format!("e{}s{}c{cell}", self.epoch, self.starts))?;
@@ -213,7 +213,7 @@ impl ProcessBench {
         Ok((Pair { server, client, trouble_counters, effective }, provision))
     }
 
-    /// Says hello, prepares the server, then the client, for all pairs at once.
+    /// Receives hello and prepares the server, then the client, for all pairs at once.
     fn introduce(&mut self, started: Vec<(usize, Pair, Provision)>) -> Result<(), EngineError> {
         let interrupt = self.interrupt.clone();
         let time = self.timeout + PER_PROCESS * 2 * started.len() as u32;
@@ -238,8 +238,8 @@ impl ProcessBench {
         Ok(())
     }
 
-    /// Lets both peers do a batch, the server first.
-    /// Lets both peers do a batch. Where what is sent may be lost, a peer that waits in vain is told from one that is slow.
+    /// Runs a batch with both peers, the server first. On a lossy transport, a timeout error says whether datagrams
+    /// were dropped.
     fn play(
         &mut self,
         cell: usize,
@@ -261,7 +261,7 @@ impl ProcessBench {
             EngineError::PeerFailed { who, reason, complaint } => {
                 let lost = dropped().saturating_sub(before);
                 let reason = format!(
-                    "{reason}. A datagram may have been lost: for {lost} there was no room in a buffer (options so_rcvbuf and so_sndbuf, net.core.rmem_max); a firewall may drop some, too"
+                    "{reason}. A datagram may have been lost: {lost} found a buffer full (options so_rcvbuf and so_sndbuf, net.core.rmem_max); a firewall may drop some, too"
                 );
                 EngineError::PeerFailed { who, reason, complaint }
             }
@@ -315,13 +315,13 @@ impl ProcessBench {
         Ok((client, server))
     }
 
-    /// What the machine and a cell's processes have done so far.
+    /// The machine's and a cell's processes' counters so far.
     fn count(&self, cell: usize) -> Counts {
         let ids = self.pairs[cell].as_ref().map(Pair::ids).unwrap_or_default();
         Counts::read(&ids)
     }
 
-    /// Where a cell's processes are, where the scheduler places them.
+    /// Where a cell's processes are, if the scheduler places them.
     fn seen(&self, cell: usize) -> Option<whereabouts::Seen> {
         let planned = &self.cells[cell];
         let bound = |option: &str| planned.cell.options.int(option).is_some();

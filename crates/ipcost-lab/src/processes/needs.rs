@@ -1,11 +1,11 @@
-//! What cells need of their peers, and whether a peer can do it.
+//! What cells need from their peers, and whether a peer provides it.
 
 use std::collections::BTreeSet;
 
 use ipcost_model::Pattern;
 use ipcost_model::protocol::{Hello, PROTOCOL, PeerRole};
 
-/// What a cell needs of a peer.
+/// A cell's requirements of a peer.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Need {
     pub(super) role: PeerRole,
@@ -13,7 +13,7 @@ pub(super) struct Need {
     pub(super) pattern: Pattern,
 }
 
-/// Whether a peer can do all that is asked of it; else what it lacks and the way out.
+/// Whether a peer meets all requirements; otherwise what it lacks and the fix.
 pub(super) fn check_hello(hello: &Hello, needs: &BTreeSet<Need>) -> Result<(), String> {
     check_version(hello)?;
     for need in needs {
@@ -34,7 +34,7 @@ pub(super) fn check_hello(hello: &Hello, needs: &BTreeSet<Need>) -> Result<(), S
     Ok(())
 }
 
-/// Whether it speaks this version of the protocol; else the way out.
+/// Whether it speaks this version of the protocol; otherwise the fix.
 pub(super) fn check_version(hello: &Hello) -> Result<(), String> {
     if hello.protocol == PROTOCOL {
         return Ok(());

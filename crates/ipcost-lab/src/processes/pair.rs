@@ -1,4 +1,4 @@
-//! The two processes of a cell, and what each says when it is its turn.
+//! The two processes of a cell, and their messages in turn.
 
 use ipcost_model::protocol::{Address, Done, FromEngine, FromPeer, PeerRole};
 use ipcost_sys::interrupt::Interrupt;
@@ -48,7 +48,7 @@ impl Pair {
         result.map_err(|failure| self.error(failure))
     }
 
-    /// Nobody was asked anything, so nobody has anything to say.
+    /// Checks that neither sends anything unasked.
     pub(super) fn expect_silence(&mut self) -> Result<(), EngineError> {
         let result = expect_silence(&mut [&mut self.server, &mut self.client]);
         result.map_err(|failure| self.error(failure))
@@ -81,7 +81,7 @@ impl Pair {
     ) -> Result<(), EngineError> {
         match self.await_message(from, patience, interrupt)? {
             FromPeer::Hello(hello) => {
-                // It was examined before anything was measured; it must not be another one now.
+                // It was checked before measuring; it must still be the same peer.
                 check_version(&hello).map_err(|reason| self.peer(from).failed(fault(&reason)))
             }
             other => Err(self.out_of_turn(from, "hello", &other)),
@@ -120,7 +120,7 @@ impl Pair {
 
     pub(super) fn out_of_turn(&mut self, from: usize, expected: &str, message: &FromPeer) -> EngineError {
         let said = in_short(message);
-        let fault: Fault = fault(&format!("spoke out of turn: {expected} was due, and it said {said}"));
+        let fault: Fault = fault(&format!("spoke out of turn: expected {expected}, got {said}"));
         self.peer(from).failed(fault)
     }
 }

@@ -1,4 +1,4 @@
-//! Where the processes of a batch ran that the scheduler placed, seen from outside.
+//! Where the scheduler ran the processes of a batch, seen from outside.
 
 use std::collections::BTreeSet;
 
@@ -6,21 +6,21 @@ use ipcost_model::{Ran, Whereabouts};
 use ipcost_sys::placement::Topology;
 use ipcost_sys::whereabouts::{Thread, threads};
 
-/// A thread with less than this share of its process's time counts for nothing.
+/// A thread with a smaller share of its process's time is ignored.
 const BUSY: f64 = 0.1;
-/// Where more migrations than this came to a busy thread, the place at the end says little of the batch: one is that of being
-/// woken, one a balancing.
+/// After more migrations of a busy thread than this, its place at the end says little about the batch: one may come
+/// from waking up, one from balancing.
 const SETTLED: u64 = 2;
 
 /// The threads of both processes of a cell.
 pub(super) type Seen = [Vec<Thread>; 2];
 
-/// Where the threads of two processes are; `None` where the system does not tell.
+/// The threads of two processes and their processors; `None` if the system does not tell.
 pub(super) fn seen(processes: [u32; 2]) -> Option<Seen> {
     Some([threads(processes[0])?, threads(processes[1])?])
 }
 
-/// Where they ran in between, by the threads that did the work; `None` where it was done by others, such as children.
+/// Where they ran in between, by the threads that did the work; `None` if others did it, such as children.
 pub(super) fn ran(topology: &Topology, before: &Seen, after: &Seen, cpu_ns: [u64; 2]) -> Option<Whereabouts> {
     let mut migrations = 0;
     let mut busy = 0;
@@ -54,7 +54,7 @@ pub(super) fn ran(topology: &Topology, before: &Seen, after: &Seen, cpu_ns: [u64
     Some(Whereabouts { ran, migrations })
 }
 
-/// What a thread did since it was seen before.
+/// A thread's activity since the last look.
 fn since(thread: &Thread, before: &[Thread]) -> Thread {
     let known = before.iter().find(|known| known.id == thread.id);
     let (ran_ns, migrations) = known.map_or((0, 0), |known| (known.ran_ns, known.migrations));
@@ -83,7 +83,7 @@ mod tests {
     fn the_threads_that_worked_tell_where_a_batch_ran() {
         assert_eq!(found(at(1, 1_200, 6), at(1, 1_200, 5)), Some(Ran::Together));
         assert_eq!(found(at(1, 1_200, 6), at(0, 1_200, 5)), Some(Ran::Apart));
-        // Two processors of one core are neither.
+        // Two processors of one core count as neither.
         assert_eq!(found(at(0, 1_200, 6), at(2, 1_200, 5)), Some(Ran::Mixed));
         assert_eq!(found(at(1, 1_200, 30), at(1, 1_200, 5)), Some(Ran::Mixed), "it did not stay");
         let idle = Thread { id: 2, processor: 1, ran_ns: 10, migrations: 9 };

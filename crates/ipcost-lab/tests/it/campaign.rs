@@ -59,7 +59,7 @@ fn equal_cells_become_equivalent_and_none_is_called_the_cheapest() {
     assert_eq!(fastest.equals, std::slice::from_ref(&fastest.runner_up));
 }
 
-/// One is known soon to be the cheapest; whether two or three is cheaper stays open.
+/// One is soon known to be the cheapest; whether two or three is cheaper stays open.
 fn one_question_that_stays_open() -> Script {
     let mut random = Random::new(4);
     Script::new(move |cell, _| {
@@ -83,7 +83,7 @@ fn the_cells_of_answered_questions_leave() {
     assert_eq!(told("three").epochs, all);
     let fastest = document.workloads[0].fastest.as_ref().unwrap();
     assert!(fastest.claimed && fastest.cell.contains("one"), "{fastest:?}");
-    // Every round has the cells that are left, each once.
+    // Every round has the remaining cells, each once.
     let last: Vec<u32> =
         document.samples.iter().filter(|sample| sample.epoch == all).map(|s| s.cell).collect();
     assert!(

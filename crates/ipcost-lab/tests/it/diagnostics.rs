@@ -15,7 +15,7 @@ use crate::script::*;
 const EPOCHS: u32 = 40;
 const TRIO: &str =
     "seed = 5\nepochs = 40\nlatency = \"off\"\n[[cells]]\ntransport = [\"one\", \"two\", \"three\"]\n";
-/// Codes that say nothing of the machine.
+/// Codes unrelated to the machine.
 const OF_THE_RUN: [&str; 2] = ["unresolved", "no-intervals"];
 
 fn measured(script: &mut Script, surroundings: &mut Known) -> Document {
@@ -37,7 +37,7 @@ fn assert_only(document: &Document, code: &str, parts: &[&str]) {
     }
 }
 
-/// Noise of 3 % around a cost for each cell, with what is planted on top, in logarithms.
+/// Noise of 3 % around a cost for each cell, plus the planted effect, in logarithms.
 fn with(planted: impl Fn(usize, u32) -> f64 + 'static, seed: u64) -> Script {
     let mut random = Random::new(seed);
     Script::new(move |cell, epoch| {
@@ -46,7 +46,7 @@ fn with(planted: impl Fn(usize, u32) -> f64 + 'static, seed: u64) -> Script {
     })
 }
 
-/// What two cores show in an epoch of three cells: busy with the measurement, and with what is planted.
+/// Two cores in an epoch of three cells: busy with the measurement, plus the planted load.
 fn snapshots(stolen_per_epoch: u64, others_per_epoch: u64, throttled_per_epoch: u64) -> Vec<Snapshot> {
     // Two a run epoch: before and after; an epoch takes 10 ticks on each of two processors.
     (0..2 * u64::from(EPOCHS))
@@ -109,7 +109,7 @@ fn a_cell_that_leaves_something_behind() {
     let mut last = None;
     let mut before = None;
     let mut script = Script::new(move |cell, _| {
-        // A lead-in comes before every batch: what ran before is what ran before another cell's turn began.
+        // A lead-in precedes every batch: the cell before is the one whose turn came before.
         if last != Some(cell) {
             before = last;
         }
@@ -177,7 +177,7 @@ fn a_busy_neighbour() {
     surroundings.busiest = Some(Busy { id: 4711, name: "backup".to_owned(), ticks: 150 });
     let document = measured(&mut with(|_, _| 0.0, 1), &mut surroundings);
     assert_only(&document, "busy-neighbour", &["20 %", "backup (process 4711)"]);
-    // Somebody who took little is not blamed.
+    // A process that took little is not blamed.
     let mut surroundings = Known { snapshots: snapshots(0, 4, 0), ..Known::default() };
     surroundings.busiest = Some(Busy { id: 7, name: "editor".to_owned(), ticks: 3 });
     let document = measured(&mut with(|_, _| 0.0, 1), &mut surroundings);

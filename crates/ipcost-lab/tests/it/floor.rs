@@ -32,7 +32,7 @@ fn a_multiple_is_the_cost_over_its_parts_in_the_same_round() {
     let plan = planned_with_floors(RR);
     let ids: Vec<&str> = plan.cells.iter().map(|cell| cell.id.as_str()).collect();
     assert_eq!(ids, ["rr/one/64/c1", "rr/two/64/c1", "floor/hand/c1", "floor/copy/64/c1"]);
-    // The machine runs at a speed of its own in every epoch; multiples are taken within it.
+    // The machine's speed differs from epoch to epoch; multiples are taken within one.
     let speed = |epoch: u32| 1.0 + 0.3 * f64::from(epoch % 7);
     let costs = [10_000.0, 20_000.0, 2_000.0, 250.0];
     let document = measured(plan, &mut Script::new(move |cell, epoch| costs[cell] * speed(epoch)));
@@ -90,7 +90,7 @@ fn what_costs_less_than_its_floor_is_told() {
 
 #[test]
 fn without_a_part_there_is_no_multiple() {
-    // Placement apart cannot be had: its cells are not measured, and need no floor.
+    // Placement apart is unavailable: its cells are not measured, and need no floor.
     let text = RR.replace("[[cells]]\n", "[[cells]]\nplacement = [\"together\", \"apart\"]\n");
     let plan = planned_with_floors(&text);
     let apart = plan.cells.iter().filter(|cell| cell.placement == Placement::Apart);

@@ -1,4 +1,4 @@
-//! The engine on a scripted bench: campaigns, claims, floors, diagnostics, and what it keeps in memory.
+//! The engine on a scripted bench: campaigns, claims, floors, diagnostics, and its memory.
 //!
 //! One program for all of them, so that it is linked once.
 

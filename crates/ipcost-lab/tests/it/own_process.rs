@@ -1,8 +1,8 @@
-//! Tests that need a process of their own, because they look at its peak of memory.
+//! Tests that need their own process, because they check its peak memory.
 
 use std::process::Command;
 
-/// Runs a test again, by its whole name, in a process of its own; whether this already is that process.
+/// Reruns a test, by its full name, in its own process; returns whether this already is that process.
 pub fn in_own_process(name: &str) -> bool {
     const INSIDE: &str = "IPCOST_TEST_ON_ITS_OWN";
     if std::env::var_os(INSIDE).is_some() {
@@ -16,7 +16,7 @@ pub fn in_own_process(name: &str) -> bool {
     false
 }
 
-/// The largest memory that this process ever had; `None` where the kernel does not tell.
+/// The peak memory of this process; `None` if the kernel does not tell.
 pub fn peak_kibibytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();

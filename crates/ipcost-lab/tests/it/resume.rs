@@ -1,4 +1,4 @@
-//! A run that was killed goes on as if it never had been, from whatever is whole of its samples file.
+//! A killed run resumes as if it never had been, from the intact part of its samples file.
 
 use ipcost_lab::progress::{Observer, Progress};
 use ipcost_lab::{Outcome, resume, run};
@@ -9,7 +9,7 @@ use ipcost_model::{
 
 use crate::script::{Known, Script, Witness, noisy, planned, report};
 
-/// Somebody who writes a samples file.
+/// Writes a samples file.
 struct Keeper(Vec<u8>);
 
 impl Keeper {
@@ -50,7 +50,7 @@ impl Observer for Keeper {
 const JOB: &str =
     "epochs = 6\nseed = 5\n[[cells]]\ntransport = [\"one\", \"two\", \"three\", \"gone\"]\nsize = [1, 2]\n";
 
-/// A machine whose costs depend on nothing but cell and epoch, so that two of them give the same.
+/// A machine whose costs depend only on cell and epoch, so that two of them give the same.
 fn machine() -> Script {
     Script::new(|cell, epoch| 5_000.0 + cell as f64 * 700.0 + f64::from(epoch) * 11.0)
 }
@@ -147,7 +147,7 @@ fn wherever_a_file_is_torn_its_whole_epochs_are_read() {
     }
     let document = report(Outcome::of_samples(read(&bytes)));
     assert_eq!(document.samples, expected.samples);
-    // What a disk makes of blocks that were never written.
+    // What a disk returns for blocks never written.
     let mut zeroed = bytes.clone();
     zeroed[lines[4] + 10..].fill(0);
     assert_eq!(read(&zeroed).epochs.len(), 3);
@@ -174,5 +174,5 @@ fn records_that_do_not_fit_are_not_taken() {
     assert_eq!(spoilt(&|epoch| epoch.samples[0].cell = 99), 0, "of a cell that there is not");
     assert_eq!(spoilt(&|epoch| epoch.samples[0].ops = 0), 0);
     assert_eq!(spoilt(&|epoch| epoch.latency[0].cell = 99), 0);
-    assert!(read_samples(lines[1]).unwrap_err().to_string().contains("no samples file"));
+    assert!(read_samples(lines[1]).unwrap_err().to_string().contains("not a samples file"));
 }

@@ -1,4 +1,4 @@
-//! A machine that is suspended in the middle of a batch: the batch is measured again and counts for nothing.
+//! A machine that is suspended in the middle of a batch: the batch is measured again and not counted.
 
 use ipcost_lab::EngineError;
 use ipcost_model::{Stopped, read_document};
@@ -15,7 +15,7 @@ fn machine() -> Script {
 fn a_batch_that_was_slept_through_is_marked_told_and_measured_again() {
     let undisturbed = report(campaign(JOB, &mut machine()));
     let mut script = machine();
-    // Of cell 1 in epoch 2, the lead-in and the batch after it; each time once.
+    // The lead-in of cell 1 in epoch 2, and the batch after it; each once.
     let mut slept = 0;
     let mut awake = true;
     script.sleeps = Box::new(move |epoch, cell| {
@@ -33,13 +33,13 @@ fn a_batch_that_was_slept_through_is_marked_told_and_measured_again() {
     let again = &document.samples[place + 1];
     assert_eq!((again.cell, again.epoch, again.round, again.position), (1, 2, mark.round, mark.position));
     assert!(!again.suspended && mark.wall_ns > 100 * again.wall_ns);
-    // Nothing that is computed knows of it.
+    // No computed value is affected.
     assert_eq!(document.cells, undisturbed.cells);
     assert_eq!(document.contrasts, undisturbed.contrasts);
     let warning = document.warnings.iter().find(|warning| warning.code == "suspended").unwrap();
     assert!(warning.message.contains("during 1 batch, first for rr/two/64/c1 in epoch 2"), "{warning:?}");
     assert!(!undisturbed.warnings.iter().any(|warning| warning.code == "suspended"));
-    // And neither does who reads the document.
+    // Nor are readers of the document.
     let bytes = serde_json::to_vec(&document).unwrap();
     assert!(String::from_utf8_lossy(&bytes).contains("\"suspended\":true"));
     assert_eq!(read_document(&bytes).unwrap(), document);

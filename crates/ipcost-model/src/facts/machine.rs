@@ -1,5 +1,5 @@
-//! Settings of a machine that bear on results. All are cheap to read, and stand in the host part of every
-//! document by the names of these fields; what a machine does not tell is absent.
+//! Settings of a machine that affect results. All are cheap to read, and the host part of every document holds them
+//! under the names of these fields; unknown ones are absent.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ pub struct ProcessorFacts {
     /// Physical cores among them.
     #[serde(skip)]
     pub physical_cores: u32,
-    /// Who decides on the clock frequency; several, with commas, where processors differ.
+    /// The frequency governor; several, with commas, where processors differ.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub governor: Option<String>,
     /// The driver that sets the clock frequency.
@@ -26,25 +26,25 @@ pub struct ProcessorFacts {
     /// Simultaneous multithreading as the kernel puts it: `on`, `off`, `notsupported`, ….
     #[serde(skip_serializing_if = "Option::is_none")]
     pub smt: Option<String>,
-    /// The driver for idle states; `none` where an idle processor only halts.
+    /// The driver for idle states; `none` if an idle processor only halts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle_driver: Option<String>,
     /// The idle states of the first processor, the shallowest first.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub idle_states: Vec<IdleState>,
-    /// What the kernel's clock is driven by.
+    /// The kernel's clock source.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clock_source: Option<String>,
-    /// Vulnerabilities that are mitigated, and how, in the kernel's words.
+    /// Mitigated vulnerabilities and their mitigations, in the kernel's words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mitigations: Option<BTreeMap<String, String>>,
-    /// Who makes the virtual machine that this is; absent on a real one.
+    /// The vendor of the virtual machine; absent on a physical one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hypervisor: Option<String>,
     /// Memory nodes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_nodes: Option<u64>,
-    /// Where cores differ in kind: the processors of each, as the kernel lists them, by the kind's name.
+    /// Where cores differ in kind: each kind's processors, as the kernel lists them, by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub core_kinds: BTreeMap<String, String>,
 }
@@ -54,7 +54,7 @@ pub struct ProcessorFacts {
 pub struct IdleState {
     /// Its name.
     pub name: String,
-    /// How long it takes to leave, microseconds.
+    /// Exit latency, microseconds.
     pub latency_us: u64,
     /// Whether it is switched off.
     pub disabled: bool,
@@ -63,13 +63,13 @@ pub struct IdleState {
 /// How this program shares the machine.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SchedulerFacts {
-    /// When the kernel lets a task be interrupted by another: `none`, `voluntary`, `full`, `lazy`, `rt`.
+    /// When the kernel preempts a task: `none`, `voluntary`, `full`, `lazy`, `rt`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preemption: Option<String>,
-    /// The kind of container that this program runs in.
+    /// The kind of container this program runs in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub container: Option<String>,
-    /// How many seccomp filters look at every system call of this program.
+    /// The number of seccomp filters on every system call of this program.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seccomp_filters: Option<u64>,
     /// Processors that are online, whether this program may use them or not.
@@ -89,34 +89,34 @@ pub struct SchedulerFacts {
     pub memory_pressure_percent: Option<f64>,
 }
 
-/// What the kernel grants.
+/// Limits set by the kernel.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LimitFacts {
-    /// How many descriptors a process may open, as far as it may raise that itself.
+    /// The most descriptors a process may open, after raising its own limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub open_files_limit: Option<u64>,
-    /// The largest buffer of a pipe that an ordinary user may ask for.
+    /// The largest pipe buffer that an ordinary user may request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pipe_max_size: Option<u64>,
-    /// Pages of pipe buffers beyond which an ordinary user's new pipes get the smallest buffer; 0 is no limit.
+    /// Pages of pipe buffers above which an ordinary user's new pipes get the smallest buffer; 0 is no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pipe_user_pages_soft: Option<u64>,
-    /// The largest receive buffer that a socket may be given, bytes.
+    /// The largest receive buffer of a socket, bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rmem_max: Option<u64>,
-    /// The largest send buffer that a socket may be given, bytes.
+    /// The largest send buffer of a socket, bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wmem_max: Option<u64>,
-    /// TCP's receive buffer: least, first and most, bytes.
+    /// TCP's receive buffer: minimum, default and maximum, bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tcp_rmem: Option<[u64; 3]>,
-    /// TCP's send buffer: least, first and most, bytes.
+    /// TCP's send buffer: minimum, default and maximum, bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tcp_wmem: Option<[u64; 3]>,
-    /// The longest queue of connections that wait to be accepted.
+    /// The longest queue of connections waiting to be accepted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub somaxconn: Option<u64>,
-    /// The longest queue of connections that are half open.
+    /// The longest queue of half-open connections.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tcp_max_syn_backlog: Option<u64>,
 }
@@ -124,13 +124,13 @@ pub struct LimitFacts {
 /// TCP, and the loopback interface of this program's network namespace.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NetworkFacts {
-    /// The local ports that a client may be given, first and last.
+    /// The range of local ports for clients, first and last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ip_local_port_range: Option<[u64; 2]>,
-    /// Whether a port in TIME_WAIT may be used again: 0 no, 1 yes, 2 over loopback.
+    /// Whether a port in TIME_WAIT may be reused: 0 no, 1 yes, 2 over loopback.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tcp_tw_reuse: Option<u64>,
-    /// The congestion control that TCP uses by default.
+    /// TCP's default congestion control.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tcp_congestion_control: Option<String>,
     /// Connections in TIME_WAIT.
@@ -142,16 +142,16 @@ pub struct NetworkFacts {
     /// The largest packet over loopback, bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loopback_mtu: Option<u64>,
-    /// What queues packets on the loopback interface.
+    /// The queueing discipline of the loopback interface.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loopback_queue: Option<String>,
     /// Whether IPv6 is switched off on the loopback interface.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loopback_ipv6_disabled: Option<bool>,
-    /// Tables of the older packet filter that are loaded; absent where this user may not know.
+    /// Loaded tables of the older packet filter; absent if this user may not read them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub packet_tables: Option<Vec<String>>,
-    /// Connections that the kernel keeps track of; absent where it keeps track of none.
+    /// Connections that the kernel tracks; absent if it tracks none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tracked_connections: Option<u64>,
 }

@@ -1,4 +1,4 @@
-//! What a machine has: plain data, of which `doctor` and `explain` judge.
+//! The facts of a machine: plain data that `doctor` and `explain` judge.
 
 mod machine;
 mod probes;

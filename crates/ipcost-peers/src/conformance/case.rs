@@ -1,4 +1,4 @@
-//! Cases: a transcript in one cell, and who takes which role in it.
+//! Cases: a transcript in one cell, and the assignment of its roles.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,7 +15,7 @@ use super::transcript::{Count, Pairings, Part, Step, Transcript, Transports};
 
 /// One way to play a transcript.
 pub struct Case {
-    /// Nothing where the peer gets no role.
+    /// `None` if the peer gets no role.
     cell: Option<Cell>,
     pairing: BTreeMap<Part, Who>,
 }
@@ -55,7 +55,7 @@ pub fn cases(transcript: &Transcript, setup: &Setup<'_>) -> Result<Vec<Case>, St
     for pattern in patterns(&header.patterns, &setup.hello.patterns) {
         for transport in transports(&header.transports, setup.transports(pattern)) {
             for (at, concurrency) in header.concurrency.iter().enumerate() {
-                // That other partners see several workers too tells nothing new.
+                // Repeating other partners with several workers reveals nothing new.
                 let pairings = if at == 0 { pairings.as_slice() } else { &pairings[..pairings.len().min(1)] };
                 for pairing in pairings {
                     let mut cell = setup.cell(pattern, transport, *concurrency);
@@ -78,7 +78,7 @@ pub fn cases(transcript: &Transcript, setup: &Setup<'_>) -> Result<Vec<Case>, St
     }
 }
 
-/// Who may play which part: first the subject whatever it can, then, where asked for, one part each.
+/// The assignments of parts: first the subject in every part it can play; then, if requested, in one part each.
 fn pairings(transcript: &Transcript, setup: &Setup<'_>) -> Vec<BTreeMap<Part, Who>> {
     let parts = [(Part::Server, PeerRole::Server), (Part::Client, PeerRole::Client)];
     let parts: Vec<_> = parts.into_iter().filter(|(part, _)| transcript.has(*part)).collect();
@@ -122,7 +122,7 @@ impl Case {
             Ok(play) => play,
             Err(why) => return Finding::Failed(why),
         };
-        // Whether there can be several workers is the peer's own matter.
+        // The peer decides whether it supports several workers.
         let several = self.cell.as_ref().is_some_and(|cell| cell.concurrency > 1);
         let may_refuse = transcript.header.may_refuse || several;
         // The header is line 1.
@@ -147,7 +147,7 @@ impl Case {
 enum Stop {
     /// The peer does not take the cell.
     Refused(String),
-    /// It does what it must not.
+    /// It violates the protocol.
     Wrong(String),
 }
 
@@ -162,9 +162,9 @@ struct Play {
     processes: BTreeMap<Part, Process>,
     names: Names,
     cell: Option<Cell>,
-    /// Whether the client's next batch is with latencies.
+    /// Whether the client's next batch samples latencies.
     latency: bool,
-    /// Whether the address that the server answers is the client's.
+    /// Whether the server's answer supplies the client's address.
     passes_address_on: bool,
 }
 
@@ -228,21 +228,21 @@ impl Play {
             _ => {}
         }
         matches(expected, message)
-            .map_err(|why| format!("should say {expected}, and says {message} ({why})"))?;
+            .map_err(|why| format!("should send {expected}, but sends {message} ({why})"))?;
         if let (FromPeer::Done(done), Part::Client, Some(cell)) = (&parsed, part, &self.cell) {
             check_done(done, cell, self.latency)?;
         }
         Ok(())
     }
 
-    /// What the peers wrote to standard error.
+    /// The peers' standard error.
     fn complaints(&mut self) -> String {
         let complaints = self.processes.values_mut().map(Process::complaint).filter(|text| !text.is_empty());
         complaints.map(|text| format!("; standard error: {text}")).collect()
     }
 }
 
-/// What a client says of a batch must make sense.
+/// A client's report of a batch must be plausible.
 fn check_done(done: &Done, cell: &Cell, latency: bool) -> Result<(), String> {
     match (cell.pattern, done.sent_ns) {
         (Pattern::Stream, None) => {
@@ -254,19 +254,19 @@ fn check_done(done: &Done, cell: &Cell, latency: bool) -> Result<(), String> {
         _ => {}
     }
     if !latency && !done.latency_ns.is_empty() {
-        return Err("tells latencies that were not asked for".to_owned());
+        return Err("reports latencies that were not asked for".to_owned());
     }
     let most = most_latencies(done.ops, cell.concurrency.into());
     if done.latency_ns.len() as u64 > most {
         return Err(format!(
-            "tells {} latencies, and may tell {most}: those after the first tenth of each worker's operations",
+            "reports {} latencies, and may report {most}: those after the first tenth of each worker's operations",
             done.latency_ns.len()
         ));
     }
     Ok(())
 }
 
-/// No worker records those of the first tenth of its operations.
+/// No worker records latencies of the first tenth of its operations.
 fn most_latencies(ops: u64, workers: u64) -> u64 {
     let first_recorded = ops / workers / 10;
     (ops - workers * first_recorded).min(MAX_LATENCY_VALUES as u64)
@@ -286,7 +286,7 @@ mod tests {
             let done = |count| Done { ops, latency_ns: vec![1; count], ..Done::default() };
             assert_eq!(check_done(&done(most), &cell, true), Ok(()));
             let why = check_done(&done(most + 1), &cell, true).unwrap_err();
-            assert!(why.contains(&format!("may tell {most}")), "{why}");
+            assert!(why.contains(&format!("may report {most}")), "{why}");
         }
     }
 }

@@ -1,22 +1,22 @@
-//! Names in transcripts: what stands for what, and what an answer may look like.
+//! Placeholders in transcripts: their values, and patterns for answers.
 
 use serde_json::{Map, Value};
 
-/// What the names in a transcript stand for.
+/// The values of a transcript's placeholders.
 #[derive(Debug, Default)]
 pub struct Names {
     /// `$cell`.
     pub cell: Value,
-    /// `$address`: what the server is told.
+    /// `$address`: the server's.
     pub address: Value,
-    /// `$client_address`: what the client is told.
+    /// `$client_address`: the client's.
     pub client_address: Value,
 }
 
 const MEBIBYTE: usize = 1 << 20;
 
 impl Names {
-    /// Puts in what names stand for. `{"$cell": {…}}` is the cell with other members, those of options added.
+    /// Fills in placeholders. `{"$cell": {…}}` is the cell with other members, those of options added.
     pub fn fill(&self, template: &Value) -> Value {
         match template {
             Value::String(text) => self.named(text).unwrap_or_else(|| template.clone()),
@@ -29,7 +29,7 @@ impl Names {
         }
     }
 
-    /// Puts what names stand for into a line that is spelled out.
+    /// Fills in placeholders in a line of text.
     pub fn fill_text(&self, text: &str) -> String {
         let parts =
             [("$client_address", &self.client_address), ("$address", &self.address), ("$cell", &self.cell)];
@@ -58,11 +58,11 @@ impl Names {
     }
 }
 
-/// Whether a value looks as it must. Members that the pattern does not name may be there or not; `<text>`,
-/// `<count>`, `<positive>` and `<object>` stand for any value of that kind.
+/// Whether a value matches a pattern. Members that the pattern does not name may be present; `<text>`, `<count>`,
+/// `<positive>` and `<object>` match any value of that kind.
 ///
 /// # Errors
-/// Where it does not, and how.
+/// How it does not match.
 pub fn matches(pattern: &Value, value: &Value) -> Result<(), String> {
     let fits = match pattern {
         Value::Object(members) => {

@@ -1,9 +1,9 @@
 //! The suite that every peer passes.
 //!
-//! It plays golden transcripts (`conformance/*.jsonl`: what the engine says, and what a peer must answer) over
-//! every transport and in every pattern that the peer offers, with itself and with the native peer on the
-//! other side. Then it takes the place of the other side itself, over a real socket, and sends bytes one by
-//! one, wrong bytes, and too few.
+//! It plays golden transcripts (`conformance/*.jsonl`: the engine's messages, and a peer's required answers) over
+//! every transport and in every pattern that the peer offers, with the peer and with the native peer on the other
+//! side. Then the suite itself takes the other side, over a real socket, and sends bytes one by one, wrong bytes, and
+//! too few.
 
 mod case;
 mod matching;
@@ -18,36 +18,36 @@ use ipcost_sys::interrupt::Interrupt;
 
 use setup::Setup;
 
-/// A peer to be examined.
+/// A peer to examine.
 #[derive(Debug, Clone)]
 pub struct Subject {
     /// Its name.
     pub name: String,
-    /// How to start it.
+    /// Its command.
     pub command: Vec<String>,
-    /// Whether its two sides understand each other only.
+    /// Whether its two sides understand only each other.
     pub own_wire: bool,
-    /// The one size and reply that it can carry, where it cannot carry others.
+    /// The only size and reply it can carry, if it is limited to one.
     pub only: Option<(u64, u64)>,
 }
 
-/// What came of one check.
+/// The result of one check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Finding {
-    /// It holds.
+    /// It passed.
     Passed,
-    /// It does not, and why.
+    /// It failed, and why.
     Failed(String),
     /// It does not apply, and why.
     Skipped(String),
 }
 
-/// A check that was made.
+/// A completed check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Check {
     /// Which.
     pub name: String,
-    /// What came of it.
+    /// Its result.
     pub finding: Finding,
 }
 
@@ -61,7 +61,7 @@ impl fmt::Display for Check {
     }
 }
 
-/// Why the suite could not be carried out.
+/// Why the suite could not run.
 #[derive(Debug, thiserror::Error)]
 pub enum SuiteError {
     /// The program was asked to stop.
@@ -72,11 +72,11 @@ pub enum SuiteError {
     System(#[from] ipcost_sys::SysError),
 }
 
-/// Examines a peer, with `native` as the command of the native one; `each` hears every check as it is made.
-/// Only checks whose name contains `only` are made, besides the first, which is that it introduces itself.
+/// Examines a peer, with `native` as the command of the native one; reports every check to `each`. Runs only checks
+/// whose name contains `only`, and always the first, which is that the peer introduces itself.
 ///
 /// # Errors
-/// Where the suite itself could not be carried out.
+/// If the suite itself could not run.
 pub fn examine(
     subject: &Subject,
     native: &[String],

@@ -1,4 +1,4 @@
-//! The other side of a real socket, played by the suite itself: one that sends slowly, wrongly, or too little.
+//! The other side of a real socket, played by the suite itself: it sends slowly, wrongly, or too little.
 
 use std::fmt;
 use std::io::{self, Read, Write};
@@ -15,18 +15,18 @@ use super::process::{ANSWER, Process};
 use super::setup::{Setup, Who};
 use super::transcript::Leaving;
 
-/// How the suite behaves.
+/// The suite's behaviour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Misbehaviour {
-    /// It sends what it should, byte by byte.
+    /// It sends the right bytes, one by one.
     Slow,
-    /// The last byte of a message is not what it should be.
+    /// It sends a wrong last byte of a message.
     Wrong,
     /// It closes in the middle of a message.
     Short,
 }
 
-/// A check: the subject in a role, the suite on the other side.
+/// A check: the subject in one role, the suite in the other.
 pub struct Visit {
     role: PeerRole,
     pattern: Pattern,
@@ -34,7 +34,7 @@ pub struct Visit {
     misbehaviour: Misbehaviour,
 }
 
-/// Messages that are exchanged; the one in the middle is the one that goes wrong.
+/// The number of messages; the middle one is faulty.
 const MESSAGES: u64 = 3;
 const BAD: u64 = 1;
 
@@ -49,7 +49,7 @@ impl fmt::Display for Visit {
     }
 }
 
-/// Every visit that makes sense.
+/// Every useful combination.
 pub fn visits(setup: &Setup<'_>) -> Vec<Visit> {
     let mut visits = Vec::new();
     if setup.subject.own_wire {
@@ -62,7 +62,7 @@ pub fn visits(setup: &Setup<'_>) -> Vec<Visit> {
         };
         for role in &setup.hello.roles {
             for misbehaviour in [Misbehaviour::Slow, Misbehaviour::Wrong, Misbehaviour::Short] {
-                // In a stream, what comes back is one byte of any value.
+                // In a stream, the answer is one byte of any value.
                 let one_way = *pattern == Pattern::Stream && *role == PeerRole::Client;
                 if !(one_way && misbehaviour == Misbehaviour::Wrong) {
                     visits.push(Visit { role: *role, pattern: *pattern, transport, misbehaviour });
@@ -74,7 +74,7 @@ pub fn visits(setup: &Setup<'_>) -> Vec<Visit> {
 }
 
 impl Visit {
-    /// Makes it.
+    /// Runs the check.
     pub fn carry_out(&self, setup: &Setup<'_>) -> Finding {
         let made = || {
             let mut process = setup.start(Who::Subject, Vec::new())?;
@@ -102,14 +102,14 @@ impl Visit {
         expect(process, "armed")?;
         let exchange = || {
             for number in 0..MESSAGES {
-                // In connect, every connection is a conversation of its own.
+                // In connect, every connection is a separate exchange.
                 let mut fresh = None;
                 let (stream, message) = match &mut connection {
                     Some(stream) => (stream, number),
                     None => (fresh.insert(connect(&ready["address"])?), 0),
                 };
                 if !self.send(stream, number, message, cell.size)? {
-                    // Dropped here, where it is cut short; else kept open until the server has answered.
+                    // Dropped here to cut it short; otherwise kept open until the server has answered.
                     return Ok(if self.misbehaviour == Misbehaviour::Short {
                         None
                     } else {
@@ -167,7 +167,7 @@ impl Visit {
         self.conclude(process, kept)
     }
 
-    /// Sends a message in this misbehaviour; `false` where it went wrong and nothing can follow.
+    /// Sends a message with this misbehaviour; `false` if it was faulty and nothing can follow.
     fn send(&self, stream: &mut Stream, number: u64, message: u64, size: u64) -> io::Result<bool> {
         let mut bytes: Vec<u8> = (0..size).map(|index| expected(message, index)).collect();
         let bad = number == BAD;
@@ -181,14 +181,14 @@ impl Visit {
             Misbehaviour::Short if bad => stream.write_all(&bytes[..bytes.len() / 2])?,
             _ => stream.write_all(&bytes)?,
         }
-        // A stream is checked whenever its receiver likes, so it gets all of it.
+        // A stream's receiver may check at any time, so it gets all of it.
         let goes_on = self.misbehaviour == Misbehaviour::Wrong && self.pattern == Pattern::Stream;
         Ok(!bad || self.misbehaviour == Misbehaviour::Slow || goes_on)
     }
 
-    /// What the subject must say after all that; what is kept open is closed only then.
+    /// Checks the subject's answer; a stream kept open is closed only afterwards.
     fn conclude(&self, process: &mut Process, kept: io::Result<Option<Stream>>) -> Result<(), String> {
-        // Only one that is told of a wrong byte while more is under way may break off what follows.
+        // Only a subject that meets a wrong byte with more to come may break off the exchange.
         let may_break_off = self.misbehaviour == Misbehaviour::Wrong && self.pattern == Pattern::Stream;
         if let (Err(error), false) = (&kept, may_break_off) {
             return Err(format!("breaks the exchange: {error}"));
@@ -205,7 +205,7 @@ impl Visit {
 
 fn expect(process: &mut Process, kind: &str) -> Result<Value, String> {
     let message = process.hear()?;
-    if message["type"] == kind { Ok(message) } else { Err(format!("should say {kind}, and says {message}")) }
+    if message["type"] == kind { Ok(message) } else { Err(format!("should send {kind}, not {message}")) }
 }
 
 /// Byte `index` of message `message`, as docs/control-protocol.md has it.

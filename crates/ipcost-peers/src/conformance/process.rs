@@ -15,12 +15,12 @@ use super::transcript::Leaving;
 
 /// How long a peer may take to answer: long enough for the slowest start on a busy machine.
 pub const ANSWER: Duration = Duration::from_secs(20);
-/// How long it may take to leave: the second that the protocol gives it, and more for a busy machine. One that
-/// does not notice that it should leave stays much longer.
+/// How long it may take to exit: the second that the protocol allows, and more for a busy machine. A peer that misses
+/// its cue stays much longer.
 const LEAVE: Duration = Duration::from_secs(4);
-/// How often is looked whether it has left.
+/// How often to check whether it has exited.
 const LOOK: Duration = Duration::from_millis(2);
-/// How many lines that nobody asked for are enough to know.
+/// This many unsolicited lines are enough for an error.
 const MOST_UNASKED: usize = 8;
 /// How much of an unexpected line is shown.
 const SHOWN: usize = 300;
@@ -29,12 +29,12 @@ const SHOWN: usize = 300;
 pub struct Process {
     process: PeerProcess,
     interrupt: Interrupt,
-    /// Whether it was waited for, so that its number may be another's by now.
+    /// Whether it was waited for, so that its ID may already be reused.
     finished: bool,
 }
 
 impl Process {
-    /// Starts a peer; its descendants can be told by a mark, for which `number` must be one of its own.
+    /// Starts a peer; a mark identifies its descendants, so `number` must be unique.
     ///
     /// # Errors
     /// Why it cannot be started.
@@ -51,10 +51,10 @@ impl Process {
         Ok(Self { process, interrupt: interrupt.clone(), finished: false })
     }
 
-    /// Says hello.
+    /// Receives hello.
     ///
     /// # Errors
-    /// What it said in its place.
+    /// What it sent instead.
     pub fn hello(&mut self) -> Result<Hello, String> {
         let line = self.hear()?;
         match serde_json::from_value(line.clone()) {
@@ -66,7 +66,7 @@ impl Process {
     /// Writes a message and its newline.
     ///
     /// # Errors
-    /// Where it does not read.
+    /// If it does not read.
     pub fn say(&mut self, message: &Value) -> Result<(), String> {
         self.write(format!("{message}\n").as_bytes())
     }
@@ -74,7 +74,7 @@ impl Process {
     /// Writes bytes.
     ///
     /// # Errors
-    /// Where it does not read; that it has left shows in what it says next.
+    /// If it does not read; an exit shows up at its next message.
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), String> {
         match self.process.send(bytes, Instant::now() + ANSWER) {
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
@@ -84,10 +84,10 @@ impl Process {
         }
     }
 
-    /// Its next message.
+    /// Receives its next message.
     ///
     /// # Errors
-    /// That there is none in time, or that it is none.
+    /// If there is none in time, or the line is not a message.
     pub fn hear(&mut self) -> Result<Value, String> {
         let deadline = Instant::now() + ANSWER;
         loop {
@@ -113,16 +113,16 @@ impl Process {
         self.process.close_input();
     }
 
-    /// Kills its process and nothing that it has started.
+    /// Kills its process, but not its children.
     pub fn kill(&mut self) {
-        // It may have left already.
+        // It may have exited already.
         let _ = self.process.kill();
     }
 
-    /// Waits until it has left, and everything that it has started too.
+    /// Waits until it and everything it started have exited.
     ///
     /// # Errors
-    /// That something is still there, that it said something unasked, or that it left in another way.
+    /// If something is still there, it sent something unasked, or it exited with another status.
     pub fn gone(&mut self, with: Leaving) -> Result<(), String> {
         let deadline = Instant::now() + LEAVE;
         let mut said = Vec::new();
@@ -164,7 +164,7 @@ impl Process {
         }
     }
 
-    /// What it wrote to standard error last.
+    /// The last line of its standard error.
     pub fn complaint(&mut self) -> String {
         let complaint = self.process.complaint();
         complaint.lines().last().unwrap_or_default().to_owned()
@@ -172,7 +172,7 @@ impl Process {
 }
 
 impl Drop for Process {
-    /// Also where it has left by itself: what it has left behind goes.
+    /// Even if it has exited by itself: this kills what it left behind.
     fn drop(&mut self) {
         if !self.finished {
             let _ = self.process.finish(Instant::now());
@@ -180,11 +180,11 @@ impl Drop for Process {
     }
 }
 
-/// A line as the protocol's message, which it must be.
+/// Parses a line as a protocol message.
 fn message(line: &[u8]) -> Result<Value, String> {
     read_message(line).map_err(|error| format!("{error}: {}", shown(line)))?;
     serde_json::from_slice(line)
-        .map_err(|error| format!("prints a line that is no message ({error}): {}", shown(line)))
+        .map_err(|error| format!("prints a line that is not a message ({error}): {}", shown(line)))
 }
 
 fn shown(line: &[u8]) -> String {

@@ -1,4 +1,4 @@
-//! What all cases have in common: the peers, what the subject offers, and a place for sockets.
+//! The common setup of all cases: the peers, the subject's capabilities, and a place for sockets.
 
 use std::cell::Cell as Counter;
 use std::path::Path;
@@ -15,10 +15,10 @@ use super::process::Process;
 use super::transcript::Leaving;
 use super::{Subject, SuiteError};
 
-/// Sizes that are unlike each other, so that one is not taken for the other.
+/// Distinct sizes, so that one is not mistaken for the other.
 const SIZES: (u64, u64) = (1009, 64);
 
-/// What cases share.
+/// Shared by all cases.
 pub struct Setup<'a> {
     pub subject: &'a Subject,
     pub hello: Hello,
@@ -28,7 +28,7 @@ pub struct Setup<'a> {
     count: Counter<u32>,
 }
 
-/// Who plays a part.
+/// The player of a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Who {
     Subject,
@@ -36,10 +36,10 @@ pub enum Who {
 }
 
 impl<'a> Setup<'a> {
-    /// Meets the subject; the inner error is what is wrong with how it introduces itself.
+    /// Starts the subject to learn its capabilities; the inner error is a fault in its introduction.
     ///
     /// # Errors
-    /// Where there is no place for sockets.
+    /// If there is no place for sockets.
     pub fn meet(
         subject: &'a Subject,
         native: &'a [String],
@@ -74,10 +74,10 @@ impl<'a> Setup<'a> {
         transport::find(&cell.transport).is_some_and(|known| known.fits(cell).is_ok())
     }
 
-    /// Makes what a cell needs before its peers start.
+    /// Creates what a cell needs before its peers start.
     ///
     /// # Errors
-    /// What cannot be made.
+    /// What cannot be created.
     pub fn provision(&self, cell: &Cell) -> Result<Provision, String> {
         let transport = transport::find(&cell.transport).ok_or("there is no such transport")?;
         let name = format!("s{}", self.fresh());
@@ -85,18 +85,18 @@ impl<'a> Setup<'a> {
         transport.provision(&place).map_err(|error| error.to_string())
     }
 
-    /// A place for sockets of the suite's own.
+    /// A place for the suite's own sockets.
     pub fn dir(&self) -> &Path {
         self.dir.path()
     }
 
-    /// A number that was not given before.
+    /// A fresh number.
     pub fn fresh(&self) -> u32 {
         self.count.set(self.count.get() + 1);
         self.count.get()
     }
 
-    /// A cell that the subject should be able to carry.
+    /// A cell that the subject should support.
     pub fn cell(&self, pattern: Pattern, transport: &str, concurrency: u32) -> Cell {
         let (size, reply) = self.subject.only.unwrap_or(SIZES);
         Cell {
@@ -115,7 +115,7 @@ impl<'a> Setup<'a> {
         self.hello.roles.contains(&role)
     }
 
-    /// The transports that the subject and this machine have for a pattern, the usual ones first.
+    /// The transports that the subject and this machine support in a pattern, the usual ones first.
     pub fn transports(&self, pattern: Pattern) -> Vec<&'static str> {
         let usable = transport::states().into_iter().filter(|state| state.unavailable.is_none());
         let known = usable.map(|state| state.capabilities).filter(|known| {

@@ -1,48 +1,48 @@
-//! Golden transcripts: what the engine says to peers, and what they must answer.
+//! Golden transcripts: the engine's messages to peers, and their required answers.
 
 use ipcost_model::{Options, Pattern, SpeaksFirst};
 use serde::Deserialize;
 use serde_json::Value;
 
-/// Every transcript: its name and its text, as they lie in `conformance/`.
+/// Every transcript: its name and its text, from `conformance/`.
 pub static ALL: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/transcripts.rs"));
 
-/// A transcript: which cells it is played in, and its lines.
+/// A transcript: its cells and its lines.
 #[derive(Debug)]
 pub struct Transcript {
     pub header: Header,
     pub steps: Vec<Step>,
 }
 
-/// Its first line: what it is about, and how it is played.
+/// Its first line: what it is about, and how to play it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Header {
     /// For readers of the file.
     #[allow(dead_code, reason = "it is there to be read")]
     pub about: String,
-    /// Over which transports of those that the peer offers.
+    /// The transports, among those that the peer offers.
     #[serde(default)]
     pub transports: Transports,
-    /// In which patterns of those that the peer offers; in one of them where none is named.
+    /// The patterns, among those that the peer offers; any one of them if empty.
     #[serde(default)]
     pub patterns: Vec<Pattern>,
-    /// With how many workers; with one where it says nothing.
+    /// The numbers of workers; 1 by default.
     #[serde(default = "alone")]
     pub concurrency: Vec<u32>,
-    /// With which partners.
+    /// The partners.
     #[serde(default)]
     pub pairings: Pairings,
     /// Who speaks first in `connect`.
     #[serde(default = "client")]
     pub speaks_first: SpeaksFirst,
-    /// With these options.
+    /// The options.
     #[serde(default)]
     pub options: Options,
-    /// With messages of this size.
+    /// The message size, bytes.
     pub size: Option<u64>,
-    /// Whether it is only for peers that put nothing but the payload on the wire: a real program that is driven
-    /// need not notice all that they do.
+    /// Whether it is only for peers that put nothing but the payload on the wire: a driven real program need not
+    /// notice everything they do.
     #[serde(default)]
     pub plain_wire: bool,
     /// Whether the peer may refuse the cell, as it may refuse options.
@@ -58,7 +58,7 @@ fn client() -> SpeaksFirst {
     SpeaksFirst::Client
 }
 
-/// Over which transports a transcript is played.
+/// The transports of a transcript.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub enum Transports {
@@ -82,18 +82,18 @@ impl Default for Transports {
     }
 }
 
-/// With which partners a transcript is played.
+/// The partners in a transcript.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Pairings {
-    /// The peer plays every part that it can.
+    /// The peer plays every part it can.
     #[default]
     Own,
-    /// Also as client and as server of the native peer.
+    /// Also with the native peer, as client and as server.
     All,
 }
 
-/// Who speaks or is spoken to.
+/// The sender or receiver of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Part {
@@ -105,15 +105,15 @@ pub enum Part {
     Client,
 }
 
-/// How a process must have left.
+/// How a process must exit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Leaving {
-    /// With exit status 0, having said nothing more.
+    /// With exit status 0, without further output.
     Success,
-    /// With another exit status, having said nothing more.
+    /// With another exit status, without further output.
     Failure,
-    /// In whatever way.
+    /// In any way.
     Any,
 }
 
@@ -121,19 +121,19 @@ pub enum Leaving {
 #[derive(Debug, Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
 pub enum Step {
-    /// The engine says a message.
+    /// The engine sends a message.
     Say { to: Part, say: Value },
-    /// The engine writes a line that is spelled out.
+    /// The engine writes a literal line.
     Raw { to: Part, raw: String },
     /// The engine writes bytes that need not be a line.
     Piece { to: Part, part: String },
-    /// The peer must say a message that looks like this.
+    /// The peer must send a message that matches.
     Hear { from: Part, hear: Value },
     /// The engine closes the peer's standard input.
     End { end: Part },
     /// The peer's process is killed.
     Kill { kill: Part },
-    /// The peer's process must be gone soon, with whatever it has started.
+    /// The peer's process must exit soon, with everything it started.
     Gone { gone: Part, with: Leaving },
 }
 
@@ -151,7 +151,7 @@ impl Step {
 }
 
 impl Transcript {
-    /// Whether somebody plays this part in it.
+    /// Whether this part occurs in it.
     pub fn has(&self, part: Part) -> bool {
         self.steps.iter().any(|step| step.part() == part)
     }
@@ -160,7 +160,7 @@ impl Transcript {
 /// Reads a transcript.
 ///
 /// # Errors
-/// The line that makes no sense.
+/// The invalid line.
 pub fn parse(text: &str) -> Result<Transcript, String> {
     let wrong = |line: usize, error: serde_json::Error| format!("line {line}: {error}");
     let mut lines = (1..).zip(text.lines());

@@ -1,4 +1,4 @@
-//! Peers are built once, used as they were built, and built anew when anything about them differs.
+//! Peers are built once, used as built, and rebuilt when anything about them differs.
 
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Barrier;
@@ -53,7 +53,7 @@ fn what_was_tampered_with_is_built_anew() {
         &|| fs::remove_file(place.join("toy")).unwrap(),
         &|| fs::remove_dir_all(&place).and_then(|()| fs::write(&place, "")).unwrap(),
         &|| {
-            // Also where the list itself agrees.
+            // Even if the manifest itself matches.
             fs::write(place.join("src/toy.sh"), "other").unwrap();
             Manifest::of(&place).unwrap().write(&place).unwrap();
         },

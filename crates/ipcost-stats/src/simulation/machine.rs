@@ -2,7 +2,7 @@
 
 use crate::random::Random;
 
-/// How a machine disturbs what is measured on it. Standard deviations are of logarithmic costs.
+/// A kind of disturbance. Standard deviations are of logarithmic costs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Noise {
     /// Independent normal noise of 5 % on every batch.
@@ -32,7 +32,7 @@ pub enum Noise {
 }
 
 impl Noise {
-    /// Those under which the promise holds, with what tables call them: whatever the machine does.
+    /// Those under which the guarantee holds, with their names in tables: any disturbance of the machine.
     pub const ALL: [(Self, &'static str); 9] = [
         (Self::Independent, "independent"),
         (Self::BetweenEpochs, "between epochs"),
@@ -45,16 +45,16 @@ impl Noise {
         (Self::Drift, "drift"),
     ];
 
-    /// That under which it holds from [`EPOCHS_TO_NOTICE`](super::EPOCHS_TO_NOTICE) on: the ratio itself wanders.
+    /// The ones under which it holds from [`EPOCHS_TO_NOTICE`](super::EPOCHS_TO_NOTICE) on: the ratio itself wanders.
     pub const LATER: [(Self, &'static str); 1] = [(Self::Contrast06, "contrast AR(1) 0.6")];
 
-    /// Those under which it is not made: while a campaign lasts, a contrast that wanders slowly looks just like one that has
-    /// another value. Of the first a campaign warns.
+    /// Those without a guarantee: over one campaign, a contrast that wanders slowly looks just like one with another
+    /// value. The first triggers a warning.
     pub const BEYOND: [(Self, &'static str); 2] =
         [(Self::Contrast09, "contrast AR(1) 0.9"), (Self::Hidden09, "hidden AR(1) 0.9")];
 }
 
-/// A process of a cell: what it costs beyond others of its kind.
+/// A process of a cell: its cost above others of its kind.
 #[derive(Debug, Clone, Copy)]
 pub struct Process(f64);
 
@@ -65,12 +65,12 @@ pub struct Machine {
     random: Random,
     /// Batches so far.
     time: u64,
-    /// Of what wanders, in standard deviations.
+    /// The wandering component, in standard deviations.
     state: f64,
 }
 
 impl Machine {
-    /// A machine at some moment of its life.
+    /// A machine at a random point of its history.
     pub fn new(noise: Noise, seed: u64) -> Self {
         let mut random = Random::new(seed);
         let state = random.normal();
@@ -87,7 +87,7 @@ impl Machine {
         })
     }
 
-    /// The logarithmic cost of a process's next batch, apart from what its cell costs.
+    /// The logarithmic cost of a process's next batch, without the cell's own cost.
     pub fn batch(&mut self, process: Process) -> f64 {
         self.time += 1;
         let Process(effect) = process;
@@ -109,7 +109,7 @@ impl Machine {
             }
     }
 
-    /// What the contrast of the coming epoch has beside its true value.
+    /// The deviation of the coming epoch's contrast from its true value.
     pub fn contrast(&mut self) -> f64 {
         match self.noise {
             Noise::Contrast06 => 0.05 * self.wander(0.6),

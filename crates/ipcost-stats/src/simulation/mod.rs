@@ -1,8 +1,8 @@
-//! Campaigns on simulated machines: how often the method, and what others do, is wrong.
+//! Campaigns on simulated machines: error rates of this method and of others.
 //!
-//! A machine has a state that changes in time and bears on every batch alike, processes that differ from one
-//! start to the next, and noise within processes. Two cells are measured on it whose costs differ by a known
-//! ratio. Everything follows from a seed.
+//! A machine has a state that changes over time and affects every batch alike, processes that differ from one start
+//! to the next, and noise within processes. Two cells are measured whose costs differ by a known ratio. Everything
+//! follows from a seed.
 
 mod machine;
 mod rivals;
@@ -16,32 +16,32 @@ use crate::dependence::epoch_interval;
 use crate::median::median;
 use crate::random::Random;
 
-/// How a campaign is run.
+/// The design of a campaign.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Design {
-    /// Epochs at the most.
+    /// The most epochs.
     pub epochs: usize,
-    /// Rounds in each.
+    /// Rounds in each epoch.
     pub rounds: usize,
-    /// The chance that the interval ever misses.
+    /// The probability that the interval ever misses.
     pub alpha: f64,
 }
 
-/// Enough epochs to tell whether the ratio itself wanders.
+/// Enough epochs to detect that the ratio itself wanders.
 pub const EPOCHS_TO_NOTICE: usize = 30;
 
-/// What a campaign came to.
+/// The outcome of a campaign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Found {
-    /// Whether the interval missed the true ratio at any moment.
+    /// Whether the interval ever missed the true ratio.
     pub ever_missed: bool,
-    /// Whether it did from [`EPOCHS_TO_NOTICE`] on.
+    /// Whether it missed from [`EPOCHS_TO_NOTICE`] on.
     pub missed_later: bool,
     /// Whether the last epochs were found to wander.
     pub warned: bool,
-    /// Whether the last interval did.
+    /// Whether the last interval missed.
     pub missed_at_the_end: bool,
-    /// After how many epochs the interval first excluded equality, if ever.
+    /// The number of epochs after which the interval first excluded equality, if ever.
     pub told_apart_after: Option<usize>,
 }
 
@@ -73,8 +73,8 @@ pub fn campaign(noise: Noise, log_ratio: f64, design: &Design, seed: u64) -> Fou
 }
 
 impl Machine {
-    /// One epoch: a process for each cell, and in each round one batch of either in random order; the median
-    /// over rounds of the difference of their logarithmic costs.
+    /// One epoch: a process for each cell, and in each round one batch of each in random order. The median over
+    /// rounds of the difference of their logarithmic costs.
     fn contrast_of_epoch(&mut self, log_ratio: f64, rounds: usize, order: &mut Random) -> f64 {
         let wandering = self.contrast();
         let (a, b) = (self.start_process(), self.start_process());

@@ -1,13 +1,13 @@
-//! What others do with the same machine.
+//! Other methods on the same machine.
 
 use super::machine::{Machine, Noise};
 use crate::proportion::incomplete_beta;
 use crate::ranks::mann_whitney;
 
-/// A way to tell two cells apart that articles and tools use.
+/// A method that articles and tools use to compare two cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rival {
-    /// Thirty runs of A, then thirty of B; they differ if mean ± standard error of one lies apart from the other's.
+    /// Thirty runs of A, then thirty of B; different if their mean ± standard error do not overlap.
     MeanAndError,
     /// Ten epochs of five interleaved rounds; Welch's t-test over all rounds, as if each were independent.
     PooledRounds,
@@ -20,7 +20,7 @@ pub enum Rival {
 const LEVEL: f64 = 0.05;
 
 impl Rival {
-    /// All of them, with what tables call them.
+    /// All of them, with their names in tables.
     pub const ALL: [(Self, &'static str); 4] = [
         (Self::MeanAndError, "mean ± error"),
         (Self::PooledRounds, "t-test, rounds pooled"),
@@ -28,7 +28,7 @@ impl Rival {
         (Self::TenSequentialRuns, "Mann–Whitney, 10 runs"),
     ];
 
-    /// Whether it calls two cells of equal cost different.
+    /// Whether it declares two cells of equal cost different.
     pub fn is_fooled(self, noise: Noise, seed: u64) -> bool {
         let mut machine = Machine::new(noise, seed);
         match self {
@@ -58,7 +58,7 @@ impl Rival {
 }
 
 impl Machine {
-    /// So many fresh processes one after the other, a batch each: their costs.
+    /// The costs of this many fresh processes in sequence, a batch each.
     fn runs(&mut self, count: usize) -> Vec<f64> {
         let wandering = self.contrast();
         let run = |_| {
@@ -68,7 +68,7 @@ impl Machine {
         (0..count).map(run).collect()
     }
 
-    /// An epoch of interleaved rounds, always A before B: their costs.
+    /// The costs of an epoch of interleaved rounds, always A before B.
     fn interleaved(&mut self, rounds: usize, a: &mut Vec<f64>, b: &mut Vec<f64>) {
         let wandering = self.contrast();
         let (first, second) = (self.start_process(), self.start_process());

@@ -1,4 +1,4 @@
-//! How long a difference takes to be told, depending on how epochs are laid out.
+//! Time to detect a difference, depending on the layout of epochs.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::random::Random;
 
 /// The most epochs of a search.
 const MOST: usize = 2_000;
-/// How long the batches last to which `within` refers.
+/// The batch length that `within` refers to.
 const REFERENCE: Duration = Duration::from_millis(20);
 
 /// A layout of epochs, and how the contrast varies; standard deviations of the logarithm of the ratio.
@@ -16,16 +16,17 @@ const REFERENCE: Duration = Duration::from_millis(20);
 pub struct Search {
     /// Between epochs.
     pub between: f64,
-    /// Within, from batch to batch of 20 ms; longer ones vary less, as white noise does.
+    /// Within an epoch, between batches of 20 ms; longer ones vary less, like white noise.
     pub within: f64,
     /// Rounds in an epoch.
     pub rounds: u32,
-    /// How long a batch lasts.
+    /// The length of a batch.
     pub batch: Duration,
 }
 
 impl Search {
-    /// After how many epochs the interval at `alpha` excludes equality, where the ratio's logarithm is `log_ratio`.
+    /// The number of epochs after which the interval at `alpha` excludes equality, if the ratio's logarithm is
+    /// `log_ratio`.
     pub fn epochs_to_tell(&self, log_ratio: f64, alpha: f64, seed: u64) -> usize {
         let mut random = Random::new(seed);
         let within = self.within * (REFERENCE.as_secs_f64() / self.batch.as_secs_f64()).sqrt();

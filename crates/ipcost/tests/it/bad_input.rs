@@ -146,7 +146,7 @@ fn peers_that_are_none() {
     );
     assert_refused(
         &run("echo hello there"),
-        &["peer \"mine\" printed a line that is no message", "hello there"],
+        &["peer \"mine\" printed a line that is not a message", "hello there"],
     );
     assert_refused(&run("true"), &["peer \"mine\" ended on its own"]);
     assert_refused(&run_for("1s", "sleep 1000"), &["peer \"mine\" did not answer in time", "--timeout"]);

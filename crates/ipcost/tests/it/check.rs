@@ -191,7 +191,7 @@ fn mistakes_are_one_line_with_the_place() {
     );
     place.write("none.json", "{}");
     let foreign = "[[claims]]\nbaseline = \"none.json\"\nslower_by_at_most = \"5%\"\n";
-    refused(foreign, &[], &["claims.toml:6:12: ", "none.json", "no document of ipcost"]);
+    refused(foreign, &[], &["claims.toml:6:12: ", "none.json", "not an ipcost document"]);
     assert_refused(&place.run(&["check"]), &["CLAIMS.toml"]);
     assert_refused(&place.run(&["check", "gone.toml"]), &["cannot read gone.toml"]);
     assert_refused(&place.run(&["check", "."]), &["cannot read ."]);

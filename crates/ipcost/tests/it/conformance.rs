@@ -148,14 +148,14 @@ fn a_script_that_spoils_nothing_is_not_blamed() {
 #[test]
 fn peers_that_break_the_protocol_are_noticed() {
     // Ignores what it should refuse.
-    noticed(&hears(r#"s/"no_such_option":1//"#), "unknown-option", "should say");
-    noticed(&hears(r#"s/"avian"/"unix"/"#), "unknown-transport", "should say");
-    noticed(&hears(r#"s/"ops":0/"ops":6/"#), "no-operations-batch-server", "should say");
+    noticed(&hears(r#"s/"no_such_option":1//"#), "unknown-option", "should send");
+    noticed(&hears(r#"s/"avian"/"unix"/"#), "unknown-transport", "should send");
+    noticed(&hears(r#"s/"ops":0/"ops":6/"#), "no-operations-batch-server", "should send");
     // Does not look at what it receives.
     noticed(
         &hears(r#"s/"verify"/"batch"/"#),
         "payload: stream",
-        "server notices a wrong byte: should say error",
+        "server notices a wrong byte: should send error",
     );
     noticed(
         &hears(r#"s/"verify"/"batch"/"#),
@@ -175,7 +175,7 @@ fn peers_that_break_the_protocol_are_noticed() {
     noticed("PEER; true", "engine-dies: rr over unix, concurrency 1", "has left processes behind");
     noticed("PEER; sleep 1000", RR, "is still there");
     // Is none.
-    noticed("echo hello", RR, "no message");
+    noticed("echo hello", RR, "not a message");
     noticed("exit 1", RR, "has left");
 }
 

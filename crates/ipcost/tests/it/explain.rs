@@ -204,7 +204,7 @@ fn mistakes_are_told_before_anything_is_measured() {
     for (args, parts) in [
         (&["explain"][..], &["explain takes one cell or two"][..]),
         (&["explain", "rr/tpc/64/c1"], &["did you mean \"tcp\""]),
-        (&["explain", "tcp"], &["\"tcp\" is no cell's id"]),
+        (&["explain", "tcp"], &["\"tcp\" is not a cell id"]),
         (&["explain", "rr/tcp/64/c1", "rr/tcp/64"], &["both ids name the same cell", "rr/tcp/64/c1"]),
         (&["explain", "rr/tcp/64", "rr/unix/64", "rr/pipe/64"], &["rr/pipe/64"]),
         (&["explain", "job.toml"], &["job.toml", "cannot read"]),

@@ -258,7 +258,7 @@ fn what_is_no_run_is_told_skipped_and_kept() {
         for (reason, says) in reasons.iter().zip([
             "it is older",
             "it is newer",
-            "no document of ipcost",
+            "not an ipcost document",
             "not a whole JSON",
             "half-written",
             "notes.json.gz",

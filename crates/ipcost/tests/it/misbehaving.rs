@@ -91,7 +91,7 @@ fn a_script_that_spoils_nothing_is_let_through() {
 fn floods() {
     for role in ["server", "client"] {
         // Whole lines; a line that never ends; standard error.
-        stopped(role, &then("yes"), "no message");
+        stopped(role, &then("yes"), "not a message");
         stopped(role, &then("tr \"\\0\" x </dev/zero"), "prints a line without end");
         stopped(role, &then("{ yes >&2 & cat; }"), "floods its standard error: more than 1024 KiB");
     }
@@ -126,8 +126,8 @@ fn answers_twice_or_out_of_turn() {
     // The second may be heard together with the first, or when the next is due.
     stopped_with("client", &says(r#"/"done"/p"#), &[MORE, "batch 1"]);
     stopped_with("server", &says(r#"/"armed"/p"#), &[MORE, "armed for batch 1"]);
-    stopped("client", &says(r#"s/"done"/"armed"/"#), "spoke out of turn: done was due, and it said armed");
-    stopped("server", &says(r#"s/"armed"/"ready"/"#), "armed was due, and it said ready");
+    stopped("client", &says(r#"s/"done"/"armed"/"#), "spoke out of turn: expected done, got armed");
+    stopped("server", &says(r#"s/"armed"/"ready"/"#), "expected armed, got ready");
     stopped("client", &says(r#"s/"id":1,/"id":2,/"#), "answered batch 2");
 }
 
@@ -137,7 +137,7 @@ fn lies_about_operations_and_time() {
     for role in ["server", "client"] {
         stopped(role, &lie("wall_ns", "99999999999999"), "took 99999.999999999s, while");
         stopped(role, &lie("wall_ns", "-5"), "invalid value: integer `-5`");
-        stopped(role, &lie("wall_ns", "99999999999999999999"), "no message");
+        stopped(role, &lie("wall_ns", "99999999999999999999"), "not a message");
         stopped(role, &lie("ops", "1"), "with 1 operations");
         stopped(role, &lie("user_ns", "99999999999999"), "of processor time for a batch");
         stopped(role, &lie("involuntary_switches", "18446744073709551615"), "switches for a batch");
@@ -168,7 +168,7 @@ fn latencies_that_cannot_be() {
 fn what_is_no_message() {
     let advice = "its standard output is for the protocol alone";
     stopped("client", &says(r#"s/"type":"done",/"type":"done",,/"#), advice);
-    stopped("server", &says(r#"s/"type":"armed"/"x":"\xff","type":"armed"/"#), "no UTF-8");
+    stopped("server", &says(r#"s/"type":"armed"/"x":"\xff","type":"armed"/"#), "not UTF-8");
     stopped("client", &says(r#"s/"type":"done"/"type":"shrug"/"#), "unknown variant `shrug`");
     stopped("client", &says(r#"s/"latency_ns"/"measures":{"\\u001b[2J":1},"latency_ns"/"#), "names have");
     stopped("server", &says(r#"s/"ready"/"ready","effective":{"x":[[]]}/"#), "does not allow");

@@ -16,13 +16,13 @@ use ipcost_sys::clock::Quality;
 use ipcost_sys::others::Busy;
 use serde_json::{Map, Value};
 
-/// What one operation of a cell costs in an epoch, nanoseconds.
+/// The cost of one operation of a cell in an epoch, nanoseconds.
 pub type Cost = Box<dyn FnMut(usize, u32) -> f64>;
 
-/// What both sides together use of the machine in a batch: cell, epoch, elapsed nanoseconds, operations.
+/// The usage of both sides together in a batch: cell, epoch, elapsed nanoseconds, operations.
 pub type Use = Box<dyn FnMut(usize, u32, u64, u64) -> Usage>;
 
-/// A machine that follows a script; its clock advances by what is done.
+/// A machine that follows a script; its work advances the clock.
 pub struct Script {
     pub now: Duration,
     pub epoch: u32,
@@ -33,11 +33,11 @@ pub struct Script {
     pub log: Vec<(u32, usize, u64)>,
     pub verified: usize,
     pub fail_in_epoch: Option<(u32, bool)>,
-    /// Whether the machine sleeps through the next batch of a cell in an epoch.
+    /// Whether the machine is suspended during the next batch of a cell in an epoch.
     pub sleeps: Box<dyn FnMut(u32, usize) -> bool>,
-    /// How many latencies a batch gives where it is asked to.
+    /// Latencies per batch, if requested.
     pub latencies: usize,
-    /// What peers measure beside the usual: cell, epoch, operations.
+    /// The peers' additional measures: cell, epoch, operations.
     pub measures: fn(usize, u32, u64) -> BTreeMap<String, f64>,
 }
 
@@ -97,7 +97,7 @@ impl Bench for Script {
         let latency_ns = if latency { vec![per_op as u64; self.latencies] } else { Vec::new() };
         let measures = (self.measures)(cell, self.epoch, ops);
         let suspended = (self.sleeps)(self.epoch, cell);
-        // What a batch takes during which the machine slept is anything.
+        // A batch during which the machine was suspended may take any time.
         let wall_ns = if suspended { wall_ns * 1000 } else { wall_ns };
         Ok(BatchOutcome { wall_ns, client: used, latency_ns, measures, suspended, ..BatchOutcome::default() })
     }
@@ -112,10 +112,10 @@ impl Bench for Script {
     }
 }
 
-/// A machine of which one knows what else it does.
+/// Surroundings with known states.
 #[derive(Default)]
 pub struct Known {
-    /// How it stands at each time it is asked; the last one for ever.
+    /// The state at each request; the last one repeats.
     pub snapshots: Vec<Snapshot>,
     pub clock: Quality,
     pub busiest: Option<Busy>,
