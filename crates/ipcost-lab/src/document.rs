@@ -7,12 +7,13 @@ use ipcost_model::{
     LatencyMode, LatencySummary, Metric, Mode, Multiplicity, OptionValue, Pattern, Placement, Ran, RanRecord,
     SCHEMA, Sample, Schedule, Stopped, Tool, UsagePerOp, Wait, WorkloadRecord,
 };
-use ipcost_stats::{epoch_interval, median, two_groups};
+use ipcost_stats::{epoch_medians, median, two_groups};
 use ipcost_sys::host::WINE;
 
 use crate::analysis::{Cheapest, Contrast, Judge};
 use crate::campaign::Outcome;
 use crate::diagnostics::diagnose;
+use crate::estimate::{estimate, estimate_of_logs};
 use crate::floor::floor;
 use crate::measures;
 use crate::warnings::Finding;
@@ -161,18 +162,9 @@ fn cell(outcome: &Outcome, index: usize, samples: &[&Sample]) -> CellRecord {
     }
 }
 
-/// The median cost and its interval from the epochs' logarithms.
-pub(crate) fn estimate_of_logs(logs: &[f64], alpha: f64) -> Option<Estimate> {
-    let interval = epoch_interval(logs, alpha)?.interval;
-    let (lo, hi) = interval.bounds.unzip();
-    Some(Estimate { median: interval.median.exp(), lo: lo.map(f64::exp), hi: hi.map(f64::exp) })
-}
-
 fn sent(samples: &[&Sample], alpha: f64) -> Option<Estimate> {
     let values = per_epoch(samples, |sample| Some(sample.sent_ns? as f64 / sample.ops as f64))?;
-    let interval = epoch_interval(&values, alpha)?.interval;
-    let (lo, hi) = interval.bounds.unzip();
-    Some(Estimate { median: interval.median, lo, hi })
+    estimate(&values, alpha)
 }
 
 /// The fixed part of batches, if it exceeds the usual difference of two batches.
@@ -183,10 +175,7 @@ fn wait(samples: &[&Sample]) -> Option<f64> {
 
 /// The median over rounds, epoch by epoch; `None` if a sample lacks the value.
 fn per_epoch(samples: &[&Sample], value: impl Fn(&Sample) -> Option<f64>) -> Option<Vec<f64>> {
-    samples
-        .chunk_by(|a, b| a.epoch == b.epoch)
-        .map(|epoch| median(&epoch.iter().map(|sample| value(sample)).collect::<Option<Vec<f64>>>()?))
-        .collect()
+    epoch_medians(samples.iter().map(|sample| (sample.epoch, value(sample))))
 }
 
 fn latency(outcome: &Outcome, index: usize) -> Option<LatencySummary> {

@@ -3,7 +3,7 @@
 use ipcost_model::{FloorPart, FloorRecord, Metric};
 
 use crate::campaign::Outcome;
-use crate::document::estimate_of_logs;
+use crate::estimate::estimate_of_logs;
 
 /// The floor of a cell; `None` if it is not known, or a part could not be measured.
 ///

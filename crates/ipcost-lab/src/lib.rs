@@ -21,6 +21,7 @@ pub mod cost_table;
 mod diagnostics;
 pub mod document;
 pub mod error;
+pub mod estimate;
 pub mod floor;
 pub mod guard;
 pub mod lab;

@@ -26,7 +26,7 @@ pub use discoveries::e_bh;
 pub use forecast::epochs_to_exclude;
 pub use histogram::Histogram;
 pub use interval::{Interval, epochs_needed, sign_e_value, sign_interval};
-pub use median::{median, nearest_rank, quantile_sorted};
+pub use median::{epoch_medians, median, nearest_rank, quantile_sorted};
 pub use modes::{Group, Groups, two_groups};
 pub use proportion::{clopper_pearson, incomplete_beta, student_quantile};
 pub use random::Random;

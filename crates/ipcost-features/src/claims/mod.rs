@@ -3,6 +3,7 @@
 pub mod words;
 
 use ipcost_model::{Placement, PlannedCell, unknown};
+use ipcost_stats::{EpochInterval, epoch_interval};
 
 use crate::check::CellName;
 use crate::replicate::{Selector, Word};
@@ -89,6 +90,30 @@ fn describe(wanted: &Selector) -> String {
     }
     parts.extend(wanted.options.iter().map(|(name, value)| format!("{name}={value}")));
     if parts.is_empty() { "anything".to_owned() } else { parts.join(", ") }
+}
+
+/// What epochs say of the value that a claim is about.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Found {
+    /// The median.
+    pub value: f64,
+    /// Its interval; `None` while that is unbounded.
+    pub interval: Option<(f64, f64)>,
+    /// The range of the epochs, where they are too dependent for an interval.
+    pub range: Option<(f64, f64)>,
+}
+
+impl Found {
+    /// What epochs say at 1 − `level`, `shown` as people read it; `None` of no epochs.
+    pub(crate) fn of(epochs: &[f64], level: f64, shown: impl Fn(f64) -> f64) -> Option<Self> {
+        let EpochInterval { interval, range, .. } = epoch_interval(epochs, level)?;
+        let both = |(lo, hi)| (shown(lo), shown(hi));
+        Some(Self {
+            value: shown(interval.median),
+            interval: interval.bounds.map(both),
+            range: range.map(both),
+        })
+    }
 }
 
 /// The end of a range.

@@ -8,9 +8,9 @@ use ipcost_lab::planning::ALPHA;
 use ipcost_lab::system_calls::SystemCalls;
 use ipcost_model::protocol::PeerRole;
 use ipcost_model::{PlannedCell, Sample};
-use ipcost_stats::{epoch_interval, median};
+use ipcost_stats::epoch_medians;
 
-use crate::claims::{Bounded, Bounds, all_hold, find};
+use crate::claims::{Bounded, Bounds, Found, all_hold, find};
 use crate::explain::Sides;
 use crate::replicate::{
     Claim, LedgerClaim, LedgerTest, Replication, ReplicationRun, Rule, Selector, Software, Test, Word,
@@ -237,15 +237,12 @@ fn decide_test(run: &Measured<'_>, test: &Test, alpha: f64) -> LedgerTest {
         return ledger;
     }
     let values = by_epoch(run, test);
-    let Some(found) = values.and_then(|values| epoch_interval(&values, alpha)) else { return ledger };
     let shown = |value: f64| if b.is_some() { value.exp() } else { value };
-    ledger.value = Some(shown(found.interval.median));
-    let both = |(lo, hi): (f64, f64)| (shown(lo), shown(hi));
-    let bounds = found.interval.bounds.map(both);
-    ledger.range = found.range.map(both);
-    (ledger.lo, ledger.hi) = bounds.unzip();
+    let Some(found) = values.and_then(|values| Found::of(&values, alpha, shown)) else { return ledger };
+    (ledger.value, ledger.range) = (Some(found.value), found.range);
+    (ledger.lo, ledger.hi) = found.interval.unzip();
     if test.contradicted.is_none() {
-        ledger.word = self::bounds(test).word(bounds);
+        ledger.word = bounds(test).word(found.interval);
     }
     ledger
 }
@@ -342,14 +339,9 @@ fn value(sample: &Sample, measure: &str) -> Option<f64> {
     Some(whole as f64 / sample.ops as f64)
 }
 
-/// The median over each epoch's rounds; `None` where there is none, or where one is no number.
+/// The median over each epoch's rounds.
 fn per_epoch(values: &BTreeMap<Place, f64>) -> Option<Vec<f64>> {
-    let rounds: Vec<(u32, f64)> = values.iter().map(|(place, value)| (place.0, *value)).collect();
-    let epochs = rounds.chunk_by(|a, b| a.0 == b.0);
-    let medians: Vec<f64> = epochs
-        .map(|epoch| median(&epoch.iter().map(|(_, value)| *value).collect::<Vec<_>>()))
-        .collect::<Option<_>>()?;
-    (!medians.is_empty() && medians.iter().all(|value| value.is_finite())).then_some(medians)
+    epoch_medians(values.iter().map(|((epoch, _), value)| (*epoch, Some(*value))))
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! A document of before, as what cells are compared with.
 
-use ipcost_model::{CellRecord, Document, Host, Metric, PlannedCell, Sample};
-use ipcost_stats::{epoch_interval, median};
+use ipcost_lab::cost_table::CostTable;
+use ipcost_model::{CellRecord, Document, Host, Metric, PlannedCell};
+use ipcost_stats::epoch_interval;
 
 /// The interval of ln(cost now / cost then) at level 1 − `alpha`, from the logarithms of costs by epoch of two runs
 /// that have nothing in common; `None` while it is unbounded.
@@ -38,20 +39,9 @@ pub(super) fn log_costs(
             cell.id
         ));
     }
-    let is_own = |sample: &&Sample| sample.cell as usize == index && !sample.suspended;
-    let own: Vec<&Sample> = document.samples.iter().filter(is_own).collect();
-    let log_cost = |sample: &&Sample| {
-        let ns = match metric {
-            Metric::Wall => sample.wall_ns,
-            Metric::Cpu => sample.client.cpu_ns().saturating_add(sample.server.cpu_ns()),
-        };
-        (ns as f64 / sample.ops as f64).ln()
-    };
-    let epochs = own.chunk_by(|a, b| a.epoch == b.epoch);
-    let medians: Vec<f64> =
-        epochs.filter_map(|epoch| median(&epoch.iter().map(log_cost).collect::<Vec<_>>())).collect();
-    let known = !medians.is_empty() && medians.iter().all(|value| value.is_finite());
-    Ok(known.then_some(medians))
+    let table = CostTable::of_document(document).ok_or("its samples do not fit its schedule")?;
+    let log_costs = table.log_costs(metric, index);
+    Ok((!log_costs.is_empty()).then_some(log_costs))
 }
 
 /// What a cell of a document does otherwise than the planned one of the same id.

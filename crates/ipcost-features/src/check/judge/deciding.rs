@@ -3,11 +3,11 @@
 use ipcost_lab::campaign::Outcome;
 use ipcost_lab::percentiles::Percentiles;
 use ipcost_model::Metric;
-use ipcost_stats::{epoch_interval, epochs_to_exclude, median};
+use ipcost_stats::{epochs_to_exclude, median};
 
 use super::{Test, Than, ratio_to_baseline};
 use crate::check::{CheckedTest, ClaimMetric};
-use crate::claims::{Bounded, Bounds};
+use crate::claims::{Bounded, Bounds, Found};
 use crate::replicate::Word;
 
 /// Decides one test at `level`.
@@ -45,16 +45,16 @@ pub(super) fn decide_test(test: &Test, outcome: &Outcome, level: f64) -> Checked
     };
     let (value, interval) = match &test.than {
         Than::Baseline { log_costs, .. } => {
-            let ratio = median(&logs).zip(median(log_costs)).map(|(now, then)| now - then);
-            (ratio, ratio_to_baseline(&logs, log_costs, level))
+            let ratio = median(&logs).zip(median(log_costs)).map(|(now, then)| (now - then).exp());
+            let interval = ratio_to_baseline(&logs, log_costs, level);
+            (ratio, interval.map(|(lo, hi)| (lo.exp(), hi.exp())))
         }
         Than::Nothing | Than::Cell(_) => {
-            let found = epoch_interval(&logs, level).map(|found| found.interval);
-            (found.map(|found| found.median), found.and_then(|found| found.bounds))
+            let found = Found::of(&logs, level, f64::exp);
+            (found.map(|found| found.value), found.and_then(|found| found.interval))
         }
     };
-    checked.value = value.map(f64::exp);
-    let interval = interval.map(|(lo, hi)| (lo.exp(), hi.exp()));
+    checked.value = value;
     (checked.lo, checked.hi) = interval.unzip();
     let bounds =
         Bounds { above: test.at_least.map(Bounded::Including), below: test.at_most.map(Bounded::Including) };

@@ -1,8 +1,9 @@
 //! How time divides into parts, and differences of parts, from timed batches.
 
+use ipcost_lab::estimate::estimate;
 use ipcost_model::protocol::PeerRole;
 use ipcost_model::{Estimate, Pattern, PlannedCell, Sample};
-use ipcost_stats::{epoch_interval, median};
+use ipcost_stats::epoch_medians;
 
 use crate::explain::{Division, Part, PartCost, PartDifference, Sides};
 
@@ -139,16 +140,8 @@ impl<'a> Batches<'a> {
     }
 
     fn over_epochs(&self, of_round: impl Fn(&[Sample]) -> Option<f64>) -> Option<Estimate> {
-        let epochs = self.samples.chunk_by(|a, b| a.epoch == b.epoch);
-        let values: Option<Vec<f64>> = epochs
-            .map(|epoch| {
-                let rounds = epoch.chunk_by(|a, b| a.round == b.round);
-                median(&rounds.map(&of_round).collect::<Option<Vec<f64>>>()?)
-            })
-            .collect();
-        let interval = epoch_interval(&values?, self.level)?.interval;
-        let (lo, hi) = interval.bounds.unzip();
-        Some(Estimate { median: interval.median, lo, hi })
+        let rounds = self.samples.chunk_by(|a, b| (a.epoch, a.round) == (b.epoch, b.round));
+        estimate(&epoch_medians(rounds.map(|round| (round[0].epoch, of_round(round))))?, self.level)
     }
 }
 
