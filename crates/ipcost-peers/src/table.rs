@@ -139,6 +139,14 @@ const TABLE: &[BuiltIn] = &[
         language: Some(Language::Program("ipcost-peer-hyper")),
         ..PLAIN
     },
+    BuiltIn {
+        name: "tonic",
+        summary: "gRPC through tonic: a unary call for every request of rr, on a connection that is kept",
+        own_wire: true,
+        directory: "tonic",
+        language: Some(Language::Program("ipcost-peer-tonic")),
+        ..PLAIN
+    },
 ];
 
 /// Peers in the table, then those that drive real programs.

@@ -74,6 +74,11 @@ fn hyper() {
 }
 
 #[test]
+fn tonic() {
+    conforms("tonic");
+}
+
+#[test]
 fn redis() {
     conforms("redis");
     conforms("redis-resolve");

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use crate::common::{Place, argument, signal, text, wait};
 
 /// Cells in which each peer has something to do, and whether its listener stays for the whole epoch.
-const RUNS: [(&str, &[&str], bool); 13] = [
+const RUNS: [(&str, &[&str], bool); 14] = [
     ("native", &PLAIN, true),
     ("c", &PLAIN, true),
     ("go", &PLAIN, true),
@@ -23,6 +23,7 @@ const RUNS: [(&str, &[&str], bool); 13] = [
     ("zeromq", &LIBRARY, true),
     ("nng", &LIBRARY, true),
     ("hyper", &HTTP, true),
+    ("tonic", &HTTP, true),
 ];
 const PLAIN: [&str; 4] = ["--patterns", "connect,rr", "--transports", "tcp,unix,unix-abstract"];
 const REDIS: [&str; 8] =
@@ -32,8 +33,8 @@ const LIBRARY: [&str; 4] = ["--patterns", "rr,stream", "--transports", "tcp,unix
 const STREAM: [&str; 4] = ["--patterns", "stream", "--transports", "tcp,unix"];
 
 fn arguments(peer: &str, epochs: &str, cells: &[&str]) -> Vec<String> {
-    let own_wire =
-        ["redis", "redis-resolve", "socat", "socat-started", "zeromq", "nng", "hyper"].contains(&peer);
+    let own_wire = ["redis", "redis-resolve", "socat", "socat-started", "zeromq", "nng", "hyper", "tonic"]
+        .contains(&peer);
     let mut args = vec!["run", "--epochs", epochs, "--no-save", "--timeout", "60s", "--server", peer];
     args.extend(cells);
     args.extend(if own_wire { vec!["--client", peer] } else { vec![] });

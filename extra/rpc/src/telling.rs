@@ -1,4 +1,4 @@
-//! A stream that reports when written bytes have left.
+//! A stream that tells when a reply has left.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -9,24 +9,25 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::Notify;
 
-/// The report.
+/// What is told.
 #[derive(Default)]
 pub struct Told {
     news: Notify,
+    /// Whether the library has the whole reply, and it has not left yet.
+    has_reply: AtomicBool,
     has_ended: AtomicBool,
 }
 
 impl Told {
-    /// Waits until everything written has left, or the connection has ended; returns whether it still exists.
+    /// Waits until the reply has left, or the connection has ended; whether it is still there.
     pub async fn has_left(&self) -> bool {
         self.news.notified().await;
         !self.has_ended.load(Ordering::Relaxed)
     }
 
-    /// Marks the connection as ended.
-    pub fn end(&self) {
-        self.has_ended.store(true, Ordering::Relaxed);
-        self.news.notify_one();
+    /// The library has the whole reply.
+    pub fn replied(&self) {
+        self.has_reply.store(true, Ordering::Relaxed);
     }
 }
 
@@ -34,14 +35,22 @@ impl Told {
 pub struct Telling<S> {
     stream: S,
     told: Arc<Told>,
-    /// Whether something was written since the last report.
+    /// Whether anything was written since the last flush.
     is_written: bool,
 }
 
 impl<S> Telling<S> {
-    /// Wraps a stream.
+    /// Around a stream.
     pub fn new(stream: S, told: Arc<Told>) -> Self {
         Self { stream, told, is_written: false }
+    }
+}
+
+/// The library lets go of a connection that has ended.
+impl<S> Drop for Telling<S> {
+    fn drop(&mut self) {
+        self.told.has_ended.store(true, Ordering::Relaxed);
+        self.told.news.notify_one();
     }
 }
 
@@ -78,9 +87,10 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Telling<S> {
         self.stream.is_write_vectored()
     }
 
-    /// hyper calls this when its own buffer is empty.
+    /// Libraries flush once their own buffer is empty.
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if std::mem::take(&mut self.is_written) {
+        let is_written = std::mem::take(&mut self.is_written);
+        if is_written && self.told.has_reply.swap(false, Ordering::Relaxed) {
             self.told.news.notify_one();
         }
         Pin::new(&mut self.stream).poll_flush(context)
