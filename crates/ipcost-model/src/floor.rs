@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::capabilities::{Capabilities, Delivery, FloorKind, OptionGroup, TransportState};
-use crate::cell::{Cell, Pattern, Placement, SpeaksFirst};
+use crate::cell::{Cell, Pattern, Placement, SpeaksFirst, Wait};
 use crate::expand::PlannedCell;
 use crate::job::NATIVE;
 use crate::units::size_text;
@@ -125,8 +125,10 @@ impl Part {
     fn words(&self) -> String {
         let one = self.count == 1.0;
         let what = match (self.kind, one) {
-            (FloorKind::HandOver | FloorKind::SpinningHandOver, true) => "hand-over",
-            (FloorKind::HandOver | FloorKind::SpinningHandOver, false) => "hand-overs",
+            (FloorKind::HandOver, true) => "hand-over",
+            (FloorKind::HandOver, false) => "hand-overs",
+            (FloorKind::SpinningHandOver, true) => "spinning hand-over",
+            (FloorKind::SpinningHandOver, false) => "spinning hand-overs",
             (FloorKind::SystemCall, true) => "system call",
             (FloorKind::SystemCall, false) => "system calls",
             (FloorKind::Copy, true) => "copy",
@@ -170,11 +172,11 @@ fn parts(planned: &PlannedCell, transports: &[TransportState]) -> Result<Vec<Par
         _ if cell.options.text("io") == Some("uring-sqpoll") => {
             Err(Without::Reason("a thread of the kernel makes its calls"))
         }
-        Pattern::Rr => Ok(of_rr(cell)),
+        Pattern::Rr => of_rr(cell, known, planned.placement),
         Pattern::Stream | Pattern::Connect if !native => {
             Err(Without::Reason("how many system calls peers other than the built-in one make is not known"))
         }
-        Pattern::Stream => Ok(of_stream(cell, known, one_core)),
+        Pattern::Stream => of_stream(cell, known, planned.placement),
         Pattern::Connect => Ok(of_connect(cell, known, one_core)),
         Pattern::Floor => Err(Without::Need),
     }
@@ -184,11 +186,38 @@ fn part(kind: FloorKind, size: u64, count: f64) -> Part {
     Part { kind, size, count }
 }
 
-/// The request goes over, the reply comes back; both into the kernel and out of it.
-fn of_rr(cell: &Cell) -> Vec<Part> {
-    let mut parts = vec![part(FloorKind::HandOver, 0, 2.0)];
-    parts.extend(copies_both_ways(cell.size, cell.reply));
-    parts
+/// Whether the processes share memory, and need no call to move a message.
+fn shares_memory(known: &Capabilities) -> bool {
+    known.option_groups.contains(&OptionGroup::Waiting)
+}
+
+/// What a hand-over is at least: one to a process that sleeps, or to one that spins on another core.
+fn hand_over(cell: &Cell, placement: Placement) -> Result<FloorKind, Without> {
+    match (cell.wait(), placement) {
+        (Wait::Block, _) | (Wait::Hybrid, Placement::Together) => Ok(FloorKind::HandOver),
+        (Wait::Spin | Wait::Hybrid, Placement::Apart) => Ok(FloorKind::SpinningHandOver),
+        (Wait::Spin, Placement::Together) | (Wait::Spin | Wait::Hybrid, Placement::Free) => {
+            Err(Without::Reason(
+                "what spins on a shared core hands over when the scheduler lets it; give --placement apart",
+            ))
+        }
+    }
+}
+
+/// The request goes over, the reply comes back; each is copied in and out.
+fn of_rr(cell: &Cell, known: &Capabilities, placement: Placement) -> Result<Vec<Part>, Without> {
+    let kind = hand_over(cell, placement)?;
+    let mut parts = vec![part(kind, 0, 2.0)];
+    if kind == FloorKind::SpinningHandOver && !shares_memory(known) {
+        // Each way takes a send and a receive, of which one may begin before and the other end after.
+        parts.push(part(FloorKind::SystemCall, 0, 2.0));
+    }
+    let mut copies = copies_both_ways(cell.size, cell.reply);
+    if cell.options.text("payload") == Some("in-place") {
+        copies.iter_mut().for_each(|copies| copies.count /= 2.0);
+    }
+    parts.extend(copies);
+    Ok(parts)
 }
 
 fn copies_both_ways(size: u64, reply: u64) -> Vec<Part> {
@@ -203,8 +232,23 @@ fn copies_both_ways(size: u64, reply: u64) -> Vec<Part> {
 }
 
 /// The client makes one call a message; the server one a buffer, or one a message if messages arrive whole. Each
-/// copies every message once.
-fn of_stream(cell: &Cell, known: &Capabilities, one_core: bool) -> Vec<Part> {
+/// copies every message once. Shared memory takes no calls; a slot goes over and comes back for every message.
+fn of_stream(cell: &Cell, known: &Capabilities, placement: Placement) -> Result<Vec<Part>, Without> {
+    let one_core = placement == Placement::Together;
+    if shares_memory(known) {
+        let is_ring = known.option_groups.contains(&OptionGroup::Ring);
+        let both = if is_ring && (!one_core || cell.options.text("payload") == Some("in-place")) {
+            1.0
+        } else {
+            2.0
+        };
+        let copies = part(FloorKind::Copy, cell.size, both);
+        return Ok(if is_ring {
+            vec![copies]
+        } else {
+            vec![part(hand_over(cell, placement)?, 0, 2.0), copies]
+        });
+    }
     let buffer = cell.options.int("recv_buffer").unwrap_or(cell.size.max(RECV_BUFFER_BYTES));
     let receives = match known.delivery {
         Delivery::Stream => cell.size as f64 / buffer as f64,
@@ -212,7 +256,7 @@ fn of_stream(cell: &Cell, known: &Capabilities, one_core: bool) -> Vec<Part> {
     };
     let sends = 1.0;
     let (calls, copies) = if one_core { (sends + receives, 2.0) } else { (f64::max(sends, receives), 1.0) };
-    vec![part(FloorKind::SystemCall, 0, calls), part(FloorKind::Copy, cell.size, copies)]
+    Ok(vec![part(FloorKind::SystemCall, 0, calls), part(FloorKind::Copy, cell.size, copies)])
 }
 
 /// A round trip, and the system calls beyond it.
@@ -279,7 +323,7 @@ mod tests {
         summary: "",
         connects: true,
         os: &[],
-        option_groups: &[OptionGroup::Socket, OptionGroup::Listener],
+        option_groups: &[OptionGroup::Socket, OptionGroup::Calling, OptionGroup::Listener],
         in_default_suite: true,
         ..Capabilities::PLAIN
     };
@@ -300,9 +344,13 @@ mod tests {
         ..UNIX
     };
 
+    const RING: Capabilities =
+        Capabilities { name: "ring", option_groups: &[OptionGroup::Waiting, OptionGroup::Ring], ..UNIX };
+    const SLOT: Capabilities = Capabilities { name: "slot", option_groups: &[OptionGroup::Waiting], ..UNIX };
+
     fn expanded(text: &str) -> Result<Expanded, String> {
         let state = |capabilities| TransportState { capabilities, unavailable: None };
-        let transports = [&UNIX, &TCP, &NULL, &CALL, &HAND, &SPIN, &COPY].map(state);
+        let transports = [&UNIX, &TCP, &RING, &SLOT, &NULL, &CALL, &HAND, &SPIN, &COPY].map(state);
         let offers = Offers {
             transports: &transports,
             placements_unavailable: &[(Placement::Apart, "only one core".into())],
@@ -367,6 +415,33 @@ mod tests {
         assert_eq!(made_of(&any), "2 hand-overs + 3 system calls + 4 copies of 64 B");
         let any = format!("{together}\n[cells.options]\ncloses_first = \"any\"");
         assert_eq!(made_of(&any), "2 hand-overs + 5 system calls + 4 copies of 64 B");
+    }
+
+    #[test]
+    fn shared_memory_takes_no_calls_and_what_spins_is_not_woken() {
+        let ring = "transport = \"ring\"\npattern = \"stream\"\n";
+        assert_eq!(made_of(ring), "1 copy of 64 B");
+        assert_eq!(made_of(&format!("{ring}placement = \"together\"")), "2 copies of 64 B");
+        let slot = "transport = \"slot\"\npattern = \"stream\"\n";
+        assert_eq!(made_of(slot), "2 hand-overs + 2 copies of 64 B");
+        assert_eq!(made_of("transport = \"ring\""), "2 hand-overs + 4 copies of 64 B");
+        let spinning = |cell: &str| {
+            let job = format!("floor = true\n[[cells]]\n{cell}");
+            let state = |capabilities| TransportState { capabilities, unavailable: None };
+            let transports = [&UNIX, &RING, &CALL, &SPIN, &COPY].map(state);
+            let offers = Offers { transports: &transports, placements_unavailable: &[], peers: &[] };
+            let expanded = expand(&parse_job(&job).unwrap(), &offers).unwrap();
+            expanded.cells[0].floor.clone().map_or_else(|| expanded.notes[0].clone(), |floor| floor.made_of)
+        };
+        let spins = "[cells.options]\nwait = \"spin\"";
+        let apart = "transport = \"ring\"\nplacement = \"apart\"\n";
+        assert_eq!(spinning(&format!("{apart}{spins}")), "2 spinning hand-overs + 4 copies of 64 B");
+        let in_place = format!("{apart}{spins}\npayload = \"in-place\"");
+        assert_eq!(spinning(&in_place), "2 spinning hand-overs + 2 copies of 64 B");
+        assert!(spinning(&format!("transport = \"ring\"\n{spins}")).contains("--placement apart"));
+        let socket = "transport = \"unix\"\nplacement = \"apart\"\n[cells.options]\nio = \"spin\"";
+        let spinning_socket = "2 spinning hand-overs + 2 system calls + 4 copies of 64 B";
+        assert_eq!(spinning(socket), spinning_socket);
     }
 
     #[test]
