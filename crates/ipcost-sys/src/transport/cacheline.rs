@@ -2,16 +2,16 @@
 
 use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::Duration;
 
 use ipcost_model::protocol::Address;
 use ipcost_model::{Capabilities, Cell, FloorKind};
 
 use super::handing::{self, Signal};
-use super::spinning::spin;
-#[cfg(test)]
-use super::spinning::{LOOKS, spin_unless};
+use super::spinning::{LOOKS, spin_for};
 use super::{Client, Place, Provision, Server, Transport, TransportError};
-use crate::shared_word;
+use crate::{control, shared_word};
 
 pub struct Cacheline;
 
@@ -51,6 +51,9 @@ impl Transport for Cacheline {
 }
 
 /// Spins until the word is handed over.
+/// How long a side sleeps that has spun in vain.
+const MOMENT: Duration = Duration::from_micros(50);
+
 struct Spinning;
 
 impl Signal for Spinning {
@@ -61,7 +64,27 @@ impl Signal for Spinning {
 
     #[inline]
     fn wait(word: &AtomicU32, seen: u32) -> io::Result<u32> {
-        spin(|| look(word, seen))
+        if let Some(now) = spin_for(LOOKS, || look(word, seen)) {
+            return Ok(now);
+        }
+        wait_on(word, seen, control::engine_is_gone)
+    }
+}
+
+/// Waits for a side that does not run. On busy cores two sides that only spin may each run while the other does not, for minutes: they get
+/// equal slices of time in turn with others. One that has slept is run at once.
+#[cold]
+fn wait_on(word: &AtomicU32, seen: u32, abandoned: impl Fn() -> bool) -> io::Result<u32> {
+    loop {
+        // The other side may wait for this core.
+        thread::yield_now();
+        if let Some(now) = spin_for(LOOKS, || look(word, seen)) {
+            return Ok(now);
+        }
+        if abandoned() {
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the engine is gone"));
+        }
+        thread::sleep(MOMENT);
     }
 }
 
@@ -82,7 +105,7 @@ pub(super) fn pair() -> [Box<dyn super::HandOver>; 2] {
         }
 
         fn wait(word: &AtomicU32, seen: u32) -> io::Result<u32> {
-            spin_unless(LOOKS, || look(word, seen), || false)
+            wait_on(word, seen, || false)
         }
     }
 
