@@ -6,10 +6,26 @@ fn help(args: &[&str]) -> String {
     let output = Place::new().command(args).env("COLUMNS", "100").output().unwrap();
     assert!(output.status.success());
     assert_eq!(text(&output.stderr), "");
-    // Whether this machine has IPv6 is not the help's doing.
-    let shown = text(&output.stdout);
-    let lines = shown.lines().map(|line| line.split(" (unavailable here").next().unwrap_or(line));
-    lines.collect::<Vec<_>>().join("\n")
+    without_this_machine(&text(&output.stdout))
+}
+
+/// Leaves out what depends on the machine: that a transport is unavailable, which may go on for lines, up to its last parenthesis.
+fn without_this_machine(shown: &str) -> String {
+    const REMARK: &str = " (unavailable here";
+    let depth = |text: &str| text.matches('(').count() as i64 - text.matches(')').count() as i64;
+    let mut open = 0;
+    let mut lines = Vec::new();
+    for line in shown.lines() {
+        if open > 0 {
+            open += depth(line);
+        } else if let Some((kept, _)) = line.split_once(REMARK) {
+            open = depth(&line[kept.len()..]);
+            lines.push(kept);
+        } else {
+            lines.push(line);
+        }
+    }
+    lines.join("\n")
 }
 
 #[test]
