@@ -181,6 +181,6 @@ mod tests {
     #[test]
     fn other_files_are_refused() {
         let file = tempfile::tempfile().unwrap();
-        assert!(SharedRing::map(&file).unwrap_err().to_string().contains("no ring"));
+        assert!(SharedRing::map(&file).unwrap_err().to_string().contains("not make a ring"));
     }
 }

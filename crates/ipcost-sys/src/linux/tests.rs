@@ -39,8 +39,8 @@ fn addresses_of_others_are_refused() {
     };
     assert!(refused("tcp", r#"{"host":"192.0.2.1","port":0}"#).contains("not a loopback address"));
     assert!(refused("tcp", r#"{"path":"/tmp/x"}"#).contains("not one of transport tcp"));
-    assert!(refused("pipe", r#"{"read_fd":1,"write_fd":2}"#).contains("inherited"));
-    assert!(refused("pipe", r#"{"read_fd":9998,"write_fd":9999}"#).contains("inherited"));
+    assert!(refused("pipe", r#"{"read_fd":1,"write_fd":2}"#).contains("inherit"));
+    assert!(refused("pipe", r#"{"read_fd":9998,"write_fd":9999}"#).contains("inherit"));
     let long = format!(r#"{{"path":"/tmp/{}"}}"#, "x".repeat(120));
     assert!(refused("unix", &long).contains("at most 107"));
 }

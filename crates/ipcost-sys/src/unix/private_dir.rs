@@ -263,7 +263,7 @@ mod tests {
             let error = ensure_private(Path::new("/")).unwrap_err().to_string();
             assert!(error.contains("belongs to user 0"), "{error}");
         }
-        assert!(ensure_private(Path::new("/dev/null")).unwrap_err().to_string().contains("no directory"));
+        assert!(ensure_private(Path::new("/dev/null")).unwrap_err().to_string().contains("not a directory"));
     }
 
     #[test]
