@@ -31,19 +31,19 @@ pub struct ExplainArgs {
     /// How long the timed part may take; passes that are not timed come on top [default: 20s]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub budget: Option<Duration>,
-    /// Run exactly so many epochs, whatever the budget
+    /// Run exactly this many epochs, whatever the budget
     #[arg(long, value_name = "N")]
     pub epochs: Option<u32>,
     /// The seed of every random order [default: a fresh one, shown with the result]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// Kill a peer that leaves a message unanswered for so long [default: 10s]
+    /// Kill a peer that takes longer than this to answer [default: 10s]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub timeout: Option<Duration>,
     /// Write the explanation as JSON; - is standard output
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    /// Do without the floors, which are measured along and take their share of the budget
+    /// Skip the floors, which take a share of the budget
     #[arg(long)]
     pub no_floor: bool,
     /// Show neither progress nor warnings

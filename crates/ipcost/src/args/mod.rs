@@ -45,7 +45,7 @@ use crate::exit::{USAGE, complain};
 /// Measures what local inter-process communication costs, how sure that is, and why.
 ///
 /// Without a command it runs the default suite: a connection per request, small and large round trips, and
-/// streams of small and large messages, over every usual local transport, in about half a minute. The flags of run and
+/// streams of small and large messages, over every usual local transport, in 45 seconds. The flags of run and
 /// job files work without the word, too: ipcost --transports unix,tcp, or ipcost job.toml.
 #[derive(Debug, Parser)]
 #[command(name = "ipcost", version, max_term_width = 100)]
@@ -59,39 +59,39 @@ pub struct Cli {
 pub enum Command {
     /// Measure cells and compare them: the default suite, a matrix from flags, or a job file
     Run(Box<RunArgs>),
-    /// Show a document again, or draw it as another kind of file
+    /// Show a document again, or convert it to another format
     Report(ReportArgs),
-    /// Say where the time of a cell goes, or what makes the difference between two, and why
+    /// Show where a cell's time goes, or what makes two cells differ, and why
     Explain(Box<ExplainArgs>),
-    /// Say what changed between two runs, or two sets of runs
+    /// Show what changed between two runs, or two sets of runs
     Compare(CompareArgs),
-    /// Decide whether the claims that you keep about your machine hold
+    /// Check your own claims about this machine
     Check(CheckArgs),
     /// Show a saved run again
     Show(ShowArgs),
     /// List saved runs, newest first
     List(ListArgs),
-    /// Go on with a run that was killed
+    /// Continue a run that was killed
     Resume(ResumeArgs),
     /// Remove saved runs
     Prune(PruneArgs),
     /// Find the size at which one transport overtakes another, or what the place of two processes costs
     Sweep(SweepArgs),
-    /// Run published experiments again, with their kind of software, and decide their claims
+    /// Repeat published experiments with their kind of software, and decide their claims
     Replicate(ReplicateArgs),
-    /// Examine this machine: what bends results here, what is missing, and the remedies
+    /// Examine this machine: what distorts results, what is missing, and the remedies
     Doctor(DoctorArgs),
-    /// Test the tool on this machine: how often it is wrong, and how soon it is right
+    /// Test the tool on this machine: error rates, and time to detect a difference
     Selftest(SelfTestArgs),
-    /// Examine a peer: does it keep to the control protocol?
+    /// Test a peer against the control protocol
     Conformance(ConformanceArgs),
     /// Print a script that completes commands and flags in your shell
     Completions(CompletionsArgs),
     /// Print the manual page
     Man(ManArgs),
-    /// Print the JSON Schema of what is written
+    /// Print the JSON Schema of the output files
     Schema(SchemaArgs),
-    /// Be the built-in peer: speak the control protocol on standard input and output
+    /// Run the built-in peer: the control protocol on standard input and output
     Peer {
         /// A peer that drives a real program, such as redis or socat, instead of the built-in one
         name: Option<String>,

@@ -40,7 +40,7 @@ pub struct RunArgs {
     /// The relative difference that matters [default: 5%]
     #[arg(long, value_name = "PERCENT", value_parser = parse_proportion, help_heading = HOW)]
     pub margin: Option<f64>,
-    /// Run exactly so many epochs, whatever the budget
+    /// Run exactly this many epochs, whatever the budget
     #[arg(long, value_name = "N", help_heading = HOW)]
     pub epochs: Option<u32>,
     /// The seed of every random order [default: a fresh one, shown with the result]
@@ -55,7 +55,7 @@ pub struct RunArgs {
     /// How latency is sampled: tail, lead-in, inline, off [default: tail]
     #[arg(long, value_name = "HOW", help_heading = HOW)]
     pub latency: Option<LatencyMode>,
-    /// Kill a peer that leaves a message unanswered for so long [default: 10s]
+    /// Kill a peer that takes longer than this to answer [default: 10s]
     #[arg(long, value_name = "TIME", value_parser = parse_duration, help_heading = HOW)]
     pub timeout: Option<Duration>,
 

@@ -89,7 +89,7 @@ pub struct CoreSweepArgs {
     /// How long it may take
     #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "30s")]
     pub budget: Duration,
-    /// Run exactly so many epochs, whatever the budget
+    /// Run exactly this many epochs, whatever the budget
     #[arg(long, value_name = "N")]
     pub epochs: Option<u32>,
     /// The seed of every random order [default: a fresh one, shown with the result]
