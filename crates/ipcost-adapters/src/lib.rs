@@ -7,7 +7,6 @@ mod beside;
 mod port;
 pub mod redis;
 mod socat;
-mod usage;
 
 use ipcost_model::protocol::{Hello, PROTOCOL, PeerRole};
 use ipcost_model::{Cell, Pattern};
@@ -47,7 +46,13 @@ pub fn run(name: &str, arguments: &[String]) -> bool {
     ipcost_peer::run(found.ok_or_else(refuse).and_then(|adapter| (adapter.new)(arguments)))
 }
 
-fn hello(peer: &str, runtime: String, transports: &[&str], patterns: &[Pattern]) -> Hello {
+fn hello(
+    peer: &str,
+    runtime: String,
+    transports: &[&str],
+    patterns: &[Pattern],
+    options: &[&str],
+) -> Hello {
     Hello {
         protocol: PROTOCOL,
         peer: peer.to_owned(),
@@ -56,6 +61,7 @@ fn hello(peer: &str, runtime: String, transports: &[&str], patterns: &[Pattern])
         roles: PeerRole::ALL.to_vec(),
         transports: transports.iter().map(|name| (*name).to_owned()).collect(),
         patterns: patterns.to_vec(),
+        options: options.iter().map(|name| (*name).to_owned()).collect(),
     }
 }
 

@@ -8,8 +8,7 @@ use ipcost_features::replicate::{Replication, ReplicationRun};
 use ipcost_lab::strace::Tally;
 use ipcost_lab::{Settings, plan};
 use ipcost_model::{
-    Expanded, Job, Offers, PeerState, Placement, PlannedCell, TransportState, expand, parse_cell_id,
-    parse_job,
+    Expanded, Job, Offers, Placement, PlannedCell, TransportState, expand, parse_cell_id, parse_job,
 };
 use ipcost_peers::Manifest;
 use ipcost_report::plan as plan_text;
@@ -74,8 +73,7 @@ pub fn trace(bytes: &[u8]) {
 
 fn expanded(job: &Job) -> Result<Expanded, ipcost_model::ExpandError> {
     static TRANSPORTS: OnceLock<Vec<TransportState>> = OnceLock::new();
-    let peers: Vec<PeerState> =
-        ipcost_peers::all().map(|peer| PeerState { name: peer.name.to_owned(), unavailable: None }).collect();
+    let peers = ipcost_peers::states();
     let offers = Offers {
         // Checking what can be used here takes system calls; once is enough.
         transports: TRANSPORTS.get_or_init(transport::states),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use ipcost_model::{Usage, Whereabouts};
+use ipcost_model::{Layout, Usage, Whereabouts};
 
 use crate::error::EngineError;
 
@@ -66,6 +66,8 @@ pub struct BatchOutcome {
     pub troubles: BTreeMap<String, u64>,
     /// Where the processes ran, if the scheduler places them and the system tells.
     pub whereabouts: Option<Whereabouts>,
+    /// Where the buffers began, if the transport has any.
+    pub layout: Option<Layout>,
     /// Whether the machine was suspended, or this program stopped, meanwhile.
     pub suspended: bool,
 }

@@ -12,6 +12,10 @@ pub enum OptionGroup {
     Loop,
     /// Acts on where the engine starts the processes, on any transport; not sent to peers.
     Place,
+    /// Where buffers begin within a page, on any transport that has some; sent to peers that know it.
+    Buffers,
+    /// Where a ring or a slot begins within a page of shared memory.
+    SharedMemory,
     /// Socket buffers.
     Socket,
     /// How sockets are called.
@@ -86,6 +90,8 @@ pub struct Capabilities {
     pub os: &'static [&'static str],
     /// Whether payload arrives; false only for a test transport, which is then not verified.
     pub carries_payload: bool,
+    /// Whether a side sends from buffers and receives into buffers whose place matters.
+    pub has_buffers: bool,
     /// The families of options that act on it, besides [`OptionGroup::Loop`].
     pub option_groups: &'static [OptionGroup],
     /// Kernel counters (`/proc/net/netstat`, group `TcpExt`) that reveal trouble in its connections.
@@ -108,6 +114,7 @@ impl Capabilities {
         sees_end: true,
         os: &["linux", "macos", "windows"],
         carries_payload: true,
+        has_buffers: true,
         option_groups: &[],
         trouble_counters: &[],
         in_default_suite: false,
@@ -151,4 +158,6 @@ pub struct PeerState {
     pub name: String,
     /// Why it cannot be used here; `None` if it can.
     pub unavailable: Option<String>,
+    /// Its own wire format, if it has one: only peers with the same one understand it.
+    pub wire: Option<&'static str>,
 }

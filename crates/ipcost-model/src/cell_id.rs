@@ -139,7 +139,7 @@ mod tests {
 
     fn cells(matrix: Matrix) -> Result<Vec<PlannedCell>, String> {
         let transports = [TransportState { capabilities: &EVERYTHING, unavailable: None }];
-        let peers = [PeerState { name: "go".to_owned(), unavailable: None }];
+        let peers = [PeerState { name: "go".to_owned(), unavailable: None, wire: None }];
         let offers = Offers { transports: &transports, placements_unavailable: &[], peers: &peers };
         let job = Job { cells: vec![matrix], ..Job::default() };
         expand(&job, &offers).map(|expanded| expanded.cells).map_err(|error| error.to_string())
@@ -154,6 +154,7 @@ mod tests {
                 OptionKind::Count(most) => OptionValue::Int(number.min(most)),
                 OptionKind::Processor => OptionValue::Int(number),
                 OptionKind::Choice(words) => OptionValue::Text(words[usize::from(switch)].to_owned()),
+                OptionKind::Offset(step) => OptionValue::Int(number % crate::layout::PAGE_BYTES / step * step),
             };
             (OptionName::find(spec.name).unwrap(), value)
         })

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::cell::{Pattern, Placement, Ran, SpeaksFirst, Wait};
 use crate::job::{Job, LatencyMode};
+use crate::layout::Layout;
 use crate::named;
 use crate::options::Options;
 
@@ -540,6 +541,14 @@ impl Usage {
     pub fn cpu_ns(&self) -> u64 {
         self.user_ns.saturating_add(self.sys_ns)
     }
+
+    /// The same usage with a processor time from a finer source, nanoseconds, split in the proportions of this one.
+    pub fn scaled_to(self, cpu_ns: u64) -> Self {
+        let sum_ns = self.cpu_ns();
+        let user_share = if sum_ns > 0 { self.user_ns as f64 / sum_ns as f64 } else { 0.0 };
+        let user_ns = (cpu_ns as f64 * user_share) as u64;
+        Self { user_ns, sys_ns: cpu_ns - user_ns, ..self }
+    }
 }
 
 impl std::ops::Add for Usage {
@@ -611,6 +620,9 @@ pub struct Sample {
     /// Where its processes ran, if the scheduler places them and the system tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub whereabouts: Option<Whereabouts>,
+    /// Where the buffers began; absent if the transport has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layout: Option<Layout>,
     /// Whether the machine was suspended, or the program stopped, meanwhile. It was then measured again, and this one
     /// is not counted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

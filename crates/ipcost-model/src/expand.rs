@@ -217,20 +217,59 @@ impl Expansion<'_> {
             return Err(format!("a lead_in of {lead_in:?} is too long; give at most 1min").into());
         }
         for transport in &matrix.transport.0 {
-            for client in matrix.client.or(NATIVE.to_owned()) {
-                for server in matrix.server.or(NATIVE.to_owned()) {
-                    for options in self.option_sets(matrix, transport, work.pattern)? {
-                        let cell =
-                            self.cell(work, transport, &client, &server, options, matrix.label.as_deref())?;
-                        let cell = PlannedCell { lead_in: matrix.lead_in, ..cell };
-                        if !self.cells.iter().any(|known| known.same_as(&cell)) {
-                            self.cells.push(cell);
-                        }
+            for (client, server) in self.pairs(matrix)? {
+                for options in self.option_sets(matrix, transport, work.pattern)? {
+                    let cell =
+                        self.cell(work, transport, client, server, options, matrix.label.as_deref())?;
+                    let cell = PlannedCell { lead_in: matrix.lead_in, ..cell };
+                    if !self.cells.iter().any(|known| known.same_as(&cell)) {
+                        self.cells.push(cell);
                     }
                 }
             }
         }
         Ok(())
+    }
+
+    /// The pairs of client and server that understand each other. The partner of a peer with its own wire format, unless
+    /// named, is the peer itself.
+    fn pairs<'m>(&mut self, matrix: &'m Matrix) -> Result<Vec<(&'m str, &'m str)>, ExpandError> {
+        let wire = |name: &str| {
+            let built_in = self.offers.peers.iter().find(|state| state.name == name);
+            built_in.filter(|_| !self.job.peers.contains_key(name)).and_then(|state| state.wire)
+        };
+        let (clients, servers) = (&matrix.client.0, &matrix.server.0);
+        let partner = |name: &'m String| if wire(name).is_some() { name } else { NATIVE };
+        if clients.is_empty() && servers.is_empty() {
+            return Ok(vec![(NATIVE, NATIVE)]);
+        }
+        if servers.is_empty() {
+            return Ok(clients.iter().map(|client| (client.as_str(), partner(client))).collect());
+        }
+        if clients.is_empty() {
+            return Ok(servers.iter().map(|server| (partner(server), server.as_str())).collect());
+        }
+        let all = clients.iter().flat_map(|client| servers.iter().map(move |server| (client, server)));
+        let all = all.map(|(client, server)| (client.as_str(), server.as_str()));
+        let (pairs, strangers): (Vec<_>, Vec<_>) =
+            all.partition(|(client, server)| wire(client) == wire(server));
+        let Some((client, server)) = strangers.first() else { return Ok(pairs) };
+        let own = if wire(client).is_some() { client } else { server };
+        if pairs.is_empty() {
+            return Err(format!(
+                "client {client} and server {server} do not understand each other: {own} has its own wire format; \
+                 give {own} for both"
+            )
+            .into());
+        }
+        let (count, pair) = (strangers.len(), if strangers.len() == 1 { "pair" } else { "pairs" });
+        let note = format!(
+            "left out {count} {pair} of peers with different wire formats, such as {client}→{server}"
+        );
+        if !self.dropped.contains(&note) {
+            self.dropped.push(note);
+        }
+        Ok(pairs)
     }
 
     fn cell(
@@ -315,6 +354,13 @@ impl Expansion<'_> {
         }
         if options.int("server_buffer").is_some() && options.text("framing") != Some("newline") {
             return Err("option server_buffer needs framing=newline; with framing=length the server knows what to read".to_owned().into());
+        }
+        if options.offset("send_offset").is_some() && options.text("pipe_send") == Some("splice") {
+            return Err(
+                "option send_offset places a buffer, and pipe_send=splice sends from a file; take one of them out"
+                    .to_owned()
+                    .into(),
+            );
         }
         let placement_reason =
             self.offers.placements_unavailable.iter().find(|(unavailable, _)| *unavailable == placement);
@@ -565,8 +611,13 @@ mod tests {
             transports: &transports,
             placements_unavailable: &[(Placement::Apart, "only one core".into())],
             peers: &[
-                PeerState { name: "c".into(), unavailable: None },
-                PeerState { name: "ruby".into(), unavailable: Some("ruby is not installed".into()) },
+                PeerState { name: "c".into(), unavailable: None, wire: None },
+                PeerState {
+                    name: "ruby".into(),
+                    unavailable: Some("ruby is not installed".into()),
+                    wire: None,
+                },
+                PeerState { name: "bus".into(), unavailable: None, wire: Some("bus") },
             ],
         };
         expand(&parse_job(text).expect("a job that parses"), &offers).map_err(|error| error.to_string())
@@ -595,6 +646,27 @@ mod tests {
     fn equal_cells_are_measured_once() {
         let text = "[[cells]]\npattern = \"stream\"\ntransport = \"unix\"\nreply = [1, 2]";
         assert_eq!(ids(text), ["stream/unix/64/c1"]);
+    }
+
+    #[test]
+    fn peers_with_their_own_wire_format_talk_to_themselves() {
+        let labels = |text: &str| -> Vec<String> {
+            let cells = expanded(&format!("[[cells]]\ntransport = \"unix\"\n{text}")).unwrap().cells;
+            cells.iter().map(|cell| format!("{}→{}", cell.client, cell.server)).collect()
+        };
+        assert_eq!(labels("client = [\"c\", \"bus\"]"), ["c→native", "bus→bus"]);
+        assert_eq!(labels("server = [\"c\", \"bus\"]"), ["native→c", "bus→bus"]);
+        let both = "client = [\"native\", \"bus\"]\nserver = [\"native\", \"bus\"]";
+        assert_eq!(labels(both), ["native→native", "bus→bus"]);
+        let notes = expanded(&format!("[[cells]]\ntransport = \"unix\"\n{both}")).unwrap().notes;
+        assert!(notes[0].starts_with("left out 2 pairs of peers"), "{notes:?}");
+        // One of the user's own under that name speaks what it speaks.
+        let own = "client = \"bus\"\nserver = \"native\"\n[peers.bus]\ncommand = [\"x\"]";
+        assert_eq!(labels(own), ["bus→native"]);
+        refused(
+            "[[cells]]\ntransport = \"unix\"\nclient = \"bus\"\nserver = \"native\"",
+            "give bus for both",
+        );
     }
 
     #[test]

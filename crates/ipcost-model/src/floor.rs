@@ -354,7 +354,7 @@ mod tests {
         let offers = Offers {
             transports: &transports,
             placements_unavailable: &[(Placement::Apart, "only one core".into())],
-            peers: &[crate::PeerState { name: "c".into(), unavailable: None }],
+            peers: &[crate::PeerState { name: "c".into(), unavailable: None, wire: None }],
         };
         expand(&parse_job(text).unwrap(), &offers).map_err(|error| error.to_string())
     }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::capabilities::{Capabilities, OptionGroup};
 use crate::cell::Pattern;
+use crate::layout::PAGE_BYTES;
 use crate::suggest::unknown;
 use crate::units::{MAX_SIZE_BYTES, parse_size, size_text};
 
@@ -24,6 +25,8 @@ pub enum OptionKind {
     Processor,
     /// One of these words.
     Choice(&'static [&'static str]),
+    /// Bytes from the begin of a page, or `random`: the engine draws it for every epoch. A multiple of the number.
+    Offset(u64),
 }
 
 /// One option of the catalogue.
@@ -48,6 +51,11 @@ pub(crate) const MAX_PROCESSOR: u64 = 8191;
 
 /// The patterns that move messages.
 const ALL: &[Pattern] = &[Pattern::Connect, Pattern::Rr, Pattern::Stream];
+
+/// The patterns with buffers: those that move messages, and floors that copy.
+const BUFFERED: &[Pattern] = Pattern::ALL;
+/// The value of an offset that the engine draws.
+const RANDOM: &str = "random";
 
 /// Every option, in the order of the documentation.
 pub const CATALOGUE: &[OptionSpec] = &[
@@ -74,6 +82,30 @@ pub const CATALOGUE: &[OptionSpec] = &[
         group: OptionGroup::Loop,
         patterns: &[Pattern::Stream],
         summary: "bytes the server reads at once",
+    },
+    OptionSpec {
+        name: "send_offset",
+        kind: OptionKind::Offset(1),
+        default: "random",
+        group: OptionGroup::Buffers,
+        patterns: BUFFERED,
+        summary: "where buffers that either side sends from begin within a page of 4096 bytes: 0 to 4095, or random: drawn for every epoch in multiples of 16, as malloc places them, and the same for all cells",
+    },
+    OptionSpec {
+        name: "recv_offset",
+        kind: OptionKind::Offset(1),
+        default: "random",
+        group: OptionGroup::Buffers,
+        patterns: BUFFERED,
+        summary: "the same for buffers that either side receives into",
+    },
+    OptionSpec {
+        name: "touch",
+        kind: OptionKind::Choice(&["none", "every-byte"]),
+        default: "none",
+        group: OptionGroup::Loop,
+        patterns: ALL,
+        summary: "whether the sender writes and the receiver reads every byte of a message as part of an operation, as a program does that makes and uses its messages",
     },
     OptionSpec {
         name: "clock",
@@ -204,6 +236,14 @@ pub const CATALOGUE: &[OptionSpec] = &[
         summary: "bytes of the ring of each direction; a power of two holds at least as many",
     },
     OptionSpec {
+        name: "ring_offset",
+        kind: OptionKind::Offset(16),
+        default: "random",
+        group: OptionGroup::SharedMemory,
+        patterns: &[Pattern::Rr, Pattern::Stream],
+        summary: "where a ring or a slot begins within a page of the shared memory: a multiple of 16 up to 4080, or random: a multiple of 64, drawn for every epoch",
+    },
+    OptionSpec {
         name: "backlog",
         kind: OptionKind::Count(65_535),
         default: "4096, or the concurrency if that is more",
@@ -320,8 +360,11 @@ impl fmt::Display for OptionValue {
 impl OptionSpec {
     /// Whether it acts on cells of a pattern over a transport.
     pub fn acts_on(&self, transport: &Capabilities, pattern: Pattern) -> bool {
-        let everywhere = matches!(self.group, OptionGroup::Loop | OptionGroup::Place);
-        let on_transport = everywhere || transport.option_groups.contains(&self.group);
+        let on_transport = match self.group {
+            OptionGroup::Loop | OptionGroup::Place => true,
+            OptionGroup::Buffers => transport.has_buffers,
+            _ => transport.option_groups.contains(&self.group),
+        };
         on_transport && self.patterns.contains(&pattern)
     }
 
@@ -335,6 +378,7 @@ impl OptionSpec {
             OptionKind::Size => parse_size(text).map(OptionValue::Int).ok(),
             OptionKind::Count(_) | OptionKind::Processor => text.parse().map(OptionValue::Int).ok(),
             OptionKind::Choice(_) => Some(OptionValue::Text(text.to_owned())),
+            OptionKind::Offset(_) => text.parse().map(OptionValue::Int).ok(),
         };
         self.check(value.unwrap_or_else(|| OptionValue::Text(text.to_owned())))
     }
@@ -376,6 +420,17 @@ impl OptionSpec {
             (OptionKind::Choice(words), value) => {
                 Err(unknown(&format!("value of option {name}"), &value.to_string(), words.iter().copied()))
             }
+            (OptionKind::Offset(_), OptionValue::Text(word)) if word == RANDOM => Ok(OptionValue::Text(word)),
+            (OptionKind::Offset(step), OptionValue::Int(bytes)) if bytes < PAGE_BYTES => {
+                if bytes.is_multiple_of(step) {
+                    return Ok(OptionValue::Int(bytes));
+                }
+                Err(format!("option {name} takes a multiple of {step}, not {bytes}: what begins there must be aligned"))
+            }
+            (OptionKind::Offset(_), value) => Err(format!(
+                "option {name} takes {RANDOM} or a number from 0 to {}, the bytes from the begin of a page, not \"{value}\"",
+                PAGE_BYTES - 1
+            )),
         }
     }
 }
@@ -431,6 +486,14 @@ impl Options {
         }
     }
 
+    /// Where buffers begin within a page, bytes, if it is fixed.
+    pub fn offset(&self, name: &str) -> Option<u64> {
+        match self.get(name, |kind| matches!(kind, OptionKind::Offset(_)))? {
+            OptionValue::Int(value) => Some(*value),
+            _ => None,
+        }
+    }
+
     /// Whether TCP sockets set `TCP_NODELAY`: as the option says, otherwise where a side waits for each message. A
     /// stream keeps Nagle's algorithm, the system's default.
     pub fn sets_nodelay(&self, pattern: Pattern) -> bool {
@@ -441,9 +504,12 @@ impl Options {
         self.bool("tcp_nodelay").unwrap_or(usual)
     }
 
-    /// The options sent to a peer: all but where its process runs.
+    /// The options sent to every peer: all but where its process runs, and where buffers begin, which is drawn.
     pub fn for_peers(&self) -> Self {
-        let told = |(name, _): &(OptionName, &OptionValue)| name.spec().group != OptionGroup::Place;
+        let told = |(name, _): &(OptionName, &OptionValue)| match name.spec().group {
+            OptionGroup::Place | OptionGroup::Buffers | OptionGroup::SharedMemory => false,
+            _ => true,
+        };
         Self(self.iter().filter(told).map(|(name, value)| (name, value.clone())).collect())
     }
 
@@ -530,6 +596,25 @@ mod tests {
     }
 
     #[test]
+    fn an_offset_is_within_a_page_and_aligned_or_random() {
+        let mut options = Options::default();
+        for value in [OptionValue::Int(0), OptionValue::Int(4095), OptionValue::Text("random".into())] {
+            options.set("recv_offset", value.clone()).unwrap();
+            assert_eq!(options.offset("recv_offset"), if let OptionValue::Int(at) = value { Some(at) } else { None });
+        }
+        options.set("ring_offset", OptionValue::Int(4080)).unwrap();
+        for (name, value, says) in [
+            ("send_offset", OptionValue::Int(4096), "a number from 0 to 4095"),
+            ("send_offset", OptionValue::Text("page".into()), "takes random or a number"),
+            ("ring_offset", OptionValue::Int(8), "a multiple of 16, not 8"),
+        ] {
+            let error = options.set(name, value).unwrap_err();
+            assert!(error.contains(says), "{error}");
+        }
+        assert!(options.for_peers().is_empty());
+    }
+
+    #[test]
     #[cfg(debug_assertions)]
     fn a_getter_of_another_kind_is_a_bug_that_is_told() {
         let options = Options::default();
@@ -539,11 +624,13 @@ mod tests {
                 OptionKind::Bool => "bool",
                 OptionKind::Size | OptionKind::Count(_) | OptionKind::Processor => "int",
                 OptionKind::Choice(_) => "text",
+                OptionKind::Offset(_) => "offset",
             };
             let panics = [
                 ("bool", told(&|| _ = options.bool(spec.name))),
                 ("int", told(&|| _ = options.int(spec.name))),
                 ("text", told(&|| _ = options.text(spec.name))),
+                ("offset", told(&|| _ = options.offset(spec.name))),
             ];
             for (kind, panicked) in panics {
                 assert_eq!(panicked, kind != right, "{} read as {kind}", spec.name);

@@ -120,6 +120,22 @@ pub struct Hello {
     pub transports: Vec<String>,
     /// The patterns it has.
     pub patterns: Vec<Pattern>,
+    /// Options of cells that it knows, by name. The engine draws some by itself (`send_offset`, `recv_offset`), and
+    /// sends those only to peers that list them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<String>,
+}
+
+impl Hello {
+    /// Whether it lists an option.
+    pub fn knows(&self, option: &str) -> bool {
+        self.options.iter().any(|name| name == option)
+    }
+
+    /// Whether the peer places its buffers where it is told to.
+    pub fn places_buffers(&self) -> bool {
+        self.knows("send_offset") && self.knows("recv_offset")
+    }
 }
 
 /// The result of a batch.

@@ -6,6 +6,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 
 use crate::job::OptionLists;
+use crate::layout::PAGE_BYTES;
 use crate::options::{CATALOGUE, MAX_PROCESSOR, OptionKind, OptionSpec, Options};
 use crate::units::MAX_SIZE_BYTES;
 
@@ -16,6 +17,10 @@ fn value(spec: &OptionSpec) -> Value {
         OptionKind::Count(most) => json!({"type": "integer", "minimum": 1, "maximum": most}),
         OptionKind::Processor => json!({"type": "integer", "minimum": 0, "maximum": MAX_PROCESSOR}),
         OptionKind::Choice(words) => json!({"type": "string", "enum": words}),
+        OptionKind::Offset(step) => json!({"anyOf": [
+            {"type": "integer", "minimum": 0, "maximum": PAGE_BYTES - 1, "multipleOf": step},
+            {"const": "random"},
+        ]}),
     }
 }
 

@@ -4,29 +4,39 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use ipcost_model::SpeaksFirst;
+use ipcost_model::{Cell, SpeaksFirst};
 use ipcost_sys::clock::now_ns;
 use ipcost_sys::transport::{Client, Server};
 
+use crate::buffer::{Buffer, offsets_of};
 use crate::error::PeerError;
 use crate::meter::{Meter, Metered, Unmetered};
 use crate::moving::{receive_all, receive_end, send_all};
-use crate::pages::PageBuffer;
-use crate::payload::{Checked, Payload, Plain};
+use crate::payload::{Checked, Payload, Plain, Touched, touches};
+use crate::roles::bytes;
 use crate::work::{Kind, Order, Report, Work};
 
 /// How a connection runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Turns {
-    /// Who sends first.
-    pub speaks_first: SpeaksFirst,
-    /// Who closes first.
-    pub closes_first: ClosesFirst,
+struct Turns {
+    speaks_first: SpeaksFirst,
+    closes_first: ClosesFirst,
+}
+
+impl Turns {
+    fn of(cell: &Cell) -> Self {
+        let closes_first = match cell.options.text("closes_first") {
+            Some("client") => ClosesFirst::Client,
+            Some("any") => ClosesFirst::Any,
+            _ => ClosesFirst::Server,
+        };
+        Self { speaks_first: cell.speaks_first, closes_first }
+    }
 }
 
 /// Who closes a connection first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ClosesFirst {
+enum ClosesFirst {
     /// The server; the client waits for the end.
     Server,
     /// The client; the server waits for the end.
@@ -39,14 +49,26 @@ pub enum ClosesFirst {
 pub struct ConnectClient {
     client: Box<dyn Client>,
     turns: Turns,
-    request: PageBuffer,
-    reply: PageBuffer,
+    request: Buffer,
+    reply: Buffer,
+    touches: bool,
 }
 
 impl ConnectClient {
     /// One worker of a client.
-    pub fn new(client: Box<dyn Client>, size: usize, reply: usize, turns: Turns) -> Self {
-        Self { client, turns, request: PageBuffer::filled(b'a', size), reply: PageBuffer::filled(0, reply) }
+    pub fn new(client: Box<dyn Client>, cell: &Cell) -> Self {
+        let at = offsets_of(cell);
+        Self {
+            client,
+            turns: Turns::of(cell),
+            request: Buffer::filled(b'a', bytes(cell.size), at.send_offset),
+            reply: Buffer::filled(0, bytes(cell.reply), at.recv_offset),
+            touches: touches(cell),
+        }
+    }
+
+    fn measure<M: Meter>(&mut self, ops: u64, meter: &mut M) -> Result<(), PeerError> {
+        if self.touches { self.visit(ops, meter, &Touched) } else { self.visit(ops, meter, &Plain) }
     }
 
     /// `ipcost-model/src/floor.rs` counts these calls too; a test compares.
@@ -58,16 +80,17 @@ impl ConnectClient {
             let mut connection = self.client.connect()?;
             let channel = &mut connection;
             if turns.speaks_first == SpeaksFirst::Client {
+                // Each connection numbers its own messages, so this is number 0.
+                payload.fill(0, &mut self.request);
                 send_all(channel, &self.request).map_err(at)?;
             }
             receive_all(channel, &mut self.reply).map_err(at)?;
+            payload.check(0, 0, &self.reply)?;
             if turns.closes_first == ClosesFirst::Server {
                 receive_end(channel).map_err(at)?;
             }
             drop(connection);
             meter.end();
-            // Each connection numbers its own messages, so this is number 0.
-            payload.check(0, 0, &self.reply)?;
         }
         Ok(())
     }
@@ -80,13 +103,11 @@ impl Work for ConnectClient {
         let began_ns = now_ns();
         match (order.kind, &mut meter) {
             (Kind::Verify, _) => {
-                let payload = Checked;
-                payload.fill(0, &mut self.request);
-                self.visit(order.ops, &mut Unmetered, &payload)?;
+                self.visit(order.ops, &mut Unmetered, &Checked)?;
                 self.request.fill(b'a');
             }
-            (_, Some(meter)) => self.visit(order.ops, meter, &Plain)?,
-            (_, None) => self.visit(order.ops, &mut Unmetered, &Plain)?,
+            (_, Some(meter)) => self.measure(order.ops, meter)?,
+            (_, None) => self.measure(order.ops, &mut Unmetered)?,
         }
         let ended_ns = now_ns();
         let latency_ns = match (order.kind, meter) {
@@ -118,8 +139,9 @@ pub struct ConnectServer {
     /// Connections of this batch that no worker has claimed yet.
     unclaimed: Arc<AtomicU64>,
     turns: Turns,
-    request: PageBuffer,
-    reply: PageBuffer,
+    request: Buffer,
+    reply: Buffer,
+    touches: bool,
 }
 
 impl ConnectServer {
@@ -127,16 +149,16 @@ impl ConnectServer {
     pub fn new(
         server: Arc<dyn Server>,
         unclaimed: Arc<AtomicU64>,
-        size: usize,
-        reply: usize,
-        turns: Turns,
+        cell: &Cell,
     ) -> Self {
+        let at = offsets_of(cell);
         Self {
             server,
             unclaimed,
-            turns,
-            request: PageBuffer::filled(0, size),
-            reply: PageBuffer::filled(b'b', reply),
+            turns: Turns::of(cell),
+            request: Buffer::filled(0, bytes(cell.size), at.recv_offset),
+            reply: Buffer::filled(b'b', bytes(cell.reply), at.send_offset),
+            touches: touches(cell),
         }
     }
 
@@ -152,6 +174,7 @@ impl ConnectServer {
                 receive_all(channel, &mut self.request).map_err(at)?;
                 payload.check(0, 0, &self.request)?;
             }
+            payload.fill(0, &mut self.reply);
             send_all(channel, &self.reply).map_err(at)?;
             if turns.closes_first == ClosesFirst::Client {
                 receive_end(channel).map_err(at)?;
@@ -173,10 +196,11 @@ impl Work for ConnectServer {
         let began_ns = now_ns();
         match order.kind {
             Kind::Verify => {
-                let payload = Checked;
-                payload.fill(0, &mut self.reply);
-                self.receive_visitors(order.ops, &payload)?;
+                self.receive_visitors(order.ops, &Checked)?;
                 self.reply.fill(b'b');
+            }
+            Kind::Timed | Kind::Latency { .. } if self.touches => {
+                self.receive_visitors(order.ops, &Touched)?
             }
             Kind::Timed | Kind::Latency { .. } => self.receive_visitors(order.ops, &Plain)?,
         }

@@ -10,7 +10,7 @@ use ipcost_sys::clock::now_ns;
 use ipcost_sys::transport::{Connection, Copier, HandOver, Part, TransportError};
 
 use crate::error::PeerError;
-use crate::pages::PageBuffer;
+use crate::buffer::{Buffer, offsets_of};
 use crate::payload::{Checked, Payload};
 use crate::work::{Kind, Order, Report, Work};
 
@@ -74,7 +74,7 @@ impl Work for Calling {
 /// Copies messages that lie one after another, enough of them to fill the cell's working set.
 struct Copying {
     copier: Copier,
-    messages: PageBuffer,
+    messages: Buffer,
     size: usize,
     next: usize,
 }
@@ -84,7 +84,7 @@ impl Copying {
         let size = cell.size as usize;
         let most = cell.options.int("working_set").unwrap_or(cell.size) as usize;
         let bytes = most.checked_div(size).unwrap_or(0) * size;
-        Self { copier, messages: PageBuffer::filled(b'a', bytes), size, next: 0 }
+        Self { copier, messages: Buffer::filled(b'a', bytes, offsets_of(cell).send_offset), size, next: 0 }
     }
 
     #[inline]

@@ -7,6 +7,7 @@
 //! A batch's loop does what a plain program would do and nothing else: it reads the clock per operation only if latency
 //! is asked for, allocates nothing, and uses one thread for one worker.
 
+mod buffer;
 mod connect;
 mod crew;
 mod error;
@@ -15,7 +16,6 @@ mod library;
 mod meter;
 mod moving;
 mod native;
-mod pages;
 mod payload;
 mod roles;
 mod rr;
@@ -23,13 +23,13 @@ mod session;
 mod stream;
 mod work;
 
+pub use buffer::{Buffer, offsets_of};
 pub use crew::{Crew, DescriptorTable, Together};
 pub use error::{PeerError, ended};
 pub use library::Library;
 pub use meter::{Meter, Metered, Unmetered};
 pub use moving::{receive_all, send_all};
 pub use native::Native;
-pub use pages::PageBuffer;
 pub use payload::{Checked, Payload};
 pub use session::{Gathering, Part, Peer, Prepared, Role, run};
 pub use work::{Kind, Order, Report, Work};

@@ -21,7 +21,7 @@ pub struct Library {
 }
 
 /// Options that the loops implement.
-const OPTIONS: [&str; 2] = ["clock", "extra_work"];
+const OPTIONS: [&str; 5] = ["clock", "extra_work", "send_offset", "recv_offset", "touch"];
 /// The option that libraries set themselves.
 const NODELAY: &str = "tcp_nodelay";
 
@@ -35,6 +35,7 @@ impl Peer for Library {
             roles: PeerRole::ALL.to_vec(),
             transports: self.transports.iter().map(|known| known.capabilities().name.to_owned()).collect(),
             patterns: self.patterns.to_vec(),
+            options: OPTIONS.map(str::to_owned).to_vec(),
         }
     }
 

@@ -27,6 +27,7 @@ impl Peer for Native {
             roles: PeerRole::ALL.to_vec(),
             transports: usable.map(|state| state.capabilities.name.to_owned()).collect(),
             patterns: Pattern::ALL.to_vec(),
+            options: ipcost_model::CATALOGUE.iter().map(|spec| spec.name.to_owned()).collect(),
         }
     }
 

@@ -1,4 +1,8 @@
-//! What messages carry: anything while timed, a known pattern while verified.
+//! What messages carry: anything while timed, fresh bytes if they are to be touched, a known pattern while verified.
+
+use std::hint::black_box;
+
+use ipcost_model::Cell;
 
 use crate::error::PeerError;
 
@@ -52,6 +56,47 @@ impl Payload for Plain {
     #[inline]
     fn check_line(&self, _message: u64, _offset: u64, _bytes: &[u8]) -> Result<(), PeerError> {
         Ok(())
+    }
+
+    #[inline]
+    fn check_length(&self, _message: u64, _found: u64, _expected: u64) -> Result<(), PeerError> {
+        Ok(())
+    }
+}
+
+/// Timed, with every byte written and read (option `touch`).
+pub struct Touched;
+
+/// Whether a cell's messages are written and read as part of its operations.
+pub fn touches(cell: &Cell) -> bool {
+    cell.options.text("touch") == Some("every-byte")
+}
+
+impl Payload for Touched {
+    const CHECKED: bool = false;
+
+    #[inline]
+    fn fill(&self, message: u64, buffer: &mut [u8]) {
+        // Never a newline.
+        black_box(buffer).fill(message as u8 | 0x80);
+    }
+
+    #[inline]
+    fn check(&self, _message: u64, _offset: u64, bytes: &[u8]) -> Result<(), PeerError> {
+        let (words, rest) = bytes.as_chunks::<8>();
+        let sum = words.iter().fold(0_u64, |sum, word| sum ^ u64::from_ne_bytes(*word));
+        black_box(rest.iter().fold(sum, |sum, byte| sum ^ u64::from(*byte)));
+        Ok(())
+    }
+
+    #[inline]
+    fn fill_line(&self, message: u64, buffer: &mut [u8]) {
+        self.fill(message, buffer);
+    }
+
+    #[inline]
+    fn check_line(&self, message: u64, offset: u64, bytes: &[u8]) -> Result<(), PeerError> {
+        self.check(message, offset, bytes)
     }
 
     #[inline]

@@ -2,19 +2,21 @@
 
 use std::io;
 
+use ipcost_model::Cell;
 use ipcost_sys::clock::now_ns;
 use ipcost_sys::transport::{Channel, Connection};
 
+use crate::buffer::{Buffer, offsets_of};
 use crate::error::{PeerError, ended};
 use crate::meter::{Clocked, Meter, Metered, Unmetered};
 use crate::moving::{receive_all, send_all};
-use crate::pages::PageBuffer;
-use crate::payload::{Checked, Payload, Plain};
+use crate::payload::{Checked, Payload, Plain, Touched, touches};
+use crate::roles::bytes;
 use crate::work::{Kind, Order, Report, Work};
 
 /// How the server knows that a request has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Framing {
+enum Framing {
     /// Both sides know the sizes.
     Length,
     /// A newline ends the request; the server reads at most `server_buffer_bytes` at once.
@@ -24,23 +26,46 @@ pub enum Framing {
     },
 }
 
+/// The server's buffer with `framing=newline`, unless the cell sets it.
+const SERVER_BUFFER_BYTES: u64 = 65_537;
+
+impl Framing {
+    fn of(cell: &Cell) -> Self {
+        match cell.options.text("framing") {
+            Some("newline") => Self::Newline {
+                server_buffer_bytes: bytes(cell.options.int("server_buffer").unwrap_or(SERVER_BUFFER_BYTES)),
+            },
+            _ => Self::Length,
+        }
+    }
+}
+
 /// The client: sends a request, waits for the reply.
 pub struct RrClient {
     channel: Connection,
-    request: PageBuffer,
+    request: Buffer,
     size: usize,
-    reply: PageBuffer,
+    reply: Buffer,
     framing: Framing,
     /// Whether the clock is read around every operation (option `clock`).
     is_clocked: bool,
+    /// Whether every byte is written and read (option `touch`).
+    touches: bool,
 }
 
 impl RrClient {
     /// A client on an open channel.
-    pub fn new(channel: Connection, size: usize, reply: usize, framing: Framing, is_clocked: bool) -> Self {
-        let request = PageBuffer::filled(b'a', size);
+    pub fn new(channel: Connection, cell: &Cell) -> Self {
+        let (size, framing, at) = (bytes(cell.size), Framing::of(cell), offsets_of(cell));
+        let request = Buffer::filled(b'a', size, at.send_offset);
         let request = if framing == Framing::Length { request } else { request.with_last(b'\n') };
-        Self { channel, request, size, reply: PageBuffer::filled(0, reply), framing, is_clocked }
+        let reply = Buffer::filled(0, bytes(cell.reply), at.recv_offset);
+        let is_clocked = cell.options.text("clock") == Some("each");
+        Self { channel, request, size, reply, framing, is_clocked, touches: touches(cell) }
+    }
+
+    fn measure<M: Meter>(&mut self, ops: u64, meter: &mut M) -> Result<(), PeerError> {
+        if self.touches { self.exchange(ops, meter, &Touched) } else { self.exchange(ops, meter, &Plain) }
     }
 
     fn exchange<M: Meter, P: Payload>(
@@ -51,16 +76,16 @@ impl RrClient {
     ) -> Result<(), PeerError> {
         let channel = &mut self.channel;
         for operation in 0..ops {
+            meter.begin();
             match self.framing {
                 Framing::Length => payload.fill(operation, &mut self.request),
                 Framing::Newline { .. } => payload.fill_line(operation, &mut self.request[..self.size]),
             }
-            meter.begin();
             send_all(channel, &self.request)
                 .and_then(|()| receive_all(channel, &mut self.reply))
                 .map_err(|source| PeerError::Moving { operation, ops, source })?;
-            meter.end();
             payload.check(operation, 0, &self.reply)?;
+            meter.end();
         }
         Ok(())
     }
@@ -76,9 +101,9 @@ impl Work for RrClient {
                 self.exchange(order.ops, &mut Unmetered, &Checked)?;
                 self.request[..self.size].fill(b'a');
             }
-            (_, Some(meter)) => self.exchange(order.ops, meter, &Plain)?,
-            (_, None) if self.is_clocked => self.exchange(order.ops, &mut Clocked::default(), &Plain)?,
-            (_, None) => self.exchange(order.ops, &mut Unmetered, &Plain)?,
+            (_, Some(meter)) => self.measure(order.ops, meter)?,
+            (_, None) if self.is_clocked => self.measure(order.ops, &mut Clocked::default())?,
+            (_, None) => self.measure(order.ops, &mut Unmetered)?,
         }
         let ended_ns = now_ns();
         let latency_ns = match (order.kind, meter) {
@@ -93,24 +118,27 @@ impl Work for RrClient {
 pub struct RrServer {
     channel: Connection,
     size: u64,
-    request: PageBuffer,
-    reply: PageBuffer,
+    request: Buffer,
+    reply: Buffer,
     framing: Framing,
+    touches: bool,
 }
 
 impl RrServer {
     /// A server on an open channel.
-    pub fn new(channel: Connection, size: usize, reply: usize, framing: Framing) -> Self {
+    pub fn new(channel: Connection, cell: &Cell) -> Self {
+        let (framing, at) = (Framing::of(cell), offsets_of(cell));
         let read_bytes = match framing {
-            Framing::Length => size,
+            Framing::Length => bytes(cell.size),
             Framing::Newline { server_buffer_bytes } => server_buffer_bytes,
         };
         Self {
             channel,
-            size: size as u64,
-            request: PageBuffer::filled(0, read_bytes),
-            reply: PageBuffer::filled(b'b', reply),
+            size: cell.size,
+            request: Buffer::filled(0, read_bytes, at.recv_offset),
+            reply: Buffer::filled(b'b', bytes(cell.reply), at.send_offset),
             framing,
+            touches: touches(cell),
         }
     }
 
@@ -169,6 +197,7 @@ impl Work for RrServer {
                 self.answer(order.ops, &Checked)?;
                 self.reply.fill(b'b');
             }
+            Kind::Timed | Kind::Latency { .. } if self.touches => self.answer(order.ops, &Touched)?,
             Kind::Timed | Kind::Latency { .. } => self.answer(order.ops, &Plain)?,
         }
         Ok(Report { began_ns, ended_ns: now_ns(), ..Report::default() })

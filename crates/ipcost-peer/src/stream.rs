@@ -1,24 +1,31 @@
 //! Pattern `stream`: messages one way, and one byte back when all have arrived.
 
+use ipcost_model::Cell;
 use ipcost_sys::clock::now_ns;
 use ipcost_sys::transport::{Channel, Connection};
 
+use crate::buffer::{Buffer, offsets_of};
 use crate::error::{PeerError, ended};
 use crate::moving::{receive_all, send_all};
-use crate::pages::PageBuffer;
-use crate::payload::{Checked, Payload, Plain};
+use crate::payload::{Checked, Payload, Plain, Touched, touches};
+use crate::roles::bytes;
 use crate::work::{Kind, Order, Report, Work};
+
+/// The least a server reads at once, unless the cell says otherwise.
+const RECV_BUFFER_BYTES: u64 = 65_536;
 
 /// The client: sends.
 pub struct StreamClient {
     channel: Connection,
-    message: PageBuffer,
+    message: Buffer,
+    touches: bool,
 }
 
 impl StreamClient {
     /// A client on an open channel.
-    pub fn new(channel: Connection, size: usize) -> Self {
-        Self { channel, message: PageBuffer::filled(b'a', size) }
+    pub fn new(channel: Connection, cell: &Cell) -> Self {
+        let message = Buffer::filled(b'a', bytes(cell.size), offsets_of(cell).send_offset);
+        Self { channel, message, touches: touches(cell) }
     }
 
     fn send<P: Payload>(&mut self, ops: u64, payload: &P) -> Result<(), PeerError> {
@@ -44,6 +51,7 @@ impl Work for StreamClient {
                 self.message.fill(b'a');
             }
             // The sender does not see when a message arrives, so it has no latency to sample.
+            Kind::Timed | Kind::Latency { .. } if self.touches => self.send(order.ops, &Touched)?,
             Kind::Timed | Kind::Latency { .. } => self.send(order.ops, &Plain)?,
         }
         let sent_at_ns = Some(now_ns());
@@ -60,13 +68,16 @@ impl Work for StreamClient {
 pub struct StreamServer {
     channel: Connection,
     size: u64,
-    buffer: PageBuffer,
+    buffer: Buffer,
+    touches: bool,
 }
 
 impl StreamServer {
-    /// A server on an open channel; reads at most `recv_buffer_bytes` at once.
-    pub fn new(channel: Connection, size: u64, recv_buffer_bytes: usize) -> Self {
-        Self { channel, size, buffer: PageBuffer::filled(0, recv_buffer_bytes) }
+    /// A server on an open channel; reads at most the option `recv_buffer` at once.
+    pub fn new(channel: Connection, cell: &Cell) -> Self {
+        let most = cell.options.int("recv_buffer").unwrap_or(cell.size.max(RECV_BUFFER_BYTES));
+        let buffer = Buffer::filled(0, bytes(most), offsets_of(cell).recv_offset);
+        Self { channel, size: cell.size, buffer, touches: touches(cell) }
     }
 
     fn receive<P: StreamPayload>(&mut self, ops: u64, payload: &P) -> Result<(), PeerError> {
@@ -98,6 +109,13 @@ impl StreamPayload for Plain {
     }
 }
 
+impl StreamPayload for Touched {
+    #[inline]
+    fn check_stream(&self, _size: u64, _offset: u64, bytes: &[u8]) -> Result<(), PeerError> {
+        self.check(0, 0, bytes)
+    }
+}
+
 impl StreamPayload for Checked {
     fn check_stream(&self, size: u64, mut offset: u64, mut bytes: &[u8]) -> Result<(), PeerError> {
         while !bytes.is_empty() {
@@ -117,6 +135,7 @@ impl Work for StreamServer {
         let began_ns = now_ns();
         match order.kind {
             Kind::Verify => self.receive(order.ops, &Checked)?,
+            Kind::Timed | Kind::Latency { .. } if self.touches => self.receive(order.ops, &Touched)?,
             Kind::Timed | Kind::Latency { .. } => self.receive(order.ops, &Plain)?,
         }
         send_all(&mut self.channel, b"b").map_err(|source| PeerError::Moving {

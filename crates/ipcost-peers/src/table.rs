@@ -34,6 +34,13 @@ pub struct BuiltIn {
     pub(crate) arguments: &'static [&'static str],
 }
 
+impl BuiltIn {
+    /// What cells need to know about it on this machine.
+    pub fn state(&self, unavailable: Option<String>) -> PeerState {
+        PeerState { name: self.name.to_owned(), unavailable, wire: self.own_wire.then_some(self.directory) }
+    }
+}
+
 /// What a peer is written in.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Language {
@@ -179,7 +186,7 @@ pub fn all() -> impl Iterator<Item = &'static BuiltIn> + Clone {
 
 /// The built-in peers without using any: nothing is made ready, and nothing is missing.
 pub fn states() -> Vec<PeerState> {
-    all().map(|peer| PeerState { name: peer.name.to_owned(), unavailable: None }).collect()
+    all().map(|peer| peer.state(None)).collect()
 }
 
 /// A built-in peer by its name.

@@ -3,8 +3,8 @@
 use ipcost_model::protocol::Address;
 use ipcost_model::{Cell, OptionValue, Pattern};
 use ipcost_peer::{
-    Crew, DescriptorTable, Kind, Meter, Metered, Order, PageBuffer, Part, PeerError, Prepared, Report, Role,
-    Together, Unmetered, Work, send_all,
+    Crew, DescriptorTable, Kind, Meter, Metered, Order, Part, PeerError, Prepared, Report, Role, Together,
+    Unmetered, Work, send_all,
 };
 use ipcost_sys::clock::now_ns;
 use ipcost_sys::driven;
@@ -55,10 +55,8 @@ pub fn prepare(resolves: bool, cell: &Cell, address: &Address) -> Result<Prepare
             _ => None,
         };
         let request = key.request();
-        let mut page = PageBuffer::filled(0, request.len());
-        page.copy_from_slice(&request);
         let alone = cell.concurrency == 1;
-        Ok(Box::new(Incr { client, open, resolves, alone, request: page, reply: [0; REPLY_BYTES] }))
+        Ok(Box::new(Incr { client, open, resolves, alone, request, reply: [0; REPLY_BYTES] }))
     };
     let crew = if cell.options.text("workers") == Some("processes") {
         Crew::processes((0..cell.concurrency).map(make), DescriptorTable::Usual)?
@@ -121,7 +119,7 @@ struct Incr {
     resolves: bool,
     /// Whether this is the only worker.
     alone: bool,
-    request: PageBuffer,
+    request: Vec<u8>,
     reply: [u8; REPLY_BYTES],
 }
 

@@ -7,7 +7,6 @@ use ipcost_sys::driven;
 use super::desk::Desk;
 use super::key::Key;
 use crate::refused;
-use crate::usage::scaled;
 
 /// All counters at one time.
 #[derive(Debug, Clone, Copy, Default)]
@@ -91,7 +90,7 @@ impl Counts {
         let used = self.usage - before.usage;
         match (before.cpu_ns, self.cpu_ns) {
             (0, _) | (_, 0) => used,
-            (before, after) => scaled(used, after.saturating_sub(before)),
+            (before, after) => used.scaled_to(after.saturating_sub(before)),
         }
     }
 

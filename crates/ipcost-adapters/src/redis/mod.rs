@@ -119,7 +119,7 @@ impl Redis {
 impl Peer for Redis {
     fn hello(&self) -> Hello {
         let name = if self.resolves { "redis-resolve" } else { "redis" };
-        hello(name, format!("{PROGRAM} {}", self.version), &self.transports(), PATTERNS)
+        hello(name, format!("{PROGRAM} {}", self.version), &self.transports(), PATTERNS, OPTIONS)
     }
 
     fn prepare(&self, role: PeerRole, cell: &Cell, address: &Address) -> Result<Prepared, PeerError> {

@@ -31,7 +31,7 @@ pub(crate) const ADAPTER: Adapter = Adapter {
     ],
     programs: &[(PROGRAM, PACKAGE)],
     packages: &[PACKAGE],
-    own_wire: &["socat"],
+    own_wire: &["socat", "socat-started"],
     only: None,
     new: |arguments| Ok(Box::new(Socat::new(arguments)?)),
 };
@@ -86,7 +86,7 @@ fn check(cell: &Cell) -> Result<(), PeerError> {
 impl Peer for Socat {
     fn hello(&self) -> Hello {
         let name = if self.started { "socat-started" } else { "socat" };
-        hello(name, format!("{PROGRAM} {}", self.version), TRANSPORTS, &[Pattern::Stream])
+        hello(name, format!("{PROGRAM} {}", self.version), TRANSPORTS, &[Pattern::Stream], OPTIONS)
     }
 
     fn prepare(&self, role: PeerRole, cell: &Cell, address: &Address) -> Result<Prepared, PeerError> {

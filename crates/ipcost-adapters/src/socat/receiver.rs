@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use ipcost_model::Usage;
 use ipcost_peer::{
-    Checked, Gathering, Kind, Order, PageBuffer, Part, Payload, PeerError, Prepared, Role, Together,
+    Checked, Gathering, Kind, Order, Part, Payload, PeerError, Prepared, Role, Together,
 };
 use ipcost_sys::clock::now_ns;
 use ipcost_sys::driven::{self, Driven};
@@ -147,7 +147,7 @@ impl Receiver {
         if woken == Woken::OtherGone {
             return Err(without_client());
         }
-        let mut bytes = PageBuffer::filled(0, CHECKED_BYTES);
+        let mut bytes = vec![0; CHECKED_BYTES];
         let size = self.route.cell.size;
         let mut received = 0;
         loop {

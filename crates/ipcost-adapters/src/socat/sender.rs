@@ -6,7 +6,7 @@ use std::process::Stdio;
 use ipcost_model::Usage;
 use ipcost_model::protocol::Address;
 use ipcost_peer::{
-    Checked, Kind, Order, PageBuffer, Part, Payload, PeerError, Prepared, Role, Together, ended,
+    Checked, Kind, Order, Part, Payload, PeerError, Prepared, Role, Together, ended,
 };
 use ipcost_sys::clock::now_ns;
 use ipcost_sys::driven::{self, Driven};
@@ -15,7 +15,6 @@ use ipcost_sys::{Launch, transport};
 use super::PROGRAM;
 use super::command::Route;
 use crate::beside::{self, Words};
-use crate::usage::scaled;
 use crate::{refused, system};
 
 struct Sender {
@@ -103,7 +102,7 @@ impl Role for Sender {
 
 /// Writes the checked payload to the program, then closes its input.
 fn feed(ops: u64, size: usize, mut to: PipeWriter) -> Result<(), PeerError> {
-    let mut message = PageBuffer::filled(0, size);
+    let mut message = vec![0; size];
     for operation in 0..ops {
         Checked.fill(operation, &mut message);
         // The program has ended, and reports best itself how.
@@ -115,5 +114,5 @@ fn feed(ops: u64, size: usize, mut to: PipeWriter) -> Result<(), PeerError> {
 
 /// A program's total usage, without its start-up.
 pub fn used_after(whole: Usage, (before_ns, before): (u64, Usage)) -> Usage {
-    scaled(whole, whole.cpu_ns().saturating_sub(before_ns)) - Usage { user_ns: 0, sys_ns: 0, ..before }
+    whole.scaled_to(whole.cpu_ns().saturating_sub(before_ns)) - Usage { user_ns: 0, sys_ns: 0, ..before }
 }

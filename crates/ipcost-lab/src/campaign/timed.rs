@@ -22,6 +22,7 @@ pub(super) fn sample(counts: Counts, lead_in: &BatchOutcome, batch: &BatchOutcom
             server: batch.server,
             measures: batch.measures.clone(),
             whereabouts: batch.whereabouts,
+            layout: batch.layout,
             suspended: batch.suspended,
             ..Sample::default()
         });
@@ -46,6 +47,7 @@ pub(super) fn sample(counts: Counts, lead_in: &BatchOutcome, batch: &BatchOutcom
         server: batch.server - lead_in.server,
         measures: batch.measures.iter().map(more).collect(),
         whereabouts: batch.whereabouts,
+        layout: batch.layout,
         ..Sample::default()
     })
 }

@@ -22,7 +22,7 @@ pub(super) fn prepare(job: &Job, tell: &mut dyn FnMut(&str)) -> (Vec<PeerState>,
         if let Ok(Some(command)) = command {
             programs.push(PeerProgram { name: name.clone(), command });
         }
-        states.push(PeerState { name, unavailable });
+        states.push(built_in.state(unavailable));
     }
     (states, programs)
 }

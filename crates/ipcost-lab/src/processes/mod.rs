@@ -1,6 +1,7 @@
 //! The bench of real peers: two processes for every cell and epoch.
 
 mod awake;
+mod drawing;
 mod needs;
 mod pair;
 mod whereabouts;
@@ -9,8 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use awake::Awake;
+use drawing::Drawn;
 use ipcost_model::protocol::{Done, FromEngine, FromPeer, PeerRole};
-use ipcost_model::{Pattern, Placement, Plan, PlannedCell};
+use ipcost_model::{Cell, Layout, OptionGroup, OptionValue, Pattern, Placement, Plan, PlannedCell};
 use ipcost_sys::counters::{self, Counts};
 use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::net_namespace::Entrance;
@@ -50,6 +52,9 @@ pub struct ProcessBench {
     network: Option<Entrance>,
     counted: bool,
     began: Instant,
+    seed: u64,
+    /// The peers that place their buffers where they are told to.
+    placing: BTreeSet<String>,
     epoch: u32,
     /// The number of process starts: pilots also have epoch numbers, and need distinct names.
     starts: u32,
@@ -90,6 +95,8 @@ impl ProcessBench {
             network: None,
             counted: plan.counted,
             began,
+            seed: plan.seed,
+            placing: BTreeSet::new(),
             epoch: 0,
             starts: 0,
             last_id: 0,
@@ -115,10 +122,14 @@ impl ProcessBench {
         let mut needs: BTreeMap<&str, BTreeSet<Need>> = BTreeMap::new();
         for cell in self.cells.iter().filter(|cell| cell.unavailable.is_none()) {
             for (name, role) in [(&cell.server, PeerRole::Server), (&cell.client, PeerRole::Client)] {
-                let need = Need { role, transport: cell.cell.transport.clone(), pattern: cell.cell.pattern };
+                let fixed = |name: &&str| cell.cell.options.offset(name).is_some();
+                let offsets = ["send_offset", "recv_offset"].into_iter().filter(fixed).collect();
+                let Cell { pattern, ref transport, .. } = cell.cell;
+                let need = Need { role, transport: transport.clone(), pattern, offsets };
                 needs.entry(name).or_default().insert(need);
             }
         }
+        let mut placing = BTreeSet::new();
         for (name, needs) in needs {
             let program = &self.programs[name];
             let mut peer = self.guard.watch(|guard| {
@@ -126,7 +137,12 @@ impl ProcessBench {
             })?;
             let mut patience = Patience::of(self.timeout, &self.interrupt);
             let hello = match await_message(&mut [&mut peer], 0, &mut patience, &self.interrupt) {
-                Ok(FromPeer::Hello(hello)) => check_hello(&hello, &needs),
+                Ok(FromPeer::Hello(hello)) => {
+                    if hello.places_buffers() {
+                        placing.insert(name.to_owned());
+                    }
+                    check_hello(&hello, &needs)
+                }
                 Ok(other) => {
                     Err(format!("sent {} instead of hello, which a peer sends first", in_short(&other)))
                 }
@@ -143,6 +159,7 @@ impl ProcessBench {
             peer.see_off(Instant::now() + FAREWELL);
             self.guard.forget(&[peer.id()]);
         }
+        self.placing = placing;
         Ok(())
     }
 
@@ -157,7 +174,7 @@ impl ProcessBench {
         let mut seen = BTreeSet::new();
         for (index, cell) in self.cells.iter().enumerate().filter(|(_, cell)| cell.unavailable.is_none()) {
             if seen.insert(&cell.cell.transport) {
-                self.provision(index, "probe")?;
+                self.provision(index, &cell.cell, "probe")?;
             }
         }
         Ok(())
@@ -169,18 +186,24 @@ impl ProcessBench {
         self.topology.pair(cell.placement).map_err(refused)
     }
 
-    fn provision(&self, cell: usize, name: &str) -> Result<Provision, EngineError> {
-        let planned = &self.cells[cell];
+    fn provision(&self, index: usize, cell: &Cell, name: &str) -> Result<Provision, EngineError> {
+        let planned = &self.cells[index];
         let failed = |source: TransportError| EngineError::Provision { cell: planned.id.clone(), source };
         let transport = transport::find(&planned.cell.transport)
             .ok_or_else(|| failed(TransportError::Refused("there is no such transport".to_owned())))?;
-        transport.provision(&Place { dir: self.dir.path(), name, cell: &planned.cell }).map_err(failed)
+        transport.provision(&Place { dir: self.dir.path(), name, cell }).map_err(failed)
     }
 
     /// Starts both processes of a cell, without waiting for messages.
     fn start_pair(&mut self, cell: usize) -> Result<(Pair, Provision), EngineError> {
         let planned = &self.cells[cell];
-        let mut provision = self.provision(cell, &format!("e{}s{}c{cell}", self.epoch, self.starts))?;
+        let layout = self.layout(planned);
+        let mut placed = planned.cell.clone();
+        if let Some(offset) = layout.and_then(|layout| layout.ring_offset) {
+            placed.options.set("ring_offset", OptionValue::Int(offset)).expect("an offset within a page");
+        }
+        let name = format!("e{}s{}c{cell}", self.epoch, self.starts);
+        let mut provision = self.provision(cell, &placed, &name)?;
         let (client_cpu, server_cpu) = self.places(planned)?.unzip();
         let bound = |option: &str| planned.cell.options.int(option).map(|cpu| cpu as usize);
         let (client_cpu, server_cpu) =
@@ -210,7 +233,22 @@ impl ProcessBench {
         } else {
             Map::from_iter([("engine".to_owned(), effective.into())])
         };
-        Ok((Pair { server, client, trouble_counters, effective }, provision))
+        Ok((Pair { server, client, trouble_counters, effective, layout }, provision))
+    }
+
+    /// Where a cell's buffers begin in this epoch; `None` if it has none.
+    fn layout(&self, planned: &PlannedCell) -> Option<Layout> {
+        let known = transport::find(&planned.cell.transport)?.capabilities();
+        if !known.has_buffers {
+            return None;
+        }
+        let layout = Drawn::of(self.seed, self.epoch, self.starts).of_cell(&planned.cell.options);
+        let has_ring = known.option_groups.contains(&OptionGroup::SharedMemory);
+        Some(Layout {
+            client: layout.client.filter(|_| self.placing.contains(&planned.client)),
+            server: layout.server.filter(|_| self.placing.contains(&planned.server)),
+            ring_offset: layout.ring_offset.filter(|_| has_ring),
+        })
     }
 
     /// Receives hello and prepares the server, then the client, for all pairs at once.
@@ -377,6 +415,7 @@ impl Bench for ProcessBench {
             (risen > 0).then(|| ((*name).to_owned(), risen))
         };
         let cpu_ns = [server.usage.cpu_ns(), client.usage.cpu_ns()];
+        let layout = self.pairs[cell].as_ref().and_then(|pair| pair.layout);
         let whereabouts = places
             .zip(self.seen(cell))
             .and_then(|(before, after)| whereabouts::ran(&self.topology, &before, &after, cpu_ns));
@@ -395,6 +434,7 @@ impl Bench for ProcessBench {
             retries: client.retries,
             troubles: watched.iter().filter_map(rose).collect(),
             whereabouts,
+            layout,
             suspended,
         })
     }

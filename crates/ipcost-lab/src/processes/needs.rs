@@ -11,6 +11,8 @@ pub(super) struct Need {
     pub(super) role: PeerRole,
     pub(super) transport: String,
     pub(super) pattern: Pattern,
+    /// Where its buffers begin, if the cell fixes it: options that a peer must list.
+    pub(super) offsets: Vec<&'static str>,
 }
 
 /// Whether a peer meets all requirements; otherwise what it lacks and the fix.
@@ -29,6 +31,11 @@ pub(super) fn check_hello(hello: &Hello, needs: &BTreeSet<Need>) -> Result<(), S
         }
         if !hello.roles.contains(&need.role) {
             return Err(format!("cannot be the {}; it can be {}", need.role, names(&hello.roles)));
+        }
+        if let Some(unknown) = need.offsets.iter().find(|name| !hello.knows(name)) {
+            return Err(format!(
+                "does not place its buffers: its hello does not list the option {unknown}; leave {unknown} out"
+            ));
         }
     }
     Ok(())
@@ -63,9 +70,10 @@ mod tests {
             roles: vec![PeerRole::Server],
             transports: vec!["unix".into(), "tcp".into()],
             patterns: vec![Pattern::Rr],
+            options: vec!["send_offset".into()],
         };
         let need = |role, transport: &str, pattern| {
-            BTreeSet::from([Need { role, transport: transport.into(), pattern }])
+            BTreeSet::from([Need { role, transport: transport.into(), pattern, offsets: Vec::new() }])
         };
         let check = |hello: &Hello, needs| check_hello(hello, &needs).unwrap_err();
         assert_eq!(check_hello(&hello, &need(PeerRole::Server, "tcp", Pattern::Rr)), Ok(()));
@@ -75,6 +83,12 @@ mod tests {
             check(&hello, need(PeerRole::Server, "tcp", Pattern::Stream)).contains("lacks pattern stream")
         );
         assert!(check(&hello, need(PeerRole::Client, "tcp", Pattern::Rr)).contains("cannot be the client"));
+        let placed = |offsets| {
+            let need = Need { role: PeerRole::Server, transport: "tcp".into(), pattern: Pattern::Rr, offsets };
+            check_hello(&hello, &BTreeSet::from([need]))
+        };
+        assert_eq!(placed(vec!["send_offset"]), Ok(()));
+        assert!(placed(vec!["send_offset", "recv_offset"]).unwrap_err().contains("leave recv_offset out"));
         hello.protocol = 2;
         assert!(check(&hello, BTreeSet::new()).contains("speaks version 2"));
     }

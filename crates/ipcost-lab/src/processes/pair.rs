@@ -1,6 +1,7 @@
 //! The two processes of a cell, and their messages in turn.
 
 use ipcost_model::protocol::{Address, Done, FromEngine, FromPeer, PeerRole};
+use ipcost_model::{Cell, Layout};
 use ipcost_sys::interrupt::Interrupt;
 use serde_json::{Map, Value, json};
 
@@ -17,6 +18,8 @@ pub(super) struct Pair {
     pub(super) client: Peer,
     pub(super) trouble_counters: &'static [&'static str],
     pub(super) effective: Map<String, Value>,
+    /// Where their buffers begin.
+    pub(super) layout: Option<Layout>,
 }
 
 impl Pair {
@@ -64,12 +67,20 @@ impl Pair {
     pub(super) fn prepare(
         &mut self,
         to: usize,
-        cell: &ipcost_model::Cell,
+        cell: &Cell,
         address: Address,
         patience: &Patience,
     ) -> Result<(), EngineError> {
         let role = if to == SERVER { PeerRole::Server } else { PeerRole::Client };
-        let cell = ipcost_model::Cell { options: cell.options.for_peers(), ..cell.clone() };
+        let offsets = match role {
+            PeerRole::Server => self.layout.and_then(|layout| layout.server),
+            PeerRole::Client => self.layout.and_then(|layout| layout.client),
+        };
+        let mut options = cell.options.for_peers();
+        if let Some(offsets) = offsets {
+            offsets.add_to(&mut options);
+        }
+        let cell = Cell { options, ..cell.clone() };
         self.say(to, &FromEngine::Prepare { role, cell, address }, patience)
     }
 

@@ -7,12 +7,17 @@ use std::ptr::{self, NonNull};
 use std::sync::atomic::AtomicU32;
 
 use rustix::fs::{MemfdFlags, fstat, ftruncate, memfd_create};
+use rustix::io::{pread, pwrite};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
 use crate::{Context, SysError};
 
 /// Bytes before the ring: a page.
 const HEAD_BYTES: usize = 4096;
+/// Where the head says how many bytes lie between it and the ring: behind the words.
+const OFFSET_AT: usize = 4 * WORD_BYTES;
+/// A ring may begin with a word, as slots do.
+const ALIGNMENT: u64 = 16;
 /// The distance between words, bytes: two cache lines, as processors fetch them in pairs.
 const WORD_BYTES: usize = 128;
 
@@ -24,14 +29,15 @@ pub fn probe() -> Result<(), String> {
     Ok(())
 }
 
-/// Creates memory for a ring of `ring_bytes` bytes (`memfd_create(2)`).
+/// Creates memory for a ring of `ring_bytes` bytes that begins `offset` bytes after a page (`memfd_create(2)`).
 ///
 /// # Errors
 /// If the system refuses.
-pub fn create(ring_bytes: usize) -> Result<OwnedFd, SysError> {
+pub fn create(ring_bytes: usize, offset: u64) -> Result<OwnedFd, SysError> {
     let action = || "cannot make shared memory".to_owned();
     let memory = memfd_create("ipcost-ring", MemfdFlags::CLOEXEC).context(action)?;
-    ftruncate(&memory, (HEAD_BYTES + ring_bytes) as u64).context(action)?;
+    ftruncate(&memory, (HEAD_BYTES + ring_bytes) as u64 + offset).context(action)?;
+    pwrite(&memory, &offset.to_ne_bytes(), OFFSET_AT as u64).context(action)?;
     Ok(memory)
 }
 
@@ -39,6 +45,8 @@ pub fn create(ring_bytes: usize) -> Result<OwnedFd, SysError> {
 #[derive(Debug)]
 pub struct SharedRing {
     memory: NonNull<u8>,
+    /// Where the ring begins in the mapping.
+    start: usize,
     bytes: usize,
 }
 
@@ -55,7 +63,13 @@ impl SharedRing {
     pub fn map(memory: impl AsFd) -> Result<Self, SysError> {
         let action = || "cannot map shared memory".to_owned();
         let total = usize::try_from(fstat(&memory).context(action)?.st_size).unwrap_or(0);
-        let bytes = total.saturating_sub(HEAD_BYTES);
+        let mut offset = [0; 8];
+        let known = pread(&memory, &mut offset, OFFSET_AT as u64).context(action)? == offset.len();
+        let offset = if known { u64::from_ne_bytes(offset) } else { 0 };
+        // Both sides place words by it, so it may not come from something else.
+        let offset = if offset < HEAD_BYTES as u64 && offset.is_multiple_of(ALIGNMENT) { offset as usize } else { total };
+        let start = HEAD_BYTES.saturating_add(offset);
+        let bytes = total.saturating_sub(start);
         if !bytes.is_power_of_two() {
             let wrong = io::Error::other(format!("{total} bytes do not make a ring"));
             return Err(wrong).context(action);
@@ -65,7 +79,7 @@ impl SharedRing {
         // SAFETY: a new mapping at an address that the kernel chooses, of a file of this size.
         let place = unsafe { mmap(ptr::null_mut(), total, access, flags, memory, 0) };
         let memory = NonNull::new(place.context(action)?.cast()).expect("mappings are not at address 0");
-        Ok(Self { memory, bytes })
+        Ok(Self { memory, start, bytes })
     }
 
     /// Its size, bytes.
@@ -86,7 +100,7 @@ impl SharedRing {
     #[inline]
     pub fn first_word(&self) -> &AtomicU32 {
         // SAFETY: within the mapping, whose ring is at least as large, aligned, and only used atomically.
-        unsafe { self.memory.add(HEAD_BYTES).cast().as_ref() }
+        unsafe { self.memory.add(self.start).cast().as_ref() }
     }
 
     /// The pieces of the ring from a position on: up to its end, then from its start.
@@ -97,7 +111,7 @@ impl SharedRing {
         let first = count.min(self.bytes - offset);
         // SAFETY: both are within the mapping, as the offset is below the ring's size and counts stop at its end.
         unsafe {
-            let ring = self.memory.as_ptr().add(HEAD_BYTES);
+            let ring = self.memory.as_ptr().add(self.start);
             [(ring.add(offset), first), (ring, count - first)]
         }
     }
@@ -151,7 +165,7 @@ impl SharedRing {
 impl Drop for SharedRing {
     fn drop(&mut self) {
         // SAFETY: mapped by `map` with this length; no longer referred to.
-        let _ = unsafe { munmap(self.memory.as_ptr().cast(), HEAD_BYTES + self.bytes) };
+        let _ = unsafe { munmap(self.memory.as_ptr().cast(), self.start + self.bytes) };
     }
 }
 
@@ -162,9 +176,10 @@ mod tests {
 
     #[test]
     fn what_goes_over_the_end_is_read_from_the_begin() {
-        let memory = create(4096).unwrap();
+        let memory = create(4096, 4080).unwrap();
         let (mut one, other) = (SharedRing::map(&memory).unwrap(), SharedRing::map(&memory).unwrap());
         drop(memory);
+        assert_eq!(std::ptr::from_ref(one.first_word()).addr() % 4096, 4080);
         assert_eq!(other.bytes(), 4096);
         let (bytes, mut found) = ([1, 2, 3, 4, 5, 6, 7, 8, 9], [0; 9]);
         one.write(u32::MAX - 3, &bytes);

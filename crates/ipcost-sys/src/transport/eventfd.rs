@@ -17,6 +17,7 @@ const CAPABILITIES: Capabilities = Capabilities {
     delivery: Delivery::Message,
     no_stream: Some("writes add up until they are read, so words do not stay separate"),
     sees_end: false,
+    has_buffers: false,
     os: &["linux"],
     ..Capabilities::PLAIN
 };

@@ -13,6 +13,7 @@ const CAPABILITIES: Capabilities = Capabilities {
     name: "null",
     summary: "moves nothing: the cost of the tool's own loop, for tests",
     carries_payload: false,
+    has_buffers: false,
     ..Capabilities::PLAIN
 };
 

@@ -22,7 +22,7 @@ const CAPABILITIES: Capabilities = Capabilities {
     summary: "a ring in shared memory for each direction; sleeps, or spins with --option wait=spin",
     both_ways: false,
     os: &["linux"],
-    option_groups: &[OptionGroup::Waiting, OptionGroup::Ring],
+    option_groups: &[OptionGroup::SharedMemory, OptionGroup::Waiting, OptionGroup::Ring],
     in_default_suite: true,
     ..Capabilities::PLAIN
 };
@@ -66,7 +66,7 @@ impl Transport for Shm {
     }
 
     fn provision(&self, place: &Place<'_>) -> Result<Provision, TransportError> {
-        inherited::share(place.cell, |_| Ok(shared_ring::create(ring_bytes(place.cell) as usize)?))
+        inherited::share(place.cell, |_| Ok(shared_ring::create(ring_bytes(place.cell) as usize, ring_offset(place.cell))?))
     }
 
     fn serve(&self, address: &Address, cell: &Cell) -> Result<Box<dyn Server>, TransportError> {
@@ -82,6 +82,11 @@ impl Transport for Shm {
 fn ring_bytes(cell: &Cell) -> u64 {
     let bytes = cell.options.int("ring_size").unwrap_or((2 * largest_message(cell)).max(USUAL_BYTES));
     bytes.max(LEAST_BYTES).next_power_of_two()
+}
+
+/// Where a ring or a slot begins within a page of the memory, bytes.
+pub(super) fn ring_offset(cell: &Cell) -> u64 {
+    cell.options.offset("ring_offset").unwrap_or(0)
 }
 
 /// How a side waits for the other.
@@ -309,7 +314,7 @@ mod tests {
         for (name, value) in [("wait", wait), ("payload", payload)] {
             cell.options.set(name, OptionValue::Text(value.to_owned())).unwrap();
         }
-        let rings = [(); 2].map(|()| shared_ring::create(LEAST_BYTES as usize).unwrap());
+        let rings = [(); 2].map(|()| shared_ring::create(LEAST_BYTES as usize, 80).unwrap());
         let again = rings.each_ref().map(|ring| ring.try_clone().unwrap());
         let ([one, other], [again_one, again_other]) = (rings, again);
         [Ends::open(one, other, &cell).unwrap(), Ends::open(again_other, again_one, &cell).unwrap()]

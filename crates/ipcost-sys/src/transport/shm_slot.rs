@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use ipcost_model::protocol::Address;
 use ipcost_model::{Capabilities, Cell, OptionGroup};
 
-use super::shm::{LOOKS_BEFORE_SLEEP, Wait};
+use super::shm::{LOOKS_BEFORE_SLEEP, Wait, ring_offset};
 use super::spinning::{spin, spin_for};
 use super::udp::largest_message;
 use super::{Channel, Client, Connection, Place, Provision, Server, Transport, TransportError, inherited};
@@ -22,7 +22,7 @@ const CAPABILITIES: Capabilities = Capabilities {
     summary: "one message at a time in shared memory, behind a word that says whose turn it is; sleeps, or spins with --option wait=spin",
     both_ways: false,
     os: &["linux"],
-    option_groups: &[OptionGroup::Waiting],
+    option_groups: &[OptionGroup::SharedMemory, OptionGroup::Waiting],
     ..Capabilities::PLAIN
 };
 
@@ -52,7 +52,7 @@ impl Transport for ShmSlot {
             if let Some(same) = made.take() {
                 return Ok(same);
             }
-            let memory = shared_ring::create(bytes as usize)?;
+            let memory = shared_ring::create(bytes as usize, ring_offset(place.cell))?;
             made = Some(memory.try_clone().context(|| "cannot share memory".to_owned())?);
             Ok(memory)
         })
@@ -207,7 +207,7 @@ mod tests {
     fn pair(wait: &str) -> [Side; 2] {
         let mut cell = cell("shm-slot", 1);
         cell.options.set("wait", OptionValue::Text(wait.to_owned())).unwrap();
-        let memory = shared_ring::create(LEAST_BYTES as usize).unwrap();
+        let memory = shared_ring::create(LEAST_BYTES as usize, 80).unwrap();
         let again = memory.try_clone().unwrap();
         [Side::open(memory, 0, &cell).unwrap(), Side::open(again, SERVERS, &cell).unwrap()]
     }

@@ -19,6 +19,7 @@ const CAPABILITIES: Capabilities = Capabilities {
     summary: "the cheapest system call (getppid)",
     os: &["linux", "macos"],
     carries_payload: false,
+    has_buffers: false,
     floor: Some(FloorKind::SystemCall),
     ..Capabilities::PLAIN
 };

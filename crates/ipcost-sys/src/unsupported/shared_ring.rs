@@ -22,7 +22,7 @@ pub fn probe() -> Result<(), String> {
 ///
 /// # Errors
 /// Always.
-pub fn create(_ring_bytes: usize) -> Result<Descriptor, SysError> {
+pub fn create(_ring_bytes: usize, _offset: u64) -> Result<Descriptor, SysError> {
     Err::<_, io::Error>(unsupported(REASON)).context(|| "cannot make shared memory".to_owned())
 }
 

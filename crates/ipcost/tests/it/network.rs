@@ -33,11 +33,8 @@ const LIBRARY: [&str; 4] = ["--patterns", "rr,stream", "--transports", "tcp,unix
 const STREAM: [&str; 4] = ["--patterns", "stream", "--transports", "tcp,unix"];
 
 fn arguments(peer: &str, epochs: &str, cells: &[&str]) -> Vec<String> {
-    let own_wire = ["redis", "redis-resolve", "socat", "socat-started", "zeromq", "nng", "hyper", "tonic"]
-        .contains(&peer);
     let mut args = vec!["run", "--epochs", epochs, "--no-save", "--timeout", "60s", "--server", peer];
     args.extend(cells);
-    args.extend(if own_wire { vec!["--client", peer] } else { vec![] });
     args.into_iter().map(str::to_owned).collect()
 }
 

@@ -1,0 +1,81 @@
+//! Where buffers begin in an epoch: drawn, since a program's allocator decides it and nothing in a program's source does.
+//!
+//! Mytkowicz, Diwan, Hauswirth and Sweeney, "Producing wrong data without doing anything obviously wrong!" (ASPLOS 2009);
+//! Curtsinger and Berger, "Stabilizer: statistically sound performance evaluation" (ASPLOS 2013).
+
+use ipcost_model::{Layout, Offsets, Options, PAGE_BYTES};
+use ipcost_stats::Random;
+
+/// Allocators place buffers at multiples of this many bytes.
+const STEP_BYTES: u64 = 16;
+/// Rings begin in a cache line of their own.
+const LINE_BYTES: u64 = 64;
+
+/// The layout that all cells of an epoch share.
+pub(super) struct Drawn {
+    client: Offsets,
+    server: Offsets,
+    ring_offset: u64,
+}
+
+impl Drawn {
+    /// Draws a layout. Epochs count from 1; those before them, which calibrate, are told apart by how often processes
+    /// were started.
+    pub(super) fn of(seed: u64, epoch: u32, starts: u32) -> Self {
+        let number = if epoch > 0 { u64::from(epoch) } else { u64::from(starts) << 32 };
+        // A sequence of its own: orders do not depend on it.
+        let mut random = Random::new(Random::new(seed ^ 0x6c61_796f_7574).next_u64() ^ number);
+        let mut place = |step| random.below(PAGE_BYTES / step) * step;
+        let mut offsets = || Offsets { send_offset: place(STEP_BYTES), recv_offset: place(STEP_BYTES) };
+        let (client, server) = (offsets(), offsets());
+        Self { client, server, ring_offset: place(LINE_BYTES) }
+    }
+
+    /// A cell's layout: as its options fix it, otherwise as drawn.
+    pub(super) fn of_cell(&self, options: &Options) -> Layout {
+        Layout {
+            client: Some(self.client.fixed_by(options)),
+            server: Some(self.server.fixed_by(options)),
+            ring_offset: Some(options.offset("ring_offset").unwrap_or(self.ring_offset)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ipcost_model::OptionValue;
+
+    use super::*;
+
+    #[test]
+    fn every_place_is_drawn_and_the_same_seed_draws_the_same() {
+        let drawn = |epoch| Drawn::of(7, epoch, 0).of_cell(&Options::default());
+        assert_eq!(drawn(3), drawn(3));
+        let places: Vec<[u64; 4]> = (1..=4000)
+            .map(|epoch| {
+                let layout = drawn(epoch);
+                let (client, server) = (layout.client.unwrap(), layout.server.unwrap());
+                [client.send_offset, client.recv_offset, server.send_offset, server.recv_offset]
+            })
+            .collect();
+        for side in 0..4 {
+            let mut seen: Vec<u64> = places.iter().map(|places| places[side]).collect();
+            seen.sort_unstable();
+            seen.dedup();
+            assert_eq!(seen, (0..256).map(|step| step * 16).collect::<Vec<_>>());
+        }
+        // Drawn apart from each other: the distance of two is as often below half a page as above.
+        let near = places.iter().filter(|places| (places[3] + 4096 - places[0]) % 4096 < 2048).count();
+        assert!((1800..2200).contains(&near), "{near}");
+    }
+
+    #[test]
+    fn options_fix_a_place_and_pilots_differ() {
+        let mut options = Options::default();
+        options.set("recv_offset", OptionValue::Int(5)).unwrap();
+        let layout = Drawn::of(1, 1, 0).of_cell(&options);
+        assert_eq!((layout.client.unwrap().recv_offset, layout.server.unwrap().recv_offset), (5, 5));
+        let pilot = |starts| Drawn::of(1, 0, starts).of_cell(&options);
+        assert_ne!(pilot(1), pilot(2));
+    }
+}
