@@ -17,11 +17,34 @@ enum {
 const char *const PATTERN_NAMES[PATTERNS] = {"connect", "rr", "stream"};
 const char *const TRANSPORT_NAMES[TRANSPORTS] = {"pipe", "fifo", "unix", "unix-abstract",
                                                  "socketpair", "tcp", "tcp6", "mq", "shm-slot"};
+const char *const OPTION_NAMES[OPTIONS] = {
+    [OPTION_FRAMING] = "framing",
+    [OPTION_SERVER_BUFFER] = "server_buffer",
+    [OPTION_RECV_BUFFER] = "recv_buffer",
+    [OPTION_SEND_OFFSET] = "send_offset",
+    [OPTION_RECV_OFFSET] = "recv_offset",
+    [OPTION_TOUCH] = "touch",
+    [OPTION_CLOCK] = "clock",
+    [OPTION_WORKERS] = "workers",
+    [OPTION_DESCRIPTOR_TABLE] = "descriptor_table",
+    [OPTION_TCP_NODELAY] = "tcp_nodelay",
+    [OPTION_SO_SNDBUF] = "so_sndbuf",
+    [OPTION_SO_RCVBUF] = "so_rcvbuf",
+    [OPTION_IO] = "io",
+    [OPTION_PIPE_SIZE] = "pipe_size",
+    [OPTION_PIPE_CALLS] = "pipe_calls",
+    [OPTION_WAIT] = "wait",
+    [OPTION_BACKLOG] = "backlog",
+    [OPTION_CLOSES_FIRST] = "closes_first",
+    [OPTION_SPREAD_SOURCES] = "spread_sources",
+};
 
 static int find_name(struct json object, const char *name, const char *const *names, int count);
 static void read_options(struct cell *cell, struct json options);
-static void read_option(struct cell *cell, const char *name, struct json value);
+static enum cell_option find_option(const char *name);
+static void read_option(struct cell *cell, enum cell_option option, struct json value);
 static size_t read_size(const char *name, struct json value);
+static int read_offset(const char *name, struct json value);
 static int value_word(const char *name, struct json value, const char *const words[3], int count);
 
 struct cell cell_read(struct json object)
@@ -35,6 +58,8 @@ struct cell cell_read(struct json object)
         .server_speaks_first =
             value_is_second(field(object, "speaks_first"), "speaks_first", "client", "server"),
         .server_buffer = SERVER_BUFFER,
+        .send_offset = ANYWHERE,
+        .recv_offset = ANYWHERE,
         .backlog = BACKLOG,
         .spread_sources = true,
     };
@@ -60,34 +85,6 @@ struct cell cell_read(struct json object)
         fail("protocol: with pipe_calls=stdio nobody looks for a newline; leave framing out");
     }
     return cell;
-}
-
-bool cell_option(struct json cell, const char *name, struct json *value)
-{
-    struct json options;
-    return json_member(cell, "options", &options) && json_member(options, name, value);
-}
-
-void cell_allow_options(struct json cell, const char *const *names, const char *program)
-{
-    struct json options;
-    if (!json_member(cell, "options", &options)) {
-        return;
-    }
-    struct json_walk walk = json_walk(options);
-    struct json name;
-    struct json value;
-    while (json_next(&walk, &name, &value)) {
-        char text[64];
-        value_text(name, "an option's name", text, sizeof text);
-        const char *const *known = names;
-        while (*known != NULL && strcmp(*known, text) != 0) {
-            known++;
-        }
-        if (*known == NULL) {
-            fail("%s cannot follow option %s; leave it out", program, text);
-        }
-    }
 }
 
 bool transport_connects(enum transport transport)
@@ -118,59 +115,102 @@ static void read_options(struct cell *cell, struct json options)
     while (json_next(&walk, &name, &value)) {
         char text[64];
         value_text(name, "an option's name", text, sizeof text);
-        read_option(cell, text, value);
+        read_option(cell, find_option(text), value);
     }
 }
 
-/* Options are read, and checked, also where they act on other transports or patterns than the cell's. */
-static void read_option(struct cell *cell, const char *name, struct json value)
+static enum cell_option find_option(const char *name)
 {
-    if (strcmp(name, "framing") == 0) {
+    for (int option = 0; option < OPTIONS; option++) {
+        if (strcmp(name, OPTION_NAMES[option]) == 0) {
+            return (enum cell_option)option;
+        }
+    }
+    fail("protocol: there is no option \"%s\" here", name);
+}
+
+/* Options are read, and checked, also where they act on other transports or patterns than the cell's. */
+static void read_option(struct cell *cell, enum cell_option option, struct json value)
+{
+    static const char *const CALLS[] = {"system", "stdio", "stdio-signals"};
+    static const char *const WAITS[WAITINGS] = {"block", "spin", "hybrid"};
+    static const char *const SIDES[CLOSINGS] = {"server", "client", "any"};
+    const char *name = OPTION_NAMES[option];
+    switch (option) {
+    case OPTION_FRAMING:
         cell->newline_framing = value_is_second(value, name, "length", "newline");
-    } else if (strcmp(name, "server_buffer") == 0) {
+        break;
+    case OPTION_SERVER_BUFFER:
         cell->server_buffer = read_size(name, value);
-    } else if (strcmp(name, "recv_buffer") == 0) {
+        break;
+    case OPTION_RECV_BUFFER:
         cell->recv_buffer = read_size(name, value);
-    } else if (strcmp(name, "workers") == 0) {
+        break;
+    case OPTION_SEND_OFFSET:
+        cell->send_offset = read_offset(name, value);
+        break;
+    case OPTION_RECV_OFFSET:
+        cell->recv_offset = read_offset(name, value);
+        break;
+    case OPTION_TOUCH:
+        cell->touches = value_is_second(value, name, "none", "every-byte");
+        break;
+    case OPTION_CLOCK:
+        cell->is_clocked = value_is_second(value, name, "batch", "each");
+        break;
+    case OPTION_WORKERS:
         cell->workers_are_processes = value_is_second(value, name, "threads", "processes");
-    } else if (strcmp(name, "descriptor_table") == 0) {
+        break;
+    case OPTION_DESCRIPTOR_TABLE:
         cell->table_is_shared = value_is_second(value, name, "private", "shared");
         cell->table_is_private = !cell->table_is_shared;
-    } else if (strcmp(name, "tcp_nodelay") == 0) {
+        break;
+    case OPTION_TCP_NODELAY:
         cell->tcp_nodelay = value_boolean(value, name);
-    } else if (strcmp(name, "so_sndbuf") == 0) {
+        break;
+    case OPTION_SO_SNDBUF:
         cell->so_sndbuf = (int)read_size(name, value);
-    } else if (strcmp(name, "so_rcvbuf") == 0) {
+        break;
+    case OPTION_SO_RCVBUF:
         cell->so_rcvbuf = (int)read_size(name, value);
-    } else if (strcmp(name, "io") == 0) {
+        break;
+    case OPTION_IO:
         cell->sends = value_is_second(value, name, "blocking", "send");
-    } else if (strcmp(name, "clock") == 0) {
-        cell->is_clocked = value_is_second(value, name, "batch", "each");
-    } else if (strcmp(name, "pipe_calls") == 0) {
-        static const char *const CALLS[] = {"system", "stdio", "stdio-signals"};
+        break;
+    case OPTION_PIPE_SIZE:
+        cell->pipe_size = (int)read_size(name, value);
+        break;
+    case OPTION_PIPE_CALLS: {
         const int calls = value_word(name, value, CALLS, 3);
         cell->stdio = calls > 0;
         cell->signals = calls > 1;
-    } else if (strcmp(name, "wait") == 0) {
-        static const char *const WAITS[WAITINGS] = {"block", "spin", "hybrid"};
+        break;
+    }
+    case OPTION_WAIT:
         cell->waiting = (enum waiting)value_word(name, value, WAITS, WAITINGS);
-    } else if (strcmp(name, "pipe_size") == 0) {
-        cell->pipe_size = (int)read_size(name, value);
-    } else if (strcmp(name, "backlog") == 0) {
+        break;
+    case OPTION_BACKLOG:
         cell->backlog = (int)value_number(value, name, 1, LARGEST_BACKLOG);
-    } else if (strcmp(name, "closes_first") == 0) {
-        static const char *const WORDS[CLOSINGS] = {"server", "client", "any"};
-        cell->closing = (enum closing)value_word(name, value, WORDS, CLOSINGS);
-    } else if (strcmp(name, "spread_sources") == 0) {
+        break;
+    case OPTION_CLOSES_FIRST:
+        cell->closing = (enum closing)value_word(name, value, SIDES, CLOSINGS);
+        break;
+    case OPTION_SPREAD_SOURCES:
         cell->spread_sources = value_boolean(value, name);
-    } else {
-        fail("protocol: there is no option \"%s\" here", name);
+        break;
+    case OPTIONS:
+        break;
     }
 }
 
 static size_t read_size(const char *name, struct json value)
 {
     return value_number(value, name, 1, LARGEST_SIZE);
+}
+
+static int read_offset(const char *name, struct json value)
+{
+    return (int)value_number(value, name, 0, PAGE_BYTES - 1);
 }
 
 /* Which of three words a text is. */

@@ -16,8 +16,36 @@ enum waiting { BLOCKING, SPINNING, HYBRID, WAITINGS };
 /* Who closes a connection first; the other waits for its end. With `any`, neither waits. */
 enum closing { SERVER_CLOSES_FIRST, CLIENT_CLOSES_FIRST, ANY_CLOSES_FIRST, CLOSINGS };
 
+/* Every option that this peer knows: hello lists them, and any other is refused. */
+enum cell_option {
+    OPTION_FRAMING,
+    OPTION_SERVER_BUFFER,
+    OPTION_RECV_BUFFER,
+    OPTION_SEND_OFFSET,
+    OPTION_RECV_OFFSET,
+    OPTION_TOUCH,
+    OPTION_CLOCK,
+    OPTION_WORKERS,
+    OPTION_DESCRIPTOR_TABLE,
+    OPTION_TCP_NODELAY,
+    OPTION_SO_SNDBUF,
+    OPTION_SO_RCVBUF,
+    OPTION_IO,
+    OPTION_PIPE_SIZE,
+    OPTION_PIPE_CALLS,
+    OPTION_WAIT,
+    OPTION_BACKLOG,
+    OPTION_CLOSES_FIRST,
+    OPTION_SPREAD_SOURCES,
+    OPTIONS
+};
+
 extern const char *const PATTERN_NAMES[PATTERNS];
 extern const char *const TRANSPORT_NAMES[TRANSPORTS];
+extern const char *const OPTION_NAMES[OPTIONS];
+
+/* Where a buffer begins within a page of 4096 bytes: an offset, or wherever malloc puts it. */
+enum { PAGE_BYTES = 4096, ANYWHERE = -1 };
 
 struct cell {
     enum pattern pattern;
@@ -31,6 +59,9 @@ struct cell {
     bool newline_framing;
     size_t server_buffer;
     size_t recv_buffer;
+    int send_offset; /* of buffers that payload is sent from; or ANYWHERE */
+    int recv_offset; /* of buffers that payload is received into; or ANYWHERE */
+    bool touches;    /* touch = every-byte */
     bool workers_are_processes;
     bool table_is_shared; /* descriptor_table = shared */
     bool table_is_private;
@@ -50,15 +81,6 @@ struct cell {
 
 /* Reads a cell; anything invalid or unknown ends the peer with an error. */
 struct cell cell_read(struct json object);
-
-/* An option of a cell as the engine sent it; false if it is not set. */
-bool cell_option(struct json cell, const char *name, struct json *value);
-
-/*
- * Ends the peer if an option is set that is not among `names`, which the driven program does not support; `names` ends
- * with NULL.
- */
-void cell_allow_options(struct json cell, const char *const *names, const char *program);
 
 /* Whether a client opens connections to a server that listens. */
 bool transport_connects(enum transport transport);

@@ -2,8 +2,6 @@
 
 #define _GNU_SOURCE 1
 
-#include <string.h>
-
 #include "work.h"
 
 static void prepare_client(struct worker *worker);
@@ -32,29 +30,33 @@ static inline void receive_end(struct channel channel, uint64_t operation, uint6
 
 static void prepare_client(struct worker *worker)
 {
-    worker->outgoing_size = worker->cell->size;
-    worker->outgoing = filled_buffer(worker->outgoing_size, 'a');
-    worker->incoming_size = worker->cell->reply;
-    worker->incoming = fresh_buffer(worker->incoming_size);
+    create_outgoing(worker, worker->cell->size, 'a');
+    create_incoming(worker, worker->cell->reply);
 }
 
-SPECIALISED void visit(struct worker *worker, uint64_t ops, enum kind kind)
+SPECIALISED void visit(struct worker *worker, uint64_t ops, enum kind kind, bool touches)
 {
     const bool client_speaks_first = !worker->cell->server_speaks_first;
     const bool awaits_end = worker->cell->closing == SERVER_CLOSES_FIRST;
     const size_t request_size = worker->outgoing_size;
     const size_t reply_size = worker->incoming_size;
-    const unsigned char *request = worker->outgoing;
+    unsigned char *request = worker->outgoing;
     unsigned char *reply = worker->incoming;
     const uint64_t first_recorded = latency_first(ops);
     for (uint64_t operation = 0; operation < ops; operation++) {
         const uint64_t begun_ns = kind == LATENCY ? now_ns() : 0;
         const struct channel connection = channel_of(caller_connect(&worker->caller), worker->cell);
+        if (touches && client_speaks_first) {
+            write_every_byte(request, request_size, operation);
+        }
         if (client_speaks_first && !send_all(connection, request, request_size)) {
             fail_moving(operation, ops);
         }
         if (!receive_all(connection, reply, reply_size)) {
             fail_moving(operation, ops);
+        }
+        if (touches) {
+            read_every_byte(reply, reply_size);
         }
         if (awaits_end) {
             receive_end(connection, operation, ops);
@@ -75,18 +77,27 @@ SPECIALISED void visit(struct worker *worker, uint64_t ops, enum kind kind)
 
 static void run_client(struct worker *worker, const struct order *order)
 {
+    const bool touches = worker->cell->touches;
     worker->caller.retries = 0;
     worker->began_ns = now_ns();
     switch (order->kind) {
     case TIMED:
-        visit(worker, order->ops, TIMED);
+        if (touches) {
+            visit(worker, order->ops, TIMED, true);
+        } else {
+            visit(worker, order->ops, TIMED, false);
+        }
         break;
     case LATENCY:
-        visit(worker, order->ops, LATENCY);
+        if (touches) {
+            visit(worker, order->ops, LATENCY, true);
+        } else {
+            visit(worker, order->ops, LATENCY, false);
+        }
         break;
     case VERIFY:
         payload_fill(worker->outgoing, worker->outgoing_size, 0, false);
-        visit(worker, order->ops, VERIFY);
+        visit(worker, order->ops, VERIFY, false);
         memset(worker->outgoing, 'a', worker->outgoing_size);
         break;
     }
@@ -97,10 +108,8 @@ static void run_client(struct worker *worker, const struct order *order)
 
 static void prepare_server(struct worker *worker)
 {
-    worker->outgoing_size = worker->cell->reply;
-    worker->outgoing = filled_buffer(worker->outgoing_size, 'b');
-    worker->incoming_size = worker->cell->size;
-    worker->incoming = fresh_buffer(worker->incoming_size);
+    create_outgoing(worker, worker->cell->reply, 'b');
+    create_incoming(worker, worker->cell->size);
 }
 
 static inline bool claim(struct worker *worker, uint64_t ops)
@@ -108,14 +117,14 @@ static inline bool claim(struct worker *worker, uint64_t ops)
     return atomic_fetch_add_explicit(worker->claimed, 1, memory_order_relaxed) < ops;
 }
 
-SPECIALISED void receive_visitors(struct worker *worker, uint64_t ops, enum kind kind)
+SPECIALISED void receive_visitors(struct worker *worker, uint64_t ops, enum kind kind, bool touches)
 {
     const bool client_speaks_first = !worker->cell->server_speaks_first;
     const bool awaits_end = worker->cell->closing == CLIENT_CLOSES_FIRST;
     const size_t request_size = worker->incoming_size;
     const size_t reply_size = worker->outgoing_size;
     unsigned char *request = worker->incoming;
-    const unsigned char *reply = worker->outgoing;
+    unsigned char *reply = worker->outgoing;
     for (uint64_t operation = 0; claim(worker, ops); operation++) {
         const struct channel connection =
             channel_of(listener_accept(worker->listener, worker->cell), worker->cell);
@@ -126,6 +135,12 @@ SPECIALISED void receive_visitors(struct worker *worker, uint64_t ops, enum kind
             if (kind == VERIFY) {
                 payload_check(request, request_size, 0, 0, false);
             }
+            if (touches) {
+                read_every_byte(request, request_size);
+            }
+        }
+        if (touches) {
+            write_every_byte(reply, reply_size, operation);
         }
         if (!send_all(connection, reply, reply_size)) {
             fail_moving(operation, ops);
@@ -142,10 +157,12 @@ static void run_server(struct worker *worker, const struct order *order)
     worker->began_ns = now_ns();
     if (order->kind == VERIFY) {
         payload_fill(worker->outgoing, worker->outgoing_size, 0, false);
-        receive_visitors(worker, order->ops, VERIFY);
+        receive_visitors(worker, order->ops, VERIFY, false);
         memset(worker->outgoing, 'b', worker->outgoing_size);
+    } else if (worker->cell->touches) {
+        receive_visitors(worker, order->ops, TIMED, true);
     } else {
-        receive_visitors(worker, order->ops, TIMED);
+        receive_visitors(worker, order->ops, TIMED, false);
     }
     worker->ended_ns = now_ns();
 }

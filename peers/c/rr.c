@@ -2,8 +2,6 @@
 
 #define _GNU_SOURCE 1
 
-#include <string.h>
-
 #include "work.h"
 
 static void prepare_client(struct worker *worker);
@@ -19,17 +17,15 @@ const struct part RR_SERVER = {.prepare = prepare_server, .run = run_server};
 static void prepare_client(struct worker *worker)
 {
     const struct cell *cell = worker->cell;
-    worker->outgoing_size = cell->size + (cell->newline_framing ? 1 : 0);
-    worker->outgoing = filled_buffer(worker->outgoing_size, 'a');
+    create_outgoing(worker, cell->size + (cell->newline_framing ? 1 : 0), 'a');
     if (cell->newline_framing) {
         worker->outgoing[cell->size] = '\n';
     }
-    worker->incoming_size = cell->reply;
-    worker->incoming = fresh_buffer(worker->incoming_size);
+    create_incoming(worker, cell->reply);
 }
 
 /* With `is_clocked` the clock is read to no purpose, like programs that time each operation. */
-SPECIALISED void exchange(const struct worker *worker, uint64_t ops, enum kind kind, bool is_clocked)
+SPECIALISED void exchange(const struct worker *worker, uint64_t ops, enum kind kind, bool is_clocked, bool touches)
 {
     const struct channel channel = worker->channel;
     const size_t request_size = worker->outgoing_size;
@@ -37,6 +33,7 @@ SPECIALISED void exchange(const struct worker *worker, uint64_t ops, enum kind k
     unsigned char *request = worker->outgoing;
     unsigned char *reply = worker->incoming;
     const bool newline_ends = worker->cell->newline_framing;
+    const bool has_reply = channel.way != SIGNALS; /* there, the reply is just a signal */
     const uint64_t first_recorded = latency_first(ops);
     volatile uint64_t clocked_ns = 0;
     for (uint64_t operation = 0; operation < ops; operation++) {
@@ -44,9 +41,15 @@ SPECIALISED void exchange(const struct worker *worker, uint64_t ops, enum kind k
             payload_fill(request, worker->cell->size, operation, newline_ends);
         }
         const uint64_t begun_ns = kind == LATENCY || is_clocked ? now_ns() : 0;
+        if (touches) {
+            write_every_byte(request, worker->cell->size, operation);
+        }
         if (!send_all(channel, request, request_size) ||
             !receive_all(channel, reply, reply_size)) {
             fail_moving(operation, ops);
+        }
+        if (touches && has_reply) {
+            read_every_byte(reply, reply_size);
         }
         if (kind == LATENCY) {
             const uint64_t latency_ns = now_ns() - begun_ns;
@@ -57,8 +60,7 @@ SPECIALISED void exchange(const struct worker *worker, uint64_t ops, enum kind k
         if (is_clocked) {
             clocked_ns += now_ns() - begun_ns;
         }
-        /* With signals, the reply is just a signal. */
-        if (kind == VERIFY && channel.way != SIGNALS) {
+        if (kind == VERIFY && has_reply) {
             payload_check(reply, reply_size, operation, 0, false);
         }
     }
@@ -66,20 +68,30 @@ SPECIALISED void exchange(const struct worker *worker, uint64_t ops, enum kind k
 
 static void run_client(struct worker *worker, const struct order *order)
 {
+    const bool is_clocked = worker->cell->is_clocked;
+    const bool touches = worker->cell->touches;
     worker->began_ns = now_ns();
     switch (order->kind) {
     case TIMED:
-        if (worker->cell->is_clocked) {
-            exchange(worker, order->ops, TIMED, true);
+        if (touches && is_clocked) {
+            exchange(worker, order->ops, TIMED, true, true);
+        } else if (touches) {
+            exchange(worker, order->ops, TIMED, false, true);
+        } else if (is_clocked) {
+            exchange(worker, order->ops, TIMED, true, false);
         } else {
-            exchange(worker, order->ops, TIMED, false);
+            exchange(worker, order->ops, TIMED, false, false);
         }
         break;
     case LATENCY:
-        exchange(worker, order->ops, LATENCY, false);
+        if (touches) {
+            exchange(worker, order->ops, LATENCY, false, true);
+        } else {
+            exchange(worker, order->ops, LATENCY, false, false);
+        }
         break;
     case VERIFY:
-        exchange(worker, order->ops, VERIFY, false);
+        exchange(worker, order->ops, VERIFY, false, false);
         memset(worker->outgoing, 'a', worker->cell->size);
         break;
     }
@@ -91,14 +103,12 @@ static void run_client(struct worker *worker, const struct order *order)
 static void prepare_server(struct worker *worker)
 {
     const struct cell *cell = worker->cell;
-    worker->outgoing_size = cell->reply;
-    worker->outgoing = filled_buffer(worker->outgoing_size, 'b');
-    worker->incoming_size = cell->newline_framing ? cell->server_buffer : cell->size;
-    worker->incoming = fresh_buffer(worker->incoming_size);
+    create_outgoing(worker, cell->reply, 'b');
+    create_incoming(worker, cell->newline_framing ? cell->server_buffer : cell->size);
 }
 
 /* Reads until the last byte read is a newline. */
-SPECIALISED bool receive_line(const struct worker *worker, uint64_t message, enum kind kind)
+SPECIALISED bool receive_line(const struct worker *worker, uint64_t message, enum kind kind, bool touches)
 {
     unsigned char *bytes = worker->incoming;
     const size_t size = worker->incoming_size;
@@ -109,6 +119,9 @@ SPECIALISED bool receive_line(const struct worker *worker, uint64_t message, enu
             return false;
         }
         const bool is_complete = bytes[count - 1] == '\n';
+        if (touches) {
+            read_every_byte(bytes, (size_t)count);
+        }
         if (kind == VERIFY) {
             const size_t payload = (size_t)count - (is_complete ? 1 : 0);
             payload_check(bytes, payload, message, offset, true);
@@ -125,15 +138,16 @@ SPECIALISED bool receive_line(const struct worker *worker, uint64_t message, enu
     }
 }
 
-SPECIALISED void answer(const struct worker *worker, uint64_t ops, enum kind kind, bool newline_ends)
+SPECIALISED void answer(const struct worker *worker, uint64_t ops, enum kind kind, bool newline_ends, bool touches)
 {
     const struct channel channel = worker->channel;
     const size_t request_size = worker->incoming_size;
     const size_t reply_size = worker->outgoing_size;
     unsigned char *request = worker->incoming;
     unsigned char *reply = worker->outgoing;
+    const bool has_reply = channel.way != SIGNALS;
     for (uint64_t operation = 0; operation < ops; operation++) {
-        const bool received = newline_ends ? receive_line(worker, operation, kind)
+        const bool received = newline_ends ? receive_line(worker, operation, kind, touches)
                                            : receive_all(channel, request, request_size);
         if (!received) {
             fail_moving(operation, ops);
@@ -144,6 +158,12 @@ SPECIALISED void answer(const struct worker *worker, uint64_t ops, enum kind kin
             }
             payload_fill(reply, reply_size, operation, false);
         }
+        if (touches && !newline_ends) {
+            read_every_byte(request, request_size);
+        }
+        if (touches && has_reply) {
+            write_every_byte(reply, reply_size, operation);
+        }
         if (!send_all(channel, reply, reply_size)) {
             fail_moving(operation, ops);
         }
@@ -153,14 +173,19 @@ SPECIALISED void answer(const struct worker *worker, uint64_t ops, enum kind kin
 static void run_server(struct worker *worker, const struct order *order)
 {
     const bool newline_ends = worker->cell->newline_framing;
+    const bool touches = worker->cell->touches;
     worker->began_ns = now_ns();
     if (order->kind == VERIFY) {
-        answer(worker, order->ops, VERIFY, newline_ends);
+        answer(worker, order->ops, VERIFY, newline_ends, false);
         memset(worker->outgoing, 'b', worker->outgoing_size);
+    } else if (newline_ends && touches) {
+        answer(worker, order->ops, TIMED, true, true);
     } else if (newline_ends) {
-        answer(worker, order->ops, TIMED, true);
+        answer(worker, order->ops, TIMED, true, false);
+    } else if (touches) {
+        answer(worker, order->ops, TIMED, false, true);
     } else {
-        answer(worker, order->ops, TIMED, false);
+        answer(worker, order->ops, TIMED, false, false);
     }
     worker->ended_ns = now_ns();
 }

@@ -53,15 +53,18 @@ static void say_hello(void)
     print_names(TRANSPORTS, TRANSPORT_NAMES, has_transport);
     printf("],\"patterns\":[");
     print_names(PATTERNS, PATTERN_NAMES, has_pattern);
+    printf("],\"options\":[");
+    print_names(OPTIONS, OPTION_NAMES, NULL);
     printf("]}\n");
     control_flush();
 }
 
+/* Prints those names that the peer has, or all. */
 static void print_names(int count, const char *const *names, bool (*has)(int))
 {
     const char *before = "";
     for (int index = 0; index < count; index++) {
-        if (has(index)) {
+        if (has == NULL || has(index)) {
             printf("%s\"%s\"", before, names[index]);
             before = ",";
         }

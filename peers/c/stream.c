@@ -2,8 +2,6 @@
 
 #define _GNU_SOURCE 1
 
-#include <string.h>
-
 #include "work.h"
 
 static void prepare_client(struct worker *worker);
@@ -19,11 +17,10 @@ const struct part STREAM_SERVER = {.prepare = prepare_server, .run = run_server}
 
 static void prepare_client(struct worker *worker)
 {
-    worker->outgoing_size = worker->cell->size;
-    worker->outgoing = filled_buffer(worker->outgoing_size, 'a');
+    create_outgoing(worker, worker->cell->size, 'a');
 }
 
-SPECIALISED void send_messages(const struct worker *worker, uint64_t ops, enum kind kind)
+SPECIALISED void send_messages(const struct worker *worker, uint64_t ops, enum kind kind, bool touches)
 {
     const struct channel channel = worker->channel;
     const size_t size = worker->outgoing_size;
@@ -31,6 +28,9 @@ SPECIALISED void send_messages(const struct worker *worker, uint64_t ops, enum k
     for (uint64_t operation = 0; operation < ops; operation++) {
         if (kind == VERIFY) {
             payload_fill(message, size, operation, false);
+        }
+        if (touches) {
+            write_every_byte(message, size, operation);
         }
         if (!send_all(channel, message, size)) {
             fail_moving(operation, ops);
@@ -42,10 +42,12 @@ static void run_client(struct worker *worker, const struct order *order)
 {
     worker->began_ns = now_ns();
     if (order->kind == VERIFY) {
-        send_messages(worker, order->ops, VERIFY);
+        send_messages(worker, order->ops, VERIFY, false);
         memset(worker->outgoing, 'a', worker->outgoing_size);
+    } else if (worker->cell->touches) {
+        send_messages(worker, order->ops, TIMED, true);
     } else {
-        send_messages(worker, order->ops, TIMED);
+        send_messages(worker, order->ops, TIMED, false);
     }
     worker->sent_at_ns = now_ns();
     unsigned char end;
@@ -59,11 +61,10 @@ static void run_client(struct worker *worker, const struct order *order)
 
 static void prepare_server(struct worker *worker)
 {
-    worker->incoming_size = worker->cell->recv_buffer;
-    worker->incoming = fresh_buffer(worker->incoming_size);
+    create_incoming(worker, worker->cell->recv_buffer);
 }
 
-SPECIALISED void receive_messages(const struct worker *worker, uint64_t ops, enum kind kind)
+SPECIALISED void receive_messages(const struct worker *worker, uint64_t ops, enum kind kind, bool touches)
 {
     const struct channel channel = worker->channel;
     const size_t buffer_size = worker->incoming_size;
@@ -79,6 +80,9 @@ SPECIALISED void receive_messages(const struct worker *worker, uint64_t ops, enu
         if (kind == VERIFY) {
             payload_check_row(buffer, (size_t)count, received, size);
         }
+        if (touches) {
+            read_every_byte(buffer, (size_t)count);
+        }
         received += (uint64_t)count;
     }
 }
@@ -88,9 +92,11 @@ static void run_server(struct worker *worker, const struct order *order)
     static const unsigned char END[] = {'b'};
     worker->began_ns = now_ns();
     if (order->kind == VERIFY) {
-        receive_messages(worker, order->ops, VERIFY);
+        receive_messages(worker, order->ops, VERIFY, false);
+    } else if (worker->cell->touches) {
+        receive_messages(worker, order->ops, TIMED, true);
     } else {
-        receive_messages(worker, order->ops, TIMED);
+        receive_messages(worker, order->ops, TIMED, false);
     }
     if (!send_all(worker->channel, END, sizeof END)) {
         fail_moving(order->ops - 1, order->ops);

@@ -3,9 +3,8 @@
 #include "work.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-enum { PAGE_BYTES = 4096 };
+static unsigned char *placed_buffer(size_t size, int offset, unsigned char content);
 
 static unsigned payload_byte(uint64_t message, uint64_t index, bool newline_ends)
 {
@@ -44,19 +43,29 @@ void payload_check_row(const unsigned char *bytes, size_t count, uint64_t offset
     }
 }
 
-unsigned char *filled_buffer(size_t size, unsigned char content)
+void create_outgoing(struct worker *worker, size_t size, unsigned char content)
 {
-    return memset(fresh_buffer(size), content, size);
+    worker->outgoing_size = size;
+    worker->outgoing = placed_buffer(size, worker->cell->send_offset, content);
 }
 
-unsigned char *fresh_buffer(size_t size)
+void create_incoming(struct worker *worker, size_t size)
 {
-    unsigned char *memory = malloc(size + PAGE_BYTES);
-    if (memory == NULL) {
+    worker->incoming_size = size;
+    worker->incoming = placed_buffer(size, worker->cell->recv_offset, 0);
+}
+
+static unsigned char *placed_buffer(size_t size, int offset, unsigned char content)
+{
+    unsigned char *bytes = malloc(size + (offset == ANYWHERE ? 0 : PAGE_BYTES));
+    if (bytes == NULL) {
         fail("out of memory: cannot have a buffer of %zu bytes", size);
     }
-    unsigned char *bytes = memory + (PAGE_BYTES - (uintptr_t)memory % PAGE_BYTES) % PAGE_BYTES;
-    return memset(bytes, 0, size);
+    if (offset != ANYWHERE) {
+        bytes += ((uintptr_t)offset - (uintptr_t)bytes) % PAGE_BYTES;
+    }
+    /* Its pages exist from now on, not from the first operation. */
+    return memset(bytes, content, size);
 }
 
 void fail_moving(uint64_t operation, uint64_t ops)

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -80,11 +81,11 @@ extern const struct part CONNECT_CLIENT;
 extern const struct part CONNECT_SERVER;
 
 /*
- * A page-aligned buffer of that size, filled or with arbitrary content. Without alignment the kernel's copying is
- * several per cent slower. It is never freed.
+ * Creates a worker's buffer, where the cell's send_offset or recv_offset asks for it: what a copy costs depends on where
+ * its ends lie within their pages. It lives as long as the process.
  */
-unsigned char *filled_buffer(size_t size, unsigned char content);
-unsigned char *fresh_buffer(size_t size);
+void create_outgoing(struct worker *worker, size_t size, unsigned char content);
+void create_incoming(struct worker *worker, size_t size);
 
 /*
  * The payload of `verify`: byte i of message m is (m + i) mod 251. Where a newline ends messages, byte 10 travels as
@@ -102,7 +103,10 @@ void payload_check_row(const unsigned char *bytes, size_t count, uint64_t offset
 /* Ends the peer: sending or receiving failed (errno, or 0 if the other side has closed). */
 _Noreturn void fail_moving(uint64_t operation, uint64_t ops) __attribute__((cold));
 
-/* The loops are written once and compiled for every kind, so that none checks its kind inside the loop. */
+/*
+ * The loops are written once and compiled for every kind, with and without touch, so that none checks these inside the
+ * loop.
+ */
 #define SPECIALISED static inline __attribute__((always_inline))
 
 static inline uint64_t now_ns(void)
@@ -110,6 +114,28 @@ static inline uint64_t now_ns(void)
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* For touch: writes every byte of a message. The value changes from one operation to the next and is no newline. */
+static inline void write_every_byte(unsigned char *bytes, size_t size, uint64_t operation)
+{
+    memset(bytes, 0x60 + (int)(operation % 16), size);
+}
+
+/* For touch: reads every byte, in words. The sum is stored where the compiler cannot drop it. */
+static inline void read_every_byte(const unsigned char *bytes, size_t size)
+{
+    uint64_t sum = 0;
+    for (; size >= sizeof sum; bytes += sizeof sum, size -= sizeof sum) {
+        uint64_t word;
+        memcpy(&word, bytes, sizeof word);
+        sum += word;
+    }
+    while (size-- > 0) {
+        sum += *bytes++;
+    }
+    volatile uint64_t kept = sum;
+    (void)kept;
 }
 
 static inline bool send_all(struct channel channel, const unsigned char *bytes, size_t size)
