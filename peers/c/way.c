@@ -16,9 +16,11 @@
 #include <unistd.h>
 
 enum {
-    HEAD_BYTES = 4096,    /* before a slot's word */
-    PAYLOAD = 8,          /* from its word to the message */
-    LOOKS = 20000,        /* before a spinning side yields the core */
+    HEAD_BYTES = 4096,  /* shared memory begins with a head */
+    OFFSET_AT = 512,    /* in the head, 64 bits: the number of bytes between it and a slot's word */
+    OFFSET_STEP = 16,   /* that number is a multiple of this */
+    PAYLOAD = 8,        /* from a slot's word to the message */
+    LOOKS = 20000,      /* before a spinning side yields the core */
     LOOKS_BEFORE_SLEEP = 50000, /* of wait = hybrid */
 };
 
@@ -75,7 +77,10 @@ static void open_streams(struct other *other)
 static void open_slot(struct other *other, const struct cell *cell)
 {
     struct stat status;
-    if (fstat(other->read_fd, &status) != 0 || status.st_size <= HEAD_BYTES) {
+    uint64_t offset = 0;
+    if (fstat(other->read_fd, &status) != 0 ||
+        pread(other->read_fd, &offset, sizeof offset, OFFSET_AT) != sizeof offset || offset >= HEAD_BYTES ||
+        offset % OFFSET_STEP != 0 || (uint64_t)status.st_size <= HEAD_BYTES + offset + PAYLOAD) {
         fail("protocol: descriptor %d is no slot", other->read_fd);
     }
     const size_t bytes = (size_t)status.st_size;
@@ -84,8 +89,8 @@ static void open_slot(struct other *other, const struct cell *cell)
     if (memory == MAP_FAILED) {
         fail_with_reason("cannot map shared memory");
     }
-    other->word = (atomic_uint *)(memory + HEAD_BYTES);
-    other->payload = memory + HEAD_BYTES + PAYLOAD;
+    other->word = (atomic_uint *)(memory + HEAD_BYTES + offset);
+    other->payload = memory + HEAD_BYTES + offset + PAYLOAD;
     other->own = other->is_server ? SLOT_SERVERS : 0;
     other->has_turn = !other->is_server;
     other->waiting = cell->waiting;
