@@ -46,13 +46,7 @@ pub fn run(name: &str, arguments: &[String]) -> bool {
     ipcost_peer::run(found.ok_or_else(refuse).and_then(|adapter| (adapter.new)(arguments)))
 }
 
-fn hello(
-    peer: &str,
-    runtime: String,
-    transports: &[&str],
-    patterns: &[Pattern],
-    options: &[&str],
-) -> Hello {
+fn hello(peer: &str, runtime: String, transports: &[&str], patterns: &[Pattern], options: &[&str]) -> Hello {
     Hello {
         protocol: PROTOCOL,
         peer: peer.to_owned(),

@@ -198,6 +198,7 @@ mod tests {
             server,
             measures: Default::default(),
             whereabouts: None,
+            layout: None,
             suspended: false,
         }
     }

@@ -30,7 +30,9 @@ pub fn diagnose(outcome: &Outcome, cells: &[CellRecord]) -> Vec<Finding> {
         by_cell[sample.cell as usize].push(sample);
     }
     for (index, cell) in cells.iter().enumerate() {
-        if let Ok(modes) = <[Mode; 2]>::try_from(cell.modes.as_slice()) {
+        if let Some(effect) = cell.layout {
+            findings.push(Finding::BufferLayout { cell: cell.id.clone(), effect });
+        } else if let Ok(modes) = <[Mode; 2]>::try_from(cell.modes.as_slice()) {
             let id = cell.id.clone();
             findings.push(Finding::TwoModes {
                 cell: id,

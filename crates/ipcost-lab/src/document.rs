@@ -15,6 +15,7 @@ use crate::campaign::Outcome;
 use crate::diagnostics::diagnose;
 use crate::estimate::{estimate, estimate_of_logs};
 use crate::floor::floor;
+use crate::layout_effect::layout_effects;
 use crate::measures;
 use crate::warnings::Finding;
 
@@ -50,6 +51,9 @@ impl About {
 pub fn document(outcome: Outcome, about: About) -> Document {
     let judge = Judge::new(&outcome.plan, &outcome.table);
     let mut document = judged(&outcome, &about, &judge);
+    // Many shuffles: once, at the end.
+    let layouts = layout_effects(&outcome, &samples_by_cell(&outcome));
+    document.cells.iter_mut().zip(layouts).for_each(|(cell, layout)| cell.layout = layout);
     let findings = findings(&outcome, &about, &document.cells, &judge);
     document.warnings = findings.iter().map(Finding::warning).collect();
     document.samples = in_order(outcome.samples, outcome.suspended);
@@ -110,11 +114,16 @@ fn in_order(mut samples: Vec<Sample>, suspended: Vec<Sample>) -> Vec<Sample> {
     samples
 }
 
-fn cells(outcome: &Outcome) -> Vec<CellRecord> {
+fn samples_by_cell(outcome: &Outcome) -> Vec<Vec<&Sample>> {
     let mut by_cell: Vec<Vec<&Sample>> = vec![Vec::new(); outcome.plan.cells.len()];
     for sample in &outcome.samples {
         by_cell[sample.cell as usize].push(sample);
     }
+    by_cell
+}
+
+fn cells(outcome: &Outcome) -> Vec<CellRecord> {
+    let by_cell = samples_by_cell(outcome);
     (0..).zip(&by_cell).map(|(index, samples)| cell(outcome, index, samples)).collect()
 }
 
@@ -157,6 +166,7 @@ fn cell(outcome: &Outcome, index: usize, samples: &[&Sample]) -> CellRecord {
         usage_per_op: usage(samples),
         modes: modes(&log_costs, samples),
         ran: ran(outcome, index, samples),
+        layout: None,
         floor: floor(outcome, index, alpha),
         measures: measured(samples),
     }

@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use ipcost_model::units::{duration_text, size_text};
-use ipcost_model::{Mode, Warning};
+use ipcost_model::{LayoutEffect, Mode, Warning};
 use ipcost_sys::clock::Quality;
 
 use crate::causes::{self, Cause};
+use crate::layout_effect::place_text;
 
 /// Something the user should know.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,6 +25,8 @@ pub enum Finding {
     Unavailable { cell: String, reason: String },
     /// Epochs of a cell fall into two groups.
     TwoModes { cell: String, modes: [Mode; 2], differs: Vec<String>, free: bool },
+    /// A cell costs more at some places of its buffers.
+    BufferLayout { cell: String, effect: LayoutEffect },
     /// Neighbouring epochs of contrasts resemble each other.
     Correlated { a: String, b: String, correlation: f64, others: usize },
     /// Costs rose or fell through the run.
@@ -112,6 +115,19 @@ impl Finding {
                     } else {
                         ""
                     }
+                ),
+            ),
+            Self::BufferLayout { cell, effect } => (
+                "buffer-layout",
+                format!(
+                    "{cell} costs {} instead of {} if {} {} to {} bytes after a page ({:.0} % of all places, {} epochs); places are drawn for every epoch, so its interval covers both: set send_offset and recv_offset to measure one of them",
+                    nanoseconds(effect.wall_ns_per_op),
+                    nanoseconds(effect.elsewhere_ns_per_op),
+                    place_text(effect.place),
+                    effect.from,
+                    effect.to,
+                    effect.share * 100.0,
+                    effect.epochs
                 ),
             ),
             Self::Clamped { cell, option, asked, became } => (

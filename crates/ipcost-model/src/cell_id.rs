@@ -154,7 +154,9 @@ mod tests {
                 OptionKind::Count(most) => OptionValue::Int(number.min(most)),
                 OptionKind::Processor => OptionValue::Int(number),
                 OptionKind::Choice(words) => OptionValue::Text(words[usize::from(switch)].to_owned()),
-                OptionKind::Offset(step) => OptionValue::Int(number % crate::layout::PAGE_BYTES / step * step),
+                OptionKind::Offset(step) => {
+                    OptionValue::Int(number % crate::layout::PAGE_BYTES / step * step)
+                }
             };
             (OptionName::find(spec.name).unwrap(), value)
         })

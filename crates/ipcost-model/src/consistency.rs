@@ -2,7 +2,10 @@
 
 use std::collections::HashSet;
 
-use crate::document::{Analysis, CellRecord, Document, Estimate, Sample, Verdict, WorkloadRecord};
+use crate::document::{
+    Analysis, CellRecord, Document, Estimate, LayoutEffect, Sample, Verdict, WorkloadRecord,
+};
+use crate::layout::PAGE_BYTES;
 
 /// The longest id or label of a cell, bytes: it sets the width of tables.
 pub const MAX_NAME_BYTES: usize = 4096;
@@ -58,6 +61,14 @@ fn cell(cell: &CellRecord) -> Result<(), String> {
     let mut ran = cell.ran.iter().filter_map(|ran| ran.wall_ns_per_op);
     if !ran.all(|cost| cost.is_finite() && cost > 0.0) {
         return Err(format!("a cost of cell {:?} by placement is not a positive number", cell.id));
+    }
+    let is_layout = |found: &LayoutEffect| {
+        is_mode(found.share, found.wall_ns_per_op)
+            && is_mode(found.share, found.elsewhere_ns_per_op)
+            && found.from.max(found.to) < PAGE_BYTES
+    };
+    if !cell.layout.iter().all(is_layout) {
+        return Err(format!("the slow layouts of cell {:?} are not places in a page with costs", cell.id));
     }
     if let Some(floor) = &cell.floor {
         let sound = |ns: f64| ns.is_finite() && ns >= 0.0;

@@ -308,12 +308,55 @@ pub struct CellRecord {
     /// does not tell.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ran: Vec<RanRecord>,
+    /// The places within a page at which its buffers cost more; absent if none were found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layout: Option<LayoutEffect>,
     /// The least cost of the same work here; absent if it was not measured or is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub floor: Option<FloorRecord>,
     /// Other measures, by name: medians over epochs, per operation unless the name ends in `_per_call`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub measures: BTreeMap<String, f64>,
+}
+
+named! {
+    /// A place within a page on which costs may depend.
+    LayoutPlace, "place" {
+        /// Where the client's send buffer begins.
+        ClientSend = "client-send",
+        /// Where the client's receive buffer begins.
+        ClientRecv = "client-recv",
+        /// Where the server's send buffer begins.
+        ServerSend = "server-send",
+        /// Where the server's receive buffer begins.
+        ServerRecv = "server-recv",
+        /// From the begin of the client's send buffer to that of the server's receive buffer.
+        ToServer = "to-server",
+        /// From the begin of the server's send buffer to that of the client's receive buffer.
+        ToClient = "to-client",
+        /// Where the rings or slots begin in shared memory.
+        Ring = "ring",
+    }
+}
+
+/// Places within a page at which a cell's buffers cost more than at others.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LayoutEffect {
+    /// Which place.
+    pub place: LayoutPlace,
+    /// The first of the slow epochs' places, bytes within a page.
+    pub from: u64,
+    /// The last of them; below `from` if they pass the end of a page.
+    pub to: u64,
+    /// The share of a page from the first to the last.
+    pub share: f64,
+    /// The slow epochs.
+    pub epochs: u32,
+    /// The median cost in them, nanoseconds per operation.
+    pub wall_ns_per_op: f64,
+    /// The median cost in the others.
+    pub elsewhere_ns_per_op: f64,
 }
 
 /// The least cost of a cell's work here, measured in the same rounds.

@@ -425,7 +425,9 @@ impl OptionSpec {
                 if bytes.is_multiple_of(step) {
                     return Ok(OptionValue::Int(bytes));
                 }
-                Err(format!("option {name} takes a multiple of {step}, not {bytes}: what begins there must be aligned"))
+                Err(format!(
+                    "option {name} takes a multiple of {step}, not {bytes}: what begins there must be aligned"
+                ))
             }
             (OptionKind::Offset(_), value) => Err(format!(
                 "option {name} takes {RANDOM} or a number from 0 to {}, the bytes from the begin of a page, not \"{value}\"",
@@ -600,7 +602,10 @@ mod tests {
         let mut options = Options::default();
         for value in [OptionValue::Int(0), OptionValue::Int(4095), OptionValue::Text("random".into())] {
             options.set("recv_offset", value.clone()).unwrap();
-            assert_eq!(options.offset("recv_offset"), if let OptionValue::Int(at) = value { Some(at) } else { None });
+            assert_eq!(
+                options.offset("recv_offset"),
+                if let OptionValue::Int(at) = value { Some(at) } else { None }
+            );
         }
         options.set("ring_offset", OptionValue::Int(4080)).unwrap();
         for (name, value, says) in [

@@ -146,11 +146,7 @@ pub struct ConnectServer {
 
 impl ConnectServer {
     /// One worker of a server.
-    pub fn new(
-        server: Arc<dyn Server>,
-        unclaimed: Arc<AtomicU64>,
-        cell: &Cell,
-    ) -> Self {
+    pub fn new(server: Arc<dyn Server>, unclaimed: Arc<AtomicU64>, cell: &Cell) -> Self {
         let at = offsets_of(cell);
         Self {
             server,

@@ -9,8 +9,8 @@ use ipcost_model::Cell;
 use ipcost_sys::clock::now_ns;
 use ipcost_sys::transport::{Connection, Copier, HandOver, Part, TransportError};
 
-use crate::error::PeerError;
 use crate::buffer::{Buffer, offsets_of};
+use crate::error::PeerError;
 use crate::payload::{Checked, Payload};
 use crate::work::{Kind, Order, Report, Work};
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ipcost_model::protocol::{Address, Hello, PROTOCOL, PeerRole};
-use ipcost_model::{Cell, NATIVE, Pattern};
+use ipcost_model::{CATALOGUE, Cell, NATIVE, OptionGroup, Pattern};
 use ipcost_sys::transport::{self, Transport};
 
 use crate::crew::{Crew, Together};
@@ -18,6 +18,7 @@ pub struct Native;
 
 impl Peer for Native {
     fn hello(&self) -> Hello {
+        let options = CATALOGUE.iter().filter(|spec| spec.group != OptionGroup::Place);
         let usable = transport::states().into_iter().filter(|state| state.unavailable.is_none());
         Hello {
             protocol: PROTOCOL,
@@ -27,7 +28,7 @@ impl Peer for Native {
             roles: PeerRole::ALL.to_vec(),
             transports: usable.map(|state| state.capabilities.name.to_owned()).collect(),
             patterns: Pattern::ALL.to_vec(),
-            options: ipcost_model::CATALOGUE.iter().map(|spec| spec.name.to_owned()).collect(),
+            options: options.map(|spec| spec.name.to_owned()).collect(),
         }
     }
 

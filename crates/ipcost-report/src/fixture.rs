@@ -176,6 +176,7 @@ pub fn measured() -> Document {
                     server: usage(wall_ns / 2),
                     measures: BTreeMap::from([("context_switches".to_owned(), 200.0 + f64::from(epoch))]),
                     whereabouts: None,
+                    layout: None,
                     suspended: false,
                 });
             }

@@ -1,6 +1,8 @@
 //! A row of a table as text: the same in every rendering.
 
-use ipcost_model::{CellRecord, Document, Metric, Pattern, RanRecord, Verdict, WorkloadRecord};
+use ipcost_model::{
+    CellRecord, Document, LayoutEffect, LayoutPlace, Metric, Pattern, RanRecord, Verdict, WorkloadRecord,
+};
 
 use crate::numbers::{bounds, rate, ratio, throughput, time};
 use crate::words::{self, escaped};
@@ -141,8 +143,27 @@ pub fn beneath(document: &Document, cell: &CellRecord) -> Vec<Under> {
     };
     let wait = cell.wait_ns.map(|wait_ns| line("per burst".to_owned(), format!("+ {}", time(wait_ns))));
     let places: Vec<Under> = words::shares(cell).into_iter().map(ran).collect();
-    let modes = cell.modes.iter().map(mode).filter(|_| places.is_empty());
-    places.iter().cloned().chain(modes).chain(wait).collect()
+    // Slow layouts explain what two modes only show.
+    let layout = cell.layout.iter().flat_map(layout_lines);
+    let modes = cell.modes.iter().map(mode).filter(|_| places.is_empty() && cell.layout.is_none());
+    places.iter().cloned().chain(layout).chain(modes).chain(wait).collect()
+}
+
+/// A cell's cost at the slow places of its buffers, and elsewhere.
+fn layout_lines(found: &LayoutEffect) -> [Under; 2] {
+    let place = match found.place {
+        LayoutPlace::ClientSend => "client's send buffer",
+        LayoutPlace::ClientRecv => "client's receive buffer",
+        LayoutPlace::ServerSend => "server's send buffer",
+        LayoutPlace::ServerRecv => "server's receive buffer",
+        LayoutPlace::ToServer => "distance to the server",
+        LayoutPlace::ToClient => "distance to the client",
+        LayoutPlace::Ring => "ring",
+    };
+    let percent = found.share * 100.0;
+    let slow = format!("{place} at {}–{}, {percent:.0} %", found.from, found.to);
+    [(slow, found.wall_ns_per_op), ("elsewhere".to_owned(), found.elsewhere_ns_per_op)]
+        .map(|(head, ns)| Under { head, cost: time(ns), ..Under::default() })
 }
 
 /// What stands beneath rows that stand side by side: each head once, with what every row says under it. Two modes of a cell may

@@ -4,6 +4,7 @@
 #![warn(missing_docs)]
 
 mod allocation;
+mod arc;
 mod carry_over;
 mod dependence;
 mod discoveries;
@@ -20,6 +21,7 @@ mod unpaired;
 mod verdict;
 
 pub use allocation::{Allocation, Variances, allocate};
+pub use arc::{Arc, arc};
 pub use carry_over::{CarryOver, Placed, carry_over};
 pub use dependence::{EpochInterval, epoch_e_value, epoch_interval, epochs_to_expect, serial_correlation};
 pub use discoveries::e_bh;

@@ -8,9 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ipcost_model::Usage;
-use ipcost_peer::{
-    Checked, Gathering, Kind, Order, Part, Payload, PeerError, Prepared, Role, Together,
-};
+use ipcost_peer::{Checked, Gathering, Kind, Order, Part, Payload, PeerError, Prepared, Role, Together};
 use ipcost_sys::clock::now_ns;
 use ipcost_sys::driven::{self, Driven};
 use ipcost_sys::transport::{self, Connection, Server};

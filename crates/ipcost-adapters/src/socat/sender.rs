@@ -5,9 +5,7 @@ use std::process::Stdio;
 
 use ipcost_model::Usage;
 use ipcost_model::protocol::Address;
-use ipcost_peer::{
-    Checked, Kind, Order, Part, Payload, PeerError, Prepared, Role, Together, ended,
-};
+use ipcost_peer::{Checked, Kind, Order, Part, Payload, PeerError, Prepared, Role, Together, ended};
 use ipcost_sys::clock::now_ns;
 use ipcost_sys::driven::{self, Driven};
 use ipcost_sys::{Launch, transport};

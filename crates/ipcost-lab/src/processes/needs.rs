@@ -84,7 +84,8 @@ mod tests {
         );
         assert!(check(&hello, need(PeerRole::Client, "tcp", Pattern::Rr)).contains("cannot be the client"));
         let placed = |offsets| {
-            let need = Need { role: PeerRole::Server, transport: "tcp".into(), pattern: Pattern::Rr, offsets };
+            let need =
+                Need { role: PeerRole::Server, transport: "tcp".into(), pattern: Pattern::Rr, offsets };
             check_hello(&hello, &BTreeSet::from([need]))
         };
         assert_eq!(placed(vec!["send_offset"]), Ok(()));

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ipcost_lab::{Snapshot, run};
-use ipcost_model::{Document, Usage};
+use ipcost_model::{Document, Layout, LayoutPlace, Offsets, Usage};
 use ipcost_stats::Random;
 use ipcost_sys::clock::Quality;
 use ipcost_sys::counters::ProcessorTimes;
@@ -68,6 +68,43 @@ fn snapshots(stolen_per_epoch: u64, others_per_epoch: u64, throttled_per_epoch: 
             }
         })
         .collect()
+}
+
+/// Receive buffers of the server go around a page in steps that meet every part of it.
+fn drawn(epoch: u32) -> Option<Layout> {
+    let place = |step: u64| u64::from(epoch) * step % 256 * 16;
+    let offsets = |send, recv| Some(Offsets { send_offset: place(send), recv_offset: place(recv) });
+    Some(Layout { client: offsets(31, 57), server: offsets(91, 103), ring_offset: None })
+}
+
+#[test]
+fn slow_places_of_a_buffer_are_named_with_their_share() {
+    let is_slow = |epoch: u32| drawn(epoch).unwrap().server.unwrap().recv_offset < 1024;
+    let mut script = with(move |cell, epoch| if cell == 1 && is_slow(epoch) { 1.0 } else { 0.0 }, 3);
+    script.layout = drawn;
+    let document = measured(&mut script, &mut Known::default());
+    let parts = ["two", "the server's receive buffer begins", "instead of 12.", "recv_offset"];
+    assert_only(&document, "buffer-layout", &parts);
+    let found = document.cells[1].layout.unwrap();
+    assert_eq!(found.place, LayoutPlace::ServerRecv);
+    assert!(found.from.max(found.to) < 1024 && found.share < 0.26, "{found:?}");
+    assert_eq!(found.epochs as usize, (1..=EPOCHS).filter(|epoch| is_slow(*epoch)).count());
+    assert!((found.wall_ns_per_op / found.elsewhere_ns_per_op - 1.0f64.exp()).abs() < 0.1, "{found:?}");
+    assert!(document.cells[0].layout.is_none() && document.cells[2].layout.is_none());
+}
+
+#[test]
+fn two_modes_that_have_nothing_to_do_with_places_stay_two_modes() {
+    let mut named = 0;
+    for seed in 1..=30 {
+        let mut coin = Random::new(1000 + seed);
+        let slow: Vec<bool> = (0..=EPOCHS).map(|_| coin.unit() < 0.25).collect();
+        let mut script =
+            with(move |cell, epoch| if cell == 1 && slow[epoch as usize] { 1.0 } else { 0.0 }, seed);
+        script.layout = drawn;
+        named += usize::from(measured(&mut script, &mut Known::default()).cells[1].layout.is_some());
+    }
+    assert!(named <= 2, "{named} of 30 at a level of 1 %");
 }
 
 #[test]

@@ -50,6 +50,10 @@ pub fn cases(transcript: &Transcript, setup: &Setup<'_>) -> Result<Vec<Case>, St
     if header.plain_wire && setup.subject.own_wire {
         return Err("it drives a real program, which need not notice".to_owned());
     }
+    let mut options = header.options.iter().map(|(name, _)| name.spec().name);
+    if let Some(unknown) = options.find(|name| header.listed && !setup.hello.knows(name)) {
+        return Err(format!("its hello does not list the option {unknown}"));
+    }
     let pairings = pairings(transcript, setup);
     let mut cases = Vec::new();
     for pattern in patterns(&header.patterns, &setup.hello.patterns) {

@@ -45,6 +45,9 @@ pub struct Header {
     /// notice everything they do.
     #[serde(default)]
     pub plain_wire: bool,
+    /// Whether it is only for peers whose hello lists all of its options; they may not refuse them.
+    #[serde(default)]
+    pub listed: bool,
     /// Whether the peer may refuse the cell, as it may refuse options.
     #[serde(default)]
     pub may_refuse: bool,

@@ -67,7 +67,11 @@ impl SharedRing {
         let known = pread(&memory, &mut offset, OFFSET_AT as u64).context(action)? == offset.len();
         let offset = if known { u64::from_ne_bytes(offset) } else { 0 };
         // Both sides place words by it, so it may not come from something else.
-        let offset = if offset < HEAD_BYTES as u64 && offset.is_multiple_of(ALIGNMENT) { offset as usize } else { total };
+        let offset = if offset < HEAD_BYTES as u64 && offset.is_multiple_of(ALIGNMENT) {
+            offset as usize
+        } else {
+            total
+        };
         let start = HEAD_BYTES.saturating_add(offset);
         let bytes = total.saturating_sub(start);
         if !bytes.is_power_of_two() {

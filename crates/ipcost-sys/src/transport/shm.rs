@@ -66,7 +66,9 @@ impl Transport for Shm {
     }
 
     fn provision(&self, place: &Place<'_>) -> Result<Provision, TransportError> {
-        inherited::share(place.cell, |_| Ok(shared_ring::create(ring_bytes(place.cell) as usize, ring_offset(place.cell))?))
+        inherited::share(place.cell, |_| {
+            Ok(shared_ring::create(ring_bytes(place.cell) as usize, ring_offset(place.cell))?)
+        })
     }
 
     fn serve(&self, address: &Address, cell: &Cell) -> Result<Box<dyn Server>, TransportError> {

@@ -110,7 +110,7 @@ fn after_help() -> String {
     for spec in CATALOGUE {
         let patterns: Vec<&str> = spec.patterns.iter().map(|pattern| pattern.name()).collect();
         let over = match spec.group {
-            OptionGroup::Loop | OptionGroup::Place => String::new(),
+            OptionGroup::Loop | OptionGroup::Place | OptionGroup::Buffers => String::new(),
             group => {
                 let acts = known.iter().filter(|known| known.option_groups.contains(&group));
                 let names: Vec<&str> = acts.map(|known| known.name).collect();

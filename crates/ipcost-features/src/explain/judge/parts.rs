@@ -180,6 +180,7 @@ mod tests {
             },
             measures: Default::default(),
             whereabouts: None,
+            layout: None,
             suspended: false,
         };
         (1..=30).flat_map(|epoch| [sample(0, epoch, 20), sample(1, epoch, 20 + more_us)]).collect()

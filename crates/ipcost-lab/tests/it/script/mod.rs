@@ -9,7 +9,7 @@ use ipcost_lab::bench::{BatchOutcome, Bench};
 use ipcost_lab::progress::{Observer, Progress};
 use ipcost_lab::{About, EngineError, Outcome, Settings, Snapshot, Surroundings, document, plan, run};
 use ipcost_model::{
-    Capabilities, Document, Host, Job, Offers, Plan, TransportState, Usage, expand, parse_job,
+    Capabilities, Document, Host, Job, Layout, Offers, Plan, TransportState, Usage, expand, parse_job,
 };
 use ipcost_stats::Random;
 use ipcost_sys::clock::Quality;
@@ -39,6 +39,8 @@ pub struct Script {
     pub latencies: usize,
     /// The peers' additional measures: cell, epoch, operations.
     pub measures: fn(usize, u32, u64) -> BTreeMap<String, f64>,
+    /// Where buffers begin in an epoch.
+    pub layout: fn(u32) -> Option<Layout>,
 }
 
 pub const START: Duration = Duration::from_millis(4);
@@ -57,6 +59,7 @@ impl Script {
             sleeps: Box::new(|_, _| false),
             latencies: 10,
             measures: |_, _, _| BTreeMap::new(),
+            layout: |_| None,
         }
     }
 }
@@ -99,7 +102,15 @@ impl Bench for Script {
         let suspended = (self.sleeps)(self.epoch, cell);
         // A batch during which the machine was suspended may take any time.
         let wall_ns = if suspended { wall_ns * 1000 } else { wall_ns };
-        Ok(BatchOutcome { wall_ns, client: used, latency_ns, measures, suspended, ..BatchOutcome::default() })
+        Ok(BatchOutcome {
+            wall_ns,
+            client: used,
+            latency_ns,
+            measures,
+            suspended,
+            layout: (self.layout)(self.epoch),
+            ..BatchOutcome::default()
+        })
     }
 
     fn end_epoch(&mut self) -> Result<(), EngineError> {
