@@ -1,5 +1,5 @@
 // The bare system calls of one loop between two forked processes: no protocol, no check, one thread a process,
-// page-aligned buffers. `cargo xtask bench overhead` compares the measured loops with it.
+// buffers at random places within a page (place.h). `cargo xtask bench overhead` compares the measured loops with it.
 //
 //     bare PATTERN TRANSPORT SIZE LEAD_IN OPS CLIENT_CPU SERVER_CPU [latency]
 //
@@ -13,12 +13,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "place.h"
 
 enum { READ_BYTES = 65536, BACKLOG = 4096 };
 
@@ -40,13 +41,6 @@ static void pin(int cpu)
     CPU_ZERO(&set);
     CPU_SET(cpu, &set);
     if (sched_setaffinity(0, sizeof set, &set) != 0) die("sched_setaffinity");
-}
-
-static char *pages(size_t bytes)
-{
-    char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) die("mmap");
-    return memset(memory, 'a', bytes);
 }
 
 static uint64_t now(void)
@@ -186,8 +180,7 @@ int main(int argc, char **argv)
     int tcp = strcmp(argv[2], "tcp") == 0, is_pipe = strcmp(argv[2], "pipe") == 0;
     size = strtoull(argv[3], NULL, 10);
     uint64_t lead_in = strtoull(argv[4], NULL, 10), ops = strtoull(argv[5], NULL, 10);
-    out = pages(size);
-    in = pages(size > READ_BYTES ? size : READ_BYTES);
+    const size_t most = size > READ_BYTES ? size : READ_BYTES;
 
     char path[] = "/tmp/bare-XXXXXX";
     int there[2], back[2];
@@ -202,6 +195,8 @@ int main(int argc, char **argv)
     pid_t server = fork();
     if (server == 0) {
         pin(atoi(argv[7]));
+        out = placed(size, SERVER_SEND);
+        in = placed(most, SERVER_RECV);
         if (is_pipe) {
             close(there[1]);
             close(back[0]);
@@ -215,6 +210,8 @@ int main(int argc, char **argv)
         return 0;
     }
     pin(atoi(argv[6]));
+    out = placed(size, CLIENT_SEND);
+    in = placed(most, CLIENT_RECV);
     if (is_pipe) {
         close(there[0]);
         close(back[1]);

@@ -3,7 +3,7 @@
 //
 //	pingpong unix|tcp|fifo SIZE BUFFER ROUNDS
 //
-// prints `wall`, the nanoseconds of a round. The server runs on the processor SERVER_CPU, if that is set.
+// prints `wall`, the nanoseconds of a round. Buffers begin at random places within a page. The server runs on the processor SERVER_CPU, if that is set.
 package main
 
 import (
@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -18,6 +19,7 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+	"unsafe"
 )
 
 // Untimed rounds before the timed ones, like the shorter runs of `go test -bench`.
@@ -47,8 +49,18 @@ func serve(connection io.ReadWriter, buffer []byte) {
 	}
 }
 
+// placed makes a buffer that begins at a random multiple of 16 within a page: costs depend on it.
+func placed(size int) []byte {
+	const page = 4096
+	memory := make([]byte, size+2*page)
+	start := page - int(uintptr(unsafe.Pointer(&memory[0]))%page) + 16*rand.IntN(page/16)
+	return memory[start : start+size]
+}
+
 func play(connection io.ReadWriter, size, rounds int) {
-	message := append(bytes.Repeat([]byte("a"), size), '\n')
+	message := placed(size + 1)
+	copy(message, bytes.Repeat([]byte("a"), size))
+	message[size] = '\n'
 	reply := make([]byte, 2)
 	for range rounds {
 		must(connection.Write(message))
@@ -61,12 +73,12 @@ func server(network, where string, buffer int) {
 	if network == "fifo" {
 		there := must(os.OpenFile(where+".there", os.O_RDONLY, 0))
 		back := must(os.OpenFile(where+".back", os.O_WRONLY, 0))
-		serve(pair{there, back}, make([]byte, buffer))
+		serve(pair{there, back}, placed(buffer))
 		return
 	}
 	listener := must(net.Listen(network, where))
 	fmt.Println(listener.Addr())
-	serve(must(listener.Accept()), make([]byte, buffer))
+	serve(must(listener.Accept()), placed(buffer))
 }
 
 func main() {

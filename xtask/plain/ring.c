@@ -18,6 +18,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "place.h"
+
 enum { RING_BYTES = 262144, READ_BYTES = 65536, LOOKS = 20000 };
 
 struct ring {
@@ -25,12 +27,14 @@ struct ring {
     _Alignas(128) _Atomic uint32_t read;
     _Alignas(128) _Atomic uint32_t reader_sleeps;
     _Alignas(128) _Atomic uint32_t writer_sleeps;
-    _Alignas(4096) char bytes[RING_BYTES];
+    _Alignas(4096) char page[RING_BYTES + 4096];
 };
 
 static struct ring *to, *from;
 static char *out, *in;
 static size_t size;
+/* Where the rings begin within a page. */
+static unsigned begin;
 static int spins;
 
 static void futex(_Atomic uint32_t *word, int operation, uint32_t value)
@@ -76,8 +80,8 @@ static void put(const char *bytes, size_t count)
         }
         const uint32_t now = count < room ? (uint32_t)count : room, place = written % RING_BYTES;
         const uint32_t first = now < RING_BYTES - place ? now : RING_BYTES - place;
-        memcpy(to->bytes + place, bytes, first);
-        memcpy(to->bytes, bytes + first, now - first);
+        memcpy(to->page + begin + place, bytes, first);
+        memcpy(to->page + begin, bytes + first, now - first);
         written += now;
         bytes += now;
         count -= now;
@@ -91,8 +95,8 @@ static size_t get_some(char *bytes, size_t most)
     if (written == read) written = changed(&from->written, &from->reader_sleeps, written);
     const uint32_t there = written - read, now = most < there ? (uint32_t)most : there;
     const uint32_t place = read % RING_BYTES, first = now < RING_BYTES - place ? now : RING_BYTES - place;
-    memcpy(bytes, from->bytes + place, first);
-    memcpy(bytes + first, from->bytes, now - first);
+    memcpy(bytes, from->page + begin + place, first);
+    memcpy(bytes + first, from->page + begin, now - first);
     read += now;
     go_on(&from->read, &from->writer_sleeps, read, written - read <= RING_BYTES / 2);
     return now;
@@ -134,9 +138,9 @@ static void pin(const char *cpu)
     sched_setaffinity(0, sizeof set, &set);
 }
 
-static void *pages(size_t bytes, int flags)
+static void *shared(size_t bytes)
 {
-    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
     if (memory == MAP_FAILED) exit(1);
     return memory;
 }
@@ -148,10 +152,11 @@ int main(int argc, char **argv)
     const uint64_t lead_in = strtoull(argv[4], NULL, 10), ops = strtoull(argv[5], NULL, 10);
     spins = strcmp(argv[2], "shm-spin") == 0;
     size = strtoull(argv[3], NULL, 10);
-    struct ring *there = pages(sizeof *there, MAP_SHARED), *back = pages(sizeof *back, MAP_SHARED);
-    out = memset(pages(size, MAP_PRIVATE), 'a', size);
-    in = pages(size > READ_BYTES ? size : READ_BYTES, MAP_PRIVATE);
+    struct ring *there = shared(sizeof *there), *back = shared(sizeof *back);
+    begin = offset_of(RING);
     const pid_t child = fork();
+    out = placed(size, child == 0 ? SERVER_SEND : CLIENT_SEND);
+    in = placed(size > READ_BYTES ? size : READ_BYTES, child == 0 ? SERVER_RECV : CLIENT_RECV);
     to = child == 0 ? back : there;
     from = child == 0 ? there : back;
     pin(argv[child == 0 ? 7 : 6]);

@@ -1,5 +1,6 @@
 // A stream as in published programs: one process accepts and receives until the end; another connects, sends MESSAGES
-// of SIZE bytes, shuts down its side and waits for the end. It sets only what its arguments ask for.
+// of SIZE bytes, shuts down its side and waits for the end. It sets only what its arguments ask for, and its buffers begin at
+// random places within a page (place.h).
 //
 //     stream TRANSPORT SIZE MESSAGES RECV_BUFFER NODELAY CLIENT_CPU SERVER_CPU
 //
@@ -18,6 +19,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "place.h"
 
 static void die(const char *what)
 {
@@ -43,7 +46,7 @@ static uint64_t now(void)
 
 static void receive_all(int fd, size_t buffer_size)
 {
-    char *buffer = malloc(buffer_size);
+    char *buffer = placed(buffer_size, SERVER_RECV);
     ssize_t count;
     while ((count = recv(fd, buffer, buffer_size, 0)) > 0) {
     }
@@ -59,7 +62,7 @@ int main(int argc, char **argv)
     const int tcp = strcmp(argv[1], "tcp") == 0, nodelay = atoi(argv[5]);
     const size_t size = strtoull(argv[2], NULL, 10), buffer_size = strtoull(argv[4], NULL, 10);
     const uint64_t messages = strtoull(argv[3], NULL, 10);
-    char *message = calloc(size, 1);
+    char *message = placed(size, CLIENT_SEND);
 
     struct sockaddr_in inet = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     struct sockaddr_un local = {.sun_family = AF_UNIX};
