@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 )
@@ -14,6 +15,9 @@ const (
 	patternRr      = "rr"
 	patternStream  = "stream"
 )
+
+// touchNone is the value of touch with which payload is neither written nor read.
+const touchNone = "none"
 
 // eitherRole is the value of closes_first with which neither side waits for the other's end.
 const eitherRole = "any"
@@ -42,11 +46,14 @@ type cell struct {
 	Options     options `json:"options"`
 }
 
-// options are those that a cell sets; an unset one is nil.
+// options are those that a cell sets; an unset one is nil. Their names are what hello lists and what a cell may set.
 type options struct {
 	Framing       *string `json:"framing"`
 	ServerBuffer  *uint64 `json:"server_buffer"`
 	RecvBuffer    *uint64 `json:"recv_buffer"`
+	SendOffset    *uint64 `json:"send_offset"`
+	RecvOffset    *uint64 `json:"recv_offset"`
+	Touch         *string `json:"touch"`
 	Workers       *string `json:"workers"`
 	TCPNodelay    *bool   `json:"tcp_nodelay"`
 	SoSndbuf      *uint64 `json:"so_sndbuf"`
@@ -55,6 +62,15 @@ type options struct {
 	Backlog       *uint64 `json:"backlog"`
 	ClosesFirst   *string `json:"closes_first"`
 	SpreadSources *bool   `json:"spread_sources"`
+}
+
+// optionNames are the names of all options.
+func optionNames() []string {
+	var names []string
+	for _, field := range reflect.VisibleFields(reflect.TypeOf(options{})) {
+		names = append(names, field.Tag.Get("json"))
+	}
+	return names
 }
 
 // UnmarshalJSON refuses unknown options: none is silently ignored.
@@ -91,6 +107,7 @@ func (o *options) check() error {
 	return errors.Join(
 		checkChoice("framing", o.Framing, "length", "newline"),
 		checkChoice("workers", o.Workers, "threads", "processes"),
+		checkChoice("touch", o.Touch, touchNone, "every-byte"),
 		checkChoice("closes_first", o.ClosesFirst, roleServer, roleClient, eitherRole),
 		checkCount("server_buffer", o.ServerBuffer, maxSizeBytes),
 		checkCount("recv_buffer", o.RecvBuffer, maxSizeBytes),
@@ -98,6 +115,8 @@ func (o *options) check() error {
 		checkCount("so_rcvbuf", o.SoRcvbuf, maxSizeBytes),
 		checkCount("pipe_size", o.PipeSize, maxSizeBytes),
 		checkCount("backlog", o.Backlog, maxBacklog),
+		checkOffset("send_offset", o.SendOffset),
+		checkOffset("recv_offset", o.RecvOffset),
 	)
 }
 
@@ -115,12 +134,29 @@ func checkCount(name string, value *uint64, most uint64) error {
 	return nil
 }
 
+func checkOffset(name string, value *uint64) error {
+	if value != nil && *value >= pageBytes {
+		return fmt.Errorf("option %s takes a number from 0 to %d, not %d", name, pageBytes-1, *value)
+	}
+	return nil
+}
+
 // orElse returns an option's value or its default.
 func orElse[T any](value *T, otherwise T) T {
 	if value != nil {
 		return *value
 	}
 	return otherwise
+}
+
+// outgoing returns a buffer to send payload from.
+func (c *cell) outgoing(bytes uint64) []byte {
+	return newBuffer(bytes, c.Options.SendOffset)
+}
+
+// incoming returns a buffer to receive payload into.
+func (c *cell) incoming(bytes uint64) []byte {
+	return newBuffer(bytes, c.Options.RecvOffset)
 }
 
 func (c *cell) newlineEnds() bool {

@@ -25,6 +25,7 @@ type connectClient struct {
 	turns   turns
 	request []byte
 	reply   []byte
+	touch   *toucher
 	end     [1]byte
 }
 
@@ -32,8 +33,9 @@ func newConnectClient(client client, cell *cell) *connectClient {
 	return &connectClient{
 		client:  client,
 		turns:   turnsOf(cell),
-		request: make([]byte, cell.Size),
-		reply:   make([]byte, cell.Reply),
+		request: cell.outgoing(cell.Size),
+		reply:   cell.incoming(cell.Reply),
+		touch:   newToucher(cell),
 	}
 }
 
@@ -46,18 +48,23 @@ func (c *connectClient) work(order order) (report, error) {
 }
 
 func (c *connectClient) operate() error {
+	return c.visit(c.touch)
+}
+
+func (c *connectClient) visit(touch *toucher) error {
 	channel, err := c.client.connect()
 	if err != nil {
 		return err
 	}
-	if err := c.converse(channel); err != nil {
+	if err := c.converse(channel, touch); err != nil {
 		return err
 	}
 	return channel.Close()
 }
 
-func (c *connectClient) converse(channel channel) error {
+func (c *connectClient) converse(channel channel, touch *toucher) error {
 	if c.turns.clientSpeaksFirst {
+		touch.write(c.request)
 		if _, err := channel.Write(c.request); err != nil {
 			return err
 		}
@@ -65,6 +72,7 @@ func (c *connectClient) converse(channel channel) error {
 	if _, err := io.ReadFull(channel, c.reply); err != nil {
 		return err
 	}
+	touch.read(c.reply)
 	if c.turns.closesFirst == roleServer {
 		return receiveEnd(channel, c.end[:])
 	}
@@ -74,7 +82,7 @@ func (c *connectClient) converse(channel channel) error {
 // operateChecked checks message 0, whatever the operation: each connection numbers its own messages.
 func (c *connectClient) operateChecked(uint64) error {
 	fill(c.request, 0, false)
-	if err := c.operate(); err != nil {
+	if err := c.visit(nil); err != nil {
 		return err
 	}
 	return check(c.reply, 0, 0, false)
@@ -88,6 +96,7 @@ type connectServer struct {
 	turns     turns
 	request   []byte
 	reply     []byte
+	touch     *toucher
 	end       [1]byte
 }
 
@@ -96,8 +105,9 @@ func newConnectServer(server server, cell *cell, unclaimed *atomic.Int64) *conne
 		server:    server,
 		unclaimed: unclaimed,
 		turns:     turnsOf(cell),
-		request:   make([]byte, cell.Size),
-		reply:     make([]byte, cell.Reply),
+		request:   cell.incoming(cell.Size),
+		reply:     cell.outgoing(cell.Reply),
+		touch:     newToucher(cell),
 	}
 }
 
@@ -135,7 +145,12 @@ func (s *connectServer) converse(channel channel, checked bool) error {
 			if err := check(s.request, 0, 0, false); err != nil {
 				return err
 			}
+		} else {
+			s.touch.read(s.request)
 		}
+	}
+	if !checked {
+		s.touch.write(s.reply)
 	}
 	if _, err := channel.Write(s.reply); err != nil {
 		return err

@@ -37,6 +37,7 @@ type helloMessage struct {
 	Roles      []string `json:"roles"`
 	Transports []string `json:"transports"`
 	Patterns   []string `json:"patterns"`
+	Options    []string `json:"options"`
 }
 
 type readyMessage struct {
@@ -102,5 +103,6 @@ func hello() helloMessage {
 		Roles:      []string{roleServer, roleClient},
 		Transports: usable,
 		Patterns:   []string{patternConnect, patternRr, patternStream},
+		Options:    optionNames(),
 	}
 }

@@ -13,17 +13,23 @@ type rrClient struct {
 	request     []byte
 	reply       []byte
 	newlineEnds bool
+	touch       *toucher
 }
 
 func newRrClient(channel channel, cell *cell) *rrClient {
+	requestBytes := cell.Size
+	if cell.newlineEnds() {
+		requestBytes++
+	}
 	client := &rrClient{
 		channel:     channel,
-		request:     make([]byte, cell.Size),
-		reply:       make([]byte, cell.Reply),
+		request:     cell.outgoing(requestBytes),
+		reply:       cell.incoming(cell.Reply),
 		newlineEnds: cell.newlineEnds(),
+		touch:       newToucher(cell),
 	}
 	if client.newlineEnds {
-		client.request = append(client.request, '\n')
+		client.request[cell.Size] = '\n'
 	}
 	return client
 }
@@ -35,6 +41,15 @@ func (c *rrClient) work(order order) (report, error) {
 }
 
 func (c *rrClient) operate() error {
+	c.touch.write(withoutNewline(c.request, c.newlineEnds))
+	if err := c.exchange(); err != nil {
+		return err
+	}
+	c.touch.read(c.reply)
+	return nil
+}
+
+func (c *rrClient) exchange() error {
 	if _, err := c.channel.Write(c.request); err != nil {
 		return err
 	}
@@ -44,7 +59,7 @@ func (c *rrClient) operate() error {
 
 func (c *rrClient) operateChecked(message uint64) error {
 	fill(withoutNewline(c.request, c.newlineEnds), message, c.newlineEnds)
-	if err := c.operate(); err != nil {
+	if err := c.exchange(); err != nil {
 		return err
 	}
 	return check(c.reply, message, 0, false)
@@ -65,6 +80,7 @@ type rrServer struct {
 	request     []byte
 	reply       []byte
 	newlineEnds bool
+	touch       *toucher
 }
 
 func newRrServer(channel channel, cell *cell) *rrServer {
@@ -75,9 +91,10 @@ func newRrServer(channel channel, cell *cell) *rrServer {
 	return &rrServer{
 		channel:     channel,
 		size:        cell.Size,
-		request:     make([]byte, requestBytes),
-		reply:       make([]byte, cell.Reply),
+		request:     cell.incoming(requestBytes),
+		reply:       cell.outgoing(cell.Reply),
 		newlineEnds: cell.newlineEnds(),
+		touch:       newToucher(cell),
 	}
 }
 
@@ -91,6 +108,7 @@ func (s *rrServer) operate() error {
 	if err := s.receive(); err != nil {
 		return err
 	}
+	s.touch.write(s.reply)
 	_, err := s.channel.Write(s.reply)
 	return err
 }
@@ -99,8 +117,11 @@ func (s *rrServer) receive() error {
 	if s.newlineEnds {
 		return s.receiveLine()
 	}
-	_, err := io.ReadFull(s.channel, s.request)
-	return err
+	if _, err := io.ReadFull(s.channel, s.request); err != nil {
+		return err
+	}
+	s.touch.read(s.request)
+	return nil
 }
 
 // receiveLine reads until the last byte read is a newline.
@@ -110,6 +131,7 @@ func (s *rrServer) receiveLine() error {
 		if err != nil {
 			return err
 		}
+		s.touch.read(s.request[:count])
 		if s.request[count-1] == '\n' {
 			return nil
 		}
@@ -129,7 +151,7 @@ func (s *rrServer) receiveChecked(message uint64) error {
 	if s.newlineEnds {
 		return s.receiveLineChecked(message)
 	}
-	if err := s.receive(); err != nil {
+	if _, err := io.ReadFull(s.channel, s.request); err != nil {
 		return err
 	}
 	return check(s.request, message, 0, false)

@@ -25,6 +25,13 @@ func converse(t *testing.T, lines ...string) (answers []string, status int) {
 	return said[1:], status
 }
 
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func prepareLine(role, cell, address string) string {
 	return fmt.Sprintf(`{"type":"prepare","role":%q,"cell":%s,"address":%s}`, role, cell, address)
 }
@@ -51,6 +58,9 @@ func TestWhatMakesNoSenseIsAnsweredWithAnErrorInOneLine(t *testing.T) {
 		"unknown pattern":   {changed("rr", "gossip")},
 		"unknown option":    {changed("{}", `{"tcp_nodelya":true}`)},
 		"wrong value":       {changed("{}", `{"framing":"newlin"}`)},
+		"offset too large":  {changed("{}", `{"send_offset":4096}`)},
+		"negative offset":   {changed("{}", `{"recv_offset":-1}`)},
+		"half an offset":    {changed("{}", `{"recv_offset":1.5}`)},
 		"no size":           {changed(`"size":1`, `"size":0`)},
 		"not loopback":      {prepareLine(roleServer, usualCell, `{"host":"192.0.2.1","port":0}`)},
 		"processes": {prepareLine(roleClient, strings.Replace(usualCell, "{}", `{"workers":"processes"}`, 1),

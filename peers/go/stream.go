@@ -9,11 +9,12 @@ import (
 type streamClient struct {
 	channel channel
 	message []byte
+	touch   *toucher
 	answer  [1]byte
 }
 
 func newStreamClient(channel channel, cell *cell) *streamClient {
-	return &streamClient{channel: channel, message: make([]byte, cell.Size)}
+	return &streamClient{channel: channel, message: cell.outgoing(cell.Size), touch: newToucher(cell)}
 }
 
 func (c *streamClient) work(order order) (report, error) {
@@ -33,13 +34,18 @@ func (c *streamClient) work(order order) (report, error) {
 }
 
 func (c *streamClient) operate() error {
+	c.touch.write(c.message)
+	return c.send()
+}
+
+func (c *streamClient) send() error {
 	_, err := c.channel.Write(c.message)
 	return err
 }
 
 func (c *streamClient) operateChecked(message uint64) error {
 	fill(c.message, message, false)
-	return c.operate()
+	return c.send()
 }
 
 // allArrived is the server's answer at the end of a batch.
@@ -50,10 +56,16 @@ type streamServer struct {
 	channel channel
 	size    uint64
 	buffer  []byte
+	touch   *toucher
 }
 
 func newStreamServer(channel channel, cell *cell) *streamServer {
-	return &streamServer{channel: channel, size: cell.Size, buffer: make([]byte, cell.recvBufferBytes())}
+	return &streamServer{
+		channel: channel,
+		size:    cell.Size,
+		buffer:  cell.incoming(cell.recvBufferBytes()),
+		touch:   newToucher(cell),
+	}
 }
 
 func (s *streamServer) work(order order) (report, error) {
@@ -77,6 +89,9 @@ func (s *streamServer) receive(ops uint64, checked bool) error {
 		}
 		if err != nil {
 			return inOperation(received/s.size, ops, err)
+		}
+		if !checked {
+			s.touch.read(s.buffer[:count])
 		}
 		received += uint64(count)
 	}

@@ -60,10 +60,3 @@ func nodelay(t *testing.T, of channel) bool {
 	}))
 	return value != 0
 }
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
