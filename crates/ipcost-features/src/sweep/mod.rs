@@ -1,10 +1,12 @@
 //! Where one transport overtakes another: `ipcost sweep`.
 
 mod judge;
+mod layout;
 mod record;
 mod sizes;
 pub mod words;
 
 pub use self::judge::*;
+pub use self::layout::{LayoutRequest, layout_job, layout_table};
 pub use self::record::*;
 pub use self::sizes::{SizeRequest, sizes};

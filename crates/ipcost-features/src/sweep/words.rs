@@ -27,12 +27,7 @@ const COLUMNS: [Column; 6] = [
 
 /// Draws a sweep in `room` columns of text.
 pub fn render(sweep: &SizeSweep, room: usize) -> String {
-    let what = match sweep.pattern {
-        Pattern::Rr => "a round trip",
-        Pattern::Stream => "a message of a stream",
-        Pattern::Connect => "a connection",
-        Pattern::Floor => "a part of a hop",
-    };
+    let what = operation(sweep.pattern);
     let (a, b) = (escaped(&sweep.a), escaped(&sweep.b));
     let mut out = format!("{BOLD}{a} against {b}: {what}, by size{BOLD:#}\n");
     let mut grid = Grid::new(&COLUMNS);
@@ -55,6 +50,16 @@ pub fn render(sweep: &SizeSweep, room: usize) -> String {
     );
     out.push_str(&format!("\n{DIMMED}{}{DIMMED:#}\n", wrapped(&how, room)));
     out
+}
+
+/// What one operation of a pattern is.
+pub fn operation(pattern: Pattern) -> &'static str {
+    match pattern {
+        Pattern::Rr => "a round trip",
+        Pattern::Stream => "a message of a stream",
+        Pattern::Connect => "a connection",
+        Pattern::Floor => "a part of a hop",
+    }
 }
 
 fn row(grid: &mut Grid, sweep: &SizeSweep, point: &SweepPoint) {

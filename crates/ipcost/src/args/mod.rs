@@ -37,7 +37,7 @@ pub use run::RunArgs;
 pub use schema::SchemaArgs;
 pub use selftest::SelfTestArgs;
 pub use shell::{CompletionsArgs, ManArgs};
-pub use sweep::{CoreSweepArgs, SizeSweepArgs, SweepArgs, SweepOver};
+pub use sweep::{CoreSweepArgs, LayoutSweepArgs, SizeSweepArgs, SweepArgs, SweepOver};
 use tables::TableArgs;
 
 use crate::exit::{USAGE, complain};

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use ipcost_model::units::{parse_duration, parse_proportion, parse_size};
-use ipcost_model::{NATIVE, Pattern, Placement};
+use ipcost_model::{NATIVE, PAGE_BYTES, Pattern, Placement};
 
 use crate::redact::Redacting;
 
@@ -22,6 +22,8 @@ pub enum SweepOver {
     /// Measure a pair of processes over every relation that two processors have here: one and the same, threads of a
     /// core, a shared cache, another package
     Cores(CoreSweepArgs),
+    /// Measure what it costs where receive buffers begin within a page
+    Layout(LayoutSweepArgs),
 }
 
 #[derive(Debug, Args)]
@@ -103,4 +105,63 @@ pub struct CoreSweepArgs {
     pub quiet: bool,
     #[command(flatten)]
     pub redacting: Redacting,
+}
+
+#[derive(Debug, Args)]
+pub struct LayoutSweepArgs {
+    /// Transports to measure
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "unix,tcp")]
+    pub transports: Vec<String>,
+    /// What is done over them: connect, rr, stream
+    #[arg(long, value_name = "PATTERN", default_value = "stream")]
+    pub pattern: Pattern,
+    /// Bytes of a message
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "32769")]
+    pub size: u64,
+    /// Where send buffers begin, bytes after a page
+    #[arg(long, value_name = "BYTES", value_parser = within_page, default_value = "16")]
+    pub send_offset: u64,
+    /// Where receive buffers begin, bytes after a page
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        value_parser = within_page,
+        default_value = "0,16,32,64,128,256,512,1024,2048,3072,3584,3840,4032,4064,4080"
+    )]
+    pub recv_offsets: Vec<u64>,
+    /// Where the two processes run: free, together, apart
+    #[arg(long, value_name = "PLACEMENT", default_value = "apart")]
+    pub placement: Placement,
+    /// The peer on both sides
+    #[arg(long, value_name = "PEER", default_value = NATIVE)]
+    pub peer: String,
+    /// How long it may take
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "60s")]
+    pub budget: Duration,
+    /// Run exactly this many epochs, whatever the budget
+    #[arg(long, value_name = "N")]
+    pub epochs: Option<u32>,
+    /// The seed of every random order [default: a fresh one, shown with the result]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Write the document, with every sample, as JSON; - is standard output
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Write costs by place as an SVG picture; - is standard output
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+    /// Show the whole table with its intervals, too
+    #[arg(long)]
+    pub details: bool,
+    /// Show neither progress nor warnings
+    #[arg(long, short)]
+    pub quiet: bool,
+    #[command(flatten)]
+    pub redacting: Redacting,
+}
+
+fn within_page(text: &str) -> Result<u64, String> {
+    let bytes = text.parse().ok().filter(|bytes| *bytes < PAGE_BYTES);
+    bytes.ok_or_else(|| format!("a place within a page is a number from 0 to {}", PAGE_BYTES - 1))
 }

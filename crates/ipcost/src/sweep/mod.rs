@@ -1,6 +1,7 @@
-//! `ipcost sweep`: where one transport overtakes another, and what the place of two processes costs.
+//! `ipcost sweep`: where one transport overtakes another, what the place of two processes costs, and that of a buffer.
 
 mod cores;
+mod layout;
 mod size;
 
 use std::process::ExitCode;
@@ -16,5 +17,6 @@ pub fn run(args: &SweepArgs) -> Result<ExitCode, Problem> {
     match &args.over {
         SweepOver::Size(args) => size::run(args),
         SweepOver::Cores(args) => cores::run(args),
+        SweepOver::Layout(args) => layout::run(args),
     }
 }
