@@ -11,7 +11,7 @@ from array import array
 from pathlib import Path
 from typing import Any
 
-from peer.cell import read_cell
+from peer.cell import OPTIONS, read_cell
 from peer.errors import PeerError
 from peer.payload import check, message_bytes
 from peer.session import spaced_ranks
@@ -42,7 +42,7 @@ def converse(*messages: Any) -> tuple[list[dict[str, Any]], int]:
     done = subprocess.run([sys.executable, PROGRAM], input=text, capture_output=True, text=True, timeout=60)
     assert not done.stderr, done.stderr
     hello, *answers = map(json.loads, done.stdout.splitlines())
-    assert (hello["type"], hello["protocol"]) == ("hello", 1)
+    assert (hello["type"], hello["protocol"], hello["options"]) == ("hello", 1, list(OPTIONS))
     return answers, done.returncode
 
 
@@ -117,6 +117,10 @@ class Conversation(unittest.TestCase):
             [prepare(size=0)],
             [prepare(options={"tcp_nodelya": True})],
             [prepare(options={"tcp_nodelay": 1})],
+            [prepare(options={"send_offset": 4096})],
+            [prepare(options={"recv_offset": -1})],
+            [prepare(options={"recv_offset": 1.5})],
+            [prepare(options={"touch": "some"})],
             [prepare(address={"host": "192.0.2.1", "port": 0})],
             [prepare(address={"fd": 9999}, transport="socketpair")],
             [prepare(address=None)],

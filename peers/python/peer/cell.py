@@ -15,11 +15,17 @@ _SIZES = range(1, (1 << 30) + 1)
 _CONCURRENCIES = range(1, 100_001)
 _BACKLOGS = range(1, 65_536)
 
-# Every option with its permitted values.
-_OPTIONS: dict[str, Any] = {
+# Where a buffer may begin within a page.
+_OFFSETS = range(4096)
+
+# Every option with its permitted values. Their names are what hello lists and what a cell may set.
+OPTIONS: dict[str, Any] = {
     "framing": ("length", "newline"),
     "server_buffer": _SIZES,
     "recv_buffer": _SIZES,
+    "send_offset": _OFFSETS,
+    "recv_offset": _OFFSETS,
+    "touch": ("none", "every-byte"),
     "workers": ("threads", "processes"),
     "tcp_nodelay": (True, False),
     "so_sndbuf": _SIZES,
@@ -44,6 +50,10 @@ class Cell:
     newline_ends: bool
     server_buffer: int
     recv_buffer: int
+    send_offset: Optional[int]
+    recv_offset: Optional[int]
+    # Whether payload is written before it is sent, and read after it was received.
+    touches: bool
     processes: bool
     tcp_nodelay: bool
     so_sndbuf: Optional[int]
@@ -72,6 +82,9 @@ def read_cell(message: Any) -> Cell:
         newline_ends=options.option("framing", "length") == "newline",
         server_buffer=options.option("server_buffer", 65_537),
         recv_buffer=options.option("recv_buffer", max(size, 65_536)),
+        send_offset=options.option("send_offset", None),
+        recv_offset=options.option("recv_offset", None),
+        touches=options.option("touch", "none") == "every-byte",
         processes=options.option("workers", "threads") == "processes",
         tcp_nodelay=options.option("tcp_nodelay", pattern != "stream"),
         so_sndbuf=options.option("so_sndbuf", None),
@@ -85,7 +98,7 @@ def read_cell(message: Any) -> Cell:
 
 def _refuse_unknown(options: _Fields) -> None:
     for name in options.fields:
-        if name not in _OPTIONS:
+        if name not in OPTIONS:
             raise PeerError(f"protocol: there is no option {name!r}")
 
 
@@ -112,7 +125,7 @@ class _Fields:
         return value
 
     def option(self, name: str, default: Any) -> Any:
-        return self.choice(name, _OPTIONS[name]) if name in self.fields else default
+        return self.choice(name, OPTIONS[name]) if name in self.fields else default
 
 
 def _shown(allowed: Any) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from time import monotonic_ns
 
+from .buffers import Outgoing, Touch, TouchingChannel, incoming, outgoing, with_content
 from .cell import Cell
 from .errors import PeerError
 from .payload import check, message_bytes
@@ -18,9 +19,11 @@ class ConnectClient(RepeatedWork):
     def __init__(self, client: Client, cell: Cell) -> None:
         self._cell = cell
         self._client = client
-        self._request = b"a" * cell.size
-        self._reply = memoryview(bytearray(cell.reply))
+        self._request = outgoing(b"a" * cell.size, cell)
+        self._reply = incoming(cell.reply, cell)
         self._one_byte = memoryview(bytearray(1))
+        self._touch = Touch(self._request, cell.reply) if cell.touches else None
+        self._connect = self._connect_touching if cell.touches else client.connect
 
     def run(self, order: Order) -> Report:
         retries = self._client.retries
@@ -29,18 +32,21 @@ class ConnectClient(RepeatedWork):
         return report
 
     def operate(self) -> None:
-        channel = self._client.connect()
+        channel = self._connect()
         self._converse(channel, self._request)
         channel.close()
+
+    def _connect_touching(self) -> Channel:
+        return TouchingChannel(self._client.connect(), self._touch)
 
     def operate_checked(self, message: int) -> None:
         # Each connection numbers its own messages, so this is number 0.
         channel = self._client.connect()
-        self._converse(channel, message_bytes(0, self._cell.size))
+        self._converse(channel, with_content(self._request, message_bytes(0, self._cell.size)))
         channel.close()
         check(self._reply, memoryview(message_bytes(0, self._cell.reply)), 0)
 
-    def _converse(self, channel: Channel, request: bytes) -> None:
+    def _converse(self, channel: Channel, request: Outgoing) -> None:
         if self._cell.client_speaks_first:
             channel.sendall(request)
         receive_all(channel.recv_into, self._reply)
@@ -73,13 +79,17 @@ class ConnectServer(Work):
         self._cell = cell
         self._server = server
         self._turns = turns
-        self._request = memoryview(bytearray(cell.size))
-        self._reply = b"b" * cell.reply
+        self._request = incoming(cell.size, cell)
+        self._reply = outgoing(b"b" * cell.reply, cell)
         self._one_byte = memoryview(bytearray(1))
+        self._touch = Touch(self._reply, cell.size) if cell.touches else None
 
     def run(self, order: Order) -> Report:
-        visit = self._visit_checked if order.kind is Kind.VERIFIED else self._visit
-        claim, accept = self._turns.claim, self._server.accept
+        claim, accept, visit = self._turns.claim, self._server.accept, self._visit
+        if order.kind is Kind.VERIFIED:
+            visit = self._visit_checked
+        elif self._touch is not None:
+            accept = self._accept_touching
         done = 0
         began_ns = monotonic_ns()
         try:
@@ -92,6 +102,9 @@ class ConnectServer(Work):
             raise in_operation(done, order.ops, error) from error
         return Report(began_ns, monotonic_ns())
 
+    def _accept_touching(self) -> Channel:
+        return TouchingChannel(self._server.accept(), self._touch)
+
     def _visit(self, channel: Channel) -> None:
         if self._cell.client_speaks_first:
             receive_all(channel.recv_into, self._request)
@@ -101,9 +114,9 @@ class ConnectServer(Work):
         if self._cell.client_speaks_first:
             receive_all(channel.recv_into, self._request)
             check(self._request, memoryview(message_bytes(0, self._cell.size)), 0)
-        self._answer(channel, message_bytes(0, self._cell.reply))
+        self._answer(channel, with_content(self._reply, message_bytes(0, self._cell.reply)))
 
-    def _answer(self, channel: Channel, reply: bytes) -> None:
+    def _answer(self, channel: Channel, reply: Outgoing) -> None:
         channel.sendall(reply)
         if self._cell.closes_first == "client":
             receive_end(channel.recv_into, self._one_byte)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from typing import Callable
+from typing import Callable, Union
 
 from .cell import Cell
 from .errors import PeerError
@@ -35,7 +35,7 @@ class PipePair:
         self._writer = open(write, "wb", buffering=0)
         self.recv_into: Callable[[memoryview], int] = self._reader.readinto
 
-    def sendall(self, data: bytes) -> None:
+    def sendall(self, data: Union[bytes, memoryview]) -> None:
         sent = self._writer.write(data)
         while sent < len(data):
             sent += self._writer.write(memoryview(data)[sent:])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .buffers import Touch, TouchingChannel, incoming, outgoing, with_content
 from .cell import Cell
 from .errors import OtherSideClosed
 from .payload import check, message_bytes
@@ -16,12 +17,14 @@ class RrClient(RepeatedWork):
 
     def __init__(self, channel: Channel, cell: Cell) -> None:
         self._cell = cell
-        self._sendall = channel.sendall
-        self._recv_into = channel.recv_into
         self._channel = channel
         self._ending = _NEWLINE if cell.newline_ends else b""
-        self._request = b"a" * cell.size + self._ending
-        self._reply = memoryview(bytearray(cell.reply))
+        self._request = outgoing(b"a" * cell.size + self._ending, cell)
+        self._reply = incoming(cell.reply, cell)
+        if cell.touches:
+            channel = TouchingChannel(channel, Touch(self._request[: cell.size], cell.reply))
+        self._sendall = channel.sendall
+        self._recv_into = channel.recv_into
 
     def operate(self) -> None:
         self._sendall(self._request)
@@ -29,8 +32,9 @@ class RrClient(RepeatedWork):
 
     def operate_checked(self, message: int) -> None:
         cell = self._cell
-        self._sendall(message_bytes(message, cell.size, cell.newline_ends) + self._ending)
-        receive_all(self._recv_into, self._reply)
+        request = message_bytes(message, cell.size, cell.newline_ends) + self._ending
+        self._channel.sendall(with_content(self._request, request))
+        receive_all(self._channel.recv_into, self._reply)
         check(self._reply, memoryview(message_bytes(message, cell.reply)), message)
 
     def close(self) -> None:
@@ -42,11 +46,14 @@ class RrServer(RepeatedWork):
 
     def __init__(self, channel: Channel, cell: Cell) -> None:
         self._cell = cell
+        self._channel = channel
+        self._request = incoming(cell.server_buffer if cell.newline_ends else cell.size, cell)
+        self._reply = outgoing(b"b" * cell.reply, cell)
+        if cell.touches:
+            channel = TouchingChannel(channel, Touch(self._reply, len(self._request)))
         self._sendall = channel.sendall
         self._recv_into = channel.recv_into
-        self._request = memoryview(bytearray(cell.server_buffer if cell.newline_ends else cell.size))
         self._receive = self._receive_line if cell.newline_ends else self._receive_request
-        self._reply = b"b" * cell.reply
 
     def operate(self) -> None:
         self._receive()
@@ -56,9 +63,9 @@ class RrServer(RepeatedWork):
         if self._cell.newline_ends:
             self._receive_line_checked(message)
         else:
-            self._receive_request()
+            receive_all(self._channel.recv_into, self._request)
             check(self._request, memoryview(message_bytes(message, self._cell.size)), message)
-        self._sendall(message_bytes(message, self._cell.reply))
+        self._channel.sendall(with_content(self._reply, message_bytes(message, self._cell.reply)))
 
     def _receive_request(self) -> None:
         receive_all(self._recv_into, self._request)
@@ -78,7 +85,7 @@ class RrServer(RepeatedWork):
         expected = memoryview(message_bytes(message, self._cell.size, newline_ends=True) + _NEWLINE)
         received = 0
         while received < len(expected):
-            count = self._recv_into(self._request)
+            count = self._channel.recv_into(self._request)
             if not count:
                 raise OtherSideClosed
             check(self._request[:count], expected[received : received + count], message, received)

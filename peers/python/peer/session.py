@@ -10,7 +10,7 @@ from array import array
 from dataclasses import asdict
 from typing import Any, Iterator, Optional
 
-from .cell import PATTERNS, ROLES, Cell, read_cell
+from .cell import OPTIONS, PATTERNS, ROLES, Cell, read_cell
 from .connect import ConnectClient, ConnectServer, Turns
 from .control import ControlInput, say
 from .crew import Crew, Processes, Together, crew_within
@@ -224,6 +224,7 @@ def _hello() -> dict[str, Any]:
         "roles": ROLES,
         "transports": [name for name, transport in _TRANSPORTS.items() if transport.usable()],
         "patterns": PATTERNS,
+        "options": list(OPTIONS),
     }
 
 

@@ -6,6 +6,7 @@ from array import array
 from dataclasses import replace
 from time import monotonic_ns
 
+from .buffers import Touch, TouchingChannel, incoming, outgoing, with_content
 from .cell import Cell
 from .errors import OtherSideClosed, PeerError
 from .payload import check, message_bytes
@@ -18,10 +19,9 @@ class StreamClient(RepeatedWork):
 
     def __init__(self, channel: Channel, cell: Cell) -> None:
         self._size = cell.size
-        self._sendall = channel.sendall
-        self._recv_into = channel.recv_into
         self._channel = channel
-        self._message = b"a" * cell.size
+        self._message = outgoing(b"a" * cell.size, cell)
+        self._sendall = TouchingChannel(channel, Touch(self._message)).sendall if cell.touches else channel.sendall
         self._answer = memoryview(bytearray(1))
 
     def run(self, order: Order) -> Report:
@@ -32,7 +32,7 @@ class StreamClient(RepeatedWork):
         self.repeat(order, array("Q"))
         sent_at_ns = monotonic_ns()
         try:
-            receive_all(self._recv_into, self._answer)
+            receive_all(self._channel.recv_into, self._answer)
         except (OSError, PeerError) as error:
             raise in_operation(order.ops - 1, order.ops, error) from error
         return Report(began_ns, monotonic_ns(), sent_at_ns)
@@ -41,7 +41,7 @@ class StreamClient(RepeatedWork):
         self._sendall(self._message)
 
     def operate_checked(self, message: int) -> None:
-        self._sendall(message_bytes(message, self._size))
+        self._channel.sendall(with_content(self._message, message_bytes(message, self._size)))
 
     def close(self) -> None:
         self._channel.close()
@@ -52,9 +52,12 @@ class StreamServer(Work):
 
     def __init__(self, channel: Channel, cell: Cell) -> None:
         self._size = cell.size
+        self._channel = channel
         self._sendall = channel.sendall
+        self._buffer = incoming(cell.recv_buffer, cell)
+        if cell.touches:
+            channel = TouchingChannel(channel, Touch(most_received=cell.recv_buffer))
         self._recv_into = channel.recv_into
-        self._buffer = memoryview(bytearray(cell.recv_buffer))
         self._received = 0
 
     def run(self, order: Order) -> Report:
@@ -89,7 +92,7 @@ class StreamServer(Work):
             offset = 0
             while offset < self._size:
                 chunk = self._buffer[: self._size - offset]
-                count = self._recv_into(chunk)
+                count = self._channel.recv_into(chunk)
                 if not count:
                     raise OtherSideClosed
                 check(chunk[:count], expected[offset : offset + count], message, offset)

@@ -6,7 +6,7 @@ Its abilities are data, and no other module depends on its name. A server accept
 from __future__ import annotations
 
 import os
-from typing import Any, Callable, Dict, Optional, Protocol
+from typing import Any, Callable, Dict, Optional, Protocol, Union
 
 from .cell import Cell
 from .errors import PeerError
@@ -20,7 +20,7 @@ Pause = Callable[[], None]
 class Channel(Protocol):
     """A two-way stream of bytes. Sockets are channels as they are, and all others look like them."""
 
-    def sendall(self, data: bytes) -> None:
+    def sendall(self, data: Union[bytes, memoryview]) -> None:
         """Sends all of the bytes."""
 
     def recv_into(self, buffer: memoryview) -> int:
