@@ -11,11 +11,13 @@ module Ipcost
   # One point of the matrix as the engine describes it: what to do over which transport.
   class Cell
     DEFAULTS = {
-      "framing" => "length", "server_buffer" => 65_537, "workers" => "threads", "tcp_nodelay" => true,
-      "so_sndbuf" => nil, "so_rcvbuf" => nil, "backlog" => 4096, "closes_first" => "server", "spread_sources" => nil
+      "framing" => "length", "server_buffer" => 65_537, "touch" => "none", "workers" => "threads",
+      "tcp_nodelay" => true, "so_sndbuf" => nil, "so_rcvbuf" => nil, "backlog" => 4096, "closes_first" => "server",
+      "spread_sources" => nil
     }.freeze
     WORDS = {
-      "framing" => %w[length newline], "workers" => %w[threads processes], "closes_first" => %w[server client any]
+      "framing" => %w[length newline], "touch" => %w[none every-byte], "workers" => %w[threads processes],
+      "closes_first" => %w[server client any]
     }.freeze
     # They act on patterns and transports that no Ruby peer offers.
     OPTIONS_OF_OTHERS = %w[recv_buffer pipe_size].freeze
@@ -36,6 +38,10 @@ module Ipcost
 
     def option(name)
       @options.fetch(name)
+    end
+
+    def touches?
+      option("touch") == "every-byte"
     end
 
     def newline_framing?
@@ -91,8 +97,8 @@ module Ipcost
 
   # Talks to the engine until it says stop, or its end of the pipe is closed.
   #
-  # A peer is a Hash of its hello (peer, runtime, transports, patterns), and under :options the names of the supported
-  # options. The block makes a part from a role ("server" or "client"), a cell and an address. A part has
+  # A peer is a Hash of its hello: peer, runtime, transports, patterns, options. The block makes a part from a role
+  # ("server" or "client"), a cell and an address. A part has
   #   address    a server's answer for the client (a client: an empty Hash)
   #   effective  effective option values, by name
   #   missing    becomes readable when a connection is ready to accept; nil once all are open
@@ -153,7 +159,7 @@ module Ipcost
     end
 
     def say_hello
-      say(type: "hello", protocol: PROTOCOL, version: VERSION, roles: %w[server client], **@peer.except(:options))
+      say(type: "hello", protocol: PROTOCOL, version: VERSION, roles: %w[server client], **@peer)
     end
 
     def next_line
