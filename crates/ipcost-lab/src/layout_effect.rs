@@ -85,13 +85,13 @@ fn places(pattern: Pattern, epochs: &[Epoch]) -> Vec<LayoutPlace> {
 
 fn at(place: LayoutPlace, layout: &Layout) -> Option<u64> {
     match place {
-        LayoutPlace::ClientSend => Some(layout.client?.send_offset),
-        LayoutPlace::ClientRecv => Some(layout.client?.recv_offset),
-        LayoutPlace::ServerSend => Some(layout.server?.send_offset),
-        LayoutPlace::ServerRecv => Some(layout.server?.recv_offset),
+        LayoutPlace::ClientSend => Some(layout.client?.send_offset.into()),
+        LayoutPlace::ClientRecv => Some(layout.client?.recv_offset.into()),
+        LayoutPlace::ServerSend => Some(layout.server?.send_offset.into()),
+        LayoutPlace::ServerRecv => Some(layout.server?.recv_offset.into()),
         LayoutPlace::ToServer => Some(layout.distances()?[0]),
         LayoutPlace::ToClient => Some(layout.distances()?[1]),
-        LayoutPlace::Ring => layout.ring_offset,
+        LayoutPlace::Ring => layout.ring_offset.map(u64::from),
     }
 }
 

@@ -105,7 +105,9 @@ fn check_hello(hello: &Hello) -> Result<(), String> {
     check_count("transports", hello.transports.len())?;
     check_count("patterns", hello.patterns.len())?;
     check_count("roles", hello.roles.len())?;
-    hello.transports.iter().try_for_each(|name| check_name("transports", name))
+    check_count("options", hello.options.len())?;
+    hello.transports.iter().try_for_each(|name| check_name("transports", name))?;
+    hello.options.iter().try_for_each(|name| check_name("options", name))
 }
 
 fn check_effective(effective: &Map<String, Value>) -> Result<(), String> {
@@ -237,6 +239,11 @@ mod tests {
                 json!({"type": "hello", "protocol": 1, "peer": "", "version": "", "runtime": "",
                     "roles": [], "transports": ["a\nb"], "patterns": []}),
                 "\"transports\" holds the name",
+            ),
+            (
+                json!({"type": "hello", "protocol": 1, "peer": "", "version": "", "runtime": "",
+                    "roles": [], "transports": [], "patterns": [], "options": ["send offset"]}),
+                "\"options\" holds the name",
             ),
         ] {
             let error = error(&message);

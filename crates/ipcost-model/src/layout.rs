@@ -12,9 +12,9 @@ pub const PAGE_BYTES: u64 = 4096;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Offsets {
     /// Buffers that it sends from.
-    pub send_offset: u64,
+    pub send_offset: u16,
     /// Buffers that it receives into.
-    pub recv_offset: u64,
+    pub recv_offset: u16,
 }
 
 /// Where the buffers of a cell begin in an epoch.
@@ -27,22 +27,27 @@ pub struct Layout {
     pub server: Option<Offsets>,
     /// Where rings and slots begin in shared memory; absent if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ring_offset: Option<u64>,
+    pub ring_offset: Option<u16>,
+}
+
+/// Where a cell's options fix a place; they only hold places within a page.
+pub fn fixed_offset(options: &Options, name: &str) -> Option<u16> {
+    options.offset(name).and_then(|bytes| u16::try_from(bytes).ok())
 }
 
 impl Offsets {
     /// The same with the offsets that a cell's options fix.
     pub fn fixed_by(self, options: &Options) -> Self {
         Self {
-            send_offset: options.offset("send_offset").unwrap_or(self.send_offset),
-            recv_offset: options.offset("recv_offset").unwrap_or(self.recv_offset),
+            send_offset: fixed_offset(options, "send_offset").unwrap_or(self.send_offset),
+            recv_offset: fixed_offset(options, "recv_offset").unwrap_or(self.recv_offset),
         }
     }
 
     /// Adds them to the options that a peer is sent.
     pub fn add_to(self, options: &mut Options) {
         for (name, bytes) in [("send_offset", self.send_offset), ("recv_offset", self.recv_offset)] {
-            options.set(name, OptionValue::Int(bytes)).expect("an offset within a page");
+            options.set(name, OptionValue::Int(bytes.into())).expect("an offset within a page");
         }
     }
 }
@@ -52,7 +57,8 @@ impl Layout {
     /// to the server, then of messages to the client.
     pub fn distances(&self) -> Option<[u64; 2]> {
         let (client, server) = (self.client?, self.server?);
-        let apart = |from: u64, to: u64| (to + PAGE_BYTES - from % PAGE_BYTES) % PAGE_BYTES;
+        let apart =
+            |from: u16, to: u16| (u64::from(to) + PAGE_BYTES - u64::from(from) % PAGE_BYTES) % PAGE_BYTES;
         Some([apart(client.send_offset, server.recv_offset), apart(server.send_offset, client.recv_offset)])
     }
 }

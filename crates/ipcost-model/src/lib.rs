@@ -51,7 +51,7 @@ pub use floor::{FloorRecipe, FloorShare};
 pub use hearing::{MessageError, read_message};
 pub use job::{Job, LatencyMode, Matrix, NATIVE, OneOrMany, OptionLists, PeerCommand, Size, check_peer_name};
 pub use job_file::{JobFileError, parse_job};
-pub use layout::{Layout, Offsets, PAGE_BYTES};
+pub use layout::{Layout, Offsets, PAGE_BYTES, fixed_offset};
 pub use options::{CATALOGUE, OptionKind, OptionName, OptionSpec, OptionValue, Options};
 pub use plan::{Plan, PlannedContrast};
 pub use reading::{MAX_DOCUMENT_BYTES, ReadError, check_document, read_document};

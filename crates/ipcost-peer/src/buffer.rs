@@ -20,12 +20,12 @@ pub fn offsets_of(cell: &Cell) -> Offsets {
 impl Buffer {
     /// `length` bytes of one value that begin `offset` bytes after a page; each is written, so that no page fault falls
     /// into the measurement.
-    pub fn filled(value: u8, length: usize, offset: u64) -> Self {
+    pub fn filled(value: u8, length: usize, offset: u16) -> Self {
         let page = PAGE_BYTES as usize;
         let memory = vec![value; length + 2 * page];
         let to_page = memory.as_ptr().align_offset(page);
         // The standard library may fail to compute it; any place will do then.
-        let start = if to_page < page { to_page + offset as usize % page } else { 0 };
+        let start = if to_page < page { to_page + usize::from(offset) % page } else { 0 };
         let mut buffer = Self { memory, start, length };
         buffer.fill(value);
         buffer
@@ -66,7 +66,7 @@ mod tests {
         for length in [1, 64, 4096, 65_536] {
             for offset in [0, 16, 5, 4095] {
                 let buffer = Buffer::filled(b'a', length, offset).with_last(b'\n');
-                assert_eq!(buffer.as_ptr().addr() % 4096, offset as usize);
+                assert_eq!(buffer.as_ptr().addr() % 4096, usize::from(offset));
                 assert_eq!((buffer.len(), buffer.last()), (length + 1, Some(&b'\n')));
                 assert!(buffer[..length].iter().all(|byte| *byte == b'a'));
             }

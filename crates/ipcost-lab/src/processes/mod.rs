@@ -112,6 +112,11 @@ impl ProcessBench {
         Self { network, ..self }
     }
 
+    /// Where a cell's buffers begin, while its processes run and if they have any.
+    pub fn layout_of(&self, cell: usize) -> Option<Layout> {
+        self.pairs[cell].as_ref()?.layout
+    }
+
     /// The process groups of a cell's server and client, while they run.
     pub fn groups(&self, cell: usize) -> Option<(u32, u32)> {
         self.pairs[cell].as_ref().map(|pair| (pair.server.id(), pair.client.id()))
@@ -200,7 +205,10 @@ impl ProcessBench {
         let layout = self.layout(planned);
         let mut placed = planned.cell.clone();
         if let Some(offset) = layout.and_then(|layout| layout.ring_offset) {
-            placed.options.set("ring_offset", OptionValue::Int(offset)).expect("an offset within a page");
+            placed
+                .options
+                .set("ring_offset", OptionValue::Int(offset.into()))
+                .expect("an offset within a page");
         }
         let name = format!("e{}s{}c{cell}", self.epoch, self.starts);
         let mut provision = self.provision(cell, &placed, &name)?;
@@ -415,7 +423,7 @@ impl Bench for ProcessBench {
             (risen > 0).then(|| ((*name).to_owned(), risen))
         };
         let cpu_ns = [server.usage.cpu_ns(), client.usage.cpu_ns()];
-        let layout = self.pairs[cell].as_ref().and_then(|pair| pair.layout);
+        let layout = self.layout_of(cell);
         let whereabouts = places
             .zip(self.seen(cell))
             .and_then(|(before, after)| whereabouts::ran(&self.topology, &before, &after, cpu_ns));

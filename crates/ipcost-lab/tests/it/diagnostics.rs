@@ -72,7 +72,7 @@ fn snapshots(stolen_per_epoch: u64, others_per_epoch: u64, throttled_per_epoch: 
 
 /// Receive buffers of the server go around a page in steps that meet every part of it.
 fn drawn(epoch: u32) -> Option<Layout> {
-    let place = |step: u64| u64::from(epoch) * step % 256 * 16;
+    let place = |step: u32| (epoch * step % 256 * 16) as u16;
     let offsets = |send, recv| Some(Offsets { send_offset: place(send), recv_offset: place(recv) });
     Some(Layout { client: offsets(31, 57), server: offsets(91, 103), ring_offset: None })
 }
