@@ -27,7 +27,7 @@ pub struct Arc {
 
 /// Finds the arc on which values are larger than elsewhere, if that is surer than `level`.
 ///
-/// The statistic is the largest standardised rank sum over all arcs, as in a scan (Kulldorff, "A spatial scan statistic",
+/// The statistic is the largest standardised sum over all arcs, as in a scan (Kulldorff, "A spatial scan statistic",
 /// *Comm. Statist.* 26, 1997); its p-value is that of shuffled values, which stops early where it is large (Besag and
 /// Clifford, "Sequential Monte Carlo p-values", *Biometrika* 78, 1991). So it holds for any distribution and any number of
 /// arcs tried.
@@ -42,8 +42,8 @@ pub fn arc(places: &[u64], values: &[f64], level: f64, random: &mut Random) -> O
     let mut order: Vec<usize> = (0..places.len()).collect();
     order.sort_by_key(|index| places[*index]);
     let around: Vec<u64> = order.iter().map(|index| places[*index]).collect();
-    let mut ranks = mid_ranks(&order.iter().map(|index| values[*index]).collect::<Vec<_>>());
-    let (score, first, count) = sharpest(&around, &ranks)?;
+    let mut scores = standardised(&order.iter().map(|index| values[*index]).collect::<Vec<_>>())?;
+    let (score, first, count) = sharpest(&around, &scores)?;
     // On the shorter side of the split values may be smaller: the arc is then the other side.
     let n = order.len();
     let (first, count) = if score > 0.0 { (first, count) } else { ((first + count) % n, n - count) };
@@ -58,9 +58,9 @@ pub fn arc(places: &[u64], values: &[f64], level: f64, random: &mut Random) -> O
     let most = ((f64::from(ENOUGH) / level) as u32).clamp(ENOUGH, MOST);
     let (mut reached, mut shuffles) = (0, 0);
     while reached < ENOUGH && shuffles < most {
-        random.shuffle(&mut ranks);
+        random.shuffle(&mut scores);
         shuffles += 1;
-        reached += u32::from(sharpest(&around, &ranks).is_some_and(|found| found.0.abs() >= score.abs()));
+        reached += u32::from(sharpest(&around, &scores).is_some_and(|found| found.0.abs() >= score.abs()));
     }
     let p = if reached == ENOUGH {
         f64::from(reached) / f64::from(shuffles)
@@ -70,9 +70,9 @@ pub fn arc(places: &[u64], values: &[f64], level: f64, random: &mut Random) -> O
     (p < level).then_some(Arc { from, to, members, shift, p })
 }
 
-/// The standardised rank sum furthest from 0, with the first of its arc and how many are on it: at most half of them.
-fn sharpest(around: &[u64], ranks: &[f64]) -> Option<(f64, usize, usize)> {
-    let n = ranks.len();
+/// The standardised sum furthest from 0, with the first of its arc and how many are on it: at most half of them.
+fn sharpest(around: &[u64], scores: &[f64]) -> Option<(f64, usize, usize)> {
+    let n = scores.len();
     let all = n as f64;
     let mut best: Option<(f64, usize, usize)> = None;
     for first in 0..n {
@@ -83,13 +83,12 @@ fn sharpest(around: &[u64], ranks: &[f64]) -> Option<(f64, usize, usize)> {
         let mut sum = 0.0;
         for count in 1..=n / 2 {
             let last = (first + count - 1) % n;
-            sum += ranks[last];
+            sum += scores[last];
             if count < FEWEST || around[last] == around[(last + 1) % n] {
                 continue;
             }
             let inside = count as f64;
-            let deviation = (inside * (all - inside) * (all + 1.0) / 12.0).sqrt();
-            let score = (sum - inside * (all + 1.0) / 2.0) / deviation;
+            let score = sum / (inside * (all - inside) / (all - 1.0)).sqrt();
             if best.is_none_or(|(known, ..)| score.abs() > known.abs()) {
                 best = Some((score, first, count));
             }
@@ -98,18 +97,12 @@ fn sharpest(around: &[u64], ranks: &[f64]) -> Option<(f64, usize, usize)> {
     best
 }
 
-/// Ranks from 1; equal values share the mean of theirs.
-fn mid_ranks(values: &[f64]) -> Vec<f64> {
-    let mut order: Vec<usize> = (0..values.len()).collect();
-    order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
-    let mut ranks = vec![0.0; values.len()];
-    let mut before = 0;
-    for run in order.chunk_by(|a, b| values[*a] == values[*b]) {
-        let rank = before as f64 + (run.len() as f64 + 1.0) / 2.0;
-        run.iter().for_each(|index| ranks[*index] = rank);
-        before += run.len();
-    }
-    ranks
+/// Values with mean 0 and variance 1; `None` if all are equal.
+fn standardised(values: &[f64]) -> Option<Vec<f64>> {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / count;
+    (variance > 0.0).then(|| values.iter().map(|value| (value - mean) / variance.sqrt()).collect())
 }
 
 #[cfg(test)]
@@ -161,6 +154,7 @@ mod tests {
         let mut random = Random::new(1);
         assert_eq!(arc(&[0, 16, 32], &[1.0, 2.0, 3.0], 0.5, &mut random), None);
         assert_eq!(arc(&[16; 20], &[1.0; 20], 0.5, &mut random), None);
-        assert_eq!(mid_ranks(&[3.0, 1.0, 3.0]), [2.5, 1.0, 2.5]);
+        let places: Vec<u64> = (0..20).map(|step| step * 16).collect();
+        assert_eq!(arc(&places, &[1.0; 20], 0.5, &mut random), None);
     }
 }
