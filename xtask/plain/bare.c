@@ -4,15 +4,28 @@
 //     bare PATTERN TRANSPORT SIZE LEAD_IN OPS CLIENT_CPU SERVER_CPU [latency]
 //
 // prints the nanoseconds of OPS operations, after LEAD_IN untimed ones; with the word latency, those of each of OPS
-// round trips.
+// round trips. HABIT in the environment names one thing to do otherwise, for `cargo xtask bench habits`:
+//
+//     touch      every byte is written before a message is sent, and read after it is received
+//     fresh      messages come from 64 MiB, so that none is in a cache
+//     thread     each process has a second thread, asleep, and so a shared table of descriptors
+//     session    each process leads a session of its own
+//     limits     the limit of descriptors is raised as far as it may be
+//     unpinned   the scheduler places the processes
+//     cold       no lead-in
+//     rested     a pause of 5 ms between lead-in and batch
+//     no-huge    no huge pages behind buffers
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -23,8 +36,15 @@
 
 enum { READ_BYTES = 65536, BACKLOG = 4096 };
 
+enum { FRESH_BYTES = 64 << 20 };
+
 static size_t size;
+/* What a stream's server reads at once. */
+static size_t most;
 static char *out, *in;
+/* With the habit `fresh`: how many messages the area at `out` holds. */
+static size_t messages = 1;
+static int touches;
 static int to, from, listener;
 static struct sockaddr_storage address;
 static socklen_t address_length;
@@ -35,12 +55,60 @@ static void die(const char *what)
     exit(1);
 }
 
+static int habit(const char *name)
+{
+    const char *given = getenv("HABIT");
+    return given != NULL && strcmp(given, name) == 0;
+}
+
 static void pin(int cpu)
 {
     cpu_set_t set;
+    if (habit("unpinned")) return;
     CPU_ZERO(&set);
     CPU_SET(cpu, &set);
     if (sched_setaffinity(0, sizeof set, &set) != 0) die("sched_setaffinity");
+}
+
+static void *sleep_on(void *nothing)
+{
+    for (;;) pause();
+    return nothing;
+}
+
+static void take_up_habits(void)
+{
+    pthread_t thread;
+    struct rlimit limit;
+    if (habit("thread") && pthread_create(&thread, NULL, sleep_on, NULL) != 0) die("pthread_create");
+    if (habit("session") && setsid() < 0) die("setsid");
+    if (habit("limits") && getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+    if (habit("no-huge")) prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
+    touches = habit("touch");
+    if (habit("fresh")) messages = FRESH_BYTES / size;
+}
+
+/* The message of an operation. */
+static char *message(uint64_t op)
+{
+    char *begin = messages == 1 ? out : out + op % messages * size;
+    if (touches) memset(begin, (int)op | 128, size);
+    return begin;
+}
+
+static void look_at(const char *bytes, size_t count)
+{
+    uint64_t sum = 0, word;
+    size_t at = 0;
+    for (; touches && at + sizeof word <= count; at += sizeof word) {
+        memcpy(&word, bytes + at, sizeof word);
+        sum ^= word;
+    }
+    for (; touches && at < count; at++) sum ^= (unsigned char)bytes[at];
+    __asm__ volatile("" : : "r"(sum));
 }
 
 static uint64_t now(void)
@@ -98,8 +166,9 @@ static int reach(int nodelay)
 static void rr_client(uint64_t ops)
 {
     for (uint64_t op = 0; op < ops; op++) {
-        put(to, out, size);
+        put(to, message(op), size);
         get(from, in, size);
+        look_at(in, size);
     }
 }
 
@@ -121,21 +190,23 @@ static void rr_server(uint64_t ops)
 {
     for (uint64_t op = 0; op < ops; op++) {
         get(from, in, size);
-        put(to, out, size);
+        look_at(in, size);
+        put(to, message(op), size);
     }
 }
 
 static void stream_client(uint64_t ops)
 {
-    for (uint64_t op = 0; op < ops; op++) put(to, out, size);
+    for (uint64_t op = 0; op < ops; op++) put(to, message(op), size);
     get(from, in, 1);
 }
 
 static void stream_server(uint64_t ops)
 {
     for (uint64_t left = ops * size; left > 0;) {
-        ssize_t moved = read(from, in, left < READ_BYTES ? left : READ_BYTES);
+        ssize_t moved = read(from, in, left < most ? left : most);
         if (moved <= 0) die("read");
+        look_at(in, (size_t)moved);
         left -= (uint64_t)moved;
     }
     put(to, out, 1);
@@ -180,7 +251,7 @@ int main(int argc, char **argv)
     int tcp = strcmp(argv[2], "tcp") == 0, is_pipe = strcmp(argv[2], "pipe") == 0;
     size = strtoull(argv[3], NULL, 10);
     uint64_t lead_in = strtoull(argv[4], NULL, 10), ops = strtoull(argv[5], NULL, 10);
-    const size_t most = size > READ_BYTES ? size : READ_BYTES;
+    most = size > READ_BYTES ? size : READ_BYTES;
 
     char path[] = "/tmp/bare-XXXXXX";
     int there[2], back[2];
@@ -195,7 +266,8 @@ int main(int argc, char **argv)
     pid_t server = fork();
     if (server == 0) {
         pin(atoi(argv[7]));
-        out = placed(size, SERVER_SEND);
+        take_up_habits();
+        out = placed(size * messages, SERVER_SEND);
         in = placed(most, SERVER_RECV);
         if (is_pipe) {
             close(there[1]);
@@ -205,12 +277,13 @@ int main(int argc, char **argv)
         } else if (pattern != 2) {
             from = to = accept(listener, NULL, NULL);
         }
-        PATTERNS[pattern].server(lead_in);
+        if (!habit("cold")) PATTERNS[pattern].server(lead_in);
         PATTERNS[pattern].server(ops);
         return 0;
     }
     pin(atoi(argv[6]));
-    out = placed(size, CLIENT_SEND);
+    take_up_habits();
+    out = placed(size * messages, CLIENT_SEND);
     in = placed(most, CLIENT_RECV);
     if (is_pipe) {
         close(there[0]);
@@ -220,7 +293,8 @@ int main(int argc, char **argv)
     } else if (pattern != 2) {
         from = to = reach(1);
     }
-    PATTERNS[pattern].client(lead_in);
+    if (!habit("cold")) PATTERNS[pattern].client(lead_in);
+    if (habit("rested")) usleep(5000);
     uint64_t began = now();
     if (latency) {
         rr_latencies(ops);

@@ -24,6 +24,11 @@ usage: cargo xtask <command>
   miri             pure code, under Miri; needs a nightly compiler with it
   bench overhead [N] [PART ...]
                    the measured loops against the bare system calls, in one run of N epochs (60); only those with a PART in their name
+  bench streams [N] [PART ...]
+                   streams of seven sizes against bare programs that place their buffers at random by themselves, in N epochs (40);
+                   fails if a quotient is surely over 15 % off
+  bench habits [N] [HABIT ...]
+                   what the measured side does and a typical program does not, or the reverse, and what it changes, in N turns (30)
   bench faithful [N] [apart|free] [EXPERIMENT ...]
                    the cells of the ledgers against the articles' methods run plainly, in N turns (20); apart on two cores (the
                    default), or where the scheduler puts them
@@ -32,6 +37,9 @@ usage: cargo xtask <command>
   bench verdict [N]
                    how long a verdict takes, against hyperfine and against fixed repetitions; N of each (10)
   bench pairs [N]  how often two runs of one build are called different; N of each (40)
+  bench tools [N] [--markdown] [TOOL ...]
+                   tools that know nothing of ipcost against its cells for the same work, in N turns (10); only these: perf, sockperf,
+                   qperf, iperf3, redis-benchmark, socat
   tables           the simulated tables of docs/trust.md
   dist             an optimised binary, ready to copy, in target/ipcost";
 
@@ -47,6 +55,14 @@ fn main() -> ExitCode {
             let (epochs, only) = count_and_names(rest, 60);
             bench::overhead::bench(epochs as usize, only)
         }
+        ["bench", "streams", rest @ ..] => {
+            let (epochs, only) = count_and_names(rest, 40);
+            bench::overhead::streams(epochs as usize, only)
+        }
+        ["bench", "habits", rest @ ..] => {
+            let (epochs, only) = count_and_names(rest, 30);
+            bench::habits::bench(epochs, only)
+        }
         ["bench", "faithful", rest @ ..] => {
             let (turns, only) = count_and_names(rest, 20);
             bench::faithful::bench(turns, only)
@@ -57,6 +73,10 @@ fn main() -> ExitCode {
         ["bench", "verdict", times] => repetitions(times).and_then(verdict::bench),
         ["bench", "pairs"] => pairs::bench(40),
         ["bench", "pairs", times] => repetitions(times).and_then(|times| pairs::bench(times as usize)),
+        ["bench", "tools", rest @ ..] => {
+            let (turns, words) = count_and_names(rest, 10);
+            bench::tools::bench(turns, words)
+        }
         ["tables"] => {
             tables::print();
             Ok(())

@@ -4,9 +4,14 @@
 //! fresh processes on both sides, in every round a fresh random order, and the tool's own intervals over epochs.
 
 pub mod faithful;
+pub mod habits;
 pub mod overhead;
 pub mod percentiles;
 mod plain;
+mod processes;
+mod redis;
+mod socat;
+pub mod tools;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -79,6 +84,15 @@ impl Cells {
         Ok(self.bench.batch(cell, ops, true)?.latency_ns)
     }
 
+    /// Where a cell's buffers begin in this epoch, as plain programs take it in `OFFSETS`.
+    pub fn offsets(&self, cell: usize) -> String {
+        let layout = self.bench.layout_of(cell).unwrap_or_default();
+        let places = [layout.client, layout.server].map(|side| {
+            side.map_or_else(|| "16 16".to_owned(), |at| format!("{} {}", at.send_offset, at.recv_offset))
+        });
+        format!("{} {} {}", places[0], places[1], layout.ring_offset.unwrap_or(0))
+    }
+
     /// Ends the processes.
     ///
     /// # Errors
@@ -102,10 +116,23 @@ impl Record {
 
     /// One contender's cost over another's, as logarithms: the difference in each round, its median in each epoch.
     pub fn ratio(&self, subject: usize, a: usize, b: usize, alpha: f64) -> Option<Interval> {
-        let epochs = self.0.get(&(subject, a))?.iter().zip(self.0.get(&(subject, b))?);
+        Some(epoch_interval(&self.log_ratios(subject, a, b), alpha)?.interval)
+    }
+
+    /// The same, epoch by epoch.
+    pub fn log_ratios(&self, subject: usize, a: usize, b: usize) -> Vec<f64> {
+        let (Some(a), Some(b)) = (self.0.get(&(subject, a)), self.0.get(&(subject, b))) else {
+            return Vec::new();
+        };
         let of_epoch =
             |(a, b): (&Vec<f64>, &Vec<f64>)| median(&a.iter().zip(b).map(|(a, b)| a - b).collect::<Vec<_>>());
-        Some(epoch_interval(&epochs.filter_map(of_epoch).collect::<Vec<_>>(), alpha)?.interval)
+        a.iter().zip(b).filter_map(of_epoch).collect()
+    }
+
+    /// A contender's cost: the median over epochs of each epoch's median.
+    pub fn cost(&self, subject: usize, contender: usize) -> Option<f64> {
+        let epochs = self.0.get(&(subject, contender))?.iter();
+        Some(median(&epochs.filter_map(|rounds| median(rounds)).collect::<Vec<_>>())?.exp())
     }
 }
 
@@ -179,12 +206,14 @@ fn in_dir(dir: &Path, words: &[&str]) -> Result<()> {
     run_command(command, words)
 }
 
-/// The numbers that a plain program prints, one per word.
+/// The numbers that a plain program prints, one per word. It draws where its buffers begin, unless it is told.
 ///
 /// # Errors
 /// If it fails or prints something else.
-pub fn numbers(words: &[&str]) -> Result<Vec<f64>> {
-    let output = crate::shell::command(words).output().with_context(|| words.join(" "))?;
+pub fn numbers(words: &[&str], offsets: Option<&str>) -> Result<Vec<f64>> {
+    let mut program = crate::shell::command(words);
+    program.envs(offsets.map(|offsets| ("OFFSETS", offsets)));
+    let output = program.output().with_context(|| words.join(" "))?;
     let complaint = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "failed: {}: {}", words.join(" "), complaint.trim());
     let text = String::from_utf8(output.stdout)?;

@@ -41,6 +41,16 @@ struct Subject {
 }
 
 impl Subject {
+    fn new(pattern: &str, transport: &str, size: u64, placement: Placement) -> Self {
+        Self {
+            name: format!("{pattern}/{transport}/{size}/{placement}"),
+            words: [pattern.to_owned(), transport.to_owned(), size.to_string()],
+            placement,
+            lead_in: 1,
+            ops: 1,
+        }
+    }
+
     fn is_ring(&self) -> bool {
         self.words[1].starts_with("shm")
     }
@@ -57,13 +67,50 @@ impl Subject {
 /// # Errors
 /// If something cannot be built or measured. Missing the aim is not an error: it is a figure.
 pub fn bench(epochs: usize, only: &[&str]) -> Result<()> {
+    let (subjects, record) = measured(subjects(), epochs, only, false)?;
+    show(&subjects, &record);
+    Ok(())
+}
+
+/// Streams of sizes at which layouts matter, against bare programs that draw where their buffers begin by themselves.
+///
+/// # Errors
+/// If something cannot be built or measured, or a quotient lies wholly outside 0.85 to 1.15.
+pub fn streams(epochs: usize, only: &[&str]) -> Result<()> {
+    const SIZES: [u64; 7] = [4096, 4097, 16_385, 32_768, 32_769, 65_536, 1 << 20];
+    const FARTHEST: (f64, f64) = (0.85, 1.15);
+    let mut subjects = Vec::new();
+    for placement in PLACEMENTS {
+        for transport in ["unix", "tcp"] {
+            subjects.extend(SIZES.map(|size| Subject::new("stream", transport, size, placement)));
+        }
+    }
+    let (subjects, record) = measured(subjects, epochs, only, true)?;
+    show(&subjects, &record);
+    let alpha = ALPHA / subjects.len() as f64;
+    let far = |index: &usize| {
+        let bounds = record.ratio(*index, 1, 0, alpha).and_then(|found| found.bounds);
+        bounds.is_some_and(|(lo, hi)| hi.exp() < FARTHEST.0 || lo.exp() > FARTHEST.1)
+    };
+    let wrong: Vec<&str> =
+        (0..subjects.len()).filter(far).map(|index| subjects[index].name.as_str()).collect();
+    ensure!(wrong.is_empty(), "over 15 % from the bare program: {}", wrong.join(", "));
+    Ok(())
+}
+
+/// Measures the loops by turns; with `draws`, bare programs draw their layouts by themselves.
+fn measured(
+    mut subjects: Vec<Subject>,
+    epochs: usize,
+    only: &[&str],
+    draws: bool,
+) -> Result<(Vec<Subject>, Record)> {
     if cfg!(not(target_os = "linux")) {
         bail!("the bare program is written for Linux");
     }
     build_ipcost()?;
     let (bare, ring, c) = (build_plain("bare")?, build_plain("ring")?, build_c_peer()?);
     let of = |subject: &Subject| if subject.is_ring() { &ring } else { &bare };
-    let mut subjects = subjects();
     subjects.retain(|subject| only.is_empty() || only.iter().any(|part| subject.name.contains(part)));
     ensure!(!subjects.is_empty(), "no loop is called {}", only.join(" or "));
     for subject in &mut subjects {
@@ -88,7 +135,9 @@ pub fn bench(epochs: usize, only: &[&str]) -> Result<()> {
             interleave(&mut order, &mut random, |index, contender| {
                 let subject = &subjects[index];
                 let cost = match contender {
-                    0 => run_bare(of(subject), subject)?,
+                    // The same layout for all, unless plain programs are to draw their own.
+                    0 if draws => run_bare(of(subject), subject, None)?,
+                    0 => run_bare(of(subject), subject, Some(&cells.offsets(first_cells[index])))?,
                     peer => cells.measure(first_cells[index] + peer - 1, subject.lead_in, subject.ops)?,
                 };
                 record.add(index, contender, epoch, cost);
@@ -99,8 +148,7 @@ pub fn bench(epochs: usize, only: &[&str]) -> Result<()> {
         eprint!("\rxtask: {} of {epochs} epochs", epoch + 1);
     }
     eprintln!();
-    show(&subjects, &record);
-    Ok(())
+    Ok((subjects, record))
 }
 
 fn subjects() -> Vec<Subject> {
@@ -114,13 +162,7 @@ fn subjects() -> Vec<Subject> {
                 _ => true,
             };
             for transport in TRANSPORTS.iter().chain(rings).filter(can) {
-                all.push(Subject {
-                    name: format!("{pattern}/{transport}/{size}/{placement}"),
-                    words: [pattern.to_owned(), (*transport).to_owned(), size.to_string()],
-                    placement,
-                    lead_in: 1,
-                    ops: 1,
-                });
+                all.push(Subject::new(pattern, transport, size, placement));
             }
         }
     }
@@ -151,7 +193,7 @@ fn job(subjects: &[Subject]) -> String {
     job
 }
 
-fn run_bare(bare: &Path, subject: &Subject) -> Result<f64> {
+fn run_bare(bare: &Path, subject: &Subject, offsets: Option<&str>) -> Result<f64> {
     let (client, server) = processors(subject.placement)?;
     let counts = [subject.lead_in, subject.ops, client as u64, server as u64].map(|count| count.to_string());
     let words: Vec<&str> = [path_text(bare)?]
@@ -159,7 +201,7 @@ fn run_bare(bare: &Path, subject: &Subject) -> Result<f64> {
         .chain(subject.words.iter().map(String::as_str))
         .chain(counts.iter().map(String::as_str))
         .collect();
-    Ok(numbers(&words)?.first().copied().unwrap_or(f64::NAN) / subject.ops as f64)
+    Ok(numbers(&words, offsets)?.first().copied().unwrap_or(f64::NAN) / subject.ops as f64)
 }
 
 /// The same operation counts for all contenders.
@@ -167,7 +209,7 @@ fn calibrate(bare: &Path, subject: &mut Subject) -> Result<()> {
     let mut each = f64::NAN;
     for ops in [100, 1_000, 5_000] {
         (subject.lead_in, subject.ops) = (ops / 10, ops);
-        each = run_bare(bare, subject)?;
+        each = run_bare(bare, subject, None)?;
     }
     let lasting = |time: Duration| (time.as_nanos() as f64 / each).round().max(1.0) as u64;
     (subject.lead_in, subject.ops) = (lasting(LEAD_IN), lasting(BATCH));

@@ -47,7 +47,7 @@ pub fn bench(epochs: u32) -> Result<()> {
                 let mut words = vec![bare, "rr", transport, "64"];
                 words.extend(counts.iter().map(String::as_str));
                 words.push("latency");
-                numbers(&words)?
+                numbers(&words, Some(&cells.offsets(index)))?
             } else {
                 cells.latencies(index, WARM, OPS)?.into_iter().map(|ns| ns as f64).collect()
             };

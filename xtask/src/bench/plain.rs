@@ -2,23 +2,21 @@
 //! redis-server.
 
 use std::collections::BTreeMap;
-use std::net::TcpListener;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::path::PathBuf;
+use std::time::Duration;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use ipcost_model::{Cell, PlannedCell, Wait};
 use tempfile::TempDir;
 
 use super::build_plain;
+use super::processes::on_processor;
+use super::redis::Redis;
+use super::socat::Transfer;
 use crate::shell::{path_text, root, run, target};
 
 /// A program's figures per operation, by the names that tests use.
 pub type Figures = BTreeMap<String, f64>;
-
-/// How long to wait for a program to start listening.
-const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Programs that are ready to run.
 pub struct Programs {
@@ -55,7 +53,7 @@ impl Programs {
         }
         let redis = if client(&["redis", "redis-resolve"]) {
             build_plain("incr")?;
-            Some(Redis::start(dir.path(), processors)?)
+            Some(Redis::start(dir.path(), processors.map(|(_, server)| server))?)
         } else {
             None
         };
@@ -131,60 +129,47 @@ impl Programs {
                 Some(Figures::from([("wall".to_owned(), more / blocks)]))
             }
             "redis" | "redis-resolve" if cell.pattern == ipcost_model::Pattern::Connect => {
-                let redis = self.redis.as_ref().context("no redis-server")?;
-                Some(redis.increments(cell, planned.client == "redis-resolve")?)
+                Some(self.increments(cell, planned.client == "redis-resolve")?)
             }
             _ => None,
         })
     }
 
-    /// Two socat processes; the time is the sender's and then the receiver's.
     fn socat(&self, cell: &Cell, bytes: u64) -> Result<Duration> {
-        let place = self.dir.path().join("socat");
-        let place = path_text(&place)?;
-        let _ = std::fs::remove_file(place);
-        let port = free_port()?;
-        let (from, to) = match cell.transport.as_str() {
-            "pipe" => ("STDIN".to_owned(), "STDOUT".to_owned()),
-            "fifo" => (format!("OPEN:{place},rdonly"), format!("OPEN:{place},wronly")),
-            "unix" => (format!("UNIX-LISTEN:{place}"), format!("UNIX:{place}")),
-            "tcp" => (format!("TCP-LISTEN:{port},reuseaddr,bind=127.0.0.1"), format!("TCP:127.0.0.1:{port}")),
-            other => bail!("socat knows no {other}"),
+        Transfer {
+            dir: self.dir.path(),
+            processors: self.processors,
+            transport: &cell.transport,
+            block: cell.size,
+            nodelay: cell.options.sets_nodelay(cell.pattern),
+        }
+        .run(bytes)
+    }
+
+    fn increments(&self, cell: &Cell, resolves: bool) -> Result<Figures> {
+        let redis = self.redis.as_ref().context("no redis-server")?;
+        let kind = match (cell.transport.as_str(), resolves) {
+            ("unix", _) => "unix",
+            (_, true) => "resolve",
+            _ => "tcp",
         };
-        let nodelay = if cell.options.sets_nodelay(cell.pattern) { ",nodelay" } else { "" };
-        let block = cell.size.to_string();
-        let (client, server) = self.processors.unzip();
-        let socat = |cpu: Option<usize>, from: &str, to: &str| {
-            let mut command = on_processor(cpu, "socat");
-            command.args(["-u", "-b", &block, from, to]).stdin(Stdio::null());
-            command
-        };
-        let source = format!("OPEN:/dev/zero,readbytes={bytes}");
-        let mut sender = socat(client, &source, &format!("{to}{nodelay}"));
-        let mut receiver = socat(server, &from, "OPEN:/dev/null,wronly");
-        let (began, mut sender, mut receiver) = if cell.transport == "pipe" {
-            let began = Instant::now();
-            let mut sender = sender.stdout(Stdio::piped()).spawn().context("cannot start socat")?;
-            let pipe = sender.stdout.take().context("no pipe")?;
-            (began, sender, receiver.stdin(pipe).spawn()?)
-        } else {
-            if cell.transport == "fifo" {
-                run_quietly(Command::new("mkfifo").arg(place))?;
-            }
-            let receiver = receiver.spawn().context("cannot start socat")?;
-            match cell.transport.as_str() {
-                "unix" => wait_for(|| Path::new(place).exists())?,
-                "tcp" => wait_for(|| listens(port))?,
-                _ => {}
-            }
-            let began = Instant::now();
-            (began, sender.spawn()?, receiver)
-        };
-        // This process has closed its end of the pipe: only the receiver has it.
-        let ended = [sender.wait()?, receiver.wait()?];
-        let took = began.elapsed();
-        ensure!(ended.iter().all(|status| status.success()), "socat failed over {}", cell.transport);
-        Ok(took)
+        let place = if kind == "unix" { redis.path() } else { redis.port() };
+        let each = if cell.concurrency > 1 { REQUESTS_OF_MANY } else { REQUESTS_OF_ONE };
+        redis.ask(&["SET", "foo", "0"])?;
+        redis.ask(&["CONFIG", "RESETSTAT"])?;
+        let words = [kind.to_owned(), place.to_owned(), cell.concurrency.to_string(), each.to_string()];
+        let mut found = figures(self.processors, path_text(&built("plain-incr"))?, &words)?;
+        let counted: u64 = redis.ask(&["GET", "foo"])?.trim().parse()?;
+        ensure!(counted == each * u64::from(cell.concurrency), "redis-server counted {counted} requests");
+        let stats = redis.ask(&["INFO", "commandstats"])?;
+        let incr =
+            stats.lines().find(|line| line.starts_with("cmdstat_incr:")).context("no account of INCR")?;
+        let usec = incr
+            .split(',')
+            .find_map(|word| word.strip_prefix("usec_per_call="))
+            .context("no time of INCR")?;
+        found.insert("incr_usec_per_call".to_owned(), usec.parse()?);
+        Ok(found)
     }
 }
 
@@ -251,12 +236,6 @@ fn built(name: &str) -> PathBuf {
     target().join(name)
 }
 
-fn run_quietly(command: &mut Command) -> Result<()> {
-    let output = command.output()?;
-    ensure!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
-    Ok(())
-}
-
 /// A program's output: a name and a number per line.
 fn figures(processors: Option<(usize, usize)>, program: &str, words: &[String]) -> Result<Figures> {
     let (client, server) = processors.unzip();
@@ -272,97 +251,4 @@ fn figures(processors: Option<(usize, usize)>, program: &str, words: &[String]) 
     };
     let text = String::from_utf8(output.stdout)?;
     text.lines().map(line).collect::<Option<_>>().with_context(|| format!("{program} printed {text}"))
-}
-
-/// A command that runs on one processor, or wherever the scheduler puts it.
-fn on_processor(cpu: Option<usize>, program: &str) -> Command {
-    match cpu {
-        None => Command::new(program),
-        Some(cpu) => {
-            let mut command = Command::new("taskset");
-            command.args(["-c", &cpu.to_string(), program]);
-            command
-        }
-    }
-}
-
-fn free_port() -> Result<u16> {
-    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
-}
-
-/// Whether a program listens on a loopback port, without a connection attempt.
-fn listens(port: u16) -> bool {
-    let wanted = format!(":{port:04X} 00000000:0000 0A");
-    std::fs::read_to_string("/proc/net/tcp").is_ok_and(|text| text.contains(&wanted))
-}
-
-fn wait_for(mut is_so: impl FnMut() -> bool) -> Result<()> {
-    let began = Instant::now();
-    while !is_so() {
-        ensure!(began.elapsed() < PATIENCE, "nothing listens after {} s", PATIENCE.as_secs());
-        std::thread::sleep(Duration::from_millis(2));
-    }
-    Ok(())
-}
-
-/// A private redis-server on a port and on a path.
-struct Redis {
-    processors: Option<(usize, usize)>,
-    server: Child,
-    path: String,
-    port: String,
-}
-
-impl Redis {
-    fn start(dir: &Path, processors: Option<(usize, usize)>) -> Result<Self> {
-        let path = path_text(&dir.join("redis"))?.to_owned();
-        let port = free_port()?.to_string();
-        let server = on_processor(processors.map(|(_, server)| server), "redis-server")
-            .args(["--port", &port, "--bind", "127.0.0.1", "--unixsocket", &path])
-            .args(["--save", "", "--appendonly", "no", "--dir", path_text(dir)?])
-            .stdout(Stdio::null())
-            .spawn()
-            .context("cannot start redis-server")?;
-        let redis = Self { processors, server, path, port };
-        wait_for(|| redis.ask(&["PING"]).is_ok_and(|reply| reply.trim() == "PONG"))?;
-        Ok(redis)
-    }
-
-    fn ask(&self, words: &[&str]) -> Result<String> {
-        let output = Command::new("redis-cli").args(["-s", &self.path]).args(words).output()?;
-        ensure!(output.status.success(), "redis-cli: {}", String::from_utf8_lossy(&output.stderr));
-        Ok(String::from_utf8(output.stdout)?)
-    }
-
-    fn increments(&self, cell: &Cell, resolves: bool) -> Result<Figures> {
-        let kind = match (cell.transport.as_str(), resolves) {
-            ("unix", _) => "unix",
-            (_, true) => "resolve",
-            _ => "tcp",
-        };
-        let place = if kind == "unix" { &self.path } else { &self.port };
-        let each = if cell.concurrency > 1 { REQUESTS_OF_MANY } else { REQUESTS_OF_ONE };
-        self.ask(&["SET", "foo", "0"])?;
-        self.ask(&["CONFIG", "RESETSTAT"])?;
-        let words = [kind.to_owned(), place.clone(), cell.concurrency.to_string(), each.to_string()];
-        let mut found = figures(self.processors, path_text(&built("plain-incr"))?, &words)?;
-        let counted: u64 = self.ask(&["GET", "foo"])?.trim().parse()?;
-        ensure!(counted == each * u64::from(cell.concurrency), "redis-server counted {counted} requests");
-        let stats = self.ask(&["INFO", "commandstats"])?;
-        let incr =
-            stats.lines().find(|line| line.starts_with("cmdstat_incr:")).context("no account of INCR")?;
-        let usec = incr
-            .split(',')
-            .find_map(|word| word.strip_prefix("usec_per_call="))
-            .context("no time of INCR")?;
-        found.insert("incr_usec_per_call".to_owned(), usec.parse()?);
-        Ok(found)
-    }
-}
-
-impl Drop for Redis {
-    fn drop(&mut self) {
-        let _ = self.server.kill();
-        let _ = self.server.wait();
-    }
 }

@@ -1,0 +1,203 @@
+//! The rows as a table, and as Markdown for docs/trust.md.
+
+use ipcost_model::Placement;
+use ipcost_stats::Interval;
+
+use super::comparisons::Comparison;
+use super::verdict::Verdict;
+
+/// Columns of the terminal that the table and the sentences below it may take.
+const WIDTH: usize = 100;
+const HEADER: [&str; 7] = ["tool", "measured", "placement", "tool's", "ipcost", "ipcost / tool", "verdict"];
+/// The columns of numbers, which are aligned to the right.
+const NUMBERS: std::ops::Range<usize> = 3..5;
+
+/// A row, when all turns are over.
+pub struct Row<'a> {
+    pub comparison: &'a Comparison,
+    pub placement: Placement,
+    /// The costs of an operation, nanoseconds.
+    pub theirs: Option<f64>,
+    pub ours: Option<f64>,
+    /// Ours over theirs, as logarithms.
+    pub ratio: Option<Interval>,
+    pub verdict: Verdict,
+    pub failure: Option<&'a str>,
+}
+
+impl Row<'_> {
+    /// Whether it makes the command fail.
+    pub fn is_wrong(&self) -> bool {
+        matches!(self.verdict, Verdict::Differs | Verdict::Failed)
+    }
+
+    pub fn name(&self) -> String {
+        let Self { comparison, placement, .. } = self;
+        format!("{} ({}), {placement}", comparison.tool.name, comparison.measured)
+    }
+
+    fn cells(&self) -> [String; 7] {
+        [
+            self.comparison.tool.name.to_owned(),
+            self.comparison.measured.to_owned(),
+            self.placement.to_string(),
+            self.theirs.map_or_else(|| "–".to_owned(), time),
+            self.ours.map_or_else(|| "–".to_owned(), time),
+            self.ratio.as_ref().map_or_else(|| "–".to_owned(), quotient),
+            self.verdict.word().to_owned(),
+        ]
+    }
+
+    /// The last column of Markdown.
+    fn remarks(&self) -> String {
+        let differs = self.comparison.differs.map(|why| format!(" What it does more: {why}."));
+        format!("{}{}", self.comparison.does, differs.unwrap_or_default())
+    }
+}
+
+/// Prints an aligned table, and below it what each tool does differently.
+pub fn table(rows: &[Row<'_>], not_run: &[String]) {
+    for line in lines(rows) {
+        println!("{line}");
+    }
+    println!("\nTimes are of one operation: a round trip, a request or a block.");
+    let mut said = Vec::new();
+    for row in rows {
+        let text = format!("{} ({}): {}", row.comparison.tool.name, row.comparison.measured, row.remarks());
+        if !said.contains(&text) {
+            print_wrapped(&text);
+            said.push(text);
+        }
+    }
+    for row in rows {
+        if let Some(failure) = row.failure {
+            print_wrapped(&format!("failed: {}: {failure}", row.name()));
+        }
+    }
+    for reason in not_run {
+        print_wrapped(&format!("not run: {reason}"));
+    }
+}
+
+fn lines(rows: &[Row<'_>]) -> Vec<String> {
+    let all: Vec<[String; 7]> =
+        std::iter::once(HEADER.map(str::to_owned)).chain(rows.iter().map(Row::cells)).collect();
+    let length = |cell: &String| cell.chars().count();
+    let widths: Vec<usize> = (0..HEADER.len())
+        .map(|column| all.iter().map(|cells| length(&cells[column])).max().unwrap_or_default())
+        .collect();
+    let line = |cells: &[String; 7]| {
+        let padded = cells.iter().enumerate().map(|(column, cell)| {
+            let width = widths[column];
+            if NUMBERS.contains(&column) { format!("{cell:>width$}") } else { format!("{cell:<width$}") }
+        });
+        padded.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+    };
+    all.iter().map(line).collect()
+}
+
+/// Prints lines of a Markdown table.
+pub fn markdown(rows: &[Row<'_>], not_run: &[String]) {
+    println!("| {} | what the tool does differently |", HEADER.join(" | "));
+    println!("|{}", "---|".repeat(HEADER.len() + 1));
+    for row in rows {
+        let remarks = row.failure.map_or_else(|| row.remarks(), |failure| failure.replace(['|', '\n'], " "));
+        println!("| {} | {remarks} |", row.cells().join(" | "));
+    }
+    for reason in not_run {
+        println!("| not run: {reason} {}", "| ".repeat(HEADER.len() + 1).trim_end());
+    }
+}
+
+/// A quotient with its interval, which is open after a few turns.
+fn quotient(ratio: &Interval) -> String {
+    let bounds =
+        ratio.bounds.map_or_else(|| "–".to_owned(), |(lo, hi)| format!("{:.2}–{:.2}", lo.exp(), hi.exp()));
+    format!("{:.2} ({bounds})", ratio.median.exp())
+}
+
+/// Nanoseconds with three digits, in a unit that suits them.
+fn time(ns: f64) -> String {
+    let (value, unit) = match ns {
+        ..1e3 => (ns, "ns"),
+        ..1e6 => (ns / 1e3, "µs"),
+        ..1e9 => (ns / 1e6, "ms"),
+        _ => (ns / 1e9, "s"),
+    };
+    let digits = match value {
+        ..10.0 => 2,
+        ..100.0 => 1,
+        _ => 0,
+    };
+    format!("{value:.digits$} {unit}")
+}
+
+fn print_wrapped(text: &str) {
+    for line in wrapped(text) {
+        println!("{line}");
+    }
+}
+
+/// Lines of at most [`WIDTH`] columns, all but the first indented.
+fn wrapped(text: &str) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let line = lines.last_mut().expect("there is a line");
+        if !line.trim().is_empty() && line.chars().count() + 1 + word.chars().count() > WIDTH {
+            lines.push(format!("  {word}"));
+        } else {
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::comparisons::COMPARISONS;
+    use super::*;
+
+    fn rows() -> Vec<Row<'static>> {
+        let ratio = Interval { median: 0.0, bounds: Some((f64::ln(0.123), f64::ln(12.345))) };
+        let row = |comparison, placement| Row {
+            comparison,
+            placement,
+            theirs: Some(12_345.6),
+            ours: Some(123_456.7),
+            ratio: Some(ratio),
+            verdict: Verdict::Explained,
+            failure: None,
+        };
+        let all = COMPARISONS.iter().flat_map(|comparison| {
+            comparison.placements.iter().map(move |&placement| (comparison, placement))
+        });
+        all.map(|(comparison, placement)| row(comparison, placement)).collect()
+    }
+
+    #[test]
+    fn the_table_fits_a_terminal_of_100_columns() {
+        for line in lines(&rows()) {
+            assert!(line.chars().count() <= WIDTH, "{line}");
+        }
+    }
+
+    #[test]
+    fn sentences_wrap_within_the_width_and_lose_no_word() {
+        for row in rows() {
+            let text = row.remarks();
+            let lines = wrapped(&text);
+            assert!(lines.iter().all(|line| line.chars().count() <= WIDTH), "{lines:?}");
+            let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+            assert_eq!(words(&lines.join(" ")), words(&text));
+        }
+    }
+
+    #[test]
+    fn times_have_three_digits() {
+        let shown = [999.4, 2171.8, 54_700.0, 681_000.0, 19_300_000.0].map(time);
+        assert_eq!(shown, ["999 ns", "2.17 µs", "54.7 µs", "681 µs", "19.3 ms"]);
+    }
+}
