@@ -9,6 +9,8 @@ use crate::campaign::Outcome;
 const FALSE_ALARMS: f64 = 0.01;
 /// The least dependence worth reporting: 5 %.
 const LEAST_EFFECT: f64 = 0.05;
+/// More epochs tell no more about a dependence that matters, and a scan takes time with the square of their number.
+const MOST_EPOCHS: usize = 120;
 /// Bytes between neighbouring places.
 const STEP_BYTES: u64 = 16;
 
@@ -47,7 +49,7 @@ pub fn layout_effects(outcome: &Outcome, by_cell: &[Vec<&Sample>]) -> Vec<Option
         .collect()
 }
 
-/// A cell's epochs with a known layout.
+/// A cell's epochs with a known layout; of very many, some that are evenly spaced.
 fn epochs(samples: &[&Sample]) -> Vec<Epoch> {
     let of_epoch = |samples: &[&Sample]| {
         let costs: Vec<f64> =
@@ -55,7 +57,8 @@ fn epochs(samples: &[&Sample]) -> Vec<Epoch> {
         let log_cost = median(&costs).filter(|cost| cost.is_finite())?;
         Some(Epoch { layout: samples.first()?.layout?, log_cost })
     };
-    samples.chunk_by(|a, b| a.epoch == b.epoch).filter_map(of_epoch).collect()
+    let chunks: Vec<&[&Sample]> = samples.chunk_by(|a, b| a.epoch == b.epoch).collect();
+    chunks.iter().step_by(chunks.len().div_ceil(MOST_EPOCHS).max(1)).copied().filter_map(of_epoch).collect()
 }
 
 /// Whether costs vary by more than the least effect, but for the few extremes.
