@@ -508,10 +508,8 @@ impl Options {
 
     /// The options sent to every peer: all but where its process runs, and where buffers begin, which is drawn.
     pub fn for_peers(&self) -> Self {
-        let told = |(name, _): &(OptionName, &OptionValue)| match name.spec().group {
-            OptionGroup::Place | OptionGroup::Buffers | OptionGroup::SharedMemory => false,
-            _ => true,
-        };
+        const OWN: [OptionGroup; 3] = [OptionGroup::Place, OptionGroup::Buffers, OptionGroup::SharedMemory];
+        let told = |(name, _): &(OptionName, &OptionValue)| !OWN.contains(&name.spec().group);
         Self(self.iter().filter(told).map(|(name, value)| (name, value.clone())).collect())
     }
 
