@@ -60,7 +60,7 @@ pub fn bench(epochs: u32, only: &[&str]) -> Result<()> {
         for (pattern, size) in PATTERNS.into_iter().flat_map(|pattern| SIZES.map(|size| (pattern, size))) {
             let mut load = Load { pattern, size, placement, ops: [1; 2] };
             for transport in 0..TRANSPORTS.len() {
-                load.ops[transport] = calibrated(&bare, &mut load, transport)?;
+                load.ops[transport] = calibrated(&bare, &load, transport)?;
             }
             loads.push(load);
         }
@@ -102,7 +102,7 @@ fn run(bare: &Path, load: &Load, transport: &str, ops: u64, habit: &str) -> Resu
 }
 
 /// Operations that last as long as a batch, by programs without a habit.
-fn calibrated(bare: &Path, load: &mut Load, transport: usize) -> Result<u64> {
+fn calibrated(bare: &Path, load: &Load, transport: usize) -> Result<u64> {
     let mut ops = 50;
     for _ in 0..3 {
         let took_ns = run(bare, load, TRANSPORTS[transport], ops, "")?;

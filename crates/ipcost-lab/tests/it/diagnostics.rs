@@ -83,7 +83,7 @@ fn slow_places_of_a_buffer_are_named_with_their_share() {
     let mut script = with(move |cell, epoch| if cell == 1 && is_slow(epoch) { 1.0 } else { 0.0 }, 3);
     script.layout = drawn;
     let document = measured(&mut script, &mut Known::default());
-    let parts = ["two", "the server's receive buffer begins", "instead of 12.", "recv_offset"];
+    let parts = ["two", "the server's receive buffer begins", "instead of 1", "recv_offset"];
     assert_only(&document, "buffer-layout", &parts);
     let found = document.cells[1].layout.unwrap();
     assert_eq!(found.place, LayoutPlace::ServerRecv);
