@@ -30,8 +30,8 @@ usage: cargo xtask <command>
   bench habits [N] [HABIT ...]
                    what the measured side does and a typical program does not, or the reverse, and what it changes, in N turns (30)
   bench faithful [N] [apart|free] [EXPERIMENT ...]
-                   the cells of the ledgers against the articles' methods run plainly, in N turns (20); apart on two cores (the
-                   default), or where the scheduler puts them
+                   the cells of the ledgers against the articles' methods run plainly, in N turns (20); where the scheduler puts
+                   them, as in the ledgers (the default), or apart on two cores
   bench percentiles [N]
                    percentiles of latency against a plain loop that times each round trip, in N epochs (40)
   bench verdict [N]

@@ -54,7 +54,7 @@ fn use_all(document: Document) {
     plain("markdown", &markdown::render(&document));
     plain("benchfmt", &benchfmt::render(&document));
     plain("openmetrics", &openmetrics::render(&document));
-    for chart in [Chart::Cost, Chart::Size, Chart::Forest, Chart::Throughput] {
+    for chart in Chart::ALL {
         if let Ok(picture) = picture::draw(&document, chart, Background::default()) {
             plain("picture", &picture.svg());
         }

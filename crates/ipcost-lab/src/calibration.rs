@@ -118,13 +118,16 @@ pub fn alike(own: f64, table: &[f64]) -> f64 {
     mean.exp().clamp(own / MOST, own * MOST)
 }
 
-/// The operation counts for a rate; frozen for the whole run.
+/// The operation counts for a rate; frozen for the whole run. A number that the cell gives is kept, without a lead-in.
 ///
 /// If batches have a fixed wait, or may have one according to `slope`, the lead-in is timed as well, and the batch
 /// made longer so that the difference reveals the cost of operations. A lead-in has at least `filling` operations, or
 /// none if the cell starts cold.
 pub fn counts_of(plan: &Plan, cell: &PlannedCell, rate: Rate, slope: bool, filling: u64) -> Counts {
     let workers = u64::from(cell.cell.concurrency);
+    if let Some(batch) = cell.ops {
+        return Counts { batch, lead_in: 0, slope: false };
+    }
     let lasting = |ns: f64| shared(ns / rate.ns_per_op, workers);
     let lead_in = cell.lead_in.unwrap_or(plan.lead_in);
     let (batch_ns, lead_in_ns) = (plan.batch.as_nanos() as f64, lead_in.as_nanos() as f64);

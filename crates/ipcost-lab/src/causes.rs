@@ -96,3 +96,12 @@ pub fn debug_build() -> Cause {
         advice: "build with --release".to_owned(),
     }
 }
+
+/// A time in a sentence.
+pub fn nanoseconds(ns: f64) -> String {
+    match ns {
+        ns if ns < 1e3 => format!("{ns:.0} ns"),
+        ns if ns < 1e6 => format!("{:.1} µs", ns / 1e3),
+        ns => format!("{:.1} ms", ns / 1e6),
+    }
+}

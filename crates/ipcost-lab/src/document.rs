@@ -52,7 +52,7 @@ pub fn document(outcome: Outcome, about: About) -> Document {
     let judge = Judge::new(&outcome.plan, &outcome.table);
     let mut document = judged(&outcome, &about, &judge);
     // Many shuffles: once, at the end.
-    let layouts = layout_effects(&outcome, &samples_by_cell(&outcome));
+    let layouts = layout_effects(&outcome);
     document.cells.iter_mut().zip(layouts).for_each(|(cell, layout)| cell.layout = layout);
     let findings = findings(&outcome, &about, &document.cells, &judge);
     document.warnings = findings.iter().map(Finding::warning).collect();
@@ -114,17 +114,8 @@ fn in_order(mut samples: Vec<Sample>, suspended: Vec<Sample>) -> Vec<Sample> {
     samples
 }
 
-fn samples_by_cell(outcome: &Outcome) -> Vec<Vec<&Sample>> {
-    let mut by_cell: Vec<Vec<&Sample>> = vec![Vec::new(); outcome.plan.cells.len()];
-    for sample in &outcome.samples {
-        by_cell[sample.cell as usize].push(sample);
-    }
-    by_cell
-}
-
 fn cells(outcome: &Outcome) -> Vec<CellRecord> {
-    let by_cell = samples_by_cell(outcome);
-    (0..).zip(&by_cell).map(|(index, samples)| cell(outcome, index, samples)).collect()
+    (0..).zip(&outcome.samples_by_cell()).map(|(index, samples)| cell(outcome, index, samples)).collect()
 }
 
 fn cell(outcome: &Outcome, index: usize, samples: &[&Sample]) -> CellRecord {

@@ -4,6 +4,7 @@ use ipcost_model::{Layout, LayoutEffect, LayoutPlace, Pattern, Sample};
 use ipcost_stats::{Random, arc, median, quantile_sorted};
 
 use crate::campaign::Outcome;
+use crate::causes::{Cause, nanoseconds};
 
 /// The probability that any cell is falsely called dependent on its layout.
 const FALSE_ALARMS: f64 = 0.01;
@@ -24,8 +25,8 @@ struct Epoch {
 ///
 /// Only cells whose epochs vary by more than the least effect are looked at. That choice takes no account of places, so
 /// the level is shared by those alone.
-pub fn layout_effects(outcome: &Outcome, by_cell: &[Vec<&Sample>]) -> Vec<Option<LayoutEffect>> {
-    let epochs: Vec<Vec<Epoch>> = by_cell.iter().map(|samples| epochs(samples)).collect();
+pub fn layout_effects(outcome: &Outcome) -> Vec<Option<LayoutEffect>> {
+    let epochs: Vec<Vec<Epoch>> = outcome.samples_by_cell().iter().map(|samples| epochs(samples)).collect();
     let places: Vec<Vec<LayoutPlace>> = epochs
         .iter()
         .zip(&outcome.plan.cells)
@@ -126,8 +127,27 @@ fn effect(
     Some((found.p, effect))
 }
 
+/// What was seen, and what to do about it.
+pub fn words(effect: &LayoutEffect) -> Cause {
+    Cause {
+        code: "buffer-layout",
+        found: format!(
+            "costs {} instead of {} if {} {} to {} bytes after a page ({:.0} % of all places, {} epochs)",
+            nanoseconds(effect.wall_ns_per_op),
+            nanoseconds(effect.elsewhere_ns_per_op),
+            place_text(effect.place),
+            effect.from,
+            effect.to,
+            effect.share * 100.0,
+            effect.epochs
+        ),
+        advice: "places are drawn for every epoch, so intervals cover both: in your own program move the buffer by a few dozen bytes, and set send_offset and recv_offset to measure one place"
+            .to_owned(),
+    }
+}
+
 /// A place in words.
-pub fn place_text(place: LayoutPlace) -> &'static str {
+fn place_text(place: LayoutPlace) -> &'static str {
     match place {
         LayoutPlace::ClientSend => "the client's send buffer begins",
         LayoutPlace::ClientRecv => "the client's receive buffer begins",

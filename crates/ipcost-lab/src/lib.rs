@@ -25,7 +25,7 @@ pub mod estimate;
 pub mod floor;
 pub mod guard;
 pub mod lab;
-mod layout_effect;
+pub mod layout_effect;
 pub mod measures;
 pub mod percentiles;
 pub mod planning;

@@ -6,8 +6,8 @@ use ipcost_model::units::{duration_text, size_text};
 use ipcost_model::{LayoutEffect, Mode, Warning};
 use ipcost_sys::clock::Quality;
 
-use crate::causes::{self, Cause};
-use crate::layout_effect::place_text;
+use crate::causes::{self, Cause, nanoseconds};
+use crate::layout_effect;
 
 /// Something the user should know.
 #[derive(Debug, Clone, PartialEq)]
@@ -117,19 +117,10 @@ impl Finding {
                     }
                 ),
             ),
-            Self::BufferLayout { cell, effect } => (
-                "buffer-layout",
-                format!(
-                    "{cell} costs {} instead of {} if {} {} to {} bytes after a page ({:.0} % of all places, {} epochs); places are drawn for every epoch, so its interval covers both: set send_offset and recv_offset to measure one of them",
-                    nanoseconds(effect.wall_ns_per_op),
-                    nanoseconds(effect.elsewhere_ns_per_op),
-                    place_text(effect.place),
-                    effect.from,
-                    effect.to,
-                    effect.share * 100.0,
-                    effect.epochs
-                ),
-            ),
+            Self::BufferLayout { cell, effect } => {
+                let words = layout_effect::words(effect);
+                (words.code, format!("{cell} {}", words.sentence()))
+            }
             Self::Clamped { cell, option, asked, became } => (
                 "clamped-option",
                 format!(
@@ -247,13 +238,4 @@ fn dearer(ratio: f64) -> String {
 
 fn percent(ratio: f64) -> f64 {
     (ratio - 1.0).abs() * 100.0
-}
-
-/// A time for a sentence.
-fn nanoseconds(ns: f64) -> String {
-    match ns {
-        ns if ns < 1e3 => format!("{ns:.0} ns"),
-        ns if ns < 1e6 => format!("{:.1} µs", ns / 1e3),
-        ns => format!("{:.1} ms", ns / 1e6),
-    }
 }

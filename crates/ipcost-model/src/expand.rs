@@ -56,6 +56,9 @@ pub struct PlannedCell {
     /// How long its lead-ins last, if the job says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lead_in: Option<Duration>,
+    /// How many operations its batches have, if that is given and not found by calibration.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ops: Option<u64>,
     /// The parts of its floor, if floors are requested and this one is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub floor: Option<FloorRecipe>,
@@ -403,6 +406,7 @@ impl Expansion<'_> {
             server: server.to_owned(),
             unavailable,
             lead_in: None,
+            ops: None,
             floor: None,
         })
     }

@@ -197,6 +197,7 @@ mod tests {
             server: peer.to_owned(),
             unavailable: None,
             lead_in: None,
+            ops: None,
             floor: None,
         }
     }

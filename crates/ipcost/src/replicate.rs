@@ -27,6 +27,11 @@ pub fn run(args: &ReplicateArgs) -> Result<ExitCode, Problem> {
         print(&catalogue::list()?).map_err(Problem::failed)?;
         return Ok(ExitCode::SUCCESS);
     }
+    if args.divide.is_some() && !args.full && !args.as_published {
+        return Err(Problem::usage(anyhow!(
+            "--divide changes the article's own counts; add --full (claims) or --as-published (the article's output)"
+        )));
+    }
     let replications = catalogue::chosen(&args.names, args.all)?;
     for replication in &replications {
         check(replication, &|run| cells_of_run(run).map_err(|error| error.to_string()))
@@ -39,7 +44,7 @@ pub fn run(args: &ReplicateArgs) -> Result<ExitCode, Problem> {
         return as_published(args, &request, &replications, &interrupt, &mut shown);
     }
     let mut ledgers = Vec::new();
-    let mut interrupted = false;
+    let (mut interrupted, mut left_out) = (false, false);
     if let Some(version) = host::read().more.get(host::WINE).filter(|_| !args.quiet) {
         let version = version.as_str().unwrap_or_default();
         eprintln!("warning: {}", ipcost_lab::causes::wine(version).sentence());
@@ -47,6 +52,11 @@ pub fn run(args: &ReplicateArgs) -> Result<ExitCode, Problem> {
     for replication in &replications {
         let (ledger, was_interrupted) = measure(&request, replication, &interrupt, &mut shown);
         shown.line.clear();
+        if let Some(reason) = ledger.unmeasured().filter(|_| args.full && !was_interrupted) {
+            complain(&format!("{}: {reason}", replication.id));
+            left_out = true;
+            continue;
+        }
         let ledger = args.redacting.apply(ledger)?;
         if !json_alone(args) {
             let gap = if ledgers.is_empty() { "" } else { "\n" };
@@ -64,7 +74,11 @@ pub fn run(args: &ReplicateArgs) -> Result<ExitCode, Problem> {
     if ledgers.len() > 1 && !json_alone(args) {
         print(&format!("\n{}", summary(&ledgers))).map_err(Problem::failed)?;
     }
-    Ok(if interrupted { ExitCode::from(INTERRUPTED) } else { ExitCode::SUCCESS })
+    Ok(match () {
+        () if interrupted => ExitCode::from(INTERRUPTED),
+        () if left_out && ledgers.is_empty() => ExitCode::from(FAILED),
+        () => ExitCode::SUCCESS,
+    })
 }
 
 fn json_alone(args: &ReplicateArgs) -> bool {
@@ -74,7 +88,8 @@ fn json_alone(args: &ReplicateArgs) -> bool {
 fn request(args: &ReplicateArgs, replications: &[Replication]) -> Request {
     let given = [("--tcp", &args.redis_tcp), ("--unix", &args.redis_unix)].into_iter();
     let given = given.filter_map(|(flag, address)| Some(("redis", [flag.to_owned(), address.clone()?])));
-    Request { scale: scale(replications, args.budget), seed: args.seed, given: given.collect() }
+    let full = args.full.then(|| args.divide.unwrap_or(1));
+    Request { scale: scale(replications, args.budget), seed: args.seed, full, given: given.collect() }
 }
 
 /// A line for what is timed, a bar for repetitions.
@@ -131,7 +146,7 @@ fn as_published(
     for replication in replications {
         let Some(article) = &replication.as_published else { continue };
         print(&format!("# {}: {}\n", replication.id, replication.question)).map_err(Problem::failed)?;
-        match repeat(request, article, args.divide.unwrap_or(1).max(1), interrupt, shown) {
+        match repeat(request, article, args.divide.unwrap_or(1), interrupt, shown) {
             Ok(repetitions) => {
                 print(&published::render(article.output, &repetitions)).map_err(Problem::failed)?;
             }

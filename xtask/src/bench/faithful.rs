@@ -41,8 +41,8 @@ const MOST: f64 = 0.10;
 const ALPHA: f64 = 0.05;
 
 /// Runs every experiment as its article says, with programs that know nothing of ipcost, alternating with the cells
-/// of its ledger. Both place the two processes on separate cores, to compare only the methods; or `free`, where the
-/// scheduler chooses as it does for the ledger.
+/// of its ledger. The scheduler places the processes of both, as it does for the ledger; or `apart`, on separate cores,
+/// to compare only the methods.
 ///
 /// # Errors
 /// If something cannot be built or measured, or a ratio differs from the plain one.
@@ -51,7 +51,7 @@ pub fn bench(turns: u32, words: &[&str]) -> Result<()> {
     let (placement, only) = match words.split_first() {
         Some((&"free", rest)) => (Placement::Free, rest),
         Some((&"apart", rest)) => (Placement::Apart, rest),
-        _ => (Placement::Apart, words),
+        _ => (Placement::Free, words),
     };
     // Words with a space select tests by their description.
     let (about, only): (Vec<&str>, Vec<&str>) = only.iter().partition(|word| word.contains(' '));
@@ -74,7 +74,7 @@ fn experiment(name: &str, turns: u32, placement: Placement, about: &[&str]) -> R
     let replication = toml::from_str::<Replication>(&text)?.on(std::env::consts::OS);
     let run_here = replication.runs.iter().find(|run| run.software == Software::Original);
     let run_here = run_here.context("no run with the original software")?;
-    let (tests, expanded) = deciding(&replication, run_here, placement, about)?;
+    let (tests, expanded) = tests_of_times(&replication, run_here, placement, about)?;
     let job = Job { cells: run_here.cells.clone(), ..Job::default() };
     let batch = Some(run_here.batch.unwrap_or(BATCH));
     let settings = Settings { epochs: Some(turns), batch, counted: true, ..Settings::of(&job, 1) };
@@ -105,8 +105,9 @@ fn experiment(name: &str, turns: u32, placement: Placement, about: &[&str]) -> R
     Ok(show(name, &tests, &measured, &turns_of.figures))
 }
 
-/// The tests that decide a claim by times, without duplicates, and the cells that they need.
-fn deciding(
+/// The tests of claims that compare times, without duplicates, and the cells that they need. Those that decide nothing
+/// are the article's other sizes, or another measure of the same.
+fn tests_of_times(
     replication: &Replication,
     run: &ReplicationRun,
     placement: Placement,
@@ -114,14 +115,18 @@ fn deciding(
 ) -> Result<(Vec<Test>, Expanded)> {
     let mut tests: Vec<Test> = Vec::new();
     let all = replication.claims.iter().flat_map(|claim| &claim.tests);
-    for test in all.filter(|test| test.software.is_none_or(|only| only == Software::Original)) {
+    let mut all: Vec<&Test> =
+        all.filter(|test| test.software.is_none_or(|only| only == Software::Original)).collect();
+    // Of two that are the same, the one that decides is kept.
+    all.sort_by_key(|test| !test.decides);
+    for test in all {
         let counts = ["tcp_segments", "disk_bytes_written"];
         let is_time = !test.same_system_calls && !counts.contains(&measure_of(test, &test.a));
         let is_new = tests
             .iter()
             .all(|known| (&known.a, &known.b, &known.measure) != (&test.a, &test.b, &test.measure));
         let is_wanted = about.is_empty() || about.iter().any(|words| test.about.contains(words));
-        if is_wanted && test.decides && is_time && is_new && test.b.is_some() {
+        if is_wanted && is_time && is_new && test.b.is_some() {
             tests.push(test.clone());
         }
     }
@@ -138,7 +143,7 @@ fn deciding(
         .collect();
     expanded.cells.retain(|cell| used.contains(&cell.id));
     expanded.workloads.clear();
-    // The deciding tests are free; move both sides of the comparison to the requested placement.
+    // Tests of claims are free; move both sides of the comparison to the requested placement.
     expanded.cells.iter_mut().for_each(|cell| cell.placement = placement);
     for test in &mut tests {
         std::iter::once(&mut test.a).chain(&mut test.b).for_each(|side| side.placement = None);
@@ -267,7 +272,8 @@ fn show(name: &str, tests: &[Test], measured: &Measured<'_>, figures: &[Vec<Opti
         let Some(apart) = median(&quotient) else { continue };
         let agrees = apart.abs() <= MOST.ln_1p() && overlap(&of_ledger, &of_plain);
         // Tests marked as contradicted in the ledger decide nothing there.
-        wrong += usize::from(!agrees && test.contradicted.is_none());
+        let decides = test.decides && test.contradicted.is_none();
+        wrong += usize::from(!agrees && decides);
         let shown = |interval: &Interval| {
             let (ratio, bounds) = ratio_text(interval);
             format!("{ratio} ({bounds})")
@@ -279,10 +285,10 @@ fn show(name: &str, tests: &[Test], measured: &Measured<'_>, figures: &[Vec<Opti
             shown(&of_plain),
             shown(&of_ledger),
             apart.exp(),
-            match (agrees, test.contradicted.is_some()) {
+            match (agrees, decides) {
                 (true, _) => "agrees",
-                (false, false) => "**differs**",
-                (false, true) => "differs, and decides nothing",
+                (false, true) => "**differs**",
+                (false, false) => "differs, and decides nothing",
             }
         );
     }

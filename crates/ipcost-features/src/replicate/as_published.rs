@@ -1,52 +1,93 @@
-//! `--as-published`: the article's own counts and repetitions.
+//! The article's own counts and repetitions: `--as-published` prints what the article printed, `--full` decides the
+//! claims.
 
 use std::time::Duration;
 
 use ipcost_lab::bench::Bench;
 use ipcost_lab::lab::fresh_seed;
-use ipcost_lab::{LabError, Settings, rate};
-use ipcost_model::units::duration_text;
+use ipcost_lab::planning::ALPHA;
+use ipcost_lab::{Lab, LabError, Settings, rate};
+use ipcost_model::units::{counted, duration_text};
+use ipcost_model::{Plan, PlannedCell};
+use ipcost_stats::epochs_to_expect;
 use ipcost_sys::interrupt::Interrupt;
 
+use super::judge::deciding;
 use super::published::Repetition;
-use super::run::{job_of, lab_of};
-use super::{AsPublished, Request, Watching};
+use super::run::{NO_MARGIN, job_of, lab_of};
+use super::{AsPublished, Replication, Request, Software, Watching};
 
 /// How much longer than estimated a batch may take before its peers are given up.
 const PATIENCE: u32 = 20;
+/// `--full` leaves out what takes longer.
+const LONGEST: Duration = Duration::from_secs(3600);
 
 fn failed(what: &str) -> LabError {
     LabError::Failed(what.to_owned())
 }
 
-/// A cell of the article with its count.
+/// The article's cells with its counts, and how long each takes here.
 struct Counted {
-    cell: usize,
-    ops: u64,
-    estimate: Duration,
+    lab: Lab,
+    /// Its cells have their counts.
+    plan: Plan,
+    /// How long one repetition of a cell takes, by cell.
+    estimates: Vec<Duration>,
 }
 
-/// Repeats the article's own counts, divided by a number; divided, once.
-///
-/// # Errors
-/// What this machine lacks, or what failed.
-pub fn repeat(
-    request: &Request,
-    published: &AsPublished,
-    divide: u64,
-    interrupt: &Interrupt,
-    watching: &mut dyn Watching,
-) -> Result<Vec<Repetition>, LabError> {
-    let matrices: Vec<_> = published.cells.iter().map(|cells| cells.cell.clone()).collect();
-    let job = job_of(&matrices);
-    let lab = lab_of(request, &job, watching)?;
-    let settings = Settings { epochs: Some(1), ..Settings::of(&job, fresh_seed()) };
-    let mut plan = lab.plan(lab.cells(&job)?, &settings)?;
-    if let Some(reason) = plan.cells.iter().find_map(|cell| cell.unavailable.clone()) {
-        return Err(LabError::Failed(reason));
+impl Counted {
+    /// Prepares the cells and times each briefly; counts are divided by a number.
+    ///
+    /// # Errors
+    /// What this machine lacks, or what failed.
+    fn new(
+        request: &Request,
+        published: &AsPublished,
+        divide: u64,
+        interrupt: &Interrupt,
+        watching: &mut dyn Watching,
+    ) -> Result<Self, LabError> {
+        let matrices: Vec<_> = published.cells.iter().map(|cells| cells.cell.clone()).collect();
+        let job = job_of(&matrices);
+        let lab = lab_of(request, &job, watching)?;
+        let seed = request.seed.unwrap_or_else(fresh_seed);
+        let settings =
+            Settings { epochs: Some(1), counted: true, margin: NO_MARGIN, ..Settings::of(&job, seed) };
+        let mut plan = lab.plan(lab.cells(&job)?, &settings)?;
+        if let Some(reason) = plan.cells.iter().find_map(|cell| cell.unavailable.clone()) {
+            return Err(LabError::Failed(reason));
+        }
+        let ops_of = counts(&lab, published, divide)?;
+        if ops_of.len() != plan.cells.len() {
+            return Err(failed("two published cells are the same"));
+        }
+        let mut estimates = Vec::new();
+        let mut bench = lab.bench(&plan, interrupt)?;
+        for (cell, ops) in ops_of.iter().enumerate() {
+            bench.start_epoch(0, &[cell])?;
+            let workers = u64::from(plan.cells[cell].cell.concurrency);
+            let rate = rate(&mut bench, cell, workers, true)?;
+            bench.end_epoch()?;
+            estimates.push(Duration::from_nanos((rate.ns_per_op * *ops as f64 + rate.wait_ns) as u64));
+        }
+        drop(bench);
+        for (cell, ops) in plan.cells.iter_mut().zip(&ops_of) {
+            // The first thing that its processes do, as in the article.
+            (cell.ops, cell.lead_in) = (Some(*ops), Some(Duration::ZERO));
+        }
+        let longest = estimates.iter().max().copied().unwrap_or_default();
+        plan.timeout = plan.timeout.max(longest * PATIENCE);
+        Ok(Self { lab, plan, estimates })
     }
 
-    // Counts follow the matrices in order; what they expand to is found by asking for each alone.
+    /// How long a number of repetitions of all cells takes.
+    fn whole(&self, repetitions: u32) -> Duration {
+        self.estimates.iter().sum::<Duration>() * repetitions
+    }
+}
+
+/// The operations of every cell, in the order of the matrices; what these expand to is found by asking for each alone.
+fn counts(lab: &Lab, published: &AsPublished, divide: u64) -> Result<Vec<u64>, LabError> {
     let mut ops_of = Vec::new();
     for cells in &published.cells {
         let own = lab.cells(&job_of(std::slice::from_ref(&cells.cell)))?;
@@ -62,48 +103,43 @@ pub fn repeat(
             ops_of.push((each / divide).max(1) * workers);
         }
     }
-    if ops_of.len() != plan.cells.len() {
-        return Err(failed("two published cells are the same"));
-    }
+    Ok(ops_of)
+}
 
-    let repetitions = if divide > 1 { 1 } else { u64::from(published.repetitions) };
-    let mut counted = Vec::new();
-    let mut bench = lab.bench(&plan, interrupt)?;
-    for (cell, ops) in ops_of.iter().enumerate() {
-        bench.start_epoch(0, &[cell])?;
-        let workers = u64::from(plan.cells[cell].cell.concurrency);
-        let rate = rate(&mut bench, cell, workers, true)?;
-        bench.end_epoch()?;
-        counted.push(Counted {
-            cell,
-            ops: *ops,
-            estimate: Duration::from_nanos((rate.ns_per_op * *ops as f64 + rate.wait_ns) as u64),
-        });
-    }
-    drop(bench);
-    let whole: Duration = counted.iter().map(|one| one.estimate).sum::<Duration>() * repetitions as u32;
+/// Repeats the article's own counts, divided by a number; divided, once.
+///
+/// # Errors
+/// What this machine lacks, or what failed.
+pub fn repeat(
+    request: &Request,
+    published: &AsPublished,
+    divide: u64,
+    interrupt: &Interrupt,
+    watching: &mut dyn Watching,
+) -> Result<Vec<Repetition>, LabError> {
+    let article = Counted::new(request, published, divide, interrupt, watching)?;
+    let repetitions = if divide > 1 { 1 } else { published.repetitions };
+    let Counted { lab, plan, estimates } = &article;
     watching.estimate(&format!(
         "{} cells, {repetitions} times each: about {}; ipcost replicate without --as-published decides the claims in minutes",
-        counted.len(),
-        duration_text(whole)
+        estimates.len(),
+        duration_text(article.whole(repetitions))
     ));
-    let longest = counted.iter().map(|one| one.estimate).max().unwrap_or_default();
-    plan.timeout = plan.timeout.max(longest * PATIENCE);
-    let mut bench = lab.bench(&plan, interrupt)?;
-    let of = counted.len() as u64 * repetitions;
+    let mut bench = lab.bench(plan, interrupt)?;
+    let of = plan.cells.len() as u64 * u64::from(repetitions);
     let mut done: Vec<Repetition> = Vec::new();
-    for one in &counted {
+    for (cell, PlannedCell { id, cell: measured, ops, .. }) in plan.cells.iter().enumerate() {
+        let ops = ops.unwrap_or_default();
         for repetition in 1..=repetitions {
-            let what = format!("{} ({repetition} of {repetitions})", plan.cells[one.cell].id);
-            watching.repetition(done.len() as u64, of, &what);
-            bench.start_epoch(repetition as u32, &[one.cell])?;
+            watching.repetition(done.len() as u64, of, &format!("{id} ({repetition} of {repetitions})"));
+            bench.start_epoch(repetition, &[cell])?;
             let batch = bench
-                .batch(one.cell, one.ops, false)
+                .batch(cell, ops, false)
                 .map_err(|error| failed(&format!("in the middle of a repetition: {error}")))?;
             bench.end_epoch()?;
             done.push(Repetition {
-                cell: plan.cells[one.cell].cell.clone(),
-                ops: one.ops,
+                cell: measured.clone(),
+                ops,
                 wall_ns: batch.wall_ns,
                 sent_ns: batch.sent_ns,
                 client: batch.client,
@@ -113,4 +149,53 @@ pub fn repeat(
     }
     watching.repetition(of, of, "");
     Ok(done)
+}
+
+/// Prepares the article's own counts as a run that decides claims, all cells in random order in every repetition; says
+/// what is to come.
+///
+/// There are as many repetitions as published; more if an interval takes more, as long as all of them take less than an
+/// hour.
+///
+/// # Errors
+/// What this machine lacks; what failed; or that it takes more than an hour.
+pub(super) fn full(
+    request: &Request,
+    replication: &Replication,
+    divide: u64,
+    interrupt: &Interrupt,
+    watching: &mut dyn Watching,
+) -> Result<(Lab, Plan), LabError> {
+    let published = replication
+        .as_published
+        .as_ref()
+        .ok_or_else(|| LabError::Refused("it has no published counts; run it without --full".to_owned()))?;
+    let article = Counted::new(request, published, divide, interrupt, watching)?;
+    let asked = published.repetitions;
+    let whole = article.whole(asked);
+    if whole > LONGEST {
+        return Err(LabError::Refused(format!(
+            "its own counts take about {}, more than an hour; --divide N makes them smaller, and without --full the claims are decided in minutes",
+            duration_text(whole)
+        )));
+    }
+    let for_intervals = epochs_to_expect(ALPHA / deciding(replication, Software::Original).max(1) as f64);
+    let repetitions = if article.whole(for_intervals) > LONGEST { asked } else { asked.max(for_intervals) };
+    let more = if repetitions > asked {
+        format!(", where the article had {asked}: fewer have no interval")
+    } else {
+        String::new()
+    };
+    let whole = article.whole(repetitions);
+    let cells = counted(article.estimates.len() as u32, "cell");
+    let times = counted(repetitions, "repetition");
+    let divided = if divide > 1 { format!(" divided by {divide}") } else { String::new() };
+    watching.estimate(&format!(
+        "{}: the article's own counts{divided}: {cells}, {times}{more}; about {}",
+        replication.id,
+        duration_text(whole)
+    ));
+    let Counted { lab, mut plan, .. } = article;
+    (plan.epochs_exact, plan.epochs_expected, plan.budget) = (Some(repetitions), repetitions, whole);
+    Ok((lab, plan))
 }

@@ -125,14 +125,19 @@ pub fn decide(replication: &Replication, measured: &[Measured<'_>]) -> Vec<Ledge
     replication.claims.iter().map(|claim| decide_claim(replication, claim, measured)).collect()
 }
 
+/// How many tests share the level with one kind of software.
+pub(super) fn deciding(replication: &Replication, software: Software) -> usize {
+    let tests = replication.claims.iter().flat_map(|claim| &claim.tests);
+    let mine = tests.filter(|test| test.software.is_none_or(|only| only == software));
+    mine.filter(|test| test.decides && !test.same_system_calls).count()
+}
+
 fn decide_claim(replication: &Replication, claim: &Claim, measured: &[Measured<'_>]) -> LedgerClaim {
     let mut tests = Vec::new();
     let mut words = BTreeMap::new();
     for run in measured {
         let mine = |test: &&Test| test.software.is_none_or(|only| only == run.software);
-        let all = replication.claims.iter().flat_map(|claim| &claim.tests);
-        let deciding = all.filter(mine).filter(|test| test.decides && !test.same_system_calls).count();
-        let alpha = ALPHA / deciding.max(1) as f64;
+        let alpha = ALPHA / deciding(replication, run.software).max(1) as f64;
         let found: Vec<LedgerTest> =
             claim.tests.iter().filter(mine).map(|test| decide_test(run, test, alpha)).collect();
         if let Some(word) = together(claim.rule, &found) {

@@ -246,6 +246,9 @@ pub struct Selector {
 pub struct AsPublished {
     /// How often each cell is measured.
     pub repetitions: u32,
+    /// What cannot be as it was even so, in a sentence, where that is less than `differs` of the whole says.
+    #[serde(default)]
+    pub differs: Option<String>,
     /// The output that the article printed.
     pub output: Output,
     /// The cells, with their operations.
@@ -311,6 +314,14 @@ pub struct Ledger {
     pub effects: Vec<LedgerTest>,
     /// What was claimed, and what holds.
     pub claims: Vec<LedgerClaim>,
+}
+
+impl Ledger {
+    /// Why nothing could be measured, where nothing was.
+    pub fn unmeasured(&self) -> Option<&str> {
+        let nothing = self.runs.iter().all(|run| run.epochs == 0);
+        nothing.then(|| self.runs.iter().find_map(|run| run.missing.first()))?.map(String::as_str)
+    }
 }
 
 /// A run of a replication.

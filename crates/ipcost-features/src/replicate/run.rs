@@ -7,9 +7,10 @@ use ipcost_lab::lab::{cells_anywhere, envelope, fresh_seed};
 use ipcost_lab::progress::Observer;
 use ipcost_lab::system_calls::SystemCalls;
 use ipcost_lab::{EngineError, Lab, LabError, Outcome, Settings};
-use ipcost_model::{Job, Matrix, PlannedCell, Stopped};
+use ipcost_model::{Job, Matrix, Plan, PlannedCell, Stopped};
 use ipcost_sys::interrupt::Interrupt;
 
+use super::as_published::full;
 use super::{
     LEDGER_SCHEMA, Ledger, LedgerRun, Measured, Replication, ReplicationRun, Software, decide, effects,
     needed, sender_timed, tracing,
@@ -17,7 +18,7 @@ use super::{
 use crate::explain::Sides;
 
 /// The margin for what is not about margins at all: claims have bounds of their own.
-const NO_MARGIN: f64 = 0.0;
+pub(super) const NO_MARGIN: f64 = 0.0;
 
 /// What `replicate` was asked to do.
 #[derive(Debug, Clone, Default)]
@@ -25,6 +26,8 @@ pub struct Request {
     /// What every run's own budget is multiplied by.
     pub scale: f64,
     pub seed: Option<u64>,
+    /// Measure the article's own counts, divided by this, in place of the runs.
+    pub full: Option<u64>,
     /// A flag and its value for every peer whose name starts so: the address of the user's own server.
     pub given: Vec<(&'static str, [String; 2])>,
 }
@@ -69,7 +72,8 @@ pub fn run(
     let mut runs = Vec::new();
     let mut outcomes: Vec<(Software, Outcome, _)> = Vec::new();
     let mut interrupted = false;
-    for run in &replication.runs {
+    let full_run = request.full.map(|_| vec![article_run(replication)]);
+    for run in full_run.as_ref().unwrap_or(&replication.runs) {
         watching.note(&format!("{}: {}: {}", replication.id, run.software, run.about));
         let at = Instant::now();
         let mut record = LedgerRun {
@@ -110,7 +114,7 @@ pub fn run(
         id: replication.id.clone(),
         question: replication.question.clone(),
         machine: replication.machine.clone(),
-        differs: replication.differs.clone(),
+        differs: differs(replication, request.full.is_some()),
         seed,
         effects: effects(replication, &measured),
         claims: decide(replication, &measured),
@@ -125,7 +129,7 @@ struct Finished {
     system_calls: BTreeMap<usize, Sides<SystemCalls>>,
 }
 
-/// Measures one run until every claim is decided, or its budget is spent.
+/// Measures one run until every claim is decided, or its budget is spent; the article's own counts to their end.
 fn measure(
     request: &Request,
     replication: &Replication,
@@ -134,16 +138,10 @@ fn measure(
     interrupt: &Interrupt,
     watching: &mut dyn Watching,
 ) -> Result<Finished, LabError> {
-    let job = job_of(&run.cells);
-    let lab = lab_of(request, &job, watching)?;
-    let settings = Settings {
-        budget: Some(own_budget(run).mul_f64(request.scale)),
-        batch: run.batch,
-        counted: true,
-        margin: NO_MARGIN,
-        ..Settings::of(&job, seed)
+    let (lab, mut plan) = match request.full {
+        Some(divide) => full(request, replication, divide, interrupt, watching)?,
+        None => planned(request, run, seed, watching)?,
     };
-    let mut plan = lab.plan(lab.cells(&job)?, &settings)?;
     plan.sender_timed = sender_timed(replication, &plan.cells);
     plan.notes.iter().for_each(|text| watching.note(text));
     let mut missing = unavailable(&plan.cells);
@@ -170,6 +168,45 @@ fn measure(
         missing.push(error.to_string());
     }
     Ok(Finished { outcome, missing, system_calls })
+}
+
+/// The plan of a run, with the lab for it.
+fn planned(
+    request: &Request,
+    run: &ReplicationRun,
+    seed: u64,
+    watching: &mut dyn Watching,
+) -> Result<(Lab, Plan), LabError> {
+    let job = job_of(&run.cells);
+    let lab = lab_of(request, &job, watching)?;
+    let settings = Settings {
+        budget: Some(own_budget(run).mul_f64(request.scale)),
+        batch: run.batch,
+        counted: true,
+        margin: NO_MARGIN,
+        ..Settings::of(&job, seed)
+    };
+    let plan = lab.plan(lab.cells(&job)?, &settings)?;
+    Ok((lab, plan))
+}
+
+/// The article's own cells, as a run.
+fn article_run(replication: &Replication) -> ReplicationRun {
+    let cells = replication.as_published.iter().flat_map(|published| &published.cells);
+    ReplicationRun {
+        software: Software::Original,
+        about: "the article's own counts and repetitions, all cells in random order in each".to_owned(),
+        budget: None,
+        batch: None,
+        os: Vec::new(),
+        cells: cells.map(|cells| cells.cell.clone()).collect(),
+    }
+}
+
+/// What cannot be as it was; with the article's own counts that is less.
+fn differs(replication: &Replication, full: bool) -> Option<String> {
+    let own = replication.as_published.as_ref().and_then(|published| published.differs.clone());
+    own.filter(|_| full).or_else(|| replication.differs.clone())
 }
 
 /// The lab for a job; peers that drive a server are told of the one that the user gave.

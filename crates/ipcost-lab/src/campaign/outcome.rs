@@ -143,6 +143,15 @@ impl Outcome {
         timing.other_s = (self.elapsed.as_secs_f64() - named).max(0.0);
     }
 
+    /// The samples of each cell, in the order in which they were taken.
+    pub fn samples_by_cell(&self) -> Vec<Vec<&Sample>> {
+        let mut by_cell: Vec<Vec<&Sample>> = vec![Vec::new(); self.plan.cells.len()];
+        for sample in &self.samples {
+            by_cell[sample.cell as usize].push(sample);
+        }
+        by_cell
+    }
+
     /// The approximate duration of all complete epochs: all time except calibration.
     pub fn elapsed_of_epochs(&self) -> Duration {
         self.elapsed.saturating_sub(Duration::from_secs_f64(self.timing.calibration_s.max(0.0)))

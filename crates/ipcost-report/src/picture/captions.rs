@@ -5,6 +5,7 @@ use std::time::Duration;
 use ipcost_model::units::{counted, duration_text};
 use ipcost_model::{Document, Mode, Multiplicity, Placement, Stopped, WorkloadRecord};
 
+use super::series::Across;
 use super::ticks::{percent, plain};
 use super::{Chart, forest, size};
 use crate::words;
@@ -20,7 +21,8 @@ const MOST_REASON: usize = 160;
 pub fn title(document: &Document, chart: Chart) -> String {
     let subject = match chart {
         Chart::Cost => "What one operation costs".to_owned(),
-        Chart::Size => size::title(document),
+        Chart::Size => size::title(document, Across::Size),
+        Chart::Layout => size::title(document, Across::Place),
         Chart::Forest => match forest::baseline(document) {
             Some(name) => format!("What one operation costs, compared with {name}"),
             None => "What one operation costs, compared with the baseline".to_owned(),
@@ -63,7 +65,7 @@ pub fn lead(document: &Document, chart: Chart) -> String {
     let each =
         "each on its own; whether two cells differ is told by their ratio, not by whether these overlap";
     match chart {
-        Chart::Cost | Chart::Size => {
+        Chart::Cost | Chart::Size | Chart::Layout => {
             let shape = if chart == Chart::Cost { "Lines" } else { "Bands" };
             format!("Points are medians over epochs. {shape} are intervals at {sure}, {each}.")
         }

@@ -28,6 +28,7 @@ use ipcost_model::{Document, unknown};
 use thiserror::Error;
 
 use ink::{Anchor, Canvas, GUIDE, INK, QUIET};
+use series::Across;
 use text::{Face, wrapped};
 
 /// The width of every picture, in units of SVG, which are pixels at first.
@@ -55,11 +56,13 @@ pub enum Chart {
     Forest,
     /// Bits a second of streams, as bars.
     Throughput,
+    /// Cost against the place of receive buffers within a page, a line a transport.
+    Layout,
 }
 
 impl Chart {
     /// Every one.
-    pub const ALL: [Self; 4] = [Self::Cost, Self::Size, Self::Forest, Self::Throughput];
+    pub const ALL: [Self; 5] = [Self::Cost, Self::Size, Self::Forest, Self::Throughput, Self::Layout];
 
     /// As on the command line.
     pub fn name(self) -> &'static str {
@@ -68,6 +71,7 @@ impl Chart {
             Self::Size => "size",
             Self::Forest => "forest",
             Self::Throughput => "throughput",
+            Self::Layout => "layout",
         }
     }
 }
@@ -114,6 +118,11 @@ pub enum PictureError {
         "chart size takes the same work in at least two sizes, and this document has none; measure with --sizes 64,4KiB,64KiB, or draw --chart cost"
     )]
     OneSize,
+    /// No line would have two points.
+    #[error(
+        "chart layout takes the same work with receive buffers at two places at least, and this document has none; measure with ipcost sweep layout, or draw --chart cost"
+    )]
+    OnePlace,
     /// No cell has a ratio.
     #[error(
         "chart forest takes cells that are compared with a baseline, and this document has none; measure two transports, or draw --chart cost"
@@ -183,7 +192,8 @@ pub fn draw(document: &Document, chart: Chart, background: Background) -> Result
     y = paragraph(&mut canvas, &captions::lead(document, chart), LEAD, QUIET, y + 3.0) + 8.0;
     let body = match chart {
         Chart::Cost => cost::draw(document, &mut canvas, y),
-        Chart::Size => size::draw(document, &mut canvas, y)?,
+        Chart::Size => size::draw(document, Across::Size, &mut canvas, y)?,
+        Chart::Layout => size::draw(document, Across::Place, &mut canvas, y)?,
         Chart::Forest => forest::draw(document, &mut canvas, y)?,
         Chart::Throughput => throughput::draw(document, &mut canvas, y)?,
     };

@@ -1,7 +1,8 @@
-//! Cells that do the same work in several sizes: what the lines of the picture of sizes go through.
+//! Cells that do the same work in several sizes, or with buffers at several places: what the lines of pictures go
+//! through.
 
 use ipcost_model::units::size_text;
-use ipcost_model::{CellRecord, Document, Estimate, Mode, Pattern, Placement, SpeaksFirst};
+use ipcost_model::{CellRecord, Document, Estimate, Mode, Pattern, Placement, SpeaksFirst, fixed_offset};
 
 use super::colours;
 
@@ -11,9 +12,18 @@ const MOST_BESIDE: f64 = 40.0;
 /// How lines of one colour are told apart.
 const DASHES: [&str; 4] = ["none", "7 3", "2 3", "9 3 2 3"];
 
-/// The same work in several sizes.
+/// What lies across a picture.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Across {
+    /// The size of a message.
+    Size,
+    /// Where receive buffers begin, bytes after a page.
+    Place,
+}
+
+/// The same work at several values of what lies across.
 pub struct Panel<'a> {
-    /// What is done, without the size.
+    /// What is done, without what lies across.
     pub title: String,
     /// What a cost is the cost of.
     pub operation: &'static str,
@@ -29,16 +39,16 @@ pub struct Line<'a> {
     pub colour: &'static str,
     /// Which tell lines of one colour apart.
     pub dashes: &'static str,
-    /// How far its points lie beside their sizes, in units of the picture.
+    /// How far its points lie beside their values, in units of the picture.
     pub beside: f64,
-    /// By size, rising.
+    /// By what lies across, rising.
     pub points: Vec<Measured<'a>>,
 }
 
 /// A cell of a line.
 pub struct Measured<'a> {
-    /// Of a message, bytes.
-    pub size: u64,
+    /// What lies across, bytes.
+    pub at: u64,
     /// Of one operation, nanoseconds.
     pub cost: Estimate,
     /// The two groups of its epochs, where there are two.
@@ -47,11 +57,11 @@ pub struct Measured<'a> {
     pub floor_ns: Option<f64>,
 }
 
-/// What the least cost of the same work is, by size.
+/// What the least cost of the same work is, by what lies across.
 pub struct FloorLine {
     /// The lines that it is the floor of; empty where it is that of all.
     pub of: Vec<String>,
-    /// Size, and nanoseconds.
+    /// What lies across, and nanoseconds.
     pub points: Vec<(u64, f64)>,
 }
 
@@ -63,13 +73,13 @@ impl FloorLine {
 }
 
 impl Panel<'_> {
-    /// Every size that was measured, rising.
-    pub fn sizes(&self) -> Vec<u64> {
-        let mut sizes: Vec<u64> =
-            self.lines.iter().flat_map(|line| &line.points).map(|point| point.size).collect();
-        sizes.sort_unstable();
-        sizes.dedup();
-        sizes
+    /// Every value that was measured, rising.
+    pub fn values(&self) -> Vec<u64> {
+        let mut values: Vec<u64> =
+            self.lines.iter().flat_map(|line| &line.points).map(|point| point.at).collect();
+        values.sort_unstable();
+        values.dedup();
+        values
     }
 
     /// The floors of its lines, each once: most transports have the same.
@@ -77,7 +87,7 @@ impl Panel<'_> {
         let mut found: Vec<FloorLine> = Vec::new();
         let mut without = false;
         for line in &self.lines {
-            let floor = |point: &Measured<'_>| Some((point.size, point.floor_ns?));
+            let floor = |point: &Measured<'_>| Some((point.at, point.floor_ns?));
             let points: Vec<(u64, f64)> = line.points.iter().filter_map(floor).collect();
             if points.is_empty() {
                 without = true;
@@ -95,14 +105,15 @@ impl Panel<'_> {
     }
 }
 
-/// Every panel, those with a single size among them.
-pub fn panels(document: &Document) -> Vec<Panel<'_>> {
+/// Every panel, those with a single value among them.
+pub fn panels(document: &Document, across: Across) -> Vec<Panel<'_>> {
     // What a reply is like: as large as the request throughout, or else of one size a panel.
     let alike = |cell: &CellRecord, other: &CellRecord| {
         cell.pattern == other.pattern
             && cell.concurrency == other.concurrency
             && cell.placement == other.placement
             && cell.speaks_first == other.speaks_first
+            && (across == Across::Size || cell.size == other.size)
     };
     let mirrors = |cell: &CellRecord| {
         document.cells.iter().filter(|other| alike(cell, other)).all(|other| other.size == other.reply)
@@ -119,19 +130,19 @@ pub fn panels(document: &Document) -> Vec<Panel<'_>> {
         }
     }
     let panels = groups.iter().map(|cells| Panel {
-        title: name(cells[0], mirrors(cells[0])),
+        title: name(cells[0], mirrors(cells[0]), across),
         operation: match cells[0].pattern {
             Pattern::Rr => "round trip",
             Pattern::Stream => "message",
             Pattern::Connect => "connection",
             Pattern::Floor => "operation",
         },
-        lines: lines(document, cells),
+        lines: lines(document, cells, across),
     });
     panels.collect()
 }
 
-fn name(cell: &CellRecord, mirrors: bool) -> String {
+fn name(cell: &CellRecord, mirrors: bool, across: Across) -> String {
     let mut name = match cell.pattern {
         Pattern::Rr => "Round trip",
         Pattern::Stream => "Stream",
@@ -140,6 +151,9 @@ fn name(cell: &CellRecord, mirrors: bool) -> String {
         Pattern::Floor => "Floor",
     }
     .to_owned();
+    if across == Across::Place {
+        name.push_str(&format!(" of {}", size_text(cell.size)));
+    }
     if cell.pattern != Pattern::Stream && cell.speaks_first == SpeaksFirst::Client && !mirrors {
         name.push_str(&format!(", replies of {}", size_text(cell.reply)));
     }
@@ -152,22 +166,29 @@ fn name(cell: &CellRecord, mirrors: bool) -> String {
     name
 }
 
-fn lines<'a>(document: &Document, cells: &[&'a CellRecord]) -> Vec<Line<'a>> {
+fn lines<'a>(document: &Document, cells: &[&'a CellRecord], across: Across) -> Vec<Line<'a>> {
     let mut lines: Vec<Line<'a>> = Vec::new();
     for cell in cells.iter().filter(|cell| cell.available) {
-        let size = if cell.speaks_first == SpeaksFirst::Server { cell.reply } else { cell.size };
         // Neither nothing nor for nothing: there is no place for that on a logarithmic axis.
-        let Some(cost) = cell.wall_ns_per_op.filter(|cost| cost.median > 0.0 && size > 0) else { continue };
+        let (at, label) = match across {
+            Across::Size => {
+                let size = if cell.speaks_first == SpeaksFirst::Server { cell.reply } else { cell.size };
+                (Some(size).filter(|size| *size > 0), &cell.label)
+            }
+            // Labels name the place.
+            Across::Place => (fixed_offset(&cell.options, "recv_offset").map(u64::from), &cell.transport),
+        };
+        let Some((at, cost)) = at.zip(cell.wall_ns_per_op.filter(|cost| cost.median > 0.0)) else { continue };
         let floor_ns = cell.floor.as_ref().map(|floor| floor.ns_per_op).filter(|ns| *ns > 0.0);
-        let point = Measured { size, cost, modes: &cell.modes, floor_ns };
-        if let Some(line) = lines.iter_mut().find(|line| line.label == cell.label) {
+        let point = Measured { at, cost, modes: &cell.modes, floor_ns };
+        if let Some(line) = lines.iter_mut().find(|line| line.label == label) {
             line.points.push(point);
             continue;
         }
         let colour = colours::of(document, &cell.transport);
         let twins = lines.iter().filter(|line| line.colour == colour).count();
         lines.push(Line {
-            label: &cell.label,
+            label,
             colour,
             dashes: DASHES[twins % DASHES.len()],
             beside: 0.0,
@@ -176,8 +197,11 @@ fn lines<'a>(document: &Document, cells: &[&'a CellRecord]) -> Vec<Line<'a>> {
     }
     let count = lines.len() as f64;
     for (index, line) in lines.iter_mut().enumerate() {
-        line.beside = (index as f64 - (count - 1.0) / 2.0) * BESIDE.min(MOST_BESIDE / count);
-        line.points.sort_by_key(|point| point.size);
+        line.beside = match across {
+            Across::Size => (index as f64 - (count - 1.0) / 2.0) * BESIDE.min(MOST_BESIDE / count),
+            Across::Place => 0.0,
+        };
+        line.points.sort_by_key(|point| point.at);
     }
     lines
 }

@@ -1,12 +1,13 @@
-//! Cost against the size of a message, a panel a pattern, a line a transport, with its interval as a band.
+//! Cost against the size of a message, or against the place of a buffer within a page: a panel a pattern, a line a
+//! transport, with its interval as a band.
 
 use ipcost_model::units::size_text;
-use ipcost_model::{Document, Estimate};
+use ipcost_model::{Document, Estimate, PAGE_BYTES};
 
 use super::captions::FLOORS;
 use super::ink::{Anchor, Canvas, GUIDE, INK, Point, QUIET};
 use super::scale::{Extent, Scale};
-use super::series::{FloorLine, Line, Measured, Panel, panels};
+use super::series::{Across, FloorLine, Line, Measured, Panel, panels};
 use super::text::{Face, clean, shortened, width};
 use super::{Body, LEFT, PictureError, RIGHT, ticks};
 
@@ -22,19 +23,29 @@ const NAME_ROOM: f64 = 15.0;
 const MOST_NAME: f64 = 210.0;
 /// From the end of an axis to the names of lines.
 const GUTTER: f64 = 26.0;
+/// How far apart places within a page have names, bytes.
+const PLACES: usize = 512;
 /// How far an unbounded interval is drawn from its point.
 const STUB: f64 = 16.0;
 
 /// Draws it from `top` down.
 ///
 /// # Errors
-/// Where no work was measured in two sizes.
-pub fn draw(document: &Document, canvas: &mut Canvas, top: f64) -> Result<Body, PictureError> {
-    let panels = panels(document);
+/// Where no work was measured at two values of what lies across.
+pub fn draw(
+    document: &Document,
+    across: Across,
+    canvas: &mut Canvas,
+    top: f64,
+) -> Result<Body, PictureError> {
+    let panels = panels(document, across);
     let (drawn, single): (Vec<Panel<'_>>, Vec<Panel<'_>>) =
-        panels.into_iter().partition(|panel| panel.sizes().len() > 1);
+        panels.into_iter().partition(|panel| panel.values().len() > 1);
     if drawn.is_empty() {
-        return Err(PictureError::OneSize);
+        return Err(match across {
+            Across::Size => PictureError::OneSize,
+            Across::Place => PictureError::OnePlace,
+        });
     }
     let mut bottom = top;
     for (index, panel) in drawn.iter().enumerate() {
@@ -45,7 +56,7 @@ pub fn draw(document: &Document, canvas: &mut Canvas, top: f64) -> Result<Body, 
             canvas.text((LEFT, bottom + 18.0), Anchor::Start, HEAD, INK, &panel.title);
             bottom += 20.0;
         }
-        bottom = draw_panel(canvas, panel, bottom);
+        bottom = draw_panel(canvas, panel, across, bottom);
     }
     let mut notes = Vec::new();
     let points = || drawn.iter().flat_map(|panel| &panel.lines).flat_map(|line| &line.points);
@@ -64,52 +75,64 @@ pub fn draw(document: &Document, canvas: &mut Canvas, top: f64) -> Result<Body, 
         notes.push(FLOORS.to_owned());
     }
     let skipped = single.iter().filter(|panel| !panel.lines.is_empty());
-    notes.extend(skipped.map(|panel| format!("Not shown: {}: measured in one size only.", panel.title)));
+    let once = match across {
+        Across::Size => "in one size",
+        Across::Place => "at one place",
+    };
+    notes.extend(skipped.map(|panel| format!("Not shown: {}: measured {once} only.", panel.title)));
     Ok(Body { bottom, notes })
 }
 
 /// What the picture is about.
-pub fn title(document: &Document) -> String {
-    let panels = panels(document);
-    let mut drawn = panels.iter().filter(|panel| panel.sizes().len() > 1);
+pub fn title(document: &Document, across: Across) -> String {
+    let by = match across {
+        Across::Size => "size of message",
+        Across::Place => "place of the receive buffer",
+    };
+    let panels = panels(document, across);
+    let mut drawn = panels.iter().filter(|panel| panel.values().len() > 1);
     match (drawn.next(), drawn.next()) {
-        (Some(only), None) => format!("{}: cost by size of message", only.title),
-        _ => "What one operation costs, by size of message".to_owned(),
+        (Some(only), None) => format!("{}: cost by {by}", only.title),
+        _ => format!("What one operation costs, by {by}"),
     }
 }
 
 impl Line<'_> {
     fn x(&self, point: &Measured<'_>, across: &Scale) -> f64 {
-        across.place(point.size as f64) + self.beside
+        across.place(point.at as f64) + self.beside
     }
 }
 
 impl Panel<'_> {
-    fn scales(&self, top: f64) -> (Scale, Scale) {
+    fn scales(&self, across: Across, top: f64) -> (Scale, Scale) {
         let floors = self.floors();
         let names = self.lines.iter().map(|line| line.label.to_owned());
         let names = names.chain(floors.iter().map(FloorLine::name));
         let names = names.map(|name| width(&clean(&name), NAME)).fold(0.0, f64::max);
         let (start, end) = (LEFT + TICKS, RIGHT - GUTTER - names.min(MOST_NAME));
         let tall = (NAME_ROOM * ((self.lines.len() + floors.len()) as f64 + 1.0)).max(LEAST_TALL);
-        let (mut sizes, mut costs) = (Extent::default(), Extent::default());
+        let (mut values, mut costs) = (Extent::default(), Extent::default());
         for point in self.lines.iter().flat_map(|line| &line.points) {
-            sizes.add(point.size as f64);
+            values.add(point.at as f64);
             costs.add(point.cost.median);
             costs.add_bound(point.cost.lo);
             costs.add_bound(point.cost.hi);
             point.floor_ns.into_iter().for_each(|floor| costs.add(floor));
             point.modes.iter().for_each(|mode| costs.add_bound(Some(mode.wall_ns_per_op)));
         }
-        (Scale::logarithmic(&sizes, start, end), Scale::logarithmic(&costs, top + tall, top))
+        let across = match across {
+            Across::Size => Scale::logarithmic(&values, start, end),
+            Across::Place => Scale { logarithmic: false, from: 0.0, to: PAGE_BYTES as f64, start, end },
+        };
+        (across, Scale::logarithmic(&costs, top + tall, top))
     }
 }
 
-fn draw_panel(canvas: &mut Canvas, panel: &Panel<'_>, top: f64) -> f64 {
+fn draw_panel(canvas: &mut Canvas, panel: &Panel<'_>, what: Across, top: f64) -> f64 {
     let caption = format!("elapsed time for one {} (logarithmic)", panel.operation);
     canvas.text((LEFT, top + 16.0), Anchor::Start, SMALL, QUIET, &caption);
-    let (across, up) = panel.scales(top + 28.0);
-    canvas.add(axes(panel, &across, &up));
+    let (across, up) = panel.scales(what, top + 28.0);
+    canvas.add(axes(panel, what, &across, &up));
     for line in &panel.lines {
         canvas.add(band(line, &across, &up));
     }
@@ -126,12 +149,15 @@ fn draw_panel(canvas: &mut Canvas, panel: &Panel<'_>, top: f64) -> f64 {
         Anchor::Middle,
         SMALL,
         QUIET,
-        "size of a message (logarithmic; points of one size stand side by side)",
+        match what {
+            Across::Size => "size of a message (logarithmic; points of one size stand side by side)",
+            Across::Place => "where receive buffers begin, bytes after a page",
+        },
     );
     up.start + 36.0
 }
 
-fn axes(panel: &Panel<'_>, across: &Scale, up: &Scale) -> Canvas {
+fn axes(panel: &Panel<'_>, what: Across, across: &Scale, up: &Scale) -> Canvas {
     let mut canvas = Canvas::of("axis");
     for (name, value) in
         [("size-from", across.from), ("size-to", across.to), ("from", up.from), ("to", up.to)]
@@ -144,11 +170,15 @@ fn axes(panel: &Panel<'_>, across: &Scale, up: &Scale) -> Canvas {
         canvas.text((across.start - 8.0, y + 4.0), Anchor::End, SMALL, QUIET, &ticks::time(tick, None));
     }
     let mut free_from = f64::NEG_INFINITY;
-    for size in panel.sizes() {
-        let (x, name) = (across.place(size as f64), size_text(size));
+    let named: Vec<(u64, String)> = match what {
+        Across::Size => panel.values().into_iter().map(|size| (size, size_text(size))).collect(),
+        Across::Place => (0..=PAGE_BYTES).step_by(PLACES).map(|place| (place, place.to_string())).collect(),
+    };
+    for (value, name) in named {
+        let x = across.place(value as f64);
         canvas.line((x, up.end), (x, up.start + 4.0), GUIDE, 1.0);
         let half = width(&name, SMALL) / 2.0;
-        // Every size has a line; it has a name where there is room.
+        // Every one has a line; it has a name where there is room.
         if x - half > free_from {
             canvas.text((x, up.start + 16.0), Anchor::Middle, SMALL, QUIET, &name);
             free_from = x + half + 4.0;
@@ -177,7 +207,7 @@ fn draw_floor(floor: &FloorLine, across: &Scale, up: &Scale) -> Canvas {
     let mut canvas = Canvas::of("floor");
     canvas.title(&floor.name());
     let places: Vec<Point> =
-        floor.points.iter().map(|(size, ns)| (across.place(*size as f64), up.place(*ns))).collect();
+        floor.points.iter().map(|(at, ns)| (across.place(*at as f64), up.place(*ns))).collect();
     canvas.lines(&places, INK, 1.5, "5 3");
     canvas
 }
@@ -238,8 +268,8 @@ fn names(panel: &Panel<'_>, across: &Scale, up: &Scale) -> Canvas {
         Some(Name { text: line.label.to_owned(), colour: line.colour, end })
     };
     let of_floor = |floor: FloorLine| {
-        let (size, ns) = floor.points.last()?;
-        Some(Name { text: floor.name(), colour: INK, end: (across.place(*size as f64), up.place(*ns)) })
+        let (at, ns) = floor.points.last()?;
+        Some(Name { text: floor.name(), colour: INK, end: (across.place(*at as f64), up.place(*ns)) })
     };
     let mut names: Vec<Name> = panel.lines.iter().filter_map(of_line).collect();
     names.extend(panel.floors().into_iter().filter_map(of_floor));

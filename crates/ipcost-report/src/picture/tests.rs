@@ -1,6 +1,6 @@
 //! Pictures as programs see them: every mark where its value belongs, and nothing from outside that is more than text.
 
-use ipcost_model::{CellRecord, Document, Estimate, Multiplicity};
+use ipcost_model::{CellRecord, Document, Estimate, Multiplicity, OptionValue};
 use roxmltree::{Document as Xml, Node};
 
 use super::*;
@@ -204,6 +204,36 @@ fn lines_rise_with_cost_and_end_at_their_names() {
     }
 }
 
+/// A stream over two transports with its receive buffer at three places.
+fn places() -> Document {
+    let mut document = sizes();
+    for (cell, place) in document.cells.iter_mut().zip([0, 0, 16, 16, 2_048, 2_048]) {
+        cell.size = 32_769;
+        cell.label = format!("{}, {place}", cell.transport);
+        cell.options.set("recv_offset", OptionValue::Int(place)).unwrap();
+    }
+    document
+}
+
+#[test]
+fn places_within_a_page_lie_on_an_even_axis() {
+    let text = drawn(&places(), Chart::Layout);
+    let xml = Xml::parse(&text).unwrap();
+    let lines: Vec<_> = of_class(&xml, "line").collect();
+    assert_eq!(lines.len(), 2);
+    for line in &lines {
+        let points = line.children().filter(|node| node.has_tag_name("circle"));
+        let x: Vec<f64> = points.map(|point| number(point, "cx")).collect();
+        assert_eq!(x.len(), 3);
+        let share = (x[1] - x[0]) / (x[2] - x[0]);
+        assert!((share - 16.0 / 2_048.0).abs() < 0.002, "{x:?}");
+    }
+    let texts = texts(&xml);
+    for part in ["pipe", "unix", "512", "4096", "Stream of 32769 B: cost by place of the receive buffer"] {
+        assert!(texts.iter().any(|text| text == part), "{part:?} is not in {texts:?}");
+    }
+}
+
 #[test]
 fn bars_are_grouped_by_size_and_longer_where_more_is_carried() {
     let document = sizes();
@@ -227,6 +257,7 @@ fn what_a_document_cannot_show_is_refused_with_what_would_help() {
     let refusal =
         |document: &Document, chart| draw(document, chart, Background::White).unwrap_err().to_string();
     assert!(refusal(&document, Chart::Size).contains("--sizes"));
+    assert!(refusal(&document, Chart::Layout).contains("sweep layout"));
     document.contrasts.clear();
     assert!(refusal(&document, Chart::Forest).contains("two transports"));
     document.workloads.truncate(1);

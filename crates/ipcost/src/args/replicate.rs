@@ -25,8 +25,11 @@ pub struct ReplicateArgs {
     /// Do not decide claims but repeat the experiment with the article's own counts and repetitions, and print what it printed; that can take hours, and says so first
     #[arg(long)]
     pub as_published: bool,
-    /// With --as-published: divide the counts by N, and repeat once
-    #[arg(long, value_name = "N", requires = "as_published")]
+    /// Decide the claims from the article's own counts and repetitions instead of brief batches; how long that takes is said first, and what takes more than an hour is left out
+    #[arg(long, conflicts_with_all = ["as_published", "budget"])]
+    pub full: bool,
+    /// With --as-published or --full: divide the counts by N; --as-published then repeats once
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub divide: Option<u64>,
     /// Use this redis-server over TCP instead of a private one; only on loopback
     #[arg(long, value_name = "HOST:PORT", requires = "redis_unix")]

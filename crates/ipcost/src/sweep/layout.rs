@@ -40,7 +40,7 @@ pub fn run(args: &LayoutSweepArgs) -> Result<ExitCode, Problem> {
             write_json(&document, path).map_err(Problem::failed)?;
         }
         if let Some(path) = &args.svg {
-            let picture = draw(&document, Chart::Cost, Background::default());
+            let picture = draw(&document, Chart::Layout, Background::default());
             let picture = picture.map_err(|error| Problem::failed(error.into()))?;
             write_text(&picture.svg(), path).map_err(Problem::failed)?;
         }

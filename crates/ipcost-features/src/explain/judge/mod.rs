@@ -18,6 +18,7 @@ use ipcost_lab::analysis::verdict;
 use ipcost_lab::campaign::Outcome;
 use ipcost_lab::document::About;
 use ipcost_lab::floor::floor;
+use ipcost_lab::layout_effect::layout_effects;
 use ipcost_lab::planning::ALPHA;
 use ipcost_lab::system_calls::{SystemCalls, close};
 use ipcost_model::facts::NetworkFacts;
@@ -167,10 +168,13 @@ pub fn explain(
     let ops: u64 = outcome.samples.iter().map(|sample| sample.ops).sum();
     let incidents: Vec<_> = shown.iter().map(|index| outcome.incidents[*index].clone()).collect();
     let buffers: Vec<_> = shown.iter().map(|index| buffer(outcome, *index)).collect();
+    let mut by_cell = layout_effects(outcome);
+    let layouts: Vec<_> = shown.iter().map(|index| by_cell[*index].take()).collect();
     let facts = Facts {
         cells: &cells,
         incidents: &incidents,
         buffers: &buffers,
+        layouts: &layouts,
         differences: &differences,
         twins: &twins,
         ops: (ops as f64 * lead_ins) as u64,

@@ -1,10 +1,12 @@
 //! Buffers that are too small: between the sides, and in the hands of a reader.
 
+use ipcost_lab::causes::Cause;
+use ipcost_lab::layout_effect;
 use ipcost_lab::strace::Direction;
 use ipcost_lab::system_calls::CallRecord;
-use ipcost_model::Pattern;
 use ipcost_model::protocol::PeerRole;
 use ipcost_model::units::size_text;
+use ipcost_model::{LayoutEffect, Pattern};
 
 use super::{LEAST_SHARE, cause, count};
 use crate::explain::{ExplainedCell, NamedCause};
@@ -82,6 +84,14 @@ pub(super) fn small_reads(cell: &ExplainedCell) -> Option<NamedCause> {
         );
         cause("small-reads", cell, share, sentence, "read into a larger buffer (recv_buffer)")
     })
+}
+
+/// Copies are slow from or to some places within a page.
+pub(super) fn layout(cell: &ExplainedCell, effect: &LayoutEffect) -> NamedCause {
+    let (slow, usual) = (effect.wall_ns_per_op, effect.elsewhere_ns_per_op);
+    let more = effect.share * (slow - usual);
+    let Cause { code, found, advice } = layout_effect::words(effect);
+    cause(code, cell, more / (usual + more), found, &advice)
 }
 
 /// What calls of one direction move for an operation.

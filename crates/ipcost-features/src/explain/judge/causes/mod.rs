@@ -10,9 +10,10 @@ mod processor;
 #[cfg(test)]
 mod tests;
 
+use ipcost_lab::causes::nanoseconds;
 use ipcost_lab::surroundings::Observed;
-use ipcost_model::Incidents;
 use ipcost_model::facts::NetworkFacts;
+use ipcost_model::{Incidents, LayoutEffect};
 use ipcost_sys::firewall::Firewall;
 use ipcost_sys::idle::IdleState;
 
@@ -30,6 +31,8 @@ pub struct Facts<'a> {
     pub incidents: &'a [Incidents],
     /// What options became, by cell.
     pub buffers: &'a [Option<u64>],
+    /// Places of their buffers at which they cost more, by cell.
+    pub layouts: &'a [Option<LayoutEffect>],
     /// The differences that were asked about.
     pub differences: &'a [ExplainedDifference],
     /// Asked cells against their native twins.
@@ -60,6 +63,9 @@ pub fn causes(facts: &Facts<'_>) -> Vec<NamedCause> {
         found.extend(network::nagle(cell));
         found.extend(buffers::small_buffer(cell, facts.buffers.get(index).copied().flatten()));
         found.extend(buffers::small_reads(cell));
+        found.extend(
+            facts.layouts.get(index).and_then(Option::as_ref).map(|effect| buffers::layout(cell, effect)),
+        );
         found.extend(facts.incidents.get(index).and_then(|incidents| network::backlog(cell, incidents)));
         found.extend(network::ports(cell, facts.network, facts.failure));
         found.extend(network::name_resolution(cell));
@@ -110,12 +116,4 @@ fn count(value: f64) -> String {
 
 fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
-}
-
-fn nanoseconds(ns: f64) -> String {
-    match ns {
-        ns if ns < 1e3 => format!("{ns:.0} ns"),
-        ns if ns < 1e6 => format!("{:.1} µs", ns / 1e3),
-        ns => format!("{:.1} ms", ns / 1e6),
-    }
 }

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ipcost_lab::system_calls::CallRecord;
-use ipcost_model::{Estimate, OptionValue, Options, Pattern, Placement, Verdict};
+use ipcost_model::{Estimate, LayoutPlace, OptionValue, Options, Pattern, Placement, Verdict};
 use ipcost_sys::counters::ProcessorTimes;
 use ipcost_sys::others::Busy;
 use ipcost_sys::quota::Throttling;
@@ -78,6 +78,7 @@ fn network(ports: u64, time_wait: u64) -> NetworkFacts {
 struct Case {
     incidents: Vec<Incidents>,
     buffer: Option<u64>,
+    layout: Option<LayoutEffect>,
     differences: Vec<ExplainedDifference>,
     twins: Vec<ExplainedDifference>,
     observed: Observed,
@@ -92,6 +93,7 @@ fn found(cells: &[ExplainedCell], case: &Case) -> Vec<NamedCause> {
         cells,
         incidents: &case.incidents,
         buffers: &[case.buffer],
+        layouts: std::slice::from_ref(&case.layout),
         differences: &case.differences,
         twins: &case.twins,
         ops: 1_000,
@@ -334,6 +336,25 @@ fn a_firewall_concerns_packets_only() {
     let packet_tables = Some(vec!["filter".to_owned()]);
     let network = NetworkFacts { packet_tables, ..NetworkFacts::default() };
     assert_only("firewall", clean(Pattern::Rr, "tcp", 64), &Case { network, ..Case::default() });
+}
+
+#[test]
+fn places_within_a_page() {
+    let layout = LayoutEffect {
+        place: LayoutPlace::ToServer,
+        from: 16,
+        to: 1_008,
+        share: 0.25,
+        epochs: 9,
+        wall_ns_per_op: 16_000.0,
+        elsewhere_ns_per_op: 5_000.0,
+    };
+    let case = Case { layout: Some(layout), ..Case::default() };
+    assert_only("buffer-layout", clean(Pattern::Stream, "unix", 32_769), &case);
+    let found = &found(&[clean(Pattern::Stream, "unix", 32_769)], &case)[0];
+    assert!(found.sentence.contains("costs 16.0 µs instead of 5.0 µs"), "{}", found.sentence);
+    // A quarter of the epochs costs 11 of 16 more.
+    assert!((found.weight - 2.75 / 7.75).abs() < 1e-9, "{}", found.weight);
 }
 
 #[test]
