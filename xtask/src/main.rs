@@ -1,13 +1,17 @@
-//! Commands for CI and people: `cargo xtask test`, `cargo xtask soak`, `cargo xtask bench`, `cargo xtask dist`.
+//! Commands for CI and people: `cargo xtask test`, `cargo xtask lint`, `cargo xtask soak`, `cargo xtask bench`, `cargo xtask dist`.
 
 mod advisories;
 mod bench;
 mod dist;
 mod docs;
+mod english;
+mod lint;
 mod miri;
 mod pairs;
+mod programs;
 mod shell;
 mod soak;
+mod steps;
 mod tables;
 mod test;
 mod tools;
@@ -19,7 +23,9 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: cargo xtask <command>
 
-  test             everything that must hold: formatting, lints, tests, documentation, dependencies
+  test             the tests, unit tests first
+  test --system    tests that take a browser, real servers, network namespaces, or Windows under Wine
+  lint             formatting, links, English, lints, documentation, dependencies, Miri
   soak [N]         all tests N times (20), every second time beside stress-ng; stops at the first failure
   miri             pure code, under Miri; needs a nightly compiler with it
   bench overhead [N] [PART ...]
@@ -48,6 +54,8 @@ fn main() -> ExitCode {
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
     let result = match words.as_slice() {
         ["test"] => test::run(),
+        ["test", "--system"] => test::run_system(),
+        ["lint"] => lint::run(),
         ["soak"] => soak::run(20),
         ["soak", times] => repetitions(times).and_then(soak::run),
         ["miri"] => miri::run(),

@@ -1,14 +1,11 @@
-//! All checks that a change must pass.
-
-use std::time::{Duration, Instant};
+//! Tests: those that run anywhere, and those that take a whole system.
 
 use anyhow::Result;
 
-use crate::shell::{self, command, run_command};
-use crate::tools::{
-    CARGO_DENY, Package, ensure_packages, ensure_rust_components, ensure_rust_target, program,
-};
-use crate::{advisories, docs, miri, unused};
+use crate::programs::{Which, built, run_all};
+use crate::shell;
+use crate::steps::{self, Step};
+use crate::tools::{Package, ensure_packages, ensure_rust_target, program};
 
 /// System programs that tests run.
 const PACKAGES: &[Package] = &[
@@ -26,7 +23,6 @@ const PACKAGES: &[Package] = &[
     },
     program("redis-server", &["redis-server"], "the peer that drives it"),
     program("socat", &["socat"], "the peer that drives it"),
-    program("chromium", &["chromium"], "the HTML report as a browser shows it"),
     Package {
         what: "Debian's Python with prometheus_client",
         check: "/usr/bin/python3 -c 'import prometheus_client.openmetrics.parser'",
@@ -44,6 +40,11 @@ const PACKAGES: &[Package] = &[
     program("bash", &["bash"], "loading the completions"),
     program("groff", &["groff"], "formatting the manual"),
     program("prlimit", &["util-linux"], "limiting descriptors, private mounts and users"),
+];
+
+/// What the tests of a whole system run besides.
+const SYSTEM_PACKAGES: &[Package] = &[
+    program("chromium", &["chromium"], "the HTML report as a browser shows it"),
     program("nft", &["nftables"], "a firewall in a network namespace"),
     program("x86_64-w64-mingw32-gcc", &["gcc-mingw-w64-x86-64"], "building for Windows"),
     Package {
@@ -54,86 +55,80 @@ const PACKAGES: &[Package] = &[
     },
 ];
 
-/// The steps, in order: quick ones that often fail come first.
-const STEPS: &[Step] = &[
-    Step { name: "install what is missing", run: install },
-    Step { name: "formatting (cargo fmt)", run: formatting },
-    Step { name: "lints (cargo clippy)", run: lints },
-    Step { name: "tests, thousands of simulated campaigns among them (cargo test)", run: tests },
-    Step { name: "documentation of the crates (cargo doc)", run: documentation },
-    Step { name: "links of README and docs/", run: docs::check },
-    Step { name: "unused dependencies", run: unused::check },
-    Step { name: "licences and sources of dependencies (cargo deny)", run: dependencies },
-    Step { name: "known vulnerabilities", run: advisories::check },
-    Step { name: "pure code, under Miri", run: miri::run_where_available },
+/// Tests that take a browser, Windows, network namespaces, real servers, sanitizers or control groups, by module.
+const SYSTEM: &[&str] = &[
+    "connections::",
+    "explain::",
+    "faults_system::",
+    "html::",
+    "load::",
+    "network::",
+    "replicate::",
+    "sanitizers::",
+    "windows::",
+    "windows_peers::",
 ];
 
-struct Step {
-    name: &'static str,
-    run: fn() -> Result<()>,
-}
+/// The workspace of the peers that need libraries.
+pub const EXTRA: &str = "extra/Cargo.toml";
 
-/// Runs all steps and reports their times; stops at the first failure.
+const STEPS: &[Step] = &[
+    Step { name: "install what is missing", run: || ensure_packages(PACKAGES) },
+    Step { name: "build the program and the tests", run: build },
+    Step { name: "unit tests, thousands of simulated campaigns among them", run: unit_tests },
+    Step { name: "tests that run the program as a user does", run: user_tests },
+];
+
+const SYSTEM_STEPS: &[Step] = &[
+    Step { name: "install what is missing", run: install_system },
+    Step { name: "build the program and the tests", run: build },
+    Step { name: "tests of a whole system", run: || run_all(&built()?, Which::Only(SYSTEM)) },
+    Step { name: "TLS", run: tls },
+];
+
+/// Runs the tests that run anywhere.
 ///
 /// # Errors
-/// The failure, or what is missing.
+/// The first failure.
 pub fn run() -> Result<()> {
-    eprintln!("xtask: {} steps", STEPS.len());
-    for (number, step) in (1..).zip(STEPS) {
-        eprintln!("{number:>4}. {}", step.name);
-    }
-    let mut took = Vec::new();
-    let mut result = Ok(());
-    for (number, step) in (1..).zip(STEPS) {
-        eprintln!("\nxtask: {number}. {}", step.name);
-        let began = Instant::now();
-        result = (step.run)();
-        took.push(began.elapsed());
-        if result.is_err() {
-            break;
-        }
-    }
-    eprintln!("\nxtask:");
-    for (step, took) in STEPS.iter().zip(&took) {
-        eprintln!("{:>6} s  {}", took.as_secs(), step.name);
-    }
-    let outcome = match &result {
-        Ok(()) => "all good".to_owned(),
-        Err(_) => format!("failed in step {} of {}", took.len(), STEPS.len()),
-    };
-    eprintln!("{:>6} s  {outcome}", took.iter().sum::<Duration>().as_secs());
-    result
+    steps::run("test: about three minutes to build the first time, then at most eight", STEPS)
 }
 
-fn install() -> Result<()> {
-    ensure_rust_components()?;
-    ensure_rust_target("x86_64-pc-windows-gnu")?;
-    ensure_packages(PACKAGES)?;
-    CARGO_DENY.ensure()
-}
-
-fn formatting() -> Result<()> {
-    shell::run(&["cargo", "fmt", "--all", "--check"])?;
-    shell::run(&["cargo", "fmt", "--all", "--check", "--manifest-path", EXTRA])
-}
-
-fn lints() -> Result<()> {
-    let lint = ["cargo", "clippy", "--all-targets", "--quiet"];
-    let deny = ["--", "--deny", "warnings"];
-    shell::run(&[&lint[..], &["--workspace"], &deny].concat())?;
-    shell::run(&[&lint[..], &["-p", "ipcost-sys", "--features", "tls"], &deny].concat())?;
-    shell::run(
-        &[&lint[..], &["--workspace", "--manifest-path", EXTRA, "--target-dir", "target"], &deny].concat(),
+/// Runs the tests that take a whole system.
+///
+/// # Errors
+/// The first failure.
+pub fn run_system() -> Result<()> {
+    steps::run(
+        "test --system: about five minutes; some tests take root, and say so where they do not have it",
+        SYSTEM_STEPS,
     )
 }
 
-fn tests() -> Result<()> {
-    // If one fails, the others are still worth knowing.
-    let words = ["cargo", "test", "--workspace", "--quiet", "--no-fail-fast"];
+fn install_system() -> Result<()> {
+    ensure_packages(PACKAGES)?;
+    ensure_packages(SYSTEM_PACKAGES)?;
+    ensure_rust_target("x86_64-pc-windows-gnu")
+}
+
+fn build() -> Result<()> {
     build_extra()?;
-    let mut tests = command(&words);
-    tests.env("RUST_TEST_THREADS", threads());
-    run_command(tests, &words)?;
+    built().map(drop)
+}
+
+fn unit_tests() -> Result<()> {
+    let mut programs = built()?;
+    programs.retain(|program| program.is_unit);
+    run_all(&programs, Which::All)
+}
+
+fn user_tests() -> Result<()> {
+    let mut programs = built()?;
+    programs.retain(|program| !program.is_unit);
+    run_all(&programs, Which::Except(SYSTEM))
+}
+
+fn tls() -> Result<()> {
     shell::run(&["cargo", "test", "-p", "ipcost-sys", "--features", "tls", "--quiet", "--lib", "transport"])
 }
 
@@ -143,27 +138,4 @@ fn tests() -> Result<()> {
 /// If they cannot be built.
 pub fn build_extra() -> Result<()> {
     shell::run(&["cargo", "build", "--quiet", "--manifest-path", EXTRA, "--target-dir", "target"])
-}
-
-/// The workspace of the peers that need libraries.
-const EXTRA: &str = "extra/Cargo.toml";
-
-/// The number of parallel tests: three a core, since most wait most of the time.
-pub fn threads() -> String {
-    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    (3 * cores).to_string()
-}
-
-fn documentation() -> Result<()> {
-    let words = ["cargo", "doc", "--workspace", "--no-deps", "--quiet"];
-    let mut documentation = command(&words);
-    documentation.env("RUSTDOCFLAGS", "--deny warnings");
-    run_command(documentation, &words)
-}
-
-/// Checking Cargo.lock needs no network; known vulnerabilities do.
-fn dependencies() -> Result<()> {
-    let check = ["--log-level", "error", "check", "bans", "licenses", "sources"];
-    shell::run(&[&["cargo", "deny"], &check[..]].concat())?;
-    shell::run(&[&["cargo", "deny", "--manifest-path", EXTRA, "--config", "deny.toml"], &check[..]].concat())
 }

@@ -1,0 +1,66 @@
+//! Everything besides tests that a change must pass.
+
+use anyhow::Result;
+
+use crate::shell::{self, command, run_command};
+use crate::steps::{self, Step};
+use crate::test::EXTRA;
+use crate::tools::{CARGO_DENY, ensure_rust_components, ensure_rust_target};
+use crate::{advisories, docs, english, miri, unused};
+
+/// The steps, in order: quick ones that often fail come first.
+const STEPS: &[Step] = &[
+    Step { name: "install what is missing", run: install },
+    Step { name: "formatting (cargo fmt)", run: formatting },
+    Step { name: "links of README and docs/", run: docs::check },
+    Step { name: "English of README and docs/", run: english::check },
+    Step { name: "lints (cargo clippy)", run: lints },
+    Step { name: "documentation of the crates (cargo doc)", run: documentation },
+    Step { name: "unused dependencies", run: unused::check },
+    Step { name: "licences and sources of dependencies (cargo deny)", run: dependencies },
+    Step { name: "known vulnerabilities", run: advisories::check },
+    Step { name: "pure code, under Miri", run: miri::run_where_available },
+];
+
+/// Runs all of them.
+///
+/// # Errors
+/// The first failure.
+pub fn run() -> Result<()> {
+    steps::run("lint: about five minutes; the first time also two to build cargo-deny", STEPS)
+}
+
+fn install() -> Result<()> {
+    ensure_rust_components()?;
+    ensure_rust_target("x86_64-pc-windows-gnu")?;
+    CARGO_DENY.ensure()
+}
+
+fn formatting() -> Result<()> {
+    shell::run(&["cargo", "fmt", "--all", "--check"])?;
+    shell::run(&["cargo", "fmt", "--all", "--check", "--manifest-path", EXTRA])
+}
+
+fn lints() -> Result<()> {
+    let lint = ["cargo", "clippy", "--all-targets", "--quiet"];
+    let deny = ["--", "--deny", "warnings"];
+    shell::run(&[&lint[..], &["--workspace"], &deny].concat())?;
+    shell::run(&[&lint[..], &["-p", "ipcost-sys", "--features", "tls"], &deny].concat())?;
+    shell::run(
+        &[&lint[..], &["--workspace", "--manifest-path", EXTRA, "--target-dir", "target"], &deny].concat(),
+    )
+}
+
+fn documentation() -> Result<()> {
+    let words = ["cargo", "doc", "--workspace", "--no-deps", "--quiet"];
+    let mut documentation = command(&words);
+    documentation.env("RUSTDOCFLAGS", "--deny warnings");
+    run_command(documentation, &words)
+}
+
+/// Checking Cargo.lock needs no network; known vulnerabilities do.
+fn dependencies() -> Result<()> {
+    let check = ["--log-level", "error", "check", "bans", "licenses", "sources"];
+    shell::run(&[&["cargo", "deny"], &check[..]].concat())?;
+    shell::run(&[&["cargo", "deny", "--manifest-path", EXTRA, "--config", "deny.toml"], &check[..]].concat())
+}

@@ -1,0 +1,192 @@
+//! Built test programs, run one after the other within a time limit.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::Value;
+
+use crate::shell::command;
+
+/// When to give up, in seconds since 1970: whoever ends this program from outside learns nothing about the tests.
+const DEADLINE: &str = "IPCOST_DEADLINE";
+/// How often to look whether a program has ended.
+const POLL: Duration = Duration::from_millis(100);
+
+/// A built test program.
+pub struct TestProgram {
+    /// The program.
+    pub file: PathBuf,
+    /// The directory of its package, in which cargo runs it.
+    dir: PathBuf,
+    /// Whether it holds unit tests, rather than runs the program as a user does.
+    pub is_unit: bool,
+}
+
+/// Which tests to run.
+#[derive(Clone, Copy)]
+pub enum Which<'a> {
+    /// All but those whose name contains one of these.
+    Except(&'a [&'a str]),
+    /// Those whose name contains one of these.
+    Only(&'a [&'a str]),
+    /// All.
+    All,
+}
+
+impl Which<'_> {
+    fn arguments(self) -> Vec<String> {
+        match self {
+            Self::Except(names) => {
+                names.iter().flat_map(|name| ["--skip", name]).map(str::to_owned).collect()
+            }
+            Self::Only(names) => names.iter().map(|name| (*name).to_owned()).collect(),
+            Self::All => Vec::new(),
+        }
+    }
+}
+
+/// How a program ended.
+pub struct Run {
+    /// How many tests passed; `None` if the program said nothing of that.
+    pub passed: Option<u64>,
+    /// What went wrong: the status and all that was printed.
+    pub failure: Option<String>,
+}
+
+/// Builds the tests; cargo reports where they are. Programs with unit tests come first.
+///
+/// # Errors
+/// If they cannot be built.
+pub fn built() -> Result<Vec<TestProgram>> {
+    let output = command(&["cargo", "test", "--workspace", "--no-run", "--quiet", "--message-format=json"])
+        .stderr(Stdio::inherit())
+        .output()
+        .context("cannot start cargo")?;
+    let lines = String::from_utf8(output.stdout)?;
+    let messages: Vec<Value> = lines.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    if !output.status.success() {
+        // With JSON as its format cargo does not show what the compiler said.
+        let said = messages.iter().filter_map(|message| message["message"]["rendered"].as_str());
+        bail!("the tests cannot be built\n{}", said.collect::<String>());
+    }
+    let tests = messages.iter().filter(|message| message["profile"]["test"] == true);
+    let mut programs: Vec<TestProgram> = tests
+        .filter_map(|message| {
+            let file = message["executable"].as_str()?.into();
+            let dir = Path::new(message["manifest_path"].as_str()?).parent()?.to_owned();
+            let kinds = message["target"]["kind"].as_array()?;
+            Some(TestProgram { file, dir, is_unit: kinds.iter().all(|kind| kind != "test") })
+        })
+        .collect();
+    ensure!(!programs.is_empty(), "cargo has built no tests");
+    programs.sort_by_key(|program| !program.is_unit);
+    Ok(programs)
+}
+
+/// Runs programs one after the other, shows each failure as it happens, and goes on.
+///
+/// # Errors
+/// How many programs failed, or that the time was up and what was still running then.
+pub fn run_all(programs: &[TestProgram], which: Which<'_>) -> Result<()> {
+    let began = Instant::now();
+    let (mut passed, mut failed) = (0, 0);
+    for program in programs {
+        let began = Instant::now();
+        let run = run(program, which)?;
+        let count = run.passed.unwrap_or(0);
+        passed += count;
+        let name = program.file.file_stem().map(|name| name.to_string_lossy()).unwrap_or_default();
+        let name = name.rsplit_once('-').map_or(&*name, |(name, _)| name);
+        if count > 0 || run.failure.is_some() {
+            eprintln!("{:>6} s  {name}: {count} passed", began.elapsed().as_secs());
+        }
+        if let Some(failure) = run.failure {
+            failed += 1;
+            eprintln!("{failure}");
+            if time_left().is_zero() {
+                break;
+            }
+        }
+    }
+    eprintln!("{:>6} s  {passed} tests passed", began.elapsed().as_secs());
+    ensure!(failed == 0, "{failed} test programs failed; what they printed is above");
+    Ok(())
+}
+
+/// Runs one program.
+///
+/// # Errors
+/// If it cannot be started.
+pub fn run(program: &TestProgram, which: Which<'_>) -> Result<Run> {
+    let context = || format!("cannot start {}", program.file.display());
+    let mut printed = tempfile::NamedTempFile::new()?;
+    let out: File = printed.reopen()?;
+    let mut command = Command::new(&program.file);
+    command.args(which.arguments()).env("RUST_TEST_THREADS", threads()).current_dir(&program.dir);
+    command.stdin(Stdio::null()).stdout(out.try_clone()?).stderr(out);
+    let mut child = command.spawn().with_context(context)?;
+    let ended: Option<ExitStatus> = loop {
+        if let Some(status) = child.try_wait()? {
+            break Some(status);
+        }
+        if time_left().is_zero() {
+            child.kill()?;
+            child.wait()?;
+            break None;
+        }
+        sleep(POLL);
+    };
+    let mut text = Vec::new();
+    std::io::Read::read_to_end(&mut printed, &mut text)?;
+    let text = String::from_utf8_lossy(&text);
+    // test result: ok. 12 passed; 0 failed; …
+    let passed = text.split(" passed;").next().and_then(|start| start.split(' ').next_back());
+    let passed = passed.and_then(|count| count.parse().ok());
+    let failure = match ended {
+        Some(status) if status.success() => None,
+        Some(status) => Some(format!("{} failed ({status}):\n{text}", program.file.display())),
+        None => Some(format!(
+            "{}: the time was up; still running or not begun: {}\n{text}",
+            program.file.display(),
+            unfinished(program, which, &text).join(", ")
+        )),
+    };
+    Ok(Run { passed, failure })
+}
+
+/// The tests of a program that have printed no result.
+fn unfinished(program: &TestProgram, which: Which<'_>, printed: &str) -> Vec<String> {
+    let finished: BTreeSet<&str> = printed
+        .lines()
+        .filter_map(|line| line.strip_prefix("test ")?.split_once(" ... "))
+        .map(|(name, _)| name)
+        .collect();
+    let listed = Command::new(&program.file)
+        .args(which.arguments())
+        .args(["--list", "--format", "terse"])
+        .current_dir(&program.dir)
+        .output();
+    let listed =
+        listed.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+    let names = listed.lines().filter_map(|line| line.strip_suffix(": test"));
+    names.filter(|name| !finished.contains(name)).map(str::to_owned).collect()
+}
+
+/// Time until the deadline, if there is one.
+fn time_left() -> Duration {
+    let deadline = std::env::var(DEADLINE).ok().and_then(|text| text.parse().ok());
+    let Some(deadline) = deadline.map(Duration::from_secs) else { return Duration::MAX };
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    deadline.saturating_sub(now)
+}
+
+/// The number of parallel tests: three a core, since most wait most of the time.
+fn threads() -> String {
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    (3 * cores).to_string()
+}
