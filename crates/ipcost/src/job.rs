@@ -269,6 +269,24 @@ mod tests {
     }
 
     #[test]
+    fn cells_without_a_placement_get_the_usual_ones() {
+        let of = |text: &str| parse_job(&format!("[[cells]]\ntransport = \"unix\"\n{text}")).unwrap().cells;
+        let usual = vec![Placement::Together, Placement::Apart];
+        for (text, expected) in [
+            ("", &usual[..]),
+            ("placement = \"free\"", &[Placement::Free]),
+            ("pattern = \"floor\"", &[]),
+            ("[cells.options]\nclient_cpu = 0", &[]),
+        ] {
+            let mut cells = of(text);
+            assert_eq!(place(&mut cells, usual.clone()), text.is_empty(), "{text}");
+            assert_eq!(cells[0].placement.0, expected, "{text}");
+        }
+        let mut cells = of("");
+        assert!(!place(&mut cells, Vec::new()) && cells[0].placement.is_empty(), "one core only");
+    }
+
+    #[test]
     fn peers_are_split_as_a_shell_would() {
         let job = job_of(&["--peer", "mine=./my-peer --title 'two words'"]).unwrap();
         assert_eq!(job.peers["mine"].command, ["./my-peer", "--title", "two words"]);
