@@ -7,6 +7,7 @@ use ipcost_model::{
     Document, Identity, Metric, check_document, read_document, read_samples, redacted_document,
 };
 use ipcost_report::picture::{self, Background, Chart};
+use ipcost_report::terminal::Detail;
 use ipcost_report::{benchfmt, csv, html, json, markdown, openmetrics, terminal};
 
 /// Reads it, and draws, compares, lists and redacts every accepted document.
@@ -47,7 +48,13 @@ pub fn samples(bytes: &[u8]) {
 
 fn use_all(document: Document) {
     for room in [1, 80, usize::MAX] {
-        plain("terminal", &(terminal::render(&document, room) + &terminal::warnings(&document, room)));
+        for detail in [Detail::Brief, Detail::Wide] {
+            plain("terminal", &terminal::render(&document, detail, room));
+        }
+        plain(
+            "warnings",
+            &(terminal::warnings(&document, "-", room) + &terminal::all_warnings(&document, room)),
+        );
     }
     plain("csv", &csv::cells(&document));
     plain("csv of samples", &csv::samples(&document));

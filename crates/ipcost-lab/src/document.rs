@@ -55,7 +55,10 @@ pub fn document(outcome: Outcome, about: About) -> Document {
     let layouts = layout_effects(&outcome);
     document.cells.iter_mut().zip(layouts).for_each(|(cell, layout)| cell.layout = layout);
     let findings = findings(&outcome, &about, &document.cells, &judge);
-    document.warnings = findings.iter().map(Finding::warning).collect();
+    let (notes, warnings): (Vec<&Finding>, Vec<&Finding>) =
+        findings.iter().partition(|found| found.is_note());
+    document.warnings = warnings.into_iter().map(Finding::warning).collect();
+    document.notes = notes.into_iter().map(Finding::warning).collect();
     document.samples = in_order(outcome.samples, outcome.suspended);
     document
 }
@@ -102,6 +105,7 @@ fn judged(outcome: &Outcome, about: &About, judge: &Judge<'_>) -> Document {
         contrasts: contrasts(outcome, judge),
         samples: Vec::new(),
         warnings: Vec::new(),
+        notes: Vec::new(),
     }
 }
 

@@ -62,6 +62,16 @@ pub enum Finding {
 }
 
 impl Finding {
+    /// Whether there is nothing to do about it: the figures hold, and the reader should only know.
+    pub fn is_note(&self) -> bool {
+        match self {
+            Self::TwoModes { free, .. } | Self::BelowFloor { free, .. } => !free,
+            Self::FixedWait { held_back, .. } => !held_back,
+            Self::Clock { .. } => true,
+            _ => false,
+        }
+    }
+
     /// The code and the text of the document.
     pub fn warning(&self) -> Warning {
         let (code, message) = match self {

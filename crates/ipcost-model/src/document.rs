@@ -105,6 +105,9 @@ pub struct Document {
     pub samples: Vec<Sample>,
     /// Problems that weaken or bias the result.
     pub warnings: Vec<Warning>,
+    /// Facts about the result that call for no action.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<Warning>,
 }
 
 /// The start of every record: its kind, the program, the machine and the time.

@@ -7,14 +7,17 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::picture::{self, Background, Chart};
+use crate::terminal::Detail;
 use crate::{benchfmt, csv, fixture, html, json as json_text, markdown, openmetrics, terminal};
 
 type Render = fn(&Document) -> String;
 
 /// Every renderer of a document; a new one is a new line here.
 const RENDERERS: &[(&str, Render)] = &[
-    ("terminal", |document| terminal::render(document, 80) + &terminal::warnings(document, 80)),
-    ("wide terminal", |document| terminal::render(document, usize::MAX)),
+    ("terminal", |document| {
+        terminal::render(document, Detail::Brief, 80) + &terminal::all_warnings(document, 80)
+    }),
+    ("wide terminal", |document| terminal::render(document, Detail::Wide, usize::MAX)),
     ("csv", csv::cells),
     ("csv of samples", csv::samples),
     ("markdown", markdown::render),

@@ -50,18 +50,31 @@ pub struct Grid {
     columns: Vec<Column>,
     titles: Vec<String>,
     rows: Vec<Vec<Piece>>,
+    hidden: Vec<usize>,
+    /// Columns that are left out together, or not at all.
+    together: Vec<usize>,
 }
 
 impl Grid {
     /// A table with these columns.
     pub fn new(columns: &[Column]) -> Self {
         let titles = columns.iter().map(|column| column.title.to_owned()).collect();
-        Self { columns: columns.to_vec(), titles, rows: Vec::new() }
+        Self { columns: columns.to_vec(), titles, ..Self::default() }
     }
 
     /// Gives a column another title.
     pub fn title(&mut self, column: usize, title: String) {
         self.titles[column] = title;
+    }
+
+    /// Leaves a column out whatever the room.
+    pub fn hide(&mut self, column: usize) {
+        self.hidden.push(column);
+    }
+
+    /// Leaves these columns out together, if one of them has no room.
+    pub fn go_together(&mut self, columns: &[usize]) {
+        self.together = columns.to_vec();
     }
 
     /// Adds a row; cells that are missing at its end are empty.
@@ -70,23 +83,42 @@ impl Grid {
         self.rows.push(pieces);
     }
 
-    /// Writes it out in at most `room` columns of text, as far as leaving out columns allows.
-    pub fn render(&self, out: &mut String, room: usize) {
+    /// How wide every column is. Computed once for all rows: there may be thousands.
+    fn widths(&self) -> Vec<usize> {
         let widest = |index: usize| {
             let cells = self.rows.iter().map(|row| row[index].text.width());
             cells.chain([self.titles[index].width()]).max().unwrap_or(0)
         };
-        // Once for all rows: there may be thousands.
-        let widths: Vec<usize> = (0..self.columns.len()).map(widest).collect();
+        (0..self.columns.len()).map(widest).collect()
+    }
+
+    /// The columns that have something to show.
+    fn shown(&self) -> Vec<usize> {
         let empty = |index: usize| self.rows.iter().all(|row| row[index].text.is_empty());
-        let mut shown: Vec<usize> = (0..self.columns.len()).filter(|index| !empty(*index)).collect();
+        (0..self.columns.len()).filter(|index| !empty(*index) && !self.hidden.contains(index)).collect()
+    }
+
+    /// The width without the columns that can be left out.
+    pub fn least_width(&self) -> usize {
+        let widths = self.widths();
+        let kept = self.shown().into_iter().filter(|index| self.columns[*index].expendable == 0);
+        kept.map(|index| widths[index] + GUTTER).sum::<usize>().saturating_sub(GUTTER)
+    }
+
+    /// Writes it out in at most `room` columns of text, as far as leaving out columns allows.
+    pub fn render(&self, out: &mut String, room: usize) {
+        let widths = self.widths();
+        let mut shown = self.shown();
         let total = |shown: &[usize]| shown.iter().map(|index| widths[*index] + GUTTER).sum::<usize>();
         while total(&shown) > room.saturating_add(GUTTER) {
             let candidates = shown.iter().filter(|index| self.columns[**index].expendable > 0);
             let Some(least) = candidates.max_by_key(|index| self.columns[**index].expendable).copied() else {
                 break;
             };
-            shown.retain(|index| *index != least);
+            let goes = |index: &usize| {
+                *index == least || (self.together.contains(&least) && self.together.contains(index))
+            };
+            shown.retain(|index| !goes(index));
         }
         let dimmed = Style::new().dimmed();
         let titles: Vec<Piece> =

@@ -19,5 +19,6 @@ pub mod picture;
 pub mod plan;
 pub mod rerun;
 mod rows;
+pub mod summary;
 pub mod terminal;
 pub mod words;

@@ -135,7 +135,7 @@ pub fn beneath(document: &Document, cell: &CellRecord) -> Vec<Under> {
             Some(found) => Under {
                 ratio: ratio(found.ratio),
                 bounds: bounds(found.ratio, (found.lo, found.hi), None),
-                verdict: found.verdict.to_string(),
+                verdict: words::verdict(found.verdict, found.ratio, document.analysis.margin),
                 ..own
             },
             None => own,
@@ -229,7 +229,7 @@ fn judged(
         Verdict::Equivalent => Standing::Equal,
         Verdict::Undecided => Standing::Open,
     };
-    let mut verdict = contrast.verdict.to_string();
+    let mut verdict = words::verdict(contrast.verdict, contrast.ratio, document.analysis.margin);
     if table.baseline.as_ref() != Some(&contrast.b) {
         // Compared with another than the column's title says.
         verdict.push_str(&format!(" (× {})", words::label(document, &contrast.b)));

@@ -1,18 +1,14 @@
 //! The document on a terminal: a table a workload, a sentence a workload; and the warnings.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
-
 use anstyle::{AnsiColor, Style};
-use ipcost_model::units::{counted, duration_text};
-use ipcost_model::{
-    ContrastRecord, Document, LatencyMode, Metric, Multiplicity, Pattern, Stopped, Verdict, WorkloadRecord,
-};
+use ipcost_model::units::counted;
+use ipcost_model::{ContrastRecord, Document, LatencyMode, Metric, Pattern, Verdict, WorkloadRecord};
 use unicode_width::UnicodeWidthStr;
 
 use crate::grid::{Column, Grid, Piece};
 use crate::numbers::ratio;
 use crate::rows::{self, Row, Standing, Under};
+use crate::summary::{footer, summary};
 use crate::words::{self, capitalised, escaped};
 
 /// Narrower than this, lines are broken as if there were so many columns.
@@ -37,35 +33,43 @@ const COLUMNS: [Column; 10] = [
     Column::new("verdict", false, 0),
 ];
 const RATE: usize = 2;
+/// Columns for those who ask for them: rate, processor time, percentiles.
+const DETAILS: [usize; 4] = [RATE, 3, 4, 5];
 const RATIO: usize = 7;
 
 /// Of a table that is too tall to be shown while a run goes on.
 const PROGRESS: [Column; 3] =
     [Column::new("", false, 0), Column::new("answered", true, 0), Column::new("still open", false, 0)];
 
-/// So many warnings of a kind are told one by one; of more, one less than that, and how many follow.
-const MOST_OF_A_KIND: usize = 3;
+/// How much of it is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Detail {
+    /// Costs, ratios and verdicts.
+    Brief,
+    /// Rates, processor time and percentiles, too, and how the figures came about.
+    Wide,
+}
 
-/// Draws the document in `room` columns of text, with styles as ANSI sequences.
-pub fn render(document: &Document, room: usize) -> String {
-    let mut out = tables(document, room);
-    // Of floors the table says all there is.
-    let strata = words::strata(document);
-    for tables in strata.iter().filter(|tables| tables[0].pattern != Pattern::Floor) {
-        out.push_str(&wrapped(&words::sentence_of(document, tables), room));
+/// Draws the document in `room` columns of text, with styles as ANSI sequences: the tables, then the answer.
+pub fn render(document: &Document, detail: Detail, room: usize) -> String {
+    let mut out = tables(document, detail, room);
+    let summary = summary(document, room);
+    if !summary.is_empty() {
+        out.push_str(&summary);
         out.push('\n');
     }
-    if document.workloads.iter().any(|table| table.pattern != Pattern::Floor) {
-        out.push('\n');
-    }
-    out.push_str(&format!("{DIMMED}{}{DIMMED:#}\n", wrapped(&how(document), room)));
+    let footer = match detail {
+        Detail::Brief => footer(document),
+        Detail::Wide => how(document),
+    };
+    out.push_str(&format!("{DIMMED}{}{DIMMED:#}\n", wrapped(&footer, room)));
     out
 }
 
 /// What is known so far, in at most `lines` lines of `room` columns: the tables, or, where they are too tall, a line for each
 /// that says how many of its questions are answered and which are open.
 pub fn so_far(document: &Document, room: usize, lines: usize) -> String {
-    let whole = tables(document, room);
+    let whole = tables(document, Detail::Brief, room);
     if whole.lines().count() <= lines {
         return whole;
     }
@@ -99,15 +103,29 @@ pub fn so_far(document: &Document, room: usize, lines: usize) -> String {
 }
 
 /// A table a workload, one for the same work on one core and on two.
-fn tables(document: &Document, room: usize) -> String {
+fn tables(document: &Document, detail: Detail, room: usize) -> String {
     let mut out = String::new();
     for tables in words::strata(document) {
-        let (title, grid) = match tables[..] {
-            [together, apart] => (words::work(together), beside(document, together, apart)),
-            _ => (words::workload(tables[0]), self::table(document, tables[0])),
+        let grids = match tables[..] {
+            [together, apart] => {
+                let both = beside(document, detail, together, apart);
+                let each = || tables.iter().map(|one| (words::workload(one), table(document, detail, one)));
+                // What has no room side by side has it one below the other.
+                if both.least_width() <= room {
+                    vec![(words::work(together), both)]
+                } else {
+                    each().collect()
+                }
+            }
+            _ => vec![(words::workload(tables[0]), table(document, detail, tables[0]))],
         };
-        out.push_str(&format!("{BOLD}{}{BOLD:#}\n", capitalised(&title)));
-        grid.render(&mut out, room);
+        for (index, (title, grid)) in grids.into_iter().enumerate() {
+            if index > 0 {
+                out.push('\n');
+            }
+            out.push_str(&format!("{BOLD}{}{BOLD:#}\n", capitalised(&title)));
+            grid.render(&mut out, room);
+        }
         for floor in tables.iter().flat_map(|table| words::floors(document, table)) {
             out.push_str(&format!("{DIMMED}{}{DIMMED:#}\n", wrapped(&floor, room)));
         }
@@ -121,36 +139,50 @@ fn wrapped(text: &str, room: usize) -> String {
     textwrap::wrap(text, room.max(LEAST_ROOM)).join("\n")
 }
 
-/// The document's warnings, one after the other; where there are many of a kind, the first of them.
-pub fn warnings(document: &Document, room: usize) -> String {
-    const HEAD: &str = "warning: ";
-    let line = |text: &str| {
-        let text = wrapped(&format!("{HEAD}{}", escaped(text)), room);
-        format!("{WARN}warning:{WARN:#} {}\n", text.strip_prefix(HEAD).unwrap_or(&text))
-    };
-    let mut of_kind: BTreeMap<&str, usize> = BTreeMap::new();
+/// The document's warnings in at most a line: the only one there is, or the codes of all, and where their texts are.
+pub fn warnings(document: &Document, texts: &str, room: usize) -> String {
+    let mut of_kind: Vec<(&str, usize)> = Vec::new();
     for warning in &document.warnings {
-        *of_kind.entry(&warning.code).or_default() += 1;
-    }
-    let mut told: BTreeMap<&str, usize> = BTreeMap::new();
-    let mut text = String::new();
-    for warning in &document.warnings {
-        let code = warning.code.as_str();
-        let all = of_kind[code];
-        let before = told.entry(code).or_default();
-        *before += 1;
-        if all <= MOST_OF_A_KIND || *before < MOST_OF_A_KIND {
-            text.push_str(&line(&warning.message));
-        } else if *before == MOST_OF_A_KIND {
-            let more = all + 1 - MOST_OF_A_KIND;
-            text.push_str(&line(&format!("{more} more {code} warnings; see --html or --json")));
+        match of_kind.iter_mut().find(|(code, _)| *code == warning.code) {
+            Some((_, count)) => *count += 1,
+            None => of_kind.push((&warning.code, 1)),
         }
     }
-    text
+    match document.warnings.as_slice() {
+        [] => String::new(),
+        [only] => line(WARN, "warning", &only.message, room),
+        _ => {
+            let named = |(code, count): &(&str, usize)| match count {
+                1 => escaped(code),
+                count => format!("{} ({count})", escaped(code)),
+            };
+            let codes = of_kind.iter().map(named).collect::<Vec<_>>().join(", ");
+            line(WARN, "warnings", &format!("{codes}; {texts} shows them"), room)
+        }
+    }
 }
 
-fn table(document: &Document, table: &WorkloadRecord) -> Grid {
+/// Every warning and note of the document in full.
+pub fn all_warnings(document: &Document, room: usize) -> String {
+    let warnings = document.warnings.iter().map(|warning| line(WARN, "warning", &warning.message, room));
+    let notes = document.notes.iter().map(|note| line(DIMMED, "note", &note.message, room));
+    warnings.chain(notes).collect()
+}
+
+/// A line with its kind in a colour.
+fn line(style: Style, kind: &str, text: &str, room: usize) -> String {
+    let head = format!("{kind}: ");
+    let text = wrapped(&format!("{head}{}", escaped(text)), room);
+    format!("{style}{kind}:{style:#} {}\n", text.strip_prefix(&head).unwrap_or(&text))
+}
+
+fn table(document: &Document, detail: Detail, table: &WorkloadRecord) -> Grid {
     let mut grid = Grid::new(&COLUMNS);
+    if detail == Detail::Brief {
+        // Of floors the rate is all that there is besides the cost.
+        let hidden = DETAILS.iter().filter(|column| table.pattern != Pattern::Floor || **column != RATE);
+        hidden.for_each(|column| grid.hide(*column));
+    }
     let (rate, ratio) = rows::titles(document, table);
     grid.title(RATE, rate);
     if let Some(ratio) = ratio {
@@ -160,7 +192,7 @@ fn table(document: &Document, table: &WorkloadRecord) -> Grid {
     grid
 }
 
-/// The columns of one placement beside another: where a table has both, what matters less gives way.
+/// The columns of one placement next to another: if a table has both, what matters less gives way.
 const STRATUM: [Column; 7] = [
     Column::new("cost", true, 0),
     Column::new("CPU/op", true, 3),
@@ -171,9 +203,12 @@ const STRATUM: [Column; 7] = [
     Column::new("verdict", false, 0),
 ];
 const STRATUM_RATIO: usize = 4;
+const STRATUM_BOUNDS: usize = 5;
+const STRATUM_VERDICT: usize = 6;
+const STRATUM_DETAILS: [usize; 2] = [1, 2];
 
 /// The same work on one core and on two, side by side.
-fn beside(document: &Document, together: &WorkloadRecord, apart: &WorkloadRecord) -> Grid {
+fn beside(document: &Document, detail: Detail, together: &WorkloadRecord, apart: &WorkloadRecord) -> Grid {
     let columns: Vec<Column> = [COLUMNS[0]].into_iter().chain(STRATUM).chain(STRATUM).collect();
     let mut grid = Grid::new(&columns);
     for (index, table) in [together, apart].into_iter().enumerate() {
@@ -182,14 +217,20 @@ fn beside(document: &Document, together: &WorkloadRecord, apart: &WorkloadRecord
         if let (_, Some(ratio)) = rows::titles(document, table) {
             grid.title(first + STRATUM_RATIO, ratio);
         }
+        if detail == Detail::Brief {
+            STRATUM_DETAILS.iter().for_each(|column| grid.hide(first + column));
+        }
     }
+    grid.go_together(&[1 + STRATUM_BOUNDS, 1 + STRATUM.len() + STRATUM_BOUNDS]);
     for (one, two) in rows::rows(document, together).zip(rows::rows(document, apart)) {
         let style = if one.cheapest || two.cheapest { BOLD } else { Style::new() };
         let mut pieces = vec![Piece::styled(one.name.clone(), style)];
-        pieces.extend(stratum(&one));
-        pieces.extend(stratum(&two));
-        grid.row(pieces);
         let both = [one, two];
+        pieces.extend(both.iter().flat_map(stratum));
+        grid.row(pieces);
+        if let Some(rest) = rest_of_verdicts(&both) {
+            grid.row(rest);
+        }
         let beneath = rows::beneath_each(&both);
         for (index, (head, sides)) in beneath.iter().enumerate() {
             let mut pieces = vec![branch(head, index, beneath.len())];
@@ -200,6 +241,23 @@ fn beside(document: &Document, together: &WorkloadRecord, apart: &WorkloadRecord
         }
     }
     grid
+}
+
+/// The second line of verdicts of which the amount is open: both sides would be too wide with it in the first.
+fn rest_of_verdicts(both: &[Row<'_>; 2]) -> Option<Vec<Piece>> {
+    let is_open = |row: &Row<'_>| {
+        row.figures.as_ref().is_some_and(|figures| figures.verdict.contains(words::AMOUNT_OPEN))
+    };
+    if !both.iter().any(is_open) {
+        return None;
+    }
+    let mut pieces = vec![Piece::default(); 1 + 2 * STRATUM.len()];
+    for (side, row) in both.iter().enumerate().filter(|(_, row)| is_open(row)) {
+        let verdict = 1 + side * STRATUM.len() + STRATUM_VERDICT;
+        let style = row.figures.as_ref().map_or(DIMMED, |figures| colour(figures.standing));
+        pieces[verdict] = Piece::styled(words::AMOUNT_OPEN, style);
+    }
+    Some(pieces)
 }
 
 /// What a row says of one placement.
@@ -217,8 +275,13 @@ fn stratum(row: &Row<'_>) -> Vec<Piece> {
         figures.floor.as_str().into(),
         Piece::styled(figures.ratio.as_str(), style),
         figures.bounds.as_str().into(),
-        Piece::styled(figures.verdict.as_str(), colour(figures.standing)),
+        Piece::styled(first_line(&figures.verdict), colour(figures.standing)),
     ]
+}
+
+/// A verdict without what [`rest_of_verdicts`] says.
+fn first_line(verdict: &str) -> &str {
+    verdict.strip_suffix(words::AMOUNT_OPEN).map_or(verdict, str::trim_end)
 }
 
 /// The colour of what is known.
@@ -281,18 +344,11 @@ fn add(grid: &mut Grid, row: Row<'_>) {
 /// How the figures came about, in one line.
 pub fn how(document: &Document) -> String {
     let schedule = &document.schedule;
-    let analysis = &document.analysis;
     let placements: Vec<&str> = {
         let mut names: Vec<&str> = document.cells.iter().map(|cell| cell.placement.name()).collect();
         names.sort_unstable();
         names.dedup();
         names
-    };
-    let why = match document.stopped {
-        Stopped::Resolved => "every question answered",
-        Stopped::Budget => "budget spent",
-        Stopped::Interrupted => "interrupted",
-        Stopped::Failed => "failed",
     };
     let latency = match schedule.latency {
         LatencyMode::Tail => "latency from a warm loop after each batch",
@@ -300,25 +356,15 @@ pub fn how(document: &Document) -> String {
         LatencyMode::Inline => "latency within the timed batches",
         LatencyMode::Off => "latency not sampled",
     };
-    let promise = match analysis.multiplicity {
-        Multiplicity::Headline => format!(
-            "intervals hold together at {:.0} % ({} contrasts)",
-            (1.0 - analysis.alpha) * 100.0,
-            analysis.family
-        ),
-        Multiplicity::Explored => format!(
-            "of the verdicts at most {:.0} % are expected to be wrong ({} discoveries by e-BH)",
-            analysis.alpha * 100.0,
-            analysis.discoveries.unwrap_or(0)
-        ),
-    };
     format!(
-        "{} of {} of {:.0} ms in {}, {why}{}; {promise}; placement {}; {latency}; seed {}",
+        "{} of {} of {:.0} ms in {}, {}{}; {}; placement {}; {latency}; seed {}",
         counted(schedule.epochs, "epoch"),
         counted(schedule.rounds, "round"),
         schedule.batch_ms,
-        duration_text(Duration::from_secs_f64(document.elapsed_s.max(0.0))),
+        words::elapsed(document),
+        words::why_stopped(document.stopped),
         words::resumed(document),
+        words::promise(document),
         placements.join(", "),
         document.seed,
     )
@@ -342,28 +388,26 @@ mod tests {
 
     #[test]
     fn everything_is_shown() {
-        insta::assert_snapshot!(plain(&render(&fixture::document(), usize::MAX)));
+        insta::assert_snapshot!(plain(&render(&fixture::document(), Detail::Wide, usize::MAX)));
     }
 
     #[test]
     fn multiples_of_floors_have_a_column_and_floors_a_table() {
-        insta::assert_snapshot!(plain(&render(&fixture::with_floors(), usize::MAX)));
+        insta::assert_snapshot!(plain(&render(&fixture::with_floors(), Detail::Brief, 100)));
     }
 
     #[test]
     fn a_narrow_terminal_loses_the_least_important_columns() {
-        let narrow = plain(&render(&fixture::document(), 80));
+        let narrow = plain(&render(&fixture::document(), Detail::Brief, 80));
         insta::assert_snapshot!(narrow);
-        let widest =
-            narrow.lines().take_while(|line| !line.contains(':')).map(|line| line.chars().count()).max();
-        assert!(widest.unwrap() <= 80);
+        assert!(narrow.lines().all(|line| line.width() <= 80), "{narrow}");
     }
 
     #[test]
     fn one_core_and_two_stand_side_by_side() {
         let document = fixture::on_one_core_and_on_two();
-        insta::assert_snapshot!(plain(&render(&document, usize::MAX)));
-        let narrow = plain(&render(&document, 80));
+        insta::assert_snapshot!(plain(&render(&document, Detail::Wide, usize::MAX)));
+        let narrow = plain(&render(&document, Detail::Brief, 80));
         insta::assert_snapshot!(narrow);
         // A cell that cannot be had here has a longer word than any verdict.
         let table =
@@ -373,13 +417,16 @@ mod tests {
 
     #[test]
     fn where_the_scheduler_put_batches_stands_beneath_what_they_cost() {
-        insta::assert_snapshot!(plain(&render(&fixture::scheduled(), 90)));
+        insta::assert_snapshot!(plain(&render(&fixture::scheduled(), Detail::Brief, 90)));
     }
 
     #[test]
     fn while_it_runs_the_tables_are_shown_where_they_fit_and_else_what_is_open() {
         let document = fixture::on_one_core_and_on_two();
-        assert!(render(&document, 120).starts_with(&so_far(&document, 120, 40)), "the tables as in the end");
+        assert!(
+            render(&document, Detail::Brief, 120).starts_with(&so_far(&document, 120, 40)),
+            "the tables as in the end"
+        );
         let brief = plain(&so_far(&document, 72, 6));
         insta::assert_snapshot!(brief);
         assert!(brief.lines().count() <= 6 && brief.lines().all(|line| line.width() <= 72), "{brief}");
@@ -388,29 +435,31 @@ mod tests {
 
     #[test]
     fn nothing_from_outside_reaches_the_terminal_raw() {
-        let shown = render(&fixture::document(), usize::MAX);
+        let shown = render(&fixture::document(), Detail::Wide, usize::MAX);
         assert!(shown.contains("mine \\u{1b}[31m"), "{shown}");
     }
 
     #[test]
-    fn warnings_are_lines_of_their_own() {
+    fn warnings_take_one_line_and_have_their_texts_elsewhere() {
+        let mut document = fixture::document();
+        let brief =
+            |document: &Document| plain(&warnings(document, "ipcost show last --warnings", usize::MAX));
         assert_eq!(
-            plain(&warnings(&fixture::document(), usize::MAX)),
+            brief(&document),
             "warning: the hypervisor took 3.0 % of the processors' time for others\n"
         );
-    }
-
-    #[test]
-    fn of_many_of_a_kind_the_first_are_told() {
-        let mut document = fixture::document();
-        let mode = |cell: u32| Warning { code: "two-modes".to_owned(), message: format!("cell {cell}") };
-        let lines = |document: &Document| plain(&warnings(document, usize::MAX)).lines().count();
-        document.warnings.extend((1..=3).map(mode));
-        assert_eq!(lines(&document), 4, "three are told");
-        document.warnings.extend((4..=9).map(mode));
-        assert_eq!(lines(&document), 4);
-        let told = plain(&warnings(&document, usize::MAX));
-        assert!(told.contains("cell 2\nwarning: 7 more two-modes warnings; see --html"), "{told}");
+        let found = |code: &str| Warning { code: code.to_owned(), message: format!("{code}\u{1b} is so") };
+        document.warnings.extend([found("two-modes"), found("drift"), found("two-modes")]);
+        document.notes.push(found("fixed-wait"));
+        assert_eq!(
+            brief(&document),
+            "warnings: steal, two-modes (2), drift; ipcost show last --warnings shows them\n"
+        );
+        let all = plain(&all_warnings(&document, usize::MAX));
+        assert_eq!(all.lines().count(), 5, "{all}");
+        assert!(
+            all.contains("warning: drift\\u{1b} is so\n") && all.ends_with("note: fixed-wait\\u{1b} is so\n")
+        );
     }
 
     #[test]

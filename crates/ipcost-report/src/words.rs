@@ -1,10 +1,12 @@
 //! The document in plain words.
 
+use std::time::Duration;
+
 pub use ipcost_model::escaped;
-use ipcost_model::units::{counted, size_text};
+use ipcost_model::units::{counted, duration_text, size_text};
 use ipcost_model::{
-    CellRecord, ContrastRecord, Document, Fastest, FloorRecord, Metric, Pattern, Placement, Ran, RanRecord,
-    SpeaksFirst, Verdict, Wait, WorkloadRecord,
+    CellRecord, ContrastRecord, Document, Fastest, FloorRecord, Metric, Multiplicity, Pattern, Placement,
+    Ran, RanRecord, SpeaksFirst, Stopped, Verdict, Wait, WorkloadRecord,
 };
 
 use crate::numbers::{bounds, interval, ratio, time};
@@ -219,9 +221,23 @@ fn finding_of(document: &Document, table: &WorkloadRecord, fastest: Option<&Fast
     }
 }
 
+/// A verdict in a reader's words: `cheaper`, `same (±5 %)`, `dearer, amount open`.
+pub fn verdict(verdict: Verdict, ratio: f64, margin: f64) -> String {
+    let side = if ratio < 1.0 { "cheaper" } else { "dearer" };
+    match verdict {
+        Verdict::Different => side.to_owned(),
+        Verdict::Direction => format!("{side}, {AMOUNT_OPEN}"),
+        Verdict::Equivalent => format!("same (±{} %)", ratio_percent(margin)),
+        Verdict::Undecided => "open".to_owned(),
+    }
+}
+
+/// How a verdict ends of which only the direction is known.
+pub const AMOUNT_OPEN: &str = "amount open";
+
 /// The cells that cost the same as the cheapest, and those that may cost less. Documents of earlier versions name the runner-up
 /// alone.
-fn equals_and_open(fastest: &Fastest) -> (Vec<&String>, Vec<&String>) {
+pub(crate) fn equals_and_open(fastest: &Fastest) -> (Vec<&String>, Vec<&String>) {
     let is_silent = fastest.equals.is_empty() && fastest.open.is_empty() && !fastest.claimed;
     match (is_silent, fastest.verdict) {
         (true, Verdict::Equivalent) => (vec![&fastest.runner_up], Vec::new()),
@@ -231,7 +247,7 @@ fn equals_and_open(fastest: &Fastest) -> (Vec<&String>, Vec<&String>) {
 }
 
 /// Whether the cell is known to cost less than what it is compared with.
-fn is_beaten(contrast: &ContrastRecord) -> bool {
+pub(crate) fn is_beaten(contrast: &ContrastRecord) -> bool {
     let is_known = contrast.lo.is_some() || contrast.range.is_some();
     is_known && matches!(contrast.verdict, Verdict::Different | Verdict::Direction) && contrast.ratio < 1.0
 }
@@ -312,6 +328,33 @@ fn seen(contrast: &ContrastRecord) -> Option<String> {
 /// The interval of a ratio, in parentheses; where there is none after many epochs, their range in brackets.
 pub fn bounds_text(contrast: &ContrastRecord) -> String {
     bounds(contrast.ratio, (contrast.lo, contrast.hi), contrast.range)
+}
+
+/// Which promise the verdicts come with, so far as epochs are independent.
+pub fn promise(document: &Document) -> String {
+    let percent = |share: f64| format!("{:.0} %", share * 100.0);
+    let alpha = document.analysis.alpha;
+    match document.analysis.multiplicity {
+        Multiplicity::Headline => format!("in {} of such runs every interval is right", percent(1.0 - alpha)),
+        Multiplicity::Explored => {
+            format!("on average at most {} of these verdicts are wrong", percent(alpha))
+        }
+    }
+}
+
+/// Why a run ended.
+pub fn why_stopped(stopped: Stopped) -> &'static str {
+    match stopped {
+        Stopped::Resolved => "every question answered",
+        Stopped::Budget => "budget spent",
+        Stopped::Interrupted => "interrupted",
+        Stopped::Failed => "failed",
+    }
+}
+
+/// How long a run took.
+pub fn elapsed(document: &Document) -> String {
+    duration_text(Duration::try_from_secs_f64(document.elapsed_s).unwrap_or_default())
 }
 
 /// `, killed and resumed after epochs 3 and 7`; nothing where it never was.

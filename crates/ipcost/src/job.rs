@@ -26,8 +26,8 @@ const SUITE: [(Pattern, u64); 5] = [
     (Pattern::Stream, 64 * 1024),
 ];
 
-/// How long the default suite may take: on one core and on two, it has twice as many cells as for one placement.
-const SUITE_BUDGET: Duration = Duration::from_secs(45);
+/// How long a run may take if its job names no placement: on one core and on two, it has twice as many cells as for one.
+const BOTH_BUDGET: Duration = Duration::from_secs(45);
 
 /// The job that the command line asks for: a file's, a matrix, or the default suite, with the settings given.
 ///
@@ -49,8 +49,8 @@ pub fn job(args: &RunArgs, transports: &[TransportState]) -> anyhow::Result<Job>
     job.seed = args.seed.or(job.seed);
     job.floor |= args.floor;
     job.keep_all |= args.keep_all;
-    if job.budget.is_none() && args.job.is_none() && is_suite(&args.cells) {
-        job.budget = Some(SUITE_BUDGET);
+    if place(&mut job.cells, both_placements()) {
+        job.budget = job.budget.or(Some(BOTH_BUDGET));
     }
     job.latency = args.latency.or(job.latency);
     job.timeout = args.timeout.or(job.timeout);
@@ -111,8 +111,6 @@ fn matrices(args: &CellArgs, transports: &[TransportState]) -> anyhow::Result<Ve
             state.capabilities.does(pattern) || (!moves && pattern != Pattern::Connect)
         })
     };
-    let placement =
-        if whole.placement.is_empty() { both_placements().into() } else { whole.placement.clone() };
     let of_suite = |(pattern, size): (Pattern, u64)| {
         let able = |name: &&String| does(name, pattern);
         let transport: Vec<String> = chosen.iter().filter(able).cloned().collect();
@@ -120,7 +118,6 @@ fn matrices(args: &CellArgs, transports: &[TransportState]) -> anyhow::Result<Ve
             pattern: vec![pattern].into(),
             size: vec![Size(size)].into(),
             transport: transport.into(),
-            placement: placement.clone(),
             ..whole.clone()
         };
         let beside = if pattern == Pattern::Stream { nodelay(&matrix, transports) } else { None };
@@ -134,8 +131,25 @@ fn is_suite(args: &CellArgs) -> bool {
     args.patterns.is_empty() && args.sizes.is_empty()
 }
 
-/// One core for both processes, and one for each: left to itself the scheduler mixes the two, and no interval gets through that.
-/// Nothing, which leaves it to the scheduler, where there is but one core.
+/// Gives a placement to the cells that name none; whether there were any. Floors are no pair of processes, and cells that
+/// bind their processes to processors are placed already.
+fn place(cells: &mut [Matrix], usual: Vec<Placement>) -> bool {
+    let binds = |matrix: &Matrix| {
+        matrix.options.0.keys().any(|name| matches!(name.spec().name, "client_cpu" | "server_cpu"))
+    };
+    let is_floor = |matrix: &Matrix| matrix.pattern.0 == [Pattern::Floor];
+    let mut any = false;
+    for matrix in cells.iter_mut().filter(|matrix| matrix.placement.is_empty()) {
+        if !binds(matrix) && !is_floor(matrix) {
+            matrix.placement = usual.clone().into();
+            any |= !usual.is_empty();
+        }
+    }
+    any
+}
+
+/// One core for both processes, and one for each: left to itself the scheduler mixes the two, which widens intervals. Empty,
+/// which leaves it to the scheduler, if this program may use one core only.
 fn both_placements() -> Vec<Placement> {
     let both = vec![Placement::Together, Placement::Apart];
     let topology = Topology::read();
@@ -252,6 +266,24 @@ mod tests {
         assert_eq!(job.cells.len(), 1);
         assert_eq!(job.cells[0].size.0, [Size(64), Size(4096)]);
         assert_eq!(job.cells[0].options.0.values().next().unwrap().len(), 2);
+    }
+
+    #[test]
+    fn cells_without_a_placement_get_the_usual_ones() {
+        let of = |text: &str| parse_job(&format!("[[cells]]\ntransport = \"unix\"\n{text}")).unwrap().cells;
+        let usual = vec![Placement::Together, Placement::Apart];
+        for (text, expected) in [
+            ("", &usual[..]),
+            ("placement = \"free\"", &[Placement::Free]),
+            ("pattern = \"floor\"", &[]),
+            ("[cells.options]\nclient_cpu = 0", &[]),
+        ] {
+            let mut cells = of(text);
+            assert_eq!(place(&mut cells, usual.clone()), text.is_empty(), "{text}");
+            assert_eq!(cells[0].placement.0, expected, "{text}");
+        }
+        let mut cells = of("");
+        assert!(!place(&mut cells, Vec::new()) && cells[0].placement.is_empty(), "one core only");
     }
 
     #[test]

@@ -6,34 +6,53 @@ use std::path::Path;
 
 use anyhow::Context;
 use ipcost_model::Document;
-use ipcost_report::{html, json, terminal};
+use ipcost_report::terminal::{self, Detail};
+use ipcost_report::{html, json};
 use serde::Serialize;
 
-/// The columns of text on standard output; plenty where it is no terminal.
+/// Lines are easier to read, and fit more screens, if they are no longer.
+const MOST_ROOM: usize = 100;
+
+/// The columns of text on standard output; unlimited if it is not a terminal.
 pub fn room() -> usize {
     terminal_size::terminal_size_of(io::stdout()).map_or(usize::MAX, |(width, _)| width.0.into())
 }
 
 fn room_on_standard_error() -> usize {
-    terminal_size::terminal_size_of(io::stderr()).map_or(usize::MAX, |(width, _)| width.0.into())
+    terminal_size::terminal_size_of(io::stderr()).map_or(MOST_ROOM, |(width, _)| width.0.into())
+}
+
+/// How a document is shown.
+#[derive(Debug, Clone, Copy)]
+pub struct Showing<'a> {
+    /// Show rates, processor time and percentiles, too.
+    pub wide: bool,
+    /// Show no warnings.
+    pub quiet: bool,
+    /// What shows the text of its warnings, such as `ipcost show last --warnings`.
+    pub texts: &'a str,
 }
 
 /// Shows the document on standard output, and its warnings on standard error.
 ///
 /// # Errors
-/// Where standard output cannot be written, except that nobody reads it any more.
-pub fn show(document: &Document, quiet: bool) -> anyhow::Result<()> {
-    print(&terminal::render(document, room()))?;
-    if !quiet {
-        show_warnings(document);
+/// If standard output cannot be written, unless its reader has gone.
+pub fn show(document: &Document, showing: Showing<'_>) -> anyhow::Result<()> {
+    let (detail, room) = match showing.wide {
+        true => (Detail::Wide, room()),
+        false => (Detail::Brief, room().min(MOST_ROOM)),
+    };
+    print(&terminal::render(document, detail, room))?;
+    if !showing.quiet {
+        show_warnings(document, showing.texts);
     }
     Ok(())
 }
 
-/// Shows a document's warnings on standard error.
-pub fn show_warnings(document: &Document) {
+/// Shows a document's warnings on standard error, and names what shows their texts.
+pub fn show_warnings(document: &Document, texts: &str) {
     // Results have been shown; that warnings cannot be is no reason to fail.
-    let _ = write!(anstream::stderr(), "{}", terminal::warnings(document, room_on_standard_error()));
+    let _ = write!(anstream::stderr(), "{}", terminal::warnings(document, texts, room_on_standard_error()));
 }
 
 /// Writes to standard output.

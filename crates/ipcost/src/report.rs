@@ -7,7 +7,7 @@ use anyhow::Context;
 use crate::args::ReportArgs;
 use crate::documents;
 use crate::exit::Problem;
-use crate::output::show;
+use crate::output::{Showing, show};
 use crate::outputs;
 
 /// Writes every output that was asked for; without any, shows the document on the terminal.
@@ -22,7 +22,9 @@ pub fn run(args: &ReportArgs) -> Result<ExitCode, Problem> {
     let pictures =
         outputs::draw(&document, &args.outputs).with_context(|| args.run.clone()).map_err(Problem::usage)?;
     if args.outputs.files().next().is_none() {
-        show(&document, args.quiet).map_err(Problem::failed)?;
+        let texts = format!("ipcost show {} --warnings", args.run);
+        let showing = Showing { wide: args.outputs.wide, quiet: args.quiet, texts: &texts };
+        show(&document, showing).map_err(Problem::failed)?;
     }
     outputs::write(&document, &args.outputs, pictures).map_err(Problem::failed)?;
     Ok(ExitCode::SUCCESS)

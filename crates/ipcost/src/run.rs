@@ -15,7 +15,7 @@ use crate::args::{OutputArgs, RunArgs};
 use crate::exit::{INTERRUPTED, Problem, complain, note, teller};
 use crate::history::{self, SamplesFile};
 use crate::job::job;
-use crate::output::{print, show, write_pretty};
+use crate::output::{Showing, print, show, write_pretty};
 use crate::outputs;
 use crate::progress::Line;
 use crate::redact::Redacting;
@@ -179,7 +179,9 @@ pub fn finish(
         true => write(&document, outputs.files),
         false => Ok(()),
     };
-    let shown = if measured && !on_standard_output { show(&document, outputs.quiet) } else { Ok(()) };
+    let texts = if outputs.save { "ipcost show last --warnings" } else { "--html FILE or --json FILE" };
+    let showing = Showing { wide: outputs.files.wide, quiet: outputs.quiet, texts };
+    let shown = if measured && !on_standard_output { show(&document, showing) } else { Ok(()) };
     keep(&document, samples);
     if document.stopped == Stopped::Interrupted && failure.is_none() {
         if !measured {

@@ -137,18 +137,6 @@ fn bounds(change: &Change) -> String {
     }
 }
 
-/// What is known, from the point of view of somebody who fears a slowdown.
-fn word(change: &Change) -> &'static str {
-    match (change.verdict, change.ratio > 1.0) {
-        (Verdict::Different, true) => "dearer",
-        (Verdict::Different, false) => "cheaper",
-        (Verdict::Direction, true) => "dearer, by how much is open",
-        (Verdict::Direction, false) => "cheaper, by how much is open",
-        (Verdict::Equivalent, _) => "the same",
-        (Verdict::Undecided, _) => "undecided",
-    }
-}
-
 /// What it all comes to, in one sentence.
 pub fn sentence(comparison: &Comparison) -> String {
     let costs = &comparison.costs;

@@ -39,7 +39,14 @@ pub fn render(examination: &Examination, all: bool, room: usize) -> String {
 
 fn block(out: &mut String, findings: &[&Finding], all: bool, room: usize) {
     for state in [State::Bends, State::Missing, State::Note] {
-        findings.iter().filter(|finding| finding.state == state).for_each(|finding| full(out, finding, room));
+        let (folded, single): (Vec<&Finding>, Vec<&Finding>) = findings
+            .iter()
+            .filter(|finding| finding.state == state)
+            .partition(|finding| !all && state == State::Missing && is_listed(&finding.code));
+        single.into_iter().for_each(|finding| full(out, finding, room));
+        for code in LISTED {
+            fold(out, code, folded.iter().filter(|finding| finding.code == *code).copied(), room);
+        }
     }
     let good = findings.iter().filter(|finding| finding.state == State::Good);
     if all {
@@ -50,6 +57,29 @@ fn block(out: &mut String, findings: &[&Finding], all: bool, room: usize) {
     if !names.is_empty() {
         lines(out, &head(State::Good), &names.join(", "), INDENT, room, DIMMED);
     }
+}
+
+/// Checks with an answer for each of many things, most of which most users never want.
+const LISTED: &[&str] = &["transports", "peers"];
+
+fn is_listed(code: &str) -> bool {
+    LISTED.contains(&code)
+}
+
+/// Findings of one check in a line; a single one has its own.
+fn fold<'a>(out: &mut String, code: &str, findings: impl Iterator<Item = &'a Finding>, room: usize) {
+    let findings: Vec<&Finding> = findings.collect();
+    if let [only] = findings[..] {
+        return full(out, only, room);
+    }
+    if findings.is_empty() {
+        return;
+    }
+    let name = |finding: &&Finding| finding.found.split(": ").next().unwrap_or_default().to_owned();
+    let names = findings.iter().map(name).collect::<Vec<_>>().join(", ");
+    let text =
+        format!("{code}: not usable here: {}; ipcost doctor --all says what they need", escaped(&names));
+    lines(out, &head(State::Missing), &text, INDENT, room, look(State::Missing).1);
 }
 
 /// The finding, why it matters, and what to do; commands stay whole, so that they can be copied.

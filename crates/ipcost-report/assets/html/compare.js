@@ -50,6 +50,18 @@ function comparisonSource(found) {
   return missing(found.lo) || missing(found.hi) ? "no interval yet: too few epochs" : "the run's contrast";
 }
 
+// A verdict in a reader's words, as tables write it.
+function verdictText({ verdict, ratio }) {
+  const side = ratio < 1 ? "cheaper" : "dearer";
+  const texts = {
+    different: side,
+    direction: `${side}, amount open`,
+    equivalent: `same (±${percentText(run.analysis.margin)})`,
+    undecided: "open",
+  };
+  return texts[verdict] ?? "";
+}
+
 // -1 where a cell is known to be cheaper than the other, 1 where dearer, 0 where that is not known.
 function knownDirection(found) {
   const known = found && (found.verdict === "different" || found.verdict === "direction");

@@ -10,7 +10,7 @@ function contrastRow(cell, workload, state) {
   const against = labelOf(baseline);
   if (!found) return { ...common, faded: true, figure: "no figure", against };
   const interval = ratioInterval(found.ratio, found.lo, found.hi);
-  const verdict = found.source === "contrast" ? found.verdict : "";
+  const verdict = found.source === "contrast" ? verdictText(found) : "";
   return {
     ...common,
     at: found.ratio,

@@ -11,12 +11,13 @@ use crate::terminal;
 pub fn section(document: &Document) -> String {
     format!(
         "<section id=\"about\" aria-labelledby=\"about-title\">\n<h2 id=\"about-title\">How it was measured</h2>\n\
-         <p>{}.</p>\n<h3>Where</h3>\n{}{}{}<h3>The document</h3>\n\
+         <p>{}.</p>\n<h3>Where</h3>\n{}{}{}{}<h3>The document</h3>\n\
          <p>Everything shown here is drawn from one record of the run, with every timed batch. This page carries it.</p>\n\
          <p><a id=\"download\" class=\"download\" href=\"#about\" download=\"ipcost-{}.json\">Download the document (JSON)</a></p>\n</section>\n",
         text(&terminal::how(document)),
         host(document),
         warnings(document),
+        notes(document),
         again(document),
         document.seed
     )
@@ -63,6 +64,15 @@ fn warnings(document: &Document) -> String {
             some.iter().map(line).collect::<String>()
         ),
     }
+}
+
+fn notes(document: &Document) -> String {
+    if document.notes.is_empty() {
+        return String::new();
+    }
+    let line = |note: &ipcost_model::Warning| format!("<li>{}</li>\n", text(&note.message));
+    let lines: String = document.notes.iter().map(line).collect();
+    format!("<h3>Notes</h3>\n<ul id=\"notes\">\n{lines}</ul>\n")
 }
 
 fn again(document: &Document) -> String {

@@ -85,9 +85,10 @@ fn row(document: &Document, table: &WorkloadRecord, cell: &CellRecord, brief: bo
         Some(contrast) => {
             let bounds = interval(contrast.ratio, contrast.lo, contrast.hi)
                 .unwrap_or_else(|| "no interval yet".to_owned());
+            let verdict = words::verdict(contrast.verdict, contrast.ratio, document.analysis.margin);
             let mut figures = match brief {
-                true => format!("{} {}", ratio(contrast.ratio), contrast.verdict),
-                false => format!("{} ({bounds}) {}", ratio(contrast.ratio), contrast.verdict),
+                true => format!("{} {verdict}", ratio(contrast.ratio)),
+                false => format!("{} ({bounds}) {verdict}", ratio(contrast.ratio)),
             };
             if table.baseline.as_ref() != Some(&contrast.b) {
                 figures.push_str(&format!(" (× {})", words::label(document, &contrast.b)));

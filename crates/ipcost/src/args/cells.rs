@@ -24,7 +24,7 @@ pub struct CellArgs {
     /// Workers in the client
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub concurrency: Vec<u32>,
-    /// Where the two processes run: free, together, apart
+    /// Where the two processes run: free, together, apart [default: together,apart; free on one core]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub placement: Vec<Placement>,
     /// Who sends first in pattern connect: client, server

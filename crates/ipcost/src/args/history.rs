@@ -32,6 +32,12 @@ pub struct ShowArgs {
     /// A saved run, or a document
     #[arg(value_name = "RUN", default_value = "last")]
     pub run: String,
+    /// Show rates, processor time and percentiles, too
+    #[arg(long)]
+    pub wide: bool,
+    /// Show nothing but its warnings and notes, in full
+    #[arg(long, conflicts_with_all = ["wide", "quiet"])]
+    pub warnings: bool,
     /// Show no warnings
     #[arg(long, short)]
     pub quiet: bool,

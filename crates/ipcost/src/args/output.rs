@@ -9,6 +9,9 @@ use super::TableArgs;
 
 #[derive(Debug, Default, Args)]
 pub struct OutputArgs {
+    /// Show rates, processor time and percentiles on the terminal, too
+    #[arg(long)]
+    pub wide: bool,
     /// Write the document, with every sample, as JSON; - is standard output
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,

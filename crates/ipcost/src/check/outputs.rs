@@ -28,7 +28,7 @@ pub fn write(args: &CheckArgs, check: &Check) -> anyhow::Result<()> {
     if !args.quiet {
         let mut document = check.document.clone();
         document.warnings.retain(|warning| !NOT_OF_CLAIMS.contains(&warning.code.as_str()));
-        show_warnings(&document);
+        show_warnings(&document, "--json FILE");
     }
     if let Some(path) = &args.json {
         write_pretty(check, path)?;
@@ -79,7 +79,7 @@ fn from_the_root(file: &Path) -> String {
 /// Where standard output cannot be written.
 pub fn recorded(args: &CheckArgs, check: &Check, path: &Path) -> anyhow::Result<()> {
     if !args.quiet {
-        show_warnings(&check.document);
+        show_warnings(&check.document, "--json FILE");
     }
     if is_standard_output(path) {
         return Ok(());

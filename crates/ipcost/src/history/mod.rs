@@ -18,6 +18,7 @@ use anyhow::Context;
 use ipcost_features::history::RunSummary;
 use ipcost_lab::About;
 use ipcost_model::{Document, Plan, Samples, read_document};
+use ipcost_report::terminal;
 
 pub use list::run as list;
 pub use prune::run as prune;
@@ -28,7 +29,7 @@ use store::Store;
 use crate::args::ShowArgs;
 use crate::documents;
 use crate::exit::{Problem, warn};
-use crate::output::show as show_document;
+use crate::output::{Showing, print, room, show as show_document};
 
 /// Begins the samples file of a run. That it cannot be written is a warning: the run goes on without.
 pub fn begin(about: &About, name: Option<&str>, plan: &Plan) -> Option<SamplesFile> {
@@ -120,6 +121,14 @@ pub fn load_samples(path: &Path) -> anyhow::Result<Document> {
 /// That there is no such run, or that it cannot be shown.
 pub fn show(args: &ShowArgs) -> Result<ExitCode, Problem> {
     let document = documents::load(&args.run).map_err(Problem::usage)?;
-    show_document(&document, args.quiet).map_err(Problem::failed)?;
+    if args.warnings {
+        let texts = terminal::all_warnings(&document, room());
+        let texts = if texts.is_empty() { "No warnings and no notes.\n" } else { &texts };
+        print(texts).map_err(Problem::failed)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let texts = format!("ipcost show {} --warnings", args.run);
+    let showing = Showing { wide: args.wide, quiet: args.quiet, texts: &texts };
+    show_document(&document, showing).map_err(Problem::failed)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -11,7 +11,7 @@ use ipcost_sys::relations::{Relation, distinct};
 
 use crate::args::CoreSweepArgs;
 use crate::exit::{INTERRUPTED, Problem, teller};
-use crate::output::{is_standard_output, print, room, show, write_json};
+use crate::output::{Showing, is_standard_output, print, room, show, write_json};
 use crate::run::{Finished, carry_out, listen};
 
 /// Measures every transport over every relation of two processors that this machine has, in the same rounds.
@@ -32,7 +32,8 @@ pub fn run(args: &CoreSweepArgs) -> Result<ExitCode, Problem> {
         if !args.json.as_deref().is_some_and(is_standard_output) {
             let columns: Vec<String> = relations.iter().map(|(relation, _)| relation.words()).collect();
             print(&matrix(&document, &columns, room())).map_err(Problem::failed)?;
-            show(&document, args.quiet).map_err(Problem::failed)?;
+            show(&document, Showing { wide: false, quiet: args.quiet, texts: "--json FILE" })
+                .map_err(Problem::failed)?;
         }
     }
     match failure {

@@ -10,7 +10,7 @@ use ipcost_report::picture::{Background, Chart, draw};
 
 use crate::args::LayoutSweepArgs;
 use crate::exit::{INTERRUPTED, Problem, teller};
-use crate::output::{is_standard_output, print, room, show, write_json, write_text};
+use crate::output::{Showing, is_standard_output, print, room, show, write_json, write_text};
 use crate::run::{Finished, carry_out, listen};
 
 /// Measures every transport with its receive buffers at every place, in the same rounds.
@@ -48,7 +48,8 @@ pub fn run(args: &LayoutSweepArgs) -> Result<ExitCode, Problem> {
         if !taken {
             print(&layout_table(&document, &request, room())).map_err(Problem::failed)?;
             if args.details {
-                show(&document, args.quiet).map_err(Problem::failed)?;
+                show(&document, Showing { wide: false, quiet: args.quiet, texts: "--json FILE" })
+                    .map_err(Problem::failed)?;
             }
         }
     }

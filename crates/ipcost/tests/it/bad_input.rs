@@ -93,7 +93,7 @@ fn a_job_file_says_what_flags_say() {
     let place = Place::new();
     place.write(
         "job.toml",
-        "seed = 4\n[[cells]]\npattern = \"rr\"\ntransport = [\"unix\", \"tcp\"]\nsize = [64, \"4KiB\"]\n[cells.options]\nso_sndbuf = 65536\n",
+        "seed = 4\n[[cells]]\npattern = \"rr\"\ntransport = [\"unix\", \"tcp\"]\nplacement = \"free\"\nsize = [64, \"4KiB\"]\n[cells.options]\nso_sndbuf = 65536\n",
     );
     let flags = [
         "--transports",

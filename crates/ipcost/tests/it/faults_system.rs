@@ -287,7 +287,7 @@ fn a_machine_that_stands_still_in_the_middle_of_a_batch() {
     let job = place.write(
         "job.toml",
         &format!(
-            "epochs = 3\nbatch = \"1s\"\ntimeout = \"6s\"\n[[cells]]\ntransport = \"unix\"\nclient = \"noted\"\n\
+            "epochs = 3\nbatch = \"1s\"\ntimeout = \"6s\"\n[[cells]]\ntransport = \"unix\"\nplacement = \"free\"\nclient = \"noted\"\n\
              [peers.noted]\ncommand = [\"sh\", \"client.sh\", \"{PROGRAM}\"]\n"
         ),
     );

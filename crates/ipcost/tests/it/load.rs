@@ -35,7 +35,9 @@ fn ten_thousand_connections_at_once_and_every_operation_accounted_for() {
     // Connections that stay open, and as many that come at once.
     let cells = [("rr", "unix"), ("connect", "tcp")];
     let cell = |(pattern, transport)| {
-        format!("[[cells]]\npattern = \"{pattern}\"\ntransport = \"{transport}\"\nconcurrency = {workers}\n")
+        format!(
+            "[[cells]]\npattern = \"{pattern}\"\ntransport = \"{transport}\"\nconcurrency = {workers}\nplacement = \"free\"\n"
+        )
     };
     let job = format!("epochs = 1\nlatency = \"off\"\ntimeout = \"{TIMEOUT}\"\n{}", cells.map(cell).concat());
     place.write("job.toml", &job);
@@ -148,7 +150,7 @@ fn ten_thousand_cells_are_planned_in_a_moment() {
     let job = place.write(
         "job.toml",
         &format!(
-            "epochs = 1\n[[cells]]\npattern = [\"rr\", \"stream\"]\ntransport = [\"null\", \"unix\"]\nsize = [{}]\n",
+            "epochs = 1\n[[cells]]\npattern = [\"rr\", \"stream\"]\ntransport = [\"null\", \"unix\"]\nsize = [{}]\nplacement = \"free\"\n",
             sizes.join(", ")
         ),
     );

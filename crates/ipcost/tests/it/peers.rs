@@ -240,7 +240,7 @@ fn the_users_own_peer_goes_before_a_built_in_one() {
     ]);
     assert_eq!(document["cells"][0]["epochs"], 1);
     place.write("job.toml", &format!(
-        "epochs = 1\n[[cells]]\npattern = \"stream\"\ntransport = \"unix\"\nclient = \"go\"\n[peers.go]\ncommand = [\"{}\", \"peer\"]\n",
+        "epochs = 1\n[[cells]]\npattern = \"stream\"\ntransport = \"unix\"\nplacement = \"free\"\nclient = \"go\"\n[peers.go]\ncommand = [\"{}\", \"peer\"]\n",
         env!("CARGO_BIN_EXE_ipcost")
     ));
     assert_eq!(place.document(&["run", "job.toml", "--quiet"])["cells"][0]["epochs"], 1);

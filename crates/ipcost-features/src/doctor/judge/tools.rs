@@ -100,5 +100,7 @@ fn lacks(reason: &str, peers: &[&BuiltInPeer]) -> Answer {
         Some((reason, install)) => (reason, install.to_owned()),
         None => (reason, format!("apt-get install {}", peers[0].packages.join(" "))),
     };
-    Answer::missing(format!("{}: {reason}", names.join(", "))).command(install)
+    let answer = Answer::missing(format!("{}: {reason}", names.join(", ")));
+    // Some are no package of a system, and their reason says what to do.
+    if peers[0].packages.is_empty() && install.ends_with(' ') { answer } else { answer.command(install) }
 }

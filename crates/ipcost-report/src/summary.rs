@@ -1,0 +1,202 @@
+//! The answer in a few lines: the cheapest of every workload and placement, and the runner-up.
+
+use anstyle::Style;
+use ipcost_model::units::{counted, size_text};
+use ipcost_model::{Document, Fastest, Metric, Pattern, Verdict, Wait, WorkloadRecord};
+use unicode_width::UnicodeWidthStr;
+
+use crate::numbers::ratio;
+use crate::words::{self, bounds_text, capitalised, contrast, equals_and_open, escaped, is_beaten, label};
+
+const BOLD: Style = Style::new().bold();
+const DIMMED: Style = Style::new().dimmed();
+/// The space between columns.
+const GUTTER: usize = 2;
+/// An answer gets no fewer columns than this.
+const LEAST_ROOM: usize = 24;
+
+/// A line for every workload and placement, in `room` columns of text; empty if there is nothing to answer.
+pub fn summary(document: &Document, room: usize) -> String {
+    let asked = document.workloads.iter().filter(|table| table.pattern != Pattern::Floor);
+    let lines: Vec<[String; 3]> = asked.flat_map(|table| lines(document, table)).collect();
+    if lines.is_empty() {
+        return String::new();
+    }
+    let width = |column: usize| lines.iter().map(|line| line[column].width()).max().unwrap_or(0);
+    let (work, cores) = (width(0), width(1));
+    let indent = work + cores + 2 * GUTTER;
+    let left = room.saturating_sub(indent).max(LEAST_ROOM);
+    let mut out = format!("{BOLD}Cheapest{BOLD:#}\n");
+    let mut above = "";
+    for [what, where_, answer] in &lines {
+        // The same work on other cores is named once.
+        let name = if what == above { "" } else { what };
+        above = what;
+        let name = format!("{name}{}", " ".repeat(work - name.width()));
+        let cores = format!("{DIMMED}{where_}{DIMMED:#}{}", " ".repeat(cores - where_.width()));
+        let answer = textwrap::wrap(answer, left).join(&format!("\n{}", " ".repeat(indent)));
+        out.push_str(&format!("{name}  {cores}  {answer}\n"));
+    }
+    out
+}
+
+/// What the answers promise, and what they rest on.
+pub fn footer(document: &Document) -> String {
+    let schedule = &document.schedule;
+    format!(
+        "{}. {} in {}, {}{}; seed {}",
+        capitalised(&words::promise(document)),
+        counted(schedule.epochs, "epoch"),
+        words::elapsed(document),
+        words::why_stopped(document.stopped),
+        words::resumed(document),
+        document.seed
+    )
+}
+
+/// The lines of a table; a second one if the cheapest keeps a core busy while it waits.
+fn lines(document: &Document, table: &WorkloadRecord) -> Vec<[String; 3]> {
+    let cores = words::cores(table.placement).to_owned();
+    let line = |cores: String, answer: String| [work(table), cores, answer];
+    let mut all = vec![line(cores, answer(document, table, table.fastest.as_ref()))];
+    let spins = table.fastest.as_ref().is_some_and(|fastest| is_spinning(document, &fastest.cell));
+    if let Some(blocking) = table.fastest_blocking.as_ref().filter(|_| spins) {
+        let sleeps = |id: &&String| words::cell(document, id).is_some_and(|cell| cell.wait == Wait::Block);
+        let cells: Vec<String> = table.cells.iter().filter(sleeps).cloned().collect();
+        let baseline = table.baseline.clone().filter(|id| cells.contains(id));
+        let sleeping = WorkloadRecord { cells, baseline, ..table.clone() };
+        all.push(line("if it sleeps".to_owned(), answer(document, &sleeping, Some(blocking))));
+    }
+    all
+}
+
+/// The work of a table in a few letters: `64 B round trip`.
+fn work(table: &WorkloadRecord) -> String {
+    let bytes = if table.size == 0 { table.reply } else { table.size };
+    let what = match table.pattern {
+        Pattern::Rr => "round trip",
+        Pattern::Stream => "stream",
+        Pattern::Connect => "connection",
+        Pattern::Floor => "floor",
+    };
+    let size = match table.pattern {
+        Pattern::Rr | Pattern::Connect if table.size != table.reply => {
+            format!("{}/{}", size_text(table.size), size_text(table.reply))
+        }
+        _ => size_text(bytes),
+    };
+    match table.concurrency {
+        0 | 1 => format!("{size} {what}"),
+        workers => format!("{size} {what} × {workers}"),
+    }
+}
+
+/// `shm 0.33 × tcp (0.32–0.34), then pipe 0.34`.
+fn answer(document: &Document, table: &WorkloadRecord, fastest: Option<&Fastest>) -> String {
+    let Some(fastest) = fastest else {
+        let measured = |id: &String| words::cell(document, id).filter(|cell| cell.epochs > 0);
+        return match table.cells.iter().find_map(measured) {
+            Some(only) => format!("only {} measured", escaped(&only.label)),
+            None => "nothing measured".to_owned(),
+        };
+    };
+    let (equals, open) = equals_and_open(fastest);
+    let equal: Vec<&String> = std::iter::once(&fastest.cell).chain(equals).collect();
+    let against =
+        contrast(document, Metric::Wall, &fastest.cell).filter(|against| table.cells.contains(&against.b));
+    let mut text = named(document, &equal);
+    if equal.len() > 1 {
+        let margin = words::verdict(Verdict::Equivalent, 1.0, document.analysis.margin);
+        text.push_str(&format!(": {margin}"));
+    }
+    if let Some(against) = against.filter(|against| !equal.contains(&&against.b)) {
+        let comma = if equal.len() > 1 { "," } else { "" };
+        let (times, name) = (ratio(against.ratio), label(document, &against.b));
+        text.push_str(&format!("{comma} {times} × {name} {}", bounds_text(against)));
+    }
+    // The baseline is named already, where it is known to cost more.
+    let beaten = against.filter(|against| is_beaten(against)).map(|against| &against.b);
+    let open: Vec<&String> = open.into_iter().filter(|id| Some(*id) != beaten).collect();
+    if !open.is_empty() {
+        return format!("{text}, or {} (open)", named(document, &open));
+    }
+    let next = Some(&fastest.runner_up).filter(|id| fastest.claimed && !equal.contains(id));
+    next.map_or(text.clone(), |next| format!("{text}, then {}", runner_up(document, table, next)))
+}
+
+/// The runner-up with its ratio to the baseline, unless it is the baseline.
+fn runner_up(document: &Document, table: &WorkloadRecord, id: &str) -> String {
+    let name = label(document, id);
+    let is_baseline = table.baseline.as_deref() == Some(id);
+    match contrast(document, Metric::Wall, id).filter(|_| !is_baseline) {
+        Some(known) => format!("{name} {}", ratio(known.ratio)),
+        None => name,
+    }
+}
+
+/// Labels of cells; those that keep a core busy while they wait are marked.
+fn named(document: &Document, ids: &[&String]) -> String {
+    let name = |id: &&String| {
+        let spins = if is_spinning(document, id) { " (spins)" } else { "" };
+        format!("{}{spins}", label(document, id))
+    };
+    ids.iter().map(name).collect::<Vec<_>>().join(", ")
+}
+
+fn is_spinning(document: &Document, id: &str) -> bool {
+    words::cell(document, id).is_some_and(|cell| cell.wait != Wait::Block)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+    use ipcost_model::Fastest;
+
+    fn plain(text: &str) -> String {
+        text.replace(&format!("{BOLD}"), "").replace(&format!("{DIMMED}"), "").replace("\u{1b}[0m", "")
+    }
+
+    #[test]
+    fn every_kind_of_answer() {
+        let mut document = fixture::on_one_core_and_on_two();
+        let mut all = vec![plain(&summary(&document, 80))];
+        let fastest = document.workloads[0].fastest.clone().unwrap();
+        let mut say = |document: &Document| {
+            let lines = super::lines(document, &document.workloads[0]);
+            all.extend(lines.iter().map(|line| format!("{}\n", line.join(" | "))));
+        };
+        // Open: against the baseline it is beaten, or it is not known.
+        let open = Fastest { claimed: false, verdict: Verdict::Undecided, ..fastest.clone() };
+        document.workloads[0].fastest = Some(open.clone());
+        say(&document);
+        // The baseline itself is cheapest.
+        let baseline = document.workloads[0].baseline.clone().unwrap();
+        let (cell, runner_up) = (baseline.clone(), fastest.cell.clone());
+        document.workloads[0].fastest = Some(Fastest { cell, runner_up, ..fastest.clone() });
+        say(&document);
+        // The cheapest spins.
+        document.workloads[0].fastest = Some(fastest.clone());
+        for cell in document.cells.iter_mut().filter(|cell| cell.id == fastest.cell) {
+            cell.wait = Wait::Spin;
+        }
+        let (cell, runner_up) = (fastest.runner_up.clone(), baseline);
+        document.workloads[0].fastest_blocking = Some(Fastest { cell, runner_up, ..fastest });
+        say(&document);
+        document.workloads[0].fastest = None;
+        say(&document);
+        document.cells.iter_mut().for_each(|cell| cell.epochs = 0);
+        say(&document);
+        insta::assert_snapshot!(all.concat());
+    }
+
+    #[test]
+    fn lines_fit_and_name_the_work_once() {
+        let document = fixture::on_one_core_and_on_two();
+        for room in [60, 80, 100] {
+            let text = plain(&summary(&document, room));
+            assert!(text.lines().all(|line| line.width() <= room), "{text}");
+            assert_eq!(text.matches("64 B round trip").count(), 1, "{text}");
+        }
+    }
+}
