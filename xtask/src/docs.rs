@@ -23,7 +23,7 @@ pub fn check() -> Result<()> {
         }
         wrong.extend(dead_links(&page)?);
     }
-    for page in ["README.md", "CHANGELOG.md"] {
+    for page in ["README.md", "CHANGELOG.md", "CONTRIBUTING.md"] {
         wrong.extend(dead_links(&root().join(page))?);
     }
     ensure!(wrong.is_empty(), "{}", wrong.join("\n"));

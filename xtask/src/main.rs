@@ -46,7 +46,7 @@ usage: cargo xtask <command>
   bench tools [N] [--markdown] [TOOL ...]
                    tools that know nothing of ipcost against its cells for the same work, in N turns (10); only these: perf, sockperf,
                    qperf, iperf3, redis-benchmark, socat
-  tables           the simulated tables of docs/trust.md
+  tables           the simulated table of docs/statistics.md
   dist             an optimised binary, ready to copy, in target/ipcost";
 
 fn main() -> ExitCode {

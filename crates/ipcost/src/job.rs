@@ -26,7 +26,7 @@ const SUITE: [(Pattern, u64); 5] = [
     (Pattern::Stream, 64 * 1024),
 ];
 
-/// How long a run may take if its job names no placement: on one core and on two, it has twice as many cells as for one.
+/// How long a run may take if it measures on one core and on two: it has twice as many cells as for one placement.
 const BOTH_BUDGET: Duration = Duration::from_secs(45);
 
 /// The job that the command line asks for: a file's, a matrix, or the default suite, with the settings given.
@@ -49,9 +49,7 @@ pub fn job(args: &RunArgs, transports: &[TransportState]) -> anyhow::Result<Job>
     job.seed = args.seed.or(job.seed);
     job.floor |= args.floor;
     job.keep_all |= args.keep_all;
-    if place(&mut job.cells, both_placements()) {
-        job.budget = job.budget.or(Some(BOTH_BUDGET));
-    }
+    place(&mut job.cells, &both_placements());
     job.latency = args.latency.or(job.latency);
     job.timeout = args.timeout.or(job.timeout);
     Ok(job)
@@ -131,21 +129,31 @@ fn is_suite(args: &CellArgs) -> bool {
     args.patterns.is_empty() && args.sizes.is_empty()
 }
 
-/// Gives a placement to the cells that name none; whether there were any. Floors are no pair of processes, and cells that
-/// bind their processes to processors are placed already.
-fn place(cells: &mut [Matrix], usual: Vec<Placement>) -> bool {
-    let binds = |matrix: &Matrix| {
-        matrix.options.0.keys().any(|name| matches!(name.spec().name, "client_cpu" | "server_cpu"))
-    };
-    let is_floor = |matrix: &Matrix| matrix.pattern.0 == [Pattern::Floor];
-    let mut any = false;
-    for matrix in cells.iter_mut().filter(|matrix| matrix.placement.is_empty()) {
-        if !binds(matrix) && !is_floor(matrix) {
-            matrix.placement = usual.clone().into();
-            any |= !usual.is_empty();
-        }
+/// The budget of a run for which neither the user nor the job says one; `None` for the usual one.
+pub fn usual_budget(job: &Job) -> Option<Duration> {
+    let both = job.cells.iter().any(|matrix| matrix.placement.0.len() > 1);
+    both.then_some(BOTH_BUDGET)
+}
+
+/// What to say of a job whose cells are left to the scheduler since this program may use one core only.
+pub fn one_core_note(job: &Job) -> Option<&'static str> {
+    let unplaced = job.cells.iter().any(|matrix| matrix.placement.is_empty() && is_pair(matrix));
+    (unplaced && both_placements().is_empty())
+        .then_some("this program may use one core only, which both processes share (placement free)")
+}
+
+/// Whether the processes of a matrix may run on one core or on two: floors are no pair, and some are bound by options.
+fn is_pair(matrix: &Matrix) -> bool {
+    let binds = |name: &OptionName| matches!(name.spec().name, "client_cpu" | "server_cpu");
+    matrix.pattern.0 != [Pattern::Floor] && !matrix.options.0.keys().any(binds)
+}
+
+/// Gives a placement to the cells that name none.
+fn place(cells: &mut [Matrix], usual: &[Placement]) {
+    let unplaced = cells.iter_mut().filter(|matrix| matrix.placement.is_empty());
+    for matrix in unplaced.filter(|matrix| is_pair(matrix)) {
+        matrix.placement = usual.to_vec().into();
     }
-    any
 }
 
 /// One core for both processes, and one for each: left to itself the scheduler mixes the two, which widens intervals. Empty,
@@ -279,11 +287,14 @@ mod tests {
             ("[cells.options]\nclient_cpu = 0", &[]),
         ] {
             let mut cells = of(text);
-            assert_eq!(place(&mut cells, usual.clone()), text.is_empty(), "{text}");
+            place(&mut cells, &usual);
             assert_eq!(cells[0].placement.0, expected, "{text}");
+            let job = Job { cells, ..Job::default() };
+            assert_eq!(usual_budget(&job), text.is_empty().then_some(BOTH_BUDGET), "{text}");
         }
         let mut cells = of("");
-        assert!(!place(&mut cells, Vec::new()) && cells[0].placement.is_empty(), "one core only");
+        place(&mut cells, &[]);
+        assert!(cells[0].placement.is_empty(), "one core only");
     }
 
     #[test]

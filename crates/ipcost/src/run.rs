@@ -14,7 +14,7 @@ use ipcost_sys::transport;
 use crate::args::{OutputArgs, RunArgs};
 use crate::exit::{INTERRUPTED, Problem, complain, note, teller};
 use crate::history::{self, SamplesFile};
-use crate::job::job;
+use crate::job::{job, one_core_note, usual_budget};
 use crate::output::{Showing, print, show, write_pretty};
 use crate::outputs;
 use crate::progress::Line;
@@ -29,12 +29,14 @@ pub fn run(args: RunArgs) -> Result<ExitCode, Problem> {
         Outputs { files: &args.outputs, redacting: args.redacting, save: !args.no_save, quiet: args.quiet };
     outputs::check(&args.outputs).map_err(Problem::usage)?;
     let job = job(&args, &transport::states()).map_err(Problem::usage)?;
+    let job = Job { budget: job.budget.or_else(|| usual_budget(&job)), ..job };
     let lab = Lab::open(&job, &mut teller(args.quiet))?;
     let plan = lab.plan_job(&job, fresh_seed())?;
     if args.plan {
         return show_plan(&args, &plan).map(|()| ExitCode::SUCCESS).map_err(Problem::failed);
     }
     if !args.quiet {
+        one_core_note(&job).into_iter().for_each(note);
         plan.notes.iter().for_each(|text| note(text));
     }
     let (name, seed, save) = (args.name.clone(), plan.seed, outputs.save);

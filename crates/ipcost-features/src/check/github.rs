@@ -14,7 +14,7 @@ pub fn annotations(check: &Check, file: &str) -> String {
         let (level, title) = match claim.word {
             Word::Confirmed => return None,
             Word::Refuted => ("error", "claim refuted"),
-            Word::Undecided => ("warning", "claim undecided"),
+            Word::Undecided => ("warning", "claim open"),
         };
         let message = format!("{}\n{}", text(claim), advice(claim).unwrap_or_default());
         Some(format!(
@@ -46,7 +46,7 @@ pub fn step_summary(check: &Check) -> String {
         let Some(test) = telling(claim) else { continue };
         let word = match claim.word {
             Word::Confirmed => "confirmed".to_owned(),
-            word => format!("**{word}**"),
+            word => format!("**{}**", word.shown()),
         };
         let claimed = claimed(test);
         let measured = [value(test), bounds(test)].join(" ");

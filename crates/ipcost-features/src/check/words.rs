@@ -52,12 +52,12 @@ pub fn render(check: &Check, room: usize) -> String {
 
 fn rows(grid: &mut Grid, claim: &CheckedClaim) {
     let Some(test) = telling(claim) else { return };
-    let word = Piece::styled(claim.word.to_string(), style(claim.word));
+    let word = Piece::styled(claim.word.shown(), style(claim.word));
     let text = escaped(&text(claim));
     grid.row(vec![word, value(test).into(), bounds(test).into(), claimed(test).into(), text.into()]);
     let rest = claim.tests.iter().filter(|other| other.cell != test.cell && other.word != Word::Confirmed);
     for other in rest {
-        let word = Piece::styled(format!("  {}", other.word), style(other.word));
+        let word = Piece::styled(format!("  {}", other.word.shown()), style(other.word));
         let cell = Piece::styled(format!("  {}", escaped(&other.cell)), DIMMED);
         grid.row(vec![word, value(other).into(), bounds(other).into(), claimed(other).into(), cell]);
     }

@@ -124,7 +124,7 @@ fn undecided(test: &CheckedTest) -> String {
     if let Some(reason) = &test.reason {
         return format!("cannot be decided here: {}: {reason}", subject(test));
     }
-    let head = format!("undecided: {} is {}", subject(test), figures(test));
+    let head = format!("open: {} is {}", subject(test), figures(test));
     let likely = test.likely_budget_s.map(|seconds| Duration::from_secs_f64(seconds.clamp(0.0, 1e9)));
     let then = match likely {
         _ if test.baseline.is_some() => {
@@ -169,13 +169,13 @@ fn generously(seconds: f64) -> String {
     }
 }
 
-/// `3 claims: 1 confirmed, 1 refuted, 1 undecided`.
+/// `3 claims: 1 confirmed, 1 refuted, 1 open`.
 pub(crate) fn summary(check: &Check) -> String {
     let some = |word: Word| Some((check.count(word), word)).filter(|(count, _)| *count > 0);
     let counts: Vec<String> = Word::ALL
         .iter()
         .filter_map(|word| some(*word))
-        .map(|(count, word)| format!("{count} {word}"))
+        .map(|(count, word)| format!("{count} {}", word.shown()))
         .collect();
     let claims = check.claims.len();
     format!("{}: {}", counted(claims as u64, "claim"), counts.join(", "))

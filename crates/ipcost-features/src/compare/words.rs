@@ -5,7 +5,7 @@ use ipcost_model::units::counted;
 use ipcost_model::{Metric, Verdict};
 use ipcost_report::grid::{Column, Grid, Piece};
 use ipcost_report::numbers::{interval, ratio, time};
-use ipcost_report::words::escaped;
+use ipcost_report::words::{escaped, verdict};
 
 use crate::compare::{Change, ComparedRun, Comparison, Difference, SpreadSource};
 
@@ -39,7 +39,7 @@ pub fn render(comparison: &Comparison, room: usize) -> String {
     let tables = [(cost_title(comparison), &comparison.costs), (RELATIVE.to_owned(), &comparison.relative)];
     for (title, changes) in tables.iter().filter(|(_, changes)| !changes.is_empty()) {
         out.push_str(&format!("\n{BOLD}{title}{BOLD:#}\n"));
-        table(changes, room, &mut out);
+        table(changes, comparison.margin, room, &mut out);
     }
     out.push('\n');
     for line in [sentence(comparison)].iter().chain(&comparison.notes) {
@@ -90,14 +90,14 @@ fn differences(differences: &[Difference], room: usize, out: &mut String) {
     }
 }
 
-fn table(changes: &[Change], room: usize, out: &mut String) {
+fn table(changes: &[Change], margin: f64, room: usize, out: &mut String) {
     let mut grid = Grid::new(&CHANGES);
     let shown = |(rank, change): &(usize, &Change)| *rank < MOST_ROWS || known(change);
     let rows: Vec<&Change> = changes.iter().enumerate().filter(shown).map(|(_, change)| change).collect();
-    rows.iter().for_each(|change| row(&mut grid, change));
+    rows.iter().for_each(|change| row(&mut grid, change, margin));
     grid.render(out, room);
     if rows.len() < changes.len() {
-        out.push_str(&format!("… and {} undecided ones (--json FILE has all)\n", changes.len() - rows.len()));
+        out.push_str(&format!("… and {} open ones (--json FILE has all)\n", changes.len() - rows.len()));
     }
 }
 
@@ -106,7 +106,7 @@ fn known(change: &Change) -> bool {
     matches!(change.verdict, Verdict::Different | Verdict::Direction)
 }
 
-fn row(grid: &mut Grid, change: &Change) {
+fn row(grid: &mut Grid, change: &Change, margin: f64) {
     let value = |value: f64| if change.baseline.is_some() { ratio(value) } else { time(value) };
     let style = match change.verdict {
         Verdict::Different | Verdict::Direction if change.ratio > 1.0 => AnsiColor::Red.on_default(),
@@ -119,7 +119,7 @@ fn row(grid: &mut Grid, change: &Change) {
         value(change.b).into(),
         Piece::styled(ratio(change.ratio), style),
         bounds(change).into(),
-        Piece::styled(word(change), style),
+        Piece::styled(verdict(change.verdict, change.ratio, margin), style),
     ]);
 }
 
@@ -141,15 +141,15 @@ fn bounds(change: &Change) -> String {
 pub fn sentence(comparison: &Comparison) -> String {
     let costs = &comparison.costs;
     let changed: Vec<&Change> = costs.iter().filter(|change| known(change)).collect();
-    let undecided = costs.iter().filter(|change| change.verdict == Verdict::Undecided).count();
+    let open = costs.iter().filter(|change| change.verdict == Verdict::Undecided).count();
     let margin = comparison.margin * 100.0;
     let mut text = match changed.as_slice() {
-        [] if undecided == 0 => format!("None of {} cells changed by more than {margin} %.", costs.len()),
-        [] => format!("No change is known; {undecided} of {} cells are undecided.", costs.len()),
+        [] if open == 0 => format!("None of {} cells changed by more than {margin} %.", costs.len()),
+        [] => format!("No change is known; {open} of {} cells are open.", costs.len()),
         [largest, ..] => {
             let all = if changed.len() == 1 { "1 cell" } else { &format!("{} cells", changed.len()) };
             let most = format!("{} costs {} × {}", largest.cell, ratio(largest.ratio), bounds(largest));
-            let open = if undecided > 0 { format!("; {undecided} are undecided") } else { String::new() };
+            let open = if open > 0 { format!("; {open} are open") } else { String::new() };
             format!("{all} of {} changed, most of all {most}{open}.", costs.len())
         }
     };

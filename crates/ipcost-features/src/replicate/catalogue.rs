@@ -93,6 +93,9 @@ pub fn list() -> Result<String, LabError> {
             "",
             replication.question
         ));
+        if let Some(source) = &replication.source {
+            out.push_str(&format!("{:<18}  {source}\n", ""));
+        }
         for run in &replication.runs {
             out.push_str(&format!("{:<18}  {}: {}\n", "", run.software, run.about));
         }

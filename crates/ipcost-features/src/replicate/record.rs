@@ -44,6 +44,16 @@ named! {
     }
 }
 
+impl Word {
+    /// The word that readers see: what is not known is open, in every output.
+    pub fn shown(self) -> &'static str {
+        match self {
+            Self::Undecided => "open",
+            Self::Confirmed | Self::Refuted => self.name(),
+        }
+    }
+}
+
 named! {
     /// A system, as Rust's `std::env::consts::OS` names it.
     System, "system" {
@@ -66,6 +76,9 @@ pub struct Replication {
     pub question: String,
     /// On which machine it was made.
     pub machine: String,
+    /// Where it was published.
+    #[serde(default)]
+    pub source: Option<Source>,
     /// How it was made, as published; free form.
     pub method: BTreeMap<String, Value>,
     /// The figures that were published; free form.
@@ -87,6 +100,27 @@ pub struct Replication {
     /// How to run it with the article's own counts.
     #[serde(default)]
     pub as_published: Option<AsPublished>,
+}
+
+/// Where an experiment was published.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Source {
+    /// The title.
+    pub title: String,
+    /// The site, and the author if known.
+    pub site: String,
+    /// Its address, if known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+}
+
+impl std::fmt::Display for Source {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "\"{}\", {}", self.title, self.site)?;
+        self.url.iter().try_for_each(|url| write!(f, ", {url}"))
+    }
 }
 
 /// Cells that are measured together.
@@ -303,6 +337,9 @@ pub struct Ledger {
     pub question: String,
     /// On which machine it was made.
     pub machine: String,
+    /// Where it was published.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<Source>,
     /// What could not be as it was.
     pub differs: Option<String>,
     /// The seed of every random order.

@@ -114,6 +114,7 @@ pub fn run(
         id: replication.id.clone(),
         question: replication.question.clone(),
         machine: replication.machine.clone(),
+        source: replication.source.clone(),
         differs: differs(replication, request.full.is_some()),
         seed,
         effects: effects(replication, &measured),

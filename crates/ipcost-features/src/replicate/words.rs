@@ -31,6 +31,9 @@ const TESTS: [Column; 6] = [
 pub fn render(ledger: &Ledger, room: usize) -> String {
     let mut out = format!("{BOLD}{}{BOLD:#}: {}\n", ledger.id, ledger.question);
     let line = |text: &str| format!("{}\n", wrapped(text, room, ""));
+    if let Some(source) = &ledger.source {
+        out.push_str(&line(&format!("Source: {}", ipcost_report::words::escaped(&source.to_string()))));
+    }
     out.push_str(&line(&format!("Published on: {}", ledger.machine)));
     if let Some(differs) = &ledger.differs {
         out.push_str(&line(&format!("What differs here: {differs}")));
@@ -81,8 +84,10 @@ fn claim(number: usize, claim: &LedgerClaim, room: usize) -> String {
         out.push_str(&format!("   {}\n", wrapped(&line, room, "   ")));
     }
     let words = [("original", claim.original), ("native", claim.native)];
-    let said: Vec<String> =
-        words.into_iter().filter_map(|(software, word)| Some(format!("{software}: {}", word?))).collect();
+    let said: Vec<String> = words
+        .into_iter()
+        .filter_map(|(software, word)| Some(format!("{software}: {}", word?.shown())))
+        .collect();
     if !said.is_empty() {
         out.push_str(&format!("   {DIMMED}{}{DIMMED:#}\n", said.join("; ")));
     }
@@ -92,7 +97,7 @@ fn claim(number: usize, claim: &LedgerClaim, room: usize) -> String {
 /// What is known of a claim, with what that is limited to.
 fn word(claim: &LedgerClaim) -> String {
     let limit = claim.limit.as_deref().filter(|_| claim.word != Word::Undecided);
-    limit.map_or_else(|| claim.word.to_string(), |limit| format!("{} {limit}", claim.word))
+    limit.map_or_else(|| claim.word.shown().to_owned(), |limit| format!("{} {limit}", claim.word))
 }
 
 fn row(grid: &mut Grid, test: &LedgerTest) {
@@ -107,9 +112,9 @@ fn row(grid: &mut Grid, test: &LedgerTest) {
         (None, None) => String::new(),
     };
     let word = if test.decides {
-        Piece::styled(test.word.to_string(), style(test.word))
+        Piece::styled(test.word.shown(), style(test.word))
     } else {
-        Piece::styled("beside it", DIMMED)
+        Piece::styled("not deciding", DIMMED)
     };
     grid.row(vec![
         Piece::styled(format!("   {}", test.software), DIMMED),
@@ -145,7 +150,7 @@ pub fn summary(ledgers: &[Ledger]) -> String {
         column("confirmed", true),
         column("refuted", true),
         column("with a limit", true),
-        column("undecided", true),
+        column("open", true),
         column("measured in", true),
     ];
     let mut grid = Grid::new(&COLUMNS);
@@ -210,6 +215,11 @@ mod tests {
             id: "celluloid-connect".into(),
             question: "Which is faster?".into(),
             machine: "a laptop".into(),
+            source: Some(Source {
+                title: "Sockets".into(),
+                site: "a blog".into(),
+                url: Some("https://example.org".into()),
+            }),
             differs: Some("Ruby is newer.".into()),
             seed: 1,
             effects: vec![LedgerTest {

@@ -114,6 +114,21 @@ fn a_job_file_says_what_flags_say() {
 }
 
 #[test]
+fn every_example_can_be_planned() {
+    let place = Place::new();
+    let examples = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let mut files: Vec<_> = std::fs::read_dir(examples).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    assert!(files.len() >= 5, "{files:?}");
+    for file in files {
+        let output = place.run(&["run", file.to_str().unwrap(), "--plan"]);
+        assert!(output.status.success(), "{}: {}", file.display(), text(&output.stderr));
+        let shown = text(&output.stdout);
+        assert!(shown.contains(" cells, ") && !shown.contains("acts on none"), "{}: {shown}", file.display());
+    }
+}
+
+#[test]
 fn peers_that_are_none() {
     let place = Place::new();
     let run_for = |timeout: &str, peer: &str| {

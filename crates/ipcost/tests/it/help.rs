@@ -42,3 +42,49 @@ fn of_run() {
 fn the_version_is_the_packages() {
     assert_eq!(help(&["--version"]), format!("ipcost {}", env!("CARGO_PKG_VERSION")));
 }
+
+/// The pages of help that the reference has, in its order.
+const PAGES: [&[&str]; 19] = [
+    &[],
+    &["run"],
+    &["explain"],
+    &["compare"],
+    &["check"],
+    &["replicate"],
+    &["sweep", "size"],
+    &["sweep", "cores"],
+    &["sweep", "layout"],
+    &["report"],
+    &["list"],
+    &["show"],
+    &["resume"],
+    &["prune"],
+    &["doctor"],
+    &["selftest"],
+    &["conformance"],
+    &["schema"],
+    &["completions"],
+];
+
+/// Run with `IPCOST_WRITE_DOCS=1` it writes the page.
+#[test]
+fn the_reference_in_the_docs_is_what_the_program_says() {
+    let mut page =
+        "# Command line\n\nThe help of every command, as the program prints it with `--help`.\n".to_owned();
+    for command in PAGES {
+        let name = [&["ipcost"], *command].concat().join(" ");
+        page.push_str(&format!(
+            "\n## {name}\n\n```text\n{}\n```\n",
+            help(&[*command, &["--help"]].concat()).trim_end()
+        ));
+    }
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/command-line.md");
+    if std::env::var_os("IPCOST_WRITE_DOCS").is_some() {
+        std::fs::write(file, &page).unwrap();
+    }
+    let written = std::fs::read_to_string(file).unwrap_or_default();
+    assert!(
+        written == page,
+        "docs/command-line.md is not what --help says; IPCOST_WRITE_DOCS=1 cargo test -p ipcost reference writes it"
+    );
+}
