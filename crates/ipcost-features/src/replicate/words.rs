@@ -180,7 +180,7 @@ mod tests {
     use ipcost_model::{Envelope, Host, Tool};
 
     use super::*;
-    use crate::replicate::{LEDGER_SCHEMA, LedgerRun, Software};
+    use crate::replicate::{LEDGER_SCHEMA, LedgerRun, Software, Source};
 
     #[test]
     fn a_ledger_shows_what_was_published_and_what_holds() {

@@ -72,10 +72,10 @@ fn the_reference_in_the_docs_is_what_the_program_says() {
     let mut page =
         "# Command line\n\nThe help of every command, as the program prints it with `--help`.\n".to_owned();
     for command in PAGES {
-        let name = [&["ipcost"], *command].concat().join(" ");
+        let name = [&["ipcost"][..], command].concat().join(" ");
         page.push_str(&format!(
             "\n## {name}\n\n```text\n{}\n```\n",
-            help(&[*command, &["--help"]].concat()).trim_end()
+            help(&[command, &["--help"][..]].concat()).trim_end()
         ));
     }
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/command-line.md");
