@@ -67,7 +67,6 @@ impl Finding {
         match self {
             Self::TwoModes { free, .. } | Self::BelowFloor { free, .. } => !free,
             Self::FixedWait { held_back, .. } => !held_back,
-            Self::Clock { .. } => true,
             _ => false,
         }
     }
