@@ -71,7 +71,7 @@ fn job_files_are_refused_by_line_and_column() {
     let ten = |value: &str| [value; 10].join(", ");
     let (sizes, names) = (ten("64"), ten("\"unix\""));
     let many = format!(
-        "[[cells]]\ntransport = [{names}]\nsize = [{sizes}]\nreply = [{sizes}]\nconcurrency = [{}]\nclient = [{}]\nserver = [{}]\n",
+        "[[cells]]\ntransport = [{names}]\nsize = [{sizes}]\nreply = [{sizes}]\nplacement = \"free\"\nconcurrency = [{}]\nclient = [{}]\nserver = [{}]\n",
         ten("1"),
         ten("\"native\""),
         ten("\"native\"")
