@@ -97,6 +97,8 @@ fn sentences(text: &str) -> Vec<(usize, String)> {
         if line.is_empty() || starts_item {
             end(&mut current, &mut all);
         }
+        let line = line.replace("**", "");
+        let line = line.as_str();
         let plain: String =
             line.split('`').enumerate().map(|(part, text)| if part % 2 == 0 { text } else { "X" }).collect();
         let cells: Vec<&str> = if line.starts_with('|') { plain.split('|').collect() } else { vec![&plain] };

@@ -41,7 +41,7 @@ pub const CHECKS: &[Check] = &[
     check(
         "pipe-pages",
         "how much an ordinary user may hold in pipes",
-        "Beyond it the kernel silently gives new pipes the smallest buffer, and streams over them get several times dearer.",
+        "Beyond it the kernel silently gives new pipes the smallest buffer, and streams over them cost several times as much.",
         |facts| {
             known(facts.limits.pipe_user_pages_soft, |pages| match pages {
                 1..PIPE_PAGES => {

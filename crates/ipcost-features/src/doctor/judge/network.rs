@@ -28,7 +28,7 @@ pub const CHECKS: &[Check] = &[
     check(
         "loopback-mtu",
         "the largest packet over loopback",
-        "Smaller packets mean more of them for the same bytes, so that TCP looks dearer than it is elsewhere.",
+        "Smaller packets mean more of them for the same bytes, so TCP costs more than elsewhere.",
         |facts| {
             known(facts.network.loopback_mtu, |mtu| match mtu {
                 LOOPBACK_MTU => Answer::good(mtu.to_string()),

@@ -66,7 +66,7 @@ pub const CHECKS: &[Check] = &[
     check(
         "frequency-governor",
         "who decides on the clock frequency",
-        "A pair that waits for one another looks idle, gets a low frequency, and a busy loop beside it a high one.",
+        "A pair that waits for one another looks idle, gets a low frequency, and a busy loop next to it a high one.",
         |facts| {
             known(facts.processor.governor.as_deref(), |governor| match governor {
                 "performance" | "userspace" => Answer::good(governor),
@@ -99,7 +99,7 @@ pub const CHECKS: &[Check] = &[
     ),
     check(
         "mitigations",
-        "mitigations that make system calls or switches dearer",
+        "mitigations that make system calls or switches cost more",
         "A hop is made of system calls and switches, so these decide what it costs here.",
         |facts| known(facts.processor.mitigations.as_ref(), mitigations),
     ),

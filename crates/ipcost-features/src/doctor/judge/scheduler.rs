@@ -28,7 +28,7 @@ pub const CHECKS: &[Check] = &[
     check(
         "busy-neighbour",
         "other processes that take processor time",
-        "Work beside the measurement takes cores and caches away from it, more from one cell than from another.",
+        "Other work takes cores and caches away from the measurement, more from one cell than from another.",
         |facts| {
             let sample = facts.sample.as_ref();
             known(sample.and_then(|sample| Some((sample, sample.others?))), |(sample, share)| {
@@ -120,7 +120,7 @@ pub const CHECKS: &[Check] = &[
     check(
         "swap",
         "whether swap is in use",
-        "Pages that were swapped out come back while somebody measures.",
+        "Swapped-out pages may come back during a measurement.",
         |facts| {
             known(facts.scheduler.swap_used_bytes, |used| match used {
                 0 => Answer::good("none in use"),
