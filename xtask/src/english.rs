@@ -97,10 +97,10 @@ fn sentences(text: &str) -> Vec<(usize, String)> {
         if line.is_empty() || starts_item {
             end(&mut current, &mut all);
         }
-        let line = line.replace("**", "");
-        let line = line.as_str();
+        // A sentence may end in bold.
+        let parts = line.replace("**", "");
         let plain: String =
-            line.split('`').enumerate().map(|(part, text)| if part % 2 == 0 { text } else { "X" }).collect();
+            parts.split('`').enumerate().map(|(part, text)| if part % 2 == 0 { text } else { "X" }).collect();
         let cells: Vec<&str> = if line.starts_with('|') { plain.split('|').collect() } else { vec![&plain] };
         for cell in cells {
             for piece in cell.split_inclusive(['.', '?', '!', ';']) {

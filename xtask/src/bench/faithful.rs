@@ -1,4 +1,4 @@
-//! The ledgers' cells against plain runs of the articles' methods, alternating: docs/replications.md.
+//! The ledgers' cells against plain runs of the articles' methods, alternating: docs/faithfulness.md.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

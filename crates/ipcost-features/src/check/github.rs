@@ -11,17 +11,18 @@ use crate::replicate::Word;
 /// the file of claims from the root of the repository.
 pub fn annotations(check: &Check, file: &str) -> String {
     let line = |claim: &CheckedClaim| {
-        let (level, title) = match claim.word {
+        let level = match claim.word {
             Word::Confirmed => return None,
-            Word::Refuted => ("error", "claim refuted"),
-            Word::Undecided => ("warning", "claim open"),
+            Word::Refuted => "error",
+            Word::Undecided => "warning",
         };
+        let title = format!("claim {}", claim.word.shown());
         let message = format!("{}\n{}", text(claim), advice(claim).unwrap_or_default());
         Some(format!(
             "::{level} file={},line={},title={}::{}\n",
             property(file),
             claim.line,
-            property(title),
+            property(&title),
             data(&message)
         ))
     };
@@ -45,7 +46,7 @@ pub fn step_summary(check: &Check) -> String {
     for claim in &check.claims {
         let Some(test) = telling(claim) else { continue };
         let word = match claim.word {
-            Word::Confirmed => "confirmed".to_owned(),
+            Word::Confirmed => Word::Confirmed.shown().to_owned(),
             word => format!("**{}**", word.shown()),
         };
         let claimed = claimed(test);

@@ -39,13 +39,14 @@ pub fn render(examination: &Examination, all: bool, room: usize) -> String {
 
 fn block(out: &mut String, findings: &[&Finding], all: bool, room: usize) {
     for state in [State::Bends, State::Missing, State::Note] {
-        let (folded, single): (Vec<&Finding>, Vec<&Finding>) = findings
-            .iter()
-            .filter(|finding| finding.state == state)
-            .partition(|finding| !all && state == State::Missing && is_listed(&finding.code));
-        single.into_iter().for_each(|finding| full(out, finding, room));
-        for code in LISTED {
-            fold(out, code, folded.iter().filter(|finding| finding.code == *code).copied(), room);
+        let of_state: Vec<&Finding> =
+            findings.iter().copied().filter(|finding| finding.state == state).collect();
+        for of_check in of_state.chunk_by(|a, b| a.code == b.code) {
+            match of_check {
+                // Most users never want most of what one check finds missing several times: peers, transports.
+                [_, _, ..] if state == State::Missing && !all => folded(out, of_check, room),
+                _ => of_check.iter().for_each(|finding| full(out, finding, room)),
+            }
         }
     }
     let good = findings.iter().filter(|finding| finding.state == State::Good);
@@ -59,26 +60,15 @@ fn block(out: &mut String, findings: &[&Finding], all: bool, room: usize) {
     }
 }
 
-/// Checks with an answer for each of many things, most of which most users never want.
-const LISTED: &[&str] = &["transports", "peers"];
-
-fn is_listed(code: &str) -> bool {
-    LISTED.contains(&code)
-}
-
-/// Findings of one check in a line; a single one has its own.
-fn fold<'a>(out: &mut String, code: &str, findings: impl Iterator<Item = &'a Finding>, room: usize) {
-    let findings: Vec<&Finding> = findings.collect();
-    if let [only] = findings[..] {
-        return full(out, only, room);
-    }
-    if findings.is_empty() {
-        return;
-    }
-    let name = |finding: &&Finding| finding.found.split(": ").next().unwrap_or_default().to_owned();
-    let names = findings.iter().map(name).collect::<Vec<_>>().join(", ");
-    let text =
-        format!("{code}: not usable here: {}; ipcost doctor --all says what they need", escaped(&names));
+/// What one check finds missing several times, in a line: each finding begins with what is missing.
+fn folded(out: &mut String, findings: &[&Finding], room: usize) {
+    let names: Vec<&str> =
+        findings.iter().map(|finding| finding.found.split(": ").next().unwrap_or_default()).collect();
+    let text = format!(
+        "{}: not usable here: {}; ipcost doctor --all says what they need",
+        findings[0].code,
+        escaped(&names.join(", "))
+    );
     lines(out, &head(State::Missing), &text, INDENT, room, look(State::Missing).1);
 }
 
@@ -231,6 +221,27 @@ mod tests {
     #[test]
     fn everything_has_a_line_if_asked_for() {
         insta::assert_snapshot!(plain(&render(&examination(), true, usize::MAX)));
+    }
+
+    #[test]
+    fn what_one_check_finds_missing_several_times_takes_a_line_unless_all_is_asked_for() {
+        let mut examination = examination();
+        let missing = |found: &str| finding("peers", Topic::Tools, State::Missing, found);
+        examination.findings.push(missing("ruby: ruby is not installed"));
+        let one = plain(&render(&examination, false, 100));
+        assert!(one.contains("peers: ruby: ruby is not installed"), "a single one is told in full: {one}");
+        examination.findings.push(missing("redis, redis-resolve: redis-server is not installed"));
+        let brief = plain(&render(&examination, false, 100));
+        assert!(
+            brief.contains("peers: not usable here: ruby, redis, redis-resolve; ipcost doctor --all"),
+            "{brief}"
+        );
+        assert!(
+            !brief.contains("is not installed; ") && brief.contains("strace: strace is not installed"),
+            "{brief}"
+        );
+        let all = plain(&render(&examination, true, 100));
+        assert!(all.contains("ruby: ruby is not installed") && !all.contains("not usable here"), "{all}");
     }
 
     #[test]

@@ -34,7 +34,7 @@ pub struct RunArgs {
     /// What the others are compared with: a transport, a peer, a label or a cell's id [default: tcp]
     #[arg(long, value_name = "NAME", help_heading = HOW)]
     pub baseline: Option<String>,
-    /// How long the run may take; it ends earlier once every question is answered [default: 45s; 30s with --placement]
+    /// How long the run may take; it ends earlier once every question is answered [default: 45s; 30s for a single placement]
     #[arg(long, value_name = "TIME", value_parser = parse_duration, help_heading = HOW)]
     pub budget: Option<Duration>,
     /// The relative difference that matters [default: 5%]

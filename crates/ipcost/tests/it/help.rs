@@ -43,41 +43,27 @@ fn the_version_is_the_packages() {
     assert_eq!(help(&["--version"]), format!("ipcost {}", env!("CARGO_PKG_VERSION")));
 }
 
-/// The pages of help that the reference has, in its order.
-const PAGES: [&[&str]; 19] = [
-    &[],
-    &["run"],
-    &["explain"],
-    &["compare"],
-    &["check"],
-    &["replicate"],
-    &["sweep", "size"],
-    &["sweep", "cores"],
-    &["sweep", "layout"],
-    &["report"],
-    &["list"],
-    &["show"],
-    &["resume"],
-    &["prune"],
-    &["doctor"],
-    &["selftest"],
-    &["conformance"],
-    &["schema"],
-    &["completions"],
-];
+/// The help of a command and of all below it, in the program's order, each under its name.
+fn reference(command: &[&str]) -> String {
+    let shown = help(&[command, &["--help"][..]].concat());
+    let name = [&["ipcost"][..], command].concat().join(" ");
+    let page = format!("\n## {name}\n\n```text\n{}\n```\n", shown.trim_end());
+    let listed =
+        shown.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    // A description that goes on in the next line is set in further.
+    let names =
+        listed.filter_map(|line| line.strip_prefix("  ")?.split(' ').next().filter(|name| !name.is_empty()));
+    let below = names.filter(|name| *name != "help");
+    std::iter::once(page).chain(below.map(|name| reference(&[command, &[name][..]].concat()))).collect()
+}
 
 /// Run with `IPCOST_WRITE_DOCS=1` it writes the page.
 #[test]
 fn the_reference_in_the_docs_is_what_the_program_says() {
-    let mut page =
-        "# Command line\n\nThe help of every command, as the program prints it with `--help`.\n".to_owned();
-    for command in PAGES {
-        let name = [&["ipcost"][..], command].concat().join(" ");
-        page.push_str(&format!(
-            "\n## {name}\n\n```text\n{}\n```\n",
-            help(&[command, &["--help"][..]].concat()).trim_end()
-        ));
-    }
+    let page = format!(
+        "# Command line\n\nThe help of every command, as the program prints it with `--help`.\n{}",
+        reference(&[])
+    );
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/command-line.md");
     if std::env::var_os("IPCOST_WRITE_DOCS").is_some() {
         std::fs::write(file, &page).unwrap();

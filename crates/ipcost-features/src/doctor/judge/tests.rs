@@ -482,6 +482,14 @@ fn every_check_has_a_row_in_which_it_speaks_up() {
 }
 
 #[test]
+fn a_peer_that_no_package_brings_has_no_command() {
+    let mut facts = clean();
+    facts.tools.peers = vec![BuiltInPeer { packages: Vec::new(), ..peer("hyper", Some("build extra/")) }];
+    let found = &of("peers", &facts)[0];
+    assert_eq!((found.found.as_str(), &found.command), ("hyper: build extra/", &None));
+}
+
+#[test]
 fn what_is_not_known_is_not_judged() {
     let (findings, unknown) = examine(&Facts::default());
     let codes: Vec<&str> = findings.iter().map(|finding| finding.code.as_str()).collect();

@@ -97,10 +97,14 @@ fn peers(facts: &Facts) -> Vec<Answer> {
 fn lacks(reason: &str, peers: &[&BuiltInPeer]) -> Answer {
     let names: Vec<&str> = peers.iter().map(|peer| peer.name.as_str()).collect();
     let (reason, install) = match reason.split_once(WAY_OUT) {
-        Some((reason, install)) => (reason, install.to_owned()),
-        None => (reason, format!("apt-get install {}", peers[0].packages.join(" "))),
+        Some((reason, install)) => (reason, Some(install.to_owned())),
+        // Without a package, the reason alone says what to do.
+        None if peers[0].packages.is_empty() => (reason, None),
+        None => (reason, Some(format!("apt-get install {}", peers[0].packages.join(" ")))),
     };
     let answer = Answer::missing(format!("{}: {reason}", names.join(", ")));
-    // Some are no package of a system, and their reason says what to do.
-    if peers[0].packages.is_empty() && install.ends_with(' ') { answer } else { answer.command(install) }
+    match install {
+        Some(install) => answer.command(install),
+        None => answer,
+    }
 }
