@@ -84,7 +84,7 @@ fn use_all(document: Document) {
 
 /// A terminal obeys nothing in it except the program's own styles.
 fn plain(name: &str, text: &str) {
-    let styled = name == "terminal" || name == "comparison";
+    let styled = matches!(name, "terminal" | "warnings" | "comparison");
     let raw = |c: char| c.is_control() && c != '\n' && !(c == '\u{1b}' && styled);
     assert!(!text.contains(raw), "{name} shows control characters");
 }

@@ -129,7 +129,7 @@ pub const CATALOGUE: &[OptionSpec] = &[
         default: "private, up to a concurrency of 1000",
         group: OptionGroup::Loop,
         patterns: ALL,
-        summary: "whether each worker has its descriptors to itself or shares them with another thread, as in a server with threads; sharing makes every call on one dearer (peers native and c, Linux)",
+        summary: "whether each worker has its descriptors to itself or shares them with another thread, as in a server with threads; sharing adds to the cost of every call on one (peers native and c, Linux)",
     },
     OptionSpec {
         name: "extra_work",

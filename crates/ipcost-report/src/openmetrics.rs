@@ -72,7 +72,7 @@ fn cell(cell: &CellRecord, out: &mut Exposition) {
         cell.sent_ns_per_op,
     );
     if let Some(wait_ns) = cell.wait_ns {
-        let help = "What a burst takes beside its operations, however many they are.";
+        let help = "What a burst takes besides its operations, however many they are.";
         out.gauge("ipcost_wait_seconds", "seconds", help, &about, wait_ns / 1e9);
     }
     if let Some(rate) = cell.bytes_per_s {

@@ -121,14 +121,20 @@ fn answer(document: &Document, table: &WorkloadRecord, fastest: Option<&Fastest>
         return format!("{text}, or {} (open)", named(document, &open));
     }
     let next = Some(&fastest.runner_up).filter(|id| fastest.claimed && !equal.contains(id));
-    next.map_or(text.clone(), |next| format!("{text}, then {}", runner_up(document, table, next)))
+    next.map_or(text.clone(), |next| {
+        format!("{text}, then {}", runner_up(document, table, &fastest.cell, next))
+    })
 }
 
-/// The runner-up with its ratio to the baseline, unless it is the baseline.
-fn runner_up(document: &Document, table: &WorkloadRecord, id: &str) -> String {
+/// The runner-up with its ratio to the baseline, unless it is the baseline; of what and how sure, if nothing said it yet.
+fn runner_up(document: &Document, table: &WorkloadRecord, cheapest: &str, id: &str) -> String {
     let name = label(document, id);
     let is_baseline = table.baseline.as_deref() == Some(id);
     match contrast(document, Metric::Wall, id).filter(|_| !is_baseline) {
+        // The baseline is the cheapest, so no ratio before says of what this one is.
+        Some(known) if known.b == *cheapest => {
+            format!("{name} {} × {} {}", ratio(known.ratio), label(document, cheapest), bounds_text(known))
+        }
         Some(known) => format!("{name} {}", ratio(known.ratio)),
         None => name,
     }

@@ -72,7 +72,7 @@ pub fn prepare(resolves: bool, cell: &Cell, address: &Address) -> Result<Prepare
 fn spreads_sources(cell: &Cell, at: &At) -> Result<bool, PeerError> {
     let asked = cell.options.bool("spread_sources");
     if at.transport == "tcp6" && asked == Some(true) {
-        return Err(refused("::1 has no other addresses beside it; leave option spread_sources out"));
+        return Err(refused("::1 has no other addresses next to it; leave option spread_sources out"));
     }
     if at.transport != "tcp" || cell.pattern != Pattern::Connect || asked == Some(false) {
         return Ok(false);

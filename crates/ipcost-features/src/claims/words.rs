@@ -184,14 +184,14 @@ pub(crate) fn summary(check: &Check) -> String {
 /// How the answers came about.
 pub(crate) fn how(check: &Check) -> String {
     let why = match check.stopped {
-        Stopped::Resolved if check.count(Word::Undecided) > 0 => "nothing left that could be decided",
+        Stopped::Resolved if check.count(Word::Undecided) > 0 => "the rest cannot be decided",
         Stopped::Resolved => "every claim decided",
         Stopped::Budget => "budget spent",
         Stopped::Interrupted => "interrupted",
         Stopped::Failed => "failed",
     };
     format!(
-        "{} in {}, {why}; all claims hold together at {:.0} % (each interval drawn at {} %); seed {}",
+        "{} in {}, {why}; in {:.0} % of such runs every answer is right (each interval at {} %); seed {}",
         counted(check.epochs, "epoch"),
         duration_text(Duration::from_secs_f64(check.elapsed_s.max(0.0))),
         (1.0 - check.alpha) * 100.0,

@@ -271,7 +271,7 @@ fn notes(comparison: &Comparison) -> Vec<String> {
     if runs < ENOUGH_DEGREES + 2 {
         let percent = comparison.assumed_spread * 100.0;
         notes.push(format!(
-            "how much two runs of the same build differ cannot be told from so few runs; it is taken to be {percent} % (standard deviation; --run-to-run), and what changed by less is left undecided: measure three runs or more a side, A and B by turns, and name them all: ipcost compare A1 A2 A3 -- B1 B2 B3"
+            "so few runs do not show how much two runs of one build differ; ipcost assumes {percent} % (standard deviation; --run-to-run), and smaller changes stay open: measure three runs or more a side, A and B by turns, and name them all: ipcost compare A1 A2 A3 -- B1 B2 B3"
         ));
     }
     let beyond: Vec<&Change> =

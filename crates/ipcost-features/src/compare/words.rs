@@ -33,7 +33,7 @@ pub fn render(comparison: &Comparison, room: usize) -> String {
     if comparison.differences.is_empty() {
         out.push_str("Hosts, settings and versions are the same on both sides, as far as recorded.\n");
     } else {
-        out.push_str(&format!("{BOLD}What differs beside what was measured{BOLD:#}\n"));
+        out.push_str(&format!("{BOLD}Other differences{BOLD:#}\n"));
         differences(&comparison.differences, room, &mut out);
     }
     let tables = [(cost_title(comparison), &comparison.costs), (RELATIVE.to_owned(), &comparison.relative)];
@@ -176,7 +176,7 @@ fn how(comparison: &Comparison) -> String {
     let measured = assumed.clone().filter(|change| change.spread_source == SpreadSource::Measured).count();
     let source = if measured > 0 { "measured from the runs" } else { "assumed" };
     format!(
-        "unpaired; {} intervals hold together at {:.0} %; the spread between runs is {source}; margin {} %",
+        "unpaired; {} intervals, all right in {:.0} % of such comparisons; the spread between runs is {source}; margin {} %",
         comparison.family,
         (1.0 - comparison.alpha) * 100.0,
         comparison.margin * 100.0

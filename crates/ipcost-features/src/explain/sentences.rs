@@ -137,7 +137,7 @@ pub fn difference_sentence(difference: &ExplainedDifference, a: &ExplainedCell, 
             "{dear_name} and {cheap_name} cost the same per {per} within the margin ({amount} apart{around})"
         ),
         _ => format!(
-            "Whether {dear_name} or {cheap_name} costs more per {per} is undecided: {amount} apart{around}"
+            "Whether {dear_name} or {cheap_name} costs more per {per} is open: {amount} apart{around}"
         ),
     };
     if more.lo.is_none() {
@@ -409,7 +409,7 @@ mod tests {
     fn what_is_not_known_is_not_said() {
         let (tcp, unix) = (cell("tcp", Pattern::Rr, 1.0), cell("unix", Pattern::Rr, 1.0));
         let open = difference_sentence(&difference(1.0, false), &tcp, &unix);
-        assert!(open.starts_with("Whether Tcp or unix costs more per round trip is undecided"), "{open}");
+        assert!(open.starts_with("Whether Tcp or unix costs more per round trip is open"), "{open}");
         assert!(open.contains("no part differs by more than noise"), "{open}");
         let unmeasured = ExplainedDifference { wall_ns: None, ..difference(1.0, false) };
         assert!(difference_sentence(&unmeasured, &tcp, &unix).contains("were not both measured"));

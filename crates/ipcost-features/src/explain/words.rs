@@ -76,7 +76,7 @@ fn show_missing(out: &mut String, explanation: &Explanation, room: usize) {
 
 fn how(explanation: &Explanation) -> String {
     format!(
-        "\n{}; {} hold together at {:.0} %; system calls, events and the network are from passes that were not timed; seed {}",
+        "\n{}; {}, all right in {:.0} % of such runs; system calls, events and the network are from passes that were not timed; seed {}",
         counted(explanation.epochs, "epoch"),
         counted(explanation.intervals as u64, "interval"),
         (1.0 - explanation.alpha) * 100.0,

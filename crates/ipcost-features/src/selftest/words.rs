@@ -51,7 +51,7 @@ pub fn render(test: &SelfTest, room: usize) -> String {
 fn under(noise: Noise) -> &'static str {
     match noise {
         Noise::Quiet => "",
-        Noise::Cpu => ", beside processes that take the processors in bursts",
+        Noise::Cpu => ", next to processes that take the processors in bursts",
         Noise::Quota => ", under a CPU quota",
     }
 }
@@ -104,7 +104,7 @@ fn sentence(test: &SelfTest) -> &'static str {
         Promise::Broken => {
             "A rate is worse than promised: do not trust verdicts measured under these conditions."
         }
-        Promise::Undecided => "Too few campaigns to tell every rate: give a larger --budget.",
+        Promise::Undecided => "Too few campaigns to decide every rate; give a larger --budget.",
     }
 }
 

@@ -42,7 +42,7 @@ pub fn render(sweep: &SizeSweep, room: usize) -> String {
     }
     let took = duration_text(Duration::from_secs_f64(sweep.elapsed_s.max(0.0)));
     let how = format!(
-        "{} sizes in {took}; intervals hold together at {:.0} % (for up to {} sizes); seed {}",
+        "{} sizes in {took}; in {:.0} % of such sweeps every interval is right (for up to {} sizes); seed {}",
         sweep.points.len(),
         (1.0 - sweep.alpha) * 100.0,
         sweep.family,
@@ -64,10 +64,10 @@ pub fn operation(pattern: Pattern) -> &'static str {
 
 fn row(grid: &mut Grid, sweep: &SizeSweep, point: &SweepPoint) {
     let (word, style) = match (point.verdict, point.a_is_cheaper()) {
-        (Verdict::Equivalent, _) => ("the same".to_owned(), DIMMED),
+        (Verdict::Equivalent, _) => ("same".to_owned(), DIMMED),
         (_, Some(true)) => (escaped(&sweep.a), AnsiColor::Green.on_default()),
         (_, Some(false)) => (escaped(&sweep.b), AnsiColor::Yellow.on_default()),
-        (_, None) => ("undecided".to_owned(), DIMMED),
+        (_, None) => ("open".to_owned(), DIMMED),
     };
     let bounds = match interval(point.ratio, point.lo, point.hi) {
         Some(bounds) => format!("({bounds})"),
@@ -99,9 +99,9 @@ pub fn sentences(sweep: &SizeSweep) -> Vec<String> {
         found.push(match known.first() {
             Some(a_is_cheaper) => {
                 let cheaper = if *a_is_cheaper { a } else { b };
-                format!("No crossing {range}: wherever the order is known, {cheaper} is the cheaper one.")
+                format!("No crossing {range}: {cheaper} is cheaper at every size that is decided.")
             }
-            None => format!("Which of {a} and {b} is cheaper {range} is undecided; give a larger --budget."),
+            None => format!("Which of {a} and {b} is cheaper {range} is open; give a larger --budget."),
         });
     }
     if sweep.out_of_budget {
@@ -113,7 +113,7 @@ pub fn sentences(sweep: &SizeSweep) -> Vec<String> {
 fn sentence(sweep: &SizeSweep, crossing: &Crossing) -> String {
     let (below, above) = if crossing.a_cheaper_below { (&sweep.a, &sweep.b) } else { (&sweep.b, &sweep.a) };
     format!(
-        "{} is cheaper up to {}, {} from {} on: the crossing lies between.",
+        "{} is cheaper up to {}, {} from {} on: they cross in between.",
         escaped(below),
         size_text(crossing.from),
         escaped(above),

@@ -62,8 +62,7 @@ pub fn sides<'a>(strata: &[Vec<&'a WorkloadRecord>]) -> Vec<Vec<&'a WorkloadReco
 pub fn lead(document: &Document, chart: Chart) -> String {
     let analysis = &document.analysis;
     let sure = format!("{} %", percent(1.0 - analysis.alpha));
-    let each =
-        "each on its own; whether two cells differ is told by their ratio, not by whether these overlap";
+    let each = "each on its own; their ratio shows whether two cells differ, not an overlap of these";
     match chart {
         Chart::Cost | Chart::Size | Chart::Layout => {
             let shape = if chart == Chart::Cost { "Lines" } else { "Bands" };
@@ -78,7 +77,7 @@ pub fn lead(document: &Document, chart: Chart) -> String {
             let promise = match analysis.multiplicity {
                 Multiplicity::Headline => {
                     format!(
-                        "lines are intervals, which hold together at {sure} ({} contrasts)",
+                        "lines are intervals, all right in {sure} of such runs ({} contrasts)",
                         analysis.family
                     )
                 }

@@ -80,7 +80,7 @@ fn one_run_a_side_says_what_it_assumes() {
     let output = place.run(&["compare", &one, &other, "--fail-on", "1%"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let shown = text(&output.stdout);
-    assert!(shown.contains("taken to be 5 %") && shown.contains("same on both sides"), "{shown}");
+    assert!(shown.contains("assumes 5 %") && shown.contains("same on both sides"), "{shown}");
     assert!(!shown.contains("dearer") && !shown.contains("cheaper"), "{shown}");
 }
 

@@ -78,7 +78,7 @@ fn dropped_connection_requests_are_noticed() {
         "strace -f -qq -o /dev/null -e trace=accept,accept4 -e inject=accept,accept4:delay_enter=50000";
     let program = env!("CARGO_BIN_EXE_ipcost");
     let args = format!(
-        "--transports tcp --concurrency 6 --option backlog=1 --epochs 1 --timeout 5min --latency off --server slow --peer 'slow={slow} {program} peer'"
+        "--transports tcp --concurrency 6 --option backlog=1 --placement free --epochs 1 --timeout 5min --latency off --server slow --peer 'slow={slow} {program} peer'"
     );
     let Some(warnings) = warnings(&place, &args) else { return };
     let trouble = warnings.iter().find(|warning| warning["code"] == "connection-trouble");

@@ -309,7 +309,7 @@ fn a_machine_that_stands_still_in_the_middle_of_a_batch() {
     std::thread::sleep(Duration::from_secs(7));
     send("CONT");
     let output = wait(child);
-    let told = assert_shown(&output);
+    assert_shown(&output);
     let document: Value =
         serde_json::from_slice(&std::fs::read(place.file("document.json")).unwrap()).unwrap();
     let samples = document["samples"].as_array().unwrap();
@@ -318,7 +318,10 @@ fn a_machine_that_stands_still_in_the_middle_of_a_batch() {
     assert_eq!(counted.len(), 3, "one for each epoch");
     assert_eq!(marked.len(), 1, "{samples:?}");
     assert_eq!(document["cells"][0]["batches"], 3);
-    assert!(told.contains("or the program stopped"), "{told}");
+    let warnings = document["warnings"].as_array().unwrap();
+    let message =
+        warnings.iter().find(|warning| warning["code"] == "suspended").map(|it| it["message"].to_string());
+    assert!(message.as_ref().is_some_and(|text| text.contains("or the program stopped")), "{message:?}");
     place.assert_clean();
 }
 

@@ -110,7 +110,7 @@ fn what_cannot_be_is_refused_before_anything_starts() {
 fn cells_that_do_not_fit_at_once_are_measured_in_groups() {
     let place = Place::new();
     let run = format!(
-        "ulimit -n 116; exec {} run --transports null,unix --patterns rr --sizes 1,2,3,4,5,6,7 --epochs 2 --json document.json",
+        "ulimit -n 116; exec {} run --transports null,unix --patterns rr --sizes 1,2,3,4,5,6,7 --placement free --epochs 2 --json document.json",
         env!("CARGO_BIN_EXE_ipcost")
     );
     let mut command = Command::new("sh");

@@ -131,9 +131,9 @@ fn an_answer_is_given_in_tables_sentences_and_one_line_of_how() {
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert!(shown.starts_with("64 B round trip\ntransport "), "{shown}");
     // Handing nothing to nobody costs less than a hundredth of TCP on every machine; the run ends once it is known.
-    assert!(shown.contains("\n64 B round trip: null is cheapest, 0.00"), "{shown}");
+    assert!(shown.contains("\n64 B round trip  any core  null 0.00"), "{shown}");
     assert!(shown.contains(" × tcp ("), "{shown}");
-    assert!(shown.contains("every question answered") && shown.contains("placement free"), "{shown}");
+    assert!(shown.contains("every question answered"), "{shown}");
     assert!(!shown.contains('\u{1b}'), "no colour where it is not wanted: {shown}");
     place.assert_clean();
 }

@@ -28,7 +28,7 @@ fn run(place: &Place, role: &str, script: &str, more: &[&str]) -> Output {
     // What the place sets, around another program.
     let prepared = place.command(&args);
     let mut command = Command::new("python3");
-    command.args(["-c", MEASURED, argument(&place.file("peak")), program]).args(&args);
+    command.args(["-c", MEASURED, argument(&place.file("peak")), program]).args(prepared.get_args());
     command.envs(prepared.get_envs().filter_map(|(name, value)| Some((name, value?))));
     command.current_dir(place.files.path()).stdin(Stdio::null()).output().unwrap()
 }

@@ -194,7 +194,12 @@ fn what_is_missing_takes_its_own_cells_only() {
         for part in parts {
             assert!(missing["reason"].as_str().unwrap().contains(part), "{part}: {missing}");
         }
-        assert!(text(&output.stderr).contains("cannot be measured here: peer "), "{}", text(&output.stderr));
+        let warnings = place.run(&["show", "document.json", "--warnings"]);
+        assert!(
+            text(&warnings.stdout).contains("cannot be measured here: peer "),
+            "{}",
+            text(&warnings.stdout)
+        );
         let (alone, _) = run(&place, cache.path(), &["--server", peer, "--quiet"], &[environment]);
         assert_refused(&alone, &["none of the cells can be measured here", parts[0]]);
     }

@@ -166,7 +166,7 @@ impl<'de> Deserialize<'de> for CellName {
                 let selector = Selector::deserialize(MapAccessDeserializer::new(map))?;
                 match &selector.measure {
                     Some(measure) => Err(de::Error::custom(format!(
-                        "a claim says what it measures as metric = \"{measure}\", beside the cell"
+                        "a claim says what it measures as metric = \"{measure}\", next to the cell"
                     ))),
                     None => Ok(CellName::Like(selector)),
                 }

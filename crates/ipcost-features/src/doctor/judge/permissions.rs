@@ -8,7 +8,7 @@ pub const CHECKS: &[Check] = &[
     check(
         "performance-counters",
         "whether instructions and cycles can be counted",
-        "Without them it cannot be told whether a hop executes more instructions or waits longer for the same ones.",
+        "Without them, explain cannot say whether a hop executes more instructions or waits longer for the same ones.",
         |facts| {
             known(facts.permissions.counting, |counting| {
                 counters(counting, facts.permissions.perf_event_paranoid)

@@ -227,7 +227,7 @@ fn mitigations(active: &BTreeMap<String, String>) -> Answer {
         }
     }
     if reasons.is_empty() {
-        return Answer::good("none that makes a system call or a switch much dearer");
+        return Answer::good("none that adds much to a system call or a switch");
     }
     let list: Vec<String> =
         reasons.iter().map(|(reason, names)| format!("{reason} ({})", names.join(", "))).collect();

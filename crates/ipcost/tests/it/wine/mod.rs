@@ -128,7 +128,7 @@ pub fn command(place: &Place, args: &[&str]) -> Command {
     if !is_windows() {
         command.arg(program);
     }
-    command.args(args).current_dir(place.files.path());
+    command.args(native.get_args()).current_dir(place.files.path());
     // Wine keeps files of its own where TMPDIR says.
     for (name, value) in native.get_envs().filter(|(name, _)| *name != "TMPDIR") {
         match value {
