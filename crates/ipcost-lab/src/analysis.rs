@@ -3,7 +3,7 @@
 use ipcost_model::{Metric, Multiplicity, Plan, PlannedContrast, Ran, Verdict, Workload};
 use ipcost_stats::{EpochInterval, Judgement, e_bh, epoch_e_value, epoch_interval, judge};
 
-use crate::cost_table::CostTable;
+use crate::batches::Batches;
 
 /// The ratio of one cell's cost to another's, with its verdict.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -62,7 +62,7 @@ impl Answered {
 /// Judges the contrasts of one state of a run, each at its proper level.
 pub struct Judge<'a> {
     plan: &'a Plan,
-    table: &'a CostTable,
+    batches: &'a Batches<'a>,
     /// The tables with comparisons.
     compared: Vec<&'a Workload>,
     /// The level of contrasts with a baseline.
@@ -84,12 +84,12 @@ impl<'a> Judge<'a> {
     /// Tables whose cheapest is known, or shared, are selected separately in the same way. A table's statement is
     /// false only if the interval of a pair of its cells misses. So with R tables decided at α·R/m, where m counts
     /// the pairs of all tables, at most α of the R are expected to be wrong.
-    pub fn new(plan: &'a Plan, table: &'a CostTable) -> Self {
+    pub fn new(plan: &'a Plan, batches: &'a Batches<'a>) -> Self {
         let (discoveries, level) = match plan.multiplicity {
             Multiplicity::Headline => (0, plan.alpha_each),
             Multiplicity::Explored => {
                 let evidence = |planned: &PlannedContrast| {
-                    epoch_e_value(&table.log_ratios(Metric::Wall, planned.a, planned.b), 0.0)
+                    epoch_e_value(&batches.log_ratios(Metric::Wall, planned.a, planned.b), 0.0)
                 };
                 let evidence: Vec<f64> = plan.contrasts.iter().map(evidence).collect();
                 let discoveries =
@@ -100,7 +100,7 @@ impl<'a> Judge<'a> {
         // A table's contrasts are adjacent.
         let tables = plan.contrasts.chunk_by(|one, next| one.workload == next.workload);
         let compared = tables.map(|contrasts| &plan.workloads[contrasts[0].workload]).collect();
-        let judge = Self { plan, table, compared, level, discoveries, level_of_cheapest: plan.alpha_each };
+        let judge = Self { plan, batches, compared, level, discoveries, level_of_cheapest: plan.alpha_each };
         match plan.multiplicity {
             Multiplicity::Headline => judge,
             Multiplicity::Explored => judge.with_tables_selected(),
@@ -141,12 +141,12 @@ impl<'a> Judge<'a> {
     }
 
     fn contrast_at(&self, level: f64, metric: Metric, a: usize, b: usize) -> Option<Contrast> {
-        self.judged(level, a, b, &self.table.log_ratios(metric, a, b))
+        self.judged(level, a, b, &self.batches.log_ratios(metric, a, b))
     }
 
     /// The contrast of two cells over the rounds in which both ran with this placement; `None` if there were none.
     pub fn contrast_where(&self, ran: Ran, a: usize, b: usize) -> Option<Contrast> {
-        self.judged(self.level, a, b, &self.table.log_ratios_where(ran, a, b))
+        self.judged(self.level, a, b, &self.batches.log_ratios_where(ran, a, b))
     }
 
     fn judged(&self, level: f64, a: usize, b: usize, values: &[f64]) -> Option<Contrast> {
@@ -160,7 +160,7 @@ impl<'a> Judge<'a> {
             Some((least, most)) if least > 1.0 || most < 1.0 => Verdict::Direction,
             _ => verdict(bounds, self.plan.margin),
         };
-        let alike = self.table.is_alike(a, b);
+        let alike = self.batches.is_alike(a, b);
         Some(Contrast { a, b, ratio: interval.median.exp(), bounds, verdict, range, wanders, epochs, alike })
     }
 
@@ -195,10 +195,10 @@ impl<'a> Judge<'a> {
     fn lowest(&self, workload: &Workload) -> Option<usize> {
         let baseline = workload.baseline?;
         let cost = |cell: usize| {
-            if cell == baseline && !self.table.log_costs(Metric::Wall, cell).is_empty() {
+            if cell == baseline && !self.batches.log_costs(Metric::Wall, cell).is_empty() {
                 return Some(0.0);
             }
-            ipcost_stats::median(&self.table.log_ratios(Metric::Wall, cell, baseline))
+            ipcost_stats::median(&self.batches.log_ratios(Metric::Wall, cell, baseline))
         };
         let costs = workload.cells.iter().filter_map(|cell| Some((cost(*cell)?, *cell)));
         costs.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, cell)| cell)

@@ -1,8 +1,9 @@
 //! Causes of bias, searched for in the samples and in what the machine did meanwhile.
 
-use ipcost_model::{CellRecord, Metric, Mode, Placement, Sample};
+use ipcost_model::{CellRecord, Metric, Mode, Placement, Plan, Sample};
 use ipcost_stats::{Placed, carry_over, mann_whitney, median, serial_correlation, trend};
 
+use crate::batches::Batches;
 use crate::campaign::Outcome;
 use crate::causes::{COARSE_CLOCK_NS, NEIGHBOUR_SHARE, SLOW_CLOCK_NS, STEAL_SHARE};
 use crate::surroundings::Observed;
@@ -20,15 +21,11 @@ const VISIBLE: f64 = 1.25;
 const TICKS_PER_S: f64 = 100.0;
 
 /// All findings from the samples and the machine.
-pub fn diagnose(outcome: &Outcome, cells: &[CellRecord]) -> Vec<Finding> {
+pub fn diagnose(outcome: &Outcome, batches: &Batches<'_>, cells: &[CellRecord]) -> Vec<Finding> {
     let mut findings = Vec::new();
-    findings.extend(correlated(outcome));
-    findings.extend(drift(outcome));
+    findings.extend(correlated(&outcome.plan, batches));
+    findings.extend(drift(&outcome.plan, batches));
     findings.extend(carried_over(outcome));
-    let mut by_cell: Vec<Vec<&Sample>> = vec![Vec::new(); cells.len()];
-    for sample in &outcome.samples {
-        by_cell[sample.cell as usize].push(sample);
-    }
     for (index, cell) in cells.iter().enumerate() {
         if let Some(effect) = cell.layout {
             findings.push(Finding::BufferLayout { cell: cell.id.clone(), effect });
@@ -41,7 +38,7 @@ pub fn diagnose(outcome: &Outcome, cells: &[CellRecord]) -> Vec<Finding> {
                 free: cell.placement == Placement::Free,
             });
         } else {
-            findings.extend(preempted(outcome, index, &by_cell[index], cells.len()));
+            findings.extend(preempted(outcome, index, batches.of(index), cells.len()));
         }
     }
     findings.extend(of_the_machine(&outcome.observed));
@@ -49,14 +46,13 @@ pub fn diagnose(outcome: &Outcome, cells: &[CellRecord]) -> Vec<Finding> {
 }
 
 /// Whether neighbouring epochs of a contrast resemble each other more than chance allows.
-fn correlated(outcome: &Outcome) -> Option<Finding> {
-    let plan = &outcome.plan;
-    let epochs = outcome.table.epochs() as f64;
+fn correlated(plan: &Plan, batches: &Batches<'_>) -> Option<Finding> {
+    let epochs = batches.epochs() as f64;
     // The normal tail is at most exp(−z²/2)/2, and n·ρ² is nearly chi-squared for independent epochs.
     let many = plan.contrasts.len().max(1) as f64;
     let significant = (2.0 * (many / (2.0 * FALSE_ALARMS)).ln()).sqrt() / epochs.sqrt();
     let correlations = plan.contrasts.iter().map(|contrast| {
-        let values = outcome.table.log_ratios(Metric::Wall, contrast.a, contrast.b);
+        let values = batches.log_ratios(Metric::Wall, contrast.a, contrast.b);
         (if values.is_empty() { 0.0 } else { serial_correlation(&values) }, contrast)
     });
     let found: Vec<_> = correlations.filter(|(correlation, _)| *correlation > significant).collect();
@@ -70,14 +66,13 @@ fn correlated(outcome: &Outcome) -> Option<Finding> {
 }
 
 /// Costs that rise or fall through the run.
-fn drift(outcome: &Outcome) -> Option<Finding> {
-    let plan = &outcome.plan;
+fn drift(plan: &Plan, batches: &Batches<'_>) -> Option<Finding> {
     let measured: Vec<usize> = plan.measurable().collect();
     let least = plan.margin.max(LEAST_EFFECT);
     let mut found: Vec<(f64, usize)> = measured
         .iter()
         .filter_map(|cell| {
-            let trend = trend(&outcome.table.log_costs(Metric::Wall, *cell))?;
+            let trend = trend(&batches.log_costs(Metric::Wall, *cell))?;
             let holds = trend.p < FALSE_ALARMS / measured.len() as f64 && trend.shift.abs() > least;
             holds.then_some((trend.shift, *cell))
         })

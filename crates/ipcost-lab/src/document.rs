@@ -3,20 +3,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ipcost_model::{
-    Analysis, CellRecord, ContrastRecord, ContrastWithin, Document, Envelope, Estimate, Fastest, Host, Job,
-    LatencyMode, LatencySummary, Metric, Mode, Multiplicity, OptionValue, Pattern, Placement, Ran, RanRecord,
-    SCHEMA, Sample, Schedule, Stopped, Tool, UsagePerOp, Wait, WorkloadRecord,
+    Analysis, CellRecord, ContrastRecord, ContrastWithin, Document, Envelope, Fastest, Host, Job,
+    LatencyMode, LatencySummary, Measure, Metric, Mode, Multiplicity, OptionValue, Pattern, Placement, Ran,
+    RanRecord, SCHEMA, Sample, Schedule, Stopped, Tool, UsagePerOp, Wait, WorkloadRecord,
 };
-use ipcost_stats::{epoch_medians, median, two_groups};
+use ipcost_stats::{median, two_groups};
 use ipcost_sys::host::WINE;
 
 use crate::analysis::{Cheapest, Contrast, Judge};
+use crate::batches::Batches;
 use crate::campaign::Outcome;
 use crate::diagnostics::diagnose;
 use crate::estimate::{estimate, estimate_of_logs};
 use crate::floor::floor;
 use crate::layout_effect::layout_effects;
-use crate::measures;
 use crate::warnings::Finding;
 
 /// The least fixed part of batches worth reporting.
@@ -49,12 +49,13 @@ impl About {
 
 /// Makes the document of a run.
 pub fn document(outcome: Outcome, about: About) -> Document {
-    let judge = Judge::new(&outcome.plan, &outcome.table);
-    let mut document = judged(&outcome, &about, &judge);
+    let batches = outcome.batches();
+    let judge = Judge::new(&outcome.plan, &batches);
+    let mut document = judged(&outcome, &batches, &about, &judge);
     // Many shuffles: once, at the end.
-    let layouts = layout_effects(&outcome);
+    let layouts = layout_effects(&outcome.plan, &batches);
     document.cells.iter_mut().zip(layouts).for_each(|(cell, layout)| cell.layout = layout);
-    let findings = findings(&outcome, &about, &document.cells, &judge);
+    let findings = findings(&outcome, &batches, &about, &document.cells, &judge);
     let (notes, warnings): (Vec<&Finding>, Vec<&Finding>) =
         findings.iter().partition(|found| found.is_note());
     document.warnings = warnings.into_iter().map(Finding::warning).collect();
@@ -65,10 +66,11 @@ pub fn document(outcome: Outcome, about: About) -> Document {
 
 /// The same without samples and warnings, for observers during the run.
 pub fn so_far(outcome: &Outcome, about: &About) -> Document {
-    judged(outcome, about, &Judge::new(&outcome.plan, &outcome.table))
+    let batches = outcome.batches();
+    judged(outcome, &batches, about, &Judge::new(&outcome.plan, &batches))
 }
 
-fn judged(outcome: &Outcome, about: &About, judge: &Judge<'_>) -> Document {
+fn judged(outcome: &Outcome, batches: &Batches<'_>, about: &About, judge: &Judge<'_>) -> Document {
     let plan = &outcome.plan;
     let Envelope { schema, tool, host, started } = about.envelope(SCHEMA);
     Document {
@@ -84,7 +86,7 @@ fn judged(outcome: &Outcome, about: &About, judge: &Judge<'_>) -> Document {
         stopped: outcome.stopped,
         schedule: Schedule {
             rounds: plan.rounds,
-            epochs: outcome.table.epochs() as u32,
+            epochs: outcome.epochs,
             batch_ms: plan.batch.as_secs_f64() * 1e3,
             lead_in_ms: plan.lead_in.as_secs_f64() * 1e3,
             budget_s: plan.budget.as_secs_f64(),
@@ -100,7 +102,7 @@ fn judged(outcome: &Outcome, about: &About, judge: &Judge<'_>) -> Document {
             margin: plan.margin,
             epochs_needed: plan.epochs_needed,
         },
-        cells: cells(outcome),
+        cells: cells(outcome, batches),
         workloads: workloads(outcome, judge),
         contrasts: contrasts(outcome, judge),
         samples: Vec::new(),
@@ -118,15 +120,17 @@ fn in_order(mut samples: Vec<Sample>, suspended: Vec<Sample>) -> Vec<Sample> {
     samples
 }
 
-fn cells(outcome: &Outcome) -> Vec<CellRecord> {
-    (0..).zip(&outcome.samples_by_cell()).map(|(index, samples)| cell(outcome, index, samples)).collect()
+fn cells(outcome: &Outcome, batches: &Batches<'_>) -> Vec<CellRecord> {
+    (0..outcome.plan.cells.len()).map(|index| cell(outcome, batches, index)).collect()
 }
 
-fn cell(outcome: &Outcome, index: usize, samples: &[&Sample]) -> CellRecord {
+fn cell(outcome: &Outcome, batches: &Batches<'_>, index: usize) -> CellRecord {
     let planned = &outcome.plan.cells[index];
+    let samples = batches.of(index);
+    let over_epochs = |measure: &Measure| batches.series(index, |sample| measure.of(sample)).medians();
     let work = &planned.cell;
     let alpha = outcome.plan.alpha;
-    let log_costs = outcome.table.log_costs(Metric::Wall, index);
+    let log_costs = batches.log_costs(Metric::Wall, index);
     let wall_ns_per_op = estimate_of_logs(&log_costs, alpha);
     let ops_per_s = wall_ns_per_op.map(|cost| 1e9 / cost.median);
     let connects = work.pattern == Pattern::Connect;
@@ -152,35 +156,25 @@ fn cell(outcome: &Outcome, index: usize, samples: &[&Sample]) -> CellRecord {
         batches: samples.len() as u64,
         ops: samples.iter().fold(0, |sum: u64, sample| sum.saturating_add(sample.ops)),
         wall_ns_per_op,
-        cpu_ns_per_op: estimate_of_logs(&outcome.table.log_costs(Metric::Cpu, index), alpha),
-        sent_ns_per_op: sent(samples, alpha),
-        wait_ns: wait(samples),
+        cpu_ns_per_op: estimate_of_logs(&batches.log_costs(Metric::Cpu, index), alpha),
+        sent_ns_per_op: estimate(&over_epochs(&Measure::Sent), alpha),
+        wait_ns: wait(batches, index),
         ops_per_s,
         bytes_per_s: ops_per_s.map(|rate| rate * work.bytes_per_op() as f64),
         latency_ns: latency(outcome, index),
-        usage_per_op: usage(samples),
-        modes: modes(&log_costs, samples),
-        ran: ran(outcome, index, samples),
+        usage_per_op: usage(&over_epochs),
+        modes: modes(batches, index),
+        ran: ran(batches, index),
         layout: None,
-        floor: floor(outcome, index, alpha),
-        measures: measured(samples),
+        floor: floor(&outcome.plan.cells, batches, index, alpha),
+        measures: measured(samples, &over_epochs),
     }
 }
 
-fn sent(samples: &[&Sample], alpha: f64) -> Option<Estimate> {
-    let values = per_epoch(samples, |sample| Some(sample.sent_ns? as f64 / sample.ops as f64))?;
-    estimate(&values, alpha)
-}
-
 /// The fixed part of batches, if it exceeds the usual difference of two batches.
-fn wait(samples: &[&Sample]) -> Option<f64> {
-    let waits = median(&per_epoch(samples, |sample| Some(sample.wait_ns? as f64))?)?;
-    (waits >= LEAST_WAIT_NS).then_some(waits)
-}
-
-/// The median over rounds, epoch by epoch; `None` if a sample lacks the value.
-fn per_epoch(samples: &[&Sample], value: impl Fn(&Sample) -> Option<f64>) -> Option<Vec<f64>> {
-    epoch_medians(samples.iter().map(|sample| (sample.epoch, value(sample))))
+fn wait(batches: &Batches<'_>, cell: usize) -> Option<f64> {
+    let waits = batches.series(cell, |sample| Some(sample.wait_ns? as f64)).medians();
+    median(&waits).filter(|wait_ns| *wait_ns >= LEAST_WAIT_NS)
 }
 
 fn latency(outcome: &Outcome, index: usize) -> Option<LatencySummary> {
@@ -196,42 +190,38 @@ fn latency(outcome: &Outcome, index: usize) -> Option<LatencySummary> {
     })
 }
 
-fn usage(samples: &[&Sample]) -> Option<UsagePerOp> {
-    let over_epochs = |value: &dyn Fn(&Sample) -> u64| {
-        let per_op = per_epoch(samples, |sample| Some(value(sample) as f64 / sample.ops as f64));
-        per_op.and_then(|values| median(&values))
-    };
+fn usage(over_epochs: &dyn Fn(&Measure) -> Vec<f64>) -> Option<UsagePerOp> {
+    let of = |measure: Measure| median(&over_epochs(&measure));
     Some(UsagePerOp {
-        client_user_ns: over_epochs(&|sample| sample.client.user_ns)?,
-        client_sys_ns: over_epochs(&|sample| sample.client.sys_ns)?,
-        server_user_ns: over_epochs(&|sample| sample.server.user_ns)?,
-        server_sys_ns: over_epochs(&|sample| sample.server.sys_ns)?,
-        voluntary_switches: over_epochs(&|s| (s.client + s.server).voluntary_switches)?,
-        involuntary_switches: over_epochs(&|s| (s.client + s.server).involuntary_switches)?,
+        client_user_ns: of(Measure::ClientUser)?,
+        client_sys_ns: of(Measure::ClientSys)?,
+        server_user_ns: of(Measure::ServerUser)?,
+        server_sys_ns: of(Measure::ServerSys)?,
+        voluntary_switches: of(Measure::VoluntarySwitches)?,
+        involuntary_switches: of(Measure::InvoluntarySwitches)?,
     })
 }
 
 /// Other measures: medians over epochs of those that every sample has.
-fn measured(samples: &[&Sample]) -> BTreeMap<String, f64> {
+fn measured(samples: &[&Sample], over_epochs: &dyn Fn(&Measure) -> Vec<f64>) -> BTreeMap<String, f64> {
     let names: BTreeSet<&String> = samples.iter().flat_map(|sample| sample.measures.keys()).collect();
-    let over_epochs = |name: &String| {
-        let values = per_epoch(samples, |sample| measures::named(sample, name))?;
-        Some((name.clone(), median(&values)?))
-    };
+    let over_epochs =
+        |name: &String| Some((name.clone(), median(&over_epochs(&Measure::Named(name.clone())))?));
     names.into_iter().filter_map(over_epochs).collect()
 }
 
 /// Where the scheduler put its batches, the most frequent first.
-fn ran(outcome: &Outcome, index: usize, samples: &[&Sample]) -> Vec<RanRecord> {
+fn ran(batches: &Batches<'_>, cell: usize) -> Vec<RanRecord> {
     let record = |ran: &Ran| {
-        let seen = samples.iter().filter_map(|sample| sample.whereabouts).filter(|seen| seen.ran == *ran);
-        let (batches, migrations) =
+        let seen =
+            batches.of(cell).iter().filter_map(|sample| sample.whereabouts).filter(|seen| seen.ran == *ran);
+        let (count, migrations) =
             seen.fold((0, 0_u64), |(count, sum), seen| (count + 1, sum.saturating_add(seen.migrations)));
-        (batches > 0).then(|| RanRecord {
+        (count > 0).then(|| RanRecord {
             ran: *ran,
-            batches,
+            batches: count,
             migrations,
-            wall_ns_per_op: median(&outcome.table.log_costs_where(*ran, index)).map(f64::exp),
+            wall_ns_per_op: median(&batches.log_costs_where(*ran, cell)).map(f64::exp),
         })
     };
     let mut records: Vec<RanRecord> = Ran::ALL.iter().filter_map(record).collect();
@@ -239,21 +229,16 @@ fn ran(outcome: &Outcome, index: usize, samples: &[&Sample]) -> Vec<RanRecord> {
     records
 }
 
-fn modes(log_costs: &[f64], samples: &[&Sample]) -> Vec<Mode> {
-    let Some((low, high)) = two_groups(log_costs, LEAST_MODE_RATIO.ln()) else { return Vec::new() };
-    let switches = per_epoch(samples, |sample| {
-        let used = sample.client + sample.server;
-        let switches = used.voluntary_switches.saturating_add(used.involuntary_switches);
-        Some(switches as f64 / sample.ops as f64)
-    });
-    let busy = per_epoch(samples, |sample| {
-        let cpu_ns = (sample.client + sample.server).cpu_ns();
-        (sample.wall_ns > 0).then(|| cpu_ns as f64 / sample.wall_ns as f64)
-    });
+fn modes(batches: &Batches<'_>, cell: usize) -> Vec<Mode> {
+    let log_costs = batches.log_costs(Metric::Wall, cell);
+    let Some((low, high)) = two_groups(&log_costs, LEAST_MODE_RATIO.ln()) else { return Vec::new() };
+    let switches = batches.series(cell, |sample| Measure::Switches.of(sample)).medians();
+    let busy =
+        batches.series(cell, |sample| Some(Measure::Cpu.of(sample)? / Measure::Wall.of(sample)?)).medians();
     [low, high]
         .map(|group| {
-            let within = |series: &Option<Vec<f64>>| {
-                let members = group.members.iter().map(|epoch| series.as_ref()?.get(*epoch).copied());
+            let within = |epochs: &[f64]| {
+                let members = group.members.iter().map(|epoch| epochs.get(*epoch).copied());
                 median(&members.collect::<Option<Vec<f64>>>()?)
             };
             Mode {
@@ -337,9 +322,15 @@ fn workloads(outcome: &Outcome, judge: &Judge<'_>) -> Vec<WorkloadRecord> {
     plan.workloads.iter().map(record).collect()
 }
 
-fn findings(outcome: &Outcome, about: &About, cells: &[CellRecord], judge: &Judge<'_>) -> Vec<Finding> {
+fn findings(
+    outcome: &Outcome,
+    batches: &Batches<'_>,
+    about: &About,
+    cells: &[CellRecord],
+    judge: &Judge<'_>,
+) -> Vec<Finding> {
     let plan = &outcome.plan;
-    let epochs = outcome.table.epochs() as u32;
+    let epochs = outcome.epochs;
     let mut findings = Vec::new();
     if outcome.stopped == Stopped::Interrupted {
         findings.push(Finding::Interrupted { epochs });
@@ -383,7 +374,7 @@ fn findings(outcome: &Outcome, about: &About, cells: &[CellRecord], judge: &Judg
             findings.push(Finding::Troubled { cell: id(), counters: list.join(", ") });
         }
     }
-    findings.extend(diagnose(outcome, cells));
+    findings.extend(diagnose(outcome, batches, cells));
     if plan.latency == LatencyMode::Inline {
         findings.push(Finding::InlineLatency);
     }

@@ -1,9 +1,11 @@
 //! Whether a cell's cost depends on where its buffers begin within a page.
 
-use ipcost_model::{Layout, LayoutEffect, LayoutPlace, Pattern, Sample};
+use std::collections::BTreeMap;
+
+use ipcost_model::{Layout, LayoutEffect, LayoutPlace, Metric, Pattern, Plan};
 use ipcost_stats::{Random, arc, median, quantile_sorted};
 
-use crate::campaign::Outcome;
+use crate::batches::Batches;
 use crate::causes::{Cause, nanoseconds};
 
 /// The probability that any cell is falsely called dependent on its layout.
@@ -25,11 +27,11 @@ struct Epoch {
 ///
 /// Only cells whose epochs vary by more than the least effect are looked at. That choice takes no account of places, so
 /// the level is shared by those alone.
-pub fn layout_effects(outcome: &Outcome) -> Vec<Option<LayoutEffect>> {
-    let epochs: Vec<Vec<Epoch>> = outcome.samples_by_cell().iter().map(|samples| epochs(samples)).collect();
+pub fn layout_effects(plan: &Plan, batches: &Batches<'_>) -> Vec<Option<LayoutEffect>> {
+    let epochs: Vec<Vec<Epoch>> = (0..plan.cells.len()).map(|cell| epochs(batches, cell)).collect();
     let places: Vec<Vec<LayoutPlace>> = epochs
         .iter()
-        .zip(&outcome.plan.cells)
+        .zip(&plan.cells)
         .map(
             |(epochs, planned)| {
                 if varies(epochs) { places(planned.cell.pattern, epochs) } else { Vec::new() }
@@ -38,7 +40,7 @@ pub fn layout_effects(outcome: &Outcome) -> Vec<Option<LayoutEffect>> {
         .collect();
     let tests: usize = places.iter().map(Vec::len).sum();
     let level = FALSE_ALARMS / tests.max(1) as f64;
-    let mut random = Random::new(outcome.plan.seed);
+    let mut random = Random::new(plan.seed);
     epochs
         .iter()
         .zip(places)
@@ -51,15 +53,15 @@ pub fn layout_effects(outcome: &Outcome) -> Vec<Option<LayoutEffect>> {
 }
 
 /// A cell's epochs with a known layout; of very many, some that are evenly spaced.
-fn epochs(samples: &[&Sample]) -> Vec<Epoch> {
-    let of_epoch = |samples: &[&Sample]| {
-        let costs: Vec<f64> =
-            samples.iter().map(|sample| (sample.wall_ns as f64 / sample.ops as f64).ln()).collect();
-        let log_cost = median(&costs).filter(|cost| cost.is_finite())?;
-        Some(Epoch { layout: samples.first()?.layout?, log_cost })
+fn epochs(batches: &Batches<'_>, cell: usize) -> Vec<Epoch> {
+    let layouts: BTreeMap<u32, Option<Layout>> =
+        batches.of(cell).iter().map(|sample| (sample.epoch, sample.layout)).collect();
+    let costs = batches.logs(Metric::Wall, cell).by_epoch();
+    let some = costs.iter().step_by(costs.len().div_ceil(MOST_EPOCHS).max(1));
+    let epoch = |(epoch, log_cost): &(u32, Option<f64>)| {
+        Some(Epoch { layout: layouts.get(epoch).copied()??, log_cost: (*log_cost)? })
     };
-    let chunks: Vec<&[&Sample]> = samples.chunk_by(|a, b| a.epoch == b.epoch).collect();
-    chunks.iter().step_by(chunks.len().div_ceil(MOST_EPOCHS).max(1)).copied().filter_map(of_epoch).collect()
+    some.filter_map(epoch).collect()
 }
 
 /// Whether costs vary by more than the least effect, but for the few extremes.

@@ -12,12 +12,12 @@
 
 pub mod account;
 pub mod analysis;
+pub mod batches;
 pub mod bench;
 mod calibration;
 pub mod campaign;
 pub mod causes;
 mod conversation;
-pub mod cost_table;
 mod diagnostics;
 pub mod document;
 pub mod error;
@@ -26,7 +26,6 @@ pub mod floor;
 pub mod guard;
 pub mod lab;
 pub mod layout_effect;
-pub mod measures;
 pub mod percentiles;
 pub mod planning;
 mod processes;
@@ -37,6 +36,7 @@ pub mod system_calls;
 pub mod tracing;
 mod warnings;
 
+pub use batches::Batches;
 pub use calibration::{Rate, rate};
 pub use campaign::{Needed, Outcome, resume, run, run_until};
 pub use conversation::PeerProgram;

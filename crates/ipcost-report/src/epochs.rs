@@ -1,7 +1,9 @@
 //! What a cell cost in each epoch: the unit of inference.
 
-use ipcost_model::{Document, Sample};
-use ipcost_stats::median;
+use std::collections::BTreeMap;
+
+use ipcost_model::{Document, Measure, Sample};
+use ipcost_stats::Series;
 
 /// A cell in one epoch; costs are medians over the epoch's rounds, nanoseconds for one operation.
 pub struct EpochCost {
@@ -25,31 +27,33 @@ pub fn costs(document: &Document) -> Vec<Vec<EpochCost>> {
             samples.push(sample);
         }
     }
-    by_cell.into_iter().map(of_cell).collect()
+    by_cell.iter().map(|samples| of_cell(samples)).collect()
 }
 
-fn of_cell(mut samples: Vec<&Sample>) -> Vec<EpochCost> {
-    samples.sort_by_key(|sample| sample.epoch);
-    samples.chunk_by(|a, b| a.epoch == b.epoch).filter_map(of_epoch).collect()
-}
-
-fn of_epoch(rounds: &[&Sample]) -> Option<EpochCost> {
-    let over_rounds = |value: &dyn Fn(&Sample) -> Option<f64>| {
-        let values: Option<Vec<f64>> = rounds.iter().map(|sample| value(sample)).collect();
-        median(&values?).filter(|value| value.is_finite())
+fn of_cell(samples: &[&Sample]) -> Vec<EpochCost> {
+    let mut ops: BTreeMap<u32, u64> = BTreeMap::new();
+    for sample in samples {
+        let sum = ops.entry(sample.epoch).or_default();
+        *sum = sum.saturating_add(sample.ops);
+    }
+    let by_epoch = |value: &dyn Fn(&Sample) -> Option<f64>| -> BTreeMap<u32, f64> {
+        let rounds = samples.iter().map(|sample| (sample.epoch, sample.round, value(sample)));
+        let epochs = Series::complete(rounds).by_epoch().into_iter();
+        epochs.filter_map(|(epoch, median)| Some((epoch, median?))).collect()
     };
-    let per_op = |value: u64, sample: &Sample| value as f64 / sample.ops as f64;
-    let of_logs = |ns: &dyn Fn(&Sample) -> u64| {
-        over_rounds(&|sample| Some(per_op(ns(sample), sample).ln())).map(f64::exp)
+    let of_logs = |measure: Measure| -> BTreeMap<u32, f64> {
+        let logs = by_epoch(&|sample| Some(measure.of(sample)?.ln()));
+        logs.into_iter().map(|(epoch, log)| (epoch, log.exp())).collect()
     };
-    Some(EpochCost {
-        ops: rounds.iter().fold(0, |sum, sample| sum.saturating_add(sample.ops)),
-        wall_ns: of_logs(&|sample| sample.wall_ns)?,
-        cpu_ns: of_logs(&|sample| (sample.client + sample.server).cpu_ns()),
-        sent_ns: over_rounds(&|sample| Some(per_op(sample.sent_ns?, sample))),
-        switches: over_rounds(&|sample| {
-            let used = sample.client + sample.server;
-            Some(per_op(used.voluntary_switches.saturating_add(used.involuntary_switches), sample))
-        }),
-    })
+    let (wall, cpu) = (of_logs(Measure::Wall), of_logs(Measure::Cpu));
+    let sent = by_epoch(&|sample| Measure::Sent.of(sample));
+    let switches = by_epoch(&|sample| Measure::Switches.of(sample));
+    let epoch = |(epoch, wall_ns): (u32, f64)| EpochCost {
+        ops: ops.get(&epoch).copied().unwrap_or_default(),
+        wall_ns,
+        cpu_ns: cpu.get(&epoch).copied(),
+        sent_ns: sent.get(&epoch).copied(),
+        switches: switches.get(&epoch).copied(),
+    };
+    wall.into_iter().map(epoch).collect()
 }

@@ -14,18 +14,6 @@ pub fn median(values: &[f64]) -> Option<f64> {
     }
 }
 
-/// The median over the rounds of each epoch, epoch by epoch: what every interval is drawn from.
-///
-/// Rounds come with their epochs, in order. `None` where there are none, or where a value is missing or not finite.
-pub fn epoch_medians(rounds: impl IntoIterator<Item = (u32, Option<f64>)>) -> Option<Vec<f64>> {
-    let rounds =
-        rounds.into_iter().map(|(epoch, value)| Some((epoch, value.filter(|value| value.is_finite())?)));
-    let rounds: Vec<(u32, f64)> = rounds.collect::<Option<_>>()?;
-    let epochs = rounds.chunk_by(|a, b| a.0 == b.0);
-    let medians = epochs.map(|epoch| median(&epoch.iter().map(|round| round.1).collect::<Vec<_>>()));
-    medians.collect::<Option<Vec<f64>>>().filter(|medians| !medians.is_empty())
-}
-
 /// The `q`-quantile of ascending values by linear interpolation (Hyndman and Fan's type 7).
 ///
 /// # Panics
@@ -60,17 +48,6 @@ mod tests {
         assert_eq!(median(&[3.0]), Some(3.0));
         assert_eq!(median(&[4.0, 1.0]), Some(2.5));
         assert_eq!(median(&[9.0, 1.0, 5.0]), Some(5.0));
-    }
-
-    #[test]
-    fn epochs_have_the_medians_of_their_rounds() {
-        let rounds = [(1, 5.0), (1, 1.0), (1, 9.0), (4, 2.0), (4, 3.0)];
-        let of =
-            |rounds: &[(u32, f64)]| epoch_medians(rounds.iter().map(|(epoch, value)| (*epoch, Some(*value))));
-        assert_eq!(of(&rounds), Some(vec![5.0, 2.5]));
-        assert_eq!(of(&[]), None);
-        assert_eq!(of(&[(1, 1.0), (2, f64::NEG_INFINITY)]), None);
-        assert_eq!(epoch_medians([(1, Some(1.0)), (1, None)]), None);
     }
 
     #[test]

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use ipcost_features::replicate::{Measured, by_epoch, cells_of, measure_of, per_byte, sender_timed};
+use ipcost_features::replicate::{Measured, by_epoch, cells_of, quantity_of, sender_timed};
 use ipcost_features::replicate::{Replication, ReplicationRun, Software, Test};
 use ipcost_lab::bench::{BatchOutcome, Bench};
 use ipcost_lab::progress::Silent;
 use ipcost_lab::{EngineError, Outcome, PeerProgram, ProcessBench, Settings, System, plan, run};
-use ipcost_model::{Expanded, Job, NATIVE, Offers, Placement, PlannedCell, expand};
+use ipcost_model::{Expanded, Job, NATIVE, Offers, Placement, PlannedCell, Quantity, expand};
 use ipcost_peers::Cache;
 use ipcost_stats::{Interval, epoch_interval, median};
 use ipcost_sys::interrupt::Interrupt;
@@ -121,7 +121,8 @@ fn tests_of_times(
     all.sort_by_key(|test| !test.decides);
     for test in all {
         let counts = ["tcp_segments", "disk_bytes_written"];
-        let is_time = !test.same_system_calls && !counts.contains(&measure_of(test, &test.a));
+        let is_time = !test.same_system_calls
+            && !counts.contains(&quantity_of(test, &test.a).measure.to_string().as_str());
         let is_new = tests
             .iter()
             .all(|known| (&known.a, &known.b, &known.measure) != (&test.a, &test.b, &test.measure));
@@ -299,15 +300,16 @@ fn show(name: &str, tests: &[Test], measured: &Measured<'_>, figures: &[Vec<Opti
 fn plainly(test: &Test, cells: &[PlannedCell], figures: &[Vec<Option<Figures>>]) -> Option<Vec<f64>> {
     let (a, b) = cells_of(test, cells)?;
     let (b, side) = b.zip(test.b.as_ref())?;
-    let value = |turn: &[Option<Figures>], cell: usize, measure: &str| {
-        let (name, bytes) = per_byte(measure, &cells[cell]);
-        Some(turn[cell].as_ref()?.get(name)? / bytes)
+    let value = |turn: &[Option<Figures>], cell: usize, quantity: &Quantity| {
+        let bytes = if quantity.per_byte { cells[cell].cell.size as f64 } else { 1.0 };
+        Some(turn[cell].as_ref()?.get(quantity.measure.to_string().as_str())? / bytes)
     };
+    let quantities = [quantity_of(test, &test.a), quantity_of(test, side)];
     figures
         .iter()
         .map(|turn| {
-            let of_a: f64 = value(turn, a, measure_of(test, &test.a))?;
-            Some(of_a.ln() - value(turn, b, measure_of(test, side))?.ln())
+            let of_a: f64 = value(turn, a, &quantities[0])?;
+            Some(of_a.ln() - value(turn, b, &quantities[1])?.ln())
         })
         .collect()
 }

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ipcost_lab::Batches;
 use ipcost_lab::analysis::verdict;
-use ipcost_lab::cost_table::CostTable;
 use ipcost_lab::planning::ALPHA;
 use ipcost_model::{Document, Metric, Tool, Verdict};
 use ipcost_stats::{ENOUGH_DEGREES, RunMedian, Spread, Unpaired, median, run_median, unpaired};
@@ -159,7 +159,7 @@ struct Run<'a> {
     /// Of cells that were measured.
     indices: BTreeMap<&'a str, usize>,
     pairs: BTreeSet<(&'a str, &'a str)>,
-    table: CostTable,
+    batches: Batches<'a>,
 }
 
 impl<'a> Side<'a> {
@@ -175,19 +175,19 @@ impl<'a> Side<'a> {
 
     /// For every run, the logarithms of a cell's costs by epoch.
     fn log_costs(&self, metric: Metric, cell: &str) -> Vec<Vec<f64>> {
-        self.runs.iter().map(|run| run.table.log_costs(metric, run.indices[cell])).collect()
+        self.runs.iter().map(|run| run.batches.log_costs(metric, run.indices[cell])).collect()
     }
 
     /// For every run, the logarithms of the ratio of two cells' costs by epoch.
     fn log_ratios(&self, metric: Metric, cell: &str, baseline: &str) -> Vec<Vec<f64>> {
-        let of = |run: &Run<'_>| run.table.log_ratios(metric, run.indices[cell], run.indices[baseline]);
+        let of = |run: &Run<'_>| run.batches.log_ratios(metric, run.indices[cell], run.indices[baseline]);
         self.runs.iter().map(of).collect()
     }
 }
 
 impl<'a> Run<'a> {
     fn of(document: &'a Document) -> Self {
-        let table = CostTable::of_document(document).unwrap_or_default();
+        let batches = Batches::new(&document.samples, document.cells.len());
         let indices: BTreeMap<&str, usize> = document
             .cells
             .iter()
@@ -197,7 +197,7 @@ impl<'a> Run<'a> {
             .collect();
         let pairs = document.contrasts.iter().map(|contrast| (contrast.a.as_str(), contrast.b.as_str()));
         let known = |pair: &(&str, &str)| indices.contains_key(pair.0) && indices.contains_key(pair.1);
-        Self { pairs: pairs.filter(known).collect(), indices, table }
+        Self { pairs: pairs.filter(known).collect(), indices, batches }
     }
 }
 

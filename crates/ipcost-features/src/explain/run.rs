@@ -126,7 +126,7 @@ pub fn examine(
         firewall: firewall::read(),
         network: facts::network(),
     };
-    if outcome.stopped == Stopped::Interrupted && outcome.table.epochs() == 0 {
+    if outcome.stopped == Stopped::Interrupted && outcome.epochs == 0 {
         return Err(EngineError::Interrupted);
     }
     let mut evidence = vec![Evidence::default(); outcome.plan.cells.len()];
@@ -152,10 +152,11 @@ fn collect(
 ) -> Result<Vec<Missing>, EngineError> {
     let available = |cell: &&usize| outcome.plan.cells[**cell].unavailable.is_none();
     let cells: Vec<usize> = question.asked.iter().filter(available).copied().collect();
+    let batches = outcome.batches();
     let mut collector = Collector::new(lab.tracing(&outcome.plan, interrupt), lab.namespace());
     for (done, cell) in cells.iter().copied().enumerate() {
         watching.looked_at(done, cells.len());
-        let cost = median(&outcome.table.log_costs(Metric::Wall, cell));
+        let cost = median(&batches.log_costs(Metric::Wall, cell));
         evidence[cell] = collector.collect(cell, cost.map_or(1e6, f64::exp))?;
     }
     watching.looked_at(cells.len(), cells.len());

@@ -3,12 +3,10 @@
 use std::collections::BTreeMap;
 
 use ipcost_lab::campaign::{Needed, Outcome};
-use ipcost_lab::measures;
 use ipcost_lab::planning::ALPHA;
 use ipcost_lab::system_calls::SystemCalls;
 use ipcost_model::protocol::PeerRole;
-use ipcost_model::{PlannedCell, Sample};
-use ipcost_stats::epoch_medians;
+use ipcost_model::{Measure, PlannedCell, Quantity};
 
 use crate::claims::{Bounded, Bounds, Found, all_hold, find};
 use crate::explain::Sides;
@@ -82,12 +80,6 @@ fn check_test(test: &Test) -> Result<(), String> {
     if test.decides && test.below.is_none() && test.above.is_none() {
         return Err(format!("test \"{about}\" says neither below nor above; give one, or decides = false"));
     }
-    for side in std::iter::once(&test.a).chain(&test.b) {
-        let measure = side.measure.as_ref().or(test.measure.as_ref());
-        if measure.is_some_and(|name| name.trim().is_empty()) {
-            return Err(format!("test \"{about}\" has an empty measure"));
-        }
-    }
     Ok(())
 }
 
@@ -95,10 +87,7 @@ fn check_test(test: &Test) -> Result<(), String> {
 pub fn sender_timed(replication: &Replication, cells: &[PlannedCell]) -> Vec<usize> {
     let tests = replication.claims.iter().flat_map(|claim| &claim.tests).chain(&replication.effects);
     let sides = tests.flat_map(|test| std::iter::once(&test.a).chain(&test.b).map(move |side| (test, side)));
-    let of_sender = |(test, side): &(&Test, &Selector)| {
-        let measure = side.measure.as_ref().or(test.measure.as_ref());
-        measure.is_some_and(|name| name.starts_with("sent"))
-    };
+    let of_sender = |(test, side): &(&Test, &Selector)| quantity_of(test, side).measure == Measure::Sent;
     let mut found: Vec<usize> =
         sides.filter(of_sender).filter_map(|(_, side)| find(cells, side).ok()).collect();
     found.sort_unstable();
@@ -216,7 +205,7 @@ fn together(rule: Rule, tests: &[LedgerTest]) -> Option<Word> {
 }
 
 fn decide_test(run: &Measured<'_>, test: &Test, alpha: f64) -> LedgerTest {
-    let measure = test.measure.as_deref().or(test.a.measure.as_deref()).unwrap_or("wall").to_owned();
+    let measure = quantity_of(test, &test.a).to_string();
     let mut ledger = LedgerTest {
         about: test.about.clone(),
         software: run.software,
@@ -262,9 +251,9 @@ pub fn cells_of(test: &Test, cells: &[PlannedCell]) -> Option<(usize, Option<usi
     Some((index(&test.a)?, b))
 }
 
-/// What a side of a test measures.
-pub fn measure_of<'a>(test: &'a Test, side: &'a Selector) -> &'a str {
-    side.measure.as_deref().or(test.measure.as_deref()).or(test.a.measure.as_deref()).unwrap_or("wall")
+/// What a side of a test measures; what the first side measures if it does not say.
+pub fn quantity_of(test: &Test, side: &Selector) -> Quantity {
+    side.measure.as_ref().or(test.measure.as_ref()).or(test.a.measure.as_ref()).cloned().unwrap_or_default()
 }
 
 /// A test's figure in every epoch: the natural logarithm of the ratio, or what a single cell says.
@@ -273,18 +262,22 @@ pub fn measure_of<'a>(test: &'a Test, side: &'a Selector) -> &'a str {
 pub fn by_epoch(run: &Measured<'_>, test: &Test) -> Option<Vec<f64>> {
     let cells = &run.outcome.plan.cells;
     let (a, b) = cells_of(test, cells)?;
+    let batches = run.outcome.batches();
     let of = |cell: usize, side: &Selector| {
-        by_round(&run.outcome.samples, cell, &cells[cell], measure_of(test, side))
+        let Quantity { measure, per_byte } = quantity_of(test, side);
+        let divisor = if per_byte { cells[cell].cell.size as f64 } else { 1.0 };
+        batches.series(cell, |sample| Some(measure.of(sample)? / divisor))
     };
     let of_a = of(a, &test.a);
-    let Some((b, side)) = b.zip(test.b.as_ref()) else { return per_epoch(&of_a) };
-    let of_b = of(b, side);
-    // Times that the kernel counts in ticks may be none in a batch; their ratio is then far off, not unknown.
-    let ln = |value: f64| value.max(NEXT_TO_NOTHING).ln();
-    // One of the two may have left before the other, once nothing asked for it.
-    let both: BTreeMap<Place, f64> =
-        of_a.iter().filter_map(|(place, value)| Some((*place, ln(*value) - ln(*of_b.get(place)?)))).collect();
-    per_epoch(&both)
+    let values = match b.zip(test.b.as_ref()) {
+        None => of_a,
+        Some((b, side)) => {
+            // Times that the kernel counts in ticks may be none in a batch; their ratio is then far off, not unknown.
+            let ln = |value: f64| value.max(NEXT_TO_NOTHING).ln();
+            of_a.with(&of(b, side), |a, b| ln(a) - ln(b))
+        }
+    };
+    Some(values.medians()).filter(|epochs| !epochs.is_empty())
 }
 
 fn bounds(test: &Test) -> Bounds {
@@ -299,54 +292,6 @@ fn claimed(test: &Test) -> String {
         (_, None, Some(below)) => format!("< {below}"),
         _ => String::new(),
     }
-}
-
-/// An epoch and a round in it.
-type Place = (u32, u32);
-
-/// The measure that a name stands for, and what it is divided by: the bytes of a message where it ends in `_per_byte`.
-pub fn per_byte<'a>(measure: &'a str, planned: &PlannedCell) -> (&'a str, f64) {
-    match measure.strip_suffix("_per_byte") {
-        Some(name) => (name, planned.cell.size as f64),
-        None => (measure, 1.0),
-    }
-}
-
-/// A measure of a cell in every round; nothing where a sample lacks it.
-fn by_round(samples: &[Sample], index: usize, planned: &PlannedCell, measure: &str) -> BTreeMap<Place, f64> {
-    let (name, bytes) = per_byte(measure, planned);
-    let own = samples.iter().filter(|sample| sample.cell as usize == index);
-    own.filter_map(|sample| Some(((sample.epoch, sample.round), value(sample, name)? / bytes))).collect()
-}
-
-/// What a sample says of a measure, for one operation unless the name says `per_call`.
-///
-/// `wall`, `sent`, `cpu`, `client_cpu`, `server_cpu`, `client_user`, `client_sys`, `server_user`, `server_sys`
-/// (nanoseconds), `switches`, or what peers and the engine measured by name.
-fn value(sample: &Sample, measure: &str) -> Option<f64> {
-    let (client, server) = (&sample.client, &sample.server);
-    let whole = match measure {
-        "wall" => sample.wall_ns,
-        "sent" => sample.sent_ns?,
-        "cpu" => (*client + *server).cpu_ns(),
-        "client_cpu" => client.cpu_ns(),
-        "server_cpu" => server.cpu_ns(),
-        "client_user" => client.user_ns,
-        "client_sys" => client.sys_ns,
-        "server_user" => server.user_ns,
-        "server_sys" => server.sys_ns,
-        "switches" => {
-            let both = *client + *server;
-            both.voluntary_switches.saturating_add(both.involuntary_switches)
-        }
-        name => return measures::named(sample, name),
-    };
-    Some(whole as f64 / sample.ops as f64)
-}
-
-/// The median over each epoch's rounds.
-fn per_epoch(values: &BTreeMap<Place, f64>) -> Option<Vec<f64>> {
-    epoch_medians(values.iter().map(|((epoch, _), value)| (*epoch, Some(*value))))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ipcost_model::job::duration;
 use ipcost_model::protocol::PeerRole;
-use ipcost_model::{Envelope, Matrix, OptionValue, Size, named};
+use ipcost_model::{Envelope, Matrix, OptionValue, Quantity, Size, named};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -216,9 +216,9 @@ pub struct Test {
     /// In which runs; both where it is not said.
     #[serde(default)]
     pub software: Option<Software>,
-    /// What is compared, unless a side says otherwise; `wall` by default. See `measure` of the engine.
+    /// What is compared, unless a side says otherwise; `wall` by default.
     #[serde(default)]
-    pub measure: Option<String>,
+    pub measure: Option<Quantity>,
     /// The numerator.
     pub a: Selector,
     /// The denominator; without one, `a` itself is judged.
@@ -271,7 +271,7 @@ pub struct Selector {
     /// Options that it has.
     pub options: BTreeMap<String, OptionValue>,
     /// What is taken of it.
-    pub measure: Option<String>,
+    pub measure: Option<Quantity>,
 }
 
 /// The article's own counts.

@@ -86,7 +86,7 @@ pub fn run(
         match measure(request, replication, run, seed, interrupt, watching) {
             Ok(finished) => {
                 record.missing = finished.missing;
-                record.epochs = finished.outcome.table.epochs() as u32;
+                record.epochs = finished.outcome.epochs;
                 interrupted = finished.outcome.stopped == Stopped::Interrupted;
                 if record.epochs > 0 {
                     outcomes.push((run.software, finished.outcome, finished.system_calls));

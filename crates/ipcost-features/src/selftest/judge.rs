@@ -66,7 +66,7 @@ struct Slowed {
 impl Tally {
     /// Adds an A/A campaign.
     pub fn add_equal(&mut self, outcome: &Outcome) {
-        let ratios = outcome.table.log_ratios(Metric::Wall, 1, 0);
+        let ratios = outcome.batches().log_ratios(Metric::Wall, 1, 0);
         self.alarms.push(alarm(&ratios));
         self.equal.extend(ratios);
         self.add_time(outcome);
@@ -74,19 +74,20 @@ impl Tally {
 
     /// Adds a campaign with planted slowdowns.
     pub fn add_slowed(&mut self, outcome: &Outcome) {
+        let batches = outcome.batches();
         for (index, (percent, campaigns)) in SLOWDOWNS.iter().zip(&mut self.slowed).enumerate() {
             let (base, slow) = (2 * index, 2 * index + 1);
-            let Some(sample) = outcome.samples.iter().find(|sample| sample.cell as usize == slow) else {
+            let Some(sample) = batches.of(slow).first() else {
                 return;
             };
             let truth = (1.0 + (sample.ops * percent / 100) as f64 / sample.ops as f64).ln();
-            campaigns.push(Slowed { truth, ratios: outcome.table.log_ratios(Metric::Wall, slow, base) });
+            campaigns.push(Slowed { truth, ratios: batches.log_ratios(Metric::Wall, slow, base) });
         }
         self.add_time(outcome);
     }
 
     fn add_time(&mut self, outcome: &Outcome) {
-        let epochs = outcome.table.epochs() as f64;
+        let epochs = f64::from(outcome.epochs);
         let cells = outcome.plan.cells.len() as f64;
         let measuring = outcome.elapsed.as_secs_f64() - outcome.timing.calibration_s;
         if epochs > 0.0 {

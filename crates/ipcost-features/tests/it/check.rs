@@ -166,7 +166,7 @@ fn percentiles_are_of_epochs_and_need_enough_operations() {
     let (claims, outcome) = checked(&claim(p99), known());
     let reason = only(&claims[0]).reason.as_deref().unwrap();
     assert!(reason.contains("an epoch samples 10 operations") && reason.contains("takes 100"), "{reason}");
-    assert_eq!((claims[0].word, outcome.stopped, outcome.table.epochs()), (OPEN, Stopped::Resolved, 1));
+    assert_eq!((claims[0].word, outcome.stopped, outcome.epochs), (OPEN, Stopped::Resolved, 1));
 
     let (claims, _) = checked(&claim(p99), known_with_many_latencies());
     assert_eq!(words(&claims), [YES]);
@@ -209,7 +209,7 @@ fn a_baseline_that_cannot_decide_says_so_before_and_ends_the_run() {
     let (claims, outcome) = checked_against(&format!("{CELLS}{}", claim(body)), &short, known());
     let reason = only(&claims[0]).reason.as_deref().unwrap();
     assert!(reason.contains("too few epochs") && reason.contains("(9)"), "{reason}");
-    assert_eq!((claims[0].word, outcome.stopped, outcome.table.epochs()), (OPEN, Stopped::Resolved, 1));
+    assert_eq!((claims[0].word, outcome.stopped, outcome.epochs), (OPEN, Stopped::Resolved, 1));
 }
 
 #[test]

@@ -194,8 +194,7 @@ impl Campaign<'_, '_> {
     /// Counts the answers so far, and lets the cells of answered questions leave: their time goes to open ones. The
     /// order of the rest stays as random as before, and a contrast uses the rounds with both of its cells.
     fn judge(&mut self) {
-        let plan = &self.outcome.plan;
-        self.answered = Judge::new(plan, &self.outcome.table).answered();
+        self.answered = Judge::new(&self.outcome.plan, &self.outcome.batches()).answered();
         self.needed = match &mut self.asking {
             Some(asking) => asking(&self.outcome),
             None if self.answered.all() => Needed::Nothing,

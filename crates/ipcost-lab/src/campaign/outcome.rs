@@ -8,7 +8,7 @@ use ipcost_stats::Histogram;
 use ipcost_sys::clock::Quality;
 use serde_json::{Map, Value};
 
-use crate::cost_table::CostTable;
+use crate::batches::Batches;
 use crate::error::EngineError;
 use crate::percentiles::Percentiles;
 use crate::surroundings::Observed;
@@ -22,8 +22,8 @@ pub struct Outcome {
     pub samples: Vec<Sample>,
     /// Samples during which the machine was suspended; they were measured again and are not counted.
     pub suspended: Vec<Sample>,
-    /// The same as `samples`, arranged by cell, epoch and round.
-    pub table: CostTable,
+    /// Complete epochs.
+    pub epochs: u32,
     /// Latencies of every cell, nanoseconds.
     pub latency: Vec<Histogram>,
     /// Percentiles of latency of every cell, one set per complete epoch.
@@ -53,7 +53,7 @@ impl Outcome {
         Self {
             samples: Vec::new(),
             suspended: Vec::new(),
-            table: CostTable::default(),
+            epochs: 0,
             latency: vec![Histogram::default(); cells],
             percentiles: vec![Vec::new(); cells],
             effective: vec![Map::new(); cells],
@@ -92,7 +92,6 @@ impl Outcome {
         plan.batch = Duration::from_nanos(calibrated.batch_ns);
         plan.lead_in = Duration::from_nanos(calibrated.lead_in_ns);
         plan.epochs_expected = calibrated.epochs_expected;
-        self.table = CostTable::new(plan.cells.len(), plan.rounds);
         self.timing.calibration_s = Duration::from_nanos(calibrated.elapsed_ns).as_secs_f64();
         self.observed.clock =
             Quality { read_ns: calibrated.clock_read_ns, step_ns: calibrated.clock_step_ns };
@@ -101,7 +100,7 @@ impl Outcome {
 
     /// Adds a complete epoch.
     pub(super) fn keep(&mut self, epoch: EpochRecord) {
-        self.table.add_epoch(&epoch.samples);
+        self.epochs += 1;
         let measured: BTreeSet<usize> = epoch.samples.iter().map(|sample| sample.cell as usize).collect();
         let (suspended, samples): (Vec<Sample>, Vec<Sample>) =
             epoch.samples.into_iter().partition(|sample| sample.suspended);
@@ -143,13 +142,9 @@ impl Outcome {
         timing.other_s = (self.elapsed.as_secs_f64() - named).max(0.0);
     }
 
-    /// The samples of each cell, in the order in which they were taken.
-    pub fn samples_by_cell(&self) -> Vec<Vec<&Sample>> {
-        let mut by_cell: Vec<Vec<&Sample>> = vec![Vec::new(); self.plan.cells.len()];
-        for sample in &self.samples {
-            by_cell[sample.cell as usize].push(sample);
-        }
-        by_cell
+    /// The samples, arranged for questions about cells.
+    pub fn batches(&self) -> Batches<'_> {
+        Batches::new(&self.samples, self.plan.cells.len())
     }
 
     /// The approximate duration of all complete epochs: all time except calibration.

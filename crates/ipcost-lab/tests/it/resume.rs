@@ -109,7 +109,7 @@ fn before_calibration_was_complete_it_begins_again() {
     let bytes = Keeper::new(&plan).0;
     let mut script = machine();
     let outcome = resume(read(&bytes), later(0), &mut script, &mut Known::default(), &mut Witness::default());
-    assert_eq!(outcome.table.epochs(), 6);
+    assert_eq!(outcome.epochs, 6);
     assert_eq!(outcome.samples, kept(JOB, &mut machine()).1.samples);
 }
 
@@ -118,11 +118,11 @@ fn a_run_that_was_answered_needs_no_more() {
     let job = "baseline = \"two\"\nbudget = \"10min\"\nseed = 3\n[[cells]]\ntransport = [\"one\", \"two\"]\n";
     let (bytes, outcome) = kept(job, &mut noisy(&[5_000.0, 9_000.0], 0.01));
     assert_eq!(outcome.stopped, Stopped::Resolved);
-    let epochs = outcome.table.epochs();
+    let epochs = outcome.epochs;
     let mut script = noisy(&[5_000.0, 9_000.0], 0.01);
     let after = later(epochs as u32);
     let resumed = resume(read(&bytes), after, &mut script, &mut Known::default(), &mut Witness::default());
-    assert_eq!((resumed.stopped, resumed.table.epochs(), script.log.len()), (Stopped::Resolved, epochs, 0));
+    assert_eq!((resumed.stopped, resumed.epochs, script.log.len()), (Stopped::Resolved, epochs, 0));
 }
 
 #[test]

@@ -65,7 +65,7 @@ fn a_machine_that_never_stays_awake_ends_the_run() {
     let mut script = machine();
     script.sleeps = Box::new(|epoch, _| epoch == 3);
     let outcome = campaign(JOB, &mut script);
-    assert_eq!((outcome.stopped, outcome.table.epochs()), (Stopped::Failed, 2));
+    assert_eq!((outcome.stopped, outcome.epochs), (Stopped::Failed, 2));
     let failure = outcome.failure.unwrap();
     assert!(matches!(failure, EngineError::Suspended { times: 4 }));
     assert!(failure.to_string().contains("stays awake"));

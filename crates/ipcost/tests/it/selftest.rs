@@ -34,7 +34,7 @@ fn it_can_be_disturbed_and_leaves_nothing_behind() {
     let output = place.run(&["selftest", "--budget", "3s", "--noise", "cpu"]);
     assert!(matches!(output.status.code(), Some(1 | 3)), "{}", text(&output.stderr));
     assert!(
-        text(&output.stdout).contains("beside processes that take the processors"),
+        text(&output.stdout).contains("next to processes that take the processors"),
         "{}",
         text(&output.stdout)
     );

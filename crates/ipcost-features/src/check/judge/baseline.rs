@@ -1,6 +1,6 @@
 //! A document of before, as what cells are compared with.
 
-use ipcost_lab::cost_table::CostTable;
+use ipcost_lab::Batches;
 use ipcost_model::{CellRecord, Document, Host, Metric, PlannedCell};
 use ipcost_stats::epoch_interval;
 
@@ -39,8 +39,7 @@ pub(super) fn log_costs(
             cell.id
         ));
     }
-    let table = CostTable::of_document(document).ok_or("its samples do not fit its schedule")?;
-    let log_costs = table.log_costs(metric, index);
+    let log_costs = Batches::new(&document.samples, document.cells.len()).log_costs(metric, index);
     Ok((!log_costs.is_empty()).then_some(log_costs))
 }
 

@@ -32,7 +32,7 @@ pub(super) fn decide_test(test: &Test, outcome: &Outcome, level: f64) -> Checked
         Than::Cell(other) => checked.against = Some(id(*other)),
         Than::Baseline { name, .. } => checked.baseline = Some(name.clone()),
     }
-    let epochs = outcome.table.epochs();
+    let epochs = outcome.epochs;
     if epochs == 0 || outcome.plan.cells[test.cell].unavailable.is_some() {
         return checked;
     }
@@ -61,7 +61,7 @@ pub(super) fn decide_test(test: &Test, outcome: &Outcome, level: f64) -> Checked
     checked.word = bounds.word(interval);
     let ended = !outcome.elapsed.is_zero();
     if ended && checked.word == Word::Undecided && checked.reason.is_none() {
-        let each = outcome.elapsed_of_epochs().as_secs_f64() / epochs as f64;
+        let each = outcome.elapsed_of_epochs().as_secs_f64() / f64::from(epochs);
         let before = outcome.elapsed.as_secs_f64() - outcome.elapsed_of_epochs().as_secs_f64();
         checked.likely_budget_s = likely_epochs(test, &logs, interval, level)
             .map(|epochs| before.max(0.0) + each * f64::from(epochs));
@@ -87,11 +87,11 @@ fn likely_epochs(test: &Test, logs: &[f64], interval: Option<(f64, f64)>, level:
 /// # Errors
 /// Why there is none, whatever the budget.
 fn log_values(outcome: &Outcome, test: &Test) -> Result<Vec<f64>, String> {
-    let table = &outcome.table;
+    let batches = outcome.batches();
     let bytes = |cell: usize| (outcome.plan.cells[cell].cell.bytes_per_op() as f64).ln();
     let costs = |metric: Metric| match test.than {
-        Than::Cell(other) => table.log_ratios(metric, test.cell, other),
-        Than::Nothing | Than::Baseline { .. } => table.log_costs(metric, test.cell),
+        Than::Cell(other) => batches.log_ratios(metric, test.cell, other),
+        Than::Nothing | Than::Baseline { .. } => batches.log_costs(metric, test.cell),
     };
     // A rate is one over a cost; a ratio of rates has no seconds in it.
     let rate = |of_one: f64, of_other: f64| -> Vec<f64> {

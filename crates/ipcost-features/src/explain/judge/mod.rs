@@ -24,11 +24,11 @@ use ipcost_lab::system_calls::{SystemCalls, close};
 use ipcost_model::facts::NetworkFacts;
 use ipcost_model::protocol::PeerRole;
 use ipcost_model::units::duration_text;
-use ipcost_model::{OptionGroup, Plan, PlannedCell, Verdict, Warning};
+use ipcost_model::{Measure, OptionGroup, Plan, PlannedCell, Verdict, Warning};
 use ipcost_sys::firewall::Firewall;
 use ipcost_sys::idle::IdleState;
 use ipcost_sys::transport;
-use parts::{Batches, Costs, common, division, excludes_zero, parts_of};
+use parts::{Estimates, common, division, excludes_zero, parts_of};
 
 use crate::explain::{
     CountDifference, EXPLANATION_SCHEMA, ExplainedCell, ExplainedDifference, Explanation, Missing, Purpose,
@@ -93,8 +93,9 @@ impl Question {
 
     /// Whether every interval that is asked for is narrow.
     pub fn answered(&self, outcome: &Outcome) -> bool {
-        let batches = Batches::new(&outcome.samples, self.level());
-        let wall = |cell| batches.estimate(cell, |costs: &Costs| costs.wall_ns).map(|wall| wall.median);
+        let batches = outcome.batches();
+        let estimates = Estimates { batches: &batches, level: self.level() };
+        let wall = |cell| estimates.of(cell, &Measure::Wall).map(|wall| wall.median);
         let enough = |a: usize, b: Option<usize>| {
             let Some(scale) = wall(a).into_iter().chain(b.and_then(wall)).reduce(f64::max) else {
                 return false;
@@ -103,8 +104,8 @@ impl Question {
             let division = b.map_or(cell(a), |b| common(cell(a), cell(b)));
             parts_of(division).iter().all(|part| {
                 let estimate = match b {
-                    Some(b) => batches.difference(a, b, |costs| costs.part(*part)),
-                    None => batches.estimate(a, |costs| costs.part(*part)),
+                    Some(b) => estimates.difference(a, b, &part.measure()),
+                    None => estimates.of(a, &part.measure()),
                 };
                 let narrow = |lo: f64, hi: f64| hi - lo <= 2.0 * NARROW * scale;
                 estimate.is_some_and(|found| found.lo.zip(found.hi).is_some_and(|(lo, hi)| narrow(lo, hi)))
@@ -138,9 +139,10 @@ pub fn explain(
     about: About,
 ) -> Explanation {
     let plan = &outcome.plan;
-    let first = Batches::new(&outcome.samples, question.first_level());
-    let batches = Batches::new(&outcome.samples, question.level());
-    let elapsed = if question.pairs.is_empty() { &first } else { &batches };
+    let batches = outcome.batches();
+    let first = Estimates { batches: &batches, level: question.first_level() };
+    let others = Estimates { batches: &batches, level: question.level() };
+    let elapsed = if question.pairs.is_empty() { &first } else { &others };
     let twins: Vec<usize> = question.twins.iter().map(|(_, twin)| *twin).collect();
     let shown: Vec<usize> =
         (0..plan.cells.len()).filter(|cell| question.asked.contains(cell) || twins.contains(cell)).collect();
@@ -150,25 +152,25 @@ pub fn explain(
             let asked = question.asked.contains(index);
             let purpose = if asked { Purpose::Asked } else { Purpose::Twin };
             ExplainedCell {
-                floor: floor(outcome, *index, question.level()),
-                ..cell(plan, *index, purpose, elapsed, &batches, &evidence[*index])
+                floor: floor(&plan.cells, &batches, *index, question.level()),
+                ..cell(plan, *index, purpose, elapsed, &others, &evidence[*index])
             }
         })
         .collect();
     let find = |index: usize| shown.iter().position(|known| *known == index).map(|place| &cells[place]);
-    let all = |first: &Batches<'_>, pairs: &[(usize, usize)]| -> Vec<ExplainedDifference> {
+    let all = |first: &Estimates<'_>, pairs: &[(usize, usize)]| -> Vec<ExplainedDifference> {
         let pair = |(a, b): &(usize, usize)| {
-            Some(difference(first, &batches, (*a, find(*a)?), (*b, find(*b)?), plan.margin))
+            Some(difference(first, &others, (*a, find(*a)?), (*b, find(*b)?), plan.margin))
         };
         pairs.iter().filter_map(pair).collect()
     };
-    let (differences, twins) = (all(&first, &question.pairs), all(&batches, &question.twins));
+    let (differences, twins) = (all(&first, &question.pairs), all(&others, &question.twins));
     let failure = outcome.failure.as_ref().map(ToString::to_string);
     let lead_ins = 1.0 + plan.lead_in.as_secs_f64() / plan.batch.as_secs_f64().max(1e-9);
     let ops: u64 = outcome.samples.iter().map(|sample| sample.ops).sum();
     let incidents: Vec<_> = shown.iter().map(|index| outcome.incidents[*index].clone()).collect();
     let buffers: Vec<_> = shown.iter().map(|index| buffer(outcome, *index)).collect();
-    let mut by_cell = layout_effects(outcome);
+    let mut by_cell = layout_effects(plan, &batches);
     let layouts: Vec<_> = shown.iter().map(|index| by_cell[*index].take()).collect();
     let facts = Facts {
         cells: &cells,
@@ -191,7 +193,7 @@ pub fn explain(
         seed: plan.seed,
         elapsed_s: outcome.elapsed.as_secs_f64(),
         stopped: outcome.stopped,
-        epochs: outcome.table.epochs() as u32,
+        epochs: outcome.epochs,
         rounds: plan.rounds,
         batch_ms: plan.batch.as_secs_f64() * 1e3,
         alpha: plan.alpha,
@@ -211,22 +213,22 @@ fn cell(
     plan: &Plan,
     index: usize,
     purpose: Purpose,
-    elapsed: &Batches<'_>,
-    batches: &Batches<'_>,
+    elapsed: &Estimates<'_>,
+    others: &Estimates<'_>,
     evidence: &Evidence,
 ) -> ExplainedCell {
     let planned = &plan.cells[index];
     let work = &planned.cell;
     let division = division(planned);
-    let busy = batches.busy(index);
+    let busy = others.busy(index);
     let limited_by = busy
         .filter(|_| division == crate::explain::Division::Overlap)
         .map(|busy| if busy.client > busy.server { PeerRole::Client } else { PeerRole::Server });
     let side = |side: PeerRole| {
         let calls = evidence.calls.as_ref().map(|calls| calls.of(side));
         SideEvidence {
-            voluntary_switches: batches.counted(index, |sample| usage(sample, side).voluntary_switches),
-            involuntary_switches: batches.counted(index, |sample| usage(sample, side).involuntary_switches),
+            voluntary_switches: others.counted(index, |sample| usage(sample, side).voluntary_switches),
+            involuntary_switches: others.counted(index, |sample| usage(sample, side).involuntary_switches),
             system_calls: calls.map(SystemCalls::records),
             table_sharers: *evidence.table_sharers.of(side),
             lookups: calls.map(|calls| calls.lookups().clone()).unwrap_or_default(),
@@ -247,11 +249,10 @@ fn cell(
         server: planned.server.clone(),
         options: work.options.clone(),
         division,
-        wall_ns: elapsed.estimate(index, |costs| costs.wall_ns),
-        cpu_ns: batches
-            .estimate(index, |costs| costs.cpu_ns(PeerRole::Client) + costs.cpu_ns(PeerRole::Server)),
-        wait_ns: batches.wait_ns(index),
-        parts: batches.parts(index, division),
+        wall_ns: elapsed.of(index, &Measure::Wall),
+        cpu_ns: others.of(index, &Measure::Cpu),
+        wait_ns: others.wait_ns(index),
+        parts: others.parts(index, division),
         floor: None,
         busy,
         limited_by,
@@ -274,15 +275,15 @@ fn label(plan: &Plan, cell: &PlannedCell) -> String {
 }
 
 fn difference(
-    first: &Batches<'_>,
-    batches: &Batches<'_>,
+    first: &Estimates<'_>,
+    others: &Estimates<'_>,
     (a, cell_a): (usize, &ExplainedCell),
     (b, cell_b): (usize, &ExplainedCell),
     margin: f64,
 ) -> ExplainedDifference {
     let division = common(cell_a.division, cell_b.division);
     let ratio = first.ratio(a, b);
-    let wall_ns = first.difference(a, b, |costs| costs.wall_ns);
+    let wall_ns = first.difference(a, b, &Measure::Wall);
     ExplainedDifference {
         a: cell_a.id.clone(),
         b: cell_b.id.clone(),
@@ -291,7 +292,7 @@ fn difference(
         wall_ns,
         differs: wall_ns.is_some_and(|wall| excludes_zero(&wall)),
         division,
-        parts: batches.part_differences(a, b, division),
+        parts: others.part_differences(a, b, division),
         counts: counts(cell_a, cell_b),
     }
 }
@@ -345,7 +346,7 @@ fn warnings(outcome: &Outcome, question: &Question, debug_build: bool) -> Vec<Wa
     let mut warn = |code: &str, message: String| {
         found.push(Warning { code: code.to_owned(), message });
     };
-    let epochs = outcome.table.epochs() as u32;
+    let epochs = outcome.epochs;
     if epochs < outcome.plan.epochs_needed {
         warn(
             "no-intervals",

@@ -1,0 +1,204 @@
+//! The timed batches of all complete epochs, arranged for questions about cells.
+
+use std::cell::OnceCell;
+
+use ipcost_model::{Measure, Metric, Ran, Sample};
+use ipcost_stats::Series;
+
+/// Enough epochs with a round in which the scheduler placed both cells alike for an interval.
+const LEAST_ALIKE: usize = 10;
+
+/// Batches by cell. Those from a suspended machine do not count.
+#[derive(Debug, Clone)]
+pub struct Batches<'a> {
+    cells: Vec<Vec<&'a Sample>>,
+    /// Logarithms of costs of each cell, by metric, once they are asked for.
+    logs: Vec<[OnceCell<Series>; Metric::ALL.len()]>,
+    epochs: usize,
+}
+
+impl<'a> Batches<'a> {
+    /// The batches of `cells` cells, whose samples name them by index.
+    pub fn new(samples: &'a [Sample], cells: usize) -> Self {
+        let mut by_cell: Vec<Vec<&Sample>> = vec![Vec::new(); cells];
+        let mut epochs: Vec<u32> = Vec::new();
+        for sample in samples {
+            if epochs.last() != Some(&sample.epoch) {
+                epochs.push(sample.epoch);
+            }
+            if let Some(of_cell) = by_cell.get_mut(sample.cell as usize).filter(|_| !sample.suspended) {
+                of_cell.push(sample);
+            }
+        }
+        epochs.sort_unstable();
+        epochs.dedup();
+        Self { cells: by_cell, logs: vec![Default::default(); cells], epochs: epochs.len() }
+    }
+
+    /// Complete epochs.
+    pub fn epochs(&self) -> usize {
+        self.epochs
+    }
+
+    /// The batches of a cell, in the order in which they were measured.
+    pub fn of(&self, cell: usize) -> &[&'a Sample] {
+        &self.cells[cell]
+    }
+
+    /// What a cell's batches say, round by round; empty if a batch does not say it.
+    pub fn series(&self, cell: usize, value: impl Fn(&Sample) -> Option<f64>) -> Series {
+        Series::complete(self.cells[cell].iter().map(|sample| (sample.epoch, sample.round, value(sample))))
+    }
+
+    /// The logarithms of a cell's costs, nanoseconds for one operation.
+    pub fn logs(&self, metric: Metric, cell: usize) -> &Series {
+        let measure = Measure::from(metric);
+        self.logs[cell][metric as usize]
+            .get_or_init(|| self.series(cell, |sample| Some(measure.of(sample)?.ln())))
+    }
+
+    /// For each epoch with the cell, the median over its rounds of ln(cost); empty if a cost is zero.
+    pub fn log_costs(&self, metric: Metric, cell: usize) -> Vec<f64> {
+        self.logs(metric, cell).medians()
+    }
+
+    /// For each epoch with both, the median over its rounds of ln(cost of a) − ln(cost of b); empty if one is zero.
+    ///
+    /// If the scheduler places the processes, over the rounds in which it placed both alike, once those suffice for
+    /// an interval.
+    pub fn log_ratios(&self, metric: Metric, a: usize, b: usize) -> Vec<f64> {
+        self.log_ratios_alike(metric, a, b).unwrap_or_else(|| self.logs_over(metric, a, b).medians())
+    }
+
+    /// Whether the scheduler places two cells, and their ratio is over the rounds in which it placed both alike.
+    pub fn is_alike(&self, a: usize, b: usize) -> bool {
+        self.log_ratios_alike(Metric::Wall, a, b).is_some()
+    }
+
+    fn log_ratios_alike(&self, metric: Metric, a: usize, b: usize) -> Option<Vec<f64>> {
+        let alike =
+            self.ran(a).with(&self.ran(b), |a, b| a == b && matches!(a, Some(Ran::Together | Ran::Apart)));
+        let values = self.logs_over(metric, a, b).only(&alike).medians();
+        (values.len() >= LEAST_ALIKE).then_some(values)
+    }
+
+    /// For each epoch in which the cell ran with this placement, the median over those rounds of ln(cost).
+    pub fn log_costs_where(&self, ran: Ran, cell: usize) -> Vec<f64> {
+        let there = self.ran(cell).map(|seen| seen == Some(ran));
+        self.logs(Metric::Wall, cell).only(&there).medians()
+    }
+
+    /// For each epoch in which both ran with this placement in the same round, the median over those rounds of
+    /// ln(cost of a) − ln(cost of b).
+    pub fn log_ratios_where(&self, ran: Ran, a: usize, b: usize) -> Vec<f64> {
+        let both = self.ran(a).with(&self.ran(b), |a, b| a == Some(ran) && b == Some(ran));
+        self.logs_over(Metric::Wall, a, b).only(&both).medians()
+    }
+
+    /// For each epoch with all parts, the median over its rounds of ln(Σ count × cost of part); empty if that is zero.
+    pub fn log_sums(&self, parts: &[(usize, f64)]) -> Vec<f64> {
+        self.sums(parts).map(f64::ln).medians()
+    }
+
+    /// For each epoch with all of them, the median over its rounds of ln(cost of the cell) − ln(Σ count × cost of
+    /// part); empty if one is zero.
+    pub fn log_multiples(&self, cell: usize, parts: &[(usize, f64)]) -> Vec<f64> {
+        self.logs(Metric::Wall, cell).with(&self.sums(parts), |cost, sum| cost - sum.ln()).medians()
+    }
+
+    fn sums(&self, parts: &[(usize, f64)]) -> Series {
+        let costs =
+            parts.iter().map(|(cell, count)| self.logs(Metric::Wall, *cell).map(|log| count * log.exp()));
+        costs.reduce(|sum, part| sum.with(&part, |sum, part| sum + part)).unwrap_or_default()
+    }
+
+    fn logs_over(&self, metric: Metric, a: usize, b: usize) -> Series {
+        self.logs(metric, a).with(self.logs(metric, b), |a, b| a - b)
+    }
+
+    /// Where each batch ran, if known.
+    fn ran(&self, cell: usize) -> Series<Option<Ran>> {
+        let ran = |sample: &Sample| sample.whereabouts.map(|seen| seen.ran);
+        Series::new(self.cells[cell].iter().map(|sample| (sample.epoch, sample.round, ran(sample))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ipcost_model::{Usage, Whereabouts};
+
+    use super::*;
+
+    fn sample(cell: u32, epoch: u32, round: u32, wall_ns: u64) -> Sample {
+        let client = Usage { user_ns: wall_ns, ..Usage::default() };
+        Sample { cell, epoch, round, position: 1, ops: 10, wall_ns, client, ..Sample::default() }
+    }
+
+    fn rounded(logs: &[f64]) -> Vec<f64> {
+        logs.iter().map(|log| log.exp().round()).collect()
+    }
+
+    #[test]
+    fn ratios_are_taken_within_rounds_before_the_median() {
+        let rounds = [(100, 50), (400, 100), (900, 300)];
+        let samples: Vec<Sample> = (1..)
+            .zip(rounds)
+            .flat_map(|(round, (a, b))| [sample(0, 1, round, a), sample(1, 1, round, b)])
+            .collect();
+        let batches = Batches::new(&samples, 2);
+        assert_eq!(batches.epochs(), 1);
+        // Ratios 2, 4, 3: their median is 3, while the ratio of the medians would be 4.
+        assert_eq!(rounded(&batches.log_ratios(Metric::Wall, 0, 1)), [3.0]);
+        assert_eq!(rounded(&batches.log_costs(Metric::Wall, 0)), [40.0]);
+        assert!((batches.log_ratios(Metric::Cpu, 1, 0)[0].exp() - 1.0 / 3.0).abs() < 1e-12);
+        assert_eq!(rounded(&batches.log_sums(&[(0, 1.0), (1, 2.0)])), [60.0]);
+        assert!((batches.log_multiples(0, &[(1, 2.0)])[0].exp() - 1.5).abs() < 1e-12);
+    }
+
+    #[test]
+    fn epochs_without_a_cell_are_none_of_its_contrasts_and_suspended_batches_count_nowhere() {
+        let suspended = Sample { suspended: true, ..sample(0, 3, 1, 9_999) };
+        let samples = [
+            sample(0, 1, 1, 100),
+            sample(1, 1, 1, 50),
+            sample(1, 2, 1, 60),
+            suspended,
+            sample(0, 3, 1, 300),
+            sample(1, 3, 1, 100),
+        ];
+        let batches = Batches::new(&samples, 2);
+        assert_eq!((batches.epochs(), rounded(&batches.log_ratios(Metric::Wall, 0, 1))), (3, vec![2.0, 3.0]));
+        assert_eq!([0, 1].map(|cell| batches.log_costs(Metric::Wall, cell).len()), [2, 3]);
+    }
+
+    #[test]
+    fn cells_are_compared_where_both_ran_alike() {
+        use Ran::{Apart, Together};
+        let rounds = [[(100, Together), (50, Together)], [(900, Apart), (50, Together)]];
+        let of_epoch = |epoch: u32| -> Vec<Sample> {
+            let place = |ran| Some(Whereabouts { ran, migrations: 0 });
+            let of_round = |(round, cells): (u32, [(u64, Ran); 2])| {
+                (0..).zip(cells).map(move |(cell, (wall_ns, ran))| Sample {
+                    whereabouts: place(ran),
+                    ..sample(cell, epoch, round, wall_ns)
+                })
+            };
+            (1..).zip(rounds).flat_map(of_round).collect()
+        };
+        let first = of_epoch(1);
+        assert!(!Batches::new(&first, 2).is_alike(0, 1), "one epoch is too few");
+        let samples: Vec<Sample> = (1..=LEAST_ALIKE as u32).flat_map(of_epoch).collect();
+        let batches = Batches::new(&samples, 2);
+        assert!(batches.is_alike(0, 1));
+        assert_eq!(rounded(&batches.log_ratios(Metric::Wall, 0, 1)), [2.0; LEAST_ALIKE]);
+        let ratios = |ran| rounded(&batches.log_ratios_where(ran, 0, 1));
+        assert_eq!((ratios(Together), ratios(Apart)), (vec![2.0; LEAST_ALIKE], vec![]));
+        assert_eq!(batches.log_costs_where(Apart, 0).len(), LEAST_ALIKE);
+    }
+
+    #[test]
+    fn a_cost_of_nothing_has_no_ratio() {
+        let samples = [sample(0, 1, 1, 0)];
+        assert!(Batches::new(&samples, 1).log_costs(Metric::Wall, 0).is_empty());
+    }
+}
