@@ -4,6 +4,7 @@ use ipcost_model::{Metric, Multiplicity, Plan, PlannedContrast, Ran, Verdict, Wo
 use ipcost_stats::{EpochInterval, Judgement, e_bh, epoch_e_value, epoch_interval, judge};
 
 use crate::batches::Batches;
+use crate::question::{Answered, Needed};
 
 /// The ratio of one cell's cost to another's, with its verdict.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -39,24 +40,6 @@ pub struct Cheapest {
     pub equals: Vec<usize>,
     /// Cells that may be cheaper still: known neither to cost more nor to cost the same.
     pub open: Vec<usize>,
-}
-
-/// The headline's answered questions, all its questions, and the cells that the open ones need.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Answered {
-    /// Contrasts that are `different` or `equivalent`, and tables whose cheapest is known or shared.
-    pub resolved: u32,
-    /// All of them.
-    pub of: u32,
-    /// The cells of open questions, as indices, some more than once.
-    pub needed: Vec<usize>,
-}
-
-impl Answered {
-    /// Whether every question is answered.
-    pub fn all(&self) -> bool {
-        self.of > 0 && self.resolved == self.of
-    }
 }
 
 /// Judges the contrasts of one state of a run, each at its proper level.
@@ -204,27 +187,29 @@ impl<'a> Judge<'a> {
         costs.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, cell)| cell)
     }
 
-    /// Counts the answers so far, and finds the cells that the open questions need. `direction` is not an answer yet:
-    /// more epochs may show whether the difference matters.
+    /// Counts the answers so far: contrasts that are `different` or `equivalent`, and tables whose cheapest is known or
+    /// shared. `direction` is not an answer yet: more epochs may show whether the difference matters.
     pub fn answered(&self) -> Answered {
-        let mut answered = Answered::default();
+        let (mut resolved, mut of) = (0, 0);
+        let mut needed = Vec::new();
         for planned in &self.plan.contrasts {
             let found = self.contrast(Metric::Wall, planned.a, planned.b);
             match found.map(|found| found.verdict) {
-                Some(Verdict::Different | Verdict::Equivalent) => answered.resolved += 1,
-                _ => answered.needed.extend([planned.a, planned.b]),
+                Some(Verdict::Different | Verdict::Equivalent) => resolved += 1,
+                _ => needed.extend([planned.a, planned.b]),
             }
-            answered.of += 1;
+            of += 1;
         }
         for workload in &self.compared {
             match self.cheapest(workload) {
-                Some(found) if found.open.is_empty() => answered.resolved += 1,
-                Some(found) => answered.needed.extend(found.open.iter().chain([&found.contrast.b])),
-                None => answered.needed.extend(&workload.cells),
+                Some(found) if found.open.is_empty() => resolved += 1,
+                Some(found) => needed.extend(found.open.iter().chain([&found.contrast.b])),
+                None => needed.extend(&workload.cells),
             }
-            answered.of += 1;
+            of += 1;
         }
-        answered
+        let all = of > 0 && resolved == of;
+        Answered { resolved, of, needed: if all { Needed::Nothing } else { Needed::Cells(needed) } }
     }
 }
 

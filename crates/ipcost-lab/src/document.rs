@@ -17,6 +17,7 @@ use crate::diagnostics::diagnose;
 use crate::estimate::{estimate, estimate_of_logs};
 use crate::floor::floor;
 use crate::layout_effect::layout_effects;
+use crate::planning::epochs_for_contrasts;
 use crate::warnings::Finding;
 
 /// The least fixed part of batches worth reporting.
@@ -100,7 +101,7 @@ fn judged(outcome: &Outcome, batches: &Batches<'_>, about: &About, judge: &Judge
             multiplicity: plan.multiplicity,
             discoveries: (plan.multiplicity == Multiplicity::Explored).then_some(judge.discoveries()),
             margin: plan.margin,
-            epochs_needed: plan.epochs_needed,
+            epochs_needed: epochs_for_contrasts(plan),
         },
         cells: cells(outcome, batches),
         workloads: workloads(outcome, judge),
@@ -335,8 +336,9 @@ fn findings(
     if outcome.stopped == Stopped::Interrupted {
         findings.push(Finding::Interrupted { epochs });
     }
-    if epochs < plan.epochs_needed && plan.family > 0 {
-        findings.push(Finding::NoIntervals { epochs, needed: plan.epochs_needed });
+    let needed = epochs_for_contrasts(plan);
+    if epochs < needed && plan.family > 0 {
+        findings.push(Finding::NoIntervals { epochs, needed });
     } else if outcome.stopped == Stopped::Budget {
         let answered = judge.answered();
         if !answered.all() && answered.of > 0 {

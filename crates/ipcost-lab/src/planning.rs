@@ -104,6 +104,10 @@ pub struct Settings {
     pub epochs: Option<u32>,
     /// The level at which the run must reach finite intervals, if it answers questions other than its own contrasts.
     pub level: Option<f64>,
+    /// How many intervals share alpha, if there are more than the run's own contrasts.
+    pub family: Option<u32>,
+    /// The cells whose sender time is requested, as indices.
+    pub sender_timed: Vec<usize>,
     /// The seed of every random order.
     pub seed: u64,
     /// The target length of a timed batch.
@@ -126,6 +130,8 @@ impl Settings {
             margin: job.margin.unwrap_or(DEFAULT_MARGIN),
             epochs: job.epochs,
             level: None,
+            family: None,
+            sender_timed: Vec::new(),
             seed: job.seed.unwrap_or(fresh_seed),
             batch: job.batch,
             keep_all: job.keep_all,
@@ -157,7 +163,10 @@ pub fn plan(expanded: Expanded, settings: &Settings) -> Result<Plan, PlanError> 
     }
     let available = |index: &usize| cells[*index].unavailable.is_none();
     let contrasts = contrasts(&workloads);
-    let (multiplicity, family) = family(&workloads, available);
+    let (multiplicity, family) = match settings.family {
+        Some(family) => (Multiplicity::Headline, family),
+        None => family(&workloads, available),
+    };
     let alpha_each = ALPHA / f64::from(family.max(1));
     let epochs_needed = epochs_to_expect(settings.level.unwrap_or(alpha_each));
     let budget = settings.budget.unwrap_or(DEFAULT_BUDGET);
@@ -184,7 +193,7 @@ pub fn plan(expanded: Expanded, settings: &Settings) -> Result<Plan, PlanError> 
         batch_exact: settings.batch,
         keep_all: settings.keep_all || has_floors,
         counted: settings.counted,
-        sender_timed: Vec::new(),
+        sender_timed: settings.sender_timed.clone(),
         latency: settings.latency,
         timeout: settings.timeout,
         cells_at_once: CELLS_AT_ONCE,
@@ -210,6 +219,11 @@ pub fn plan(expanded: Expanded, settings: &Settings) -> Result<Plan, PlanError> 
         plan.notes.push(format!("too few epochs for intervals: the first finite one takes {epochs_needed}"));
     }
     Ok(plan)
+}
+
+/// The epochs after which a plan's own contrasts have intervals, whatever else it is to answer.
+pub fn epochs_for_contrasts(plan: &Plan) -> u32 {
+    epochs_to_expect(plan.alpha_each)
 }
 
 /// Chooses rounds and batches for the time left, given the epoch overhead here and how contrasts vary; `false` if no

@@ -30,10 +30,10 @@ pub enum Phase {
         epoch: u32,
         /// The number of epochs expected.
         of: u32,
-        /// Headline contrasts that are resolved.
+        /// Questions that are answered.
         resolved: u32,
-        /// Headline contrasts.
-        contrasts: u32,
+        /// Questions.
+        questions: u32,
     },
 }
 
@@ -53,6 +53,24 @@ pub trait Observer {
 }
 
 impl<T: Observer + ?Sized> Observer for Box<T> {
+    fn progress(&mut self, progress: &Progress) {
+        (**self).progress(progress);
+    }
+
+    fn calibrated(&mut self, calibrated: &Calibrated) {
+        (**self).calibrated(calibrated);
+    }
+
+    fn epoch(&mut self, epoch: &EpochRecord) {
+        (**self).epoch(epoch);
+    }
+
+    fn judged(&mut self, outcome: &Outcome) {
+        (**self).judged(outcome);
+    }
+}
+
+impl<T: Observer + ?Sized> Observer for &mut T {
     fn progress(&mut self, progress: &Progress) {
         (**self).progress(progress);
     }

@@ -84,11 +84,11 @@ impl Observer for Line {
         self.drawn = Some(Instant::now());
         let what = match progress.phase {
             Phase::Calibrating => "calibrating".to_owned(),
-            Phase::Measuring { epoch, of, resolved, contrasts } => {
-                let answered = match (contrasts, resolved) {
+            Phase::Measuring { epoch, of, resolved, questions } => {
+                let answered = match (questions, resolved) {
                     (0, _) => String::new(),
                     (_, 0) if epoch < self.needed => format!(", intervals by epoch {}", self.needed),
-                    _ => format!(", {resolved} of {contrasts} answered"),
+                    _ => format!(", {resolved} of {questions} answered"),
                 };
                 format!("epoch {epoch} of {of}{answered}")
             }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use ipcost_lab::lab::{about, fresh_seed};
 use ipcost_lab::progress::{Observer, Progress};
-use ipcost_lab::{About, EngineError, Lab, Outcome, document, so_far};
+use ipcost_lab::{About, Contrasts, EngineError, Lab, Outcome, document, so_far};
 use ipcost_model::{Calibrated, Document, EpochRecord, Job, Plan, Stopped};
 use ipcost_report::{plan as plan_text, terminal};
 use ipcost_sys::interrupt::Interrupt;
@@ -45,7 +45,7 @@ pub fn run(args: RunArgs) -> Result<ExitCode, Problem> {
         let samples = if save { history::begin(&about, name.as_deref(), plan) } else { None };
         Recorder::new(args.quiet, about.clone(), samples)
     };
-    let (outcome, recorder) = lab.run(plan, &listen()?, begin)?;
+    let (outcome, recorder) = lab.run(plan, &Contrasts, &listen()?, begin)?;
     let (finished, samples) = finished(outcome, name, recorder);
     finish(&outputs, finished, samples)
 }
@@ -92,7 +92,7 @@ pub fn carry_out(
     quiet: bool,
 ) -> Result<Finished, Problem> {
     let about = about(job, plan.seed);
-    let (outcome, recorder) = lab.run(plan, interrupt, |_| Recorder::new(quiet, about, None))?;
+    let (outcome, recorder) = lab.run(plan, &Contrasts, interrupt, |_| Recorder::new(quiet, about, None))?;
     Ok(finished(outcome, None, recorder).0)
 }
 

@@ -8,7 +8,7 @@ use ipcost_features::replicate::{Measured, by_epoch, cells_of, quantity_of, send
 use ipcost_features::replicate::{Replication, ReplicationRun, Software, Test};
 use ipcost_lab::bench::{BatchOutcome, Bench};
 use ipcost_lab::progress::Silent;
-use ipcost_lab::{EngineError, Outcome, PeerProgram, ProcessBench, Settings, System, plan, run};
+use ipcost_lab::{Contrasts, EngineError, Outcome, PeerProgram, ProcessBench, Settings, System, plan, run};
 use ipcost_model::{Expanded, Job, NATIVE, Offers, Placement, PlannedCell, Quantity, expand};
 use ipcost_peers::Cache;
 use ipcost_stats::{Interval, epoch_interval, median};
@@ -77,9 +77,10 @@ fn experiment(name: &str, turns: u32, placement: Placement, about: &[&str]) -> R
     let (tests, expanded) = tests_of_times(&replication, run_here, placement, about)?;
     let job = Job { cells: run_here.cells.clone(), ..Job::default() };
     let batch = Some(run_here.batch.unwrap_or(BATCH));
-    let settings = Settings { epochs: Some(turns), batch, counted: true, ..Settings::of(&job, 1) };
-    let mut plan = plan(expanded, &settings)?;
-    plan.sender_timed = sender_timed(&replication, &plan.cells);
+    let sender_timed = sender_timed(&replication, &expanded.cells);
+    let settings =
+        Settings { epochs: Some(turns), batch, counted: true, sender_timed, ..Settings::of(&job, 1) };
+    let plan = plan(expanded, &settings)?;
     let guard = [path_text(&ipcost())?.to_owned(), "guard".to_owned()];
     let mut turns_of = Turns {
         name,
@@ -91,7 +92,7 @@ fn experiment(name: &str, turns: u32, placement: Placement, about: &[&str]) -> R
         current: None,
         failure: None,
     };
-    let mut outcome = run(plan, &mut turns_of, &mut System::default(), &mut Silent);
+    let mut outcome = run(plan, &Contrasts, &mut turns_of, &mut System::default(), &mut Silent);
     eprintln!();
     if let Some(failure) = outcome.failure.take() {
         return Err(failure.into());

@@ -22,13 +22,15 @@ use crate::claims::all_hold;
 /// The questions that a file of claims asks of a run.
 #[derive(Debug, Clone)]
 pub struct Questions {
-    claims: Vec<Question>,
+    claims: Vec<AskedClaim>,
     /// What the user should know before it starts.
     pub notes: Vec<String>,
+    /// Whether a baseline is recorded, so that everything is measured to the end.
+    pub recording: bool,
 }
 
 #[derive(Debug, Clone)]
-struct Question {
+struct AskedClaim {
     text: String,
     line: usize,
     tests: Vec<Test>,
@@ -69,7 +71,7 @@ impl Test {
     }
 }
 
-fn level_of(claims: &[Question]) -> f64 {
+fn level_of(claims: &[AskedClaim]) -> f64 {
     let tests = claims.iter().flat_map(|claim| &claim.tests);
     ALPHA / tests.filter(|test| test.hopeless.is_none()).count().max(1) as f64
 }
@@ -112,11 +114,6 @@ impl Questions {
     }
 }
 
-/// Whether nothing is left that a longer run could decide.
-pub fn settled(claims: &[CheckedClaim]) -> bool {
-    claims.iter().all(is_settled)
-}
-
 /// Whether a longer run could not tell more of a claim.
 pub fn is_settled(claim: &CheckedClaim) -> bool {
     let closed = |test: &CheckedTest| test.word != Word::Undecided || test.reason.is_some();
@@ -131,7 +128,7 @@ pub fn together(claims: &[CheckedClaim]) -> Word {
 /// Decides every claim from what was measured so far; says how long it would likely take only of a run that has ended.
 pub fn decide(questions: &Questions, outcome: &Outcome) -> Vec<CheckedClaim> {
     let level = questions.level();
-    let claim = |question: &Question| {
+    let claim = |question: &AskedClaim| {
         let tests: Vec<CheckedTest> =
             question.tests.iter().map(|test| deciding::decide_test(test, outcome, level)).collect();
         CheckedClaim {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ipcost_lab::lab::{about, fresh_seed};
 use ipcost_lab::progress::Observer;
-use ipcost_lab::{EngineError, Lab, LabError, Needed, Outcome, Settings};
+use ipcost_lab::{EngineError, Lab, LabError, Outcome, Settings};
 use ipcost_model::{Job, LatencyMode, Metric, NATIVE, Plan, PlannedCell, Stopped, parse_cell_id};
 use ipcost_stats::median;
 use ipcost_sys::interrupt::Interrupt;
@@ -115,11 +115,7 @@ pub fn examine(
 ) -> Result<Explanation, EngineError> {
     let about = about(job, plan.seed);
     let idle_before = idle::states();
-    let mut asking = |outcome: &Outcome| match question.answered(outcome) {
-        true => Needed::Nothing,
-        false => Needed::Everything,
-    };
-    let mut outcome = lab.run_until(plan, interrupt, watching.timed(), &mut asking)?;
+    let (mut outcome, _) = lab.run(plan, question, interrupt, |_| watching.timed())?;
     let machine = Machine {
         cores: Topology::read().cores.len(),
         idle: idle::since(&idle_before, &idle::states()),

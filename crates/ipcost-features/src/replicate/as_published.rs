@@ -8,14 +8,14 @@ use ipcost_lab::lab::fresh_seed;
 use ipcost_lab::planning::ALPHA;
 use ipcost_lab::{Lab, LabError, Settings, rate};
 use ipcost_model::units::{counted, duration_text};
-use ipcost_model::{Plan, PlannedCell};
+use ipcost_model::{Expanded, Plan, PlannedCell};
 use ipcost_stats::epochs_to_expect;
 use ipcost_sys::interrupt::Interrupt;
 
 use super::judge::deciding;
 use super::published::Repetition;
 use super::run::{NO_MARGIN, job_of, lab_of};
-use super::{AsPublished, Replication, Request, Software, Watching};
+use super::{AsPublished, Replication, Request, Software, Watching, sender_timed};
 
 /// How much longer than estimated a batch may take before its peers are given up.
 const PATIENCE: u32 = 20;
@@ -29,8 +29,9 @@ fn failed(what: &str) -> LabError {
 /// The article's cells with its counts, and how long each takes here.
 struct Counted {
     lab: Lab,
-    /// Its cells have their counts.
-    plan: Plan,
+    /// The cells with their counts.
+    cells: Expanded,
+    settings: Settings,
     /// How long one repetition of a cell takes, by cell.
     estimates: Vec<Duration>,
 }
@@ -51,9 +52,10 @@ impl Counted {
         let job = job_of(&matrices);
         let lab = lab_of(request, &job, watching)?;
         let seed = request.seed.unwrap_or_else(fresh_seed);
-        let settings =
+        let mut settings =
             Settings { epochs: Some(1), counted: true, margin: NO_MARGIN, ..Settings::of(&job, seed) };
-        let mut plan = lab.plan(lab.cells(&job)?, &settings)?;
+        let mut cells = lab.cells(&job)?;
+        let plan = lab.plan(cells.clone(), &settings)?;
         if let Some(reason) = plan.cells.iter().find_map(|cell| cell.unavailable.clone()) {
             return Err(LabError::Failed(reason));
         }
@@ -71,13 +73,24 @@ impl Counted {
             estimates.push(Duration::from_nanos((rate.ns_per_op * *ops as f64 + rate.wait_ns) as u64));
         }
         drop(bench);
-        for (cell, ops) in plan.cells.iter_mut().zip(&ops_of) {
+        for (cell, ops) in cells.cells.iter_mut().zip(&ops_of) {
             // The first thing that its processes do, as in the article.
             (cell.ops, cell.lead_in) = (Some(*ops), Some(Duration::ZERO));
         }
         let longest = estimates.iter().max().copied().unwrap_or_default();
-        plan.timeout = plan.timeout.max(longest * PATIENCE);
-        Ok(Self { lab, plan, estimates })
+        settings.timeout = settings.timeout.max(longest * PATIENCE);
+        Ok(Self { lab, cells, settings, estimates })
+    }
+
+    /// The plan of a number of repetitions of all cells.
+    fn plan(&self, repetitions: u32, sender_timed: Vec<usize>) -> Result<Plan, LabError> {
+        let settings = Settings {
+            epochs: Some(repetitions),
+            budget: Some(self.whole(repetitions)),
+            sender_timed,
+            ..self.settings.clone()
+        };
+        self.lab.plan(self.cells.clone(), &settings)
     }
 
     /// How long a number of repetitions of all cells takes.
@@ -119,13 +132,14 @@ pub fn repeat(
 ) -> Result<Vec<Repetition>, LabError> {
     let article = Counted::new(request, published, divide, interrupt, watching)?;
     let repetitions = if divide > 1 { 1 } else { published.repetitions };
-    let Counted { lab, plan, estimates } = &article;
+    let plan = article.plan(repetitions, Vec::new())?;
+    let Counted { lab, estimates, .. } = &article;
     watching.estimate(&format!(
         "{} cells, {repetitions} times each: about {}; ipcost replicate without --as-published decides the claims in minutes",
         estimates.len(),
         duration_text(article.whole(repetitions))
     ));
-    let mut bench = lab.bench(plan, interrupt)?;
+    let mut bench = lab.bench(&plan, interrupt)?;
     let of = plan.cells.len() as u64 * u64::from(repetitions);
     let mut done: Vec<Repetition> = Vec::new();
     for (cell, PlannedCell { id, cell: measured, ops, .. }) in plan.cells.iter().enumerate() {
@@ -195,7 +209,6 @@ pub(super) fn full(
         replication.id,
         duration_text(whole)
     ));
-    let Counted { lab, mut plan, .. } = article;
-    (plan.epochs_exact, plan.epochs_expected, plan.budget) = (Some(repetitions), repetitions, whole);
-    Ok((lab, plan))
+    let plan = article.plan(repetitions, sender_timed(replication, &article.cells.cells))?;
+    Ok((article.lab, plan))
 }

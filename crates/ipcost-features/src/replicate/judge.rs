@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use ipcost_lab::campaign::{Needed, Outcome};
 use ipcost_lab::planning::ALPHA;
 use ipcost_lab::system_calls::SystemCalls;
+use ipcost_lab::{Answered, Needed, Outcome, Question};
 use ipcost_model::protocol::PeerRole;
 use ipcost_model::{Measure, PlannedCell, Quantity};
 
@@ -149,15 +149,32 @@ fn decide_claim(replication: &Replication, claim: &Claim, measured: &[Measured<'
     }
 }
 
-/// What the claims need that are open in one run: the cells of their deciding tests that are open. Those of other claims stay until
-/// they have an interval.
-pub fn needed(replication: &Replication, measured: &Measured<'_>) -> Needed {
+/// The claims of a replication as what one run is asked.
+pub struct ClaimsOfRun<'a> {
+    /// Whose.
+    pub replication: &'a Replication,
+    /// The software of the run.
+    pub software: Software,
+    /// System calls of both processes, by cell, as far as they were traced.
+    pub system_calls: &'a BTreeMap<usize, Sides<SystemCalls>>,
+}
+
+impl Question for ClaimsOfRun<'_> {
+    fn answered(&self, so_far: &Outcome) -> Answered {
+        let Self { replication, software, system_calls } = *self;
+        answered(replication, &Measured { software, outcome: so_far, system_calls: system_calls.clone() })
+    }
+}
+
+/// Open claims need the cells of their deciding tests that are open. Those of other claims stay until they have an interval.
+fn answered(replication: &Replication, measured: &Measured<'_>) -> Answered {
     let claims = decide(replication, std::slice::from_ref(measured));
-    let mut anything_open = false;
+    let mut open = 0;
     let mut cells = Vec::new();
     for (claim, found) in replication.claims.iter().zip(&claims) {
         let word = if measured.software == Software::Original { found.original } else { found.native };
         let is_open = word == Some(Word::Undecided);
+        let mut needs_more = false;
         let mine = |test: &&Test| test.software.is_none_or(|only| only == measured.software);
         for (test, found) in
             claim.tests.iter().filter(mine).zip(&found.tests).filter(|(test, _)| test.decides)
@@ -165,13 +182,16 @@ pub fn needed(replication: &Replication, measured: &Measured<'_>) -> Needed {
             // One that the article's own method contradicts tells all that it ever will with its interval.
             let by_word = is_open && test.contradicted.is_none();
             if found.word == Word::Undecided && (by_word || found.lo.is_none()) {
-                anything_open |= is_open;
+                needs_more |= is_open;
                 let (a, b) = cells_of(test, &measured.outcome.plan.cells).unzip();
                 cells.extend(a.into_iter().chain(b.flatten()));
             }
         }
+        open += u32::from(needs_more);
     }
-    if anything_open { Needed::Cells(cells) } else { Needed::Nothing }
+    let of = claims.len() as u32;
+    let needed = if open > 0 { Needed::Cells(cells) } else { Needed::Nothing };
+    Answered { resolved: of - open, of, needed }
 }
 
 /// What preferences of this tool change, with the software that was published; at 5 % for all of them together.

@@ -12,8 +12,8 @@ use ipcost_sys::interrupt::Interrupt;
 
 use super::as_published::full;
 use super::{
-    LEDGER_SCHEMA, Ledger, LedgerRun, Measured, Replication, ReplicationRun, Software, decide, effects,
-    needed, sender_timed, tracing,
+    ClaimsOfRun, LEDGER_SCHEMA, Ledger, LedgerRun, Measured, Replication, ReplicationRun, Software, decide,
+    effects, sender_timed, tracing,
 };
 use crate::explain::Sides;
 
@@ -139,11 +139,10 @@ fn measure(
     interrupt: &Interrupt,
     watching: &mut dyn Watching,
 ) -> Result<Finished, LabError> {
-    let (lab, mut plan) = match request.full {
+    let (lab, plan) = match request.full {
         Some(divide) => full(request, replication, divide, interrupt, watching)?,
-        None => planned(request, run, seed, watching)?,
+        None => planned(request, replication, run, seed, watching)?,
     };
-    plan.sender_timed = sender_timed(replication, &plan.cells);
     plan.notes.iter().for_each(|text| watching.note(text));
     let mut missing = unavailable(&plan.cells);
 
@@ -156,11 +155,8 @@ fn measure(
         Default::default()
     };
 
-    let software = run.software;
-    let mut asking = |outcome: &Outcome| {
-        needed(replication, &Measured { software, outcome, system_calls: system_calls.clone() })
-    };
-    let mut outcome = lab.run_until(plan, interrupt, watching.timed(), &mut asking)?;
+    let question = ClaimsOfRun { replication, software: run.software, system_calls: &system_calls };
+    let (mut outcome, _) = lab.run(plan, &question, interrupt, |_| watching.timed())?;
     if let Some(error) = outcome.failure.take() {
         if matches!(error, EngineError::Interrupted) {
             return Err(error.into());
@@ -174,20 +170,23 @@ fn measure(
 /// The plan of a run, with the lab for it.
 fn planned(
     request: &Request,
+    replication: &Replication,
     run: &ReplicationRun,
     seed: u64,
     watching: &mut dyn Watching,
 ) -> Result<(Lab, Plan), LabError> {
     let job = job_of(&run.cells);
     let lab = lab_of(request, &job, watching)?;
+    let expanded = lab.cells(&job)?;
     let settings = Settings {
         budget: Some(own_budget(run).mul_f64(request.scale)),
         batch: run.batch,
         counted: true,
         margin: NO_MARGIN,
+        sender_timed: sender_timed(replication, &expanded.cells),
         ..Settings::of(&job, seed)
     };
-    let plan = lab.plan(lab.cells(&job)?, &settings)?;
+    let plan = lab.plan(expanded, &settings)?;
     Ok((lab, plan))
 }
 

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use ipcost_lab::lab::{envelope, fresh_seed};
 use ipcost_lab::progress::Silent;
-use ipcost_lab::{Lab, LabError, Outcome, Settings};
+use ipcost_lab::{Contrasts, Lab, LabError, Outcome, Settings};
 use ipcost_model::{Stopped, parse_job};
 use ipcost_sys::interrupt::Interrupt;
 
@@ -83,5 +83,5 @@ fn campaign(job: &str, seed: u64, interrupt: &Interrupt) -> Result<Outcome, LabE
     let lab = Lab::open(&job, &mut |_| ())?;
     let settings = Settings { epochs: Some(EPOCHS), ..Settings::of(&job, seed) };
     let plan = lab.plan(lab.cells(&job)?, &settings)?;
-    Ok(lab.run(plan, interrupt, |_| Silent)?.0)
+    Ok(lab.run(plan, &Contrasts, interrupt, |_| Silent)?.0)
 }

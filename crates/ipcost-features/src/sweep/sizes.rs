@@ -5,11 +5,10 @@ use std::time::{Duration, Instant};
 use ipcost_lab::lab::{about, envelope, fresh_seed};
 use ipcost_lab::planning::ALPHA;
 use ipcost_lab::progress::Observer;
-use ipcost_lab::{About, Lab, LabError, PlanError, Settings, document};
+use ipcost_lab::{About, Contrasts, Lab, LabError, PlanError, Settings, document};
 use ipcost_model::units::duration_text;
 use ipcost_model::{
-    ContrastRecord, Document, Job, LatencyMode, Matrix, Metric, Multiplicity, Pattern, Placement, Plan, Size,
-    Stopped,
+    ContrastRecord, Document, Job, LatencyMode, Matrix, Metric, Pattern, Placement, Plan, Size, Stopped,
 };
 use ipcost_sys::interrupt::Interrupt;
 
@@ -78,7 +77,7 @@ pub fn sizes(
             Err(failure) => return Err(failure.error(request)),
         };
         let about = about(&job, plan.seed);
-        let (mut outcome, _) = lab.run(plan, interrupt, |_| observer(about.clone()))?;
+        let (mut outcome, _) = lab.run(plan, &Contrasts, interrupt, |_| observer(about.clone()))?;
         if let Some(error) = outcome.failure.take() {
             return Err(error.into());
         }
@@ -192,15 +191,12 @@ fn plan_of(lab: &Lab, job: &Job, seed: u64) -> Result<Plan, Failure> {
     {
         return Err(Failure::Other(wrong(format!("{cell} cannot be measured here: {reason}"))));
     }
-    let level = ALPHA / f64::from(FAMILY);
-    let settings = Settings { level: Some(level), ..Settings::of(job, seed) };
-    let mut plan = lab.plan(expanded, &settings).map_err(|error| match error {
+    // Every size of the whole sweep shares alpha, not only those of this step.
+    let settings = Settings { family: Some(FAMILY), ..Settings::of(job, seed) };
+    lab.plan(expanded, &settings).map_err(|error| match error {
         LabError::Plan(error @ PlanError::BudgetTooSmall { .. }) => Failure::TooSmall(error),
         error => Failure::Other(error),
-    })?;
-    // Every size of the whole sweep shares alpha, not only those of this step.
-    (plan.family, plan.alpha_each, plan.multiplicity) = (FAMILY, level, Multiplicity::Headline);
-    Ok(plan)
+    })
 }
 
 /// The sizes of a document.

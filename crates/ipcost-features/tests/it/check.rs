@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use ipcost_features::check::{
-    CheckedClaim, CheckedTest, Questions, decide, differences, parse_claims, prepare, settled, together,
+    CheckedClaim, CheckedTest, Questions, decide, differences, parse_claims, prepare, together,
 };
 use ipcost_features::replicate::Word;
-use ipcost_lab::{Needed, Outcome, Settings, plan, run_until};
+use ipcost_lab::{Outcome, Settings, plan, run};
 use ipcost_model::{Document, Host, Offers, Stopped, TransportState, expand};
 use ipcost_stats::Random;
 
@@ -38,11 +38,7 @@ fn checked_against(
     mut script: Script,
 ) -> (Vec<CheckedClaim>, Outcome) {
     let (questions, plan) = asked(file, baselines).unwrap();
-    let mut asking = |outcome: &Outcome| match settled(&decide(&questions, outcome)) {
-        true => Needed::Nothing,
-        false => Needed::Everything,
-    };
-    let outcome = run_until(plan, &mut script, &mut Known::default(), &mut Witness::default(), &mut asking);
+    let outcome = run(plan, &questions, &mut script, &mut Known::default(), &mut Witness::default());
     (decide(&questions, &outcome), outcome)
 }
 

@@ -15,7 +15,7 @@ const VERIFY_OPS: u64 = 100;
 /// How often to repeat a batch during which the machine was suspended.
 const MOST_REPEATS: usize = 3;
 
-impl Campaign<'_, '_> {
+impl Campaign<'_> {
     /// Measures an epoch, in groups if there are more cells than may have processes at once.
     pub(super) fn run_epoch(&mut self) -> Result<EpochRecord, EngineError> {
         let began = self.elapsed();

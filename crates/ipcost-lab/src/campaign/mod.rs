@@ -16,12 +16,12 @@ use ipcost_sys::transport::{self, uses_tcp};
 
 pub use self::epoch::retry_if_suspended;
 pub use self::outcome::Outcome;
-use crate::analysis::{Answered, Judge};
 use crate::bench::Bench;
 use crate::calibration::{Rate, alike, counts_of, rate};
 use crate::error::EngineError;
 use crate::planning::{Pace, fit};
 use crate::progress::{Observer, Phase, Progress};
+use crate::question::{Answered, Needed, Question};
 use crate::surroundings::Surroundings;
 
 /// How far a run may exceed its budget if it would otherwise end without a finite interval.
@@ -33,41 +33,16 @@ const PILOT_ROUNDS: u32 = 2;
 const MORE_PILOTS: u32 = 2;
 const MOST_FOR_PILOTS: f64 = 0.05;
 
-/// Carries out a plan until its own questions are answered or its budget is spent. Failure and interruption are also
-/// outcomes, and keep the earlier measurements.
+/// Carries out a plan until its question is answered or its budget is spent. Failure and interruption are also outcomes,
+/// and keep the earlier measurements.
 pub fn run(
     plan: Plan,
+    question: &dyn Question,
     bench: &mut dyn Bench,
     surroundings: &mut dyn Surroundings,
     observer: &mut dyn Observer,
 ) -> Outcome {
-    Campaign::new(plan, bench, surroundings, observer).carry_out()
-}
-
-/// What the open questions need.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Needed {
-    /// Nothing is open.
-    Nothing,
-    /// Some cells, as indices.
-    Cells(Vec<usize>),
-    /// Every cell.
-    Everything,
-}
-
-/// Decides what else is needed after the measurements so far.
-pub type Asking<'a> = dyn FnMut(&Outcome) -> Needed + 'a;
-
-/// Carries out a plan until `asking` needs nothing after an epoch, or the budget is spent.
-pub fn run_until(
-    plan: Plan,
-    bench: &mut dyn Bench,
-    surroundings: &mut dyn Surroundings,
-    observer: &mut dyn Observer,
-    asking: &mut Asking<'_>,
-) -> Outcome {
-    let campaign = Campaign::new(plan, bench, surroundings, observer);
-    Campaign { asking: Some(asking), ..campaign }.carry_out()
+    Campaign::new(plan, question, bench, surroundings, observer).carry_out()
 }
 
 /// Resumes a run that was killed, with the same orders and operation counts as if it never had been.
@@ -76,11 +51,12 @@ pub fn run_until(
 pub fn resume(
     samples: Samples,
     resumed: Resumed,
+    question: &dyn Question,
     bench: &mut dyn Bench,
     surroundings: &mut dyn Surroundings,
     observer: &mut dyn Observer,
 ) -> Outcome {
-    let mut campaign = Campaign::new(samples.begun.plan, bench, surroundings, observer);
+    let mut campaign = Campaign::new(samples.begun.plan, question, bench, surroundings, observer);
     if let Some(calibrated) = samples.calibrated {
         campaign.spent = Duration::from_nanos(calibrated.elapsed_ns);
         campaign.random = Random::new(calibrated.random);
@@ -100,7 +76,7 @@ pub fn resume(
     campaign.carry_out()
 }
 
-struct Campaign<'a, 'e> {
+struct Campaign<'a> {
     random: Random,
     /// The cells that can be measured, in groups that have processes at the same time.
     groups: Vec<Vec<usize>>,
@@ -110,9 +86,8 @@ struct Campaign<'a, 'e> {
     bench: &'a mut dyn Bench,
     surroundings: &'a mut dyn Surroundings,
     observer: &'a mut dyn Observer,
+    question: &'a dyn Question,
     answered: Answered,
-    asking: Option<&'a mut Asking<'e>>,
-    needed: Needed,
     epoch: u32,
     longest_epoch: Duration,
     /// How long the run had taken before it was killed.
@@ -122,9 +97,10 @@ struct Campaign<'a, 'e> {
 /// The result of a pilot epoch: logarithms of costs, by round and cell.
 type Pilot = [Vec<f64>; PILOT_ROUNDS as usize];
 
-impl<'a> Campaign<'a, '_> {
+impl<'a> Campaign<'a> {
     fn new(
         plan: Plan,
+        question: &'a dyn Question,
         bench: &'a mut dyn Bench,
         surroundings: &'a mut dyn Surroundings,
         observer: &'a mut dyn Observer,
@@ -138,9 +114,8 @@ impl<'a> Campaign<'a, '_> {
             bench,
             surroundings,
             observer,
-            answered: Answered::default(),
-            asking: None,
-            needed: Needed::Everything,
+            question,
+            answered: Answered::nothing_of(0),
             epoch: 0,
             longest_epoch: Duration::ZERO,
             spent: Duration::ZERO,
@@ -148,7 +123,7 @@ impl<'a> Campaign<'a, '_> {
     }
 }
 
-impl Campaign<'_, '_> {
+impl Campaign<'_> {
     fn carry_out(mut self) -> Outcome {
         self.surroundings.watch_others();
         let stopped = self.measure();
@@ -194,13 +169,8 @@ impl Campaign<'_, '_> {
     /// Counts the answers so far, and lets the cells of answered questions leave: their time goes to open ones. The
     /// order of the rest stays as random as before, and a contrast uses the rounds with both of its cells.
     fn judge(&mut self) {
-        self.answered = Judge::new(&self.outcome.plan, &self.outcome.batches()).answered();
-        self.needed = match &mut self.asking {
-            Some(asking) => asking(&self.outcome),
-            None if self.answered.all() => Needed::Nothing,
-            None => Needed::Cells(self.answered.needed.clone()),
-        };
-        let Needed::Cells(needed) = &self.needed else { return };
+        self.answered = self.question.answered(&self.outcome);
+        let Needed::Cells(needed) = &self.answered.needed else { return };
         let plan = &self.outcome.plan;
         if plan.keep_all || plan.epochs_exact.is_some() || self.epoch < plan.epochs_needed {
             return;
@@ -359,7 +329,7 @@ impl Campaign<'_, '_> {
         if let Some(exact) = plan.epochs_exact {
             return (self.epoch >= exact).then_some(Stopped::Budget);
         }
-        if self.needed == Needed::Nothing {
+        if self.answered.all() {
             return Some(Stopped::Resolved);
         }
         let next = self.elapsed() + self.longest_epoch;
@@ -369,9 +339,9 @@ impl Campaign<'_, '_> {
     }
 
     fn tell_measuring(&mut self) {
-        let Answered { resolved, of: contrasts, .. } = self.answered;
+        let Answered { resolved, of: questions, .. } = self.answered;
         let of = self.outcome.plan.epochs_expected.max(self.epoch);
-        self.tell(Phase::Measuring { epoch: self.epoch, of, resolved, contrasts });
+        self.tell(Phase::Measuring { epoch: self.epoch, of, resolved, questions });
     }
 
     fn tell(&mut self, phase: Phase) {

@@ -16,13 +16,14 @@ use ipcost_sys::placement::Topology;
 use ipcost_sys::{host, transport};
 
 pub use self::calendar::{fresh_seed, now};
-use crate::campaign::{Asking, Outcome, resume, run, run_until};
+use crate::campaign::{Outcome, resume, run};
 use crate::conversation::PeerProgram;
 use crate::document::About;
 use crate::error::EngineError;
 use crate::planning::{PlanError, Settings, plan};
 use crate::processes::ProcessBench;
 use crate::progress::Observer;
+use crate::question::{Contrasts, Question};
 use crate::surroundings::System;
 use crate::tracing::TraceSetup;
 
@@ -143,36 +144,21 @@ impl Lab {
         ProcessBench::new(plan, self.programs.clone(), &self.guard, interrupt.clone())
     }
 
-    /// Measures until the plan's own questions are answered or its budget is spent. Calls `begin` once every peer has
-    /// introduced itself.
+    /// Measures until the question is answered or the budget is spent. Calls `begin` once every peer has introduced itself.
     ///
     /// # Errors
     /// If measuring cannot begin; later failures are in the outcome.
     pub fn run<O: Observer>(
         &self,
         plan: Plan,
+        question: &dyn Question,
         interrupt: &Interrupt,
         begin: impl FnOnce(&Plan) -> O,
     ) -> Result<(Outcome, O), EngineError> {
         let mut bench = self.bench(&plan, interrupt)?;
         let mut observer = begin(&plan);
-        let outcome = run(plan, &mut bench, &mut System::default(), &mut observer);
+        let outcome = run(plan, question, &mut bench, &mut System::default(), &mut observer);
         Ok((outcome, observer))
-    }
-
-    /// Measures until `asking` needs nothing more, or the budget is spent.
-    ///
-    /// # Errors
-    /// As [`Lab::run`].
-    pub fn run_until(
-        &self,
-        plan: Plan,
-        interrupt: &Interrupt,
-        observer: &mut dyn Observer,
-        asking: &mut Asking<'_>,
-    ) -> Result<Outcome, EngineError> {
-        let mut bench = self.bench(&plan, interrupt)?;
-        Ok(run_until(plan, &mut bench, &mut System::default(), observer, asking))
     }
 
     /// Resumes a run that was killed.
@@ -187,7 +173,7 @@ impl Lab {
         observer: &mut dyn Observer,
     ) -> Result<Outcome, EngineError> {
         let mut bench = self.bench(&samples.begun.plan, interrupt)?;
-        Ok(resume(samples, resumed, &mut bench, &mut System::default(), observer))
+        Ok(resume(samples, resumed, &Contrasts, &mut bench, &mut System::default(), observer))
     }
 
     /// Everything needed to trace cells of a plan.

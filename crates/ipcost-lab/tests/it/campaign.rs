@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ipcost_lab::planning::{Pace, fit};
 use ipcost_lab::progress::Phase;
-use ipcost_lab::{Settings, plan, run};
+use ipcost_lab::{Contrasts, Settings, plan, run};
 use ipcost_model::{
     LatencyMode, Metric, Multiplicity, Offers, Stopped, TransportState, Verdict, expand, parse_job,
 };
@@ -289,12 +289,18 @@ fn what_cannot_be_measured_is_in_the_document_with_its_reason() {
 fn progress_never_goes_back_and_tells_the_time_left() {
     let mut script = noisy(&[10_000.0, 10_100.0], 0.4);
     let mut witness = Witness::default();
-    run(planned(&format!("budget = \"5s\"\n{PAIR}")), &mut script, &mut Known::default(), &mut witness);
+    run(
+        planned(&format!("budget = \"5s\"\n{PAIR}")),
+        &Contrasts,
+        &mut script,
+        &mut Known::default(),
+        &mut witness,
+    );
     let progress = witness.0;
     assert!(progress.len() > 20);
     assert!(progress.windows(2).all(|pair| pair[0].done <= pair[1].done + 1e-9));
     assert!(progress.iter().all(|now| now.left <= Duration::from_secs(5)));
-    assert!(matches!(progress.last().unwrap().phase, Phase::Measuring { contrasts: 2, .. }));
+    assert!(matches!(progress.last().unwrap().phase, Phase::Measuring { questions: 2, .. }));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ipcost_lab::{Snapshot, run};
+use ipcost_lab::{Contrasts, Snapshot, run};
 use ipcost_model::{Document, Layout, LayoutPlace, Offsets, Usage};
 use ipcost_stats::Random;
 use ipcost_sys::clock::Quality;
@@ -19,7 +19,7 @@ const TRIO: &str =
 const OF_THE_RUN: [&str; 2] = ["unresolved", "no-intervals"];
 
 fn measured(script: &mut Script, surroundings: &mut Known) -> Document {
-    report(run(planned(TRIO), script, surroundings, &mut Witness::default()))
+    report(run(planned(TRIO), &Contrasts, script, surroundings, &mut Witness::default()))
 }
 
 /// The codes of the diagnostics in a document.

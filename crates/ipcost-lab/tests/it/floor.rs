@@ -1,6 +1,6 @@
 //! Multiples of floors on a script instead of a machine: exactly what the figures say.
 
-use ipcost_lab::{Settings, plan, run};
+use ipcost_lab::{Contrasts, Settings, plan, run};
 use ipcost_model::{
     Capabilities, Document, FloorKind, Offers, Pattern, Placement, Plan, TransportState, expand, parse_job,
 };
@@ -22,7 +22,7 @@ fn planned_with_floors(text: &str) -> Plan {
 }
 
 fn measured(plan: Plan, script: &mut Script) -> Document {
-    report(run(plan, script, &mut Known::default(), &mut Witness::default()))
+    report(run(plan, &Contrasts, script, &mut Known::default(), &mut Witness::default()))
 }
 
 const RR: &str = "floor = true\nbaseline = \"two\"\nseed = 3\nepochs = 30\nlatency = \"off\"\n[[cells]]\ntransport = [\"one\", \"two\"]\n";

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ipcost_lab::bench::{BatchOutcome, Bench};
 use ipcost_lab::progress::{Observer, Progress};
-use ipcost_lab::{EngineError, run};
+use ipcost_lab::{Contrasts, EngineError, run};
 use ipcost_model::{Calibrated, EpochRecord, SamplesLine, Usage};
 use serde_json::{Map, Value};
 
@@ -89,7 +89,7 @@ fn ten_thousand_cells_fit_into_200_mib() {
     // Its name is gone before anything can fail; what is written is gone with the descriptor.
     std::fs::remove_file(&file).unwrap();
     let mut bench = Steady { now: Duration::ZERO, most_at_once: 0, measured: vec![0; CELLS] };
-    let outcome = run(plan, &mut bench, &mut Known::default(), &mut observer);
+    let outcome = run(plan, &Contrasts, &mut bench, &mut Known::default(), &mut observer);
     assert!(outcome.failure.is_none());
     assert_eq!(outcome.samples.len(), CELLS * EPOCHS);
     assert!(bench.most_at_once <= 1_000, "{} cells have processes at once", bench.most_at_once);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ipcost_lab::bench::{BatchOutcome, Bench};
 use ipcost_lab::progress::Silent;
-use ipcost_lab::{EngineError, run};
+use ipcost_lab::{Contrasts, EngineError, run};
 use ipcost_model::Usage;
 use serde_json::{Map, Value};
 
@@ -51,7 +51,8 @@ fn a_hundred_thousand_samples_fit_into_64_mib() {
     }
     let sizes: Vec<String> = (1..=23).map(|size| size.to_string()).collect();
     let text = format!("epochs = 4400\n[[cells]]\ntransport = \"one\"\nsize = [{}]\n", sizes.join(", "));
-    let outcome = run(planned(&text), &mut Steady(Duration::ZERO), &mut Known::default(), &mut Silent);
+    let outcome =
+        run(planned(&text), &Contrasts, &mut Steady(Duration::ZERO), &mut Known::default(), &mut Silent);
     assert!(outcome.samples.len() >= 100_000, "{}", outcome.samples.len());
     let document = report(outcome);
     serde_json::to_writer(std::io::sink(), &document).unwrap();

@@ -1,7 +1,7 @@
 //! A killed run resumes as if it never had been, from the intact part of its samples file.
 
 use ipcost_lab::progress::{Observer, Progress};
-use ipcost_lab::{Outcome, resume, run};
+use ipcost_lab::{Contrasts, Outcome, resume, run};
 use ipcost_model::{
     Begun, Calibrated, EpochRecord, Host, Job, Plan, Resumed, SAMPLES_SCHEMA, Samples, SamplesLine, Stopped,
     Tool, read_samples,
@@ -58,7 +58,7 @@ fn machine() -> Script {
 fn kept(job: &str, script: &mut Script) -> (Vec<u8>, Outcome) {
     let plan = planned(job);
     let mut keeper = Keeper::new(&plan);
-    let outcome = run(plan, script, &mut Known::default(), &mut keeper);
+    let outcome = run(plan, &Contrasts, script, &mut Known::default(), &mut keeper);
     (keeper.0, outcome)
 }
 
@@ -84,6 +84,7 @@ fn what_is_measured_after_a_kill_is_what_would_have_been_measured() {
         let resumed = resume(
             samples,
             later(killed_in - 1),
+            &Contrasts,
             &mut second,
             &mut Known::default(),
             &mut Witness::default(),
@@ -108,7 +109,14 @@ fn before_calibration_was_complete_it_begins_again() {
     let plan = planned(JOB);
     let bytes = Keeper::new(&plan).0;
     let mut script = machine();
-    let outcome = resume(read(&bytes), later(0), &mut script, &mut Known::default(), &mut Witness::default());
+    let outcome = resume(
+        read(&bytes),
+        later(0),
+        &Contrasts,
+        &mut script,
+        &mut Known::default(),
+        &mut Witness::default(),
+    );
     assert_eq!(outcome.epochs, 6);
     assert_eq!(outcome.samples, kept(JOB, &mut machine()).1.samples);
 }
@@ -121,7 +129,8 @@ fn a_run_that_was_answered_needs_no_more() {
     let epochs = outcome.epochs;
     let mut script = noisy(&[5_000.0, 9_000.0], 0.01);
     let after = later(epochs as u32);
-    let resumed = resume(read(&bytes), after, &mut script, &mut Known::default(), &mut Witness::default());
+    let resumed =
+        resume(read(&bytes), after, &Contrasts, &mut script, &mut Known::default(), &mut Witness::default());
     assert_eq!((resumed.stopped, resumed.epochs, script.log.len()), (Stopped::Resolved, epochs, 0));
 }
 

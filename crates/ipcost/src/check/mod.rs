@@ -48,7 +48,7 @@ pub fn run(args: &CheckArgs) -> Result<ExitCode, Problem> {
     let Prepared { file, job, questions, plan, lab, warnings } = prepared;
     let about = about(&job, plan.seed);
     let mut line = Line::new(args.quiet);
-    let outcome = measure(&questions, args.record.is_some(), plan, &lab, &listen()?, &mut line);
+    let outcome = measure(&questions, plan, &lab, &listen()?, &mut line);
     line.clear();
     let mut outcome = outcome?;
     let failure = outcome.failure.take();
@@ -90,8 +90,10 @@ fn prepare(args: &CheckArgs, path: &Path) -> anyhow::Result<Prepared> {
         claims.claims.clear();
     }
     let (baselines, warnings) = claims::baselines(path, &claims)?;
-    let questions = ipcost_features::check::prepare(&claims, &expanded.cells, settings.latency, &baselines)
-        .map_err(|error| anyhow!("{file}:{error}"))?;
+    let mut questions =
+        ipcost_features::check::prepare(&claims, &expanded.cells, settings.latency, &baselines)
+            .map_err(|error| anyhow!("{file}:{error}"))?;
+    questions.recording = !kept;
     let settings = Settings { level: kept.then(|| questions.level_of_run()), ..settings };
     let plan =
         lab.plan(expanded, &settings).map_err(|error| too_small(error, &questions)).context(file.clone())?;

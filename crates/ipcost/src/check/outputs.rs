@@ -105,7 +105,7 @@ pub fn list(questions: &Questions) -> String {
 /// The plan of the run, and the claims it is for.
 pub fn plan(plan: &Plan, questions: &Questions) -> String {
     // The document's own contrasts have a level of their own.
-    let epochs_needed = ipcost_stats::epochs_to_expect(plan.alpha_each);
+    let epochs_needed = ipcost_lab::planning::epochs_for_contrasts(plan);
     format!(
         "{}\n{} intervals for claims share alpha {} ({:.5} each); the first finite ones come after {} epochs\n{}",
         plan_text::render(&Plan { epochs_needed, ..plan.clone() }),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use ipcost_model::{Document, JobFileError, LatencyMode, Metric, Pattern, PlannedCell};
 use ipcost_stats::epochs_to_expect;
 
-use super::{Question, Questions, Test, Than, baseline, level_of};
+use super::{AskedClaim, Questions, Test, Than, baseline, level_of};
 use crate::check::{Bound, ClaimMetric, ClaimsFile, Located, ProjectClaim, Reference};
 use crate::claims::find_named;
 
@@ -33,7 +33,7 @@ pub fn prepare(
             ));
         }
     }
-    Ok(Questions { claims, notes: preparation.notes })
+    Ok(Questions { claims, notes: preparation.notes, recording: false })
 }
 
 struct Preparation<'a> {
@@ -44,7 +44,7 @@ struct Preparation<'a> {
 }
 
 impl Preparation<'_> {
-    fn question(&mut self, claim: &ProjectClaim) -> Result<Question, JobFileError> {
+    fn question(&mut self, claim: &ProjectClaim) -> Result<AskedClaim, JobFileError> {
         let named = |name: &Located<_>| {
             find_named(self.cells, &name.value).map_err(|message| name.place.error(message))
         };
@@ -80,7 +80,7 @@ impl Preparation<'_> {
             tests.push(test);
         }
         let text = claim.text.clone().unwrap_or_else(|| self.compose(claim, &tests));
-        Ok(Question { text, line: claim.place.line, tests })
+        Ok(AskedClaim { text, line: claim.place.line, tests })
     }
 
     /// The cells of a claim about a baseline, with what they cost there.

@@ -21,6 +21,7 @@ use ipcost_lab::floor::floor;
 use ipcost_lab::layout_effect::layout_effects;
 use ipcost_lab::planning::ALPHA;
 use ipcost_lab::system_calls::{SystemCalls, close};
+use ipcost_lab::{Answered, Needed};
 use ipcost_model::facts::NetworkFacts;
 use ipcost_model::protocol::PeerRole;
 use ipcost_model::units::duration_text;
@@ -90,9 +91,11 @@ impl Question {
     pub fn level(&self) -> f64 {
         ALPHA / 2.0 / f64::from(self.intervals().saturating_sub(self.first()).max(1))
     }
+}
 
-    /// Whether every interval that is asked for is narrow.
-    pub fn answered(&self, outcome: &Outcome) -> bool {
+impl ipcost_lab::Question for Question {
+    /// A difference is answered once the intervals of all its parts are narrow.
+    fn answered(&self, outcome: &Outcome) -> Answered {
         let batches = outcome.batches();
         let estimates = Estimates { batches: &batches, level: self.level() };
         let wall = |cell| estimates.of(cell, &Measure::Wall).map(|wall| wall.median);
@@ -111,8 +114,14 @@ impl Question {
                 estimate.is_some_and(|found| found.lo.zip(found.hi).is_some_and(|(lo, hi)| narrow(lo, hi)))
             })
         };
-        let pairs = self.pairs.iter().all(|(a, b)| enough(*a, Some(*b)));
-        pairs && (!self.pairs.is_empty() || self.asked.iter().all(|cell| enough(*cell, None)))
+        let narrow: Vec<bool> = if self.pairs.is_empty() {
+            self.asked.iter().map(|cell| enough(*cell, None)).collect()
+        } else {
+            self.pairs.iter().map(|(a, b)| enough(*a, Some(*b))).collect()
+        };
+        let resolved = narrow.iter().filter(|is_narrow| **is_narrow).count();
+        let needed = if resolved == narrow.len() { Needed::Nothing } else { Needed::Everything };
+        Answered { resolved: resolved as u32, of: narrow.len() as u32, needed }
     }
 }
 

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use ipcost_lab::bench::{BatchOutcome, Bench};
 use ipcost_lab::progress::{Observer, Progress};
-use ipcost_lab::{About, EngineError, Outcome, Settings, Snapshot, Surroundings, document, plan, run};
+use ipcost_lab::{
+    About, Contrasts, EngineError, Outcome, Settings, Snapshot, Surroundings, document, plan, run,
+};
 use ipcost_model::{
     Capabilities, Document, Host, Job, Layout, Offers, Plan, TransportState, Usage, expand, parse_job,
 };
@@ -179,7 +181,7 @@ pub fn planned(job: &str) -> Plan {
     plan(expanded, &Settings::of(&job, 1)).unwrap()
 }
 pub fn campaign(job: &str, script: &mut Script) -> Outcome {
-    run(planned(job), script, &mut Known::default(), &mut Witness::default())
+    run(planned(job), &Contrasts, script, &mut Known::default(), &mut Witness::default())
 }
 pub fn report(outcome: Outcome) -> Document {
     let about = About {

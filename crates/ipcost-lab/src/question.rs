@@ -1,0 +1,55 @@
+//! What a run is asked, and what it knows so far.
+
+use crate::analysis::Judge;
+use crate::campaign::Outcome;
+
+/// What a run is to answer. A campaign looks at it after each epoch: it measures what is needed, lets the other cells
+/// leave, and stops once nothing is.
+pub trait Question {
+    /// What the measurements so far answer.
+    fn answered(&self, so_far: &Outcome) -> Answered;
+}
+
+/// Answered questions, all questions, and what the open ones need.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answered {
+    /// Those that are answered.
+    pub resolved: u32,
+    /// All of them.
+    pub of: u32,
+    /// What the others need.
+    pub needed: Needed,
+}
+
+/// What the open questions need.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Needed {
+    /// Nothing is open.
+    Nothing,
+    /// Some cells, as indices, some more than once.
+    Cells(Vec<usize>),
+    /// Every cell.
+    Everything,
+}
+
+impl Answered {
+    /// Nothing of so many questions, which need every cell.
+    pub fn nothing_of(of: u32) -> Self {
+        Self { resolved: 0, of, needed: Needed::Everything }
+    }
+
+    /// Whether every question is answered; without a question none is.
+    pub fn all(&self) -> bool {
+        self.needed == Needed::Nothing
+    }
+}
+
+/// The plan's own contrasts, and the cheapest of each of its tables.
+#[derive(Debug, Clone, Copy)]
+pub struct Contrasts;
+
+impl Question for Contrasts {
+    fn answered(&self, so_far: &Outcome) -> Answered {
+        Judge::new(&so_far.plan, &so_far.batches()).answered()
+    }
+}
