@@ -23,12 +23,6 @@ const PACKAGES: &[Package] = &[
     },
     program("redis-server", &["redis-server"], "the peer that drives it"),
     program("socat", &["socat"], "the peer that drives it"),
-    Package {
-        what: "Debian's Python with prometheus_client",
-        check: "/usr/bin/python3 -c 'import prometheus_client.openmetrics.parser'",
-        names: &["python3", "python3-prometheus-client"],
-        needed_for: "checking metrics",
-    },
     program("pkg-config", &["pkg-config"], "finding libraries"),
     Package {
         what: "libzmq and libnng",

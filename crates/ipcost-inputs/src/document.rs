@@ -8,7 +8,7 @@ use ipcost_model::{
 };
 use ipcost_report::picture::{self, Background, Chart};
 use ipcost_report::terminal::Detail;
-use ipcost_report::{benchfmt, csv, html, json, markdown, openmetrics, terminal};
+use ipcost_report::{benchfmt, csv, html, json, markdown, terminal};
 
 /// Reads it, and draws, compares, lists and redacts every accepted document.
 pub fn document(bytes: &[u8]) {
@@ -60,7 +60,6 @@ fn use_all(document: Document) {
     plain("csv of samples", &csv::samples(&document));
     plain("markdown", &markdown::render(&document));
     plain("benchfmt", &benchfmt::render(&document));
-    plain("openmetrics", &openmetrics::render(&document));
     for chart in Chart::ALL {
         if let Ok(picture) = picture::draw(&document, chart, Background::default()) {
             plain("picture", &picture.svg());

@@ -1,7 +1,7 @@
 //! From costs to contrasts and verdicts; the same code decides when to stop and fills the document.
 
 use ipcost_model::{Metric, Multiplicity, Plan, PlannedContrast, Ran, Verdict, Workload};
-use ipcost_stats::{EpochInterval, Judgement, e_bh, epoch_e_value, epoch_interval, judge};
+use ipcost_stats::{EpochInterval, e_bh, epoch_e_value, epoch_interval};
 
 use crate::batches::Batches;
 use crate::question::{Answered, Needed};
@@ -141,7 +141,7 @@ impl<'a> Judge<'a> {
             // The ratio may change too much for a statement about the machine, but the range of many epochs is still
             // a fact.
             Some((least, most)) if least > 1.0 || most < 1.0 => Verdict::Direction,
-            _ => verdict(bounds, self.plan.margin),
+            _ => Verdict::of(bounds, self.plan.margin),
         };
         let alike = self.batches.is_alike(a, b);
         Some(Contrast { a, b, ratio: interval.median.exp(), bounds, verdict, range, wanders, epochs, alike })
@@ -210,15 +210,5 @@ impl<'a> Judge<'a> {
         }
         let all = of > 0 && resolved == of;
         Answered { resolved, of, needed: if all { Needed::Nothing } else { Needed::Cells(needed) } }
-    }
-}
-
-/// What an interval for a ratio says, in the document's words.
-pub fn verdict(bounds: Option<(f64, f64)>, margin: f64) -> Verdict {
-    match judge(bounds, margin) {
-        Judgement::Different => Verdict::Different,
-        Judgement::Equivalent => Verdict::Equivalent,
-        Judgement::Direction => Verdict::Direction,
-        Judgement::Undecided => Verdict::Undecided,
     }
 }

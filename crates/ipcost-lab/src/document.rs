@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ipcost_model::{
     Analysis, CellRecord, ContrastRecord, ContrastWithin, Document, Envelope, Fastest, Host, Job,
-    LatencyMode, LatencySummary, Measure, Metric, Mode, Multiplicity, OptionValue, Pattern, Placement, Ran,
-    RanRecord, SCHEMA, Sample, Schedule, Stopped, Tool, UsagePerOp, Wait, WorkloadRecord,
+    LatencyMode, LatencySummary, Measure, Metric, Mode, Multiplicity, OptionValue, Placement, Ran, RanRecord,
+    SCHEMA, Sample, Schedule, Stopped, Tool, UsagePerOp, Wait, WorkloadRecord,
 };
 use ipcost_stats::{median, two_groups};
 use ipcost_sys::host::WINE;
@@ -134,22 +134,12 @@ fn cell(outcome: &Outcome, batches: &Batches<'_>, index: usize) -> CellRecord {
     let log_costs = batches.log_costs(Metric::Wall, index);
     let wall_ns_per_op = estimate_of_logs(&log_costs, alpha);
     let ops_per_s = wall_ns_per_op.map(|cost| 1e9 / cost.median);
-    let connects = work.pattern == Pattern::Connect;
     CellRecord {
         id: planned.id.clone(),
         label: planned.label.clone(),
-        pattern: work.pattern,
-        transport: work.transport.clone(),
-        size: work.size,
-        reply: work.reply,
-        concurrency: work.concurrency,
-        speaks_first: work.speaks_first,
-        closes_first: connects.then(|| work.options.text("closes_first").unwrap_or("server").to_owned()),
+        point: planned.point.clone(),
+        closes_first: work.closes_first().map(str::to_owned),
         wait: work.wait(),
-        placement: planned.placement,
-        client: planned.client.clone(),
-        server: planned.server.clone(),
-        options: work.options.clone(),
         effective: outcome.effective[index].clone(),
         available: planned.unavailable.is_none(),
         reason: planned.unavailable.clone(),

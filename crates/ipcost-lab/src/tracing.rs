@@ -109,8 +109,8 @@ fn once(
     for side in sides {
         let planned = &mut only.cells[cell];
         let name = match side {
-            PeerRole::Client => &mut planned.client,
-            PeerRole::Server => &mut planned.server,
+            PeerRole::Client => &mut planned.point.client,
+            PeerRole::Server => &mut planned.point.server,
         };
         let Some(program) = setup.programs.iter().find(|program| program.name == *name) else { continue };
         *name = format!("traced-{side}");

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::job::NATIVE;
 use crate::named;
 use crate::options::Options;
 
@@ -45,8 +46,10 @@ named! {
 
 named! {
     /// Who sends the first message of a connection in pattern `connect`.
+    #[derive(Default)]
     SpeaksFirst, "value of speaks_first" {
         /// The client sends `size` bytes, the server answers `reply` bytes and closes.
+        #[default]
         Client = "client",
         /// The server sends `reply` bytes and closes at once.
         Server = "server",
@@ -82,6 +85,7 @@ pub struct Cell {
     /// Workers in the client, each in a loop of its own.
     pub concurrency: u32,
     /// Who sends first in `connect`.
+    #[serde(default)]
     pub speaks_first: SpeaksFirst,
     /// Options set by name; absent ones have their defaults.
     #[serde(default)]
@@ -122,9 +126,74 @@ impl Cell {
         ops + ops * self.options.int("extra_work").unwrap_or(0) / 100
     }
 
+    /// Who closes first in `connect`, or `any`.
+    pub fn closes_first(&self) -> Option<&str> {
+        (self.pattern == Pattern::Connect).then(|| self.options.text("closes_first").unwrap_or("server"))
+    }
+}
+
+/// A point of the matrix: what is done, by which peers, and where.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Point {
+    /// The part sent to the peers.
+    #[serde(flatten)]
+    pub cell: Cell,
+    /// Where the processes run.
+    pub placement: Placement,
+    /// The peer that plays the client.
+    pub client: String,
+    /// The peer that plays the server.
+    pub server: String,
+}
+
+impl std::ops::Deref for Point {
+    type Target = Cell;
+
+    fn deref(&self) -> &Cell {
+        &self.cell
+    }
+}
+
+impl std::ops::DerefMut for Point {
+    fn deref_mut(&mut self) -> &mut Cell {
+        &mut self.cell
+    }
+}
+
+/// A property of a point: its name in tables, and its value.
+pub type Column = (&'static str, fn(&Point) -> String);
+
+impl Point {
+    /// Everything that distinguishes points, in the order of tables.
+    pub const COLUMNS: [Column; 11] = [
+        ("pattern", |point| point.pattern.to_string()),
+        ("transport", |point| point.transport.clone()),
+        ("size", |point| point.size.to_string()),
+        ("reply", |point| point.reply.to_string()),
+        ("concurrency", |point| point.concurrency.to_string()),
+        ("speaks_first", |point| point.speaks_first.to_string()),
+        ("closes_first", |point| point.closes_first().unwrap_or_default().to_owned()),
+        ("placement", |point| point.placement.to_string()),
+        ("client", |point| point.client.clone()),
+        ("server", |point| point.server.clone()),
+        ("options", |point| {
+            let settings: Vec<String> =
+                point.options.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            settings.join(" ")
+        }),
+    ];
+
+    /// The first column in which two points differ, with both values.
+    pub fn difference(&self, other: &Self) -> Option<(&'static str, String, String)> {
+        let values = Self::COLUMNS.iter().map(|(name, value)| (*name, value(self), value(other)));
+        values.into_iter().find(|(_, own, others)| own != others)
+    }
+
     /// The identity that is stable between runs:
     /// `pattern/transport/size[→reply]/cN[/placement][/client→server][/options]`.
-    pub fn id(&self, placement: Placement, client: &str, server: &str, native: &str) -> String {
+    pub fn id(&self) -> String {
+        let Self { placement, client, server, .. } = self;
         let mut id = format!("{}/{}", self.pattern, self.transport);
         // Most floors have no size.
         if self.pattern != Pattern::Floor || self.size > 0 {
@@ -134,10 +203,10 @@ impl Cell {
             id.push_str(&format!("→{}", self.reply));
         }
         id.push_str(&format!("/c{}", self.concurrency));
-        if placement != Placement::Free {
+        if *placement != Placement::Free {
             id.push_str(&format!("/{placement}"));
         }
-        if client != native || server != native {
+        if client != NATIVE || server != NATIVE {
             id.push_str(&format!("/{client}→{server}"));
         }
         let mut settings = Vec::new();
@@ -169,29 +238,59 @@ mod tests {
         }
     }
 
+    fn point(cell: Cell, placement: Placement, client: &str) -> Point {
+        Point { cell, placement, client: client.to_owned(), server: NATIVE.to_owned() }
+    }
+
     #[test]
     fn ids_name_only_what_differs_from_the_usual() {
         let mut cell = cell();
-        assert_eq!(cell.id(Placement::Free, "native", "native", "native"), "rr/unix/64/c1");
+        assert_eq!(point(cell.clone(), Placement::Free, NATIVE).id(), "rr/unix/64/c1");
         cell.reply = 2;
         cell.options.set("so_sndbuf", OptionValue::Int(4096)).unwrap();
         assert_eq!(
-            cell.id(Placement::Apart, "go", "native", "native"),
+            point(cell.clone(), Placement::Apart, "go").id(),
             "rr/unix/64→2/c1/apart/go→native/so_sndbuf=4096"
         );
         cell.pattern = Pattern::Connect;
         cell.speaks_first = SpeaksFirst::Server;
         assert_eq!(
-            cell.id(Placement::Free, "native", "native", "native"),
+            point(cell, Placement::Free, NATIVE).id(),
             "connect/unix/64→2/c1/speaks_first=server,so_sndbuf=4096"
         );
+    }
+
+    #[test]
+    fn points_of_other_ids_differ_in_a_column() {
+        let usual = point(cell(), Placement::Free, NATIVE);
+        let set = |change: &dyn Fn(&mut Point)| {
+            let mut other = usual.clone();
+            change(&mut other);
+            other
+        };
+        let others: [(&str, Point); 9] = [
+            ("pattern", set(&|point| point.cell.pattern = Pattern::Stream)),
+            ("transport", set(&|point| point.cell.transport = "tcp".into())),
+            ("size", set(&|point| point.cell.size = 65)),
+            ("reply", set(&|point| point.cell.reply = 65)),
+            ("concurrency", set(&|point| point.cell.concurrency = 2)),
+            ("speaks_first", set(&|point| point.cell.speaks_first = SpeaksFirst::Server)),
+            ("placement", set(&|point| point.placement = Placement::Apart)),
+            ("client", set(&|point| point.client = "go".into())),
+            ("options", set(&|point| point.cell.options.set("so_sndbuf", OptionValue::Int(1)).unwrap())),
+        ];
+        for (column, other) in others {
+            assert_eq!(usual.difference(&other).map(|found| found.0), Some(column));
+            assert_ne!(usual.id(), other.id());
+        }
+        assert_eq!(usual.difference(&usual), None);
     }
 
     #[test]
     fn floors_have_a_size_only_where_they_copy() {
         let mut cell =
             Cell { pattern: Pattern::Floor, transport: "switch".into(), size: 0, reply: 0, ..cell() };
-        let id = |cell: &Cell| cell.id(Placement::Together, "native", "native", "native");
+        let id = |cell: &Cell| point(cell.clone(), Placement::Together, NATIVE).id();
         assert_eq!(id(&cell), "floor/switch/c1/together");
         (cell.transport, cell.size) = ("memcpy".into(), 64);
         assert_eq!((id(&cell).as_str(), cell.bytes_per_op()), ("floor/memcpy/64/c1/together", 64));

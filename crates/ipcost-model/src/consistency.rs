@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use crate::document::{
-    Analysis, CellRecord, Document, Estimate, LayoutEffect, Sample, Verdict, WorkloadRecord,
-};
+use ipcost_stats::Verdict;
+
+use crate::document::{Analysis, CellRecord, Document, Estimate, LayoutEffect, Sample, WorkloadRecord};
 use crate::layout::PAGE_BYTES;
 
 /// The longest id or label of a cell, bytes: it sets the width of tables.

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use ipcost_stats::Verdict;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::cell::{Pattern, Placement, Ran, SpeaksFirst, Wait};
+use crate::cell::{Pattern, Placement, Point, Ran, SpeaksFirst, Wait};
 use crate::job::{Job, LatencyMode};
 use crate::layout::Layout;
 use crate::named;
-use crate::options::Options;
 
 /// The version of the document.
 pub const SCHEMA: &str = "ipcost/1";
@@ -35,20 +35,6 @@ named! {
         Wall = "wall",
         /// User and system time of both processes per operation.
         Cpu = "cpu",
-    }
-}
-
-named! {
-    /// The verdict on a contrast.
-    Verdict, "verdict" {
-        /// The interval lies wholly outside 1 ± margin.
-        Different = "different",
-        /// The interval lies wholly inside 1 ± margin.
-        Equivalent = "equivalent",
-        /// The interval excludes 1 but crosses the margin.
-        Direction = "direction",
-        /// None of the above, so far.
-        Undecided = "undecided",
     }
 }
 
@@ -246,32 +232,15 @@ pub struct CellRecord {
     pub id: String,
     /// The row's name in tables.
     pub label: String,
-    /// The pattern.
-    pub pattern: Pattern,
-    /// The transport.
-    pub transport: String,
-    /// Bytes from client to server.
-    pub size: u64,
-    /// Bytes from server to client.
-    pub reply: u64,
-    /// Workers in the client.
-    pub concurrency: u32,
-    /// Who sent first in `connect`.
-    pub speaks_first: SpeaksFirst,
+    /// The point of the matrix.
+    #[serde(flatten)]
+    pub point: Point,
     /// Who closed first, or `any`; `connect` only.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub closes_first: Option<String>,
     /// How a side waits for the other; comparisons between spinning and sleeping cells always say so.
     #[serde(default)]
     pub wait: Wait,
-    /// Where the processes ran.
-    pub placement: Placement,
-    /// The peer that played the client.
-    pub client: String,
-    /// The peer that played the server.
-    pub server: String,
-    /// Options set by name.
-    pub options: Options,
     /// Option values that the kernel changed, by role and name.
     #[serde(skip_serializing_if = "Map::is_empty", default)]
     pub effective: Map<String, Value>,
@@ -320,6 +289,20 @@ pub struct CellRecord {
     /// Other measures, by name: medians over epochs, per operation unless the name ends in `_per_call`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub measures: BTreeMap<String, f64>,
+}
+
+impl std::ops::Deref for CellRecord {
+    type Target = Point;
+
+    fn deref(&self) -> &Point {
+        &self.point
+    }
+}
+
+impl std::ops::DerefMut for CellRecord {
+    fn deref_mut(&mut self) -> &mut Point {
+        &mut self.point
+    }
 }
 
 named! {

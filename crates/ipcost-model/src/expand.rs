@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::capabilities::{Delivery, FloorKind, PeerState, TransportState};
-use crate::cell::{Cell, Pattern, Placement, SpeaksFirst};
+use crate::cell::{Cell, Pattern, Placement, Point, SpeaksFirst};
 use crate::consistency::MAX_NAME_BYTES;
 use crate::floor::{self, FloorRecipe};
 use crate::job::{Job, Matrix, NATIVE, check_peer_name};
@@ -42,15 +42,9 @@ pub struct PlannedCell {
     pub id: String,
     /// The row's name in tables.
     pub label: String,
-    /// The part sent to the peers.
+    /// The point of the matrix.
     #[serde(flatten)]
-    pub cell: Cell,
-    /// Where the processes run.
-    pub placement: Placement,
-    /// The peer that plays the client.
-    pub client: String,
-    /// The peer that plays the server.
-    pub server: String,
+    pub point: Point,
     /// Why it cannot be measured here; `None` if it can.
     pub unavailable: Option<String>,
     /// How long its lead-ins last, if the job says so.
@@ -62,6 +56,20 @@ pub struct PlannedCell {
     /// The parts of its floor, if floors are requested and this one is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub floor: Option<FloorRecipe>,
+}
+
+impl std::ops::Deref for PlannedCell {
+    type Target = Point;
+
+    fn deref(&self) -> &Point {
+        &self.point
+    }
+}
+
+impl std::ops::DerefMut for PlannedCell {
+    fn deref_mut(&mut self) -> &mut Point {
+        &mut self.point
+    }
 }
 
 impl PlannedCell {
@@ -397,13 +405,11 @@ impl Expansion<'_> {
             speaks_first,
             options,
         };
+        let point = Point { cell, placement, client: client.to_owned(), server: server.to_owned() };
         Ok(PlannedCell {
-            id: cell.id(placement, client, server, NATIVE),
-            label: label.map_or_else(|| row_name(&cell, client, server), str::to_owned),
-            cell,
-            placement,
-            client: client.to_owned(),
-            server: server.to_owned(),
+            id: point.id(),
+            label: label.map_or_else(|| row_name(&point), str::to_owned),
+            point,
             unavailable,
             lead_in: None,
             ops: None,
@@ -531,7 +537,8 @@ fn with(set: &Options, name: OptionName, value: &OptionValue) -> Options {
 }
 
 /// The name of a row: the transport, and what is unusual about the cell.
-fn row_name(cell: &Cell, client: &str, server: &str) -> String {
+fn row_name(cell: &Point) -> String {
+    let Point { client, server, .. } = cell;
     let mut name = cell.transport.clone();
     if cell.pattern == Pattern::Floor && cell.size > 0 {
         name.push_str(&format!(" {}", size_text(cell.size)));
@@ -555,7 +562,7 @@ fn row_name(cell: &Cell, client: &str, server: &str) -> String {
 
 /// Makes the job's label, if any, the id; where several cells share it, adds what distinguishes them.
 fn distinguish_labels(cells: &mut [PlannedCell]) -> Result<(), ExpandError> {
-    let default_label = |cell: &PlannedCell| row_name(&cell.cell, &cell.client, &cell.server);
+    let default_label = |cell: &PlannedCell| row_name(cell);
     let labels: Vec<Option<String>> =
         cells.iter().map(|cell| (cell.label != default_label(cell)).then(|| cell.label.clone())).collect();
     let shared = |label: &str| labels.iter().flatten().filter(|other| *other == label).count() > 1;

@@ -38,18 +38,19 @@ pub mod units;
 mod workload;
 
 pub use capabilities::{Capabilities, Delivery, FloorKind, OptionGroup, PeerState, TransportState};
-pub use cell::{Cell, Pattern, Placement, Ran, SpeaksFirst, Wait};
+pub use cell::{Cell, Column, Pattern, Placement, Point, Ran, SpeaksFirst, Wait};
 pub use cell_id::parse_cell_id;
 pub use consistency::MAX_NAME_BYTES;
 pub use document::{
     Analysis, CellRecord, ContrastRecord, ContrastWithin, Document, Envelope, Estimate, Fastest, FloorPart,
     FloorRecord, Host, LatencySummary, LayoutEffect, LayoutPlace, Metric, Mode, Multiplicity, RanRecord,
-    Resumed, SCHEMA, Sample, Schedule, Stopped, Timing, Tool, Usage, UsagePerOp, Verdict, Warning,
-    Whereabouts, WorkloadRecord,
+    Resumed, SCHEMA, Sample, Schedule, Stopped, Timing, Tool, Usage, UsagePerOp, Warning, Whereabouts,
+    WorkloadRecord,
 };
 pub use expand::{ExpandError, Expanded, MAX_CONCURRENCY, Offers, PlannedCell, expand};
 pub use floor::{FloorRecipe, FloorShare};
 pub use hearing::{MessageError, read_message};
+pub use ipcost_stats::Verdict;
 pub use job::{Job, LatencyMode, Matrix, NATIVE, OneOrMany, OptionLists, PeerCommand, Size, check_peer_name};
 pub use job_file::{JobFileError, parse_job};
 pub use layout::{Layout, Offsets, PAGE_BYTES, fixed_offset};

@@ -175,7 +175,7 @@ impl PlannedCell {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cell::Cell;
+    use crate::cell::{Cell, Point};
     use crate::options::{OptionValue, Options};
 
     fn cell(transport: &str, peer: &str) -> PlannedCell {
@@ -188,13 +188,12 @@ mod tests {
             speaks_first: SpeaksFirst::Client,
             options: Options::default(),
         };
+        let point =
+            Point { cell, placement: Placement::Free, client: peer.to_owned(), server: peer.to_owned() };
         PlannedCell {
-            id: cell.id(Placement::Free, peer, peer, "native"),
+            id: point.id(),
             label: format!("{transport} {peer}"),
-            cell,
-            placement: Placement::Free,
-            client: peer.to_owned(),
-            server: peer.to_owned(),
+            point,
             unavailable: None,
             lead_in: None,
             ops: None,
@@ -220,7 +219,7 @@ mod tests {
     fn options_count_for_likeness_and_the_first_wins_a_tie() {
         let with = |transport: &str, size: u64| {
             let mut cell = cell(transport, "native");
-            cell.cell.options.set("so_sndbuf", OptionValue::Int(size)).unwrap();
+            cell.point.cell.options.set("so_sndbuf", OptionValue::Int(size)).unwrap();
             cell.id = format!("{transport}{size}");
             cell
         };

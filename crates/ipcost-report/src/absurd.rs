@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::picture::{self, Background, Chart};
 use crate::terminal::Detail;
-use crate::{benchfmt, csv, fixture, html, json as json_text, markdown, openmetrics, terminal};
+use crate::{benchfmt, csv, fixture, html, json as json_text, markdown, terminal};
 
 type Render = fn(&Document) -> String;
 
@@ -22,7 +22,6 @@ const RENDERERS: &[(&str, Render)] = &[
     ("csv of samples", csv::samples),
     ("markdown", markdown::render),
     ("benchfmt", benchfmt::render),
-    ("openmetrics", openmetrics::render),
     // A chart that a document has nothing for is refused, which is text, too.
     ("picture", |document| {
         let draw = |chart| picture::draw(document, chart, Background::default());

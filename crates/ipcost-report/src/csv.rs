@@ -6,8 +6,8 @@
 use std::collections::{BTreeSet, HashMap};
 
 use ipcost_model::{
-    CellRecord, ContrastRecord, ContrastWithin, Document, Estimate, LatencySummary, Metric, Ran, RanRecord,
-    Sample, UsagePerOp,
+    CellRecord, ContrastRecord, ContrastWithin, Document, Estimate, LatencySummary, Metric, Point, Ran,
+    RanRecord, Sample, UsagePerOp,
 };
 
 use crate::words::{self, escaped};
@@ -15,22 +15,8 @@ use crate::words::{self, escaped};
 /// Columns: a name, and what stands in it.
 type Columns<T> = &'static [(&'static str, fn(&T) -> String)];
 
-/// What a cell is.
-const IDENTITY: Columns<CellRecord> = &[
-    ("id", |cell| text(&cell.id)),
-    ("label", |cell| text(&cell.label)),
-    ("pattern", |cell| cell.pattern.to_string()),
-    ("transport", |cell| text(&cell.transport)),
-    ("size", |cell| cell.size.to_string()),
-    ("reply", |cell| cell.reply.to_string()),
-    ("concurrency", |cell| cell.concurrency.to_string()),
-    ("speaks_first", |cell| cell.speaks_first.to_string()),
-    ("closes_first", |cell| text(cell.closes_first.as_deref().unwrap_or_default())),
-    ("placement", |cell| cell.placement.to_string()),
-    ("client", |cell| text(&cell.client)),
-    ("server", |cell| text(&cell.server)),
-    ("options", options),
-];
+/// What a cell is called; the columns of its point follow.
+const NAMES: Columns<CellRecord> = &[("id", |cell| text(&cell.id)), ("label", |cell| text(&cell.label))];
 
 /// What was measured of a cell.
 const RECORD: Columns<CellRecord> = &[
@@ -130,11 +116,11 @@ pub fn cells(document: &Document) -> String {
         contrasts.entry((contrast.metric, contrast.a.as_str())).or_insert(contrast);
     }
     let mut header =
-        [names("", IDENTITY), names("", RECORD), names("", CONTRAST), names("cpu_", CONTRAST)].concat();
+        [identity_names(), names("", RECORD), names("", CONTRAST), names("cpu_", CONTRAST)].concat();
     header.extend(measures.iter().map(|name| text(&format!("measure_{name}"))));
     header.extend([names("", SCHEDULED), names("", WITHIN)].concat());
     let row = |cell: &CellRecord| {
-        let mut row = [fields(cell, IDENTITY), fields(cell, RECORD)].concat();
+        let mut row = [identity(cell), fields(cell, RECORD)].concat();
         for metric in [Metric::Wall, Metric::Cpu] {
             match contrasts.get(&(metric, cell.id.as_str())) {
                 Some(contrast) => row.extend(fields(*contrast, CONTRAST)),
@@ -157,8 +143,8 @@ pub fn cells(document: &Document) -> String {
 pub fn samples(document: &Document) -> String {
     let measures: BTreeSet<&String> =
         document.samples.iter().flat_map(|sample| sample.measures.keys()).collect();
-    let identities: Vec<Vec<String>> = document.cells.iter().map(|cell| fields(cell, IDENTITY)).collect();
-    let mut header = [names("", IDENTITY), names("", SAMPLE)].concat();
+    let identities: Vec<Vec<String>> = document.cells.iter().map(identity).collect();
+    let mut header = [identity_names(), names("", SAMPLE)].concat();
     header.extend(measures.iter().map(|name| text(&format!("measure_{name}"))));
     header.extend(names("", WHEREABOUTS));
     let row = |sample: &Sample| {
@@ -217,9 +203,16 @@ fn usage(cell: &CellRecord, part: fn(&UsagePerOp) -> f64) -> String {
     of(cell.usage_per_op.as_ref(), part)
 }
 
-fn options(cell: &CellRecord) -> String {
-    let settings: Vec<String> = cell.options.iter().map(|(name, value)| format!("{name}={value}")).collect();
-    text(&settings.join(" "))
+/// The names of what identifies a cell.
+fn identity_names() -> Vec<String> {
+    let columns = Point::COLUMNS.iter().map(|(name, _)| (*name).to_owned());
+    names("", NAMES).into_iter().chain(columns).collect()
+}
+
+/// What identifies a cell.
+fn identity(cell: &CellRecord) -> Vec<String> {
+    let columns = Point::COLUMNS.iter().map(|(_, value)| text(&value(cell)));
+    fields(cell, NAMES).into_iter().chain(columns).collect()
 }
 
 /// Text as a field: on one line, no formula, quoted where it must be.

@@ -209,7 +209,8 @@ pub fn on_one_core_and_on_two() -> Document {
             }
             both.workloads.push(beside);
             for cell in whole.cells.iter().filter(|cell| table.cells.contains(&cell.id)) {
-                both.cells.push(ipcost_model::CellRecord { id: id(&cell.id), placement, ..cell.clone() });
+                let point = ipcost_model::Point { placement, ..cell.point.clone() };
+                both.cells.push(ipcost_model::CellRecord { id: id(&cell.id), point, ..cell.clone() });
             }
             for contrast in whole.contrasts.iter().filter(|contrast| table.cells.contains(&contrast.a)) {
                 let (a, b) = (id(&contrast.a), id(&contrast.b));

@@ -3,7 +3,6 @@
 
 #[cfg(test)]
 mod absurd;
-mod again;
 pub mod benchfmt;
 pub mod csv;
 mod epochs;
@@ -14,7 +13,6 @@ pub mod html;
 pub mod json;
 pub mod markdown;
 pub mod numbers;
-pub mod openmetrics;
 pub mod picture;
 pub mod plan;
 pub mod rerun;

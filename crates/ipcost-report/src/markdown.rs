@@ -6,9 +6,10 @@ use std::collections::BTreeSet;
 use ipcost_model::{Document, WorkloadRecord};
 
 use crate::numbers::three_digits;
+use crate::rerun::{Rerun, rerun};
 use crate::rows::{self, Figures, Row, Under};
 use crate::words::{capitalised, escaped};
-use crate::{again, terminal, words};
+use crate::{terminal, words};
 
 const VERDICT: &str = "verdict";
 
@@ -152,15 +153,26 @@ fn details(document: &Document) -> String {
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         fact(&name.replace('_', " "), &value);
     }
-    let (kind, job) = again::job(document);
-    let fence = "`".repeat(longest_run_of_backticks(&job).max(2) + 1);
-    let how = if kind == "toml" {
-        "To run it again: `ipcost run job.toml` with this as `job.toml`"
-    } else {
-        "The job"
-    };
-    out.push_str(&format!("\n{how}:\n\n{fence}{kind}\n{job}{fence}\n\n</details>\n"));
+    if let Some(Rerun { command, job_file }) = rerun(document) {
+        if let Some(file) = job_file {
+            out.push_str(&format!(
+                "\nTo measure it again, save this as `job.toml`:\n\n{}",
+                block("toml", &file)
+            ));
+            out.push_str(&format!("\nand run\n\n{}", block("sh", &command)));
+        } else {
+            out.push_str(&format!("\nTo measure it again:\n\n{}", block("sh", &command)));
+        }
+    }
+    out.push_str("\n</details>\n");
     out
+}
+
+/// A block of code that no text can end.
+fn block(kind: &str, code: &str) -> String {
+    let fence = "`".repeat(longest_run_of_backticks(code).max(2) + 1);
+    let lines: String = code.lines().map(|line| escaped(line) + "\n").collect();
+    format!("{fence}{kind}\n{lines}{fence}\n")
 }
 
 fn longest_run_of_backticks(text: &str) -> usize {

@@ -36,4 +36,4 @@ pub use random::Random;
 pub use ranks::{Trend, mann_whitney, sign_test, trend};
 pub use series::Series;
 pub use unpaired::{ENOUGH_DEGREES, RunMedian, Spread, Unpaired, run_median, unpaired};
-pub use verdict::{Judgement, judge};
+pub use verdict::Verdict;

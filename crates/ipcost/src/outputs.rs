@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::ensure;
 use ipcost_model::Document;
-use ipcost_report::{benchfmt, csv, markdown, openmetrics, picture};
+use ipcost_report::{benchfmt, csv, markdown, picture};
 
 use crate::args::OutputArgs;
 use crate::output::{
@@ -81,11 +81,10 @@ pub fn write(document: &Document, args: &OutputArgs, pictures: Pictures<'_>) -> 
         did(write_bytes(&picture, path));
     }
     let cells = if args.tables.samples { csv::samples } else { csv::cells };
-    let tables: [(_, Render); 4] = [
+    let tables: [(_, Render); 3] = [
         (&args.tables.csv, cells),
         (&args.tables.markdown, markdown::render),
         (&args.tables.benchfmt, benchfmt::render),
-        (&args.tables.openmetrics, openmetrics::render),
     ];
     for (file, render) in tables {
         if let Some(file) = file {

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ipcost_lab::Batches;
-use ipcost_lab::analysis::verdict;
 use ipcost_lab::planning::ALPHA;
 use ipcost_model::{Document, Metric, Tool, Verdict};
 use ipcost_stats::{ENOUGH_DEGREES, RunMedian, Spread, Unpaired, median, run_median, unpaired};
@@ -255,7 +254,7 @@ fn judged<K>(
             ratio: difference.exp(),
             lo: bounds.map(|bounds| bounds.0),
             hi: bounds.map(|bounds| bounds.1),
-            verdict: verdict(bounds, settings.margin),
+            verdict: Verdict::of(bounds, settings.margin),
             spread,
             spread_source,
         })

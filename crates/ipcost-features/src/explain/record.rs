@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 
 use ipcost_lab::system_calls::CallRecord;
 use ipcost_model::protocol::PeerRole;
-use ipcost_model::{
-    Envelope, Estimate, FloorRecord, Job, Options, Pattern, Placement, Stopped, Verdict, Warning, named,
-};
+use ipcost_model::{Envelope, Estimate, FloorRecord, Job, Point, Stopped, Verdict, Warning, named};
 use serde::{Deserialize, Serialize};
 
 /// The version of the record.
@@ -102,24 +100,9 @@ pub struct ExplainedCell {
     pub label: String,
     /// Why it is here.
     pub purpose: Purpose,
-    /// What was done.
-    pub pattern: Pattern,
-    /// Over which transport.
-    pub transport: String,
-    /// Bytes from client to server.
-    pub size: u64,
-    /// Bytes from server to client.
-    pub reply: u64,
-    /// Workers in the client.
-    pub concurrency: u32,
-    /// Where the processes ran.
-    pub placement: Placement,
-    /// The peer that played the client.
-    pub client: String,
-    /// The peer that played the server.
-    pub server: String,
-    /// What was set by name.
-    pub options: Options,
+    /// The point of the matrix.
+    #[serde(flatten)]
+    pub point: Point,
     /// How its time can be divided.
     pub division: Division,
     /// Elapsed time, nanoseconds; null where it was not measured.
@@ -148,6 +131,14 @@ pub struct ExplainedCell {
     pub traced_ops: u64,
     /// Operations of the pass in which events were counted; 0 where they were not.
     pub counted_ops: u64,
+}
+
+impl std::ops::Deref for ExplainedCell {
+    type Target = Point;
+
+    fn deref(&self) -> &Point {
+        &self.point
+    }
 }
 
 /// Something of either side.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use ipcost_lab::lab::{about, fresh_seed};
 use ipcost_lab::progress::Observer;
 use ipcost_lab::{EngineError, Lab, LabError, Outcome, Settings};
-use ipcost_model::{Job, LatencyMode, Metric, NATIVE, Plan, PlannedCell, Stopped, parse_cell_id};
+use ipcost_model::{Job, LatencyMode, Metric, NATIVE, Plan, PlannedCell, Point, Stopped, parse_cell_id};
 use ipcost_stats::median;
 use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::placement::Topology;
@@ -60,7 +60,9 @@ pub fn prepare(asked: &Request, lab: &Lab) -> Result<(Job, Plan, Question), LabE
     }
     let twin_of = |cell: &PlannedCell| {
         let other = cell.client != NATIVE || cell.server != NATIVE;
-        other.then(|| cell.cell.id(cell.placement, NATIVE, NATIVE, NATIVE))
+        other.then(|| {
+            Point { client: NATIVE.to_owned(), server: NATIVE.to_owned(), ..cell.point.clone() }.id()
+        })
     };
     for cell in &first.cells {
         let Some(twin) = twin_of(cell) else { continue };

@@ -142,7 +142,7 @@ pub fn repeat(
     let mut bench = lab.bench(&plan, interrupt)?;
     let of = plan.cells.len() as u64 * u64::from(repetitions);
     let mut done: Vec<Repetition> = Vec::new();
-    for (cell, PlannedCell { id, cell: measured, ops, .. }) in plan.cells.iter().enumerate() {
+    for (cell, PlannedCell { id, point, ops, .. }) in plan.cells.iter().enumerate() {
         let ops = ops.unwrap_or_default();
         for repetition in 1..=repetitions {
             watching.repetition(done.len() as u64, of, &format!("{id} ({repetition} of {repetitions})"));
@@ -152,7 +152,7 @@ pub fn repeat(
                 .map_err(|error| failed(&format!("in the middle of a repetition: {error}")))?;
             bench.end_epoch()?;
             done.push(Repetition {
-                cell: measured.clone(),
+                cell: point.cell.clone(),
                 ops,
                 wall_ns: batch.wall_ns,
                 sent_ns: batch.sent_ns,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use ipcost_lab::campaign::Outcome;
 use ipcost_lab::planning::{ALPHA, DEFAULT_MARGIN};
 use ipcost_model::Metric;
-use ipcost_stats::{Judgement, Random, clopper_pearson, epoch_interval, judge, median};
+use ipcost_stats::{Random, Verdict, clopper_pearson, epoch_interval, median};
 
 use crate::selftest::{Detection, Promise, Rate};
 
@@ -190,7 +190,7 @@ impl Tally {
 fn alarm(log_ratios: &[f64]) -> bool {
     prefixes(log_ratios).any(|bounds| {
         let bounds = bounds.map(|(lo, hi)| (lo.exp(), hi.exp()));
-        matches!(judge(bounds, DEFAULT_MARGIN), Judgement::Different | Judgement::Direction)
+        matches!(Verdict::of(bounds, DEFAULT_MARGIN), Verdict::Different | Verdict::Direction)
     })
 }
 

@@ -128,7 +128,7 @@ fn a_run_that_was_answered_needs_no_more() {
     assert_eq!(outcome.stopped, Stopped::Resolved);
     let epochs = outcome.epochs;
     let mut script = noisy(&[5_000.0, 9_000.0], 0.01);
-    let after = later(epochs as u32);
+    let after = later(epochs);
     let resumed =
         resume(read(&bytes), after, &Contrasts, &mut script, &mut Known::default(), &mut Witness::default());
     assert_eq!((resumed.stopped, resumed.epochs, script.log.len()), (Stopped::Resolved, epochs, 0));

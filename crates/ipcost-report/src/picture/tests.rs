@@ -29,11 +29,12 @@ fn sizes() -> Document {
             let id = format!("stream/{transport}/{size}/c1");
             let median = size as f64 * (index + 1) as f64;
             table.cells.push(id.clone());
+            let mut point = model.point.clone();
+            (point.size, point.transport) = (size, transport.to_owned());
             document.cells.push(CellRecord {
                 id,
-                size,
                 label: transport.to_owned(),
-                transport: transport.to_owned(),
+                point,
                 wall_ns_per_op: Some(Estimate { median, lo: Some(median * 0.9), hi: Some(median * 1.2) }),
                 bytes_per_s: Some(1e9 * size as f64 / median),
                 ..model.clone()

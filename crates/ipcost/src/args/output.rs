@@ -45,7 +45,7 @@ impl OutputArgs {
 }
 
 /// The outputs that only a document fills, by their flags.
-pub const OF_DOCUMENTS: [&str; 7] = ["html", "svg", "png", "csv", "markdown", "benchfmt", "openmetrics"];
+pub const OF_DOCUMENTS: [&str; 6] = ["html", "svg", "png", "csv", "markdown", "benchfmt"];
 
 #[cfg(test)]
 mod tests {

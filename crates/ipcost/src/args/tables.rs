@@ -19,17 +19,11 @@ pub struct TableArgs {
     /// Write Go benchmark lines, for benchstat
     #[arg(long, value_name = "FILE")]
     pub benchfmt: Option<PathBuf>,
-    /// Write OpenMetrics, for Prometheus and its kin
-    #[arg(long, value_name = "FILE")]
-    pub openmetrics: Option<PathBuf>,
 }
 
 impl TableArgs {
     /// The files that were asked for.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
-        [&self.csv, &self.markdown, &self.benchfmt, &self.openmetrics]
-            .into_iter()
-            .flatten()
-            .map(PathBuf::as_path)
+        [&self.csv, &self.markdown, &self.benchfmt].into_iter().flatten().map(PathBuf::as_path)
     }
 }

@@ -39,7 +39,6 @@ fn a_run_writes_every_output_itself() {
         ("--csv", "a.csv"),
         ("--markdown", "a.md"),
         ("--benchfmt", "a.txt"),
-        ("--openmetrics", "a.prom"),
         ("--html", "a.html"),
     ];
     let flags: Vec<&str> = outputs.iter().flat_map(|(flag, file)| [*flag, *file]).collect();

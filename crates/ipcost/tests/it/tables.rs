@@ -53,21 +53,21 @@ fn hostile(place: &Place, mut document: Value) -> PathBuf {
 fn every_output_goes_to_a_file_or_to_standard_output() {
     let place = Place::new();
     let (path, _) = document(&place);
-    for flag in ["--csv", "--markdown", "--benchfmt", "--openmetrics"] {
+    for flag in ["--csv", "--markdown", "--benchfmt"] {
         let shown = table(&place, &path, &[flag, "-"]);
         let quiet = table(&place, &path, &[flag, "table"]);
         assert!(!shown.is_empty() && quiet.is_empty(), "{flag}");
         assert_eq!(std::fs::read_to_string(place.file("table")).unwrap(), shown, "{flag}");
     }
-    let all = ["--csv", "a", "--markdown", "b", "--benchfmt", "c", "--openmetrics", "d", "--json", "-"];
+    let all = ["--csv", "a", "--markdown", "b", "--benchfmt", "c", "--json", "-"];
     assert!(table(&place, &path, &all).starts_with("{\"schema\""));
-    for name in ["a", "b", "c", "d"] {
+    for name in ["a", "b", "c"] {
         assert!(place.file(name).metadata().unwrap().len() > 100, "{name}");
     }
     let run = |flags: &[&str]| place.run(&[&["report", argument(&path)], flags].concat());
     assert_refused(&run(&["--csv", "-", "--markdown", "-"]), &["only one output"]);
     assert_refused(&run(&["--samples"]), &["--csv"]);
-    assert_refused(&run(&["--openmetric", "-"]), &["--openmetrics"]);
+    assert_refused(&run(&["--benchfm", "-"]), &["--benchfmt"]);
     let output = run(&["--csv", "none/table.csv"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(
@@ -115,55 +115,6 @@ fn a_csv_reader_reads_the_documents_numbers() {
     assert_eq!(spoilt[0]["label"], "a|b `c` <img src=x>\\n\",\\u{1b}[31m\\ @me");
 }
 
-/// Reads OpenMetrics strictly, and prints every sample.
-const READ_METRICS: &str = r#"
-import json, sys
-from prometheus_client.openmetrics.parser import text_string_to_metric_families
-out = []
-for family in text_string_to_metric_families(sys.stdin.read()):
-    assert family.documentation, family.name
-    for sample in family.samples:
-        out.append([sample.name, sample.labels, sample.value, family.unit, family.type])
-print(json.dumps(out))
-"#;
-
-/// Reads the older text format, and counts the samples.
-const READ_OLDER: &str = r#"
-import sys
-from prometheus_client.parser import text_string_to_metric_families
-print(sum(len(family.samples) for family in text_string_to_metric_families(sys.stdin.read())))
-"#;
-
-fn metrics(exposition: &str) -> Vec<Value> {
-    let output = fed("/usr/bin/python3", &["-c", READ_METRICS], exposition);
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    serde_json::from_slice(&output.stdout).unwrap()
-}
-
-#[test]
-fn parsers_of_metrics_read_the_documents_numbers() {
-    let place = Place::new();
-    let (path, document) = document(&place);
-    let exposition = table(&place, &path, &["--openmetrics", "-"]);
-    assert!(exposition.ends_with("# EOF\n"));
-    let found = metrics(&exposition);
-    let walls: Vec<&Value> = found.iter().filter(|m| m[0] == "ipcost_operation_wall_seconds").collect();
-    assert_eq!(walls.len(), document["cells"].as_array().unwrap().len());
-    for (metric, cell) in walls.iter().zip(document["cells"].as_array().unwrap()) {
-        assert_eq!(metric[1]["cell"], cell["id"]);
-        assert_eq!(metric[3], "seconds");
-        let (seconds, ns) = (metric[2].as_f64().unwrap(), cell["wall_ns_per_op"]["median"].as_f64().unwrap());
-        assert!((seconds * 1e9 / ns - 1.0).abs() < 1e-12, "{seconds} {ns}");
-    }
-    let spoilt = metrics(&table(&place, &hostile(&place, document.clone()), &["--openmetrics", "-"]));
-    let label = "a|b `c` <img src=x>\\n\",\\u{1b}[31m\\ @me";
-    assert!(spoilt.iter().any(|metric| metric[1]["label"] == label), "{spoilt:?}");
-
-    // The older text format says the same.
-    let older = fed("/usr/bin/python3", &["-c", READ_OLDER], &exposition);
-    assert_eq!(text(&older.stdout).trim(), found.len().to_string(), "{}", text(&older.stderr));
-}
-
 #[test]
 fn markdown_renders_as_tables_and_text() {
     let place = Place::new();
@@ -171,10 +122,10 @@ fn markdown_renders_as_tables_and_text() {
     let shown = table(&place, &path, &["--markdown", "-"]);
     assert!(shown.starts_with("- Round trip of 64 B") || shown.starts_with("- 64 B round trip: "), "{shown}");
     assert_eq!(shown.matches("<details>").count(), 1);
-    // The job in it runs: it is the same plan.
-    let job = shown.split_once("```toml\n").unwrap().1.split_once("```").unwrap().0;
-    place.write("job.toml", job);
-    let output = place.run(&["run", "job.toml", "--plan", "--json", "-"]);
+    // The command in it runs: it is the same plan.
+    let command = shown.split_once("```sh\n").unwrap().1.split_once("\n```").unwrap().0;
+    let words: Vec<&str> = command.split(' ').skip(1).chain(["--plan", "--json", "-"]).collect();
+    let output = place.run(&words);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let plan: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(plan["seed"], document["seed"]);

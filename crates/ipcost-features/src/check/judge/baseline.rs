@@ -1,7 +1,7 @@
 //! A document of before, as what cells are compared with.
 
 use ipcost_lab::Batches;
-use ipcost_model::{CellRecord, Document, Host, Metric, PlannedCell};
+use ipcost_model::{Document, Host, Metric, PlannedCell};
 use ipcost_stats::epoch_interval;
 
 /// The interval of ln(cost now / cost then) at level 1 − `alpha`, from the logarithms of costs by epoch of two runs
@@ -33,34 +33,14 @@ pub(super) fn log_costs(
 ) -> Result<Option<Vec<f64>>, String> {
     let found = document.cells.iter().enumerate().find(|(_, cell)| cell.id == planned.id);
     let Some((index, cell)) = found else { return Ok(None) };
-    if let Some(difference) = difference(cell, planned) {
+    if let Some((what, there, here)) = cell.difference(planned) {
         return Err(format!(
-            "its cell {} is another: {difference}; record it again, or rename the cell",
+            "its cell {} is another: {what} {there} there, {here} here; record it again, or rename the cell",
             cell.id
         ));
     }
     let log_costs = Batches::new(&document.samples, document.cells.len()).log_costs(metric, index);
     Ok((!log_costs.is_empty()).then_some(log_costs))
-}
-
-/// What a cell of a document does otherwise than the planned one of the same id.
-fn difference(then: &CellRecord, now: &PlannedCell) -> Option<String> {
-    let cell = &now.cell;
-    let facts = [
-        ("pattern", then.pattern.to_string(), cell.pattern.to_string()),
-        ("transport", then.transport.clone(), cell.transport.clone()),
-        ("size", then.size.to_string(), cell.size.to_string()),
-        ("reply", then.reply.to_string(), cell.reply.to_string()),
-        ("concurrency", then.concurrency.to_string(), cell.concurrency.to_string()),
-        ("speaks_first", then.speaks_first.to_string(), cell.speaks_first.to_string()),
-        ("placement", then.placement.to_string(), now.placement.to_string()),
-        ("client", then.client.clone(), now.client.clone()),
-        ("server", then.server.clone(), now.server.clone()),
-    ];
-    if let Some((what, then, now)) = facts.into_iter().find(|(_, then, now)| then != now) {
-        return Some(format!("{what} {then} there, {now} here"));
-    }
-    (then.options != cell.options).then(|| "its options differ".to_owned())
 }
 
 /// What makes a document's machine another than this one, in words; empty where nothing does.

@@ -14,7 +14,6 @@ use std::time::Duration;
 
 use causes::{Facts, causes};
 use evidence::Evidence;
-use ipcost_lab::analysis::verdict;
 use ipcost_lab::campaign::Outcome;
 use ipcost_lab::document::About;
 use ipcost_lab::floor::floor;
@@ -227,7 +226,6 @@ fn cell(
     evidence: &Evidence,
 ) -> ExplainedCell {
     let planned = &plan.cells[index];
-    let work = &planned.cell;
     let division = division(planned);
     let busy = others.busy(index);
     let limited_by = busy
@@ -248,15 +246,7 @@ fn cell(
         id: planned.id.clone(),
         label: label(plan, planned),
         purpose,
-        pattern: work.pattern,
-        transport: work.transport.clone(),
-        size: work.size,
-        reply: work.reply,
-        concurrency: work.concurrency,
-        placement: planned.placement,
-        client: planned.client.clone(),
-        server: planned.server.clone(),
-        options: work.options.clone(),
+        point: planned.point.clone(),
         division,
         wall_ns: elapsed.of(index, &Measure::Wall),
         cpu_ns: others.of(index, &Measure::Cpu),
@@ -296,7 +286,7 @@ fn difference(
     ExplainedDifference {
         a: cell_a.id.clone(),
         b: cell_b.id.clone(),
-        verdict: ratio.map_or(Verdict::Undecided, |ratio| verdict(ratio.lo.zip(ratio.hi), margin)),
+        verdict: ratio.map_or(Verdict::Undecided, |ratio| Verdict::of(ratio.lo.zip(ratio.hi), margin)),
         ratio,
         wall_ns,
         differs: wall_ns.is_some_and(|wall| excludes_zero(&wall)),

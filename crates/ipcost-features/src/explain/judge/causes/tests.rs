@@ -2,7 +2,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ipcost_lab::system_calls::CallRecord;
-use ipcost_model::{Estimate, LayoutPlace, OptionValue, Options, Pattern, Placement, Verdict};
+use ipcost_model::{
+    Cell, Estimate, LayoutPlace, OptionValue, Options, Pattern, Placement, Point, SpeaksFirst, Verdict,
+};
 use ipcost_sys::counters::ProcessorTimes;
 use ipcost_sys::others::Busy;
 use ipcost_sys::quota::Throttling;
@@ -40,15 +42,20 @@ fn clean(pattern: Pattern, transport: &str, size: u64) -> ExplainedCell {
         id: format!("{pattern}/{transport}/{size}/c1"),
         label: transport.to_owned(),
         purpose: Purpose::Asked,
-        pattern,
-        transport: transport.to_owned(),
-        size,
-        reply: size,
-        concurrency: 1,
-        placement: Placement::Free,
-        client: "native".to_owned(),
-        server: "native".to_owned(),
-        options: Options::default(),
+        point: Point {
+            cell: Cell {
+                pattern,
+                transport: transport.to_owned(),
+                size,
+                reply: size,
+                concurrency: 1,
+                speaks_first: SpeaksFirst::Client,
+                options: Options::default(),
+            },
+            placement: Placement::Free,
+            client: "native".to_owned(),
+            server: "native".to_owned(),
+        },
         division: if pattern == Pattern::Stream { Division::Overlap } else { Division::Turns },
         wall_ns: Some(exactly(10_000.0)),
         cpu_ns: Some(exactly(8_000.0)),
@@ -151,7 +158,7 @@ fn nagle_against_delayed_acknowledgements() {
     let delayed = |pattern, transport, nodelay: Option<bool>| {
         let mut cell = clean(pattern, transport, 64);
         if let Some(value) = nodelay {
-            cell.options.set("tcp_nodelay", OptionValue::Bool(value)).unwrap();
+            cell.point.options.set("tcp_nodelay", OptionValue::Bool(value)).unwrap();
         }
         cell.network.insert("delayed_acknowledgements".to_owned(), 0.001);
         cell.wall_ns = Some(exactly(60_000.0));
@@ -226,7 +233,7 @@ fn ports_that_run_out() {
     let failure = Some("client native of connect/tcp/64/c1 failed: no local port is left for tcp");
     assert_only("ports", clean(Pattern::Connect, "tcp", 64), &Case { failure, ..Case::default() });
     let mut cell = clean(Pattern::Connect, "tcp", 64);
-    cell.options.set("spread_sources", OptionValue::Bool(false)).unwrap();
+    cell.point.options.set("spread_sources", OptionValue::Bool(false)).unwrap();
     assert_only("ports", cell, &Case { network: network(101, 99), ..Case::default() });
     // From many sources, TIME_WAIT is no harm.
     assert_eq!(
@@ -248,7 +255,7 @@ fn names_that_are_looked_up_every_time() {
 #[test]
 fn a_runtime_that_works_on_its_own() {
     let mut cell = clean(Pattern::Rr, "unix", 64);
-    "python".clone_into(&mut cell.client);
+    "python".clone_into(&mut cell.point.client);
     let twin =
         ExplainedCell { id: "twin".to_owned(), purpose: Purpose::Twin, ..clean(Pattern::Rr, "unix", 64) };
     let of = |part, more| Case { twins: vec![difference(&cell, &twin, part, more)], ..Case::default() };
@@ -264,18 +271,16 @@ fn a_runtime_that_works_on_its_own() {
 #[test]
 fn cores_that_are_shared_or_apart() {
     let mut cell = clean(Pattern::Stream, "unix", 64);
-    cell.placement = Placement::Together;
+    cell.point.placement = Placement::Together;
     cell.busy = Some(Sides { client: 0.5, server: 0.48 });
     assert_only("one-core", cell.clone(), &Case::default());
-    cell.placement = Placement::Apart;
+    cell.point.placement = Placement::Apart;
     assert_eq!(found(&[cell], &Case::default()), []);
 
-    let apart = ExplainedCell { placement: Placement::Apart, ..clean(Pattern::Rr, "unix", 64) };
-    let together = ExplainedCell {
-        id: "together".into(),
-        placement: Placement::Together,
-        ..clean(Pattern::Rr, "unix", 64)
-    };
+    let mut apart = clean(Pattern::Rr, "unix", 64);
+    apart.point.placement = Placement::Apart;
+    let mut together = ExplainedCell { id: "together".into(), ..clean(Pattern::Rr, "unix", 64) };
+    together.point.placement = Placement::Together;
     for (a, b, more) in [(&apart, &together, 5_000.0), (&together, &apart, -5_000.0)] {
         let case = Case { differences: vec![difference(a, b, Part::Waiting, more)], ..Case::default() };
         let found = found(&[apart.clone(), together.clone()], &case);
@@ -289,7 +294,7 @@ fn a_burst_whose_end_is_held_back() {
     let burst = |nodelay| {
         let mut cell = clean(Pattern::Stream, "tcp", 64);
         cell.wait_ns = Some(40e6);
-        cell.options.set("tcp_nodelay", OptionValue::Bool(nodelay)).unwrap();
+        cell.point.options.set("tcp_nodelay", OptionValue::Bool(nodelay)).unwrap();
         cell
     };
     assert_only("nagle", burst(false), &Case::default());
@@ -300,7 +305,7 @@ fn a_burst_whose_end_is_held_back() {
 fn descriptors_that_threads_share() {
     let alone = clean(Pattern::Rr, "unix", 64);
     let mut shared = ExplainedCell { id: "shared".into(), ..alone.clone() };
-    shared.options.set("descriptor_table", OptionValue::Text("shared".into())).unwrap();
+    shared.point.options.set("descriptor_table", OptionValue::Text("shared".into())).unwrap();
     shared.sides.server.table_sharers = Some(2);
     for (a, b, more) in [(&shared, &alone, 800.0), (&alone, &shared, -800.0)] {
         let case = Case { differences: vec![difference(a, b, Part::ServerSystem, more)], ..Case::default() };
@@ -309,7 +314,8 @@ fn descriptors_that_threads_share() {
         assert_eq!(found[0].cell.as_deref(), Some("shared"));
     }
     // Other sizes differ for other reasons, and what is cheaper with threads is not dearer for them.
-    let larger = ExplainedCell { size: 128, ..alone.clone() };
+    let mut larger = alone.clone();
+    larger.point.size = 128;
     for (other, more) in [(&larger, 800.0), (&alone, -800.0)] {
         let differences = vec![difference(&shared, other, Part::ServerSystem, more)];
         let case = Case { differences, ..Case::default() };
