@@ -122,7 +122,10 @@ fn markdown_renders_as_tables_and_text() {
     let shown = table(&place, &path, &["--markdown", "-"]);
     assert!(shown.starts_with("- Round trip of 64 B") || shown.starts_with("- 64 B round trip: "), "{shown}");
     assert_eq!(shown.matches("<details>").count(), 1);
-    // The command in it runs: it is the same plan.
+    // What it says to save and to type runs: it is the same plan.
+    if let Some((_, job)) = shown.split_once("```toml\n") {
+        place.write("job.toml", job.split_once("```").unwrap().0);
+    }
     let command = shown.split_once("```sh\n").unwrap().1.split_once("\n```").unwrap().0;
     let words: Vec<&str> = command.split(' ').skip(1).chain(["--plan", "--json", "-"]).collect();
     let output = place.run(&words);
