@@ -109,6 +109,8 @@ fn judged(outcome: &Outcome, batches: &Batches<'_>, about: &About, judge: &Judge
         samples: Vec::new(),
         warnings: Vec::new(),
         notes: Vec::new(),
+        answer: None,
+        runs: Vec::new(),
     }
 }
 

@@ -42,7 +42,10 @@ pub fn check(document: &Document) -> Result<(), String> {
     if !(0.0..=MAX_ELAPSED_S).contains(&document.elapsed_s) {
         return Err("the elapsed time is out of range".to_owned());
     }
-    Ok(())
+    if document.runs.iter().any(|run| !run.runs.is_empty()) {
+        return Err("a run in it has runs of its own".to_owned());
+    }
+    document.runs.iter().try_for_each(check)
 }
 
 fn cell(cell: &CellRecord) -> Result<(), String> {

@@ -94,6 +94,13 @@ pub struct Document {
     /// Facts about the result that call for no action.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<Warning>,
+    /// The answer of a command that asked more than the document's own contrasts: the record that it writes, with its
+    /// schema.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Value>,
+    /// Further runs of the same command, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub runs: Vec<Document>,
 }
 
 /// The start of every record: its kind, the program, the machine and the time.

@@ -70,8 +70,11 @@ pub fn redacted<T: Serialize + DeserializeOwned>(value: &T, identity: &Identity)
 /// As [`redacted`].
 pub fn redacted_document(mut document: Document, identity: &Identity) -> Result<Document, RedactError> {
     let samples = std::mem::take(&mut document.samples);
-    let redacted = redacted(&document, identity)?;
-    Ok(Document { samples, ..redacted })
+    let of_runs: Vec<_> = document.runs.iter_mut().map(|run| std::mem::take(&mut run.samples)).collect();
+    let mut redacted = redacted(&document, identity)?;
+    redacted.samples = samples;
+    redacted.runs.iter_mut().zip(of_runs).for_each(|(run, samples)| run.samples = samples);
+    Ok(redacted)
 }
 
 /// Search texts and their placeholders, longest first.

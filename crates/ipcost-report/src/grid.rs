@@ -98,10 +98,10 @@ impl Grid {
         (0..self.columns.len()).filter(|index| !empty(*index) && !self.hidden.contains(index)).collect()
     }
 
-    /// The width without the columns that can be left out.
-    pub fn least_width(&self) -> usize {
+    /// The width without the columns that are more expendable than this.
+    pub fn width_up_to(&self, expendable: u8) -> usize {
         let widths = self.widths();
-        let kept = self.shown().into_iter().filter(|index| self.columns[*index].expendable == 0);
+        let kept = self.shown().into_iter().filter(|index| self.columns[*index].expendable <= expendable);
         kept.map(|index| widths[index] + GUTTER).sum::<usize>().saturating_sub(GUTTER)
     }
 

@@ -123,7 +123,7 @@ pub fn rows<'a>(document: &'a Document, table: &'a WorkloadRecord) -> impl Itera
 pub fn beneath(document: &Document, cell: &CellRecord) -> Vec<Under> {
     let line = |head: String, cost: String| Under { head, cost, ..Under::default() };
     let mode = |mode: &ipcost_model::Mode| {
-        line(format!("in {:.0} % of epochs", mode.share * 100.0), time(mode.wall_ns_per_op))
+        line(format!("{:.0} % of epochs", mode.share * 100.0), time(mode.wall_ns_per_op))
     };
     let within = words::contrast(document, Metric::Wall, &cell.id).map_or(&[][..], |known| &known.within);
     let ran = |(ran, share): (&RanRecord, f64)| {

@@ -11,6 +11,8 @@ use crate::rows::{self, Row, Standing, Under};
 use crate::summary::{footer, summary};
 use crate::words::{self, capitalised, escaped};
 
+/// From so many columns on, a table has the intervals of its ratios.
+const WIDE: usize = 100;
 /// Narrower than this, lines are broken as if there were so many columns.
 const LEAST_ROOM: usize = 20;
 
@@ -110,8 +112,9 @@ fn tables(document: &Document, detail: Detail, room: usize) -> String {
             [together, apart] => {
                 let both = beside(document, detail, together, apart);
                 let each = || tables.iter().map(|one| (words::workload(one), table(document, detail, one)));
-                // What has no room side by side has it one below the other.
-                if both.least_width() <= room {
+                // What has no room side by side has it one below the other. Intervals give way on narrow terminals alone.
+                let most = if room < WIDE { 0 } else { BOUNDS_GIVE_WAY };
+                if both.width_up_to(most) <= room {
                     vec![(words::work(together), both)]
                 } else {
                     each().collect()
@@ -199,9 +202,10 @@ const STRATUM: [Column; 7] = [
     Column::new("p99", true, 4),
     Column::new("× floor", true, 0),
     Column::new("ratio", true, 0),
-    Column::new("", false, 1),
+    Column::new("", false, BOUNDS_GIVE_WAY),
     Column::new("verdict", false, 0),
 ];
+const BOUNDS_GIVE_WAY: u8 = 1;
 const STRATUM_RATIO: usize = 4;
 const STRATUM_BOUNDS: usize = 5;
 const STRATUM_VERDICT: usize = 6;

@@ -15,7 +15,7 @@ use crate::numbers::{bounds, interval, ratio, time};
 pub fn workload(workload: &WorkloadRecord) -> String {
     match workload.placement {
         Placement::Free => work(workload),
-        placement => format!("{}, {placement}", work(workload)),
+        placement => format!("{}, {}", work(workload), cores(placement)),
     }
 }
 

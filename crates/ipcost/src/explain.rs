@@ -13,6 +13,7 @@ use ipcost_sys::transport;
 
 use crate::args::ExplainArgs;
 use crate::exit::{INTERRUPTED, Problem, note, teller, warn};
+use crate::history;
 use crate::job::job as job_of;
 use crate::output::{is_standard_output, print, room, write_pretty};
 use crate::progress::{Line, bar};
@@ -33,9 +34,11 @@ pub fn run(args: &ExplainArgs) -> Result<ExitCode, Problem> {
     let mut shown = Shown { line: Line::new(args.quiet), bar };
     let explanation = examine(&job, plan, &question, &lab, &listen()?, &mut shown);
     shown.line.clear();
-    let explanation = explanation?;
+    let (explanation, document) = explanation?;
     let explanation = args.redacting.apply(explanation)?;
     show(&explanation, args).map_err(Problem::failed)?;
+    let document = args.redacting.apply_to_document(document)?;
+    history::keep_answer(&document, args.saving, args.quiet);
     Ok(match (&explanation.failure, explanation.stopped) {
         (Some(failure), _) => return Err(Problem::failed(anyhow!("{failure}"))),
         (None, Stopped::Interrupted) => ExitCode::from(INTERRUPTED),

@@ -5,6 +5,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use anyhow::Context;
+use ipcost_features::answer::Answer;
 use ipcost_model::Document;
 use ipcost_report::terminal::{self, Detail};
 use ipcost_report::{html, json};
@@ -42,7 +43,14 @@ pub fn show(document: &Document, showing: Showing<'_>) -> anyhow::Result<()> {
         true => (Detail::Wide, room()),
         false => (Detail::Brief, room().min(MOST_ROOM)),
     };
-    print(&terminal::render(document, detail, room))?;
+    // What was asked is answered first; the tables beneath it are for those who ask for them.
+    let answer = Answer::of(document)?;
+    if let Some(answer) = &answer {
+        print(&answer.render(room))?;
+    }
+    if answer.is_none() || showing.wide {
+        print(&terminal::render(document, detail, room))?;
+    }
     if !showing.quiet {
         show_warnings(document, showing.texts);
     }

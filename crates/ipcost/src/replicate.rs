@@ -14,6 +14,7 @@ use ipcost_sys::interrupt::Interrupt;
 
 use crate::args::ReplicateArgs;
 use crate::exit::{FAILED, INTERRUPTED, Problem, complain, note};
+use crate::history;
 use crate::output::{is_standard_output, print, room, write_pretty};
 use crate::progress::{Line, bar};
 use crate::run::listen;
@@ -50,7 +51,7 @@ pub fn run(args: &ReplicateArgs) -> Result<ExitCode, Problem> {
         eprintln!("warning: {}", ipcost_lab::causes::wine(version).sentence());
     }
     for replication in &replications {
-        let (ledger, was_interrupted) = measure(&request, replication, &interrupt, &mut shown);
+        let (ledger, document, was_interrupted) = measure(&request, replication, &interrupt, &mut shown);
         shown.line.clear();
         if let Some(reason) = ledger.unmeasured().filter(|_| args.full && !was_interrupted) {
             complain(&format!("{}: {reason}", replication.id));
@@ -61,6 +62,9 @@ pub fn run(args: &ReplicateArgs) -> Result<ExitCode, Problem> {
         if !json_alone(args) {
             let gap = if ledgers.is_empty() { "" } else { "\n" };
             print(&format!("{gap}{}", render(&ledger, room()))).map_err(Problem::failed)?;
+        }
+        if let Some(document) = document {
+            history::keep_answer(&args.redacting.apply_to_document(document)?, args.saving, args.quiet);
         }
         ledgers.push(ledger);
         if was_interrupted {

@@ -68,7 +68,8 @@ impl Subject {
 /// If something cannot be built or measured. Missing the aim is not an error: it is a figure.
 pub fn bench(epochs: usize, only: &[&str]) -> Result<()> {
     let (subjects, record) = measured(subjects(), epochs, only, false)?;
-    show(&subjects, &record);
+    let aim = |(_, hi): (f64, f64)| if hi <= AIM { "met" } else { "missed" };
+    show(&subjects, &record, &aim);
     Ok(())
 }
 
@@ -86,11 +87,17 @@ pub fn streams(epochs: usize, only: &[&str]) -> Result<()> {
         }
     }
     let (subjects, record) = measured(subjects, epochs, only, true)?;
-    show(&subjects, &record);
+    let is_far = |(lo, hi): (f64, f64)| hi < FARTHEST.0 || lo > FARTHEST.1;
+    let is_near = |(lo, hi): (f64, f64)| FARTHEST.0 <= lo && hi <= FARTHEST.1;
+    show(&subjects, &record, &|bounds| match (is_far(bounds), is_near(bounds)) {
+        (true, _) => "missed",
+        (_, true) => "met",
+        _ => "open",
+    });
     let alpha = ALPHA / subjects.len() as f64;
     let far = |index: &usize| {
         let bounds = record.ratio(*index, 1, 0, alpha).and_then(|found| found.bounds);
-        bounds.is_some_and(|(lo, hi)| hi.exp() < FARTHEST.0 || lo.exp() > FARTHEST.1)
+        bounds.is_some_and(|(lo, hi)| is_far((lo.exp(), hi.exp())))
     };
     let wrong: Vec<&str> =
         (0..subjects.len()).filter(far).map(|index| subjects[index].name.as_str()).collect();
@@ -216,17 +223,14 @@ fn calibrate(bare: &Path, subject: &mut Subject) -> Result<()> {
     Ok(())
 }
 
-fn show(subjects: &[Subject], record: &Record) {
+/// A row for each subject; `aim` says what an interval of the native peer means.
+fn show(subjects: &[Subject], record: &Record, aim: &dyn Fn((f64, f64)) -> &'static str) {
     let alpha = ALPHA / subjects.len() as f64;
     println!("{:<28} {:>12}  {:<15} {:<7} {:>12}  interval", "", "native/bare", "interval", "aim", "C/bare");
     for (index, subject) in subjects.iter().enumerate() {
         let [native, c] = [1, 2].map(|contender| record.ratio(index, contender, 0, alpha));
         let Some(native) = native else { continue };
-        let aim = match native.bounds {
-            None => "open",
-            Some((_, hi)) if hi.exp() <= AIM => "met",
-            Some(_) => "missed",
-        };
+        let aim = native.bounds.map_or("open", |(lo, hi)| aim((lo.exp(), hi.exp())));
         let ((ratio, bounds), (ratio_c, bounds_c)) =
             (ratio_text(&native), c.as_ref().map(ratio_text).unwrap_or_default());
         println!("{:<28} {ratio:>12}  {bounds:<15} {aim:<7} {ratio_c:>12}  {bounds_c}", subject.name);

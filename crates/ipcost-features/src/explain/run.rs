@@ -4,12 +4,16 @@ use std::time::Duration;
 
 use ipcost_lab::lab::{about, fresh_seed};
 use ipcost_lab::progress::Observer;
-use ipcost_lab::{EngineError, Lab, LabError, Outcome, Settings};
-use ipcost_model::{Job, LatencyMode, Metric, NATIVE, Plan, PlannedCell, Point, Stopped, parse_cell_id};
+use ipcost_lab::{EngineError, Lab, LabError, Outcome, Settings, document};
+use ipcost_model::{
+    Document, Job, LatencyMode, Metric, NATIVE, Plan, PlannedCell, Point, Stopped, parse_cell_id,
+};
 use ipcost_stats::median;
 use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::placement::Topology;
 use ipcost_sys::{facts, firewall, idle};
+
+use crate::answer::answered;
 
 use super::evidence::{Collector, Evidence};
 use super::{Explanation, Machine, Missing, Question, explain};
@@ -114,7 +118,7 @@ pub fn examine(
     lab: &Lab,
     interrupt: &Interrupt,
     watching: &mut dyn Watching,
-) -> Result<Explanation, EngineError> {
+) -> Result<(Explanation, Document), EngineError> {
     let about = about(job, plan.seed);
     let idle_before = idle::states();
     let (mut outcome, _) = lab.run(plan, question, interrupt, |_| watching.timed())?;
@@ -137,7 +141,9 @@ pub fn examine(
             Err(error) => return Err(error),
         }
     }
-    Ok(explain(&outcome, question, &evidence, &machine, missing, about))
+    let explanation = explain(&outcome, question, &evidence, &machine, missing, about.clone());
+    let document = answered(document(outcome, about), &explanation);
+    Ok((explanation, document))
 }
 
 fn collect(

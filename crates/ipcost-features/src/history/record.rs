@@ -3,6 +3,8 @@
 use ipcost_model::{Document, Pattern, Placement, RunState, Stopped, Verdict};
 use serde::{Deserialize, Serialize};
 
+use crate::answer::kind;
+
 /// The version of [`RunSummary`] as it is stored.
 pub const SUMMARY_SCHEMA: &str = "ipcost-summary/1";
 
@@ -20,6 +22,9 @@ pub struct RunSummary {
     /// What the user calls it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
+    /// The command that measured it, where that was not `run`: `explain`, or `replicate c-stream`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
     /// When it was saved, RFC 3339.
     pub saved: String,
     /// When it started, RFC 3339.
@@ -119,6 +124,7 @@ impl RunSummary {
         Self {
             id: id.to_owned(),
             name: document.name.clone(),
+            kind: kind(document),
             saved: saved.to_owned(),
             started: document.started.clone(),
             elapsed_s: document.elapsed_s,

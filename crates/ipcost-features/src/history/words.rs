@@ -76,6 +76,9 @@ fn when(run: &RunSummary, age: Duration) -> String {
 pub fn job(run: &RunSummary) -> String {
     let patterns: Vec<&str> = run.patterns.iter().map(|pattern| pattern.name()).collect();
     let mut parts = vec![patterns.join(" ")];
+    if let Some(kind) = &run.kind {
+        parts.insert(0, kind.clone());
+    }
     if run.placements != [Placement::Free] {
         let names: Vec<String> = run.placements.iter().map(Placement::to_string).collect();
         parts.push(few(&names, "placements"));

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use ipcost_lab::lab::{cells_anywhere, envelope, fresh_seed};
+use ipcost_lab::lab::{about, cells_anywhere, envelope, fresh_seed};
 use ipcost_lab::progress::Observer;
 use ipcost_lab::system_calls::SystemCalls;
-use ipcost_lab::{EngineError, Lab, LabError, Outcome, Settings};
-use ipcost_model::{Job, Matrix, Plan, PlannedCell, Stopped};
+use ipcost_lab::{EngineError, Lab, LabError, Outcome, Settings, document};
+use ipcost_model::{Document, Job, Matrix, Plan, PlannedCell, Stopped};
 use ipcost_sys::interrupt::Interrupt;
 
 use super::as_published::full;
@@ -15,6 +15,7 @@ use super::{
     ClaimsOfRun, LEDGER_SCHEMA, Ledger, LedgerRun, Measured, Replication, ReplicationRun, Software, decide,
     effects, sender_timed, tracing,
 };
+use crate::answer::{answered, of_runs};
 use crate::explain::Sides;
 
 /// The margin for what is not about margins at all: claims have bounds of their own.
@@ -58,7 +59,7 @@ fn own_budget(run: &ReplicationRun) -> Duration {
     run.budget.unwrap_or(ipcost_lab::planning::DEFAULT_BUDGET)
 }
 
-/// One experiment; `true` where it was interrupted.
+/// One experiment, with the document of its runs, and whether it was interrupted.
 ///
 /// What cannot be measured is in the ledger, with the reason.
 pub fn run(
@@ -66,11 +67,12 @@ pub fn run(
     replication: &Replication,
     interrupt: &Interrupt,
     watching: &mut dyn Watching,
-) -> (Ledger, bool) {
+) -> (Ledger, Option<Document>, bool) {
     let seed = request.seed.unwrap_or_else(fresh_seed);
     let envelope = envelope(LEDGER_SCHEMA);
     let mut runs = Vec::new();
     let mut outcomes: Vec<(Software, Outcome, _)> = Vec::new();
+    let mut jobs: Vec<Job> = Vec::new();
     let mut interrupted = false;
     let full_run = request.full.map(|_| vec![article_run(replication)]);
     for run in full_run.as_ref().unwrap_or(&replication.runs) {
@@ -90,6 +92,7 @@ pub fn run(
                 interrupted = finished.outcome.stopped == Stopped::Interrupted;
                 if record.epochs > 0 {
                     outcomes.push((run.software, finished.outcome, finished.system_calls));
+                    jobs.push(Job { batch: run.batch, ..job_of(&run.cells) });
                 }
             }
             Err(error) => record.missing.push(error.to_string()),
@@ -121,7 +124,10 @@ pub fn run(
         claims: decide(replication, &measured),
         runs,
     };
-    (ledger, interrupted)
+    let documents =
+        outcomes.into_iter().zip(jobs).map(|((_, outcome, _), job)| document(outcome, about(&job, seed)));
+    let document = of_runs(documents.collect()).map(|document| answered(document, &ledger));
+    (ledger, document, interrupted)
 }
 
 struct Finished {

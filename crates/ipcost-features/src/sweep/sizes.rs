@@ -12,6 +12,8 @@ use ipcost_model::{
 };
 use ipcost_sys::interrupt::Interrupt;
 
+use crate::answer::{answered, of_runs};
+
 use super::{SWEEP_SCHEMA, SizeSweep, SweepPoint, crossings, first_sizes, next_sizes};
 
 /// Intervals at the most, one for each measurement of a size; they share alpha whether they are drawn or not.
@@ -37,8 +39,8 @@ pub struct SizeRequest {
     pub seed: Option<u64>,
 }
 
-/// Measures a grid of sizes, then sizes within the crossings, until these are narrow enough or the budget ends. `true` beside the
-/// record where it was interrupted.
+/// Measures a grid of sizes, then sizes within the crossings, until these are narrow enough or the budget ends. Also the
+/// document of its runs, and whether it was interrupted.
 ///
 /// # Errors
 /// What is wrong with the arguments, or what failed.
@@ -47,13 +49,14 @@ pub fn sizes(
     interrupt: &Interrupt,
     tell: &mut dyn FnMut(&str),
     observer: &mut dyn FnMut(About) -> Box<dyn Observer>,
-) -> Result<(SizeSweep, bool), LabError> {
+) -> Result<(SizeSweep, Option<Document>, bool), LabError> {
     let (a, b) = pair(request)?;
     let envelope = envelope(SWEEP_SCHEMA);
     let lab = Lab::open(&job(request, (a, b), &[request.from], request.budget), tell)?;
     let began = Instant::now();
     let seed = request.seed.unwrap_or_else(fresh_seed);
     let mut points: Vec<SweepPoint> = Vec::new();
+    let mut documents: Vec<Document> = Vec::new();
     let mut sizes = first_sizes(request.from, request.to);
     let mut interrupted = false;
     let mut out_of_budget = false;
@@ -87,6 +90,7 @@ pub fn sizes(
         points.retain(|point| !sizes.contains(&point.size));
         points.extend(measured(&document, (a, b)));
         points.sort_by_key(|point| point.size);
+        documents.push(document);
         let again = unknown(&points);
         sizes = if again { sizes } else { next_sizes(&points, 1.0 + request.resolution) };
         if intervals + sizes.len() > FAMILY as usize {
@@ -108,7 +112,8 @@ pub fn sizes(
         points,
         out_of_budget,
     };
-    Ok((sweep, interrupted))
+    let document = of_runs(documents).map(|document| answered(document, &sweep));
+    Ok((sweep, document, interrupted))
 }
 
 /// Whether no size has an interval yet.

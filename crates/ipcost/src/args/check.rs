@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use ipcost_model::units::parse_duration;
 
+use super::Saving;
 use crate::redact::Redacting;
 
 #[derive(Debug, Default, Args)]
@@ -49,6 +50,8 @@ pub struct CheckArgs {
     /// Show neither progress nor warnings
     #[arg(long, short)]
     pub quiet: bool,
+    #[command(flatten)]
+    pub saving: Saving,
     #[command(flatten)]
     pub redacting: Redacting,
 }

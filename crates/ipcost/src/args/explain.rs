@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use ipcost_model::units::parse_duration;
 
-use super::{CELL_FLAGS, CellArgs, RunArgs};
+use super::{CELL_FLAGS, CellArgs, RunArgs, Saving};
 use crate::redact::Redacting;
 
 /// One cell by its id: where its time goes. Two: what makes the difference. A job file or flags for cells: each cell
@@ -49,6 +49,8 @@ pub struct ExplainArgs {
     /// Show neither progress nor warnings
     #[arg(long, short)]
     pub quiet: bool,
+    #[command(flatten)]
+    pub saving: Saving,
     #[command(flatten)]
     pub redacting: Redacting,
     // What comes after these would stand under their heading.

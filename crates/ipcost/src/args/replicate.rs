@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use ipcost_model::units::parse_duration;
 
+use super::Saving;
 use crate::redact::Redacting;
 
 #[derive(Debug, Default, Args)]
@@ -46,6 +47,8 @@ pub struct ReplicateArgs {
     /// Show no progress
     #[arg(long, short)]
     pub quiet: bool,
+    #[command(flatten)]
+    pub saving: Saving,
     #[command(flatten)]
     pub redacting: Redacting,
 }

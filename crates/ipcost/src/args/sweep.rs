@@ -7,6 +7,7 @@ use clap::{Args, Subcommand};
 use ipcost_model::units::{parse_duration, parse_proportion, parse_size};
 use ipcost_model::{NATIVE, PAGE_BYTES, Pattern, Placement};
 
+use super::Saving;
 use crate::redact::Redacting;
 
 #[derive(Debug, Args)]
@@ -67,6 +68,8 @@ pub struct SizeSweepArgs {
     /// Show no progress
     #[arg(long, short)]
     pub quiet: bool,
+    #[command(flatten)]
+    pub saving: Saving,
     #[command(flatten)]
     pub redacting: Redacting,
 }

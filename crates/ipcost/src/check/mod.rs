@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, anyhow};
+use ipcost_features::answer::answered;
 use ipcost_features::check::{Check, Questions, measure, record};
 use ipcost_features::replicate::Word;
 use ipcost_lab::lab::{about, fresh_seed};
@@ -15,6 +16,7 @@ use ipcost_model::{Job, Plan, Stopped, Warning};
 
 use crate::args::CheckArgs;
 use crate::exit::{FAILED, INTERRUPTED, Problem, UNDECIDED, complain, note, teller, warn};
+use crate::history;
 use crate::output::{print, write_json};
 use crate::progress::Line;
 use crate::run::listen;
@@ -53,7 +55,10 @@ pub fn run(args: &CheckArgs) -> Result<ExitCode, Problem> {
     let mut outcome = outcome?;
     let failure = outcome.failure.take();
     let check = record(file, &questions, warnings, outcome, about);
-    finish(args, &args.redacting.apply(check)?, failure)
+    let kept = args.redacting.apply_to_document(answered(check.document.clone(), &check))?;
+    let finished = finish(args, &args.redacting.apply(check)?, failure);
+    history::keep_answer(&kept, args.saving, args.quiet);
+    finished
 }
 
 /// Everything that is known before anything is measured.

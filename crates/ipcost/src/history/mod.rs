@@ -26,7 +26,7 @@ pub use samples::{SamplesFile, check_same, is_samples_path};
 
 use store::Store;
 
-use crate::args::ShowArgs;
+use crate::args::{Saving, ShowArgs};
 use crate::documents;
 use crate::exit::{Problem, warn};
 use crate::output::{Showing, print, room, show as show_document};
@@ -81,6 +81,13 @@ pub fn keep(document: &Document, quiet: bool, samples: Option<SamplesFile>) {
     }
     if let Some(samples) = samples {
         samples.remove();
+    }
+}
+
+/// Saves what a command measured for an answer, unless it was asked not to, or nothing was measured.
+pub fn keep_answer(document: &Document, saving: Saving, quiet: bool) {
+    if !saving.no_save && document.schedule.epochs > 0 {
+        keep(document, quiet, None);
     }
 }
 

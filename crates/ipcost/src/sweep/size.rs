@@ -6,6 +6,7 @@ use ipcost_features::sweep::{SizeRequest, SizeSweep, sizes, words as text};
 
 use crate::args::SizeSweepArgs;
 use crate::exit::{INTERRUPTED, Problem, teller};
+use crate::history;
 use crate::output::{is_standard_output, print, room, write_pretty};
 use crate::run::{Recorder, listen};
 
@@ -28,10 +29,14 @@ pub fn run(args: &SizeSweepArgs) -> Result<ExitCode, Problem> {
         seed: args.seed,
     };
     let quiet = args.quiet;
-    let (sweep, interrupted) = sizes(&request, &listen()?, &mut teller(quiet), &mut |about| {
+    let (sweep, document, interrupted) = sizes(&request, &listen()?, &mut teller(quiet), &mut |about| {
         Box::new(Recorder::new(quiet, about, None))
     })?;
-    finish(args, &args.redacting.apply(sweep)?, interrupted)
+    let finished = finish(args, &args.redacting.apply(sweep)?, interrupted);
+    if let Some(document) = document {
+        history::keep_answer(&args.redacting.apply_to_document(document)?, args.saving, quiet);
+    }
+    finished
 }
 
 fn finish(args: &SizeSweepArgs, sweep: &SizeSweep, interrupted: bool) -> Result<ExitCode, Problem> {

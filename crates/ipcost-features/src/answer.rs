@@ -1,0 +1,142 @@
+//! The answers that documents carry: what a command asked of its measurements besides the document's own contrasts.
+
+use ipcost_model::Document;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::check::{self, CHECK_SCHEMA, Check};
+use crate::explain::{self, EXPLANATION_SCHEMA, Explanation};
+use crate::replicate::{self, LEDGER_SCHEMA, Ledger};
+use crate::sweep::{self, SWEEP_SCHEMA, SizeSweep};
+
+/// An answer by its kind.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Answer {
+    /// Of `explain`.
+    Explanation(Box<Explanation>),
+    /// Of `check`.
+    Check(Box<Check>),
+    /// Of `replicate`.
+    Ledger(Box<Ledger>),
+    /// Of `sweep size`.
+    Sweep(Box<SizeSweep>),
+}
+
+/// Why a document's answer cannot be shown.
+#[derive(Debug, thiserror::Error)]
+pub enum AnswerError {
+    /// Another version wrote it, or another program.
+    #[error(
+        "the document's answer has the schema {0:?}, which this version does not know; take a newer ipcost"
+    )]
+    Unknown(String),
+    /// It does not match its schema.
+    #[error("the document's answer does not match its schema {schema:?}: {error}")]
+    Shape {
+        /// The schema.
+        schema: &'static str,
+        /// What does not match.
+        error: serde_json::Error,
+    },
+}
+
+impl Answer {
+    /// The answer of a document; `None` if it is a plain run.
+    ///
+    /// # Errors
+    /// That it is of another version, or broken.
+    pub fn of(document: &Document) -> Result<Option<Self>, AnswerError> {
+        let Some(answer) = &document.answer else { return Ok(None) };
+        let shape = |schema| move |error| AnswerError::Shape { schema, error };
+        let value = || answer.clone();
+        let found = match schema_of(answer) {
+            EXPLANATION_SCHEMA => Self::Explanation(read(value()).map_err(shape(EXPLANATION_SCHEMA))?),
+            CHECK_SCHEMA => {
+                // What a check measured is the document itself.
+                let mut check = value();
+                let own = Document { answer: None, samples: Vec::new(), ..document.clone() };
+                check[DOCUMENT] = serde_json::to_value(own).map_err(shape(CHECK_SCHEMA))?;
+                Self::Check(read(check).map_err(shape(CHECK_SCHEMA))?)
+            }
+            LEDGER_SCHEMA => Self::Ledger(read(value()).map_err(shape(LEDGER_SCHEMA))?),
+            SWEEP_SCHEMA => Self::Sweep(read(value()).map_err(shape(SWEEP_SCHEMA))?),
+            other => return Err(AnswerError::Unknown(other.to_owned())),
+        };
+        Ok(Some(found))
+    }
+
+    /// The answer as its command prints it, in `room` columns of text.
+    pub fn render(&self, room: usize) -> String {
+        match self {
+            Self::Explanation(explanation) => explain::words::render(explanation, room),
+            Self::Check(check) => check::words::render(check, room),
+            Self::Ledger(ledger) => replicate::words::render(ledger, room),
+            Self::Sweep(sweep) => sweep::words::render(sweep, room),
+        }
+    }
+}
+
+/// The key of a check's record under which its document is.
+const DOCUMENT: &str = "document";
+
+/// A document with the answer of the command that measured it.
+///
+/// # Panics
+/// If a record cannot be written as JSON, which all can.
+pub fn answered(document: Document, answer: &impl Serialize) -> Document {
+    let mut value = serde_json::to_value(answer).expect("records are JSON");
+    if let Some(map) = value.as_object_mut() {
+        map.remove(DOCUMENT);
+    }
+    Document { answer: Some(value), ..document }
+}
+
+/// One document of several runs of a command: the first, with the others in it.
+pub fn of_runs(documents: Vec<Document>) -> Option<Document> {
+    let mut documents = documents.into_iter();
+    let first = documents.next()?;
+    Some(Document { runs: documents.collect(), ..first })
+}
+
+/// What made a document, in a word for lists: `explain`, or `replicate c-stream`; `None` for a plain run.
+pub fn kind(document: &Document) -> Option<String> {
+    let answer = document.answer.as_ref()?;
+    Some(match schema_of(answer) {
+        EXPLANATION_SCHEMA => "explain".to_owned(),
+        CHECK_SCHEMA => "check".to_owned(),
+        SWEEP_SCHEMA => "sweep".to_owned(),
+        LEDGER_SCHEMA => format!("replicate {}", answer["id"].as_str().unwrap_or_default()),
+        other => other.to_owned(),
+    })
+}
+
+fn schema_of(answer: &Value) -> &str {
+    answer["schema"].as_str().unwrap_or_default()
+}
+
+fn read<T: serde::de::DeserializeOwned>(value: Value) -> Result<Box<T>, serde_json::Error> {
+    serde_json::from_value(value).map(Box::new)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn a_plain_run_has_no_answer_and_a_foreign_one_is_named() {
+        let document = fixture::document();
+        assert!(matches!(Answer::of(&document), Ok(None)) && kind(&document).is_none());
+        let foreign = answered(document.clone(), &json!({"schema": "ipcost-oracle/1"}));
+        let error = Answer::of(&foreign).unwrap_err().to_string();
+        assert!(error.contains("ipcost-oracle/1") && error.contains("newer ipcost"), "{error}");
+        let broken = answered(document, &json!({"schema": EXPLANATION_SCHEMA, "cells": 7}));
+        let error = Answer::of(&broken).unwrap_err().to_string();
+        assert!(
+            error.contains("does not match its schema") && kind(&broken).as_deref() == Some("explain"),
+            "{error}"
+        );
+    }
+}
