@@ -24,6 +24,7 @@ const char *const OPTION_NAMES[OPTIONS] = {
     [OPTION_SEND_OFFSET] = "send_offset",
     [OPTION_RECV_OFFSET] = "recv_offset",
     [OPTION_TOUCH] = "touch",
+    [OPTION_SEND_MEMORY] = "send_memory",
     [OPTION_CLOCK] = "clock",
     [OPTION_WORKERS] = "workers",
     [OPTION_DESCRIPTOR_TABLE] = "descriptor_table",
@@ -154,6 +155,9 @@ static void read_option(struct cell *cell, enum cell_option option, struct json 
         break;
     case OPTION_TOUCH:
         cell->touches = value_is_second(value, name, "none", "every-byte");
+        break;
+    case OPTION_SEND_MEMORY:
+        cell->send_memory = read_size(name, value);
         break;
     case OPTION_CLOCK:
         cell->is_clocked = value_is_second(value, name, "batch", "each");

@@ -24,6 +24,7 @@ enum cell_option {
     OPTION_SEND_OFFSET,
     OPTION_RECV_OFFSET,
     OPTION_TOUCH,
+    OPTION_SEND_MEMORY,
     OPTION_CLOCK,
     OPTION_WORKERS,
     OPTION_DESCRIPTOR_TABLE,
@@ -62,6 +63,7 @@ struct cell {
     int send_offset; /* of buffers that payload is sent from; or ANYWHERE */
     int recv_offset; /* of buffers that payload is received into; or ANYWHERE */
     bool touches;    /* touch = every-byte */
+    size_t send_memory;
     bool workers_are_processes;
     bool table_is_shared; /* descriptor_table = shared */
     bool table_is_private;

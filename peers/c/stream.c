@@ -15,17 +15,26 @@ const struct part STREAM_SERVER = {.prepare = prepare_server, .run = run_server}
 
 /* The client: sends. */
 
+/* How many messages the memory holds that they come from. */
+static uint64_t messages_held(const struct worker *worker)
+{
+    const uint64_t held = worker->cell->send_memory / worker->cell->size;
+    return held > 1 ? held : 1;
+}
+
 static void prepare_client(struct worker *worker)
 {
-    create_outgoing(worker, worker->cell->size, 'a');
+    create_outgoing(worker, worker->cell->size * messages_held(worker), 'a');
 }
 
 SPECIALISED void send_messages(const struct worker *worker, uint64_t ops, enum kind kind, bool touches)
 {
     const struct channel channel = worker->channel;
-    const size_t size = worker->outgoing_size;
-    unsigned char *message = worker->outgoing;
+    const size_t size = worker->cell->size;
+    const uint64_t messages = messages_held(worker);
     for (uint64_t operation = 0; operation < ops; operation++) {
+        /* A division is not part of the cost of those that have one message. */
+        unsigned char *message = worker->outgoing + (messages == 1 ? 0 : operation % messages * size);
         if (kind == VERIFY) {
             payload_fill(message, size, operation, false);
         }

@@ -14,6 +14,8 @@ pub enum OptionGroup {
     Place,
     /// Where buffers begin within a page, on any transport that has some; sent to peers that know it.
     Buffers,
+    /// Which memory messages come from, on any transport that has buffers.
+    Memory,
     /// Where a ring or a slot begins within a page of shared memory.
     SharedMemory,
     /// Socket buffers.

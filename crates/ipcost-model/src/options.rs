@@ -108,6 +108,14 @@ pub const CATALOGUE: &[OptionSpec] = &[
         summary: "whether the sender writes and the receiver reads every byte of a message as part of an operation, as a program does that makes and uses its messages",
     },
     OptionSpec {
+        name: "send_memory",
+        kind: OptionKind::Size,
+        default: "one message",
+        group: OptionGroup::Memory,
+        patterns: &[Pattern::Stream],
+        summary: "the memory that messages come from, one after the other; if it is larger than the caches, no message is in one (peers native and c)",
+    },
+    OptionSpec {
         name: "clock",
         kind: OptionKind::Choice(&["batch", "each"]),
         default: "batch",
@@ -154,6 +162,14 @@ pub const CATALOGUE: &[OptionSpec] = &[
         group: OptionGroup::Place,
         patterns: Pattern::ALL,
         summary: "the logical processor that the server is bound to",
+    },
+    OptionSpec {
+        name: "session",
+        kind: OptionKind::Choice(&["shared", "own"]),
+        default: "shared",
+        group: OptionGroup::Place,
+        patterns: Pattern::ALL,
+        summary: "whether both processes stay in one session, as programs started from one shell, or each leads its own, as services do; Linux may schedule sessions as groups (autogroup)",
     },
     OptionSpec {
         name: "tcp_nodelay",
@@ -362,7 +378,7 @@ impl OptionSpec {
     pub fn acts_on(&self, transport: &Capabilities, pattern: Pattern) -> bool {
         let on_transport = match self.group {
             OptionGroup::Loop | OptionGroup::Place => true,
-            OptionGroup::Buffers => transport.has_buffers,
+            OptionGroup::Buffers | OptionGroup::Memory => transport.has_buffers,
             _ => transport.option_groups.contains(&self.group),
         };
         on_transport && self.patterns.contains(&pattern)

@@ -17,21 +17,28 @@ const RECV_BUFFER_BYTES: u64 = 65_536;
 /// The client: sends.
 pub struct StreamClient {
     channel: Connection,
-    message: Buffer,
+    memory: Buffer,
+    size: usize,
+    /// How many messages the memory holds (option `send_memory`).
+    messages: u64,
     touches: bool,
 }
 
 impl StreamClient {
     /// A client on an open channel.
     pub fn new(channel: Connection, cell: &Cell) -> Self {
-        let message = Buffer::filled(b'a', bytes(cell.size), offsets_of(cell).send_offset);
-        Self { channel, message, touches: touches(cell) }
+        let messages = (cell.options.int("send_memory").unwrap_or(0) / cell.size.max(1)).max(1);
+        let memory = Buffer::filled(b'a', bytes(cell.size * messages), offsets_of(cell).send_offset);
+        Self { channel, memory, size: bytes(cell.size), messages, touches: touches(cell) }
     }
 
     fn send<P: Payload>(&mut self, ops: u64, payload: &P) -> Result<(), PeerError> {
         for operation in 0..ops {
-            payload.fill(operation, &mut self.message);
-            send_all(&mut self.channel, &self.message).map_err(|source| PeerError::Moving {
+            // A division is not part of the cost of those that have one message.
+            let place = if self.messages == 1 { 0 } else { (operation % self.messages) as usize };
+            let message = &mut self.memory[place * self.size..][..self.size];
+            payload.fill(operation, message);
+            send_all(&mut self.channel, message).map_err(|source| PeerError::Moving {
                 operation,
                 ops,
                 source,
@@ -48,7 +55,7 @@ impl Work for StreamClient {
         match order.kind {
             Kind::Verify => {
                 self.send(order.ops, &Checked)?;
-                self.message.fill(b'a');
+                self.memory.fill(b'a');
             }
             // The sender does not see when a message arrives, so it has no latency to sample.
             Kind::Timed | Kind::Latency { .. } if self.touches => self.send(order.ops, &Touched)?,

@@ -30,6 +30,8 @@ pub struct Spawn<'a> {
     pub cpu: Option<usize>,
     /// Its network namespace; this process's if `None`.
     pub network: Option<Entrance>,
+    /// Whether it leads a session of its own; otherwise it stays in this process's.
+    pub own_session: bool,
     /// Identifies its descendants wherever they go; must be unique. Windows identifies them by their job.
     pub mark: Option<&'a str>,
     /// Where it writes `watch` and its number before it starts, so that a guard finds it even if its parent is killed.

@@ -216,11 +216,12 @@ impl ProcessBench {
         let bound = |option: &str| planned.cell.options.int(option).map(|cpu| cpu as usize);
         let (client_cpu, server_cpu) =
             (bound("client_cpu").or(client_cpu), bound("server_cpu").or(server_cpu));
+        let own_session = planned.cell.options.text("session") == Some("own");
         let (epoch, network, programs) = (self.epoch, self.network, &self.programs);
         let mut start = |role: PeerRole, name: &str, inherit, cpu| {
             let who = format!("{role} {name} of {} in epoch {epoch}", planned.id);
             self.guard.watch(|guard| {
-                let spawn = Spawn { inherit, cpu, network, guard, ..Spawn::default() };
+                let spawn = Spawn { inherit, cpu, network, own_session, guard, ..Spawn::default() };
                 Peer::start(&programs[name], who, spawn)
             })
         };

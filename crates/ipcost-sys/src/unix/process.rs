@@ -53,12 +53,12 @@ impl PeerProcess {
     pub fn spawn(spawn: Spawn<'_>) -> io::Result<Self> {
         let (program, arguments) = spawn.command.split_first().ok_or(io::ErrorKind::NotFound)?;
         let mut command = Command::new(program);
-        command
-            .args(arguments)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .process_group(0);
+        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // The leader of a group cannot begin a session, and a session's leader leads a group.
+        let own_session = spawn.own_session;
+        if !own_session {
+            command.process_group(0);
+        }
         if let Some(mark) = spawn.mark {
             command.env(leftovers::MARK, mark);
         }
@@ -69,7 +69,12 @@ impl PeerProcess {
         // SAFETY: the closure runs between fork and exec and only makes system calls on plain values; it neither
         // allocates nor takes a lock. The inherited descriptors stay open until after the spawn.
         unsafe {
-            command.pre_exec(move || before_exec(&inherited, cpu, network, guard, parent));
+            command.pre_exec(move || {
+                if own_session {
+                    rustix::process::setsid()?;
+                }
+                before_exec(&inherited, cpu, network, guard, parent)
+            });
         }
         let mut child = command.spawn()?;
         drop(spawn.inherit);

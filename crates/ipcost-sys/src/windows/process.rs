@@ -54,6 +54,10 @@ impl PeerProcess {
     /// # Errors
     /// If a system call fails; `NotFound` if the program does not exist.
     pub fn spawn(spawn: Spawn<'_>) -> io::Result<Self> {
+        if spawn.own_session {
+            let reason = "Windows has no sessions that a process begins; leave out session=own";
+            return Err(io::Error::new(io::ErrorKind::Unsupported, reason));
+        }
         let (stdin, its_input) = Outgoing::new()?;
         let (stdout, its_output) = Incoming::new(CHUNK_BYTES)?;
         let (stderr, its_errors) = Incoming::new(COMPLAINT_BYTES)?;

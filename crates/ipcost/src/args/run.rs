@@ -110,7 +110,9 @@ fn after_help() -> String {
     for spec in CATALOGUE {
         let patterns: Vec<&str> = spec.patterns.iter().map(|pattern| pattern.name()).collect();
         let over = match spec.group {
-            OptionGroup::Loop | OptionGroup::Place | OptionGroup::Buffers => String::new(),
+            OptionGroup::Loop | OptionGroup::Place | OptionGroup::Buffers | OptionGroup::Memory => {
+                String::new()
+            }
             group => {
                 let acts = known.iter().filter(|known| known.option_groups.contains(&group));
                 let names: Vec<&str> = acts.map(|known| known.name).collect();
