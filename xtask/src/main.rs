@@ -1,6 +1,7 @@
 //! Commands for CI and people: `cargo xtask test`, `cargo xtask lint`, `cargo xtask soak`, `cargo xtask bench`, `cargo xtask dist`.
 
 mod advisories;
+mod architecture;
 mod bench;
 mod dist;
 mod docs;

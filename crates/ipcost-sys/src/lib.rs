@@ -33,6 +33,9 @@
 #![warn(missing_docs)]
 #![allow(unsafe_code)]
 
+/// The system, as Rust names it: no other crate asks.
+pub const OS: &str = std::env::consts::OS;
+
 pub mod clock;
 mod contract;
 mod control_group;

@@ -1,6 +1,5 @@
 //! From the command line to a job.
 
-use std::env::consts::OS;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -11,6 +10,7 @@ use ipcost_model::{
     Capabilities, Job, Matrix, OptionGroup, OptionLists, OptionName, OptionValue, Pattern, PeerCommand,
     Placement, Size, TransportState, check_peer_name, parse_job,
 };
+use ipcost_sys::OS;
 use ipcost_sys::placement::Topology;
 
 use crate::args::{CellArgs, RunArgs};

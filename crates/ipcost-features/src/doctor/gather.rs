@@ -1,12 +1,12 @@
 //! The machine as it is: what is judged.
 
-use std::env::consts::OS;
 use std::time::{Duration, Instant};
 
 use ipcost_lab::lab::envelope;
 use ipcost_model::TransportState;
 use ipcost_model::facts::{BuiltInPeer, Facts, ToolFacts, UnavailableTransport};
 use ipcost_peers::Cache;
+use ipcost_sys::OS;
 use ipcost_sys::placement::Topology;
 use ipcost_sys::{facts, transport};
 

@@ -1,10 +1,10 @@
 //! The experiments that travel with the program, and files of the user's own.
 
-use std::env::consts::OS;
 use std::path::Path;
 
 use ipcost_lab::LabError;
 use ipcost_model::unknown;
+use ipcost_sys::OS;
 
 use super::Replication;
 

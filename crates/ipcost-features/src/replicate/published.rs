@@ -61,7 +61,7 @@ fn ruby(repetitions: &[Repetition]) -> String {
 
 /// Lines of `go test -bench`, for benchstat.
 fn go(repetitions: &[Repetition]) -> String {
-    let mut out = format!("goos: {}\ngoarch: {}\npkg: pingpong\n", std::env::consts::OS, goarch());
+    let mut out = format!("goos: {}\ngoarch: {}\npkg: pingpong\n", ipcost_sys::OS, goarch());
     for one in repetitions {
         let buffer = one.cell.options.int("server_buffer").unwrap_or(0);
         let _ = writeln!(

@@ -1,6 +1,5 @@
 //! What `ipcost run` takes.
 
-use std::env::consts::OS;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -8,6 +7,7 @@ use clap::Args;
 use ipcost_features::history::check_run_name;
 use ipcost_model::units::{parse_duration, parse_proportion};
 use ipcost_model::{CATALOGUE, Capabilities, LatencyMode, NATIVE, OptionGroup, TransportState};
+use ipcost_sys::OS;
 use ipcost_sys::transport;
 
 use super::output::OF_DOCUMENTS;

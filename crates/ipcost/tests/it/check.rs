@@ -36,6 +36,10 @@ fn claims_that_hold_are_confirmed_and_the_run_ends_early() {
     let shown = text(&output.stdout);
     assert!(shown.contains("2 claims: 2 confirmed") && shown.contains("at most 50"), "{shown}");
     assert!(shown.contains("p50 of connect/tcp/64/c1 is at most 10s"), "{shown}");
+    // It is among the saved runs, with its answer.
+    assert!(text(&place.run(&["list"]).stdout).contains("check, connect"));
+    let again = place.run(&["show", "last", "--quiet"]);
+    assert_eq!(text(&again.stdout), shown, "{}", text(&again.stderr));
     place.assert_clean();
 }
 

@@ -94,7 +94,7 @@ fn costs_are_shown_as_multiples_of_floors_from_the_same_rounds() {
     ]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let shown = text(&output.stdout);
-    assert!(shown.contains("× floor") && shown.contains("What this machine allows, together"), "{shown}");
+    assert!(shown.contains("× floor") && shown.contains("What this machine allows, one core"), "{shown}");
     assert!(shown.contains("floor: 2 hand-overs + 4 copies of 64 B = "), "{shown}");
     let document: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
     assert_eq!(document["job"]["floor"], true);

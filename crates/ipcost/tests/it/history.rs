@@ -67,6 +67,32 @@ fn ids(list: &Value) -> Vec<&str> {
 }
 
 #[test]
+fn an_explanation_is_saved_with_what_it_rests_on_unless_it_is_not_to_be() {
+    let place = Place::new();
+    let explain = ["explain", "rr/unix/64/c1", "--epochs", "3", "--no-floor"];
+    let unsaved = place.run(&[&explain[..], &["--no-save", "--quiet"]].concat());
+    assert!(unsaved.status.success(), "{}", text(&unsaved.stderr));
+    assert_eq!(list(&place)["total"].as_u64(), Some(0));
+    let output = place.run(&explain);
+    assert!(text(&output.stderr).contains("; ipcost show last\n"), "{}", text(&output.stderr));
+    let listed = list(&place);
+    assert_eq!((&listed["runs"][0]["kind"], &listed["runs"][0]["epochs"]), (&json!("explain"), &json!(3)));
+    assert!(text(&place.run(&["list"]).stdout).contains("explain, rr, unix, 64 B"));
+    let again = place.run(&["show", "last", "--quiet"]);
+    assert_eq!(text(&again.stdout), text(&output.stdout));
+    // The tables beneath it, and every other output of a run.
+    assert!(text(&place.run(&["show", "--wide", "--quiet"]).stdout).contains("64 B round trip\ntransport"));
+    let document = place.run(&["report", "last", "--json", "-", "--redact"]);
+    let document: Value = serde_json::from_slice(&document.stdout).unwrap();
+    crate::common::assert_schema("document", &document);
+    assert_eq!(document["answer"]["schema"], "ipcost-explanation/1");
+    assert_eq!(document["samples"].as_array().unwrap().len() as u64 % 3, 0);
+    let page = place.run(&["report", "last", "--html", "-"]);
+    assert!(page.status.success() && text(&page.stdout).contains("rr/unix/64/c1"));
+    place.assert_clean();
+}
+
+#[test]
 fn a_run_is_saved_told_listed_and_shown_again() {
     let place = Place::new();
     let first = run(&place, &["--name", "before"]);

@@ -45,6 +45,8 @@ fn sizes_come_to_where_the_order_changes() {
     assert!(output.status.success(), "{}", text(&output.stderr));
     let shown = text(&output.stdout);
     assert!(shown.contains("pipe against tcp: a message of a stream, by size"), "{shown}");
+    let again = place.run(&["show", "last", "--quiet"]);
+    assert_eq!(text(&again.stdout), shown, "{}", text(&again.stderr));
     let sweep = json(&place, "sweep.json");
     assert_eq!((&sweep["schema"], &sweep["seed"]), (&"ipcost-sweep/1".into(), &7.into()));
     let points = sweep["points"].as_array().unwrap();

@@ -1,0 +1,108 @@
+//! The rules of docs/architecture.md that a pattern can check.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+
+use crate::shell::root;
+
+/// The heading of the table of rules: what must not occur, and where it may.
+const HEADING: &str = "| rule | must not occur | but in |";
+
+/// A row: any of `words` occurs in no file whose path begins with none of `exceptions`.
+#[derive(Debug, PartialEq, Eq)]
+struct Rule {
+    words: Vec<String>,
+    exceptions: Vec<String>,
+}
+
+/// Checks every rule of the page.
+///
+/// # Errors
+/// Every line that breaks one.
+pub fn check() -> Result<()> {
+    let page = fs::read_to_string(root().join("docs/architecture.md"))?;
+    let rules = rules(&page);
+    ensure!(!rules.is_empty(), "docs/architecture.md has no table \"{HEADING}\"");
+    let mut files = Vec::new();
+    collect(&root().join("crates"), &mut files)?;
+    let mut broken = Vec::new();
+    for file in files {
+        let name = file.strip_prefix(root())?.to_string_lossy().replace('\\', "/");
+        let text = fs::read_to_string(&file).with_context(|| name.clone())?;
+        broken.extend(rules.iter().flat_map(|rule| rule.broken_in(&name, &text)));
+    }
+    ensure!(broken.is_empty(), "{}\ndocs/architecture.md says where these may be", broken.join("\n"));
+    Ok(())
+}
+
+/// The sources of a directory, without tests.
+fn collect(dir: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
+    for entry in fs::read_dir(dir)? {
+        let path = entry?.path();
+        let is_tests = path.file_stem().is_some_and(|stem| stem == "tests");
+        match path.is_dir() {
+            _ if is_tests => {}
+            true => collect(&path, files)?,
+            false if path.extension().is_some_and(|end| end == "rs" || end == "toml") => files.push(path),
+            false => {}
+        }
+    }
+    Ok(())
+}
+
+/// The rows of the table.
+fn rules(page: &str) -> Vec<Rule> {
+    let rows =
+        page.lines().skip_while(|line| *line != HEADING).skip(2).take_while(|line| line.starts_with('|'));
+    rows.filter_map(|row| {
+        let cells: Vec<&str> = row.split('|').collect();
+        let code =
+            |cell: &str| -> Vec<String> { cell.split('`').skip(1).step_by(2).map(str::to_owned).collect() };
+        Some(Rule { words: code(cells.get(2)?), exceptions: code(cells.get(3)?) })
+    })
+    .collect()
+}
+
+impl Rule {
+    /// The lines of a file that break it, each with the word; comments and tests at the end of a file do not count.
+    fn broken_in(&self, name: &str, text: &str) -> Vec<String> {
+        if self.exceptions.iter().any(|place| name.starts_with(place.as_str())) {
+            return Vec::new();
+        }
+        let code = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
+        let lines = (1..).zip(code.lines()).filter(|(_, line)| !line.trim_start().starts_with("//"));
+        let found = |(number, line): (usize, &str)| {
+            let word = self.words.iter().find(|word| line.contains(word.as_str()))?;
+            Some(format!("{name}:{number}: {word}"))
+        };
+        lines.filter_map(found).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_of_the_page_find_lines_outside_their_exceptions() {
+        let page = format!(
+            "text\n\n{HEADING}\n|---|---|---|\n| a rule | `forbidden(`, `also` | `crates/one/` |\n\nmore"
+        );
+        let rules = rules(&page);
+        assert_eq!(
+            rules,
+            [Rule {
+                words: vec!["forbidden(".into(), "also".into()],
+                exceptions: vec!["crates/one/".into()]
+            }]
+        );
+        let text = "// forbidden(\nlet x = forbidden(7);\n#[cfg(test)]\nmod tests { also }\n";
+        assert_eq!(
+            rules[0].broken_in("crates/two/src/lib.rs", text),
+            ["crates/two/src/lib.rs:2: forbidden("]
+        );
+        assert!(rules[0].broken_in("crates/one/src/lib.rs", text).is_empty());
+    }
+}
