@@ -39,14 +39,15 @@ pub struct Showing<'a> {
 /// # Errors
 /// If standard output cannot be written, unless its reader has gone.
 pub fn show(document: &Document, showing: Showing<'_>) -> anyhow::Result<()> {
+    let whole = room();
     let (detail, room) = match showing.wide {
-        true => (Detail::Wide, room()),
-        false => (Detail::Brief, room().min(MOST_ROOM)),
+        true => (Detail::Wide, whole),
+        false => (Detail::Brief, whole.min(MOST_ROOM)),
     };
     // What was asked is answered first; the tables beneath it are for those who ask for them.
     let answer = Answer::of(document)?;
     if let Some(answer) = &answer {
-        print(&answer.render(room))?;
+        print(&answer.render(whole))?;
     }
     if answer.is_none() || showing.wide {
         print(&terminal::render(document, detail, room))?;
