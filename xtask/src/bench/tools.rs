@@ -1,4 +1,4 @@
-//! ipcost against tools that know nothing of it, by turns: docs/trust.md.
+//! ipcost against tools that know nothing of it, by turns: docs/faithfulness.md.
 
 mod comparisons;
 mod figures;

@@ -233,7 +233,6 @@ pub const COMPARISONS: [Comparison; 15] = [
         ..INCR
     },
     Comparison {
-        tool: &REDIS_BENCHMARK,
         measured: "TCP, 41 B INCR",
         cell: r#"
             pattern = "rr"
@@ -282,6 +281,7 @@ pub const COMPARISONS: [Comparison; 15] = [
 ];
 
 const INCR: Comparison = Comparison {
+    tool: &REDIS_BENCHMARK,
     does: "Waits twice a request, to write and to read, and changes what it waits for.",
     differs: Some("5 epoll_ctl and 2 epoll_wait a request; ipcost's client only writes and reads"),
     ..USUAL

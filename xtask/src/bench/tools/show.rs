@@ -1,4 +1,4 @@
-//! The rows as a table, and as Markdown for docs/trust.md.
+//! The rows as a table, and as Markdown for docs/faithfulness.md.
 
 use ipcost_model::Placement;
 use ipcost_stats::Interval;
