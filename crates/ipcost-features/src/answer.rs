@@ -2,6 +2,7 @@
 
 use ipcost_model::Document;
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::check::{self, CHECK_SCHEMA, Check};
@@ -47,19 +48,16 @@ impl Answer {
     /// That it is of another version, or broken.
     pub fn of(document: &Document) -> Result<Option<Self>, AnswerError> {
         let Some(answer) = &document.answer else { return Ok(None) };
-        let shape = |schema| move |error| AnswerError::Shape { schema, error };
-        let value = || answer.clone();
         let found = match schema_of(answer) {
-            EXPLANATION_SCHEMA => Self::Explanation(read(value()).map_err(shape(EXPLANATION_SCHEMA))?),
+            EXPLANATION_SCHEMA => Self::Explanation(read(answer.clone(), EXPLANATION_SCHEMA)?),
             CHECK_SCHEMA => {
                 // What a check measured is the document itself.
-                let mut check = value();
-                let own = Document { answer: None, samples: Vec::new(), ..document.clone() };
-                check[DOCUMENT] = serde_json::to_value(own).map_err(shape(CHECK_SCHEMA))?;
-                Self::Check(read(check).map_err(shape(CHECK_SCHEMA))?)
+                let mut check = answer.clone();
+                check[DOCUMENT] = json(&Document { answer: None, samples: Vec::new(), ..document.clone() });
+                Self::Check(read(check, CHECK_SCHEMA)?)
             }
-            LEDGER_SCHEMA => Self::Ledger(read(value()).map_err(shape(LEDGER_SCHEMA))?),
-            SWEEP_SCHEMA => Self::Sweep(read(value()).map_err(shape(SWEEP_SCHEMA))?),
+            LEDGER_SCHEMA => Self::Ledger(read(answer.clone(), LEDGER_SCHEMA)?),
+            SWEEP_SCHEMA => Self::Sweep(read(answer.clone(), SWEEP_SCHEMA)?),
             other => return Err(AnswerError::Unknown(other.to_owned())),
         };
         Ok(Some(found))
@@ -80,11 +78,8 @@ impl Answer {
 const DOCUMENT: &str = "document";
 
 /// A document with the answer of the command that measured it.
-///
-/// # Panics
-/// If a record cannot be written as JSON, which all can.
 pub fn answered(document: Document, answer: &impl Serialize) -> Document {
-    let mut value = serde_json::to_value(answer).expect("records are JSON");
+    let mut value = json(answer);
     if let Some(map) = value.as_object_mut() {
         map.remove(DOCUMENT);
     }
@@ -114,8 +109,13 @@ fn schema_of(answer: &Value) -> &str {
     answer["schema"].as_str().unwrap_or_default()
 }
 
-fn read<T: serde::de::DeserializeOwned>(value: Value) -> Result<Box<T>, serde_json::Error> {
-    serde_json::from_value(value).map(Box::new)
+/// A record as JSON, which every one can be.
+fn json(record: &impl Serialize) -> Value {
+    serde_json::to_value(record).expect("records are JSON")
+}
+
+fn read<T: DeserializeOwned>(value: Value, schema: &'static str) -> Result<Box<T>, AnswerError> {
+    serde_json::from_value(value).map(Box::new).map_err(|error| AnswerError::Shape { schema, error })
 }
 
 #[cfg(test)]

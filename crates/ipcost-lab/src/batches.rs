@@ -14,6 +14,8 @@ pub struct Batches<'a> {
     cells: Vec<Vec<&'a Sample>>,
     /// Logarithms of costs of each cell, by metric, once they are asked for.
     logs: Vec<[OnceCell<Series>; Metric::ALL.len()]>,
+    /// Where the batches of each cell ran, likewise.
+    ran: Vec<OnceCell<Series<Option<Ran>>>>,
     epochs: usize,
 }
 
@@ -32,7 +34,12 @@ impl<'a> Batches<'a> {
         }
         epochs.sort_unstable();
         epochs.dedup();
-        Self { cells: by_cell, logs: vec![Default::default(); cells], epochs: epochs.len() }
+        Self {
+            cells: by_cell,
+            logs: vec![Default::default(); cells],
+            ran: vec![OnceCell::new(); cells],
+            epochs: epochs.len(),
+        }
     }
 
     /// Complete epochs.
@@ -77,7 +84,7 @@ impl<'a> Batches<'a> {
 
     fn log_ratios_alike(&self, metric: Metric, a: usize, b: usize) -> Option<Vec<f64>> {
         let alike =
-            self.ran(a).with(&self.ran(b), |a, b| a == b && matches!(a, Some(Ran::Together | Ran::Apart)));
+            self.ran(a).with(self.ran(b), |a, b| a == b && matches!(a, Some(Ran::Together | Ran::Apart)));
         let values = self.logs_over(metric, a, b).only(&alike).medians();
         (values.len() >= LEAST_ALIKE).then_some(values)
     }
@@ -91,7 +98,7 @@ impl<'a> Batches<'a> {
     /// For each epoch in which both ran with this placement in the same round, the median over those rounds of
     /// ln(cost of a) − ln(cost of b).
     pub fn log_ratios_where(&self, ran: Ran, a: usize, b: usize) -> Vec<f64> {
-        let both = self.ran(a).with(&self.ran(b), |a, b| a == Some(ran) && b == Some(ran));
+        let both = self.ran(a).with(self.ran(b), |a, b| a == Some(ran) && b == Some(ran));
         self.logs_over(Metric::Wall, a, b).only(&both).medians()
     }
 
@@ -117,9 +124,10 @@ impl<'a> Batches<'a> {
     }
 
     /// Where each batch ran, if known.
-    fn ran(&self, cell: usize) -> Series<Option<Ran>> {
+    fn ran(&self, cell: usize) -> &Series<Option<Ran>> {
         let ran = |sample: &Sample| sample.whereabouts.map(|seen| seen.ran);
-        Series::new(self.cells[cell].iter().map(|sample| (sample.epoch, sample.round, ran(sample))))
+        let rounds = || self.cells[cell].iter().map(|sample| (sample.epoch, sample.round, ran(sample)));
+        self.ran[cell].get_or_init(|| Series::new(rounds()))
     }
 }
 

@@ -52,24 +52,6 @@ pub trait Observer {
     fn judged(&mut self, _outcome: &Outcome) {}
 }
 
-impl<T: Observer + ?Sized> Observer for Box<T> {
-    fn progress(&mut self, progress: &Progress) {
-        (**self).progress(progress);
-    }
-
-    fn calibrated(&mut self, calibrated: &Calibrated) {
-        (**self).calibrated(calibrated);
-    }
-
-    fn epoch(&mut self, epoch: &EpochRecord) {
-        (**self).epoch(epoch);
-    }
-
-    fn judged(&mut self, outcome: &Outcome) {
-        (**self).judged(outcome);
-    }
-}
-
 impl<T: Observer + ?Sized> Observer for &mut T {
     fn progress(&mut self, progress: &Progress) {
         (**self).progress(progress);

@@ -10,8 +10,8 @@ pub trait Question {
     fn answered(&self, so_far: &Outcome) -> Answered;
 }
 
-/// Answered questions, all questions, and what the open ones need.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Answered questions, all questions, and what the open ones need: everything, before any measurement.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Answered {
     /// Those that are answered.
     pub resolved: u32,
@@ -22,22 +22,18 @@ pub struct Answered {
 }
 
 /// What the open questions need.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Needed {
     /// Nothing is open.
     Nothing,
     /// Some cells, as indices, some more than once.
     Cells(Vec<usize>),
     /// Every cell.
+    #[default]
     Everything,
 }
 
 impl Answered {
-    /// Nothing of so many questions, which need every cell.
-    pub fn nothing_of(of: u32) -> Self {
-        Self { resolved: 0, of, needed: Needed::Everything }
-    }
-
     /// Whether every question is answered; without a question none is.
     pub fn all(&self) -> bool {
         self.needed == Needed::Nothing

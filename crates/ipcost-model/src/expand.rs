@@ -562,9 +562,8 @@ fn row_name(cell: &Point) -> String {
 
 /// Makes the job's label, if any, the id; where several cells share it, adds what distinguishes them.
 fn distinguish_labels(cells: &mut [PlannedCell]) -> Result<(), ExpandError> {
-    let default_label = |cell: &PlannedCell| row_name(cell);
     let labels: Vec<Option<String>> =
-        cells.iter().map(|cell| (cell.label != default_label(cell)).then(|| cell.label.clone())).collect();
+        cells.iter().map(|cell| (cell.label != row_name(cell)).then(|| cell.label.clone())).collect();
     let shared = |label: &str| labels.iter().flatten().filter(|other| *other == label).count() > 1;
     for (cell, label) in cells.iter_mut().zip(&labels) {
         if let Some(label) = label {

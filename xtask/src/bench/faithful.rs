@@ -101,8 +101,8 @@ fn experiment(name: &str, turns: u32, placement: Placement, about: &[&str]) -> R
         return Err(failure);
     }
     turns_of.show_cells(&outcome);
-    let measured =
-        Measured { software: Software::Original, outcome: &outcome, system_calls: BTreeMap::new() };
+    let untraced = BTreeMap::new();
+    let measured = Measured::new(Software::Original, &outcome, &untraced);
     Ok(show(name, &tests, &measured, &turns_of.figures))
 }
 
@@ -257,7 +257,7 @@ impl Turns<'_> {
 
 /// Prints a row for each test; returns how many differ.
 fn show(name: &str, tests: &[Test], measured: &Measured<'_>, figures: &[Vec<Option<Figures>>]) -> usize {
-    let cells = &measured.outcome.plan.cells;
+    let cells = measured.cells;
     let comparable: Vec<(&Test, Vec<f64>, Vec<f64>)> = tests
         .iter()
         .filter_map(|test| Some((test, by_epoch(measured, test)?, plainly(test, cells, figures)?)))

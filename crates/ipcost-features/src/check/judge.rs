@@ -128,9 +128,10 @@ pub fn together(claims: &[CheckedClaim]) -> Word {
 /// Decides every claim from what was measured so far; says how long it would likely take only of a run that has ended.
 pub fn decide(questions: &Questions, outcome: &Outcome) -> Vec<CheckedClaim> {
     let level = questions.level();
+    let batches = outcome.batches();
     let claim = |question: &AskedClaim| {
         let tests: Vec<CheckedTest> =
-            question.tests.iter().map(|test| deciding::decide_test(test, outcome, level)).collect();
+            question.tests.iter().map(|test| deciding::decide_test(test, outcome, &batches, level)).collect();
         CheckedClaim {
             text: question.text.clone(),
             line: question.line as u32,

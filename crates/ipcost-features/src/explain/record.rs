@@ -265,3 +265,19 @@ pub struct Missing {
     /// How to get it.
     pub remedy: String,
 }
+
+/// A point between native peers whose settings are the usual ones.
+#[cfg(test)]
+pub(crate) fn usual(pattern: ipcost_model::Pattern, transport: &str, size: u64) -> Point {
+    let cell = ipcost_model::Cell {
+        pattern,
+        transport: transport.to_owned(),
+        size,
+        reply: size,
+        concurrency: 1,
+        speaks_first: ipcost_model::SpeaksFirst::Client,
+        options: ipcost_model::Options::default(),
+    };
+    let native = || ipcost_model::NATIVE.to_owned();
+    Point { cell, placement: ipcost_model::Placement::Free, client: native(), server: native() }
+}

@@ -287,7 +287,7 @@ fn joined(items: &[String]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use ipcost_model::{Cell, Options, Placement, Point, SpeaksFirst};
+    use crate::explain::record::usual;
 
     use super::*;
     use crate::explain::{PartCost, Purpose, SideEvidence, Sides};
@@ -306,20 +306,7 @@ mod tests {
             id: format!("{pattern}/{name}/64/c1"),
             label: name.to_owned(),
             purpose: Purpose::Asked,
-            point: Point {
-                cell: Cell {
-                    pattern,
-                    transport: name.to_owned(),
-                    size: 64,
-                    reply: 64,
-                    concurrency: 1,
-                    speaks_first: SpeaksFirst::Client,
-                    options: Options::default(),
-                },
-                placement: Placement::Free,
-                client: "native".to_owned(),
-                server: "native".to_owned(),
-            },
+            point: usual(pattern, name, 64),
             division: if pattern == Pattern::Stream { Division::Overlap } else { Division::Turns },
             wall_ns: Some(near(10_000.0)),
             wait_ns: None,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ipcost_lab::planning::ALPHA;
 use ipcost_lab::system_calls::SystemCalls;
-use ipcost_lab::{Answered, Needed, Outcome, Question};
+use ipcost_lab::{Answered, Batches, Needed, Outcome, Question};
 use ipcost_model::protocol::PeerRole;
 use ipcost_model::{Measure, PlannedCell, Quantity};
 
@@ -21,10 +21,21 @@ const NEXT_TO_NOTHING: f64 = 1e-3;
 pub struct Measured<'a> {
     /// With which.
     pub software: Software,
-    /// The samples and the plan they follow.
-    pub outcome: &'a Outcome,
+    /// The cells of its plan.
+    pub cells: &'a [PlannedCell],
+    batches: Batches<'a>,
     /// System calls of both processes, by cell, as far as they were traced.
-    pub system_calls: BTreeMap<usize, Sides<SystemCalls>>,
+    system_calls: &'a Traced,
+}
+
+/// System calls of both processes, by cell.
+pub type Traced = BTreeMap<usize, Sides<SystemCalls>>;
+
+impl<'a> Measured<'a> {
+    /// What a run measured so far, and what was traced before it.
+    pub fn new(software: Software, outcome: &'a Outcome, system_calls: &'a Traced) -> Self {
+        Self { software, cells: &outcome.plan.cells, batches: outcome.batches(), system_calls }
+    }
 }
 
 /// Checks that every test of a replication names a cell of each run it is meant for, and exactly one.
@@ -156,13 +167,12 @@ pub struct ClaimsOfRun<'a> {
     /// The software of the run.
     pub software: Software,
     /// System calls of both processes, by cell, as far as they were traced.
-    pub system_calls: &'a BTreeMap<usize, Sides<SystemCalls>>,
+    pub system_calls: &'a Traced,
 }
 
 impl Question for ClaimsOfRun<'_> {
     fn answered(&self, so_far: &Outcome) -> Answered {
-        let Self { replication, software, system_calls } = *self;
-        answered(replication, &Measured { software, outcome: so_far, system_calls: system_calls.clone() })
+        answered(self.replication, &Measured::new(self.software, so_far, self.system_calls))
     }
 }
 
@@ -183,7 +193,7 @@ fn answered(replication: &Replication, measured: &Measured<'_>) -> Answered {
             let by_word = is_open && test.contradicted.is_none();
             if found.word == Word::Undecided && (by_word || found.lo.is_none()) {
                 needs_more |= is_open;
-                let (a, b) = cells_of(test, &measured.outcome.plan.cells).unzip();
+                let (a, b) = cells_of(test, measured.cells).unzip();
                 cells.extend(a.into_iter().chain(b.flatten()));
             }
         }
@@ -240,7 +250,7 @@ fn decide_test(run: &Measured<'_>, test: &Test, alpha: f64) -> LedgerTest {
         detail: None,
         contradicted: test.contradicted.clone(),
     };
-    let Some((a, b)) = cells_of(test, &run.outcome.plan.cells) else { return ledger };
+    let Some((a, b)) = cells_of(test, run.cells) else { return ledger };
     if test.same_system_calls {
         let side = test.calls_of.unwrap_or(PeerRole::Client);
         let calls = |cell: usize| run.system_calls.get(&cell).map(|sides| sides.of(side));
@@ -280,13 +290,12 @@ pub fn quantity_of(test: &Test, side: &Selector) -> Quantity {
 ///
 /// `None` where a cell or one of its values is missing.
 pub fn by_epoch(run: &Measured<'_>, test: &Test) -> Option<Vec<f64>> {
-    let cells = &run.outcome.plan.cells;
+    let cells = run.cells;
     let (a, b) = cells_of(test, cells)?;
-    let batches = run.outcome.batches();
     let of = |cell: usize, side: &Selector| {
         let Quantity { measure, per_byte } = quantity_of(test, side);
         let divisor = if per_byte { cells[cell].cell.size as f64 } else { 1.0 };
-        batches.series(cell, |sample| Some(measure.of(sample)? / divisor))
+        run.batches.series(cell, |sample| Some(measure.of(sample)? / divisor))
     };
     let of_a = of(a, &test.a);
     let values = match b.zip(test.b.as_ref()) {

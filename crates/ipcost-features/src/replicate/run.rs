@@ -106,11 +106,7 @@ pub fn run(
     }
     let measured: Vec<Measured<'_>> = outcomes
         .iter()
-        .map(|(software, outcome, system_calls)| Measured {
-            software: *software,
-            outcome,
-            system_calls: system_calls.clone(),
-        })
+        .map(|(software, outcome, system_calls)| Measured::new(*software, outcome, system_calls))
         .collect();
     let ledger = Ledger {
         envelope,

@@ -80,7 +80,8 @@ pub fn sizes(
             Err(failure) => return Err(failure.error(request)),
         };
         let about = about(&job, plan.seed);
-        let (mut outcome, _) = lab.run(plan, &Contrasts, interrupt, |_| observer(about.clone()))?;
+        let mut watching = observer(about.clone());
+        let (mut outcome, _) = lab.run(plan, &Contrasts, interrupt, |_| &mut *watching)?;
         if let Some(error) = outcome.failure.take() {
             return Err(error.into());
         }

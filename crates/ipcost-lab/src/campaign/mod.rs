@@ -115,7 +115,7 @@ impl<'a> Campaign<'a> {
             surroundings,
             observer,
             question,
-            answered: Answered::nothing_of(0),
+            answered: Answered::default(),
             epoch: 0,
             longest_epoch: Duration::ZERO,
             spent: Duration::ZERO,

@@ -55,9 +55,9 @@ pub fn run(args: &CheckArgs) -> Result<ExitCode, Problem> {
     let mut outcome = outcome?;
     let failure = outcome.failure.take();
     let check = record(file, &questions, warnings, outcome, about);
-    let kept = args.redacting.apply_to_document(answered(check.document.clone(), &check))?;
+    let document = answered(check.document.clone(), &check);
     let finished = finish(args, &args.redacting.apply(check)?, failure);
-    history::keep_answer(&kept, args.saving, args.quiet);
+    history::keep_answer(document, args.saving, args.redacting, args.quiet)?;
     finished
 }
 

@@ -1,5 +1,6 @@
 //! The word of one test, from what was measured.
 
+use ipcost_lab::Batches;
 use ipcost_lab::campaign::Outcome;
 use ipcost_lab::percentiles::Percentiles;
 use ipcost_model::Metric;
@@ -11,7 +12,7 @@ use crate::claims::{Bounded, Bounds, Found};
 use crate::replicate::Word;
 
 /// Decides one test at `level`.
-pub(super) fn decide_test(test: &Test, outcome: &Outcome, level: f64) -> CheckedTest {
+pub(super) fn decide_test(test: &Test, outcome: &Outcome, batches: &Batches<'_>, level: f64) -> CheckedTest {
     let id = |cell: usize| outcome.plan.cells[cell].id.clone();
     let mut checked = CheckedTest {
         cell: id(test.cell),
@@ -36,7 +37,7 @@ pub(super) fn decide_test(test: &Test, outcome: &Outcome, level: f64) -> Checked
     if epochs == 0 || outcome.plan.cells[test.cell].unavailable.is_some() {
         return checked;
     }
-    let logs = match log_values(outcome, test) {
+    let logs = match log_values(outcome, batches, test) {
         Ok(logs) => logs,
         Err(reason) => {
             checked.reason.get_or_insert(reason);
@@ -86,8 +87,7 @@ fn likely_epochs(test: &Test, logs: &[f64], interval: Option<(f64, f64)>, level:
 ///
 /// # Errors
 /// Why there is none, whatever the budget.
-fn log_values(outcome: &Outcome, test: &Test) -> Result<Vec<f64>, String> {
-    let batches = outcome.batches();
+fn log_values(outcome: &Outcome, batches: &Batches<'_>, test: &Test) -> Result<Vec<f64>, String> {
     let bytes = |cell: usize| (outcome.plan.cells[cell].cell.bytes_per_op() as f64).ln();
     let costs = |metric: Metric| match test.than {
         Than::Cell(other) => batches.log_ratios(metric, test.cell, other),

@@ -2,14 +2,13 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ipcost_lab::system_calls::CallRecord;
-use ipcost_model::{
-    Cell, Estimate, LayoutPlace, OptionValue, Options, Pattern, Placement, Point, SpeaksFirst, Verdict,
-};
+use ipcost_model::{Estimate, LayoutPlace, OptionValue, Pattern, Placement, Verdict};
 use ipcost_sys::counters::ProcessorTimes;
 use ipcost_sys::others::Busy;
 use ipcost_sys::quota::Throttling;
 
 use super::*;
+use crate::explain::record::usual;
 use crate::explain::{Part, PartCost, PartDifference, SideEvidence, Sides};
 
 fn exactly(median: f64) -> Estimate {
@@ -42,20 +41,7 @@ fn clean(pattern: Pattern, transport: &str, size: u64) -> ExplainedCell {
         id: format!("{pattern}/{transport}/{size}/c1"),
         label: transport.to_owned(),
         purpose: Purpose::Asked,
-        point: Point {
-            cell: Cell {
-                pattern,
-                transport: transport.to_owned(),
-                size,
-                reply: size,
-                concurrency: 1,
-                speaks_first: SpeaksFirst::Client,
-                options: Options::default(),
-            },
-            placement: Placement::Free,
-            client: "native".to_owned(),
-            server: "native".to_owned(),
-        },
+        point: usual(pattern, transport, size),
         division: if pattern == Pattern::Stream { Division::Overlap } else { Division::Turns },
         wall_ns: Some(exactly(10_000.0)),
         cpu_ns: Some(exactly(8_000.0)),
