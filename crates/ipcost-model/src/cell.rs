@@ -97,16 +97,7 @@ pub struct Cell {
 impl Cell {
     /// A cell with the usual settings: one worker, replies as large as the messages, no option.
     pub fn new(pattern: Pattern, transport: &str, size: u64) -> Self {
-        let replies = matches!(pattern, Pattern::Connect | Pattern::Rr);
-        Self {
-            pattern,
-            transport: transport.to_owned(),
-            size,
-            reply: if replies { size } else { 0 },
-            concurrency: 1,
-            speaks_first: SpeaksFirst::Client,
-            options: Options::default(),
-        }
+        Work::new(pattern, size).over(transport, Options::default())
     }
 
     /// The payload bytes one operation moves, both directions together; in `floor`, those it copies.
@@ -168,6 +159,19 @@ pub struct Work {
 }
 
 impl Work {
+    /// The usual: one worker, replies as large as the messages, wherever the scheduler places the processes.
+    pub fn new(pattern: Pattern, size: u64) -> Self {
+        let replies = matches!(pattern, Pattern::Connect | Pattern::Rr);
+        Self {
+            pattern,
+            size,
+            reply: if replies { size } else { 0 },
+            concurrency: 1,
+            speaks_first: SpeaksFirst::Client,
+            placement: Placement::Free,
+        }
+    }
+
     /// This work over a transport, with options.
     pub fn over(self, transport: &str, options: Options) -> Cell {
         let Self { pattern, size, reply, concurrency, speaks_first, placement: _ } = self;

@@ -184,8 +184,7 @@ mod tests {
                     options: OptionLists(
                         options.into_iter().map(|(name, value)| (name, vec![value])).collect(),
                     ),
-                    label: None,
-                    lead_in: None,
+                    ..Matrix::default()
                 }
             },
         )

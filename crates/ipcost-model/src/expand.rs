@@ -161,14 +161,7 @@ impl Expansion<'_> {
     fn floors(&mut self) -> Result<(), ExpandError> {
         for floor::Needed { transport, size, placement } in floor::needed(&self.cells, self.offers.transports)
         {
-            let work = Work {
-                pattern: Pattern::Floor,
-                size,
-                reply: size,
-                concurrency: 1,
-                placement,
-                speaks_first: SpeaksFirst::Client,
-            };
+            let work = Work { placement, ..Work::new(Pattern::Floor, size) };
             let cell = self.cell(&work, transport, NATIVE, NATIVE, Options::default(), None)?;
             if !self.cells.iter().any(|known| known.cell == cell.cell && known.placement == placement) {
                 self.cells.push(cell);
