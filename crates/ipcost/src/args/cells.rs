@@ -31,6 +31,9 @@ pub struct CellArgs {
     /// Who sends first in pattern connect: client, server
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub speaks_first: Vec<SpeaksFirst>,
+    /// Microseconds that a client waits between operations
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub pause_us: Vec<u64>,
     /// Peers that play the client
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub client: Vec<String>,
@@ -64,6 +67,7 @@ impl CellArgs {
             client: self.client.clone().into(),
             server: self.server.clone().into(),
             speaks_first: self.speaks_first.clone().into(),
+            pause_us: self.pause_us.clone().into(),
             lead_in: None,
             options: options(&self.options)?,
             label: None,
