@@ -89,9 +89,6 @@ pub struct Cell {
     /// Who sends first in `connect`.
     #[serde(default)]
     pub speaks_first: SpeaksFirst,
-    /// Microseconds that a client waits between operations.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub pause_us: u64,
     /// Options set by name; absent ones have their defaults.
     #[serde(default)]
     pub options: Options,
@@ -157,9 +154,6 @@ pub struct Work {
     pub concurrency: u32,
     /// Who sends first in `connect`.
     pub speaks_first: SpeaksFirst,
-    /// Microseconds that a client waits between operations.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub pause_us: u64,
     /// Where the processes run.
     pub placement: Placement,
 }
@@ -174,24 +168,14 @@ impl Work {
             reply: if replies { size } else { 0 },
             concurrency: 1,
             speaks_first: SpeaksFirst::Client,
-            pause_us: 0,
             placement: Placement::Free,
         }
     }
 
     /// This work over a transport, with options.
     pub fn over(self, transport: &str, options: Options) -> Cell {
-        let Self { pattern, size, reply, concurrency, speaks_first, pause_us, placement: _ } = self;
-        Cell {
-            pattern,
-            transport: transport.to_owned(),
-            size,
-            reply,
-            concurrency,
-            speaks_first,
-            pause_us,
-            options,
-        }
+        let Self { pattern, size, reply, concurrency, speaks_first, placement: _ } = self;
+        Cell { pattern, transport: transport.to_owned(), size, reply, concurrency, speaks_first, options }
     }
 }
 
@@ -238,13 +222,12 @@ impl Point {
             reply: cell.reply,
             concurrency: cell.concurrency,
             speaks_first: cell.speaks_first,
-            pause_us: cell.pause_us,
             placement: *placement,
         }
     }
 
     /// Everything that distinguishes points, in the order of tables.
-    pub const COLUMNS: [Column; 12] = [
+    pub const COLUMNS: [Column; 11] = [
         Column { name: "pattern", value: |point| point.pattern.to_string(), read: read::<Pattern> },
         Column { name: "transport", value: |point| point.transport.clone(), read: as_it_is },
         Column { name: "size", value: |point| point.size.to_string(), read: size },
@@ -265,13 +248,6 @@ impl Point {
             name: "closes_first",
             value: |point| point.closes_first().unwrap_or_default().to_owned(),
             read: as_it_is,
-        },
-        Column {
-            name: "pause_us",
-            value: |point| point.pause_us.to_string(),
-            read: |text| {
-                text.parse::<u64>().map(|number| number.to_string()).map_err(|error| error.to_string())
-            },
         },
         Column { name: "placement", value: |point| point.placement.to_string(), read: read::<Placement> },
         Column { name: "client", value: |point| point.client.clone(), read: as_it_is },
@@ -297,9 +273,8 @@ impl Point {
     pub fn settings(&self) -> Vec<(&'static str, String)> {
         let first = (self.speaks_first != SpeaksFirst::Client)
             .then(|| ("speaks_first", self.speaks_first.to_string()));
-        let pause = (self.pause_us != 0).then(|| ("pause_us", self.pause_us.to_string()));
         let options = self.options.iter().map(|(name, value)| (name.spec().name, value.to_string()));
-        first.into_iter().chain(pause).chain(options).collect()
+        first.into_iter().chain(options).collect()
     }
 
     /// The identity that is stable between runs:
@@ -332,10 +307,6 @@ impl Point {
 
 fn read<T: std::str::FromStr<Err = String> + ToString>(text: &str) -> Result<String, String> {
     text.parse().map(|value: T| value.to_string())
-}
-
-fn is_zero(number: &u64) -> bool {
-    *number == 0
 }
 
 fn as_it_is(text: &str) -> Result<String, String> {

@@ -112,9 +112,6 @@ pub struct Matrix {
     /// Who sends first in `connect`; default `client`.
     #[serde(skip_serializing_if = "OneOrMany::is_empty")]
     pub speaks_first: OneOrMany<SpeaksFirst>,
-    /// Microseconds that a client waits between operations; default 0.
-    #[serde(skip_serializing_if = "OneOrMany::is_empty")]
-    pub pause_us: OneOrMany<u64>,
     /// How long the unmeasured operations before a batch last. Set it where the usual few milliseconds do not reach
     /// the state to be measured: caches, where the scheduler settles, ports in TIME_WAIT. With 0 the one batch of an
     /// epoch is the first thing that processes and connections do; they are verified after it.
@@ -128,7 +125,7 @@ pub struct Matrix {
 
 impl Matrix {
     /// Its lists, and the flags of the command line that give them.
-    pub const FLAGS: [(&str, &str); 10] = [
+    pub const FLAGS: [(&str, &str); 9] = [
         ("transport", "--transports"),
         ("pattern", "--patterns"),
         ("size", "--sizes"),
@@ -138,7 +135,6 @@ impl Matrix {
         ("client", "--client"),
         ("server", "--server"),
         ("speaks_first", "--speaks-first"),
-        ("pause_us", "--pause-us"),
     ];
 
     /// How many cells its lists multiply to.
@@ -153,7 +149,6 @@ impl Matrix {
             self.client.0.len(),
             self.server.0.len(),
             self.speaks_first.0.len(),
-            self.pause_us.0.len(),
         ];
         let lists = lists.into_iter().chain(self.options.0.values().map(Vec::len));
         lists.fold(1_usize, |product, list| product.saturating_mul(list.max(1)))
@@ -167,17 +162,16 @@ impl Matrix {
                 for reply in self.reply.or(size) {
                     for concurrency in self.concurrency.or(1) {
                         for placement in self.placement.or(Placement::Free) {
-                            for speaks_first in self.speaks_first.or(SpeaksFirst::Client) {
-                                works.extend(self.pause_us.or(0).into_iter().map(|pause_us| Work {
+                            works.extend(self.speaks_first.or(SpeaksFirst::Client).into_iter().map(
+                                |speaks_first| Work {
                                     pattern,
                                     size: size.0,
                                     reply: reply.0,
                                     concurrency,
                                     placement,
                                     speaks_first,
-                                    pause_us,
-                                }));
-                            }
+                                },
+                            ));
                         }
                     }
                 }
@@ -193,10 +187,6 @@ impl Matrix {
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
         if name == "speaks_first" {
             self.speaks_first = vec![value.parse()?].into();
-            return Ok(());
-        }
-        if name == "pause_us" {
-            self.pause_us = vec![value.parse().map_err(|_| format!("\"{value}\" is not a number"))?].into();
             return Ok(());
         }
         let name = OptionName::find(name)?;

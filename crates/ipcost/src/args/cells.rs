@@ -31,9 +31,6 @@ pub struct CellArgs {
     /// Who sends first in pattern connect: client, server
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub speaks_first: Vec<SpeaksFirst>,
-    /// Microseconds that a client waits between operations
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    pub pause_us: Vec<u64>,
     /// Peers that play the client
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub client: Vec<String>,
@@ -67,7 +64,6 @@ impl CellArgs {
             client: self.client.clone().into(),
             server: self.server.clone().into(),
             speaks_first: self.speaks_first.clone().into(),
-            pause_us: self.pause_us.clone().into(),
             lead_in: None,
             options: options(&self.options)?,
             label: None,
