@@ -3,10 +3,10 @@
 use std::io::BufReader;
 use std::time::Duration;
 
-use ipcost_adapters::redis::resp;
 use ipcost_lab::account::{Asked, check};
 use ipcost_model::protocol::{FromPeer, MAX_LINE_BYTES, PeerRole};
 use ipcost_model::read_message;
+use ipcost_peer::adapters::redis::resp;
 use ipcost_sys::lines::Lines;
 
 /// A peer's standard output, arriving in pieces; the first byte gives their size.

@@ -1,10 +1,10 @@
 //! The table of built-in peers: to add one, add its sources under `peers/` and an entry here. The ones that drive
-//! real programs are in `ipcost-adapters`.
+//! real programs are in `ipcost_peer::adapters`.
 
 use std::sync::LazyLock;
 
-use ipcost_adapters::{ADAPTERS, Adapter};
 use ipcost_model::PeerState;
+use ipcost_peer::adapters::{ADAPTERS, Adapter};
 
 use crate::sources;
 use crate::tools::RubyWay;

@@ -1,12 +1,12 @@
 //! Counters and usage of a redis-server, which is asked only between batches.
 
 use ipcost_model::Usage;
-use ipcost_peer::PeerError;
 use ipcost_sys::driven;
 
 use super::desk::Desk;
 use super::key::Key;
-use crate::refused;
+use crate::PeerError;
+use crate::adapters::refused;
 
 /// All counters at one time.
 #[derive(Debug, Clone, Copy, Default)]

@@ -4,13 +4,13 @@ use std::io::{self, BufReader, Read, Write};
 use std::time::Duration;
 
 use ipcost_model::{Cell, OptionValue, Options, Pattern, SpeaksFirst};
-use ipcost_peer::PeerError;
 use ipcost_sys::driven;
 use ipcost_sys::transport::{self, Channel, Client, Connection, TransportError};
 
 use super::at::At;
 use super::resp::{self, Reply};
-use crate::refused;
+use crate::PeerError;
+use crate::adapters::refused;
 
 /// A connection's bytes, for the standard library's readers and writers.
 struct Bytes(Connection);

@@ -14,10 +14,10 @@ use std::process::Command;
 
 use ipcost_model::protocol::{Address, Hello, PeerRole};
 use ipcost_model::{Cell, Pattern, SpeaksFirst};
-use ipcost_peer::{Peer, PeerError, Prepared};
 
 use self::at::At;
-use crate::{Adapter, allow_options, hello, refused};
+use crate::adapters::{Adapter, allow_options, hello, refused};
+use crate::{Peer, PeerError, Prepared};
 
 /// The program that is driven.
 const PROGRAM: &str = "redis-server";

@@ -8,7 +8,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ipcost_model::Usage;
-use ipcost_peer::{Checked, Gathering, Kind, Order, Part, Payload, PeerError, Prepared, Role, Together};
 use ipcost_sys::clock::now_ns;
 use ipcost_sys::driven::{self, Driven};
 use ipcost_sys::transport::{self, Connection, Server};
@@ -17,9 +16,10 @@ use ipcost_sys::{Launch, Woken};
 use super::PROGRAM;
 use super::command::Route;
 use super::sender::used_after;
-use crate::beside::{self, Words};
-use crate::port::Port;
-use crate::{refused, system};
+use crate::adapters::beside::{self, Words};
+use crate::adapters::port::Port;
+use crate::adapters::{refused, system};
+use crate::{Checked, Gathering, Kind, Order, Part, Payload, PeerError, Prepared, Role, Together};
 
 /// How long a receiver may take to get ready.
 const PATIENCE: Duration = Duration::from_secs(8);

@@ -3,7 +3,6 @@
 use std::io;
 use std::time::Duration;
 
-use ipcost_peer::PeerError;
 use ipcost_sys::transport::TransportError;
 use ipcost_sys::worker::Keeper;
 use ipcost_sys::{SysError, driven};
@@ -14,7 +13,8 @@ use super::desk::Desk;
 use super::key::Key;
 use super::private::nobody_listens;
 use super::resp::Reply;
-use crate::refused;
+use crate::PeerError;
+use crate::adapters::refused;
 
 const PATIENCE: Duration = Duration::from_secs(3);
 const KEEPERS_PATIENCE: Duration = Duration::from_secs(1);

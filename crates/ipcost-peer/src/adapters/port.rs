@@ -3,10 +3,10 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use ipcost_model::protocol::Address;
-use ipcost_peer::PeerError;
 use ipcost_sys::{Descriptor, driven};
 
-use crate::system;
+use crate::PeerError;
+use crate::adapters::system;
 
 /// A port that no other program gets while this is held.
 pub struct Port(#[expect(dead_code, reason = "holding it is its use")] Descriptor);

@@ -5,15 +5,15 @@ use std::process::Stdio;
 
 use ipcost_model::Usage;
 use ipcost_model::protocol::Address;
-use ipcost_peer::{Checked, Kind, Order, Part, Payload, PeerError, Prepared, Role, Together, ended};
 use ipcost_sys::clock::now_ns;
 use ipcost_sys::driven::{self, Driven};
 use ipcost_sys::{Launch, transport};
 
 use super::PROGRAM;
 use super::command::Route;
-use crate::beside::{self, Words};
-use crate::{refused, system};
+use crate::adapters::beside::{self, Words};
+use crate::adapters::{refused, system};
+use crate::{Checked, Kind, Order, Part, Payload, PeerError, Prepared, Role, Together, ended};
 
 struct Sender {
     route: Route,

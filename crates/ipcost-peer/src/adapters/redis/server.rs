@@ -2,7 +2,6 @@
 
 use ipcost_model::Cell;
 use ipcost_model::protocol::Address;
-use ipcost_peer::{Gathering, Order, Part, PeerError, Prepared, Role, Together};
 use ipcost_sys::clock::now_ns;
 use ipcost_sys::worker::Keeper;
 
@@ -12,8 +11,9 @@ use super::desk::Desk;
 use super::given;
 use super::key::Key;
 use super::private::{PATIENCE, Private};
-use crate::beside::{self, Words};
-use crate::refused;
+use crate::adapters::beside::{self, Words};
+use crate::adapters::refused;
+use crate::{Gathering, Order, Part, PeerError, Prepared, Role, Together};
 
 /// The member of the address with the key's name.
 pub const KEY: &str = "key";

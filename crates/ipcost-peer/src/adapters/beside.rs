@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use ipcost_model::protocol::Address;
 use ipcost_model::{Cell, Options, Pattern};
-use ipcost_peer::{PeerError, receive_all, send_all};
 use ipcost_sys::driven;
 use ipcost_sys::transport::{self, Connection, Place, Server, Transport};
 
-use crate::{refused, system};
+use crate::adapters::{refused, system};
+use crate::{PeerError, receive_all, send_all};
 
 /// The member of a server's address with the side channel.
 const MEMBER: &str = "beside";

@@ -2,10 +2,6 @@
 
 use ipcost_model::protocol::Address;
 use ipcost_model::{Cell, OptionValue, Pattern};
-use ipcost_peer::{
-    Crew, DescriptorTable, Kind, Meter, Metered, Order, Part, PeerError, Prepared, Report, Role, Together,
-    Unmetered, Work, send_all,
-};
 use ipcost_sys::clock::now_ns;
 use ipcost_sys::driven;
 use ipcost_sys::transport::{Channel, Client, Connection};
@@ -16,8 +12,12 @@ use super::key::{Key, REPLY_BYTES};
 use super::private::PATIENCE;
 use super::resp::Reply;
 use super::server::KEY;
-use crate::beside::{self, Words};
-use crate::refused;
+use crate::adapters::beside::{self, Words};
+use crate::adapters::refused;
+use crate::{
+    Crew, DescriptorTable, Kind, Meter, Metered, Order, Part, PeerError, Prepared, Report, Role, Together,
+    Unmetered, Work, send_all,
+};
 
 /// The longest error that is shown, bytes.
 const LONGEST_ERROR: usize = 256;
@@ -172,7 +172,7 @@ fn ask(
     let mut have = 0;
     while have < REPLY_BYTES {
         match connection.receive(&mut reply[have..]).map_err(moving)? {
-            0 => return Err(moving(ipcost_peer::ended())),
+            0 => return Err(moving(crate::ended())),
             count => have += count,
         }
         if have < REPLY_BYTES && reply[have - 1] == b'\n' {

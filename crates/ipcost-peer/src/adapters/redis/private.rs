@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 
 use ipcost_model::protocol::Address;
 use ipcost_model::{Cell, Pattern};
-use ipcost_peer::PeerError;
 use ipcost_sys::driven::Driven;
 use ipcost_sys::transport::TransportError;
 use ipcost_sys::{Launch, SysError};
@@ -16,8 +15,9 @@ use tempfile::TempDir;
 use super::at::At;
 use super::desk::Desk;
 use super::{PACKAGE, PROGRAM};
-use crate::port::Port;
-use crate::{refused, system};
+use crate::PeerError;
+use crate::adapters::port::Port;
+use crate::adapters::{refused, system};
 
 /// How long it may take to start listening, and to answer.
 pub const PATIENCE: Duration = Duration::from_secs(8);

@@ -4,7 +4,8 @@ use std::fmt::Write;
 
 use ipcost_model::Cell;
 use ipcost_model::protocol::Address;
-use ipcost_peer::PeerError;
+
+use crate::PeerError;
 
 /// The argument that excludes socat's start-up from the time.
 pub const STARTED: &str = "--started";

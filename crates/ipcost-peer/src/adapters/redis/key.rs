@@ -3,11 +3,10 @@
 use std::hash::{BuildHasher, RandomState};
 use std::iter;
 
-use ipcost_peer::PeerError;
-
 use super::desk::Desk;
 use super::resp::{Reply, command};
-use crate::refused;
+use crate::PeerError;
+use crate::adapters::refused;
 
 /// The prefix of every key.
 const PREFIX: &str = "ipcost:";

@@ -10,7 +10,8 @@ mod socat;
 
 use ipcost_model::protocol::{Hello, PROTOCOL, PeerRole};
 use ipcost_model::{Cell, Pattern};
-use ipcost_peer::{Peer, PeerError};
+
+use crate::{Peer, PeerError};
 
 /// A peer that drives a real program.
 #[derive(Debug, Clone, Copy)]
@@ -43,7 +44,7 @@ pub fn run(name: &str, arguments: &[String]) -> bool {
         let known: Vec<&str> = ADAPTERS.iter().map(|adapter| adapter.name).collect();
         refused(format!("there is no peer {name} in this program; give {}, or none", known.join(", ")))
     };
-    ipcost_peer::run(found.ok_or_else(refuse).and_then(|adapter| (adapter.new)(arguments)))
+    crate::run(found.ok_or_else(refuse).and_then(|adapter| (adapter.new)(arguments)))
 }
 
 fn hello(peer: &str, runtime: String, transports: &[&str], patterns: &[Pattern], options: &[&str]) -> Hello {

@@ -4,11 +4,11 @@ use std::fmt;
 use std::net::{IpAddr, Ipv4Addr};
 
 use ipcost_model::protocol::Address;
-use ipcost_peer::PeerError;
 use ipcost_sys::private_dir::MAX_SOCKET_PATH;
 use serde_json::json;
 
-use crate::refused;
+use crate::PeerError;
+use crate::adapters::refused;
 
 /// An address on this machine.
 #[derive(Debug, Clone, PartialEq)]
