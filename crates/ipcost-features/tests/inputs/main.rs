@@ -4,8 +4,13 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use ipcost_inputs::{TARGETS, run};
 use ipcost_stats::Random;
+
+use self::targets::{TARGETS, run};
+
+/// The functions that fuzzers run.
+#[path = "../../../../fuzz/src/lib.rs"]
+mod targets;
 
 /// The number of mutations: some seconds' worth without optimisation.
 fn mutations(target: &str) -> u64 {
@@ -160,6 +165,11 @@ fn seeds_are_of_use() {
     assert!(accepted("document", &|text| ipcost_model::read_document(text.as_bytes()).is_ok()));
     assert!(accepted("peer", &|text| {
         text.lines().any(|line| ipcost_model::read_message(line.as_bytes()).is_ok())
+    }));
+    assert!(accepted("resp", &|text| {
+        // The first byte is the size of pieces.
+        ipcost_peer::adapters::redis::resp::read_reply(&mut text.as_bytes().get(1..).unwrap_or_default())
+            .is_ok()
     }));
     assert!(accepted("cell_id", &|text| ipcost_model::parse_cell_id(text).is_ok()));
 }

@@ -1,9 +1,9 @@
 //! Every parser of outside bytes, as a function of any bytes: it must not panic, hang, or take memory that grows
 //! faster than its input.
 //!
-//! `fuzz/` runs them under libFuzzer; `tests/replay.rs` runs them over the saved inputs, and over thousands of
-//! mutations of these, without any tool. To add one, add a function, a line in [`TARGETS`] and three lines in
-//! `fuzz/fuzz_targets/`.
+//! `fuzz_targets/` runs them under libFuzzer. `crates/ipcost-features/tests/inputs` includes this file and runs them over
+//! the saved inputs, and over thousands of mutations of these, without any tool. To add one, add a function, a line in
+//! [`TARGETS`] and three lines in `fuzz_targets/`.
 
 mod document;
 mod files;
@@ -12,7 +12,7 @@ mod peer;
 /// A function of any bytes.
 pub type Target = fn(&[u8]);
 
-/// All fuzz targets, by the name of their directory in `fuzz/corpus`.
+/// All fuzz targets, by the name of their directory in `corpus/`.
 pub const TARGETS: &[(&str, Target)] = &[
     ("job", files::job),
     ("claims", files::claims),
