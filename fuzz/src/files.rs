@@ -5,12 +5,12 @@ use std::sync::OnceLock;
 use ipcost_features::check::parse_claims;
 use ipcost_features::replicate as replications;
 use ipcost_features::replicate::{Replication, ReplicationRun};
+use ipcost_foreign::Manifest;
 use ipcost_lab::strace::Tally;
 use ipcost_lab::{Settings, plan};
 use ipcost_model::{
     Expanded, Job, Offers, Placement, PlannedCell, TransportState, expand, parse_cell_id, parse_job,
 };
-use ipcost_peers::Manifest;
 use ipcost_report::plan as plan_text;
 use ipcost_sys::{kernel_texts as kernel, transport};
 
@@ -73,7 +73,7 @@ pub fn trace(bytes: &[u8]) {
 
 fn expanded(job: &Job) -> Result<Expanded, ipcost_model::ExpandError> {
     static TRANSPORTS: OnceLock<Vec<TransportState>> = OnceLock::new();
-    let peers = ipcost_peers::states();
+    let peers = ipcost_foreign::states();
     let offers = Offers {
         // Checking what can be used here takes system calls; once is enough.
         transports: TRANSPORTS.get_or_init(transport::states),

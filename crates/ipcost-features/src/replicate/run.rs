@@ -250,5 +250,5 @@ fn unavailable(cells: &[PlannedCell]) -> Vec<String> {
 /// # Errors
 /// What is wrong with them.
 pub fn cells_of_run(run: &ReplicationRun) -> Result<Vec<PlannedCell>, LabError> {
-    Ok(cells_anywhere(&job_of(&run.cells), &ipcost_peers::states())?.cells)
+    Ok(cells_anywhere(&job_of(&run.cells), &ipcost_foreign::states())?.cells)
 }
