@@ -9,7 +9,7 @@ const ENDINGS: [&str; 7] = ["c", "h", "go", "mod", "sum", "py", "rb"];
 
 fn main() {
     let manifest = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
-    let peers = fs::canonicalize(manifest.join("../../peers")).expect("peers/ lies beside crates/");
+    let peers = manifest.join("peers");
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed={}", peers.display());
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));

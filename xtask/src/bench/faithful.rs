@@ -70,7 +70,8 @@ pub fn bench(turns: u32, words: &[&str]) -> Result<()> {
 }
 
 fn experiment(name: &str, turns: u32, placement: Placement, about: &[&str]) -> Result<usize> {
-    let text = std::fs::read_to_string(root().join(format!("replications/{name}.toml")))?;
+    let text =
+        std::fs::read_to_string(root().join(format!("crates/ipcost-features/replications/{name}.toml")))?;
     let replication = toml::from_str::<Replication>(&text)?.on(std::env::consts::OS);
     let run_here = replication.runs.iter().find(|run| run.software == Software::Original);
     let run_here = run_here.context("no run with the original software")?;
