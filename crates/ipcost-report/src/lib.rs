@@ -20,3 +20,4 @@ mod rows;
 pub mod summary;
 pub mod terminal;
 pub mod words;
+pub mod wrap;
