@@ -60,10 +60,10 @@ fn rows(grid: &mut Grid, claim: &CheckedClaim) {
 #[cfg(test)]
 pub(crate) mod tests {
     use ipcost_model::{Envelope, Host, Stopped, Tool};
+    use ipcost_report::fixture;
 
     use super::*;
     use crate::check::{CHECK_SCHEMA, CheckedTest, ClaimMetric};
-    use crate::fixture;
 
     pub(crate) fn test(value: f64, spread: f64, at_most: f64, word: Word) -> CheckedTest {
         CheckedTest {
