@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| ipcost_inputs::run("job", bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| ipcost_fuzz::run("job", bytes));

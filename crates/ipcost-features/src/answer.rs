@@ -136,10 +136,10 @@ fn read<T: DeserializeOwned>(value: Value, schema: &'static str) -> Result<Box<T
 
 #[cfg(test)]
 mod tests {
+    use ipcost_report::fixture;
     use serde_json::json;
 
     use super::*;
-    use crate::fixture;
 
     #[test]
     fn a_plain_run_has_no_answer_and_a_foreign_one_is_named() {

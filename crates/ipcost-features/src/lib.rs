@@ -7,10 +7,6 @@ pub mod claims;
 pub mod compare;
 pub mod doctor;
 pub mod explain;
-#[cfg(test)]
-#[allow(dead_code)] // Its outputs use all of it.
-#[path = "../../ipcost-report/src/fixture.rs"]
-mod fixture;
 pub mod history;
 pub mod replicate;
 pub mod schema;

@@ -65,5 +65,5 @@ pub use samples_file::{
 };
 pub use samples_reading::{SamplesError, read_samples};
 pub use suggest::{nearest, unknown};
-pub use text::escaped;
+pub use text::{and_joined, escaped, first_few};
 pub use workload::{DEFAULT_BASELINE, Workload};

@@ -25,6 +25,23 @@ pub(crate) fn shortened(text: &str, most: usize) -> String {
     escaped(&format!("{begin} … {}", end.iter().rev().collect::<String>()))
 }
 
+/// `a`, `a and b`, `a, b and c`.
+pub fn and_joined(items: &[impl AsRef<str>]) -> String {
+    let items: Vec<&str> = items.iter().map(AsRef::as_ref).collect();
+    match items.as_slice() {
+        [] => String::new(),
+        [only] => (*only).to_owned(),
+        [rest @ .., last] => format!("{} and {last}", rest.join(", ")),
+    }
+}
+
+/// `a, b and 3 more`: at most `most` items by name.
+pub fn first_few(items: &[impl AsRef<str>], most: usize) -> String {
+    let named: Vec<&str> = items.iter().take(most).map(AsRef::as_ref).collect();
+    let more = items.len() - named.len();
+    if more > 0 { format!("{} and {more} more", named.join(", ")) } else { named.join(", ") }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -41,5 +58,13 @@ mod tests {
         let text = format!("begin {} end", "x".repeat(1_000_000));
         let short = shortened(&text, 20);
         assert!(short.starts_with("begin xxxx … ") && short.ends_with("xxxxxx end"), "{short}");
+    }
+    #[test]
+    fn lists_read_as_sentences() {
+        assert_eq!(and_joined(&[] as &[&str]), "");
+        assert_eq!(and_joined(&["a"]), "a");
+        assert_eq!(and_joined(&["a", "b", "c"]), "a, b and c");
+        assert_eq!(first_few(&["a", "b", "c"], 3), "a, b, c");
+        assert_eq!(first_few(&["a", "b", "c", "d"], 2), "a, b and 2 more");
     }
 }

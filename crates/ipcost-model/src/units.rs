@@ -114,6 +114,11 @@ pub fn counted(count: impl Into<u64>, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
+/// A share in whole per cent: `12 %`.
+pub fn percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}
+
 /// A duration for people, in whole seconds, or in tenths below ten seconds: `4.2 s`, `31 s`, `2 min 5 s`.
 pub fn duration_text(duration: Duration) -> String {
     let seconds = duration.as_secs_f64();

@@ -2,11 +2,12 @@
 //!
 //! [`run`] runs a [`Peer`] as a separate process that speaks the control protocol on its standard input and output.
 //! [`Native`] is the built-in one; the engine does not treat it specially. Peers that drive real programs are in
-//! `ipcost-adapters`.
+//! [`adapters`].
 //!
 //! A batch's loop does what a plain program would do and nothing else: it reads the clock per operation only if latency
 //! is asked for, allocates nothing, and uses one thread for one worker.
 
+pub mod adapters;
 mod buffer;
 mod connect;
 mod crew;

@@ -6,8 +6,8 @@ mod absurd;
 pub mod benchfmt;
 pub mod csv;
 mod epochs;
-#[cfg(test)]
-mod fixture;
+#[cfg(any(test, feature = "fixtures"))]
+pub mod fixture;
 pub mod grid;
 pub mod html;
 pub mod json;
@@ -20,3 +20,4 @@ mod rows;
 pub mod summary;
 pub mod terminal;
 pub mod words;
+pub mod wrap;

@@ -1,5 +1,6 @@
 //! A row of a table as text: the same in every rendering.
 
+use ipcost_model::units::percent;
 use ipcost_model::{
     CellRecord, Document, LayoutEffect, LayoutPlace, Metric, Pattern, RanRecord, Verdict, WorkloadRecord,
 };
@@ -123,12 +124,12 @@ pub fn rows<'a>(document: &'a Document, table: &'a WorkloadRecord) -> impl Itera
 pub fn beneath(document: &Document, cell: &CellRecord) -> Vec<Under> {
     let line = |head: String, cost: String| Under { head, cost, ..Under::default() };
     let mode = |mode: &ipcost_model::Mode| {
-        line(format!("{:.0} % of epochs", mode.share * 100.0), time(mode.wall_ns_per_op))
+        line(format!("{} of epochs", percent(mode.share)), time(mode.wall_ns_per_op))
     };
     let within = words::contrast(document, Metric::Wall, &cell.id).map_or(&[][..], |known| &known.within);
     let ran = |(ran, share): (&RanRecord, f64)| {
         let own = line(
-            format!("{}, {:.0} %", words::ran(ran.ran), share * 100.0),
+            format!("{}, {}", words::ran(ran.ran), percent(share)),
             ran.wall_ns_per_op.map(time).unwrap_or_default(),
         );
         match within.iter().find(|within| within.ran == ran.ran) {

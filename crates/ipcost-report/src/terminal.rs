@@ -137,9 +137,9 @@ fn tables(document: &Document, detail: Detail, room: usize) -> String {
     out
 }
 
-/// Breaks lines between words.
+/// The same as elsewhere, in as few columns as a table can have.
 fn wrapped(text: &str, room: usize) -> String {
-    textwrap::wrap(text, room.max(LEAST_ROOM)).join("\n")
+    textwrap::fill(text, room.max(LEAST_ROOM))
 }
 
 /// The document's warnings in at most a line: the only one there is, or the codes of all, and where their texts are.

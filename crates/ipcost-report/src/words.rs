@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 pub use ipcost_model::escaped;
-use ipcost_model::units::{counted, duration_text, size_text};
+use ipcost_model::units::{counted, duration_text, percent, size_text};
 use ipcost_model::{
     CellRecord, ContrastRecord, Document, Fastest, FloorRecord, Metric, Multiplicity, Pattern, Placement,
-    Ran, RanRecord, SpeaksFirst, Stopped, Verdict, Wait, Work, WorkloadRecord,
+    Ran, RanRecord, SpeaksFirst, Stopped, Verdict, Wait, Work, WorkloadRecord, and_joined,
 };
 
 use crate::numbers::{bounds, interval, ratio, time};
@@ -77,7 +77,7 @@ fn chosen(document: &Document, table: &WorkloadRecord) -> Option<String> {
     if all == 0.0 {
         return None;
     }
-    let share = |ran| format!("{:.0} %", batches(ran) as f64 / all * 100.0);
+    let share = |ran| percent(batches(ran) as f64 / all);
     let [together, apart, mixed] = [Ran::Together, Ran::Apart, Ran::Mixed].map(share);
     Some(format!(
         "The scheduler ran {together} of the batches on one core, {apart} on two, and moved {mixed} about."
@@ -272,11 +272,7 @@ fn runner_up(document: &Document, fastest: &Fastest) -> String {
 /// `unix`, `unix and pipe`, `unix, pipe and fifo`.
 fn listed(document: &Document, ids: &[&String]) -> String {
     let names: Vec<String> = ids.iter().map(|id| label(document, id)).collect();
-    match names.split_last() {
-        None => String::new(),
-        Some((only, [])) => only.clone(),
-        Some((last, others)) => format!("{} and {last}", others.join(", ")),
-    }
+    and_joined(&names)
 }
 
 /// Floors side by side: they are parts, and not compared.
@@ -330,7 +326,6 @@ pub fn bounds_text(contrast: &ContrastRecord) -> String {
 
 /// Which promise the verdicts come with, so far as epochs are independent.
 pub fn promise(document: &Document) -> String {
-    let percent = |share: f64| format!("{:.0} %", share * 100.0);
     let alpha = document.analysis.alpha;
     match document.analysis.multiplicity {
         Multiplicity::Headline => format!("in {} of such runs every interval is right", percent(1.0 - alpha)),
@@ -361,7 +356,7 @@ pub fn resumed(document: &Document) -> String {
     match after.as_slice() {
         [] => String::new(),
         [epoch] => format!(", killed and resumed after epoch {epoch}"),
-        [first @ .., last] => format!(", killed and resumed after epochs {} and {last}", first.join(", ")),
+        epochs => format!(", killed and resumed after epochs {}", and_joined(epochs)),
     }
 }
 

@@ -17,6 +17,7 @@ mod proportion;
 mod random;
 mod ranks;
 mod series;
+#[cfg(any(test, feature = "simulation"))]
 pub mod simulation;
 mod unpaired;
 mod verdict;

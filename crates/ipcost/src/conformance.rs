@@ -3,9 +3,9 @@
 use std::process::ExitCode;
 
 use anyhow::{Context, anyhow};
+use ipcost_foreign::conformance::{Check, Finding, Subject, SuiteError, examine};
 use ipcost_lab::lab::{command_of, own_command};
 use ipcost_model::{NATIVE, unknown};
-use ipcost_peers::conformance::{Check, Finding, Subject, SuiteError, examine};
 
 use crate::args::ConformanceArgs;
 use crate::exit::{FAILED, INTERRUPTED, Problem, teller};
@@ -52,8 +52,8 @@ fn subject(args: &ConformanceArgs) -> Result<Subject, Problem> {
     if args.peer == NATIVE {
         return Ok(subject(NATIVE, own_command("peer")?));
     }
-    let Some(built_in) = ipcost_peers::find(&args.peer) else {
-        let known = std::iter::once(NATIVE).chain(ipcost_peers::all().map(|peer| peer.name));
+    let Some(built_in) = ipcost_foreign::find(&args.peer) else {
+        let known = std::iter::once(NATIVE).chain(ipcost_foreign::all().map(|peer| peer.name));
         let unknown = unknown("peer", &args.peer, known);
         return Err(Problem::usage(anyhow!("{unknown}; give one of your own as NAME=COMMAND")));
     };

@@ -58,7 +58,7 @@ fn main() -> ExitCode {
         Command::Peer { name, arguments } => {
             let well = match name {
                 None => ipcost_peer::run(Ok(Box::new(ipcost_peer::Native))),
-                Some(name) => ipcost_adapters::run(&name, &arguments),
+                Some(name) => ipcost_peer::adapters::run(&name, &arguments),
             };
             Ok(if well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
         }

@@ -6,11 +6,11 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use ipcost_features::replicate::{Measured, by_epoch, cells_of, quantity_of, sender_timed};
 use ipcost_features::replicate::{Replication, ReplicationRun, Software, Test};
+use ipcost_foreign::Cache;
 use ipcost_lab::bench::{BatchOutcome, Bench};
 use ipcost_lab::progress::Silent;
 use ipcost_lab::{Contrasts, EngineError, Outcome, PeerProgram, ProcessBench, Settings, System, plan, run};
 use ipcost_model::{Expanded, Job, NATIVE, Offers, Placement, PlannedCell, Quantity, expand};
-use ipcost_peers::Cache;
 use ipcost_stats::{Interval, epoch_interval, median};
 use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::transport;
@@ -70,7 +70,8 @@ pub fn bench(turns: u32, words: &[&str]) -> Result<()> {
 }
 
 fn experiment(name: &str, turns: u32, placement: Placement, about: &[&str]) -> Result<usize> {
-    let text = std::fs::read_to_string(root().join(format!("replications/{name}.toml")))?;
+    let text =
+        std::fs::read_to_string(root().join(format!("crates/ipcost-features/replications/{name}.toml")))?;
     let replication = toml::from_str::<Replication>(&text)?.on(std::env::consts::OS);
     let run_here = replication.runs.iter().find(|run| run.software == Software::Original);
     let run_here = run_here.context("no run with the original software")?;
@@ -134,7 +135,7 @@ fn tests_of_times(
     }
     let job = Job { cells: run.cells.clone(), ..Job::default() };
     let transports = transport::states();
-    let peers = ipcost_peers::states();
+    let peers = ipcost_foreign::states();
     let offers = Offers { transports: &transports, placements_unavailable: &[], peers: &peers };
     let mut expanded = expand(&job, &offers)?;
     let used: Vec<String> = tests
@@ -165,7 +166,7 @@ fn programs(cells: &[PlannedCell]) -> Result<Vec<PeerProgram>> {
     let native = [path_text(&ipcost())?, "peer"].map(str::to_owned).to_vec();
     let own = std::env::current_exe()?.display().to_string();
     let mut all = vec![PeerProgram { name: NATIVE.to_owned(), command: native }];
-    for peer in ipcost_peers::all() {
+    for peer in ipcost_foreign::all() {
         if cells.iter().any(|cell| cell.client == peer.name || cell.server == peer.name) {
             let mut command = peer.prepare(&cache, &mut |what| eprintln!("xtask: {what}"))?;
             if command[0] == own {

@@ -185,7 +185,7 @@ pub fn build_ipcost() -> Result<()> {
 pub fn build_c_peer() -> Result<PathBuf> {
     let peer = target().join("ipcost-peer-c");
     let script = format!("cc -std=c11 -O2 -pthread -o '{}' *.c", peer.display());
-    in_dir(&root().join("peers/c"), &["sh", "-c", &script])?;
+    in_dir(&root().join("crates/ipcost-foreign/peers/c"), &["sh", "-c", &script])?;
     Ok(peer)
 }
 

@@ -1,28 +1,22 @@
 //! What a run says of a project's claims, on a terminal.
 
-use anstyle::{AnsiColor, Style};
+use anstyle::Style;
 use ipcost_report::grid::{Column, Grid, Piece};
 use ipcost_report::words::escaped;
+use ipcost_report::wrap::wrapped;
 
 use crate::check::{Check, CheckedClaim};
-use crate::claims::words::{advice, bounds, claimed, how, summary, telling, text, value};
+use crate::claims::words::{advice, bounds, claimed, how, style, summary, telling, text, value};
 use crate::replicate::Word;
-
-/// Narrower than this, lines are broken as if there were so many columns.
-const LEAST_ROOM: usize = 40;
 
 const DIMMED: Style = Style::new().dimmed();
 
-const fn column(title: &'static str, right: bool) -> Column {
-    Column { title, right, expendable: 0 }
-}
-
 const COLUMNS: [Column; 5] = [
-    column("", false),
-    column("measured", true),
-    column("", false),
-    column("claimed", false),
-    column("claim", false),
+    Column::new("", false, 0),
+    Column::new("measured", true, 0),
+    Column::new("", false, 0),
+    Column::new("claimed", false, 0),
+    Column::new("claim", false, 0),
 ];
 
 /// Draws what was decided in `room` columns of text: a line a claim, what to do about those that do not hold, and
@@ -63,25 +57,13 @@ fn rows(grid: &mut Grid, claim: &CheckedClaim) {
     }
 }
 
-fn style(word: Word) -> Style {
-    match word {
-        Word::Confirmed => AnsiColor::Green.on_default().bold(),
-        Word::Refuted => AnsiColor::Red.on_default().bold(),
-        Word::Undecided => AnsiColor::Yellow.on_default(),
-    }
-}
-
-fn wrapped(text: &str, room: usize) -> String {
-    textwrap::wrap(text, room.max(LEAST_ROOM)).join("\n")
-}
-
 #[cfg(test)]
 pub(crate) mod tests {
     use ipcost_model::{Envelope, Host, Stopped, Tool};
+    use ipcost_report::fixture;
 
     use super::*;
     use crate::check::{CHECK_SCHEMA, CheckedTest, ClaimMetric};
-    use crate::fixture;
 
     pub(crate) fn test(value: f64, spread: f64, at_most: f64, word: Word) -> CheckedTest {
         CheckedTest {

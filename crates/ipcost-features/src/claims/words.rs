@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use anstyle::{AnsiColor, Style};
 use ipcost_model::Stopped;
 use ipcost_model::units::{counted, duration_text};
 use ipcost_report::numbers::{interval, rate, ratio, throughput, time};
@@ -11,6 +12,15 @@ use crate::replicate::Word;
 
 /// A budget beyond this is no advice.
 const LONGEST_ADVICE: Duration = Duration::from_secs(3600);
+
+/// How an answer looks on a terminal.
+pub(crate) fn style(word: Word) -> Style {
+    match word {
+        Word::Confirmed => AnsiColor::Green.on_default().bold(),
+        Word::Refuted => AnsiColor::Red.on_default().bold(),
+        Word::Undecided => AnsiColor::Yellow.on_default(),
+    }
+}
 
 /// A claim in words; of one about several cells also of how many it holds, and which one [`telling`] shows.
 pub(crate) fn text(claim: &CheckedClaim) -> String {

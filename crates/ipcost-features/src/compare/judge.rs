@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ipcost_lab::Batches;
 use ipcost_lab::planning::ALPHA;
-use ipcost_model::{Document, Metric, Tool, Verdict};
+use ipcost_model::{Document, Metric, Tool, Verdict, first_few};
 use ipcost_stats::{ENOUGH_DEGREES, RunMedian, Spread, Unpaired, median, run_median, unpaired};
 use thiserror::Error;
 
@@ -211,10 +211,9 @@ struct Measured<K> {
 fn without_figures(cells: &[&str], metric: Metric) -> Option<String> {
     /// More cells than this are counted, not named.
     const NAMED: usize = 6;
-    let named = cells[..cells.len().min(NAMED)].join(", ");
-    let more = if cells.len() > NAMED { format!(" and {} more", cells.len() - NAMED) } else { String::new() };
+    let named = first_few(cells, NAMED);
     (!cells.is_empty())
-        .then(|| format!("left out, since some epoch of some run has no figure for {metric}: {named}{more}"))
+        .then(|| format!("left out, since some epoch of some run has no figure for {metric}: {named}"))
 }
 
 /// What has a cost in every run; a metric that some run has no figures of is left out.

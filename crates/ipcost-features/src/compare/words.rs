@@ -2,17 +2,16 @@
 
 use anstyle::{AnsiColor, Style};
 use ipcost_model::units::counted;
-use ipcost_model::{Metric, Verdict};
+use ipcost_model::{Metric, Verdict, first_few};
 use ipcost_report::grid::{Column, Grid, Piece};
 use ipcost_report::numbers::{interval, ratio, time};
 use ipcost_report::words::{escaped, verdict};
+use ipcost_report::wrap::wrapped;
 
 use crate::compare::{Change, ComparedRun, Comparison, Difference, SpreadSource};
 
 const BOLD: Style = Style::new().bold();
 const DIMMED: Style = Style::new().dimmed();
-/// Narrower than this, lines are broken as if there were so many columns.
-const LEAST_ROOM: usize = 40;
 /// Of a table, at least everything with a verdict is shown, and so many rows.
 const MOST_ROWS: usize = 40;
 /// Of what differs, so many lines are shown.
@@ -166,9 +165,8 @@ pub fn sentence(comparison: &Comparison) -> String {
 
 fn only_there(side: &str, cells: &[String]) -> String {
     const MOST: usize = 6;
-    let named: Vec<String> = cells.iter().take(MOST).map(|id| escaped(id)).collect();
-    let more = if cells.len() > MOST { format!(" and {} more", cells.len() - MOST) } else { String::new() };
-    format!("Only on side {side}: {}{more}.", named.join(", "))
+    let cells: Vec<String> = cells.iter().map(|id| escaped(id)).collect();
+    format!("Only on side {side}: {}.", first_few(&cells, MOST))
 }
 
 fn how(comparison: &Comparison) -> String {
@@ -181,8 +179,4 @@ fn how(comparison: &Comparison) -> String {
         (1.0 - comparison.alpha) * 100.0,
         comparison.margin * 100.0
     )
-}
-
-fn wrapped(text: &str, room: usize) -> String {
-    textwrap::wrap(text, room.max(LEAST_ROOM)).join("\n")
 }

@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
+use ipcost_foreign::Cache;
 use ipcost_lab::lab::envelope;
 use ipcost_model::TransportState;
 use ipcost_model::facts::{BuiltInPeer, Facts, ToolFacts, UnavailableTransport};
-use ipcost_peers::Cache;
 use ipcost_sys::OS;
 use ipcost_sys::placement::Topology;
 use ipcost_sys::{facts, transport};
@@ -53,7 +53,7 @@ fn tools() -> ToolFacts {
     let unavailable = states.into_iter().filter_map(|state| {
         Some(UnavailableTransport { name: state.capabilities.name.to_owned(), reason: state.unavailable? })
     });
-    let peer = |peer: &ipcost_peers::BuiltIn| BuiltInPeer {
+    let peer = |peer: &ipcost_foreign::BuiltIn| BuiltInPeer {
         name: peer.name.to_owned(),
         lacks: peer.probe().err().map(|reason| reason.to_string()),
         packages: peer.packages.iter().map(|package| (*package).to_owned()).collect(),
@@ -61,7 +61,7 @@ fn tools() -> ToolFacts {
     ToolFacts {
         transports,
         unavailable_transports: unavailable.collect(),
-        peers: ipcost_peers::all().map(peer).collect(),
+        peers: ipcost_foreign::all().map(peer).collect(),
         peer_cache: Cache::of_user().err().map(|reason| reason.to_string()),
         strace: None,
         debug_build: cfg!(debug_assertions),

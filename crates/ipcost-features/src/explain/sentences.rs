@@ -1,7 +1,8 @@
 //! An explanation in sentences. Every figure is in the record already; here they only find their words.
 
 use ipcost_model::protocol::PeerRole;
-use ipcost_model::{Estimate, Pattern, Verdict};
+use ipcost_model::units::percent;
+use ipcost_model::{Estimate, Pattern, Verdict, and_joined};
 use ipcost_report::numbers::{ratio, three_digits};
 use ipcost_report::words::{capitalised, escaped};
 
@@ -52,7 +53,7 @@ pub fn cell_sentence(cell: &ExplainedCell) -> String {
     let takes = format!("{name} takes {} per {}{}", time(wall.median), operation(cell.pattern), span(wall));
     let mut parts: Vec<_> = cell.parts.iter().collect();
     parts.sort_by(|a, b| b.ns.median.total_cmp(&a.ns.median));
-    let share = |ns: f64| format!("{:.0} %", ns / wall.median * 100.0);
+    let share = |ns: f64| percent(ns / wall.median);
     let text = |part: &&crate::explain::PartCost| {
         let (ns, name) = (part.ns.median, part_name(part.part));
         match part.part {
@@ -62,7 +63,7 @@ pub fn cell_sentence(cell: &ExplainedCell) -> String {
             _ => format!("{} ({}) {name}", time(ns), share(ns)),
         }
     };
-    let list = joined(&parts.iter().map(text).collect::<Vec<_>>());
+    let list = and_joined(&parts.iter().map(text).collect::<Vec<_>>());
     match cell.division {
         Division::Turns => format!("{takes}: {list}."),
         Division::Overlap => format!("{takes}; {}. Of processor time it takes {list}.", limit(cell)),
@@ -90,7 +91,7 @@ pub fn floor_sentence(cells: &[&ExplainedCell]) -> Option<String> {
         )
     };
     let clauses: Vec<String> = known.iter().map(clause).collect();
-    (!clauses.is_empty()).then(|| format!("{}.", capitalised(&joined(&clauses))))
+    (!clauses.is_empty()).then(|| format!("{}.", capitalised(&and_joined(&clauses))))
 }
 
 /// Which side limits a stream.
@@ -98,17 +99,17 @@ fn limit(cell: &ExplainedCell) -> String {
     let Some((side, busy)) = cell.limited_by.zip(cell.busy) else {
         return "what limits it is not known".to_owned();
     };
-    let percent = |side| format!("{:.0} %", *busy.of(side) * 100.0);
+    let share = |side| percent(*busy.of(side));
     let other = if side == PeerRole::Client { PeerRole::Server } else { PeerRole::Client };
     // A side that is idle for a good part of the time limits nothing by its work.
     if *busy.of(side) < 0.75 {
         return format!(
             "both sides wait for much of it (the {side} is busy for {} of the time, the {other} for {})",
-            percent(side),
-            percent(other)
+            share(side),
+            share(other)
         );
     }
-    format!("the {side} limits it, busy for {} of the time (the {other}: {})", percent(side), percent(other))
+    format!("the {side} limits it, busy for {} of the time (the {other}: {})", share(side), share(other))
 }
 
 /// What makes the difference between two cells, the largest part first.
@@ -202,10 +203,10 @@ fn parts_text(
     }
     let mut clauses = Vec::new();
     if !said.is_empty() {
-        clauses.push(joined(&said));
+        clauses.push(and_joined(&said));
     }
     if !less.is_empty() {
-        clauses.push(format!("but {}", joined(&less)));
+        clauses.push(format!("but {}", and_joined(&less)));
     }
     if clauses.is_empty() {
         clauses.push("no part differs by more than noise".to_owned());
@@ -218,7 +219,7 @@ fn parts_text(
 
 fn none_more(names: &[&str]) -> String {
     let list: Vec<String> = names.iter().map(|name| format!("no more {name}")).collect();
-    joined(&list)
+    and_joined(&list)
 }
 
 /// How many more instructions went with a part, where they could be counted.
@@ -256,7 +257,7 @@ fn counts_text(difference: &ExplainedDifference, sign: f64) -> Vec<String> {
         match (of.is_empty(), changed.is_empty()) {
             (true, _) => {}
             (false, true) => equal.push(what),
-            (false, false) => told.push(format!("{what}: {}", joined(&changed))),
+            (false, false) => told.push(format!("{what}: {}", and_joined(&changed))),
         }
     }
     if !equal.is_empty() {
@@ -273,15 +274,6 @@ pub fn number(value: f64) -> String {
         v if v >= 0.000_95 => format!("{value:.3}"),
         v if v > 0.0 => format!("{value:.6}"),
         _ => "0".to_owned(),
-    }
-}
-
-/// `a, b and c`.
-fn joined(items: &[String]) -> String {
-    match items {
-        [] => String::new(),
-        [only] => only.clone(),
-        [rest @ .., last] => format!("{} and {last}", rest.join(", ")),
     }
 }
 

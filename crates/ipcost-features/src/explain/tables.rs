@@ -3,7 +3,7 @@
 use ipcost_lab::system_calls::CallRecord;
 use ipcost_model::Estimate;
 use ipcost_model::protocol::PeerRole;
-use ipcost_model::units::size_text;
+use ipcost_model::units::{percent, size_text};
 use ipcost_report::grid::{Column, Grid, Piece};
 use ipcost_report::numbers::ratio;
 use ipcost_report::words::{capitalised, escaped};
@@ -85,7 +85,7 @@ pub fn of_cell(out: &mut String, cell: &ExplainedCell, room: usize) {
         grid.row(vec!["elapsed".into(), time(wall.median).into(), "".into(), around(wall).into()]);
     }
     for part in &cell.parts {
-        let share = format!("{:.0} %", part.share * 100.0);
+        let share = percent(part.share);
         let name = format!("  {}", part_name(part.part));
         grid.row(vec![name.into(), time(part.ns.median).into(), share.into(), around(&part.ns).into()]);
     }

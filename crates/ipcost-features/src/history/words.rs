@@ -163,8 +163,9 @@ fn verdicts(run: &RunSummary) -> Piece {
 
 #[cfg(test)]
 mod tests {
+    use ipcost_report::fixture;
+
     use super::*;
-    use crate::fixture;
 
     fn runs() -> Vec<(RunSummary, Duration)> {
         let usual = |id: &str| RunSummary::of(&fixture::document(), id, "2026-01-01T00:00:30Z", 40_000);

@@ -10,13 +10,13 @@ use super::Replication;
 
 /// Their files, by name.
 const FILES: [(&str, &str); 7] = [
-    ("celluloid-connect", include_str!("../../../../replications/celluloid-connect.toml")),
-    ("c-stream", include_str!("../../../../replications/c-stream.toml")),
-    ("go-pingpong", include_str!("../../../../replications/go-pingpong.toml")),
-    ("socat-bulk", include_str!("../../../../replications/socat-bulk.toml")),
-    ("redis-incr", include_str!("../../../../replications/redis-incr.toml")),
-    ("ipc-bench-pingpong", include_str!("../../../../replications/ipc-bench-pingpong.toml")),
-    ("rust-pingpong", include_str!("../../../../replications/rust-pingpong.toml")),
+    ("celluloid-connect", include_str!("../../replications/celluloid-connect.toml")),
+    ("c-stream", include_str!("../../replications/c-stream.toml")),
+    ("go-pingpong", include_str!("../../replications/go-pingpong.toml")),
+    ("socat-bulk", include_str!("../../replications/socat-bulk.toml")),
+    ("redis-incr", include_str!("../../replications/redis-incr.toml")),
+    ("ipc-bench-pingpong", include_str!("../../replications/ipc-bench-pingpong.toml")),
+    ("rust-pingpong", include_str!("../../replications/rust-pingpong.toml")),
 ];
 /// The largest file of the user's own that is read.
 const MOST_BYTES: u64 = 1 << 20;

@@ -7,7 +7,7 @@ use ipcost_lab::lab::{about, cells_anywhere, envelope, fresh_seed};
 use ipcost_lab::progress::Observer;
 use ipcost_lab::system_calls::SystemCalls;
 use ipcost_lab::{EngineError, Lab, LabError, Outcome, Settings, document};
-use ipcost_model::{Document, Job, Matrix, Plan, PlannedCell, Stopped};
+use ipcost_model::{Document, Job, Matrix, Plan, PlannedCell, Stopped, first_few};
 use ipcost_sys::interrupt::Interrupt;
 
 use super::as_published::full;
@@ -237,11 +237,7 @@ fn unavailable(cells: &[PlannedCell]) -> Vec<String> {
             by_reason.entry(reason).or_default().push(&cell.id);
         }
     }
-    let line = |(reason, ids): (&str, Vec<&str>)| {
-        let named = ids[..ids.len().min(NAMED)].join(", ");
-        let more = if ids.len() > NAMED { format!(" and {} more", ids.len() - NAMED) } else { String::new() };
-        format!("{reason} ({named}{more})")
-    };
+    let line = |(reason, ids): (&str, Vec<&str>)| format!("{reason} ({})", first_few(&ids, NAMED));
     by_reason.into_iter().map(line).collect()
 }
 
@@ -250,5 +246,5 @@ fn unavailable(cells: &[PlannedCell]) -> Vec<String> {
 /// # Errors
 /// What is wrong with them.
 pub fn cells_of_run(run: &ReplicationRun) -> Result<Vec<PlannedCell>, LabError> {
-    Ok(cells_anywhere(&job_of(&run.cells), &ipcost_peers::states())?.cells)
+    Ok(cells_anywhere(&job_of(&run.cells), &ipcost_foreign::states())?.cells)
 }

@@ -2,35 +2,30 @@
 
 use std::time::Duration;
 
-use anstyle::{AnsiColor, Style};
+use anstyle::Style;
 use ipcost_model::units::{counted, duration_text};
 use ipcost_report::grid::{Column, Grid, Piece};
 use ipcost_report::numbers::{bounds, ratio};
+use ipcost_report::wrap::{wrapped, wrapped_under};
 
+use crate::claims::words::style;
 use crate::replicate::{Ledger, LedgerClaim, LedgerTest, Word};
 
 const BOLD: Style = Style::new().bold();
 const DIMMED: Style = Style::new().dimmed();
-/// Narrower than this, lines are broken as if there were so many columns.
-const LEAST_ROOM: usize = 40;
-
-const fn column(title: &'static str, right: bool) -> Column {
-    Column { title, right, expendable: 0 }
-}
-
 const TESTS: [Column; 6] = [
-    column("   software", false),
-    column("compared", false),
-    column("here", true),
-    column("", false),
-    column("claimed", true),
-    column("", false),
+    Column::new("   software", false, 0),
+    Column::new("compared", false, 0),
+    Column::new("here", true, 0),
+    Column::new("", false, 0),
+    Column::new("claimed", true, 0),
+    Column::new("", false, 0),
 ];
 
 /// Draws a ledger in `room` columns of text.
 pub fn render(ledger: &Ledger, room: usize) -> String {
     let mut out = format!("{BOLD}{}{BOLD:#}: {}\n", ledger.id, ledger.question);
-    let line = |text: &str| format!("{}\n", wrapped(text, room, ""));
+    let line = |text: &str| format!("{}\n", wrapped(text, room));
     if let Some(source) = &ledger.source {
         out.push_str(&line(&format!("Source: {}", ipcost_report::words::escaped(&source.to_string()))));
     }
@@ -66,10 +61,10 @@ pub fn render(ledger: &Ledger, room: usize) -> String {
 fn claim(number: usize, claim: &LedgerClaim, room: usize) -> String {
     let style = style(claim.word);
     let mut out = format!("{number}. {style}{}{style:#}  ", word(claim));
-    out.push_str(&format!("{}\n", wrapped(&format!("\"{}\"", claim.text), room, "   ")));
+    out.push_str(&format!("{}\n", wrapped_under(&format!("\"{}\"", claim.text), room, "   ")));
     let mut note = |head: &str, text: &Option<String>| {
         if let Some(text) = text {
-            out.push_str(&format!("   {}\n", wrapped(&format!("{head}: {text}"), room, "   ")));
+            out.push_str(&format!("   {}\n", wrapped_under(&format!("{head}: {text}"), room, "   ")));
         }
     };
     note("published", &claim.published);
@@ -81,7 +76,7 @@ fn claim(number: usize, claim: &LedgerClaim, room: usize) -> String {
     for (test, otherwise) in claim.tests.iter().filter_map(|test| Some((test, test.contradicted.as_ref()?))) {
         let line =
             format!("{} decides nothing: the article's own method says otherwise, {otherwise}", test.about);
-        out.push_str(&format!("   {}\n", wrapped(&line, room, "   ")));
+        out.push_str(&format!("   {}\n", wrapped_under(&line, room, "   ")));
     }
     let words = [("original", claim.original), ("native", claim.native)];
     let said: Vec<String> = words
@@ -130,28 +125,15 @@ fn shown(value: f64) -> String {
     if value == 0.0 { "0".to_owned() } else { ratio(value) }
 }
 
-fn style(word: Word) -> Style {
-    match word {
-        Word::Confirmed => AnsiColor::Green.on_default().bold(),
-        Word::Refuted => AnsiColor::Red.on_default().bold(),
-        Word::Undecided => AnsiColor::Yellow.on_default(),
-    }
-}
-
-fn wrapped(text: &str, room: usize, indent: &str) -> String {
-    let options = textwrap::Options::new(room.max(LEAST_ROOM)).subsequent_indent(indent);
-    textwrap::wrap(text, options).join("\n")
-}
-
 /// One line an experiment: how many of its claims hold here.
 pub fn summary(ledgers: &[Ledger]) -> String {
     const COLUMNS: [Column; 6] = [
-        column("experiment", false),
-        column("confirmed", true),
-        column("refuted", true),
-        column("with a limit", true),
-        column("open", true),
-        column("measured in", true),
+        Column::new("experiment", false, 0),
+        Column::new("confirmed", true, 0),
+        Column::new("refuted", true, 0),
+        Column::new("with a limit", true, 0),
+        Column::new("open", true, 0),
+        Column::new("measured in", true, 0),
     ];
     let mut grid = Grid::new(&COLUMNS);
     for ledger in ledgers {

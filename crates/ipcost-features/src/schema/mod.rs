@@ -39,9 +39,9 @@ pub fn schema(subject: Subject) -> &'static str {
 #[cfg(test)]
 mod tests {
     use ipcost_model::read_document;
+    use ipcost_report::fixture;
 
     use super::*;
-    use crate::fixture;
 
     #[test]
     fn what_is_written_is_as_the_schema_says_and_reads_back() {

@@ -12,24 +12,20 @@ use crate::selftest::{Noise, Promise, SelfTest};
 const BOLD: Style = Style::new().bold();
 const DIMMED: Style = Style::new().dimmed();
 
-const fn column(title: &'static str, right: bool) -> Column {
-    Column { title, right, expendable: 0 }
-}
-
 const RATES: [Column; 6] = [
-    column("how often", false),
-    column("count", true),
-    column("rate", true),
-    column("", false),
-    column("promised", true),
-    column("", false),
+    Column::new("how often", false, 0),
+    Column::new("count", true, 0),
+    Column::new("rate", true, 0),
+    Column::new("", false, 0),
+    Column::new("promised", true, 0),
+    Column::new("", false, 0),
 ];
 const DETECTIONS: [Column; 5] = [
-    column("slowdown", true),
-    column("measured", true),
-    column("", false),
-    column("found", true),
-    column("median time", true),
+    Column::new("slowdown", true, 0),
+    Column::new("measured", true, 0),
+    Column::new("", false, 0),
+    Column::new("found", true, 0),
+    Column::new("median time", true, 0),
 ];
 
 /// Draws a self-test in `room` columns of text.

@@ -9,6 +9,7 @@ use ipcost_model::{
 use ipcost_report::grid::{Column, Grid, Piece};
 use ipcost_report::numbers::{ratio, time};
 use ipcost_report::words::escaped;
+use ipcost_report::wrap::wrapped;
 use ipcost_stats::median;
 
 use super::words::operation;
@@ -102,7 +103,7 @@ pub(crate) fn layout_table(sweep: &LayoutSweep, room: usize) -> String {
     grid.render(&mut out, room);
     out.push('\n');
     for (transport, usual) in request.transports.iter().zip(usual) {
-        out.push_str(&textwrap::fill(&sentence(document, request, transport, usual), room.max(40)));
+        out.push_str(&wrapped(&sentence(document, request, transport, usual), room));
         out.push('\n');
     }
     out

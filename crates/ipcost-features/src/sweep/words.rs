@@ -8,14 +8,12 @@ use ipcost_model::{CellRecord, Pattern, Verdict};
 use ipcost_report::grid::{Column, Grid, Piece};
 use ipcost_report::numbers::{interval, ratio, time};
 use ipcost_report::words::{self, escaped};
+use ipcost_report::wrap::wrapped;
 
 use crate::sweep::{CoreSweep, Crossing, SizeSweep, SweepPoint};
 
 const BOLD: Style = Style::new().bold();
 const DIMMED: Style = Style::new().dimmed();
-/// Narrower than this, lines are broken as if there were so many columns.
-const LEAST_ROOM: usize = 40;
-
 const COLUMNS: [Column; 6] = [
     Column::new("size", true, 0),
     Column::new("a", true, 2),
@@ -119,10 +117,6 @@ fn sentence(sweep: &SizeSweep, crossing: &Crossing) -> String {
         escaped(above),
         size_text(crossing.to)
     )
-}
-
-fn wrapped(text: &str, room: usize) -> String {
-    textwrap::wrap(text, room.max(LEAST_ROOM)).join("\n")
 }
 
 /// Costs by transport and relation: a row a transport and workload, a column for each relation.

@@ -6,11 +6,11 @@ mod calendar;
 mod peers;
 mod room;
 
+use ipcost_foreign::{BuiltIn, Cache, Unavailable};
 use ipcost_model::{
     Begun, Envelope, ExpandError, Expanded, Job, NATIVE, Offers, PeerState, Placement, Plan, Resumed,
     Samples, Tool, expand,
 };
-use ipcost_peers::{BuiltIn, Cache, Unavailable};
 use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::placement::Topology;
 use ipcost_sys::{host, transport};

@@ -14,7 +14,7 @@ pub(super) fn prepare(job: &Job, tell: &mut dyn FnMut(&str)) -> (Vec<PeerState>,
     let mut states = Vec::new();
     let mut programs: Vec<PeerProgram> = job.peers.iter().map(own).collect();
     let named = job.peers_in_cells();
-    for built_in in ipcost_peers::all() {
+    for built_in in ipcost_foreign::all() {
         let name = built_in.name.to_owned();
         let used = named.contains(built_in.name) && !job.peers.contains_key(built_in.name);
         let command = if used { command_of(built_in, tell).map(Some) } else { Ok(None) };

@@ -99,7 +99,7 @@ fn after_help() -> String {
     );
     text.push_str("\nPeers (--client NAME, --server NAME), and the Debian packages that they need:\n");
     text.push_str(&format!("  {NATIVE}\n      the built-in one, which every peer is measured against\n"));
-    for peer in ipcost_peers::all() {
+    for peer in ipcost_foreign::all() {
         let packages = match peer.packages {
             [] => String::new(),
             names => format!(" ({})", names.join(", ")),

@@ -45,7 +45,7 @@ fn with_values(table: Command) -> Command {
     };
     let peers = || -> Vec<PossibleValue> {
         let built_in = PossibleValue::new(NATIVE).help("the built-in one");
-        let others = ipcost_peers::all()
+        let others = ipcost_foreign::all()
             .map(|peer| PossibleValue::new(peer.name.to_string()).help(peer.summary.to_string()));
         [built_in].into_iter().chain(others).collect()
     };

@@ -103,7 +103,7 @@ fn the_peer_that_the_documentation_shows() {
 #[test]
 fn no_peer_that_travels_along_is_forgotten_here() {
     let tests = include_str!("conformance.rs");
-    for peer in ipcost_peers::all() {
+    for peer in ipcost_foreign::all() {
         assert!(tests.contains(&format!("    conforms(\"{}\");", peer.name)), "{}", peer.name);
     }
 }

@@ -50,7 +50,7 @@ fn is_missing(peer: &str, error: &str) -> bool {
 
 #[test]
 fn every_peer_is_examined() {
-    for peer in ipcost_peers::all() {
+    for peer in ipcost_foreign::all() {
         assert!(RUNS.iter().any(|(name, ..)| *name == peer.name), "{}", peer.name);
     }
 }

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use crate::common::{Place, argument, text};
 
-const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../peers/c");
+const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../ipcost-foreign/peers/c");
 
 /// Builds C files with sanitizers; every report ends the program with a status that no peer should have.
 fn built(place: &Place, files: &[PathBuf], sanitizers: &str) -> PathBuf {

@@ -28,7 +28,7 @@ fn tools() -> &'static Path {
         std::fs::create_dir_all(&dir).unwrap();
         let mut go = Command::new("go");
         go.args(["build", "-trimpath", "-buildvcs=false", "-o"]).arg(dir.join(PEER)).arg(".");
-        go.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../../peers/go"));
+        go.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../ipcost-foreign/peers/go"));
         go.env("GOOS", "windows").env("GOARCH", "amd64").env("CGO_ENABLED", "0").env("GOFLAGS", "");
         done(&mut go);
         for name in ["go", "gcc"] {
@@ -110,7 +110,7 @@ const SIZES: [i64; 2] = [1_024, 16_384];
 
 /// The article's experiment with these sizes alone, and the tests that ask about them.
 fn article() -> String {
-    let text = include_str!("../../../../replications/go-pingpong.toml");
+    let text = include_str!("../../../ipcost-features/replications/go-pingpong.toml");
     let mut article: toml::Table = toml::from_str(text).unwrap();
     let kept = |size: &toml::Value| size.as_integer().is_none_or(|size| SIZES.contains(&size));
     for run in article["runs"].as_array_mut().unwrap() {

@@ -1,6 +1,7 @@
 //! The rows as a table, and as Markdown for docs/faithfulness.md.
 
 use ipcost_model::Placement;
+use ipcost_report::numbers::time;
 use ipcost_stats::Interval;
 
 use super::comparisons::Comparison;
@@ -116,22 +117,6 @@ fn quotient(ratio: &Interval) -> String {
     format!("{:.2} ({bounds})", ratio.median.exp())
 }
 
-/// Nanoseconds with three digits, in a unit that suits them.
-fn time(ns: f64) -> String {
-    let (value, unit) = match ns {
-        ..1e3 => (ns, "ns"),
-        ..1e6 => (ns / 1e3, "µs"),
-        ..1e9 => (ns / 1e6, "ms"),
-        _ => (ns / 1e9, "s"),
-    };
-    let digits = match value {
-        ..10.0 => 2,
-        ..100.0 => 1,
-        _ => 0,
-    };
-    format!("{value:.digits$} {unit}")
-}
-
 fn print_wrapped(text: &str) {
     for line in wrapped(text) {
         println!("{line}");
@@ -193,11 +178,5 @@ mod tests {
             let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
             assert_eq!(words(&lines.join(" ")), words(&text));
         }
-    }
-
-    #[test]
-    fn times_have_three_digits() {
-        let shown = [999.4, 2171.8, 54_700.0, 681_000.0, 19_300_000.0].map(time);
-        assert_eq!(shown, ["999 ns", "2.17 µs", "54.7 µs", "681 µs", "19.3 ms"]);
     }
 }

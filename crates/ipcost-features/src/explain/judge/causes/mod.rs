@@ -113,7 +113,3 @@ fn count(value: f64) -> String {
         value => format!("{value:.5}"),
     }
 }
-
-fn percent(share: f64) -> String {
-    format!("{:.0} %", share * 100.0)
-}

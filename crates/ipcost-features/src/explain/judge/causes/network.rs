@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use ipcost_lab::bench::DELAYED_ACK_NS;
 use ipcost_model::facts::NetworkFacts;
+use ipcost_model::units::percent;
 use ipcost_model::{Incidents, Pattern};
 use ipcost_sys::firewall::Firewall;
 use ipcost_sys::transport::uses_tcp;
 
-use super::{LEAST_SHARE, cause, count, idle_share, nanoseconds, percent, wall_ns};
+use super::{LEAST_SHARE, cause, count, idle_share, nanoseconds, wall_ns};
 use crate::explain::{ExplainedCell, NamedCause, Part};
 
 const DELAY_NS: f64 = DELAYED_ACK_NS as f64;

@@ -2,9 +2,10 @@
 
 use ipcost_model::Placement;
 use ipcost_model::protocol::PeerRole;
+use ipcost_model::units::percent;
 use ipcost_sys::idle::IdleState;
 
-use super::{Facts, LEAST_SHARE, cause, count, nanoseconds, percent, wall_ns};
+use super::{Facts, LEAST_SHARE, cause, count, nanoseconds, wall_ns};
 use crate::explain::{Division, ExplainedCell, ExplainedDifference, NamedCause, Part};
 
 /// Two processes that take so much of what others leave of a core fill it.

@@ -1,0 +1,152 @@
+//! A connection to a redis-server for requests between batches.
+
+use std::io::{self, BufReader, Read, Write};
+use std::time::Duration;
+
+use ipcost_model::{Cell, OptionValue, Options, Pattern};
+use ipcost_sys::driven;
+use ipcost_sys::transport::{self, Channel, Client, Connection, TransportError};
+
+use super::at::At;
+use super::resp::{self, Reply};
+use crate::PeerError;
+use crate::adapters::refused;
+
+/// A connection's bytes, for the standard library's readers and writers.
+struct Bytes(Connection);
+
+impl Read for Bytes {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.receive(buffer)
+    }
+}
+
+impl Write for Bytes {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.send(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A connection for requests between batches.
+pub struct Desk {
+    connection: BufReader<Bytes>,
+    /// Its address.
+    pub server: String,
+}
+
+impl Desk {
+    /// Connects, and limits the wait for every reply.
+    ///
+    /// # Errors
+    /// The system's error if connecting fails; otherwise the reason.
+    pub fn open(at: &At, patience: Duration) -> Result<Self, TransportError> {
+        Self::of(client(at, None, 0)?.connect()?, at, patience)
+    }
+
+    /// Uses an existing connection.
+    ///
+    /// # Errors
+    /// If waits cannot be limited.
+    pub fn of(connection: Connection, at: &At, patience: Duration) -> Result<Self, TransportError> {
+        driven::limit_waits(&connection, patience)
+            .map_err(|error| TransportError::Refused(format!("cannot limit waits: {error}")))?;
+        Ok(Self { connection: BufReader::new(Bytes(connection)), server: at.to_string() })
+    }
+
+    /// The listening process, if the system tells.
+    pub fn listener(&self) -> Option<u32> {
+        driven::listener(&self.connection.get_ref().0)
+    }
+
+    /// Sends a command in one write: pieces would cost the server as many calls, and TCP might hold them back.
+    pub fn exchange(&mut self, words: &[&str]) -> io::Result<Reply> {
+        self.connection.get_mut().write_all(&resp::command(words))?;
+        resp::read_reply(&mut self.connection)
+    }
+
+    /// The reply to a command.
+    ///
+    /// # Errors
+    /// If it is refused, or there is none.
+    pub fn ask(&mut self, words: &[&str]) -> Result<Reply, PeerError> {
+        let (server, command) = (self.server.clone(), words[0]);
+        match self.exchange(words) {
+            Ok(Reply::Error(reason)) => {
+                Err(refused(format!("the redis server at {server} refused {command}: {reason}")))
+            }
+            Ok(reply) => Ok(reply),
+            Err(error) => Err(refused(match error.kind() {
+                io::ErrorKind::UnexpectedEof | io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset => {
+                    format!("the redis server at {server} closed the connection at {command}")
+                }
+                io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
+                    format!("the redis server at {server} did not answer {command} in time")
+                }
+                io::ErrorKind::InvalidData => {
+                    format!(
+                        "the server at {server} answered {command} with something other than a redis reply; is it redis?"
+                    )
+                }
+                _ => format!("asking the redis server at {server} for {command}: {error}"),
+            })),
+        }
+    }
+
+    /// A reply that is a number.
+    pub fn ask_number(&mut self, words: &[&str]) -> Result<i64, PeerError> {
+        match self.ask(words)? {
+            Reply::Number(number) => Ok(number),
+            _ => Err(self.no_redis(words[0])),
+        }
+    }
+
+    /// A reply that is a text; empty if nil.
+    pub fn ask_text(&mut self, words: &[&str]) -> Result<String, PeerError> {
+        match self.ask(words)? {
+            Reply::Text(text) => Ok(text.unwrap_or_default()),
+            _ => Err(self.no_redis(words[0])),
+        }
+    }
+
+    /// A value of `INFO`: the text after a name at the beginning of a line.
+    pub fn ask_info(&mut self, section: &str, name: &str) -> Result<Option<String>, PeerError> {
+        let text = self.ask_text(&["INFO", section])?;
+        let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+        Ok(value.map(|value| value.trim_end().to_owned()))
+    }
+
+    fn no_redis(&self, command: &str) -> PeerError {
+        refused(format!(
+            "the redis server at {} answered {command} with another type; is it redis?",
+            self.server
+        ))
+    }
+}
+
+/// Connects with the cell's options, or without any; as in pattern `connect`, which alone accepts another user's
+/// server.
+///
+/// # Errors
+/// If the address is not one of its transport.
+pub fn client(at: &At, cell: Option<&Cell>, worker: u32) -> Result<Box<dyn Client>, TransportError> {
+    let transport = transport::find(at.transport)
+        .ok_or_else(|| TransportError::Refused(format!("there is no transport {}", at.transport)))?;
+    let mut options = cell.map(|cell| cell.options.clone()).unwrap_or_default();
+    // A redis-server sets TCP_NODELAY. The published client does not, so this one does only on request.
+    let spreads = cell.is_some_and(|cell| {
+        cell.pattern == Pattern::Connect && cell.options.bool("spread_sources").unwrap_or(true)
+    });
+    let nodelay = options.bool("tcp_nodelay").unwrap_or(false);
+    for (name, value) in [("tcp_nodelay", nodelay), ("spread_sources", spreads)] {
+        options.set(name, OptionValue::Bool(value)).map_err(TransportError::Refused)?;
+    }
+    transport.reach(&at.address, &plain_cell(at.transport, options), worker)
+}
+
+fn plain_cell(transport: &str, options: Options) -> Cell {
+    Cell { options, ..Cell::new(Pattern::Connect, transport, 1) }
+}

@@ -1,0 +1,84 @@
+//! A redis-server that was there already: who owns it, and that nothing of this peer stays in it.
+
+use std::io;
+use std::time::Duration;
+
+use ipcost_sys::transport::TransportError;
+use ipcost_sys::worker::Keeper;
+use ipcost_sys::{SysError, driven};
+
+use super::PROGRAM;
+use super::at::At;
+use super::desk::Desk;
+use super::key::Key;
+use super::private::nobody_listens;
+use super::resp::Reply;
+use crate::PeerError;
+use crate::adapters::refused;
+
+const PATIENCE: Duration = Duration::from_secs(3);
+const KEEPERS_PATIENCE: Duration = Duration::from_secs(1);
+
+/// Connects to it, once it has answered like redis.
+pub fn open(at: &At) -> Result<Desk, PeerError> {
+    let mut desk = Desk::open(at, PATIENCE).map_err(|error| no_server(at, error))?;
+    let server = &desk.server.clone();
+    match desk.exchange(&["PING"]) {
+        Ok(Reply::Simple(word)) if word == "PONG" => Ok(desk),
+        Ok(Reply::Error(reason)) => {
+            let way_out = if reason.starts_with("NOAUTH") { " Give one that wants no password." } else { "" };
+            Err(refused(format!("the redis server at {server} refused PING: {reason}{way_out}")))
+        }
+        Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
+            let seconds = PATIENCE.as_secs();
+            Err(refused(format!(
+                "the server at {server} did not answer PING within {seconds} seconds; is it redis?"
+            )))
+        }
+        Ok(_) | Err(_) => Err(refused(format!(
+            "the server at {server} does not answer PING as redis does; give the address of a {PROGRAM}"
+        ))),
+    }
+}
+
+fn no_server(at: &At, error: TransportError) -> PeerError {
+    let how = match &error {
+        TransportError::System(SysError { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+            "there is no such socket"
+        }
+        _ => "connection refused",
+    };
+    if nobody_listens(&error) {
+        return refused(format!(
+            "no server listens at {at} ({how}); start {PROGRAM} there, or give no address to start a private one"
+        ));
+    }
+    refused(format!("cannot connect to the redis server at {at}: {error}"))
+}
+
+/// Its version.
+pub fn version(at: &At) -> Result<String, PeerError> {
+    let mut desk = open(at)?;
+    desk.ask_info("server", "redis_version")?.ok_or_else(|| {
+        refused(format!("the server at {at} does not tell a version of redis in INFO server; is it redis?"))
+    })
+}
+
+/// Its process. In a container, the process may have another number than here: then its name decides.
+pub fn process(desk: &mut Desk) -> Result<Option<u32>, PeerError> {
+    if let Some(listener) = desk.listener() {
+        return Ok(Some(listener));
+    }
+    let told = desk.ask_info("server", "process_id")?.and_then(|id| id.parse().ok());
+    Ok(told.filter(|id| driven::name_and_sleep(*id).is_some_and(|(name, _)| name == PROGRAM)))
+}
+
+/// Starts a process that removes the key once this one has ended, even if killed.
+pub fn keep_clean(at: &At, key: &Key) -> Result<Keeper, PeerError> {
+    let (at, key) = (at.clone(), key.padded.clone());
+    Ok(Keeper::start(move || {
+        if let Ok(mut desk) = Desk::open(&at, KEEPERS_PATIENCE) {
+            let _ = desk.exchange(&["DEL", &key]);
+        }
+    })?)
+}

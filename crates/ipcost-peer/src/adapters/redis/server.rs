@@ -1,0 +1,105 @@
+//! The server: a redis-server, with its counters and usage.
+
+use ipcost_model::Cell;
+use ipcost_model::protocol::Address;
+use ipcost_sys::clock::now_ns;
+use ipcost_sys::worker::Keeper;
+
+use super::at::At;
+use super::counts::Counts;
+use super::desk::Desk;
+use super::given;
+use super::key::Key;
+use super::private::{PATIENCE, Private};
+use crate::adapters::beside::{self, Words};
+use crate::adapters::refused;
+use crate::{Gathering, Order, Part, PeerError, Prepared, Role, Together};
+
+/// The member of the address with the key's name.
+pub const KEY: &str = "key";
+
+/// The server's owner. A given server's key is removed at the end, once the desk is closed.
+enum Whose {
+    Private(Private),
+    Given(#[allow(dead_code, reason = "it works once it is dropped")] Keeper),
+}
+
+struct Server {
+    words: Words,
+    desk: Desk,
+    key: Key,
+    process: Option<u32>,
+    whose: Whose,
+    before: Counts,
+}
+
+/// Starts a server, or uses the given one.
+pub fn prepare(given: &[At], cell: &Cell, address: &Address) -> Result<Prepared, PeerError> {
+    let size = cell.size as usize;
+    let (mut desk, process, at, private) = if given.is_empty() {
+        let (private, at) = Private::start(cell, address)?;
+        (Desk::open(&at, PATIENCE)?, Some(private.id()), at, Some(private))
+    } else {
+        if cell.options.int("backlog").is_some() {
+            return Err(refused(
+                "a redis server that is there already keeps its queue; leave option backlog out",
+            ));
+        }
+        // A peer without a server for a transport has not listed it in hello.
+        let at = given.iter().find(|at| at.transport.trim_end_matches('6') == cell.transport);
+        let at = at.ok_or_else(|| refused("this peer has no redis server there"))?.clone();
+        let mut desk = given::open(&at)?;
+        let process = given::process(&mut desk)?;
+        (desk, process, at, None)
+    };
+    let key = Key::make(&mut desk, size)?;
+    let whose = match private {
+        Some(private) => Whose::Private(private),
+        None => Whose::Given(given::keep_clean(&at, &key)?),
+    };
+    let mut told = at.address;
+    told.insert(KEY.to_owned(), key.name.clone().into());
+    let server = beside::offer(cell, &mut told)?;
+    let part = Part::Gathering(Gathering::new(server, 1, move |channels| {
+        let words = Words::of_client(channels)?;
+        Ok(Box::new(Server { words, desk, key, process, whose, before: Counts::default() }))
+    }));
+    Ok(Prepared { address: told, effective: Vec::new(), part })
+}
+
+impl Role for Server {
+    fn arm(&mut self, _order: Order) -> Result<(), PeerError> {
+        self.before = Counts::at_begin(&mut self.desk, &self.key, self.process)?;
+        Ok(())
+    }
+
+    /// Waits for the client's message that it has finished: redis-server gets no requests within a batch.
+    fn run(&mut self, order: Order) -> Result<Together, PeerError> {
+        let began_ns = now_ns();
+        if !self.words.hear() {
+            return Err(self.without_client());
+        }
+        let wall_ns = now_ns() - began_ns;
+        let after = Counts::at_end(&mut self.desk, &self.key, self.process)?;
+        let counted = after.value.wrapping_sub(self.before.value);
+        if counted != order.ops {
+            return Err(refused(format!("INCR counted {} of {} requests", counted.cast_signed(), order.ops)));
+        }
+        let mut together = Together { wall_ns, usage: after.used_since(&self.before), ..Together::default() };
+        let told = after.usec_per_call_since(&self.before);
+        together.measures.extend(told.map(|usec| ("incr_usec_per_call".to_owned(), usec)));
+        Ok(together)
+    }
+}
+
+impl Server {
+    /// The client knows best why it is gone, and so does a redis-server that is the cause: let them report first.
+    fn without_client(&mut self) -> PeerError {
+        beside::let_others_speak();
+        let alive = match &mut self.whose {
+            Whose::Private(server) => server.check_alive("in the middle of a batch"),
+            Whose::Given(_) => Ok(()),
+        };
+        alive.err().unwrap_or_else(|| refused("the client ended before the batch did"))
+    }
+}

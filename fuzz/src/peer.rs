@@ -1,0 +1,60 @@
+//! A peer's messages, as the engine reads them.
+
+use std::io::BufReader;
+use std::time::Duration;
+
+use ipcost_lab::account::{Asked, check};
+use ipcost_model::protocol::{FromPeer, MAX_LINE_BYTES, PeerRole};
+use ipcost_model::read_message;
+use ipcost_peer::adapters::redis::resp;
+use ipcost_sys::lines::Lines;
+
+/// A peer's standard output, arriving in pieces; the first byte gives their size.
+pub fn said(bytes: &[u8]) {
+    let Some((size, bytes)) = bytes.split_first() else { return };
+    let mut lines = Lines::default();
+    for piece in bytes.chunks(usize::from(*size).max(1)) {
+        lines.add(piece);
+        assert!(lines.waiting() <= MAX_LINE_BYTES + bytes.len());
+        while let Ok(Some(line)) = lines.take() {
+            heard(&line);
+        }
+    }
+}
+
+/// A redis-server's replies, arriving in pieces; the first byte gives their size.
+pub fn replies(bytes: &[u8]) {
+    let Some((size, bytes)) = bytes.split_first() else { return };
+    let mut input = BufReader::with_capacity(usize::from(*size) + 1, bytes);
+    while resp::read_reply(&mut input).is_ok() {}
+}
+
+fn heard(line: &[u8]) {
+    let message = match read_message(line) {
+        Ok(message) => message,
+        Err(error) => {
+            let error = error.to_string();
+            assert!(error.len() < 4096 && !error.contains(|c: char| c.is_control()), "{error:?}");
+            return;
+        }
+    };
+    let FromPeer::Done(done) = message else { return };
+    for role in [PeerRole::Client, PeerRole::Server] {
+        for (latency, passed) in [(true, Duration::from_millis(20)), (false, Duration::MAX)] {
+            let asked = Asked {
+                role,
+                id: 7,
+                ops: 100,
+                exchanges: 100,
+                latency,
+                concurrency: 4,
+                passed,
+                processors: 2,
+            };
+            if check(&done, &asked).is_ok() {
+                assert_eq!((done.id, done.ops), (asked.id, asked.ops));
+                assert!(done.latency_ns.len() <= 100 || role == PeerRole::Server);
+            }
+        }
+    }
+}
