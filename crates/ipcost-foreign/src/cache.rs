@@ -143,7 +143,7 @@ fn is_forgotten(entry: &DirEntry) -> bool {
 fn user_cache(xdg: Option<OsString>, usual: Option<PathBuf>) -> Result<PathBuf, Unavailable> {
     xdg.map(PathBuf::from).filter(|path| path.is_absolute()).or(usual).ok_or_else(|| {
         let home = user_dirs::HOME;
-        Unavailable(format!(
+        Unavailable::from(format!(
             "there is no place to build it: neither XDG_CACHE_HOME nor {home} names a directory"
         ))
     })
@@ -161,7 +161,7 @@ mod tests {
         assert_eq!(path("/x"), Ok("/x".into()));
         assert_eq!(path(""), Ok("/home/me/.cache".into()));
         assert_eq!(path("relative"), Ok("/home/me/.cache".into()));
-        assert!(user_cache(None, None).unwrap_err().0.contains("neither XDG_CACHE_HOME nor HOME"));
+        assert!(user_cache(None, None).unwrap_err().reason.contains("neither XDG_CACHE_HOME nor HOME"));
     }
 
     #[test]
@@ -172,7 +172,7 @@ mod tests {
             assert_eq!(fs::metadata(dir).unwrap().permissions().mode() & 0o777, 0o700);
         }
         fs::set_permissions(&peers, fs::Permissions::from_mode(0o770)).unwrap();
-        let refused = Cache::at(&base.path().join("not/there/yet")).unwrap_err().0;
+        let refused = Cache::at(&base.path().join("not/there/yet")).unwrap_err().reason;
         assert!(refused.contains("other users can write to it") && refused.contains("chmod"), "{refused}");
     }
 

@@ -16,17 +16,24 @@ mod sources;
 mod table;
 mod tools;
 
+use ipcost_sys::programs::INSTALL;
+
 pub use cache::Cache;
 pub use manifest::Manifest;
 pub use table::{BuiltIn, all, find, states};
 
 /// Why a peer cannot be used on this machine, and the fix; one line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct Unavailable(pub String);
+#[error("{reason}{}", package.as_ref().map_or_else(String::new, |package| format!("; {INSTALL} {package}")))]
+pub struct Unavailable {
+    /// What is missing or wrong, with the fix if no package is one.
+    pub reason: String,
+    /// The Debian packages that bring what is missing.
+    pub package: Option<String>,
+}
 
 impl From<String> for Unavailable {
     fn from(reason: String) -> Self {
-        Self(reason)
+        Self { reason, package: None }
     }
 }

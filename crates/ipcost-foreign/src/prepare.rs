@@ -85,13 +85,13 @@ impl BuiltIn {
     pub fn probe(&self) -> Result<(), Unavailable> {
         self.programs.iter().try_for_each(|(name, package)| tools::program(name, package))?;
         if let Some(Language::Program(name)) = self.language {
-            return Ok(self.program(name).map(drop)?);
+            return self.program(name).map(drop);
         }
-        Ok(self.recipe().map(drop)?)
+        self.recipe().map(drop)
     }
 
     /// Where its program is: next to this one, or in `PATH`.
-    fn program(&self, name: &str) -> Result<PathBuf, String> {
+    fn program(&self, name: &str) -> Result<PathBuf, Unavailable> {
         let beside = env::current_exe().map(|own| own.with_file_name(format!("{name}{EXE_SUFFIX}")));
         if let Some(found) = beside.ok().filter(|path| path.is_file()) {
             return Ok(found);
@@ -106,19 +106,18 @@ impl BuiltIn {
                 names => format!("apt-get install {} and ", names.join(" ")),
             };
             let directory = self.directory;
-            format!(
-                "{name} is not installed; in the sources of ipcost, {packages}cargo install --path extra/{directory}"
-            )
+            let way = format!("in the sources of ipcost, {packages}cargo install --path extra/{directory}");
+            Unavailable::from(format!("{name} is not installed; {way}"))
         })
     }
 
     /// Its recipe; `None` for an adapter, which is part of this program.
-    fn recipe(&self) -> Result<Option<Recipe>, String> {
+    fn recipe(&self) -> Result<Option<Recipe>, Unavailable> {
         let Some(language) = self.language else { return Ok(None) };
         let names = [&[self.directory], self.beside].concat();
         let directories: Vec<_> = names.iter().filter_map(|name| sources::directory(name)).collect();
         let own = directories.first().filter(|_| directories.len() == names.len());
-        let own = own.ok_or("its sources are not in this program")?;
+        let own = own.ok_or_else(|| "its sources are not in this program".to_owned())?;
         let built = format!("ipcost-peer-{}{EXE_SUFFIX}", self.directory);
         let beside = |file: &str| format!("{}/{file}", self.directory);
         let recipe = |tool: Tool, build: Option<Vec<String>>, runs_itself: bool, program: String| Recipe {
@@ -212,7 +211,7 @@ impl Recipe {
         all_sources && Manifest::of(place).is_ok_and(|found| found == manifest)
     }
 
-    fn carry_out(&self, own: &str, place: &Path) -> Result<(), String> {
+    fn carry_out(&self, own: &str, place: &Path) -> Result<(), Unavailable> {
         self.write_sources(place).map_err(|error| format!("cannot write {}: {error}", place.display()))?;
         if let Some(build) = &self.build {
             self.run_build(build, &place.join(own))?;
@@ -221,7 +220,7 @@ impl Recipe {
             self.try_program(place)?;
         }
         let manifest = Manifest::of(place).and_then(|manifest| manifest.write(place));
-        manifest.map_err(|error| format!("cannot write {}: {error}", place.display()))
+        Ok(manifest.map_err(|error| format!("cannot write {}: {error}", place.display()))?)
     }
 
     fn write_sources(&self, place: &Path) -> io::Result<()> {
@@ -235,7 +234,7 @@ impl Recipe {
         Ok(())
     }
 
-    fn run_build(&self, build: &[String], dir: &Path) -> Result<(), String> {
+    fn run_build(&self, build: &[String], dir: &Path) -> Result<(), Unavailable> {
         let mut command = Command::new(&build[0]);
         command
             .args(&build[1..])
@@ -246,11 +245,11 @@ impl Recipe {
         if output.status.success() {
             return Ok(());
         }
-        Err(format!("it cannot be built: {} ({}): {}", build[0], output.status, last_lines(&output)))
+        Err(format!("it cannot be built: {} ({}): {}", build[0], output.status, last_lines(&output)).into())
     }
 
     /// Runs the built program without input: it introduces itself and exits.
-    fn try_program(&self, place: &Path) -> Result<(), String> {
+    fn try_program(&self, place: &Path) -> Result<(), Unavailable> {
         let program = place.join(&self.program);
         let output = Command::new(&program).stdin(Stdio::null()).output().map_err(|error| {
             let hint = match error.kind() {
@@ -264,7 +263,7 @@ impl Recipe {
         if output.status.success() {
             return Ok(());
         }
-        Err(format!("what was built does not run ({}): {}", output.status, last_lines(&output)))
+        Err(format!("what was built does not run ({}): {}", output.status, last_lines(&output)).into())
     }
 }
 

@@ -6,6 +6,8 @@ use std::process::{Command, Output, Stdio};
 
 use ipcost_sys::programs;
 
+use crate::Unavailable;
+
 /// A compiler or an interpreter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tool {
@@ -22,19 +24,18 @@ pub type RubyWay = (&'static [&'static str], &'static [&'static str]);
 ///
 /// # Errors
 /// If there is none.
-pub fn c_compiler() -> Result<Tool, String> {
+pub fn c_compiler() -> Result<Tool, Unavailable> {
     let named = env::var("CC").ok().filter(|words| !words.trim().is_empty());
     let command = match &named {
-        Some(words) => {
-            shlex::split(words).ok_or_else(|| format!("CC has an unfinished quotation: {words}"))?
-        }
+        Some(words) => shlex::split(words)
+            .ok_or_else(|| Unavailable::from(format!("CC has an unfinished quotation: {words}")))?,
         None => vec![programs::C_COMPILER.to_owned()],
     };
     match run(&command, &["--version"]) {
         // Not every compiler knows --version; a different one of the same name then goes unnoticed.
         Ok(output) => Ok(Tool { command, version: first_line(&output.stdout) }),
         Err(error) => Err(match named {
-            Some(words) => format!("the C compiler that CC names cannot be started: {words}: {error}"),
+            Some(words) => format!("the C compiler that CC names cannot be started: {words}: {error}").into(),
             None => absent(programs::C_COMPILER, &error, "gcc libc6-dev"),
         }),
     }
@@ -44,11 +45,11 @@ pub fn c_compiler() -> Result<Tool, String> {
 ///
 /// # Errors
 /// If there is none.
-pub fn go() -> Result<Tool, String> {
+pub fn go() -> Result<Tool, Unavailable> {
     let command = vec!["go".to_owned()];
     let output = run(&command, &["version"]).map_err(|error| absent("go", &error, "golang-go"))?;
     if !output.status.success() {
-        return Err(format!("go version fails: {}", last_lines(&output)));
+        return Err(format!("go version fails: {}", last_lines(&output)).into());
     }
     Ok(Tool { version: first_line(&output.stdout), command })
 }
@@ -57,7 +58,7 @@ pub fn go() -> Result<Tool, String> {
 ///
 /// # Errors
 /// If there is none, or only one that is too old.
-pub fn python() -> Result<Tool, String> {
+pub fn python() -> Result<Tool, Unavailable> {
     const ASK: &str = "import sys; print(sys.executable); print(' '.join(sys.version.split())); \
                        sys.exit(sys.version_info < (3, 9))";
     let output =
@@ -67,8 +68,8 @@ pub fn python() -> Result<Tool, String> {
         Ok([executable, version]) if output.status.success() => {
             Ok(Tool { command: vec![executable], version })
         }
-        Ok([_, version]) => Err(format!("python3 is {version}; it takes 3.9 or newer")),
-        Err(_) => Err(format!("python3 does not run: {}", last_lines(&output))),
+        Ok([_, version]) => Err(format!("python3 is {version}; it takes 3.9 or newer").into()),
+        Err(_) => Err(format!("python3 does not run: {}", last_lines(&output)).into()),
     }
 }
 
@@ -76,7 +77,7 @@ pub fn python() -> Result<Tool, String> {
 ///
 /// # Errors
 /// If there is none, or what it lacks.
-pub fn ruby(ways: &[RubyWay], package: &str) -> Result<Tool, String> {
+pub fn ruby(ways: &[RubyWay], package: &str) -> Result<Tool, Unavailable> {
     let mut lacks = String::new();
     for (flags, libraries) in ways {
         let script = format!(
@@ -94,18 +95,18 @@ pub fn ruby(ways: &[RubyWay], package: &str) -> Result<Tool, String> {
             Err(_) => lacks = last_lines(&output),
         }
     }
-    Err(format!("ruby says: {lacks}; {}", install(package)))
+    Err(lacking(format!("ruby says: {lacks}"), package))
 }
 
 /// Makes sure that a program can be found.
 ///
 /// # Errors
 /// If it cannot.
-pub fn program(name: &str, package: &str) -> Result<(), String> {
+pub fn program(name: &str, package: &str) -> Result<(), Unavailable> {
     if programs::is_there(name) {
         return Ok(());
     }
-    Err(format!("{name} is not installed; {}", install(package)))
+    Err(lacking(format!("{name} is not installed"), package))
 }
 
 /// The end of a program's output, in one line.
@@ -126,15 +127,15 @@ fn run(command: &[String], words: &[&str]) -> io::Result<Output> {
     Command::new(program).args(arguments).args(words).stdin(Stdio::null()).output()
 }
 
-fn absent(name: &str, error: &io::Error, package: &str) -> String {
+fn absent(name: &str, error: &io::Error, package: &str) -> Unavailable {
     match error.kind() {
-        io::ErrorKind::NotFound => format!("{name} is not installed; {}", install(package)),
-        _ => format!("{name} cannot be started: {error}"),
+        io::ErrorKind::NotFound => lacking(format!("{name} is not installed"), package),
+        _ => format!("{name} cannot be started: {error}").into(),
     }
 }
 
-fn install(package: &str) -> String {
-    format!("{} {package}", programs::INSTALL)
+fn lacking(reason: String, package: &str) -> Unavailable {
+    Unavailable { reason, package: Some(package.to_owned()) }
 }
 
 fn first_line(bytes: &[u8]) -> String {
@@ -152,10 +153,13 @@ mod tests {
     #[test]
     fn what_is_missing_is_named_with_its_package() {
         let missing = program("no-such-server", "some-package").unwrap_err();
-        assert_eq!(missing, "no-such-server is not installed; on Debian: apt-get install some-package");
+        assert_eq!(
+            missing.to_string(),
+            "no-such-server is not installed; on Debian: apt-get install some-package"
+        );
         program("sh", "dash").unwrap();
         let absent = absent("cc", &io::ErrorKind::NotFound.into(), "gcc");
-        assert_eq!(absent, "cc is not installed; on Debian: apt-get install gcc");
+        assert_eq!(absent.to_string(), "cc is not installed; on Debian: apt-get install gcc");
     }
 
     #[test]

@@ -53,10 +53,15 @@ fn tools() -> ToolFacts {
     let unavailable = states.into_iter().filter_map(|state| {
         Some(UnavailableTransport { name: state.capabilities.name.to_owned(), reason: state.unavailable? })
     });
-    let peer = |peer: &ipcost_foreign::BuiltIn| BuiltInPeer {
-        name: peer.name.to_owned(),
-        lacks: peer.probe().err().map(|reason| reason.to_string()),
-        packages: peer.packages.iter().map(|package| (*package).to_owned()).collect(),
+    let peer = |peer: &ipcost_foreign::BuiltIn| {
+        let lacks = peer.probe().err();
+        let missing = lacks.as_ref().and_then(|lacks| lacks.package.clone());
+        let all = || peer.packages.join(" ");
+        BuiltInPeer {
+            name: peer.name.to_owned(),
+            packages: missing.unwrap_or_else(all),
+            lacks: lacks.map(|lacks| lacks.reason),
+        }
     };
     ToolFacts {
         transports,

@@ -18,10 +18,21 @@ pub const LAYOUT_SCHEMA: &str = "ipcost-sweep-layout/1";
 pub struct CoreSweep {
     /// What it is.
     pub schema: String,
-    /// The relations, the closest first, as they end the labels of cells.
-    pub relations: Vec<String>,
+    /// The relations, the closest first.
+    pub relations: Vec<PairOfProcessors>,
     /// What was measured.
     pub document: Document,
+}
+
+/// A relation of two processors, by a pair that has it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PairOfProcessors {
+    /// The relation, in words.
+    pub relation: String,
+    /// The client's processor.
+    pub client_cpu: u64,
+    /// The server's processor.
+    pub server_cpu: u64,
 }
 
 /// Transports with receive buffers at several places within a page.

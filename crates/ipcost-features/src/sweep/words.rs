@@ -10,7 +10,7 @@ use ipcost_report::numbers::{interval, ratio, time};
 use ipcost_report::words::{self, escaped};
 use ipcost_report::wrap::wrapped;
 
-use crate::sweep::{CoreSweep, Crossing, SizeSweep, SweepPoint};
+use crate::sweep::{CoreSweep, Crossing, PairOfProcessors, SizeSweep, SweepPoint};
 
 const BOLD: Style = Style::new().bold();
 const DIMMED: Style = Style::new().dimmed();
@@ -125,7 +125,7 @@ pub(crate) fn matrix(sweep: &CoreSweep, room: usize) -> String {
     let mut columns = vec![Column::new("", false, 0)];
     columns.extend(relations.iter().map(|_| Column::new("", true, 0)));
     let mut grid = Grid::new(&columns);
-    (1..).zip(relations).for_each(|(index, relation)| grid.title(index, escaped(relation)));
+    (1..).zip(relations).for_each(|(index, pair)| grid.title(index, escaped(&pair.relation)));
     for table in &document.workloads {
         let cells: Vec<&CellRecord> = table.cells.iter().filter_map(|id| words::cell(document, id)).collect();
         let mut transports: Vec<&str> = cells.iter().map(|cell| cell.transport.as_str()).collect();
@@ -136,9 +136,11 @@ pub(crate) fn matrix(sweep: &CoreSweep, room: usize) -> String {
                 continue;
             }
             seen.push(transport);
-            let cost = |relation: &String| {
+            let cost = |pair: &PairOfProcessors| {
                 let is_it = |cell: &&&CellRecord| {
-                    cell.transport == transport && cell.label.contains(relation.as_str())
+                    cell.transport == transport
+                        && cell.options.int("client_cpu") == Some(pair.client_cpu)
+                        && cell.options.int("server_cpu") == Some(pair.server_cpu)
                 };
                 let found = cells.iter().find(is_it).and_then(|cell| cell.wall_ns_per_op);
                 found.map_or_else(String::new, |cost| time(cost.median)).into()

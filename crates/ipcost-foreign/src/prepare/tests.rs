@@ -22,7 +22,7 @@ fn recipe(build: &str) -> Recipe {
 
 const COPY: &str = "cp toy.sh ../toy && chmod +x ../toy";
 
-fn made(recipe: &Recipe, cache: &Cache) -> Result<std::path::PathBuf, String> {
+fn made(recipe: &Recipe, cache: &Cache) -> Result<std::path::PathBuf, Unavailable> {
     let place = cache.place(&format!("toy-{}", recipe.fingerprint()));
     if !recipe.is_intact(&place) {
         let workshop = cache.workshop().unwrap();
@@ -102,7 +102,7 @@ fn programs_that_build_at_once_end_up_with_one_result() {
 fn a_build_that_fails_says_why_and_leaves_nothing() {
     let base = tempfile::tempdir().unwrap();
     let cache = Cache::at(base.path()).unwrap();
-    let reason = |build: &str| made(&recipe(build), &cache).unwrap_err();
+    let reason = |build: &str| made(&recipe(build), &cache).unwrap_err().reason;
     let failed = reason("echo main.c:3: error: no such thing >&2; exit 4");
     assert_eq!(failed, "it cannot be built: sh (exit status: 4): main.c:3: error: no such thing");
     let broken = reason("printf '#!/bin/sh\\necho no libc >&2; exit 9\\n' > ../toy; chmod +x ../toy");

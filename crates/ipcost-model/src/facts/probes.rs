@@ -122,6 +122,6 @@ pub struct BuiltInPeer {
     pub name: String,
     /// What it lacks here; `None` if nothing.
     pub lacks: Option<String>,
-    /// The Debian packages that provide all it needs.
-    pub packages: Vec<String>,
+    /// The Debian packages that provide what it lacks, separated by blanks; empty if none does.
+    pub packages: String,
 }

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::ensure;
 use ipcost_features::answer::answered;
-use ipcost_features::sweep::{CORES_SCHEMA, CoreSweep};
+use ipcost_features::sweep::{CORES_SCHEMA, CoreSweep, PairOfProcessors};
 use ipcost_lab::Lab;
 use ipcost_lab::lab::fresh_seed;
 use ipcost_model::{Job, Matrix, OptionLists, OptionName, OptionValue, Size};
@@ -29,7 +29,14 @@ pub fn run(args: &CoreSweepArgs) -> Result<ExitCode, Problem> {
     let Finished { document, failure } = carry_out(&lab, &job, plan, &listen()?, args.quiet)?;
     let sweep = CoreSweep {
         schema: CORES_SCHEMA.to_owned(),
-        relations: relations.iter().map(|(relation, _)| relation.words()).collect(),
+        relations: relations
+            .iter()
+            .map(|(relation, (client, server))| PairOfProcessors {
+                relation: relation.words(),
+                client_cpu: *client as u64,
+                server_cpu: *server as u64,
+            })
+            .collect(),
         document,
     };
     let document = answered(sweep.document.clone(), &sweep);

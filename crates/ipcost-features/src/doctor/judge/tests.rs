@@ -110,7 +110,7 @@ fn idle(name: &str, latency_us: u64, disabled: bool) -> IdleState {
 }
 
 fn peer(name: &str, lacks: Option<&str>) -> BuiltInPeer {
-    BuiltInPeer { name: name.into(), lacks: lacks.map(str::to_owned), packages: vec!["gcc".into()] }
+    BuiltInPeer { name: name.into(), lacks: lacks.map(str::to_owned), packages: "gcc".into() }
 }
 
 fn mitigated(name: &str, how: &str) -> Option<BTreeMap<String, String>> {
@@ -484,7 +484,7 @@ fn every_check_has_a_row_in_which_it_speaks_up() {
 #[test]
 fn a_peer_that_no_package_brings_has_no_command() {
     let mut facts = clean();
-    facts.tools.peers = vec![BuiltInPeer { packages: Vec::new(), ..peer("hyper", Some("build extra/")) }];
+    facts.tools.peers = vec![BuiltInPeer { packages: String::new(), ..peer("hyper", Some("build extra/")) }];
     let found = &of("peers", &facts)[0];
     assert_eq!((found.found.as_str(), &found.command), ("hyper: build extra/", &None));
 }

@@ -6,9 +6,6 @@ use ipcost_model::units::counted;
 
 use super::{Answer, Check, check, known};
 
-/// How a peer's reason is told from the way out that stands in it.
-const WAY_OUT: &str = "; on Debian: ";
-
 pub const CHECKS: &[Check] = &[
     check(
         "transports",
@@ -96,15 +93,10 @@ fn peers(facts: &Facts) -> Vec<Answer> {
 
 fn lacks(reason: &str, peers: &[&BuiltInPeer]) -> Answer {
     let names: Vec<&str> = peers.iter().map(|peer| peer.name.as_str()).collect();
-    let (reason, install) = match reason.split_once(WAY_OUT) {
-        Some((reason, install)) => (reason, Some(install.to_owned())),
-        // Without a package, the reason alone says what to do.
-        None if peers[0].packages.is_empty() => (reason, None),
-        None => (reason, Some(format!("apt-get install {}", peers[0].packages.join(" ")))),
-    };
     let answer = Answer::missing(format!("{}: {reason}", names.join(", ")));
-    match install {
-        Some(install) => answer.command(install),
-        None => answer,
+    match peers[0].packages.as_str() {
+        // The reason alone says what to do.
+        "" => answer,
+        packages => answer.command(format!("apt-get install {packages}")),
     }
 }
