@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::check::{self, CHECK_SCHEMA, Check};
 use crate::explain::{self, EXPLANATION_SCHEMA, Explanation};
 use crate::replicate::{self, LEDGER_SCHEMA, Ledger};
-use crate::sweep::{self, SWEEP_SCHEMA, SizeSweep};
+use crate::sweep::{self, CORES_SCHEMA, CoreSweep, LAYOUT_SCHEMA, LayoutSweep, SWEEP_SCHEMA, SizeSweep};
 
 /// An answer by its kind.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,6 +21,10 @@ pub enum Answer {
     Ledger(Box<Ledger>),
     /// Of `sweep size`.
     Sweep(Box<SizeSweep>),
+    /// Of `sweep cores`.
+    Cores(Box<CoreSweep>),
+    /// Of `sweep layout`.
+    Layout(Box<LayoutSweep>),
 }
 
 /// Why a document's answer cannot be shown.
@@ -48,19 +52,27 @@ impl Answer {
     /// That it is of another version, or broken.
     pub fn of(document: &Document) -> Result<Option<Self>, AnswerError> {
         let Some(answer) = &document.answer else { return Ok(None) };
+        // What some measured is the document itself.
+        let whole = || {
+            let mut answer = answer.clone();
+            answer[DOCUMENT] = json(&Document { answer: None, samples: Vec::new(), ..document.clone() });
+            answer
+        };
         let found = match schema_of(answer) {
             EXPLANATION_SCHEMA => Self::Explanation(read(answer.clone(), EXPLANATION_SCHEMA)?),
-            CHECK_SCHEMA => {
-                // What a check measured is the document itself.
-                let mut check = answer.clone();
-                check[DOCUMENT] = json(&Document { answer: None, samples: Vec::new(), ..document.clone() });
-                Self::Check(read(check, CHECK_SCHEMA)?)
-            }
+            CHECK_SCHEMA => Self::Check(read(whole(), CHECK_SCHEMA)?),
+            CORES_SCHEMA => Self::Cores(read(whole(), CORES_SCHEMA)?),
+            LAYOUT_SCHEMA => Self::Layout(read(whole(), LAYOUT_SCHEMA)?),
             LEDGER_SCHEMA => Self::Ledger(read(answer.clone(), LEDGER_SCHEMA)?),
             SWEEP_SCHEMA => Self::Sweep(read(answer.clone(), SWEEP_SCHEMA)?),
             other => return Err(AnswerError::Unknown(other.to_owned())),
         };
         Ok(Some(found))
+    }
+
+    /// Whether the document's own tables belong to the answer: they have the intervals that it leaves out.
+    pub fn needs_tables(&self) -> bool {
+        matches!(self, Self::Cores(_))
     }
 
     /// The answer as its command prints it, in `room` columns of text.
@@ -70,11 +82,13 @@ impl Answer {
             Self::Check(check) => check::words::render(check, room),
             Self::Ledger(ledger) => replicate::words::render(ledger, room),
             Self::Sweep(sweep) => sweep::words::render(sweep, room),
+            Self::Cores(sweep) => sweep::words::matrix(sweep, room),
+            Self::Layout(sweep) => sweep::layout_table(sweep, room),
         }
     }
 }
 
-/// The key of a check's record under which its document is.
+/// The key under which some records hold the document.
 const DOCUMENT: &str = "document";
 
 /// A document with the answer of the command that measured it.
@@ -99,7 +113,9 @@ pub fn kind(document: &Document) -> Option<String> {
     Some(match schema_of(answer) {
         EXPLANATION_SCHEMA => "explain".to_owned(),
         CHECK_SCHEMA => "check".to_owned(),
-        SWEEP_SCHEMA => "sweep".to_owned(),
+        SWEEP_SCHEMA => "sweep size".to_owned(),
+        CORES_SCHEMA => "sweep cores".to_owned(),
+        LAYOUT_SCHEMA => "sweep layout".to_owned(),
         LEDGER_SCHEMA => format!("replicate {}", answer["id"].as_str().unwrap_or_default()),
         other => other.to_owned(),
     })

@@ -300,12 +300,7 @@ fn workloads(outcome: &Outcome, judge: &Judge<'_>) -> Vec<WorkloadRecord> {
             judge.cheapest(&ipcost_model::Workload { cells, ..workload.clone() })
         };
         WorkloadRecord {
-            pattern: workload.pattern,
-            size: workload.size,
-            reply: workload.reply,
-            concurrency: workload.concurrency,
-            speaks_first: workload.speaks_first,
-            placement: workload.placement,
+            work: workload.work,
             cells: workload.cells.iter().map(|cell| id(*cell)).collect(),
             baseline: workload.baseline.map(id),
             fastest: first.map(fastest),

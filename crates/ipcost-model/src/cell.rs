@@ -1,10 +1,12 @@
 //! A cell: one point of the matrix.
 
+use derive_more::{Deref, DerefMut};
 use serde::{Deserialize, Serialize};
 
 use crate::job::NATIVE;
 use crate::named;
 use crate::options::Options;
+use crate::units::parse_size;
 
 named! {
     /// What is done over a transport.
@@ -93,6 +95,11 @@ pub struct Cell {
 }
 
 impl Cell {
+    /// A cell with the usual settings: one worker, replies as large as the messages, no option.
+    pub fn new(pattern: Pattern, transport: &str, size: u64) -> Self {
+        Work::new(pattern, size).over(transport, Options::default())
+    }
+
     /// The payload bytes one operation moves, both directions together; in `floor`, those it copies.
     pub fn bytes_per_op(&self) -> u64 {
         match (self.pattern, self.speaks_first) {
@@ -132,11 +139,53 @@ impl Cell {
     }
 }
 
+/// What the cells of one table share: what is done and where, but not over which transport, by which peers or with which
+/// options.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Work {
+    /// The pattern.
+    pub pattern: Pattern,
+    /// Bytes from client to server.
+    pub size: u64,
+    /// Bytes from server to client.
+    pub reply: u64,
+    /// Workers in the client.
+    pub concurrency: u32,
+    /// Who sends first in `connect`.
+    pub speaks_first: SpeaksFirst,
+    /// Where the processes run.
+    pub placement: Placement,
+}
+
+impl Work {
+    /// The usual: one worker, replies as large as the messages, wherever the scheduler places the processes.
+    pub fn new(pattern: Pattern, size: u64) -> Self {
+        let replies = matches!(pattern, Pattern::Connect | Pattern::Rr);
+        Self {
+            pattern,
+            size,
+            reply: if replies { size } else { 0 },
+            concurrency: 1,
+            speaks_first: SpeaksFirst::Client,
+            placement: Placement::Free,
+        }
+    }
+
+    /// This work over a transport, with options.
+    pub fn over(self, transport: &str, options: Options) -> Cell {
+        let Self { pattern, size, reply, concurrency, speaks_first, placement: _ } = self;
+        Cell { pattern, transport: transport.to_owned(), size, reply, concurrency, speaks_first, options }
+    }
+}
+
 /// A point of the matrix: what is done, by which peers, and where.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, Deref, DerefMut)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Point {
     /// The part sent to the peers.
+    #[deref]
+    #[deref_mut]
     #[serde(flatten)]
     pub cell: Cell,
     /// Where the processes run.
@@ -147,47 +196,85 @@ pub struct Point {
     pub server: String,
 }
 
-impl std::ops::Deref for Point {
-    type Target = Cell;
-
-    fn deref(&self) -> &Cell {
-        &self.cell
-    }
+/// A property of a point.
+pub struct Column {
+    /// Its name in tables, ids and files.
+    pub name: &'static str,
+    /// Its value as text.
+    pub value: fn(&Point) -> String,
+    /// The value that a user's text means, or what is wrong with the text.
+    pub read: fn(&str) -> Result<String, String>,
 }
-
-impl std::ops::DerefMut for Point {
-    fn deref_mut(&mut self) -> &mut Cell {
-        &mut self.cell
-    }
-}
-
-/// A property of a point: its name in tables, and its value.
-pub type Column = (&'static str, fn(&Point) -> String);
 
 impl Point {
+    /// A cell between processes of the built-in peer that the scheduler places.
+    pub fn free(cell: Cell) -> Self {
+        Self { cell, placement: Placement::Free, client: NATIVE.to_owned(), server: NATIVE.to_owned() }
+    }
+
+    /// What its table is about.
+    pub fn work(&self) -> Work {
+        let Self { cell, placement, .. } = self;
+        Work {
+            pattern: cell.pattern,
+            // Floors of every size share a table.
+            size: if cell.pattern == Pattern::Floor { 0 } else { cell.size },
+            reply: cell.reply,
+            concurrency: cell.concurrency,
+            speaks_first: cell.speaks_first,
+            placement: *placement,
+        }
+    }
+
     /// Everything that distinguishes points, in the order of tables.
     pub const COLUMNS: [Column; 11] = [
-        ("pattern", |point| point.pattern.to_string()),
-        ("transport", |point| point.transport.clone()),
-        ("size", |point| point.size.to_string()),
-        ("reply", |point| point.reply.to_string()),
-        ("concurrency", |point| point.concurrency.to_string()),
-        ("speaks_first", |point| point.speaks_first.to_string()),
-        ("closes_first", |point| point.closes_first().unwrap_or_default().to_owned()),
-        ("placement", |point| point.placement.to_string()),
-        ("client", |point| point.client.clone()),
-        ("server", |point| point.server.clone()),
-        ("options", |point| {
-            let settings: Vec<String> =
-                point.options.iter().map(|(name, value)| format!("{name}={value}")).collect();
-            settings.join(" ")
-        }),
+        Column { name: "pattern", value: |point| point.pattern.to_string(), read: read::<Pattern> },
+        Column { name: "transport", value: |point| point.transport.clone(), read: as_it_is },
+        Column { name: "size", value: |point| point.size.to_string(), read: size },
+        Column { name: "reply", value: |point| point.reply.to_string(), read: size },
+        Column {
+            name: "concurrency",
+            value: |point| point.concurrency.to_string(),
+            read: |text| {
+                text.parse::<u32>().map(|number| number.to_string()).map_err(|error| error.to_string())
+            },
+        },
+        Column {
+            name: "speaks_first",
+            value: |point| point.speaks_first.to_string(),
+            read: read::<SpeaksFirst>,
+        },
+        Column {
+            name: "closes_first",
+            value: |point| point.closes_first().unwrap_or_default().to_owned(),
+            read: as_it_is,
+        },
+        Column { name: "placement", value: |point| point.placement.to_string(), read: read::<Placement> },
+        Column { name: "client", value: |point| point.client.clone(), read: as_it_is },
+        Column { name: "server", value: |point| point.server.clone(), read: as_it_is },
+        Column {
+            name: "options",
+            value: |point| {
+                let settings: Vec<String> =
+                    point.options.iter().map(|(name, value)| format!("{name}={value}")).collect();
+                settings.join(" ")
+            },
+            read: as_it_is,
+        },
     ];
 
     /// The first column in which two points differ, with both values.
     pub fn difference(&self, other: &Self) -> Option<(&'static str, String, String)> {
-        let values = Self::COLUMNS.iter().map(|(name, value)| (*name, value(self), value(other)));
+        let values = Self::COLUMNS.iter().map(|it| (it.name, (it.value)(self), (it.value)(other)));
         values.into_iter().find(|(_, own, others)| own != others)
+    }
+
+    /// What it is set to beside its sizes, places and peers, where that is not the usual: names and values.
+    pub fn settings(&self) -> Vec<(&'static str, String)> {
+        let first = (self.speaks_first != SpeaksFirst::Client)
+            .then(|| ("speaks_first", self.speaks_first.to_string()));
+        let options = self.options.iter().map(|(name, value)| (name.spec().name, value.to_string()));
+        first.into_iter().chain(options).collect()
     }
 
     /// The identity that is stable between runs:
@@ -209,16 +296,25 @@ impl Point {
         if client != NATIVE || server != NATIVE {
             id.push_str(&format!("/{client}→{server}"));
         }
-        let mut settings = Vec::new();
-        if self.speaks_first != SpeaksFirst::Client {
-            settings.push(format!("speaks_first={}", self.speaks_first));
-        }
-        settings.extend(self.options.iter().map(|(name, value)| format!("{name}={value}")));
+        let settings: Vec<String> =
+            self.settings().into_iter().map(|(name, value)| format!("{name}={value}")).collect();
         if !settings.is_empty() {
             id.push_str(&format!("/{}", settings.join(",")));
         }
         id
     }
+}
+
+fn read<T: std::str::FromStr<Err = String> + ToString>(text: &str) -> Result<String, String> {
+    text.parse().map(|value: T| value.to_string())
+}
+
+fn as_it_is(text: &str) -> Result<String, String> {
+    Ok(text.to_owned())
+}
+
+fn size(text: &str) -> Result<String, String> {
+    parse_size(text).map(|bytes| bytes.to_string())
 }
 
 #[cfg(test)]
@@ -227,15 +323,7 @@ mod tests {
     use crate::options::OptionValue;
 
     fn cell() -> Cell {
-        Cell {
-            pattern: Pattern::Rr,
-            transport: "unix".into(),
-            size: 64,
-            reply: 64,
-            concurrency: 1,
-            speaks_first: SpeaksFirst::Client,
-            options: Options::default(),
-        }
+        Cell::new(Pattern::Rr, "unix", 64)
     }
 
     fn point(cell: Cell, placement: Placement, client: &str) -> Point {

@@ -1,8 +1,7 @@
 //! Reading a cell's id: the inverse of [`Cell::id`](crate::Cell::id).
 
-use crate::cell::{Pattern, Placement, SpeaksFirst};
-use crate::job::{Matrix, NATIVE, OptionLists, Size, check_peer_name};
-use crate::options::OptionName;
+use crate::cell::{Pattern, Placement};
+use crate::job::{Matrix, NATIVE, Size, check_peer_name};
 use crate::suggest::unknown;
 use crate::units::parse_size;
 
@@ -51,20 +50,32 @@ pub fn parse_cell_id(id: &str) -> Result<Matrix, String> {
             return Err(wrong(format!("\"{part}\" is not where it belongs; write {FORM}")));
         }
         seen = place;
-        read(&mut matrix);
+        read(&mut matrix).map_err(wrong)?;
     }
     Ok(matrix)
 }
 
 /// A part after the size: its position among them, from 1, and its effect on the matrix.
-type Part = (u8, Box<dyn FnOnce(&mut Matrix)>);
+type Part = (u8, Box<dyn FnOnce(&mut Matrix) -> Result<(), String>>);
 
 fn read_part(part: &str) -> Result<Part, String> {
     if let Some(workers) = part.strip_prefix('c').and_then(|number| number.parse::<u32>().ok()) {
-        return Ok((1, Box::new(move |matrix| matrix.concurrency = vec![workers].into())));
+        return Ok((
+            1,
+            Box::new(move |matrix| {
+                matrix.concurrency = vec![workers].into();
+                Ok(())
+            }),
+        ));
     }
     if let Ok(placement) = part.parse::<Placement>() {
-        return Ok((2, Box::new(move |matrix| matrix.placement = vec![placement].into())));
+        return Ok((
+            2,
+            Box::new(move |matrix| {
+                matrix.placement = vec![placement].into();
+                Ok(())
+            }),
+        ));
     }
     if let Some((client, server)) = part.split_once('→') {
         for name in [client, server].into_iter().filter(|name| *name != NATIVE) {
@@ -76,6 +87,7 @@ fn read_part(part: &str) -> Result<Part, String> {
             Box::new(move |matrix| {
                 matrix.client = vec![client].into();
                 matrix.server = vec![server].into();
+                Ok(())
             }),
         ));
     }
@@ -84,39 +96,24 @@ fn read_part(part: &str) -> Result<Part, String> {
         let known = unknown("part", part, placements);
         return Err(format!("{known}; write {FORM}"));
     }
-    let (speaks_first, options) = read_settings(part)?;
-    Ok((
-        4,
-        Box::new(move |matrix| {
-            matrix.speaks_first = speaks_first.into_iter().collect::<Vec<_>>().into();
-            matrix.options = options;
-        }),
-    ))
-}
-
-fn read_settings(part: &str) -> Result<(Option<SpeaksFirst>, OptionLists), String> {
-    let (mut speaks_first, mut options) = (None, OptionLists::default());
+    let mut settings = Vec::new();
     for setting in part.split(',') {
         let (name, value) =
             setting.split_once('=').ok_or_else(|| format!("\"{setting}\" is not of the form KEY=VALUE"))?;
-        if name == "speaks_first" {
-            speaks_first = Some(value.parse()?);
-            continue;
-        }
-        let name = OptionName::find(name)?;
-        if options.0.insert(name, vec![name.spec().parse(value)?]).is_some() {
-            return Err(format!("option {name} is set twice"));
-        }
+        settings.push((name.to_owned(), value.to_owned()));
     }
-    Ok((speaks_first, options))
+    Ok((4, Box::new(move |matrix| settings.iter().try_for_each(|(name, value)| matrix.set(name, value)))))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::capabilities::{Capabilities, OptionGroup, PeerState, TransportState};
+    use crate::cell::SpeaksFirst;
     use crate::expand::{Offers, PlannedCell, expand};
     use crate::job::Job;
+    use crate::job::OptionLists;
+    use crate::options::OptionName;
     use crate::options::{CATALOGUE, OptionKind, OptionValue};
     use proptest::prelude::*;
 
@@ -187,8 +184,7 @@ mod tests {
                     options: OptionLists(
                         options.into_iter().map(|(name, value)| (name, vec![value])).collect(),
                     ),
-                    label: None,
-                    lead_in: None,
+                    ..Matrix::default()
                 }
             },
         )

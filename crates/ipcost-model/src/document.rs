@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use derive_more::{Deref, DerefMut};
 use ipcost_stats::Verdict;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::cell::{Pattern, Placement, Point, Ran, SpeaksFirst, Wait};
+use crate::cell::{Point, Ran, Wait, Work};
 use crate::job::{Job, LatencyMode};
 use crate::layout::Layout;
 use crate::named;
@@ -232,7 +233,7 @@ pub struct Estimate {
 }
 
 /// A cell and its cost. Intervals of costs are at level `alpha`, each on its own.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Deref, DerefMut)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CellRecord {
     /// Stable between runs.
@@ -240,6 +241,8 @@ pub struct CellRecord {
     /// The row's name in tables.
     pub label: String,
     /// The point of the matrix.
+    #[deref]
+    #[deref_mut]
     #[serde(flatten)]
     pub point: Point,
     /// Who closed first, or `any`; `connect` only.
@@ -296,20 +299,6 @@ pub struct CellRecord {
     /// Other measures, by name: medians over epochs, per operation unless the name ends in `_per_call`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub measures: BTreeMap<String, f64>,
-}
-
-impl std::ops::Deref for CellRecord {
-    type Target = Point;
-
-    fn deref(&self) -> &Point {
-        &self.point
-    }
-}
-
-impl std::ops::DerefMut for CellRecord {
-    fn deref_mut(&mut self) -> &mut Point {
-        &mut self.point
-    }
 }
 
 named! {
@@ -447,21 +436,13 @@ pub struct RanRecord {
 }
 
 /// A table: cells that do the same work.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Deref)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WorkloadRecord {
-    /// The pattern.
-    pub pattern: Pattern,
-    /// Bytes from client to server.
-    pub size: u64,
-    /// Bytes from server to client.
-    pub reply: u64,
-    /// Workers in the client.
-    pub concurrency: u32,
-    /// Who sent first in `connect`.
-    pub speaks_first: SpeaksFirst,
-    /// Where the processes ran.
-    pub placement: Placement,
+    /// What they share.
+    #[deref]
+    #[serde(flatten)]
+    pub work: Work,
     /// Its cells, by id.
     pub cells: Vec<String>,
     /// The cell the others are compared with, by id.

@@ -3,11 +3,12 @@
 use std::iter;
 use std::time::Duration;
 
+use derive_more::{Deref, DerefMut};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::capabilities::{Delivery, FloorKind, PeerState, TransportState};
-use crate::cell::{Cell, Pattern, Placement, Point, SpeaksFirst};
+use crate::cell::{Pattern, Placement, Point, SpeaksFirst, Work};
 use crate::consistency::MAX_NAME_BYTES;
 use crate::floor::{self, FloorRecipe};
 use crate::job::{Job, Matrix, NATIVE, check_peer_name};
@@ -36,13 +37,15 @@ pub struct Offers<'a> {
 }
 
 /// A cell with everything a run needs to know about it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Deref, DerefMut)]
 pub struct PlannedCell {
     /// The identity that is stable between runs.
     pub id: String,
     /// The row's name in tables.
     pub label: String,
     /// The point of the matrix.
+    #[deref]
+    #[deref_mut]
     #[serde(flatten)]
     pub point: Point,
     /// Why it cannot be measured here; `None` if it can.
@@ -56,20 +59,6 @@ pub struct PlannedCell {
     /// The parts of its floor, if floors are requested and this one is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub floor: Option<FloorRecipe>,
-}
-
-impl std::ops::Deref for PlannedCell {
-    type Target = Point;
-
-    fn deref(&self) -> &Point {
-        &self.point
-    }
-}
-
-impl std::ops::DerefMut for PlannedCell {
-    fn deref_mut(&mut self) -> &mut Point {
-        &mut self.point
-    }
 }
 
 impl PlannedCell {
@@ -136,22 +125,7 @@ pub fn expand(job: &Job, offers: &Offers<'_>) -> Result<Expanded, ExpandError> {
 
 /// Lists multiply: ten short ones can exceed any machine.
 fn check_size(matrices: &[Matrix]) -> Result<(), ExpandError> {
-    let combinations = |matrix: &Matrix| {
-        let lists = [
-            matrix.transport.0.len(),
-            matrix.pattern.0.len(),
-            matrix.size.0.len(),
-            matrix.reply.0.len(),
-            matrix.concurrency.0.len(),
-            matrix.placement.0.len(),
-            matrix.client.0.len(),
-            matrix.server.0.len(),
-            matrix.speaks_first.0.len(),
-        ];
-        let lists = lists.into_iter().chain(matrix.options.0.values().map(Vec::len));
-        lists.fold(1_usize, |product, list| product.saturating_mul(list.max(1)))
-    };
-    let all = matrices.iter().map(combinations).fold(0_usize, usize::saturating_add);
+    let all = matrices.iter().map(Matrix::combinations).fold(0_usize, usize::saturating_add);
     if all > MOST_COMBINATIONS {
         let all = if all == usize::MAX { "too many to count".to_owned() } else { all.to_string() };
         return Err(format!(
@@ -177,26 +151,8 @@ impl Expansion<'_> {
                 .into());
         }
         self.note_options_without_effect(matrix)?;
-        for pattern in matrix.pattern.or(Pattern::Rr) {
-            for size in matrix.size.or(crate::job::Size(64)) {
-                for reply in matrix.reply.or(size) {
-                    for concurrency in matrix.concurrency.or(1) {
-                        for placement in matrix.placement.or(Placement::Free) {
-                            for speaks_first in matrix.speaks_first.or(SpeaksFirst::Client) {
-                                let work = Work {
-                                    pattern,
-                                    size: size.0,
-                                    reply: reply.0,
-                                    concurrency,
-                                    placement,
-                                    speaks_first,
-                                };
-                                self.rows(matrix, &work)?;
-                            }
-                        }
-                    }
-                }
-            }
+        for work in matrix.works() {
+            self.rows(matrix, &work)?;
         }
         Ok(())
     }
@@ -205,14 +161,7 @@ impl Expansion<'_> {
     fn floors(&mut self) -> Result<(), ExpandError> {
         for floor::Needed { transport, size, placement } in floor::needed(&self.cells, self.offers.transports)
         {
-            let work = Work {
-                pattern: Pattern::Floor,
-                size,
-                reply: size,
-                concurrency: 1,
-                placement,
-                speaks_first: SpeaksFirst::Client,
-            };
+            let work = Work { placement, ..Work::new(Pattern::Floor, size) };
             let cell = self.cell(&work, transport, NATIVE, NATIVE, Options::default(), None)?;
             if !self.cells.iter().any(|known| known.cell == cell.cell && known.placement == placement) {
                 self.cells.push(cell);
@@ -294,7 +243,8 @@ impl Expansion<'_> {
     ) -> Result<PlannedCell, ExpandError> {
         let state = self.transport(transport)?;
         let capabilities = state.capabilities;
-        let Work { pattern, mut size, mut reply, concurrency, placement, mut speaks_first } = *work;
+        let mut work = *work;
+        let Work { pattern, concurrency, placement, .. } = work;
         if !capabilities.does(pattern) && (pattern == Pattern::Floor || capabilities.floor.is_some()) {
             return Err(self.no_such_floor(transport, pattern).into());
         }
@@ -319,20 +269,21 @@ impl Expansion<'_> {
             .into());
         }
         if pattern != Pattern::Connect {
-            speaks_first = SpeaksFirst::Client;
+            work.speaks_first = SpeaksFirst::Client;
         }
-        if speaks_first == SpeaksFirst::Server {
+        if work.speaks_first == SpeaksFirst::Server {
             // Nothing goes out, so one number describes the cell.
-            size = reply;
+            work.size = work.reply;
         }
         if pattern == Pattern::Stream || pattern == Pattern::Floor {
-            reply = 0;
+            work.reply = 0;
         }
-        let has_reply = reply > 0 || !matches!(pattern, Pattern::Stream | Pattern::Floor);
+        let has_reply = work.reply > 0 || !matches!(pattern, Pattern::Stream | Pattern::Floor);
         let has_size = capabilities.floor.is_none_or(FloorKind::has_size);
         if !has_size {
-            size = 0;
+            work.size = 0;
         }
+        let Work { size, reply, .. } = work;
         for (what, there, bytes) in [("size", has_size, size), ("reply", has_reply, reply)] {
             if there && bytes == 0 {
                 return Err(format!("a {what} of 0 bytes measures nothing; the least is 1").into());
@@ -396,15 +347,7 @@ impl Expansion<'_> {
             }
         }
         let unavailable = reasons.into_iter().flatten().next();
-        let cell = Cell {
-            pattern,
-            transport: transport.to_owned(),
-            size,
-            reply,
-            concurrency,
-            speaks_first,
-            options,
-        };
+        let cell = work.over(transport, options);
         let point = Point { cell, placement, client: client.to_owned(), server: server.to_owned() };
         Ok(PlannedCell {
             id: point.id(),
@@ -506,16 +449,6 @@ impl Expansion<'_> {
         }
         Ok(())
     }
-}
-
-#[derive(Clone, Copy)]
-struct Work {
-    pattern: Pattern,
-    size: u64,
-    reply: u64,
-    concurrency: u32,
-    placement: Placement,
-    speaks_first: SpeaksFirst,
 }
 
 impl PlannedCell {

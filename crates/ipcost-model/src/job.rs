@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde::de::{self, DeserializeSeed, IntoDeserializer, MapAccess, SeqAccess, Visitor, value};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::cell::{Pattern, Placement, SpeaksFirst};
+use crate::cell::{Pattern, Placement, SpeaksFirst, Work};
 use crate::named;
 use crate::options::{OptionName, OptionValue, ValueSeed};
 use crate::units::{parse_duration, parse_proportion, parse_size};
@@ -121,6 +121,80 @@ pub struct Matrix {
     /// Options by name, each with one value or several.
     #[serde(skip_serializing_if = "OptionLists::is_empty")]
     pub options: OptionLists,
+}
+
+impl Matrix {
+    /// Its lists, and the flags of the command line that give them.
+    pub const FLAGS: [(&str, &str); 9] = [
+        ("transport", "--transports"),
+        ("pattern", "--patterns"),
+        ("size", "--sizes"),
+        ("reply", "--replies"),
+        ("concurrency", "--concurrency"),
+        ("placement", "--placement"),
+        ("client", "--client"),
+        ("server", "--server"),
+        ("speaks_first", "--speaks-first"),
+    ];
+
+    /// How many cells its lists multiply to.
+    pub fn combinations(&self) -> usize {
+        let lists = [
+            self.transport.0.len(),
+            self.pattern.0.len(),
+            self.size.0.len(),
+            self.reply.0.len(),
+            self.concurrency.0.len(),
+            self.placement.0.len(),
+            self.client.0.len(),
+            self.server.0.len(),
+            self.speaks_first.0.len(),
+        ];
+        let lists = lists.into_iter().chain(self.options.0.values().map(Vec::len));
+        lists.fold(1_usize, |product, list| product.saturating_mul(list.max(1)))
+    }
+
+    /// The work of its tables, in their order.
+    pub fn works(&self) -> Vec<Work> {
+        let mut works = Vec::new();
+        for pattern in self.pattern.or(Pattern::Rr) {
+            for size in self.size.or(Size(64)) {
+                for reply in self.reply.or(size) {
+                    for concurrency in self.concurrency.or(1) {
+                        for placement in self.placement.or(Placement::Free) {
+                            works.extend(self.speaks_first.or(SpeaksFirst::Client).into_iter().map(
+                                |speaks_first| Work {
+                                    pattern,
+                                    size: size.0,
+                                    reply: reply.0,
+                                    concurrency,
+                                    placement,
+                                    speaks_first,
+                                },
+                            ));
+                        }
+                    }
+                }
+            }
+        }
+        works
+    }
+
+    /// Reads a setting of an id, `name=value`.
+    ///
+    /// # Errors
+    /// One line, if there is no such setting, its value is wrong, or it is set already.
+    pub fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
+        if name == "speaks_first" {
+            self.speaks_first = vec![value.parse()?].into();
+            return Ok(());
+        }
+        let name = OptionName::find(name)?;
+        match self.options.0.insert(name, vec![name.spec().parse(value)?]) {
+            Some(_) => Err(format!("option {name} is set twice")),
+            None => Ok(()),
+        }
+    }
 }
 
 /// How to start a peer: the program and its arguments.

@@ -38,7 +38,7 @@ pub mod units;
 mod workload;
 
 pub use capabilities::{Capabilities, Delivery, FloorKind, OptionGroup, PeerState, TransportState};
-pub use cell::{Cell, Column, Pattern, Placement, Point, Ran, SpeaksFirst, Wait};
+pub use cell::{Cell, Column, Pattern, Placement, Point, Ran, SpeaksFirst, Wait, Work};
 pub use cell_id::parse_cell_id;
 pub use consistency::MAX_NAME_BYTES;
 pub use document::{

@@ -1,8 +1,9 @@
 //! Workloads: cells that do the same work, and the baseline of each.
 
+use derive_more::Deref;
 use serde::{Deserialize, Serialize};
 
-use crate::cell::{Pattern, Placement, SpeaksFirst};
+use crate::cell::{Pattern, Work};
 use crate::expand::PlannedCell;
 use crate::suggest::unknown;
 
@@ -10,20 +11,12 @@ use crate::suggest::unknown;
 pub const DEFAULT_BASELINE: &str = "tcp";
 
 /// Cells that do the same work and are compared with each other: one table.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Deref)]
 pub struct Workload {
-    /// The pattern.
-    pub pattern: Pattern,
-    /// Bytes from client to server.
-    pub size: u64,
-    /// Bytes from server to client.
-    pub reply: u64,
-    /// Workers in the client.
-    pub concurrency: u32,
-    /// Who sends first in `connect`.
-    pub speaks_first: SpeaksFirst,
-    /// Where the processes run.
-    pub placement: Placement,
+    /// What they share.
+    #[deref]
+    #[serde(flatten)]
+    pub work: Work,
     /// Its cells, as indices, in the order of the job.
     pub cells: Vec<usize>,
     /// The table's baseline; `None` if no cell can be measured, and among floors.
@@ -72,20 +65,12 @@ pub fn workloads(
 fn grouped(cells: &[PlannedCell]) -> Vec<Workload> {
     let mut workloads: Vec<Workload> = Vec::new();
     for (index, cell) in cells.iter().enumerate() {
-        match workloads.iter_mut().find(|workload| cell.does_the_work_of(workload)) {
+        let work = cell.work();
+        match workloads.iter_mut().find(|workload| workload.work == work) {
             Some(workload) => workload.cells.push(index),
-            None => workloads.push(Workload {
-                pattern: cell.cell.pattern,
-                // Floors of every size share a table.
-                size: if cell.cell.pattern == Pattern::Floor { 0 } else { cell.cell.size },
-                reply: cell.cell.reply,
-                concurrency: cell.cell.concurrency,
-                speaks_first: cell.cell.speaks_first,
-                placement: cell.placement,
-                cells: vec![index],
-                baseline: None,
-                against: Vec::new(),
-            }),
+            None => {
+                workloads.push(Workload { work, cells: vec![index], baseline: None, against: Vec::new() })
+            }
         }
     }
     workloads
@@ -136,15 +121,6 @@ impl Workload {
 }
 
 impl PlannedCell {
-    fn does_the_work_of(&self, workload: &Workload) -> bool {
-        self.cell.pattern == workload.pattern
-            && (self.cell.size == workload.size || self.cell.pattern == Pattern::Floor)
-            && self.cell.reply == workload.reply
-            && self.cell.concurrency == workload.concurrency
-            && self.cell.speaks_first == workload.speaks_first
-            && self.placement == workload.placement
-    }
-
     fn is_called(&self, name: &str) -> bool {
         self.id == name || self.label == name
     }
@@ -176,20 +152,11 @@ impl PlannedCell {
 mod tests {
     use super::*;
     use crate::cell::{Cell, Point};
-    use crate::options::{OptionValue, Options};
+    use crate::options::OptionValue;
 
     fn cell(transport: &str, peer: &str) -> PlannedCell {
-        let cell = Cell {
-            pattern: Pattern::Rr,
-            transport: transport.to_owned(),
-            size: 64,
-            reply: 64,
-            concurrency: 1,
-            speaks_first: SpeaksFirst::Client,
-            options: Options::default(),
-        };
-        let point =
-            Point { cell, placement: Placement::Free, client: peer.to_owned(), server: peer.to_owned() };
+        let point = Point::free(Cell::new(Pattern::Rr, transport, 64));
+        let point = Point { client: peer.to_owned(), server: peer.to_owned(), ..point };
         PlannedCell {
             id: point.id(),
             label: format!("{transport} {peer}"),

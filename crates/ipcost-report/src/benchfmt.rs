@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use ipcost_model::units::counted;
-use ipcost_model::{CellRecord, Document, NATIVE, Pattern, Placement, SpeaksFirst};
+use ipcost_model::{CellRecord, Document, NATIVE, Pattern, Placement};
 
 use crate::epochs::{self, EpochCost};
 use crate::words::{capitalised, escaped};
@@ -90,11 +90,8 @@ fn name(cell: &CellRecord) -> String {
         key("client", &cell.client);
         key("server", &cell.server);
     }
-    if cell.speaks_first != SpeaksFirst::Client {
-        key("speaks_first", cell.speaks_first.name());
-    }
-    for (option, value) in cell.options.iter() {
-        key(option.spec().name, &value.to_string());
+    for (setting, value) in cell.settings() {
+        key(setting, &value);
     }
     if !cell.id.starts_with(&format!("{}/{}/", cell.pattern, cell.transport)) {
         // The job gave it a label.

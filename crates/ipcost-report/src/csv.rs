@@ -205,13 +205,13 @@ fn usage(cell: &CellRecord, part: fn(&UsagePerOp) -> f64) -> String {
 
 /// The names of what identifies a cell.
 fn identity_names() -> Vec<String> {
-    let columns = Point::COLUMNS.iter().map(|(name, _)| (*name).to_owned());
+    let columns = Point::COLUMNS.iter().map(|column| column.name.to_owned());
     names("", NAMES).into_iter().chain(columns).collect()
 }
 
 /// What identifies a cell.
 fn identity(cell: &CellRecord) -> Vec<String> {
-    let columns = Point::COLUMNS.iter().map(|(_, value)| text(&value(cell)));
+    let columns = Point::COLUMNS.iter().map(|column| text(&(column.value)(cell)));
     fields(cell, NAMES).into_iter().chain(columns).collect()
 }
 

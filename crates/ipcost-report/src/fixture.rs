@@ -197,7 +197,7 @@ pub fn on_one_core_and_on_two() -> Document {
         for placement in [Placement::Together, Placement::Apart] {
             let id = |id: &String| format!("{id}/{placement}");
             let mut beside = table.clone();
-            beside.placement = placement;
+            beside.work.placement = placement;
             beside.cells = table.cells.iter().map(id).collect();
             beside.baseline = table.baseline.as_ref().map(id);
             if let Some(fastest) = &mut beside.fastest {

@@ -1,6 +1,6 @@
 //! How a run is measured again: the command, and the job file where flags cannot say it all.
 
-use ipcost_model::{Document, Job, NATIVE};
+use ipcost_model::{Document, Job, Matrix, NATIVE};
 use serde_json::Value;
 
 /// What to type, and what to save before.
@@ -27,17 +27,6 @@ pub fn rerun(document: &Document) -> Option<Rerun> {
     Some(Rerun { command: format!("ipcost run job.toml --seed {seed}"), job_file: Some(job_file) })
 }
 
-const LISTS: [(&str, &str); 9] = [
-    ("transport", "--transports"),
-    ("pattern", "--patterns"),
-    ("size", "--sizes"),
-    ("reply", "--replies"),
-    ("concurrency", "--concurrency"),
-    ("placement", "--placement"),
-    ("client", "--client"),
-    ("server", "--server"),
-    ("speaks_first", "--speaks-first"),
-];
 const SETTINGS: [(&str, &str); 6] = [
     ("baseline", "--baseline"),
     ("budget", "--budget"),
@@ -58,7 +47,7 @@ fn flags(job: &Job) -> Option<Vec<String>> {
     let cells = serde_json::to_value(matrix).ok()?;
     let settings = serde_json::to_value(job).ok()?;
     let mut words = Vec::new();
-    for (key, flag) in LISTS {
+    for (key, flag) in Matrix::FLAGS {
         let Some(list) = cells[key].as_array().filter(|list| !list.is_empty()) else { continue };
         let only_default = matches!(key, "client" | "server") && *list == [NATIVE];
         if !only_default {

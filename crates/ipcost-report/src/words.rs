@@ -6,7 +6,7 @@ pub use ipcost_model::escaped;
 use ipcost_model::units::{counted, duration_text, percent, size_text};
 use ipcost_model::{
     CellRecord, ContrastRecord, Document, Fastest, FloorRecord, Metric, Multiplicity, Pattern, Placement,
-    Ran, RanRecord, SpeaksFirst, Stopped, Verdict, Wait, WorkloadRecord, and_joined,
+    Ran, RanRecord, SpeaksFirst, Stopped, Verdict, Wait, Work, WorkloadRecord, and_joined,
 };
 
 use crate::numbers::{bounds, interval, ratio, time};
@@ -90,9 +90,7 @@ pub fn strata(document: &Document) -> Vec<Vec<&WorkloadRecord>> {
         table.cells.iter().map(|id| label(document, id)).collect()
     };
     // Not by its words, in which sizes are rounded.
-    let work = |table: &WorkloadRecord| {
-        (table.pattern, table.size, table.reply, table.concurrency, table.speaks_first)
-    };
+    let work = |table: &WorkloadRecord| Work { placement: Placement::Free, ..table.work };
     let mut strata: Vec<Vec<&WorkloadRecord>> = Vec::new();
     for table in &document.workloads {
         let beside = strata.iter_mut().find(|group| {

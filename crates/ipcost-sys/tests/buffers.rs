@@ -4,22 +4,14 @@
 
 use std::os::fd::BorrowedFd;
 
-use ipcost_model::{Cell, OptionValue, Options, Pattern, SpeaksFirst};
+use ipcost_model::{Cell, OptionValue, Options, Pattern};
 use ipcost_sys::private_dir::PrivateDir;
 use ipcost_sys::transport::{Place, find};
 
 fn cell(transport: &str) -> Cell {
     let mut options = Options::default();
     options.set("so_sndbuf", OptionValue::Int(30_000)).unwrap();
-    Cell {
-        pattern: Pattern::Rr,
-        transport: transport.to_owned(),
-        size: 64,
-        reply: 64,
-        concurrency: 1,
-        speaks_first: SpeaksFirst::Client,
-        options,
-    }
+    Cell { options, ..Cell::new(Pattern::Rr, transport, 64) }
 }
 
 /// The kernel's buffer sizes at both ends of a new connection.

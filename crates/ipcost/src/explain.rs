@@ -37,7 +37,7 @@ pub fn run(args: &ExplainArgs) -> Result<ExitCode, Problem> {
     let (explanation, document) = explanation?;
     let explanation = args.redacting.apply(explanation)?;
     show(&explanation, args).map_err(Problem::failed)?;
-    history::keep_answer(document, args.saving, args.redacting, args.quiet)?;
+    history::keep_answer(args.redacting.apply_to_document(document)?, args.saving, args.quiet);
     Ok(match (&explanation.failure, explanation.stopped) {
         (Some(failure), _) => return Err(Problem::failed(anyhow!("{failure}"))),
         (None, Stopped::Interrupted) => ExitCode::from(INTERRUPTED),

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail, ensure};
 use ipcost_model::{
-    Capabilities, Job, Matrix, OptionGroup, OptionLists, OptionName, OptionValue, Pattern, PeerCommand,
-    Placement, Size, TransportState, check_peer_name, parse_job,
+    Capabilities, Job, Matrix, OptionGroup, OptionName, OptionValue, Pattern, PeerCommand, Placement, Size,
+    TransportState, check_peer_name, parse_job,
 };
 use ipcost_sys::OS;
 use ipcost_sys::placement::Topology;
@@ -70,20 +70,7 @@ fn read(path: &Path) -> anyhow::Result<Job> {
 }
 
 fn matrices(args: &CellArgs, transports: &[TransportState]) -> anyhow::Result<Vec<Matrix>> {
-    let whole = Matrix {
-        transport: args.transports.clone().into(),
-        pattern: args.patterns.clone().into(),
-        size: sizes(&args.sizes).into(),
-        reply: sizes(&args.replies).into(),
-        concurrency: args.concurrency.clone().into(),
-        placement: args.placement.clone().into(),
-        client: args.client.clone().into(),
-        server: args.server.clone().into(),
-        speaks_first: args.speaks_first.clone().into(),
-        lead_in: None,
-        options: options(&args.options)?,
-        label: None,
-    };
+    let whole = args.matrix()?;
     let suite_transports = || named(transports, |known| known.is_usual_on(OS));
     if !is_suite(args) {
         // Without a list of transports: those of the default suite that can do every pattern asked for.
@@ -182,28 +169,9 @@ fn nodelay(matrix: &Matrix, transports: &[TransportState]) -> Option<Matrix> {
     Some(beside)
 }
 
-fn sizes(bytes: &[u64]) -> Vec<Size> {
-    bytes.iter().copied().map(Size).collect()
-}
-
 fn named(transports: &[TransportState], wanted: impl Fn(&Capabilities) -> bool) -> Vec<String> {
     let capable = transports.iter().map(|state| state.capabilities).filter(|known| wanted(known));
     capable.map(|known| known.name.to_owned()).collect()
-}
-
-fn options(flags: &[String]) -> anyhow::Result<OptionLists> {
-    let mut lists = OptionLists::default();
-    for flag in flags {
-        let Some((name, values)) = flag.split_once('=') else {
-            bail!("--option {flag}: write it as KEY=VALUE");
-        };
-        let name = OptionName::find(name).map_err(|error| anyhow!("--option {flag}: {error}"))?;
-        for value in values.split(',') {
-            let value = name.spec().parse(value).map_err(|error| anyhow!("--option {flag}: {error}"))?;
-            lists.0.entry(name).or_default().push(value);
-        }
-    }
-    Ok(lists)
 }
 
 fn parse_peer(flag: &str) -> anyhow::Result<(String, PeerCommand)> {

@@ -49,7 +49,7 @@ pub fn show(document: &Document, showing: Showing<'_>) -> anyhow::Result<()> {
     if let Some(answer) = &answer {
         print(&answer.render(whole))?;
     }
-    if answer.is_none() || showing.wide {
+    if answer.is_none_or(|answer| answer.needs_tables()) || showing.wide {
         print(&terminal::render(document, detail, room))?;
     }
     if !showing.quiet {

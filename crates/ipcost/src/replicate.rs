@@ -64,7 +64,7 @@ pub fn run(args: &ReplicateArgs) -> Result<ExitCode, Problem> {
             print(&format!("{gap}{}", render(&ledger, room()))).map_err(Problem::failed)?;
         }
         if let Some(document) = document {
-            history::keep_answer(document, args.saving, args.redacting, args.quiet)?;
+            history::keep_answer(args.redacting.apply_to_document(document)?, args.saving, args.quiet);
         }
         ledgers.push(ledger);
         if was_interrupted {

@@ -149,7 +149,9 @@ fn tests_of_times(
     // Tests of claims are free; move both sides of the comparison to the requested placement.
     expanded.cells.iter_mut().for_each(|cell| cell.placement = placement);
     for test in &mut tests {
-        std::iter::once(&mut test.a).chain(&mut test.b).for_each(|side| side.placement = None);
+        std::iter::once(&mut test.a)
+            .chain(&mut test.b)
+            .for_each(|side| side.columns.retain(|(name, _)| *name != "placement"));
     }
     Ok((tests, expanded))
 }

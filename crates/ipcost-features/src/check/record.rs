@@ -8,7 +8,7 @@ mod reading;
 
 use ipcost_model::{Job, JobFileError, named};
 
-use crate::replicate::Selector;
+use crate::claims::Selector;
 
 pub use reading::parse_claims;
 

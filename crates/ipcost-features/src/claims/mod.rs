@@ -1,12 +1,15 @@
 //! What every claim has in common: the cells it names, and the word that follows from an interval.
 
+mod selector;
 pub mod words;
 
-use ipcost_model::{Placement, PlannedCell, unknown};
+use ipcost_model::{PlannedCell, unknown};
 use ipcost_stats::{EpochInterval, epoch_interval};
 
 use crate::check::CellName;
-use crate::replicate::{Selector, Word};
+use crate::replicate::Word;
+
+pub use selector::Selector;
 
 /// The one cell that a claim names: by its id, else its label, else its transport; or by what distinguishes it.
 ///
@@ -14,7 +17,7 @@ use crate::replicate::{Selector, Word};
 /// Where there is none or there are several, in one line.
 pub(crate) fn find_named(cells: &[PlannedCell], name: &CellName) -> Result<usize, String> {
     let name = match name {
-        CellName::Like(selector) => return find(cells, selector),
+        CellName::Like(selector) => return selector.find(cells),
         CellName::Name(name) => name,
     };
     let ways: [fn(&PlannedCell) -> &str; 3] =
@@ -35,61 +38,6 @@ pub(crate) fn find_named(cells: &[PlannedCell], name: &CellName) -> Result<usize
         }
     }
     Err(unknown("cell", name, cells.iter().map(|cell| cell.id.as_str())))
-}
-
-/// The one cell that a selector names.
-pub(crate) fn find(cells: &[PlannedCell], wanted: &Selector) -> Result<usize, String> {
-    let fits = |planned: &PlannedCell| {
-        let cell = &planned.cell;
-        let is = |asked: &Option<String>, has: &str| asked.as_deref().is_none_or(|asked| asked == has);
-        is(&wanted.label, &planned.label)
-            && is(&wanted.transport, &cell.transport)
-            && is(&wanted.client, &planned.client)
-            && is(&wanted.server, &planned.server)
-            && wanted.pattern.is_none_or(|pattern| pattern == cell.pattern)
-            && wanted.size.is_none_or(|size| size.0 == cell.size)
-            && wanted.reply.is_none_or(|reply| reply.0 == cell.reply)
-            && wanted.placement.is_none_or(|placement| placement == planned.placement)
-            && wanted.concurrency.is_none_or(|concurrency| concurrency == cell.concurrency)
-            && (!wanted.plain || cell.options.iter().next().is_none())
-            && wanted.options.iter().all(|(name, value)| {
-                cell.options.iter().any(|(option, has)| option.to_string() == *name && has == value)
-            })
-    };
-    // Of several, the plainest: where the scheduler chooses, and with the fewest options.
-    let plainness = |index: &usize| {
-        (cells[*index].placement != Placement::Free, cells[*index].cell.options.iter().count())
-    };
-    let mut found: Vec<usize> = (0..cells.len()).filter(|index| fits(&cells[*index])).collect();
-    found.sort_by_key(plainness);
-    match found[..] {
-        [] => Err(format!("no cell of the run is {}", describe(wanted))),
-        [one, other, ..] if plainness(&one) == plainness(&other) => {
-            Err(format!("{} and {} are both {}; say more", cells[one].id, cells[other].id, describe(wanted)))
-        }
-        [plainest, ..] => Ok(plainest),
-    }
-}
-
-fn describe(wanted: &Selector) -> String {
-    let named = [
-        ("label", wanted.label.clone()),
-        ("transport", wanted.transport.clone()),
-        ("pattern", wanted.pattern.map(|pattern| pattern.to_string())),
-        ("size", wanted.size.map(|size| size.0.to_string())),
-        ("reply", wanted.reply.map(|reply| reply.0.to_string())),
-        ("placement", wanted.placement.map(|placement| placement.to_string())),
-        ("concurrency", wanted.concurrency.map(|count| count.to_string())),
-        ("client", wanted.client.clone()),
-        ("server", wanted.server.clone()),
-    ];
-    let mut parts: Vec<String> =
-        named.into_iter().filter_map(|(name, value)| Some(format!("{name} {}", value?))).collect();
-    if wanted.plain {
-        parts.push("without options".to_owned());
-    }
-    parts.extend(wanted.options.iter().map(|(name, value)| format!("{name}={value}")));
-    if parts.is_empty() { "anything".to_owned() } else { parts.join(", ") }
 }
 
 /// What epochs say of the value that a claim is about.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use derive_more::Deref;
 use ipcost_lab::system_calls::CallRecord;
 use ipcost_model::protocol::PeerRole;
 use ipcost_model::{Envelope, Estimate, FloorRecord, Job, Point, Stopped, Verdict, Warning, named};
@@ -92,7 +93,7 @@ pub struct Explanation {
 }
 
 /// A cell, where its time goes, and what was seen of it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Deref)]
 pub struct ExplainedCell {
     /// Stable between runs.
     pub id: String,
@@ -101,6 +102,7 @@ pub struct ExplainedCell {
     /// Why it is here.
     pub purpose: Purpose,
     /// The point of the matrix.
+    #[deref]
     #[serde(flatten)]
     pub point: Point,
     /// How its time can be divided.
@@ -131,14 +133,6 @@ pub struct ExplainedCell {
     pub traced_ops: u64,
     /// Operations of the pass in which events were counted; 0 where they were not.
     pub counted_ops: u64,
-}
-
-impl std::ops::Deref for ExplainedCell {
-    type Target = Point;
-
-    fn deref(&self) -> &Point {
-        &self.point
-    }
 }
 
 /// Something of either side.
@@ -269,15 +263,5 @@ pub struct Missing {
 /// A point between native peers whose settings are the usual ones.
 #[cfg(test)]
 pub(crate) fn usual(pattern: ipcost_model::Pattern, transport: &str, size: u64) -> Point {
-    let cell = ipcost_model::Cell {
-        pattern,
-        transport: transport.to_owned(),
-        size,
-        reply: size,
-        concurrency: 1,
-        speaks_first: ipcost_model::SpeaksFirst::Client,
-        options: ipcost_model::Options::default(),
-    };
-    let native = || ipcost_model::NATIVE.to_owned();
-    Point { cell, placement: ipcost_model::Placement::Free, client: native(), server: native() }
+    Point::free(ipcost_model::Cell::new(pattern, transport, size))
 }

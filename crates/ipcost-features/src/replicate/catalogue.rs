@@ -105,7 +105,7 @@ pub fn list() -> Result<String, LabError> {
 
 #[cfg(test)]
 mod tests {
-    use ipcost_model::{Cell, PlannedCell};
+    use ipcost_model::PlannedCell;
 
     use super::*;
     use crate::replicate::{ReplicationRun, Software, cells_of_run, check};
@@ -182,13 +182,8 @@ mod tests {
                 let as_run = ReplicationRun { cells: vec![published.cell.clone()], ..run.clone() };
                 for cell in cells_of_run(&as_run).unwrap() {
                     let is_like = |known: &&PlannedCell| {
-                        let work = |cell: &PlannedCell| {
-                            let Cell { pattern, transport, size, reply, concurrency, speaks_first, .. } =
-                                &cell.cell;
-                            (*pattern, transport.clone(), *size, *reply, *concurrency, *speaks_first)
-                        };
-                        work(known) == work(&cell)
-                            && known.placement == cell.placement
+                        known.work() == cell.work()
+                            && known.transport == cell.transport
                             && software(&known.client) == software(&cell.client)
                             && software(&known.server) == software(&cell.server)
                     };

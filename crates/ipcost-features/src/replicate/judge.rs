@@ -8,10 +8,10 @@ use ipcost_lab::{Answered, Batches, Needed, Outcome, Question};
 use ipcost_model::protocol::PeerRole;
 use ipcost_model::{Measure, PlannedCell, Quantity};
 
-use crate::claims::{Bounded, Bounds, Found, all_hold, find};
+use crate::claims::{Bounded, Bounds, Found, Selector, all_hold};
 use crate::explain::Sides;
 use crate::replicate::{
-    Claim, LedgerClaim, LedgerTest, Replication, ReplicationRun, Rule, Selector, Software, Test, Word,
+    Claim, LedgerClaim, LedgerTest, Replication, ReplicationRun, Rule, Software, Test, Word,
 };
 
 /// Less than this of anything, for one operation, counts as this much.
@@ -51,7 +51,7 @@ pub fn check(
         for effect in replication.effects.iter().filter(|effect| is_of(effect, run.software)) {
             ensure_beside(effect)?;
             for side in std::iter::once(&effect.a).chain(&effect.b) {
-                find(&cells, side).map_err(|reason| format!("effect \"{}\": {reason}", effect.about))?;
+                side.find(&cells).map_err(|reason| format!("effect \"{}\": {reason}", effect.about))?;
             }
         }
         for claim in &replication.claims {
@@ -60,7 +60,7 @@ pub fn check(
             for test in tests {
                 check_test(test).map_err(|reason| format!("claim \"{}\": {reason}", claim.text))?;
                 for side in std::iter::once(&test.a).chain(&test.b) {
-                    find(&cells, side).map_err(|reason| {
+                    side.find(&cells).map_err(|reason| {
                         format!("claim \"{}\", test \"{}\": {reason}", claim.text, test.about)
                     })?;
                 }
@@ -100,7 +100,7 @@ pub fn sender_timed(replication: &Replication, cells: &[PlannedCell]) -> Vec<usi
     let sides = tests.flat_map(|test| std::iter::once(&test.a).chain(&test.b).map(move |side| (test, side)));
     let of_sender = |(test, side): &(&Test, &Selector)| quantity_of(test, side).measure == Measure::Sent;
     let mut found: Vec<usize> =
-        sides.filter(of_sender).filter_map(|(_, side)| find(cells, side).ok()).collect();
+        sides.filter(of_sender).filter_map(|(_, side)| side.find(cells).ok()).collect();
     found.sort_unstable();
     found.dedup();
     found
@@ -113,7 +113,7 @@ pub fn traced_cells(replication: &Replication, software: Software, cells: &[Plan
         tests.filter(|test| test.same_system_calls && test.software.is_none_or(|only| only == software));
     let mut found: Vec<usize> = asking
         .flat_map(|test| std::iter::once(&test.a).chain(&test.b))
-        .filter_map(|side| find(cells, side).ok())
+        .filter_map(|side| side.find(cells).ok())
         .collect();
     found.sort_unstable();
     found.dedup();
@@ -273,7 +273,7 @@ fn decide_test(run: &Measured<'_>, test: &Test, alpha: f64) -> LedgerTest {
 
 /// The cells that a test takes its figures from, as indices: of `a`, and of `b` where it compares.
 pub fn cells_of(test: &Test, cells: &[PlannedCell]) -> Option<(usize, Option<usize>)> {
-    let index = |side: &Selector| find(cells, side).ok();
+    let index = |side: &Selector| side.find(cells).ok();
     let b = match &test.b {
         Some(side) => Some(index(side)?),
         None => None,

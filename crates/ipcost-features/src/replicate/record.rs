@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use crate::claims::Selector;
 use ipcost_model::job::duration;
 use ipcost_model::protocol::PeerRole;
-use ipcost_model::{Envelope, Matrix, OptionValue, Quantity, Size, named};
+use ipcost_model::{Envelope, Matrix, Quantity, named};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -242,36 +243,6 @@ pub struct Test {
     /// What the article's own method, run plainly beside it, says otherwise. Such a test is shown, and neither confirms nor refutes.
     #[serde(default)]
     pub contradicted: Option<String>,
-}
-
-/// Names one cell of a run by what distinguishes it.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Selector {
-    /// Its label.
-    pub label: Option<String>,
-    /// Its transport.
-    pub transport: Option<String>,
-    /// Its pattern.
-    pub pattern: Option<ipcost_model::Pattern>,
-    /// Its size.
-    pub size: Option<Size>,
-    /// Its reply's size.
-    pub reply: Option<Size>,
-    /// Where its processes run.
-    pub placement: Option<ipcost_model::Placement>,
-    /// Its concurrency.
-    pub concurrency: Option<u32>,
-    /// The peer that plays its client.
-    pub client: Option<String>,
-    /// The peer that plays its server.
-    pub server: Option<String>,
-    /// Whether it has no options.
-    pub plain: bool,
-    /// Options that it has.
-    pub options: BTreeMap<String, OptionValue>,
-    /// What is taken of it.
-    pub measure: Option<Quantity>,
 }
 
 /// The article's own counts.

@@ -1,13 +1,10 @@
 //! What the place of a receive buffer within a page costs.
 
-use std::time::Duration;
-
 use anstyle::Style;
 use ipcost_lab::LabError;
 use ipcost_model::units::size_text;
 use ipcost_model::{
-    CellRecord, Document, Job, LatencyMode, Matrix, OptionLists, OptionName, OptionValue, PAGE_BYTES,
-    Pattern, Placement, Size,
+    CellRecord, Document, Job, LatencyMode, Matrix, OptionLists, OptionName, OptionValue, PAGE_BYTES, Size,
 };
 use ipcost_report::grid::{Column, Grid, Piece};
 use ipcost_report::numbers::{ratio, time};
@@ -16,36 +13,12 @@ use ipcost_report::wrap::wrapped;
 use ipcost_stats::median;
 
 use super::words::operation;
+use super::{LayoutRequest, LayoutSweep};
 
 const BOLD: Style = Style::new().bold();
 const DIMMED: Style = Style::new().dimmed();
 /// A place is slow if it costs so much more than the transport's median place.
 const SLOW: f64 = 1.05;
-
-/// What `sweep layout` was asked to do.
-#[derive(Debug, Clone)]
-pub struct LayoutRequest {
-    /// The transports.
-    pub transports: Vec<String>,
-    /// What is done over them.
-    pub pattern: Pattern,
-    /// Bytes of a message.
-    pub size: u64,
-    /// Where send buffers begin.
-    pub send_offset: u64,
-    /// Where receive buffers begin, one after the other.
-    pub recv_offsets: Vec<u64>,
-    /// Where the processes run.
-    pub placement: Placement,
-    /// The peer on both sides.
-    pub peer: String,
-    /// How long it may take.
-    pub budget: Duration,
-    /// Exactly so many epochs.
-    pub epochs: Option<u32>,
-    /// The seed.
-    pub seed: Option<u64>,
-}
 
 /// A cell for every transport and place.
 ///
@@ -82,7 +55,7 @@ pub fn layout_job(request: &LayoutRequest) -> Result<Job, LabError> {
     Ok(Job {
         cells,
         baseline: first,
-        budget: Some(request.budget),
+        budget: request.budget,
         epochs: request.epochs,
         seed: request.seed,
         latency: Some(LatencyMode::Off),
@@ -96,7 +69,8 @@ fn label(transport: &str, recv_offset: u64) -> String {
 }
 
 /// Costs by place, a row each, in `room` columns; then which places are slow.
-pub fn layout_table(document: &Document, request: &LayoutRequest, room: usize) -> String {
+pub(crate) fn layout_table(sweep: &LayoutSweep, room: usize) -> String {
+    let LayoutSweep { document, request, .. } = sweep;
     let mut columns = vec![Column::new("receive buffer at", true, 0)];
     columns
         .extend(request.transports.iter().flat_map(|_| [Column::new("", true, 0), Column::new("", true, 1)]));

@@ -7,6 +7,7 @@ mod sizes;
 pub mod words;
 
 pub use self::judge::*;
-pub use self::layout::{LayoutRequest, layout_job, layout_table};
+pub use self::layout::layout_job;
+pub(crate) use self::layout::layout_table;
 pub use self::record::*;
 pub use self::sizes::{SizeRequest, sizes};

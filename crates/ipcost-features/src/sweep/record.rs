@@ -1,10 +1,65 @@
 //! What a sweep over sizes found: where one transport overtakes another.
 
-use ipcost_model::{Envelope, Pattern, Verdict};
+use std::time::Duration;
+
+use ipcost_model::job::duration;
+use ipcost_model::{Document, Envelope, Pattern, Placement, Verdict};
 use serde::{Deserialize, Serialize};
 
 /// The version of the record.
 pub const SWEEP_SCHEMA: &str = "ipcost-sweep/1";
+/// The version of the record of `sweep cores`.
+pub const CORES_SCHEMA: &str = "ipcost-sweep-cores/1";
+/// The version of the record of `sweep layout`.
+pub const LAYOUT_SCHEMA: &str = "ipcost-sweep-layout/1";
+
+/// Transports over every relation that two processors have here.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CoreSweep {
+    /// What it is.
+    pub schema: String,
+    /// The relations, the closest first, as they end the labels of cells.
+    pub relations: Vec<String>,
+    /// What was measured.
+    pub document: Document,
+}
+
+/// Transports with receive buffers at several places within a page.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LayoutSweep {
+    /// What it is.
+    pub schema: String,
+    /// What was asked.
+    pub request: LayoutRequest,
+    /// What was measured.
+    pub document: Document,
+}
+
+/// What `sweep layout` was asked to do.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LayoutRequest {
+    /// The transports.
+    pub transports: Vec<String>,
+    /// What is done over them.
+    pub pattern: Pattern,
+    /// Bytes of a message.
+    pub size: u64,
+    /// Where send buffers begin.
+    pub send_offset: u64,
+    /// Where receive buffers begin, one after the other.
+    pub recv_offsets: Vec<u64>,
+    /// Where the processes run.
+    pub placement: Placement,
+    /// The peer on both sides.
+    pub peer: String,
+    /// How long it may take.
+    #[serde(default, with = "duration")]
+    pub budget: Option<Duration>,
+    /// Exactly so many epochs.
+    pub epochs: Option<u32>,
+    /// The seed.
+    pub seed: Option<u64>,
+}
 
 /// Two transports over a range of sizes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 use ipcost_model::units::{duration_text, size_text};
-use ipcost_model::{CellRecord, Document, Pattern, Verdict};
+use ipcost_model::{CellRecord, Pattern, Verdict};
 use ipcost_report::grid::{Column, Grid, Piece};
 use ipcost_report::numbers::{interval, ratio, time};
 use ipcost_report::words::{self, escaped};
 use ipcost_report::wrap::wrapped;
 
-use crate::sweep::{Crossing, SizeSweep, SweepPoint};
+use crate::sweep::{CoreSweep, Crossing, SizeSweep, SweepPoint};
 
 const BOLD: Style = Style::new().bold();
 const DIMMED: Style = Style::new().dimmed();
@@ -119,9 +119,9 @@ fn sentence(sweep: &SizeSweep, crossing: &Crossing) -> String {
     )
 }
 
-/// Costs by transport and relation: a row a transport and workload, a column for each of `relations`, which end the
-/// cells' labels.
-pub fn matrix(document: &Document, relations: &[String], room: usize) -> String {
+/// Costs by transport and relation: a row a transport and workload, a column for each relation.
+pub(crate) fn matrix(sweep: &CoreSweep, room: usize) -> String {
+    let CoreSweep { relations, document, .. } = sweep;
     let mut columns = vec![Column::new("", false, 0)];
     columns.extend(relations.iter().map(|_| Column::new("", true, 0)));
     let mut grid = Grid::new(&columns);

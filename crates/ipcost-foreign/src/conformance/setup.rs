@@ -4,7 +4,7 @@ use std::cell::Cell as Counter;
 use std::path::Path;
 
 use ipcost_model::protocol::{Hello, PROTOCOL, PeerRole};
-use ipcost_model::{Cell, Options, Pattern, SpeaksFirst};
+use ipcost_model::{Cell, Pattern};
 use ipcost_sys::Descriptor;
 use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::private_dir::PrivateDir;
@@ -99,15 +99,8 @@ impl<'a> Setup<'a> {
     /// A cell that the subject should support.
     pub fn cell(&self, pattern: Pattern, transport: &str, concurrency: u32) -> Cell {
         let (size, reply) = self.subject.only.unwrap_or(SIZES);
-        Cell {
-            pattern,
-            transport: transport.to_owned(),
-            size,
-            reply: if pattern == Pattern::Stream { 0 } else { reply },
-            concurrency,
-            speaks_first: SpeaksFirst::Client,
-            options: Options::default(),
-        }
+        let reply = if pattern == Pattern::Stream { 0 } else { reply };
+        Cell { reply, concurrency, ..Cell::new(pattern, transport, size) }
     }
 
     /// Whether the subject can play a part.

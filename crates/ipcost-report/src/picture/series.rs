@@ -2,7 +2,9 @@
 //! through.
 
 use ipcost_model::units::size_text;
-use ipcost_model::{CellRecord, Document, Estimate, Mode, Pattern, Placement, SpeaksFirst, fixed_offset};
+use ipcost_model::{
+    CellRecord, Document, Estimate, Mode, Pattern, Placement, SpeaksFirst, Work, fixed_offset,
+};
 
 use super::colours;
 
@@ -109,11 +111,11 @@ impl Panel<'_> {
 pub fn panels(document: &Document, across: Across) -> Vec<Panel<'_>> {
     // What a reply is like: as large as the request throughout, or else of one size a panel.
     let alike = |cell: &CellRecord, other: &CellRecord| {
-        cell.pattern == other.pattern
-            && cell.concurrency == other.concurrency
-            && cell.placement == other.placement
-            && cell.speaks_first == other.speaks_first
-            && (across == Across::Size || cell.size == other.size)
+        let work = |cell: &CellRecord| Work { reply: 0, ..cell.work() };
+        let sized = |cell: &CellRecord| {
+            if across == Across::Size { Work { size: 0, ..work(cell) } } else { work(cell) }
+        };
+        sized(cell) == sized(other)
     };
     let mirrors = |cell: &CellRecord| {
         document.cells.iter().filter(|other| alike(cell, other)).all(|other| other.size == other.reply)

@@ -40,7 +40,7 @@ fn sizes() -> Document {
                 ..model.clone()
             });
         }
-        table.size = size;
+        table.work.size = size;
         (table.baseline, table.fastest) = (Some(table.cells[1].clone()), None);
         document.workloads.push(table);
     }

@@ -93,7 +93,7 @@ impl Copier {
 
 #[cfg(test)]
 mod tests {
-    use ipcost_model::{OptionValue, Options, Pattern, SpeaksFirst};
+    use ipcost_model::{OptionValue, Options, Pattern};
 
     use super::*;
 
@@ -101,15 +101,7 @@ mod tests {
     fn copies_go_around_in_the_whole_working_set() {
         let mut options = Options::default();
         options.set("working_set", OptionValue::Int(17)).unwrap();
-        let mut copier = Copier::new(&Cell {
-            pattern: Pattern::Floor,
-            transport: "memcpy".to_owned(),
-            size: 5,
-            reply: 0,
-            concurrency: 1,
-            speaks_first: SpeaksFirst::Client,
-            options,
-        });
+        let mut copier = Copier::new(&Cell { options, ..Cell::new(Pattern::Floor, "memcpy", 5) });
         let mut reached = Vec::new();
         for message in 0..4 {
             copier.copy(&[message; 5]);

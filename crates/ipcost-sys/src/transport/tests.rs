@@ -2,21 +2,13 @@
 
 use std::thread;
 
-use ipcost_model::{Cell, OptionValue, Options, Pattern, SpeaksFirst};
+use ipcost_model::{Cell, OptionValue, Pattern};
 
 use super::*;
 use crate::private_dir::PrivateDir;
 
 pub(crate) fn cell(transport: &str, concurrency: u32) -> Cell {
-    Cell {
-        pattern: Pattern::Rr,
-        transport: transport.to_owned(),
-        size: 64,
-        reply: 64,
-        concurrency,
-        speaks_first: SpeaksFirst::Client,
-        options: Options::default(),
-    }
+    Cell { concurrency, ..Cell::new(Pattern::Rr, transport, 64) }
 }
 
 /// Sizes that a transport supports: most support any.

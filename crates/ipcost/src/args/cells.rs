@@ -1,8 +1,9 @@
 //! Which cells: what every command takes that measures a matrix.
 
+use anyhow::{anyhow, bail};
 use clap::Args;
 use ipcost_model::units::parse_size;
-use ipcost_model::{Pattern, Placement, SpeaksFirst};
+use ipcost_model::{Matrix, OptionLists, OptionName, Pattern, Placement, Size, SpeaksFirst};
 
 const HEADING: &str = "Which cells (lists multiply into a matrix)";
 
@@ -46,21 +47,44 @@ impl CellArgs {
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
+
+    /// The matrix of its lists.
+    ///
+    /// # Errors
+    /// What is wrong with an option.
+    pub fn matrix(&self) -> anyhow::Result<Matrix> {
+        let sizes = |bytes: &[u64]| bytes.iter().copied().map(Size).collect::<Vec<_>>().into();
+        Ok(Matrix {
+            transport: self.transports.clone().into(),
+            pattern: self.patterns.clone().into(),
+            size: sizes(&self.sizes),
+            reply: sizes(&self.replies),
+            concurrency: self.concurrency.clone().into(),
+            placement: self.placement.clone().into(),
+            client: self.client.clone().into(),
+            server: self.server.clone().into(),
+            speaks_first: self.speaks_first.clone().into(),
+            lead_in: None,
+            options: options(&self.options)?,
+            label: None,
+        })
+    }
 }
 
-/// The flags that a job file, or cells by id, replace.
-pub const CELL_FLAGS: [&str; 10] = [
-    "transports",
-    "patterns",
-    "sizes",
-    "replies",
-    "concurrency",
-    "placement",
-    "speaks_first",
-    "client",
-    "server",
-    "options",
-];
+fn options(flags: &[String]) -> anyhow::Result<OptionLists> {
+    let mut lists = OptionLists::default();
+    for flag in flags {
+        let Some((name, values)) = flag.split_once('=') else {
+            bail!("--option {flag}: write it as KEY=VALUE");
+        };
+        let name = OptionName::find(name).map_err(|error| anyhow!("--option {flag}: {error}"))?;
+        for value in values.split(',') {
+            let value = name.spec().parse(value).map_err(|error| anyhow!("--option {flag}: {error}"))?;
+            lists.0.entry(name).or_default().push(value);
+        }
+    }
+    Ok(lists)
+}
 
 #[cfg(test)]
 mod tests {
@@ -69,16 +93,20 @@ mod tests {
     use clap::CommandFactory;
 
     #[test]
-    fn flags_for_cells_and_what_stands_in_their_place_exclude_each_other() {
+    fn every_list_of_a_matrix_has_its_flag() {
         let command = Cli::command();
         for name in ["run", "explain"] {
             let command = command.find_subcommand(name).unwrap();
-            let flags: Vec<&str> = command
+            let mut flags: Vec<String> = command
                 .get_arguments()
                 .filter(|arg| arg.get_help_heading() == Some(HEADING))
-                .map(|arg| arg.get_id().as_str())
+                .map(|arg| format!("--{}", arg.get_long().unwrap()))
                 .collect();
-            assert_eq!(flags, CELL_FLAGS, "{name}");
+            flags.sort();
+            let mut lists: Vec<&str> =
+                Matrix::FLAGS.iter().map(|(_, flag)| *flag).chain(["--option"]).collect();
+            lists.sort();
+            assert_eq!(flags, lists, "{name}");
         }
     }
 }

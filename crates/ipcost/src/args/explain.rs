@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use ipcost_model::units::parse_duration;
 
-use super::{CELL_FLAGS, CellArgs, RunArgs, Saving};
+use super::{CellArgs, RunArgs, Saving};
 use crate::redact::Redacting;
 
 /// One cell by its id: where its time goes. Two: what makes the difference. A job file or flags for cells: each cell
@@ -18,7 +18,7 @@ use crate::redact::Redacting;
 )]
 pub struct ExplainArgs {
     /// One cell or two by id, or a job file (TOML)
-    #[arg(value_name = "CELL", num_args = 0..=2, conflicts_with_all = CELL_FLAGS)]
+    #[arg(value_name = "CELL", num_args = 0..=2, conflicts_with = "CellArgs")]
     pub cells: Vec<String>,
 
     /// What the others are compared with: a transport, a peer, a label or a cell's id [default: tcp]

@@ -24,7 +24,7 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 
-pub use cells::{CELL_FLAGS, CellArgs};
+pub use cells::CellArgs;
 pub use check::CheckArgs;
 pub use compare::CompareArgs;
 pub use conformance::ConformanceArgs;

@@ -11,7 +11,7 @@ use ipcost_sys::OS;
 use ipcost_sys::transport;
 
 use super::output::OF_DOCUMENTS;
-use super::{CELL_FLAGS, CellArgs, OutputArgs};
+use super::{CellArgs, OutputArgs};
 use crate::redact::Redacting;
 
 const HOW: &str = "How to measure";
@@ -22,7 +22,7 @@ const OUTPUT: &str = "Output";
 #[command(defer(|command: clap::Command| command.after_long_help(after_help())))]
 pub struct RunArgs {
     /// A job file (TOML); without it and without flags for cells, the default suite runs
-    #[arg(value_name = "JOB.toml", conflicts_with_all = CELL_FLAGS)]
+    #[arg(value_name = "JOB.toml", conflicts_with = "CellArgs")]
     pub job: Option<PathBuf>,
 
     #[command(flatten)]

@@ -107,6 +107,8 @@ pub struct CoreSweepArgs {
     #[arg(long, short)]
     pub quiet: bool,
     #[command(flatten)]
+    pub saving: Saving,
+    #[command(flatten)]
     pub redacting: Redacting,
 }
 
@@ -160,6 +162,8 @@ pub struct LayoutSweepArgs {
     /// Show neither progress nor warnings
     #[arg(long, short)]
     pub quiet: bool,
+    #[command(flatten)]
+    pub saving: Saving,
     #[command(flatten)]
     pub redacting: Redacting,
 }

@@ -57,7 +57,7 @@ pub fn run(args: &CheckArgs) -> Result<ExitCode, Problem> {
     let check = record(file, &questions, warnings, outcome, about);
     let document = answered(check.document.clone(), &check);
     let finished = finish(args, &args.redacting.apply(check)?, failure);
-    history::keep_answer(document, args.saving, args.redacting, args.quiet)?;
+    history::keep_answer(args.redacting.apply_to_document(document)?, args.saving, args.quiet);
     finished
 }
 

@@ -30,7 +30,6 @@ use crate::args::{Saving, ShowArgs};
 use crate::documents;
 use crate::exit::{Problem, warn};
 use crate::output::{Showing, print, room, show as show_document};
-use crate::redact::Redacting;
 
 /// Begins the samples file of a run. That it cannot be written is a warning: the run goes on without.
 pub fn begin(about: &About, name: Option<&str>, plan: &Plan) -> Option<SamplesFile> {
@@ -85,20 +84,11 @@ pub fn keep(document: &Document, quiet: bool, samples: Option<SamplesFile>) {
     }
 }
 
-/// Saves what a command measured for an answer, unless it was asked not to, or nothing was measured.
-///
-/// # Errors
-/// That it cannot be redacted.
-pub fn keep_answer(
-    document: Document,
-    saving: Saving,
-    redacting: Redacting,
-    quiet: bool,
-) -> Result<(), Problem> {
+/// Saves what a command measured for an answer, redacted by then, unless it was asked not to, or nothing was measured.
+pub fn keep_answer(document: Document, saving: Saving, quiet: bool) {
     if !saving.no_save && document.schedule.epochs > 0 {
-        keep(&redacting.apply_to_document(document)?, quiet, None);
+        keep(&document, quiet, None);
     }
-    Ok(())
 }
 
 /// Whether a text is meant as a saved run rather than as a path that leads nowhere.

@@ -3,15 +3,18 @@
 use std::process::ExitCode;
 
 use anyhow::ensure;
-use ipcost_features::sweep::words::matrix;
+use ipcost_features::answer::answered;
+use ipcost_features::sweep::{CORES_SCHEMA, CoreSweep};
 use ipcost_lab::Lab;
 use ipcost_lab::lab::fresh_seed;
-use ipcost_model::{Job, Matrix, OptionLists, OptionName, OptionValue, Size, Stopped};
+use ipcost_model::{Job, Matrix, OptionLists, OptionName, OptionValue, Size};
 use ipcost_sys::relations::{Relation, distinct};
 
+use super::ended;
 use crate::args::CoreSweepArgs;
-use crate::exit::{INTERRUPTED, Problem, teller};
-use crate::output::{Showing, is_standard_output, print, room, show, write_json};
+use crate::exit::{Problem, teller};
+use crate::history;
+use crate::output::{Showing, is_standard_output, show, write_json};
 use crate::run::{Finished, carry_out, listen};
 
 /// Measures every transport over every relation of two processors that this machine has, in the same rounds.
@@ -24,23 +27,25 @@ pub fn run(args: &CoreSweepArgs) -> Result<ExitCode, Problem> {
     let lab = Lab::open(&job, &mut teller(args.quiet))?;
     let plan = lab.plan_job(&job, fresh_seed())?;
     let Finished { document, failure } = carry_out(&lab, &job, plan, &listen()?, args.quiet)?;
+    let sweep = CoreSweep {
+        schema: CORES_SCHEMA.to_owned(),
+        relations: relations.iter().map(|(relation, _)| relation.words()).collect(),
+        document,
+    };
+    let document = answered(sweep.document.clone(), &sweep);
     let document = args.redacting.apply_to_document(document)?;
     if document.schedule.epochs > 0 {
         if let Some(path) = &args.json {
             write_json(&document, path).map_err(Problem::failed)?;
         }
         if !args.json.as_deref().is_some_and(is_standard_output) {
-            let columns: Vec<String> = relations.iter().map(|(relation, _)| relation.words()).collect();
-            print(&matrix(&document, &columns, room())).map_err(Problem::failed)?;
             show(&document, Showing { wide: false, quiet: args.quiet, texts: "--json FILE" })
                 .map_err(Problem::failed)?;
         }
     }
-    match failure {
-        Some(error) => Err(error.into()),
-        None if document.stopped == Stopped::Interrupted => Ok(ExitCode::from(INTERRUPTED)),
-        None => Ok(ExitCode::SUCCESS),
-    }
+    let stopped = document.stopped;
+    history::keep_answer(document, args.saving, args.quiet);
+    ended(failure, stopped)
 }
 
 fn job(args: &CoreSweepArgs, relations: &[(Relation, (usize, usize))]) -> anyhow::Result<Job> {

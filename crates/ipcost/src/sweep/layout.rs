@@ -2,15 +2,17 @@
 
 use std::process::ExitCode;
 
-use ipcost_features::sweep::{LayoutRequest, layout_job, layout_table};
+use ipcost_features::answer::answered;
+use ipcost_features::sweep::{LAYOUT_SCHEMA, LayoutRequest, LayoutSweep, layout_job};
 use ipcost_lab::Lab;
 use ipcost_lab::lab::fresh_seed;
-use ipcost_model::Stopped;
 use ipcost_report::picture::{Background, Chart, draw};
 
+use super::ended;
 use crate::args::LayoutSweepArgs;
-use crate::exit::{INTERRUPTED, Problem, teller};
-use crate::output::{Showing, is_standard_output, print, room, show, write_json, write_text};
+use crate::exit::{Problem, teller};
+use crate::history;
+use crate::output::{Showing, is_standard_output, show, write_json, write_text};
 use crate::run::{Finished, carry_out, listen};
 
 /// Measures every transport with its receive buffers at every place, in the same rounds.
@@ -26,7 +28,7 @@ pub fn run(args: &LayoutSweepArgs) -> Result<ExitCode, Problem> {
         recv_offsets: args.recv_offsets.clone(),
         placement: args.placement,
         peer: args.peer.clone(),
-        budget: args.budget,
+        budget: Some(args.budget),
         epochs: args.epochs,
         seed: args.seed,
     };
@@ -34,6 +36,8 @@ pub fn run(args: &LayoutSweepArgs) -> Result<ExitCode, Problem> {
     let lab = Lab::open(&job, &mut teller(args.quiet))?;
     let plan = lab.plan_job(&job, fresh_seed())?;
     let Finished { document, failure } = carry_out(&lab, &job, plan, &listen()?, args.quiet)?;
+    let sweep = LayoutSweep { schema: LAYOUT_SCHEMA.to_owned(), request, document };
+    let document = answered(sweep.document.clone(), &sweep);
     let document = args.redacting.apply_to_document(document)?;
     if document.schedule.epochs > 0 {
         if let Some(path) = &args.json {
@@ -46,16 +50,14 @@ pub fn run(args: &LayoutSweepArgs) -> Result<ExitCode, Problem> {
         }
         let taken = [&args.json, &args.svg].into_iter().flatten().any(|path| is_standard_output(path));
         if !taken {
-            print(&layout_table(&document, &request, room())).map_err(Problem::failed)?;
-            if args.details {
-                show(&document, Showing { wide: false, quiet: args.quiet, texts: "--json FILE" })
-                    .map_err(Problem::failed)?;
-            }
+            show(
+                &document,
+                Showing { wide: args.details, quiet: args.quiet || !args.details, texts: "--json FILE" },
+            )
+            .map_err(Problem::failed)?;
         }
     }
-    match failure {
-        Some(error) => Err(error.into()),
-        None if document.stopped == Stopped::Interrupted => Ok(ExitCode::from(INTERRUPTED)),
-        None => Ok(ExitCode::SUCCESS),
-    }
+    let stopped = document.stopped;
+    history::keep_answer(document, args.saving, args.quiet);
+    ended(failure, stopped)
 }

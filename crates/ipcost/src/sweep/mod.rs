@@ -6,8 +6,11 @@ mod size;
 
 use std::process::ExitCode;
 
+use ipcost_lab::EngineError;
+use ipcost_model::Stopped;
+
 use crate::args::{SweepArgs, SweepOver};
-use crate::exit::Problem;
+use crate::exit::{INTERRUPTED, Problem};
 
 /// Does what the arguments ask for.
 ///
@@ -18,5 +21,14 @@ pub fn run(args: &SweepArgs) -> Result<ExitCode, Problem> {
         SweepOver::Size(args) => size::run(args),
         SweepOver::Cores(args) => cores::run(args),
         SweepOver::Layout(args) => layout::run(args),
+    }
+}
+
+/// How a sweep that is one run ended.
+fn ended(failure: Option<EngineError>, stopped: Stopped) -> Result<ExitCode, Problem> {
+    match failure {
+        Some(error) => Err(error.into()),
+        None if stopped == Stopped::Interrupted => Ok(ExitCode::from(INTERRUPTED)),
+        None => Ok(ExitCode::SUCCESS),
     }
 }

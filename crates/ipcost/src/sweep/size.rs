@@ -34,7 +34,7 @@ pub fn run(args: &SizeSweepArgs) -> Result<ExitCode, Problem> {
     })?;
     let finished = finish(args, &args.redacting.apply(sweep)?, interrupted);
     if let Some(document) = document {
-        history::keep_answer(document, args.saving, args.redacting, quiet)?;
+        history::keep_answer(args.redacting.apply_to_document(document)?, args.saving, quiet);
     }
     finished
 }

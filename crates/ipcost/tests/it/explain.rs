@@ -56,7 +56,7 @@ fn in_namespace(place: &Place, script: &str, args: &str) -> Option<Output> {
     );
     let mut command = Command::new("unshare");
     command.args(["--net", "sh", "-c", &script]).env("TMPDIR", place.tmp.path());
-    command.env("NO_COLOR", "1").current_dir(place.files.path());
+    command.env("NO_COLOR", "1").env("IPCOST_DATA_DIR", place.data.path()).current_dir(place.files.path());
     Some(command.output().unwrap())
 }
 

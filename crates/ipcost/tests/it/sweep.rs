@@ -95,6 +95,10 @@ fn a_pair_is_measured_over_every_relation() {
     if document["host"]["physical_cores"].as_u64() > Some(1) {
         assert!(relations.len() > 1, "two cores are another relation: {relations:?}");
     }
+    // What was saved shows the same.
+    let again = place.run(&["show", "last", "--quiet"]);
+    assert_eq!(text(&again.stdout), shown, "{}", text(&again.stderr));
+    assert!(text(&place.run(&["list"]).stdout).contains("sweep cores"));
 }
 
 #[test]

@@ -12,7 +12,7 @@ use toml::de::DeTable;
 
 use super::amount::Amount;
 use super::{Bound, CellName, ClaimMetric, ClaimsFile, Located, Place, ProjectClaim, Reference};
-use crate::replicate::Selector;
+use crate::claims::Selector;
 
 /// Reads a file of claims from its text.
 ///
@@ -202,7 +202,7 @@ mod tests {
         assert_eq!(second.place.line, 10);
         assert_eq!((second.metric, second.at_most.as_ref().unwrap().value), (ClaimMetric::P99, 200_000.0));
         let CellName::Like(selector) = &second.cell.as_ref().unwrap().value else { panic!("{second:?}") };
-        assert_eq!(selector.size, Some(ipcost_model::Size(1024)));
+        assert!(selector.columns.contains(&("size", "1024".to_owned())), "{selector}");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::io::{self, BufReader, Read, Write};
 use std::time::Duration;
 
-use ipcost_model::{Cell, OptionValue, Options, Pattern, SpeaksFirst};
+use ipcost_model::{Cell, OptionValue, Options, Pattern};
 use ipcost_sys::driven;
 use ipcost_sys::transport::{self, Channel, Client, Connection, TransportError};
 
@@ -148,13 +148,5 @@ pub fn client(at: &At, cell: Option<&Cell>, worker: u32) -> Result<Box<dyn Clien
 }
 
 fn plain_cell(transport: &str, options: Options) -> Cell {
-    Cell {
-        pattern: Pattern::Connect,
-        transport: transport.to_owned(),
-        size: 1,
-        reply: 1,
-        concurrency: 1,
-        speaks_first: SpeaksFirst::Client,
-        options,
-    }
+    Cell { options, ..Cell::new(Pattern::Connect, transport, 1) }
 }

@@ -139,21 +139,13 @@ fn escaped(path: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use ipcost_model::{OptionValue, Options, Pattern, SpeaksFirst};
+    use ipcost_model::{OptionValue, Pattern};
     use serde_json::json;
 
     use super::*;
 
     fn route(transport: &str, started: bool, address: serde_json::Value) -> Route {
-        let cell = Cell {
-            pattern: Pattern::Stream,
-            transport: transport.to_owned(),
-            size: 100,
-            reply: 0,
-            concurrency: 1,
-            speaks_first: SpeaksFirst::Client,
-            options: Options::default(),
-        };
+        let cell = Cell::new(Pattern::Stream, transport, 100);
         Route { cell, started, address: address.as_object().cloned().unwrap() }
     }
 
