@@ -5,9 +5,9 @@ use ipcost_stats::{Placed, carry_over, mann_whitney, median, serial_correlation,
 
 use crate::batches::Batches;
 use crate::campaign::Outcome;
-use crate::causes::{COARSE_CLOCK_NS, NEIGHBOUR_SHARE, SLOW_CLOCK_NS, STEAL_SHARE};
+use crate::rules::{self, COARSE_CLOCK_NS, Found, SLOW_CLOCK_NS};
 use crate::surroundings::Observed;
-use crate::warnings::Finding;
+use crate::warnings;
 
 /// The probability of a false alarm on a clean machine, for each kind of diagnostic.
 const FALSE_ALARMS: f64 = 0.01;
@@ -17,26 +17,19 @@ const LEAST_EFFECT: f64 = 0.02;
 const LEAST_PREEMPTION: f64 = 0.05;
 /// A visible difference between groups, as a factor.
 const VISIBLE: f64 = 1.25;
-/// Clock ticks per second of the kernel's processor time (`sysconf(_SC_CLK_TCK)`, 100 on Linux).
-const TICKS_PER_S: f64 = 100.0;
 
 /// All findings from the samples and the machine.
-pub fn diagnose(outcome: &Outcome, batches: &Batches<'_>, cells: &[CellRecord]) -> Vec<Finding> {
+pub fn diagnose(outcome: &Outcome, batches: &Batches<'_>, cells: &[CellRecord]) -> Vec<Found> {
     let mut findings = Vec::new();
     findings.extend(correlated(&outcome.plan, batches));
     findings.extend(drift(&outcome.plan, batches));
     findings.extend(carried_over(outcome));
     for (index, cell) in cells.iter().enumerate() {
         if let Some(effect) = cell.layout {
-            findings.push(Finding::BufferLayout { cell: cell.id.clone(), effect });
+            findings.push(warnings::buffer_layout(&cell.id, &effect));
         } else if let Ok(modes) = <[Mode; 2]>::try_from(cell.modes.as_slice()) {
-            let id = cell.id.clone();
-            findings.push(Finding::TwoModes {
-                cell: id,
-                differs: differs(&modes),
-                modes,
-                free: cell.placement == Placement::Free,
-            });
+            let free = cell.placement == Placement::Free;
+            findings.push(warnings::two_modes(&cell.id, &modes, &differs(&modes), free));
         } else {
             findings.extend(preempted(outcome, index, batches.of(index), cells.len()));
         }
@@ -46,7 +39,7 @@ pub fn diagnose(outcome: &Outcome, batches: &Batches<'_>, cells: &[CellRecord]) 
 }
 
 /// Whether neighbouring epochs of a contrast resemble each other more than chance allows.
-fn correlated(plan: &Plan, batches: &Batches<'_>) -> Option<Finding> {
+fn correlated(plan: &Plan, batches: &Batches<'_>) -> Option<Found> {
     let epochs = batches.epochs() as f64;
     // The normal tail is at most exp(−z²/2)/2, and n·ρ² is nearly chi-squared for independent epochs.
     let many = plan.contrasts.len().max(1) as f64;
@@ -57,16 +50,16 @@ fn correlated(plan: &Plan, batches: &Batches<'_>) -> Option<Finding> {
     });
     let found: Vec<_> = correlations.filter(|(correlation, _)| *correlation > significant).collect();
     let (correlation, worst) = found.iter().max_by(|a, b| a.0.total_cmp(&b.0))?;
-    Some(Finding::Correlated {
-        a: plan.cells[worst.a].id.clone(),
-        b: plan.cells[worst.b].id.clone(),
-        correlation: *correlation,
-        others: found.len() - 1,
-    })
+    Some(warnings::correlated(
+        &plan.cells[worst.a].id,
+        &plan.cells[worst.b].id,
+        *correlation,
+        found.len() - 1,
+    ))
 }
 
 /// Costs that rise or fall through the run.
-fn drift(plan: &Plan, batches: &Batches<'_>) -> Option<Finding> {
+fn drift(plan: &Plan, batches: &Batches<'_>) -> Option<Found> {
     let measured: Vec<usize> = plan.measurable().collect();
     let least = plan.margin.max(LEAST_EFFECT);
     let mut found: Vec<(f64, usize)> = measured
@@ -79,12 +72,12 @@ fn drift(plan: &Plan, batches: &Batches<'_>) -> Option<Finding> {
         .collect();
     found.sort_by(|a, b| b.0.abs().total_cmp(&a.0.abs()));
     let (shift, worst) = *found.first()?;
-    Some(Finding::Drift { cell: plan.cells[worst].id.clone(), ratio: shift.exp(), others: found.len() - 1 })
+    Some(warnings::drift(&plan.cells[worst].id, shift.exp(), found.len() - 1))
 }
 
 /// The cell after which others most surely cost more or less. Report only one: since cells after it are dearer, cells
 /// after every other one look cheaper than usual.
-fn carried_over(outcome: &Outcome) -> Option<Finding> {
+fn carried_over(outcome: &Outcome) -> Option<Found> {
     let plan = &outcome.plan;
     let least = plan.margin.max(LEAST_EFFECT);
     let all = carry_over(&placed(&outcome.samples));
@@ -92,7 +85,7 @@ fn carried_over(outcome: &Outcome) -> Option<Finding> {
     let worst =
         all.into_iter().min_by(|a, b| a.p.total_cmp(&b.p).then(b.shift.abs().total_cmp(&a.shift.abs())))?;
     (worst.p < level && worst.shift.abs() > least)
-        .then(|| Finding::CarryOver { cell: plan.cells[worst.from].id.clone(), ratio: worst.shift.exp() })
+        .then(|| warnings::carry_over(&plan.cells[worst.from].id, worst.shift.exp()))
 }
 
 /// The batches with the cell that ran before each, within epochs.
@@ -112,7 +105,7 @@ fn placed(samples: &[Sample]) -> Vec<Placed> {
 }
 
 /// Batches of a cell cost more where the scheduler took the core away more often.
-fn preempted(outcome: &Outcome, cell: usize, samples: &[&Sample], cells: usize) -> Option<Finding> {
+fn preempted(outcome: &Outcome, cell: usize, samples: &[&Sample], cells: usize) -> Option<Found> {
     let taken =
         |sample: &Sample| (sample.client + sample.server).involuntary_switches as f64 / sample.ops as f64;
     let points: Vec<(f64, f64)> =
@@ -123,8 +116,7 @@ fn preempted(outcome: &Outcome, cell: usize, samples: &[&Sample], cells: usize) 
     let (often, seldom) = (costs(often), costs(seldom));
     let shift = median(&often)? - median(&seldom)?;
     let sure = mann_whitney(&often, &seldom) < FALSE_ALARMS / cells as f64;
-    (sure && shift > LEAST_PREEMPTION)
-        .then(|| Finding::Preempted { cell: outcome.plan.cells[cell].id.clone(), ratio: shift.exp() })
+    (sure && shift > LEAST_PREEMPTION).then(|| warnings::preempted(&outcome.plan.cells[cell].id, shift.exp()))
 }
 
 /// How two modes differ besides the cost.
@@ -142,29 +134,11 @@ fn differs([low, high]: &[Mode; 2]) -> Vec<String> {
 }
 
 /// Steal, quotas, neighbours, and the clock.
-fn of_the_machine(observed: &Observed) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    if let Some(times) = observed.processors.filter(|times| times.total > 0) {
-        let share = times.stolen as f64 / times.total as f64;
-        if share > STEAL_SHARE {
-            findings.push(Finding::Steal { share });
-        }
-        let own_ticks = observed.own_cpu.as_secs_f64() * TICKS_PER_S;
-        let share = (times.busy as f64 - own_ticks) / times.total as f64;
-        if share > NEIGHBOUR_SHARE {
-            let busiest = observed.busiest.as_ref();
-            // A process with little of it is not to blame.
-            let guilty = busiest.filter(|busy| busy.ticks as f64 > share * times.total as f64 / 4.0);
-            findings
-                .push(Finding::Neighbour { share, busiest: guilty.map(|busy| (busy.name.clone(), busy.id)) });
-        }
-    }
-    if let Some(throttling) = observed.throttling.filter(|throttling| throttling.times > 0) {
-        let cores = throttling.cores.unwrap_or_default();
-        findings.push(Finding::Throttled { times: throttling.times, time: throttling.time, cores });
-    }
+fn of_the_machine(observed: &Observed) -> Vec<Found> {
+    let mut findings: Vec<Found> = observed.pressures().into_iter().map(|(found, _)| found).collect();
     if observed.clock.read_ns > SLOW_CLOCK_NS || observed.clock.step_ns > COARSE_CLOCK_NS {
-        findings.push(Finding::Clock { quality: observed.clock, source: observed.clock_source.clone() });
+        let clock = observed.clock;
+        findings.push(rules::slow_clock(observed.clock_source.as_deref(), clock.read_ns, clock.step_ns));
     }
     findings
 }

@@ -18,7 +18,8 @@ use crate::estimate::{estimate, estimate_of_logs};
 use crate::floor::floor;
 use crate::layout_effect::layout_effects;
 use crate::planning::epochs_for_contrasts;
-use crate::warnings::Finding;
+use crate::rules::{self, Found};
+use crate::warnings;
 
 /// The least fixed part of batches worth reporting.
 const LEAST_WAIT_NS: f64 = 1e6;
@@ -57,10 +58,9 @@ pub fn document(outcome: Outcome, about: About) -> Document {
     let layouts = layout_effects(&outcome.plan, &batches);
     document.cells.iter_mut().zip(layouts).for_each(|(cell, layout)| cell.layout = layout);
     let findings = findings(&outcome, &batches, &about, &document.cells, &judge);
-    let (notes, warnings): (Vec<&Finding>, Vec<&Finding>) =
-        findings.iter().partition(|found| found.is_note());
-    document.warnings = warnings.into_iter().map(Finding::warning).collect();
-    document.notes = notes.into_iter().map(Finding::warning).collect();
+    let (notes, warnings): (Vec<&Found>, Vec<&Found>) = findings.iter().partition(|found| found.is_note);
+    document.warnings = warnings.into_iter().map(Found::warning).collect();
+    document.notes = notes.into_iter().map(Found::warning).collect();
     document.samples = in_order(outcome.samples, outcome.suspended);
     document
 }
@@ -316,92 +316,83 @@ fn findings(
     about: &About,
     cells: &[CellRecord],
     judge: &Judge<'_>,
-) -> Vec<Finding> {
+) -> Vec<Found> {
     let plan = &outcome.plan;
     let epochs = outcome.epochs;
     let mut findings = Vec::new();
     if outcome.stopped == Stopped::Interrupted {
-        findings.push(Finding::Interrupted { epochs });
+        findings.push(warnings::interrupted(epochs));
     }
     let needed = epochs_for_contrasts(plan);
     if epochs < needed && plan.family > 0 {
-        findings.push(Finding::NoIntervals { epochs, needed });
+        findings.push(warnings::no_intervals(epochs, needed));
     } else if outcome.stopped == Stopped::Budget {
         let answered = judge.answered();
         if !answered.all() && answered.of > 0 {
             let open = answered.of - answered.resolved;
             let mixed = |cell: &CellRecord| cell.placement == Placement::Free && cell.modes.len() == 2;
-            findings.push(Finding::Unresolved {
-                open,
-                of: answered.of,
-                budget: plan.budget,
-                mixed: cells.iter().any(mixed),
-            });
+            findings.push(warnings::unresolved(open, answered.of, plan.budget, cells.iter().any(mixed)));
         }
     }
     if let Some(first) = outcome.suspended.first() {
-        findings.push(Finding::Suspended {
-            cell: plan.cells[first.cell as usize].id.clone(),
-            epoch: first.epoch,
-            batches: outcome.suspended.len(),
-        });
+        findings.push(warnings::suspended(
+            &plan.cells[first.cell as usize].id,
+            first.epoch,
+            outcome.suspended.len(),
+        ));
     }
     for (cell, incidents) in cells.iter().zip(&outcome.incidents) {
-        let id = || cell.id.clone();
+        let id = cell.id.as_str();
         if let Some(reason) = &cell.reason {
-            findings.push(Finding::Unavailable { cell: id(), reason: reason.clone() });
+            findings.push(warnings::unavailable(id, reason));
         }
         findings.extend(clamped(cell));
         findings.extend(below_floor(cell, plan.margin));
         findings.extend(fixed_wait(cell));
         if incidents.retries > 0 {
-            findings.push(Finding::BacklogFull { cell: id(), retries: incidents.retries });
+            findings.push(warnings::backlog_full(id, incidents.retries));
         }
         if !incidents.troubles.is_empty() {
             let list: Vec<String> =
                 incidents.troubles.iter().map(|(name, count)| format!("{name} {count}")).collect();
-            findings.push(Finding::Troubled { cell: id(), counters: list.join(", ") });
+            findings.push(warnings::connection_trouble(id, &list.join(", ")));
         }
     }
     findings.extend(diagnose(outcome, batches, cells));
     if plan.latency == LatencyMode::Inline {
-        findings.push(Finding::InlineLatency);
+        findings.push(warnings::inline_latency());
     }
     if let Some(version) = about.host.more.get(WINE).and_then(|version| version.as_str()) {
-        findings.push(Finding::Wine { version: version.to_owned() });
+        findings.push(rules::wine(version));
     }
     if about.debug_build {
-        findings.push(Finding::DebugBuild);
+        findings.push(rules::debug_build());
     }
     findings
 }
 
 /// A burst's fixed part, with its cause if known.
-fn fixed_wait(cell: &CellRecord) -> Option<Finding> {
+fn fixed_wait(cell: &CellRecord) -> Option<Found> {
     let wait_ns = cell.wait_ns?;
     let held_back = crate::campaign::holds_back(&cell.transport, cell.pattern, &cell.options);
-    Some(Finding::FixedWait { cell: cell.id.clone(), wait_ns, held_back })
+    Some(warnings::fixed_wait(&cell.id, wait_ns, held_back))
 }
 
 /// A cell that surely costs less than the parts of its floor, by more than the margin.
-fn below_floor(cell: &CellRecord, margin: f64) -> Option<Finding> {
+fn below_floor(cell: &CellRecord, margin: f64) -> Option<Found> {
     let multiple = cell.floor.as_ref()?.multiple;
-    (multiple.hi? < 1.0 - margin).then(|| Finding::BelowFloor {
-        cell: cell.id.clone(),
-        multiple: multiple.median,
-        free: cell.placement == Placement::Free,
-    })
+    (multiple.hi? < 1.0 - margin)
+        .then(|| warnings::below_floor(&cell.id, multiple.median, cell.placement == Placement::Free))
 }
 
 /// The options of a cell that the kernel lowered.
-fn clamped(cell: &CellRecord) -> Vec<Finding> {
+fn clamped(cell: &CellRecord) -> Vec<Found> {
     let mut findings = Vec::new();
     for (option, value) in cell.options.iter() {
         let OptionValue::Int(asked) = value else { continue };
         let became = cell.effective.values().filter_map(|role| role.get(option.spec().name)?.as_u64()).min();
         if let Some(became) = became.filter(|became| became < asked) {
-            let cell = cell.id.clone();
-            findings.push(Finding::Clamped { cell, option: option.to_string(), asked: *asked, became });
+            findings.push(warnings::clamped(&cell.id, &option.to_string(), *asked, became));
         }
     }
     findings

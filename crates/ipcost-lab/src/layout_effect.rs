@@ -6,7 +6,7 @@ use ipcost_model::{Layout, LayoutEffect, LayoutPlace, Metric, Pattern, Plan};
 use ipcost_stats::{Random, arc, median, quantile_sorted};
 
 use crate::batches::Batches;
-use crate::causes::{Cause, nanoseconds};
+use crate::rules::{self, Found, nanoseconds};
 
 /// The probability that any cell is falsely called dependent on its layout.
 const FALSE_ALARMS: f64 = 0.01;
@@ -130,22 +130,19 @@ fn effect(
 }
 
 /// What was seen, and what to do about it.
-pub fn words(effect: &LayoutEffect) -> Cause {
-    Cause {
-        code: "buffer-layout",
-        found: format!(
-            "costs {} instead of {} if {} {} to {} bytes after a page ({:.0} % of all places, {} epochs)",
-            nanoseconds(effect.wall_ns_per_op),
-            nanoseconds(effect.elsewhere_ns_per_op),
-            place_text(effect.place),
-            effect.from,
-            effect.to,
-            effect.share * 100.0,
-            effect.epochs
-        ),
-        advice: "places are drawn for every epoch, so intervals cover both: in your own program move the buffer by a few dozen bytes, and set send_offset and recv_offset to measure one place"
-            .to_owned(),
-    }
+pub fn words(effect: &LayoutEffect) -> Found {
+    let found = format!(
+        "costs {} instead of {} if {} {} to {} bytes after a page ({:.0} % of all places, {} epochs)",
+        nanoseconds(effect.wall_ns_per_op),
+        nanoseconds(effect.elsewhere_ns_per_op),
+        place_text(effect.place),
+        effect.from,
+        effect.to,
+        effect.share * 100.0,
+        effect.epochs
+    );
+    let remedy = "places are drawn for every epoch, so intervals cover both: in your own program move the buffer by a few dozen bytes, and set send_offset and recv_offset to measure one place";
+    Found::new(rules::BUFFER_LAYOUT, found, remedy)
 }
 
 /// A place in words.

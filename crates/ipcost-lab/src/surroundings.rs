@@ -2,12 +2,17 @@
 
 use std::time::Duration;
 
-use ipcost_model::{MachineRecord, ProcessorRecord, ThrottlingRecord};
+use ipcost_model::{MachineRecord, ProcessorTimes, Throttling};
 use ipcost_sys::clock::{self, Quality};
-use ipcost_sys::counters::ProcessorTimes;
 use ipcost_sys::others::{self, Busy, Processes};
-use ipcost_sys::quota::Throttling;
-use ipcost_sys::{host, usage};
+use ipcost_sys::{counters, host, quota, usage};
+
+use crate::rules::{self, BLAME, Found, NEIGHBOUR_SHARE, STEAL_SHARE};
+
+/// Clock ticks per second of the kernel's processor time (`sysconf(_SC_CLK_TCK)`, 100 on Linux).
+const TICKS_PER_S: f64 = 100.0;
+/// A quota that acts may account for nearly all of the time.
+const THROTTLED_WEIGHT: f64 = 0.9;
 
 /// The state of the whole machine at one time.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -23,15 +28,8 @@ pub struct Snapshot {
 impl Snapshot {
     /// The changes since an earlier snapshot.
     pub fn since(&self, before: &Self) -> MachineRecord {
-        let processors = before.processors.zip(self.processors).map(|(before, now)| {
-            let ProcessorTimes { busy, stolen, total } = now.since(&before);
-            ProcessorRecord { busy, stolen, total }
-        });
-        let throttling = self.throttling.map(|now| {
-            let passed = now.since(&before.throttling.unwrap_or_default());
-            let time_ns = passed.time.as_nanos() as u64;
-            ThrottlingRecord { times: passed.times, time_ns, cores: passed.cores }
-        });
+        let processors = before.processors.zip(self.processors).map(|(before, now)| now.since(&before));
+        let throttling = self.throttling.map(|now| now.since(&before.throttling.unwrap_or_default()));
         let own_cpu_ns = self.own_cpu.saturating_sub(before.own_cpu).as_nanos() as u64;
         MachineRecord { processors, own_cpu_ns, throttling }
     }
@@ -65,9 +63,9 @@ impl Surroundings for System {
     fn snapshot(&mut self) -> Snapshot {
         let own = usage::own().cpu_ns() + usage::children().cpu_ns();
         Snapshot {
-            processors: ProcessorTimes::read(),
+            processors: counters::of_processors(),
             own_cpu: Duration::from_nanos(own),
-            throttling: Throttling::read(),
+            throttling: quota::throttling(),
         }
     }
 
@@ -108,19 +106,49 @@ pub struct Observed {
 impl Observed {
     /// Adds the activity of an epoch.
     pub fn add(&mut self, epoch: &MachineRecord) {
-        // A tampered samples file may hold any numbers.
         self.own_cpu = self.own_cpu.saturating_add(Duration::from_nanos(epoch.own_cpu_ns));
-        if let Some(passed) = epoch.processors {
-            let sum = self.processors.get_or_insert_default();
-            sum.busy = sum.busy.saturating_add(passed.busy);
-            sum.stolen = sum.stolen.saturating_add(passed.stolen);
-            sum.total = sum.total.saturating_add(passed.total);
+        if let Some(passed) = &epoch.processors {
+            self.processors.get_or_insert_default().add(passed);
         }
-        if let Some(passed) = epoch.throttling {
-            let sum = self.throttling.get_or_insert_default();
-            sum.times = sum.times.saturating_add(passed.times);
-            sum.time = sum.time.saturating_add(Duration::from_nanos(passed.time_ns));
-            sum.cores = passed.cores;
+        if let Some(passed) = &epoch.throttling {
+            self.throttling.get_or_insert_default().add(passed);
         }
+    }
+
+    /// The share of the processors' time that other processes took; `None` if the system does not tell.
+    pub fn others(&self) -> Option<f64> {
+        let times = self.processors.filter(|times| times.total > 0)?;
+        let own = self.own_cpu.as_secs_f64() * TICKS_PER_S;
+        Some(((times.busy as f64 - own) / times.total as f64).clamp(0.0, 1.0))
+    }
+
+    /// The share of the processors' time that the hypervisor gave to others.
+    pub fn stolen(&self) -> Option<f64> {
+        let times = self.processors.filter(|times| times.total > 0)?;
+        Some(times.stolen as f64 / times.total as f64)
+    }
+
+    /// What held the run back: quotas, the hypervisor, other processes, with the share of the time that each may account
+    /// for.
+    pub fn pressures(&self) -> Vec<(Found, f64)> {
+        let mut found = Vec::new();
+        if let Some(share) = self.stolen().filter(|share| *share > STEAL_SHARE) {
+            found.push((rules::steal(share), share));
+        }
+        if let Some(share) = self.others().filter(|share| *share > NEIGHBOUR_SHARE) {
+            let all = self.processors.map_or(0.0, |times| times.total as f64);
+            let guilty = self.busiest.as_ref().filter(|busy| busy.ticks as f64 > BLAME * share * all);
+            let whom = guilty.map_or_else(
+                || "no single process most of it".to_owned(),
+                |busy| rules::culprit(&busy.name, busy.id),
+            );
+            let neighbour = rules::neighbour(share);
+            found.push((Found { found: format!("{}, {whom}", neighbour.found), ..neighbour }, share));
+        }
+        if let Some(throttling) = self.throttling.filter(|throttling| throttling.times > 0) {
+            let cores = throttling.cores.unwrap_or_default();
+            found.push((rules::quota(cores, throttling.times, throttling.time()), THROTTLED_WEIGHT));
+        }
+        found
     }
 }

@@ -60,8 +60,8 @@ pub use plan::{Plan, PlannedContrast};
 pub use reading::{MAX_DOCUMENT_BYTES, ReadError, check_document, read_document};
 pub use redact::{Identity, RedactError, redacted, redacted_document};
 pub use samples_file::{
-    Begun, Calibrated, CellLatency, Counts, EpochRecord, Incidents, MachineRecord, ProcessorRecord, RunState,
-    SAMPLES_SCHEMA, Samples, SamplesLine, ThrottlingRecord,
+    Begun, Calibrated, CellLatency, Counts, EpochRecord, Incidents, MachineRecord, ProcessorTimes, RunState,
+    SAMPLES_SCHEMA, Samples, SamplesLine, Throttling,
 };
 pub use samples_reading::{SamplesError, read_samples};
 pub use suggest::{nearest, unknown};

@@ -1,6 +1,7 @@
 //! The samples file: the measurements so far, one epoch per line, so that nothing is lost if the run is killed.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -139,33 +140,74 @@ pub struct Incidents {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct MachineRecord {
     /// The processors' time, clock ticks; absent if the system does not tell.
-    pub processors: Option<ProcessorRecord>,
+    pub processors: Option<ProcessorTimes>,
     /// Processor time of this program and its peers, nanoseconds.
     pub own_cpu_ns: u64,
     /// CPU quota throttling; absent without a quota.
-    pub throttling: Option<ThrottlingRecord>,
+    pub throttling: Option<Throttling>,
 }
 
-/// Time of all processors together, clock ticks.
+/// Time of all processors together, in clock ticks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ProcessorRecord {
-    /// Busy time.
+pub struct ProcessorTimes {
+    /// Anything but idle time.
     pub busy: u64,
-    /// Time that the hypervisor gave to others.
+    /// Taken by the hypervisor for others.
     pub stolen: u64,
-    /// Total time.
+    /// Total, including idle time.
     pub total: u64,
+}
+
+impl ProcessorTimes {
+    /// The time since `earlier`.
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            busy: self.busy.saturating_sub(earlier.busy),
+            stolen: self.stolen.saturating_sub(earlier.stolen),
+            total: self.total.saturating_sub(earlier.total),
+        }
+    }
+
+    /// Adds a later time. A tampered samples file may hold any numbers.
+    pub fn add(&mut self, later: &Self) {
+        self.busy = self.busy.saturating_add(later.busy);
+        self.stolen = self.stolen.saturating_add(later.stolen);
+        self.total = self.total.saturating_add(later.total);
+    }
 }
 
 /// CPU quota throttling.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub struct ThrottlingRecord {
-    /// How often a group was throttled.
+pub struct Throttling {
+    /// How often a group had to wait for its next period.
     pub times: u64,
-    /// Total throttled time, nanoseconds.
+    /// Time throttled, all processors together, nanoseconds.
     pub time_ns: u64,
     /// The tightest quota, in processors.
     pub cores: Option<f64>,
+}
+
+impl Throttling {
+    /// The difference since `earlier`.
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            times: self.times.saturating_sub(earlier.times),
+            time_ns: self.time_ns.saturating_sub(earlier.time_ns),
+            cores: self.cores,
+        }
+    }
+
+    /// Adds a later one.
+    pub fn add(&mut self, later: &Self) {
+        self.times = self.times.saturating_add(later.times);
+        self.time_ns = self.time_ns.saturating_add(later.time_ns);
+        self.cores = later.cores;
+    }
+
+    /// Time throttled.
+    pub fn time(&self) -> Duration {
+        Duration::from_nanos(self.time_ns)
+    }
 }
 
 /// Whether a saved run has ended.

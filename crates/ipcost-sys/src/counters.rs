@@ -2,33 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use ipcost_model::ProcessorTimes;
+
 use crate::system::{kernel_files, processor_times};
 
-/// The processors' time since boot, in clock ticks, summed over all processors.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct ProcessorTimes {
-    /// Anything but idle time.
-    pub busy: u64,
-    /// Taken by the hypervisor for others.
-    pub stolen: u64,
-    /// Total, including idle time.
-    pub total: u64,
-}
-
-impl ProcessorTimes {
-    /// Reads them; `None` if the system does not report them.
-    pub fn read() -> Option<Self> {
-        processor_times::read()
-    }
-
-    /// The time since `earlier`.
-    pub fn since(&self, earlier: &Self) -> Self {
-        Self {
-            busy: self.busy.saturating_sub(earlier.busy),
-            stolen: self.stolen.saturating_sub(earlier.stolen),
-            total: self.total.saturating_sub(earlier.total),
-        }
-    }
+/// The processors' time since boot, summed over all processors; `None` if the system does not report it.
+pub fn of_processors() -> Option<ProcessorTimes> {
+    processor_times::read()
 }
 
 /// Counters of the group `TcpExt` in `/proc/net/netstat`, by name, and those of `Udp` in `/proc/net/snmp` and of

@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use crate::control_group::Hierarchy;
 use crate::system::kernel_files;
+use ipcost_model::Throttling;
+
 use crate::{Context, SysError};
 
 /// The controller of quotas.
@@ -14,41 +16,19 @@ const CONTROLLER: &str = "cpu";
 /// Prefix of the groups that hold this process to a quota; its process ID follows.
 const GROUP: &str = "ipcost-";
 
-/// Throttling of this process's groups since they were created.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Throttling {
-    /// How often a group had to wait for its next period.
-    pub times: u64,
-    /// Time throttled, all processors together.
-    pub time: Duration,
-    /// The tightest quota, in processors.
-    pub cores: Option<f64>,
-}
-
-impl Throttling {
-    /// Reads it for this process's group and its visible ancestors; `None` if no group has a quota.
-    pub fn read() -> Option<Self> {
-        let hierarchy = Hierarchy::of_this_process(CONTROLLER)?;
-        let mut sum = Self::default();
-        for group in hierarchy.levels() {
-            let Some(cores) = quota(hierarchy.unified, &group) else { continue };
-            sum.cores = Some(sum.cores.map_or(cores, |tightest: f64| tightest.min(cores)));
-            let stat = kernel_files::read_to_string(group.join("cpu.stat")).unwrap_or_default();
-            let (times, time) = parse_stat(&stat);
-            sum.times = sum.times.max(times);
-            sum.time = sum.time.max(time);
-        }
-        sum.cores.is_some().then_some(sum)
+/// Throttling of this process's group and its visible ancestors since they were created; `None` if no group has a quota.
+pub fn throttling() -> Option<Throttling> {
+    let hierarchy = Hierarchy::of_this_process(CONTROLLER)?;
+    let mut sum = Throttling::default();
+    for group in hierarchy.levels() {
+        let Some(cores) = quota(hierarchy.unified, &group) else { continue };
+        sum.cores = Some(sum.cores.map_or(cores, |tightest: f64| tightest.min(cores)));
+        let stat = kernel_files::read_to_string(group.join("cpu.stat")).unwrap_or_default();
+        let (times, time) = parse_stat(&stat);
+        sum.times = sum.times.max(times);
+        sum.time_ns = sum.time_ns.max(time.as_nanos() as u64);
     }
-
-    /// The difference since `earlier`.
-    pub fn since(&self, earlier: &Self) -> Self {
-        Self {
-            times: self.times.saturating_sub(earlier.times),
-            time: self.time.saturating_sub(earlier.time),
-            cores: self.cores,
-        }
-    }
+    sum.cores.is_some().then_some(sum)
 }
 
 /// A group created to hold this process to a quota; dropping it moves the process out and removes the group.

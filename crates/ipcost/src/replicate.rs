@@ -48,7 +48,7 @@ pub fn run(args: &ReplicateArgs) -> Result<ExitCode, Problem> {
     let (mut interrupted, mut left_out) = (false, false);
     if let Some(version) = host::read().more.get(host::WINE).filter(|_| !args.quiet) {
         let version = version.as_str().unwrap_or_default();
-        eprintln!("warning: {}", ipcost_lab::causes::wine(version).sentence());
+        eprintln!("warning: {}", ipcost_lab::rules::wine(version).sentence());
     }
     for replication in &replications {
         let (ledger, document, was_interrupted) = measure(&request, replication, &interrupt, &mut shown);

@@ -3,12 +3,10 @@
 use std::time::Duration;
 
 use ipcost_lab::{Contrasts, Snapshot, run};
-use ipcost_model::{Document, Layout, LayoutPlace, Offsets, Usage};
+use ipcost_model::{Document, Layout, LayoutPlace, Offsets, ProcessorTimes, Throttling, Usage};
 use ipcost_stats::Random;
 use ipcost_sys::clock::Quality;
-use ipcost_sys::counters::ProcessorTimes;
 use ipcost_sys::others::Busy;
-use ipcost_sys::quota::Throttling;
 
 use crate::script::*;
 
@@ -62,7 +60,7 @@ fn snapshots(stolen_per_epoch: u64, others_per_epoch: u64, throttled_per_epoch: 
                 own_cpu: Duration::from_millis(10 * own_ticks),
                 throttling: (throttled_per_epoch > 0).then(|| Throttling {
                     times: throttled_per_epoch * epochs,
-                    time: Duration::from_millis(30 * epochs),
+                    time_ns: Duration::from_millis(30 * epochs).as_nanos() as u64,
                     cores: Some(0.5),
                 }),
             }

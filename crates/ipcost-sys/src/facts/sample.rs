@@ -8,18 +8,20 @@ use std::time::{Duration, Instant};
 
 use ipcost_model::facts::Sample;
 
-use crate::counters::ProcessorTimes;
-use crate::quota::Throttling;
+use ipcost_model::ProcessorTimes;
+
+use crate::counters;
+use crate::quota;
 use crate::{others, usage};
 
 /// Watches the machine for about twice this time.
 pub fn sample(window: Duration, processors: u32) -> Sample {
-    let throttled = Throttling::read();
+    let throttled = quota::throttling();
     let quiet = left_alone(window);
     let busy = kept_busy(window, processors);
-    let passed = Throttling::read().map(|now| now.since(&throttled.unwrap_or_default()));
+    let passed = quota::throttling().map(|now| now.since(&throttled.unwrap_or_default()));
     Sample {
-        throttled: passed.map(|passed| (passed.times, passed.time.as_secs_f64())),
+        throttled: passed.map(|passed| (passed.times, passed.time().as_secs_f64())),
         ..merged(quiet, busy)
     }
 }
@@ -31,10 +33,10 @@ fn merged(quiet: Sample, busy: Sample) -> Sample {
 
 fn left_alone(window: Duration) -> Sample {
     let began = Instant::now();
-    let (before, listed) = (ProcessorTimes::read(), others::processes());
+    let (before, listed) = (counters::of_processors(), others::processes());
     let own = usage::own().cpu_ns();
     thread::sleep(window);
-    let after = ProcessorTimes::read();
+    let after = counters::of_processors();
     let own = usage::own().cpu_ns().saturating_sub(own);
     let busiest = others::busiest(&listed, &others::processes());
     let passed =
@@ -58,7 +60,7 @@ fn share_of_others(passed: &ProcessorTimes, own_ns: u64) -> f64 {
 
 fn kept_busy(window: Duration, processors: u32) -> Sample {
     let began = Instant::now();
-    let before = ProcessorTimes::read();
+    let before = counters::of_processors();
     let spin = || {
         while began.elapsed() < window {
             std::hint::spin_loop();
@@ -69,7 +71,7 @@ fn kept_busy(window: Duration, processors: u32) -> Sample {
             scope.spawn(spin);
         }
     });
-    let after = ProcessorTimes::read();
+    let after = counters::of_processors();
     Sample {
         busy_s: began.elapsed().as_secs_f64(),
         stolen: after.zip(before).and_then(|(after, before)| stolen(&after.since(&before))),

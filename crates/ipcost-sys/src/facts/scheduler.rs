@@ -3,7 +3,7 @@
 use ipcost_model::facts::SchedulerFacts;
 
 use super::text::{field, kibibytes, line, listed, value_of};
-use crate::quota::Throttling;
+use crate::quota;
 use crate::system::{kernel_files, machine};
 
 /// Facts about sharing the machine.
@@ -18,7 +18,7 @@ pub fn scheduler() -> SchedulerFacts {
             .as_deref()
             .and_then(seccomp_filters),
         processors_online: line("/sys/devices/system/cpu/online").as_deref().and_then(listed),
-        cpu_quota: Throttling::read().and_then(|throttling| throttling.cores),
+        cpu_quota: quota::throttling().and_then(|throttling| throttling.cores),
         load_average: line("/proc/loadavg").as_deref().and_then(load_average),
         swap_used_bytes: swap_used(),
         memory_pressure_percent: kernel_files::read_to_string("/proc/pressure/memory")

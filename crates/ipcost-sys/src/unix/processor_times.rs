@@ -1,7 +1,7 @@
 //! Processor times since the system started (`proc_stat(5)`).
 
 use super::kernel_files;
-use crate::counters::ProcessorTimes;
+use ipcost_model::ProcessorTimes;
 
 /// Reads them; `None` if the system does not report them.
 pub fn read() -> Option<ProcessorTimes> {

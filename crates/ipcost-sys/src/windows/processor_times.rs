@@ -3,7 +3,7 @@
 use windows_sys::Win32::Foundation::FILETIME;
 use windows_sys::Win32::System::Threading::GetSystemTimes;
 
-use crate::counters::ProcessorTimes;
+use ipcost_model::ProcessorTimes;
 
 /// Windows' time units in a clock tick of 10 ms, the contract's unit.
 const UNITS_PER_TICK: u64 = 100_000;

@@ -1,5 +1,6 @@
 //! Descriptors, buffers, queues.
 
+use ipcost_lab::rules;
 use ipcost_model::facts::LimitFacts;
 use ipcost_model::units::size_text;
 
@@ -20,93 +21,56 @@ const TCP_BUFFER: u64 = 4_194_304;
 const SHORT_QUEUE: u64 = 128;
 
 pub const CHECKS: &[Check] = &[
-    check(
-        "open-files",
-        "how many descriptors a process may open",
-        "Every cell keeps two processes and their pipes open; a run that needs more descriptors is refused.",
-        |facts| known(facts.limits.open_files_limit, open_files),
-    ),
-    check(
-        "pipe-size",
-        "the largest buffer of a pipe",
-        "The option pipe_size is clamped to it for ordinary users, and a small buffer makes streams wait.",
-        |facts| {
-            known(facts.limits.pipe_max_size, |size| match size < PIPE_MAX_SIZE {
-                true => Answer::note(format!("at most {}", size_text(size)))
-                    .command(format!("sysctl -w fs.pipe-max-size={PIPE_MAX_SIZE}")),
-                false => Answer::good(size_text(size)),
-            })
-        },
-    ),
-    check(
-        "pipe-pages",
-        "how much an ordinary user may hold in pipes",
-        "Beyond it the kernel silently gives new pipes the smallest buffer, and streams over them cost several times as much.",
-        |facts| {
-            known(facts.limits.pipe_user_pages_soft, |pages| match pages {
-                1..PIPE_PAGES => {
-                    Answer::note(format!("{pages} pages, {} pipes of the usual size", pages / 16))
-                        .command(format!("sysctl -w fs.pipe-user-pages-soft={PIPE_PAGES}"))
-                }
-                0 => Answer::good("no limit"),
-                pages => Answer::good(format!("{pages} pages")),
-            })
-        },
-    ),
-    check(
-        "socket-buffers",
-        "the largest buffers that sockets may be given",
-        "The options so_sndbuf and so_rcvbuf are clamped to them.",
-        |facts| {
-            let both = facts.limits.wmem_max.zip(facts.limits.rmem_max);
-            known(both, |(send, receive)| match send.min(receive) < SOCKET_BUFFER {
-                true => Answer::note(format!(
-                    "at most {} to send, {} to receive",
-                    size_text(send),
-                    size_text(receive)
-                ))
-                .command(format!(
-                    "sysctl -w net.core.wmem_max={SOCKET_BUFFER} net.core.rmem_max={SOCKET_BUFFER}"
-                )),
-                false => Answer::good(size_text(send.min(receive))),
-            })
-        },
-    ),
-    check(
-        "tcp-buffers",
-        "how far TCP's buffers may grow",
-        "Where they may not, a stream over TCP waits for the reader more often than one over a Unix socket does.",
-        |facts| tcp_buffers(&facts.limits),
-    ),
-    check(
-        "listen-queue",
-        "the longest queue of connections that wait to be accepted",
-        "Where it is full the kernel drops a SYN, and the client waits a second before it tries again.",
-        |facts| {
-            known(facts.limits.somaxconn, |longest| {
-                let raise = format!("sysctl -w net.core.somaxconn={SOMAXCONN}");
-                match longest {
-                    0..SHORT_QUEUE => Answer::bends(format!("at most {longest}")).command(raise),
-                    SHORT_QUEUE..SOMAXCONN => Answer::note(format!("at most {longest}"))
-                        .command(raise)
-                        .advice("it matters where more clients than that connect at once"),
-                    _ => Answer::good(longest.to_string()),
-                }
-            })
-        },
-    ),
-    check(
-        "syn-queue",
-        "the longest queue of connections that are half open",
-        "Over loopback a connection is half open only for a moment; a very short queue drops SYNs all the same.",
-        |facts| {
-            known(facts.limits.tcp_max_syn_backlog, |longest| match longest < SHORT_QUEUE {
-                true => Answer::bends(format!("at most {longest}"))
-                    .command("sysctl -w net.ipv4.tcp_max_syn_backlog=1024"),
-                false => Answer::good(longest.to_string()),
-            })
-        },
-    ),
+    check(&rules::OPEN_FILES, |facts| known(facts.limits.open_files_limit, open_files)),
+    check(&rules::PIPE_SIZE, |facts| {
+        known(facts.limits.pipe_max_size, |size| match size < PIPE_MAX_SIZE {
+            true => Answer::note(format!("at most {}", size_text(size)))
+                .command(format!("sysctl -w fs.pipe-max-size={PIPE_MAX_SIZE}")),
+            false => Answer::good(size_text(size)),
+        })
+    }),
+    check(&rules::PIPE_PAGES, |facts| {
+        known(facts.limits.pipe_user_pages_soft, |pages| match pages {
+            1..PIPE_PAGES => Answer::note(format!("{pages} pages, {} pipes of the usual size", pages / 16))
+                .command(format!("sysctl -w fs.pipe-user-pages-soft={PIPE_PAGES}")),
+            0 => Answer::good("no limit"),
+            pages => Answer::good(format!("{pages} pages")),
+        })
+    }),
+    check(&rules::SOCKET_BUFFERS, |facts| {
+        let both = facts.limits.wmem_max.zip(facts.limits.rmem_max);
+        known(both, |(send, receive)| match send.min(receive) < SOCKET_BUFFER {
+            true => Answer::note(format!(
+                "at most {} to send, {} to receive",
+                size_text(send),
+                size_text(receive)
+            ))
+            .command(format!(
+                "sysctl -w net.core.wmem_max={SOCKET_BUFFER} net.core.rmem_max={SOCKET_BUFFER}"
+            )),
+            false => Answer::good(size_text(send.min(receive))),
+        })
+    }),
+    check(&rules::TCP_BUFFERS, |facts| tcp_buffers(&facts.limits)),
+    check(&rules::LISTEN_QUEUE, |facts| {
+        known(facts.limits.somaxconn, |longest| {
+            let raise = format!("sysctl -w net.core.somaxconn={SOMAXCONN}");
+            match longest {
+                0..SHORT_QUEUE => Answer::bends(format!("at most {longest}")).command(raise),
+                SHORT_QUEUE..SOMAXCONN => Answer::note(format!("at most {longest}"))
+                    .command(raise)
+                    .advice("it matters where more clients than that connect at once"),
+                _ => Answer::good(longest.to_string()),
+            }
+        })
+    }),
+    check(&rules::SYN_QUEUE, |facts| {
+        known(facts.limits.tcp_max_syn_backlog, |longest| match longest < SHORT_QUEUE {
+            true => Answer::bends(format!("at most {longest}"))
+                .command("sysctl -w net.ipv4.tcp_max_syn_backlog=1024"),
+            false => Answer::good(longest.to_string()),
+        })
+    }),
 ];
 
 fn open_files(limit: u64) -> Answer {

@@ -12,6 +12,7 @@ mod scheduler;
 mod tests;
 mod tools;
 
+use ipcost_lab::rules::Rule;
 use ipcost_model::facts::Facts;
 
 use crate::doctor::{Finding, State, Topic};
@@ -19,23 +20,14 @@ use crate::doctor::{Finding, State, Topic};
 /// One thing that is looked at.
 #[derive(Debug, Clone, Copy)]
 pub struct Check {
-    /// Stable; for programs.
-    pub code: &'static str,
-    /// What is looked at.
-    pub looks_at: &'static str,
-    /// How it bends what is measured, in one sentence.
-    pub why: &'static str,
+    /// The rule, which says what is looked at and why.
+    pub rule: Rule,
     /// What the facts come to; nothing where they are not known.
     judge: fn(&Facts) -> Vec<Answer>,
 }
 
-const fn check(
-    code: &'static str,
-    looks_at: &'static str,
-    why: &'static str,
-    judge: fn(&Facts) -> Vec<Answer>,
-) -> Check {
-    Check { code, looks_at, why, judge }
+const fn check(rule: &Rule, judge: fn(&Facts) -> Vec<Answer>) -> Check {
+    Check { rule: *rule, judge }
 }
 
 /// Every check with its topic, in the order of the report.
@@ -58,7 +50,7 @@ pub fn examine(facts: &Facts) -> (Vec<Finding>, Vec<String>) {
     for (topic, check) in checks() {
         let answers = (check.judge)(facts);
         if answers.is_empty() {
-            unknown.push(check.code.to_owned());
+            unknown.push(check.rule.code.to_owned());
         }
         findings.extend(answers.into_iter().map(|answer| answer.finding(topic, check)));
     }
@@ -106,12 +98,12 @@ impl Answer {
 
     fn finding(self, topic: Topic, check: &Check) -> Finding {
         Finding {
-            code: check.code.to_owned(),
+            code: check.rule.code.to_owned(),
             topic,
             state: self.state,
             found: self.found,
             aside: self.aside,
-            why: check.why.to_owned(),
+            why: check.rule.why.to_owned(),
             command: self.command,
             advice: self.advice,
         }

@@ -1,5 +1,6 @@
 //! Ports, the loopback interface, and what stands between it and a socket.
 
+use ipcost_lab::rules;
 use ipcost_model::facts::Facts;
 use ipcost_model::units::counted;
 
@@ -13,137 +14,92 @@ const FEW_PORTS: u64 = 1_000;
 const SOME_PORTS: u64 = 10_000;
 
 pub const CHECKS: &[Check] = &[
-    check(
-        "loopback",
-        "whether the loopback interface is up",
-        "Without it nothing travels over TCP.",
-        |facts| {
-            known(facts.network.loopback_up, |up| match up {
-                true => Answer::good("up"),
-                false => Answer::missing("the loopback interface is down, so TCP is unavailable")
-                    .command("ip link set lo up"),
-            })
-        },
-    ),
-    check(
-        "loopback-mtu",
-        "the largest packet over loopback",
-        "Smaller packets mean more of them for the same bytes, so TCP costs more than elsewhere.",
-        |facts| {
-            known(facts.network.loopback_mtu, |mtu| match mtu {
-                LOOPBACK_MTU => Answer::good(mtu.to_string()),
-                mtu => Answer::bends(format!("{mtu} bytes, where {LOOPBACK_MTU} are usual"))
-                    .command(format!("ip link set lo mtu {LOOPBACK_MTU}")),
-            })
-        },
-    ),
-    check(
-        "loopback-queue",
-        "what queues packets on the loopback interface",
-        "Loopback usually has no queue; one that has been put there delays or drops packets of TCP, and of nothing else.",
-        |facts| {
-            known(facts.network.loopback_queue.as_deref(), |queue| match queue {
-                "noqueue" => Answer::good("none"),
-                queue => Answer::bends(format!("{queue} on lo")).command("tc qdisc delete dev lo root"),
-            })
-        },
-    ),
-    check("loopback-ipv6", "whether IPv6 is on over loopback", "Without it tcp6 is unavailable.", |facts| {
+    check(&rules::LOOPBACK, |facts| {
+        known(facts.network.loopback_up, |up| match up {
+            true => Answer::good("up"),
+            false => Answer::missing("the loopback interface is down, so TCP is unavailable")
+                .command("ip link set lo up"),
+        })
+    }),
+    check(&rules::LOOPBACK_MTU, |facts| {
+        known(facts.network.loopback_mtu, |mtu| match mtu {
+            LOOPBACK_MTU => Answer::good(mtu.to_string()),
+            mtu => Answer::bends(format!("{mtu} bytes, where {LOOPBACK_MTU} are usual"))
+                .command(format!("ip link set lo mtu {LOOPBACK_MTU}")),
+        })
+    }),
+    check(&rules::LOOPBACK_QUEUE, |facts| {
+        known(facts.network.loopback_queue.as_deref(), |queue| match queue {
+            "noqueue" => Answer::good("none"),
+            queue => Answer::bends(format!("{queue} on lo")).command("tc qdisc delete dev lo root"),
+        })
+    }),
+    check(&rules::LOOPBACK_IPV6, |facts| {
         known(facts.network.loopback_ipv6_disabled, |off| match off {
             false => Answer::good("on"),
             true => Answer::missing("IPv6 is switched off on lo")
                 .command("sysctl -w net.ipv6.conf.lo.disable_ipv6=0"),
         })
     }),
-    check(
-        "packet-rules",
-        "rules of the packet filter",
-        "Every packet over loopback passes them, once on its way out and once on its way in: TCP pays, Unix sockets and pipes do not.",
-        packet_rules,
-    ),
-    check(
-        "connection-tracking",
-        "whether connections over loopback are tracked",
-        "The kernel then looks up every packet in a table, and adds and removes an entry for every connection: TCP pays, Unix sockets and pipes do not.",
-        |facts| {
-            known(facts.permissions.loopback_tracked, |tracked| match tracked {
-                false => Answer::good("not over loopback"),
-                true => Answer::bends(format!(
-                    "connections over loopback are tracked, {} at the moment",
-                    facts.network.tracked_connections.unwrap_or(0)
-                ))
-                .command(alone(facts))
-                .advice("in a network namespace of its own a run meets no rules and no tracking"),
-            })
-        },
-    ),
-    check(
-        "congestion-control",
-        "which congestion control TCP uses",
-        "Algorithms other than cubic, the default, pace streams differently, over loopback as well.",
-        |facts| {
-            known(facts.network.tcp_congestion_control.as_deref(), |algorithm| match algorithm {
-                "cubic" => Answer::good(algorithm),
-                algorithm => Answer::note(algorithm)
-                    .advice("results for TCP streams hold for this algorithm")
-                    .command("sysctl -w net.ipv4.tcp_congestion_control=cubic"),
-            })
-        },
-    ),
-    check(
-        "local-ports",
-        "the local ports that a client may be given",
-        "Pattern connect uses one up for each connection until TIME_WAIT is over; the search for a free one gets longer and longer.",
-        |facts| {
-            known(facts.network.ip_local_port_range, |[first, last]| {
-                let ports = last.saturating_add(1).saturating_sub(first);
-                let found = format!("{} ({first} to {last})", counted(ports, "port"));
-                let widen = "sysctl -w net.ipv4.ip_local_port_range='32768 60999'";
-                let advice = "with the option spread_sources, on by default, each of many source addresses has as many; peers and programs that do not follow it run out";
-                match ports {
-                    0..FEW_PORTS => Answer::bends(found).command(widen).advice(advice),
-                    FEW_PORTS..SOME_PORTS => Answer::note(found).command(widen).advice(advice),
-                    _ => Answer::good(found),
-                }
-            })
-        },
-    ),
-    check(
-        "time-wait",
-        "connections in TIME_WAIT",
-        "Each holds a local port for a minute, and makes the search for a free one longer.",
-        |facts| {
-            let ports = facts
-                .network
-                .ip_local_port_range
-                .map(|[first, last]| last.saturating_add(1).saturating_sub(first));
-            known(facts.network.time_wait.zip(ports), |(waiting, ports)| {
-                let found = format!(
-                    "{} in TIME_WAIT, with {}",
-                    counted(waiting, "connection"),
-                    counted(ports, "local port")
-                );
-                match () {
-                    () if waiting > ports / 2 => Answer::bends(found)
-                        .advice("find out who opens them, or wait a minute, and measure again"),
-                    () if waiting > ports / 10 => Answer::note(found).advice("they go within a minute"),
-                    () => Answer::good(format!("{waiting} now")),
-                }
-            })
-        },
-    ),
-    check(
-        "port-reuse",
-        "whether a port in TIME_WAIT may be used again",
-        "Where it may not, pattern connect with closes_first=client runs out of ports.",
-        |facts| {
-            known(facts.network.tcp_tw_reuse, |reuse| match reuse {
-                0 => Answer::note("off").command("sysctl -w net.ipv4.tcp_tw_reuse=2"),
-                2 => Answer::good("over loopback"),
-                _ => Answer::good("on"),
-            })
-        },
-    ),
+    check(&rules::PACKET_RULES, packet_rules),
+    check(&rules::CONNECTION_TRACKING, |facts| {
+        known(facts.permissions.loopback_tracked, |tracked| match tracked {
+            false => Answer::good("not over loopback"),
+            true => Answer::bends(format!(
+                "connections over loopback are tracked, {} at the moment",
+                facts.network.tracked_connections.unwrap_or(0)
+            ))
+            .command(alone(facts))
+            .advice("in a network namespace of its own a run meets no rules and no tracking"),
+        })
+    }),
+    check(&rules::CONGESTION_CONTROL, |facts| {
+        known(facts.network.tcp_congestion_control.as_deref(), |algorithm| match algorithm {
+            "cubic" => Answer::good(algorithm),
+            algorithm => Answer::note(algorithm)
+                .advice("results for TCP streams hold for this algorithm")
+                .command("sysctl -w net.ipv4.tcp_congestion_control=cubic"),
+        })
+    }),
+    check(&rules::LOCAL_PORTS, |facts| {
+        known(facts.network.ip_local_port_range, |[first, last]| {
+            let ports = last.saturating_add(1).saturating_sub(first);
+            let found = format!("{} ({first} to {last})", counted(ports, "port"));
+            let widen = "sysctl -w net.ipv4.ip_local_port_range='32768 60999'";
+            let advice = "with the option spread_sources, on by default, each of many source addresses has as many; peers and programs that do not follow it run out";
+            match ports {
+                0..FEW_PORTS => Answer::bends(found).command(widen).advice(advice),
+                FEW_PORTS..SOME_PORTS => Answer::note(found).command(widen).advice(advice),
+                _ => Answer::good(found),
+            }
+        })
+    }),
+    check(&rules::TIME_WAIT, |facts| {
+        let ports = facts
+            .network
+            .ip_local_port_range
+            .map(|[first, last]| last.saturating_add(1).saturating_sub(first));
+        known(facts.network.time_wait.zip(ports), |(waiting, ports)| {
+            let found = format!(
+                "{} in TIME_WAIT, with {}",
+                counted(waiting, "connection"),
+                counted(ports, "local port")
+            );
+            match () {
+                () if waiting > ports / 2 => Answer::bends(found)
+                    .advice("find out who opens them, or wait a minute, and measure again"),
+                () if waiting > ports / 10 => Answer::note(found).advice("they go within a minute"),
+                () => Answer::good(format!("{waiting} now")),
+            }
+        })
+    }),
+    check(&rules::PORT_REUSE, |facts| {
+        known(facts.network.tcp_tw_reuse, |reuse| match reuse {
+            0 => Answer::note("off").command("sysctl -w net.ipv4.tcp_tw_reuse=2"),
+            2 => Answer::good("over loopback"),
+            _ => Answer::good("on"),
+        })
+    }),
 ];
 
 /// A run with a fresh loopback interface.

@@ -1,63 +1,44 @@
 //! What this user may look at.
 
+use ipcost_lab::rules;
 use ipcost_model::facts::Counting;
 
 use super::{Answer, Check, check, known};
 
 pub const CHECKS: &[Check] = &[
-    check(
-        "performance-counters",
-        "whether instructions and cycles can be counted",
-        "Without them, explain cannot say whether a hop executes more instructions or waits longer for the same ones.",
-        |facts| {
-            known(facts.permissions.counting, |counting| {
-                counters(counting, facts.permissions.perf_event_paranoid)
-            })
-        },
-    ),
-    check(
-        "system-call-tracing",
-        "whether strace can follow a program",
-        "Without it the system calls of two peers cannot be compared.",
-        |facts| {
-            known(facts.permissions.tracing, |works| match (works, facts.permissions.ptrace_scope) {
-                (true, _) => Answer::good("permitted"),
-                (false, Some(3..)) => Answer::missing("kernel.yama.ptrace_scope is 3, so nobody may trace")
-                    .advice("it cannot be lowered before the next boot"),
-                (false, Some(2)) => Answer::missing("kernel.yama.ptrace_scope is 2, so only root may trace")
-                    .command("sysctl -w kernel.yama.ptrace_scope=1"),
-                (false, _) => Answer::missing("strace is installed and may not trace")
-                    .advice("containers often forbid it; docker run --cap-add SYS_PTRACE permits it"),
-            })
-        },
-    ),
-    check(
-        "network-namespace",
-        "whether a run can have a network namespace of its own",
-        "In one of its own a run meets no rules, no connection tracking and no queue on loopback.",
-        |facts| {
-            known(facts.permissions.network_namespace.as_ref(), |namespace| {
-                match namespace {
+    check(&rules::PERFORMANCE_COUNTERS, |facts| {
+        known(facts.permissions.counting, |counting| {
+            counters(counting, facts.permissions.perf_event_paranoid)
+        })
+    }),
+    check(&rules::SYSTEM_CALL_TRACING, |facts| {
+        known(facts.permissions.tracing, |works| match (works, facts.permissions.ptrace_scope) {
+            (true, _) => Answer::good("permitted"),
+            (false, Some(3..)) => Answer::missing("kernel.yama.ptrace_scope is 3, so nobody may trace")
+                .advice("it cannot be lowered before the next boot"),
+            (false, Some(2)) => Answer::missing("kernel.yama.ptrace_scope is 2, so only root may trace")
+                .command("sysctl -w kernel.yama.ptrace_scope=1"),
+            (false, _) => Answer::missing("strace is installed and may not trace")
+                .advice("containers often forbid it; docker run --cap-add SYS_PTRACE permits it"),
+        })
+    }),
+    check(&rules::NETWORK_NAMESPACE, |facts| {
+        known(facts.permissions.network_namespace.as_ref(), |namespace| {
+            match namespace {
             Ok(()) => Answer::good("permitted"),
             Err(reason) => Answer::missing(format!("not permitted: {reason}")).advice(
                 "root may; for others see user.max_user_namespaces, kernel.unprivileged_userns_clone and kernel.apparmor_restrict_unprivileged_userns, as far as this kernel has them",
             ),
         }
-            })
-        },
-    ),
-    check(
-        "io-uring",
-        "whether io_uring is permitted",
-        "A peer that uses it does not start, or falls back on other system calls.",
-        |facts| {
-            known(facts.permissions.io_uring_disabled, |disabled| match disabled {
-                0 => Answer::good("permitted"),
-                1 => Answer::note("for one group only").command("sysctl -w kernel.io_uring_disabled=0"),
-                _ => Answer::note("forbidden").command("sysctl -w kernel.io_uring_disabled=0"),
-            })
-        },
-    ),
+        })
+    }),
+    check(&rules::IO_URING, |facts| {
+        known(facts.permissions.io_uring_disabled, |disabled| match disabled {
+            0 => Answer::good("permitted"),
+            1 => Answer::note("for one group only").command("sysctl -w kernel.io_uring_disabled=0"),
+            _ => Answer::note("forbidden").command("sysctl -w kernel.io_uring_disabled=0"),
+        })
+    }),
 ];
 
 fn counters(counting: Counting, paranoid: Option<i64>) -> Answer {

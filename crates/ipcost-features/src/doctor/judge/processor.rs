@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ipcost_lab::causes::{COARSE_CLOCK_NS, SLOW_CLOCK_NS, slow_clock};
+use ipcost_lab::rules::{self, COARSE_CLOCK_NS, SLOW_CLOCK_NS, slow_clock};
 use ipcost_model::facts::{Facts, IdleState};
 
 use super::{Answer, Check, check, known};
@@ -11,128 +11,76 @@ use super::{Answer, Check, check, known};
 const LONG_WAKE_UP_US: u64 = 10;
 
 pub const CHECKS: &[Check] = &[
-    check(
-        "virtual-machine",
-        "whether this is a virtual machine",
-        "Wake-ups between processors pass through the hypervisor, and frequencies and idle states are the host's affair.",
-        |facts| match facts.processor.hypervisor.as_deref() {
-            None if facts.processor.processors == 0 => Vec::new(),
-            None => Answer::good("not a virtual machine").into(),
-            Some("yes") => virtual_machine(String::new()).into(),
-            Some(vendor) => virtual_machine(format!(" of {vendor}")).into(),
-        },
-    ),
-    check(
-        "physical-cores",
-        "how many cores this program may use",
-        "On a single core client and server take turns, and a hop costs a switch more or less than on two.",
-        |facts| {
-            let cores = facts.processor.physical_cores;
-            match cores {
-                0 => Vec::new(),
-                1 => Answer::note("one physical core")
-                    .advice(
-                        "placement apart cannot be had here; results say nothing of machines with more cores",
-                    )
-                    .into(),
-                _ => Answer::good(format!("{cores} cores, {} processors", facts.processor.processors)).into(),
-            }
-        },
-    ),
-    check(
-        "unlike-cores",
-        "whether cores differ in kind",
-        "The scheduler puts a pair now on fast cores, now on slow ones, and costs fall into several modes.",
-        |facts| match facts.processor.core_kinds.is_empty() {
-            true if facts.processor.processors == 0 => Vec::new(),
-            true => Answer::good("all alike").into(),
-            false => unlike_cores(&facts.processor.core_kinds).into(),
-        },
-    ),
-    check(
-        "smt",
-        "whether cores run two threads at once",
-        "A pair on two threads of one core shares its caches and its execution units; on two cores it does not.",
-        |facts| {
-            let threads = facts.processor.processors > facts.processor.physical_cores;
-            known(facts.processor.smt.as_deref(), |smt| match smt {
-                "on" if threads => Answer::note("on")
-                    .command("echo off > /sys/devices/system/cpu/smt/control")
-                    .advice("or tell the two cases apart with --placement together,apart"),
-                state => Answer::good(state),
-            })
-        },
-    ),
-    check(
-        "frequency-governor",
-        "who decides on the clock frequency",
-        "A pair that waits for one another looks idle, gets a low frequency, and a busy loop next to it a high one.",
-        |facts| {
-            known(facts.processor.governor.as_deref(), |governor| match governor {
-                "performance" | "userspace" => Answer::good(governor),
-                other => Answer::bends(other)
-                    .command("cpupower frequency-set -g performance")
-                    .advice("on Debian cpupower is in the package linux-cpupower"),
-            })
-        },
-    ),
-    check(
-        "boost",
-        "whether the processor may exceed its nominal frequency",
-        "The frequency then depends on temperature and on what other cores do, so that costs drift.",
-        |facts| {
-            known(facts.processor.boost, |boost| {
-                match boost {
+    check(&rules::VIRTUAL_MACHINE, |facts| match facts.processor.hypervisor.as_deref() {
+        None if facts.processor.processors == 0 => Vec::new(),
+        None => Answer::good("not a virtual machine").into(),
+        Some("yes") => virtual_machine(String::new()).into(),
+        Some(vendor) => virtual_machine(format!(" of {vendor}")).into(),
+    }),
+    check(&rules::PHYSICAL_CORES, |facts| {
+        let cores = facts.processor.physical_cores;
+        match cores {
+            0 => Vec::new(),
+            1 => Answer::note("one physical core")
+                .advice("placement apart cannot be had here; results say nothing of machines with more cores")
+                .into(),
+            _ => Answer::good(format!("{cores} cores, {} processors", facts.processor.processors)).into(),
+        }
+    }),
+    check(&rules::UNLIKE_CORES, |facts| match facts.processor.core_kinds.is_empty() {
+        true if facts.processor.processors == 0 => Vec::new(),
+        true => Answer::good("all alike").into(),
+        false => unlike_cores(&facts.processor.core_kinds).into(),
+    }),
+    check(&rules::SMT, |facts| {
+        let threads = facts.processor.processors > facts.processor.physical_cores;
+        known(facts.processor.smt.as_deref(), |smt| match smt {
+            "on" if threads => Answer::note("on")
+                .command("echo off > /sys/devices/system/cpu/smt/control")
+                .advice("or tell the two cases apart with --placement together,apart"),
+            state => Answer::good(state),
+        })
+    }),
+    check(&rules::FREQUENCY_GOVERNOR, |facts| {
+        known(facts.processor.governor.as_deref(), |governor| match governor {
+            "performance" | "userspace" => Answer::good(governor),
+            other => Answer::bends(other)
+                .command("cpupower frequency-set -g performance")
+                .advice("on Debian cpupower is in the package linux-cpupower"),
+        })
+    }),
+    check(&rules::BOOST, |facts| {
+        known(facts.processor.boost, |boost| {
+            match boost {
                 false => Answer::good("off"),
                 true => Answer::note("on").command(no_boost(facts.processor.frequency_driver.as_deref())).advice(
                     "ratios are taken within rounds and mostly hold; single costs are those of the frequency of the moment",
                 ),
             }
-            })
-        },
-    ),
-    check(
-        "idle-states",
-        "how long a waiting processor takes to wake up",
-        "A process that waits for an answer from another core lets its own core go idle, and every round trip pays for waking it up.",
-        idle_states,
-    ),
-    check(
-        "mitigations",
-        "mitigations that make system calls or switches cost more",
-        "A hop is made of system calls and switches, so these decide what it costs here.",
-        |facts| known(facts.processor.mitigations.as_ref(), mitigations),
-    ),
-    check(
-        "slow-clock",
-        "the clock source, and what reading the clock costs",
-        "Latencies of single operations are no finer than the clock; costs are not touched, as it is read twice a batch.",
-        |facts| {
-            let source = facts.processor.clock_source.as_deref();
-            known(facts.clock, |clock| {
-                if clock.read_ns > SLOW_CLOCK_NS || clock.step_ns > COARSE_CLOCK_NS {
-                    let cause = slow_clock(source, clock.read_ns, clock.step_ns);
-                    return Answer::bends(cause.found).advice(cause.advice);
-                }
-                Answer::good(format!("{}, {} ns a reading", source.unwrap_or("no name"), clock.read_ns))
-            })
-        },
-    ),
-    check(
-        "memory-nodes",
-        "how many memory nodes there are",
-        "A pair on two nodes sends its bytes from one socket's memory to the other's.",
-        |facts| {
-            known(facts.processor.memory_nodes, |nodes| {
-                match nodes {
-                0 | 1 => Answer::good("one"),
-                nodes => Answer::note(format!("{nodes} memory nodes"))
-                    .command("numactl --cpunodebind=0 --membind=0 ipcost")
-                    .advice("placement free may cross nodes; hold the run to one of them, or expect several modes"),
+        })
+    }),
+    check(&rules::IDLE_STATES, idle_states),
+    check(&rules::MITIGATIONS, |facts| known(facts.processor.mitigations.as_ref(), mitigations)),
+    check(&rules::SLOW_CLOCK, |facts| {
+        let source = facts.processor.clock_source.as_deref();
+        known(facts.clock, |clock| {
+            if clock.read_ns > SLOW_CLOCK_NS || clock.step_ns > COARSE_CLOCK_NS {
+                let cause = slow_clock(source, clock.read_ns, clock.step_ns);
+                return Answer::bends(cause.found).advice(cause.remedy);
             }
-            })
-        },
-    ),
+            Answer::good(format!("{}, {} ns a reading", source.unwrap_or("no name"), clock.read_ns))
+        })
+    }),
+    check(&rules::MEMORY_NODES, |facts| {
+        known(facts.processor.memory_nodes, |nodes| match nodes {
+            0 | 1 => Answer::good("one"),
+            nodes => Answer::note(format!("{nodes} memory nodes"))
+                .command("numactl --cpunodebind=0 --membind=0 ipcost")
+                .advice(
+                    "placement free may cross nodes; hold the run to one of them, or expect several modes",
+                ),
+        })
+    }),
 ];
 
 fn virtual_machine(whose: String) -> Answer {

@@ -1,57 +1,32 @@
 //! Transports, peers, programs.
 
-use ipcost_lab::causes;
+use ipcost_lab::rules;
 use ipcost_model::facts::{BuiltInPeer, Facts};
 use ipcost_model::units::counted;
 
 use super::{Answer, Check, check, known};
 
 pub const CHECKS: &[Check] = &[
-    check(
-        "transports",
-        "which transports can be used here",
-        "Cells over the others are shown as unavailable.",
-        transports,
-    ),
-    check(
-        "peers",
-        "which peers in other languages can be used here",
-        "Cells with the others are shown as unavailable.",
-        peers,
-    ),
-    check(
-        "peer-cache",
-        "whether this user has a place for peers that are built",
-        "Without one no peer in another language can be used.",
-        |facts| match (&facts.tools.peer_cache, facts.tools.peers.is_empty()) {
-            (_, true) => Vec::new(),
-            (None, false) => Answer::good("there is one").into(),
-            (Some(reason), false) => Answer::missing(reason.clone()).into(),
-        },
-    ),
-    check(
-        "strace",
-        "whether strace is installed",
-        "Without it the system calls of two peers cannot be compared.",
-        |facts| {
-            known(facts.tools.strace, |installed| match installed {
-                true => Answer::good("installed"),
-                false => Answer::missing("strace is not installed").command("apt-get install strace"),
-            })
-        },
-    ),
-    check(
-        "debug-build",
-        "whether this program was built with optimisation",
-        "The loops of the native peer then cost more than the system calls they make.",
-        |facts| match facts.tools.debug_build {
-            true => {
-                let cause = causes::debug_build();
-                Answer::bends(cause.found).advice(cause.advice).into()
-            }
-            false => Answer::good("optimised").into(),
-        },
-    ),
+    check(&rules::TRANSPORTS, transports),
+    check(&rules::PEERS, peers),
+    check(&rules::PEER_CACHE, |facts| match (&facts.tools.peer_cache, facts.tools.peers.is_empty()) {
+        (_, true) => Vec::new(),
+        (None, false) => Answer::good("there is one").into(),
+        (Some(reason), false) => Answer::missing(reason.clone()).into(),
+    }),
+    check(&rules::STRACE, |facts| {
+        known(facts.tools.strace, |installed| match installed {
+            true => Answer::good("installed"),
+            false => Answer::missing("strace is not installed").command("apt-get install strace"),
+        })
+    }),
+    check(&rules::DEBUG_BUILD, |facts| match facts.tools.debug_build {
+        true => {
+            let cause = rules::debug_build();
+            Answer::bends(cause.found).advice(cause.remedy).into()
+        }
+        false => Answer::good("optimised").into(),
+    }),
 ];
 
 fn transports(facts: &Facts) -> Vec<Answer> {

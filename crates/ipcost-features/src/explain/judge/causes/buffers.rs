@@ -1,9 +1,8 @@
 //! Buffers that are too small: between the sides, and in the hands of a reader.
 
-use ipcost_lab::causes::Cause;
-use ipcost_lab::layout_effect;
 use ipcost_lab::strace::Direction;
 use ipcost_lab::system_calls::CallRecord;
+use ipcost_lab::{layout_effect, rules};
 use ipcost_model::protocol::PeerRole;
 use ipcost_model::units::size_text;
 use ipcost_model::{LayoutEffect, Pattern};
@@ -61,7 +60,7 @@ pub(super) fn small_buffer(cell: &ExplainedCell, buffer_bytes: Option<u64>) -> O
         );
         let remedy = "enlarge it: pipe_size for pipes and FIFOs (more than fs.pipe-max-size takes root), so_sndbuf and so_rcvbuf for sockets";
         let waiting = 1.0 - cell.busy.map_or(0.0, |busy| *busy.of(side));
-        cause("small-buffer", cell, waiting.max(LEAST_SHARE), sentence, remedy)
+        cause(rules::SMALL_BUFFER, cell, waiting.max(LEAST_SHARE), sentence, remedy)
     })
 }
 
@@ -82,7 +81,7 @@ pub(super) fn small_reads(cell: &ExplainedCell) -> Option<NamedCause> {
             size_text(written.round() as u64),
             count(server.count / client.count)
         );
-        cause("small-reads", cell, share, sentence, "read into a larger buffer (recv_buffer)")
+        cause(rules::SMALL_READS, cell, share, sentence, "read into a larger buffer (recv_buffer)")
     })
 }
 
@@ -90,8 +89,8 @@ pub(super) fn small_reads(cell: &ExplainedCell) -> Option<NamedCause> {
 pub(super) fn layout(cell: &ExplainedCell, effect: &LayoutEffect) -> NamedCause {
     let (slow, usual) = (effect.wall_ns_per_op, effect.elsewhere_ns_per_op);
     let more = effect.share * (slow - usual);
-    let Cause { code, found, advice } = layout_effect::words(effect);
-    cause(code, cell, more / (usual + more), found, &advice)
+    let found = layout_effect::words(effect);
+    cause(found.rule, cell, more / (usual + more), found.found, &found.remedy)
 }
 
 /// What calls of one direction move for an operation.

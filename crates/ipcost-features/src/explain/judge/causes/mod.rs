@@ -10,7 +10,7 @@ mod processor;
 #[cfg(test)]
 mod tests;
 
-use ipcost_lab::causes::nanoseconds;
+use ipcost_lab::rules::{Rule, nanoseconds};
 use ipcost_lab::surroundings::Observed;
 use ipcost_model::facts::NetworkFacts;
 use ipcost_model::{Incidents, LayoutEffect};
@@ -81,9 +81,9 @@ pub fn causes(facts: &Facts<'_>) -> Vec<NamedCause> {
     found
 }
 
-fn cause(code: &str, cell: &ExplainedCell, weight: f64, sentence: String, remedy: &str) -> NamedCause {
+fn cause(rule: Rule, cell: &ExplainedCell, weight: f64, sentence: String, remedy: &str) -> NamedCause {
     NamedCause {
-        code: code.to_owned(),
+        code: rule.code.to_owned(),
         cell: Some(cell.id.clone()),
         sentence: format!("{}: {sentence}", cell.label),
         remedy: remedy.to_owned(),

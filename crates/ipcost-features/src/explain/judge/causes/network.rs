@@ -9,6 +9,8 @@ use ipcost_model::{Incidents, Pattern};
 use ipcost_sys::firewall::Firewall;
 use ipcost_sys::transport::uses_tcp;
 
+use ipcost_lab::rules;
+
 use super::{LEAST_SHARE, cause, count, idle_share, nanoseconds, wall_ns};
 use crate::explain::{ExplainedCell, NamedCause, Part};
 
@@ -30,7 +32,7 @@ pub(super) fn nagle(cell: &ExplainedCell) -> Option<NamedCause> {
              a burst, however many messages it has",
             nanoseconds(wait_ns)
         );
-        return Some(cause("nagle", cell, LEAST_SHARE, sentence, NODELAY));
+        return Some(cause(rules::NAGLE, cell, LEAST_SHARE, sentence, NODELAY));
     }
     let delayed = *cell.network.get("delayed_acknowledgements")?;
     let share = delayed * DELAY_NS / wall_ns(cell)?;
@@ -42,7 +44,7 @@ pub(super) fn nagle(cell: &ExplainedCell) -> Option<NamedCause> {
             count(delayed),
             percent(idle_share(cell).unwrap_or_default())
         );
-        cause("nagle", cell, share, sentence, NODELAY)
+        cause(rules::NAGLE, cell, share, sentence, NODELAY)
     })
 }
 
@@ -59,7 +61,13 @@ pub(super) fn backlog(cell: &ExplainedCell, incidents: &Incidents) -> Option<Nam
             seen.join(", ")
         );
         let remedy = "raise the backlog that the server listens with (option backlog) and net.core.somaxconn";
-        cause("backlog", cell, idle_share(cell).unwrap_or(LEAST_SHARE).max(LEAST_SHARE), sentence, remedy)
+        cause(
+            rules::BACKLOG,
+            cell,
+            idle_share(cell).unwrap_or(LEAST_SHARE).max(LEAST_SHARE),
+            sentence,
+            remedy,
+        )
     })
 }
 
@@ -97,7 +105,7 @@ pub(super) fn ports(
     let spread = cell.options.bool("spread_sources") != Some(false) && !failed && refused == 0.0;
     (!seen.is_empty() && !spread).then(|| {
         let remedy = "let the server close first (closes_first=server), keep connections open, widen net.ipv4.ip_local_port_range, or set net.ipv4.tcp_tw_reuse=1";
-        cause("ports", cell, if failed { 1.0 } else { LEAST_SHARE + refused }, seen.join("; "), remedy)
+        cause(rules::PORTS, cell, if failed { 1.0 } else { LEAST_SHARE + refused }, seen.join("; "), remedy)
     })
 }
 
@@ -124,7 +132,13 @@ pub(super) fn name_resolution(cell: &ExplainedCell) -> Option<NamedCause> {
         );
         let part = |wanted| cell.parts.iter().find(|part| part.part == wanted).map_or(0.0, |part| part.share);
         let weight = (part(Part::ClientUser) + part(Part::ClientSystem)).max(LEAST_SHARE);
-        cause("name-resolution", cell, weight, sentence, "resolve the name once, or connect to an address")
+        cause(
+            rules::NAME_RESOLUTION,
+            cell,
+            weight,
+            sentence,
+            "resolve the name once, or connect to an address",
+        )
     })
 }
 
@@ -152,6 +166,6 @@ pub(super) fn firewall(
     (!seen.is_empty()).then(|| {
         let sentence = format!("every packet, even of loopback, meets the firewall: {}", seen.join("; "));
         let remedy = "accept loopback first (iif lo accept), and do not track it (notrack in a raw chain); or use a Unix socket, which packets never meet";
-        cause("firewall", cell, LEAST_SHARE, sentence, remedy)
+        cause(rules::FIREWALL, cell, LEAST_SHARE, sentence, remedy)
     })
 }

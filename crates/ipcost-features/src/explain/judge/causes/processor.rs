@@ -5,6 +5,8 @@ use ipcost_model::protocol::PeerRole;
 use ipcost_model::units::percent;
 use ipcost_sys::idle::IdleState;
 
+use ipcost_lab::rules;
+
 use super::{Facts, LEAST_SHARE, cause, count, nanoseconds, wall_ns};
 use crate::explain::{Division, ExplainedCell, ExplainedDifference, NamedCause, Part};
 
@@ -53,7 +55,7 @@ pub(super) fn descriptor_table(facts: &Facts<'_>, difference: &ExplainedDifferen
     );
     let remedy = "give each thread that does the calls a table of its own (unshare(CLONE_FILES) once its descriptors \
                   are open), use processes, or descriptors registered with io_uring";
-    Some(cause("descriptor-table", cell, elapsed / wall_ns(cell)?, sentence, remedy))
+    Some(cause(rules::DESCRIPTOR_TABLE, cell, elapsed / wall_ns(cell)?, sentence, remedy))
 }
 
 /// The peer does more of its own than the native one does in the same cell.
@@ -79,7 +81,7 @@ pub(super) fn runtime(facts: &Facts<'_>, twin: &ExplainedDifference) -> Option<N
             nanoseconds(more),
             percent(share)
         );
-        cause("runtime", cell, share, sentence, "the transport is not to blame: profile the program, or do less of its own work for each message")
+        cause(rules::RUNTIME, cell, share, sentence, "the transport is not to blame: profile the program, or do less of its own work for each message")
     })
 }
 
@@ -99,7 +101,7 @@ pub(super) fn one_core(cell: &ExplainedCell, cores: usize, others: f64) -> Optio
             cores - 1
         );
         let remedy = "let them run apart: placement=apart, or no pinning at all";
-        cause("one-core", cell, busy.client.min(busy.server), sentence, remedy)
+        cause(rules::ONE_CORE, cell, busy.client.min(busy.server), sentence, remedy)
     })
 }
 
@@ -120,7 +122,7 @@ pub(super) fn hand_over(facts: &Facts<'_>, difference: &ExplainedDifference) -> 
             "handing over from one core to another costs {} of waiting an operation: the other core has to be woken",
             nanoseconds(more)
         );
-        cause("hand-over", across, share, sentence, "keep both on one core where they take turns (placement=together), or let the receiver spin")
+        cause(rules::HAND_OVER, across, share, sentence, "keep both on one core where they take turns (placement=together), or let the receiver spin")
     })
 }
 
@@ -144,6 +146,6 @@ pub(super) fn idle_wakeups(cell: &ExplainedCell, idle: &[IdleState], ops: u64) -
             percent(waiting.share)
         );
         let remedy = "forbid deep idle states while it matters (/dev/cpu_dma_latency, or cpupower idle-set)";
-        cause("idle-wakeups", cell, share, sentence, remedy)
+        cause(rules::IDLE_WAKEUPS, cell, share, sentence, remedy)
     })
 }

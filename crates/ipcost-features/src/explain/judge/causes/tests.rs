@@ -2,10 +2,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ipcost_lab::system_calls::CallRecord;
-use ipcost_model::{Estimate, LayoutPlace, OptionValue, Pattern, Placement, Verdict};
-use ipcost_sys::counters::ProcessorTimes;
+use ipcost_model::{
+    Estimate, LayoutPlace, OptionValue, Pattern, Placement, ProcessorTimes, Throttling, Verdict,
+};
 use ipcost_sys::others::Busy;
-use ipcost_sys::quota::Throttling;
 
 use super::*;
 use crate::explain::record::usual;
@@ -352,7 +352,8 @@ fn places_within_a_page() {
 #[test]
 fn quotas_hypervisors_and_neighbours() {
     let cell = || clean(Pattern::Rr, "unix", 64);
-    let throttling = Throttling { times: 5, time: Duration::from_millis(400), cores: Some(0.5) };
+    let throttling =
+        Throttling { times: 5, time_ns: Duration::from_millis(400).as_nanos() as u64, cores: Some(0.5) };
     let observed = Observed { throttling: Some(throttling), ..Observed::default() };
     assert_only("cpu-quota", cell(), &Case { observed, ..Case::default() });
     let processors = Some(ProcessorTimes { busy: 400, stolen: 100, total: 1_000 });

@@ -1,0 +1,65 @@
+//! What the machine does to a run, in the words that warnings, the doctor and explanations share.
+
+use std::time::Duration;
+
+use ipcost_model::units::duration_text;
+
+use super::{BUSY_NEIGHBOUR, CPU_QUOTA, DEBUG_BUILD, Found, SLOW_CLOCK, STEAL, WINE};
+
+/// The hypervisor gave processor time to others.
+pub fn steal(share: f64) -> Found {
+    let found = format!("the hypervisor took {:.1} % of the processors' time for others", share * 100.0);
+    Found::new(STEAL, found, "measure when the host is quieter")
+}
+
+/// Other processes were busy.
+pub fn neighbour(share: f64) -> Found {
+    let found = format!("other work took {:.0} % of the processors' time", share * 100.0);
+    Found::new(BUSY_NEIGHBOUR, found, "stop it and measure again")
+}
+
+/// The process that did most of the work of others.
+pub fn culprit(name: &str, id: u32) -> String {
+    format!("most of it {name} (process {id})")
+}
+
+/// A CPU quota throttled this program.
+pub fn quota(cores: f64, times: u64, time: Duration) -> Found {
+    let found = format!(
+        "the CPU quota of {cores:.2} processors throttled the measurement {times} times, for {} in all",
+        duration_text(time)
+    );
+    Found::new(CPU_QUOTA, found, "raise the control group's quota, or measure outside it")
+}
+
+/// The clock is slow to read, or coarse.
+pub fn slow_clock(source: Option<&str>, read_ns: u64, step_ns: u64) -> Found {
+    let found = format!(
+        "reading the clock{} takes {read_ns} ns and its resolution is {step_ns} ns, which limits latencies",
+        source.map_or_else(String::new, |source| format!(" ({source})")),
+    );
+    let remedy =
+        "costs are not affected, since a batch reads the clock twice; use a clock source such as tsc";
+    Found::new(SLOW_CLOCK, found, remedy)
+}
+
+/// Wine replaced Windows.
+pub fn wine(version: &str) -> Found {
+    let found = format!("this was measured under Wine {version}, which is not Windows");
+    Found::new(WINE, found, "its figures say nothing about Windows, only that the program works")
+}
+
+/// The program was built without optimisation.
+pub fn debug_build() -> Found {
+    let found = "this program was built without optimisation, and so was its native peer";
+    Found::new(DEBUG_BUILD, found, "build with --release")
+}
+
+/// A time in a sentence.
+pub fn nanoseconds(ns: f64) -> String {
+    match ns {
+        ns if ns < 1e3 => format!("{ns:.0} ns"),
+        ns if ns < 1e6 => format!("{:.1} µs", ns / 1e3),
+        ns => format!("{:.1} ms", ns / 1e6),
+    }
+}

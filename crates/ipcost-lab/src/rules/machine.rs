@@ -1,0 +1,141 @@
+//! What a machine does to every cell, and what it lets this program see.
+
+use super::{Place, Rule};
+
+rules! {
+    VIRTUAL_MACHINE = "virtual-machine", "whether this is a virtual machine",
+        "Wake-ups between processors pass through the hypervisor, and frequencies and idle states are the host's affair.",
+        "a hypervisor", [Doctor], "https://docs.kernel.org/virt/guest-halt-polling.html";
+    PHYSICAL_CORES = "physical-cores", "how many cores this program may use",
+        "On a single core client and server take turns, and a hop costs a switch more or less than on two.",
+        "a single core", [Doctor], "Measured in every default run: together against apart ([First run](first-run.md))";
+    UNLIKE_CORES = "unlike-cores", "whether cores differ in kind",
+        "The scheduler puts a pair now on fast cores, now on slow ones, and costs fall into several modes.",
+        "two kinds of cores", [Doctor], "https://docs.kernel.org/scheduler/sched-capacity.html";
+    SMT = "smt", "whether cores run two threads at once",
+        "A pair on two threads of one core shares its caches and its execution units; on two cores it does not.",
+        "on", [Doctor], "https://docs.kernel.org/admin-guide/hw-vuln/core-scheduling.html";
+    FREQUENCY_GOVERNOR = "frequency-governor", "who decides on the clock frequency",
+        "Two processes that wait for each other look idle and get a low frequency; a busy loop next to them gets a high one.",
+        "other than performance or userspace", [Doctor], "https://docs.kernel.org/admin-guide/pm/cpufreq.html";
+    BOOST = "boost", "whether the processor may exceed its nominal frequency",
+        "The frequency then depends on temperature and on what other cores do, so that costs drift.",
+        "on", [Doctor], "https://docs.kernel.org/admin-guide/pm/cpufreq.html";
+    IDLE_STATES = "idle-states", "how long a waiting processor takes to wake up",
+        "A process that waits for an answer from another core lets its own core go idle, and every round trip pays for waking it up.",
+        "10 µs to leave a state", [Doctor], "https://docs.kernel.org/admin-guide/pm/cpuidle.html";
+    MITIGATIONS = "mitigations", "mitigations that make system calls or switches cost more",
+        "A hop is made of system calls and switches, so these decide what it costs here.",
+        "a mitigation that acts at system calls or switches", [Doctor], "https://docs.kernel.org/admin-guide/hw-vuln/";
+    SLOW_CLOCK = "slow-clock", "the clock source, and what reading the clock costs",
+        "Latencies of single operations are no finer than the clock; costs are not touched, as it is read twice a batch.",
+        "a reading of 200 ns, or a step of 1 µs", [Doctor, Warning], "Measured: its own readings, before every run";
+    MEMORY_NODES = "memory-nodes", "how many memory nodes there are",
+        "A pair on two nodes sends its bytes from one socket's memory to the other's.",
+        "two nodes", [Doctor], "https://docs.kernel.org/mm/numa.html";
+    STEAL = "steal", "what the hypervisor takes from busy processors",
+        "A processor that is taken away in the middle of a hop makes that hop cost milliseconds.",
+        "1 % of the time", [Doctor, Warning, Explain], "Measured: the kernel's count, over the same time";
+    BUSY_NEIGHBOUR = "busy-neighbour", "other processes that take processor time",
+        "Other work takes cores and caches away from the measurement, more from one cell than from another.",
+        "5 % of the processors' time", [Doctor, Warning, Explain], "Planted in a test of `explain`; `ipcost selftest --noise cpu` measures its effect";
+    CPU_QUOTA = "cpu-quota", "CPU quotas of this program's control groups",
+        "Once the quota of a period is used up, everything waits for the next one, in the middle of a batch.",
+        "one throttled period", [Doctor, Warning, Explain], "Planted in a test of `explain`; https://docs.kernel.org/scheduler/sched-bwc.html";
+    PROCESSORS_ALLOWED = "processors-allowed", "whether this program may use every processor",
+        "What runs on the other processors is not seen here, but shares caches and frequencies.",
+        "one processor less", [Doctor], "https://man7.org/linux/man-pages/man7/cpuset.7.html";
+    PREEMPTION = "preemption", "the kernel's preemption model",
+        "A real-time kernel handles interrupts in threads, so that TCP over loopback wakes one task more.",
+        "a real-time kernel", [Doctor], "https://docs.kernel.org/core-api/real-time/theory.html";
+    CONTAINER = "container", "whether this runs in a container",
+        "Limits, the network and sometimes the processors are the container's and not the machine's.",
+        "a container", [Doctor], "https://man7.org/linux/man-pages/man7/namespaces.7.html";
+    SECCOMP = "seccomp", "seccomp filters that look at every system call",
+        "Each system call of a hop passes the filters first, over pipes and sockets alike, and costs more than it does without.",
+        "one filter", [Doctor], "https://docs.kernel.org/userspace-api/seccomp_filter.html";
+    MEMORY_PRESSURE = "memory-pressure", "whether tasks wait for memory",
+        "A page that has to be found, or fetched back, costs more than thousands of hops.",
+        "1 % of the last ten seconds", [Doctor], "https://docs.kernel.org/accounting/psi.html";
+    SWAP = "swap", "whether swap is in use",
+        "Swapped-out pages may come back during a measurement.",
+        "a page in use", [Doctor], "https://docs.kernel.org/admin-guide/sysctl/vm.html";
+    OPEN_FILES = "open-files", "how many descriptors a process may open",
+        "Every cell keeps two processes and their pipes open; a run that needs more descriptors is refused.",
+        "less than 8 192; a run needs about 300", [Doctor], "https://man7.org/linux/man-pages/man2/getrlimit.2.html";
+    PIPE_SIZE = "pipe-size", "the largest buffer of a pipe",
+        "The option pipe_size is clamped to it for ordinary users, and a small buffer makes streams wait.",
+        "less than 1 MiB, the kernel's default", [Doctor], "https://man7.org/linux/man-pages/man7/pipe.7.html";
+    PIPE_PAGES = "pipe-pages", "how much an ordinary user may hold in pipes",
+        "Beyond it the kernel silently gives new pipes the smallest buffer, and streams over them cost several times as much.",
+        "less than 16 384 pages, the kernel's default", [Doctor], "https://man7.org/linux/man-pages/man7/pipe.7.html";
+    SOCKET_BUFFERS = "socket-buffers", "the largest buffers that sockets may be given",
+        "The options so_sndbuf and so_rcvbuf are clamped to them.",
+        "less than 208 KiB, the kernel's default", [Doctor], "https://man7.org/linux/man-pages/man7/socket.7.html";
+    TCP_BUFFERS = "tcp-buffers", "how far TCP's buffers may grow",
+        "Where they may not, a stream over TCP waits for the reader more often than one over a Unix socket does.",
+        "less than 4 MiB", [Doctor], "https://man7.org/linux/man-pages/man7/tcp.7.html";
+    LISTEN_QUEUE = "listen-queue", "the longest queue of connections that wait to be accepted",
+        "Where it is full the kernel drops a SYN, and the client waits a second before it tries again.",
+        "less than 4 096; below 128 it distorts", [Doctor], "https://man7.org/linux/man-pages/man2/listen.2.html";
+    SYN_QUEUE = "syn-queue", "the longest queue of connections that are half open",
+        "Over loopback a connection is half open only for a moment; a very short queue still drops SYNs.",
+        "less than 128", [Doctor], "https://man7.org/linux/man-pages/man7/tcp.7.html";
+    LOOPBACK = "loopback", "whether the loopback interface is up",
+        "Without it nothing travels over TCP.",
+        "down", [Doctor], "By construction: TCP needs it";
+    LOOPBACK_MTU = "loopback-mtu", "the largest packet over loopback",
+        "Smaller packets mean more of them for the same bytes, so TCP costs more than elsewhere.",
+        "other than 65 536", [Doctor], "https://man7.org/linux/man-pages/man8/ip-link.8.html";
+    LOOPBACK_QUEUE = "loopback-queue", "what queues packets on the loopback interface",
+        "Loopback usually has no queue; one that has been put there delays or drops packets of TCP, and of nothing else.",
+        "any queue", [Doctor], "https://man7.org/linux/man-pages/man8/tc.8.html";
+    LOOPBACK_IPV6 = "loopback-ipv6", "whether IPv6 is on over loopback",
+        "Without it tcp6 is unavailable.",
+        "off", [Doctor], "By construction: `tcp6` needs it";
+    PACKET_RULES = "packet-rules", "rules of the packet filter",
+        "Every packet over loopback passes them, once on its way out and once on its way in: TCP pays, Unix sockets and pipes do not.",
+        "one rule", [Doctor], "Planted in a test of `explain` (`firewall`)";
+    CONNECTION_TRACKING = "connection-tracking", "whether connections over loopback are tracked",
+        "The kernel then looks up every packet in a table, and adds and removes an entry for every connection: TCP pays, Unix sockets and pipes do not.",
+        "one tracked connection", [Doctor], "https://docs.kernel.org/networking/nf_conntrack-sysctl.html";
+    CONGESTION_CONTROL = "congestion-control", "which congestion control TCP uses",
+        "Algorithms other than cubic, the default, pace streams differently, over loopback as well.",
+        "other than cubic", [Doctor], "https://docs.kernel.org/networking/ip-sysctl.html";
+    LOCAL_PORTS = "local-ports", "the local ports that a client may be given",
+        "Pattern connect uses one up for each connection until TIME_WAIT is over; the search for a free one gets longer and longer.",
+        "less than 10 000; below 1 000 it distorts", [Doctor], "Planted in a test of `explain` (`ports`); https://man7.org/linux/man-pages/man7/ip.7.html";
+    TIME_WAIT = "time-wait", "connections in TIME_WAIT",
+        "Each holds a local port for a minute, and makes the search for a free one longer.",
+        "a tenth of the ports; half distorts", [Doctor], "Planted in a test of `explain` (`ports`); https://man7.org/linux/man-pages/man7/tcp.7.html";
+    PORT_REUSE = "port-reuse", "whether a port in TIME_WAIT may be used again",
+        "Where it may not, pattern connect with closes_first=client runs out of ports.",
+        "off", [Doctor], "https://docs.kernel.org/networking/ip-sysctl.html";
+    PERFORMANCE_COUNTERS = "performance-counters", "whether instructions and cycles can be counted",
+        "Without them, explain cannot say whether a hop executes more instructions or waits longer for the same ones.",
+        "not readable", [Doctor], "https://man7.org/linux/man-pages/man2/perf_event_open.2.html";
+    SYSTEM_CALL_TRACING = "system-call-tracing", "whether strace can follow a program",
+        "Without it the system calls of two peers cannot be compared.",
+        "refused", [Doctor], "https://man7.org/linux/man-pages/man2/ptrace.2.html";
+    NETWORK_NAMESPACE = "network-namespace", "whether a run can have a network namespace of its own",
+        "In one of its own a run meets no rules, no connection tracking and no queue on loopback.",
+        "refused", [Doctor], "https://man7.org/linux/man-pages/man7/user_namespaces.7.html";
+    IO_URING = "io-uring", "whether io_uring is permitted",
+        "A peer that uses it does not start, or falls back on other system calls.",
+        "not permitted", [Doctor], "https://docs.kernel.org/admin-guide/sysctl/kernel.html";
+    TRANSPORTS = "transports", "which transports can be used here",
+        "Cells over the others are shown as unavailable.",
+        "one that is unavailable", [Doctor], "By construction: their cells are left out";
+    PEERS = "peers", "which peers in other languages can be used here",
+        "Cells with the others are shown as unavailable.",
+        "one that is unavailable", [Doctor], "By construction: their cells are left out";
+    PEER_CACHE = "peer-cache", "whether this user has a place for peers that are built",
+        "Without one no peer in another language can be used.",
+        "none", [Doctor], "By construction: peers are built there";
+    STRACE = "strace", "whether strace is installed",
+        "Without it the system calls of two peers cannot be compared.",
+        "not installed", [Doctor], "By construction: `explain` reads its output";
+    DEBUG_BUILD = "debug-build", "whether this program was built with optimisation",
+        "The loops of the native peer then cost more than the system calls they make.",
+        "a debug build", [Doctor, Warning], "By construction: the loops of the native peer are not optimised";
+}

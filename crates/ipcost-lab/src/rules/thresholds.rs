@@ -1,0 +1,12 @@
+//! Thresholds that several places share.
+
+/// The share of the processors' time that others may take.
+pub const NEIGHBOUR_SHARE: f64 = 0.05;
+/// A process that took less than this part of what others took is not to blame.
+pub const BLAME: f64 = 0.25;
+/// The share of stolen time that is worth reporting.
+pub const STEAL_SHARE: f64 = 0.01;
+/// Clock readings that cost more are not cheap.
+pub const SLOW_CLOCK_NS: u64 = 200;
+/// Steps of the clock above this are coarse.
+pub const COARSE_CLOCK_NS: u64 = 1_000;
