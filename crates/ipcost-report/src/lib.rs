@@ -6,6 +6,7 @@ mod absurd;
 pub mod benchfmt;
 pub mod csv;
 mod epochs;
+mod figures;
 #[cfg(test)]
 mod fixture;
 pub mod grid;

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use ipcost_model::units::{counted, duration_text};
-use ipcost_model::{Document, Mode, Multiplicity, Placement, Stopped, WorkloadRecord};
+use ipcost_model::{Document, Multiplicity, Placement, Stopped, WorkloadRecord};
 
-use super::series::Across;
-use super::ticks::{percent, plain};
 use super::{Chart, forest, size};
+use crate::figures::series::Across;
+use crate::figures::ticks::{percent, plain};
 use crate::words;
 
 /// Said where a picture shows modes.
@@ -107,11 +107,6 @@ pub fn missing(document: &Document) -> Vec<String> {
         }
     }
     notes
-}
-
-/// The share of the epochs that a mode has.
-pub fn share(mode: &Mode) -> String {
-    format!("{:.0} % of epochs", mode.share * 100.0)
 }
 
 /// Where the figures come from: enough to tell two pictures apart, and to measure again.

@@ -7,9 +7,10 @@ use ipcost_model::{Document, Estimate, PAGE_BYTES};
 use super::captions::FLOORS;
 use super::ink::{Anchor, Canvas, GUIDE, INK, Point, QUIET};
 use super::scale::{Extent, Scale};
-use super::series::{Across, FloorLine, Line, Measured, Panel, panels};
 use super::text::{Face, clean, shortened, width};
-use super::{Body, LEFT, PictureError, RIGHT, ticks};
+use super::{Body, LEFT, PictureError, RIGHT};
+use crate::figures::series::{Across, FloorLine, Line, Measured, Panel, panels};
+use crate::figures::ticks;
 
 const HEAD: Face = Face { size: 14.0, bold: true };
 const NAME: Face = Face { size: 12.0, bold: false };

@@ -1,0 +1,243 @@
+// The charts: they choose from the figures that come with the page, and place them.
+
+const MOST_ROWS = 60;
+const MOST_LINES = 40;
+const MOST_SEEMING = 6;
+
+const data = JSON.parse(document.getElementById("figures").textContent);
+const { cells, transports, quantities, ticks } = data;
+const quantityOf = (state) => quantities.find(({ name }) => name === state.metric);
+const transportOf = (cell) => transports[cell.transport];
+
+// A cell's value with its bounds and texts, or null.
+function estimate(cell, name) {
+  if (!cell[name]) return null;
+  const [at, lo, hi, text, interval] = cell[name];
+  return { at, lo, hi, text, interval };
+}
+
+const shownCells = (workload, state) => workload.cells.filter((id) => !state.hidden.has(cells[id].transport));
+
+// The cells to draw of these, and a note where they are not all.
+function limited(workload, ids, name, most) {
+  if (ids.length <= most) return [ids, null];
+  const order = workload.cheapest[name] ?? workload.cells;
+  const wanted = new Set(ids);
+  const cheapest = order.filter((id) => wanted.has(id)).slice(0, most);
+  return [cheapest, `Drawn are the ${most} cheapest of ${ids.length} cells; the table has them all.`];
+}
+
+// The cells to draw of each workload that has some, as far as there is room for them.
+function eachWorkload(state, name, most, usable, draw) {
+  const notes = [];
+  let drawn = 0;
+  for (const workload of state.workloads) {
+    const all = shownCells(workload, state).filter((id) => usable(cells[id]));
+    if (!all.length) continue;
+    const [ids, note] = limited(workload, all, name, most);
+    if (drawn && drawn + ids.length > 2 * MOST_ROWS) {
+      notes.push("More workloads than fit are left out; choose one above.");
+      break;
+    }
+    notes.push(note);
+    drawn += ids.length;
+    draw(workload, ids);
+  }
+  return notes;
+}
+
+function costRow(cell, state) {
+  const [name, transport, cost] = [cell.label, transportOf(cell), estimate(cell, state.metric)];
+  if (!cost) return { name, transport, faded: true, figure: "no figure" };
+  const wall = state.metric === "wall";
+  const modes = wall ? (cell.modes ?? []) : [];
+  const floor = wall && cell.floor ? cell.floor : [];
+  const lines = [name, `${quantityOf(state).short} ${cost.text}`, interval(cost.interval)];
+  const tip = [...lines, ...modes.map(([, text]) => text), ...floor.slice(1), `${cell.epochs} epochs`];
+  return { name, transport, ...cost, figure: cost.text, marks: modes.map(([at]) => at), floor: floor[0], tip };
+}
+
+const interval = (text) => (text.startsWith("no ") ? text : `interval ${text}`);
+const extents = (rows) => rows.flatMap((row) => [row.at, row.lo, row.hi, row.floor, ...(row.marks ?? [])]);
+
+function drawCost(figure, state) {
+  const { addPanel, finish } = begin(figure);
+  const { title, short, note } = quantityOf(state);
+  const table = [];
+  const log = state.scale === "log";
+  const notes = eachWorkload(state, state.metric, MOST_ROWS, () => true, (workload, ids) => {
+    const rows = ids.map((id) => costRow(cells[id], state));
+    rowPlot(addPanel(workload.name), rows, extents(rows), {
+      log,
+      ladders: log ? ticks.time_log : ticks.time,
+      description: `${workload.name}: ${title} of ${rows.length} cells, with intervals; the figures are below`,
+      inside: intervalRow,
+    });
+    rows.forEach((row, index) => table.push([workload.name, row.name, row.figure, row.interval, cells[ids[index]].epochs]));
+  });
+  const some = (what) => state.metric === "wall" && state.workloads.some((one) => shownCells(one, state).some((id) => cells[id][what]));
+  if (some("modes")) notes.push("Small rings: the two groups that a cell's epochs fall into.");
+  if (some("floor")) notes.push("Dashed line: the floor, the least that the parts of such an operation cost here in the same rounds.");
+  const empty = table.length ? null : "Nothing of this was measured, or all of it is switched off.";
+  finish(["workload", "cell", short, "interval", "epochs"], table, [note, ...notes], empty);
+}
+
+function contrastRow(id, workload, state) {
+  const common = { name: cells[id].label, transport: transportOf(cells[id]) };
+  const named = (other) => cells[other].label === state.baseline;
+  const baseline = state.baseline === null ? workload.against[workload.cells.indexOf(id)] : workload.cells.find(named);
+  if (missing(baseline)) return { ...common, faded: true, figure: "no baseline here" };
+  if (baseline === id) return { ...common, faded: true, figure: "baseline", against: "itself" };
+  const against = cells[baseline].label;
+  const found = workload.ratios[state.metric][baseline]?.[id];
+  if (!found) return { ...common, faded: true, figure: "no figure", against };
+  const [at, ratio, lo, hi, bounds = "no interval", verdict = "", from = 0] = found;
+  const source = data.sources[from];
+  const tip = [common.name, `${ratio} × ${against}`, interval(bounds), verdict && `verdict: ${verdict}`, source];
+  const figure = `${ratio} (${bounds}) ${verdict}`.trim();
+  return { ...common, at, lo, hi, ratio, figure, against, interval: bounds, verdict, source, tip: tip.filter(Boolean) };
+}
+
+function drawForest(figure, state) {
+  const { panels, finish } = begin(figure);
+  const rows = [];
+  const table = [];
+  const notes = eachWorkload(state, state.metric, MOST_ROWS, () => true, (workload, ids) => {
+    const own = ids.map((id) => contrastRow(id, workload, state));
+    rows.push({ heading: true, name: workload.name }, ...own);
+    for (const row of own) table.push([workload.name, row.name, row.against, row.ratio ?? row.figure, row.interval, row.verdict, row.source]);
+  });
+  const placed = rows.filter((row) => !missing(row.at));
+  const hollow = placed.filter((row) => missing(row.lo) && missing(row.hi)).length;
+  if (hollow) notes.push(`Hollow marks (${hollow}) have no interval in this document: nothing is known of them but the figure.`);
+  if (state.baseline !== null && state.workloads.some((workload) => workload.cells.length > data.paired)) {
+    notes.push(`Tables of more than ${data.paired} cells hold ratios to another baseline only where the run compared the two.`);
+  }
+  const { from, to, text } = data.margin;
+  if (placed.length) {
+    rowPlot(panels, rows, [...extents(placed), from, 1, to], {
+      log: true,
+      ladders: ticks.ratio_log,
+      description: `Ratios of costs to the baseline's, with intervals, the margin of ${text} as a band; the figures are below`,
+      inside: intervalRow,
+      behind: (root, scale, top, bottom) => {
+        const [x, end] = [scale.place(from), scale.place(to)];
+        root.append(svg("rect", { x, y: top, width: end - x, height: bottom - top, class: "band" }));
+        root.append(segment(scale.place(1), top, scale.place(1), bottom, "level"));
+      },
+    });
+  }
+  const titles = ["workload", "cell", "against", "ratio", "interval", "verdict", "from"];
+  finish(titles, table, [quantityOf(state).note, ...notes], placed.length ? null : "There is nothing to compare here.");
+}
+
+function drawEpochs(figure, state) {
+  const { panels, finish } = begin(figure);
+  const { cell } = state;
+  const name = state.metric === "p99" ? "wall" : state.metric;
+  const cost = cell && estimate(cell, name);
+  const modes = (name === "wall" && cell?.modes) || [];
+  const notes = [state.metric === "p99" ? "A batch has no percentile of its own; its elapsed time per operation is shown." : null, cell?.every];
+  if (modes.length) notes.push(`Dotted: two groups of epochs, ${modes.map(([, text]) => text).join("; ")}.`);
+  if (cost) notes.push("Solid: the median over epochs; shaded: its interval, where it has one.");
+  const batches = (cell?.batches ?? []).map(([epoch, round, position, operations, ...costs]) => {
+    const [at, text] = costs.slice(name === "cpu" ? 2 : 0);
+    return { epoch, round, position, operations, at, text };
+  });
+  if (batches.length) epochPlot(panels, cell, batches, cost, modes, state.scale === "log");
+  const rows = batches.map(({ epoch, round, position, operations, text }) => [epoch, round, position, operations, text]);
+  const titles = ["epoch", "round", "position", "operations", quantities.find((one) => one.name === name).short];
+  finish(titles, rows, notes, batches.length ? null : "The document holds no batches of this cell.");
+}
+
+function epochPlot(panels, cell, batches, cost, modes, log) {
+  const { root, width, height } = plotIn(panels, 300, `Every batch of ${cell.label}, by epoch; the figures are below`);
+  const [left, right, bottom] = [76, width - 20, height - 36];
+  const levels = [cost?.at, cost?.lo, cost?.hi, ...modes.map(([at]) => at)];
+  const y = makeScale([...batches.map(({ at }) => at), ...levels], bottom, 12, { log, ladders: log ? ticks.time_log : ticks.time, room: 36 });
+  const x = makeScale(batches.map(({ epoch }) => epoch), left, right, { tight: true, ladders: ticks.epoch, room: 80 });
+  if (cost && !missing(cost.lo) && !missing(cost.hi)) {
+    const top = y.place(cost.hi);
+    root.append(svg("rect", { x: left, y: top, width: right - left, height: y.place(cost.lo) - top, class: "band" }));
+  }
+  axisLeft(root, y, left, right);
+  axisBelow(root, x, 12, bottom, false);
+  const across = (value, className) => root.append(segment(left, y.place(value), right, y.place(value), className));
+  if (cost) across(cost.at, "level");
+  for (const [at] of modes) across(at, "level dotted");
+  for (const { epoch, round, at, text, operations } of batches) {
+    if (log && at <= 0) continue;
+    const lines = [cell.label, `epoch ${epoch}, round ${round}`, text, `${operations} operations`];
+    root.append(pointWithTip(transportOf(cell), x.place(epoch), y.place(at), 3.6, lines));
+  }
+}
+
+function drawLatency(figure, state) {
+  const { addPanel, finish } = begin(figure);
+  const table = [];
+  const notes = eachWorkload(state, "p99", MOST_LINES, (cell) => cell.latency, (workload, ids) => {
+    latencyPlot(addPanel(workload.name), workload, ids.map((id) => cells[id]), state.scale === "log");
+    for (const { label, latency } of ids.map((id) => cells[id])) {
+      table.push([workload.name, label, ...latency.times.map(([, text]) => text), latency.count]);
+    }
+  });
+  const unsampled = (workload) => {
+    const ids = shownCells(workload, state);
+    return ids.length && !ids.some((id) => cells[id].latency);
+  };
+  const without = state.workloads.filter(unsampled).map(({ name }) => name);
+  if (without.length) notes.push(`Latency was not sampled: ${without.slice(0, 4).join("; ")}${without.length > 4 ? "; …" : ""}.`);
+  if (table.length) notes.push("Percentiles of sampled operations; the document holds no intervals for them. The largest of many is larger than that of few.");
+  const empty = table.length ? null : "Latency of single operations was not sampled here.";
+  finish(["workload", "cell", ...data.percentiles, "operations sampled"], table, notes, empty);
+}
+
+function latencyPlot(panel, workload, sampled, log) {
+  const { root, width, height } = plotIn(panel, 280, `${workload.name}: latency by percentile of ${sampled.length} cells; the figures are below`);
+  const [left, right, bottom] = [76, width - 20, height - 32];
+  const values = sampled.flatMap(({ latency }) => latency.times.map(([at]) => at));
+  const y = makeScale(values, bottom, 10, { log, ladders: log ? ticks.time_log : ticks.time, room: 36 });
+  const step = (right - left) / data.percentiles.length;
+  const x = (index) => left + (index + 0.5) * step;
+  axisLeft(root, y, left, right);
+  data.percentiles.forEach((text, index) => root.append(label(text, x(index), bottom + 18, "tick middle")));
+  for (const cell of sampled) {
+    const points = cell.latency.times.flatMap(([at, text], index) => (log && at <= 0 ? [] : [{ at: [x(index), y.place(at)], text, index }]));
+    if (points.length) root.append(ofTransport(transportOf(cell), through(points.map(({ at }) => at))));
+    for (const { at, text, index } of points) {
+      const lines = [cell.label, `${data.percentiles[index]}: ${text}`, `${cell.latency.count} operations sampled`];
+      root.append(pointWithTip(transportOf(cell), ...at, 4.2, lines));
+    }
+  }
+}
+
+function drawProcessor(figure, state) {
+  const { addPanel, finish } = begin(figure);
+  const table = [];
+  const notes = eachWorkload(state, "cpu", MOST_ROWS, (cell) => cell.usage, (workload, ids) => {
+    const rows = ids.map((id) => ({ name: cells[id].label, ...cells[id].usage }));
+    rowPlot(addPanel(workload.name), rows, rows.map(({ whole }) => whole), {
+      log: false,
+      ladders: ticks.time,
+      description: `${workload.name}: processor time of client and server, user and system, of ${rows.length} cells; the figures are below`,
+      inside: partsRow,
+    });
+    for (const { name, parts, switches } of rows) table.push([workload.name, name, ...parts.map(([, text]) => text), ...switches]);
+  });
+  notes.unshift("Medians over epochs, each part on its own, so they need not add up to the median of the whole.");
+  const titles = ["workload", "cell", ...data.parts, "voluntary switches", "involuntary switches"];
+  finish(titles, table, notes, table.length ? null : "What operations took of the processor is not in this document.");
+}
+
+// The parts of a row end to end.
+function partsRow(row, scale, y) {
+  const group = svg("g", {});
+  let x = scale.start;
+  row.parts.forEach(([value, text], part) => {
+    const width = scale.place(value) - scale.start;
+    const bar = svg("rect", { x, y: y - 8, width, height: 16, class: `part part${part}` });
+    group.append(withTip(bar, [row.name, `${data.parts[part]}: ${text}`]));
+    x += width;
+  });
+  return group;
+}
