@@ -3,9 +3,10 @@
 const MOST_ROWS = 60;
 const MOST_LINES = 40;
 const MOST_SEEMING = 6;
+const FLOORS = "Dashed line: the floor, the least that the parts of such an operation cost here in the same rounds.";
 
-const data = JSON.parse(document.getElementById("figures").textContent);
-const { cells, transports, quantities, ticks } = data;
+const { cells, transports, quantities } = data;
+const timeScale = (state) => (state.scale === "log" ? "time_log" : "time");
 const quantityOf = (state) => quantities.find(({ name }) => name === state.metric);
 const transportOf = (cell) => transports[cell.transport];
 
@@ -64,20 +65,15 @@ function drawCost(figure, state) {
   const { addPanel, finish } = begin(figure);
   const { title, short, note } = quantityOf(state);
   const table = [];
-  const log = state.scale === "log";
   const notes = eachWorkload(state, state.metric, MOST_ROWS, () => true, (workload, ids) => {
     const rows = ids.map((id) => costRow(cells[id], state));
-    rowPlot(addPanel(workload.name), rows, extents(rows), {
-      log,
-      ladders: log ? ticks.time_log : ticks.time,
-      description: `${workload.name}: ${title} of ${rows.length} cells, with intervals; the figures are below`,
-      inside: intervalRow,
-    });
+    const description = `${workload.name}: ${title} of ${rows.length} cells, with intervals`;
+    rowPlot(addPanel(workload.name), rows, extents(rows), timeScale(state), description, intervalRow);
     rows.forEach((row, index) => table.push([workload.name, row.name, row.figure, row.interval, cells[ids[index]].epochs]));
   });
   const some = (what) => state.metric === "wall" && state.workloads.some((one) => shownCells(one, state).some((id) => cells[id][what]));
   if (some("modes")) notes.push("Small rings: the two groups that a cell's epochs fall into.");
-  if (some("floor")) notes.push("Dashed line: the floor, the least that the parts of such an operation cost here in the same rounds.");
+  if (some("floor")) notes.push(FLOORS);
   const empty = table.length ? null : "Nothing of this was measured, or all of it is switched off.";
   finish(["workload", "cell", short, "interval", "epochs"], table, [note, ...notes], empty);
 }
@@ -110,25 +106,19 @@ function drawForest(figure, state) {
   const placed = rows.filter((row) => !missing(row.at));
   const hollow = placed.filter((row) => missing(row.lo) && missing(row.hi)).length;
   if (hollow) notes.push(`Hollow marks (${hollow}) have no interval in this document: nothing is known of them but the figure.`);
-  if (state.baseline !== null && state.workloads.some((workload) => workload.cells.length > data.paired)) {
-    notes.push(`Tables of more than ${data.paired} cells hold ratios to another baseline only where the run compared the two.`);
-  }
-  const { from, to, text } = data.margin;
-  if (placed.length) {
-    rowPlot(panels, rows, [...extents(placed), from, 1, to], {
-      log: true,
-      ladders: ticks.ratio_log,
-      description: `Ratios of costs to the baseline's, with intervals, the margin of ${text} as a band; the figures are below`,
-      inside: intervalRow,
-      behind: (root, scale, top, bottom) => {
-        const [x, end] = [scale.place(from), scale.place(to)];
-        root.append(svg("rect", { x, y: top, width: end - x, height: bottom - top, class: "band" }));
-        root.append(segment(scale.place(1), top, scale.place(1), bottom, "level"));
-      },
-    });
-  }
+  if (state.baseline !== null && !data.paired) notes.push("With so many cells, the page holds ratios to another baseline only where the run compared the two.");
+  if (placed.length) contrastPlot(panels, rows, extents(placed));
   const titles = ["workload", "cell", "against", "ratio", "interval", "verdict", "from"];
   finish(titles, table, [quantityOf(state).note, ...notes], placed.length ? null : "There is nothing to compare here.");
+}
+
+function contrastPlot(panels, rows, values) {
+  const { from, to, text } = data.margin;
+  const description = `Ratios of costs to the baseline's, with intervals, the margin of ${text} as a band`;
+  rowPlot(panels, rows, [...values, from, 1, to], "ratio_log", description, intervalRow, (plot, scale, top, bottom) => {
+    const [x, one, end] = [from, 1, to].map(scale.place);
+    plot.append(svg("rect", { x, y: top, width: end - x, height: bottom - top, class: "band" }), segment(one, top, one, bottom, "level"));
+  });
 }
 
 function drawEpochs(figure, state) {
@@ -144,31 +134,28 @@ function drawEpochs(figure, state) {
     const [at, text] = costs.slice(name === "cpu" ? 2 : 0);
     return { epoch, round, position, operations, at, text };
   });
-  if (batches.length) epochPlot(panels, cell, batches, cost, modes, state.scale === "log");
+  if (batches.length) epochPlot(panels, cell, batches, cost, modes, timeScale(state));
   const rows = batches.map(({ epoch, round, position, operations, text }) => [epoch, round, position, operations, text]);
   const titles = ["epoch", "round", "position", "operations", quantities.find((one) => one.name === name).short];
   finish(titles, rows, notes, batches.length ? null : "The document holds no batches of this cell.");
 }
 
-function epochPlot(panels, cell, batches, cost, modes, log) {
-  const { root, width, height } = plotIn(panels, 300, `Every batch of ${cell.label}, by epoch; the figures are below`);
-  const [left, right, bottom] = [76, width - 20, height - 36];
+function epochPlot(panels, cell, batches, cost, modes, kind) {
   const levels = [cost?.at, cost?.lo, cost?.hi, ...modes.map(([at]) => at)];
-  const y = makeScale([...batches.map(({ at }) => at), ...levels], bottom, 12, { log, ladders: log ? ticks.time_log : ticks.time, room: 36 });
-  const x = makeScale(batches.map(({ epoch }) => epoch), left, right, { tight: true, ladders: ticks.epoch, room: 80 });
+  const costs = [...batches.map(({ at }) => at), ...levels];
+  const { plot, left, right, bottom, y } = costPlot(panels, 300, `Every batch of ${cell.label}, by epoch`, costs, kind);
+  const x = makeScale(batches.map(({ epoch }) => epoch), left, right, "epoch");
+  axisBelow(plot, x, 12, bottom);
   if (cost && !missing(cost.lo) && !missing(cost.hi)) {
     const top = y.place(cost.hi);
-    root.append(svg("rect", { x: left, y: top, width: right - left, height: y.place(cost.lo) - top, class: "band" }));
+    plot.prepend(svg("rect", { x: left, y: top, width: right - left, height: y.place(cost.lo) - top, class: "band" }));
   }
-  axisLeft(root, y, left, right);
-  axisBelow(root, x, 12, bottom, false);
-  const across = (value, className) => root.append(segment(left, y.place(value), right, y.place(value), className));
+  const across = (value, className) => plot.append(segment(left, y.place(value), right, y.place(value), className));
   if (cost) across(cost.at, "level");
   for (const [at] of modes) across(at, "level dotted");
-  for (const { epoch, round, at, text, operations } of batches) {
-    if (log && at <= 0) continue;
+  for (const { epoch, round, at, text, operations } of batches.filter(({ at }) => !y.log || at > 0)) {
     const lines = [cell.label, `epoch ${epoch}, round ${round}`, text, `${operations} operations`];
-    root.append(pointWithTip(transportOf(cell), x.place(epoch), y.place(at), 3.6, lines));
+    plot.append(pointWithTip(transportOf(cell), x.place(epoch), y.place(at), 3.6, lines));
   }
 }
 
@@ -176,7 +163,7 @@ function drawLatency(figure, state) {
   const { addPanel, finish } = begin(figure);
   const table = [];
   const notes = eachWorkload(state, "p99", MOST_LINES, (cell) => cell.latency, (workload, ids) => {
-    latencyPlot(addPanel(workload.name), workload, ids.map((id) => cells[id]), state.scale === "log");
+    latencyPlot(addPanel(workload.name), workload, ids.map((id) => cells[id]), timeScale(state));
     for (const { label, latency } of ids.map((id) => cells[id])) {
       table.push([workload.name, label, ...latency.times.map(([, text]) => text), latency.count]);
     }
@@ -192,21 +179,19 @@ function drawLatency(figure, state) {
   finish(["workload", "cell", ...data.percentiles, "operations sampled"], table, notes, empty);
 }
 
-function latencyPlot(panel, workload, sampled, log) {
-  const { root, width, height } = plotIn(panel, 280, `${workload.name}: latency by percentile of ${sampled.length} cells; the figures are below`);
-  const [left, right, bottom] = [76, width - 20, height - 32];
+function latencyPlot(panel, workload, sampled, kind) {
   const values = sampled.flatMap(({ latency }) => latency.times.map(([at]) => at));
-  const y = makeScale(values, bottom, 10, { log, ladders: log ? ticks.time_log : ticks.time, room: 36 });
-  const step = (right - left) / data.percentiles.length;
-  const x = (index) => left + (index + 0.5) * step;
-  axisLeft(root, y, left, right);
-  data.percentiles.forEach((text, index) => root.append(label(text, x(index), bottom + 18, "tick middle")));
-  for (const cell of sampled) {
-    const points = cell.latency.times.flatMap(([at, text], index) => (log && at <= 0 ? [] : [{ at: [x(index), y.place(at)], text, index }]));
-    if (points.length) root.append(ofTransport(transportOf(cell), through(points.map(({ at }) => at))));
-    for (const { at, text, index } of points) {
-      const lines = [cell.label, `${data.percentiles[index]}: ${text}`, `${cell.latency.count} operations sampled`];
-      root.append(pointWithTip(transportOf(cell), ...at, 4.2, lines));
+  const description = `${workload.name}: latency by percentile of ${sampled.length} cells`;
+  const { plot, left, right, bottom, y } = costPlot(panel, 280, description, values, kind);
+  const x = (index) => left + ((index + 0.5) * (right - left)) / data.percentiles.length;
+  data.percentiles.forEach((text, index) => plot.append(label(text, x(index), bottom + 18, "tick middle")));
+  for (const { label: name, latency, transport } of sampled) {
+    const points = latency.times.map(([value, text], index) => ({ value, text, index, at: [x(index), y.place(value)] }));
+    const placed = points.filter(({ value }) => !y.log || value > 0);
+    if (placed.length) plot.append(ofTransport(transports[transport], through(placed.map(({ at }) => at))));
+    for (const { at, text, index } of placed) {
+      const lines = [name, `${data.percentiles[index]}: ${text}`, `${latency.count} operations sampled`];
+      plot.append(pointWithTip(transports[transport], ...at, 4.2, lines));
     }
   }
 }
@@ -216,12 +201,8 @@ function drawProcessor(figure, state) {
   const table = [];
   const notes = eachWorkload(state, "cpu", MOST_ROWS, (cell) => cell.usage, (workload, ids) => {
     const rows = ids.map((id) => ({ name: cells[id].label, ...cells[id].usage }));
-    rowPlot(addPanel(workload.name), rows, rows.map(({ whole }) => whole), {
-      log: false,
-      ladders: ticks.time,
-      description: `${workload.name}: processor time of client and server, user and system, of ${rows.length} cells; the figures are below`,
-      inside: partsRow,
-    });
+    const description = `${workload.name}: processor time of client and server, user and system, of ${rows.length} cells`;
+    rowPlot(addPanel(workload.name), rows, rows.map(({ whole }) => whole), "time", description, partsRow);
     for (const { name, parts, switches } of rows) table.push([workload.name, name, ...parts.map(([, text]) => text), ...switches]);
   });
   notes.unshift("Medians over epochs, each part on its own, so they need not add up to the median of the whole.");

@@ -1,7 +1,6 @@
 // What is chosen, and what then is drawn.
 
 const MOST_CHOICES = 200;
-const root = document.documentElement;
 const controls = document.getElementById("controls");
 const workloadsOf = (pattern) => data.workloads.filter((workload) => workload.pattern === pattern);
 const state = { pattern: controls.pattern?.value, chosen: null, workloads: [], metric: "wall", baseline: null, scale: "log", hidden: new Set(), cell: null };
@@ -44,24 +43,22 @@ function offerChoices() {
   offered = { workloads, baselines, cells: known };
 }
 
-const figures = new Map(Object.keys(FIGURES).map((name) => [name, document.getElementById(`figure-${name}`)]));
+const figures = Object.fromEntries(Object.keys(FIGURES).map((name) => [name, document.getElementById(`figure-${name}`)]));
 
 // Charts are drawn when they come near what is seen.
-const drawnFor = new Map();
-let version = 0;
-const draw = (name) => {
-  if (drawnFor.get(name) === version) return;
-  drawnFor.set(name, version);
-  FIGURES[name](figures.get(name), state);
-};
 const near = new Set();
+const stale = new Set(Object.keys(FIGURES));
+const draw = (name) => stale.delete(name) && FIGURES[name](figures[name], state);
+function redraw(names = near) {
+  Object.keys(FIGURES).forEach((name) => stale.add(name));
+  names.forEach(draw);
+}
 const watcher = new IntersectionObserver(
   (entries) => {
-    for (const entry of entries) {
-      const name = entry.target.id.slice("figure-".length);
-      if (entry.isIntersecting) near.add(name);
-      else near.delete(name);
-      if (entry.isIntersecting) draw(name);
+    for (const { target, isIntersecting } of entries) {
+      const name = target.id.slice("figure-".length);
+      near[isIntersecting ? "add" : "delete"](name);
+      if (isIntersecting) draw(name);
     }
   },
   { rootMargin: "600px" },
@@ -75,16 +72,6 @@ function tellChoice() {
   const off = transports.filter((_, index) => hidden.has(index)).map(({ name }) => name);
   const without = off.length ? `; without ${off.join(", ")}` : "";
   document.getElementById("shown").textContent = `Shown: ${what}, ${quantityOf(state).title}, ${against}, ${scale} scale${without}.`;
-}
-
-function redraw() {
-  version += 1;
-  near.forEach(draw);
-}
-
-function drawAll() {
-  version += 1;
-  Object.keys(FIGURES).forEach(draw);
 }
 
 function listen() {
@@ -103,7 +90,7 @@ function listen() {
   });
   document.getElementById("cell").addEventListener("change", ({ target }) => {
     state.cell = offered.cells[target.value];
-    drawEpochs(figures.get("epochs"), state);
+    drawEpochs(figures.epochs, state);
   });
   let drawnAt = null;
   new ResizeObserver(([{ contentRect }]) => {
@@ -135,7 +122,7 @@ function listenForPrinting() {
     root.dataset.theme = "light";
     root.classList.add("paper");
     tellChoice();
-    drawAll();
+    redraw(Object.keys(FIGURES));
   });
   addEventListener("afterprint", () => {
     if (!before) return;
@@ -152,7 +139,7 @@ offerChoices();
 listen();
 listenForPrinting();
 makeSortable();
-for (const figure of figures.values()) watcher.observe(figure);
+for (const figure of Object.values(figures)) watcher.observe(figure);
 
 // For a closer look, in the browser's console.
 window.ipcost = { figures: data, originalText };

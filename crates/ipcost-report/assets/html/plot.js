@@ -1,6 +1,9 @@
 // Plain SVG: plots with their axes, what hovering shows, and the same figures as a table. Texts come from the document's
 // maker: they only ever become text.
 
+const data = JSON.parse(document.getElementById("figures").textContent);
+const root = document.documentElement;
+
 const element = (name, text, className) => {
   const made = document.createElement(name);
   if (text !== undefined) made.textContent = text;
@@ -31,25 +34,26 @@ function fit(text, room) {
   return `${letters.join("")}…`;
 }
 
-// From values to places between two coordinates, with the finest ticks for which there is room.
-function makeScale(values, start, end, { log = false, tight = log, ladders, room = 75 }) {
+// From values to places between two coordinates, with the finest ticks for which there is room. A linear scale begins at zero.
+function makeScale(values, start, end, kind, room = 75) {
+  const log = kind.endsWith("_log");
   const at = (value) => (log ? Math.log10(value) : value);
   const drawable = values.filter((value) => !missing(value) && (!log || value > 0)).map(at);
   const least = drawable.reduce((a, b) => Math.min(a, b), drawable[0] ?? 0);
   const most = drawable.reduce((a, b) => Math.max(a, b), drawable[0] ?? 1);
   const margin = Math.max((most - least) * 0.04, log ? 0.025 : Math.abs(most) * 0.04) || 1;
-  const [from, to] = [tight ? least - margin : 0, most + margin];
+  const [from, to] = [log || kind === "epoch" ? least - margin : 0, most + margin];
   const share = (value) => (log && value <= 0 ? 0 : Math.min(Math.max((at(value) - from) / (to - from), 0), 1));
   const place = (value) => start + share(value) * (end - start);
   const count = Math.max(3, Math.floor(Math.abs(end - start) / room));
   const within = (ladder) => ladder.filter(([value]) => at(value) >= from && at(value) <= to);
   const fits = (ladder) => at(ladder.at(-1)[0]) >= to && within(ladder).length <= count;
-  return { log, place, start, end, ticks: within(ladders.find(fits) ?? []) };
+  return { log, place, start, end, ticks: within(data.ticks[kind]?.find(fits) ?? []) };
 }
 
 const segment = (x1, y1, x2, y2, className) => svg("line", { x1, y1, x2, y2, class: className });
 const label = (content, x, y, className) => svg("text", { x, y, class: className }, content);
-const through = (points) => svg("path", { d: `M${points.join("L")}`, class: "line" });
+const through = (points, dashes = "none") => svg("path", { d: `M${points.join("L")}`, class: "line", "stroke-dasharray": dashes });
 
 function mark(transport, x, y, size, hollow) {
   const outline = svg("path", { d: transport.mark, class: hollow ? "mark hollow" : "mark" });
@@ -75,60 +79,63 @@ function showTip(event) {
   if (!lines.length) return;
   const { width, height } = tip.getBoundingClientRect();
   const [x, y] = [event.clientX + 14, event.clientY + 16];
-  tip.style.left = `${Math.max(4, Math.min(x, document.documentElement.clientWidth - width - 4))}px`;
+  tip.style.left = `${Math.max(4, Math.min(x, root.clientWidth - width - 4))}px`;
   tip.style.top = `${y + height > innerHeight ? Math.max(4, event.clientY - height - 12) : y}px`;
 }
-for (const kind of ["pointermove", "pointerdown", "pointerout"]) addEventListener(kind, showTip);
+for (const kind of ["pointermove", "pointerdown"]) addEventListener(kind, showTip);
+root.addEventListener("mouseleave", showTip);
 
 function plotIn(container, height, description) {
   const width = container.clientWidth || 700;
-  const root = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": description });
+  const plot = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${description}; the figures are below` });
   const place = element("div", undefined, "plot");
-  place.append(root);
+  place.append(plot);
   container.append(place);
-  return { root, width, height };
+  return { plot, width };
 }
 
-function axisBelow(root, scale, top, bottom, guides = true) {
+function axisBelow(plot, scale, top, bottom, guides) {
   for (const [value, text] of scale.ticks) {
     const x = scale.place(value);
-    if (guides) root.append(segment(x, top, x, bottom, "guide"));
-    root.append(label(text, x, bottom + 18, "tick middle"));
+    if (guides) plot.append(segment(x, top, x, bottom, "guide"));
+    plot.append(label(text, x, bottom + 18, "tick middle"));
   }
-  root.append(segment(scale.start, bottom, scale.end, bottom, "axis"));
+  plot.append(segment(scale.start, bottom, scale.end, bottom, "axis"));
 }
 
-function axisLeft(root, scale, left, right) {
-  for (const [value, text] of scale.ticks) {
-    const y = scale.place(value);
-    root.append(segment(left, y, right, y, "guide"), label(text, left - 8, y + 4, "tick end"));
+// A plot with costs upwards; `reserved` is what names take at the right.
+function costPlot(container, height, description, costs, kind, reserved = 0) {
+  const { plot, width } = plotIn(container, height, description);
+  const [left, right, bottom] = [76, width - 20 - reserved, height - 34];
+  const y = makeScale(costs, bottom, 12, kind, 36);
+  for (const [value, text] of y.ticks) {
+    const at = y.place(value);
+    plot.append(segment(left, at, right, at, "guide"), label(text, left - 8, at + 4, "tick end"));
   }
-  root.append(segment(left, scale.start, left, scale.end, "axis"));
+  plot.append(segment(left, y.start, left, y.end, "axis"));
+  return { plot, width, left, right, bottom, y };
 }
 
 const ROW = 28;
 
 // Rows with a name at the left and a figure at the right, along one axis: {name, figure, heading, faded}. `inside` draws
 // a row, `behind` what lies behind all of them.
-function rowPlot(container, rows, values, { log, ladders, description, inside, behind }) {
-  const { root, width, height } = plotIn(container, rows.length * ROW + 40, description);
+function rowPlot(container, rows, values, kind, description, inside, behind) {
+  const height = rows.length * ROW + 40;
+  const { plot, width } = plotIn(container, height, description);
   const texts = rows.filter((row) => !row.heading);
   const figures = widest(texts.map((row) => row.figure ?? ""));
   const left = Math.min(widest(texts.map((row) => row.name)) + 16, Math.max(90, width * 0.32));
-  const right = width - (width < 480 || !figures ? 16 : Math.min(figures + 16, width * 0.34));
-  const scale = makeScale(values, left, right, { log, ladders });
-  behind?.(root, scale, 4, height - 32);
-  axisBelow(root, scale, 4, height - 32);
+  const right = width - (width < 480 || !figures ? 16 : Math.min(figures + 16, width * 0.4));
+  const scale = makeScale(values, left, right, kind);
+  behind?.(plot, scale, 4, height - 32);
+  axisBelow(plot, scale, 4, height - 32, true);
   rows.forEach((row, index) => {
     const y = 4 + (index + 0.5) * ROW;
-    if (row.heading) {
-      root.append(label(row.name, 2, y + 4, "heading"));
-      return;
-    }
-    const quiet = row.faded ? " quiet" : "";
-    root.append(label(fit(row.name, left - 12), left - 10, y + 4, `end${quiet}`));
-    if (row.figure && right < width - 16) root.append(label(fit(row.figure, width - right - 10), right + 10, y + 4, "quiet"));
-    root.append(inside(row, scale, y));
+    if (row.heading) return plot.append(label(row.name, 2, y + 4, "heading"));
+    plot.append(label(fit(row.name, left - 12), left - 10, y + 4, row.faded ? "end quiet" : "end"));
+    if (row.figure && right < width - 16) plot.append(label(fit(row.figure, width - right - 10), right + 10, y + 4, "quiet"));
+    return plot.append(inside(row, scale, y));
   });
 }
 

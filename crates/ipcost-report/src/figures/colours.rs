@@ -1,5 +1,7 @@
 //! One colour a transport, the same in every picture and in the page, told apart by colour-blind people too.
 
+use std::collections::BTreeSet;
+
 use ipcost_model::Document;
 
 /// A colour.
@@ -37,14 +39,10 @@ pub const PALETTE: [Colour; 13] = [
 pub fn slot(document: &Document, transport: &str) -> usize {
     let usual = |name: &str| USUAL.iter().position(|known| *known == name);
     usual(transport).unwrap_or_else(|| {
-        let mut others: Vec<&str> = Vec::new();
-        for cell in &document.cells {
-            if usual(&cell.transport).is_none() && !others.contains(&cell.transport.as_str()) {
-                others.push(&cell.transport);
-            }
-        }
-        let index = others.iter().position(|name| *name == transport).unwrap_or(0);
-        USUAL.len() + index % (PALETTE.len() - USUAL.len())
+        let others =
+            document.cells.iter().map(|cell| cell.transport.as_str()).filter(|name| usual(name).is_none());
+        let before: BTreeSet<&str> = others.take_while(|name| *name != transport).collect();
+        USUAL.len() + before.len() % (PALETTE.len() - USUAL.len())
     })
 }
 

@@ -9,6 +9,8 @@ use super::pairs::{Pairs, Quantity, Source};
 use crate::figures::series::{Line, Panel};
 use crate::words::escaped;
 
+/// How many lines of a panel are held against one another.
+pub const MOST_CROSSED: usize = 100;
 /// The most crossings of a panel that only seem so.
 const MOST_SEEMING: usize = 200;
 
@@ -28,7 +30,8 @@ pub struct Crossing {
 
 /// The crossings of a panel, the known ones first.
 pub fn crossings(panel: &Panel<'_>, quantity: Quantity, pairs: &Pairs<'_>) -> Vec<Crossing> {
-    let by_size: Vec<BTreeMap<u64, &CellRecord>> = panel.lines.iter().map(cells_by_size).collect();
+    let by_size: Vec<BTreeMap<u64, &CellRecord>> =
+        panel.lines.iter().take(MOST_CROSSED).map(cells_by_size).collect();
     let mut found = Vec::new();
     for first in 0..by_size.len() {
         for second in first + 1..by_size.len() {
@@ -64,7 +67,9 @@ fn of_two<'a>(
     pairs: &Pairs<'a>,
 ) -> Vec<Found> {
     let mut found: Vec<Found> = Vec::new();
-    let (mut known, mut seeming): (Option<(u64, i8)>, Option<(u64, i8)>) = (None, None);
+    // The last size at which it was so, and which of the two was cheaper.
+    type Last = Option<(u64, i8)>;
+    let (mut known, mut seeming): (Last, Last) = (None, None);
     for (size, one) in first {
         let Some(other) = second.get(size) else { continue };
         let ratio = pairs.compare(quantity, one, other);

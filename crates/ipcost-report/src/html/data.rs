@@ -7,7 +7,7 @@ use ipcost_model::{CellRecord, Document, Estimate, Measure, Sample, WorkloadReco
 use serde_json::{Map, Value, json};
 
 use super::charts::{Transport, transports};
-use super::crossings::crossings;
+use super::crossings::{MOST_CROSSED, crossings};
 use super::pairs::{Pairs, Quantity, Ratio, Source};
 use crate::figures::series::{Across, Panel, panels};
 use crate::figures::texts;
@@ -15,8 +15,8 @@ use crate::figures::ticks::{self, Ladder, percent};
 use crate::numbers::{ratio, three_digits, time};
 use crate::words::{capitalised, escaped, verdict, workload};
 
-/// Tables of more measured cells have ratios to what the run compared, and no quotients of any two values.
-const MOST_PAIRED: usize = 24;
+/// With more pairs of cells in its tables, a document's page has the ratios of the run, and no quotients of any two values.
+const MOST_PAIRS: usize = 10_000;
 /// Tables of at least so many cells have an order from cheap to dear, of which the page draws the first.
 const ORDERED: usize = 40;
 /// The most batches of a cell.
@@ -53,7 +53,8 @@ pub fn figures(document: &Document) -> Value {
         ],
         "percentiles": ["50 %", "90 %", "99 %", "99.9 %", "largest"],
         "parts": ["client, user", "client, system", "server, user", "server, system"],
-        "paired": MOST_PAIRED,
+        "paired": shown.paired,
+        "crossed": MOST_CROSSED,
         "margin": {"from": short(1.0 - margin), "to": short(1.0 + margin), "text": format!("{} %", percent(margin))},
         "ticks": shown.ticks(),
         "cells": cells,
@@ -110,6 +111,8 @@ struct Shown<'a> {
     /// Their places among these.
     places: HashMap<&'a str, usize>,
     pairs: Pairs<'a>,
+    /// Whether there is room for the ratio of any two cells of a table.
+    paired: bool,
     /// Of everything in nanoseconds.
     times: Span,
     ratios: Span,
@@ -130,7 +133,9 @@ impl<'a> Shown<'a> {
             ratios.add(value);
         }
         let (pairs, times) = (Pairs::of(document), Span::new());
-        Self { document, transports, cells, places, pairs, times, ratios, last_epoch: 1 }
+        let pairs_of = |table: &WorkloadRecord| table.cells.len().saturating_mul(table.cells.len());
+        let paired = document.workloads.iter().map(pairs_of).fold(0, usize::saturating_add) <= MOST_PAIRS;
+        Self { document, transports, cells, places, pairs, paired, times, ratios, last_epoch: 1 }
     }
 
     fn transport(&self, cell: &CellRecord) -> usize {
@@ -279,7 +284,7 @@ impl<'a> Shown<'a> {
         let mut by_baseline: BTreeMap<usize, Map<String, Value>> = BTreeMap::new();
         for (place, against) in cells.iter().zip(against) {
             let cell = self.cells[*place].1;
-            let baselines: Vec<usize> = if cells.len() <= MOST_PAIRED {
+            let baselines: Vec<usize> = if self.paired {
                 cells.to_vec()
             } else {
                 let partners = self.pairs.partners(&cell.id).iter();
@@ -322,7 +327,7 @@ impl<'a> Shown<'a> {
                 .filter_map(|point| Some(json!([point.at, size_text(point.at), place(point.cell)?])))
                 .collect();
             let transport = line.points.first().map_or(0, |point| self.transport(point.cell));
-            json!({"label": escaped(line.label), "transport": transport, "points": points})
+            json!({"label": escaped(line.label), "transport": transport, "dashes": line.dashes, "points": points})
         };
         let lines: Vec<Value> = panel.lines.iter().map(line).collect();
         let mut all = Map::new();
