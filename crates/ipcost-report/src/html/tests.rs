@@ -21,6 +21,15 @@ fn nothing_of_the_page_ends_a_script_too_soon() {
 }
 
 #[test]
+fn the_script_neither_formats_numbers_nor_makes_elements_of_texts() {
+    let rounds = ["toFixed", "toPrecision", "toLocaleString", "Intl.", "Math.round"];
+    let obeys = ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "Function("];
+    for word in rounds.iter().chain(&obeys) {
+        assert!(SCRIPTS.iter().all(|script| !script.contains(word)), "{word}");
+    }
+}
+
+#[test]
 fn texts_from_outside_are_escaped() {
     assert_eq!(
         text("<a href=\"x\" title='&'>\u{1b}"),

@@ -352,6 +352,27 @@ fn it_fits_a_phone_and_follows_its_width() {
 }
 
 #[test]
+fn on_paper_every_chart_is_drawn_and_the_choice_is_named() {
+    let place = Place::new();
+    let mut browser = opened(&place, &usual());
+    browser.run("document.getElementById('theme').click()");
+    browser.run("[...document.querySelectorAll('[name=transport]')][1].click()");
+    let theme = "document.documentElement.dataset.theme ?? null";
+    let before = browser.run(theme);
+    browser.run("dispatchEvent(new Event('beforeprint'))");
+    assert_eq!(browser.run(theme), "light");
+    let drawn = "[...document.querySelectorAll('figure')].filter((figure) => figure.querySelector('.plot svg')).length";
+    assert_eq!(browser.run(drawn), 6);
+    assert_eq!(
+        browser.run("document.getElementById('shown').textContent"),
+        "Shown: pattern rr, cost (elapsed time per operation), baseline as in the run, log scale; without unix."
+    );
+    browser.run("dispatchEvent(new Event('afterprint'))");
+    assert_eq!(browser.run(theme), before);
+    assert_eq!(browser.complaints(), [""; 0]);
+}
+
+#[test]
 fn hostile_texts_stay_texts() {
     const HOSTILE: &str = "</script><img src=x onerror=hacked=1><script>hacked=1</script> \\u003c \\\\u003c \u{2028} \"'` {a|b} <!--";
     let place = Place::new();
