@@ -158,7 +158,7 @@ fn head(document: &Document) -> String {
     )
 }
 
-/// What is known, in plain words; and a word of caution where something bends it.
+/// What is known, in plain words; and a word of caution where something distorts it.
 fn verdicts(document: &Document, colours: &Colours<'_>) -> String {
     let mut out = String::from(
         "<section id=\"verdicts\" aria-labelledby=\"verdicts-title\">\n<h2 id=\"verdicts-title\">In plain words</h2>\n",
@@ -181,7 +181,7 @@ fn verdicts(document: &Document, colours: &Colours<'_>) -> String {
         let count = document.warnings.len();
         let what = if count == 1 { "1 warning says".to_owned() } else { format!("{count} warnings say") };
         out.push_str(&format!(
-            "<p class=\"caution\"><a href=\"#warnings\">{what}</a> what bends these results.</p>\n"
+            "<p class=\"caution\"><a href=\"#warnings\">{what}</a> what distorts these results.</p>\n"
         ));
     }
     out.push_str("</section>\n");

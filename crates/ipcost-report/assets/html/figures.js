@@ -3,7 +3,6 @@
 const MOST_ROWS = 60;
 const MOST_LINES = 40;
 const MOST_SEEMING = 6;
-const FLOORS = "Dashed line: the floor, the least that the parts of such an operation cost here in the same rounds.";
 
 const { cells, transports, quantities } = data;
 const timeScale = (state) => (state.scale === "log" ? "time_log" : "time");
@@ -25,7 +24,7 @@ function limited(workload, ids, name, most) {
   const order = workload.cheapest[name] ?? workload.cells;
   const wanted = new Set(ids);
   const cheapest = order.filter((id) => wanted.has(id)).slice(0, most);
-  return [cheapest, `Drawn are the ${most} cheapest of ${ids.length} cells; the table has them all.`];
+  return [cheapest, `The ${most} cheapest of ${ids.length} cells are drawn; the tables above list all.`];
 }
 
 // The cells to draw of each workload that has some, as far as there is room for them.
@@ -37,7 +36,7 @@ function eachWorkload(state, name, most, usable, draw) {
     if (!all.length) continue;
     const [ids, note] = limited(workload, all, name, most);
     if (drawn && drawn + ids.length > 2 * MOST_ROWS) {
-      notes.push("More workloads than fit are left out; choose one above.");
+      notes.push("Some workloads are left out; choose one above.");
       break;
     }
     notes.push(note);
@@ -72,9 +71,9 @@ function drawCost(figure, state) {
     rows.forEach((row, index) => table.push([workload.name, row.name, row.figure, row.interval, cells[ids[index]].epochs]));
   });
   const some = (what) => state.metric === "wall" && state.workloads.some((one) => shownCells(one, state).some((id) => cells[id][what]));
-  if (some("modes")) notes.push("Small rings: the two groups that a cell's epochs fall into.");
-  if (some("floor")) notes.push(FLOORS);
-  const empty = table.length ? null : "Nothing of this was measured, or all of it is switched off.";
+  if (some("modes")) notes.push("Small rings: the costs of the two groups that a cell's epochs fall into.");
+  if (some("floor")) notes.push(data.floors);
+  const empty = table.length ? null : "No cells to show: none was measured, or their transports are switched off.";
   finish(["workload", "cell", short, "interval", "epochs"], table, [note, ...notes], empty);
 }
 
@@ -105,8 +104,8 @@ function drawForest(figure, state) {
   });
   const placed = rows.filter((row) => !missing(row.at));
   const hollow = placed.filter((row) => missing(row.lo) && missing(row.hi)).length;
-  if (hollow) notes.push(`Hollow marks (${hollow}) have no interval in this document: nothing is known of them but the figure.`);
-  if (state.baseline !== null && !data.paired) notes.push("With so many cells, the page holds ratios to another baseline only where the run compared the two.");
+  if (hollow) notes.push(`Hollow marks (${hollow}): the document has no interval for these ratios.`);
+  if (state.baseline !== null && !data.paired) notes.push("This document has too many cells for every baseline: only ratios that the run compared are shown.");
   if (placed.length) contrastPlot(panels, rows, extents(placed));
   const titles = ["workload", "cell", "against", "ratio", "interval", "verdict", "from"];
   finish(titles, table, [quantityOf(state).note, ...notes], placed.length ? null : "There is nothing to compare here.");
@@ -127,9 +126,9 @@ function drawEpochs(figure, state) {
   const name = state.metric === "p99" ? "wall" : state.metric;
   const cost = cell && estimate(cell, name);
   const modes = (name === "wall" && cell?.modes) || [];
-  const notes = [state.metric === "p99" ? "A batch has no percentile of its own; its elapsed time per operation is shown." : null, cell?.every];
-  if (modes.length) notes.push(`Dotted: two groups of epochs, ${modes.map(([, text]) => text).join("; ")}.`);
-  if (cost) notes.push("Solid: the median over epochs; shaded: its interval, where it has one.");
+  const notes = [state.metric === "p99" ? "A batch has no percentiles; elapsed time per operation is shown instead." : null, cell?.every];
+  if (modes.length) notes.push(`Dotted: the two groups of epochs (${modes.map(([, text]) => text).join("; ")}).`);
+  if (cost) notes.push("Solid: the median over epochs. Shaded: its interval, if there is one.");
   const batches = (cell?.batches ?? []).map(([epoch, round, position, operations, ...costs]) => {
     const [at, text] = costs.slice(name === "cpu" ? 2 : 0);
     return { epoch, round, position, operations, at, text };
@@ -137,7 +136,7 @@ function drawEpochs(figure, state) {
   if (batches.length) epochPlot(panels, cell, batches, cost, modes, timeScale(state));
   const rows = batches.map(({ epoch, round, position, operations, text }) => [epoch, round, position, operations, text]);
   const titles = ["epoch", "round", "position", "operations", quantities.find((one) => one.name === name).short];
-  finish(titles, rows, notes, batches.length ? null : "The document holds no batches of this cell.");
+  finish(titles, rows, notes, batches.length ? null : "The document has no batches of this cell.");
 }
 
 function epochPlot(panels, cell, batches, cost, modes, kind) {
@@ -174,7 +173,7 @@ function drawLatency(figure, state) {
   };
   const without = state.workloads.filter(unsampled).map(({ name }) => name);
   if (without.length) notes.push(`Latency was not sampled: ${without.slice(0, 4).join("; ")}${without.length > 4 ? "; …" : ""}.`);
-  if (table.length) notes.push("Percentiles of sampled operations; the document holds no intervals for them. The largest of many is larger than that of few.");
+  if (table.length) notes.push("Percentiles of sampled operations, without intervals. The largest grows with the number of samples.");
   const empty = table.length ? null : "Latency of single operations was not sampled here.";
   finish(["workload", "cell", ...data.percentiles, "operations sampled"], table, notes, empty);
 }
@@ -205,9 +204,9 @@ function drawProcessor(figure, state) {
     rowPlot(addPanel(workload.name), rows, rows.map(({ whole }) => whole), "time", description, partsRow);
     for (const { name, parts, switches } of rows) table.push([workload.name, name, ...parts.map(([, text]) => text), ...switches]);
   });
-  notes.unshift("Medians over epochs, each part on its own, so they need not add up to the median of the whole.");
+  notes.unshift("Each part is the median of its own epochs, so the parts need not add up to the median of the whole.");
   const titles = ["workload", "cell", ...data.parts, "voluntary switches", "involuntary switches"];
-  finish(titles, table, notes, table.length ? null : "What operations took of the processor is not in this document.");
+  finish(titles, table, notes, table.length ? null : "The document has no processor time by side.");
 }
 
 // The parts of a row end to end.

@@ -22,24 +22,24 @@ function drawSize(figure, state) {
     const all = linesOf(panel, state);
     if (!all.length) continue;
     const lines = all.slice(0, MOST_LINES);
-    if (lines.length < all.length) notes.push(`Drawn are ${MOST_LINES} of ${all.length} lines; switch transports off to see others.`);
+    if (lines.length < all.length) notes.push(`${MOST_LINES} of ${all.length} lines are drawn; switch transports off to see others.`);
     const drawn = new Set(lines.map(({ index }) => index));
     const crossings = panel.crossings[state.metric].filter((one) => one.lines.every((index) => drawn.has(index)));
     const told = crossings.slice(0, Math.max(MOST_SEEMING, crossings.filter(({ known }) => known).length));
-    if (sizePlot(addPanel(panel.title), panel, lines, told, quantity.title, state)) notes.push(FLOORS);
+    if (sizePlot(addPanel(panel.title), panel, lines, told, quantity.title, state)) notes.push(data.floors);
     const title = panels.length > 1 ? `${panel.title}: ` : "";
     const say = (text, className) => list.append(element("li", title + text, className));
     for (const { text, known } of told) say(text, known ? "known" : "seeming");
-    if (told.length < crossings.length) say(`${crossings.length - told.length} more crossings that are not known.`, "seeming");
-    if (all.some(({ index }) => index >= data.crossed)) say(`Crossings are looked for among the first ${data.crossed} lines.`);
+    if (told.length < crossings.length) say(`${crossings.length - told.length} more crossings by medians alone.`, "seeming");
+    if (all.some(({ index }) => index >= data.crossed)) say(`Only the first ${data.crossed} lines are checked for crossings.`);
     else if (!crossings.length) say("No two lines cross within these sizes.");
     for (const { label, points } of lines) for (const { text, cost } of points) table.push([panel.title, label, text, cost.text, cost.interval]);
   }
-  const empty = table.length ? null : "This takes cells that differ in size alone: measure several with --sizes 64,4096,65536.";
+  const empty = table.length ? null : "This chart needs the same work in at least two sizes: measure with --sizes 64,4096,65536.";
   finish(["work", "line", "size", quantity.short, "interval"], table, [...new Set(notes)], empty);
 }
 
-// Draws it; gives whether there are floors.
+// Draws it, and tells whether there are floors.
 function sizePlot(container, panel, lines, crossings, title, state) {
   const width = container.clientWidth || 700;
   const labels = new Set(lines.map((line) => line.label));

@@ -4,6 +4,8 @@ use ipcost_model::{Estimate, FloorRecord, Mode};
 
 use crate::numbers::{interval, ratio, time};
 
+/// Said where floors are drawn.
+pub const FLOORS: &str = "Dashed line: the floor, the minimum cost of the parts of such an operation here, measured in the same rounds.";
 /// What replaces an interval that more epochs may give.
 pub const NO_INTERVAL_YET: &str = "no interval yet";
 

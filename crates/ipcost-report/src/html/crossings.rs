@@ -102,6 +102,6 @@ fn text(cheaper: &Line<'_>, then: &Line<'_>, known: bool, (from, to): (u64, u64)
     if known {
         format!("{cheaper} is cheaper up to {from}, {then} from {to}: the two cross between.")
     } else {
-        format!("{cheaper} and {then} seem to cross between {from} and {to}; that is not known.")
+        format!("{cheaper} and {then} seem to cross between {from} and {to}, by their medians alone.")
     }
 }

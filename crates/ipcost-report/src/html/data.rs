@@ -43,16 +43,17 @@ pub fn figures(document: &Document) -> Value {
             {"name": "wall", "short": Quantity::Wall.short(), "title": "cost (elapsed time per operation)"},
             {"name": "cpu", "short": Quantity::Cpu.short(), "title": "CPU time per operation, both processes"},
             {"name": "p99", "short": Quantity::P99.short(), "title": "99th percentile of latency",
-                "note": "The 99th percentile is one summary of all sampled operations; the document holds no interval for it."},
+                "note": "The 99th percentile summarises all sampled operations and has no interval."},
         ],
         "sources": [
-            "no interval: the quotient of two figures, which the run did not compare",
+            "no interval: a quotient of two values that the run did not compare",
             "the run's contrast",
-            "the run's contrast, read the other way round",
+            "the run's contrast, inverted",
             "no interval yet: too few epochs",
         ],
         "percentiles": ["50 %", "90 %", "99 %", "99.9 %", "largest"],
         "parts": ["client, user", "client, system", "server, user", "server, system"],
+        "floors": texts::FLOORS,
         "paired": shown.paired,
         "crossed": MOST_CROSSED,
         "margin": {"from": short(1.0 - margin), "to": short(1.0 + margin), "text": format!("{} %", percent(margin))},
@@ -222,7 +223,7 @@ impl<'a> Shown<'a> {
                 samples.iter().step_by(every).map(|sample| self.batch(sample)).collect();
             add("batches", json!(batches));
             if every > 1 {
-                add("every", json!(format!("Drawn is one of every {every} batches.")));
+                add("every", json!(format!("Only one in {every} batches is drawn.")));
             }
         }
         Value::Object(out)

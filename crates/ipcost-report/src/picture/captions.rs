@@ -12,8 +12,6 @@ use crate::words;
 
 /// Said where a picture shows modes.
 pub const MODES: &str = "Diamonds: the epochs of a cell fall into two groups, with these costs and shares.";
-/// Said where a picture shows floors.
-pub const FLOORS: &str = "Dashed black line: the floor, the least that the parts of such an operation cost here in the same rounds.";
 /// The longest reason that is given why a cell is missing, in letters.
 const MOST_REASON: usize = 160;
 

@@ -3,7 +3,7 @@
 use ipcost_model::{CellRecord, Document, WorkloadRecord};
 
 use super::Body;
-use super::captions::{self, FLOORS, MODES};
+use super::captions::{self, MODES};
 use super::ink::Canvas;
 use super::rows::{self, Axis, Columns, Group, Mark, Row, Sides};
 use super::scale::{Extent, Scale};
@@ -44,7 +44,7 @@ pub fn draw(document: &Document, canvas: &mut Canvas, top: f64) -> Body {
         notes.push(MODES.to_owned());
     }
     if rows().any(|row| row.floor.is_some()) {
-        notes.push(FLOORS.to_owned());
+        notes.push(texts::FLOORS.to_owned());
     }
     Body { bottom, notes }
 }

@@ -230,7 +230,7 @@ fn switches_change_what_is_shown_and_invent_no_interval() {
         turned.iter().find(|row| row[1] == label && row[0].starts_with("64 B")).unwrap()[2..].to_vec()
     };
     assert_eq!(row("pipe")[1], "baseline");
-    assert_eq!(row("tcp"), ["pipe", "1.88", "1.85–1.94", "", "the run's contrast, read the other way round"]);
+    assert_eq!(row("tcp"), ["pipe", "1.88", "1.85–1.94", "", "the run's contrast, inverted"]);
     // The runner-up against the cheapest is known from the table's own verdict.
     assert_eq!(row("unix")[..4], ["pipe", "1.38", "1.30–1.45", "dearer"]);
     select(&mut browser, "baseline", "unix");
