@@ -93,9 +93,9 @@ function listen() {
     drawEpochs(figures.epochs, state);
   });
   let drawnAt = null;
-  new ResizeObserver(([{ contentRect }]) => {
-    if (drawnAt !== null && contentRect.width !== drawnAt) redraw();
-    drawnAt = contentRect.width;
+  new ResizeObserver(([{ contentRect: { width } }]) => {
+    if (drawnAt !== null && width && width !== drawnAt) redraw();
+    drawnAt = width || drawnAt;
   }).observe(document.getElementById("charts"));
   document.getElementById("theme").addEventListener("click", () => {
     const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;

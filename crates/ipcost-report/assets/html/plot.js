@@ -95,10 +95,13 @@ function plotIn(container, height, description) {
 }
 
 function axisBelow(plot, scale, top, bottom, guides) {
+  let free = -Infinity;
   for (const [value, text] of scale.ticks) {
-    const x = scale.place(value);
+    const [x, half] = [scale.place(value), widthOf(text) / 2];
     if (guides) plot.append(segment(x, top, x, bottom, "guide"));
+    if (x - half < free) continue;
     plot.append(label(text, x, bottom + 18, "tick middle"));
+    free = x + half + 8;
   }
   plot.append(segment(scale.start, bottom, scale.end, bottom, "axis"));
 }

@@ -53,7 +53,8 @@ function sizePlot(container, panel, lines, crossings, title, state) {
   const x = makeScale(panel.sizes.map(([size]) => size), left + 12, right - 12, "size_log");
   const every = Math.ceil(panel.sizes.length / Math.max(3, Math.floor((right - left) / 70)));
   axisBelow(plot, { ...x, start: left, end: right, ticks: panel.sizes.filter((_, index) => index % every === 0) }, 12, bottom);
-  for (const { from, to, known, text } of crossings) {
+  // The known ones lie at the back.
+  for (const { from, to, known, text } of crossings.toReversed()) {
     const [start, end] = [from, to].map(x.place);
     const area = { x: start, y: 12, width: end - start, height: bottom - 12, class: known ? "band" : "seeming" };
     plot.prepend(withTip(svg("rect", area), [text]));
