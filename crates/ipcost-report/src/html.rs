@@ -1,11 +1,15 @@
-//! The document as one web page that opens from disk: sentences and tables as they stand, charts drawn by scripts
-//! from the document itself, which the page carries. Nothing is loaded from anywhere.
+//! The document as one web page that opens from disk: sentences and tables as they stand, and charts that a script draws
+//! from the figures of `data`. The page carries the document, and loads nothing from anywhere.
 //!
-//! Whatever comes from outside is escaped: in the page by `text`, in the document's element by `embedded`, and in
-//! scripts by never being taken for anything but text. The page's own policy allows its scripts and its styles by
-//! their hashes, and nothing else.
+//! Whatever comes from outside is escaped: in the page by `text`, in the elements of data by `as_text`, and in the script by
+//! never being taken for anything but text. The page's own policy allows its script and its style by their hashes, and
+//! nothing else.
 
 mod about;
+mod charts;
+mod crossings;
+mod data;
+mod pairs;
 mod tables;
 
 use std::collections::BTreeMap;
@@ -16,41 +20,20 @@ use base64::engine::general_purpose::STANDARD;
 use ipcost_model::{Document, WorkloadRecord};
 use sha2::{Digest, Sha256};
 
+use crate::figures::colours::{self, Colour, PALETTE};
 use crate::json;
 use crate::words::{self, escaped};
 
 const STYLE: &str = include_str!("../assets/html/page.css");
-const CHARTS: &str = include_str!("../assets/html/charts.html");
 const FOOTER: &str = include_str!("../assets/html/footer.html");
-/// The page's own scripts, in the order in which they build on one another.
-const SCRIPTS: [&str; 13] = [
-    include_str!("../assets/html/numbers.js"),
-    include_str!("../assets/html/data.js"),
-    include_str!("../assets/html/compare.js"),
-    include_str!("../assets/html/axes.js"),
-    include_str!("../assets/html/colours.js"),
+/// The page's script, in the order in which its parts build on one another.
+const SCRIPTS: [&str; 5] = [
     include_str!("../assets/html/plot.js"),
-    include_str!("../assets/html/cost.js"),
+    include_str!("../assets/html/figures.js"),
     include_str!("../assets/html/size.js"),
-    include_str!("../assets/html/forest.js"),
-    include_str!("../assets/html/epochs.js"),
-    include_str!("../assets/html/latency.js"),
-    include_str!("../assets/html/processor.js"),
-    concat!(include_str!("../assets/html/tables.js"), include_str!("../assets/html/page.js")),
+    include_str!("../assets/html/tables.js"),
+    include_str!("../assets/html/page.js"),
 ];
-/// The chart library, with what its licences ask to travel with it.
-const CHART_LIBRARY: &str = concat!(
-    "/*\n",
-    include_str!("../assets/echarts/NOTICE"),
-    "\nzrender: ",
-    include_str!("../assets/echarts/LICENSE-zrender"),
-    "\nd3: ",
-    include_str!("../assets/echarts/LICENSE-d3"),
-    "*/\n",
-    include_str!("../assets/echarts/echarts.min.js"),
-);
-/// How many colours the style has; with more transports they begin again.
-const COLOURS: usize = 8;
 /// How many sentences are shown before the rest is folded away.
 const MOST_SENTENCES: usize = 16;
 
@@ -59,7 +42,8 @@ const MOST_SENTENCES: usize = 16;
 /// # Errors
 /// Where it cannot be written.
 pub fn write(document: &Document, to: &mut dyn Write) -> io::Result<()> {
-    let scripts = format!("(() => {{\n\"use strict\";\n{}}})();\n", SCRIPTS.concat());
+    let script = format!("(() => {{\n\"use strict\";\n{}}})();\n", SCRIPTS.concat());
+    let style = palette() + STYLE;
     let colours = Colours::of(document);
     write!(
         to,
@@ -67,42 +51,54 @@ pub fn write(document: &Document, to: &mut dyn Write) -> io::Result<()> {
          <meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
-         <title>{}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n",
-        policy(&[CHART_LIBRARY, &scripts], STYLE),
+         <title>{}</title>\n<style>{style}</style>\n</head>\n<body>\n",
+        policy(&script, &style),
         text(&title(document)),
     )?;
     to.write_all(head(document).as_bytes())?;
     to.write_all(b"<main>\n")?;
     to.write_all(verdicts(document, &colours).as_bytes())?;
     tables::write(document, &colours, to)?;
-    to.write_all(CHARTS.as_bytes())?;
+    to.write_all(charts::section(document).as_bytes())?;
     to.write_all(about::section(document).as_bytes())?;
     write!(to, "</main>\n{FOOTER}<script type=\"application/json\" id=\"document\">")?;
     to.write_all(embedded(document)?.as_bytes())?;
-    writeln!(to, "</script>\n<script>{CHART_LIBRARY}</script>\n<script>{scripts}</script>\n</body>\n</html>")
+    write!(to, "</script>\n<script type=\"application/json\" id=\"figures\">")?;
+    to.write_all(as_text(&data::figures(document).to_string()).as_bytes())?;
+    writeln!(to, "</script>\n<script>{script}</script>\n</body>\n</html>")
 }
 
-/// What the page may do: run these scripts, use this style, and show pictures that it makes itself. Charts set styles
-/// of single elements, which can load nothing, since nothing may be loaded.
-fn policy(scripts: &[&str], style: &str) -> String {
+/// The colours of transports, light and dark.
+fn palette() -> String {
+    let class = |(slot, colour): (usize, &Colour)| {
+        format!(".t{slot} {{ --own: light-dark({}, {}); }}\n", colour.light, colour.dark)
+    };
+    PALETTE.iter().enumerate().map(class).collect()
+}
+
+/// What the page may do: run this script and use this style. It loads nothing.
+fn policy(script: &str, style: &str) -> String {
     let hash = |code: &str| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(code.as_bytes())));
-    let scripts: Vec<String> = scripts.iter().map(|code| hash(code)).collect();
-    let style = hash(style);
     format!(
-        "default-src 'none'; script-src {}; style-src {style}; style-src-elem {style}; style-src-attr 'unsafe-inline'; \
-         img-src data: blob:; base-uri 'none'; form-action 'none'",
-        scripts.join(" ")
+        "default-src 'none'; script-src {}; style-src {}; base-uri 'none'; form-action 'none'",
+        hash(script),
+        hash(style)
     )
 }
 
-/// The document's JSON as the text of an element that no text within it can end. In JSON, `<` stands in strings only,
-/// where it can be written as an escape; and as no JSON that is written here has that escape otherwise, the page can
-/// give back the very bytes.
+/// The document's JSON. As no JSON that is written here has the escape of [`as_text`] otherwise, the page can give back the
+/// very bytes.
 fn embedded(document: &Document) -> io::Result<String> {
     let mut bytes = Vec::new();
     json::write(document, &mut bytes)?;
     let json = String::from_utf8(bytes).map_err(io::Error::other)?;
-    Ok(json.replace('<', "\\u003c"))
+    Ok(as_text(&json))
+}
+
+/// JSON as the text of an element that no text within it can end. In JSON, `<` stands in strings only, where it can be
+/// written as an escape.
+fn as_text(json: &str) -> String {
+    json.replace('<', "\\u003c")
 }
 
 /// Text from outside as it may stand between tags and in quoted attributes.
@@ -121,22 +117,21 @@ fn text(raw: &str) -> String {
     out
 }
 
-/// The colour of each transport, by the order in which the document names them; scripts count the same way.
+/// The place of each transport's colour in the palette.
 struct Colours<'a>(BTreeMap<&'a str, usize>);
 
 impl<'a> Colours<'a> {
     fn of(document: &'a Document) -> Self {
         let mut known = BTreeMap::new();
         for cell in &document.cells {
-            let next = known.len();
-            known.entry(cell.transport.as_str()).or_insert(next);
+            known.entry(cell.transport.as_str()).or_insert_with(|| colours::slot(document, &cell.transport));
         }
         Self(known)
     }
 
     /// The class that carries it.
     fn class(&self, transport: &str) -> String {
-        format!("t{}", self.0.get(transport).copied().unwrap_or_default() % COLOURS)
+        format!("t{}", self.0.get(transport).copied().unwrap_or_default())
     }
 }
 
@@ -163,7 +158,7 @@ fn head(document: &Document) -> String {
     )
 }
 
-/// What is known, in plain words; and a word of caution where something bends it.
+/// What is known, in plain words; and a word of caution where something distorts it.
 fn verdicts(document: &Document, colours: &Colours<'_>) -> String {
     let mut out = String::from(
         "<section id=\"verdicts\" aria-labelledby=\"verdicts-title\">\n<h2 id=\"verdicts-title\">In plain words</h2>\n",
@@ -186,7 +181,7 @@ fn verdicts(document: &Document, colours: &Colours<'_>) -> String {
         let count = document.warnings.len();
         let what = if count == 1 { "1 warning says".to_owned() } else { format!("{count} warnings say") };
         out.push_str(&format!(
-            "<p class=\"caution\"><a href=\"#warnings\">{what}</a> what bends these results.</p>\n"
+            "<p class=\"caution\"><a href=\"#warnings\">{what}</a> what distorts these results.</p>\n"
         ));
     }
     out.push_str("</section>\n");

@@ -6,6 +6,7 @@ mod absurd;
 pub mod benchfmt;
 pub mod csv;
 mod epochs;
+mod figures;
 #[cfg(any(test, feature = "fixtures"))]
 pub mod fixture;
 pub mod grid;

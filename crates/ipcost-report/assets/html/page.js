@@ -2,125 +2,63 @@
 
 const MOST_CHOICES = 200;
 const controls = document.getElementById("controls");
-const state = {
-  pattern: startingPattern(),
-  chosenWorkload: null,
-  workloads: [],
-  metric: "wall",
-  baseline: null,
-  scale: "log",
-  hidden: new Set(),
-  cell: null,
-};
-// The pattern of which most is known; floors are what others are seen against.
-function startingPattern() {
-  const count = (pattern) => (pattern === "floor" ? 0 : run.workloads.filter((workload) => workload.pattern === pattern).length);
-  return patterns.reduce((best, pattern) => (best === null || count(pattern) > count(best) ? pattern : best), null);
+const workloadsOf = (pattern) => data.workloads.filter((workload) => workload.pattern === pattern);
+const state = { pattern: controls.pattern?.value, chosen: null, workloads: [], metric: "wall", baseline: null, scale: "log", hidden: new Set(), cell: null };
+
+const FIGURES = { cost: drawCost, size: drawSize, forest: drawForest, epochs: drawEpochs, latency: drawLatency, processor: drawProcessor };
+
+const short = (text) => (text.length > 80 ? `${text.slice(0, 79)}…` : text);
+
+// Offers these, of which each is known by its place.
+function offer(select, entries, chosen) {
+  const option = ([value, name]) => Object.assign(element("option", short(name)), { value, selected: value === chosen });
+  select.replaceChildren(...entries.map(option));
 }
 
-const FIGURES = [
-  ["cost", drawCost],
-  ["size", drawSize],
-  ["forest", drawForest],
-  ["epochs", drawEpochs],
-  ["latency", drawLatency],
-  ["processor", drawProcessor],
-];
-
-function workloadsOf(pattern) {
-  return run.workloads.filter((workload) => workload.pattern === pattern);
-}
-
-function options(select, entries, chosen) {
-  select.replaceChildren(
-    ...entries.map(([value, name]) => {
-      const option = element("option", shorten(name, 80));
-      option.value = value;
-      option.selected = value === chosen;
-      return option;
-    }),
-  );
-}
+const numbered = (names) => names.map((name, index) => [String(index), name]);
+let offered = { workloads: [], baselines: [], cells: [] };
 
 // Choices follow from the pattern, then from the workload.
-function offerWorkloads() {
-  const all = workloadsOf(state.pattern);
-  const cells = all.reduce((sum, workload) => sum + workload.cells.length, 0);
+function offerChoices() {
+  const workloads = workloadsOf(state.pattern);
   // All at once only where that can be read.
-  const together = all.length > 1 && cells <= MOST_ROWS;
-  if (!together && !all.includes(state.chosenWorkload)) state.chosenWorkload = all[0] ?? null;
-  if (!all.includes(state.chosenWorkload)) state.chosenWorkload = null;
-  const entries = all.map((workload) => [String(run.workloads.indexOf(workload)), workloadName(workload)]);
-  if (together) entries.unshift(["", `all ${all.length}`]);
-  options(controls.workload, entries, state.chosenWorkload ? String(run.workloads.indexOf(state.chosenWorkload)) : "");
-  state.workloads = state.chosenWorkload ? [state.chosenWorkload] : all;
-  offerBaselines();
-  offerCells();
-}
+  const together = workloads.length > 1 && workloads.reduce((sum, one) => sum + one.cells.length, 0) <= MOST_ROWS;
+  if (!workloads.includes(state.chosen)) state.chosen = together ? null : (workloads[0] ?? null);
+  state.workloads = state.chosen ? [state.chosen] : workloads;
+  const all = together ? [["", `all ${workloads.length}`]] : [];
+  offer(controls.workload, [...all, ...numbered(workloads.map(({ name }) => name))], state.chosen ? String(workloads.indexOf(state.chosen)) : "");
 
-let offeredBaselines = [];
-let offeredCells = [];
+  const labels = state.workloads.flatMap((workload) => workload.cells.map((id) => cells[id].label));
+  const baselines = [...new Set(labels)].slice(0, MOST_CHOICES);
+  if (!baselines.includes(state.baseline)) state.baseline = null;
+  const baseline = state.baseline === null ? "" : String(baselines.indexOf(state.baseline));
+  offer(controls.baseline, [["", "as in the run"], ...numbered(baselines)], baseline);
 
-function offerBaselines() {
-  const measured = state.workloads.flatMap((workload) => measuredCells(workload, { hidden: new Set() }));
-  offeredBaselines = [...new Set(measured.map((cell) => cell.label))].slice(0, MOST_CHOICES);
-  if (state.baseline !== null && !offeredBaselines.includes(state.baseline)) state.baseline = null;
-  const entries = offeredBaselines.map((label, index) => [String(index), visible(label)]);
-  options(controls.baseline, [["", "as in the run"], ...entries], state.baseline === null ? "" : String(offeredBaselines.indexOf(state.baseline)));
-}
-
-function offerCells() {
-  const measured = state.workloads.flatMap((workload) => measuredCells(workload, state));
-  offeredCells = measured.slice(0, MOST_CHOICES);
+  const shown = state.workloads.flatMap((workload) => shownCells(workload, state).map((id) => ({ cell: cells[id], workload }))).slice(0, MOST_CHOICES);
+  const known = shown.map(({ cell }) => cell);
   // Where there are two modes, there is something to see.
-  if (!offeredCells.includes(state.cell)) state.cell = offeredCells.find((cell) => cell.modes?.length) ?? offeredCells[0] ?? null;
-  const entries = offeredCells.map((cell, index) => {
-    const workload = state.workloads.find((one) => one.cells.includes(cell.id));
-    return [String(index), `${labelOf(cell)} · ${workloadName(workload)}${cell.modes?.length ? " · two modes" : ""}`];
-  });
-  options(document.getElementById("cell"), entries, String(offeredCells.indexOf(state.cell)));
+  if (!known.includes(state.cell)) state.cell = known.find((cell) => cell.modes) ?? known[0] ?? null;
+  const names = shown.map(({ cell, workload }) => `${cell.label} · ${workload.name}${cell.modes ? " · two modes" : ""}`);
+  offer(document.getElementById("cell"), numbered(names), String(known.indexOf(state.cell)));
+  offered = { workloads, baselines, cells: known };
 }
 
-function radios(name, entries, chosen) {
-  const group = document.getElementById(`choose-${name}`);
-  for (const [value, title] of entries) {
-    const label = element("label");
-    const input = element("input");
-    Object.assign(input, { type: "radio", name, value, checked: value === chosen });
-    label.append(input, element("span", title));
-    group.append(label);
-  }
-}
-
-function offerTransports() {
-  const group = document.getElementById("choose-transports");
-  transports.forEach((name, index) => {
-    const label = element("label", undefined, "chip");
-    const input = element("input");
-    Object.assign(input, { type: "checkbox", name: "transport", value: String(index), checked: true });
-    label.append(input, markPicture(name), element("span", visible(name)));
-    group.append(label);
-  });
-}
-
-const figures = new Map(FIGURES.map(([name]) => [name, document.getElementById(`figure-${name}`)]));
+const figures = Object.fromEntries(Object.keys(FIGURES).map((name) => [name, document.getElementById(`figure-${name}`)]));
 
 // Charts are drawn when they come near what is seen.
-const drawnFor = new Map();
-let version = 0;
-const draw = (name) => {
-  if (drawnFor.get(name) === version) return;
-  drawnFor.set(name, version);
-  FIGURES.find(([known]) => known === name)[1](figures.get(name), state);
-};
 const near = new Set();
+const stale = new Set(Object.keys(FIGURES));
+const draw = (name) => stale.delete(name) && FIGURES[name](figures[name], state);
+function redraw(names = near) {
+  Object.keys(FIGURES).forEach((name) => stale.add(name));
+  names.forEach(draw);
+}
 const watcher = new IntersectionObserver(
   (entries) => {
-    for (const entry of entries) {
-      const name = entry.target.id.slice("figure-".length);
-      if (entry.isIntersecting) near.add(name);
-      else near.delete(name);
-      if (entry.isIntersecting) draw(name);
+    for (const { target, isIntersecting } of entries) {
+      const name = target.id.slice("figure-".length);
+      near[isIntersecting ? "add" : "delete"](name);
+      if (isIntersecting) draw(name);
     }
   },
   { rootMargin: "600px" },
@@ -128,57 +66,50 @@ const watcher = new IntersectionObserver(
 
 // For paper, where the choices themselves do not show.
 function tellChoice() {
-  const { pattern, chosenWorkload, metric, baseline, scale } = state;
-  const what = chosenWorkload ? workloadName(chosenWorkload) : `pattern ${pattern}`;
-  const against = baseline === null ? "baseline as in the run" : `baseline ${visible(baseline)}`;
-  const off = transports.filter((name) => state.hidden.has(name)).map(visible);
+  const { pattern, chosen, baseline, scale, hidden } = state;
+  const what = chosen ? chosen.name : `pattern ${pattern}`;
+  const against = baseline === null ? "baseline as in the run" : `baseline ${baseline}`;
+  const off = transports.filter((_, index) => hidden.has(index)).map(({ name }) => name);
   const without = off.length ? `; without ${off.join(", ")}` : "";
-  document.getElementById("shown").textContent = `Shown: ${what}, ${METRICS[metric].title}, ${against}, ${scale} scale${without}.`;
-}
-
-function redraw() {
-  version += 1;
-  near.forEach(draw);
-}
-
-function drawAll() {
-  version += 1;
-  FIGURES.forEach(([name]) => draw(name));
+  document.getElementById("shown").textContent = `Shown: ${what}, ${quantityOf(state).title}, ${against}, ${scale} scale${without}.`;
 }
 
 function listen() {
+  const change = {
+    pattern: (value) => Object.assign(state, { pattern: value, chosen: null, cell: null }),
+    metric: (value) => (state.metric = value),
+    scale: (value) => (state.scale = value),
+    workload: (value) => (state.chosen = offered.workloads[value] ?? null),
+    baseline: (value) => (state.baseline = offered.baselines[value] ?? null),
+    transport: (value, checked) => state.hidden[checked ? "delete" : "add"](Number(value)),
+  };
   controls.addEventListener("change", ({ target }) => {
-    if (target.name === "pattern") [state.pattern, state.chosenWorkload, state.cell] = [target.value, null, null];
-    if (target.name === "metric") state.metric = target.value;
-    if (target.name === "scale") state.scale = target.value;
-    if (target.name === "workload") state.chosenWorkload = target.value === "" ? null : run.workloads[Number(target.value)];
-    if (target.name === "baseline") state.baseline = target.value === "" ? null : offeredBaselines[Number(target.value)];
-    if (target.name === "transport") {
-      const name = transports[Number(target.value)];
-      if (target.checked) state.hidden.delete(name);
-      else state.hidden.add(name);
-    }
-    offerWorkloads();
+    change[target.name](target.value, target.checked);
+    offerChoices();
     redraw();
   });
   document.getElementById("cell").addEventListener("change", ({ target }) => {
-    state.cell = offeredCells[Number(target.value)];
-    drawEpochs(figures.get("epochs"), state);
+    state.cell = offered.cells[target.value];
+    drawEpochs(figures.epochs, state);
   });
-  let width = innerWidth;
-  addEventListener("resize", () => {
-    if (innerWidth !== width) redraw();
-    width = innerWidth;
-  });
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+  let drawnAt = null;
+  new ResizeObserver(([{ contentRect: { width } }]) => {
+    if (drawnAt !== null && width && width !== drawnAt) redraw();
+    drawnAt = width || drawnAt;
+  }).observe(document.getElementById("charts"));
   document.getElementById("theme").addEventListener("click", () => {
     const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
     root.dataset.theme = dark ? "light" : "dark";
-    redraw();
   });
   document.getElementById("download").addEventListener("click", ({ currentTarget }) => {
     currentTarget.href = URL.createObjectURL(new Blob([originalText()], { type: "application/json" }));
   });
+}
+
+// The document's bytes: in the page, only "<" is written differently, so that no label can end the element.
+function originalText() {
+  const source = document.getElementById("document").textContent;
+  return source.replace(/\\\\|\\u003c/g, (found) => (found === "\\\\" ? found : "<"));
 }
 
 // On paper: light, as wide as a page, every chart drawn, everything unfolded that is text.
@@ -191,7 +122,7 @@ function listenForPrinting() {
     root.dataset.theme = "light";
     root.classList.add("paper");
     tellChoice();
-    drawAll();
+    redraw(Object.keys(FIGURES));
   });
   addEventListener("afterprint", () => {
     if (!before) return;
@@ -204,15 +135,11 @@ function listenForPrinting() {
 }
 
 root.classList.add("alive");
-radios("pattern", patterns.map((name) => [name, name]), state.pattern);
-radios("metric", Object.entries(METRICS).map(([name, { short }]) => [name, short]), state.metric);
-radios("scale", [["linear", "linear"], ["log", "logarithmic"]], state.scale);
-offerTransports();
-offerWorkloads();
+offerChoices();
 listen();
 listenForPrinting();
 makeSortable();
-for (const figure of figures.values()) watcher.observe(figure);
+for (const figure of Object.values(figures)) watcher.observe(figure);
 
-// For who wants to look closer, in the browser's console.
-window.ipcost = { run, originalText, compare, numbers: { time, ratioText, ratioInterval, sizeText, threeDigits } };
+// For a closer look, in the browser's console.
+window.ipcost = { figures: data, originalText };

@@ -1,4 +1,4 @@
-//! Where and how it was measured, what bends it, how to measure it again, and the document itself.
+//! Where and how it was measured, what distorts it, how to measure it again, and the document itself.
 
 use ipcost_model::Document;
 use serde_json::Value;

@@ -44,7 +44,7 @@ enum Column {
 struct Side<'a> {
     document: &'a Document,
     workload: &'a WorkloadRecord,
-    /// Its place in the document, by which scripts know it.
+    /// Its place in the document.
     index: usize,
     columns: Vec<(Column, String)>,
 }
@@ -74,11 +74,9 @@ impl<'a> Side<'a> {
         Self { document, workload, index: index.unwrap_or_default(), columns }
     }
 
-    /// The element by which scripts find the workload and its name.
+    /// The element that names the workload.
     fn named(&self, element: &str, more: &str, words: &str) -> String {
-        let name = text(&capitalised(&words::workload(self.workload)));
-        let (index, words) = (self.index, text(words));
-        format!("<{element} id=\"workload-{index}\" data-name=\"{name}\"{more}>{words}</{element}>")
+        format!("<{element} id=\"workload-{}\"{more}>{}</{element}>", self.index, text(words))
     }
 
     /// What a row says in a column, with the value to sort by.

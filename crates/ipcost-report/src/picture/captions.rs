@@ -3,17 +3,15 @@
 use std::time::Duration;
 
 use ipcost_model::units::{counted, duration_text};
-use ipcost_model::{Document, Mode, Multiplicity, Placement, Stopped, WorkloadRecord};
+use ipcost_model::{Document, Multiplicity, Placement, Stopped, WorkloadRecord};
 
-use super::series::Across;
-use super::ticks::{percent, plain};
 use super::{Chart, forest, size};
+use crate::figures::series::Across;
+use crate::figures::ticks::{percent, plain};
 use crate::words;
 
 /// Said where a picture shows modes.
 pub const MODES: &str = "Diamonds: the epochs of a cell fall into two groups, with these costs and shares.";
-/// Said where a picture shows floors.
-pub const FLOORS: &str = "Dashed black line: the floor, the least that the parts of such an operation cost here in the same rounds.";
 /// The longest reason that is given why a cell is missing, in letters.
 const MOST_REASON: usize = 160;
 
@@ -107,11 +105,6 @@ pub fn missing(document: &Document) -> Vec<String> {
         }
     }
     notes
-}
-
-/// The share of the epochs that a mode has.
-pub fn share(mode: &Mode) -> String {
-    format!("{:.0} % of epochs", mode.share * 100.0)
 }
 
 /// Where the figures come from: enough to tell two pictures apart, and to measure again.

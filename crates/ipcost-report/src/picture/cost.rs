@@ -2,12 +2,13 @@
 
 use ipcost_model::{CellRecord, Document, WorkloadRecord};
 
-use super::captions::{self, FLOORS, MODES, share};
+use super::Body;
+use super::captions::{self, MODES};
 use super::ink::Canvas;
 use super::rows::{self, Axis, Columns, Group, Mark, Row, Sides};
 use super::scale::{Extent, Scale};
-use super::{Body, colours, ticks};
-use crate::numbers::{ratio, time};
+use crate::figures::{colours, texts, ticks};
+use crate::numbers::time;
 use crate::words;
 
 /// With costs further apart than this, as a factor, equal distances become equal ratios.
@@ -43,7 +44,7 @@ pub fn draw(document: &Document, canvas: &mut Canvas, top: f64) -> Body {
         notes.push(MODES.to_owned());
     }
     if rows().any(|row| row.floor.is_some()) {
-        notes.push(FLOORS.to_owned());
+        notes.push(texts::FLOORS.to_owned());
     }
     Body { bottom, notes }
 }
@@ -93,15 +94,10 @@ fn row(document: &Document, cell: &CellRecord, strong: bool, brief: bool) -> Row
     let (mark, figures) = match cell.wall_ns_per_op.filter(|_| cell.available) {
         None => (Mark::Nothing, words::why_missing(cell).to_owned()),
         Some(cost) => {
-            let bounds = match (cost.lo, cost.hi) {
-                (Some(lo), Some(hi)) => format!("{} – {}", time(lo), time(hi)),
-                (Some(lo), None) => format!("at least {}", time(lo)),
-                (None, Some(hi)) => format!("at most {}", time(hi)),
-                (None, None) => "no interval yet".to_owned(),
-            };
+            let bounds = texts::time_interval(&cost);
             let mark = Mark::Known { median: cost.median, lo: cost.lo, hi: cost.hi };
-            let multiple = cell.floor.as_ref().map(|floor| ratio(floor.multiple.median));
-            let multiple = multiple.map_or_else(String::new, |times| format!(", {times} × floor"));
+            let multiple = cell.floor.as_ref().map(|floor| format!(", {}", texts::multiple(floor)));
+            let multiple = multiple.unwrap_or_default();
             let cost = time(cost.median);
             (mark, if brief { cost } else { format!("{cost} ({bounds}){multiple}") })
         }
@@ -112,7 +108,7 @@ fn row(document: &Document, cell: &CellRecord, strong: bool, brief: bool) -> Row
         colour: colours::of(document, &cell.transport),
         mark,
         figures,
-        modes: cell.modes.iter().map(|mode| (mode.wall_ns_per_op, share(mode))).collect(),
+        modes: cell.modes.iter().map(|mode| (mode.wall_ns_per_op, texts::share(mode))).collect(),
         floor: cell.floor.as_ref().map(|floor| floor.ns_per_op).filter(|ns| *ns > 0.0),
         tall: false,
     }

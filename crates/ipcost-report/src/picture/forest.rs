@@ -6,8 +6,9 @@ use super::captions;
 use super::ink::Canvas;
 use super::rows::{self, Axis, Columns, Group, Mark, Row, Sides};
 use super::scale::{Extent, Scale};
-use super::{Body, PictureError, colours, ticks};
-use crate::numbers::{interval, ratio};
+use super::{Body, PictureError};
+use crate::figures::{colours, texts, ticks};
+use crate::numbers::ratio;
 use crate::words;
 
 /// Draws it from `top` down.
@@ -83,8 +84,7 @@ fn row(document: &Document, table: &WorkloadRecord, cell: &CellRecord, brief: bo
     let (mark, figures) = match contrast {
         _ if table.baseline.as_ref() == Some(&cell.id) => (Mark::Reference(1.0), "baseline".to_owned()),
         Some(contrast) => {
-            let bounds = interval(contrast.ratio, contrast.lo, contrast.hi)
-                .unwrap_or_else(|| "no interval yet".to_owned());
+            let bounds = texts::ratio_interval(contrast.ratio, contrast.lo, contrast.hi);
             let verdict = words::verdict(contrast.verdict, contrast.ratio, document.analysis.margin);
             let mut figures = match brief {
                 true => format!("{} {verdict}", ratio(contrast.ratio)),

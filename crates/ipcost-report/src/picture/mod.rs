@@ -4,7 +4,6 @@
 
 mod bitmap;
 mod captions;
-mod colours;
 mod cost;
 mod forest;
 mod ink;
@@ -12,14 +11,12 @@ mod outline;
 mod png;
 mod rows;
 mod scale;
-mod series;
 mod size;
 mod svg;
 #[cfg(test)]
 mod tests;
 mod text;
 mod throughput;
-mod ticks;
 mod typeface;
 
 use std::str::FromStr;
@@ -27,8 +24,8 @@ use std::str::FromStr;
 use ipcost_model::{Document, unknown};
 use thiserror::Error;
 
+use crate::figures::series::Across;
 use ink::{Anchor, Canvas, GUIDE, INK, QUIET};
-use series::Across;
 use text::{Face, wrapped};
 
 /// The width of every picture, in units of SVG, which are pixels at first.

@@ -1,5 +1,7 @@
 //! From values to places, and the values that an axis names.
 
+use crate::figures::ticks::DIGITS;
+
 /// How far an interval may push an axis beyond the medians, as a factor; what goes on is marked with an arrow.
 const MOST_BEYOND: f64 = 10.0;
 /// The room beside the outermost values of a logarithmic axis, over its length.
@@ -112,8 +114,6 @@ impl Scale {
                 .flat_map(|decade| digits.iter().map(move |digit| digit * 10f64.powi(decade)));
             values.filter(|value| self.holds(*value)).collect()
         };
-        const DIGITS: [&[f64]; 4] =
-            [&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0], &[1.0, 2.0, 5.0], &[1.0, 3.0], &[1.0]];
         if self.to / self.from < 2.5 {
             return self.even_ticks(most);
         }

@@ -4,12 +4,12 @@
 use ipcost_model::units::size_text;
 use ipcost_model::{Document, Estimate, PAGE_BYTES};
 
-use super::captions::FLOORS;
 use super::ink::{Anchor, Canvas, GUIDE, INK, Point, QUIET};
 use super::scale::{Extent, Scale};
-use super::series::{Across, FloorLine, Line, Measured, Panel, panels};
 use super::text::{Face, clean, shortened, width};
-use super::{Body, LEFT, PictureError, RIGHT, ticks};
+use super::{Body, LEFT, PictureError, RIGHT};
+use crate::figures::series::{Across, FloorLine, Line, Measured, Panel, panels};
+use crate::figures::{texts, ticks};
 
 const HEAD: Face = Face { size: 14.0, bold: true };
 const NAME: Face = Face { size: 12.0, bold: false };
@@ -72,7 +72,7 @@ pub fn draw(
         );
     }
     if drawn.iter().any(|panel| !panel.floors().is_empty()) {
-        notes.push(FLOORS.to_owned());
+        notes.push(texts::FLOORS.to_owned());
     }
     let skipped = single.iter().filter(|panel| !panel.lines.is_empty());
     let once = match across {

@@ -392,7 +392,7 @@ fn floors_are_lines_at_their_cost() {
     let axis = of_class(&xml, "axis").next().unwrap();
     assert!(number(axis, "data-from") <= 3_810.0, "the axis has room for it");
     assert!(texts(&xml).iter().any(|text| text.contains("2.58 × floor")), "{:?}", texts(&xml));
-    assert!(texts(&xml).iter().any(|text| text.starts_with("Dashed black line: the floor")));
+    assert!(texts(&xml).iter().any(|text| text.starts_with("Dashed line: the floor")));
     let without = drawn(&fixture::document(), Chart::Cost);
     assert!(!without.contains("floor"));
 }

@@ -3,11 +3,13 @@
 use ipcost_model::units::size_text;
 use ipcost_model::{CellRecord, Document, Estimate, Pattern, WorkloadRecord};
 
-use super::captions::{self, MODES, share};
+use super::captions::{self, MODES};
 use super::ink::Canvas;
 use super::rows::{self, Axis, Columns, Group, Mark, Row, Sides};
 use super::scale::{Extent, Scale};
-use super::{Body, PictureError, colours, ticks};
+use super::{Body, PictureError};
+use crate::figures::texts::{NO_INTERVAL_YET, share};
+use crate::figures::{colours, ticks};
 use crate::numbers::three_digits;
 use crate::words;
 
@@ -96,7 +98,7 @@ fn row(document: &Document, cell: &CellRecord, strong: bool, brief: bool) -> Row
             let hi = cost.lo.and_then(|lo| rate(median, cost, lo));
             let bounds = match (lo, hi) {
                 (Some(lo), Some(hi)) => format!("{} – {}", mbits(lo), mbits(hi)),
-                _ => "no interval yet".to_owned(),
+                _ => NO_INTERVAL_YET.to_owned(),
             };
             let figures = match brief {
                 true => mbits(median),

@@ -1,5 +1,5 @@
-//! Cells that do the same work in several sizes, or with buffers at several places: what the lines of pictures go
-//! through.
+//! Cells that do the same work in several sizes, or with buffers at several places: what the lines of pictures
+//! and of the page go through.
 
 use ipcost_model::units::size_text;
 use ipcost_model::{
@@ -27,6 +27,8 @@ pub enum Across {
 pub struct Panel<'a> {
     /// What is done, without what lies across.
     pub title: String,
+    /// How.
+    pub pattern: Pattern,
     /// What a cost is the cost of.
     pub operation: &'static str,
     /// In the order of the document.
@@ -51,6 +53,8 @@ pub struct Line<'a> {
 pub struct Measured<'a> {
     /// What lies across, bytes.
     pub at: u64,
+    /// The cell.
+    pub cell: &'a CellRecord,
     /// Of one operation, nanoseconds.
     pub cost: Estimate,
     /// The two groups of its epochs, where there are two.
@@ -133,6 +137,7 @@ pub fn panels(document: &Document, across: Across) -> Vec<Panel<'_>> {
     }
     let panels = groups.iter().map(|cells| Panel {
         title: name(cells[0], mirrors(cells[0]), across),
+        pattern: cells[0].pattern,
         operation: match cells[0].pattern {
             Pattern::Rr => "round trip",
             Pattern::Stream => "message",
@@ -182,7 +187,7 @@ fn lines<'a>(document: &Document, cells: &[&'a CellRecord], across: Across) -> V
         };
         let Some((at, cost)) = at.zip(cell.wall_ns_per_op.filter(|cost| cost.median > 0.0)) else { continue };
         let floor_ns = cell.floor.as_ref().map(|floor| floor.ns_per_op).filter(|ns| *ns > 0.0);
-        let point = Measured { at, cost, modes: &cell.modes, floor_ns };
+        let point = Measured { at, cell, cost, modes: &cell.modes, floor_ns };
         if let Some(line) = lines.iter_mut().find(|line| line.label == label) {
             line.points.push(point);
             continue;

@@ -1,0 +1,7 @@
+//! What pictures and the page show alike: texts, colours, ticks, and the lines that cells make. Each is prepared here once,
+//! and both only draw it.
+
+pub mod colours;
+pub mod series;
+pub mod texts;
+pub mod ticks;
