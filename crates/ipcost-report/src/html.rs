@@ -37,11 +37,11 @@ const SCRIPTS: [&str; 5] = [
 /// How many sentences are shown before the rest is folded away.
 const MOST_SENTENCES: usize = 16;
 
-/// Writes the document as a page.
+/// Writes the document as a page, with `answer`, if a command asked it something, as plain text before the tables.
 ///
 /// # Errors
 /// Where it cannot be written.
-pub fn write(document: &Document, to: &mut dyn Write) -> io::Result<()> {
+pub fn write(document: &Document, answer: Option<&str>, to: &mut dyn Write) -> io::Result<()> {
     let script = format!("(() => {{\n\"use strict\";\n{}}})();\n", SCRIPTS.concat());
     let style = palette() + STYLE;
     let colours = Colours::of(document);
@@ -57,6 +57,10 @@ pub fn write(document: &Document, to: &mut dyn Write) -> io::Result<()> {
     )?;
     to.write_all(head(document).as_bytes())?;
     to.write_all(b"<main>\n")?;
+    if let Some(answer) = answer {
+        let section = "<section aria-labelledby=\"answer-title\"><h2 id=\"answer-title\">Answer</h2>";
+        write!(to, "{section}<pre class=\"answer\">{}</pre></section>", lines(answer))?;
+    }
     to.write_all(verdicts(document, &colours).as_bytes())?;
     tables::write(document, &colours, to)?;
     to.write_all(charts::section(document).as_bytes())?;
@@ -115,6 +119,11 @@ fn text(raw: &str) -> String {
         }
     }
     out
+}
+
+/// Lines of text from outside.
+fn lines(raw: &str) -> String {
+    raw.trim_end().lines().map(text).collect::<Vec<_>>().join("\n")
 }
 
 /// The place of each transport's colour in the palette.

@@ -87,7 +87,13 @@ pub fn write_json(document: &Document, path: &Path) -> anyhow::Result<()> {
 /// # Errors
 /// Where it cannot be written.
 pub fn write_html(document: &Document, path: &Path) -> anyhow::Result<()> {
-    write_whole(path, |out| html::write(document, out))
+    let answer = Answer::of(document)?.map(|answer| plain(&answer.render(MOST_ROOM)));
+    write_whole(path, |out| html::write(document, answer.as_deref(), out))
+}
+
+/// A text without its styles.
+fn plain(text: &str) -> String {
+    anstream::adapter::strip_str(text).to_string()
 }
 
 /// Writes anything as JSON with line breaks, as [`write_whole`] does.

@@ -99,6 +99,10 @@ fn a_pair_is_measured_over_every_relation() {
     let again = place.run(&["show", "last", "--quiet"]);
     assert_eq!(text(&again.stdout), shown, "{}", text(&again.stderr));
     assert!(text(&place.run(&["list"]).stdout).contains("sweep cores"));
+    let page = place.run(&["report", "last", "--html", "page.html"]);
+    assert!(page.status.success(), "{}", text(&page.stderr));
+    let page = std::fs::read_to_string(place.file("page.html")).unwrap();
+    assert!(page.contains("<pre class=\"answer\">What the place of two processes costs"));
 }
 
 #[test]
