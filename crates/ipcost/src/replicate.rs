@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::anyhow;
 use indicatif::ProgressBar;
+use ipcost_features::replicate::needs::Needs;
 use ipcost_features::replicate::words::{render, summary};
 use ipcost_features::replicate::{
     Replication, Request, Watching, catalogue, cells_of_run, check, published, repeat, run as measure, scale,
@@ -37,6 +38,11 @@ pub fn run(args: &ReplicateArgs) -> Result<ExitCode, Problem> {
     for replication in &replications {
         check(replication, &|run| cells_of_run(run).map_err(|error| error.to_string()))
             .map_err(|reason| Problem::usage(anyhow!("{}: {reason}", replication.id)))?;
+    }
+    if let Some(missing) =
+        Needs::of(&replications)?.text(!args.full && !args.as_published).filter(|_| !args.quiet)
+    {
+        note(&missing);
     }
     let interrupt = listen()?;
     let request = request(args, &replications);

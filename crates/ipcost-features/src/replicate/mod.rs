@@ -3,6 +3,7 @@
 mod as_published;
 pub mod catalogue;
 mod judge;
+pub mod needs;
 pub mod published;
 mod record;
 mod run;
