@@ -7,6 +7,7 @@ pub mod needs;
 pub mod published;
 mod record;
 mod run;
+mod source;
 mod tracing;
 pub mod words;
 
@@ -14,3 +15,4 @@ pub use self::as_published::repeat;
 pub use self::judge::*;
 pub use self::record::*;
 pub use self::run::{Request, Watching, cells_of_run, run, scale};
+pub use self::source::Source;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use super::Source;
 use crate::claims::Selector;
 use ipcost_model::job::duration;
 use ipcost_model::protocol::PeerRole;
@@ -101,27 +102,6 @@ pub struct Replication {
     /// How to run it with the article's own counts.
     #[serde(default)]
     pub as_published: Option<AsPublished>,
-}
-
-/// Where an experiment was published.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub struct Source {
-    /// The title.
-    pub title: String,
-    /// The site, and the author if known.
-    pub site: String,
-    /// Its address, if known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub url: Option<String>,
-}
-
-impl std::fmt::Display for Source {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "\"{}\", {}", self.title, self.site)?;
-        self.url.iter().try_for_each(|url| write!(f, ", {url}"))
-    }
 }
 
 /// Cells that are measured together.
