@@ -2,6 +2,7 @@
 
 mod as_published;
 pub mod catalogue;
+pub mod figure;
 mod judge;
 pub mod needs;
 pub mod published;

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::Source;
+use super::figure::Figure;
 use crate::claims::Selector;
 use ipcost_model::job::duration;
 use ipcost_model::protocol::PeerRole;
-use ipcost_model::{Envelope, Matrix, Quantity, named};
+use ipcost_model::{Envelope, Matrix, PublishedFigure, Quantity, named};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -86,6 +87,9 @@ pub struct Replication {
     /// The figures that were published; free form.
     #[serde(default)]
     pub results: Value,
+    /// How they are shown next to what is measured here.
+    #[serde(default)]
+    pub figure: Option<Figure>,
     /// What cannot be as it was, in a sentence.
     #[serde(default)]
     pub differs: Option<String>,
@@ -173,6 +177,9 @@ impl Replication {
             claim.limit_on.retain(|on, _| system == Some(*on));
         }
         self.effects.retain(|effect| belongs(&effect.os));
+        if let Some(figure) = &mut self.figure {
+            figure.retain(&belongs);
+        }
         self
     }
 }
@@ -302,6 +309,9 @@ pub struct Ledger {
     pub effects: Vec<LedgerTest>,
     /// What was claimed, and what holds.
     pub claims: Vec<LedgerClaim>,
+    /// The published figures next to those measured with the original software.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub figure: Option<PublishedFigure>,
 }
 
 impl Ledger {

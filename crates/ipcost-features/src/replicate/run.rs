@@ -11,6 +11,7 @@ use ipcost_model::{Document, Job, Matrix, Plan, PlannedCell, Stopped, first_few}
 use ipcost_sys::interrupt::Interrupt;
 
 use super::as_published::full;
+use super::figure::published_figure;
 use super::{
     ClaimsOfRun, LEDGER_SCHEMA, Ledger, LedgerRun, Measured, Replication, ReplicationRun, Software, decide,
     effects, sender_timed, tracing,
@@ -108,7 +109,7 @@ pub fn run(
         .iter()
         .map(|(software, outcome, system_calls)| Measured::new(*software, outcome, system_calls))
         .collect();
-    let ledger = Ledger {
+    let mut ledger = Ledger {
         envelope,
         id: replication.id.clone(),
         question: replication.question.clone(),
@@ -118,11 +119,19 @@ pub fn run(
         seed,
         effects: effects(replication, &measured),
         claims: decide(replication, &measured),
+        figure: None,
         runs,
     };
-    let documents =
-        outcomes.into_iter().zip(jobs).map(|((_, outcome, _), job)| document(outcome, about(&job, seed)));
-    let document = of_runs(documents.collect()).map(|document| answered(document, &ledger));
+    let documents = outcomes
+        .into_iter()
+        .zip(jobs)
+        .map(|((software, outcome, _), job)| (software, document(outcome, about(&job, seed))));
+    let documents: Vec<(Software, Document)> = documents.collect();
+    let of_software: Vec<(Software, &Document)> =
+        documents.iter().map(|(software, document)| (*software, document)).collect();
+    ledger.figure = published_figure(replication, &of_software);
+    let documents = documents.into_iter().map(|(_, document)| document).collect();
+    let document = of_runs(documents).map(|document| answered(document, &ledger));
     (ledger, document, interrupted)
 }
 

@@ -206,6 +206,7 @@ mod tests {
             }),
             differs: Some("Ruby is newer.".into()),
             seed: 1,
+            figure: None,
             effects: vec![LedgerTest {
                 about: "placement apart against free".into(),
                 claimed: String::new(),

@@ -2,6 +2,7 @@
 //! and both only draw it.
 
 pub mod colours;
+pub mod published;
 pub mod series;
 pub mod texts;
 pub mod ticks;
