@@ -66,7 +66,7 @@ fn table(panel: &FigurePanel) -> String {
     format!(
         "<div class=\"scroll\"><table class=\"published\"><caption>{caption}</caption><thead><tr>{place_head}{}</tr></thead>\n\
          <tbody>\n{rows}</tbody></table></div>\n",
-        ["series", "published", "measured", "interval"].map(|name| head(name)).concat()
+        ["series", "published", "measured", "interval"].map(head).concat()
     )
 }
 

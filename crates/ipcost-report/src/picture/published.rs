@@ -6,7 +6,7 @@ use ipcost_model::{
     Envelope, Estimate, FigureKind, FigurePanel, FigureSeries, FigureUnit, FigureValue, PublishedFigure,
 };
 
-use super::ink::{Anchor, Canvas, GUIDE, INK, Point, QUIET};
+use super::ink::{Anchor, Canvas, GUIDE, INK, PAPER, Point, QUIET};
 use super::scale::{Extent, Scale};
 use super::size::{apart, whiskers};
 use super::text::{self, Face, clean, shortened, width, wrapped};
@@ -306,7 +306,10 @@ impl Drawing<'_> {
         if let Some(estimate) = measured_of(value) {
             let (left, right) = (middle + 1.0, middle + bar);
             canvas.data("measured", estimate.median);
-            canvas.rectangle((left, up.place(estimate.median)), (right, up.start), colour, FILLED);
+            let (from, to) = ((left, up.place(estimate.median)), (right, up.start));
+            // Guides do not shine through.
+            canvas.rectangle(from, to, PAPER, 1.0);
+            canvas.rectangle(from, to, colour, FILLED);
             canvas.add(whiskers(estimate, ((left + right) / 2.0, up.place(estimate.median)), up, INK));
         }
         canvas

@@ -28,6 +28,7 @@ mod network;
 mod peers;
 mod pictures;
 mod replicate;
+mod replicate_figures;
 mod resume;
 mod sanitizers;
 mod schema;
