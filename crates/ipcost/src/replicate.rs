@@ -61,7 +61,7 @@ pub fn run(args: &ReplicateArgs) -> Result<ExitCode, Problem> {
         let ledger = args.redacting.apply(ledger)?;
         if !json_alone(args) {
             let gap = if ledgers.is_empty() { "" } else { "\n" };
-            print(&format!("{gap}{}", render(&ledger, room()))).map_err(Problem::failed)?;
+            print(&format!("{gap}{}", render(&ledger, args.details, room()))).map_err(Problem::failed)?;
         }
         if let Some(document) = document {
             history::keep_answer(args.redacting.apply_to_document(document)?, args.saving, args.quiet);
@@ -76,7 +76,7 @@ pub fn run(args: &ReplicateArgs) -> Result<ExitCode, Problem> {
         write_pretty(&ledgers, path).map_err(Problem::failed)?;
     }
     if ledgers.len() > 1 && !json_alone(args) {
-        print(&format!("\n{}", summary(&ledgers))).map_err(Problem::failed)?;
+        print(&format!("\n{}", summary(&ledgers, room()))).map_err(Problem::failed)?;
     }
     Ok(match () {
         () if interrupted => ExitCode::from(INTERRUPTED),

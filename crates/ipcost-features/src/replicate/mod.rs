@@ -6,6 +6,8 @@ mod judge;
 pub mod published;
 mod record;
 mod run;
+mod strata;
+mod telling;
 mod tracing;
 pub mod words;
 
@@ -13,3 +15,4 @@ pub use self::as_published::repeat;
 pub use self::judge::*;
 pub use self::record::*;
 pub use self::run::{Request, Watching, cells_of_run, run, scale};
+pub use self::strata::Stratum;
