@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::anyhow;
 use indicatif::ProgressBar;
-use ipcost_features::replicate::words::{render, summary};
+use ipcost_features::replicate::words::{render, summary, who_was_right};
 use ipcost_features::replicate::{
     Replication, Request, Watching, catalogue, cells_of_run, check, published, repeat, run as measure, scale,
 };
@@ -76,7 +76,9 @@ pub fn run(args: &ReplicateArgs) -> Result<ExitCode, Problem> {
         write_pretty(&ledgers, path).map_err(Problem::failed)?;
     }
     if ledgers.len() > 1 && !json_alone(args) {
-        print(&format!("\n{}", summary(&ledgers, room()))).map_err(Problem::failed)?;
+        let right = who_was_right(&ledgers, room());
+        let gap = if right.is_empty() { "" } else { "\n" };
+        print(&format!("\n{right}{gap}{}", summary(&ledgers, room()))).map_err(Problem::failed)?;
     }
     Ok(match () {
         () if interrupted => ExitCode::from(INTERRUPTED),

@@ -19,6 +19,15 @@ named! {
 }
 
 impl ClaimVerdict {
+    /// `1 holds`, `2 hold`.
+    pub fn counted(self, count: usize) -> String {
+        let verb = match self {
+            Self::Holds | Self::Fails | Self::Depends if count != 1 => self.name().trim_end_matches('s'),
+            _ => self.name(),
+        };
+        format!("{count} {verb}")
+    }
+
     /// Whether more epochs may change it.
     pub fn is_open(self) -> bool {
         self == Self::Open

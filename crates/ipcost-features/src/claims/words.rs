@@ -187,7 +187,7 @@ pub(crate) fn summary(check: &Check) -> String {
     let counts: Vec<String> = ClaimVerdict::ALL
         .iter()
         .filter_map(|word| some(*word))
-        .map(|(count, word)| format!("{count} {}", word.name()))
+        .map(|(count, word)| word.counted(count))
         .collect();
     let claims = check.claims.len();
     format!("{}: {}", counted(claims as u64, "claim"), counts.join(", "))

@@ -17,6 +17,8 @@ use crate::replicate::{
 
 /// Less than this of anything, for one operation, counts as this much.
 const NEXT_TO_NOTHING: f64 = 1e-3;
+/// What differs by less than this is the same, to a claim that one of two is faster.
+const SAME: f64 = 0.05;
 
 /// What was measured with one kind of software, as published or under a condition.
 pub struct Measured<'a> {
@@ -193,9 +195,14 @@ pub fn decide(replication: &Replication, measured: &[Measured<'_>]) -> Vec<Ledge
     replication.claims.iter().map(|claim| decide_claim(replication, claim, measured)).collect()
 }
 
+/// The level of each interval with one kind of software.
+pub(super) fn level(replication: &Replication, software: Software) -> f64 {
+    ALPHA / deciding(replication, software).max(1) as f64
+}
+
 /// How many intervals share the level with one kind of software: for each deciding test as published and under every
 /// condition.
-pub(super) fn deciding(replication: &Replication, software: Software) -> usize {
+fn deciding(replication: &Replication, software: Software) -> usize {
     let tests = replication.claims.iter().flat_map(|claim| &claim.tests);
     let mine = tests.filter(|test| test.software.is_none_or(|only| only == software));
     let tests = mine.filter(|test| test.decides && !test.same_system_calls).count();
@@ -208,7 +215,7 @@ fn decide_claim(replication: &Replication, claim: &Claim, measured: &[Measured<'
     // The native peer stands in for software that is not here, and decides nothing beside it.
     let original = measured.iter().any(|run| run.software == Software::Original);
     for run in measured {
-        let alpha = ALPHA / deciding(replication, run.software).max(1) as f64;
+        let alpha = level(replication, run.software);
         let mine = claim.tests.iter().filter(|test| run.takes(test));
         let found: Vec<LedgerTest> = mine.map(|test| decide_test(run, test, alpha)).collect();
         let decides = !original || run.software == Software::Original;
@@ -261,7 +268,11 @@ fn why(claim: &Claim, measured: &[Measured<'_>], conditions: &[Condition]) -> Op
             apart * 100.0
         ));
     }
-    let names = [&run.cells[a].label, &run.cells[b].label];
+    let (of_a, of_b) = (&run.cells[a], &run.cells[b]);
+    let names = match of_a.transport == of_b.transport {
+        true => [&of_a.label, &of_b.label],
+        false => [&of_a.transport, &of_b.transport],
+    };
     let median = |cell: usize, measure: &Measure| {
         let epochs = run.batches.series(cell, |sample| measure.of(sample)).medians();
         ipcost_stats::median(&epochs)
@@ -302,7 +313,7 @@ impl Question for ClaimsOfRun<'_> {
 
 /// Open claims need the cells of their deciding tests that are open. Those of other claims stay until they have an interval.
 fn answered(replication: &Replication, measured: &Measured<'_>) -> Answered {
-    let alpha = ALPHA / deciding(replication, measured.software).max(1) as f64;
+    let alpha = level(replication, measured.software);
     let (mut open, mut of) = (0, 0);
     let mut cells = Vec::new();
     for claim in &replication.claims {
@@ -396,10 +407,24 @@ fn decide_test(run: &Measured<'_>, test: &Test, alpha: f64) -> LedgerTest {
     (ledger.value, ledger.range) = (Some(found.value), found.range);
     (ledger.lo, ledger.hi) = found.interval.unzip();
     if test.contradicted.is_none() {
-        ledger.word = bounds(test).word(found.interval);
-        ledger.direction = direction(test).map(|bounds| bounds.word(found.interval));
+        ledger.word = verdict(test, bounds(test), found.interval);
+        ledger.direction = direction(test).map(|bounds| verdict(test, bounds, found.interval));
     }
     ledger
+}
+
+/// What the interval says of bounds. What costs the same within the margin is neither faster nor slower: a claim that it is
+/// fails.
+fn verdict(test: &Test, bounds: Bounds, interval: Option<(f64, f64)>) -> ClaimVerdict {
+    let said = bounds.word(interval);
+    let one = Some(Bounded::Strictly(1.0));
+    let is_direction = test.b.is_some()
+        && matches!((bounds.above, bounds.below), (above, None) | (None, above) if above == one);
+    let is_same = |(lo, hi): (f64, f64)| lo > 1.0 / (1.0 + SAME) && hi < 1.0 + SAME;
+    match interval {
+        Some(interval) if said.is_open() && is_direction && is_same(interval) => ClaimVerdict::Fails,
+        _ => said,
+    }
 }
 
 /// The cells that a test takes its figures from, as indices: of `a`, and of `b` where it compares.

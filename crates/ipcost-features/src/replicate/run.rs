@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 use ipcost_lab::lab::{about, cells_anywhere, envelope, fresh_seed};
 use ipcost_lab::progress::Observer;
 use ipcost_lab::system_calls::SystemCalls;
-use ipcost_lab::{EngineError, Lab, LabError, Outcome, Settings, document};
+use ipcost_lab::{EngineError, Lab, LabError, Outcome, PlanError, Settings, document};
 use ipcost_model::{Document, Job, Matrix, Plan, PlannedCell, Stopped, first_few};
 use ipcost_sys::interrupt::Interrupt;
 
 use super::as_published::full;
 use super::{
     ClaimsOfRun, LEDGER_SCHEMA, Ledger, LedgerRun, Measured, Replication, ReplicationRun, Software, Stratum,
-    decide, effects, sender_timed, sender_timed_under, strata, tracing,
+    decide, effects, level, sender_timed, sender_timed_under, strata, tracing,
 };
 use crate::answer::{answered, of_runs};
 use crate::explain::Sides;
@@ -23,7 +23,7 @@ pub(super) const NO_MARGIN: f64 = 0.0;
 /// The share of a budget that the cells as published may take, if there are conditions.
 const PUBLISHED_SHARE: f64 = 0.5;
 /// The longest batch under a condition: pinned cells vary less than those that the scheduler moves.
-const LONGEST_BATCH: Duration = Duration::from_millis(200);
+const LONGEST_BATCH: Duration = Duration::from_millis(100);
 
 /// What `replicate` was asked to do.
 #[derive(Debug, Clone, Default)]
@@ -55,7 +55,8 @@ pub trait Watching {
 /// By how much every run's own budget is stretched so that all of them take what the user said.
 pub fn scale(replications: &[Replication], budget: Option<Duration>) -> f64 {
     let runs = replications.iter().flat_map(|replication| &replication.runs);
-    let usual: f64 = runs.map(|run| own_budget(run).as_secs_f64()).sum();
+    let usual: f64 =
+        runs.filter(|run| run.software == Software::Original).map(|run| own_budget(run).as_secs_f64()).sum();
     budget.map_or(1.0, |budget| budget.as_secs_f64() / usual.max(1e-9))
 }
 
@@ -77,7 +78,7 @@ pub fn run(
     let envelope = envelope(LEDGER_SCHEMA);
     let mut course = Course { request, replication, seed, interrupt, runs: Vec::new(), taken: Vec::new() };
     if request.full.is_some() {
-        course.measure(&article_run(replication), None, Duration::ZERO, watching);
+        course.measure(&article_run(replication), None, Budget::default(), watching);
     } else {
         course.all(watching);
     }
@@ -144,13 +145,14 @@ impl<'a> Course<'a> {
             let at = Instant::now();
             let strata = &self.replication.strata;
             let first = if strata.is_empty() { whole } else { whole.mul_f64(PUBLISHED_SHARE) };
-            let is_measured = self.measure(run, None, first, watching);
+            let is_measured = self.measure(run, None, Budget { usual: first, most: whole }, watching);
             for (index, stratum) in strata.iter().enumerate().filter(|_| is_measured) {
                 if self.interrupt.asked() {
                     break;
                 }
-                let left = whole.saturating_sub(at.elapsed()) / (strata.len() - index) as u32;
-                self.measure(run, Some(stratum), left, watching);
+                let most = whole.saturating_sub(at.elapsed());
+                let usual = most / (strata.len() - index) as u32;
+                self.measure(run, Some(stratum), Budget { usual, most }, watching);
             }
         }
     }
@@ -160,7 +162,7 @@ impl<'a> Course<'a> {
         &mut self,
         run: &ReplicationRun,
         stratum: Option<&'a Stratum>,
-        budget: Duration,
+        budget: Budget,
         watching: &mut dyn Watching,
     ) -> bool {
         let under = stratum.map_or_else(String::new, |stratum| format!(", {}", stratum.name));
@@ -205,7 +207,7 @@ impl<'a> Course<'a> {
     fn published(
         &self,
         run: &ReplicationRun,
-        budget: Duration,
+        budget: Budget,
         watching: &mut dyn Watching,
     ) -> Result<Finished, LabError> {
         let Self { request, replication, seed, interrupt, .. } = *self;
@@ -213,6 +215,7 @@ impl<'a> Course<'a> {
             Some(divide) => full(request, replication, divide, interrupt, watching)?,
             None => self.planned(
                 &run.cells,
+                run.software,
                 budget,
                 run.batch,
                 |cells| sender_timed(replication, cells),
@@ -242,7 +245,7 @@ impl<'a> Course<'a> {
         &self,
         run: &ReplicationRun,
         stratum: &Stratum,
-        budget: Duration,
+        budget: Budget,
         watching: &mut dyn Watching,
     ) -> Result<Finished, LabError> {
         let Self { replication, interrupt, seed, .. } = *self;
@@ -251,7 +254,7 @@ impl<'a> Course<'a> {
             strata::cells(replication, stratum, run.software, &published).map_err(LabError::Refused)?;
         let batch = stratum.batch.or(run.batch.map(|batch| batch.min(LONGEST_BATCH)));
         let timed = |cells: &[PlannedCell]| sender_timed_under(replication, stratum, &published, cells);
-        let (lab, plan) = self.planned(&cells, budget, batch, timed, watching)?;
+        let (lab, plan) = self.planned(&cells, run.software, budget, batch, timed, watching)?;
         let mut missing = unavailable(&plan.cells);
         let system_calls = BTreeMap::new();
         let question = ClaimsOfRun {
@@ -269,7 +272,8 @@ impl<'a> Course<'a> {
     fn planned(
         &self,
         cells: &[Matrix],
-        budget: Duration,
+        software: Software,
+        budget: Budget,
         batch: Option<Duration>,
         sender_timed: impl Fn(&[PlannedCell]) -> Vec<usize>,
         watching: &mut dyn Watching,
@@ -278,16 +282,34 @@ impl<'a> Course<'a> {
         let lab = lab_of(self.request, &job, watching)?;
         let expanded = lab.cells(&job)?;
         let settings = Settings {
-            budget: Some(budget),
+            budget: Some(budget.usual),
             batch,
             counted: true,
             margin: NO_MARGIN,
+            level: Some(level(self.replication, software)),
             sender_timed: sender_timed(&expanded.cells),
             ..Settings::of(&job, self.seed)
         };
-        let plan = lab.plan(expanded, &settings)?;
+        let plan = match lab.plan(expanded.clone(), &settings) {
+            // Rather one condition with intervals than all without.
+            Err(LabError::Plan(PlanError::BudgetTooSmall { enough, .. }))
+                if Duration::from_secs(enough) <= budget.most =>
+            {
+                lab.plan(expanded, &Settings { budget: Some(Duration::from_secs(enough)), ..settings })?
+            }
+            plan => plan?,
+        };
         Ok((lab, plan))
     }
+}
+
+/// How long a run may take.
+#[derive(Debug, Clone, Copy, Default)]
+struct Budget {
+    /// Its part.
+    usual: Duration,
+    /// All that is left, if its part cannot reach an interval.
+    most: Duration,
 }
 
 /// Measures until the question is answered. What was complete before a failure is kept, and the failure is told.

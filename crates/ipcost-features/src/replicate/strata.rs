@@ -24,7 +24,7 @@ pub struct Stratum {
     /// Options of the cells that they act on.
     #[serde(default)]
     pub options: BTreeMap<OptionName, OptionValue>,
-    /// How long a batch is meant to last; at most 200 ms if the article's run says more.
+    /// How long a batch is meant to last; at most 100 ms if the article's run says more.
     #[serde(default, with = "duration")]
     pub batch: Option<Duration>,
     /// The systems on which it is measured; all where none is named.

@@ -50,32 +50,20 @@ pub(super) fn differ(conditions: &[Condition]) -> bool {
     conditions.iter().any(|condition| condition.word != conditions[0].word) || conditions[0].word.is_open()
 }
 
-/// The verdict over all conditions.
-///
-/// It holds or fails if it does under every condition that was measured. What the scheduler chose is a mixture of the
-/// others: if that alone is open, the others decide.
+/// The verdict over all conditions: that it depends takes one under which the claim holds and one under which it fails.
+/// Conditions that are open take nothing from what is known under others; the sentence names them.
 pub(super) fn over_conditions(
     conditions: &[Condition],
     of: impl Fn(&Condition) -> ClaimVerdict,
 ) -> ClaimVerdict {
     use ClaimVerdict::{Depends, Fails, Holds, NotTested, Open};
-    let set: Vec<ClaimVerdict> = conditions.iter().filter(|it| it.stratum.is_some()).map(&of).collect();
-    let all: Vec<ClaimVerdict> = conditions.iter().map(&of).collect();
-    let whole = |verdicts: &[ClaimVerdict]| {
-        let has = |verdict: ClaimVerdict| verdicts.contains(&verdict);
-        match () {
-            () if verdicts.is_empty() => NotTested,
-            () if verdicts.iter().all(|verdict| *verdict == Holds) => Holds,
-            () if verdicts.iter().all(|verdict| *verdict == Fails) => Fails,
-            () if verdicts.iter().all(|verdict| matches!(verdict, Open | NotTested)) => Open,
-            () if has(Depends) || has(Holds) || has(Fails) => Depends,
-            () => Open,
-        }
-    };
-    match (whole(&set), whole(&all)) {
-        // As published it is a mixture, and open; under every condition it is known.
-        (known @ (Holds | Fails), Depends) if of(&conditions[0]) == Open => known,
-        (_, verdict) => verdict,
+    let has = |verdict: ClaimVerdict| conditions.iter().any(|condition| of(condition) == verdict);
+    match () {
+        () if has(Depends) || (has(Holds) && has(Fails)) => Depends,
+        () if has(Holds) => Holds,
+        () if has(Fails) => Fails,
+        () if has(Open) => Open,
+        () => NotTested,
     }
 }
 
@@ -92,23 +80,21 @@ pub(super) fn sentence(conditions: &[Condition], word: ClaimVerdict, size: Optio
         "" => name(condition),
         figures => format!("{}: {figures}", name(condition)),
     };
-    let whole = || conditions.iter().map(told).collect::<Vec<_>>().join("; ");
-    match word {
-        ClaimVerdict::Depends => {
-            let each = conditions.iter().map(|condition| match condition.word {
-                ClaimVerdict::Depends => told(condition),
-                verdict => format!("{verdict} {}", told(condition)),
-            });
-            each.collect::<Vec<_>>().join("; ")
+    let is_one = conditions.iter().all(|condition| condition.word == conditions[0].word);
+    let each = conditions.iter().map(|condition| match condition.word {
+        _ if is_one => told(condition),
+        // It names what holds and what fails itself.
+        ClaimVerdict::Depends => told(condition),
+        verdict => format!("{verdict} {}", told(condition)),
+    });
+    let whole = each.collect::<Vec<_>>().join("; ");
+    match size.filter(|_| word == ClaimVerdict::Holds) {
+        Some(ClaimVerdict::Fails) => format!("in direction only, the factor differs: {whole}"),
+        Some(ClaimVerdict::Depends) => format!("in direction; the factor depends: {whole}"),
+        Some(ClaimVerdict::Open | ClaimVerdict::NotTested) => {
+            format!("in direction; the factor is open: {whole}")
         }
-        _ => match size {
-            Some(ClaimVerdict::Holds) | None => whole(),
-            Some(ClaimVerdict::Fails) => format!("in direction only, the factor differs: {}", whole()),
-            Some(ClaimVerdict::Depends) => format!("in direction; the factor depends: {}", whole()),
-            Some(ClaimVerdict::Open | ClaimVerdict::NotTested) => {
-                format!("in direction; the factor is open: {}", whole())
-            }
-        },
+        Some(ClaimVerdict::Holds) | None => whole,
     }
 }
 
@@ -121,7 +107,9 @@ pub(super) fn figures(tests: &[LedgerTest], word: ClaimVerdict) -> String {
     let of = |wanted: ClaimVerdict| -> Vec<usize> {
         (0..deciding.len()).filter(|index| verdict(deciding[*index]) == wanted).collect()
     };
-    if word == ClaimVerdict::Depends {
+    // An open claim of many tests is told by what is known of them, too.
+    let is_mixed = word.is_open() && !of(ClaimVerdict::Holds).is_empty();
+    if word == ClaimVerdict::Depends || is_mixed {
         let part = |wanted: ClaimVerdict, words: &str| {
             let which = of(wanted);
             (!which.is_empty()).then(|| {
@@ -180,7 +168,7 @@ fn labels(tests: &[&LedgerTest]) -> Vec<String> {
 fn some(names: &[&str]) -> String {
     match names {
         [first, .., last] if names.len() > MOST_LABELS => {
-            format!("{} from {first} to {last}", names.len())
+            format!("{first} … {last}, {} in all", names.len())
         }
         _ => and_joined(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>()),
     }
@@ -213,8 +201,8 @@ mod tests {
         assert_eq!(of(Fails, &[Fails]), Fails);
         assert_eq!(of(Open, &[Holds, Fails]), Depends);
         assert_eq!(of(Open, &[Holds, Holds]), Holds, "as published it is a mixture of the two");
-        assert_eq!(of(Open, &[Fails, Fails]), Fails);
-        assert_eq!(of(Holds, &[Open, Open]), Depends);
+        assert_eq!(of(Open, &[Fails, Open]), Fails);
+        assert_eq!(of(Holds, &[Open, Open]), Holds, "nothing says that it depends");
         assert_eq!(of(Fails, &[Holds, Holds]), Depends);
         assert_eq!(of(Open, &[Open, Open]), Open);
         assert_eq!(of(Open, &[]), Open);

@@ -10,7 +10,7 @@ use ipcost_report::wrap::{wrapped, wrapped_under};
 
 use crate::claims::ClaimVerdict;
 use crate::claims::words::style;
-use crate::replicate::{Ledger, LedgerClaim, LedgerTest};
+use crate::replicate::{Ledger, LedgerClaim, LedgerTest, catalogue};
 
 const BOLD: Style = Style::new().bold();
 const DIMMED: Style = Style::new().dimmed();
@@ -173,7 +173,7 @@ pub fn summary(ledgers: &[Ledger], room: usize) -> String {
         .iter()
         .map(|verdict| (count(*verdict), verdict))
         .filter(|(count, _)| *count > 0)
-        .map(|(count, verdict)| format!("{count} {verdict}"))
+        .map(|(count, verdict)| verdict.counted(count))
         .collect();
     let took: f64 = ledgers.iter().flat_map(|ledger| &ledger.runs).map(|run| run.elapsed_s).sum();
     out.push_str(&format!(
@@ -183,6 +183,39 @@ pub fn summary(ledgers: &[Ledger], room: usize) -> String {
         duration_text(Duration::from_secs_f64(took.max(0.0)))
     ));
     out
+}
+
+/// Who was right, of the articles that contradict one another and were all run; nothing if none were.
+pub fn who_was_right(ledgers: &[Ledger], room: usize) -> String {
+    let room = room.min(SUMMARY_ROOM);
+    let mut out = String::new();
+    for contradiction in catalogue::contradictions() {
+        let found: Option<Vec<(String, &LedgerClaim)>> = contradiction
+            .sides
+            .iter()
+            .map(|side| {
+                let ledger = ledgers.iter().find(|ledger| ledger.id == side.experiment)?;
+                let claim = ledger.claims.get(side.claim.checked_sub(1)?)?;
+                Some((format!("{} ({} {})", side.says, side.experiment, side.claim), claim))
+            })
+            .collect();
+        let Some(found) = found else { continue };
+        let mut grid =
+            Grid::new(&[Column::new("", false, 0), Column::new("", false, 0), Column::new("", false, 0)]);
+        let widest = |texts: &mut dyn Iterator<Item = usize>| texts.max().unwrap_or(0);
+        let taken = widest(&mut found.iter().map(|(says, _)| says.chars().count() + 2))
+            + widest(&mut found.iter().map(|(_, claim)| word(claim).chars().count()))
+            + 4;
+        for (says, claim) in &found {
+            grid.row(vec![
+                format!("  {says}").into(),
+                Piece::styled(word(claim), style(claim.word)),
+                cut(&claim.sentence, room.saturating_sub(taken).max(LEAST_SAID)).into(),
+            ]);
+        }
+        grid.render(&mut out, usize::MAX);
+    }
+    if out.is_empty() { out } else { format!("{BOLD}Who was right{BOLD:#}\n{out}") }
 }
 
 /// A text in one line of so many letters.
