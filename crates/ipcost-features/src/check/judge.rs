@@ -122,8 +122,12 @@ pub fn is_settled(claim: &CheckedClaim) -> bool {
 
 /// The verdict on all claims together.
 pub fn together(claims: &[CheckedClaim]) -> ClaimVerdict {
-    match all_hold(claims.iter().map(|claim| claim.word)) {
-        // Of several claims, one that does not hold is not a condition of the others.
+    all_of_them(claims.iter().map(|claim| claim.word))
+}
+
+/// A promise that is broken for one cell is broken, whatever holds for others.
+fn all_of_them(verdicts: impl Iterator<Item = ClaimVerdict>) -> ClaimVerdict {
+    match all_hold(verdicts) {
         ClaimVerdict::Depends => ClaimVerdict::Fails,
         verdict => verdict,
     }
@@ -139,7 +143,7 @@ pub fn decide(questions: &Questions, outcome: &Outcome) -> Vec<CheckedClaim> {
         CheckedClaim {
             text: question.text.clone(),
             line: question.line as u32,
-            word: all_hold(tests.iter().map(|test| test.word)),
+            word: all_of_them(tests.iter().map(|test| test.word)),
             tests,
         }
     };

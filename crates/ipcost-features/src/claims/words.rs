@@ -123,7 +123,7 @@ fn failed(test: &CheckedTest) -> String {
     let (side, words, end) =
         if too_much { ("above", "at most", test.hi) } else { ("below", "at least", test.lo) };
     let holds = end.map_or_else(String::new, |end| {
-        format!("; the nearest bound that this run confirms is {words} {}", outwards(test, end, too_much))
+        format!("; the nearest bound that holds in this run is {words} {}", outwards(test, end, too_much))
     });
     format!(
         "fails: {} is {}, and the whole interval lies {side} the bound{holds}",
@@ -227,11 +227,13 @@ mod tests {
         assert!(says(likely(Some(90_000.0))).contains("likely take 25 h 0 min: move it"));
         assert!(says(likely(None)).contains("cannot be told"));
         // What is named as confirmed lies outside the interval, never within.
-        assert!(says(test(1.2345, 1.1, 1.0, ClaimVerdict::Fails)).contains("confirms is at most 1.36"));
+        assert!(
+            says(test(1.2345, 1.1, 1.0, ClaimVerdict::Fails)).contains("holds in this run is at most 1.36")
+        );
         let least =
             CheckedTest { at_most: None, at_least: Some(2.0), ..test(1.2345, 1.1, 1.0, ClaimVerdict::Fails) };
         assert!(
-            says(least.clone()).contains("confirms is at least 1.12")
+            says(least.clone()).contains("holds in this run is at least 1.12")
                 && says(least).contains("below the bound")
         );
         assert_eq!(says(test(0.5, 1.1, 1.0, ClaimVerdict::Holds)), "");

@@ -477,8 +477,8 @@ fn direction(test: &Test) -> Option<Bounds> {
     match (test.above, test.below) {
         (Some(least), _) if least > 1.0 => Some(above()),
         (_, Some(most)) if most < 1.0 => Some(below()),
-        (Some(least), Some(_)) if least == 1.0 => Some(above()),
-        (Some(_), Some(most)) if most == 1.0 => Some(below()),
+        (Some(1.0), Some(_)) => Some(above()),
+        (Some(_), Some(1.0)) => Some(below()),
         _ => None,
     }
 }
