@@ -213,7 +213,8 @@ fn decide_claim(replication: &Replication, claim: &Claim, measured: &[Measured<'
     let mut tests: Vec<LedgerTest> = Vec::new();
     let mut conditions: Vec<Condition> = Vec::new();
     // The native peer stands in for software that is not here, and decides nothing beside it.
-    let original = measured.iter().any(|run| run.software == Software::Original);
+    let original = measured.iter().any(|run| run.software == Software::Original)
+        && claim.tests.iter().any(|test| test.decides && is_for(test, Software::Original));
     for run in measured {
         let alpha = level(replication, run.software);
         let mine = claim.tests.iter().filter(|test| run.takes(test));
@@ -240,6 +241,19 @@ fn decide_claim(replication: &Replication, claim: &Claim, measured: &[Measured<'
         takes: claim.takes.clone(),
         tests,
     }
+}
+
+/// Whether a test is meant for software.
+fn is_for(test: &Test, software: Software) -> bool {
+    test.software.is_none_or(|only| only == software)
+}
+
+/// Whether only the native peer can decide some claim, whatever software is here.
+pub(super) fn needs_native(replication: &Replication) -> bool {
+    replication.claims.iter().any(|claim| {
+        let decided_by = |software| claim.tests.iter().any(|test| test.decides && is_for(test, software));
+        decided_by(Software::Native) && !decided_by(Software::Original)
+    })
 }
 
 /// What one run says of a claim; `None` if none of its tests decides, or none could be measured.

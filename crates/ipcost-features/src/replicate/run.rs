@@ -13,7 +13,7 @@ use ipcost_sys::interrupt::Interrupt;
 use super::as_published::full;
 use super::{
     ClaimsOfRun, LEDGER_SCHEMA, Ledger, LedgerRun, Measured, Replication, ReplicationRun, Software, Stratum,
-    decide, effects, level, sender_timed, sender_timed_under, strata, tracing,
+    decide, effects, level, needs_native, sender_timed, sender_timed_under, strata, tracing,
 };
 use crate::answer::{answered, of_runs};
 use crate::explain::Sides;
@@ -136,14 +136,18 @@ impl<'a> Course<'a> {
     /// Every run: as published for half of its budget at most, then the conditions, which share the rest.
     fn all(&mut self, watching: &mut dyn Watching) {
         for run in &self.replication.runs {
-            // The native peer is asked where the original software is not here.
-            let asked = run.software == Software::Original || self.taken.is_empty();
+            // The native peer is asked where the original software is not here, or cannot decide.
+            let asked =
+                run.software == Software::Original || self.taken.is_empty() || needs_native(self.replication);
             if !asked || self.interrupt.asked() {
                 continue;
             }
             let whole = own_budget(run).mul_f64(self.request.scale);
             let at = Instant::now();
-            let strata = &self.replication.strata;
+            let strata = match run.software {
+                Software::Native if !self.taken.is_empty() => &[][..],
+                _ => &self.replication.strata,
+            };
             let first = if strata.is_empty() { whole } else { whole.mul_f64(PUBLISHED_SHARE) };
             let is_measured = self.measure(run, None, Budget { usual: first, most: whole }, watching);
             for (index, stratum) in strata.iter().enumerate().filter(|_| is_measured) {

@@ -60,7 +60,7 @@ fn a_claim_that_does_not_hold_fails_and_says_where_and_what_to_do() {
         shown.contains("claims.toml:10: fails: wall of connect/unix/64/c1 over connect/tcp/64/c1 is"),
         "{shown}"
     );
-    assert!(shown.contains("the nearest bound that this run confirms is at least"), "{shown}");
+    assert!(shown.contains("the nearest bound that holds in this run is at least"), "{shown}");
 
     let directory = place.files.path().file_name().unwrap().to_str().unwrap();
     let annotations: Vec<&str> = shown.lines().filter(|line| line.starts_with("::")).collect();

@@ -86,9 +86,9 @@ fn claims_are_decided_under_each_condition_too() {
     let strata = "[[strata]]\nname = \"on one core\"\nplacement = \"together\"\n[[strata]]\nname = \"with a small buffer\"\n\
                   placement = \"together\"\noptions = { so_sndbuf = 4096 }\n[[runs]]\n";
     let mine = MINE
-        .replacen("[[runs]]\n", strata, 1)
         .replace("software = \"native\"", "software = \"original\"")
-        .replace("placement = \"together\"\n[[", "placement = \"free\"\n[[");
+        .replace("placement = \"together\"", "placement = \"free\"")
+        .replacen("[[runs]]\n", strata, 1);
     place.write("mine.toml", &mine);
     let output = place.run(&["replicate", "mine.toml", "--quiet", "--json", "ledgers.json"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
