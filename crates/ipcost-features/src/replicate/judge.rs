@@ -235,6 +235,7 @@ fn decide_claim(replication: &Replication, claim: &Claim, measured: &[Measured<'
         size,
         sentence: telling::sentence(&conditions, word, size),
         why: why(claim, measured, &conditions),
+        advice: telling::advice(&conditions, &replication.strata),
         conditions,
         behind: claim.behind.clone(),
         limit: claim.limit_on.values().next().cloned(),

@@ -353,6 +353,9 @@ pub struct LedgerClaim {
     /// What differs between the cells that decide, from what was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
+    /// What to do, if it depends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub advice: Option<String>,
     /// As published, then under each condition.
     #[serde(default)]
     pub conditions: Vec<Condition>,

@@ -1,10 +1,10 @@
 //! From the verdicts under each condition to one verdict and one sentence.
 
 use ipcost_lab::rules::nanoseconds;
-use ipcost_model::and_joined;
+use ipcost_model::{Placement, and_joined};
 use ipcost_report::numbers::{bounds, ratio};
 
-use super::{Condition, LedgerTest};
+use super::{Condition, LedgerTest, Stratum};
 use crate::claims::ClaimVerdict;
 
 /// What the cells of a test are compared by, to say what differs: measures of one operation, in words.
@@ -48,6 +48,32 @@ pub(super) fn evidence(what: What, [a, b]: [&String; 2], of_a: f64, of_b: f64) -
 /// Whether conditions say different things, or the published one nothing.
 pub(super) fn differ(conditions: &[Condition]) -> bool {
     conditions.iter().any(|condition| condition.word != conditions[0].word) || conditions[0].word.is_open()
+}
+
+/// What a reader should do about a claim that depends: under which condition their own programs run decides.
+pub(super) fn advice(conditions: &[Condition], strata: &[Stratum]) -> Option<String> {
+    let verdict = |of: &dyn Fn(&Stratum) -> bool| -> Vec<ClaimVerdict> {
+        let of = |condition: &&Condition| {
+            strata.iter().any(|it| Some(&it.name) == condition.stratum.as_ref() && of(it))
+        };
+        conditions.iter().filter(of).map(|condition| condition.word).collect()
+    };
+    let differ = |a: &[ClaimVerdict], b: &[ClaimVerdict]| {
+        let has = |list: &[ClaimVerdict], verdict| list.contains(&verdict);
+        (has(a, ClaimVerdict::Holds) && has(b, ClaimVerdict::Fails))
+            || (has(a, ClaimVerdict::Fails) && has(b, ClaimVerdict::Holds))
+    };
+    let one = verdict(&|it| it.placement == Some(Placement::Together) && it.options.is_empty());
+    let two = verdict(&|it| it.placement == Some(Placement::Apart) && it.options.is_empty());
+    let (plain, set) = (verdict(&|it| it.options.is_empty()), verdict(&|it| !it.options.is_empty()));
+    let parts = [
+        differ(&one, &two).then_some(
+            "whether your processes share a core decides: pin them (taskset), and measure with --placement together,apart",
+        ),
+        differ(&plain, &set).then_some("whether TCP_NODELAY is set decides: set it for small messages that must not wait"),
+    ];
+    let said: Vec<&str> = parts.into_iter().flatten().collect();
+    (!said.is_empty()).then(|| said.join("; "))
 }
 
 /// The verdict over all conditions: that it depends takes one under which the claim holds and one under which it fails.

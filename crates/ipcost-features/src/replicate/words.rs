@@ -80,6 +80,7 @@ fn claim(number: usize, claim: &LedgerClaim, details: bool, room: usize) -> Stri
     note("here", Some(claim.sentence.as_str()));
     note("published", claim.published.as_deref());
     note("what differs", claim.why.as_deref());
+    note("what to do", claim.advice.as_deref());
     note("behind it", claim.behind.as_deref());
     note(
         "to decide it",
@@ -293,6 +294,7 @@ mod tests {
                 word: ClaimVerdict::Holds,
                 size: Some(ClaimVerdict::Fails),
                 sentence: "in direction only, the factor differs: as published: 2.60 (2.34–2.86)".into(),
+                advice: None,
                 why: Some("tcp 2.00 sleeps an operation, unix 1.00".into()),
                 conditions: Vec::new(),
                 behind: None,
