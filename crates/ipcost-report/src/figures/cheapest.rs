@@ -1,0 +1,307 @@
+//! When which transport is cheapest: a field for every table, a column for every size of message. A field says what the summary of
+//! the terminal says: a cell is the cheapest only if the document claims it.
+
+use std::collections::BTreeSet;
+
+use ipcost_model::units::{counted, size_text};
+use ipcost_model::{
+    ContrastRecord, Document, Fastest, Metric, Pattern, Placement, Verdict, Work, WorkloadRecord,
+};
+
+use super::colours;
+use super::series::{Across, Alike, alike, name, size};
+use crate::numbers::{interval, ratio};
+use crate::summary::{self, Contenders, IF_IT_SLEEPS};
+use crate::words;
+
+/// What the map is about.
+pub const TITLE: &str = "The cheapest transport, by size of message";
+/// The most columns.
+const MOST_SIZES: usize = 16;
+/// The most rows, without those beneath them.
+const MOST_ROWS: usize = 40;
+/// The most names of a field.
+const MOST_NAMES: usize = 3;
+
+/// Fields in rows and columns.
+pub struct Map {
+    /// What stands above the columns.
+    pub sizes: Vec<String>,
+    /// The rows, by work.
+    pub groups: Vec<Group>,
+    /// What has to be said about it.
+    pub notes: Vec<String>,
+}
+
+/// Rows of the same work.
+pub struct Group {
+    /// The work.
+    pub title: String,
+    /// On one core, and on two.
+    pub rows: Vec<Row>,
+}
+
+/// A row.
+pub struct Row {
+    /// Where the processes run.
+    pub cores: &'static str,
+    /// Which cells it is about, if not all of its tables.
+    pub among: Option<String>,
+    /// One for each column, if it was measured.
+    pub fields: Vec<Option<Field>>,
+}
+
+/// What is known about the cheapest of a table.
+pub struct Field {
+    /// The work and where: `64 B round trip, one core`.
+    pub work: String,
+    /// As a kind.
+    pub standing: Standing,
+    /// The colours of the cheapest, by their places in the palette; none while it is open.
+    pub slots: Vec<usize>,
+    /// The cheapest, or those that may be.
+    pub name: String,
+    /// Its cost relative to the runner-up, or the verdict.
+    pub margin: String,
+    /// The same in full, as the summary says it.
+    pub answer: String,
+    /// Its cost relative to the runner-up with its interval.
+    pub against: String,
+}
+
+/// What is known about the cheapest of a table, as a kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// One cell is known to be the cheapest.
+    Cheapest,
+    /// Several are known to cost the same.
+    Shared,
+    /// Several may be the cheapest.
+    Open,
+    /// There is nothing to compare.
+    NotCompared,
+}
+
+/// The tables of a row.
+struct Line<'a> {
+    title: String,
+    work: Work,
+    tables: Vec<&'a WorkloadRecord>,
+}
+
+/// The map of a document; `None` if no work was compared in two sizes.
+pub fn map(document: &Document) -> Option<Map> {
+    let mut lines = lines(document);
+    let compared =
+        |line: &Line<'_>| line.tables.len() > 1 && line.tables.iter().any(|table| table.fastest.is_some());
+    if !lines.iter().any(compared) {
+        return None;
+    }
+    let mut notes = Vec::new();
+    let rows = lines.len();
+    lines.truncate(MOST_ROWS);
+    if rows > MOST_ROWS {
+        notes.push(format!("Not shown: {}.", counted((rows - MOST_ROWS) as u64, "more row")));
+    }
+    let sizes: BTreeSet<u64> =
+        lines.iter().flat_map(|line| &line.tables).map(|table| size(&table.work)).collect();
+    let shown: Vec<u64> = sizes.iter().copied().take(MOST_SIZES).collect();
+    if sizes.len() > MOST_SIZES {
+        notes.push(format!("Not shown: {}.", counted((sizes.len() - MOST_SIZES) as u64, "larger size")));
+    }
+    let mut groups: Vec<Group> = Vec::new();
+    for line in &lines {
+        let rows = rows_of(document, line, &shown);
+        match groups.iter_mut().find(|group| group.title == line.title) {
+            Some(group) => group.rows.extend(rows),
+            None => groups.push(Group { title: line.title.clone(), rows }),
+        }
+    }
+    notes.splice(0..0, explained(&groups));
+    Some(Map { sizes: shown.into_iter().map(size_text).collect(), groups, notes })
+}
+
+/// How to read the map.
+pub fn legend(document: &Document) -> String {
+    let same = words::verdict(Verdict::Equivalent, 1.0, document.analysis.margin);
+    format!(
+        "Coloured: known to be the cheapest, with its cost relative to the runner-up; with two names, their costs are the {same}. \
+         Hatched: open, any of those named may be the cheapest. {}.",
+        words::capitalised(&words::promise(document))
+    )
+}
+
+/// What the rows beneath others are about.
+fn explained(groups: &[Group]) -> Vec<String> {
+    let mut notes = Vec::new();
+    let among: BTreeSet<&str> =
+        groups.iter().flat_map(|group| &group.rows).filter_map(|row| row.among.as_deref()).collect();
+    for among in among {
+        notes.push(match among {
+            IF_IT_SLEEPS => {
+                "Rows \"if it sleeps\" leave out those that keep a core busy while they wait.".to_owned()
+            }
+            pair => format!("Rows \"{pair}\" compare those two alone."),
+        });
+    }
+    notes
+}
+
+/// The tables by work and placement, each size once.
+fn lines(document: &Document) -> Vec<Line<'_>> {
+    // Floors are parts, and not compared.
+    let tables = document.workloads.iter().filter(|table| table.pattern != Pattern::Floor);
+    let line = |Alike { work, mirrors, items }| {
+        let work: Work = work;
+        let mut tables: Vec<&WorkloadRecord> = items;
+        tables.sort_by_key(|table| size(&table.work));
+        tables.dedup_by_key(|table| size(&table.work));
+        let title = name(&Work { placement: Placement::Free, ..work }, mirrors, Across::Size);
+        Line { title, work, tables }
+    };
+    alike(tables, |table| table.work, Across::Size).into_iter().map(line).collect()
+}
+
+fn rows_of(document: &Document, line: &Line<'_>, sizes: &[u64]) -> Vec<Row> {
+    let cores = words::cores(line.work.placement);
+    let row = |among| Row { cores, among, fields: sizes.iter().map(|_| None).collect() };
+    let mut rows = vec![row(None)];
+    for table in &line.tables {
+        let Ok(column) = sizes.binary_search(&size(&table.work)) else { continue };
+        rows[0].fields[column] = Some(field(document, table));
+        let sleeping = summary::sleeping(document, table)
+            .map(|sleeping| (IF_IT_SLEEPS.to_owned(), field(document, &sleeping)));
+        for (among, field) in sleeping.into_iter().chain(variant(document, table)) {
+            let place = rows.iter().position(|row| row.among.as_ref() == Some(&among));
+            let place = place.unwrap_or_else(|| {
+                rows.push(row(Some(among)));
+                rows.len() - 1
+            });
+            rows[place].fields[column] = Some(field);
+        }
+    }
+    rows
+}
+
+fn field(document: &Document, table: &WorkloadRecord) -> Field {
+    let fastest = table.fastest.as_ref();
+    let answer = summary::answer(document, table, fastest);
+    let work = format!("{}, {}", summary::work(table), words::cores(table.placement));
+    let Some(fastest) = fastest else {
+        let (name, standing) = (answer.replace(" measured", ""), Standing::NotCompared);
+        let [margin, against] = [String::new(), String::new()];
+        return Field { work, standing, slots: Vec::new(), name, margin, answer, against };
+    };
+    let Contenders { equal, open, .. } = summary::contenders(document, table, fastest);
+    let (_, all_open) = words::equals_and_open(fastest);
+    let standing = match (all_open.is_empty(), equal.len()) {
+        (true, 1) if fastest.claimed => Standing::Cheapest,
+        (true, 2..) => Standing::Shared,
+        _ => Standing::Open,
+    };
+    // A winner that the document does not claim has a rival, whatever its contrast with the baseline says.
+    let open = if open.is_empty() { all_open } else { open };
+    let (times, bounds) = inverted(fastest);
+    let runner_up = words::label(document, &fastest.runner_up);
+    let margin = match standing {
+        Standing::Cheapest => format!("{times} × {runner_up}"),
+        Standing::Shared => words::verdict(Verdict::Equivalent, 1.0, document.analysis.margin),
+        Standing::Open | Standing::NotCompared => {
+            words::verdict(Verdict::Undecided, 1.0, document.analysis.margin)
+        }
+    };
+    Field {
+        work,
+        standing,
+        slots: if standing == Standing::Open { Vec::new() } else { slots(document, &equal) },
+        name: names(document, &equal, if standing == Standing::Open { &open } else { &[] }),
+        margin,
+        answer,
+        against: format!("{} {times} × {runner_up} ({bounds})", words::label(document, &fastest.cell)),
+    }
+}
+
+/// The cost of the cheapest over that of the runner-up, and its interval; the document holds the inverse.
+fn inverted(fastest: &Fastest) -> (String, String) {
+    let times = 1.0 / fastest.ratio;
+    let inverse = |bound: Option<f64>| bound.filter(|bound| *bound > 0.0).map(|bound| 1.0 / bound);
+    let bounds = interval(times, inverse(fastest.hi), inverse(fastest.lo));
+    (ratio(times), bounds.unwrap_or_else(|| super::texts::NO_INTERVAL_YET.to_owned()))
+}
+
+/// The colours of cells, each once.
+fn slots(document: &Document, ids: &[&String]) -> Vec<usize> {
+    let mut slots: Vec<usize> = Vec::new();
+    for cell in ids.iter().filter_map(|id| words::cell(document, id)) {
+        let slot = colours::slot(document, &cell.transport);
+        if !slots.contains(&slot) {
+            slots.push(slot);
+        }
+    }
+    slots
+}
+
+/// `pipe = shm`, `pipe or unix`, `pipe or 4 others`.
+fn names(document: &Document, equal: &[&String], open: &[&String]) -> String {
+    let name = |id: &&String| summary::name(document, id);
+    let several = equal.len() + open.len();
+    if several > MOST_NAMES {
+        let (first, others) = (name(&equal[0]), several - 1);
+        return format!("{first} {} {others} others", if open.is_empty() { "=" } else { "or" });
+    }
+    let equal = equal.iter().map(name).collect::<Vec<_>>().join(" = ");
+    let all: Vec<String> = std::iter::once(equal).chain(open.iter().map(name)).collect();
+    match all.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+        _ => all.concat(),
+    }
+}
+
+/// The baseline against another variant of its transport, if there is one: `tcp or tcp nodelay`.
+fn variant(document: &Document, table: &WorkloadRecord) -> Option<(String, Field)> {
+    let baseline = words::cell(document, table.baseline.as_deref()?)?;
+    let peers = (&baseline.client, &baseline.server);
+    let mut others = document.cells.iter().filter(|cell| {
+        cell.transport == baseline.transport
+            && (&cell.client, &cell.server) == peers
+            && cell.id != baseline.id
+            && cell.work() == table.work
+            && table.cells.contains(&cell.id)
+    });
+    // Of three, no contrast says which is the cheapest.
+    let (other, None) = (others.next()?, others.next()) else { return None };
+    let known = words::contrast(document, Metric::Wall, &other.id).filter(|known| known.b == baseline.id)?;
+    let pair = WorkloadRecord {
+        cells: vec![baseline.id.clone(), other.id.clone()],
+        fastest: Some(of_pair(known)?),
+        fastest_blocking: None,
+        ..table.clone()
+    };
+    let among = format!("{} or {}", words::label(document, &baseline.id), words::label(document, &other.id));
+    Some((among, field(document, &pair)))
+}
+
+/// The cheaper of two cells by their contrast.
+fn of_pair(known: &ContrastRecord) -> Option<Fastest> {
+    let inverse = |bound: Option<f64>| bound.filter(|bound| *bound > 0.0).map(|bound| 1.0 / bound);
+    let is_first = known.ratio < 1.0;
+    let (cell, runner_up) = if is_first { (&known.a, &known.b) } else { (&known.b, &known.a) };
+    let (ratio, lo, hi) = match is_first {
+        true => (1.0 / known.ratio, inverse(known.hi), inverse(known.lo)),
+        false => (known.ratio, known.lo, known.hi),
+    };
+    let is_equal = known.verdict == Verdict::Equivalent;
+    let claimed = !is_equal && lo.is_some_and(|lo| lo > 1.0);
+    let rival = |wanted: bool| if wanted { vec![runner_up.clone()] } else { Vec::new() };
+    (known.ratio > 0.0).then(|| Fastest {
+        cell: cell.clone(),
+        runner_up: runner_up.clone(),
+        ratio,
+        lo,
+        hi,
+        verdict: known.verdict,
+        claimed,
+        equals: rival(is_equal),
+        open: rival(!is_equal && !claimed),
+    })
+}
