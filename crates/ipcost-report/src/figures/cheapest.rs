@@ -1,5 +1,5 @@
-//! When which transport is cheapest: a field for every table, a column for every size of message. A field says what the summary of
-//! the terminal says: a cell is the cheapest only if the document claims it.
+//! When which transport is cheapest: a field for every table, a column for every size of message; beneath, the baseline against each
+//! other. A field says what the summary of the terminal says: a cell is the cheapest only if the document claims it.
 
 use std::collections::BTreeSet;
 
@@ -22,6 +22,8 @@ const MOST_SIZES: usize = 16;
 const MOST_ROWS: usize = 40;
 /// The most names of a field.
 const MOST_NAMES: usize = 3;
+/// The most rows of two cells beneath a row.
+const MOST_PAIRS: usize = 6;
 
 /// Fields in rows and columns.
 pub struct Map {
@@ -45,10 +47,40 @@ pub struct Group {
 pub struct Row {
     /// Where the processes run.
     pub cores: &'static str,
-    /// Which cells it is about, if not all of its tables.
-    pub among: Option<String>,
+    /// Which cells of its tables it is about.
+    pub among: Among,
     /// One for each column, if it was measured.
     pub fields: Vec<Option<Field>>,
+}
+
+/// The cells that a row is about.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Among {
+    /// All of a table.
+    All,
+    /// Those that sleep while they wait.
+    Sleeping,
+    /// The baseline and another.
+    Two(String),
+}
+
+impl Row {
+    /// What it is called.
+    pub fn name(&self) -> &str {
+        match &self.among {
+            Among::All => self.cores,
+            Among::Sleeping => IF_IT_SLEEPS,
+            Among::Two(names) => names,
+        }
+    }
+
+    /// What a field of it is about: `64 B stream, one core, tcp or pipe`.
+    pub fn work(&self, field: &Field) -> String {
+        match self.among {
+            Among::All => field.work.clone(),
+            Among::Sleeping | Among::Two(_) => format!("{}, {}", field.work, self.name()),
+        }
+    }
 }
 
 /// What is known about the cheapest of a table.
@@ -63,6 +95,8 @@ pub struct Field {
     pub name: String,
     /// Its cost relative to the runner-up, or the verdict.
     pub margin: String,
+    /// Both on a line, where the row names the runner-up.
+    pub brief: String,
     /// The same in full, as the summary says it.
     pub answer: String,
     /// Its cost relative to the runner-up with its interval.
@@ -109,6 +143,9 @@ pub fn map(document: &Document) -> Option<Map> {
     if sizes.len() > MOST_SIZES {
         notes.push(format!("Not shown: {}.", counted((sizes.len() - MOST_SIZES) as u64, "larger size")));
     }
+    if lines.iter().flat_map(|line| &line.tables).any(|table| table.cells.len() > MOST_PAIRS + 1) {
+        notes.push(format!("Not shown: the baseline against more than {MOST_PAIRS} others."));
+    }
     let mut groups: Vec<Group> = Vec::new();
     for line in &lines {
         let rows = rows_of(document, line, &shown);
@@ -123,9 +160,8 @@ pub fn map(document: &Document) -> Option<Map> {
 
 /// How to read the map.
 pub fn legend(document: &Document) -> String {
-    let same = words::verdict(Verdict::Equivalent, 1.0, document.analysis.margin);
     format!(
-        "Coloured: known to be the cheapest, with its cost relative to the runner-up; with two names, their costs are the {same}. \
+        "Coloured: known to be the cheapest, with its cost relative to the runner-up; names with = cost the same within the margin. \
          Hatched: open, any of those named may be the cheapest. {}.",
         words::capitalised(&words::promise(document))
     )
@@ -133,16 +169,18 @@ pub fn legend(document: &Document) -> String {
 
 /// What the rows beneath others are about.
 fn explained(groups: &[Group]) -> Vec<String> {
+    let is_any = |wanted: fn(&Among) -> bool| {
+        groups.iter().flat_map(|group| &group.rows).any(|row| wanted(&row.among))
+    };
     let mut notes = Vec::new();
-    let among: BTreeSet<&str> =
-        groups.iter().flat_map(|group| &group.rows).filter_map(|row| row.among.as_deref()).collect();
-    for among in among {
-        notes.push(match among {
-            IF_IT_SLEEPS => {
-                "Rows \"if it sleeps\" leave out those that keep a core busy while they wait.".to_owned()
-            }
-            pair => format!("Rows \"{pair}\" compare those two alone."),
-        });
+    if is_any(|among| *among == Among::Sleeping) {
+        notes.push(format!("Rows \"{IF_IT_SLEEPS}\" leave out those that keep a core busy while they wait."));
+    }
+    if is_any(|among| matches!(among, Among::Two(_))) {
+        notes.push(
+            "Rows with two names compare those two alone: the cheaper, and its cost relative to the other."
+                .to_owned(),
+        );
     }
     notes
 }
@@ -165,21 +203,27 @@ fn lines(document: &Document) -> Vec<Line<'_>> {
 fn rows_of(document: &Document, line: &Line<'_>, sizes: &[u64]) -> Vec<Row> {
     let cores = words::cores(line.work.placement);
     let row = |among| Row { cores, among, fields: sizes.iter().map(|_| None).collect() };
-    let mut rows = vec![row(None)];
+    let mut rows = vec![row(Among::All)];
     for table in &line.tables {
         let Ok(column) = sizes.binary_search(&size(&table.work)) else { continue };
-        rows[0].fields[column] = Some(field(document, table));
-        let sleeping = summary::sleeping(document, table)
-            .map(|sleeping| (IF_IT_SLEEPS.to_owned(), field(document, &sleeping)));
-        for (among, field) in sleeping.into_iter().chain(variant(document, table)) {
-            let place = rows.iter().position(|row| row.among.as_ref() == Some(&among));
-            let place = place.unwrap_or_else(|| {
-                rows.push(row(Some(among)));
+        let sleeping = summary::sleeping(document, table);
+        let of_sleeping = sleeping.map(|sleeping| (Among::Sleeping, field(document, &sleeping)));
+        let all = std::iter::once((Among::All, field(document, table))).chain(of_sleeping);
+        for (among, field) in all.chain(pairs(document, table)) {
+            let place = rows.iter().position(|row| row.among == among).unwrap_or_else(|| {
+                rows.push(row(among));
                 rows.len() - 1
             });
             rows[place].fields[column] = Some(field);
         }
     }
+    // Pairs stay in the order of the document.
+    rows.sort_by_key(|row| match row.among {
+        Among::All => 0,
+        Among::Sleeping => 1,
+        Among::Two(_) => 2,
+    });
+    rows.truncate(MOST_PAIRS + 2);
     rows
 }
 
@@ -189,8 +233,8 @@ fn field(document: &Document, table: &WorkloadRecord) -> Field {
     let work = format!("{}, {}", summary::work(table), words::cores(table.placement));
     let Some(fastest) = fastest else {
         let (name, standing) = (answer.replace(" measured", ""), Standing::NotCompared);
-        let [margin, against] = [String::new(), String::new()];
-        return Field { work, standing, slots: Vec::new(), name, margin, answer, against };
+        let [margin, brief, against] = [const { String::new() }; 3];
+        return Field { work, standing, slots: Vec::new(), name, margin, brief, answer, against };
     };
     let Contenders { equal, open, .. } = summary::contenders(document, table, fastest);
     let (_, all_open) = words::equals_and_open(fastest);
@@ -210,11 +254,14 @@ fn field(document: &Document, table: &WorkloadRecord) -> Field {
             words::verdict(Verdict::Undecided, 1.0, document.analysis.margin)
         }
     };
+    let is_open = standing == Standing::Open;
+    let name = names(document, &equal, if is_open { &open } else { &[] });
     Field {
         work,
         standing,
-        slots: if standing == Standing::Open { Vec::new() } else { slots(document, &equal) },
-        name: names(document, &equal, if standing == Standing::Open { &open } else { &[] }),
+        slots: if is_open { Vec::new() } else { slots(document, &equal) },
+        brief: if standing == Standing::Cheapest { format!("{name} {times} ×") } else { margin.clone() },
+        name,
         margin,
         answer,
         against: format!("{} {times} × {runner_up} ({bounds})", words::label(document, &fastest.cell)),
@@ -247,7 +294,7 @@ fn names(document: &Document, equal: &[&String], open: &[&String]) -> String {
     let several = equal.len() + open.len();
     if several > MOST_NAMES {
         let (first, others) = (name(&equal[0]), several - 1);
-        return format!("{first} {} {others} others", if open.is_empty() { "=" } else { "or" });
+        return format!("{first} {} {others} others", if open.is_empty() { "and" } else { "or" });
     }
     let equal = equal.iter().map(name).collect::<Vec<_>>().join(" = ");
     let all: Vec<String> = std::iter::once(equal).chain(open.iter().map(name)).collect();
@@ -257,32 +304,22 @@ fn names(document: &Document, equal: &[&String], open: &[&String]) -> String {
     }
 }
 
-/// The baseline against another variant of its transport, if there is one: `tcp or tcp nodelay`.
-fn variant(document: &Document, table: &WorkloadRecord) -> Option<(String, Field)> {
-    let baseline = words::cell(document, table.baseline.as_deref()?)?;
-    let peers = (&baseline.client, &baseline.server);
-    let mut others = document.cells.iter().filter(|cell| {
-        cell.transport == baseline.transport
-            && (&cell.client, &cell.server) == peers
-            && cell.id != baseline.id
-            && cell.work() == table.work
-            && table.cells.contains(&cell.id)
-    });
-    // Of three, no contrast says which is the cheapest.
-    let (other, None) = (others.next()?, others.next()) else { return None };
-    let known = words::contrast(document, Metric::Wall, &other.id).filter(|known| known.b == baseline.id)?;
-    let pair = WorkloadRecord {
-        cells: vec![baseline.id.clone(), other.id.clone()],
-        fastest: Some(of_pair(known)?),
-        fastest_blocking: None,
-        ..table.clone()
+/// The baseline against each other cell, unless these two are all: `tcp or pipe`.
+fn pairs(document: &Document, table: &WorkloadRecord) -> Vec<(Among, Field)> {
+    let Some(baseline) = table.baseline.as_ref().filter(|_| table.cells.len() > 2) else { return Vec::new() };
+    let pair = |other: &String| {
+        let known = words::contrast(document, Metric::Wall, other).filter(|known| known.b == *baseline)?;
+        let cells = vec![baseline.clone(), other.clone()];
+        let pair =
+            WorkloadRecord { cells, fastest: Some(of_two(known)?), fastest_blocking: None, ..table.clone() };
+        let names = format!("{} or {}", words::label(document, baseline), words::label(document, other));
+        Some((Among::Two(names), field(document, &pair)))
     };
-    let among = format!("{} or {}", words::label(document, &baseline.id), words::label(document, &other.id));
-    Some((among, field(document, &pair)))
+    table.cells.iter().filter(|id| *id != baseline).filter_map(pair).take(MOST_PAIRS).collect()
 }
 
 /// The cheaper of two cells by their contrast.
-fn of_pair(known: &ContrastRecord) -> Option<Fastest> {
+fn of_two(known: &ContrastRecord) -> Option<Fastest> {
     let inverse = |bound: Option<f64>| bound.filter(|bound| *bound > 0.0).map(|bound| 1.0 / bound);
     let is_first = known.ratio < 1.0;
     let (cell, runner_up) = if is_first { (&known.a, &known.b) } else { (&known.b, &known.a) };

@@ -3,7 +3,7 @@
 use ipcost_model::Document;
 
 use super::text;
-use crate::figures::cheapest::{Field, Group, Row, Standing, TITLE, legend, map};
+use crate::figures::cheapest::{Among, Field, Group, Row, Standing, TITLE, legend, map};
 
 /// The figure; `None` if no work was compared in two sizes.
 pub fn figure(document: &Document) -> Option<String> {
@@ -33,16 +33,19 @@ pub fn figure(document: &Document) -> Option<String> {
 }
 
 fn row(row: &Row) -> String {
-    let head = match &row.among {
-        Some(among) => format!("<th scope=\"row\" class=\"among\">{}</th>", text(among)),
-        None => format!("<th scope=\"row\">{}</th>", row.cores),
+    let class = match row.among {
+        Among::All => "",
+        Among::Sleeping => " class=\"among\"",
+        Among::Two(_) => " class=\"among two\"",
     };
-    let fields: String =
-        row.fields.iter().map(|field| field.as_ref().map_or("<td></td>".to_owned(), shown)).collect();
-    format!("<tr>{head}{fields}</tr>\n")
+    let fields = row.fields.iter().map(|field| match field {
+        Some(field) => shown(field, row),
+        None => "<td></td>".to_owned(),
+    });
+    format!("<tr{class}><th scope=\"row\">{}</th>{}</tr>\n", text(row.name()), fields.collect::<String>())
 }
 
-fn shown(field: &Field) -> String {
+fn shown(field: &Field, row: &Row) -> String {
     let class = match field.standing {
         Standing::Cheapest | Standing::Shared => "known",
         Standing::Open => "undecided",
@@ -50,15 +53,20 @@ fn shown(field: &Field) -> String {
     };
     let tints: String = field.slots.iter().map(|slot| format!("<i class=\"t{slot}\"></i>")).collect();
     let tints = if tints.is_empty() { tints } else { format!("<span class=\"tints\">{tints}</span>") };
-    let (name, margin) = (text(&field.name), text(&field.margin));
-    format!("<td class=\"{class}\">{tints}<b>{name}</b><small>{margin}</small></td>")
+    let said = match row.among {
+        Among::Two(_) => format!("<small>{}</small>", text(&field.brief)),
+        Among::All | Among::Sleeping => {
+            format!("<b>{}</b><small>{}</small>", text(&field.name), text(&field.margin))
+        }
+    };
+    format!("<td class=\"{class}\">{tints}{said}</td>")
 }
 
 /// The lines of a row in full.
 fn lines(row: &Row) -> impl Iterator<Item = String> {
     row.fields.iter().flatten().map(|field| {
-        let among = row.among.as_ref().map(|among| format!(", {among}")).unwrap_or_default();
-        let work = text(&format!("{}{among}", field.work));
-        format!("<tr><td>{work}</td><td>{}</td><td>{}</td></tr>\n", text(&field.answer), text(&field.against))
+        let [work, answer, against] =
+            [&row.work(field), &field.answer, &field.against].map(|part| text(part));
+        format!("<tr><td>{work}</td><td>{answer}</td><td>{against}</td></tr>\n")
     })
 }

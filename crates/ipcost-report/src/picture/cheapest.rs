@@ -5,26 +5,31 @@ use ipcost_model::Document;
 use super::ink::{Anchor, Canvas, GUIDE, INK, Point, QUIET};
 use super::text::{Face, clean, shortened, width, wrapped};
 use super::{Body, LEFT, PictureError, RIGHT};
-use crate::figures::cheapest::{Field, Map, Row, Standing, map};
+use crate::figures::cheapest::{Among, Field, Map, Row, Standing, map};
 use crate::figures::colours::PALETTE;
 
 const HEAD: Face = Face { size: 14.0, bold: true };
 const LABEL: Face = Face { size: 12.5, bold: false };
 const NAME: Face = Face { size: 12.5, bold: true };
 const SMALL: Face = Face { size: 11.0, bold: false };
+const TINY: Face = Face { size: 10.5, bold: false };
 
+/// The height of a row, and that of a row with two names.
 const TALL: f64 = 40.0;
+const LOW: f64 = 22.0;
 const GAP: f64 = 3.0;
+/// What lies between the rows of one placement and the next.
+const BETWEEN: f64 = 5.0;
 const GUTTER: f64 = 12.0;
 const INDENT: f64 = 12.0;
 const MOST_LABEL: f64 = 150.0;
 const MOST_WIDE: f64 = 150.0;
 /// What a field keeps free on either side of its text.
-const PADDING: f64 = 5.0;
+const PADDING: f64 = 3.0;
 /// How strong colours are behind text.
 const TINT: f64 = 0.3;
-/// The strip of full colour beneath the text of a field.
-const STRIP: f64 = 4.0;
+/// The strip of full colour beneath the text of a field, over its height.
+const STRIP: f64 = 0.1;
 /// How far lines of a hatching stand apart, about.
 const HATCH: f64 = 10.0;
 
@@ -62,20 +67,23 @@ pub fn draw(document: &Document, canvas: &mut Canvas, top: f64) -> Result<Body, 
     for group in &map.groups {
         canvas.text((LEFT, y + 18.0), Anchor::Start, HEAD, INK, &group.title);
         y += 26.0;
-        for row in &group.rows {
+        for (index, row) in group.rows.iter().enumerate() {
+            if index > 0 && row.among == Among::All {
+                y += BETWEEN;
+            }
             let (indent, face, label) = label(row);
             let room = columns.start - GUTTER - LEFT - indent;
             let label = shortened(&clean(label), room, face);
-            let colour = if row.among.is_some() { QUIET } else { INK };
-            canvas.text((LEFT + indent, y + TALL / 2.0 + 4.0), Anchor::Start, face, colour, &label);
+            let (colour, tall) = (if row.among == Among::All { INK } else { QUIET }, height(row));
+            canvas.text((LEFT + indent, y + tall / 2.0 + 3.0), Anchor::Start, face, colour, &label);
             for (column, field) in row.fields.iter().enumerate() {
                 if let Some(field) = field {
                     let left = columns.left(column);
-                    let corners = ((left, y), (left + columns.wide - GAP, y + TALL - GAP));
+                    let corners = ((left, y), (left + columns.wide - GAP, y + tall - GAP));
                     canvas.add(draw_field(field, row, corners));
                 }
             }
-            y += TALL;
+            y += tall;
         }
         y += 8.0;
     }
@@ -85,9 +93,13 @@ pub fn draw(document: &Document, canvas: &mut Canvas, top: f64) -> Result<Body, 
 /// A row's indentation and name: where it runs, or, beneath that, what it is about.
 fn label(row: &Row) -> (f64, Face, &str) {
     match &row.among {
-        Some(among) => (INDENT, SMALL, among),
-        None => (0.0, LABEL, row.cores),
+        Among::All => (0.0, LABEL, row.name()),
+        Among::Sleeping | Among::Two(_) => (INDENT, SMALL, row.name()),
     }
+}
+
+fn height(row: &Row) -> f64 {
+    if matches!(row.among, Among::Two(_)) { LOW } else { TALL }
 }
 
 fn sizes(map: &Map, columns: Columns, top: f64) -> Canvas {
@@ -103,8 +115,7 @@ fn sizes(map: &Map, columns: Columns, top: f64) -> Canvas {
 
 fn draw_field(field: &Field, row: &Row, (from, to): (Point, Point)) -> Canvas {
     let mut canvas = Canvas::of("cell");
-    let among = row.among.as_ref().map(|among| format!(", {among}")).unwrap_or_default();
-    canvas.title(&format!("{}{among}: {}", field.work, field.answer));
+    canvas.title(&format!("{}: {}", row.work(field), field.answer));
     match field.standing {
         Standing::Cheapest | Standing::Shared => canvas.add(colours(field, (from, to))),
         Standing::Open => canvas.add(hatching((from, to))),
@@ -113,13 +124,24 @@ fn draw_field(field: &Field, row: &Row, (from, to): (Point, Point)) -> Canvas {
     let room = to.0 - from.0 - 2.0 * PADDING;
     let middle = (from.0 + to.0) / 2.0;
     let known = matches!(field.standing, Standing::Cheapest | Standing::Shared);
-    let lines = if known { of_known(field, room) } else { of_open(field, room) };
-    let first = if lines.len() > 1 { from.1 + 15.0 } else { from.1 + 22.0 };
+    let lines = match (&row.among, known) {
+        (Among::Two(_), _) => of_two(field, room),
+        (_, true) => of_known(field, room),
+        (_, false) => of_open(field, room),
+    };
+    let first = if lines.len() > 1 { from.1 + 15.0 } else { (from.1 + to.1) / 2.0 + 3.0 };
     for (index, (text, face)) in lines.iter().enumerate() {
         let at = (middle, first + index as f64 * 14.0);
         canvas.text(at, Anchor::Middle, *face, if known { INK } else { QUIET }, text);
     }
     canvas
+}
+
+/// The name and the margin on a line, as far as there is room.
+fn of_two(field: &Field, room: f64) -> Vec<(String, Face)> {
+    let brief = clean(&field.brief);
+    let fits = width(&brief, TINY) <= room || field.standing != Standing::Cheapest;
+    vec![(shortened(&if fits { brief } else { clean(&field.name) }, room, TINY), TINY)]
 }
 
 /// The name, and the margin as far as there is room.
@@ -147,11 +169,12 @@ fn of_open(field: &Field, room: f64) -> Vec<(String, Face)> {
 /// The colours of the cheapest side by side.
 fn colours(field: &Field, (from, to): (Point, Point)) -> Canvas {
     let mut canvas = Canvas::of("known");
+    let strip = (to.1 - from.1) * STRIP;
     let wide = (to.0 - from.0) / field.slots.len().max(1) as f64;
     for (index, slot) in field.slots.iter().enumerate() {
         let (left, colour) = (from.0 + index as f64 * wide, PALETTE[*slot].light);
         canvas.rectangle((left, from.1), (left + wide, to.1), colour, TINT);
-        canvas.rectangle((left, to.1 - STRIP), (left + wide, to.1), colour, 1.0);
+        canvas.rectangle((left, to.1 - strip), (left + wide, to.1), colour, 1.0);
     }
     canvas
 }
