@@ -22,6 +22,8 @@ const MOST_SIZES: usize = 16;
 const MOST_ROWS: usize = 40;
 /// The most names of a field.
 const MOST_NAMES: usize = 3;
+/// The least ratio that has digits.
+const LEAST_RATIO: f64 = 0.001;
 /// The most rows of two cells beneath a row.
 const MOST_PAIRS: usize = 6;
 
@@ -273,7 +275,8 @@ fn inverted(fastest: &Fastest) -> (String, String) {
     let times = 1.0 / fastest.ratio;
     let inverse = |bound: Option<f64>| bound.filter(|bound| *bound > 0.0).map(|bound| 1.0 / bound);
     let bounds = interval(times, inverse(fastest.hi), inverse(fastest.lo));
-    (ratio(times), bounds.unwrap_or_else(|| super::texts::NO_INTERVAL_YET.to_owned()))
+    let times = if times < LEAST_RATIO { format!("< {LEAST_RATIO}") } else { ratio(times) };
+    (times, bounds.unwrap_or_else(|| super::texts::NO_INTERVAL_YET.to_owned()))
 }
 
 /// The colours of cells, each once.
@@ -341,4 +344,56 @@ fn of_two(known: &ContrastRecord) -> Option<Fastest> {
         equals: rival(is_equal),
         open: rival(!is_equal && !claimed),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    fn first(document: &Document) -> Field {
+        map(document).unwrap().groups.remove(0).rows.remove(0).fields.remove(0).unwrap()
+    }
+
+    #[test]
+    fn a_winner_that_is_not_claimed_is_open_whatever_its_contrast_says() {
+        let mut document = fixture::in_sizes();
+        let found = first(&document);
+        assert_eq!((found.standing, found.name.as_str()), (Standing::Cheapest, "pipe"));
+        // Against the baseline it is known to be cheaper, so that the summary does not name the baseline again.
+        let tcp = document.workloads[0].baseline.clone().unwrap();
+        let fastest = document.workloads[0].fastest.as_mut().unwrap();
+        (fastest.claimed, fastest.open) = (false, vec![tcp]);
+        let found = first(&document);
+        assert_eq!((found.standing, found.name.as_str()), (Standing::Open, "pipe or tcp"));
+        assert!(found.slots.is_empty());
+    }
+
+    #[test]
+    fn ratios_are_those_of_the_document_the_other_way_round() {
+        let mut document = fixture::in_sizes();
+        let found = first(&document);
+        assert_eq!(
+            (found.margin.as_str(), found.against.as_str()),
+            ("0.80 × unix", "pipe 0.80 × unix (0.62–0.83)")
+        );
+        document.workloads[0].fastest.as_mut().unwrap().ratio = 40_000.0;
+        assert_eq!(first(&document).margin, "< 0.001 × unix");
+    }
+
+    #[test]
+    fn two_cells_are_no_pair_beneath_themselves() {
+        let mut document = fixture::in_sizes();
+        let pairs = |document: &Document| {
+            let map = map(document).unwrap();
+            map.groups
+                .iter()
+                .flat_map(|group| &group.rows)
+                .filter(|row| matches!(row.among, Among::Two(_)))
+                .count()
+        };
+        assert_eq!(pairs(&document), 6);
+        document.workloads.iter_mut().for_each(|table| table.cells.truncate(2));
+        assert_eq!(pairs(&document), 0);
+    }
 }

@@ -139,9 +139,15 @@ fn draw_field(field: &Field, row: &Row, (from, to): (Point, Point)) -> Canvas {
 
 /// The name and the margin on a line, as far as there is room.
 fn of_two(field: &Field, room: f64) -> Vec<(String, Face)> {
+    let name = clean(&field.name);
     let brief = clean(&field.brief);
-    let fits = width(&brief, TINY) <= room || field.standing != Standing::Cheapest;
-    vec![(shortened(&if fits { brief } else { clean(&field.name) }, room, TINY), TINY)]
+    let shorter = brief.trim_end_matches(" ×").to_owned();
+    let text = if field.standing == Standing::Cheapest {
+        [brief, shorter].into_iter().find(|text| width(text, TINY) <= room).unwrap_or(name)
+    } else {
+        brief
+    };
+    vec![(shortened(&text, room, TINY), TINY)]
 }
 
 /// The name, and the margin as far as there is room.
