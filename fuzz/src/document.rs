@@ -66,7 +66,7 @@ fn use_all(document: Document) {
         }
     }
     let mut page = Vec::new();
-    html::write(&document, None, &mut page).expect("memory takes everything");
+    html::write(&document, None, &[], &mut page).expect("memory takes everything");
     let _ = RunSummary::of(&document, "20260101-000000-0000", "2026-01-01T00:00:00Z", 1);
     let other = Document { seed: document.seed.wrapping_add(1), ..document.clone() };
     let settings = CompareSettings { metric: Metric::Wall, margin: 0.02, assumed_spread: 0.05 };

@@ -86,7 +86,7 @@ pub fn ruby(ways: &[RubyWay], package: &str) -> Result<Tool, Unavailable> {
             libraries.join(" ")
         );
         let words = [flags, ["-e", "$stdout.sync = true", "-e", &script].as_slice()].concat();
-        let output = run(&["ruby".to_owned()], &words).map_err(|error| absent("ruby", &error, "ruby"))?;
+        let output = run(&["ruby".to_owned()], &words).map_err(|error| absent("ruby", &error, package))?;
         match <[String; 2]>::try_from(told(&output)) {
             Ok([executable, version]) => {
                 let flags = flags.iter().map(|flag| (*flag).to_owned());

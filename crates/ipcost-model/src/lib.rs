@@ -16,6 +16,7 @@ mod consistency;
 mod document;
 mod expand;
 pub mod facts;
+mod figure;
 mod floor;
 mod hearing;
 pub mod job;
@@ -48,6 +49,9 @@ pub use document::{
     WorkloadRecord,
 };
 pub use expand::{ExpandError, Expanded, MAX_CONCURRENCY, Offers, PlannedCell, expand};
+pub use figure::{
+    FigureKind, FigurePanel, FigurePlace, FigureSeries, FigureUnit, FigureValue, PublishedFigure,
+};
 pub use floor::{FloorRecipe, FloorShare};
 pub use hearing::{MessageError, read_message};
 pub use ipcost_stats::Verdict;

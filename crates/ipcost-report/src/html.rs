@@ -11,6 +11,7 @@ mod cheapest;
 mod crossings;
 mod data;
 mod pairs;
+mod published;
 mod tables;
 
 use std::collections::BTreeMap;
@@ -38,11 +39,23 @@ const SCRIPTS: [&str; 5] = [
 /// How many sentences are shown before the rest is folded away.
 const MOST_SENTENCES: usize = 16;
 
-/// Writes the document as a page, with `answer`, if a command asked it something, as plain text before the tables.
+pub use published::section as published_section;
+
+/// A section of the page that is not drawn from the document's tables; only this module makes one.
+#[derive(Debug, Clone)]
+pub struct Fragment(String);
+
+/// Writes the document as a page, with `answer`, if a command asked it something, as plain text before the tables, and
+/// `fragments` after it.
 ///
 /// # Errors
 /// Where it cannot be written.
-pub fn write(document: &Document, answer: Option<&str>, to: &mut dyn Write) -> io::Result<()> {
+pub fn write(
+    document: &Document,
+    answer: Option<&str>,
+    fragments: &[Fragment],
+    to: &mut dyn Write,
+) -> io::Result<()> {
     let script = format!("(() => {{\n\"use strict\";\n{}}})();\n", SCRIPTS.concat());
     let style = palette() + STYLE;
     let colours = Colours::of(document);
@@ -62,6 +75,7 @@ pub fn write(document: &Document, answer: Option<&str>, to: &mut dyn Write) -> i
         let section = "<section aria-labelledby=\"answer-title\"><h2 id=\"answer-title\">Answer</h2>";
         write!(to, "{section}<pre class=\"answer\">{}</pre></section>", lines(answer))?;
     }
+    fragments.iter().try_for_each(|Fragment(section)| to.write_all(section.as_bytes()))?;
     to.write_all(verdicts(document, &colours).as_bytes())?;
     tables::write(document, &colours, to)?;
     to.write_all(charts::section(document).as_bytes())?;

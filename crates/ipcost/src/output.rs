@@ -87,8 +87,16 @@ pub fn write_json(document: &Document, path: &Path) -> anyhow::Result<()> {
 /// # Errors
 /// Where it cannot be written.
 pub fn write_html(document: &Document, path: &Path) -> anyhow::Result<()> {
-    let answer = Answer::of(document)?.map(|answer| plain(&answer.render(MOST_ROOM)));
-    write_whole(path, |out| html::write(document, answer.as_deref(), out))
+    let answer = Answer::of(document)?;
+    let fragments = match &answer {
+        Some(Answer::Ledger(ledger)) => {
+            let section = |figure| html::published_section(figure, &ledger.envelope);
+            ledger.figure.iter().map(section).collect()
+        }
+        _ => Vec::new(),
+    };
+    let answer = answer.map(|answer| plain(&answer.render(MOST_ROOM)));
+    write_whole(path, |out| html::write(document, answer.as_deref(), &fragments, out))
 }
 
 /// A text without its styles.

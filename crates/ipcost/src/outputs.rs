@@ -3,8 +3,11 @@
 use std::io::IsTerminal;
 use std::path::Path;
 
-use anyhow::ensure;
+use anyhow::{Context, ensure};
+use ipcost_features::answer::Answer;
+use ipcost_features::replicate::Ledger;
 use ipcost_model::Document;
+use ipcost_report::picture::{Background, Picture};
 use ipcost_report::{benchfmt, csv, markdown, picture};
 
 use crate::args::OutputArgs;
@@ -46,8 +49,12 @@ pub fn draw<'a>(document: &Document, args: &'a OutputArgs) -> anyhow::Result<Pic
     if args.svg.is_none() && args.png.is_none() {
         return Ok(pictures);
     }
-    let chart = args.chart.unwrap_or_default();
-    let picture = picture::draw(document, chart, args.background.unwrap_or_default())?;
+    let background = args.background.unwrap_or_default();
+    // What was published stands next to what was measured, unless another chart is asked for.
+    let picture = match (args.chart, Answer::of(document)?) {
+        (None, Some(Answer::Ledger(ledger))) if ledger.figure.is_some() => published(&ledger, background)?,
+        (chart, _) => picture::draw(document, chart.unwrap_or_default(), background)?,
+    };
     if let Some(path) = &args.png {
         pictures.push((path, picture.png()?));
     }
@@ -55,6 +62,17 @@ pub fn draw<'a>(document: &Document, args: &'a OutputArgs) -> anyhow::Result<Pic
         pictures.push((path, picture.svg().into_bytes()));
     }
     Ok(pictures)
+}
+
+/// Draws the published figures of an experiment next to the measured ones.
+///
+/// # Errors
+/// If it has none.
+pub fn published(ledger: &Ledger, background: Background) -> anyhow::Result<Picture> {
+    let figure = ledger.figure.as_ref().with_context(|| {
+        format!("{} has no figure; a replication file has one in its section [figure]", ledger.id)
+    })?;
+    Ok(picture::draw_published(figure, &ledger.envelope, background)?)
 }
 
 /// Draws a table.

@@ -1,21 +1,29 @@
 //! `ipcost replicate`: published experiments, run again here, and what holds of their claims.
 
+use std::io::{self, IsTerminal};
+use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::anyhow;
+use anyhow::{Context, anyhow, bail, ensure};
 use indicatif::ProgressBar;
+use ipcost_features::replicate::needs::Needs;
 use ipcost_features::replicate::words::{render, summary, who_was_right};
 use ipcost_features::replicate::{
-    Replication, Request, Watching, catalogue, cells_of_run, check, published, repeat, run as measure, scale,
+    Ledger, Replication, Request, Watching, catalogue, cells_of_run, check, figure, published, repeat,
+    run as measure, scale,
 };
 use ipcost_lab::progress::Observer;
+use ipcost_report::picture::Background;
 use ipcost_sys::host;
 use ipcost_sys::interrupt::Interrupt;
 
 use crate::args::ReplicateArgs;
 use crate::exit::{FAILED, INTERRUPTED, Problem, complain, note};
 use crate::history;
-use crate::output::{is_standard_output, print, room, write_pretty};
+use crate::output::{
+    at_most_one_on_standard_output, is_standard_output, print, room, write_bytes, write_pretty, write_text,
+};
+use crate::outputs;
 use crate::progress::{Line, bar};
 use crate::run::listen;
 
@@ -34,9 +42,17 @@ pub fn run(args: &ReplicateArgs) -> Result<ExitCode, Problem> {
         )));
     }
     let replications = catalogue::chosen(&args.names, args.all)?;
+    check_pictures(args, &replications).map_err(Problem::usage)?;
     for replication in &replications {
-        check(replication, &|run| cells_of_run(run).map_err(|error| error.to_string()))
+        let cells = |run: &_| cells_of_run(run).map_err(|error| error.to_string());
+        check(replication, &cells)
+            .and_then(|()| figure::check(replication, &cells))
             .map_err(|reason| Problem::usage(anyhow!("{}: {reason}", replication.id)))?;
+    }
+    if let Some(missing) =
+        Needs::of(&replications)?.text(!args.full && !args.as_published).filter(|_| !args.quiet)
+    {
+        note(&missing);
     }
     let interrupt = listen()?;
     let request = request(args, &replications);
@@ -59,7 +75,7 @@ pub fn run(args: &ReplicateArgs) -> Result<ExitCode, Problem> {
             continue;
         }
         let ledger = args.redacting.apply(ledger)?;
-        if !json_alone(args) {
+        if !takes_standard_output(args) {
             let gap = if ledgers.is_empty() { "" } else { "\n" };
             print(&format!("{gap}{}", render(&ledger, args.details, room()))).map_err(Problem::failed)?;
         }
@@ -72,14 +88,17 @@ pub fn run(args: &ReplicateArgs) -> Result<ExitCode, Problem> {
             break;
         }
     }
+    // What was measured takes time to measure again: a picture that cannot be drawn keeps nothing else from being written.
+    let drawn = ledgers.first().map_or(Ok(()), |ledger| write_pictures(args, ledger));
     if let Some(path) = &args.json {
         write_pretty(&ledgers, path).map_err(Problem::failed)?;
     }
-    if ledgers.len() > 1 && !json_alone(args) {
+    if ledgers.len() > 1 && !takes_standard_output(args) {
         let right = who_was_right(&ledgers, room());
         let gap = if right.is_empty() { "" } else { "\n" };
         print(&format!("\n{right}{gap}{}", summary(&ledgers, room()))).map_err(Problem::failed)?;
     }
+    drawn.map_err(Problem::failed)?;
     Ok(match () {
         () if interrupted => ExitCode::from(INTERRUPTED),
         () if left_out && ledgers.is_empty() => ExitCode::from(FAILED),
@@ -87,8 +106,57 @@ pub fn run(args: &ReplicateArgs) -> Result<ExitCode, Problem> {
     })
 }
 
-fn json_alone(args: &ReplicateArgs) -> bool {
-    args.json.as_deref().is_some_and(is_standard_output)
+/// Whether an output takes standard output, so that nothing else may go there.
+fn takes_standard_output(args: &ReplicateArgs) -> bool {
+    files(args).any(is_standard_output)
+}
+
+fn files(args: &ReplicateArgs) -> impl Iterator<Item = &Path> {
+    [&args.json, &args.svg, &args.png].into_iter().filter_map(|file| file.as_deref())
+}
+
+/// What is wrong with the pictures that were asked for, before anything is measured.
+///
+/// # Errors
+/// If they are of several experiments, of one without a figure, or nothing is decided that they could show.
+fn check_pictures(args: &ReplicateArgs, replications: &[Replication]) -> anyhow::Result<()> {
+    at_most_one_on_standard_output(files(args))?;
+    if args.svg.is_none() && args.png.is_none() {
+        return Ok(());
+    }
+    let [replication] = replications else {
+        bail!(
+            "--svg and --png draw one experiment at a time, and these are {}; name one, or draw saved runs with ipcost report RUN --svg FILE",
+            replications.len()
+        );
+    };
+    ensure!(
+        !args.as_published,
+        "--as-published prints what the article printed; draw with --full, or without either"
+    );
+    ensure!(
+        replication.figure.is_some(),
+        "{} has no figure; a replication file has one in its section [figure]",
+        replication.id
+    );
+    let to_terminal = args.png.as_deref().is_some_and(is_standard_output) && io::stdout().is_terminal();
+    ensure!(!to_terminal, "a PNG picture is not for a terminal; write it with --png FILE, or pipe it on");
+    Ok(())
+}
+
+/// Draws the published figures next to the measured ones.
+fn write_pictures(args: &ReplicateArgs, ledger: &Ledger) -> anyhow::Result<()> {
+    if args.svg.is_none() && args.png.is_none() {
+        return Ok(());
+    }
+    let picture = outputs::published(ledger, Background::default()).context("no picture is drawn")?;
+    if let Some(path) = &args.svg {
+        write_text(&picture.svg(), path)?;
+    }
+    if let Some(path) = &args.png {
+        write_bytes(&picture.png()?, path)?;
+    }
+    Ok(())
 }
 
 fn request(args: &ReplicateArgs, replications: &[Replication]) -> Request {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use ipcost_model::{Column, OptionValue, Placement, PlannedCell, Point, Quantity, unknown};
+use ipcost_model::{CellRecord, Column, OptionValue, Placement, PlannedCell, Point, Quantity, unknown};
 use serde::de::{DeserializeSeed, Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
@@ -101,14 +101,14 @@ impl<'de> DeserializeSeed<'de> for ValueOf {
 }
 
 impl Selector {
-    fn fits(&self, planned: &PlannedCell) -> bool {
-        self.label.as_ref().is_none_or(|label| *label == planned.label)
+    fn fits(&self, label: &str, point: &Point) -> bool {
+        self.label.as_ref().is_none_or(|wanted| wanted == label)
             && self.columns.iter().all(|(name, value)| {
-                Point::COLUMNS.iter().any(|column| column.name == *name && (column.value)(planned) == *value)
+                Point::COLUMNS.iter().any(|column| column.name == *name && (column.value)(point) == *value)
             })
-            && (!self.plain || planned.options.iter().next().is_none())
+            && (!self.plain || point.options.iter().next().is_none())
             && self.options.iter().all(|(name, value)| {
-                planned.options.iter().any(|(option, has)| option.spec().name == name && has == value)
+                point.options.iter().any(|(option, has)| option.spec().name == name && has == value)
             })
     }
 
@@ -117,17 +117,47 @@ impl Selector {
     /// # Errors
     /// If there is none or there are several, in one line.
     pub(crate) fn find(&self, cells: &[PlannedCell]) -> Result<usize, String> {
+        self.find_any(cells)?.ok_or_else(|| format!("no cell of the run is {self}"))
+    }
+
+    /// [`Selector::find`], where there may be none.
+    ///
+    /// # Errors
+    /// If there are several, in one line.
+    pub(crate) fn find_any(&self, cells: &[PlannedCell]) -> Result<Option<usize>, String> {
+        self.plainest(cells, |cell| (&cell.id, &cell.label, &cell.point))
+    }
+
+    /// [`Selector::find_any`] among the cells of a document.
+    ///
+    /// # Errors
+    /// As there.
+    pub(crate) fn find_record(&self, cells: &[CellRecord]) -> Result<Option<usize>, String> {
+        self.plainest(cells, |cell| (&cell.id, &cell.label, &cell.point))
+    }
+
+    fn plainest<C>(
+        &self,
+        cells: &[C],
+        parts: impl Fn(&C) -> (&String, &String, &Point),
+    ) -> Result<Option<usize>, String> {
         let plainness = |index: &usize| {
-            (cells[*index].placement != Placement::Free, cells[*index].options.iter().count())
+            let (_, _, point) = parts(&cells[*index]);
+            (point.placement != Placement::Free, point.options.iter().count())
         };
-        let mut found: Vec<usize> = (0..cells.len()).filter(|index| self.fits(&cells[*index])).collect();
+        let fits = |index: &usize| {
+            let (_, label, point) = parts(&cells[*index]);
+            self.fits(label, point)
+        };
+        let mut found: Vec<usize> = (0..cells.len()).filter(fits).collect();
         found.sort_by_key(plainness);
         match found[..] {
-            [] => Err(format!("no cell of the run is {self}")),
+            [] => Ok(None),
             [one, other, ..] if plainness(&one) == plainness(&other) => {
-                Err(format!("{} and {} are both {self}; say more", cells[one].id, cells[other].id))
+                let [one, other] = [one, other].map(|index| parts(&cells[index]).0);
+                Err(format!("{one} and {other} are both {self}; say more"))
             }
-            [plainest, ..] => Ok(plainest),
+            [plainest, ..] => Ok(Some(plainest)),
         }
     }
 }

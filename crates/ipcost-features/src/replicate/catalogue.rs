@@ -8,6 +8,7 @@ use ipcost_sys::OS;
 use serde::Deserialize;
 
 use super::Replication;
+use super::needs::Needs;
 
 /// Their files, by name.
 const FILES: [(&str, &str); 7] = [
@@ -116,14 +117,16 @@ pub fn contradictions() -> Vec<Contradiction> {
     file.contradictions
 }
 
-/// All of them, with what they ask and how long they take.
+/// All of them, with what they ask, how long they take, and what is missing for them here.
 ///
 /// # Errors
 /// A file that travels along and cannot be read, which the tests rule out.
 pub fn list() -> Result<String, LabError> {
     let mut out = String::new();
-    for (name, text) in FILES {
-        let replication = parse_here(name, text)?;
+    let replications = chosen(&[], true)?;
+    let needs = Needs::of(&replications)?;
+    for replication in &replications {
+        let name = &replication.id;
         let budgets = replication.runs.iter().filter_map(|run| run.budget);
         let seconds: u64 = budgets.map(|budget| budget.as_secs()).sum();
         out.push_str(&format!(
@@ -138,7 +141,11 @@ pub fn list() -> Result<String, LabError> {
         for run in &replication.runs {
             out.push_str(&format!("{:<18}  {}: {}\n", "", run.software, run.about));
         }
+        if let Some(missing) = needs.line(name) {
+            out.push_str(&format!("{:<18}  {missing}\n", ""));
+        }
     }
+    out.extend(needs.remedy().map(|remedy| format!("{remedy}\n")));
     Ok(out)
 }
 

@@ -2,10 +2,13 @@
 
 mod as_published;
 pub mod catalogue;
+pub mod figure;
 mod judge;
+pub mod needs;
 pub mod published;
 mod record;
 mod run;
+mod source;
 mod strata;
 mod telling;
 mod tracing;
@@ -15,4 +18,5 @@ pub use self::as_published::repeat;
 pub use self::judge::*;
 pub use self::record::*;
 pub use self::run::{Request, Watching, cells_of_run, run, scale};
+pub use self::source::Source;
 pub use self::strata::Stratum;

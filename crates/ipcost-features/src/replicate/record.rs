@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::Stratum;
+use super::figure::Figure;
+use super::{Source, Stratum};
 use crate::claims::{ClaimVerdict, Selector};
 use ipcost_model::job::duration;
 use ipcost_model::protocol::PeerRole;
-use ipcost_model::{Envelope, Matrix, Quantity, named};
+use ipcost_model::{Envelope, Matrix, PublishedFigure, Quantity, named};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -64,6 +65,9 @@ pub struct Replication {
     /// The figures that were published; free form.
     #[serde(default)]
     pub results: Value,
+    /// How they are shown next to what is measured here.
+    #[serde(default)]
+    pub figure: Option<Figure>,
     /// What cannot be as it was, in a sentence.
     #[serde(default)]
     pub differs: Option<String>,
@@ -83,27 +87,6 @@ pub struct Replication {
     /// How to run it with the article's own counts.
     #[serde(default)]
     pub as_published: Option<AsPublished>,
-}
-
-/// Where an experiment was published.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub struct Source {
-    /// The title.
-    pub title: String,
-    /// The site, and the author if known.
-    pub site: String,
-    /// Its address, if known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub url: Option<String>,
-}
-
-impl std::fmt::Display for Source {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "\"{}\", {}", self.title, self.site)?;
-        self.url.iter().try_for_each(|url| write!(f, ", {url}"))
-    }
 }
 
 /// Cells that are measured together.
@@ -176,6 +159,9 @@ impl Replication {
         }
         self.effects.retain(|effect| belongs(&effect.os));
         self.strata.retain(|stratum| belongs(&stratum.os));
+        if let Some(figure) = &mut self.figure {
+            figure.retain(&belongs);
+        }
         self
     }
 }
@@ -305,6 +291,9 @@ pub struct Ledger {
     pub effects: Vec<LedgerTest>,
     /// What was claimed, and what holds.
     pub claims: Vec<LedgerClaim>,
+    /// The published figures next to those measured with the original software.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub figure: Option<PublishedFigure>,
 }
 
 impl Ledger {

@@ -11,6 +11,7 @@ use ipcost_model::{Document, Job, Matrix, Plan, PlannedCell, Stopped, first_few}
 use ipcost_sys::interrupt::Interrupt;
 
 use super::as_published::full;
+use super::figure::published_figure;
 use super::{
     ClaimsOfRun, LEDGER_SCHEMA, Ledger, LedgerRun, Measured, Replication, ReplicationRun, Software, Stratum,
     decide, effects, level, needs_native, sender_timed, sender_timed_under, strata, tracing,
@@ -95,7 +96,7 @@ pub fn run(
             }
         })
         .collect();
-    let ledger = Ledger {
+    let mut ledger = Ledger {
         envelope,
         id: replication.id.clone(),
         question: replication.question.clone(),
@@ -105,10 +106,24 @@ pub fn run(
         seed,
         effects: effects(replication, &measured),
         claims: decide(replication, &measured),
+        figure: None,
         runs,
     };
-    let documents = taken.into_iter().map(|taken| document(taken.outcome, about(&taken.job, seed)));
-    let document = of_runs(documents.collect()).map(|document| answered(document, &ledger));
+    let documents: Vec<(Software, bool, Document)> = taken
+        .into_iter()
+        .map(|taken| {
+            let document = document(taken.outcome, about(&taken.job, seed));
+            (taken.software, taken.stratum.is_none(), document)
+        })
+        .collect();
+    let as_published: Vec<(Software, &Document)> = documents
+        .iter()
+        .filter(|(_, is_published, _)| *is_published)
+        .map(|(software, _, document)| (*software, document))
+        .collect();
+    ledger.figure = published_figure(replication, &as_published);
+    let documents = documents.into_iter().map(|(_, _, document)| document).collect();
+    let document = of_runs(documents).map(|document| answered(document, &ledger));
     (ledger, document, interrupted)
 }
 

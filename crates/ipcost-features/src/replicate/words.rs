@@ -273,12 +273,15 @@ mod tests {
             question: "Which is faster?".into(),
             machine: "a laptop".into(),
             source: Some(Source {
+                author: Some("A. Author".into()),
                 title: "Sockets".into(),
                 site: "a blog".into(),
+                year: Some(2018),
                 url: Some("https://example.org".into()),
             }),
             differs: Some("Ruby is newer.".into()),
             seed: 1,
+            figure: None,
             effects: vec![LedgerTest {
                 about: "placement apart against free".into(),
                 claimed: String::new(),

@@ -37,10 +37,14 @@ pub const PALETTE: [Colour; 13] = [
 
 /// The place of a transport's colour in [`PALETTE`].
 pub fn slot(document: &Document, transport: &str) -> usize {
+    slot_among(document.cells.iter().map(|cell| cell.transport.as_str()), transport)
+}
+
+/// [`slot`], where these transports are shown.
+pub fn slot_among<'a>(transports: impl Iterator<Item = &'a str>, transport: &str) -> usize {
     let usual = |name: &str| USUAL.iter().position(|known| *known == name);
     usual(transport).unwrap_or_else(|| {
-        let others =
-            document.cells.iter().map(|cell| cell.transport.as_str()).filter(|name| usual(name).is_none());
+        let others = transports.filter(|name| usual(name).is_none());
         let before: BTreeSet<&str> = others.take_while(|name| *name != transport).collect();
         USUAL.len() + before.len() % (PALETTE.len() - USUAL.len())
     })

@@ -3,6 +3,7 @@
 
 pub mod cheapest;
 pub mod colours;
+pub mod published;
 pub mod series;
 pub mod texts;
 pub mod ticks;

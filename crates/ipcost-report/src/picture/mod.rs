@@ -10,6 +10,7 @@ mod forest;
 mod ink;
 mod outline;
 mod png;
+pub(crate) mod published;
 mod rows;
 mod scale;
 mod size;
@@ -27,6 +28,7 @@ use thiserror::Error;
 
 use crate::figures::series::Across;
 use ink::{Anchor, Canvas, GUIDE, INK, QUIET};
+pub use published::draw as draw_published;
 use text::{Face, wrapped};
 
 /// The width of every picture, in units of SVG, which are pixels at first.
@@ -140,6 +142,9 @@ pub enum PictureError {
         "chart throughput takes measured cells of the pattern stream, and this document has none; measure with --patterns stream, or draw --chart cost"
     )]
     NoStreams,
+    /// A figure of an article has neither published nor measured values.
+    #[error("the figure of the experiment has no values, so there is nothing to draw")]
+    NothingPublished,
     /// More cells than a bitmap has room for.
     #[error(
         "the picture would be {height} pixels tall, and at most {most} are drawn; take fewer cells, or SVG"
@@ -173,6 +178,11 @@ impl Picture {
     /// As SVG.
     pub fn svg(&self) -> String {
         svg::render(self)
+    }
+
+    /// As an element of the page, in the page's colours.
+    pub(crate) fn inline(&self) -> String {
+        svg::render_inline(self)
     }
 
     /// As PNG, with two pixels for every unit.

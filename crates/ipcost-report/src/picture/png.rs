@@ -8,7 +8,7 @@ use flate2::{Compression, Crc};
 use super::bitmap::Bitmap;
 use super::ink::{Anchor, Canvas, Mark, PAPER, Point};
 use super::outline::{dashed, diamond, disc, line};
-use super::text::Face;
+use super::text::{ELLIPSIS, Face};
 use super::{Background, Picture, PictureError, WIDTH, typeface};
 
 /// Pixels for one unit of the picture: sharp on screens of today.
@@ -93,7 +93,14 @@ fn lengths(dashes: &str) -> Vec<f64> {
 fn letters(text: &str, (x, y): Point, anchor: Anchor, face: Face) -> impl Iterator<Item = Vec<Vec<Point>>> {
     let typeface = typeface::of(face);
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let drawn: Vec<_> = text.chars().map(|letter| typeface.drawn(letter)).collect();
+    let mut letters: Vec<char> = text.chars().collect();
+    // The typeface has few scripts; an ellipsis in the place of a run of letters of another is better than a box for each.
+    letters
+        .iter_mut()
+        .filter(|letter| typeface.advance(**letter).is_none())
+        .for_each(|letter| *letter = ELLIPSIS);
+    letters.dedup_by(|next, letter| *next == ELLIPSIS && *letter == ELLIPSIS);
+    let drawn: Vec<_> = letters.into_iter().map(|letter| typeface.drawn(letter)).collect();
     let width: f64 = drawn.iter().map(|(advance, _)| advance * face.size).sum();
     let mut next = match anchor {
         Anchor::Start => x,

@@ -222,15 +222,15 @@ fn draw_line(line: &Line<'_>, across: &Scale, up: &Scale) -> Canvas {
         for mode in point.modes {
             canvas.diamond((at.0, up.place(mode.wall_ns_per_op)), 3.5, line.colour);
         }
-        canvas.add(whiskers(point, *at, up, line.colour));
+        canvas.add(whiskers(point.cost, *at, up, line.colour));
         canvas.point(*at, 3.5, line.colour, point.cost.lo.is_none() || point.cost.hi.is_none());
     }
     canvas
 }
 
 /// The interval of a point: solid where it is known, a stub of dashes with an arrow where it is unbounded.
-fn whiskers(point: &Measured<'_>, (x, y): Point, up: &Scale, colour: &'static str) -> Canvas {
-    let Estimate { lo, hi, .. } = point.cost;
+pub(super) fn whiskers(cost: Estimate, (x, y): Point, up: &Scale, colour: &'static str) -> Canvas {
+    let Estimate { lo, hi, .. } = cost;
     let mut canvas = Canvas::of(if lo.is_none() || hi.is_none() { "interval unbounded" } else { "interval" });
     for (end, towards) in [(lo, 1.0), (hi, -1.0)] {
         match end {
@@ -286,7 +286,7 @@ fn names(panel: &Panel<'_>, across: &Scale, up: &Scale) -> Canvas {
 }
 
 /// Places near the wanted ones, which rise, at least `room` apart, and between the limits as far as there is room.
-fn apart(wanted: &[f64], room: f64, least: f64, most: f64) -> Vec<f64> {
+pub(super) fn apart(wanted: &[f64], room: f64, least: f64, most: f64) -> Vec<f64> {
     let mut places: Vec<f64> = Vec::with_capacity(wanted.len());
     for want in wanted {
         let after = places.last().map_or(least, |last| last + room);

@@ -12,7 +12,8 @@ const OTHERS_ARE_WIDER: f64 = 1.12;
 const UNKNOWN_LETTER: f64 = 1.0;
 /// How much more than the room text may take: what is measured for it is not cut for the sake of a rounding.
 const TOLERANCE: f64 = 0.01;
-const ELLIPSIS: char = '…';
+/// In the place of what is left out.
+pub const ELLIPSIS: char = '…';
 
 /// How text is set.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -47,6 +47,12 @@ pub struct ReplicateArgs {
     /// Write the ledgers as JSON; - is standard output
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// Draw the published figures next to the measured ones as SVG; one experiment at a time; - is standard output
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+    /// The same as PNG
+    #[arg(long, value_name = "FILE")]
+    pub png: Option<PathBuf>,
     /// Show no progress
     #[arg(long, short)]
     pub quiet: bool,

@@ -1,0 +1,7 @@
+//! The published figures next to the measured ones: `[figure]` of a replication, and what it becomes with a run's document.
+
+mod spec;
+mod values;
+
+pub use spec::{Figure, Panel, Point, Series};
+pub use values::{check, published_figure};
