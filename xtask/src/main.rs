@@ -6,6 +6,7 @@ mod bench;
 mod dist;
 mod docs;
 mod english;
+mod ledgers;
 mod lint;
 mod miri;
 mod pairs;
@@ -47,6 +48,7 @@ usage: cargo xtask <command>
   bench tools [N] [--markdown] [TOOL ...]
                    tools that know nothing of ipcost against its cells for the same work, in N turns (10); only these: perf, sockperf,
                    qperf, iperf3, redis-benchmark, socat
+  ledgers FILE ... docs/ledgers.md, from what `ipcost replicate --all --json FILE` wrote on two machines or more
   tables           the simulated table of docs/statistics.md
   dist             an optimised binary, ready to copy, in target/ipcost";
 
@@ -60,6 +62,7 @@ fn main() -> ExitCode {
         ["soak"] => soak::run(20),
         ["soak", times] => repetitions(times).and_then(soak::run),
         ["miri"] => miri::run(),
+        ["ledgers", paths @ ..] => ledgers::print(paths),
         ["bench", "overhead", rest @ ..] => {
             let (epochs, only) = count_and_names(rest, 60);
             bench::overhead::bench(epochs as usize, only)

@@ -80,7 +80,7 @@ impl Answer {
         match self {
             Self::Explanation(explanation) => explain::words::render(explanation, room),
             Self::Check(check) => check::words::render(check, room),
-            Self::Ledger(ledger) => replicate::words::render(ledger, room),
+            Self::Ledger(ledger) => replicate::words::render(ledger, false, room),
             Self::Sweep(sweep) => sweep::words::render(sweep, room),
             Self::Cores(sweep) => sweep::words::matrix(sweep, room),
             Self::Layout(sweep) => sweep::layout_table(sweep, room),

@@ -541,7 +541,8 @@ impl Options {
         self.0.iter().find(|(known, _)| known.0 == name).map(|(_, value)| value)
     }
 
-    pub(crate) fn insert(&mut self, name: OptionName, value: OptionValue) {
+    /// Sets an option, whatever it was.
+    pub fn insert(&mut self, name: OptionName, value: OptionValue) {
         self.0.insert(name, value);
     }
 }

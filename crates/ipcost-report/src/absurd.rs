@@ -25,7 +25,7 @@ const RENDERERS: &[(&str, Render)] = &[
     // A chart that a document has nothing for is refused, which is text, too.
     ("picture", |document| {
         let draw = |chart| picture::draw(document, chart, Background::default());
-        let all = [Chart::Cost, Chart::Size, Chart::Forest, Chart::Throughput].map(draw);
+        let all = Chart::ALL.map(draw);
         all.into_iter()
             .map(|drawn| drawn.map_or_else(|error| error.to_string(), |drawn| drawn.svg()))
             .collect()
@@ -92,14 +92,28 @@ fn places(value: &Value, at: &str, out: &mut Vec<String>) {
     }
 }
 
+/// Documents to spoil: one with samples, and one in several sizes.
+fn wholes() -> Vec<Value> {
+    let mut sizes = fixture::in_sizes();
+    // One size is like another.
+    sizes.workloads.truncate(2);
+    sizes.cells.truncate(8);
+    sizes.contrasts.truncate(6);
+    let mut all = [fixture::measured(), sizes].map(|document| serde_json::to_value(document).unwrap());
+    // One sample is like another.
+    all[0]["samples"].as_array_mut().unwrap().truncate(2);
+    all.to_vec()
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
     fn a_spoilt_document_is_refused_in_one_line_or_drawn(
+        whole in prop::sample::select(wholes()),
         changes in prop::collection::vec((any::<prop::sample::Index>(), absurd_values()), 1..4),
     ) {
-        let mut value = serde_json::to_value(fixture::measured()).unwrap();
+        let mut value = whole;
         for (place, new) in changes {
             let mut all = Vec::new();
             places(&value, "", &mut all);
@@ -119,23 +133,22 @@ proptest! {
 
 #[test]
 fn every_place_with_every_absurd_value() {
-    let mut whole = serde_json::to_value(fixture::measured()).unwrap();
-    // One sample is like another.
-    whole["samples"].as_array_mut().unwrap().truncate(2);
-    let mut all = Vec::new();
-    places(&whole, "", &mut all);
-    let mut drawn = 0;
-    for place in &all {
-        for new in [json!(null), json!(0), json!(u64::MAX), json!(f64::MAX), json!(HOSTILE), json!([])] {
-            let mut value = whole.clone();
-            *value.pointer_mut(place).unwrap() = new;
-            if let Ok(document) = read_document(value.to_string().as_bytes()) {
-                draw_all(&document);
-                drawn += 1;
+    for whole in wholes() {
+        let mut all = Vec::new();
+        places(&whole, "", &mut all);
+        let mut drawn = 0;
+        for place in &all {
+            for new in [json!(null), json!(0), json!(u64::MAX), json!(f64::MAX), json!(HOSTILE), json!([])] {
+                let mut value = whole.clone();
+                *value.pointer_mut(place).unwrap() = new;
+                if let Ok(document) = read_document(value.to_string().as_bytes()) {
+                    draw_all(&document);
+                    drawn += 1;
+                }
             }
         }
+        assert!(drawn > 500, "many of these are documents: {drawn}");
     }
-    assert!(drawn > 500, "many of these are documents: {drawn}");
 }
 
 #[test]
@@ -149,7 +162,11 @@ fn a_document_of_nothing() {
 
 #[test]
 fn hostile_text_everywhere() {
-    let mut value = serde_json::to_value(fixture::measured()).unwrap();
+    wholes().into_iter().for_each(hostile);
+}
+
+/// Draws it with hostile text wherever there is text.
+fn hostile(mut value: Value) {
     let mut all = Vec::new();
     places(&value, "", &mut all);
     let kept = [

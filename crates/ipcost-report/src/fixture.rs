@@ -220,3 +220,77 @@ pub fn on_one_core_and_on_two() -> Document {
     }
     both
 }
+
+/// Streams in three sizes on one core and on two, with every kind of answer: one is cheapest, two cost the same, it is open, the
+/// cheapest spins, nothing to compare.
+pub fn in_sizes() -> Document {
+    let whole = document();
+    let mut sizes =
+        Document { workloads: Vec::new(), cells: Vec::new(), contrasts: Vec::new(), ..whole.clone() };
+    let names = ["unix", "tcp", "tcp nodelay", "pipe"];
+    for placement in [Placement::Together, Placement::Apart] {
+        for size in [64, 4_096, 65_536] {
+            let mut table = whole.workloads[1].clone();
+            (table.work.size, table.work.placement, table.cells) = (size, placement, Vec::new());
+            for label in names {
+                let mut cell = whole.cells[4].clone();
+                cell.id = format!("stream/{label}/{size}/{placement}");
+                cell.label = label.to_owned();
+                (cell.size, cell.placement) = (size, placement);
+                cell.transport = label.split(' ').next().unwrap_or_default().to_owned();
+                table.cells.push(cell.id.clone());
+                sizes.cells.push(cell);
+            }
+            let [unix, tcp, nodelay, pipe] = [0, 1, 2, 3].map(|index| table.cells[index].clone());
+            let known = |a: &String, ratio: f64, verdict| ipcost_model::ContrastRecord {
+                a: a.clone(),
+                b: tcp.clone(),
+                ratio,
+                lo: Some(ratio * 0.9),
+                hi: Some(ratio * 1.1),
+                verdict,
+                ..whole.contrasts[0].clone()
+            };
+            sizes.contrasts.extend([
+                known(&unix, 0.7, Verdict::Different),
+                known(&pipe, 0.5, Verdict::Different),
+                match size {
+                    64 => known(&nodelay, 2.5, Verdict::Different),
+                    4_096 => known(&nodelay, 0.99, Verdict::Undecided),
+                    _ => known(&nodelay, 1.0, Verdict::Equivalent),
+                },
+            ]);
+            let winner = |claimed, equals: Vec<String>, open: Vec<String>| ipcost_model::Fastest {
+                cell: pipe.clone(),
+                runner_up: unix.clone(),
+                ratio: 1.25,
+                lo: Some(1.2),
+                hi: Some(1.6),
+                verdict: Verdict::Different,
+                claimed,
+                equals,
+                open,
+            };
+            table.baseline = Some(tcp);
+            table.fastest = match (placement, size) {
+                (Placement::Together, 64) => Some(winner(true, Vec::new(), Vec::new())),
+                (Placement::Together, 4_096) => Some(winner(false, vec![unix.clone()], Vec::new())),
+                (Placement::Together, _) => Some(winner(false, Vec::new(), vec![unix.clone(), nodelay])),
+                (_, 64) => {
+                    sizes.cells.last_mut().expect("a cell").wait = ipcost_model::Wait::Spin;
+                    let open = vec![nodelay];
+                    table.fastest_blocking = Some(ipcost_model::Fastest {
+                        cell: unix.clone(),
+                        runner_up: open[0].clone(),
+                        ..winner(false, Vec::new(), open)
+                    });
+                    Some(winner(true, Vec::new(), Vec::new()))
+                }
+                (_, 4_096) => Some(winner(false, Vec::new(), Vec::new())),
+                _ => None,
+            };
+            sizes.workloads.push(table);
+        }
+    }
+    sizes
+}

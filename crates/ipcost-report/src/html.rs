@@ -7,6 +7,7 @@
 
 mod about;
 mod charts;
+mod cheapest;
 mod crossings;
 mod data;
 mod pairs;

@@ -2,7 +2,7 @@
 
 use anstyle::Style;
 use ipcost_model::units::{counted, size_text};
-use ipcost_model::{Document, Fastest, Metric, Pattern, Verdict, Wait, WorkloadRecord};
+use ipcost_model::{ContrastRecord, Document, Fastest, Metric, Pattern, Verdict, Wait, WorkloadRecord};
 use unicode_width::UnicodeWidthStr;
 
 use crate::numbers::ratio;
@@ -14,6 +14,8 @@ const DIMMED: Style = Style::new().dimmed();
 const GUTTER: usize = 2;
 /// An answer gets no fewer columns than this.
 const LEAST_ROOM: usize = 24;
+/// Names the second line of a table.
+pub(crate) const IF_IT_SLEEPS: &str = "if it sleeps";
 
 /// A line for every workload and placement, in `room` columns of text; empty if there is nothing to answer.
 pub fn summary(document: &Document, room: usize) -> String {
@@ -59,19 +61,24 @@ fn lines(document: &Document, table: &WorkloadRecord) -> Vec<[String; 3]> {
     let cores = words::cores(table.placement).to_owned();
     let line = |cores: String, answer: String| [work(table), cores, answer];
     let mut all = vec![line(cores, answer(document, table, table.fastest.as_ref()))];
-    let spins = table.fastest.as_ref().is_some_and(|fastest| is_spinning(document, &fastest.cell));
-    if let Some(blocking) = table.fastest_blocking.as_ref().filter(|_| spins) {
-        let sleeps = |id: &&String| words::cell(document, id).is_some_and(|cell| cell.wait == Wait::Block);
-        let cells: Vec<String> = table.cells.iter().filter(sleeps).cloned().collect();
-        let baseline = table.baseline.clone().filter(|id| cells.contains(id));
-        let sleeping = WorkloadRecord { cells, baseline, ..table.clone() };
-        all.push(line("if it sleeps".to_owned(), answer(document, &sleeping, Some(blocking))));
+    if let Some(sleeping) = sleeping(document, table) {
+        all.push(line(IF_IT_SLEEPS.to_owned(), answer(document, &sleeping, sleeping.fastest.as_ref())));
     }
     all
 }
 
+/// The cells of a table that sleep while they wait as a table of their own, if the cheapest of all does not.
+pub(crate) fn sleeping(document: &Document, table: &WorkloadRecord) -> Option<WorkloadRecord> {
+    let spins = table.fastest.as_ref().is_some_and(|fastest| is_spinning(document, &fastest.cell));
+    let blocking = table.fastest_blocking.as_ref().filter(|_| spins)?;
+    let sleeps = |id: &&String| words::cell(document, id).is_some_and(|cell| cell.wait == Wait::Block);
+    let cells: Vec<String> = table.cells.iter().filter(sleeps).cloned().collect();
+    let baseline = table.baseline.clone().filter(|id| cells.contains(id));
+    Some(WorkloadRecord { cells, baseline, fastest: Some(blocking.clone()), ..table.clone() })
+}
+
 /// The work of a table in a few letters: `64 B round trip`.
-fn work(table: &WorkloadRecord) -> String {
+pub(crate) fn work(table: &WorkloadRecord) -> String {
     let bytes = if table.size == 0 { table.reply } else { table.size };
     let what = match table.pattern {
         Pattern::Rr => "round trip",
@@ -91,8 +98,34 @@ fn work(table: &WorkloadRecord) -> String {
     }
 }
 
+/// The cells of a table that are the cheapest, or may be.
+pub(crate) struct Contenders<'a> {
+    /// The cell with the lowest cost, and those known to cost the same.
+    pub equal: Vec<&'a String>,
+    /// Others that may cost as little.
+    pub open: Vec<&'a String>,
+    /// The first against what it is compared with.
+    against: Option<&'a ContrastRecord>,
+}
+
+/// The cells of a table that are the cheapest, or may be.
+pub(crate) fn contenders<'a>(
+    document: &'a Document,
+    table: &WorkloadRecord,
+    fastest: &'a Fastest,
+) -> Contenders<'a> {
+    let (equals, open) = equals_and_open(fastest);
+    let equal: Vec<&String> = std::iter::once(&fastest.cell).chain(equals).collect();
+    let against =
+        contrast(document, Metric::Wall, &fastest.cell).filter(|against| table.cells.contains(&against.b));
+    // The baseline is named already, where it is known to cost more.
+    let beaten = against.filter(|against| is_beaten(against)).map(|against| &against.b);
+    let open = open.into_iter().filter(|id| Some(*id) != beaten).collect();
+    Contenders { equal, open, against }
+}
+
 /// `shm 0.33 × tcp (0.32–0.34), then pipe 0.34`.
-fn answer(document: &Document, table: &WorkloadRecord, fastest: Option<&Fastest>) -> String {
+pub(crate) fn answer(document: &Document, table: &WorkloadRecord, fastest: Option<&Fastest>) -> String {
     let Some(fastest) = fastest else {
         let measured = |id: &String| words::cell(document, id).filter(|cell| cell.epochs > 0);
         return match table.cells.iter().find_map(measured) {
@@ -100,10 +133,7 @@ fn answer(document: &Document, table: &WorkloadRecord, fastest: Option<&Fastest>
             None => "nothing measured".to_owned(),
         };
     };
-    let (equals, open) = equals_and_open(fastest);
-    let equal: Vec<&String> = std::iter::once(&fastest.cell).chain(equals).collect();
-    let against =
-        contrast(document, Metric::Wall, &fastest.cell).filter(|against| table.cells.contains(&against.b));
+    let Contenders { equal, open, against } = contenders(document, table, fastest);
     let mut text = named(document, &equal);
     if equal.len() > 1 {
         let margin = words::verdict(Verdict::Equivalent, 1.0, document.analysis.margin);
@@ -114,9 +144,6 @@ fn answer(document: &Document, table: &WorkloadRecord, fastest: Option<&Fastest>
         let (times, name) = (ratio(against.ratio), label(document, &against.b));
         text.push_str(&format!("{comma} {times} × {name} {}", bounds_text(against)));
     }
-    // The baseline is named already, where it is known to cost more.
-    let beaten = against.filter(|against| is_beaten(against)).map(|against| &against.b);
-    let open: Vec<&String> = open.into_iter().filter(|id| Some(*id) != beaten).collect();
     if !open.is_empty() {
         return format!("{text}, or {} (open)", named(document, &open));
     }
@@ -140,13 +167,14 @@ fn runner_up(document: &Document, table: &WorkloadRecord, cheapest: &str, id: &s
     }
 }
 
-/// Labels of cells; those that keep a core busy while they wait are marked.
 fn named(document: &Document, ids: &[&String]) -> String {
-    let name = |id: &&String| {
-        let spins = if is_spinning(document, id) { " (spins)" } else { "" };
-        format!("{}{spins}", label(document, id))
-    };
-    ids.iter().map(name).collect::<Vec<_>>().join(", ")
+    ids.iter().map(|id| name(document, id)).collect::<Vec<_>>().join(", ")
+}
+
+/// The label of a cell; one that keeps a core busy while it waits is marked.
+pub(crate) fn name(document: &Document, id: &str) -> String {
+    let spins = if is_spinning(document, id) { " (spins)" } else { "" };
+    format!("{}{spins}", label(document, id))
 }
 
 fn is_spinning(document: &Document, id: &str) -> bool {

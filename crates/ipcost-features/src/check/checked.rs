@@ -4,7 +4,7 @@ use ipcost_model::{Document, Envelope, Stopped, Warning};
 use serde::{Deserialize, Serialize};
 
 use crate::check::ClaimMetric;
-use crate::replicate::Word;
+use crate::claims::ClaimVerdict;
 
 /// The version of what is written of a check.
 pub const CHECK_SCHEMA: &str = "ipcost-check/1";
@@ -27,8 +27,8 @@ pub struct Check {
     pub alpha_each: f64,
     /// Complete epochs.
     pub epochs: u32,
-    /// `refuted` where a claim is, else `undecided` where one is, else `confirmed`.
-    pub word: Word,
+    /// `fails` where a claim fails or depends, else `open` where one is, else `holds`.
+    pub word: ClaimVerdict,
     /// The claims, in the order of the file.
     pub claims: Vec<CheckedClaim>,
     /// What weakens the claims, beside the document's own warnings.
@@ -39,7 +39,7 @@ pub struct Check {
 
 impl Check {
     /// How many claims have this word.
-    pub fn count(&self, word: Word) -> usize {
+    pub fn count(&self, word: ClaimVerdict) -> usize {
         self.claims.iter().filter(|claim| claim.word == word).count()
     }
 }
@@ -52,7 +52,7 @@ pub struct CheckedClaim {
     /// The line of the file on which it begins, from 1.
     pub line: u32,
     /// What holds.
-    pub word: Word,
+    pub word: ClaimVerdict,
     /// What it rests on: one cell, or each of several.
     pub tests: Vec<CheckedTest>,
 }
@@ -81,11 +81,11 @@ pub struct CheckedTest {
     /// It is claimed to be at least this.
     pub at_least: Option<f64>,
     /// What holds.
-    pub word: Word,
+    pub word: ClaimVerdict,
     /// Why it cannot be decided here, whatever the budget.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Of one that is undecided: the budget in seconds that would likely decide it, were the epochs to come like those
+    /// Of one that is open: the budget in seconds that would likely decide it, were the epochs to come like those
     /// there are; null where that cannot be told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub likely_budget_s: Option<f64>,

@@ -4,19 +4,19 @@
 use ipcost_report::words::escaped;
 
 use crate::check::{Check, CheckedClaim};
+use crate::claims::ClaimVerdict;
 use crate::claims::words::{advice, bounds, claimed, how, summary, telling, text, value};
-use crate::replicate::Word;
 
-/// Workflow commands, one a line: an error for a refuted claim, a warning for an undecided one. `file` is the path of
+/// Workflow commands, one a line: an error for a claim that fails, a warning for an open one. `file` is the path of
 /// the file of claims from the root of the repository.
 pub fn annotations(check: &Check, file: &str) -> String {
     let line = |claim: &CheckedClaim| {
         let level = match claim.word {
-            Word::Confirmed => return None,
-            Word::Refuted => "error",
-            Word::Undecided => "warning",
+            ClaimVerdict::Holds => return None,
+            ClaimVerdict::Fails | ClaimVerdict::Depends => "error",
+            ClaimVerdict::Open | ClaimVerdict::NotTested => "warning",
         };
-        let title = format!("claim {}", claim.word.shown());
+        let title = format!("claim {}", claim.word.name());
         let message = format!("{}\n{}", text(claim), advice(claim).unwrap_or_default());
         Some(format!(
             "::{level} file={},line={},title={}::{}\n",
@@ -46,8 +46,8 @@ pub fn step_summary(check: &Check) -> String {
     for claim in &check.claims {
         let Some(test) = telling(claim) else { continue };
         let word = match claim.word {
-            Word::Confirmed => Word::Confirmed.shown().to_owned(),
-            word => format!("**{}**", word.shown()),
+            ClaimVerdict::Holds => ClaimVerdict::Holds.name().to_owned(),
+            word => format!("**{}**", word.name()),
         };
         let claimed = claimed(test);
         let measured = [value(test), bounds(test)].join(" ");
@@ -98,10 +98,10 @@ mod tests {
         check.claims[1].text = "100 %\r\nof p99: a, b".into();
         let shown = annotations(&check, "bench/odd, name: 100%.toml");
         let lines: Vec<&str> = shown.lines().collect();
-        assert_eq!(lines.len(), 4, "every claim but the confirmed one: {shown}");
+        assert_eq!(lines.len(), 4, "every claim but the one that holds: {shown}");
         assert!(
             lines[0].starts_with(
-                "::error file=bench/odd%2C name%3A 100%25.toml,line=9,title=claim refuted::100 %25%0D%0Aof p99: a, b%0A"
+                "::error file=bench/odd%2C name%3A 100%25.toml,line=9,title=claim fails::100 %25%0D%0Aof p99: a, b%0A"
             ),
             "{}",
             lines[0]

@@ -9,7 +9,7 @@ mod deciding;
 mod preparing;
 
 use crate::check::{CheckedClaim, CheckedTest, ClaimMetric};
-use crate::replicate::Word;
+use crate::claims::ClaimVerdict;
 
 pub use baseline::{differences, ratio_to_baseline};
 pub use preparing::prepare;
@@ -116,13 +116,21 @@ impl Questions {
 
 /// Whether a longer run could not tell more of a claim.
 pub fn is_settled(claim: &CheckedClaim) -> bool {
-    let closed = |test: &CheckedTest| test.word != Word::Undecided || test.reason.is_some();
-    claim.word != Word::Undecided || claim.tests.iter().all(closed)
+    let closed = |test: &CheckedTest| test.word != ClaimVerdict::Open || test.reason.is_some();
+    claim.word != ClaimVerdict::Open || claim.tests.iter().all(closed)
 }
 
-/// The word of all claims together.
-pub fn together(claims: &[CheckedClaim]) -> Word {
-    all_hold(claims.iter().map(|claim| claim.word))
+/// The verdict on all claims together.
+pub fn together(claims: &[CheckedClaim]) -> ClaimVerdict {
+    all_of_them(claims.iter().map(|claim| claim.word))
+}
+
+/// A promise that is broken for one cell is broken, whatever holds for others.
+fn all_of_them(verdicts: impl Iterator<Item = ClaimVerdict>) -> ClaimVerdict {
+    match all_hold(verdicts) {
+        ClaimVerdict::Depends => ClaimVerdict::Fails,
+        verdict => verdict,
+    }
 }
 
 /// Decides every claim from what was measured so far; says how long it would likely take only of a run that has ended.
@@ -135,7 +143,7 @@ pub fn decide(questions: &Questions, outcome: &Outcome) -> Vec<CheckedClaim> {
         CheckedClaim {
             text: question.text.clone(),
             line: question.line as u32,
-            word: all_hold(tests.iter().map(|test| test.word)),
+            word: all_of_them(tests.iter().map(|test| test.word)),
             tests,
         }
     };

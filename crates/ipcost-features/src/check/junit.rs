@@ -1,12 +1,12 @@
 //! What a run says of a project's claims, as JUnit XML: the form that CI systems read tests in.
 //!
-//! A claim is a test case. A confirmed one passes; a refuted one is a `failure`; an undecided one is an `error`, since the
+//! A claim is a test case. One that holds passes; one that fails is a `failure`; an open one is an `error`, since the
 //! test came to no result; one that cannot be decided here, whatever the budget, is `skipped`. Elements and attributes
 //! are those of the schema that Jenkins publishes (`junit-10.xsd`), which others read, too.
 
 use crate::check::{Check, CheckedClaim};
+use crate::claims::ClaimVerdict;
 use crate::claims::words::{advice, figures, how, telling};
-use crate::replicate::Word;
 
 /// Draws the XML.
 pub fn render(check: &Check) -> String {
@@ -46,10 +46,10 @@ pub fn render(check: &Check) -> String {
 fn element(claim: &CheckedClaim) -> Option<&'static str> {
     let hopeless = claim.tests.iter().all(|test| test.reason.is_some());
     match claim.word {
-        Word::Confirmed => None,
-        Word::Refuted => Some("failure"),
-        Word::Undecided if hopeless => Some("skipped"),
-        Word::Undecided => Some("error"),
+        ClaimVerdict::Holds => None,
+        ClaimVerdict::Fails | ClaimVerdict::Depends => Some("failure"),
+        ClaimVerdict::Open | ClaimVerdict::NotTested if hopeless => Some("skipped"),
+        ClaimVerdict::Open | ClaimVerdict::NotTested => Some("error"),
     }
 }
 
@@ -162,6 +162,6 @@ mod tests {
         assert_eq!(cases[1].attribute("name"), Some("p99 under 200 µs\u{fffd}[31m"));
         let failure = cases[1].first_element_child().unwrap();
         assert!(failure.text().unwrap().starts_with("claims.toml:9\n"), "{failure:?}");
-        assert!(failure.attribute("message").unwrap().contains("refuted: p99 of"), "{failure:?}");
+        assert!(failure.attribute("message").unwrap().contains("fails: p99 of"), "{failure:?}");
     }
 }

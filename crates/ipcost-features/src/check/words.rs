@@ -6,8 +6,8 @@ use ipcost_report::words::escaped;
 use ipcost_report::wrap::wrapped;
 
 use crate::check::{Check, CheckedClaim};
+use crate::claims::ClaimVerdict;
 use crate::claims::words::{advice, bounds, claimed, how, style, summary, telling, text, value};
-use crate::replicate::Word;
 
 const DIMMED: Style = Style::new().dimmed();
 
@@ -46,12 +46,13 @@ pub fn render(check: &Check, room: usize) -> String {
 
 fn rows(grid: &mut Grid, claim: &CheckedClaim) {
     let Some(test) = telling(claim) else { return };
-    let word = Piece::styled(claim.word.shown(), style(claim.word));
+    let word = Piece::styled(claim.word.name(), style(claim.word));
     let text = escaped(&text(claim));
     grid.row(vec![word, value(test).into(), bounds(test).into(), claimed(test).into(), text.into()]);
-    let rest = claim.tests.iter().filter(|other| other.cell != test.cell && other.word != Word::Confirmed);
+    let rest =
+        claim.tests.iter().filter(|other| other.cell != test.cell && other.word != ClaimVerdict::Holds);
     for other in rest {
-        let word = Piece::styled(format!("  {}", other.word.shown()), style(other.word));
+        let word = Piece::styled(format!("  {}", other.word.name()), style(other.word));
         let cell = Piece::styled(format!("  {}", escaped(&other.cell)), DIMMED);
         grid.row(vec![word, value(other).into(), bounds(other).into(), claimed(other).into(), cell]);
     }
@@ -65,7 +66,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::check::{CHECK_SCHEMA, CheckedTest, ClaimMetric};
 
-    pub(crate) fn test(value: f64, spread: f64, at_most: f64, word: Word) -> CheckedTest {
+    pub(crate) fn test(value: f64, spread: f64, at_most: f64, word: ClaimVerdict) -> CheckedTest {
         CheckedTest {
             cell: "rr/unix/64/c1".into(),
             against: Some("rr/tcp/64/c1".into()),
@@ -95,13 +96,13 @@ pub(crate) mod tests {
             baseline: Some("before.json".into()),
             ..test
         };
-        let open = CheckedTest { likely_budget_s: Some(41.0), ..test(0.99, 1.05, 1.0, Word::Undecided) };
+        let open = CheckedTest { likely_budget_s: Some(41.0), ..test(0.99, 1.05, 1.0, ClaimVerdict::Open) };
         let nothing = CheckedTest {
             value: None,
             lo: None,
             hi: None,
             reason: Some("it cannot be measured here: no IPv6".into()),
-            ..test(1.0, 1.0, 2.0, Word::Undecided)
+            ..test(1.0, 1.0, 2.0, ClaimVerdict::Open)
         };
         Check {
             envelope: Envelope {
@@ -116,17 +117,17 @@ pub(crate) mod tests {
             alpha: 0.05,
             alpha_each: 0.0125,
             epochs: 31,
-            word: Word::Refuted,
+            word: ClaimVerdict::Fails,
             claims: vec![
                 claim(
                     "unix costs < 0.9 × tcp, \"always\" & everywhere | here",
                     4,
-                    vec![test(0.56, 1.1, 0.9, Word::Confirmed)],
+                    vec![test(0.56, 1.1, 0.9, ClaimVerdict::Holds)],
                 ),
                 claim(
                     "p99 under 200 µs\u{1b}[31m",
                     9,
-                    vec![latency(test(250_000.0, 1.08, 200_000.0, Word::Refuted))],
+                    vec![latency(test(250_000.0, 1.08, 200_000.0, ClaimVerdict::Fails))],
                 ),
                 claim("no dearer than tcp", 14, vec![open]),
                 claim("over IPv6, too", 19, vec![nothing]),
@@ -134,9 +135,9 @@ pub(crate) mod tests {
                     "no more than 5 % slower",
                     24,
                     vec![
-                        baseline("rr/pipe/64/c1", test(1.2, 1.03, 1.05, Word::Refuted)),
-                        baseline("rr/unix/64/c1", test(1.0, 1.02, 1.05, Word::Confirmed)),
-                        baseline("rr/tcp/64/c1", test(1.02, 1.2, 1.05, Word::Undecided)),
+                        baseline("rr/pipe/64/c1", test(1.2, 1.03, 1.05, ClaimVerdict::Fails)),
+                        baseline("rr/unix/64/c1", test(1.0, 1.02, 1.05, ClaimVerdict::Holds)),
+                        baseline("rr/tcp/64/c1", test(1.02, 1.2, 1.05, ClaimVerdict::Open)),
                     ],
                 ),
             ],

@@ -1,15 +1,15 @@
 //! What every claim has in common: the cells it names, and the word that follows from an interval.
 
 mod selector;
+mod verdict;
 pub mod words;
 
 use ipcost_model::{PlannedCell, unknown};
 use ipcost_stats::{EpochInterval, epoch_interval};
 
 use crate::check::CellName;
-use crate::replicate::Word;
-
 pub use selector::Selector;
+pub use verdict::ClaimVerdict;
 
 /// The one cell that a claim names: by its id, else its label, else its transport; or by what distinguishes it.
 ///
@@ -84,8 +84,8 @@ pub(crate) struct Bounds {
 
 impl Bounds {
     /// The word that follows from the interval of the value: all of it must lie within, or all of it beyond one end.
-    pub(crate) fn word(&self, interval: Option<(f64, f64)>) -> Word {
-        let Some((lo, hi)) = interval else { return Word::Undecided };
+    pub(crate) fn word(&self, interval: Option<(f64, f64)>) -> ClaimVerdict {
+        let Some((lo, hi)) = interval else { return ClaimVerdict::Open };
         // Whether an end of the interval lies below the bound.
         let under = |value: f64, bound: Bounded| match bound {
             Bounded::Including(bound) => value <= bound,
@@ -99,21 +99,25 @@ impl Bounds {
         let above = self.above.map(|bound| (over(lo, bound), !over(hi, bound)));
         let sides: Vec<(bool, bool)> = below.into_iter().chain(above).collect();
         match () {
-            () if sides.iter().any(|(_, refuted)| *refuted) => Word::Refuted,
-            () if !sides.is_empty() && sides.iter().all(|(holds, _)| *holds) => Word::Confirmed,
-            () => Word::Undecided,
+            () if sides.iter().any(|(_, refuted)| *refuted) => ClaimVerdict::Fails,
+            () if !sides.is_empty() && sides.iter().all(|(holds, _)| *holds) => ClaimVerdict::Holds,
+            () => ClaimVerdict::Open,
         }
     }
 }
 
-/// The word of a claim all of whose tests must hold: one that does not refutes it.
-pub(crate) fn all_hold(words: impl IntoIterator<Item = Word>) -> Word {
-    let worse = |a: Word, b: Word| match (a, b) {
-        (Word::Refuted, _) | (_, Word::Refuted) => Word::Refuted,
-        (Word::Undecided, _) | (_, Word::Undecided) => Word::Undecided,
-        (Word::Confirmed, Word::Confirmed) => Word::Confirmed,
-    };
-    words.into_iter().reduce(worse).unwrap_or(Word::Undecided)
+/// The verdict of a claim all of whose tests must hold: some that hold beside some that do not mean that it depends.
+pub(crate) fn all_hold(verdicts: impl IntoIterator<Item = ClaimVerdict>) -> ClaimVerdict {
+    let all: Vec<ClaimVerdict> = verdicts.into_iter().collect();
+    let has = |verdict: ClaimVerdict| all.contains(&verdict);
+    match () {
+        () if has(ClaimVerdict::Depends) => ClaimVerdict::Depends,
+        () if has(ClaimVerdict::Fails) && has(ClaimVerdict::Holds) => ClaimVerdict::Depends,
+        () if has(ClaimVerdict::Fails) => ClaimVerdict::Fails,
+        () if has(ClaimVerdict::Open) || all.is_empty() => ClaimVerdict::Open,
+        () if has(ClaimVerdict::Holds) => ClaimVerdict::Holds,
+        () => ClaimVerdict::NotTested,
+    }
 }
 
 #[cfg(test)]
@@ -126,14 +130,14 @@ mod tests {
             Bounds { below: below.map(Bounded::Strictly), above: above.map(Bounded::Strictly) }
                 .word(Some(interval))
         };
-        assert_eq!(of(Some(1.0), None, (0.5, 0.9)), Word::Confirmed);
-        assert_eq!(of(Some(1.0), None, (1.1, 1.9)), Word::Refuted);
-        assert_eq!(of(Some(1.0), None, (0.9, 1.1)), Word::Undecided);
-        assert_eq!(of(None, Some(2.0), (2.1, 3.0)), Word::Confirmed);
-        assert_eq!(of(Some(1.0), Some(0.9), (0.93, 0.99)), Word::Confirmed);
-        assert_eq!(of(Some(1.0), Some(0.9), (0.5, 0.8)), Word::Refuted);
-        assert_eq!(of(Some(1.0), Some(0.9), (0.8, 0.95)), Word::Undecided);
-        assert_eq!(Bounds::default().word(Some((0.0, 1.0))), Word::Undecided);
+        assert_eq!(of(Some(1.0), None, (0.5, 0.9)), ClaimVerdict::Holds);
+        assert_eq!(of(Some(1.0), None, (1.1, 1.9)), ClaimVerdict::Fails);
+        assert_eq!(of(Some(1.0), None, (0.9, 1.1)), ClaimVerdict::Open);
+        assert_eq!(of(None, Some(2.0), (2.1, 3.0)), ClaimVerdict::Holds);
+        assert_eq!(of(Some(1.0), Some(0.9), (0.93, 0.99)), ClaimVerdict::Holds);
+        assert_eq!(of(Some(1.0), Some(0.9), (0.5, 0.8)), ClaimVerdict::Fails);
+        assert_eq!(of(Some(1.0), Some(0.9), (0.8, 0.95)), ClaimVerdict::Open);
+        assert_eq!(Bounds::default().word(Some((0.0, 1.0))), ClaimVerdict::Open);
     }
 
     #[test]
@@ -142,21 +146,22 @@ mod tests {
         let below = Bounds { below: Some(Bounded::Strictly(1.0)), above: None };
         assert_eq!(
             (at_most.word(Some((0.5, 1.0))), below.word(Some((0.5, 1.0)))),
-            (Word::Confirmed, Word::Undecided)
+            (ClaimVerdict::Holds, ClaimVerdict::Open)
         );
         assert_eq!(
             (at_most.word(Some((1.0, 2.0))), below.word(Some((1.0, 2.0)))),
-            (Word::Undecided, Word::Refuted)
+            (ClaimVerdict::Open, ClaimVerdict::Fails)
         );
-        assert_eq!(at_most.word(None), Word::Undecided);
+        assert_eq!(at_most.word(None), ClaimVerdict::Open);
     }
 
     #[test]
-    fn one_test_that_does_not_hold_refutes() {
-        let (yes, no, open) = (Word::Confirmed, Word::Refuted, Word::Undecided);
+    fn tests_that_disagree_mean_that_it_depends() {
+        let (yes, no, open) = (ClaimVerdict::Holds, ClaimVerdict::Fails, ClaimVerdict::Open);
         assert_eq!(all_hold([yes, yes]), yes);
         assert_eq!(all_hold([yes, open]), open);
-        assert_eq!(all_hold([open, no, yes]), no);
+        assert_eq!(all_hold([open, no]), no);
+        assert_eq!(all_hold([open, no, yes]), ClaimVerdict::Depends);
         assert_eq!(all_hold([]), open);
     }
 }

@@ -8,17 +8,19 @@ use ipcost_model::units::{counted, duration_text};
 use ipcost_report::numbers::{interval, rate, ratio, throughput, time};
 
 use crate::check::{Check, CheckedClaim, CheckedTest, ClaimMetric};
-use crate::replicate::Word;
+use crate::claims::ClaimVerdict;
 
 /// A budget beyond this is no advice.
 const LONGEST_ADVICE: Duration = Duration::from_secs(3600);
 
 /// How an answer looks on a terminal.
-pub(crate) fn style(word: Word) -> Style {
+pub(crate) fn style(word: ClaimVerdict) -> Style {
     match word {
-        Word::Confirmed => AnsiColor::Green.on_default().bold(),
-        Word::Refuted => AnsiColor::Red.on_default().bold(),
-        Word::Undecided => AnsiColor::Yellow.on_default(),
+        ClaimVerdict::Holds => AnsiColor::Green.on_default().bold(),
+        ClaimVerdict::Fails => AnsiColor::Red.on_default().bold(),
+        ClaimVerdict::Depends => AnsiColor::Cyan.on_default().bold(),
+        ClaimVerdict::Open => AnsiColor::Yellow.on_default(),
+        ClaimVerdict::NotTested => Style::new().dimmed(),
     }
 }
 
@@ -26,7 +28,7 @@ pub(crate) fn style(word: Word) -> Style {
 pub(crate) fn text(claim: &CheckedClaim) -> String {
     match telling(claim) {
         Some(test) if claim.tests.len() > 1 => {
-            let held = claim.tests.iter().filter(|test| test.word == Word::Confirmed).count();
+            let held = claim.tests.iter().filter(|test| test.word == ClaimVerdict::Holds).count();
             format!("{} (holds of {held} of {} cells; shown: {})", claim.text, claim.tests.len(), test.cell)
         }
         _ => claim.text.clone(),
@@ -41,10 +43,10 @@ pub(crate) fn telling(claim: &CheckedClaim) -> Option<&CheckedTest> {
         let below = test.at_least.zip(test.lo).map(|(bound, lo)| lo / bound);
         above.into_iter().chain(below).fold(f64::INFINITY, f64::min)
     };
-    let rank = |word: Word| match word {
-        Word::Refuted => 0,
-        Word::Undecided => 1,
-        Word::Confirmed => 2,
+    let rank = |word: ClaimVerdict| match word {
+        ClaimVerdict::Fails | ClaimVerdict::Depends => 0,
+        ClaimVerdict::Open | ClaimVerdict::NotTested => 1,
+        ClaimVerdict::Holds => 2,
     };
     let order = |a: &&CheckedTest, b: &&CheckedTest| {
         rank(a.word).cmp(&rank(b.word)).then(room(a).total_cmp(&room(b)))
@@ -106,31 +108,31 @@ fn exactly(test: &CheckedTest, bound: f64) -> String {
     format!("{scaled}{unit}")
 }
 
-/// What to do about a claim that is not confirmed.
+/// What to do about a claim that does not hold.
 pub(crate) fn advice(claim: &CheckedClaim) -> Option<String> {
     let test = telling(claim)?;
     match claim.word {
-        Word::Confirmed => None,
-        Word::Refuted => Some(refuted(test)),
-        Word::Undecided => Some(undecided(test)),
+        ClaimVerdict::Holds => None,
+        ClaimVerdict::Fails | ClaimVerdict::Depends => Some(failed(test)),
+        ClaimVerdict::Open | ClaimVerdict::NotTested => Some(open(test)),
     }
 }
 
-fn refuted(test: &CheckedTest) -> String {
+fn failed(test: &CheckedTest) -> String {
     let too_much = test.at_most.zip(test.lo).is_some_and(|(bound, lo)| lo > bound);
     let (side, words, end) =
         if too_much { ("above", "at most", test.hi) } else { ("below", "at least", test.lo) };
     let holds = end.map_or_else(String::new, |end| {
-        format!("; the nearest bound that this run confirms is {words} {}", outwards(test, end, too_much))
+        format!("; the nearest bound that holds in this run is {words} {}", outwards(test, end, too_much))
     });
     format!(
-        "refuted: {} is {}, and the whole interval lies {side} the bound{holds}",
+        "fails: {} is {}, and the whole interval lies {side} the bound{holds}",
         subject(test),
         figures(test)
     )
 }
 
-fn undecided(test: &CheckedTest) -> String {
+fn open(test: &CheckedTest) -> String {
     if let Some(reason) = &test.reason {
         return format!("cannot be decided here: {}: {reason}", subject(test));
     }
@@ -179,13 +181,13 @@ fn generously(seconds: f64) -> String {
     }
 }
 
-/// `3 claims: 1 confirmed, 1 refuted, 1 open`.
+/// `3 claims: 1 holds, 1 fails, 1 open`.
 pub(crate) fn summary(check: &Check) -> String {
-    let some = |word: Word| Some((check.count(word), word)).filter(|(count, _)| *count > 0);
-    let counts: Vec<String> = Word::ALL
+    let some = |word: ClaimVerdict| Some((check.count(word), word)).filter(|(count, _)| *count > 0);
+    let counts: Vec<String> = ClaimVerdict::ALL
         .iter()
         .filter_map(|word| some(*word))
-        .map(|(count, word)| format!("{count} {}", word.shown()))
+        .map(|(count, word)| word.counted(count))
         .collect();
     let claims = check.claims.len();
     format!("{}: {}", counted(claims as u64, "claim"), counts.join(", "))
@@ -194,7 +196,7 @@ pub(crate) fn summary(check: &Check) -> String {
 /// How the answers came about.
 pub(crate) fn how(check: &Check) -> String {
     let why = match check.stopped {
-        Stopped::Resolved if check.count(Word::Undecided) > 0 => "the rest cannot be decided",
+        Stopped::Resolved if check.count(ClaimVerdict::Open) > 0 => "the rest cannot be decided",
         Stopped::Resolved => "every claim decided",
         Stopped::Budget => "budget spent",
         Stopped::Interrupted => "interrupted",
@@ -218,28 +220,30 @@ mod tests {
     #[test]
     fn advice_follows_from_what_would_be_honest() {
         let says = |test: CheckedTest| advice(&claim("", 1, vec![test])).unwrap_or_default();
-        let open = test(0.99, 1.05, 1.0, Word::Undecided);
+        let open = test(0.99, 1.05, 1.0, ClaimVerdict::Open);
         let likely = |seconds| CheckedTest { likely_budget_s: seconds, ..open.clone() };
         assert!(says(likely(Some(41.0))).contains("--budget 50s would likely decide it"));
         assert!(says(likely(Some(1_000.0))).contains("--budget 19min would likely decide it"));
         assert!(says(likely(Some(90_000.0))).contains("likely take 25 h 0 min: move it"));
         assert!(says(likely(None)).contains("cannot be told"));
         // What is named as confirmed lies outside the interval, never within.
-        assert!(says(test(1.2345, 1.1, 1.0, Word::Refuted)).contains("confirms is at most 1.36"));
-        let least =
-            CheckedTest { at_most: None, at_least: Some(2.0), ..test(1.2345, 1.1, 1.0, Word::Refuted) };
         assert!(
-            says(least.clone()).contains("confirms is at least 1.12")
+            says(test(1.2345, 1.1, 1.0, ClaimVerdict::Fails)).contains("holds in this run is at most 1.36")
+        );
+        let least =
+            CheckedTest { at_most: None, at_least: Some(2.0), ..test(1.2345, 1.1, 1.0, ClaimVerdict::Fails) };
+        assert!(
+            says(least.clone()).contains("holds in this run is at least 1.12")
                 && says(least).contains("below the bound")
         );
-        assert_eq!(says(test(0.5, 1.1, 1.0, Word::Confirmed)), "");
+        assert_eq!(says(test(0.5, 1.1, 1.0, ClaimVerdict::Holds)), "");
     }
 
     #[test]
     fn bounds_are_shown_as_they_were_meant() {
         let of = |metric, against: Option<&str>, bound| {
             let against = against.map(str::to_owned);
-            claimed(&CheckedTest { metric, against, ..test(1.0, 1.1, bound, Word::Confirmed) })
+            claimed(&CheckedTest { metric, against, ..test(1.0, 1.1, bound, ClaimVerdict::Holds) })
         };
         assert_eq!(of(ClaimMetric::Wall, Some("x"), 0.9), "at most 0.9");
         assert_eq!(of(ClaimMetric::Wall, Some("x"), 1.0625), "at most 1.0625");

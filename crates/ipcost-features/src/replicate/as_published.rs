@@ -5,14 +5,13 @@ use std::time::Duration;
 
 use ipcost_lab::bench::Bench;
 use ipcost_lab::lab::fresh_seed;
-use ipcost_lab::planning::ALPHA;
 use ipcost_lab::{Lab, LabError, Settings, rate};
 use ipcost_model::units::{counted, duration_text};
 use ipcost_model::{Expanded, Plan, PlannedCell};
 use ipcost_stats::epochs_to_expect;
 use ipcost_sys::interrupt::Interrupt;
 
-use super::judge::deciding;
+use super::judge::level;
 use super::published::Repetition;
 use super::run::{NO_MARGIN, job_of, lab_of};
 use super::{AsPublished, Replication, Request, Software, Watching, sender_timed};
@@ -193,7 +192,7 @@ pub(super) fn full(
             duration_text(whole)
         )));
     }
-    let for_intervals = epochs_to_expect(ALPHA / deciding(replication, Software::Original).max(1) as f64);
+    let for_intervals = epochs_to_expect(level(replication, Software::Original));
     let repetitions = if article.whole(for_intervals) > LONGEST { asked } else { asked.max(for_intervals) };
     let more = if repetitions > asked {
         format!(", where the article had {asked}: fewer have no interval")

@@ -5,6 +5,7 @@ use std::path::Path;
 use ipcost_lab::LabError;
 use ipcost_model::unknown;
 use ipcost_sys::OS;
+use serde::Deserialize;
 
 use super::Replication;
 use super::needs::Needs;
@@ -19,6 +20,8 @@ const FILES: [(&str, &str); 7] = [
     ("ipc-bench-pingpong", include_str!("../../replications/ipc-bench-pingpong.toml")),
     ("rust-pingpong", include_str!("../../replications/rust-pingpong.toml")),
 ];
+/// Claims of theirs that contradict one another.
+const CONTRADICTIONS: &str = include_str!("../../replications/contradictions.toml");
 /// The largest file of the user's own that is read.
 const MOST_BYTES: u64 = 1 << 20;
 
@@ -78,6 +81,42 @@ fn parse(name: &str, text: &str) -> Result<Replication, LabError> {
     })
 }
 
+/// A question that articles answer differently.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Contradiction {
+    /// The question.
+    pub question: String,
+    /// The answers.
+    pub sides: Vec<Side>,
+}
+
+/// An article's answer.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Side {
+    /// In short.
+    pub says: String,
+    /// The experiment.
+    pub experiment: String,
+    /// Its claim, from 1.
+    pub claim: usize,
+}
+
+/// The questions that the articles answer differently.
+///
+/// # Panics
+/// Never: the tests read the file.
+pub fn contradictions() -> Vec<Contradiction> {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct File {
+        contradictions: Vec<Contradiction>,
+    }
+    let file: File = toml::from_str(CONTRADICTIONS).expect("a file of this program");
+    file.contradictions
+}
+
 /// All of them, with what they ask, how long they take, and what is missing for them here.
 ///
 /// # Errors
@@ -116,6 +155,20 @@ mod tests {
 
     use super::*;
     use crate::replicate::{ReplicationRun, Software, cells_of_run, check};
+
+    #[test]
+    fn contradictions_name_claims() {
+        for contradiction in contradictions() {
+            assert!(contradiction.sides.len() > 1, "{}", contradiction.question);
+            for Side { experiment, claim, .. } in contradiction.sides {
+                let (name, text) = FILES.iter().find(|(name, _)| *name == experiment).unwrap();
+                assert!(
+                    (1..=parse(name, text).unwrap().claims.len()).contains(&claim),
+                    "{experiment} {claim}"
+                );
+            }
+        }
+    }
 
     #[test]
     fn every_file_is_sound() {

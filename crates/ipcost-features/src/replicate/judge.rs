@@ -6,21 +6,28 @@ use ipcost_lab::planning::ALPHA;
 use ipcost_lab::system_calls::SystemCalls;
 use ipcost_lab::{Answered, Batches, Needed, Outcome, Question};
 use ipcost_model::protocol::PeerRole;
-use ipcost_model::{Measure, PlannedCell, Quantity};
+use ipcost_model::{Measure, Placement, PlannedCell, Quantity, Ran};
 
-use crate::claims::{Bounded, Bounds, Found, Selector, all_hold};
+use crate::claims::{Bounded, Bounds, ClaimVerdict, Found, Selector, all_hold};
 use crate::explain::Sides;
 use crate::replicate::{
-    Claim, LedgerClaim, LedgerTest, Replication, ReplicationRun, Rule, Software, Test, Word,
+    Claim, Condition, LedgerClaim, LedgerTest, Replication, ReplicationRun, Rule, Software, Stratum, Test,
+    strata, telling,
 };
 
 /// Less than this of anything, for one operation, counts as this much.
 const NEXT_TO_NOTHING: f64 = 1e-3;
+/// What differs by less than this is the same, to a claim that one of two is faster.
+const SAME: f64 = 0.05;
 
-/// What was measured with one kind of software.
+/// What was measured with one kind of software, as published or under a condition.
 pub struct Measured<'a> {
     /// With which.
     pub software: Software,
+    /// The condition; `None` as published.
+    pub stratum: Option<&'a Stratum>,
+    /// The published cells, which tests name.
+    published: &'a [PlannedCell],
     /// The cells of its plan.
     pub cells: &'a [PlannedCell],
     batches: Batches<'a>,
@@ -34,7 +41,49 @@ pub type Traced = BTreeMap<usize, Sides<SystemCalls>>;
 impl<'a> Measured<'a> {
     /// What a run measured so far, and what was traced before it.
     pub fn new(software: Software, outcome: &'a Outcome, system_calls: &'a Traced) -> Self {
-        Self { software, cells: &outcome.plan.cells, batches: outcome.batches(), system_calls }
+        let cells = &outcome.plan.cells;
+        Self { software, stratum: None, published: cells, cells, batches: outcome.batches(), system_calls }
+    }
+
+    /// What a run measured under a condition; tests name its published cells.
+    pub fn under(self, stratum: Option<&'a Stratum>, published: &'a [PlannedCell]) -> Self {
+        Self { stratum, published, ..self }
+    }
+
+    /// Whether a test is decided here.
+    fn takes(&self, test: &Test) -> bool {
+        match self.stratum {
+            None => test.software.is_none_or(|only| only == self.software),
+            Some(stratum) => {
+                strata::is_conditional(test, self.software)
+                    && strata::cells_under(stratum, test, self.published).is_some()
+            }
+        }
+    }
+
+    /// The cells that a test takes its figures from, as indices: of `a`, and of `b` where it compares.
+    fn cells_of(&self, test: &Test) -> Option<(usize, Option<usize>)> {
+        let (a, b) = cells_of(test, self.published)?;
+        let Some(stratum) = self.stratum else { return Some((a, b)) };
+        let here = |index: usize| {
+            let point = stratum.of(&self.published[index].point, &strata::capabilities);
+            self.cells.iter().position(|cell| cell.point == point)
+        };
+        Some((here(a)?, b.map(here).map_or(Some(None), |found| found.map(Some))?))
+    }
+
+    /// The share of the batches of these cells that the scheduler ran on one core, and on two; `None` if it does not tell,
+    /// or the cells are pinned.
+    fn mixture(&self, cells: &[usize]) -> Option<(f64, f64)> {
+        let free = |cell: &&usize| self.cells[**cell].placement == Placement::Free;
+        let samples: Vec<Ran> = cells
+            .iter()
+            .filter(free)
+            .flat_map(|cell| self.batches.of(*cell))
+            .filter_map(|it| it.whereabouts.map(|at| at.ran))
+            .collect();
+        let share = |ran: Ran| samples.iter().filter(|it| **it == ran).count() as f64 / samples.len() as f64;
+        (!samples.is_empty()).then(|| (share(Ran::Together), share(Ran::Apart)))
     }
 }
 
@@ -46,8 +95,14 @@ pub fn check(
     replication: &Replication,
     cells_of: &dyn Fn(&ReplicationRun) -> Result<Vec<PlannedCell>, String>,
 ) -> Result<(), String> {
+    strata::check(replication)?;
     for run in &replication.runs {
         let cells = cells_of(run)?;
+        for stratum in &replication.strata {
+            if run.software == Software::Original {
+                strata::cells(replication, stratum, run.software, &cells)?;
+            }
+        }
         for effect in replication.effects.iter().filter(|effect| is_of(effect, run.software)) {
             ensure_beside(effect)?;
             for side in std::iter::once(&effect.a).chain(&effect.b) {
@@ -106,6 +161,21 @@ pub fn sender_timed(replication: &Replication, cells: &[PlannedCell]) -> Vec<usi
     found
 }
 
+/// The same under a condition, for its own cells.
+pub(super) fn sender_timed_under(
+    replication: &Replication,
+    stratum: &Stratum,
+    published: &[PlannedCell],
+    cells: &[PlannedCell],
+) -> Vec<usize> {
+    let timed = sender_timed(replication, published);
+    let here = |index: &usize| {
+        let point = stratum.of(&published[*index].point, &strata::capabilities);
+        cells.iter().position(|cell| cell.point == point)
+    };
+    timed.iter().filter_map(here).collect()
+}
+
 /// The cells whose system calls tests compare.
 pub fn traced_cells(replication: &Replication, software: Software, cells: &[PlannedCell]) -> Vec<usize> {
     let tests = replication.claims.iter().flat_map(|claim| &claim.tests);
@@ -120,44 +190,115 @@ pub fn traced_cells(replication: &Replication, software: Software, cells: &[Plan
     found
 }
 
-/// Decides every claim. `alpha` of 5 % is shared over all deciding tests of one kind of software.
+/// Decides every claim. The level of 5 % is shared by all deciding tests of one kind of software, under all conditions.
 pub fn decide(replication: &Replication, measured: &[Measured<'_>]) -> Vec<LedgerClaim> {
     replication.claims.iter().map(|claim| decide_claim(replication, claim, measured)).collect()
 }
 
-/// How many tests share the level with one kind of software.
-pub(super) fn deciding(replication: &Replication, software: Software) -> usize {
+/// The level of each interval with one kind of software.
+pub(super) fn level(replication: &Replication, software: Software) -> f64 {
+    ALPHA / deciding(replication, software).max(1) as f64
+}
+
+/// How many intervals share the level with one kind of software: for each deciding test as published and under every
+/// condition.
+fn deciding(replication: &Replication, software: Software) -> usize {
     let tests = replication.claims.iter().flat_map(|claim| &claim.tests);
     let mine = tests.filter(|test| test.software.is_none_or(|only| only == software));
-    mine.filter(|test| test.decides && !test.same_system_calls).count()
+    let tests = mine.filter(|test| test.decides && !test.same_system_calls).count();
+    tests * (1 + replication.strata.len())
 }
 
 fn decide_claim(replication: &Replication, claim: &Claim, measured: &[Measured<'_>]) -> LedgerClaim {
-    let mut tests = Vec::new();
-    let mut words = BTreeMap::new();
+    let mut tests: Vec<LedgerTest> = Vec::new();
+    let mut conditions: Vec<Condition> = Vec::new();
+    // The native peer stands in for software that is not here, and decides nothing beside it.
+    let original = measured.iter().any(|run| run.software == Software::Original)
+        && claim.tests.iter().any(|test| test.decides && is_for(test, Software::Original));
     for run in measured {
-        let mine = |test: &&Test| test.software.is_none_or(|only| only == run.software);
-        let alpha = ALPHA / deciding(replication, run.software).max(1) as f64;
-        let found: Vec<LedgerTest> =
-            claim.tests.iter().filter(mine).map(|test| decide_test(run, test, alpha)).collect();
-        if let Some(word) = together(claim.rule, &found) {
-            words.insert(run.software.name(), word);
-        }
+        let alpha = level(replication, run.software);
+        let mine = claim.tests.iter().filter(|test| run.takes(test));
+        let found: Vec<LedgerTest> = mine.map(|test| decide_test(run, test, alpha)).collect();
+        let decides = !original || run.software == Software::Original;
+        conditions.extend(condition(claim.rule, run, &found).filter(|_| decides));
         tests.extend(found);
     }
-    let (original, native) =
-        (words.get(Software::Original.name()).copied(), words.get(Software::Native.name()).copied());
+    let word = telling::over_conditions(&conditions, |condition| condition.word);
+    let size = conditions
+        .iter()
+        .any(|condition| condition.size.is_some())
+        .then(|| telling::over_conditions(&conditions, |condition| condition.size.unwrap_or(condition.word)));
     LedgerClaim {
         text: claim.text.clone(),
         published: claim.published.clone(),
-        word: original.or(native).unwrap_or(Word::Undecided),
-        original,
-        native,
+        word,
+        size,
+        sentence: telling::sentence(&conditions, word, size),
+        why: why(claim, measured, &conditions),
+        advice: telling::advice(&conditions, &replication.strata),
+        conditions,
         behind: claim.behind.clone(),
         limit: claim.limit_on.values().next().cloned(),
         takes: claim.takes.clone(),
         tests,
     }
+}
+
+/// Whether a test is meant for software.
+fn is_for(test: &Test, software: Software) -> bool {
+    test.software.is_none_or(|only| only == software)
+}
+
+/// Whether only the native peer can decide some claim, whatever software is here.
+pub(super) fn needs_native(replication: &Replication) -> bool {
+    replication.claims.iter().any(|claim| {
+        let decided_by = |software| claim.tests.iter().any(|test| test.decides && is_for(test, software));
+        decided_by(Software::Native) && !decided_by(Software::Original)
+    })
+}
+
+/// What one run says of a claim; `None` if none of its tests decides, or none could be measured.
+fn condition(rule: Rule, run: &Measured<'_>, tests: &[LedgerTest]) -> Option<Condition> {
+    let word = together(rule, tests, |test| test.direction.unwrap_or(test.word))?;
+    let sized = tests.iter().any(|test| test.decides && test.direction.is_some());
+    Some(Condition {
+        stratum: run.stratum.map(|stratum| stratum.name.clone()),
+        software: run.software,
+        word,
+        size: sized.then(|| together(rule, tests, |test| test.word)).flatten(),
+        figures: telling::figures(tests, word),
+    })
+}
+
+/// What differs between the cells of the test that tells most: where they ran, how often they slept, what they took.
+fn why(claim: &Claim, measured: &[Measured<'_>], conditions: &[Condition]) -> Option<String> {
+    let run = measured.iter().find(|run| run.stratum.is_none())?;
+    let test = claim.tests.iter().find(|test| run.takes(test) && test.decides && test.b.is_some())?;
+    let (a, b) = run.cells_of(test).and_then(|(a, b)| Some((a, b?)))?;
+    let mut parts = Vec::new();
+    if let Some((together, apart)) = run.mixture(&[a, b]).filter(|_| telling::differ(conditions)) {
+        parts.push(format!(
+            "as published the scheduler used one core in {:.0} % of batches and two in {:.0} %",
+            together * 100.0,
+            apart * 100.0
+        ));
+    }
+    let (of_a, of_b) = (&run.cells[a], &run.cells[b]);
+    let names = match of_a.transport == of_b.transport {
+        true => [&of_a.label, &of_b.label],
+        false => [&of_a.transport, &of_b.transport],
+    };
+    let median = |cell: usize, measure: &Measure| {
+        let epochs = run.batches.series(cell, |sample| measure.of(sample)).medians();
+        ipcost_stats::median(&epochs)
+    };
+    for (measure, what) in telling::EVIDENCE {
+        let measure = Measure::named(measure);
+        if let Some((of_a, of_b)) = median(a, &measure).zip(median(b, &measure)) {
+            parts.extend(telling::evidence(what, names, of_a, of_b));
+        }
+    }
+    (!parts.is_empty()).then(|| format!("{} ({})", parts.join("; "), test.about))
 }
 
 /// The claims of a replication as what one run is asked.
@@ -166,40 +307,48 @@ pub struct ClaimsOfRun<'a> {
     pub replication: &'a Replication,
     /// The software of the run.
     pub software: Software,
+    /// The condition with the published cells, which tests name; `None` as published.
+    pub stratum: Option<(&'a Stratum, &'a [PlannedCell])>,
     /// System calls of both processes, by cell, as far as they were traced.
     pub system_calls: &'a Traced,
 }
 
 impl Question for ClaimsOfRun<'_> {
     fn answered(&self, so_far: &Outcome) -> Answered {
-        answered(self.replication, &Measured::new(self.software, so_far, self.system_calls))
+        let measured = Measured::new(self.software, so_far, self.system_calls);
+        answered(
+            self.replication,
+            &match self.stratum {
+                Some((stratum, published)) => measured.under(Some(stratum), published),
+                None => measured,
+            },
+        )
     }
 }
 
 /// Open claims need the cells of their deciding tests that are open. Those of other claims stay until they have an interval.
 fn answered(replication: &Replication, measured: &Measured<'_>) -> Answered {
-    let claims = decide(replication, std::slice::from_ref(measured));
-    let mut open = 0;
+    let alpha = level(replication, measured.software);
+    let (mut open, mut of) = (0, 0);
     let mut cells = Vec::new();
-    for (claim, found) in replication.claims.iter().zip(&claims) {
-        let word = if measured.software == Software::Original { found.original } else { found.native };
-        let is_open = word == Some(Word::Undecided);
+    for claim in &replication.claims {
+        let tests: Vec<&Test> = claim.tests.iter().filter(|test| measured.takes(test)).collect();
+        let found: Vec<LedgerTest> = tests.iter().map(|test| decide_test(measured, test, alpha)).collect();
+        let Some(condition) = condition(claim.rule, measured, &found) else { continue };
+        of += 1;
+        let is_open = condition.word.is_open() || condition.size.is_some_and(ClaimVerdict::is_open);
         let mut needs_more = false;
-        let mine = |test: &&Test| test.software.is_none_or(|only| only == measured.software);
-        for (test, found) in
-            claim.tests.iter().filter(mine).zip(&found.tests).filter(|(test, _)| test.decides)
-        {
+        for (test, found) in tests.into_iter().zip(&found).filter(|(test, _)| test.decides) {
             // One that the article's own method contradicts tells all that it ever will with its interval.
             let by_word = is_open && test.contradicted.is_none();
-            if found.word == Word::Undecided && (by_word || found.lo.is_none()) {
+            if found.word.is_open() && (by_word || found.lo.is_none()) {
                 needs_more |= is_open;
-                let (a, b) = cells_of(test, measured.cells).unzip();
+                let (a, b) = measured.cells_of(test).unzip();
                 cells.extend(a.into_iter().chain(b.flatten()));
             }
         }
         open += u32::from(needs_more);
     }
-    let of = claims.len() as u32;
     let needed = if open > 0 { Needed::Cells(cells) } else { Needed::Nothing };
     Answered { resolved: of - open, of, needed }
 }
@@ -207,7 +356,8 @@ fn answered(replication: &Replication, measured: &Measured<'_>) -> Answered {
 /// What preferences of this tool change, with the software that was published; at 5 % for all of them together.
 pub fn effects(replication: &Replication, measured: &[Measured<'_>]) -> Vec<LedgerTest> {
     let alpha = ALPHA / replication.effects.len().max(1) as f64;
-    let all = measured.iter().flat_map(|run| replication.effects.iter().map(move |test| (run, test)));
+    let published = measured.iter().filter(|run| run.stratum.is_none());
+    let all = published.flat_map(|run| replication.effects.iter().map(move |test| (run, test)));
     all.filter(|(run, test)| is_of(test, run.software))
         .map(|(run, test)| decide_test(run, test, alpha))
         .collect()
@@ -219,18 +369,22 @@ fn is_of(effect: &Test, software: Software) -> bool {
 }
 
 /// What tests say together; `None` where none of them decides, or none could be measured.
-fn together(rule: Rule, tests: &[LedgerTest]) -> Option<Word> {
+fn together(
+    rule: Rule,
+    tests: &[LedgerTest],
+    of: impl Fn(&LedgerTest) -> ClaimVerdict,
+) -> Option<ClaimVerdict> {
     let deciding: Vec<&LedgerTest> = tests.iter().filter(|test| test.decides).collect();
     if deciding.iter().all(|test| test.value.is_none() && test.detail.is_none()) {
         return None;
     }
-    let count = |word: Word| deciding.iter().filter(|test| test.word == word).count();
-    let (confirmed, refuted, all) = (count(Word::Confirmed), count(Word::Refuted), deciding.len());
+    let count = |word: ClaimVerdict| deciding.iter().filter(|test| of(test) == word).count();
+    let (confirmed, refuted, all) = (count(ClaimVerdict::Holds), count(ClaimVerdict::Fails), deciding.len());
     Some(match rule {
-        Rule::All => all_hold(deciding.iter().map(|test| test.word)),
-        Rule::Most if 2 * confirmed > all => Word::Confirmed,
-        Rule::Most if 2 * refuted > all => Word::Refuted,
-        _ => Word::Undecided,
+        Rule::All => all_hold(deciding.iter().map(|test| of(test))),
+        Rule::Most if 2 * confirmed > all => ClaimVerdict::Holds,
+        Rule::Most if 2 * refuted > all => ClaimVerdict::Fails,
+        _ => ClaimVerdict::Open,
     })
 }
 
@@ -239,23 +393,25 @@ fn decide_test(run: &Measured<'_>, test: &Test, alpha: f64) -> LedgerTest {
     let mut ledger = LedgerTest {
         about: test.about.clone(),
         software: run.software,
+        stratum: run.stratum.map(|stratum| stratum.name.clone()),
         measure,
         value: None,
         lo: None,
         hi: None,
         range: None,
         claimed: claimed(test),
-        word: Word::Undecided,
+        word: ClaimVerdict::Open,
+        direction: direction(test).map(|_| ClaimVerdict::Open),
         decides: test.decides,
         detail: None,
         contradicted: test.contradicted.clone(),
     };
-    let Some((a, b)) = cells_of(test, run.cells) else { return ledger };
+    let Some((a, b)) = run.cells_of(test) else { return ledger };
     if test.same_system_calls {
         let side = test.calls_of.unwrap_or(PeerRole::Client);
         let calls = |cell: usize| run.system_calls.get(&cell).map(|sides| sides.of(side));
         if let Some((a, b)) = calls(a).zip(b.and_then(calls)) {
-            ledger.word = if a.same_as(b) { Word::Confirmed } else { Word::Refuted };
+            ledger.word = if a.same_as(b) { ClaimVerdict::Holds } else { ClaimVerdict::Fails };
             ledger.detail = Some(format!("{a} against {b}"));
         }
         return ledger;
@@ -266,9 +422,24 @@ fn decide_test(run: &Measured<'_>, test: &Test, alpha: f64) -> LedgerTest {
     (ledger.value, ledger.range) = (Some(found.value), found.range);
     (ledger.lo, ledger.hi) = found.interval.unzip();
     if test.contradicted.is_none() {
-        ledger.word = bounds(test).word(found.interval);
+        ledger.word = verdict(test, bounds(test), found.interval);
+        ledger.direction = direction(test).map(|bounds| verdict(test, bounds, found.interval));
     }
     ledger
+}
+
+/// What the interval says of bounds. What costs the same within the margin is neither faster nor slower: a claim that it is
+/// fails.
+fn verdict(test: &Test, bounds: Bounds, interval: Option<(f64, f64)>) -> ClaimVerdict {
+    let said = bounds.word(interval);
+    let one = Some(Bounded::Strictly(1.0));
+    let is_direction = test.b.is_some()
+        && matches!((bounds.above, bounds.below), (above, None) | (None, above) if above == one);
+    let is_same = |(lo, hi): (f64, f64)| lo > 1.0 / (1.0 + SAME) && hi < 1.0 + SAME;
+    match interval {
+        Some(interval) if said.is_open() && is_direction && is_same(interval) => ClaimVerdict::Fails,
+        _ => said,
+    }
 }
 
 /// The cells that a test takes its figures from, as indices: of `a`, and of `b` where it compares.
@@ -291,7 +462,7 @@ pub fn quantity_of(test: &Test, side: &Selector) -> Quantity {
 /// `None` where a cell or one of its values is missing.
 pub fn by_epoch(run: &Measured<'_>, test: &Test) -> Option<Vec<f64>> {
     let cells = run.cells;
-    let (a, b) = cells_of(test, cells)?;
+    let (a, b) = run.cells_of(test)?;
     let of = |cell: usize, side: &Selector| {
         let Quantity { measure, per_byte } = quantity_of(test, side);
         let divisor = if per_byte { cells[cell].cell.size as f64 } else { 1.0 };
@@ -313,6 +484,20 @@ fn bounds(test: &Test) -> Bounds {
     Bounds { above: test.above.map(Bounded::Strictly), below: test.below.map(Bounded::Strictly) }
 }
 
+/// The direction of a claim that also names a factor: on which side of 1 the ratio lies.
+fn direction(test: &Test) -> Option<Bounds> {
+    let above = || Bounds { above: Some(Bounded::Strictly(1.0)), below: None };
+    let below = || Bounds { above: None, below: Some(Bounded::Strictly(1.0)) };
+    test.b.as_ref()?;
+    match (test.above, test.below) {
+        (Some(least), _) if least > 1.0 => Some(above()),
+        (_, Some(most)) if most < 1.0 => Some(below()),
+        (Some(1.0), Some(_)) => Some(above()),
+        (Some(_), Some(1.0)) => Some(below()),
+        _ => None,
+    }
+}
+
 fn claimed(test: &Test) -> String {
     match (test.same_system_calls, test.above, test.below) {
         (true, _, _) => "the same".to_owned(),
@@ -330,6 +515,8 @@ mod tests {
     #[test]
     fn claims_follow_from_their_tests() {
         let ledger = |word| LedgerTest {
+            stratum: None,
+            direction: None,
             about: String::new(),
             software: Software::Native,
             measure: String::new(),
@@ -343,17 +530,21 @@ mod tests {
             detail: None,
             contradicted: None,
         };
-        let (yes, no, open) = (Word::Confirmed, Word::Refuted, Word::Undecided);
-        let of = |rule, words: &[Word]| {
-            together(rule, &words.iter().map(|word| ledger(*word)).collect::<Vec<_>>())
+        let (yes, no, open) = (ClaimVerdict::Holds, ClaimVerdict::Fails, ClaimVerdict::Open);
+        let of = |rule, words: &[ClaimVerdict]| {
+            together(rule, &words.iter().map(|word| ledger(*word)).collect::<Vec<_>>(), |test| test.word)
         };
         assert_eq!(of(Rule::All, &[yes, yes]), Some(yes));
         assert_eq!(of(Rule::All, &[yes, open]), Some(open));
-        assert_eq!(of(Rule::All, &[yes, no]), Some(no));
+        assert_eq!(of(Rule::All, &[yes, no]), Some(ClaimVerdict::Depends));
+        assert_eq!(of(Rule::All, &[open, no]), Some(no));
         assert_eq!(of(Rule::Most, &[yes, yes, no]), Some(yes));
         assert_eq!(of(Rule::Most, &[no, no, yes]), Some(no));
         assert_eq!(of(Rule::Most, &[yes, no]), Some(open));
         assert_eq!(of(Rule::All, &[]), None);
-        assert_eq!(together(Rule::All, &[LedgerTest { value: None, ..ledger(open) }]), None);
+        assert_eq!(
+            together(Rule::All, &[LedgerTest { value: None, ..ledger(open) }], |test| test.word),
+            None
+        );
     }
 }

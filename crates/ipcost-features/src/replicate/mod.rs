@@ -9,6 +9,8 @@ pub mod published;
 mod record;
 mod run;
 mod source;
+mod strata;
+mod telling;
 mod tracing;
 pub mod words;
 
@@ -17,3 +19,4 @@ pub use self::judge::*;
 pub use self::record::*;
 pub use self::run::{Request, Watching, cells_of_run, run, scale};
 pub use self::source::Source;
+pub use self::strata::Stratum;

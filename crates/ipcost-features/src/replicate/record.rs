@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::Source;
 use super::figure::Figure;
-use crate::claims::Selector;
+use super::{Source, Stratum};
+use crate::claims::{ClaimVerdict, Selector};
 use ipcost_model::job::duration;
 use ipcost_model::protocol::PeerRole;
 use ipcost_model::{Envelope, Matrix, PublishedFigure, Quantity, named};
@@ -32,28 +32,6 @@ named! {
         All = "all",
         /// More than half must hold, or must not.
         Most = "most",
-    }
-}
-
-named! {
-    /// What a run says of a claim.
-    Word, "word" {
-        /// It holds here.
-        Confirmed = "confirmed",
-        /// It does not hold here.
-        Refuted = "refuted",
-        /// That is not known.
-        Undecided = "undecided",
-    }
-}
-
-impl Word {
-    /// The word that readers see: what is not known is open, in every output.
-    pub fn shown(self) -> &'static str {
-        match self {
-            Self::Undecided => "open",
-            Self::Confirmed | Self::Refuted => self.name(),
-        }
     }
 }
 
@@ -96,6 +74,9 @@ pub struct Replication {
     /// The same where a system has other words for it.
     #[serde(default)]
     pub differs_on: BTreeMap<System, String>,
+    /// Conditions that the article left open or fixed, set otherwise.
+    #[serde(default)]
+    pub strata: Vec<Stratum>,
     /// What is measured here.
     pub runs: Vec<ReplicationRun>,
     /// What this tool prefers to the article's own settings, and what each preference changes; none of them decides.
@@ -177,6 +158,7 @@ impl Replication {
             claim.limit_on.retain(|on, _| system == Some(*on));
         }
         self.effects.retain(|effect| belongs(&effect.os));
+        self.strata.retain(|stratum| belongs(&stratum.os));
         if let Some(figure) = &mut self.figure {
             figure.retain(&belongs);
         }
@@ -330,6 +312,9 @@ pub struct LedgerRun {
     pub software: Software,
     /// What it is.
     pub about: String,
+    /// The condition; null as published.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stratum: Option<String>,
     /// How long it took, seconds.
     pub elapsed_s: f64,
     /// Complete epochs.
@@ -346,12 +331,23 @@ pub struct LedgerClaim {
     pub text: String,
     /// The figure that was published for it.
     pub published: Option<String>,
-    /// What holds: the original software's word, or the native peer's where that could not be measured.
-    pub word: Word,
-    /// The original software's word, where it was measured.
-    pub original: Option<Word>,
-    /// The native peer's word.
-    pub native: Option<Word>,
+    /// What is known of it; of its direction, if it also names a factor.
+    pub word: ClaimVerdict,
+    /// What is known of the factor; null if it names none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<ClaimVerdict>,
+    /// With which figures and under which conditions, in words.
+    #[serde(default)]
+    pub sentence: String,
+    /// What differs between the cells that decide, from what was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// What to do, if it depends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub advice: Option<String>,
+    /// As published, then under each condition.
+    #[serde(default)]
+    pub conditions: Vec<Condition>,
     /// What lies behind it.
     pub behind: Option<String>,
     /// What the word is limited to, where what is measured here is not what the claim is about.
@@ -364,6 +360,23 @@ pub struct LedgerClaim {
     pub tests: Vec<LedgerTest>,
 }
 
+/// What is known of a claim under one condition.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Condition {
+    /// The condition in words; null as published.
+    pub stratum: Option<String>,
+    /// With which software.
+    pub software: Software,
+    /// What is known; of the direction, if the claim also names a factor.
+    pub word: ClaimVerdict,
+    /// What is known of the factor.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<ClaimVerdict>,
+    /// The figures that say so.
+    pub figures: String,
+}
+
 /// A test and its figures.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -372,6 +385,9 @@ pub struct LedgerTest {
     pub about: String,
     /// With which software.
     pub software: Software,
+    /// The condition; null as published.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stratum: Option<String>,
     /// What is taken of the cells.
     pub measure: String,
     /// The ratio, or the value where there is no denominator; null where it could not be measured.
@@ -385,8 +401,11 @@ pub struct LedgerTest {
     pub range: Option<(f64, f64)>,
     /// What is claimed of it.
     pub claimed: String,
-    /// What holds.
-    pub word: Word,
+    /// What is known.
+    pub word: ClaimVerdict,
+    /// What is known of the direction alone; null if the claim names no factor.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub direction: Option<ClaimVerdict>,
     /// Whether it decides.
     pub decides: bool,
     /// What else is to be said, such as system calls by name.

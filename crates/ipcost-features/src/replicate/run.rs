@@ -6,21 +6,25 @@ use std::time::{Duration, Instant};
 use ipcost_lab::lab::{about, cells_anywhere, envelope, fresh_seed};
 use ipcost_lab::progress::Observer;
 use ipcost_lab::system_calls::SystemCalls;
-use ipcost_lab::{EngineError, Lab, LabError, Outcome, Settings, document};
+use ipcost_lab::{EngineError, Lab, LabError, Outcome, PlanError, Settings, document};
 use ipcost_model::{Document, Job, Matrix, Plan, PlannedCell, Stopped, first_few};
 use ipcost_sys::interrupt::Interrupt;
 
 use super::as_published::full;
 use super::figure::published_figure;
 use super::{
-    ClaimsOfRun, LEDGER_SCHEMA, Ledger, LedgerRun, Measured, Replication, ReplicationRun, Software, decide,
-    effects, sender_timed, tracing,
+    ClaimsOfRun, LEDGER_SCHEMA, Ledger, LedgerRun, Measured, Replication, ReplicationRun, Software, Stratum,
+    decide, effects, level, needs_native, sender_timed, sender_timed_under, strata, tracing,
 };
 use crate::answer::{answered, of_runs};
 use crate::explain::Sides;
 
 /// The margin for what is not about margins at all: claims have bounds of their own.
 pub(super) const NO_MARGIN: f64 = 0.0;
+/// The share of a budget that the cells as published may take, if there are conditions.
+const PUBLISHED_SHARE: f64 = 0.5;
+/// The longest batch under a condition: pinned cells vary less than those that the scheduler moves.
+const LONGEST_BATCH: Duration = Duration::from_millis(100);
 
 /// What `replicate` was asked to do.
 #[derive(Debug, Clone, Default)]
@@ -52,7 +56,8 @@ pub trait Watching {
 /// By how much every run's own budget is stretched so that all of them take what the user said.
 pub fn scale(replications: &[Replication], budget: Option<Duration>) -> f64 {
     let runs = replications.iter().flat_map(|replication| &replication.runs);
-    let usual: f64 = runs.map(|run| own_budget(run).as_secs_f64()).sum();
+    let usual: f64 =
+        runs.filter(|run| run.software == Software::Original).map(|run| own_budget(run).as_secs_f64()).sum();
     budget.map_or(1.0, |budget| budget.as_secs_f64() / usual.max(1e-9))
 }
 
@@ -62,6 +67,7 @@ fn own_budget(run: &ReplicationRun) -> Duration {
 
 /// One experiment, with the document of its runs, and whether it was interrupted.
 ///
+/// The original software is measured as published, then under each condition; the native peer only where it is not here.
 /// What cannot be measured is in the ledger, with the reason.
 pub fn run(
     request: &Request,
@@ -71,43 +77,24 @@ pub fn run(
 ) -> (Ledger, Option<Document>, bool) {
     let seed = request.seed.unwrap_or_else(fresh_seed);
     let envelope = envelope(LEDGER_SCHEMA);
-    let mut runs = Vec::new();
-    let mut outcomes: Vec<(Software, Outcome, _)> = Vec::new();
-    let mut jobs: Vec<Job> = Vec::new();
-    let mut interrupted = false;
-    let full_run = request.full.map(|_| vec![article_run(replication)]);
-    for run in full_run.as_ref().unwrap_or(&replication.runs) {
-        watching.note(&format!("{}: {}: {}", replication.id, run.software, run.about));
-        let at = Instant::now();
-        let mut record = LedgerRun {
-            software: run.software,
-            about: run.about.clone(),
-            elapsed_s: 0.0,
-            epochs: 0,
-            missing: Vec::new(),
-        };
-        match measure(request, replication, run, seed, interrupt, watching) {
-            Ok(finished) => {
-                record.missing = finished.missing;
-                record.epochs = finished.outcome.epochs;
-                interrupted = finished.outcome.stopped == Stopped::Interrupted;
-                if record.epochs > 0 {
-                    outcomes.push((run.software, finished.outcome, finished.system_calls));
-                    jobs.push(Job { batch: run.batch, ..job_of(&run.cells) });
-                }
-            }
-            Err(error) => record.missing.push(error.to_string()),
-        }
-        record.elapsed_s = at.elapsed().as_secs_f64();
-        runs.push(record);
-        if interrupted || interrupt.asked() {
-            interrupted = true;
-            break;
-        }
+    let mut course = Course { request, replication, seed, interrupt, runs: Vec::new(), taken: Vec::new() };
+    if request.full.is_some() {
+        course.measure(&article_run(replication), None, Budget::default(), watching);
+    } else {
+        course.all(watching);
     }
-    let measured: Vec<Measured<'_>> = outcomes
+    let interrupted = interrupt.asked()
+        || course.taken.last().is_some_and(|taken| taken.outcome.stopped == Stopped::Interrupted);
+    let Course { runs, taken, .. } = course;
+    let measured: Vec<Measured<'_>> = taken
         .iter()
-        .map(|(software, outcome, system_calls)| Measured::new(*software, outcome, system_calls))
+        .map(|taken| {
+            let measured = Measured::new(taken.software, &taken.outcome, &taken.system_calls);
+            match taken.stratum {
+                Some(stratum) => measured.under(Some(stratum), &taken.published),
+                None => measured,
+            }
+        })
         .collect();
     let mut ledger = Ledger {
         envelope,
@@ -122,83 +109,254 @@ pub fn run(
         figure: None,
         runs,
     };
-    let documents = outcomes
+    let documents: Vec<(Software, bool, Document)> = taken
         .into_iter()
-        .zip(jobs)
-        .map(|((software, outcome, _), job)| (software, document(outcome, about(&job, seed))));
-    let documents: Vec<(Software, Document)> = documents.collect();
-    let of_software: Vec<(Software, &Document)> =
-        documents.iter().map(|(software, document)| (*software, document)).collect();
-    ledger.figure = published_figure(replication, &of_software);
-    let documents = documents.into_iter().map(|(_, document)| document).collect();
+        .map(|taken| {
+            let document = document(taken.outcome, about(&taken.job, seed));
+            (taken.software, taken.stratum.is_none(), document)
+        })
+        .collect();
+    let as_published: Vec<(Software, &Document)> = documents
+        .iter()
+        .filter(|(_, is_published, _)| *is_published)
+        .map(|(software, _, document)| (*software, document))
+        .collect();
+    ledger.figure = published_figure(replication, &as_published);
+    let documents = documents.into_iter().map(|(_, _, document)| document).collect();
     let document = of_runs(documents).map(|document| answered(document, &ledger));
     (ledger, document, interrupted)
+}
+
+/// One experiment under way.
+struct Course<'a> {
+    request: &'a Request,
+    replication: &'a Replication,
+    seed: u64,
+    interrupt: &'a Interrupt,
+    runs: Vec<LedgerRun>,
+    taken: Vec<Taken<'a>>,
+}
+
+/// A run that has measured something.
+struct Taken<'a> {
+    software: Software,
+    stratum: Option<&'a Stratum>,
+    published: Vec<PlannedCell>,
+    outcome: Outcome,
+    system_calls: BTreeMap<usize, Sides<SystemCalls>>,
+    job: Job,
+}
+
+impl<'a> Course<'a> {
+    /// Every run: as published for half of its budget at most, then the conditions, which share the rest.
+    fn all(&mut self, watching: &mut dyn Watching) {
+        for run in &self.replication.runs {
+            // The native peer is asked where the original software is not here, or cannot decide.
+            let asked =
+                run.software == Software::Original || self.taken.is_empty() || needs_native(self.replication);
+            if !asked || self.interrupt.asked() {
+                continue;
+            }
+            let whole = own_budget(run).mul_f64(self.request.scale);
+            let at = Instant::now();
+            let strata = match run.software {
+                Software::Native if !self.taken.is_empty() => &[][..],
+                _ => &self.replication.strata,
+            };
+            let first = if strata.is_empty() { whole } else { whole.mul_f64(PUBLISHED_SHARE) };
+            let is_measured = self.measure(run, None, Budget { usual: first, most: whole }, watching);
+            for (index, stratum) in strata.iter().enumerate().filter(|_| is_measured) {
+                if self.interrupt.asked() {
+                    break;
+                }
+                let most = whole.saturating_sub(at.elapsed());
+                let usual = most / (strata.len() - index) as u32;
+                self.measure(run, Some(stratum), Budget { usual, most }, watching);
+            }
+        }
+    }
+
+    /// Measures one run; whether anything was measured.
+    fn measure(
+        &mut self,
+        run: &ReplicationRun,
+        stratum: Option<&'a Stratum>,
+        budget: Budget,
+        watching: &mut dyn Watching,
+    ) -> bool {
+        let under = stratum.map_or_else(String::new, |stratum| format!(", {}", stratum.name));
+        watching.note(&format!("{}: {}: {}{under}", self.replication.id, run.software, run.about));
+        let at = Instant::now();
+        let mut record = LedgerRun {
+            software: run.software,
+            about: run.about.clone(),
+            stratum: stratum.map(|stratum| stratum.name.clone()),
+            elapsed_s: 0.0,
+            epochs: 0,
+            missing: Vec::new(),
+        };
+        let finished = match stratum {
+            None => self.published(run, budget, watching),
+            Some(stratum) => self.under(run, stratum, budget, watching),
+        };
+        match finished {
+            Ok(finished) => {
+                record.missing = finished.missing;
+                record.epochs = finished.outcome.epochs;
+                if record.epochs > 0 {
+                    self.taken.push(Taken {
+                        software: run.software,
+                        stratum,
+                        published: finished.published,
+                        outcome: finished.outcome,
+                        system_calls: finished.system_calls,
+                        job: finished.job,
+                    });
+                }
+            }
+            Err(error) => record.missing.push(error.to_string()),
+        }
+        record.elapsed_s = at.elapsed().as_secs_f64();
+        let is_measured = record.epochs > 0;
+        self.runs.push(record);
+        is_measured
+    }
+
+    /// As published, until every claim is decided, or the budget is spent; the article's own counts to their end.
+    fn published(
+        &self,
+        run: &ReplicationRun,
+        budget: Budget,
+        watching: &mut dyn Watching,
+    ) -> Result<Finished, LabError> {
+        let Self { request, replication, seed, interrupt, .. } = *self;
+        let (lab, plan) = match request.full {
+            Some(divide) => full(request, replication, divide, interrupt, watching)?,
+            None => self.planned(
+                &run.cells,
+                run.software,
+                budget,
+                run.batch,
+                |cells| sender_timed(replication, cells),
+                watching,
+            )?,
+        };
+        plan.notes.iter().for_each(|text| watching.note(text));
+        let mut missing = unavailable(&plan.cells);
+        let system_calls = if tracing::is_wanted(replication, run.software) {
+            tracing::trace(replication, run.software, lab.tracing(&plan, interrupt)).unwrap_or_else(|error| {
+                missing.push(error.to_string());
+                Default::default()
+            })
+        } else {
+            Default::default()
+        };
+        let question =
+            ClaimsOfRun { replication, software: run.software, stratum: None, system_calls: &system_calls };
+        let published = plan.cells.clone();
+        let outcome = ask(&lab, plan, &question, interrupt, &mut missing, watching)?;
+        let job = Job { batch: run.batch, seed: Some(seed), ..job_of(&run.cells) };
+        Ok(Finished { outcome, missing, system_calls, published, job })
+    }
+
+    /// The cells that claims name, under a condition.
+    fn under(
+        &self,
+        run: &ReplicationRun,
+        stratum: &Stratum,
+        budget: Budget,
+        watching: &mut dyn Watching,
+    ) -> Result<Finished, LabError> {
+        let Self { replication, interrupt, seed, .. } = *self;
+        let published = cells_of_run(run)?;
+        let cells =
+            strata::cells(replication, stratum, run.software, &published).map_err(LabError::Refused)?;
+        let batch = stratum.batch.or(run.batch.map(|batch| batch.min(LONGEST_BATCH)));
+        let timed = |cells: &[PlannedCell]| sender_timed_under(replication, stratum, &published, cells);
+        let (lab, plan) = self.planned(&cells, run.software, budget, batch, timed, watching)?;
+        let mut missing = unavailable(&plan.cells);
+        let system_calls = BTreeMap::new();
+        let question = ClaimsOfRun {
+            replication,
+            software: run.software,
+            stratum: Some((stratum, &published)),
+            system_calls: &system_calls,
+        };
+        let outcome = ask(&lab, plan, &question, interrupt, &mut missing, watching)?;
+        let job = Job { batch, seed: Some(seed), ..job_of(&cells) };
+        Ok(Finished { outcome, missing, system_calls, published, job })
+    }
+
+    /// The plan of a run, with the lab for it.
+    fn planned(
+        &self,
+        cells: &[Matrix],
+        software: Software,
+        budget: Budget,
+        batch: Option<Duration>,
+        sender_timed: impl Fn(&[PlannedCell]) -> Vec<usize>,
+        watching: &mut dyn Watching,
+    ) -> Result<(Lab, Plan), LabError> {
+        let job = job_of(cells);
+        let lab = lab_of(self.request, &job, watching)?;
+        let expanded = lab.cells(&job)?;
+        let settings = Settings {
+            budget: Some(budget.usual),
+            batch,
+            counted: true,
+            margin: NO_MARGIN,
+            level: Some(level(self.replication, software)),
+            sender_timed: sender_timed(&expanded.cells),
+            ..Settings::of(&job, self.seed)
+        };
+        let plan = match lab.plan(expanded.clone(), &settings) {
+            // Rather one condition with intervals than all without.
+            Err(LabError::Plan(PlanError::BudgetTooSmall { enough, .. }))
+                if Duration::from_secs(enough) <= budget.most =>
+            {
+                lab.plan(expanded, &Settings { budget: Some(Duration::from_secs(enough)), ..settings })?
+            }
+            plan => plan?,
+        };
+        Ok((lab, plan))
+    }
+}
+
+/// How long a run may take.
+#[derive(Debug, Clone, Copy, Default)]
+struct Budget {
+    /// Its part.
+    usual: Duration,
+    /// All that is left, if its part cannot reach an interval.
+    most: Duration,
+}
+
+/// Measures until the question is answered. What was complete before a failure is kept, and the failure is told.
+fn ask(
+    lab: &Lab,
+    plan: Plan,
+    question: &ClaimsOfRun<'_>,
+    interrupt: &Interrupt,
+    missing: &mut Vec<String>,
+    watching: &mut dyn Watching,
+) -> Result<Outcome, LabError> {
+    let (mut outcome, _) = lab.run(plan, question, interrupt, |_| watching.timed())?;
+    if let Some(error) = outcome.failure.take() {
+        if matches!(error, EngineError::Interrupted) {
+            return Err(error.into());
+        }
+        missing.push(error.to_string());
+    }
+    Ok(outcome)
 }
 
 struct Finished {
     outcome: Outcome,
     missing: Vec<String>,
     system_calls: BTreeMap<usize, Sides<SystemCalls>>,
-}
-
-/// Measures one run until every claim is decided, or its budget is spent; the article's own counts to their end.
-fn measure(
-    request: &Request,
-    replication: &Replication,
-    run: &ReplicationRun,
-    seed: u64,
-    interrupt: &Interrupt,
-    watching: &mut dyn Watching,
-) -> Result<Finished, LabError> {
-    let (lab, plan) = match request.full {
-        Some(divide) => full(request, replication, divide, interrupt, watching)?,
-        None => planned(request, replication, run, seed, watching)?,
-    };
-    plan.notes.iter().for_each(|text| watching.note(text));
-    let mut missing = unavailable(&plan.cells);
-
-    let system_calls = if tracing::is_wanted(replication, run.software) {
-        tracing::trace(replication, run.software, lab.tracing(&plan, interrupt)).unwrap_or_else(|error| {
-            missing.push(error.to_string());
-            Default::default()
-        })
-    } else {
-        Default::default()
-    };
-
-    let question = ClaimsOfRun { replication, software: run.software, system_calls: &system_calls };
-    let (mut outcome, _) = lab.run(plan, &question, interrupt, |_| watching.timed())?;
-    if let Some(error) = outcome.failure.take() {
-        if matches!(error, EngineError::Interrupted) {
-            return Err(error.into());
-        }
-        // What was complete before is kept, and the failure is told.
-        missing.push(error.to_string());
-    }
-    Ok(Finished { outcome, missing, system_calls })
-}
-
-/// The plan of a run, with the lab for it.
-fn planned(
-    request: &Request,
-    replication: &Replication,
-    run: &ReplicationRun,
-    seed: u64,
-    watching: &mut dyn Watching,
-) -> Result<(Lab, Plan), LabError> {
-    let job = job_of(&run.cells);
-    let lab = lab_of(request, &job, watching)?;
-    let expanded = lab.cells(&job)?;
-    let settings = Settings {
-        budget: Some(own_budget(run).mul_f64(request.scale)),
-        batch: run.batch,
-        counted: true,
-        margin: NO_MARGIN,
-        sender_timed: sender_timed(replication, &expanded.cells),
-        ..Settings::of(&job, seed)
-    };
-    let plan = lab.plan(expanded, &settings)?;
-    Ok((lab, plan))
+    /// The published cells, which tests name.
+    published: Vec<PlannedCell>,
+    job: Job,
 }
 
 /// The article's own cells, as a run.

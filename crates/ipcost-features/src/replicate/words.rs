@@ -8,13 +8,18 @@ use ipcost_report::grid::{Column, Grid, Piece};
 use ipcost_report::numbers::{bounds, ratio};
 use ipcost_report::wrap::{wrapped, wrapped_under};
 
+use crate::claims::ClaimVerdict;
 use crate::claims::words::style;
-use crate::replicate::{Ledger, LedgerClaim, LedgerTest, Word};
+use crate::replicate::{Ledger, LedgerClaim, LedgerTest, catalogue};
 
 const BOLD: Style = Style::new().bold();
 const DIMMED: Style = Style::new().dimmed();
+/// A summary in more columns does not fit a terminal or a mail.
+const SUMMARY_ROOM: usize = 100;
+/// Letters of a claim's sentence that are shown at least.
+const LEAST_SAID: usize = 24;
 const TESTS: [Column; 6] = [
-    Column::new("   software", false, 0),
+    Column::new("   condition", false, 0),
     Column::new("compared", false, 0),
     Column::new("here", true, 0),
     Column::new("", false, 0),
@@ -22,97 +27,112 @@ const TESTS: [Column; 6] = [
     Column::new("", false, 0),
 ];
 
-/// Draws a ledger in `room` columns of text.
-pub fn render(ledger: &Ledger, room: usize) -> String {
+/// Draws a ledger in `room` columns of text: what is known of every claim; with `details` also how it was measured, and
+/// every test.
+pub fn render(ledger: &Ledger, details: bool, room: usize) -> String {
     let mut out = format!("{BOLD}{}{BOLD:#}: {}\n", ledger.id, ledger.question);
     let line = |text: &str| format!("{}\n", wrapped(text, room));
     if let Some(source) = &ledger.source {
         out.push_str(&line(&format!("Source: {}", ipcost_report::words::escaped(&source.to_string()))));
     }
-    out.push_str(&line(&format!("Published on: {}", ledger.machine)));
-    if let Some(differs) = &ledger.differs {
-        out.push_str(&line(&format!("What differs here: {differs}")));
+    if details {
+        out.push_str(&line(&format!("Published on: {}", ledger.machine)));
+        if let Some(differs) = &ledger.differs {
+            out.push_str(&line(&format!("What differs here: {differs}")));
+        }
     }
-    for run in &ledger.runs {
+    for run in ledger.runs.iter().filter(|run| details || !run.missing.is_empty()) {
+        let under = run.stratum.as_ref().map_or_else(String::new, |stratum| format!(", {stratum}"));
         let how = if run.epochs > 0 {
             let took = duration_text(Duration::from_secs_f64(run.elapsed_s.max(0.0)));
-            format!("{}: {}; {} in {took}", run.software, run.about, counted(run.epochs, "epoch"))
+            format!("{}: {}{under}; {} in {took}", run.software, run.about, counted(run.epochs, "epoch"))
         } else {
-            format!("{}: {}; not measured", run.software, run.about)
+            format!("{}: {}{under}; not measured", run.software, run.about)
         };
         out.push_str(&line(&how));
         for missing in &run.missing {
             out.push_str(&line(&format!("  missing: {}", ipcost_report::words::escaped(missing))));
         }
     }
-    if !ledger.effects.is_empty() {
+    if !ledger.effects.is_empty() && details {
         out.push_str(&line("Not as published, and what it changes:"));
         let mut grid = Grid::new(&TESTS);
-        ledger.effects.iter().for_each(|test| row(&mut grid, test));
+        ledger.effects.iter().filter(|test| is_shown(test)).for_each(|test| row(&mut grid, test));
         grid.render(&mut out, room);
     }
     for (number, claim) in (1..).zip(&ledger.claims) {
         out.push('\n');
-        out.push_str(&self::claim(number, claim, room));
+        out.push_str(&self::claim(number, claim, details, room));
     }
     out
 }
 
-fn claim(number: usize, claim: &LedgerClaim, room: usize) -> String {
+fn claim(number: usize, claim: &LedgerClaim, details: bool, room: usize) -> String {
     let style = style(claim.word);
     let mut out = format!("{number}. {style}{}{style:#}  ", word(claim));
     out.push_str(&format!("{}\n", wrapped_under(&format!("\"{}\"", claim.text), room, "   ")));
-    let mut note = |head: &str, text: &Option<String>| {
-        if let Some(text) = text {
-            out.push_str(&format!("   {}\n", wrapped_under(&format!("{head}: {text}"), room, "   ")));
+    let mut note = |head: &str, text: Option<&str>| {
+        if let Some(text) = text.filter(|text| !text.is_empty()) {
+            let text = if head.is_empty() { text.to_owned() } else { format!("{head}: {text}") };
+            out.push_str(&format!("   {}\n", wrapped_under(&text, room, "   ")));
         }
     };
-    note("published", &claim.published);
-    note("behind it", &claim.behind);
-    note("to decide it", &claim.takes);
+    note("here", Some(claim.sentence.as_str()));
+    note("published", claim.published.as_deref());
+    note("what differs", claim.why.as_deref());
+    note("what to do", claim.advice.as_deref());
+    note("behind it", claim.behind.as_deref());
+    note(
+        "to decide it",
+        claim.takes.as_deref().filter(|_| claim.word.is_open() || claim.word == ClaimVerdict::NotTested),
+    );
+    if !details {
+        return out;
+    }
     let mut grid = Grid::new(&TESTS);
-    claim.tests.iter().for_each(|test| row(&mut grid, test));
+    claim.tests.iter().filter(|test| is_shown(test)).for_each(|test| row(&mut grid, test));
     grid.render(&mut out, room);
     for (test, otherwise) in claim.tests.iter().filter_map(|test| Some((test, test.contradicted.as_ref()?))) {
         let line =
             format!("{} decides nothing: the article's own method says otherwise, {otherwise}", test.about);
         out.push_str(&format!("   {}\n", wrapped_under(&line, room, "   ")));
     }
-    let words = [("original", claim.original), ("native", claim.native)];
-    let said: Vec<String> = words
-        .into_iter()
-        .filter_map(|(software, word)| Some(format!("{software}: {}", word?.shown())))
-        .collect();
-    if !said.is_empty() {
-        out.push_str(&format!("   {DIMMED}{}{DIMMED:#}\n", said.join("; ")));
+    // Their lines would be wider than any screen.
+    for test in &claim.tests {
+        if let Some(detail) = &test.detail {
+            let line = format!("{} ({}): {detail}: {}", test.about, test.software, test.word);
+            out.push_str(&format!("   {}\n", wrapped_under(&line, room, "   ")));
+        }
     }
     out
 }
 
+/// A row without an interval says nothing, and calls have lines of their own.
+fn is_shown(test: &LedgerTest) -> bool {
+    test.lo.is_some() || test.hi.is_some() || test.range.is_some()
+}
+
 /// What is known of a claim, with what that is limited to.
 fn word(claim: &LedgerClaim) -> String {
-    let limit = claim.limit.as_deref().filter(|_| claim.word != Word::Undecided);
-    limit.map_or_else(|| claim.word.shown().to_owned(), |limit| format!("{} {limit}", claim.word))
+    let limit = claim.limit.as_deref().filter(|_| !claim.word.is_open());
+    let size = match claim.size {
+        Some(ClaimVerdict::Fails) if claim.word == ClaimVerdict::Holds => " in direction",
+        _ => "",
+    };
+    let limit = limit.map_or_else(String::new, |limit| format!(" {limit}"));
+    format!("{}{size}{limit}", claim.word)
 }
 
 fn row(grid: &mut Grid, test: &LedgerTest) {
-    let value = match (test.value, &test.detail) {
-        (Some(value), _) => shown(value),
-        (None, Some(_)) => String::new(),
-        (None, None) => "not measured".to_owned(),
-    };
-    let held = match (&test.detail, test.value) {
-        (Some(detail), _) => detail.clone(),
-        (None, Some(value)) => bounds(value, (test.lo, test.hi), test.range),
-        (None, None) => String::new(),
-    };
+    let value = test.value.map_or_else(String::new, shown);
+    let held = test.value.map_or_else(String::new, |value| bounds(value, (test.lo, test.hi), test.range));
     let word = if test.decides {
-        Piece::styled(test.word.shown(), style(test.word))
+        Piece::styled(test.word.name(), style(test.word))
     } else {
         Piece::styled("not deciding", DIMMED)
     };
     grid.row(vec![
-        Piece::styled(format!("   {}", test.software), DIMMED),
+        Piece::styled(format!("   {}", test.stratum.as_deref().unwrap_or("as published")), DIMMED),
         test.about.clone().into(),
         value.into(),
         held.into(),
@@ -125,36 +145,88 @@ fn shown(value: f64) -> String {
     if value == 0.0 { "0".to_owned() } else { ratio(value) }
 }
 
-/// One line an experiment: how many of its claims hold here.
-pub fn summary(ledgers: &[Ledger]) -> String {
-    const COLUMNS: [Column; 6] = [
-        Column::new("experiment", false, 0),
-        Column::new("confirmed", true, 0),
-        Column::new("refuted", true, 0),
-        Column::new("with a limit", true, 0),
-        Column::new("open", true, 0),
-        Column::new("measured in", true, 0),
-    ];
+/// A line for each claim: what is known, and with which figure and under which condition; within `room` columns.
+pub fn summary(ledgers: &[Ledger], room: usize) -> String {
+    const COLUMNS: [Column; 3] =
+        [Column::new("claim", false, 0), Column::new("", false, 0), Column::new("here", false, 0)];
+    let room = room.min(SUMMARY_ROOM);
     let mut grid = Grid::new(&COLUMNS);
-    for ledger in ledgers {
-        let limited = |claim: &&LedgerClaim| claim.limit.is_some() && claim.word != Word::Undecided;
-        let whole = |claim: &&LedgerClaim| !limited(claim);
-        let count = |word: Word| {
-            ledger.claims.iter().filter(whole).filter(|claim| claim.word == word).count().to_string()
-        };
-        let took: f64 = ledger.runs.iter().map(|run| run.elapsed_s).sum();
+    let all =
+        || ledgers.iter().flat_map(|ledger| (1..).zip(&ledger.claims).map(move |claim| (ledger, claim)));
+    let name = |(ledger, (number, _)): &(&Ledger, (usize, &LedgerClaim))| format!("{} {number}", ledger.id);
+    let widest = |texts: Vec<String>| texts.iter().map(|text| text.chars().count()).max().unwrap_or(0);
+    let taken = widest(all().map(|claim| name(&claim)).collect())
+        + widest(all().map(|(_, (_, claim))| word(claim)).collect())
+        + 4;
+    for claim in all() {
+        let (_, (_, known)) = claim;
+        let said = if known.sentence.is_empty() { String::new() } else { known.sentence.clone() };
         grid.row(vec![
-            ledger.id.clone().into(),
-            count(Word::Confirmed).into(),
-            count(Word::Refuted).into(),
-            ledger.claims.iter().filter(limited).count().to_string().into(),
-            count(Word::Undecided).into(),
-            duration_text(Duration::from_secs_f64(took.max(0.0))).into(),
+            name(&claim).into(),
+            Piece::styled(word(known), style(known.word)),
+            cut(&said, room.saturating_sub(taken).max(LEAST_SAID)).into(),
         ]);
     }
     let mut out = String::new();
     grid.render(&mut out, usize::MAX);
+    let count = |verdict: ClaimVerdict| all().filter(|(_, (_, claim))| claim.word == verdict).count();
+    let counts: Vec<String> = ClaimVerdict::ALL
+        .iter()
+        .map(|verdict| (count(*verdict), verdict))
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, verdict)| verdict.counted(count))
+        .collect();
+    let took: f64 = ledgers.iter().flat_map(|ledger| &ledger.runs).map(|run| run.elapsed_s).sum();
+    out.push_str(&format!(
+        "\n{}: {}; measured in {}. --details shows every test.\n",
+        counted(all().count() as u64, "claim"),
+        counts.join(", "),
+        duration_text(Duration::from_secs_f64(took.max(0.0)))
+    ));
     out
+}
+
+/// Who was right, of the articles that contradict one another and were all run; nothing if none were.
+pub fn who_was_right(ledgers: &[Ledger], room: usize) -> String {
+    let room = room.min(SUMMARY_ROOM);
+    let mut out = String::new();
+    for contradiction in catalogue::contradictions() {
+        let found: Option<Vec<(String, &LedgerClaim)>> = contradiction
+            .sides
+            .iter()
+            .map(|side| {
+                let ledger = ledgers.iter().find(|ledger| ledger.id == side.experiment)?;
+                let claim = ledger.claims.get(side.claim.checked_sub(1)?)?;
+                Some((format!("{} ({} {})", side.says, side.experiment, side.claim), claim))
+            })
+            .collect();
+        let Some(found) = found else { continue };
+        let mut grid =
+            Grid::new(&[Column::new("", false, 0), Column::new("", false, 0), Column::new("", false, 0)]);
+        let widest = |texts: &mut dyn Iterator<Item = usize>| texts.max().unwrap_or(0);
+        let taken = widest(&mut found.iter().map(|(says, _)| says.chars().count() + 2))
+            + widest(&mut found.iter().map(|(_, claim)| word(claim).chars().count()))
+            + 4;
+        for (says, claim) in &found {
+            grid.row(vec![
+                format!("  {says}").into(),
+                Piece::styled(word(claim), style(claim.word)),
+                cut(&claim.sentence, room.saturating_sub(taken).max(LEAST_SAID)).into(),
+            ]);
+        }
+        grid.render(&mut out, usize::MAX);
+    }
+    if out.is_empty() { out } else { format!("{BOLD}Who was right{BOLD:#}\n{out}") }
+}
+
+/// A text in one line of so many letters.
+fn cut(text: &str, room: usize) -> String {
+    if text.chars().count() <= room {
+        return text.to_owned();
+    }
+    let begin: String = text.chars().take(room.saturating_sub(1)).collect();
+    let end = begin.rfind([' ', ',', ';']).filter(|end| *end > room / 2).unwrap_or(begin.len());
+    format!("{}…", begin[..end].trim_end_matches([' ', ',', ';', ':']))
 }
 
 #[cfg(test)]
@@ -167,6 +239,8 @@ mod tests {
     #[test]
     fn a_ledger_shows_what_was_published_and_what_holds() {
         let test = |software, value: Option<f64>, word, decides| LedgerTest {
+            stratum: None,
+            direction: None,
             about: "client CPU, tcp over unix".into(),
             software,
             measure: "client_cpu".into(),
@@ -181,6 +255,7 @@ mod tests {
             contradicted: None,
         };
         let run = |software, epochs, missing: &[&str]| LedgerRun {
+            stratum: None,
             software,
             about: "Ruby".into(),
             elapsed_s: 61.0,
@@ -210,7 +285,7 @@ mod tests {
             effects: vec![LedgerTest {
                 about: "placement apart against free".into(),
                 claimed: String::new(),
-                ..test(Software::Original, Some(1.02), Word::Undecided, false)
+                ..test(Software::Original, Some(1.02), ClaimVerdict::Open, false)
             }],
             runs: vec![
                 run(Software::Original, 0, &["ruby is not installed (package ruby)"]),
@@ -219,20 +294,28 @@ mod tests {
             claims: vec![LedgerClaim {
                 text: "The difference measured was a factor of 19.".into(),
                 published: Some("48.27 against 2.53".into()),
-                word: Word::Refuted,
-                original: None,
-                native: Some(Word::Refuted),
+                word: ClaimVerdict::Holds,
+                size: Some(ClaimVerdict::Fails),
+                sentence: "in direction only, the factor differs: as published: 2.60 (2.34–2.86)".into(),
+                advice: None,
+                why: Some("tcp 2.00 sleeps an operation, unix 1.00".into()),
+                conditions: Vec::new(),
                 behind: None,
                 limit: Some("on Linux, with FIFOs".into()),
                 takes: Some("a machine with Windows".into()),
                 tests: vec![
-                    test(Software::Original, None, Word::Undecided, true),
-                    test(Software::Native, Some(2.6), Word::Refuted, true),
-                    test(Software::Native, Some(0.0), Word::Undecided, false),
+                    test(Software::Original, None, ClaimVerdict::Open, true),
+                    test(Software::Native, Some(2.6), ClaimVerdict::Fails, true),
+                    test(Software::Native, Some(0.0), ClaimVerdict::Open, false),
                 ],
             }],
         };
-        let shown = format!("{}\n{}", render(&ledger, 100), summary(std::slice::from_ref(&ledger)));
+        let shown = format!(
+            "{}\n{}\n{}",
+            render(&ledger, false, 100),
+            render(&ledger, true, 100),
+            summary(std::slice::from_ref(&ledger), 100)
+        );
         insta::assert_snapshot!(anstream::adapter::strip_str(&shown).to_string());
     }
 }

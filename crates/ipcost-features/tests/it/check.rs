@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use ipcost_features::check::{
     CheckedClaim, CheckedTest, Questions, decide, differences, parse_claims, prepare, together,
 };
-use ipcost_features::replicate::Word;
+use ipcost_features::claims::ClaimVerdict;
 use ipcost_lab::{Outcome, Settings, plan, run};
 use ipcost_model::{Document, Host, Offers, Stopped, TransportState, expand};
 use ipcost_stats::Random;
@@ -50,7 +50,7 @@ fn claim(body: &str) -> String {
     format!("[[claims]]\n{body}\n")
 }
 
-fn words(claims: &[CheckedClaim]) -> Vec<Word> {
+fn words(claims: &[CheckedClaim]) -> Vec<ClaimVerdict> {
     claims.iter().map(|claim| claim.word).collect()
 }
 
@@ -64,9 +64,9 @@ fn known() -> Script {
     noisy(&[5_000.0, 10_000.0, 8_000.0, 20_000.0], 0.02)
 }
 
-const YES: Word = Word::Confirmed;
-const NO: Word = Word::Refuted;
-const OPEN: Word = Word::Undecided;
+const YES: ClaimVerdict = ClaimVerdict::Holds;
+const NO: ClaimVerdict = ClaimVerdict::Fails;
+const OPEN: ClaimVerdict = ClaimVerdict::Open;
 
 #[test]
 fn known_costs_confirm_and_refute_and_the_run_ends_once_all_is_decided() {

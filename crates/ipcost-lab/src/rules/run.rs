@@ -47,7 +47,7 @@ rules! {
         "more than noise, by a fit over burst lengths", [Warning], "Planted in a test of `explain` (`nagle`)";
     BELOW_FLOOR = "below-floor", "cells that cost less than their floor",
         "Their processes hand over faster than two that wait on a futex.",
-        "the whole interval below the margin", [Warning], "By construction of the floor ([Floor](floor.md))";
+        "the whole interval below the margin", [Warning], "By construction of the floor ([Floor](floors.md))";
     WINE = "wine", "whether Wine replaces Windows",
         "Its figures say nothing about Windows.",
         "Wine", [Warning], "By construction";

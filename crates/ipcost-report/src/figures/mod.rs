@@ -1,6 +1,7 @@
 //! What pictures and the page show alike: texts, colours, ticks, and the lines that cells make. Each is prepared here once,
 //! and both only draw it.
 
+pub mod cheapest;
 pub mod colours;
 pub mod published;
 pub mod series;

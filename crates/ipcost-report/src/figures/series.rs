@@ -1,6 +1,8 @@
 //! Cells that do the same work in several sizes, or with buffers at several places: what the lines of pictures
 //! and of the page go through.
 
+use std::collections::HashMap;
+
 use ipcost_model::units::size_text;
 use ipcost_model::{
     CellRecord, Document, Estimate, Mode, Pattern, Placement, SpeaksFirst, Work, fixed_offset,
@@ -111,66 +113,94 @@ impl Panel<'_> {
     }
 }
 
-/// Every panel, those with a single value among them.
-pub fn panels(document: &Document, across: Across) -> Vec<Panel<'_>> {
-    // What a reply is like: as large as the request throughout, or else of one size a panel.
-    let alike = |cell: &CellRecord, other: &CellRecord| {
-        let work = |cell: &CellRecord| Work { reply: 0, ..cell.work() };
-        let sized = |cell: &CellRecord| {
-            if across == Across::Size { Work { size: 0, ..work(cell) } } else { work(cell) }
-        };
-        sized(cell) == sized(other)
-    };
-    let mirrors = |cell: &CellRecord| {
-        document.cells.iter().filter(|other| alike(cell, other)).all(|other| other.size == other.reply)
-    };
-    let same_reply = |cell: &CellRecord, other: &CellRecord| {
-        cell.reply == other.reply || cell.speaks_first == SpeaksFirst::Server || mirrors(cell)
-    };
-    let mut groups: Vec<Vec<&CellRecord>> = Vec::new();
-    // Floors are what cells are seen against, not transports to choose from.
-    for cell in document.cells.iter().filter(|cell| cell.pattern != Pattern::Floor) {
-        match groups.iter_mut().find(|group| alike(cell, group[0]) && same_reply(cell, group[0])) {
-            Some(group) => group.push(cell),
-            None => groups.push(vec![cell]),
+/// What is alike but for what lies across.
+pub struct Alike<T> {
+    /// The work of the first.
+    pub work: Work,
+    /// Whether replies are as large as requests throughout.
+    pub mirrors: bool,
+    /// In the order given.
+    pub items: Vec<T>,
+}
+
+/// Groups of the same work but for what lies across, in the order given.
+pub fn alike<T>(
+    items: impl IntoIterator<Item = T>,
+    work: impl Fn(&T) -> Work,
+    across: Across,
+) -> Vec<Alike<T>> {
+    let items: Vec<T> = items.into_iter().collect();
+    let kind =
+        |work: Work| Work { reply: 0, size: if across == Across::Size { 0 } else { work.size }, ..work };
+    // What a reply is like: as large as the request throughout, or else of one size a group.
+    let mut mirrors: HashMap<Work, bool> = HashMap::new();
+    for work in items.iter().map(&work) {
+        *mirrors.entry(kind(work)).or_insert(true) &= work.size == work.reply;
+    }
+    let mut places: HashMap<Work, usize> = HashMap::new();
+    let mut groups: Vec<Alike<T>> = Vec::new();
+    for item in items {
+        let work = work(&item);
+        let kind = kind(work);
+        let mirrors = mirrors[&kind];
+        let any_reply = mirrors || work.speaks_first == SpeaksFirst::Server;
+        let key = Work { reply: if any_reply { 0 } else { work.reply }, ..kind };
+        let place = *places.entry(key).or_insert(groups.len());
+        match groups.get_mut(place) {
+            Some(group) => group.items.push(item),
+            None => groups.push(Alike { work, mirrors, items: vec![item] }),
         }
     }
-    let panels = groups.iter().map(|cells| Panel {
-        title: name(cells[0], mirrors(cells[0]), across),
-        pattern: cells[0].pattern,
-        operation: match cells[0].pattern {
+    groups
+}
+
+/// Every panel, those with a single value among them.
+pub fn panels(document: &Document, across: Across) -> Vec<Panel<'_>> {
+    // Floors are what cells are seen against, not transports to choose from.
+    let cells = document.cells.iter().filter(|cell| cell.pattern != Pattern::Floor);
+    let groups = alike(cells, |cell| cell.work(), across);
+    let panels = groups.iter().map(|Alike { work, mirrors, items }| Panel {
+        title: name(work, *mirrors, across),
+        pattern: work.pattern,
+        operation: match work.pattern {
             Pattern::Rr => "round trip",
             Pattern::Stream => "message",
             Pattern::Connect => "connection",
             Pattern::Floor => "operation",
         },
-        lines: lines(document, cells, across),
+        lines: lines(document, items, across),
     });
     panels.collect()
 }
 
-fn name(cell: &CellRecord, mirrors: bool, across: Across) -> String {
-    let mut name = match cell.pattern {
+/// What is done, without what lies across: `Round trip, 4 at once, apart`.
+pub fn name(work: &Work, mirrors: bool, across: Across) -> String {
+    let mut name = match work.pattern {
         Pattern::Rr => "Round trip",
         Pattern::Stream => "Stream",
-        Pattern::Connect if cell.speaks_first == SpeaksFirst::Server => "Connection per reply",
+        Pattern::Connect if work.speaks_first == SpeaksFirst::Server => "Connection per reply",
         Pattern::Connect => "Connection per request",
         Pattern::Floor => "Floor",
     }
     .to_owned();
     if across == Across::Place {
-        name.push_str(&format!(" of {}", size_text(cell.size)));
+        name.push_str(&format!(" of {}", size_text(work.size)));
     }
-    if cell.pattern != Pattern::Stream && cell.speaks_first == SpeaksFirst::Client && !mirrors {
-        name.push_str(&format!(", replies of {}", size_text(cell.reply)));
+    if work.pattern != Pattern::Stream && work.speaks_first == SpeaksFirst::Client && !mirrors {
+        name.push_str(&format!(", replies of {}", size_text(work.reply)));
     }
-    if cell.concurrency > 1 {
-        name.push_str(&format!(", {} at once", cell.concurrency));
+    if work.concurrency > 1 {
+        name.push_str(&format!(", {} at once", work.concurrency));
     }
-    if cell.placement != Placement::Free {
-        name.push_str(&format!(", {}", cell.placement));
+    if work.placement != Placement::Free {
+        name.push_str(&format!(", {}", work.placement));
     }
     name
+}
+
+/// The size that lies across: what the side sends that speaks first.
+pub fn size(work: &Work) -> u64 {
+    if work.speaks_first == SpeaksFirst::Server { work.reply } else { work.size }
 }
 
 fn lines<'a>(document: &Document, cells: &[&'a CellRecord], across: Across) -> Vec<Line<'a>> {
@@ -178,10 +208,7 @@ fn lines<'a>(document: &Document, cells: &[&'a CellRecord], across: Across) -> V
     for cell in cells.iter().filter(|cell| cell.available) {
         // Neither nothing nor for nothing: there is no place for that on a logarithmic axis.
         let (at, label) = match across {
-            Across::Size => {
-                let size = if cell.speaks_first == SpeaksFirst::Server { cell.reply } else { cell.size };
-                (Some(size).filter(|size| *size > 0), &cell.label)
-            }
+            Across::Size => (Some(size(&cell.work())).filter(|size| *size > 0), &cell.label),
             // Labels name the place.
             Across::Place => (fixed_offset(&cell.options, "recv_offset").map(u64::from), &cell.transport),
         };

@@ -3,7 +3,7 @@
 use ipcost_model::{Document, Pattern};
 
 use super::pairs::Quantity;
-use super::text;
+use super::{cheapest, text};
 use crate::figures::colours;
 
 const TEMPLATE: &str = include_str!("../../assets/html/charts.html");
@@ -75,6 +75,7 @@ pub fn section(document: &Document) -> String {
         .replace("{metrics}", &metrics.concat())
         .replace("{scales}", &scales.concat())
         .replace("{transports}", &transports.collect::<String>())
+        .replacen("{cheapest}", &cheapest::figure(document).unwrap_or_default(), 1)
 }
 
 fn patterns(document: &Document) -> Vec<Pattern> {

@@ -164,6 +164,28 @@ fn the_page_has_the_texts_and_colours_of_pictures() {
     }
 }
 
+#[test]
+fn the_map_of_the_page_says_what_the_picture_says_and_needs_no_script() {
+    let document = fixture::in_sizes();
+    let page = page(&document);
+    let figure =
+        page.split("<figure id=\"figure-cheapest\"").nth(1).unwrap().split("</figure>").next().unwrap();
+    assert!(!figure.contains("style=") && !figure.contains("<img"));
+    let map = figure.split("</table>").next().unwrap();
+    let rows: Vec<usize> = map.split("<tr").skip(1).map(columns).collect();
+    assert!(rows.iter().all(|columns| *columns == rows[0]), "{rows:?} {map}");
+    let (texts, _) = picture(&document, Chart::Cheapest);
+    let whole = texts.join(" ");
+    for field in map.split("<td class=\"").skip(1) {
+        let part = |tag: &str| field.split(tag).nth(1).unwrap().split('<').next().unwrap().to_owned();
+        let tag = if field.contains("<b>") { "<b>" } else { "<small>" };
+        assert!(whole.contains(&part(tag)), "{field} {whole}");
+        assert_eq!(field.starts_with("known"), field.contains("<i class=\"t"), "{field}");
+    }
+    insta::assert_snapshot!(figure);
+    assert!(!self::page(&fixture::document()).contains("figure-cheapest"), "one size is no map");
+}
+
 /// A stream over two transports, of which the first is cheaper in small messages and the second in large ones.
 fn crossing() -> Document {
     let mut document = fixture::document();

@@ -6,6 +6,7 @@ use ipcost_model::units::{counted, duration_text};
 use ipcost_model::{Document, Multiplicity, Placement, Stopped, WorkloadRecord};
 
 use super::{Chart, forest, size};
+use crate::figures::cheapest;
 use crate::figures::series::Across;
 use crate::figures::ticks::{percent, plain};
 use crate::words;
@@ -26,6 +27,7 @@ pub fn title(document: &Document, chart: Chart) -> String {
             None => "What one operation costs, compared with the baseline".to_owned(),
         },
         Chart::Throughput => "How much a stream carries, by size of message".to_owned(),
+        Chart::Cheapest => cheapest::TITLE.to_owned(),
     };
     match (document.workloads.as_slice(), chart) {
         ([only], Chart::Cost | Chart::Forest) => {
@@ -71,6 +73,7 @@ pub fn lead(document: &Document, chart: Chart) -> String {
                 "Bars end at the median over epochs of what was delivered. Lines are intervals at {sure}, {each}."
             )
         }
+        Chart::Cheapest => cheapest::legend(document),
         Chart::Forest => {
             let promise = match analysis.multiplicity {
                 Multiplicity::Headline => {

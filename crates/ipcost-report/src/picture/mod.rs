@@ -4,6 +4,7 @@
 
 mod bitmap;
 mod captions;
+mod cheapest;
 mod cost;
 mod forest;
 mod ink;
@@ -57,11 +58,14 @@ pub enum Chart {
     Throughput,
     /// Cost against the place of receive buffers within a page, a line a transport.
     Layout,
+    /// The cheapest transport of every workload, a column a size.
+    Cheapest,
 }
 
 impl Chart {
     /// Every one.
-    pub const ALL: [Self; 5] = [Self::Cost, Self::Size, Self::Forest, Self::Throughput, Self::Layout];
+    pub const ALL: [Self; 6] =
+        [Self::Cost, Self::Size, Self::Forest, Self::Throughput, Self::Layout, Self::Cheapest];
 
     /// As on the command line.
     pub fn name(self) -> &'static str {
@@ -71,6 +75,7 @@ impl Chart {
             Self::Forest => "forest",
             Self::Throughput => "throughput",
             Self::Layout => "layout",
+            Self::Cheapest => "cheapest",
         }
     }
 }
@@ -127,6 +132,11 @@ pub enum PictureError {
         "chart forest takes cells that are compared with a baseline, and this document has none; measure two transports, or draw --chart cost"
     )]
     NothingCompared,
+    /// No work was compared in two sizes.
+    #[error(
+        "chart cheapest takes the same work in at least two sizes, over at least two transports, and this document has none; measure with --transports unix,tcp --sizes 64,4KiB,64KiB, or draw --chart cost"
+    )]
+    NoMap,
     /// No cell is of the pattern `stream`.
     #[error(
         "chart throughput takes measured cells of the pattern stream, and this document has none; measure with --patterns stream, or draw --chart cost"
@@ -203,6 +213,7 @@ pub fn draw(document: &Document, chart: Chart, background: Background) -> Result
         Chart::Layout => size::draw(document, Across::Place, &mut canvas, y)?,
         Chart::Forest => forest::draw(document, &mut canvas, y)?,
         Chart::Throughput => throughput::draw(document, &mut canvas, y)?,
+        Chart::Cheapest => cheapest::draw(document, &mut canvas, y)?,
     };
     y = body.bottom + 12.0;
     for note in body.notes.into_iter().chain(captions::missing(document)) {

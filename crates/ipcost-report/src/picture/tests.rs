@@ -253,12 +253,86 @@ fn bars_are_grouped_by_size_and_longer_where_more_is_carried() {
 }
 
 #[test]
+fn every_kind_of_field_and_none_that_names_a_winner_without_a_claim() {
+    let document = fixture::in_sizes();
+    let text = drawn(&document, Chart::Cheapest);
+    let xml = Xml::parse(&text).unwrap();
+    let fields: Vec<(String, Vec<&str>)> = of_class(&xml, "cell")
+        .map(|cell| {
+            let title = cell.first_element_child().and_then(|title| title.text()).unwrap_or_default();
+            let groups = cell.descendants().filter(|node| node.has_tag_name("g")).skip(1);
+            (title.trim().to_owned(), groups.filter_map(|group| group.attribute("class")).collect())
+        })
+        .collect();
+    insta::assert_debug_snapshot!(fields);
+    for (title, marks) in &fields {
+        let open = title.contains("(open)") || title.ends_with("measured");
+        assert_eq!(open, !marks.contains(&"known"), "{title}: {marks:?}");
+    }
+    insta::assert_debug_snapshot!(texts(&xml));
+}
+
+#[test]
+fn fields_line_up_under_their_sizes() {
+    let text = drawn(&fixture::in_sizes(), Chart::Cheapest);
+    let xml = Xml::parse(&text).unwrap();
+    let axis = of_class(&xml, "axis").next().unwrap();
+    let middles: Vec<f64> = axis
+        .children()
+        .filter(|node| node.has_tag_name("text"))
+        .skip(1)
+        .map(|text| number(text, "x"))
+        .collect();
+    assert_eq!(middles.len(), 3);
+    for field in of_class(&xml, "cell") {
+        for text in field.children().filter(|node| node.has_tag_name("text")) {
+            assert!(middles.contains(&number(text, "x")), "{text:?} {middles:?}");
+        }
+    }
+    picture(&fixture::in_sizes(), Chart::Cheapest).png().unwrap();
+}
+
+#[test]
+fn a_map_of_thousands_of_fields_stays_bounded_and_says_so() {
+    let mut document = fixture::in_sizes();
+    let (table, cells) = (document.workloads[0].clone(), document.cells[..4].to_vec());
+    for concurrency in 2..80 {
+        for size in 1..40 {
+            let mut table = table.clone();
+            (table.work.size, table.work.concurrency) = (size, concurrency);
+            let id = |id: &String| format!("{id}/{size}/{concurrency}");
+            table.cells = table.cells.iter().map(id).collect();
+            table.baseline = table.baseline.as_ref().map(id);
+            let fastest = table.fastest.as_mut().unwrap();
+            (fastest.cell, fastest.runner_up) = (id(&fastest.cell), id(&fastest.runner_up));
+            for cell in &cells {
+                let mut cell = CellRecord { id: id(&cell.id), ..cell.clone() };
+                (cell.size, cell.concurrency) = (size, concurrency);
+                document.cells.push(cell);
+            }
+            document.workloads.push(table);
+        }
+    }
+    let picture = picture(&document, Chart::Cheapest);
+    picture.png().unwrap();
+    let text = picture.svg();
+    let xml = Xml::parse(&text).unwrap();
+    assert!(of_class(&xml, "cell").count() <= 16 * 40);
+    let texts = texts(&xml);
+    for part in ["Not shown: 40 more rows.", "Not shown: 26 larger sizes."] {
+        assert!(texts.iter().any(|text| text.contains(part)), "{part:?} is not in {texts:?}");
+    }
+}
+
+#[test]
 fn what_a_document_cannot_show_is_refused_with_what_would_help() {
     let mut document = fixture::document();
     let refusal =
         |document: &Document, chart| draw(document, chart, Background::White).unwrap_err().to_string();
     assert!(refusal(&document, Chart::Size).contains("--sizes"));
     assert!(refusal(&document, Chart::Layout).contains("sweep layout"));
+    assert!(refusal(&document, Chart::Cheapest).contains("--sizes 64,4KiB,64KiB"));
+    assert!(refusal(&sizes(), Chart::Cheapest).contains("two transports"), "nothing was compared");
     document.contrasts.clear();
     assert!(refusal(&document, Chart::Forest).contains("two transports"));
     document.workloads.truncate(1);
@@ -270,9 +344,11 @@ fn what_a_document_cannot_show_is_refused_with_what_would_help() {
 #[test]
 fn text_from_outside_stays_text() {
     let hostile = "</text><script>alert(1)</script>\"'&amp;<!--]]>\u{1}\u{7f}\u{ffff}";
-    for (mut document, charts) in
-        [(fixture::document(), [Chart::Cost, Chart::Forest]), (sizes(), [Chart::Size, Chart::Throughput])]
-    {
+    for (mut document, charts) in [
+        (fixture::document(), [Chart::Cost, Chart::Forest]),
+        (sizes(), [Chart::Size, Chart::Throughput]),
+        (fixture::in_sizes(), [Chart::Cheapest, Chart::Cost]),
+    ] {
         document.cells[1].label = hostile.to_owned();
         document.cells[1].transport = hostile.to_owned();
         document.cells[2].reason = Some(hostile.to_owned());

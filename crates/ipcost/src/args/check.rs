@@ -11,7 +11,7 @@ use crate::redact::Redacting;
 
 #[derive(Debug, Default, Args)]
 #[command(
-    after_long_help = "Exit status: 0 every claim is confirmed, 1 one is refuted or something failed, 2 wrong usage (nothing was measured), 3 one stays open and none is refuted, 130 interrupted (what was measured is shown)."
+    after_long_help = "Exit status: 0 every claim holds, 1 one fails, or something went wrong, 2 wrong usage (nothing was measured), 3 one stays open and none fails, 130 interrupted (what was measured is shown)."
 )]
 pub struct CheckArgs {
     /// A file of claims (TOML): a job, and what is claimed of its cells

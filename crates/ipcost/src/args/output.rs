@@ -25,7 +25,8 @@ pub struct OutputArgs {
     #[arg(long, value_name = "FILE")]
     pub png: Option<PathBuf>,
     /// What the picture shows: cost (each workload), size (cost against size of message), forest (ratios to the
-    /// baseline), throughput (bits a second of streams), layout (cost against the place of receive buffers) [default: cost]
+    /// baseline), throughput (bits a second of streams), layout (cost against the place of receive buffers),
+    /// cheapest (the cheapest transport by size of message) [default: cost]
     #[arg(long, value_name = "CHART")]
     pub chart: Option<Chart>,
     /// What lies behind the picture: white, transparent [default: white]

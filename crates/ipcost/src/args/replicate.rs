@@ -20,6 +20,9 @@ pub struct ReplicateArgs {
     /// List them: what they ask, and how long they take
     #[arg(long)]
     pub list: bool,
+    /// Show how everything was measured, and every test
+    #[arg(long)]
+    pub details: bool,
     /// How long everything may take together [default: each experiment's own]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub budget: Option<Duration>,

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use anyhow::{Context, anyhow};
 use ipcost_features::answer::answered;
 use ipcost_features::check::{Check, Questions, measure, record};
-use ipcost_features::replicate::Word;
+use ipcost_features::claims::ClaimVerdict;
 use ipcost_lab::lab::{about, fresh_seed};
 use ipcost_lab::{EngineError, Lab, LabError, PlanError, Settings};
 use ipcost_model::{Job, Plan, Stopped, Warning};
@@ -144,8 +144,8 @@ fn finish(args: &CheckArgs, check: &Check, failure: Option<EngineError>) -> Resu
     }
     Ok(match check.word {
         _ if args.record.is_some() => ExitCode::SUCCESS,
-        Word::Confirmed => ExitCode::SUCCESS,
-        Word::Refuted => ExitCode::from(FAILED),
-        Word::Undecided => ExitCode::from(UNDECIDED),
+        ClaimVerdict::Holds => ExitCode::SUCCESS,
+        ClaimVerdict::Fails | ClaimVerdict::Depends => ExitCode::from(FAILED),
+        ClaimVerdict::Open | ClaimVerdict::NotTested => ExitCode::from(UNDECIDED),
     })
 }

@@ -23,7 +23,7 @@ fn claims_that_hold_are_confirmed_and_the_run_ends_early() {
     let output = place.run(&["check", "claims.toml", "--json", "check.json"]);
     assert_eq!(status(&output), Some(0), "{}{}", text(&output.stdout), text(&output.stderr));
     let check: Value = serde_json::from_slice(&std::fs::read(place.file("check.json")).unwrap()).unwrap();
-    assert_eq!((&check["schema"], &check["word"]), (&"ipcost-check/1".into(), &"confirmed".into()));
+    assert_eq!((&check["schema"], &check["word"]), (&"ipcost-check/1".into(), &"holds".into()));
     assert_eq!(check["stopped"], "resolved");
     assert_eq!(check["document"]["schema"], "ipcost/1");
     let test = &check["claims"][0]["tests"][0];
@@ -34,7 +34,7 @@ fn claims_that_hold_are_confirmed_and_the_run_ends_early() {
     let (lo, value, hi) = (test["lo"].as_f64(), test["value"].as_f64(), test["hi"].as_f64());
     assert!(lo > Some(0.0) && lo <= value && value <= hi && hi <= Some(50.0), "{test}");
     let shown = text(&output.stdout);
-    assert!(shown.contains("2 claims: 2 confirmed") && shown.contains("at most 50"), "{shown}");
+    assert!(shown.contains("2 claims: 2 hold") && shown.contains("at most 50"), "{shown}");
     assert!(shown.contains("p50 of connect/tcp/64/c1 is at most 10s"), "{shown}");
     // It is among the saved runs, with its answer.
     assert!(text(&place.run(&["list"]).stdout).contains("check, connect"));
@@ -57,19 +57,18 @@ fn a_claim_that_does_not_hold_fails_and_says_where_and_what_to_do() {
     assert_eq!(status(&output), Some(1), "{}", text(&output.stderr));
     let shown = text(&output.stdout);
     assert!(
-        shown.contains("claims.toml:10: refuted: wall of connect/unix/64/c1 over connect/tcp/64/c1 is"),
+        shown.contains("claims.toml:10: fails: wall of connect/unix/64/c1 over connect/tcp/64/c1 is"),
         "{shown}"
     );
-    assert!(shown.contains("the nearest bound that this run confirms is at least"), "{shown}");
+    assert!(shown.contains("the nearest bound that holds in this run is at least"), "{shown}");
 
     let directory = place.files.path().file_name().unwrap().to_str().unwrap();
     let annotations: Vec<&str> = shown.lines().filter(|line| line.starts_with("::")).collect();
-    let expected =
-        format!("::error file={directory}/claims.toml,line=10,title=claim refuted::dear%0Arefuted: ");
+    let expected = format!("::error file={directory}/claims.toml,line=10,title=claim fails::dear%0Afails: ");
     assert!(annotations.len() == 1 && annotations[0].starts_with(&expected), "{annotations:?}");
     let summary = std::fs::read_to_string(place.file("summary.md")).unwrap();
-    assert!(summary.starts_with("### 2 claims: 1 confirmed, 1 refuted\n"), "{summary}");
-    assert!(summary.contains("| **refuted** | dear | "), "{summary}");
+    assert!(summary.starts_with("### 2 claims: 1 holds, 1 fails\n"), "{summary}");
+    assert!(summary.contains("| **fails** | dear | "), "{summary}");
 
     let junit = std::fs::read_to_string(place.file("junit.xml")).unwrap();
     assert!(
@@ -77,7 +76,7 @@ fn a_claim_that_does_not_hold_fails_and_says_where_and_what_to_do() {
         "{junit}"
     );
     assert!(junit.contains("<testcase name=\"cheap, &quot;50 ×&quot; &amp; less\""), "{junit}");
-    assert!(junit.contains("<failure type=\"refuted\""), "{junit}");
+    assert!(junit.contains("<failure type=\"fails\""), "{junit}");
     place.assert_clean();
 }
 
@@ -94,15 +93,12 @@ fn what_cannot_be_decided_is_undecided() {
     let output = command.output().unwrap();
     assert_eq!(status(&output), Some(3), "{}", text(&output.stderr));
     let check: Value = serde_json::from_slice(&output.stdout).expect("nothing but JSON on standard output");
-    assert_eq!(
-        (&check["claims"][0]["word"], &check["claims"][1]["word"]),
-        (&"confirmed".into(), &"undecided".into())
-    );
+    assert_eq!((&check["claims"][0]["word"], &check["claims"][1]["word"]), (&"holds".into(), &"open".into()));
     assert_eq!(check["stopped"], "resolved", "nothing was left to wait for");
     assert!(check["claims"][1]["tests"][0]["reason"].as_str().unwrap().contains("ruby"), "{check}");
     assert!(text(&output.stderr).contains("::warning file=claims.toml,line="), "{}", text(&output.stderr));
     let junit = std::fs::read_to_string(place.file("junit.xml")).unwrap();
-    assert!(junit.contains("<skipped type=\"undecided\"") && junit.contains("skipped=\"1\""), "{junit}");
+    assert!(junit.contains("<skipped type=\"open\"") && junit.contains("skipped=\"1\""), "{junit}");
     place.assert_clean();
 }
 

@@ -10,17 +10,16 @@ const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
 fn every_chart_of_a_run_as_svg_and_png() {
     let place = Place::new();
     place.document(&RUN);
-    for chart in ["cost", "size", "forest", "throughput"] {
+    for chart in ["cost", "size", "forest", "throughput", "cheapest"] {
         let output =
             place.run(&["report", "document.json", "--chart", chart, "--svg", "a.svg", "--png", "a.png"]);
         assert!(output.status.success(), "{chart}: {}", text(&output.stderr));
         assert_eq!((text(&output.stdout), text(&output.stderr)), (String::new(), String::new()));
         let svg = std::fs::read_to_string(place.file("a.svg")).unwrap();
-        assert!(
-            svg.starts_with("<svg") && svg.contains("\npipe\n") && svg.contains("\nunix\n"),
-            "{chart}: {svg}"
-        );
-        assert!(svg.contains("no interval yet"), "{chart}: one epoch is no interval");
+        // After one epoch it is open which of the two is cheaper.
+        let either = ["\npipe or unix\n", "\nunix or pipe\n"].iter().any(|names| svg.contains(names));
+        let each = svg.contains("\npipe\n") && svg.contains("\nunix\n") && svg.contains("no interval yet");
+        assert!(svg.starts_with("<svg") && if chart == "cheapest" { either } else { each }, "{chart}: {svg}");
         assert!(std::fs::read(place.file("a.png")).unwrap().starts_with(PNG), "{chart}");
     }
     let output = place.run(&["report", "document.json", "--svg", "-"]);

@@ -8,8 +8,8 @@ use ipcost_stats::{epochs_to_exclude, median};
 
 use super::{Test, Than, ratio_to_baseline};
 use crate::check::{CheckedTest, ClaimMetric};
+use crate::claims::ClaimVerdict;
 use crate::claims::{Bounded, Bounds, Found};
-use crate::replicate::Word;
 
 /// Decides one test at `level`.
 pub(super) fn decide_test(test: &Test, outcome: &Outcome, batches: &Batches<'_>, level: f64) -> CheckedTest {
@@ -24,7 +24,7 @@ pub(super) fn decide_test(test: &Test, outcome: &Outcome, batches: &Batches<'_>,
         hi: None,
         at_most: test.at_most,
         at_least: test.at_least,
-        word: Word::Undecided,
+        word: ClaimVerdict::Open,
         reason: test.hopeless.clone(),
         likely_budget_s: None,
     };
@@ -61,7 +61,7 @@ pub(super) fn decide_test(test: &Test, outcome: &Outcome, batches: &Batches<'_>,
         Bounds { above: test.at_least.map(Bounded::Including), below: test.at_most.map(Bounded::Including) };
     checked.word = bounds.word(interval);
     let ended = !outcome.elapsed.is_zero();
-    if ended && checked.word == Word::Undecided && checked.reason.is_none() {
+    if ended && checked.word == ClaimVerdict::Open && checked.reason.is_none() {
         let each = outcome.elapsed_of_epochs().as_secs_f64() / f64::from(epochs);
         let before = outcome.elapsed.as_secs_f64() - outcome.elapsed_of_epochs().as_secs_f64();
         checked.likely_budget_s = likely_epochs(test, &logs, interval, level)

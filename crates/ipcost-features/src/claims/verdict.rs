@@ -1,0 +1,35 @@
+//! What is known of a claim.
+
+use ipcost_model::named;
+
+named! {
+    /// What is known of a claim.
+    ClaimVerdict, "verdict" {
+        /// It holds, as published and under every condition.
+        Holds = "holds" | "confirmed",
+        /// It does not, under no condition.
+        Fails = "fails" | "refuted",
+        /// It holds under some conditions and not under others.
+        Depends = "depends",
+        /// That is not known yet: intervals straddle a bound.
+        Open = "open" | "undecided",
+        /// Nothing that it is about can be measured here.
+        NotTested = "not tested",
+    }
+}
+
+impl ClaimVerdict {
+    /// `1 holds`, `2 hold`.
+    pub fn counted(self, count: usize) -> String {
+        let verb = match self {
+            Self::Holds | Self::Fails | Self::Depends if count != 1 => self.name().trim_end_matches('s'),
+            _ => self.name(),
+        };
+        format!("{count} {verb}")
+    }
+
+    /// Whether more epochs may change it.
+    pub fn is_open(self) -> bool {
+        self == Self::Open
+    }
+}

@@ -1,0 +1,138 @@
+//! Conditions that an article left open or fixed, set otherwise: the same cells on one core or on two, with or without an
+//! option. Each is measured in a run of its own, against itself.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use ipcost_model::job::duration;
+use ipcost_model::{
+    Capabilities, Matrix, OptionName, OptionValue, Placement, PlannedCell, Point, parse_cell_id,
+};
+use serde::Deserialize;
+
+use super::{Replication, Software, System, Test};
+
+/// A condition under which cells are measured besides what was published.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stratum {
+    /// In words that follow a verdict, such as `on one core`.
+    pub name: String,
+    /// Where the processes run, if the article let the scheduler choose.
+    #[serde(default)]
+    pub placement: Option<Placement>,
+    /// Options of the cells that they act on.
+    #[serde(default)]
+    pub options: BTreeMap<OptionName, OptionValue>,
+    /// How long a batch is meant to last; at most 100 ms if the article's run says more.
+    #[serde(default, with = "duration")]
+    pub batch: Option<Duration>,
+    /// The systems on which it is measured; all where none is named.
+    #[serde(default)]
+    pub os: Vec<System>,
+}
+
+impl Stratum {
+    /// The published cell under this condition.
+    pub fn of(&self, published: &Point, known: &dyn Fn(&str) -> Option<&'static Capabilities>) -> Point {
+        let mut point = published.clone();
+        if let Some(placement) = self.placement.filter(|_| point.placement == Placement::Free) {
+            point.placement = placement;
+        }
+        let capabilities = known(&point.transport);
+        for (name, value) in &self.options {
+            let acts = capabilities.is_some_and(|known| name.spec().acts_on(known, point.pattern));
+            if acts {
+                point.options.insert(*name, value.clone());
+            }
+        }
+        point
+    }
+
+    /// Whether a test is another one under this condition.
+    fn changes(
+        &self,
+        published: &[&PlannedCell],
+        known: &dyn Fn(&str) -> Option<&'static Capabilities>,
+    ) -> bool {
+        published.iter().any(|cell| self.of(&cell.point, known) != cell.point)
+    }
+}
+
+/// The capabilities of a transport by its name.
+pub(super) fn capabilities(name: &str) -> Option<&'static Capabilities> {
+    ipcost_sys::transport::find(name).map(|transport| transport.capabilities())
+}
+
+/// Whether a test is decided under conditions, too: system calls are the same under each, and what decides nothing is
+/// measured as published only.
+pub(super) fn is_conditional(test: &Test, software: Software) -> bool {
+    test.decides
+        && !test.same_system_calls
+        && test.contradicted.is_none()
+        && test.software.is_none_or(|only| only == software)
+}
+
+/// The cells of a test among the published ones, if the condition changes one of them.
+pub(super) fn cells_under<'a>(
+    stratum: &Stratum,
+    test: &Test,
+    published: &'a [PlannedCell],
+) -> Option<Vec<&'a PlannedCell>> {
+    let sides = std::iter::once(&test.a).chain(&test.b);
+    let cells: Vec<&PlannedCell> =
+        sides.map(|side| side.find(published).ok().map(|index| &published[index])).collect::<Option<_>>()?;
+    stratum.changes(&cells, &capabilities).then_some(cells)
+}
+
+/// The cells that a condition needs for the claims of a replication, each as a matrix of its own.
+///
+/// # Errors
+/// A condition that changes no cell of any claim, in one line.
+pub fn cells(
+    replication: &Replication,
+    stratum: &Stratum,
+    software: Software,
+    published: &[PlannedCell],
+) -> Result<Vec<Matrix>, String> {
+    let mut found: Vec<Matrix> = Vec::new();
+    for test in replication.claims.iter().flat_map(|claim| &claim.tests) {
+        if !is_conditional(test, software) {
+            continue;
+        }
+        for cell in cells_under(stratum, test, published).into_iter().flatten() {
+            let point = stratum.of(&cell.point, &capabilities);
+            let matrix = Matrix { lead_in: cell.lead_in, ..parse_cell_id(&point.id())? };
+            if !found.contains(&matrix) {
+                found.push(matrix);
+            }
+        }
+    }
+    if found.is_empty() {
+        return Err(format!(
+            "stratum \"{}\" changes none of the cells that claims name; give a placement for free ones, or an option that acts on them",
+            stratum.name
+        ));
+    }
+    Ok(found)
+}
+
+/// Checks the conditions of a replication by themselves.
+///
+/// # Errors
+/// The first that says nothing, or says what another says, in one line.
+pub(super) fn check(replication: &Replication) -> Result<(), String> {
+    for (index, stratum) in replication.strata.iter().enumerate() {
+        let name = &stratum.name;
+        if stratum.placement.is_none() && stratum.options.is_empty() {
+            return Err(format!("stratum \"{name}\" sets neither a placement nor an option; give one"));
+        }
+        for (option, value) in &stratum.options {
+            option.spec().check(value.clone()).map_err(|reason| format!("stratum \"{name}\": {reason}"))?;
+        }
+        if replication.strata[..index].iter().any(|other| other.name == *name) {
+            return Err(format!("two strata are named \"{name}\"; give one of them another name"));
+        }
+    }
+    Ok(())
+}
