@@ -142,15 +142,15 @@ fn the_article_is_measured_as_it_was_and_its_claims_are_decided_as_far_as_can_be
     assert_schema("replication", &ledgers);
     let ledger = &ledgers[0];
     let runs = ledger["runs"].as_array().unwrap();
-    let epochs: Vec<Option<u64>> = runs.iter().map(|run| run["epochs"].as_u64()).collect();
-    assert!(epochs.len() == 2 && epochs.iter().all(|epochs| *epochs > Some(0)), "{runs:?}");
+    assert!(runs[0]["stratum"].is_null() && runs[0]["epochs"].as_u64() > Some(0), "{runs:?}");
+    let measured = runs.iter().filter(|run| run["epochs"].as_u64() > Some(0)).count();
     let tests = |claim: usize| ledger["claims"][claim]["tests"].as_array().unwrap();
     let about = |claim: usize, what: &str| {
         tests(claim).iter().filter(|test| test["about"].as_str().unwrap().contains(what)).count()
     };
-    // With Go and with the native peer; two buffers against TCP.
-    let sizes = SIZES.len();
-    assert_eq!((about(0, "unix over tcp"), about(2, "unix over npipe")), (sizes * 2 * 2, sizes * 2));
+    // As published and under each condition that there was time for; two buffers against TCP.
+    let tests_of_each = SIZES.len() * measured;
+    assert_eq!((about(0, "unix over tcp"), about(2, "unix over npipe")), (tests_of_each * 2, tests_of_each));
     let ratio = |what: &str| {
         let found = tests(3).iter().find(|test| test["about"].as_str().unwrap().contains(what));
         found.unwrap_or_else(|| panic!("no {what}"))["value"].as_f64()
