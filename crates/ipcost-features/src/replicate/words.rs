@@ -114,7 +114,8 @@ fn is_shown(test: &LedgerTest) -> bool {
 
 /// What is known of a claim, with what that is limited to.
 fn word(claim: &LedgerClaim) -> String {
-    let limit = claim.limit.as_deref().filter(|_| !claim.word.is_open());
+    let is_known = !matches!(claim.word, ClaimVerdict::Open | ClaimVerdict::NotTested);
+    let limit = claim.limit.as_deref().filter(|_| is_known);
     let size = match claim.size {
         Some(ClaimVerdict::Fails) if claim.word == ClaimVerdict::Holds => " in direction",
         _ => "",
