@@ -278,9 +278,10 @@ fn why(claim: &Claim, measured: &[Measured<'_>], conditions: &[Condition]) -> Op
     let mut parts = Vec::new();
     if let Some((together, apart)) = run.mixture(&[a, b]).filter(|_| telling::differ(conditions)) {
         parts.push(format!(
-            "as published the scheduler used one core in {:.0} % of batches and two in {:.0} %",
+            "as published the scheduler used one core in {:.0} % of batches, two in {:.0} %, and moved them in {:.0} %",
             together * 100.0,
-            apart * 100.0
+            apart * 100.0,
+            (1.0 - together - apart).max(0.0) * 100.0
         ));
     }
     let (of_a, of_b) = (&run.cells[a], &run.cells[b]);

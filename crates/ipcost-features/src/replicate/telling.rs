@@ -107,7 +107,10 @@ pub(super) fn sentence(conditions: &[Condition], word: ClaimVerdict, size: Optio
         figures => format!("{}: {figures}", name(condition)),
     };
     let is_one = conditions.iter().all(|condition| condition.word == conditions[0].word);
-    let each = conditions.iter().map(|condition| match condition.word {
+    // What is known comes first.
+    let (known, open): (Vec<&Condition>, Vec<&Condition>) =
+        conditions.iter().partition(|condition| !condition.word.is_open());
+    let each = known.into_iter().chain(open).map(|condition| match condition.word {
         _ if is_one => told(condition),
         // It names what holds and what fails itself.
         ClaimVerdict::Depends => told(condition),
