@@ -103,7 +103,7 @@ fn experiment(name: &str, turns: u32, placement: Placement, about: &[&str]) -> R
     }
     turns_of.show_cells(&outcome);
     let untraced = BTreeMap::new();
-    let measured = Measured::new(Software::Original, &outcome, &untraced);
+    let measured = Measured::new(Software::Original, &outcome, &untraced, None);
     Ok(show(name, &tests, &measured, &turns_of.figures))
 }
 
@@ -117,8 +117,7 @@ fn tests_of_times(
 ) -> Result<(Vec<Test>, Expanded)> {
     let mut tests: Vec<Test> = Vec::new();
     let all = replication.claims.iter().flat_map(|claim| &claim.tests);
-    let mut all: Vec<&Test> =
-        all.filter(|test| test.software.is_none_or(|only| only == Software::Original)).collect();
+    let mut all: Vec<&Test> = all.filter(|test| test.is_for(Software::Original)).collect();
     // Of two that are the same, the one that decides is kept.
     all.sort_by_key(|test| !test.decides);
     for test in all {

@@ -39,21 +39,23 @@ pub struct Measured<'a> {
 pub type Traced = BTreeMap<usize, Sides<SystemCalls>>;
 
 impl<'a> Measured<'a> {
-    /// What a run measured so far, and what was traced before it.
-    pub fn new(software: Software, outcome: &'a Outcome, system_calls: &'a Traced) -> Self {
-        let cells = &outcome.plan.cells;
-        Self { software, stratum: None, published: cells, cells, batches: outcome.batches(), system_calls }
-    }
-
-    /// What a run measured under a condition; tests name its published cells.
-    pub fn under(self, stratum: Option<&'a Stratum>, published: &'a [PlannedCell]) -> Self {
-        Self { stratum, published, ..self }
+    /// What a run measured so far, and what was traced before it; under a condition, with the published cells.
+    pub fn new(
+        software: Software,
+        outcome: &'a Outcome,
+        system_calls: &'a Traced,
+        under: Option<(&'a Stratum, &'a [PlannedCell])>,
+    ) -> Self {
+        let cells = &outcome.plan.cells[..];
+        let published = under.map_or(cells, |(_, published)| published);
+        let stratum = under.map(|(stratum, _)| stratum);
+        Self { software, stratum, published, cells, batches: outcome.batches(), system_calls }
     }
 
     /// Whether a test is decided here.
     fn takes(&self, test: &Test) -> bool {
         match self.stratum {
-            None => test.software.is_none_or(|only| only == self.software),
+            None => test.is_for(self.software),
             Some(stratum) => {
                 strata::is_conditional(test, self.software)
                     && strata::cells_under(stratum, test, self.published).is_some()
@@ -65,10 +67,7 @@ impl<'a> Measured<'a> {
     fn cells_of(&self, test: &Test) -> Option<(usize, Option<usize>)> {
         let (a, b) = cells_of(test, self.published)?;
         let Some(stratum) = self.stratum else { return Some((a, b)) };
-        let here = |index: usize| {
-            let point = stratum.of(&self.published[index].point, &strata::capabilities);
-            self.cells.iter().position(|cell| cell.point == point)
-        };
+        let here = |index: usize| stratum.find(&self.published[index], self.cells);
         Some((here(a)?, b.map(here).map_or(Some(None), |found| found.map(Some))?))
     }
 
@@ -110,8 +109,7 @@ pub fn check(
             }
         }
         for claim in &replication.claims {
-            let tests =
-                claim.tests.iter().filter(|test| test.software.is_none_or(|only| only == run.software));
+            let tests = claim.tests.iter().filter(|test| test.is_for(run.software));
             for test in tests {
                 check_test(test).map_err(|reason| format!("claim \"{}\": {reason}", claim.text))?;
                 for side in std::iter::once(&test.a).chain(&test.b) {
@@ -169,18 +167,13 @@ pub(super) fn sender_timed_under(
     cells: &[PlannedCell],
 ) -> Vec<usize> {
     let timed = sender_timed(replication, published);
-    let here = |index: &usize| {
-        let point = stratum.of(&published[*index].point, &strata::capabilities);
-        cells.iter().position(|cell| cell.point == point)
-    };
-    timed.iter().filter_map(here).collect()
+    timed.iter().filter_map(|index| stratum.find(&published[*index], cells)).collect()
 }
 
 /// The cells whose system calls tests compare.
 pub fn traced_cells(replication: &Replication, software: Software, cells: &[PlannedCell]) -> Vec<usize> {
     let tests = replication.claims.iter().flat_map(|claim| &claim.tests);
-    let asking =
-        tests.filter(|test| test.same_system_calls && test.software.is_none_or(|only| only == software));
+    let asking = tests.filter(|test| test.same_system_calls && test.is_for(software));
     let mut found: Vec<usize> = asking
         .flat_map(|test| std::iter::once(&test.a).chain(&test.b))
         .filter_map(|side| side.find(cells).ok())
@@ -204,7 +197,7 @@ pub(super) fn level(replication: &Replication, software: Software) -> f64 {
 /// condition.
 fn deciding(replication: &Replication, software: Software) -> usize {
     let tests = replication.claims.iter().flat_map(|claim| &claim.tests);
-    let mine = tests.filter(|test| test.software.is_none_or(|only| only == software));
+    let mine = tests.filter(|test| test.is_for(software));
     let tests = mine.filter(|test| test.decides && !test.same_system_calls).count();
     tests * (1 + replication.strata.len())
 }
@@ -214,7 +207,7 @@ fn decide_claim(replication: &Replication, claim: &Claim, measured: &[Measured<'
     let mut conditions: Vec<Condition> = Vec::new();
     // The native peer stands in for software that is not here, and decides nothing beside it.
     let original = measured.iter().any(|run| run.software == Software::Original)
-        && claim.tests.iter().any(|test| test.decides && is_for(test, Software::Original));
+        && claim.tests.iter().any(|test| test.decides && test.is_for(Software::Original));
     for run in measured {
         let alpha = level(replication, run.software);
         let mine = claim.tests.iter().filter(|test| run.takes(test));
@@ -244,28 +237,30 @@ fn decide_claim(replication: &Replication, claim: &Claim, measured: &[Measured<'
     }
 }
 
-/// Whether a test is meant for software.
-fn is_for(test: &Test, software: Software) -> bool {
-    test.software.is_none_or(|only| only == software)
-}
-
 /// Whether only the native peer can decide some claim, whatever software is here.
 pub(super) fn needs_native(replication: &Replication) -> bool {
     replication.claims.iter().any(|claim| {
-        let decided_by = |software| claim.tests.iter().any(|test| test.decides && is_for(test, software));
+        let decided_by = |software| claim.tests.iter().any(|test| test.decides && test.is_for(software));
         decided_by(Software::Native) && !decided_by(Software::Original)
     })
 }
 
-/// What one run says of a claim; `None` if none of its tests decides, or none could be measured.
-fn condition(rule: Rule, run: &Measured<'_>, tests: &[LedgerTest]) -> Option<Condition> {
+/// What tests say of a claim, or of its direction, and of its factor if it names one; `None` if none of them decides, or none
+/// could be measured.
+fn known(rule: Rule, tests: &[LedgerTest]) -> Option<(ClaimVerdict, Option<ClaimVerdict>)> {
     let word = together(rule, tests, |test| test.direction.unwrap_or(test.word))?;
     let sized = tests.iter().any(|test| test.decides && test.direction.is_some());
+    Some((word, sized.then(|| together(rule, tests, |test| test.word)).flatten()))
+}
+
+/// What one run says of a claim, with the figures that say so.
+fn condition(rule: Rule, run: &Measured<'_>, tests: &[LedgerTest]) -> Option<Condition> {
+    let (word, size) = known(rule, tests)?;
     Some(Condition {
         stratum: run.stratum.map(|stratum| stratum.name.clone()),
         software: run.software,
         word,
-        size: sized.then(|| together(rule, tests, |test| test.word)).flatten(),
+        size,
         figures: telling::figures(tests, word),
     })
 }
@@ -316,14 +311,8 @@ pub struct ClaimsOfRun<'a> {
 
 impl Question for ClaimsOfRun<'_> {
     fn answered(&self, so_far: &Outcome) -> Answered {
-        let measured = Measured::new(self.software, so_far, self.system_calls);
-        answered(
-            self.replication,
-            &match self.stratum {
-                Some((stratum, published)) => measured.under(Some(stratum), published),
-                None => measured,
-            },
-        )
+        let measured = Measured::new(self.software, so_far, self.system_calls, self.stratum);
+        answered(self.replication, &measured)
     }
 }
 
@@ -335,9 +324,9 @@ fn answered(replication: &Replication, measured: &Measured<'_>) -> Answered {
     for claim in &replication.claims {
         let tests: Vec<&Test> = claim.tests.iter().filter(|test| measured.takes(test)).collect();
         let found: Vec<LedgerTest> = tests.iter().map(|test| decide_test(measured, test, alpha)).collect();
-        let Some(condition) = condition(claim.rule, measured, &found) else { continue };
+        let Some((word, size)) = known(claim.rule, &found) else { continue };
         of += 1;
-        let is_open = condition.word.is_open() || condition.size.is_some_and(ClaimVerdict::is_open);
+        let is_open = word.is_open() || size.is_some_and(ClaimVerdict::is_open);
         let mut needs_more = false;
         for (test, found) in tests.into_iter().zip(&found).filter(|(test, _)| test.decides) {
             // One that the article's own method contradicts tells all that it ever will with its interval.

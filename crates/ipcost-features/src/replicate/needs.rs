@@ -187,7 +187,7 @@ fn names<'a>(replication: &Replication, runs: &'a [Cells<'_>]) -> BTreeSet<&'a s
 /// [`super::decide`].
 fn decides(claim: &Claim, runs: &[Cells<'_>], lacking: &BTreeSet<&str>) -> Option<Software> {
     for software in [Software::Original, Software::Native] {
-        let mine = |test: &&Test| test.decides && test.software.is_none_or(|only| only == software);
+        let mine = |test: &&Test| test.decides && test.is_for(software);
         let deciding: Vec<&Test> = claim.tests.iter().filter(mine).collect();
         let of_software = || runs.iter().filter(|(run, _)| run.software == software);
         let is_measured = |test: &&&Test| of_software().any(|(_, cells)| is_measured(test, cells, lacking));

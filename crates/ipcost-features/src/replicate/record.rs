@@ -214,6 +214,13 @@ pub struct Test {
     pub contradicted: Option<String>,
 }
 
+impl Test {
+    /// Whether it is made with this software.
+    pub fn is_for(&self, software: Software) -> bool {
+        self.software.is_none_or(|only| only == software)
+    }
+}
+
 /// The article's own counts.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -67,7 +67,8 @@ fn own_budget(run: &ReplicationRun) -> Duration {
 
 /// One experiment, with the document of its runs, and whether it was interrupted.
 ///
-/// The original software is measured as published, then under each condition; the native peer only where it is not here.
+/// The original software is measured as published, then under each condition; the native peer only if that software is not
+/// here, or if it alone can decide a claim.
 /// What cannot be measured is in the ledger, with the reason.
 pub fn run(
     request: &Request,
@@ -77,23 +78,24 @@ pub fn run(
 ) -> (Ledger, Option<Document>, bool) {
     let seed = request.seed.unwrap_or_else(fresh_seed);
     let envelope = envelope(LEDGER_SCHEMA);
-    let mut course = Course { request, replication, seed, interrupt, runs: Vec::new(), taken: Vec::new() };
+    let mut experiment =
+        Experiment { request, replication, seed, interrupt, runs: Vec::new(), measured: Vec::new() };
     if request.full.is_some() {
-        course.measure(&article_run(replication), None, Budget::default(), watching);
+        experiment.measure(&article_run(replication), None, Budget::default(), watching);
     } else {
-        course.all(watching);
+        experiment.measure_all(watching);
     }
     let interrupted = interrupt.asked()
-        || course.taken.last().is_some_and(|taken| taken.outcome.stopped == Stopped::Interrupted);
-    let Course { runs, taken, .. } = course;
+        || experiment
+            .measured
+            .last()
+            .is_some_and(|last| last.finished.outcome.stopped == Stopped::Interrupted);
+    let Experiment { runs, measured: taken, .. } = experiment;
     let measured: Vec<Measured<'_>> = taken
         .iter()
-        .map(|taken| {
-            let measured = Measured::new(taken.software, &taken.outcome, &taken.system_calls);
-            match taken.stratum {
-                Some(stratum) => measured.under(Some(stratum), &taken.published),
-                None => measured,
-            }
+        .map(|MeasuredRun { software, stratum, finished }| {
+            let under = stratum.map(|stratum| (stratum, &finished.published[..]));
+            Measured::new(*software, &finished.outcome, &finished.system_calls, under)
         })
         .collect();
     let mut ledger = Ledger {
@@ -111,9 +113,8 @@ pub fn run(
     };
     let documents: Vec<(Software, bool, Document)> = taken
         .into_iter()
-        .map(|taken| {
-            let document = document(taken.outcome, about(&taken.job, seed));
-            (taken.software, taken.stratum.is_none(), document)
+        .map(|MeasuredRun { software, stratum, finished }| {
+            (software, stratum.is_none(), document(finished.outcome, about(&finished.job, seed)))
         })
         .collect();
     let as_published: Vec<(Software, &Document)> = documents
@@ -128,39 +129,37 @@ pub fn run(
 }
 
 /// One experiment under way.
-struct Course<'a> {
+struct Experiment<'a> {
     request: &'a Request,
     replication: &'a Replication,
     seed: u64,
     interrupt: &'a Interrupt,
     runs: Vec<LedgerRun>,
-    taken: Vec<Taken<'a>>,
+    measured: Vec<MeasuredRun<'a>>,
 }
 
 /// A run that has measured something.
-struct Taken<'a> {
+struct MeasuredRun<'a> {
     software: Software,
     stratum: Option<&'a Stratum>,
-    published: Vec<PlannedCell>,
-    outcome: Outcome,
-    system_calls: BTreeMap<usize, Sides<SystemCalls>>,
-    job: Job,
+    finished: Finished,
 }
 
-impl<'a> Course<'a> {
+impl<'a> Experiment<'a> {
     /// Every run: as published for half of its budget at most, then the conditions, which share the rest.
-    fn all(&mut self, watching: &mut dyn Watching) {
+    fn measure_all(&mut self, watching: &mut dyn Watching) {
         for run in &self.replication.runs {
             // The native peer is asked where the original software is not here, or cannot decide.
-            let asked =
-                run.software == Software::Original || self.taken.is_empty() || needs_native(self.replication);
+            let asked = run.software == Software::Original
+                || self.measured.is_empty()
+                || needs_native(self.replication);
             if !asked || self.interrupt.asked() {
                 continue;
             }
             let whole = own_budget(run).mul_f64(self.request.scale);
             let at = Instant::now();
             let strata = match run.software {
-                Software::Native if !self.taken.is_empty() => &[][..],
+                Software::Native if !self.measured.is_empty() => &[][..],
                 _ => &self.replication.strata,
             };
             let first = if strata.is_empty() { whole } else { whole.mul_f64(PUBLISHED_SHARE) };
@@ -200,18 +199,11 @@ impl<'a> Course<'a> {
             Some(stratum) => self.under(run, stratum, budget, watching),
         };
         match finished {
-            Ok(finished) => {
-                record.missing = finished.missing;
+            Ok(mut finished) => {
+                record.missing = std::mem::take(&mut finished.missing);
                 record.epochs = finished.outcome.epochs;
                 if record.epochs > 0 {
-                    self.taken.push(Taken {
-                        software: run.software,
-                        stratum,
-                        published: finished.published,
-                        outcome: finished.outcome,
-                        system_calls: finished.system_calls,
-                        job: finished.job,
-                    });
+                    self.measured.push(MeasuredRun { software: run.software, stratum, finished });
                 }
             }
             Err(error) => record.missing.push(error.to_string()),

@@ -5,9 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ipcost_model::job::duration;
-use ipcost_model::{
-    Capabilities, Matrix, OptionName, OptionValue, Placement, PlannedCell, Point, parse_cell_id,
-};
+use ipcost_model::{Matrix, OptionName, OptionValue, Placement, PlannedCell, Point, parse_cell_id};
 use serde::Deserialize;
 
 use super::{Replication, Software, System, Test};
@@ -34,14 +32,15 @@ pub struct Stratum {
 
 impl Stratum {
     /// The published cell under this condition.
-    pub fn of(&self, published: &Point, known: &dyn Fn(&str) -> Option<&'static Capabilities>) -> Point {
+    pub fn of(&self, published: &Point) -> Point {
         let mut point = published.clone();
         if let Some(placement) = self.placement.filter(|_| point.placement == Placement::Free) {
             point.placement = placement;
         }
-        let capabilities = known(&point.transport);
+        let transport = ipcost_sys::transport::find(&point.transport);
         for (name, value) in &self.options {
-            let acts = capabilities.is_some_and(|known| name.spec().acts_on(known, point.pattern));
+            let acts =
+                transport.is_some_and(|known| name.spec().acts_on(known.capabilities(), point.pattern));
             if acts {
                 point.options.insert(*name, value.clone());
             }
@@ -49,28 +48,17 @@ impl Stratum {
         point
     }
 
-    /// Whether a test is another one under this condition.
-    fn changes(
-        &self,
-        published: &[&PlannedCell],
-        known: &dyn Fn(&str) -> Option<&'static Capabilities>,
-    ) -> bool {
-        published.iter().any(|cell| self.of(&cell.point, known) != cell.point)
+    /// Where the published cell is among those that were measured under this condition.
+    pub(super) fn find(&self, published: &PlannedCell, cells: &[PlannedCell]) -> Option<usize> {
+        let point = self.of(&published.point);
+        cells.iter().position(|cell| cell.point == point)
     }
-}
-
-/// The capabilities of a transport by its name.
-pub(super) fn capabilities(name: &str) -> Option<&'static Capabilities> {
-    ipcost_sys::transport::find(name).map(|transport| transport.capabilities())
 }
 
 /// Whether a test is decided under conditions, too: system calls are the same under each, and what decides nothing is
 /// measured as published only.
 pub(super) fn is_conditional(test: &Test, software: Software) -> bool {
-    test.decides
-        && !test.same_system_calls
-        && test.contradicted.is_none()
-        && test.software.is_none_or(|only| only == software)
+    test.decides && !test.same_system_calls && test.contradicted.is_none() && test.is_for(software)
 }
 
 /// The cells of a test among the published ones, if the condition changes one of them.
@@ -82,7 +70,7 @@ pub(super) fn cells_under<'a>(
     let sides = std::iter::once(&test.a).chain(&test.b);
     let cells: Vec<&PlannedCell> =
         sides.map(|side| side.find(published).ok().map(|index| &published[index])).collect::<Option<_>>()?;
-    stratum.changes(&cells, &capabilities).then_some(cells)
+    cells.iter().any(|cell| stratum.of(&cell.point) != cell.point).then_some(cells)
 }
 
 /// The cells that a condition needs for the claims of a replication, each as a matrix of its own.
@@ -101,7 +89,7 @@ pub fn cells(
             continue;
         }
         for cell in cells_under(stratum, test, published).into_iter().flatten() {
-            let point = stratum.of(&cell.point, &capabilities);
+            let point = stratum.of(&cell.point);
             let matrix = Matrix { lead_in: cell.lead_in, ..parse_cell_id(&point.id())? };
             if !found.contains(&matrix) {
                 found.push(matrix);

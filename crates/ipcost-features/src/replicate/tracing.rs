@@ -16,7 +16,7 @@ const LENGTHS: Lengths = Lengths { fewer: 500, many: 2_500 };
 /// Whether a test of this replication asks for system calls.
 pub fn is_wanted(replication: &Replication, software: Software) -> bool {
     let tests = replication.claims.iter().flat_map(|claim| &claim.tests);
-    tests.filter(|test| test.same_system_calls).any(|test| test.software.is_none_or(|only| only == software))
+    tests.filter(|test| test.same_system_calls).any(|test| test.is_for(software))
 }
 
 /// The calls of one operation for every cell that a test asks about, by cell.
