@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 /// An experiment of the user's own, with nothing but the native peer: a cell that moves sixteen thousand times as much,
 /// which no noise hides. It ends once all is decided.
-const MINE: &str = r#"
+pub const MINE: &str = r#"
 id = "mine"
 question = "Is a mebibyte dearer than 64 bytes?"
 machine = "this one"

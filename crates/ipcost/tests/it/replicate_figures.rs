@@ -3,20 +3,16 @@
 use serde_json::Value;
 
 use crate::common::{Place, assert_schema, text};
+use crate::replicate::MINE;
 
-/// An experiment with a figure, and nothing to install.
-const MINE: &str = r#"
-id = "mine"
-question = "Is a mebibyte dearer than 64 bytes?"
-machine = "a machine of 1998"
+/// A source and a figure for the experiment of the other tests, which needs nothing installed.
+const FIGURE: &str = r#"
 [source]
 author = "A. Author"
 title = "Sizes"
 site = "a blog"
 year = 1998
 url = "https://example.org/sizes"
-[method]
-pattern = "rr"
 [results]
 small = 12.5
 large = [900.0, 700.0, 800.0]
@@ -35,32 +31,18 @@ cell = { label = "small" }
 label = "1 MiB"
 published = ["/large"]
 cell = { label = "large" }
-[[runs]]
-software = "original"
-about = "the native peer"
-budget = "10min"
-[[runs.cells]]
-label = "small"
-transport = "socketpair"
-placement = "together"
-[[runs.cells]]
-label = "large"
-transport = "socketpair"
-placement = "together"
-size = "1MiB"
-[[claims]]
-text = "A mebibyte is dearer."
-[[claims.tests]]
-about = "large over small"
-a = { label = "large" }
-b = { label = "small" }
-above = 1.2
 "#;
+
+fn mine() -> String {
+    MINE.replace("machine = \"this one\"", "machine = \"a machine of 1998\"")
+        .replace("software = \"native\"", "software = \"original\"")
+        .replacen("[[runs]]\n", &format!("{FIGURE}[[runs]]\n"), 1)
+}
 
 #[test]
 fn figures_are_drawn_saved_and_on_the_page() {
     let place = Place::new();
-    place.write("mine.toml", MINE);
+    place.write("mine.toml", &mine());
     let output = place.run(&[
         "replicate",
         "mine.toml",
@@ -113,14 +95,15 @@ fn figures_are_drawn_saved_and_on_the_page() {
 #[test]
 fn mistakes_about_figures_are_one_clear_line() {
     let place = Place::new();
-    let (start, end) = (MINE.find("[figure]").unwrap(), MINE.find("[[runs]]").unwrap());
-    place.write("mine.toml", MINE);
-    place.write("none.toml", &format!("{}{}", &MINE[..start], &MINE[end..]));
-    place.write("nowhere.toml", &MINE.replace("\"/small\"", "\"/smal\""));
-    place.write("key.toml", &MINE.replace("across =", "acros ="));
+    let mine = mine();
+    let (start, end) = (mine.find("[figure]").unwrap(), mine.find("[[runs]]").unwrap());
+    place.write("mine.toml", &mine);
+    place.write("none.toml", &format!("{}{}", &mine[..start], &mine[end..]));
+    place.write("nowhere.toml", &mine.replace("\"/small\"", "\"/smal\""));
+    place.write("key.toml", &mine.replace("across =", "acros ="));
     place.write(
         "both.toml",
-        &MINE.replace("cell = { label = \"small\" }", "cell = { transport = \"socketpair\" }"),
+        &mine.replace("cell = { label = \"small\" }", "cell = { transport = \"socketpair\" }"),
     );
     for (args, parts) in [
         (&["replicate", "--all", "--svg", "x.svg"][..], &["one experiment at a time", "name one"][..]),
