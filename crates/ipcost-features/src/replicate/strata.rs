@@ -98,7 +98,7 @@ pub fn cells(
     }
     if found.is_empty() {
         return Err(format!(
-            "stratum \"{}\" changes none of the cells that claims name; give a placement for free ones, or an option that acts on them",
+            "stratum \"{}\" changes no cell that a claim names; set a placement, for cells that have none, or an option that acts on them",
             stratum.name
         ));
     }
@@ -113,7 +113,7 @@ pub(super) fn check(replication: &Replication) -> Result<(), String> {
     for (index, stratum) in replication.strata.iter().enumerate() {
         let name = &stratum.name;
         if stratum.placement.is_none() && stratum.options.is_empty() {
-            return Err(format!("stratum \"{name}\" sets neither a placement nor an option; give one"));
+            return Err(format!("stratum \"{name}\" sets neither a placement nor an option; set one"));
         }
         for (option, value) in &stratum.options {
             option.spec().check(value.clone()).map_err(|reason| format!("stratum \"{name}\": {reason}"))?;
