@@ -5,6 +5,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::app::{self, APP_SCHEMA, App};
 use crate::check::{self, CHECK_SCHEMA, Check};
 use crate::explain::{self, EXPLANATION_SCHEMA, Explanation};
 use crate::replicate::{self, LEDGER_SCHEMA, Ledger};
@@ -25,6 +26,8 @@ pub enum Answer {
     Cores(Box<CoreSweep>),
     /// Of `sweep layout`.
     Layout(Box<LayoutSweep>),
+    /// Of `app`.
+    App(Box<App>),
 }
 
 /// Why a document's answer cannot be shown.
@@ -64,6 +67,7 @@ impl Answer {
             CORES_SCHEMA => Self::Cores(read(whole(), CORES_SCHEMA)?),
             LAYOUT_SCHEMA => Self::Layout(read(whole(), LAYOUT_SCHEMA)?),
             LEDGER_SCHEMA => Self::Ledger(read(answer.clone(), LEDGER_SCHEMA)?),
+            APP_SCHEMA => Self::App(read(answer.clone(), APP_SCHEMA)?),
             SWEEP_SCHEMA => Self::Sweep(read(answer.clone(), SWEEP_SCHEMA)?),
             other => return Err(AnswerError::Unknown(other.to_owned())),
         };
@@ -84,6 +88,7 @@ impl Answer {
             Self::Sweep(sweep) => sweep::words::render(sweep, room),
             Self::Cores(sweep) => sweep::words::matrix(sweep, room),
             Self::Layout(sweep) => sweep::layout_table(sweep, room),
+            Self::App(app) => app::words::render(app, room),
         }
     }
 }
@@ -116,6 +121,7 @@ pub fn kind(document: &Document) -> Option<String> {
         SWEEP_SCHEMA => "sweep size".to_owned(),
         CORES_SCHEMA => "sweep cores".to_owned(),
         LAYOUT_SCHEMA => "sweep layout".to_owned(),
+        APP_SCHEMA => format!("app {}", answer["server"].as_str().unwrap_or_default()),
         LEDGER_SCHEMA => format!("replicate {}", answer["id"].as_str().unwrap_or_default()),
         other => other.to_owned(),
     })

@@ -2,6 +2,7 @@
 //! its judgement (pure functions from what the lab measured to the record) and its words.
 
 pub mod answer;
+pub mod app;
 pub mod check;
 pub mod claims;
 pub mod compare;

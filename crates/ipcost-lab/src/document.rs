@@ -300,7 +300,7 @@ fn workloads(outcome: &Outcome, judge: &Judge<'_>) -> Vec<WorkloadRecord> {
             judge.cheapest(&ipcost_model::Workload { cells, ..workload.clone() })
         };
         WorkloadRecord {
-            work: workload.work,
+            work: workload.work.clone(),
             cells: workload.cells.iter().map(|cell| id(*cell)).collect(),
             baseline: workload.baseline.map(id),
             fastest: first.map(fastest),

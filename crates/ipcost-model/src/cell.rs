@@ -89,6 +89,9 @@ pub struct Cell {
     /// Who sends first in `connect`.
     #[serde(default)]
     pub speaks_first: SpeaksFirst,
+    /// What the client asks of a real server, such as `SELECT 1`; the sizes are then 0, since the text decides them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<String>,
     /// Options set by name; absent ones have their defaults.
     #[serde(default)]
     pub options: Options,
@@ -141,7 +144,7 @@ impl Cell {
 
 /// What the cells of one table share: what is done and where, but not over which transport, by which peers or with which
 /// options.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Work {
     /// The pattern.
@@ -154,6 +157,9 @@ pub struct Work {
     pub concurrency: u32,
     /// Who sends first in `connect`.
     pub speaks_first: SpeaksFirst,
+    /// What the client asks of a real server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<String>,
     /// Where the processes run.
     pub placement: Placement,
 }
@@ -168,14 +174,16 @@ impl Work {
             reply: if replies { size } else { 0 },
             concurrency: 1,
             speaks_first: SpeaksFirst::Client,
+            request: None,
             placement: Placement::Free,
         }
     }
 
     /// This work over a transport, with options.
     pub fn over(self, transport: &str, options: Options) -> Cell {
-        let Self { pattern, size, reply, concurrency, speaks_first, placement: _ } = self;
-        Cell { pattern, transport: transport.to_owned(), size, reply, concurrency, speaks_first, options }
+        let Self { pattern, size, reply, concurrency, speaks_first, request, placement: _ } = self;
+        let transport = transport.to_owned();
+        Cell { pattern, transport, size, reply, concurrency, speaks_first, request, options }
     }
 }
 
@@ -222,12 +230,13 @@ impl Point {
             reply: cell.reply,
             concurrency: cell.concurrency,
             speaks_first: cell.speaks_first,
+            request: cell.request.clone(),
             placement: *placement,
         }
     }
 
     /// Everything that distinguishes points, in the order of tables.
-    pub const COLUMNS: [Column; 11] = [
+    pub const COLUMNS: [Column; 12] = [
         Column { name: "pattern", value: |point| point.pattern.to_string(), read: read::<Pattern> },
         Column { name: "transport", value: |point| point.transport.clone(), read: as_it_is },
         Column { name: "size", value: |point| point.size.to_string(), read: size },
@@ -247,6 +256,11 @@ impl Point {
         Column {
             name: "closes_first",
             value: |point| point.closes_first().unwrap_or_default().to_owned(),
+            read: as_it_is,
+        },
+        Column {
+            name: "request",
+            value: |point| point.request.clone().unwrap_or_default(),
             read: as_it_is,
         },
         Column { name: "placement", value: |point| point.placement.to_string(), read: read::<Placement> },
@@ -273,8 +287,9 @@ impl Point {
     pub fn settings(&self) -> Vec<(&'static str, String)> {
         let first = (self.speaks_first != SpeaksFirst::Client)
             .then(|| ("speaks_first", self.speaks_first.to_string()));
+        let request = self.request.as_deref().map(|request| ("request", encoded(request)));
         let options = self.options.iter().map(|(name, value)| (name.spec().name, value.to_string()));
-        first.into_iter().chain(options).collect()
+        first.into_iter().chain(request).chain(options).collect()
     }
 
     /// The identity that is stable between runs:
@@ -307,6 +322,40 @@ impl Point {
 
 fn read<T: std::str::FromStr<Err = String> + ToString>(text: &str) -> Result<String, String> {
     text.parse().map(|value: T| value.to_string())
+}
+
+/// A text without what separates the parts of an id; [`decoded`] is the inverse.
+fn encoded(text: &str) -> String {
+    let separates = |letter: char| matches!(letter, '%' | '/' | ',' | '=' | '→' | '>') || letter.is_control();
+    let mut bytes = [0; 4];
+    text.chars()
+        .map(|letter| match separates(letter) {
+            true => letter.encode_utf8(&mut bytes).bytes().map(|byte| format!("%{byte:02X}")).collect(),
+            false => letter.to_string(),
+        })
+        .collect()
+}
+
+/// The text in an id.
+///
+/// # Errors
+/// One line, if it is not UTF-8 or a percent sign is not followed by two hexadecimal digits.
+pub(crate) fn decoded(text: &str) -> Result<String, String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let (byte, left) = match first {
+            b'%' => {
+                let digits = after.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
+                let byte = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
+                (byte.ok_or("a % is followed by two hexadecimal digits; write %25 for one")?, &after[2..])
+            }
+            byte => (*byte, after),
+        };
+        bytes.push(byte);
+        rest = left;
+    }
+    String::from_utf8(bytes).map_err(|_| format!("\"{text}\" is not UTF-8"))
 }
 
 fn as_it_is(text: &str) -> Result<String, String> {

@@ -149,7 +149,7 @@ mod tests {
                 OptionKind::Bool => OptionValue::Bool(switch),
                 OptionKind::Size => OptionValue::Int(number),
                 OptionKind::Count(most) => OptionValue::Int(number.min(most)),
-                OptionKind::Processor => OptionValue::Int(number),
+                OptionKind::Processor | OptionKind::Time => OptionValue::Int(number),
                 OptionKind::Choice(words) => OptionValue::Text(words[usize::from(switch)].to_owned()),
                 OptionKind::Offset(step) => {
                     OptionValue::Int(number % crate::layout::PAGE_BYTES / step * step)

@@ -243,7 +243,7 @@ impl Expansion<'_> {
     ) -> Result<PlannedCell, ExpandError> {
         let state = self.transport(transport)?;
         let capabilities = state.capabilities;
-        let mut work = *work;
+        let mut work = work.clone();
         let Work { pattern, concurrency, placement, .. } = work;
         if !capabilities.does(pattern) && (pattern == Pattern::Floor || capabilities.floor.is_some()) {
             return Err(self.no_such_floor(transport, pattern).into());
@@ -284,8 +284,10 @@ impl Expansion<'_> {
             work.size = 0;
         }
         let Work { size, reply, .. } = work;
+        let asks = work.request.is_some();
+        self.check_request(&work, client, server)?;
         for (what, there, bytes) in [("size", has_size, size), ("reply", has_reply, reply)] {
-            if there && bytes == 0 {
+            if there && !asks && bytes == 0 {
                 return Err(format!("a {what} of 0 bytes measures nothing; the least is 1").into());
             }
             if bytes > MAX_SIZE_BYTES {
@@ -358,6 +360,26 @@ impl Expansion<'_> {
             ops: None,
             floor: None,
         })
+    }
+
+    /// A request is the text that a real server is asked: it has no other size, and needs peers that know such servers.
+    fn check_request(&self, work: &Work, client: &str, server: &str) -> Result<(), ExpandError> {
+        let Some(request) = &work.request else { return Ok(()) };
+        let name = [client, server].into_iter().find(|name| !self.job.peers.contains_key(*name));
+        let reason = match (work.pattern, name) {
+            _ if request.is_empty() => "a request is empty; write what the server is asked".to_owned(),
+            (Pattern::Stream | Pattern::Floor, _) => {
+                format!("request \"{request}\" asks for a reply, so pattern {} cannot send it; give --patterns rr,connect", work.pattern)
+            }
+            _ if work.size != 0 || work.reply != 0 => {
+                format!("request \"{request}\" has a size of its own; leave --sizes and --replies out")
+            }
+            (_, Some(name)) => format!(
+                "peer {name} does not take requests such as \"{request}\"; leave them out, or give a peer of your own that does"
+            ),
+            _ => return Ok(()),
+        };
+        Err(reason.into())
     }
 
     /// Why a floor has no other pattern, and other transports do not have this one.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde::de::{self, DeserializeSeed, IntoDeserializer, MapAccess, SeqAccess, Visitor, value};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::cell::{Pattern, Placement, SpeaksFirst, Work};
+use crate::cell::{Pattern, Placement, SpeaksFirst, Work, decoded};
 use crate::named;
 use crate::options::{OptionName, OptionValue, ValueSeed};
 use crate::units::{parse_duration, parse_proportion, parse_size};
@@ -112,6 +112,9 @@ pub struct Matrix {
     /// Who sends first in `connect`; default `client`.
     #[serde(skip_serializing_if = "OneOrMany::is_empty")]
     pub speaks_first: OneOrMany<SpeaksFirst>,
+    /// What the client asks of a real server, for peers that drive one.
+    #[serde(skip_serializing_if = "OneOrMany::is_empty")]
+    pub request: OneOrMany<String>,
     /// How long the unmeasured operations before a batch last. Set it where the usual few milliseconds do not reach
     /// the state to be measured: caches, where the scheduler settles, ports in TIME_WAIT. With 0 the one batch of an
     /// epoch is the first thing that processes and connections do; they are verified after it.
@@ -125,7 +128,7 @@ pub struct Matrix {
 
 impl Matrix {
     /// Its lists, and the flags of the command line that give them.
-    pub const FLAGS: [(&str, &str); 9] = [
+    pub const FLAGS: [(&str, &str); 10] = [
         ("transport", "--transports"),
         ("pattern", "--patterns"),
         ("size", "--sizes"),
@@ -135,6 +138,7 @@ impl Matrix {
         ("client", "--client"),
         ("server", "--server"),
         ("speaks_first", "--speaks-first"),
+        ("request", "--request"),
     ];
 
     /// How many cells its lists multiply to.
@@ -149,6 +153,7 @@ impl Matrix {
             self.client.0.len(),
             self.server.0.len(),
             self.speaks_first.0.len(),
+            self.request.0.len(),
         ];
         let lists = lists.into_iter().chain(self.options.0.values().map(Vec::len));
         lists.fold(1_usize, |product, list| product.saturating_mul(list.max(1)))
@@ -156,22 +161,31 @@ impl Matrix {
 
     /// The work of its tables, in their order.
     pub fn works(&self) -> Vec<Work> {
+        let requests: Vec<Option<&String>> = match &self.request.0[..] {
+            [] => vec![None],
+            requests => requests.iter().map(Some).collect(),
+        };
         let mut works = Vec::new();
         for pattern in self.pattern.or(Pattern::Rr) {
-            for size in self.size.or(Size(64)) {
-                for reply in self.reply.or(size) {
-                    for concurrency in self.concurrency.or(1) {
-                        for placement in self.placement.or(Placement::Free) {
-                            works.extend(self.speaks_first.or(SpeaksFirst::Client).into_iter().map(
-                                |speaks_first| Work {
-                                    pattern,
-                                    size: size.0,
-                                    reply: reply.0,
-                                    concurrency,
-                                    placement,
-                                    speaks_first,
-                                },
-                            ));
+            for request in &requests {
+                // A text decides how long requests and replies are.
+                let size = if request.is_some() { Size(0) } else { Size(64) };
+                for size in self.size.or(size) {
+                    for reply in self.reply.or(size) {
+                        for concurrency in self.concurrency.or(1) {
+                            for placement in self.placement.or(Placement::Free) {
+                                works.extend(self.speaks_first.or(SpeaksFirst::Client).into_iter().map(
+                                    |speaks_first| Work {
+                                        pattern,
+                                        size: size.0,
+                                        reply: reply.0,
+                                        concurrency,
+                                        placement,
+                                        speaks_first,
+                                        request: request.cloned(),
+                                    },
+                                ));
+                            }
                         }
                     }
                 }
@@ -189,6 +203,10 @@ impl Matrix {
             self.speaks_first = vec![value.parse()?].into();
             return Ok(());
         }
+        if name == "request" {
+            self.request = vec![decoded(value)?].into();
+            return Ok(());
+        }
         let name = OptionName::find(name)?;
         match self.options.0.insert(name, vec![name.spec().parse(value)?]) {
             Some(_) => Err(format!("option {name} is set twice")),
@@ -204,6 +222,33 @@ impl Matrix {
 pub struct PeerCommand {
     /// The program, then its arguments; no shell is involved.
     pub command: Vec<String>,
+    /// A real server that its client asks, if one is to be started for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service: Option<ServiceCommand>,
+}
+
+/// How to start a real server: a program that prepares it in a directory and tells where it listens.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct ServiceCommand {
+    /// The program, then its arguments.
+    pub command: Vec<String>,
+    /// How long it runs.
+    #[serde(default)]
+    pub lasts: Lasts,
+}
+
+named! {
+    /// How long a server runs.
+    #[derive(Default)]
+    Lasts, "value of lasts" {
+        /// Each epoch has one of its own.
+        #[default]
+        Epoch = "epoch",
+        /// One serves the whole run: what is known then holds for this server process.
+        Run = "run",
+    }
 }
 
 /// A size in bytes; in a job also text such as `"16KiB"`.

@@ -10,7 +10,7 @@ use crate::capabilities::{Capabilities, OptionGroup};
 use crate::cell::Pattern;
 use crate::layout::PAGE_BYTES;
 use crate::suggest::unknown;
-use crate::units::{MAX_SIZE_BYTES, parse_size, size_text};
+use crate::units::{MAX_SIZE_BYTES, parse_size, parse_time_ns, size_text};
 
 /// The kind of an option's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +21,8 @@ pub enum OptionKind {
     Size,
     /// A whole number from 1 to the bound.
     Count(u64),
+    /// A time of 1 ns to a minute, in nanoseconds; in a job also text such as `50us`.
+    Time,
     /// The number of a logical processor, from 0.
     Processor,
     /// One of these words.
@@ -48,6 +50,15 @@ pub struct OptionSpec {
 
 /// The largest number of a logical processor.
 pub(crate) const MAX_PROCESSOR: u64 = 8191;
+
+/// The longest time, nanoseconds.
+pub(crate) const LONGEST_NS: u64 = 60_000_000_000;
+
+/// A time in whole nanoseconds; a number alone counts them.
+fn whole_ns(text: &str) -> Option<u64> {
+    let ns = text.parse().ok().or_else(|| parse_time_ns(text).ok().map(f64::round))?;
+    (1.0..=LONGEST_NS as f64).contains(&ns).then_some(ns as u64)
+}
 
 /// The patterns that move messages.
 const ALL: &[Pattern] = &[Pattern::Connect, Pattern::Rr, Pattern::Stream];
@@ -146,6 +157,22 @@ pub const CATALOGUE: &[OptionSpec] = &[
         group: OptionGroup::Loop,
         patterns: ALL,
         summary: "do this percentage of operations twice and count them once: a slowdown of known size (native peer)",
+    },
+    OptionSpec {
+        name: "pipeline",
+        kind: OptionKind::Count(10_000),
+        default: "1",
+        group: OptionGroup::Loop,
+        patterns: &[Pattern::Rr],
+        summary: "requests that a client of a real server sends before it reads the first reply (ipcost app)",
+    },
+    OptionSpec {
+        name: "server_work",
+        kind: OptionKind::Time,
+        default: "none",
+        group: OptionGroup::Loop,
+        patterns: &[Pattern::Rr, Pattern::Connect],
+        summary: "how long the server computes before it answers, as a program does that has something to do (native peer)",
     },
     OptionSpec {
         name: "client_cpu",
@@ -392,6 +419,7 @@ impl OptionSpec {
         let value = match self.kind {
             OptionKind::Bool => text.parse().map(OptionValue::Bool).ok(),
             OptionKind::Size => parse_size(text).map(OptionValue::Int).ok(),
+            OptionKind::Time => whole_ns(text).map(OptionValue::Int),
             OptionKind::Count(_) | OptionKind::Processor => text.parse().map(OptionValue::Int).ok(),
             OptionKind::Choice(_) => Some(OptionValue::Text(text.to_owned())),
             OptionKind::Offset(_) => text.parse().map(OptionValue::Int).ok(),
@@ -418,6 +446,15 @@ impl OptionSpec {
                 "option {name} takes a size from 1 B to {}, not \"{value}\"",
                 size_text(MAX_SIZE_BYTES)
             )),
+            (OptionKind::Time, OptionValue::Int(ns)) if (1..=LONGEST_NS).contains(&ns) => {
+                Ok(OptionValue::Int(ns))
+            }
+            (OptionKind::Time, OptionValue::Text(text)) if whole_ns(&text).is_some() => {
+                self.check(OptionValue::Int(whole_ns(&text).expect("just parsed")))
+            }
+            (OptionKind::Time, value) => {
+                Err(format!("option {name} takes a time from 1ns to 60s, such as 50us, not \"{value}\""))
+            }
             (OptionKind::Count(most), OptionValue::Int(count)) if (1..=most).contains(&count) => {
                 Ok(OptionValue::Int(count))
             }
@@ -489,7 +526,12 @@ impl Options {
 
     /// A number or a size in bytes, if set.
     pub fn int(&self, name: &str) -> Option<u64> {
-        let number = |kind| matches!(kind, OptionKind::Size | OptionKind::Count(_) | OptionKind::Processor);
+        let number = |kind| {
+            matches!(
+                kind,
+                OptionKind::Size | OptionKind::Count(_) | OptionKind::Time | OptionKind::Processor
+            )
+        };
         match self.get(name, number)? {
             OptionValue::Int(value) => Some(*value),
             _ => None,
@@ -642,7 +684,7 @@ mod tests {
         for spec in CATALOGUE {
             let right = match spec.kind {
                 OptionKind::Bool => "bool",
-                OptionKind::Size | OptionKind::Count(_) | OptionKind::Processor => "int",
+                OptionKind::Size | OptionKind::Count(_) | OptionKind::Time | OptionKind::Processor => "int",
                 OptionKind::Choice(_) => "text",
                 OptionKind::Offset(_) => "offset",
             };

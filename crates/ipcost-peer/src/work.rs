@@ -1,6 +1,7 @@
 //! One worker's part of a batch.
 
 use ipcost_model::Usage;
+use ipcost_sys::clock::now_ns;
 use serde::{Deserialize, Serialize};
 
 use crate::error::PeerError;
@@ -43,6 +44,17 @@ pub struct Report {
     pub latency_ns: Vec<u64>,
     /// Connections that were retried.
     pub retries: u64,
+}
+
+/// Keeps the processor busy so long, as a server does that has something to compute.
+#[inline]
+pub fn compute(ns: u64) {
+    if ns > 0 {
+        let end = now_ns() + ns;
+        while now_ns() < end {
+            std::hint::spin_loop();
+        }
+    }
 }
 
 /// One worker of one cell in one role.

@@ -92,9 +92,23 @@ pub(crate) fn work(table: &WorkloadRecord) -> String {
         }
         _ => size_text(bytes),
     };
+    let what = match &table.request {
+        Some(request) => format!("{} {what}", shortened(request)),
+        None => format!("{size} {what}"),
+    };
     match table.concurrency {
-        0 | 1 => format!("{size} {what}"),
-        workers => format!("{size} {what} × {workers}"),
+        0 | 1 => what,
+        workers => format!("{what} × {workers}"),
+    }
+}
+
+/// A request in a column.
+fn shortened(request: &str) -> String {
+    const MOST: usize = 24;
+    let text = words::escaped(request);
+    match text.chars().count() <= MOST {
+        true => text,
+        false => text.chars().take(MOST - 1).chain(['…']).collect(),
     }
 }
 

@@ -24,6 +24,7 @@ pub fn work(workload: &WorkloadRecord) -> String {
     let size = size_text(workload.size);
     let reply = size_text(workload.reply);
     let what = match workload.pattern {
+        _ if workload.request.is_some() => request(&workload.work),
         Pattern::Rr if workload.size == workload.reply => format!("{size} round trip"),
         Pattern::Rr => format!("round trip of {size} and {reply}"),
         Pattern::Stream => format!("stream of {size} messages"),
@@ -39,6 +40,15 @@ pub fn work(workload: &WorkloadRecord) -> String {
     match workload.concurrency {
         0 | 1 => what,
         workers => format!("{what}, {workers} at once"),
+    }
+}
+
+/// What is asked of a real server, and over how many connections: `SELECT 1 on a kept connection`.
+pub(crate) fn request(work: &Work) -> String {
+    let request = escaped(work.request.as_deref().unwrap_or_default());
+    match work.pattern {
+        Pattern::Connect => format!("{request}, a connection for each"),
+        Pattern::Rr | Pattern::Stream | Pattern::Floor => format!("{request} on a kept connection"),
     }
 }
 
@@ -90,7 +100,7 @@ pub fn strata(document: &Document) -> Vec<Vec<&WorkloadRecord>> {
         table.cells.iter().map(|id| label(document, id)).collect()
     };
     // Not by its words, in which sizes are rounded.
-    let work = |table: &WorkloadRecord| Work { placement: Placement::Free, ..table.work };
+    let work = |table: &WorkloadRecord| Work { placement: Placement::Free, ..table.work.clone() };
     let mut strata: Vec<Vec<&WorkloadRecord>> = Vec::new();
     for table in &document.workloads {
         let beside = strata.iter_mut().find(|group| {

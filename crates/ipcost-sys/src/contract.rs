@@ -54,6 +54,17 @@ pub struct Launch<'a> {
     pub complains_on_output: bool,
     /// Its working directory; this process's if `None`.
     pub directory: Option<&'a Path>,
+    /// The user it runs as; this process's if `None`.
+    pub user: Option<User>,
+}
+
+/// A user of this system, by numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct User {
+    /// The user.
+    pub id: u32,
+    /// The group.
+    pub group: u32,
 }
 
 /// Why a wait for a driven program ended.

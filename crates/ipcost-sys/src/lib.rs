@@ -14,6 +14,7 @@
 //! | peers | [`process`] | a child with pipes, in a group (a job) of its own, that dies with its parent |
 //! | workers | [`worker`] | copies of this process, each with one task |
 //! | real programs | [`driven`] | programs that a peer drives: started, held, watched, ended |
+//! | servers | [`process_tree`] | a server with all that it has forked: what it uses, where it runs |
 //! | control | [`control`], [`lines`] | lines from standard input, while waiting for connections too |
 //! | shared memory | [`shared_word`] | a word that two processes share |
 //! | placement | [`placement`], [`whereabouts`] | the processors, pinning to them, and where threads ran |
@@ -72,12 +73,12 @@ mod unsupported;
 
 pub use system::{
     control, descriptor_table, driven, interrupt, limits, local_stream, net_namespace, perf, private_dir,
-    process, programs, shared_word, usage, user_dirs, worker,
+    process, process_tree, programs, shared_word, usage, user_dirs, worker,
 };
 
 use std::io;
 
-pub use contract::{Launch, Woken};
+pub use contract::{Launch, User, Woken};
 pub use system::descriptor::Descriptor;
 
 /// A failed system call: the attempted action, and the system's error.

@@ -1,5 +1,6 @@
 //! `ipcost`: what local inter-process communication costs, how sure that is, and why.
 
+mod app;
 mod args;
 mod check;
 mod compare;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
     };
     let result = match cli.command.unwrap_or_default() {
         Command::Run(args) => run::run(*args),
+        Command::App(args) => app::run(*args),
         Command::Report(args) => report::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Compare(args) => compare::run(&args),

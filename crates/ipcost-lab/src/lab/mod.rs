@@ -6,10 +6,12 @@ mod calendar;
 mod peers;
 mod room;
 
+use std::collections::BTreeMap;
+
 use ipcost_foreign::{BuiltIn, Cache, Unavailable};
 use ipcost_model::{
     Begun, Envelope, ExpandError, Expanded, Job, NATIVE, Offers, PeerState, Placement, Plan, Resumed,
-    Samples, Tool, expand,
+    Samples, ServiceCommand, Tool, expand,
 };
 use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::placement::Topology;
@@ -51,6 +53,7 @@ pub enum LabError {
 pub struct Lab {
     states: Vec<PeerState>,
     programs: Vec<PeerProgram>,
+    services: BTreeMap<String, ServiceCommand>,
     guard: Vec<String>,
     namespace: Vec<String>,
 }
@@ -64,7 +67,9 @@ impl Lab {
     pub fn open(job: &Job, tell: &mut dyn FnMut(&str)) -> Result<Self, LabError> {
         let (states, mut programs) = peers::prepare(job, tell);
         programs.push(PeerProgram { name: NATIVE.to_owned(), command: own_command("peer")? });
-        Ok(Self { states, programs, guard: own_command("guard")?, namespace: own_command("namespace")? })
+        let services = job.peers.iter().filter_map(|(name, peer)| Some((name.clone(), peer.service.clone()?)));
+        let services = services.collect();
+        Ok(Self { states, programs, services, guard: own_command("guard")?, namespace: own_command("namespace")? })
     }
 
     /// The cells of a job; those that this machine cannot run are unavailable, with the reason.
@@ -141,7 +146,8 @@ impl Lab {
     /// # Errors
     /// If a peer cannot be started or cannot do what its cells require.
     pub fn bench(&self, plan: &Plan, interrupt: &Interrupt) -> Result<ProcessBench, EngineError> {
-        ProcessBench::new(plan, self.programs.clone(), &self.guard, interrupt.clone())
+        let bench = ProcessBench::new(plan, self.programs.clone(), &self.guard, interrupt.clone())?;
+        bench.with_services(self.services.clone())
     }
 
     /// Measures until the question is answered or the budget is spent. Calls `begin` once every peer has introduced itself.
@@ -155,7 +161,20 @@ impl Lab {
         interrupt: &Interrupt,
         begin: impl FnOnce(&Plan) -> O,
     ) -> Result<(Outcome, O), EngineError> {
-        let mut bench = self.bench(&plan, interrupt)?;
+        self.run_on(self.bench(&plan, interrupt)?, plan, question, begin)
+    }
+
+    /// The same, with a bench that was made for the plan.
+    ///
+    /// # Errors
+    /// As [`Lab::run`].
+    pub fn run_on<O: Observer>(
+        &self,
+        mut bench: ProcessBench,
+        plan: Plan,
+        question: &dyn Question,
+        begin: impl FnOnce(&Plan) -> O,
+    ) -> Result<(Outcome, O), EngineError> {
         let mut observer = begin(&plan);
         let outcome = run(plan, question, &mut bench, &mut System::default(), &mut observer);
         Ok((outcome, observer))

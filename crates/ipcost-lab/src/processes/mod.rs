@@ -4,6 +4,7 @@ mod awake;
 mod drawing;
 mod needs;
 mod pair;
+mod services;
 mod whereabouts;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,19 +12,20 @@ use std::time::{Duration, Instant};
 
 use awake::Awake;
 use drawing::Drawn;
-use ipcost_model::protocol::{Done, FromEngine, FromPeer, PeerRole};
-use ipcost_model::{Cell, Layout, OptionGroup, OptionValue, Pattern, Placement, Plan, PlannedCell};
+use ipcost_model::protocol::{Address, Done, FromEngine, FromPeer, PeerRole};
+use ipcost_model::{Cell, Lasts, Layout, OptionGroup, OptionValue, Pattern, Placement, Plan, PlannedCell, ServiceCommand};
 use ipcost_sys::counters::{self, Counts};
 use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::net_namespace::Entrance;
 use ipcost_sys::placement::{Topology, processors_online};
 use ipcost_sys::private_dir::PrivateDir;
 use ipcost_sys::process::Spawn;
-use ipcost_sys::quota;
+use ipcost_sys::{Context, quota};
 use ipcost_sys::transport::{self, Place, Provision, TransportError};
 use needs::{Need, check_hello};
 use pair::{CLIENT, Pair, SERVER};
 use serde_json::{Map, Value};
+use services::Services;
 
 use crate::account::{self, Asked};
 use crate::bench::{BatchOutcome, Bench};
@@ -40,6 +42,7 @@ const PER_PROCESS: Duration = Duration::from_millis(200);
 pub struct ProcessBench {
     // Dropped in this order: processes, then the directory they use, then the guard over both.
     pairs: Vec<Option<Pair>>,
+    services: Services,
     dir: PrivateDir,
     guard: Guard,
     cells: Vec<PlannedCell>,
@@ -84,6 +87,7 @@ impl ProcessBench {
         let dir = PrivateDir::announced(&mut |path| guard.watch_dir(path))?;
         let mut bench = Self {
             pairs: plan.cells.iter().map(|_| None).collect(),
+            services: Services::default(),
             dir,
             guard,
             cells: plan.cells.clone(),
@@ -110,6 +114,33 @@ impl ProcessBench {
     /// The same, with peers in another network namespace, which must outlive this bench.
     pub fn within(self, network: Option<Entrance>) -> Self {
         Self { network, ..self }
+    }
+
+    /// The same, with the real servers that peers need.
+    ///
+    /// # Errors
+    /// If others cannot be let into the directory.
+    pub fn with_services(self, services: BTreeMap<String, ServiceCommand>) -> Result<Self, EngineError> {
+        if !services.is_empty() {
+            let passed = self.dir.let_others_pass();
+            passed.context(|| format!("cannot open {} for a server", self.dir.path().display()))?;
+        }
+        Ok(Self { services: Services::new(services), ..self })
+    }
+
+    /// Starts the server of a peer, and tells where it listens over a transport; it then runs on into the first epoch.
+    ///
+    /// # Errors
+    /// If it does not start.
+    pub fn serve(&mut self, peer: &str, transport: &str) -> Result<Option<Address>, EngineError> {
+        let peers = BTreeSet::from([peer]);
+        self.services.start(&peers, self.dir.path(), &mut self.guard, &self.interrupt)?;
+        Ok(self.services.address(peer, transport))
+    }
+
+    /// Sets how long the servers last.
+    pub fn services_last(&mut self, lasts: Lasts) {
+        self.services.set_lasts(lasts);
     }
 
     /// Where a cell's buffers begin, while its processes run and if they have any.
@@ -212,6 +243,9 @@ impl ProcessBench {
         }
         let name = format!("e{}s{}c{cell}", self.epoch, self.starts);
         let mut provision = self.provision(cell, &placed, &name)?;
+        if let Some(address) = self.services.address(&planned.server, &planned.cell.transport) {
+            provision.server = address;
+        }
         let (client_cpu, server_cpu) = self.places(planned)?.unzip();
         let bound = |option: &str| planned.cell.options.int(option).map(|cpu| cpu as usize);
         let (client_cpu, server_cpu) =
@@ -391,6 +425,10 @@ impl Bench for ProcessBench {
     fn start_epoch(&mut self, epoch: u32, order: &[usize]) -> Result<(), EngineError> {
         self.epoch = epoch;
         self.starts += 1;
+        if !self.services.is_empty() {
+            let peers: BTreeSet<&str> = order.iter().map(|cell| self.cells[*cell].server.as_str()).collect();
+            self.services.start(&peers, self.dir.path(), &mut self.guard, &self.interrupt)?;
+        }
         let mut started = Vec::with_capacity(order.len());
         for cell in order {
             if self.interrupt.asked() {
@@ -458,6 +496,8 @@ impl Bench for ProcessBench {
             pair.client.see_off(deadline);
             pair.server.see_off(deadline);
         }
+        let gone = self.services.end(false, deadline);
+        self.guard.forget(&gone);
         self.forget_all();
         if self.interrupt.asked() { Err(EngineError::Interrupted) } else { Ok(()) }
     }

@@ -3,6 +3,8 @@
 //! They use the built-in peer's control-protocol session, workers and meters. Their own part is how the program is
 //! started, what it is sent, and how its usage is measured.
 
+pub mod app;
+mod at;
 mod beside;
 mod port;
 pub mod redis;
@@ -35,7 +37,7 @@ pub struct Adapter {
 type Made = Result<Box<dyn Peer>, PeerError>;
 
 /// Every adapter, in the order of help texts.
-pub const ADAPTERS: &[Adapter] = &[redis::ADAPTER, socat::ADAPTER];
+pub const ADAPTERS: &[Adapter] = &[app::ADAPTER, redis::ADAPTER, socat::ADAPTER];
 
 /// Runs an adapter on standard input and output; `true` if it ended normally.
 pub fn run(name: &str, arguments: &[String]) -> bool {

@@ -159,10 +159,10 @@ fn lines(document: &Document) -> Vec<Line<'_>> {
         let mut tables: Vec<&WorkloadRecord> = items;
         tables.sort_by_key(|table| size(&table.work));
         tables.dedup_by_key(|table| size(&table.work));
-        let title = name(&Work { placement: Placement::Free, ..work }, mirrors, Across::Size);
+        let title = name(&Work { placement: Placement::Free, ..work.clone() }, mirrors, Across::Size);
         Line { title, work, tables }
     };
-    alike(tables, |table| table.work, Across::Size).into_iter().map(line).collect()
+    alike(tables, |table| table.work.clone(), Across::Size).into_iter().map(line).collect()
 }
 
 fn rows_of(document: &Document, line: &Line<'_>, sizes: &[u64]) -> Vec<Row> {

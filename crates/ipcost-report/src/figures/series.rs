@@ -9,6 +9,7 @@ use ipcost_model::{
 };
 
 use super::colours;
+use crate::words;
 
 /// How far points of one size are set apart, so that none hides the others; and all of them together, at most.
 const BESIDE: f64 = 5.0;
@@ -135,13 +136,14 @@ pub fn alike<T>(
     // What a reply is like: as large as the request throughout, or else of one size a group.
     let mut mirrors: HashMap<Work, bool> = HashMap::new();
     for work in items.iter().map(&work) {
-        *mirrors.entry(kind(work)).or_insert(true) &= work.size == work.reply;
+        let alike = work.size == work.reply;
+        *mirrors.entry(kind(work)).or_insert(true) &= alike;
     }
     let mut places: HashMap<Work, usize> = HashMap::new();
     let mut groups: Vec<Alike<T>> = Vec::new();
     for item in items {
         let work = work(&item);
-        let kind = kind(work);
+        let kind = kind(work.clone());
         let mirrors = mirrors[&kind];
         let any_reply = mirrors || work.speaks_first == SpeaksFirst::Server;
         let key = Work { reply: if any_reply { 0 } else { work.reply }, ..kind };
@@ -175,6 +177,9 @@ pub fn panels(document: &Document, across: Across) -> Vec<Panel<'_>> {
 
 /// What is done, without what lies across: `Round trip, 4 at once, apart`.
 pub fn name(work: &Work, mirrors: bool, across: Across) -> String {
+    if work.request.is_some() {
+        return asked(work);
+    }
     let mut name = match work.pattern {
         Pattern::Rr => "Round trip",
         Pattern::Stream => "Stream",
@@ -189,13 +194,23 @@ pub fn name(work: &Work, mirrors: bool, across: Across) -> String {
     if work.pattern != Pattern::Stream && work.speaks_first == SpeaksFirst::Client && !mirrors {
         name.push_str(&format!(", replies of {}", size_text(work.reply)));
     }
+    name.push_str(&how_many_and_where(work));
+    name
+}
+
+fn asked(work: &Work) -> String {
+    words::request(work) + &how_many_and_where(work)
+}
+
+fn how_many_and_where(work: &Work) -> String {
+    let mut text = String::new();
     if work.concurrency > 1 {
-        name.push_str(&format!(", {} at once", work.concurrency));
+        text.push_str(&format!(", {} at once", work.concurrency));
     }
     if work.placement != Placement::Free {
-        name.push_str(&format!(", {}", work.placement));
+        text.push_str(&format!(", {}", work.placement));
     }
-    name
+    text
 }
 
 /// The size that lies across: what the side sends that speaks first.

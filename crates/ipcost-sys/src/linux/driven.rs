@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, PipeReader, Read, Seek, SeekFrom};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
@@ -16,7 +17,7 @@ use rustix::net::sockopt::{self, Timeout};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitIdStatus, getppid, kill_process, waitid};
 
 use super::child::{die_with_parent, exit_descriptor};
-use crate::contract::{Launch, Woken};
+use crate::contract::{Launch, User, Woken};
 use crate::system::descriptor::{Descriptor, to_inherit};
 use crate::system::socket::{self, AddressFamily};
 use crate::transport::Connection;
@@ -115,9 +116,14 @@ impl Driven {
             command.current_dir(directory);
         }
         let parent = rustix::process::getpid();
+        let user = launch.user;
         // SAFETY: the closure runs between fork and exec, makes system calls on plain values and allocates nothing.
         unsafe {
             command.pre_exec(move || {
+                if let Some(user) = user {
+                    become_user(user)?;
+                }
+                // Afterwards: a change of user takes this back (prctl(2)).
                 die_with_parent()?;
                 // The parent may have died before the request to the kernel.
                 if getppid() != Some(parent) {
@@ -221,6 +227,62 @@ impl Driven {
         let result = unsafe { libc::ptrace(request as _, self.child.id(), 0, libc::c_long::from(argument)) };
         if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
+}
+
+/// Gives up every right of this user; allocates nothing.
+fn become_user(user: User) -> io::Result<()> {
+    // SAFETY: these calls take numbers and an empty list.
+    let done = unsafe {
+        libc::setgroups(0, std::ptr::null()) == 0
+            && libc::setgid(user.group) == 0
+            && libc::setuid(user.id) == 0
+    };
+    if done { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// The user whose rights a server should have instead of root's, by the names of its package; `None` if this process is not
+/// root's, or there is no such user.
+pub fn instead_of_root(names: &[&str]) -> Option<User> {
+    if !rustix::process::geteuid().is_root() {
+        return None;
+    }
+    let users = fs::read_to_string("/etc/passwd").ok()?;
+    names.iter().find_map(|name| {
+        let line = users.lines().find(|line| line.split(':').next() == Some(name))?;
+        let mut numbers = line.split(':').skip(2).map(str::parse);
+        Some(User { id: numbers.next()?.ok()?, group: numbers.next()?.ok()? }).filter(|user| user.id != 0)
+    })
+}
+
+/// Makes a directory that only its owner can enter: the user given, or this process's.
+///
+/// # Errors
+/// If it cannot be made or given away.
+pub fn make_directory(path: &Path, owner: Option<User>) -> io::Result<()> {
+    crate::private_dir::make_private(path)?;
+    match owner {
+        Some(user) => std::os::unix::fs::chown(path, Some(user.id), Some(user.group)),
+        None => Ok(()),
+    }
+}
+
+/// Whether this process has root's rights.
+pub fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// Asks the program to end (`SIGTERM`, or `SIGINT` where that is a quick end), and waits at most so long.
+///
+/// # Errors
+/// If a system call fails.
+pub fn ask_to_end(driven: &Driven, quickly: bool, patience: Duration) -> io::Result<()> {
+    kill_process(driven.pid(), if quickly { Signal::INT } else { Signal::TERM })?;
+    let patience = rustix::event::Timespec {
+        tv_sec: patience.as_secs().cast_signed(),
+        tv_nsec: patience.subsec_nanos().into(),
+    };
+    poll(&mut [PollFd::new(&driven.exit, PollFlags::IN)], Some(&patience))?;
+    Ok(())
 }
 
 impl Drop for Driven {

@@ -23,6 +23,7 @@ pub mod perf;
 mod perf_event;
 pub mod permissions;
 pub mod pipe_buffer;
+pub mod process_tree;
 pub mod processors;
 pub mod shared_ring;
 pub mod shared_word;

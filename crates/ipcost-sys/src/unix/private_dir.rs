@@ -77,7 +77,19 @@ impl PrivateDir {
     pub fn path(&self) -> &Path {
         &self.path
     }
+
+    /// Lets a server of another user reach a directory of its own in here. Others can then enter, but list nothing, and open
+    /// only what is open to them.
+    ///
+    /// # Errors
+    /// If a system call fails.
+    pub fn let_others_pass(&self) -> io::Result<()> {
+        fs::set_permissions(&self.path, Permissions::from_mode(PASSABLE))
+    }
 }
+
+/// A private directory that others can pass.
+const PASSABLE: u32 = 0o711;
 
 impl Drop for PrivateDir {
     fn drop(&mut self) {
@@ -188,11 +200,11 @@ fn untrusted(dir: &Path, why: &str) -> io::Error {
     io::Error::new(io::ErrorKind::PermissionDenied, reason)
 }
 
-/// Opens a directory that only this user can enter; refuses links and everything else.
+/// Opens a directory that only this user can list; refuses links and everything else.
 fn open_own(dir: &Path) -> io::Result<File> {
     let opened = open(dir, OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
     let found = fstat(&opened)?;
-    if found.st_uid == rustix::process::geteuid().as_raw() && found.st_mode & 0o777 == 0o700 {
+    if found.st_uid == rustix::process::geteuid().as_raw() && [0o700, PASSABLE].contains(&(found.st_mode & 0o777)) {
         return Ok(opened.into());
     }
     Err(untrusted(dir, "is not what was made there"))

@@ -1,8 +1,9 @@
 //! This machine's programs, and how to build them.
 
 use std::env;
+use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::PathBuf;
 
 /// The C compiler's usual name.
 pub const C_COMPILER: &str = "cc";
@@ -17,11 +18,34 @@ pub const INSTALL: &str = "on Debian: apt-get install";
 
 /// Whether a program of this name can be started.
 pub fn is_there(name: &str) -> bool {
+    search(name, &[]).is_some()
+}
+
+/// The path of a program: in one of the places, in whose names `*` stands for any directory, the latest version first; else on
+/// the user's path, or where Debian keeps servers.
+pub fn search(name: &str, places: &[&str]) -> Option<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
-    let runs = |file: &Path| {
+    let runs = |file: &PathBuf| {
         file.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
     };
     // Debian keeps some servers on root's PATH only.
-    let beyond = ["/usr/sbin", "/usr/local/sbin"].map(Into::into);
-    env::split_paths(&path).chain(beyond).any(|dir| runs(&dir.join(name)))
+    let beyond = ["/usr/sbin", "/usr/local/sbin"].map(PathBuf::from);
+    let dirs = places.iter().flat_map(|place| dirs_of(place)).chain(env::split_paths(&path)).chain(beyond);
+    dirs.map(|dir| dir.join(name)).find(runs)
+}
+
+/// The directories that a place names, those of the highest number first.
+fn dirs_of(place: &str) -> Vec<PathBuf> {
+    let Some((before, after)) = place.split_once('*') else { return vec![place.into()] };
+    let (parent, start) = before.rsplit_once('/').unwrap_or(("", before));
+    let names = fs::read_dir(parent).into_iter().flatten().flatten();
+    let mut found: Vec<(u64, PathBuf)> = names
+        .filter_map(|entry| {
+            let name = entry.file_name().to_str()?.to_owned();
+            let version = name.strip_prefix(start)?.parse().unwrap_or(0);
+            Some((version, format!("{parent}/{name}{after}").into()))
+        })
+        .collect();
+    found.sort();
+    found.into_iter().rev().map(|(_, path)| path).collect()
 }

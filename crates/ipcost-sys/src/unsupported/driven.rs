@@ -4,11 +4,12 @@ use std::convert::Infallible;
 use std::fs::File;
 use std::io::{self, PipeReader};
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
 use std::time::Duration;
 
 use ipcost_model::Usage;
 
-use crate::contract::{Launch, Woken};
+use crate::contract::{Launch, User, Woken};
 use crate::system::descriptor::Descriptor;
 use crate::transport::Connection;
 
@@ -66,6 +67,32 @@ impl Driven {
     pub fn finish(&mut self) -> Result<Usage, String> {
         match self.0 {}
     }
+}
+
+/// Nobody here.
+pub fn instead_of_root(_names: &[&str]) -> Option<User> {
+    None
+}
+
+/// Always refuses.
+///
+/// # Errors
+/// Always.
+pub fn make_directory(_path: &Path, _owner: Option<User>) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Unknown here.
+pub fn is_root() -> bool {
+    false
+}
+
+/// Never called.
+///
+/// # Errors
+/// Infallible.
+pub fn ask_to_end(driven: &Driven, _quickly: bool, _patience: Duration) -> io::Result<()> {
+    match driven.0 {}
 }
 
 /// Unknown here.

@@ -41,6 +41,8 @@ pub mod perf;
 #[cfg(not(target_os = "linux"))]
 pub mod permissions;
 #[cfg(not(target_os = "linux"))]
+pub mod process_tree;
+#[cfg(not(target_os = "linux"))]
 pub mod shared_ring;
 #[cfg(not(target_os = "linux"))]
 pub mod suspension;

@@ -19,6 +19,11 @@ pub fn is_there(name: &str) -> bool {
     find(name).is_some()
 }
 
+/// The path of a program; what other systems call their places is none here.
+pub fn search(name: &str, _places: &[&str]) -> Option<PathBuf> {
+    find(name)
+}
+
 /// A program's file: the given path if it has a directory, else searched along `PATH`; with `.exe` if it has no other
 /// extension. The current directory counts only if `PATH` names it.
 pub fn find(name: &str) -> Option<PathBuf> {

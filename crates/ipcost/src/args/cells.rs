@@ -31,6 +31,9 @@ pub struct CellArgs {
     /// Who sends first in pattern connect: client, server
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub speaks_first: Vec<SpeaksFirst>,
+    /// What the client asks of a real server, such as 'SELECT 1'; for a peer that drives one (see ipcost app)
+    #[arg(long, value_name = "TEXT")]
+    pub request: Vec<String>,
     /// Peers that play the client
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub client: Vec<String>,
@@ -64,6 +67,7 @@ impl CellArgs {
             client: self.client.clone().into(),
             server: self.server.clone().into(),
             speaks_first: self.speaks_first.clone().into(),
+            request: self.request.clone().into(),
             lead_in: None,
             options: options(&self.options)?,
             label: None,

@@ -1,5 +1,6 @@
 //! The command line as clap reads it, a command a file; what it means is decided elsewhere.
 
+mod app;
 mod cells;
 mod check;
 mod compare;
@@ -24,6 +25,7 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 
+pub use app::AppArgs;
 pub use cells::CellArgs;
 pub use check::CheckArgs;
 pub use compare::CompareArgs;
@@ -61,6 +63,8 @@ pub struct Cli {
 pub enum Command {
     /// Measure cells and compare them: the default suite, a matrix from flags, or a job file
     Run(Box<RunArgs>),
+    /// Measure what a Unix socket saves your database, cache or web server: postgres, redis
+    App(Box<AppArgs>),
     /// Show a document again, or convert it to another format
     Report(ReportArgs),
     /// Show where a cell's time goes, or what makes two cells differ, and why

@@ -80,7 +80,7 @@ pub struct RunArgs {
     pub redacting: Redacting,
 }
 
-fn parse_name(name: &str) -> Result<String, String> {
+pub(super) fn parse_name(name: &str) -> Result<String, String> {
     check_run_name(name).map(|()| name.to_owned())
 }
 

@@ -6,7 +6,7 @@ use ipcost_sys::clock::now_ns;
 use ipcost_sys::driven;
 use ipcost_sys::transport::{Channel, Client, Connection};
 
-use super::at::At;
+use crate::adapters::at::At;
 use super::desk::{self, Desk};
 use super::key::{Key, REPLY_BYTES};
 use super::private::PATIENCE;
@@ -36,7 +36,7 @@ pub fn prepare(resolves: bool, cell: &Cell, address: &Address) -> Result<Prepare
         ));
     };
     let key = Key::named(name, cell.size as usize)?;
-    let at = At::of(&cell.transport, address)?;
+    let at = At::of(&cell.transport, address).map_err(refused)?;
     let mut cell = cell.clone();
     let spreads = spreads_sources(&cell, &at)?;
     if cell.pattern == Pattern::Connect {
@@ -92,7 +92,7 @@ fn spreads_sources(cell: &Cell, at: &At) -> Result<bool, PeerError> {
 /// The result must be the server's address, and so on loopback.
 fn check_resolving(at: &At) -> Result<(), PeerError> {
     let found = driven::address_of_localhost().map(|address| address.to_string());
-    if found.as_deref() == at.host_and_port().map(|(host, _)| host) && found.is_some() {
+    if found.as_deref() == at.host().zip(at.port()).map(|(host, _)| host) && found.is_some() {
         return Ok(());
     }
     Err(refused(format!(

@@ -7,7 +7,7 @@ use ipcost_model::{Cell, OptionValue, Options, Pattern};
 use ipcost_sys::driven;
 use ipcost_sys::transport::{self, Channel, Client, Connection, TransportError};
 
-use super::at::At;
+use crate::adapters::at::At;
 use super::resp::{self, Reply};
 use crate::PeerError;
 use crate::adapters::refused;

@@ -8,10 +8,10 @@ use ipcost_sys::worker::Keeper;
 use ipcost_sys::{SysError, driven};
 
 use super::PROGRAM;
-use super::at::At;
+use crate::adapters::at::At;
 use super::desk::Desk;
 use super::key::Key;
-use super::private::nobody_listens;
+use crate::adapters::at::nobody_listens;
 use super::resp::Reply;
 use crate::PeerError;
 use crate::adapters::refused;

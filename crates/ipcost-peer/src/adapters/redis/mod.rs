@@ -1,6 +1,5 @@
 //! Drives a real redis-server: the server side starts one, or uses a given one; the client sends `INCR`.
 
-mod at;
 mod client;
 mod counts;
 mod desk;
@@ -10,12 +9,13 @@ mod private;
 pub mod resp;
 mod server;
 
+pub(in crate::adapters) use self::desk::Desk;
 use std::process::Command;
 
 use ipcost_model::protocol::{Address, Hello, PeerRole};
 use ipcost_model::{Cell, Pattern, SpeaksFirst};
 
-use self::at::At;
+use crate::adapters::at::At;
 use crate::adapters::{Adapter, allow_options, hello, refused};
 use crate::{Peer, PeerError, Prepared};
 
@@ -60,8 +60,8 @@ impl Redis {
             };
             match name.as_str() {
                 "--resolve" => resolves = true,
-                "--unix" => given.push(At::of_path(value()?)?),
-                "--tcp" => given.push(At::of_host_and_port(value()?)?),
+                "--unix" => given.push(At::of_path(value()?).map_err(refused)?),
+                "--tcp" => given.push(At::of_host_and_port(value()?).map_err(refused)?),
                 _ => {
                     return Err(refused(format!(
                         "there is no argument {name}; give --unix PATH, --tcp HOST:PORT, --resolve or none"

@@ -8,11 +8,10 @@ use std::time::{Duration, Instant};
 use ipcost_model::protocol::Address;
 use ipcost_model::{Cell, Pattern};
 use ipcost_sys::driven::Driven;
-use ipcost_sys::transport::TransportError;
-use ipcost_sys::{Launch, SysError};
+use ipcost_sys::Launch;
 use tempfile::TempDir;
 
-use super::at::At;
+use crate::adapters::at::{At, nobody_listens};
 use super::desk::Desk;
 use super::{PACKAGE, PROGRAM};
 use crate::PeerError;
@@ -33,7 +32,7 @@ pub struct Private {
 impl Private {
     /// Starts one at the engine's address, and waits until it answers.
     pub fn start(cell: &Cell, address: &Address) -> Result<(Self, At), PeerError> {
-        let mut at = At::of(&cell.transport, address)?;
+        let mut at = At::of(&cell.transport, address).map_err(refused)?;
         let path = at.path().map(PathBuf::from);
         let held = match &path {
             Some(path) => check_path(path).map(|()| None)?,
@@ -97,12 +96,6 @@ impl Drop for Private {
     }
 }
 
-/// Whether connecting failed because no server is there.
-pub fn nobody_listens(error: &TransportError) -> bool {
-    let kinds = [std::io::ErrorKind::ConnectionRefused, std::io::ErrorKind::NotFound];
-    matches!(error, TransportError::System(SysError { source, .. }) if kinds.contains(&source.kind()))
-}
-
 fn check_path(path: &Path) -> Result<(), PeerError> {
     let shown = path.display();
     if path.exists() {
@@ -146,7 +139,7 @@ fn arguments(cell: &Cell, at: &At) -> Vec<String> {
         add("--unixsocketperm", "700".to_owned());
         add("--port", "0".to_owned());
     }
-    if let Some((host, port)) = at.host_and_port() {
+    if let Some((host, port)) = at.host().zip(at.port()) {
         add("--bind", host.to_owned());
         add("--port", port.to_string());
     }

@@ -5,7 +5,7 @@ use ipcost_model::protocol::Address;
 use ipcost_sys::clock::now_ns;
 use ipcost_sys::worker::Keeper;
 
-use super::at::At;
+use crate::adapters::at::At;
 use super::counts::Counts;
 use super::desk::Desk;
 use super::given;

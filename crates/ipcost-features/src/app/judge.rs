@@ -1,0 +1,181 @@
+//! From what was measured to what a Unix socket saves.
+
+use ipcost_lab::lab::envelope;
+use ipcost_lab::{Batches, Outcome};
+use ipcost_model::{Lasts, Measure, Pattern, Verdict};
+use ipcost_peer::adapters::app::{Facts, Kind};
+
+use super::{APP_SCHEMA, App, Asked, Checked, Curve, Request, Saving, Side};
+use crate::explain::parts::Estimates;
+
+/// The chance that any of the intervals misses.
+const ALPHA: f64 = 0.05;
+/// Intervals of a saving: its ratio, its time, its processor time.
+const INTERVALS: usize = 3;
+/// The work that curves go through, nanoseconds: from a microsecond to ten milliseconds.
+const WORK_NS: [f64; 13] =
+    [0.0, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e6, 2e6, 1e7];
+
+/// The answer, from what was seen before and what was measured.
+pub fn judge(kind: &Kind, asked: &Asked, seen: &[Facts; 2], lasts: Option<Lasts>, outcome: &Outcome) -> App {
+    let batches = outcome.batches();
+    let savings = savings(kind, outcome, &batches);
+    let [unix, tcp] = seen;
+    let request = |(index, request): (usize, &String)| Request {
+        request: request.clone(),
+        sent: unix.requests[index].sent,
+        replied: unix.requests[index].replied,
+        least: *request == kind.least,
+    };
+    App {
+        envelope: envelope(APP_SCHEMA),
+        server: kind.name.to_owned(),
+        title: kind.title.to_owned(),
+        version: unix.told.version.clone(),
+        private: lasts,
+        unix: side(unix),
+        tcp: side(tcp),
+        same_work: same_work(asked, seen),
+        requests: asked.requests.iter().enumerate().map(request).collect(),
+        margin: outcome.plan.margin,
+        curves: curves(kind, &savings, outcome.plan.margin),
+        savings,
+    }
+}
+
+fn side(facts: &Facts) -> Side {
+    Side { address: facts.address.clone(), process: facts.process }
+}
+
+/// What decides whether both sides do the same work. What the client decides itself is the same on both by construction, and said.
+fn same_work(asked: &Asked, [unix, tcp]: &[Facts; 2]) -> Vec<Checked> {
+    let checked = |what: &str, of: &dyn Fn(&Facts) -> String| {
+        let (unix, tcp) = (of(unix), of(tcp));
+        Checked { what: what.to_owned(), same: unix == tcp, unix, tcp }
+    };
+    let same = |what: &str, is: &str| Checked {
+        what: what.to_owned(),
+        unix: is.to_owned(),
+        tcp: is.to_owned(),
+        same: true,
+    };
+    let process = |facts: &Facts| facts.process.map_or("not known".to_owned(), |process| process.to_string());
+    let mut all = vec![
+        checked("version", &|facts| facts.told.version.clone()),
+        checked("server process", &process),
+        checked("login", &|facts| facts.told.login.clone()),
+        checked("encryption", &|facts| if facts.told.encrypted { "TLS" } else { "none" }.to_owned()),
+    ];
+    for (index, request) in asked.requests.iter().enumerate() {
+        all.push(checked(&format!("reply to {request}"), &|facts| {
+            let replied = facts.requests[index].replied;
+            if replied == 1 { "1 byte".to_owned() } else { format!("{replied} bytes") }
+        }));
+    }
+    all.push(same("client", "one program, blocking calls, TCP_NODELAY"));
+    all.push(same("name resolution", "none, addresses are numbers"));
+    all
+}
+
+fn savings(kind: &Kind, outcome: &Outcome, batches: &Batches<'_>) -> Vec<Saving> {
+    let cells = &outcome.plan.cells;
+    let pairs: Vec<(usize, usize)> = outcome
+        .plan
+        .workloads
+        .iter()
+        .flat_map(|table| table.cells.iter().zip(&table.against))
+        .filter_map(|(cell, against)| Some((*cell, (*against)?)))
+        .filter(|(unix, _)| cells[*unix].transport == "unix")
+        .collect();
+    let level = ALPHA / (pairs.len() * INTERVALS).max(1) as f64;
+    let estimates = Estimates { batches, level };
+    let margin = outcome.plan.margin;
+    let saving = |(unix, tcp): (usize, usize)| {
+        let wall = |cell| estimates.of(cell, &Measure::Wall).map(|wall| wall.median);
+        let ratio = estimates.ratio(unix, tcp)?;
+        let point = &cells[unix].point;
+        let cpu = estimates.difference(tcp, unix, &Measure::Cpu);
+        Some(Saving {
+            request: point.request.clone().unwrap_or_else(|| kind.least.to_owned()),
+            pattern: point.pattern,
+            concurrency: point.concurrency,
+            pipeline: point.options.int("pipeline").unwrap_or(1),
+            placement: point.placement,
+            unix: cells[unix].id.clone(),
+            tcp: cells[tcp].id.clone(),
+            unix_ns: wall(unix)?,
+            tcp_ns: wall(tcp)?,
+            verdict: Verdict::of(ratio.lo.zip(ratio.hi), margin),
+            ratio,
+            saved_ns: estimates.difference(tcp, unix, &Measure::Wall),
+            // Of a server whose processes are not seen nothing is known.
+            saved_cpu_ns: cpu.filter(|_| {
+                estimates.of(unix, &Measure::ServerCpu).is_some_and(|server| server.median > 0.0)
+            }),
+        })
+    };
+    pairs.into_iter().filter_map(saving).collect()
+}
+
+/// What is saved of a request on a kept connection on which the server works longer than on the least.
+fn curves(kind: &Kind, savings: &[Saving], margin: f64) -> Vec<Curve> {
+    let plain = |saving: &&Saving| {
+        saving.pattern == Pattern::Rr
+            && saving.request == kind.least
+            && saving.concurrency == 1
+            && saving.pipeline == 1
+    };
+    let curve = |saving: &Saving| {
+        let saved_ns = saving.tcp_ns - saving.unix_ns;
+        let share = |work_ns: f64| saved_ns / (saving.tcp_ns + work_ns);
+        // saved / (least + work) = margin
+        let until_ns = (saved_ns > 0.0 && margin > 0.0).then(|| saved_ns / margin - saving.tcp_ns);
+        Curve {
+            placement: saving.placement,
+            saved_ns,
+            least_ns: saving.tcp_ns,
+            points: WORK_NS.into_iter().map(|work_ns| (work_ns, share(work_ns))).collect(),
+            until_ns: until_ns.filter(|until_ns| *until_ns > 0.0),
+        }
+    };
+    savings.iter().filter(plain).map(curve).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use ipcost_model::{Estimate, Placement};
+
+    use super::*;
+
+    fn saving(unix_ns: f64, tcp_ns: f64) -> Saving {
+        let ratio = Estimate { median: unix_ns / tcp_ns, lo: None, hi: None };
+        Saving {
+            request: "PING".to_owned(),
+            pattern: Pattern::Rr,
+            concurrency: 1,
+            pipeline: 1,
+            placement: Placement::Together,
+            unix: String::new(),
+            tcp: String::new(),
+            unix_ns,
+            tcp_ns,
+            ratio,
+            verdict: Verdict::Undecided,
+            saved_ns: None,
+            saved_cpu_ns: None,
+        }
+    }
+
+    #[test]
+    fn the_saving_matters_until_work_makes_it_a_small_share() {
+        let kind = super::super::find("redis").unwrap();
+        let [curve] = &curves(kind, &[saving(30_000.0, 50_000.0)], 0.05)[..] else { panic!("one curve") };
+        // 20 µs are 5 % of 400 µs, of which 50 are the least request.
+        assert_eq!(curve.until_ns.map(f64::round), Some(350_000.0));
+        assert!((curve.points[0].1 - 0.4).abs() < 1e-9);
+        let [small] = &curves(kind, &[saving(49_000.0, 50_000.0)], 0.05)[..] else { panic!("one curve") };
+        assert_eq!(small.until_ns, None);
+        let [dearer] = &curves(kind, &[saving(60_000.0, 50_000.0)], 0.05)[..] else { panic!("one curve") };
+        assert_eq!(dearer.until_ns, None);
+    }
+}

@@ -1,0 +1,14 @@
+//! What a Unix socket saves a database, a cache or a web server, for the user's own requests.
+
+mod judge;
+mod record;
+mod run;
+pub mod words;
+
+pub use ipcost_peer::adapters::app::{At, Given, KINDS, Kind, Login, find};
+
+pub use self::judge::judge;
+pub use self::record::{
+    APP_SCHEMA, App, Checked, Curve, Request, Saving, Side,
+};
+pub use self::run::{Asked, Prepared, look, prepare};

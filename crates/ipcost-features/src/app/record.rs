@@ -1,0 +1,118 @@
+//! What is known of a server over both sockets.
+
+use ipcost_model::{Envelope, Estimate, Lasts, Pattern, Placement, Verdict};
+use serde::{Deserialize, Serialize};
+
+/// The version of the record.
+pub const APP_SCHEMA: &str = "ipcost-app/1";
+
+/// The answer of `app`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct App {
+    /// The tool, the machine and the time.
+    #[serde(flatten)]
+    pub envelope: Envelope,
+    /// The kind of server, such as `postgres`.
+    pub server: String,
+    /// Its name in sentences.
+    pub title: String,
+    /// Its version, as it tells.
+    pub version: String,
+    /// How long a private server runs; `None` if it is the user's own.
+    pub private: Option<Lasts>,
+    /// Where it listens.
+    pub unix: Side,
+    /// Where it listens.
+    pub tcp: Side,
+    /// Whether both sides do the same work: what was looked at.
+    pub same_work: Vec<Checked>,
+    /// What was asked, the least first.
+    pub requests: Vec<Request>,
+    /// The relative difference that matters.
+    pub margin: f64,
+    /// What the Unix socket saves, in the order of the tables.
+    pub savings: Vec<Saving>,
+    /// From how much work on it stops mattering.
+    pub curves: Vec<Curve>,
+}
+
+/// One of the server's two sockets.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Side {
+    /// Its address.
+    pub address: String,
+    /// The process that listens, if the system tells.
+    pub process: Option<u32>,
+}
+
+/// Something that was compared between both sides.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Checked {
+    /// What.
+    pub what: String,
+    /// Over the Unix socket.
+    pub unix: String,
+    /// Over TCP.
+    pub tcp: String,
+    /// Whether it is the same.
+    pub same: bool,
+}
+
+/// A request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Request {
+    /// Its text.
+    pub request: String,
+    /// Bytes sent.
+    pub sent: u64,
+    /// Bytes of the reply.
+    pub replied: u64,
+    /// Whether it is the least that the server can be asked.
+    pub least: bool,
+}
+
+/// What the Unix socket saves for one kind of load.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Saving {
+    /// The request.
+    pub request: String,
+    /// On a kept connection (`rr`) or on one of its own (`connect`).
+    pub pattern: Pattern,
+    /// Clients at once.
+    pub concurrency: u32,
+    /// Requests sent before the first reply is read.
+    pub pipeline: u64,
+    /// Where client and server run.
+    pub placement: Placement,
+    /// The cell over the Unix socket, by id.
+    pub unix: String,
+    /// The cell over TCP, by id.
+    pub tcp: String,
+    /// A request over the Unix socket, nanoseconds.
+    pub unix_ns: f64,
+    /// A request over TCP, nanoseconds.
+    pub tcp_ns: f64,
+    /// The first over the second.
+    pub ratio: Estimate,
+    /// What is known of it.
+    pub verdict: Verdict,
+    /// What is saved, nanoseconds a request.
+    pub saved_ns: Option<Estimate>,
+    /// Processor time of both sides that is saved, nanoseconds a request.
+    pub saved_cpu_ns: Option<Estimate>,
+}
+
+/// What is saved as a share of a request, over how long the server works on it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Curve {
+    /// Where client and server run.
+    pub placement: Placement,
+    /// What the Unix socket saves of the least request, nanoseconds.
+    pub saved_ns: f64,
+    /// The least request over TCP, nanoseconds.
+    pub least_ns: f64,
+    /// Work of the server on top of the least request, nanoseconds, and the share that is then saved.
+    pub points: Vec<(f64, f64)>,
+    /// From this much work on the saving is below the margin, nanoseconds; `None` if it is below from the start.
+    pub until_ns: Option<f64>,
+}

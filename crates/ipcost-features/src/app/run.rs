@@ -1,0 +1,155 @@
+//! From a request to cells, and a look at the server before anything is measured.
+
+use std::time::{Duration, Instant};
+
+use ipcost_lab::lab::own_command;
+use ipcost_lab::{EngineError, LabError, ProcessBench};
+use ipcost_model::{
+    Job, Lasts, Matrix, OptionLists, OptionName, OptionValue, Pattern, PeerCommand, Placement, ServiceCommand,
+};
+use ipcost_peer::adapters::app::{At, Facts, Given, Kind, Login, look as look_at};
+
+/// A server that takes longer to start lasts the whole run.
+const QUICK: Duration = Duration::from_millis(500);
+/// Requests that are sent at once where a protocol lets them.
+const PIPELINE: u64 = 16;
+
+/// What `app` was asked to do.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    /// The user's own server; a private one if empty.
+    pub given: Given,
+    /// Who asks.
+    pub login: Login,
+    /// What is asked, the least first.
+    pub requests: Vec<String>,
+    /// Clients at once, besides one.
+    pub concurrency: u32,
+    /// Budget, margin, epochs and seed.
+    pub settings: Job,
+}
+
+/// The job of a request.
+pub struct Prepared {
+    /// Its cells, and how peers and server are started.
+    pub job: Job,
+}
+
+/// The job: each request on a kept connection, the least also on a connection of its own, by several clients at once, and
+/// pipelined where the protocol has it; over both sockets.
+///
+/// # Errors
+/// If no private server can be started, or this program's path is not known.
+pub fn prepare(kind: &Kind, asked: &Asked, several_cores: bool) -> Result<Prepared, LabError> {
+    let mut command = own_command("peer")?;
+    command.extend(["app".to_owned(), kind.name.to_owned()]);
+    let is_private = asked.given.is_empty();
+    let service = match is_private {
+        true => {
+            if let Some(reason) = kind.unavailable() {
+                return Err(LabError::Refused(reason));
+            }
+            let mut command = command.clone();
+            command.push("--service".to_owned());
+            Some(ServiceCommand { command, lasts: Lasts::Epoch })
+        }
+        false => None,
+    };
+    command.extend(flags(asked));
+    // A server of the user's own runs where it runs.
+    let placed: Vec<Placement> = match is_private && several_cores {
+        true => vec![Placement::Together, Placement::Apart],
+        false => vec![Placement::Free],
+    };
+    let transports = match (&asked.given.unix, &asked.given.tcp) {
+        (Some(_), None) => vec!["unix".to_owned()],
+        (None, Some(_)) => vec!["tcp".to_owned()],
+        _ => vec!["unix".to_owned(), "tcp".to_owned()],
+    };
+    let matrix = |pattern: Pattern, requests: &[String], placement: Vec<Placement>| Matrix {
+        pattern: vec![pattern].into(),
+        transport: transports.clone().into(),
+        request: requests.to_vec().into(),
+        placement: placement.into(),
+        client: vec![kind.name.to_owned()].into(),
+        server: vec![kind.name.to_owned()].into(),
+        ..Matrix::default()
+    };
+    let least = &asked.requests[..1];
+    let mut cells = vec![
+        matrix(Pattern::Rr, &asked.requests, placed.clone()),
+        matrix(Pattern::Connect, least, placed.clone()),
+    ];
+    if asked.concurrency > 1 {
+        let several = matrix(Pattern::Rr, least, vec![Placement::Free]);
+        cells.push(Matrix { concurrency: vec![asked.concurrency].into(), ..several });
+    }
+    if kind.pipelines {
+        let mut options = OptionLists::default();
+        let name = OptionName::find("pipeline").map_err(LabError::Refused)?;
+        options.0.insert(name, vec![OptionValue::Int(PIPELINE)]);
+        cells.push(Matrix { options, ..matrix(Pattern::Rr, least, placed) });
+    }
+    let peers = [(kind.name.to_owned(), PeerCommand { command, service })].into();
+    Ok(Prepared { job: Job { cells, peers, ..asked.settings.clone() } })
+}
+
+fn flags(asked: &Asked) -> Vec<String> {
+    let Login { user, database, writes } = &asked.login;
+    let values = [
+        ("--unix", asked.given.unix.as_ref().map(At::to_string)),
+        ("--tcp", asked.given.tcp.as_ref().map(At::to_string)),
+        ("--user", user.clone()),
+        ("--database", database.clone()),
+    ];
+    let flags = values.into_iter().filter_map(|(name, value)| Some([name.to_owned(), value?]));
+    flags.flatten().chain(writes.then(|| "--writes".to_owned())).collect()
+}
+
+/// Looks at the server over both sockets; starts it if it is a private one. How long that one is to last.
+///
+/// # Errors
+/// What is wrong with the server, the login or a request, and on which side.
+pub fn look(
+    kind: &Kind,
+    asked: &Asked,
+    bench: &mut ProcessBench,
+) -> Result<([Facts; 2], Option<Lasts>), LabError> {
+    let began = Instant::now();
+    let mut lasts = None;
+    let mut sides = Vec::new();
+    let login = match asked.given.is_empty() {
+        true => Login { writes: asked.login.writes, ..kind.login() },
+        false => asked.login.clone(),
+    };
+    let given = |transport: &str| match transport {
+        "unix" => asked.given.unix.clone(),
+        _ => asked.given.tcp.clone(),
+    };
+    for transport in ["unix", "tcp"] {
+        let at = match (asked.given.is_empty(), given(transport)) {
+            (true, _) => {
+                let address = bench.serve(kind.name, transport).map_err(engine)?.unwrap_or_default();
+                lasts.get_or_insert(if began.elapsed() > QUICK { Lasts::Run } else { Lasts::Epoch });
+                At::of(transport, &address).map_err(LabError::Refused)?
+            }
+            (false, Some(at)) => at,
+            // Only one side is measured.
+            (false, None) => continue,
+        };
+        let facts = look_at(kind, &login, &at, &asked.requests);
+        sides.push(facts.map_err(|error| LabError::Refused(error.to_string()))?);
+    }
+    if let Some(lasts) = lasts {
+        bench.services_last(lasts);
+    }
+    let first = sides.first().cloned();
+    let (Some(first), Some(last)) = (first, sides.pop()) else {
+        return Err(LabError::Refused("no address is given; give --unix PATH and --tcp HOST:PORT".to_owned()));
+    };
+    Ok(([first, last], lasts))
+}
+
+fn engine(error: EngineError) -> LabError {
+    error.into()
+}

@@ -1,0 +1,144 @@
+//! Real servers that peers talk to: started before the processes of an epoch, and ended after them, or after the run.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use ipcost_model::protocol::{Address, FromEngine, FromPeer, PeerRole};
+use ipcost_model::{Cell, Lasts, Pattern, ServiceCommand};
+use ipcost_sys::interrupt::Interrupt;
+use ipcost_sys::process::Spawn;
+use serde_json::json;
+
+use crate::conversation::{Failure, Patience, Peer, PeerProgram, await_message, fault, in_short};
+use crate::error::EngineError;
+use crate::guard::Guard;
+use super::FAREWELL;
+
+/// How long a server may take to start: some make a database first.
+const TIME_TO_START: Duration = Duration::from_secs(60);
+
+/// The servers of a run, by the peers that talk to them.
+#[derive(Default)]
+pub(super) struct Services {
+    commands: BTreeMap<String, ServiceCommand>,
+    running: BTreeMap<String, Running>,
+    /// How many were started, so that each has a directory of its own.
+    started: u32,
+}
+
+struct Running {
+    peer: Peer,
+    address: Address,
+}
+
+impl Services {
+    pub(super) fn new(commands: BTreeMap<String, ServiceCommand>) -> Self {
+        Self { commands, running: BTreeMap::new(), started: 0 }
+    }
+
+    /// Sets how long all of them last.
+    pub(super) fn set_lasts(&mut self, lasts: Lasts) {
+        self.commands.values_mut().for_each(|service| service.lasts = lasts);
+    }
+
+    /// Whether there is none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.commands.is_empty()
+    }
+
+    /// Starts those of the peers that are not running.
+    pub(super) fn start(
+        &mut self,
+        peers: &BTreeSet<&str>,
+        dir: &Path,
+        guard: &mut Guard,
+        interrupt: &Interrupt,
+    ) -> Result<(), EngineError> {
+        let wanted: Vec<(String, Vec<String>)> = self
+            .commands
+            .iter()
+            .filter(|(name, _)| peers.contains(name.as_str()) && !self.running.contains_key(*name))
+            .map(|(name, service)| (name.clone(), service.command.clone()))
+            .collect();
+        for (name, command) in wanted {
+            self.started += 1;
+            let dir = dir.join(format!("s{}", self.started));
+            let program = PeerProgram { name: name.clone(), command };
+            let mut peer = guard.watch(|guard| {
+                Peer::start(&program, format!("the server of {name}"), Spawn { guard, ..Spawn::default() })
+            })?;
+            let mut patience = Patience::of(TIME_TO_START, interrupt);
+            let address = introduced(&mut peer, &dir, &mut patience, interrupt)?;
+            self.running.insert(name, Running { peer, address });
+        }
+        Ok(())
+    }
+
+    /// Where a peer's server listens over a transport; `None` if it has none.
+    pub(super) fn address(&self, peer: &str, transport: &str) -> Option<Address> {
+        self.running.get(peer)?.address.get(transport)?.as_object().cloned()
+    }
+
+    /// Ends those that last no longer than an epoch, or all; the groups that are gone.
+    pub(super) fn end(&mut self, all: bool, deadline: Instant) -> Vec<u32> {
+        let commands = &self.commands;
+        let ends = |name: &str| all || commands.get(name).is_none_or(|known| known.lasts == Lasts::Epoch);
+        for (_, running) in self.running.iter_mut().filter(|(name, _)| ends(name)) {
+            running.peer.dismiss(deadline);
+        }
+        let names: Vec<String> = self.running.keys().filter(|name| ends(name)).cloned().collect();
+        let gone = names.into_iter().filter_map(|name| self.running.remove(&name)).map(|mut running| {
+            running.peer.see_off(deadline);
+            running.peer.id()
+        });
+        gone.collect()
+    }
+}
+
+impl Drop for Services {
+    fn drop(&mut self) {
+        let _ = self.end(true, Instant::now() + FAREWELL);
+    }
+}
+
+/// Its hello, then where it listens.
+fn introduced(
+    peer: &mut Peer,
+    dir: &Path,
+    patience: &mut Patience,
+    interrupt: &Interrupt,
+) -> Result<Address, EngineError> {
+    let mut next = |peer: &mut Peer, expected: &str| {
+        await_message(&mut [peer], 0, patience, interrupt)
+            .map_err(|failure| match failure {
+                Failure::Interrupted => None,
+                Failure::Peer(_, fault) => Some(fault),
+            })
+            .map(|message| (message, expected.to_owned()))
+    };
+    let failed = |peer: &mut Peer, why: Option<_>| match why {
+        Some(fault) => peer.failed(fault),
+        None => EngineError::Interrupted,
+    };
+    let wrong = |expected: &str, message: &FromPeer| {
+        Some(fault(&format!("spoke out of turn: expected {expected}, got {}", in_short(message))))
+    };
+    match next(peer, "hello") {
+        Ok((FromPeer::Hello(_), _)) => {}
+        Ok((other, expected)) => return Err(failed(peer, wrong(&expected, &other))),
+        Err(why) => return Err(failed(peer, why)),
+    }
+    let address = json!({ "dir": dir }).as_object().cloned().unwrap_or_default();
+    let cell = Cell::new(Pattern::Rr, "unix", 1);
+    let prepare = FromEngine::Prepare { role: PeerRole::Server, cell, address };
+    let deadline = Instant::now() + TIME_TO_START;
+    if let Err(fault) = peer.say(&prepare, deadline) {
+        return Err(peer.failed(fault));
+    }
+    match next(peer, "ready") {
+        Ok((FromPeer::Ready { address, .. }, _)) => Ok(address),
+        Ok((other, expected)) => Err(failed(peer, wrong(&expected, &other))),
+        Err(why) => Err(failed(peer, why)),
+    }
+}

@@ -1,0 +1,191 @@
+//! The client: asks on open connections, or on a new one each time. One loop for every server and transport.
+
+use ipcost_model::protocol::Address;
+use ipcost_model::{Cell, Pattern};
+use ipcost_sys::clock::now_ns;
+use ipcost_sys::transport::{Channel, Client, Connection};
+
+use super::kind::{Kind, Login, Speech};
+use crate::adapters::at::At;
+use crate::adapters::beside::{self, Words};
+use crate::adapters::refused;
+use crate::{
+    Crew, DescriptorTable, Kind as OrderKind, Meter, Metered, Order, Part, PeerError, Prepared, Report, Role,
+    Together, Unmetered, Work, ended, send_all,
+};
+
+/// What is read at once, bytes: as much as common clients do, or more.
+const READ_BYTES: usize = 65_536;
+
+struct Asking {
+    crew: Crew,
+    workers: u64,
+    words: Words,
+}
+
+/// Connects the workers, each with a loop of its own.
+pub(super) fn prepare(
+    kind: &Kind,
+    login: &Login,
+    cell: &Cell,
+    at: &At,
+    address: &Address,
+) -> Result<Prepared, PeerError> {
+    let words = beside::reach(cell, address)?;
+    let make = |worker| -> Result<Box<dyn Work>, PeerError> {
+        let client = at.client(Some(cell), worker)?;
+        let mut asker = Asker::new(kind, login, cell, client)?;
+        if cell.pattern == Pattern::Rr {
+            asker.open = Some(asker.connect()?);
+        }
+        Ok(Box::new(asker))
+    };
+    let crew = if cell.options.text("workers") == Some("processes") {
+        Crew::processes((0..cell.concurrency).map(make), DescriptorTable::Usual)?
+    } else {
+        Crew::within((0..cell.concurrency).map(make).collect::<Result<_, _>>()?, DescriptorTable::Usual)?
+    };
+    let part = Part::Playing(Box::new(Asking { crew, workers: cell.concurrency.into(), words }));
+    Ok(Prepared { address: Address::new(), effective: Vec::new(), part })
+}
+
+impl Role for Asking {
+    fn run(&mut self, order: Order) -> Result<Together, PeerError> {
+        let (together, _) = self.crew.run(Order { ops: order.ops / self.workers, kind: order.kind })?;
+        // After reading the clock and the usage.
+        if !self.words.say() {
+            return Err(refused("the server's side ended before the batch did"));
+        }
+        Ok(together)
+    }
+}
+
+/// One worker: a connection, and how it is spoken on.
+pub(super) struct Asker {
+    client: Box<dyn Client>,
+    speech: Box<dyn Speech>,
+    /// The permanent connection; `None` if every operation opens its own.
+    open: Option<Connection>,
+    /// Requests that are sent before the first reply is read.
+    pipeline: u64,
+    /// As many requests in one text.
+    requests: Vec<u8>,
+    buffer: Vec<u8>,
+}
+
+impl Asker {
+    /// One that has not connected yet.
+    pub(super) fn new(
+        kind: &Kind,
+        login: &Login,
+        cell: &Cell,
+        client: Box<dyn Client>,
+    ) -> Result<Self, PeerError> {
+        let request = cell.request.as_deref().unwrap_or(kind.least);
+        let speech = (kind.speech)(login, request)?;
+        let pipeline = cell.options.int("pipeline").unwrap_or(1);
+        let requests = speech.request().repeat(pipeline as usize);
+        Ok(Self { client, speech, open: None, pipeline, requests, buffer: vec![0; READ_BYTES] })
+    }
+
+    /// The length of a request.
+    pub(super) fn request_bytes(&self) -> u64 {
+        self.speech.request().len() as u64
+    }
+
+    /// A connection, greeted.
+    pub(super) fn connect(&mut self) -> Result<Connection, PeerError> {
+        let mut connection = self.client.connect()?;
+        self.speech.greet(&mut connection)?;
+        Ok(connection)
+    }
+
+    /// Asks so often on a connection; the bytes of all replies.
+    pub(super) fn ask(&mut self, connection: &mut Connection, count: u64) -> Result<u64, Trouble> {
+        let bytes = self.speech.request().len() * count as usize;
+        send_all(connection, &self.requests[..bytes]).map_err(Trouble::Moving)?;
+        let (mut have, mut replies, mut all) = (0, 0, 0);
+        while replies < count {
+            if have == self.buffer.len() {
+                // A part of a reply, such as a row, that does not fit.
+                self.buffer.resize(have * 2, 0);
+            }
+            match connection.receive(&mut self.buffer[have..]).map_err(Trouble::Moving)? {
+                0 => return Err(Trouble::Moving(ended())),
+                more => have += more,
+            }
+            let mut taken = 0;
+            while replies < count {
+                let part = self.speech.take(&self.buffer[taken..have]).map_err(Trouble::Refused)?;
+                taken += part.bytes;
+                replies += u64::from(part.complete);
+                if !part.complete {
+                    break;
+                }
+            }
+            all += taken as u64;
+            if taken < have {
+                self.buffer.copy_within(taken..have, 0);
+            }
+            have -= taken;
+        }
+        match have {
+            0 => Ok(all),
+            _ => Err(Trouble::Refused(format!("{have} bytes came after the reply"))),
+        }
+    }
+
+    fn work<M: Meter>(&mut self, ops: u64, meter: &mut M) -> Result<(), PeerError> {
+        let mut done = 0;
+        while done < ops {
+            let count = self.pipeline.min(ops - done);
+            let at = |trouble| match trouble {
+                Trouble::Moving(source) => PeerError::Moving { operation: done, ops, source },
+                Trouble::Refused(reason) => refused(format!("in operation {} of {ops}: {reason}", done + 1)),
+            };
+            meter.begin();
+            match self.open.take() {
+                Some(mut connection) => {
+                    self.ask(&mut connection, count).map_err(at)?;
+                    self.open = Some(connection);
+                }
+                None => {
+                    let mut connection = self.connect()?;
+                    self.ask(&mut connection, count).map_err(at)?;
+                    let farewell = self.speech.farewell();
+                    if !farewell.is_empty() {
+                        send_all(&mut connection, farewell).map_err(|error| at(Trouble::Moving(error)))?;
+                    }
+                }
+            }
+            meter.end();
+            done += count;
+        }
+        Ok(())
+    }
+}
+
+/// Why there is no reply.
+pub(super) enum Trouble {
+    Moving(std::io::Error),
+    Refused(String),
+}
+
+impl Work for Asker {
+    fn run(&mut self, order: Order) -> Result<Report, PeerError> {
+        let retries = self.client.retries();
+        let mut meter = matches!(order.kind, OrderKind::Latency { .. }).then(|| Metered::of(order.ops));
+        let began_ns = now_ns();
+        match &mut meter {
+            Some(meter) => self.work(order.ops, meter)?,
+            None => self.work(order.ops, &mut Unmetered)?,
+        }
+        let ended_ns = now_ns();
+        let latency_ns = match (order.kind, meter) {
+            (OrderKind::Latency { most }, Some(meter)) => meter.values(most),
+            _ => Vec::new(),
+        };
+        let retries = self.client.retries() - retries;
+        Ok(Report { began_ns, ended_ns, latency_ns, retries, ..Report::default() })
+    }
+}

@@ -1,0 +1,162 @@
+//! What a kind of server is to the rest: how a private one is started, what it is asked, how it is spoken to.
+
+use std::path::{Path, PathBuf};
+
+use ipcost_sys::transport::Connection;
+use ipcost_sys::{User, programs};
+
+use super::{postgres, redis};
+use crate::PeerError;
+use crate::adapters::at::{At, Given};
+
+/// A kind of real server.
+pub struct Kind {
+    /// Its name in commands.
+    pub name: &'static str,
+    /// Its name in sentences.
+    pub title: &'static str,
+    /// The program of a private one.
+    pub program: &'static str,
+    /// Where it is if not on the path; `*` is any one name.
+    pub places: &'static [&'static str],
+    /// Debian's package with it.
+    pub package: &'static str,
+    /// The users of that package, whose rights a private one has where this program runs as root.
+    pub users: &'static [&'static str],
+    /// The flag that gives the user's own request.
+    pub flag: &'static str,
+    /// The least that it can be asked.
+    pub least: &'static str,
+    /// What programs commonly ask; a private server has what it needs.
+    pub typical: &'static str,
+    /// The same of a server of which nothing is known.
+    pub typical_anywhere: &'static str,
+    /// Whether a client may send a request before the reply to the one before.
+    pub pipelines: bool,
+    /// The user and the database of a private server, if it has such.
+    pub private_login: Option<(&'static str, &'static str)>,
+    /// Starts a private server.
+    pub(super) start: fn(&Setup<'_>) -> Result<Started, PeerError>,
+    /// How it is spoken to.
+    pub(super) speech: fn(&Login, &str) -> Result<Box<dyn Speech>, PeerError>,
+    /// The version, and how the connection is protected, as a greeted connection tells.
+    pub(super) facts: fn(&Login, &At) -> Result<Told, PeerError>,
+}
+
+/// Every kind, in the order of help texts.
+pub const KINDS: &[Kind] = &[postgres::KIND, redis::KIND];
+
+/// Finds a kind by its name.
+///
+/// # Errors
+/// One line with those that there are.
+pub fn find(name: &str) -> Result<&'static Kind, String> {
+    KINDS.iter().find(|kind| kind.name == name).ok_or_else(|| {
+        let known: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
+        ipcost_model::unknown("server", name, known)
+    })
+}
+
+impl Kind {
+    /// Why no private server can be started here; `None` if one can.
+    pub fn unavailable(&self) -> Option<String> {
+        match self.found().is_some() {
+            true => None,
+            false => Some(format!(
+                "{} is not installed ({}: {}), or give --unix PATH and --tcp HOST:PORT of your own",
+                self.program,
+                programs::INSTALL,
+                self.package
+            )),
+        }
+    }
+
+    /// The program's path.
+    pub(super) fn found(&self) -> Option<PathBuf> {
+        programs::search(self.program, self.places)
+    }
+
+    /// What programs commonly ask a server, the user's own or a private one.
+    pub fn typical_for(&self, given: &Given) -> &'static str {
+        if given.is_empty() { self.typical } else { self.typical_anywhere }
+    }
+
+    /// Who asks a private server.
+    pub fn login(&self) -> Login {
+        let (user, database) = self.private_login.unzip();
+        Login { user: user.map(str::to_owned), database: database.map(str::to_owned), writes: false }
+    }
+}
+
+/// Who asks.
+#[derive(Debug, Clone, Default)]
+pub struct Login {
+    /// The server's user.
+    pub user: Option<String>,
+    /// The database.
+    pub database: Option<String>,
+    /// Whether requests may change data.
+    pub writes: bool,
+}
+
+/// What a private server is started with.
+pub(super) struct Setup<'a> {
+    pub(super) program: &'a Path,
+    /// An empty directory of its own.
+    pub(super) dir: &'a Path,
+    /// Where its Unix socket goes; the directory exists.
+    pub(super) socket: &'a Path,
+    /// Its port, on 127.0.0.1.
+    pub(super) port: u16,
+    /// The user it runs as, if not this process's.
+    pub(super) user: Option<User>,
+}
+
+/// How to start a private server once everything it needs is there.
+pub(super) struct Started {
+    pub(super) arguments: Vec<String>,
+    /// The path of its socket.
+    pub(super) unix: PathBuf,
+    /// Whether `SIGINT` ends it sooner than `SIGTERM`.
+    pub(super) ends_at_interrupt: bool,
+    /// What it is asked once it answers, so that the typical request has something to find.
+    pub(super) then: Vec<String>,
+}
+
+/// What a server tells of itself and of a connection.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Told {
+    /// Its version.
+    pub version: String,
+    /// How it knows who asks: `no password`, `scram-sha-256`.
+    pub login: String,
+    /// Whether the connection is encrypted.
+    pub encrypted: bool,
+}
+
+/// How a server is spoken to, on one connection at a time.
+pub(super) trait Speech: Send {
+    /// What comes before the first request of a connection.
+    fn greet(&mut self, _connection: &mut Connection) -> Result<(), PeerError> {
+        Ok(())
+    }
+
+    /// A request, as it is sent.
+    fn request(&self) -> &[u8];
+
+    /// Takes whole parts from what has arrived of a reply.
+    fn take(&mut self, bytes: &[u8]) -> Result<Taken, String>;
+
+    /// What is said before a connection is closed.
+    fn farewell(&self) -> &[u8] {
+        &[]
+    }
+}
+
+/// How much of a reply was taken.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Taken {
+    pub(super) bytes: usize,
+    /// Whether the reply ends there.
+    pub(super) complete: bool,
+}

@@ -1,0 +1,79 @@
+//! What a server is like over either socket, before anything is measured: whether it does the same work on both.
+
+use std::time::{Duration, Instant};
+
+use ipcost_model::{Cell, Pattern};
+
+use super::client::{Asker, Trouble};
+use super::kind::{Kind, Login, Told};
+use super::server;
+use super::service::no_server;
+use crate::PeerError;
+use crate::adapters::at::At;
+use crate::adapters::refused;
+
+/// How often a request is asked before its time is taken.
+const BEFORE: u64 = 5;
+const TIMED: u32 = 20;
+
+/// What is known of a server over one socket.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Facts {
+    /// Its address.
+    pub address: String,
+    /// What it tells of itself.
+    pub told: Told,
+    /// The process that listens, if the system tells.
+    pub process: Option<u32>,
+    /// For each request, the bytes of it and of its reply, and a first idea of how long it takes.
+    pub requests: Vec<Asked>,
+}
+
+/// A request that was asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Asked {
+    /// Bytes sent.
+    pub sent: u64,
+    /// Bytes of the reply.
+    pub replied: u64,
+    /// The median of some, on a kept connection.
+    pub took: Duration,
+}
+
+/// Looks at a server.
+///
+/// # Errors
+/// One line: nobody listens, the login is refused, a request fails.
+pub fn look(kind: &Kind, login: &Login, at: &At, requests: &[String]) -> Result<Facts, PeerError> {
+    let client = at.client(None, 0).map_err(|error| no_server(kind, at, &error))?;
+    drop({ client }.connect().map_err(|error| no_server(kind, at, &error))?);
+    let wrong = |error: PeerError| refused(format!("{at}: {error}"));
+    let told = (kind.facts)(login, at).map_err(wrong)?;
+    let process = server::process(at)?;
+    let asked = requests.iter().map(|request| asked(kind, login, at, request)).collect::<Result<_, _>>();
+    Ok(Facts { address: at.to_string(), told, process, requests: asked.map_err(wrong)? })
+}
+
+fn asked(kind: &Kind, login: &Login, at: &At, request: &str) -> Result<Asked, PeerError> {
+    let cell = Cell { request: Some(request.to_owned()), ..Cell::new(Pattern::Rr, at.transport, 1) };
+    let mut asker = Asker::new(kind, login, &cell, at.client(None, 0)?)?;
+    let mut connection = asker.connect()?;
+    let mut ask = || {
+        asker.ask(&mut connection, 1).map_err(|trouble| match trouble {
+            Trouble::Moving(error) => refused(format!("\"{request}\" has no reply: {error}")),
+            Trouble::Refused(reason) => refused(format!("\"{request}\": {reason}")),
+        })
+    };
+    let mut replied = 0;
+    for _ in 0..BEFORE {
+        replied = ask()?;
+    }
+    let mut times = Vec::new();
+    for _ in 0..TIMED {
+        let began = Instant::now();
+        ask()?;
+        times.push(began.elapsed());
+    }
+    times.sort_unstable();
+    Ok(Asked { sent: asker.request_bytes(), replied, took: times[times.len() / 2] })
+}

@@ -1,0 +1,132 @@
+//! Real servers under requests of the user's own: a database, a cache, a web server.
+//!
+//! A [`Kind`] is one file here: how a private server is started, and how it is spoken to. The rest is common to all: [`service`]
+//! keeps a private server, [`client`] asks, [`server`] accounts for what the server's processes use.
+
+mod client;
+mod kind;
+mod look;
+mod postgres;
+mod redis;
+mod server;
+mod service;
+
+use ipcost_model::protocol::{Address, Hello, PeerRole};
+use ipcost_model::{Cell, Pattern};
+
+pub use self::kind::{KINDS, Kind, Login, Told, find};
+pub use self::look::{Asked, Facts, look};
+pub use crate::adapters::at::{At, Given};
+use crate::adapters::{Adapter, allow_options, hello, refused};
+use crate::{Peer, PeerError, Prepared};
+
+/// The adapter: `ipcost peer app KIND …`.
+pub(crate) const ADAPTER: Adapter = Adapter {
+    name: "app",
+    peers: &[],
+    programs: &[],
+    packages: &[],
+    own_wire: &[],
+    only: None,
+    new: |arguments| {
+        let given = Arguments::read(arguments)?;
+        Ok(match given.is_service {
+            true => Box::new(service::Service::new(given)),
+            false => Box::new(App(given)),
+        })
+    },
+};
+
+const PATTERNS: &[Pattern] = &[Pattern::Rr, Pattern::Connect];
+const TRANSPORTS: &[&str] = &["unix", "tcp"];
+const OPTIONS: &[&str] = &["workers", "tcp_nodelay", "pipeline"];
+
+/// What follows `ipcost peer app`.
+pub(crate) struct Arguments {
+    kind: &'static Kind,
+    /// Whether this process keeps a private server; otherwise it plays a role.
+    is_service: bool,
+    given: Given,
+    login: Login,
+}
+
+impl Arguments {
+    fn read(words: &[String]) -> Result<Self, PeerError> {
+        let mut words = words.iter();
+        let kind = find(words.next().map_or("", String::as_str)).map_err(refused)?;
+        let mut read = Self { kind, is_service: false, given: Given::default(), login: Login::default() };
+        while let Some(name) = words.next() {
+            if name == "--service" {
+                read.is_service = true;
+                continue;
+            }
+            if name == "--writes" {
+                read.login.writes = true;
+                continue;
+            }
+            let value = words.next().ok_or_else(|| refused(format!("{name} needs a value")))?;
+            match name.as_str() {
+                "--unix" => read.given.unix = Some(At::of_path(value).map_err(refused)?),
+                "--tcp" => read.given.tcp = Some(At::of_host_and_port(value).map_err(refused)?),
+                "--user" => read.login.user = Some(value.clone()),
+                "--database" => read.login.database = Some(value.clone()),
+                _ => {
+                    return Err(refused(format!(
+                        "there is no argument {name}; give --unix PATH, --tcp HOST:PORT, --user NAME, --database NAME, --writes or --service"
+                    )));
+                }
+            }
+        }
+        if read.given.is_empty() {
+            read.login = kind.login();
+        }
+        Ok(read)
+    }
+}
+
+/// A peer that plays a role: the client asks, the server accounts.
+struct App(Arguments);
+
+impl App {
+    /// The server of a cell: the user's own, or else the private one, whose address the engine knows.
+    fn at(&self, cell: &Cell, address: &Address) -> Result<At, PeerError> {
+        let given = match cell.transport.as_str() {
+            "unix" => &self.0.given.unix,
+            _ => &self.0.given.tcp,
+        };
+        match given {
+            Some(at) => Ok(at.clone()),
+            None => At::of(&cell.transport, address).map_err(refused),
+        }
+    }
+
+    fn check(&self, cell: &Cell) -> Result<(), PeerError> {
+        if !TRANSPORTS.contains(&cell.transport.as_str()) {
+            return Err(refused(format!("a server is not reached over {}; give unix, tcp", cell.transport)));
+        }
+        if !PATTERNS.contains(&cell.pattern) {
+            return Err(refused(format!("there is no pattern {} with a server; give rr, connect", cell.pattern)));
+        }
+        if cell.options.int("pipeline").is_some() && !self.0.kind.pipelines {
+            return Err(refused(format!(
+                "{} answers one request at a time on a connection; leave option pipeline out",
+                self.0.kind.title
+            )));
+        }
+        allow_options(self.0.kind.name, cell, OPTIONS)
+    }
+}
+
+impl Peer for App {
+    fn hello(&self) -> Hello {
+        hello(self.0.kind.name, self.0.kind.title.to_owned(), TRANSPORTS, PATTERNS, OPTIONS)
+    }
+
+    fn prepare(&self, role: PeerRole, cell: &Cell, address: &Address) -> Result<Prepared, PeerError> {
+        self.check(cell)?;
+        match role {
+            PeerRole::Client => client::prepare(self.0.kind, &self.0.login, cell, &self.at(cell, address)?, address),
+            PeerRole::Server => server::prepare(cell, &self.at(cell, address)?, self.0.given.is_empty()),
+        }
+    }
+}

@@ -1,0 +1,430 @@
+//! PostgreSQL: <https://www.postgresql.org/docs/current/protocol.html>, version 3.0, simple queries.
+
+use std::env;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use ipcost_sys::transport::{Channel, Connection};
+use ipcost_sys::{Launch, driven::Driven};
+use postgres_protocol::authentication::md5_hash;
+use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
+
+use super::kind::{Kind, Login, Setup, Speech, Started, Taken, Told};
+use crate::adapters::at::At;
+use crate::adapters::{refused, system};
+use crate::{PeerError, ended, send_all};
+
+pub(super) const KIND: Kind = Kind {
+    name: "postgres",
+    title: "PostgreSQL",
+    program: "postgres",
+    places: &["/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin"],
+    package: "postgresql",
+    users: &["postgres"],
+    flag: "--query",
+    least: "SELECT 1",
+    typical: TYPICAL,
+    typical_anywhere: TYPICAL,
+    pipelines: false,
+    private_login: Some(("ipcost", "postgres")),
+    start,
+    speech: |login, request| Ok(Box::new(Queries::new(login, request)?)),
+    facts,
+};
+
+/// Of the server's own catalogue, which every database has.
+const TYPICAL: &str = "SELECT oid, relname, relkind FROM pg_class ORDER BY relname LIMIT 10";
+const PROTOCOL: u32 = 3 << 16;
+/// The longest message of a greeting; servers send a few dozen short ones.
+const LONGEST_GREETING: usize = 65_536;
+/// The superuser of a private server, who can come in over neither socket.
+const OWNER: &str = "postgres";
+
+/// A fresh cluster. Whoever else of this machine reaches its port is a user without rights.
+fn start(setup: &Setup<'_>) -> Result<Started, PeerError> {
+    let data = setup.dir.join("data");
+    let shown = data.to_string_lossy().into_owned();
+    let initdb = setup.program.with_file_name("initdb");
+    let words = ["-D", &shown, "-U", OWNER, "--auth=reject", "--no-sync", "--encoding=UTF8", "--locale=C"];
+    run(setup, &initdb, &words, None)?;
+    let role = setup.dir.join("role.sql");
+    fs::write(&role, "CREATE ROLE ipcost LOGIN;\n").map_err(system("cannot write a file"))?;
+    run(setup, setup.program, &["--single", "-D", &shown, "postgres"], Some(&role))?;
+    let rules = "local postgres ipcost trust\nhost postgres ipcost 127.0.0.1/32 trust\n";
+    fs::write(data.join("pg_hba.conf"), rules).map_err(system("cannot write pg_hba.conf"))?;
+    let port = setup.port.to_string();
+    let dir = setup.dir.to_string_lossy();
+    let settings = [
+        "listen_addresses=127.0.0.1".to_owned(),
+        format!("port={port}"),
+        format!("unix_socket_directories={dir}"),
+        "unix_socket_permissions=0700".to_owned(),
+        "ssl=off".to_owned(),
+        "fsync=off".to_owned(),
+        "max_connections=300".to_owned(),
+    ];
+    let mut arguments = vec!["-D".to_owned(), shown];
+    arguments.extend(settings.into_iter().flat_map(|setting| ["-c".to_owned(), setting]));
+    Ok(Started {
+        arguments,
+        unix: setup.dir.join(format!(".s.PGSQL.{port}")),
+        ends_at_interrupt: true,
+        then: Vec::new(),
+    })
+}
+
+/// Runs a program of the cluster to its end.
+fn run(setup: &Setup<'_>, program: &Path, words: &[&str], input: Option<&Path>) -> Result<(), PeerError> {
+    let arguments: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+    let input = input.map(fs::File::open).transpose().map_err(system("cannot open a file"))?;
+    let started = Driven::start(Launch {
+        program: &program.to_string_lossy(),
+        arguments: &arguments,
+        input: input.map(Into::into),
+        directory: Some(setup.dir),
+        user: setup.user,
+        ..Launch::default()
+    });
+    let mut program = started.map_err(system(format!("cannot start {}", program.display())))?;
+    program.finish().map(drop).map_err(refused)
+}
+
+fn facts(login: &Login, at: &At) -> Result<Told, PeerError> {
+    let mut queries = Queries::new(login, "SELECT 1")?;
+    let mut connection = at.client(None, 0)?.connect()?;
+    queries.greet(&mut connection)?;
+    let _ = send_all(&mut connection, queries.farewell());
+    Ok(Told { version: queries.version, login: queries.how.to_owned(), encrypted: false })
+}
+
+/// One query, again and again.
+struct Queries {
+    user: String,
+    database: String,
+    writes: bool,
+    request: Vec<u8>,
+    /// What the server has told while greeting.
+    version: String,
+    how: &'static str,
+    /// Bytes of a message that are still to come.
+    skip: usize,
+    /// The error that the server has sent in this reply.
+    error: Option<String>,
+}
+
+impl Queries {
+    fn new(login: &Login, query: &str) -> Result<Self, PeerError> {
+        if query.contains('\0') {
+            return Err(refused("a query cannot hold the character NUL; take it out"));
+        }
+        let own = || env::var("PGUSER").or_else(|_| env::var("USER")).or_else(|_| env::var("LOGNAME"));
+        let user = login.user.clone().or_else(|| own().ok());
+        let user = user.ok_or_else(|| refused("no user is named; give --user NAME, or set PGUSER"))?;
+        let database = login.database.clone().or_else(|| env::var("PGDATABASE").ok());
+        let mut request = Vec::new();
+        message(&mut request, b'Q', |body| text(body, query));
+        Ok(Self {
+            database: database.unwrap_or_else(|| user.clone()),
+            user,
+            writes: login.writes,
+            request,
+            version: String::new(),
+            how: "no password",
+            skip: 0,
+            error: None,
+        })
+    }
+
+    fn startup(&self) -> Vec<u8> {
+        let mut body = PROTOCOL.to_be_bytes().to_vec();
+        // The server itself refuses what would write, whatever the query calls.
+        let options = if self.writes { "" } else { "-c default_transaction_read_only=on" };
+        let settings = [
+            ("user", self.user.as_str()),
+            ("database", &self.database),
+            ("application_name", "ipcost"),
+            ("options", options),
+        ];
+        for (name, value) in settings.into_iter().filter(|(_, value)| !value.is_empty()) {
+            text(&mut body, name);
+            text(&mut body, value);
+        }
+        body.push(0);
+        let mut startup = (body.len() as u32 + 4).to_be_bytes().to_vec();
+        startup.extend(body);
+        startup
+    }
+
+    fn password(&self) -> Result<Vec<u8>, PeerError> {
+        if let Ok(password) = env::var("PGPASSWORD") {
+            return Ok(password.into_bytes());
+        }
+        from_file(&self.user, &self.database).map(String::into_bytes).ok_or_else(|| {
+            refused(format!(
+                "the server wants a password of {}; set it in PGPASSWORD or in ~/.pgpass",
+                self.user
+            ))
+        })
+    }
+
+    /// What a request for proof of identity is answered with, if anything.
+    fn authenticate(&mut self, body: &[u8], scram: &mut Option<ScramSha256>) -> Result<Option<Vec<u8>>, PeerError> {
+        let kind = body.first_chunk().map(|bytes| u32::from_be_bytes(*bytes));
+        let rest = body.get(4..).unwrap_or_default();
+        let proof = |bytes: &[u8]| {
+            let mut answer = Vec::new();
+            message(&mut answer, b'p', |body| body.extend_from_slice(bytes));
+            Some(answer)
+        };
+        let wrong = |error: io::Error| refused(format!("the server's side of SCRAM is wrong: {error}"));
+        Ok(match (kind, &mut *scram) {
+            (Some(0), _) => None,
+            (Some(3), _) => {
+                self.how = "a password in clear text";
+                let mut password = self.password()?;
+                password.push(0);
+                proof(&password)
+            }
+            (Some(5), _) => {
+                self.how = "md5";
+                let salt = rest.first_chunk().copied().unwrap_or_default();
+                let mut hash = md5_hash(self.user.as_bytes(), &self.password()?, salt).into_bytes();
+                hash.push(0);
+                proof(&hash)
+            }
+            (Some(10), _) => {
+                self.how = SCRAM_SHA_256;
+                let started = ScramSha256::new(&self.password()?, ChannelBinding::unsupported());
+                let mut bytes = Vec::new();
+                text(&mut bytes, SCRAM_SHA_256);
+                bytes.extend((started.message().len() as u32).to_be_bytes());
+                bytes.extend_from_slice(started.message());
+                *scram = Some(started);
+                proof(&bytes)
+            }
+            (Some(11), Some(scram)) => {
+                scram.update(rest).map_err(wrong)?;
+                proof(scram.message())
+            }
+            (Some(12), Some(scram)) => {
+                scram.finish(rest).map_err(wrong)?;
+                None
+            }
+            (kind, _) => {
+                return Err(refused(format!(
+                    "the server wants a way of login that is not known here (number {}); use scram-sha-256, md5, trust or peer",
+                    kind.unwrap_or_default()
+                )));
+            }
+        })
+    }
+}
+
+fn message(bytes: &mut Vec<u8>, kind: u8, body: impl FnOnce(&mut Vec<u8>)) {
+    let mut content = Vec::new();
+    body(&mut content);
+    bytes.push(kind);
+    bytes.extend((content.len() as u32 + 4).to_be_bytes());
+    bytes.extend(content);
+}
+
+fn text(bytes: &mut Vec<u8>, text: &str) {
+    bytes.extend_from_slice(text.as_bytes());
+    bytes.push(0);
+}
+
+/// The password in `~/.pgpass`, in lines of host, port, database, user and password; a backslash escapes a colon.
+fn from_file(user: &str, database: &str) -> Option<String> {
+    let path = env::var_os("PGPASSFILE").map_or_else(
+        || env::var_os("HOME").map(|home| Path::new(&home).join(".pgpass")),
+        |path| Some(path.into()),
+    )?;
+    in_lines(&fs::read_to_string(path).ok()?, user, database)
+}
+
+fn in_lines(lines: &str, user: &str, database: &str) -> Option<String> {
+    lines.lines().filter(|line| !line.starts_with('#')).find_map(|line| {
+        let mut fields = vec![String::new()];
+        let mut letters = line.chars();
+        while let Some(letter) = letters.next() {
+            match letter {
+                ':' => fields.push(String::new()),
+                '\\' => fields.last_mut()?.extend(letters.next()),
+                letter => fields.last_mut()?.push(letter),
+            }
+        }
+        let [host, _, of, who, password] = <[String; 5]>::try_from(fields).ok()?;
+        let fits = |field: &str, value: &str| field == "*" || field == value;
+        let local = ["*", "localhost", "127.0.0.1", "::1"].contains(&host.as_str()) || host.starts_with('/');
+        (local && fits(&of, database) && fits(&who, user)).then_some(password)
+    })
+}
+
+/// The fields `M` (message) and `C` (code) of an error.
+fn error_in(body: &[u8]) -> String {
+    let field = |kind: u8| {
+        let found = body.split(|byte| *byte == 0).find(|field| field.first() == Some(&kind))?;
+        Some(String::from_utf8_lossy(&found[1..]).into_owned())
+    };
+    let text = field(b'M').unwrap_or_else(|| "an error without a text".to_owned());
+    match field(b'C').as_deref() {
+        Some("25006") => format!("{text}; give --writes if the query may change data"),
+        Some("53300") => format!("{text}; raise max_connections, or lower --concurrency"),
+        Some(code) => format!("{text} ({code})"),
+        None => text,
+    }
+}
+
+impl Speech for Queries {
+    fn greet(&mut self, connection: &mut Connection) -> Result<(), PeerError> {
+        let failed = |error| refused(format!("the server does not answer the greeting of PostgreSQL: {error}"));
+        send_all(connection, &self.startup()).map_err(failed)?;
+        let (mut buffer, mut have, mut scram) = (vec![0; 4096], 0, None);
+        loop {
+            let mut at = 0;
+            while let Some((kind, body)) = whole(&buffer[at..have])? {
+                at += 5 + body.len();
+                match kind {
+                    b'R' => {
+                        if let Some(answer) = self.authenticate(body, &mut scram)? {
+                            send_all(connection, &answer).map_err(failed)?;
+                        }
+                    }
+                    b'S' if self.version.is_empty() => {
+                        let mut parts = body.split(|byte| *byte == 0);
+                        if parts.next() == Some(b"server_version") {
+                            self.version = String::from_utf8_lossy(parts.next().unwrap_or_default()).into_owned();
+                        }
+                    }
+                    b'S' | b'K' | b'N' => {}
+                    b'E' => return Err(refused(format!("the server refused the connection: {}", error_in(body)))),
+                    b'Z' => return Ok(()),
+                    _ => return Err(refused(NOT_POSTGRES)),
+                }
+            }
+            buffer.copy_within(at..have, 0);
+            have -= at;
+            if have == buffer.len() {
+                buffer.resize(have * 2, 0);
+            }
+            match connection.receive(&mut buffer[have..]).map_err(failed)? {
+                0 => return Err(failed(ended())),
+                more => have += more,
+            }
+        }
+    }
+
+    fn request(&self) -> &[u8] {
+        &self.request
+    }
+
+    fn take(&mut self, bytes: &[u8]) -> Result<Taken, String> {
+        let mut at = 0;
+        loop {
+            let there = self.skip.min(bytes.len() - at);
+            at += there;
+            self.skip -= there;
+            let Some((kind, length)) = head(&bytes[at..]).filter(|_| self.skip == 0) else {
+                return Ok(Taken { bytes: at, complete: false });
+            };
+            match kind {
+                // Its text is looked at whole.
+                b'E' | b'Z' if bytes.len() - at < 1 + length => {
+                    return Ok(Taken { bytes: at, complete: false });
+                }
+                b'E' => self.error = Some(error_in(&bytes[at + 5..at + 1 + length])),
+                b'G' => return Err("it asks for data to copy; give a query that returns rows".to_owned()),
+                b'Z' => {
+                    return match self.error.take() {
+                        Some(error) => Err(format!("the query failed: {error}")),
+                        None => Ok(Taken { bytes: at + 1 + length, complete: true }),
+                    };
+                }
+                kind if !kind.is_ascii_alphabetic() || length < 4 => return Err(NOT_POSTGRES.to_owned()),
+                _ => {}
+            }
+            self.skip = 1 + length;
+        }
+    }
+
+    fn farewell(&self) -> &[u8] {
+        b"X\0\0\0\x04"
+    }
+}
+
+const NOT_POSTGRES: &str = "it answers with something other than a message of PostgreSQL; is it one?";
+
+/// The kind of the next message, and its length, which counts itself but not the kind.
+fn head(bytes: &[u8]) -> Option<(u8, usize)> {
+    let (kind, rest) = bytes.split_first()?;
+    Some((*kind, u32::from_be_bytes(*rest.first_chunk()?) as usize))
+}
+
+/// The next message, if all of it is there.
+fn whole(bytes: &[u8]) -> Result<Option<(u8, &[u8])>, PeerError> {
+    match head(bytes) {
+        Some((_, length)) if !(4..=LONGEST_GREETING).contains(&length) => Err(refused(NOT_POSTGRES)),
+        Some((kind, length)) => Ok(bytes.get(5..1 + length).map(|body| (kind, body))),
+        None => Ok(None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn queries() -> Queries {
+        let login = Login { user: Some("me".to_owned()), ..Login::default() };
+        Queries::new(&login, "SELECT 1").map_err(|error| error.to_string()).unwrap()
+    }
+
+    fn reply(kinds: &[(u8, &[u8])]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for (kind, body) in kinds {
+            message(&mut bytes, *kind, |content| content.extend_from_slice(body));
+        }
+        bytes
+    }
+
+    #[test]
+    fn a_reply_ends_when_the_server_is_ready_however_it_arrives() {
+        let reply = reply(&[(b'T', b"row"), (b'D', &[7; 300]), (b'C', b"SELECT 1\0"), (b'Z', b"I")]);
+        for step in 1..=reply.len() {
+            let mut speech = queries();
+            let (mut from, mut to, mut complete) = (0, 0, false);
+            while !complete {
+                to = (to + step).min(reply.len());
+                let taken = speech.take(&reply[from..to]).unwrap();
+                from += taken.bytes;
+                complete = taken.complete;
+                assert!(complete || to < reply.len(), "{step}");
+            }
+            assert_eq!(from, reply.len());
+        }
+    }
+
+    #[test]
+    fn an_error_is_told_with_what_to_do() {
+        let error = reply(&[(b'E', b"SERROR\0C25006\0Mcannot execute INSERT\0\0"), (b'Z', b"I")]);
+        assert!(queries().take(&error).unwrap_err().contains("cannot execute INSERT; give --writes"));
+        assert!(queries().take(b"HTTP/1.1 400 Bad Request\r\n").is_err());
+        assert!(whole(b"HTTP/1.1").is_err());
+    }
+
+    #[test]
+    fn the_file_of_passwords_is_read_as_libpq_does() {
+        let lines = "# none\nother:5432:*:me:no\nlocalhost:*:db:you:no\n/run:*:db:me:a\\:b\n*:*:*:me:c\n";
+        assert_eq!(in_lines(lines, "me", "db").as_deref(), Some("a:b"));
+        assert_eq!(in_lines(lines, "me", "x").as_deref(), Some("c"));
+        assert_eq!(in_lines(lines, "nobody", "db"), None);
+    }
+
+    #[test]
+    fn a_login_sends_what_the_server_asks_for() {
+        let mut speech = queries();
+        assert!(speech.startup().ends_with(b"options\0-c default_transaction_read_only=on\0\0"));
+        assert!(speech.authenticate(&0_u32.to_be_bytes(), &mut None).unwrap().is_none());
+        assert!(speech.authenticate(&7_u32.to_be_bytes(), &mut None).is_err());
+    }
+}

@@ -1,0 +1,244 @@
+//! Redis, and servers that speak as it does: <https://redis.io/docs/latest/develop/reference/protocol-spec/>, version 2.
+
+use std::env;
+use std::time::Duration;
+
+use ipcost_sys::transport::Connection;
+
+use super::kind::{Kind, Login, Setup, Speech, Started, Taken, Told};
+use crate::adapters::at::At;
+use crate::adapters::redis::resp::command;
+use crate::adapters::redis::Desk;
+use crate::adapters::refused;
+use crate::{PeerError, receive_all, send_all};
+
+pub(super) const KIND: Kind = Kind {
+    name: "redis",
+    title: "Redis",
+    program: "redis-server",
+    places: &[],
+    package: "redis-server",
+    users: &["redis", "valkey"],
+    flag: "--command",
+    least: "PING",
+    typical: "GET ipcost:typical",
+    typical_anywhere: "INFO server",
+    pipelines: true,
+    private_login: None,
+    start,
+    speech: |login, request| Ok(Box::new(Commands::new(login, request)?)),
+    facts,
+};
+
+/// The value that the typical request gets, bytes.
+const TYPICAL_BYTES: usize = 1000;
+/// The variable that Redis's own client takes the password from.
+const PASSWORD: &str = "REDISCLI_AUTH";
+const PATIENCE: Duration = Duration::from_secs(5);
+/// The longest line of a reply.
+const LONGEST_LINE: usize = 65_536;
+
+/// Commands that read and change nothing, from the flag `readonly` of `COMMAND`, and those without a key.
+const READING: &[&str] = &[
+    "BITCOUNT", "BITPOS", "DBSIZE", "ECHO", "EXISTS", "EXPIRETIME", "GEODIST", "GEOHASH", "GEOPOS", "GET", "GETBIT",
+    "GETRANGE", "HEXISTS", "HGET", "HGETALL", "HKEYS", "HLEN", "HMGET", "HRANDFIELD", "HSCAN", "HSTRLEN", "HVALS",
+    "INFO", "LINDEX", "LLEN", "LPOS", "LRANGE", "MGET", "PFCOUNT", "PING", "PTTL", "RANDOMKEY", "SCAN", "SCARD", "SDIFF",
+    "SINTER", "SINTERCARD", "SISMEMBER", "SMEMBERS", "SMISMEMBER", "SRANDMEMBER", "SSCAN", "STRLEN", "SUBSTR",
+    "SUNION", "TIME", "TTL", "TYPE", "XLEN", "XRANGE", "XREVRANGE", "ZCARD", "ZCOUNT", "ZDIFF", "ZINTER",
+    "ZINTERCARD", "ZLEXCOUNT", "ZMSCORE", "ZRANDMEMBER", "ZRANGE", "ZRANGEBYLEX", "ZRANGEBYSCORE", "ZRANK",
+    "ZREVRANGE", "ZREVRANGEBYLEX", "ZREVRANGEBYSCORE", "ZREVRANK", "ZSCAN", "ZSCORE", "ZUNION",
+];
+
+/// Started so it writes nothing to disk, and whoever else of this machine reaches its port can change no setting of it.
+fn start(setup: &Setup<'_>) -> Result<Started, PeerError> {
+    let dir = setup.dir.to_string_lossy().into_owned();
+    let socket = setup.socket.to_string_lossy().into_owned();
+    let port = setup.port.to_string();
+    let mut arguments: Vec<String> = [
+        "--save", "", "--appendonly", "no", "--daemonize", "no", "--dir", &dir, "--bind", "127.0.0.1", "--port", &port,
+        "--unixsocket", &socket, "--unixsocketperm", "700",
+    ]
+    .map(str::to_owned)
+    .to_vec();
+    for dangerous in ["CONFIG", "MODULE", "DEBUG", "REPLICAOF", "SLAVEOF", "SAVE", "BGSAVE", "SHUTDOWN"] {
+        arguments.extend(["--rename-command".to_owned(), dangerous.to_owned(), String::new()]);
+    }
+    Ok(Started {
+        arguments,
+        unix: setup.socket.to_owned(),
+        ends_at_interrupt: false,
+        then: vec![format!("SET ipcost:typical {}", "v".repeat(TYPICAL_BYTES))],
+    })
+}
+
+fn facts(login: &Login, at: &At) -> Result<Told, PeerError> {
+    let mut desk = Desk::open(at, PATIENCE)?;
+    let password = env::var(PASSWORD).ok();
+    if let Some(password) = &password {
+        let mut words = vec!["AUTH"];
+        words.extend(login.user.as_deref());
+        words.push(password);
+        desk.ask(&words)?;
+    }
+    let names = ["valkey_version", "redis_version"];
+    let mut version = None;
+    for name in names {
+        version = version.or(desk.ask_info("server", name)?);
+    }
+    let login = if password.is_some() { "a password" } else { "no password" };
+    Ok(Told { version: version.unwrap_or_default(), login: login.to_owned(), encrypted: false })
+}
+
+/// One command, again and again.
+#[derive(Debug)]
+struct Commands {
+    request: Vec<u8>,
+    greeting: Option<Vec<u8>>,
+    /// Values of the reply that are still to come; 0 between replies.
+    pending: u64,
+    /// Bytes of a text that are still to come.
+    skip: usize,
+}
+
+impl Commands {
+    fn new(login: &Login, request: &str) -> Result<Self, PeerError> {
+        let words = shlex::split(request).filter(|words| !words.is_empty()).ok_or_else(|| {
+            refused(format!("\"{request}\" is not a command; write it as redis-cli takes it, quotes in pairs"))
+        })?;
+        let name = words[0].to_ascii_uppercase();
+        if !login.writes && !READING.contains(&name.as_str()) {
+            return Err(refused(format!(
+                "{name} may change data; give --writes if it may, or a command that reads, such as GET"
+            )));
+        }
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let greeting = env::var(PASSWORD).ok().map(|password| {
+            let mut words = vec!["AUTH"];
+            words.extend(login.user.as_deref());
+            words.push(&password);
+            command(&words)
+        });
+        Ok(Self { request: command(&words), greeting, pending: 0, skip: 0 })
+    }
+}
+
+impl Speech for Commands {
+    fn greet(&mut self, connection: &mut Connection) -> Result<(), PeerError> {
+        const OK: &[u8] = b"+OK\r\n";
+        let Some(greeting) = &self.greeting else { return Ok(()) };
+        let failed = |error| refused(format!("the server does not answer AUTH: {error}"));
+        send_all(connection, greeting).map_err(failed)?;
+        let mut reply = [0; OK.len()];
+        receive_all(connection, &mut reply).map_err(failed)?;
+        match reply == OK {
+            true => Ok(()),
+            false => Err(refused(format!("the server refused the password of {PASSWORD}; set another"))),
+        }
+    }
+
+    fn request(&self) -> &[u8] {
+        &self.request
+    }
+
+    fn take(&mut self, bytes: &[u8]) -> Result<Taken, String> {
+        let mut at = 0;
+        if self.pending == 0 {
+            self.pending = 1;
+        }
+        while self.pending > 0 {
+            if self.skip > 0 {
+                let there = self.skip.min(bytes.len() - at);
+                at += there;
+                self.skip -= there;
+                if self.skip > 0 {
+                    return Ok(Taken { bytes: at, complete: false });
+                }
+                self.pending -= 1;
+                continue;
+            }
+            let Some(end) = bytes[at..].iter().position(|byte| *byte == b'\n') else {
+                return match bytes.len() - at > LONGEST_LINE {
+                    true => Err(NOT_REDIS.to_owned()),
+                    false => Ok(Taken { bytes: at, complete: false }),
+                };
+            };
+            let line = &bytes[at..at + end];
+            at += end + 1;
+            self.line(line.strip_suffix(b"\r").ok_or(NOT_REDIS)?)?;
+        }
+        Ok(Taken { bytes: at, complete: true })
+    }
+}
+
+const NOT_REDIS: &str = "it answers with something other than a reply of Redis; is it one?";
+
+impl Commands {
+    fn line(&mut self, line: &[u8]) -> Result<(), String> {
+        let (kind, rest) = line.split_first().ok_or(NOT_REDIS)?;
+        let number = || std::str::from_utf8(rest).ok().and_then(|text| text.parse::<i64>().ok()).ok_or(NOT_REDIS);
+        match kind {
+            b'+' | b':' => self.pending -= 1,
+            b'$' => match usize::try_from(number()?) {
+                Ok(length) => self.skip = length + 2,
+                Err(_) => self.pending -= 1,
+            },
+            b'*' => self.pending = self.pending - 1 + u64::try_from(number()?).unwrap_or(0),
+            b'-' => {
+                let text = String::from_utf8_lossy(rest).into_owned();
+                let way_out = if text.starts_with("NOAUTH") {
+                    format!("; set the password in {PASSWORD}")
+                } else {
+                    String::new()
+                };
+                return Err(format!("it refused the command: {text}{way_out}"));
+            }
+            _ => return Err(NOT_REDIS.to_owned()),
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn commands(request: &str) -> Result<Commands, String> {
+        Commands::new(&Login::default(), request).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_command_is_what_its_words_say_and_none_writes_unasked() {
+        assert_eq!(commands("GET 'a b'").unwrap().request, command(&["GET", "a b"]));
+        assert!(commands("SET a b").unwrap_err().contains("--writes"));
+        assert!(commands("eval x").is_err() && commands("").is_err() && commands("GET 'a").is_err());
+        let writing = Login { writes: true, ..Login::default() };
+        assert!(Commands::new(&writing, "SET a b").is_ok());
+    }
+
+    #[test]
+    fn a_reply_is_taken_however_it_arrives() {
+        let reply: &[u8] = b"*3\r\n$5\r\nab\r\nc\r\n*2\r\n:1\r\n$-1\r\n+x\r\n";
+        for step in 1..=reply.len() {
+            let mut speech = commands("PING").unwrap();
+            let (mut from, mut to, mut complete) = (0, 0, false);
+            while !complete {
+                to = (to + step).min(reply.len());
+                let taken = speech.take(&reply[from..to]).unwrap();
+                from += taken.bytes;
+                complete = taken.complete;
+                assert!(complete || to < reply.len(), "{step}");
+            }
+            assert_eq!(from, reply.len());
+        }
+        let two = b"+PONG\r\n+PONG\r\n";
+        assert_eq!(commands("PING").unwrap().take(two), Ok(Taken { bytes: 7, complete: true }));
+    }
+
+    #[test]
+    fn what_is_no_reply_is_an_error() {
+        let mut speech = commands("PING").unwrap();
+        assert!(speech.take(b"-ERR no\r\n").unwrap_err().contains("ERR no"));
+        assert!(commands("PING").unwrap().take(b"HTTP/1.1 400\r\n").is_err());
+        assert!(commands("PING").unwrap().take(&vec![b'+'; LONGEST_LINE + 1]).is_err());
+    }
+}

@@ -1,0 +1,162 @@
+//! Keeps a private server while the engine needs it: a process of its own, which tells where the server listens.
+
+use std::net::Ipv4Addr;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use ipcost_model::Cell;
+use ipcost_model::protocol::{Address, Hello, PeerRole};
+use ipcost_sys::driven::{self, Driven};
+use ipcost_sys::transport::TransportError;
+use ipcost_sys::Launch;
+use serde_json::json;
+
+use super::client::{Asker, Trouble};
+use super::kind::{Kind, Login, Setup};
+use super::{Arguments, PATTERNS, TRANSPORTS};
+use crate::adapters::at::{At, nobody_listens};
+use crate::adapters::port::Port;
+use crate::adapters::{hello, refused, system};
+use crate::{Order, Part, Peer, PeerError, Prepared, Role, Together};
+
+/// How long a server may take until it answers.
+const PATIENCE: Duration = Duration::from_secs(30);
+const ASK_AGAIN: Duration = Duration::from_millis(1);
+/// How long it has to end by itself.
+const FAREWELL: Duration = Duration::from_secs(1);
+/// Who runs a server if none of its package's users is there.
+const NOBODY: &str = "nobody";
+
+/// A peer that plays no role, but keeps the server that others talk to.
+pub(super) struct Service(Arguments);
+
+impl Service {
+    pub(super) fn new(given: Arguments) -> Self {
+        Self(given)
+    }
+}
+
+impl Peer for Service {
+    fn hello(&self) -> Hello {
+        hello(self.0.kind.name, self.0.kind.title.to_owned(), TRANSPORTS, PATTERNS, &[])
+    }
+
+    fn prepare(&self, role: PeerRole, _cell: &Cell, address: &Address) -> Result<Prepared, PeerError> {
+        let dir = address.get("dir").and_then(|dir| dir.as_str());
+        let (PeerRole::Server, Some(dir)) = (role, dir) else {
+            return Err(refused("a service is given a directory (dir), and plays no other role"));
+        };
+        let (private, address) = Private::start(self.0.kind, Path::new(dir))?;
+        Ok(Prepared { address, effective: Vec::new(), part: Part::Playing(Box::new(private)) })
+    }
+}
+
+/// A server that is ended when this value is dropped.
+struct Private {
+    program: Driven,
+    quickly: bool,
+}
+
+impl Private {
+    fn start(kind: &Kind, dir: &Path) -> Result<(Self, Address), PeerError> {
+        let program = kind.found().ok_or_else(|| refused(kind.unavailable().unwrap_or_default()))?;
+        let users: Vec<&str> = kind.users.iter().copied().chain([NOBODY]).collect();
+        let user = driven::instead_of_root(&users);
+        if user.is_none() && driven::is_root() {
+            return Err(refused(format!(
+                "{} is not started as root, and there is neither a user {} nor one {NOBODY}; run as another user",
+                kind.title, kind.users[0]
+            )));
+        }
+        driven::make_directory(dir, user).map_err(system(format!("cannot make {}", dir.display())))?;
+        let mut tcp = At::of_port(Ipv4Addr::LOCALHOST.into(), 0).address;
+        let held = Port::hold(&mut tcp)?;
+        let port = At::of("tcp", &tcp).ok().and_then(|at| at.port()).unwrap_or_default();
+        let setup = Setup { program: &program, dir, socket: &dir.join("s"), port, user };
+        let started = (kind.start)(&setup)?;
+        let launched = Driven::start(Launch {
+            program: &program.to_string_lossy(),
+            arguments: &started.arguments,
+            complains_on_output: true,
+            directory: Some(dir),
+            user,
+            ..Launch::default()
+        });
+        let program = launched.map_err(system(format!("cannot start {}", program.display())))?;
+        let mut private = Self { program, quickly: started.ends_at_interrupt };
+        let unix = address_of(&started.unix);
+        let at = [At::of("unix", &unix), At::of("tcp", &tcp)];
+        for at in at.into_iter().flatten() {
+            private.await_answer(kind, &at)?;
+        }
+        drop(held);
+        let at = At::of("unix", &unix).map_err(refused)?;
+        for request in &started.then {
+            let writing = Login { writes: true, ..kind.login() };
+            asked(kind, &writing, &at, request)?;
+        }
+        let address = json!({ "unix": unix, "tcp": tcp, "process": private.program.id() });
+        Ok((private, address.as_object().cloned().unwrap_or_default()))
+    }
+
+    fn await_answer(&mut self, kind: &Kind, at: &At) -> Result<(), PeerError> {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            if self.program.has_ended() {
+                let why = self.program.finish().err();
+                return Err(refused(why.unwrap_or_else(|| format!("{} ended before it listened", kind.title))));
+            }
+            let last = match asked(kind, &kind.login(), at, kind.least) {
+                Ok(_) => return Ok(()),
+                Err(error) => error,
+            };
+            if Instant::now() > deadline {
+                let seconds = PATIENCE.as_secs();
+                return Err(refused(format!("{} did not answer within {seconds} s: {last}", kind.title)));
+            }
+            thread::sleep(ASK_AGAIN);
+        }
+    }
+}
+
+impl Drop for Private {
+    fn drop(&mut self) {
+        let _ = driven::ask_to_end(&self.program, self.quickly, FAREWELL);
+    }
+}
+
+fn address_of(path: &PathBuf) -> Address {
+    Address::from_iter([("path".to_owned(), path.to_string_lossy().into())])
+}
+
+/// Asks once, on a connection for it alone; the bytes of the reply.
+pub(super) fn asked(kind: &Kind, login: &Login, at: &At, request: &str) -> Result<u64, PeerError> {
+    let client = at.client(None, 0).map_err(|error| no_server(kind, at, &error))?;
+    let cell = Cell { request: Some(request.to_owned()), ..Cell::new(ipcost_model::Pattern::Connect, at.transport, 1) };
+    let mut asker = Asker::new(kind, login, &cell, client)?;
+    let mut connection = asker.connect().map_err(|error| match &error {
+        PeerError::Transport(error) => no_server(kind, at, error),
+        _ => error,
+    })?;
+    asker.ask(&mut connection, 1).map_err(|trouble| match trouble {
+        Trouble::Moving(error) => refused(format!("the server at {at} does not answer: {error}")),
+        Trouble::Refused(reason) => refused(format!("the server at {at}: {reason}")),
+    })
+}
+
+pub(super) fn no_server(kind: &Kind, at: &At, error: &TransportError) -> PeerError {
+    match nobody_listens(error) {
+        true => refused(format!(
+            "no server listens at {at}; start {} there, or give no address to have a private one started",
+            kind.title
+        )),
+        false => refused(format!("cannot connect to {at}: {error}")),
+    }
+}
+
+impl Role for Private {
+    fn run(&mut self, _order: Order) -> Result<Together, PeerError> {
+        Err(refused("a service runs no batch"))
+    }
+}

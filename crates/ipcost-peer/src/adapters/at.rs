@@ -1,0 +1,176 @@
+//! Addresses of servers on this machine.
+
+use std::fmt;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr};
+
+use ipcost_model::protocol::Address;
+use ipcost_model::{Cell, OptionValue, Options, Pattern};
+use ipcost_sys::SysError;
+use ipcost_sys::private_dir::MAX_SOCKET_PATH;
+use ipcost_sys::transport::{self, Client, TransportError};
+use serde_json::json;
+
+/// The addresses of a server that the user runs.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Given {
+    /// Its Unix socket.
+    pub unix: Option<At>,
+    /// Its TCP port.
+    pub tcp: Option<At>,
+}
+
+impl Given {
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.unix.is_none() && self.tcp.is_none()
+    }
+}
+
+/// The address of a server.
+#[derive(Debug, Clone, PartialEq)]
+pub struct At {
+    /// The transport to it; `tcp6` for a server on `::1`.
+    pub transport: &'static str,
+    /// The address in that transport's form.
+    pub address: Address,
+}
+
+impl At {
+    /// The address that a server's peer, or a private server, has told.
+    ///
+    /// # Errors
+    /// One line, for a transport that servers are not reached over.
+    pub fn of(transport: &str, address: &Address) -> Result<Self, String> {
+        let host = address.get("host").and_then(|host| host.as_str()).unwrap_or_default();
+        let transport = match transport {
+            "unix" => "unix",
+            // It may listen on ::1 alone; the same operations work over it.
+            "tcp" if host.contains(':') => "tcp6",
+            "tcp" => "tcp",
+            other => return Err(format!("a server is not reached over {other}; give unix, tcp")),
+        };
+        Ok(Self { transport, address: address.clone() })
+    }
+
+    /// A port of loopback.
+    pub fn of_port(host: IpAddr, port: u16) -> Self {
+        let address = json!({ "host": host.to_string(), "port": port });
+        let transport = if host.is_ipv6() { "tcp6" } else { "tcp" };
+        Self { transport, address: address.as_object().cloned().unwrap_or_default() }
+    }
+
+    /// The path of a Unix socket.
+    ///
+    /// # Errors
+    /// One line, if it is too long or empty.
+    pub fn of_path(path: &str) -> Result<Self, String> {
+        if path.is_empty() || path.len() > MAX_SOCKET_PATH {
+            return Err(format!("--unix {path} is not a valid socket path; give one of 1 to {MAX_SOCKET_PATH} bytes"));
+        }
+        Ok(Self { transport: "unix", address: Address::from_iter([("path".to_owned(), path.into())]) })
+    }
+
+    /// `HOST:PORT`. Nothing beyond this machine is measured, so the host must be a loopback address.
+    ///
+    /// # Errors
+    /// One line, if it is none or names no port.
+    pub fn of_host_and_port(text: &str) -> Result<Self, String> {
+        let Some((host, port)) = text.rsplit_once(':') else {
+            return Err(format!("--tcp {text} names no port; give HOST:PORT, such as 127.0.0.1:5432"));
+        };
+        let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+        let found = match host {
+            "localhost" => Some(IpAddr::V4(Ipv4Addr::LOCALHOST)),
+            host => host.parse().ok().filter(IpAddr::is_loopback),
+        };
+        let Some(found) = found else {
+            return Err(format!("{host} is not a loopback address; give one of 127.0.0.0/8, ::1 or localhost"));
+        };
+        match port.parse() {
+            Ok(port) if port > 0 => Ok(Self::of_port(found, port)),
+            _ => Err(format!(
+                "--tcp {text} names no port from 1 to 65535; give HOST:PORT, such as 127.0.0.1:5432"
+            )),
+        }
+    }
+
+    /// The path of a Unix socket.
+    pub fn path(&self) -> Option<&str> {
+        self.address.get("path")?.as_str()
+    }
+
+    /// The host.
+    pub fn host(&self) -> Option<&str> {
+        self.address.get("host")?.as_str()
+    }
+
+    /// The port.
+    pub fn port(&self) -> Option<u16> {
+        self.address.get("port")?.as_u64()?.try_into().ok()
+    }
+
+    /// A client of the transport, which opens connections to it; TCP sends at once unless the cell says otherwise.
+    ///
+    /// # Errors
+    /// If the address is not one of its transport.
+    pub fn client(&self, cell: Option<&Cell>, worker: u32) -> Result<Box<dyn Client>, TransportError> {
+        let found = transport::find(self.transport)
+            .ok_or_else(|| TransportError::Refused(format!("there is no transport {}", self.transport)))?;
+        let mut options = Options::default();
+        let nodelay = cell.and_then(|cell| cell.options.bool("tcp_nodelay")).unwrap_or(true);
+        // Servers that know their clients by address know one.
+        for (name, value) in [("tcp_nodelay", nodelay), ("spread_sources", false)] {
+            options.set(name, OptionValue::Bool(value)).map_err(TransportError::Refused)?;
+        }
+        // Pattern connect alone accepts another user's server.
+        let cell = Cell { options, ..Cell::new(Pattern::Connect, self.transport, 1) };
+        found.reach(&self.address, &cell, worker)
+    }
+}
+
+impl fmt::Display for At {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.path(), self.host(), self.port()) {
+            (Some(path), ..) => formatter.write_str(path),
+            (None, Some(host), Some(port)) if host.contains(':') => write!(formatter, "[{host}]:{port}"),
+            (None, Some(host), Some(port)) => write!(formatter, "{host}:{port}"),
+            _ => formatter.write_str("no address"),
+        }
+    }
+}
+
+/// Whether connecting failed because no server is there.
+pub fn nobody_listens(error: &TransportError) -> bool {
+    let kinds = [io::ErrorKind::ConnectionRefused, io::ErrorKind::NotFound];
+    matches!(error, TransportError::System(SysError { source, .. }) if kinds.contains(&source.kind()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_name_a_place_on_loopback_or_say_what_is_wrong() {
+        for (text, shown, transport) in [
+            ("127.0.0.1:6379", "127.0.0.1:6379", "tcp"),
+            ("localhost:1", "127.0.0.1:1", "tcp"),
+            ("[::1]:6379", "[::1]:6379", "tcp6"),
+            ("::1:6379", "[::1]:6379", "tcp6"),
+        ] {
+            let at = At::of_host_and_port(text).unwrap();
+            assert_eq!((at.to_string().as_str(), at.transport), (shown, transport));
+        }
+        for (text, part) in [
+            ("6379", "names no port; give"),
+            ("192.0.2.1:6379", "192.0.2.1 is not a loopback address"),
+            ("localhost:0", "from 1 to 65535"),
+            ("localhost:65536", "from 1 to 65535"),
+        ] {
+            let message = At::of_host_and_port(text).unwrap_err();
+            assert!(message.contains(part), "{text}: {message}");
+        }
+        assert_eq!(At::of_path("/run/redis.sock").unwrap().to_string(), "/run/redis.sock");
+        assert!(At::of_path(&"x".repeat(MAX_SOCKET_PATH + 1)).is_err() && At::of_path("").is_err());
+    }
+}

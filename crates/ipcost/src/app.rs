@@ -1,0 +1,105 @@
+//! `ipcost app`: what a Unix socket saves a database, a cache or a web server.
+
+use std::fs;
+use std::process::ExitCode;
+
+use anyhow::{Context, anyhow, bail};
+use ipcost_features::answer::answered;
+use ipcost_features::app::{Asked, At, Given, KINDS, Kind, Login, find, judge, look, prepare};
+use ipcost_lab::lab::{about, fresh_seed};
+use ipcost_lab::{Contrasts, Lab};
+use ipcost_model::{Job, Plan};
+use ipcost_sys::placement::Topology;
+
+use crate::args::AppArgs;
+use crate::exit::{Problem, note, teller};
+use crate::job::usual_budget;
+use crate::output::print;
+use crate::outputs;
+use crate::run::{Finished, Outputs, Recorder, finish, listen};
+
+/// Measures a server over both sockets.
+///
+/// # Errors
+/// What is wrong with the arguments or the server, or what failed.
+pub fn run(args: AppArgs) -> Result<ExitCode, Problem> {
+    let Some(name) = &args.server else {
+        return print(&list()).map(|()| ExitCode::SUCCESS).map_err(Problem::failed);
+    };
+    outputs::check(&args.outputs).map_err(Problem::usage)?;
+    let kind = find(name).map_err(|error| Problem::usage(anyhow!("{error}")))?;
+    let asked = asked(kind, &args).map_err(Problem::usage)?;
+    let cores = Topology::read().cores.len();
+    let asked = Asked { concurrency: args.concurrency.unwrap_or(cores as u32), ..asked };
+    let mut job = prepare(kind, &asked, cores > 1)?.job;
+    job.budget = job.budget.or_else(|| usual_budget(&job));
+    let lab = Lab::open(&job, &mut teller(args.quiet))?;
+    let plan = lab.plan_job(&job, fresh_seed())?;
+    let interrupt = listen()?;
+    let mut bench = lab.bench(&plan, &interrupt)?;
+    let (seen, lasts) = look(kind, &asked, &mut bench)?;
+    if let Some((service, lasts)) = job.peers.values_mut().next().and_then(|peer| peer.service.as_mut()).zip(lasts) {
+        service.lasts = lasts;
+    }
+    if !args.quiet {
+        plan.notes.iter().for_each(|text| note(text));
+    }
+    let (about, name) = (about(&job, plan.seed), args.name.clone());
+    let begin = |_: &Plan| Recorder::new(args.quiet, about.clone(), None);
+    let (outcome, recorder) = lab.run_on(bench, plan, &Contrasts, begin)?;
+    let answer = judge(kind, &asked, &seen, lasts, &outcome);
+    let (finished, _) = crate::run::finished(outcome, name, recorder);
+    let finished = Finished { document: answered(finished.document, &answer), ..finished };
+    let outputs =
+        Outputs { files: &args.outputs, redacting: args.redacting, save: !args.no_save, quiet: args.quiet };
+    finish(&outputs, finished, None)
+}
+
+/// Every kind of server, and what is missing for a private one.
+fn list() -> String {
+    let line = |kind: &Kind| {
+        let state = kind.unavailable().unwrap_or_else(|| "ready: a private one can be started".to_owned());
+        format!("{:<10} {}; asked with {} TEXT\n           {state}\n", kind.name, kind.title, kind.flag)
+    };
+    let lines: String = KINDS.iter().map(line).collect();
+    format!("{lines}\nipcost app NAME measures a private server; with --unix PATH --tcp HOST:PORT your own.\n")
+}
+
+fn asked(kind: &Kind, args: &AppArgs) -> anyhow::Result<Asked> {
+    let given = Given {
+        unix: args.unix.as_deref().map(At::of_path).transpose().map_err(|error| anyhow!("{error}"))?,
+        tcp: args.tcp.as_deref().map(At::of_host_and_port).transpose().map_err(|error| anyhow!("{error}"))?,
+    };
+    let login = Login { user: args.user.clone(), database: args.database.clone(), writes: args.writes };
+    let texts = [("--query", &args.query), ("--command", &args.command), ("--request", &args.request)];
+    let mut own: Vec<String> = Vec::new();
+    for (flag, text) in texts {
+        if let Some(text) = text {
+            if flag != kind.flag {
+                bail!("{} is asked with {} TEXT, not with {flag}", kind.title, kind.flag);
+            }
+            own.push(text.clone());
+        }
+    }
+    if let Some(path) = &args.query_file {
+        let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+        own.push(text.trim().to_owned());
+    }
+    let typical = if own.is_empty() { vec![kind.typical_for(&given).to_owned()] } else { own };
+    let mut requests = vec![kind.least.to_owned()];
+    requests.extend(typical.into_iter().filter(|request| request != kind.least));
+    Ok(Asked {
+        given,
+        login,
+        requests,
+        concurrency: 1,
+        settings: Job {
+            budget: args.budget,
+            margin: args.margin,
+            epochs: args.epochs,
+            seed: args.seed,
+            timeout: args.timeout,
+            ..Job::default()
+        },
+    })
+}

@@ -1,0 +1,87 @@
+//! What `ipcost app` takes.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use ipcost_model::units::{parse_duration, parse_proportion};
+
+use super::OutputArgs;
+use super::run::parse_name;
+use crate::redact::Redacting;
+
+const SERVER: &str = "Which server, and what it is asked";
+const HOW: &str = "How to measure";
+const OUTPUT: &str = "Output";
+
+/// Without addresses a private server of the installed kind is started, as an ordinary user and on both sockets, and removed.
+#[derive(Debug, Default, Args)]
+#[command(
+    after_long_help = "Passwords are taken from where the server's own client takes them: PGPASSWORD or ~/.pgpass, REDISCLI_AUTH.\n\nYour data are only read: SQL runs in read-only transactions, and other commands need --writes.\n\nExit status: 0 done, 1 failed, 2 wrong usage or a server that cannot be measured (nothing was), 130 interrupted (what was measured is shown)."
+)]
+pub struct AppArgs {
+    /// The kind of server; without it, all are listed
+    #[arg(value_name = "NAME")]
+    pub server: Option<String>,
+
+    /// Your server's TCP port; only on loopback
+    #[arg(long, value_name = "HOST:PORT", help_heading = SERVER)]
+    pub tcp: Option<String>,
+    /// Your server's Unix socket
+    #[arg(long, value_name = "PATH", help_heading = SERVER)]
+    pub unix: Option<String>,
+    /// Your own query, for a database [default: a typical one]
+    #[arg(long, value_name = "SQL", help_heading = SERVER)]
+    pub query: Option<String>,
+    /// The same from a file
+    #[arg(long, value_name = "FILE", conflicts_with = "query", help_heading = SERVER)]
+    pub query_file: Option<PathBuf>,
+    /// Your own command, for a cache, such as 'GET key'
+    #[arg(long, value_name = "TEXT", help_heading = SERVER)]
+    pub command: Option<String>,
+    /// Your own request, for a web server, such as 'GET /path'
+    #[arg(long, value_name = "TEXT", help_heading = SERVER)]
+    pub request: Option<String>,
+    /// The user to log in as [default: as the server's own client does]
+    #[arg(long, value_name = "NAME", help_heading = SERVER)]
+    pub user: Option<String>,
+    /// The database
+    #[arg(long, value_name = "NAME", help_heading = SERVER)]
+    pub database: Option<String>,
+    /// Allow requests that may change data
+    #[arg(long, help_heading = SERVER)]
+    pub writes: bool,
+
+    /// Clients at once, besides one [default: as many as cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = HOW)]
+    pub concurrency: Option<u32>,
+    /// How long the run may take; it ends earlier once every question is answered [default: 45s]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, help_heading = HOW)]
+    pub budget: Option<Duration>,
+    /// The relative difference that matters [default: 5%]
+    #[arg(long, value_name = "PERCENT", value_parser = parse_proportion, help_heading = HOW)]
+    pub margin: Option<f64>,
+    /// Run exactly this many epochs, whatever the budget
+    #[arg(long, value_name = "N", help_heading = HOW)]
+    pub epochs: Option<u32>,
+    /// The seed of every random order [default: a fresh one, shown with the result]
+    #[arg(long, value_name = "N", help_heading = HOW)]
+    pub seed: Option<u64>,
+    /// Give up on a server that takes longer than this to answer [default: 10s]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, help_heading = HOW)]
+    pub timeout: Option<Duration>,
+
+    #[command(flatten, next_help_heading = OUTPUT)]
+    pub outputs: OutputArgs,
+    /// Name the run, so that it is found again by NAME wherever a RUN is taken
+    #[arg(long, value_name = "NAME", value_parser = parse_name, conflicts_with = "no_save", help_heading = OUTPUT)]
+    pub name: Option<String>,
+    /// Do not save the run
+    #[arg(long, help_heading = OUTPUT)]
+    pub no_save: bool,
+    /// Show neither progress nor warnings
+    #[arg(long, short, help_heading = OUTPUT)]
+    pub quiet: bool,
+    #[command(flatten, next_help_heading = OUTPUT)]
+    pub redacting: Redacting,
+}
