@@ -374,7 +374,9 @@ fn together(
         Rule::All => all_hold(deciding.iter().map(|test| of(test))),
         Rule::Most if 2 * confirmed > all => ClaimVerdict::Holds,
         Rule::Most if 2 * refuted > all => ClaimVerdict::Fails,
-        _ => ClaimVerdict::Open,
+        // Whichever way the open ones fall, what the tests differ in decides.
+        Rule::Most if confirmed > 0 && refuted > 0 => ClaimVerdict::Depends,
+        Rule::Most => ClaimVerdict::Open,
     })
 }
 
@@ -530,7 +532,8 @@ mod tests {
         assert_eq!(of(Rule::All, &[open, no]), Some(no));
         assert_eq!(of(Rule::Most, &[yes, yes, no]), Some(yes));
         assert_eq!(of(Rule::Most, &[no, no, yes]), Some(no));
-        assert_eq!(of(Rule::Most, &[yes, no]), Some(open));
+        assert_eq!(of(Rule::Most, &[yes, no]), Some(ClaimVerdict::Depends));
+        assert_eq!(of(Rule::Most, &[yes, open, open]), Some(open));
         assert_eq!(of(Rule::All, &[]), None);
         assert_eq!(
             together(Rule::All, &[LedgerTest { value: None, ..ledger(open) }], |test| test.word),
