@@ -47,8 +47,8 @@ pub fn run(args: AppArgs) -> Result<ExitCode, Problem> {
     let (about, name) = (about(&job, plan.seed), args.name.clone());
     let begin = |_: &Plan| Recorder::new(args.quiet, about.clone(), None);
     let (outcome, recorder) = lab.run_on(bench, plan, &Contrasts, begin)?;
-    let answer = judge(kind, &asked, &seen, lasts, &outcome);
     let (finished, _) = crate::run::finished(outcome, name, recorder);
+    let answer = judge(kind, &asked, &seen, lasts, &finished.document);
     let finished = Finished { document: answered(finished.document, &answer), ..finished };
     let outputs =
         Outputs { files: &args.outputs, redacting: args.redacting, save: !args.no_save, quiet: args.quiet };

@@ -1,25 +1,21 @@
 //! From what was measured to what a Unix socket saves.
 
 use ipcost_lab::lab::envelope;
-use ipcost_lab::{Batches, Outcome};
-use ipcost_model::{Lasts, Measure, Pattern, Verdict};
+use ipcost_lab::Batches;
+use ipcost_model::{ContrastRecord, Document, Estimate, Lasts, Measure, Metric, Pattern, Verdict};
 use ipcost_peer::adapters::app::{Facts, Kind};
 
+use super::record::LOGIN;
 use super::{APP_SCHEMA, App, Asked, Checked, Curve, Request, Saving, Side};
 use crate::explain::parts::Estimates;
 
-/// The chance that any of the intervals misses.
-const ALPHA: f64 = 0.05;
-/// Intervals of a saving: its ratio, its time, its processor time.
-const INTERVALS: usize = 3;
 /// The work that curves go through, nanoseconds: from a microsecond to ten milliseconds.
 const WORK_NS: [f64; 13] =
     [0.0, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e6, 2e6, 1e7];
 
 /// The answer, from what was seen before and what was measured.
-pub fn judge(kind: &Kind, asked: &Asked, seen: &[Facts; 2], lasts: Option<Lasts>, outcome: &Outcome) -> App {
-    let batches = outcome.batches();
-    let savings = savings(kind, outcome, &batches);
+pub fn judge(kind: &Kind, asked: &Asked, seen: &[Facts; 2], lasts: Option<Lasts>, document: &Document) -> App {
+    let savings = savings(kind, document);
     let [unix, tcp] = seen;
     let request = |(index, request): (usize, &String)| Request {
         request: request.clone(),
@@ -27,6 +23,7 @@ pub fn judge(kind: &Kind, asked: &Asked, seen: &[Facts; 2], lasts: Option<Lasts>
         replied: unix.requests[index].replied,
         least: *request == kind.least,
     };
+    let margin = document.analysis.margin;
     App {
         envelope: envelope(APP_SCHEMA),
         server: kind.name.to_owned(),
@@ -37,8 +34,8 @@ pub fn judge(kind: &Kind, asked: &Asked, seen: &[Facts; 2], lasts: Option<Lasts>
         tcp: side(tcp),
         same_work: same_work(asked, seen),
         requests: asked.requests.iter().enumerate().map(request).collect(),
-        margin: outcome.plan.margin,
-        curves: curves(kind, &savings, outcome.plan.margin),
+        margin,
+        curves: curves(kind, &savings, margin),
         savings,
     }
 }
@@ -51,19 +48,20 @@ fn side(facts: &Facts) -> Side {
 fn same_work(asked: &Asked, [unix, tcp]: &[Facts; 2]) -> Vec<Checked> {
     let checked = |what: &str, of: &dyn Fn(&Facts) -> String| {
         let (unix, tcp) = (of(unix), of(tcp));
-        Checked { what: what.to_owned(), same: unix == tcp, unix, tcp }
+        Checked { what: what.to_owned(), same: unix == tcp, unix, tcp, made_equal: None }
     };
     let same = |what: &str, is: &str| Checked {
         what: what.to_owned(),
         unix: is.to_owned(),
         tcp: is.to_owned(),
         same: true,
+        made_equal: None,
     };
     let process = |facts: &Facts| facts.process.map_or("not known".to_owned(), |process| process.to_string());
     let mut all = vec![
         checked("version", &|facts| facts.told.version.clone()),
         checked("server process", &process),
-        checked("login", &|facts| facts.told.login.clone()),
+        checked(LOGIN, &|facts| facts.told.login.clone()),
         checked("encryption", &|facts| if facts.told.encrypted { "TLS" } else { "none" }.to_owned()),
     ];
     for (index, request) in asked.requests.iter().enumerate() {
@@ -72,28 +70,26 @@ fn same_work(asked: &Asked, [unix, tcp]: &[Facts; 2]) -> Vec<Checked> {
             if replied == 1 { "1 byte".to_owned() } else { format!("{replied} bytes") }
         }));
     }
+    let offers = |facts: &Facts| if facts.told.offers_tls { "offered" } else { "not offered" }.to_owned();
+    let tls = checked("TLS", &offers);
+    if !tls.same {
+        let made_equal = Some("neither side uses it here, while common clients do where it is offered".to_owned());
+        all.push(Checked { made_equal, ..tls });
+    }
     all.push(same("client", "one program, blocking calls, TCP_NODELAY"));
     all.push(same("name resolution", "none, addresses are numbers"));
     all
 }
 
-fn savings(kind: &Kind, outcome: &Outcome, batches: &Batches<'_>) -> Vec<Saving> {
-    let cells = &outcome.plan.cells;
-    let pairs: Vec<(usize, usize)> = outcome
-        .plan
-        .workloads
-        .iter()
-        .flat_map(|table| table.cells.iter().zip(&table.against))
-        .filter_map(|(cell, against)| Some((*cell, (*against)?)))
-        .filter(|(unix, _)| cells[*unix].transport == "unix")
-        .collect();
-    let level = ALPHA / (pairs.len() * INTERVALS).max(1) as f64;
-    let estimates = Estimates { batches, level };
-    let margin = outcome.plan.margin;
-    let saving = |(unix, tcp): (usize, usize)| {
+/// What each pair of cells says: the run's own contrast of elapsed time, and at the same level the differences.
+fn savings(kind: &Kind, document: &Document) -> Vec<Saving> {
+    let batches = Batches::new(&document.samples, document.cells.len());
+    let estimates = Estimates { batches: &batches, level: document.analysis.alpha_each };
+    let find = |id: &String| document.cells.iter().position(|cell| cell.id == *id);
+    let saving = |contrast: &ContrastRecord| {
+        let (unix, tcp) = (find(&contrast.a)?, find(&contrast.b)?);
         let wall = |cell| estimates.of(cell, &Measure::Wall).map(|wall| wall.median);
-        let ratio = estimates.ratio(unix, tcp)?;
-        let point = &cells[unix].point;
+        let point = &document.cells[unix].point;
         let cpu = estimates.difference(tcp, unix, &Measure::Cpu);
         Some(Saving {
             request: point.request.clone().unwrap_or_else(|| kind.least.to_owned()),
@@ -101,12 +97,12 @@ fn savings(kind: &Kind, outcome: &Outcome, batches: &Batches<'_>) -> Vec<Saving>
             concurrency: point.concurrency,
             pipeline: point.options.int("pipeline").unwrap_or(1),
             placement: point.placement,
-            unix: cells[unix].id.clone(),
-            tcp: cells[tcp].id.clone(),
+            unix: contrast.a.clone(),
+            tcp: contrast.b.clone(),
             unix_ns: wall(unix)?,
             tcp_ns: wall(tcp)?,
-            verdict: Verdict::of(ratio.lo.zip(ratio.hi), margin),
-            ratio,
+            ratio: Estimate { median: contrast.ratio, lo: contrast.lo, hi: contrast.hi },
+            verdict: contrast.verdict,
             saved_ns: estimates.difference(tcp, unix, &Measure::Wall),
             // Of a server whose processes are not seen nothing is known.
             saved_cpu_ns: cpu.filter(|_| {
@@ -114,7 +110,11 @@ fn savings(kind: &Kind, outcome: &Outcome, batches: &Batches<'_>) -> Vec<Saving>
             }),
         })
     };
-    pairs.into_iter().filter_map(saving).collect()
+    let of_unix = |contrast: &&ContrastRecord| {
+        contrast.metric == Metric::Wall
+            && find(&contrast.a).is_some_and(|cell| document.cells[cell].transport == "unix")
+    };
+    document.contrasts.iter().filter(of_unix).filter_map(saving).collect()
 }
 
 /// What is saved of a request on a kept connection on which the server works longer than on the least.
@@ -124,6 +124,8 @@ fn curves(kind: &Kind, savings: &[Saving], margin: f64) -> Vec<Curve> {
             && saving.request == kind.least
             && saving.concurrency == 1
             && saving.pipeline == 1
+            // Of what is open, nothing follows.
+            && saving.verdict != Verdict::Undecided
     };
     let curve = |saving: &Saving| {
         let saved_ns = saving.tcp_ns - saving.unix_ns;
@@ -143,7 +145,7 @@ fn curves(kind: &Kind, savings: &[Saving], margin: f64) -> Vec<Curve> {
 
 #[cfg(test)]
 mod tests {
-    use ipcost_model::{Estimate, Placement};
+    use ipcost_model::Placement;
 
     use super::*;
 
@@ -160,7 +162,7 @@ mod tests {
             unix_ns,
             tcp_ns,
             ratio,
-            verdict: Verdict::Undecided,
+            verdict: Verdict::Direction,
             saved_ns: None,
             saved_cpu_ns: None,
         }

@@ -6,6 +6,9 @@ use serde::{Deserialize, Serialize};
 /// The version of the record.
 pub const APP_SCHEMA: &str = "ipcost-app/1";
 
+/// How the login is called among what is compared.
+pub(super) const LOGIN: &str = "login";
+
 /// The answer of `app`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct App {
@@ -56,6 +59,8 @@ pub struct Checked {
     pub tcp: String,
     /// Whether it is the same.
     pub same: bool,
+    /// How the client makes it equal, where it differs and the client can.
+    pub made_equal: Option<String>,
 }
 
 /// A request.

@@ -5,10 +5,11 @@ use ipcost_model::units::percent;
 use ipcost_model::{Estimate, Lasts, Pattern, Placement, Verdict};
 use ipcost_report::grid::{Column, Grid, Piece};
 use ipcost_report::numbers::{bounds, interval, ratio, time};
-use ipcost_report::words::{cores, escaped};
+use ipcost_report::words::{capitalised, cores, escaped};
 use ipcost_report::wrap::wrapped;
 
-use super::{App, Checked, Curve, Saving};
+use super::record::LOGIN;
+use super::{App, Checked, Saving};
 
 const BOLD: Style = Style::new().bold();
 const COLUMNS: [Column; 7] = [
@@ -20,6 +21,9 @@ const COLUMNS: [Column; 7] = [
     Column::new("", false, 4),
     Column::new("saves", true, 0),
 ];
+/// The most letters of a request in a table, and in a sentence.
+const SHORT: usize = 32;
+const MOST: usize = 60;
 /// A share of a core below this is not worth a sentence.
 const LEAST_OF_A_CORE: f64 = 0.005;
 /// The rate at which savings of processor time are told, requests a second, unless one client cannot reach it.
@@ -61,12 +65,14 @@ fn checked(app: &App) -> Vec<String> {
         app.same_work.iter().partition(|checked| checked.same);
     let mut lines = Vec::new();
     if !same.is_empty() {
-        let each = same.iter().map(|checked| format!("{} ({})", escaped(&checked.what), escaped(&checked.unix)));
+        let each = same.iter().map(|checked| format!("{} ({})", shortened(&checked.what, MOST), escaped(&checked.unix)));
         lines.push(format!("the same: {}", each.collect::<Vec<_>>().join(", ")));
     }
     lines.extend(differ.iter().map(|checked| {
+        let how = checked.made_equal.as_ref().map_or(String::new(), |how| format!("; {how}"));
+        let word = if checked.made_equal.is_some() { "made equal" } else { "differs" };
         format!(
-            "differs: {}: {} over the Unix socket, {} over TCP",
+            "{word}: {}: {} over the Unix socket, {} over TCP{how}",
             escaped(&checked.what),
             escaped(&checked.unix),
             escaped(&checked.tcp)
@@ -75,9 +81,18 @@ fn checked(app: &App) -> Vec<String> {
     lines
 }
 
+/// A request in at most so many letters.
+fn shortened(request: &str, most: usize) -> String {
+    let text = escaped(request);
+    match text.chars().count() <= most {
+        true => text,
+        false => text.chars().take(most - 1).chain(['…']).collect(),
+    }
+}
+
 /// A load in words: `SELECT 1, a connection for each`.
-fn load(saving: &Saving) -> String {
-    let mut text = escaped(&saving.request);
+fn load(saving: &Saving, most: usize) -> String {
+    let mut text = shortened(&saving.request, most);
     if saving.pattern == Pattern::Connect {
         text.push_str(", a connection for each");
     }
@@ -99,7 +114,7 @@ fn row(grid: &mut Grid, saving: &Saving, margin: f64) {
     };
     let within = bounds(saving.ratio.median, (saving.ratio.lo, saving.ratio.hi), None);
     grid.row(vec![
-        Piece::from(load(saving)),
+        Piece::from(load(saving, SHORT)),
         Piece::from(cores(saving.placement).to_owned()),
         Piece::from(time(saving.unix_ns)),
         Piece::from(time(saving.tcp_ns)),
@@ -122,63 +137,88 @@ fn with_interval(saved: &Estimate) -> String {
     }
 }
 
-/// The answer in sentences.
+/// The answer in sentences: each request, then connections, then from how much work on it stops mattering.
 fn sentences(app: &App) -> Vec<String> {
-    let mut all = Vec::new();
     let kept = |saving: &&Saving| {
         saving.pattern == Pattern::Rr && saving.concurrency == 1 && saving.pipeline == 1
     };
-    for saving in app.savings.iter().filter(kept) {
-        all.push(of_kept(app, saving));
-    }
-    for saving in app.savings.iter().filter(|saving| saving.pattern == Pattern::Connect) {
-        all.push(of_connections(saving));
-    }
-    all.extend(app.curves.iter().map(|curve| of_curve(curve, app.margin)));
-    if let Some(missing) = app.savings.is_empty().then(|| "Only one side was measured: give --unix PATH and --tcp HOST:PORT of the same server.") {
-        all.push(missing.to_owned());
-    }
-    if app.private != Some(Lasts::Epoch) && !app.savings.is_empty() {
-        all.push("All of this is known for this server process: another start of it may cost some per cent more or less.".to_owned());
+    let mut all: Vec<String> = app
+        .requests
+        .iter()
+        .filter_map(|request| {
+            let of = |saving: &&Saving| kept(saving) && saving.request == request.request;
+            let savings: Vec<&Saving> = app.savings.iter().filter(of).collect();
+            paragraph(&shortened(&request.request, MOST), app, &savings)
+        })
+        .collect();
+    let connections: Vec<&Saving> =
+        app.savings.iter().filter(|saving| saving.pattern == Pattern::Connect).collect();
+    all.extend(paragraph("A connection for each request", app, &connections).map(|text| {
+        match app.same_work.iter().find(|checked| checked.what == LOGIN && !checked.same) {
+            Some(logins) => format!(
+                "{text} The login is part of that, and differs: {} over the Unix socket, {} over TCP.",
+                escaped(&logins.unix),
+                escaped(&logins.tcp)
+            ),
+            None => text,
+        }
+    }));
+    all.extend(of_curves(app));
+    if app.savings.is_empty() {
+        all.push("Only one side was measured: give --unix PATH and --tcp HOST:PORT of the same server.".to_owned());
+    } else if app.private != Some(Lasts::Epoch) {
+        all.push(
+            "All of this is known for this server process: another start of it may cost some per cent more or less."
+                .to_owned(),
+        );
     }
     all
 }
 
-fn place(placement: Placement) -> String {
+fn on(placement: Placement) -> String {
     match placement {
         Placement::Free => String::new(),
-        placement => format!(" on {}", cores(placement)),
+        placement => format!("on {} ", cores(placement)),
     }
 }
 
-fn of_kept(app: &App, saving: &Saving) -> String {
-    let request = escaped(&saving.request);
-    let known = match interval(saving.ratio.median, saving.ratio.lo, saving.ratio.hi) {
-        Some(within) => format!("{} ×, {within}", ratio(saving.ratio.median)),
-        None => format!("{} ×, no interval", ratio(saving.ratio.median)),
-    };
-    let mut text = format!(
-        "{request}{} takes {} over the Unix socket and {} over TCP ({known}).",
-        place(saving.placement),
-        time(saving.unix_ns),
-        time(saving.tcp_ns),
-    );
-    text.push_str(&match (saving.verdict, &saving.saved_ns) {
-        (Verdict::Different | Verdict::Direction, Some(saved)) if saved.median > 0.0 => format!(
-            " Moving saves {} a request, {} of it{}.",
+/// What a load costs over either socket, wherever it was measured, and what that saves.
+fn paragraph(what: &str, app: &App, savings: &[&Saving]) -> Option<String> {
+    let each = savings.iter().map(|saving| {
+        let ratio = match interval(saving.ratio.median, saving.ratio.lo, saving.ratio.hi) {
+            Some(within) => format!("{} ×, {within}", ratio(saving.ratio.median)),
+            None => format!("{} ×, no interval", ratio(saving.ratio.median)),
+        };
+        format!(
+            "{}{} over the Unix socket and {} over TCP ({ratio}): {}",
+            on(saving.placement),
+            time(saving.unix_ns),
+            time(saving.tcp_ns),
+            consequence(app, saving)
+        )
+    });
+    let each: Vec<String> = each.collect();
+    (!each.is_empty()).then(|| format!("{what} takes {}.", each.join("; ")))
+}
+
+/// What follows from a ratio.
+fn consequence(app: &App, saving: &Saving) -> String {
+    match (saving.verdict, &saving.saved_ns) {
+        (Verdict::Different | Verdict::Direction, Some(saved)) if saving.ratio.median < 1.0 => format!(
+            "moving saves {} a request, {} of it{}",
             with_interval(saved),
-            percent(saved.median / saving.tcp_ns),
+            percent(1.0 - saving.ratio.median),
             of_a_core(saving)
         ),
-        (Verdict::Different | Verdict::Direction, Some(saved)) => {
-            format!(" Moving would cost {} a request.", time(saved.median.abs()))
-        }
+        (Verdict::Different | Verdict::Direction, _) => format!(
+            "moving would cost {} more a request",
+            saving.saved_ns.map_or_else(|| "something".to_owned(), |saved| time(saved.median.abs()))
+        ),
         (Verdict::Equivalent, _) => {
-            format!(" That is the same within {}: moving saves nothing that matters.", percent(app.margin))
+            format!("the same within {}, so moving saves nothing that matters", percent(app.margin))
         }
-        _ => " Whether moving saves anything is open; a longer --budget tells.".to_owned(),
-    });
-    text
+        _ => "whether moving saves anything is open, and a longer --budget tells".to_owned(),
+    }
 }
 
 /// What is saved of a core, at a rate that one client reaches.
@@ -190,45 +230,107 @@ fn of_a_core(saving: &Saving) -> String {
     let share = saved.median * rate / 1e9;
     match share < LEAST_OF_A_CORE {
         true => String::new(),
-        false => format!(", and by processor time of both sides {} of a core at {rate:.0} requests a second", percent(share)),
+        false => format!(
+            ", and {} of a core at {rate:.0} requests a second by processor time of both sides",
+            percent(share)
+        ),
     }
 }
 
-fn of_connections(saving: &Saving) -> String {
-    let place = place(saving.placement);
-    match (saving.verdict, &saving.saved_ns) {
-        (Verdict::Different | Verdict::Direction, Some(saved)) if saved.median > 0.0 => format!(
-            "With a connection for each request{place} it saves {}: {} instead of {}.",
-            with_interval(saved),
-            time(saving.unix_ns),
-            time(saving.tcp_ns)
-        ),
-        (Verdict::Different | Verdict::Direction, Some(saved)) => format!(
-            "With a connection for each request{place} it would cost {}: {} instead of {}.",
-            time(saved.median.abs()),
-            time(saving.unix_ns),
-            time(saving.tcp_ns)
-        ),
-        (Verdict::Equivalent, _) => {
-            format!("With a connection for each request{place} both take the same: {}.", time(saving.tcp_ns))
+/// From how much work on what is saved is less than the margin; nothing where nothing is known to be saved.
+fn of_curves(app: &App) -> Option<String> {
+    let margin = percent(app.margin);
+    let each = app.curves.iter().map(|curve| match curve.until_ns {
+        Some(until_ns) => format!("{}{}", on(curve.placement), time(until_ns)),
+        None => format!("{}none: even of the least request less than {margin} is saved", on(curve.placement)),
+    });
+    let each: Vec<String> = each.collect();
+    (!each.is_empty()).then(|| {
+        format!(
+            "From how much work of the server on does it stop mattering, with less than {margin} of a request saved? {}.",
+            capitalised(&each.join("; "))
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use ipcost_model::{Document, Envelope};
+    use ipcost_report::fixture;
+
+    use super::*;
+    use crate::app::{APP_SCHEMA, Curve, Request, Side};
+
+    fn saving(request: &str, pattern: Pattern, placement: Placement, median: f64, verdict: Verdict) -> Saving {
+        let saved = |ns: f64| Some(Estimate { median: ns, lo: Some(ns * 0.9), hi: Some(ns * 1.1) });
+        let known = verdict != Verdict::Undecided;
+        Saving {
+            request: request.to_owned(),
+            pattern,
+            concurrency: 1,
+            pipeline: 1,
+            placement,
+            unix: "a".to_owned(),
+            tcp: "b".to_owned(),
+            unix_ns: 50_000.0 * median,
+            tcp_ns: 50_000.0,
+            ratio: Estimate {
+                median,
+                lo: known.then_some(median * 0.98),
+                hi: known.then_some(median * 1.02),
+            },
+            verdict,
+            saved_ns: saved(50_000.0 * (1.0 - median)),
+            saved_cpu_ns: saved(12_000.0),
         }
-        _ => format!(
-            "With a connection for each request{place} what it saves is open: {} against {}.",
-            time(saving.unix_ns),
-            time(saving.tcp_ns)
-        ),
     }
-}
 
-fn of_curve(curve: &Curve, margin: f64) -> String {
-    let place = place(curve.placement);
-    let margin = percent(margin);
-    match curve.until_ns {
-        Some(until_ns) => format!(
-            "From how much work on does it stop mattering{place}? Once the server works {} on a request, the {} that the Unix socket saves are less than {margin} of it.",
-            time(until_ns),
-            time(curve.saved_ns)
-        ),
-        None => format!("Even of the least request{place} the Unix socket saves less than {margin}."),
+    #[test]
+    fn what_was_compared_comes_first_then_what_is_saved_and_until_when() {
+        let checked = |what: &str, unix: &str, tcp: &str, made_equal: Option<&str>| Checked {
+            what: what.to_owned(),
+            unix: unix.to_owned(),
+            tcp: tcp.to_owned(),
+            same: unix == tcp,
+            made_equal: made_equal.map(str::to_owned),
+        };
+        let side = |address: &str| Side { address: address.to_owned(), process: Some(7) };
+        let long = "SELECT name FROM account WHERE id = 4711 AND branch = 17 ORDER BY name LIMIT 10";
+        let request = |request: &str, least| Request { request: request.to_owned(), sent: 9, replied: 70, least };
+        let (together, apart) = (Placement::Together, Placement::Apart);
+        let Document { tool, host, started, .. } = fixture::document();
+        let app = App {
+            envelope: Envelope { schema: APP_SCHEMA.to_owned(), tool, host, started },
+            server: "postgres".to_owned(),
+            title: "PostgreSQL".to_owned(),
+            version: "15.18".to_owned(),
+            private: None,
+            unix: side("/run/postgresql/.s.PGSQL.5432"),
+            tcp: side("127.0.0.1:5432"),
+            same_work: vec![
+                checked("version", "15.18", "15.18", None),
+                checked(LOGIN, "no password", "SCRAM-SHA-256", None),
+                checked("TLS", "not offered", "offered", Some("neither side uses it here")),
+            ],
+            requests: vec![request("SELECT 1", true), request(long, false)],
+            margin: 0.05,
+            savings: vec![
+                saving("SELECT 1", Pattern::Rr, together, 0.63, Verdict::Different),
+                saving("SELECT 1", Pattern::Rr, apart, 0.97, Verdict::Equivalent),
+                saving(long, Pattern::Rr, together, 0.9, Verdict::Undecided),
+                saving("SELECT 1", Pattern::Connect, together, 1.2, Verdict::Different),
+            ],
+            curves: vec![Curve {
+                placement: together,
+                saved_ns: 18_500.0,
+                least_ns: 50_000.0,
+                points: Vec::new(),
+                until_ns: Some(320_000.0),
+            }],
+        };
+        insta::assert_snapshot!(anstream::adapter::strip_str(&render(&app, 100)).to_string());
+        for room in [0, 1, 40, 80] {
+            render(&app, room);
+        }
     }
 }

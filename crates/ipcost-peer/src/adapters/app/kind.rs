@@ -132,6 +132,8 @@ pub struct Told {
     pub login: String,
     /// Whether the connection is encrypted.
     pub encrypted: bool,
+    /// Whether the server offers to encrypt it, which some clients take without being asked.
+    pub offers_tls: bool,
 }
 
 /// How a server is spoken to, on one connection at a time.

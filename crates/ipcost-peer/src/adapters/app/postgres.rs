@@ -13,7 +13,7 @@ use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, Scr
 use super::kind::{Kind, Login, Setup, Speech, Started, Taken, Told};
 use crate::adapters::at::At;
 use crate::adapters::{refused, system};
-use crate::{PeerError, ended, send_all};
+use crate::{PeerError, ended, receive_all, send_all};
 
 pub(super) const KIND: Kind = Kind {
     name: "postgres",
@@ -95,7 +95,20 @@ fn facts(login: &Login, at: &At) -> Result<Told, PeerError> {
     let mut connection = at.client(None, 0)?.connect()?;
     queries.greet(&mut connection)?;
     let _ = send_all(&mut connection, queries.farewell());
-    Ok(Told { version: queries.version, login: queries.how.to_owned(), encrypted: false })
+    let version = queries.version.split(' ').next().unwrap_or_default().to_owned();
+    Ok(Told { version, login: queries.how.to_owned(), encrypted: false, offers_tls: offers_tls(at)? })
+}
+
+/// Whether the server agrees to TLS; libpq asks it over TCP (`sslmode=prefer`), and over a Unix socket never.
+fn offers_tls(at: &At) -> Result<bool, PeerError> {
+    /// `SSLRequest`: the length, and a number in place of a version.
+    const ASKS: [u8; 8] = [0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f];
+    let mut connection = at.client(None, 0)?.connect()?;
+    let failed = |error| refused(format!("the server does not say whether it offers TLS: {error}"));
+    send_all(&mut connection, &ASKS).map_err(failed)?;
+    let mut word = [0];
+    receive_all(&mut connection, &mut word).map_err(failed)?;
+    Ok(word == *b"S")
 }
 
 /// One query, again and again.

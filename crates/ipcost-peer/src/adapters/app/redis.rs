@@ -86,7 +86,7 @@ fn facts(login: &Login, at: &At) -> Result<Told, PeerError> {
         version = version.or(desk.ask_info("server", name)?);
     }
     let login = if password.is_some() { "a password" } else { "no password" };
-    Ok(Told { version: version.unwrap_or_default(), login: login.to_owned(), encrypted: false })
+    Ok(Told { version: version.unwrap_or_default(), login: login.to_owned(), encrypted: false, offers_tls: false })
 }
 
 /// One command, again and again.
