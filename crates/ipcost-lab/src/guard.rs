@@ -11,10 +11,12 @@ use std::process::Child;
 use std::time::{Duration, Instant};
 
 use ipcost_sys::private_dir::is_private_name;
-use ipcost_sys::process::{ChildStdin, GuardLine, guard_line, kill_group, read_stdin, spawn_guard};
+use ipcost_sys::process::{ChildStdin, GuardLine, ask_group_to_end, guard_line, kill_group, read_stdin, spawn_guard};
 
 /// How long to keep trying to remove a directory, and how long to wait between attempts.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How long processes have to end by themselves.
+const LAST_CHANCE: Duration = Duration::from_secs(1);
 const AGAIN: Duration = Duration::from_millis(5);
 
 /// The engine's side.
@@ -123,6 +125,11 @@ pub fn run() -> io::Result<()> {
             unread.drain(..=end);
         }
     })?;
+    // A database removes what it shares with its processes outside of its directory, given a moment.
+    let deadline = Instant::now() + LAST_CHANCE;
+    while watched.groups.iter().filter(|group| ask_group_to_end(**group)).count() > 0 && Instant::now() < deadline {
+        std::thread::sleep(AGAIN);
+    }
     for group in &watched.groups {
         kill_group(*group);
     }

@@ -56,6 +56,8 @@ pub struct Launch<'a> {
     pub directory: Option<&'a Path>,
     /// The user it runs as; this process's if `None`.
     pub user: Option<User>,
+    /// Whether it is interrupted rather than killed when this process dies, since it has something to clean up.
+    pub cleans_up: bool,
 }
 
 /// A user of this system, by numbers.

@@ -3,13 +3,17 @@
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
+use std::time::Duration;
 
 use ipcost_model::protocol::Address;
 use ipcost_model::{Cell, OptionValue, Options, Pattern};
-use ipcost_sys::SysError;
+use ipcost_sys::{SysError, driven};
 use ipcost_sys::private_dir::MAX_SOCKET_PATH;
-use ipcost_sys::transport::{self, Client, TransportError};
+use ipcost_sys::transport::{self, Client, Connection, TransportError};
 use serde_json::json;
+
+/// How long a server may take to answer before anything is measured.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The addresses of a server that the user runs.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -127,6 +131,26 @@ impl At {
         let cell = Cell { options, ..Cell::new(Pattern::Connect, self.transport, 1) };
         found.reach(&self.address, &cell, worker)
     }
+}
+
+impl At {
+    /// A connection on which a call that takes longer than a few seconds fails.
+    ///
+    /// # Errors
+    /// If nobody listens, or a system call fails.
+    pub fn connect_patiently(&self) -> Result<Connection, TransportError> {
+        patiently(self.client(None, 0)?.connect()?)
+    }
+}
+
+/// Limits how long calls on a connection may wait.
+///
+/// # Errors
+/// If a system call fails.
+pub fn patiently(connection: Connection) -> Result<Connection, TransportError> {
+    driven::limit_waits(&connection, PATIENCE)
+        .map_err(|error| TransportError::Refused(format!("cannot limit waits: {error}")))?;
+    Ok(connection)
 }
 
 impl fmt::Display for At {

@@ -19,6 +19,14 @@ pub fn die_with_parent() -> io::Result<()> {
     Ok(set_parent_process_death_signal(Some(Signal::KILL))?)
 }
 
+/// Makes the kernel interrupt the calling process when its parent dies, so that it can clean up; allocates nothing.
+///
+/// # Errors
+/// If a system call fails.
+pub fn end_with_parent() -> io::Result<()> {
+    Ok(set_parent_process_death_signal(Some(Signal::INT))?)
+}
+
 /// Keeps the calling process on one processor; allocates nothing.
 ///
 /// # Errors

@@ -16,7 +16,7 @@ use rustix::io::Errno;
 use rustix::net::sockopt::{self, Timeout};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitIdStatus, getppid, kill_process, waitid};
 
-use super::child::{die_with_parent, exit_descriptor};
+use super::child::{die_with_parent, end_with_parent, exit_descriptor};
 use crate::contract::{Launch, User, Woken};
 use crate::system::descriptor::{Descriptor, to_inherit};
 use crate::system::socket::{self, AddressFamily};
@@ -116,7 +116,7 @@ impl Driven {
             command.current_dir(directory);
         }
         let parent = rustix::process::getpid();
-        let user = launch.user;
+        let (user, cleans_up) = (launch.user, launch.cleans_up);
         // SAFETY: the closure runs between fork and exec, makes system calls on plain values and allocates nothing.
         unsafe {
             command.pre_exec(move || {
@@ -124,7 +124,7 @@ impl Driven {
                     become_user(user)?;
                 }
                 // Afterwards: a change of user takes this back (prctl(2)).
-                die_with_parent()?;
+                if cleans_up { end_with_parent() } else { die_with_parent() }?;
                 // The parent may have died before the request to the kernel.
                 if getppid() != Some(parent) {
                     return Err(io::ErrorKind::Interrupted.into());

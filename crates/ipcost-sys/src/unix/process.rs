@@ -354,6 +354,12 @@ pub fn wait_any<'a>(
     })
 }
 
+/// Asks every process of a group to end, and tells whether there was one.
+pub fn ask_group_to_end(group: u32) -> bool {
+    let group = i32::try_from(group).ok().and_then(Pid::from_raw);
+    group.is_some_and(|group| kill_process_group(group, Signal::TERM).is_ok())
+}
+
 /// Kills every process of a group, without waiting.
 pub fn kill_group(group: u32) {
     if let Some(group) = i32::try_from(group).ok().and_then(Pid::from_raw) {

@@ -6,7 +6,7 @@ use ipcost_sys::clock::now_ns;
 use ipcost_sys::transport::{Channel, Client, Connection};
 
 use super::kind::{Kind, Login, Speech};
-use crate::adapters::at::At;
+use crate::adapters::at::{At, patiently};
 use crate::adapters::beside::{self, Words};
 use crate::adapters::refused;
 use crate::{
@@ -98,6 +98,18 @@ impl Asker {
         let mut connection = self.client.connect()?;
         self.speech.greet(&mut connection)?;
         Ok(connection)
+    }
+
+    /// The same, for a server of which nothing is known: a call that takes longer than a few seconds fails.
+    pub(super) fn connect_patiently(&mut self) -> Result<Connection, PeerError> {
+        let mut connection = patiently(self.client.connect()?)?;
+        self.speech.greet(&mut connection)?;
+        Ok(connection)
+    }
+
+    /// Whether the last reply held nothing.
+    pub(super) fn is_empty(&self) -> bool {
+        self.speech.is_empty()
     }
 
     /// Asks so often on a connection; the bytes of all replies.

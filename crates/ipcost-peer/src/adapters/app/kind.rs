@@ -149,6 +149,11 @@ pub(super) trait Speech: Send {
     /// Takes whole parts from what has arrived of a reply.
     fn take(&mut self, bytes: &[u8]) -> Result<Taken, String>;
 
+    /// Whether the last reply held nothing, as of a query that found no row.
+    fn is_empty(&self) -> bool {
+        false
+    }
+
     /// What is said before a connection is closed.
     fn farewell(&self) -> &[u8] {
         &[]

@@ -7,7 +7,7 @@ use ipcost_model::{Cell, Pattern};
 use super::client::{Asker, Trouble};
 use super::kind::{Kind, Login, Told};
 use super::server;
-use super::service::no_server;
+use super::service::{in_words, no_server};
 use crate::PeerError;
 use crate::adapters::at::At;
 use crate::adapters::refused;
@@ -47,7 +47,8 @@ pub struct Asked {
 pub fn look(kind: &Kind, login: &Login, at: &At, requests: &[String]) -> Result<Facts, PeerError> {
     let client = at.client(None, 0).map_err(|error| no_server(kind, at, &error))?;
     drop({ client }.connect().map_err(|error| no_server(kind, at, &error))?);
-    let wrong = |error: PeerError| refused(format!("{at}: {error}"));
+    let side = if at.path().is_some() { "the Unix socket" } else { "TCP" };
+    let wrong = |error: PeerError| refused(format!("over {side}: {error}"));
     let told = (kind.facts)(login, at).map_err(wrong)?;
     let process = server::process(at)?;
     let asked = requests.iter().map(|request| asked(kind, login, at, request)).collect::<Result<_, _>>();
@@ -57,21 +58,26 @@ pub fn look(kind: &Kind, login: &Login, at: &At, requests: &[String]) -> Result<
 fn asked(kind: &Kind, login: &Login, at: &At, request: &str) -> Result<Asked, PeerError> {
     let cell = Cell { request: Some(request.to_owned()), ..Cell::new(Pattern::Rr, at.transport, 1) };
     let mut asker = Asker::new(kind, login, &cell, at.client(None, 0)?)?;
-    let mut connection = asker.connect()?;
-    let mut ask = || {
+    let mut connection = asker.connect_patiently()?;
+    let mut ask = |asker: &mut Asker| {
         asker.ask(&mut connection, 1).map_err(|trouble| match trouble {
-            Trouble::Moving(error) => refused(format!("\"{request}\" has no reply: {error}")),
+            Trouble::Moving(error) => refused(format!("\"{request}\" has no reply: {}", in_words(&error))),
             Trouble::Refused(reason) => refused(format!("\"{request}\": {reason}")),
         })
     };
     let mut replied = 0;
     for _ in 0..BEFORE {
-        replied = ask()?;
+        replied = ask(&mut asker)?;
+    }
+    if asker.is_empty() && !login.writes {
+        return Err(refused(format!(
+            "\"{request}\" returns nothing, as often do requests with a mistake; give one that returns something"
+        )));
     }
     let mut times = Vec::new();
     for _ in 0..TIMED {
         let began = Instant::now();
-        ask()?;
+        ask(&mut asker)?;
         times.push(began.elapsed());
     }
     times.sort_unstable();

@@ -10,6 +10,7 @@ use ipcost_sys::{Launch, driven::Driven};
 use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
 
+use super::service::in_words;
 use super::kind::{Kind, Login, Setup, Speech, Started, Taken, Told};
 use crate::adapters::at::At;
 use crate::adapters::{refused, system};
@@ -62,6 +63,8 @@ fn start(setup: &Setup<'_>) -> Result<Started, PeerError> {
         "unix_socket_permissions=0700".to_owned(),
         "ssl=off".to_owned(),
         "fsync=off".to_owned(),
+        // In its directory instead of /dev/shm, where a killed server would leave it.
+        "dynamic_shared_memory_type=mmap".to_owned(),
         "max_connections=300".to_owned(),
     ];
     let mut arguments = vec!["-D".to_owned(), shown];
@@ -92,7 +95,7 @@ fn run(setup: &Setup<'_>, program: &Path, words: &[&str], input: Option<&Path>) 
 
 fn facts(login: &Login, at: &At) -> Result<Told, PeerError> {
     let mut queries = Queries::new(login, "SELECT 1")?;
-    let mut connection = at.client(None, 0)?.connect()?;
+    let mut connection = at.connect_patiently()?;
     queries.greet(&mut connection)?;
     let _ = send_all(&mut connection, queries.farewell());
     let version = queries.version.split(' ').next().unwrap_or_default().to_owned();
@@ -103,8 +106,8 @@ fn facts(login: &Login, at: &At) -> Result<Told, PeerError> {
 fn offers_tls(at: &At) -> Result<bool, PeerError> {
     /// `SSLRequest`: the length, and a number in place of a version.
     const ASKS: [u8; 8] = [0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f];
-    let mut connection = at.client(None, 0)?.connect()?;
-    let failed = |error| refused(format!("the server does not say whether it offers TLS: {error}"));
+    let mut connection = at.connect_patiently()?;
+    let failed = |error| refused(format!("the server does not say whether it offers TLS: {}", in_words(&error)));
     send_all(&mut connection, &ASKS).map_err(failed)?;
     let mut word = [0];
     receive_all(&mut connection, &mut word).map_err(failed)?;
@@ -124,6 +127,10 @@ struct Queries {
     skip: usize,
     /// The error that the server has sent in this reply.
     error: Option<String>,
+    /// Rows of this reply.
+    rows: u64,
+    /// Whether the last one had none.
+    was_empty: bool,
 }
 
 impl Queries {
@@ -146,6 +153,8 @@ impl Queries {
             how: "no password",
             skip: 0,
             error: None,
+            rows: 0,
+            was_empty: false,
         })
     }
 
@@ -291,7 +300,7 @@ fn error_in(body: &[u8]) -> String {
 
 impl Speech for Queries {
     fn greet(&mut self, connection: &mut Connection) -> Result<(), PeerError> {
-        let failed = |error| refused(format!("the server does not answer the greeting of PostgreSQL: {error}"));
+        let failed = |error| refused(format!("the server does not answer the greeting of PostgreSQL: {}; is it one?", in_words(&error)));
         send_all(connection, &self.startup()).map_err(failed)?;
         let (mut buffer, mut have, mut scram) = (vec![0; 4096], 0, None);
         loop {
@@ -348,7 +357,9 @@ impl Speech for Queries {
                 }
                 b'E' => self.error = Some(error_in(&bytes[at + 5..at + 1 + length])),
                 b'G' => return Err("it asks for data to copy; give a query that returns rows".to_owned()),
+                b'D' => self.rows += 1,
                 b'Z' => {
+                    self.was_empty = std::mem::take(&mut self.rows) == 0;
                     return match self.error.take() {
                         Some(error) => Err(format!("the query failed: {error}")),
                         None => Ok(Taken { bytes: at + 1 + length, complete: true }),
@@ -359,6 +370,10 @@ impl Speech for Queries {
             }
             self.skip = 1 + length;
         }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.was_empty
     }
 
     fn farewell(&self) -> &[u8] {

@@ -83,7 +83,11 @@ fn facts(login: &Login, at: &At) -> Result<Told, PeerError> {
     let names = ["valkey_version", "redis_version"];
     let mut version = None;
     for name in names {
-        version = version.or(desk.ask_info("server", name)?);
+        let told = desk.ask_info("server", name).map_err(|error| match error.to_string() {
+            text if text.contains("NOAUTH") => refused(format!("the server wants a password; set it in {PASSWORD}")),
+            text => refused(text),
+        });
+        version = version.or(told?);
     }
     let login = if password.is_some() { "a password" } else { "no password" };
     Ok(Told { version: version.unwrap_or_default(), login: login.to_owned(), encrypted: false, offers_tls: false })

@@ -1,5 +1,6 @@
 //! Keeps a private server while the engine needs it: a process of its own, which tells where the server listens.
 
+use std::io;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -81,6 +82,7 @@ impl Private {
             complains_on_output: true,
             directory: Some(dir),
             user,
+            cleans_up: started.ends_at_interrupt,
             ..Launch::default()
         });
         let program = launched.map_err(system(format!("cannot start {}", program.display())))?;
@@ -135,14 +137,22 @@ pub(super) fn asked(kind: &Kind, login: &Login, at: &At, request: &str) -> Resul
     let client = at.client(None, 0).map_err(|error| no_server(kind, at, &error))?;
     let cell = Cell { request: Some(request.to_owned()), ..Cell::new(ipcost_model::Pattern::Connect, at.transport, 1) };
     let mut asker = Asker::new(kind, login, &cell, client)?;
-    let mut connection = asker.connect().map_err(|error| match &error {
+    let mut connection = asker.connect_patiently().map_err(|error| match &error {
         PeerError::Transport(error) => no_server(kind, at, error),
         _ => error,
     })?;
     asker.ask(&mut connection, 1).map_err(|trouble| match trouble {
-        Trouble::Moving(error) => refused(format!("the server at {at} does not answer: {error}")),
+        Trouble::Moving(error) => refused(format!("the server at {at} does not answer: {}", in_words(&error))),
         Trouble::Refused(reason) => refused(format!("the server at {at}: {reason}")),
     })
+}
+
+/// A wait that was given up is no temporary lack of anything.
+pub(super) fn in_words(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => "nothing came for some seconds".to_owned(),
+        _ => error.to_string(),
+    }
 }
 
 pub(super) fn no_server(kind: &Kind, at: &At, error: &TransportError) -> PeerError {
