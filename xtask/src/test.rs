@@ -39,6 +39,12 @@ const PACKAGES: &[Package] = &[
 /// What the tests of a whole system run besides.
 const SYSTEM_PACKAGES: &[Package] = &[
     program("chromium", &["chromium"], "the HTML report as a browser shows it"),
+    Package {
+        what: "PostgreSQL's server",
+        check: "ls /usr/lib/postgresql/*/bin/postgres || command -v postgres",
+        names: &["postgresql"],
+        needed_for: "ipcost app postgres",
+    },
     program("nft", &["nftables"], "a firewall in a network namespace"),
     program("x86_64-w64-mingw32-gcc", &["gcc-mingw-w64-x86-64"], "building for Windows"),
     Package {
@@ -51,6 +57,7 @@ const SYSTEM_PACKAGES: &[Package] = &[
 
 /// Tests that take a browser, Windows, network namespaces, real servers, sanitizers or control groups, by module.
 const SYSTEM: &[&str] = &[
+    "app::",
     "connections::",
     "explain::",
     "faults_system::",

@@ -115,6 +115,10 @@ impl Driven {
         if let Some(directory) = launch.directory {
             command.current_dir(directory);
         }
+        if launch.user.is_some() {
+            // Another user's processes can read it, and it may hold passwords.
+            command.env_clear().env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin").env("LC_ALL", "C");
+        }
         let parent = rustix::process::getpid();
         let (user, cleans_up) = (launch.user, launch.cleans_up);
         // SAFETY: the closure runs between fork and exec, makes system calls on plain values and allocates nothing.

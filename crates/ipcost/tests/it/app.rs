@@ -1,0 +1,218 @@
+//! `ipcost app` with real servers: private ones, and one that was there already.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+
+use serde_json::Value;
+
+use crate::common::{Place, argument, assert_refused, text, wait};
+
+/// A place that servers of other users can reach, as they do below /tmp.
+fn place() -> Place {
+    let place = Place::new();
+    fs::set_permissions(place.tmp.path(), fs::Permissions::from_mode(0o711)).unwrap();
+    place
+}
+
+/// Which of these kinds can be started here; the others are named.
+fn installed<'a>(place: &Place, kinds: &[&'a str]) -> Vec<&'a str> {
+    let list = text(&place.run(&["app"]).stdout).to_owned();
+    let is_ready = |kind: &&&str| {
+        let mut lines = list.lines().skip_while(|line| !line.starts_with(&format!("{kind} ")));
+        let state = lines.nth(1).unwrap_or_else(|| panic!("{kind} is not listed:\n{list}"));
+        if !state.contains("ready") {
+            eprintln!("left out {kind}:{state}");
+        }
+        state.contains("ready")
+    };
+    kinds.iter().filter(is_ready).copied().collect()
+}
+
+/// Servers do not keep the mark of a test in their environment, but their directory in their command.
+fn assert_no_server_is_left(place: &Place) {
+    place.assert_clean();
+    let dir = place.tmp.path().to_str().unwrap();
+    place.wait_until("no server is left", || {
+        let all = fs::read_dir("/proc").unwrap().flatten();
+        all.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok())
+            .all(|words| !String::from_utf8_lossy(&words).contains(dir))
+    });
+}
+
+#[test]
+fn a_private_server_does_the_same_work_on_both_sides_and_leaves_nothing() {
+    let place = place();
+    for kind in installed(&place, &["redis", "postgres"]) {
+        let document = place.document(&["app", kind, "--epochs", "1", "--concurrency", "2"]);
+        let answer = &document["answer"];
+        assert_eq!(answer["schema"], "ipcost-app/1", "{kind}");
+        let differ = |checked: &&Value| checked["same"] == false && checked["made_equal"].is_null();
+        let differing: Vec<&Value> =
+            answer["same_work"].as_array().unwrap().iter().filter(differ).collect();
+        assert!(differing.is_empty(), "{kind}: {differing:?}");
+        let savings = answer["savings"].as_array().unwrap();
+        let count = |field: &str, value: &Value| savings.iter().filter(|it| it[field] == *value).count();
+        assert!(count("pattern", &"connect".into()) > 0 && count("concurrency", &2.into()) == 1, "{kind}");
+        for sample in document["samples"].as_array().unwrap() {
+            let used = &sample["server"];
+            let [user, sys] = ["user_ns", "sys_ns"].map(|name| used[name].as_u64().unwrap());
+            // The processes of the server are found and counted, and nobody else's time is taken for theirs.
+            let wall = sample["wall_ns"].as_u64().unwrap();
+            assert!(user + sys > 0 && user + sys < 3 * wall + 50_000_000, "{kind}: {sample}");
+        }
+        assert_no_server_is_left(&place);
+    }
+}
+
+#[test]
+fn a_run_that_is_killed_leaves_no_server() {
+    let place = place();
+    for kind in installed(&place, &["redis", "postgres"]) {
+        for ready in [false, true] {
+            let mut child = place.start(&["app", kind, "--epochs", "100000", "--quiet"]);
+            if ready {
+                place.wait_until("its peers run", || {
+                    let of_kind = |(_, words): &&(u32, String)| words.trim_end().ends_with(&format!("app {kind}"));
+                    place.processes().iter().filter(of_kind).count() > 2
+                });
+            } else {
+                place.wait_until("its server is being made", || fs::read_dir(place.tmp.path()).unwrap().count() > 0);
+            }
+            child.kill().unwrap();
+            child.wait().unwrap();
+            assert_no_server_is_left(&place);
+        }
+    }
+}
+
+/// A redis-server of the user's own.
+struct Own {
+    child: Child,
+    socket: PathBuf,
+    port: u16,
+}
+
+impl Own {
+    fn start(place: &Place, password: Option<&str>) -> Option<Self> {
+        let socket = place.file("own");
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let mut command = Command::new("redis-server");
+        command.args(["--save", "", "--unixsocket", argument(&socket), "--port", &port.to_string()]);
+        command.args(password.iter().flat_map(|password| ["--requirepass", password]));
+        let child = command.current_dir(place.files.path()).stdout(Stdio::null()).spawn().ok()?;
+        place.wait_until("redis-server listens", || {
+            UnixStream::connect(&socket).is_ok() && TcpStream::connect(("127.0.0.1", port)).is_ok()
+        });
+        Some(Self { child, socket, port })
+    }
+
+    fn ask(&self, command: &str) -> String {
+        let mut connection = UnixStream::connect(&self.socket).unwrap();
+        connection.write_all(format!("{command}\r\n").as_bytes()).unwrap();
+        let mut reply = String::new();
+        BufReader::new(connection).read_line(&mut reply).unwrap();
+        reply.trim_end().to_owned()
+    }
+
+    fn tcp(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
+    }
+}
+
+impl Drop for Own {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn a_server_of_the_users_own_is_asked_what_they_ask_and_is_not_changed() {
+    let place = place();
+    let Some(own) = Own::start(&place, None) else { return };
+    assert_eq!(own.ask("SET mine treasure"), "+OK");
+    let tcp = own.tcp();
+    let at = ["--unix", argument(&own.socket), "--tcp", &tcp];
+    let ask = ["app", "redis", "--command", "GET mine", "--epochs", "1", "--concurrency", "1"];
+    let document = place.document(&[&ask[..], &at].concat());
+    let answer = &document["answer"];
+    assert_eq!(answer["private"], Value::Null);
+    let asked: Vec<&Value> = answer["requests"].as_array().unwrap().iter().map(|it| &it["request"]).collect();
+    assert_eq!(asked, ["PING", "GET mine"]);
+    assert_eq!(answer["unix"]["process"], own.child.id());
+    assert!(document["cells"].as_array().unwrap().iter().all(|cell| cell["placement"] == "free"));
+    assert_eq!((own.ask("DBSIZE").as_str(), own.ask("STRLEN mine").as_str()), (":1", ":8"));
+
+    let refused = |arguments: &[&str], parts: &[&str]| {
+        assert_refused(&place.run(&[&["app"], arguments].concat()), parts);
+    };
+    refused(&[&["redis", "--command", "SET mine x"][..], &at].concat(), &["SET may change data", "--writes"]);
+    refused(&[&["redis", "--command", "LLEN mine"][..], &at].concat(), &["over the Unix socket", "WRONGTYPE"]);
+    refused(&["postgres", "--user", "x", "--tcp", &tcp], &["over TCP", "PostgreSQL", "is it one?"]);
+    assert_eq!(own.ask("STRLEN mine"), ":8");
+    drop(own);
+    refused(&["redis", "--tcp", &tcp], &["no server listens at", &tcp, "to have a private one started"]);
+    place.assert_clean();
+}
+
+#[test]
+fn a_password_comes_from_the_environment_and_is_in_no_document() {
+    let place = place();
+    let Some(own) = Own::start(&place, Some("geheim-7")) else { return };
+    let tcp = own.tcp();
+    let arguments = ["app", "redis", "--tcp", &tcp, "--epochs", "1", "--concurrency", "1", "--json", "-"];
+    assert_refused(&place.run(&arguments), &["the server wants a password", "REDISCLI_AUTH"]);
+    let with = |password: &str| place.command(&arguments).env("REDISCLI_AUTH", password).output().unwrap();
+    assert_refused(&with("wrong"), &["over TCP", "WRONGPASS"]);
+    let output = with("geheim-7");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(!text(&output.stdout).contains("geheim") && !text(&output.stderr).contains("geheim"));
+    place.assert_clean();
+}
+
+#[test]
+fn a_mistake_is_one_line_that_says_what_to_do() {
+    let place = place();
+    let refused = |arguments: &[&str], parts: &[&str]| {
+        assert_refused(&place.run(&[&["app"], arguments].concat()), parts);
+    };
+    refused(&["postgers"], &["unknown server \"postgers\"", "postgres"]);
+    refused(&["redis", "--query", "SELECT 1"], &["--command TEXT", "not with --query"]);
+    refused(&["redis", "--tcp", "192.0.2.1:6379"], &["192.0.2.1 is not a loopback address"]);
+    refused(&["redis", "--tcp", "6379"], &["names no port"]);
+    refused(&["redis", "--unix", "/nowhere/at-all"], &["no server listens at /nowhere/at-all"]);
+    refused(&["redis", "--concurrency", "0"], &["--concurrency"]);
+    if installed(&place, &["postgres"]).is_empty() {
+        return;
+    }
+    refused(&["postgres", "--query", "SELEC 1"], &["the query failed: syntax error", "SELEC"]);
+    refused(&["postgres", "--query", "CREATE TEMP TABLE x (a int)"], &["read-only", "--writes"]);
+    refused(&["postgres", "--query", "SELECT 1 WHERE false"], &["returns nothing"]);
+    refused(&["postgres", "--query-file", "/nowhere.sql"], &["cannot read /nowhere.sql"]);
+    assert_no_server_is_left(&place);
+}
+
+#[test]
+fn an_interrupt_shows_what_was_measured_and_ends_the_server() {
+    let place = place();
+    if installed(&place, &["redis"]).is_empty() {
+        return;
+    }
+    let child = place.start(&["app", "redis", "--epochs", "100000", "--concurrency", "1"]);
+    let second = || {
+        let dirs = fs::read_dir(place.tmp.path()).unwrap().flatten();
+        dirs.filter_map(|dir| fs::read_dir(dir.path()).ok()).flatten().flatten().count()
+    };
+    // Each epoch has a server, and each server a directory.
+    place.wait_until("some epochs are complete", || second() > 4);
+    crate::common::signal(child.id(), "INT");
+    let output = wait(child);
+    assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("The same work on both sides?"), "{}", text(&output.stdout));
+    assert_no_server_is_left(&place);
+}
