@@ -82,7 +82,7 @@ impl Asker {
         client: Box<dyn Client>,
     ) -> Result<Self, PeerError> {
         let request = cell.request.as_deref().unwrap_or(kind.least);
-        let speech = (kind.speech)(login, request)?;
+        let speech = (kind.speech)(login, request, cell.pattern == Pattern::Rr)?;
         let pipeline = cell.options.int("pipeline").unwrap_or(1);
         let requests = speech.request().repeat(pipeline as usize);
         Ok(Self { client, speech, open: None, pipeline, requests, buffer: vec![0; READ_BYTES] })
@@ -91,6 +91,11 @@ impl Asker {
     /// The length of a request.
     pub(super) fn request_bytes(&self) -> u64 {
         self.speech.request().len() as u64
+    }
+
+    /// Whether the server closes the connection after the last reply.
+    pub(super) fn is_last(&self) -> bool {
+        self.speech.is_last()
     }
 
     /// A connection, greeted.
@@ -111,6 +116,7 @@ impl Asker {
                 self.buffer.resize(have * 2, 0);
             }
             match connection.receive(&mut self.buffer[have..]).map_err(Trouble::Moving)? {
+                0 if have == 0 && self.speech.ends_with_connection() => return Ok(all),
                 0 => return Err(Trouble::Moving(ended())),
                 more => have += more,
             }
@@ -147,7 +153,8 @@ impl Asker {
             match self.open.take() {
                 Some(mut connection) => {
                     self.ask(&mut connection, count).map_err(at)?;
-                    self.open = Some(connection);
+                    // Clients of a server that ends kept connections now and then connect again.
+                    self.open = Some(if self.speech.is_last() { self.connect()? } else { connection });
                 }
                 None => {
                     let mut connection = self.connect()?;

@@ -1,20 +1,25 @@
 //! What a server is like over either socket, before anything is measured: whether it does the same work on both.
 
+use std::io;
 use std::time::{Duration, Instant};
 
 use ipcost_model::{Cell, Pattern};
+use ipcost_sys::driven::limit_waits;
+use ipcost_sys::transport::{Channel, Connection};
 
 use super::client::{Asker, Trouble};
-use super::kind::{Kind, Login, Told};
+use super::kind::{Kind, Login, Speech, Told};
 use super::server;
 use super::service::no_server;
-use crate::PeerError;
 use crate::adapters::at::At;
-use crate::adapters::refused;
+use crate::adapters::{refused, system};
+use crate::{PeerError, ended, send_all};
 
 /// How often a request is asked before its time is taken.
 const BEFORE: u64 = 5;
 const TIMED: u32 = 20;
+/// How long a server has for a reply: one of another kind may wait for the rest of what it takes for a request.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What is known of a server over one socket.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,11 +63,18 @@ fn asked(kind: &Kind, login: &Login, at: &At, request: &str) -> Result<Asked, Pe
     let cell = Cell { request: Some(request.to_owned()), ..Cell::new(Pattern::Rr, at.transport, 1) };
     let mut asker = Asker::new(kind, login, &cell, at.client(None, 0)?)?;
     let mut connection = asker.connect()?;
+    limited(&connection)?;
     let mut ask = || {
-        asker.ask(&mut connection, 1).map_err(|trouble| match trouble {
-            Trouble::Moving(error) => refused(format!("\"{request}\" has no reply: {error}")),
+        let replied = asker.ask(&mut connection, 1).map_err(|trouble| match trouble {
+            Trouble::Moving(error) => refused(format!("\"{request}\" has no reply: {}", why(&error))),
             Trouble::Refused(reason) => refused(format!("\"{request}\": {reason}")),
-        })
+        })?;
+        match asker.is_last() {
+            true => Err(refused(format!(
+                "\"{request}\": the server closes its connections after few replies; let it keep them"
+            ))),
+            false => Ok(replied),
+        }
     };
     let mut replied = 0;
     for _ in 0..BEFORE {
@@ -76,4 +88,37 @@ fn asked(kind: &Kind, login: &Login, at: &At, request: &str) -> Result<Asked, Pe
     }
     times.sort_unstable();
     Ok(Asked { sent: asker.request_bytes(), replied, took: times[times.len() / 2] })
+}
+
+fn limited(connection: &Connection) -> Result<(), PeerError> {
+    limit_waits(connection, PATIENCE).map_err(system("cannot limit how long a reply may take"))
+}
+
+fn why(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::WouldBlock => format!("none within {} s; is it a server of this kind?", PATIENCE.as_secs()),
+        _ => error.to_string(),
+    }
+}
+
+/// Asks once, on a connection for it alone; the reply as it came.
+pub(super) fn hear(speech: &mut dyn Speech, at: &At) -> Result<Vec<u8>, PeerError> {
+    let mut connection = at.client(None, 0)?.connect()?;
+    limited(&connection)?;
+    speech.greet(&mut connection)?;
+    let failed = |error: io::Error| refused(format!("there is no reply: {}", why(&error)));
+    send_all(&mut connection, speech.request()).map_err(failed)?;
+    let (mut reply, mut taken, mut buffer) = (Vec::new(), 0, [0; 4096]);
+    loop {
+        let part = speech.take(&reply[taken..]).map_err(refused)?;
+        taken += part.bytes;
+        if part.complete {
+            return Ok(reply);
+        }
+        match connection.receive(&mut buffer).map_err(failed)? {
+            0 if taken == reply.len() && speech.ends_with_connection() => return Ok(reply),
+            0 => return Err(failed(ended())),
+            more => reply.extend_from_slice(&buffer[..more]),
+        }
+    }
 }

@@ -6,6 +6,7 @@
 mod client;
 mod kind;
 mod look;
+mod memcached;
 mod postgres;
 mod redis;
 mod server;
@@ -110,6 +111,14 @@ impl App {
         if cell.options.int("pipeline").is_some() && !self.0.kind.pipelines {
             return Err(refused(format!(
                 "{} answers one request at a time on a connection; leave option pipeline out",
+                self.0.kind.title
+            )));
+        }
+        if let Some(most) = self.0.kind.most_clients.map(|most| most()).filter(|_| self.0.given.is_empty())
+            && cell.concurrency > most
+        {
+            return Err(refused(format!(
+                "a private {} answers {most} clients at once; give --concurrency {most} or less, or a server of your own",
                 self.0.kind.title
             )));
         }

@@ -18,18 +18,20 @@ use crate::{PeerError, ended, send_all};
 pub(super) const KIND: Kind = Kind {
     name: "postgres",
     title: "PostgreSQL",
-    program: "postgres",
+    programs: &["postgres"],
     places: &["/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin"],
     package: "postgresql",
     users: &["postgres"],
     flag: "--query",
     least: "SELECT 1",
+    least_anywhere: true,
     typical: TYPICAL,
-    typical_anywhere: TYPICAL,
+    typical_anywhere: Some(TYPICAL),
     pipelines: false,
     private_login: Some(("ipcost", "postgres")),
+    most_clients: None,
     start,
-    speech: |login, request| Ok(Box::new(Queries::new(login, request)?)),
+    speech: |login, request, _| Ok(Box::new(Queries::new(login, request)?)),
     facts,
 };
 
@@ -38,6 +40,8 @@ const TYPICAL: &str = "SELECT oid, relname, relkind FROM pg_class ORDER BY relna
 const PROTOCOL: u32 = 3 << 16;
 /// The longest message of a greeting; servers send a few dozen short ones.
 const LONGEST_GREETING: usize = 65_536;
+/// The longest message of a server, which allocates no more for one than 1 GiB.
+const LONGEST_MESSAGE: usize = 1 << 30;
 /// The superuser of a private server, who can come in over neither socket.
 const OWNER: &str = "postgres";
 
@@ -70,6 +74,7 @@ fn start(setup: &Setup<'_>) -> Result<Started, PeerError> {
         arguments,
         unix: setup.dir.join(format!(".s.PGSQL.{port}")),
         ends_at_interrupt: true,
+        second: None,
         then: Vec::new(),
     })
 }
@@ -341,7 +346,7 @@ impl Speech for Queries {
                         None => Ok(Taken { bytes: at + 1 + length, complete: true }),
                     };
                 }
-                kind if !kind.is_ascii_alphabetic() || length < 4 => return Err(NOT_POSTGRES.to_owned()),
+                kind if !kind.is_ascii_alphabetic() || !(4..=LONGEST_MESSAGE).contains(&length) => return Err(NOT_POSTGRES.to_owned()),
                 _ => {}
             }
             self.skip = 1 + length;

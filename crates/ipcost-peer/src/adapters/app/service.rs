@@ -54,7 +54,8 @@ impl Peer for Service {
 
 /// A server that is ended when this value is dropped.
 struct Private {
-    program: Driven,
+    /// One process, or one for each socket: the Unix socket first.
+    programs: Vec<Driven>,
     quickly: bool,
 }
 
@@ -75,36 +76,40 @@ impl Private {
         let port = At::of("tcp", &tcp).ok().and_then(|at| at.port()).unwrap_or_default();
         let setup = Setup { program: &program, dir, socket: &dir.join("s"), port, user };
         let started = (kind.start)(&setup)?;
-        let launched = Driven::start(Launch {
-            program: &program.to_string_lossy(),
-            arguments: &started.arguments,
-            complains_on_output: true,
-            directory: Some(dir),
-            user,
-            ..Launch::default()
-        });
-        let program = launched.map_err(system(format!("cannot start {}", program.display())))?;
-        let mut private = Self { program, quickly: started.ends_at_interrupt };
+        let mut private = Self { programs: Vec::new(), quickly: started.ends_at_interrupt };
+        for arguments in [&started.arguments].into_iter().chain(&started.second) {
+            let launched = Driven::start(Launch {
+                program: &program.to_string_lossy(),
+                arguments,
+                complains_on_output: true,
+                directory: Some(dir),
+                user,
+                ..Launch::default()
+            });
+            private.programs.push(launched.map_err(system(format!("cannot start {}", program.display())))?);
+        }
         let unix = address_of(&started.unix);
         let at = [At::of("unix", &unix), At::of("tcp", &tcp)];
-        for at in at.into_iter().flatten() {
-            private.await_answer(kind, &at)?;
+        let at = at.into_iter().collect::<Result<Vec<_>, _>>().map_err(refused)?;
+        for at in &at {
+            private.await_answer(kind, at)?;
         }
         drop(held);
-        let at = At::of("unix", &unix).map_err(refused)?;
-        for request in &started.then {
-            let writing = Login { writes: true, ..kind.login() };
-            asked(kind, &writing, &at, request)?;
+        let writing = Login { writes: true, ..kind.login() };
+        for at in at.iter().take(private.programs.len()) {
+            for request in &started.then {
+                asked(kind, &writing, at, request)?;
+            }
         }
-        let address = json!({ "unix": unix, "tcp": tcp, "process": private.program.id() });
+        let address = json!({ "unix": unix, "tcp": tcp, "process": private.programs[0].id() });
         Ok((private, address.as_object().cloned().unwrap_or_default()))
     }
 
     fn await_answer(&mut self, kind: &Kind, at: &At) -> Result<(), PeerError> {
         let deadline = Instant::now() + PATIENCE;
         loop {
-            if self.program.has_ended() {
-                let why = self.program.finish().err();
+            if let Some(program) = self.programs.iter_mut().find(|program| program.has_ended()) {
+                let why = program.finish().err();
                 return Err(refused(why.unwrap_or_else(|| format!("{} ended before it listened", kind.title))));
             }
             let last = match asked(kind, &kind.login(), at, kind.least) {
@@ -122,7 +127,9 @@ impl Private {
 
 impl Drop for Private {
     fn drop(&mut self) {
-        let _ = driven::ask_to_end(&self.program, self.quickly, FAREWELL);
+        for program in &self.programs {
+            let _ = driven::ask_to_end(program, self.quickly, FAREWELL);
+        }
     }
 }
 
