@@ -1,9 +1,10 @@
 //! Real programs that a peer drives: started, watched and ended.
 
 use std::fs::{self, File};
-use std::io::{self, PipeReader, Read, Seek, SeekFrom};
+use std::io::{self, PipeReader, Read, Seek, SeekFrom, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -262,6 +263,19 @@ pub fn make_directory(path: &Path, owner: Option<User>) -> io::Result<()> {
     crate::private_dir::make_private(path)?;
     match owner {
         Some(user) => std::os::unix::fs::chown(path, Some(user.id), Some(user.group)),
+        None => Ok(()),
+    }
+}
+
+/// Writes a file that only its owner can read: the user given, or this process's.
+///
+/// # Errors
+/// If it exists, or cannot be written or given away.
+pub fn make_file(path: &Path, content: &[u8], owner: Option<User>) -> io::Result<()> {
+    let mut file = File::options().write(true).create_new(true).mode(0o600).open(path)?;
+    file.write_all(content)?;
+    match owner {
+        Some(user) => std::os::unix::fs::fchown(&file, Some(user.id), Some(user.group)),
         None => Ok(()),
     }
 }

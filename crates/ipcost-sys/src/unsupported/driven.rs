@@ -82,6 +82,14 @@ pub fn make_directory(_path: &Path, _owner: Option<User>) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
+/// Always refuses.
+///
+/// # Errors
+/// Always.
+pub fn make_file(_path: &Path, _content: &[u8], _owner: Option<User>) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
 /// Unknown here.
 pub fn is_root() -> bool {
     false

@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use ipcost_sys::transport::Connection;
-use ipcost_sys::{User, programs};
+use ipcost_sys::{User, driven, programs};
 
-use super::{memcached, postgres, redis};
+use super::{http, memcached, postgres, redis};
 use crate::PeerError;
 use crate::adapters::at::{At, Given};
+use crate::adapters::system;
 
 /// A kind of real server.
 pub struct Kind {
@@ -48,7 +49,7 @@ pub struct Kind {
 }
 
 /// Every kind, in the order of help texts.
-pub const KINDS: &[Kind] = &[postgres::KIND, redis::KIND, memcached::KIND];
+pub const KINDS: &[Kind] = &[postgres::KIND, redis::KIND, memcached::KIND, http::KIND];
 
 /// Finds a kind by its name.
 ///
@@ -59,6 +60,15 @@ pub fn find(name: &str) -> Result<&'static Kind, String> {
         let known: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
         ipcost_model::unknown("server", name, known)
     })
+}
+
+impl Setup<'_> {
+    /// Writes a file into the directory that the server can read.
+    pub(super) fn file(&self, name: &str, content: &[u8]) -> Result<PathBuf, PeerError> {
+        let path = self.dir.join(name);
+        driven::make_file(&path, content, self.user).map_err(system(format!("cannot write {}", path.display())))?;
+        Ok(path)
+    }
 }
 
 impl Kind {
