@@ -4,6 +4,7 @@
 //! keeps a private server, [`client`] asks, [`server`] accounts for what the server's processes use.
 
 mod client;
+mod fastcgi;
 mod http;
 mod kind;
 mod look;

@@ -155,7 +155,7 @@ pub(super) fn asked(kind: &Kind, login: &Login, at: &At, request: &str) -> Resul
 pub(super) fn no_server(kind: &Kind, at: &At, error: &TransportError) -> PeerError {
     match nobody_listens(error) {
         true => refused(format!(
-            "no server listens at {at}; start {} there, or give no address to have a private one started",
+            "no server listens at {at}; start one there ({}), or give no address to have a private one started",
             kind.title
         )),
         false => refused(format!("cannot connect to {at}: {error}")),
