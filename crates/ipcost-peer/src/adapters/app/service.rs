@@ -1,13 +1,17 @@
 //! Keeps a private server while the engine needs it: a process of its own, which tells where the server listens.
 
+use std::env;
+use std::io::Write;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
+use std::process::Child;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use ipcost_model::Cell;
 use ipcost_model::protocol::{Address, Hello, PeerRole};
 use ipcost_sys::driven::{self, Driven};
+use ipcost_sys::process::spawn_guard;
 use ipcost_sys::transport::TransportError;
 use ipcost_sys::Launch;
 use serde_json::json;
@@ -54,6 +58,7 @@ impl Peer for Service {
 
 /// A server that is ended when this value is dropped.
 struct Private {
+    guard: Guard,
     /// One process, or one for each socket: the Unix socket first.
     programs: Vec<Driven>,
     quickly: bool,
@@ -76,7 +81,7 @@ impl Private {
         let port = At::of("tcp", &tcp).ok().and_then(|at| at.port()).unwrap_or_default();
         let setup = Setup { program: &program, dir, socket: &dir.join("s"), port, user };
         let started = (kind.start)(&setup)?;
-        let mut private = Self { programs: Vec::new(), quickly: started.ends_at_interrupt };
+        let mut private = Self { guard: Guard::start()?, programs: Vec::new(), quickly: started.ends_at_interrupt };
         for arguments in [&started.arguments].into_iter().chain(&started.second) {
             let launched = Driven::start(Launch {
                 program: &program.to_string_lossy(),
@@ -86,7 +91,9 @@ impl Private {
                 user,
                 ..Launch::default()
             });
-            private.programs.push(launched.map_err(system(format!("cannot start {}", program.display())))?);
+            let launched = launched.map_err(system(format!("cannot start {}", program.display())))?;
+            private.guard.watch(launched.id());
+            private.programs.push(launched);
         }
         let unix = address_of(&started.unix);
         let at = [At::of("unix", &unix), At::of("tcp", &tcp)];
@@ -130,6 +137,39 @@ impl Drop for Private {
         for program in &self.programs {
             let _ = driven::ask_to_end(program, self.quickly, FAREWELL);
         }
+        // Not yet waited for, so their numbers belong to no other process.
+        self.guard.end();
+    }
+}
+
+/// Kills what is left of servers that lead a group of their own, as PHP-FPM does: neither the engine's guard knows that group, nor
+/// do its processes end with the first of it. It does so also if this process is killed. Of other servers there is no such group.
+struct Guard(Child);
+
+impl Guard {
+    fn start() -> Result<Self, PeerError> {
+        let own = env::current_exe().map_err(system("cannot find the path of this program"))?;
+        let command = [own.to_string_lossy().into_owned(), "guard".to_owned()];
+        spawn_guard(&command).map(Self).map_err(system("cannot start a guard of the server"))
+    }
+
+    fn watch(&mut self, group: u32) {
+        if let Some(input) = &mut self.0.stdin {
+            // The server runs without a guard too; one is needed only if this process is killed.
+            let _ = writeln!(input, "watch {group}");
+        }
+    }
+
+    /// Lets it kill what is left now.
+    fn end(&mut self) {
+        self.0.stdin = None;
+        let _ = self.0.wait();
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.end();
     }
 }
 
