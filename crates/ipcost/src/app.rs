@@ -92,7 +92,7 @@ fn asked(kind: &Kind, args: &AppArgs) -> anyhow::Result<Asked> {
     }
     if own.is_empty() {
         let typical = kind.typical_for(&given);
-        let missing = || anyhow!("{} has no request that each of them answers; give {}", kind.title, kind.flag);
+        let missing = || anyhow!("what a {} of yours answers is not known; give {} TEXT", kind.title, kind.flag);
         own.push(typical.ok_or_else(missing)?.to_owned());
     }
     let least = kind.least_for(&given).map(str::to_owned);

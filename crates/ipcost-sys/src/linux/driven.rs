@@ -446,6 +446,16 @@ pub fn limit_waits(connection: &Connection, patience: Duration) -> io::Result<()
     Ok(sockopt::set_socket_timeout(&socket.0, Timeout::Send, Some(patience))?)
 }
 
+/// Makes blocking calls on a connection wait as long as they must again.
+///
+/// # Errors
+/// If a system call fails.
+pub fn let_wait(connection: &Connection) -> io::Result<()> {
+    let Connection::Socket(socket) = connection else { return Ok(()) };
+    sockopt::set_socket_timeout(&socket.0, Timeout::Recv, None)?;
+    Ok(sockopt::set_socket_timeout(&socket.0, Timeout::Send, None)?)
+}
+
 /// Reserves a port for a program that is about to listen on it; any free port if 0.
 ///
 /// Sockets with `SO_REUSEADDR` may share an address as long as at most one of them listens (`socket(7)`): this one

@@ -171,6 +171,14 @@ pub fn limit_waits(_connection: &Connection, _patience: Duration) -> io::Result<
     Err(io::ErrorKind::Unsupported.into())
 }
 
+/// Always refuses.
+///
+/// # Errors
+/// Always.
+pub fn let_wait(_connection: &Connection) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
 /// Not looked up here.
 pub fn address_of_localhost() -> Option<Ipv4Addr> {
     None

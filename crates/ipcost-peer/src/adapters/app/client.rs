@@ -1,19 +1,25 @@
 //! The client: asks on open connections, or on a new one each time. One loop for every server and transport.
 
+use std::io::ErrorKind;
+use std::time::Duration;
+
 use ipcost_model::protocol::Address;
 use ipcost_model::{Cell, Pattern};
 use ipcost_sys::clock::now_ns;
+use ipcost_sys::driven::{let_wait, limit_waits};
 use ipcost_sys::transport::{Channel, Client, Connection};
 
 use super::kind::{Kind, Login, Speech};
 use crate::adapters::at::At;
 use crate::adapters::beside::{self, Words};
-use crate::adapters::refused;
+use crate::adapters::{refused, system};
 use crate::{
     Crew, DescriptorTable, Kind as OrderKind, Meter, Metered, Order, Part, PeerError, Prepared, Report, Role,
     Together, Unmetered, Work, ended, send_all,
 };
 
+/// How long a server may take for the first reply on a connection.
+const PATIENCE: Duration = Duration::from_secs(5);
 /// What is read at once, bytes: as much as common clients do, or more.
 const READ_BYTES: usize = 65_536;
 
@@ -37,6 +43,9 @@ pub(super) fn prepare(
         let mut asker = Asker::new(kind, login, cell, client)?;
         if cell.pattern == Pattern::Rr {
             asker.open = Some(asker.connect()?);
+        }
+        if kind.most_clients.is_some() {
+            asker.find_processes()?;
         }
         Ok(Box::new(asker))
     };
@@ -103,6 +112,27 @@ impl Asker {
         let mut connection = self.client.connect()?;
         self.speech.greet(&mut connection)?;
         Ok(connection)
+    }
+
+    /// Makes sure that a server with a process for each connection has one for this connection, and one for another: a request
+    /// would wait for ever otherwise.
+    fn find_processes(&mut self) -> Result<(), PeerError> {
+        let limit = "cannot limit how long a reply may take";
+        let mut open = self.open.take();
+        let mut another = self.connect()?;
+        for connection in open.iter_mut().chain([&mut another]) {
+            limit_waits(connection, PATIENCE).map_err(system(limit))?;
+            self.ask(connection, 1).map_err(|trouble| match trouble {
+                Trouble::Moving(error) if error.kind() == ErrorKind::WouldBlock => refused(
+                    "the server has no process for one more connection, and needs one for each; raise pm.max_children, or lower --concurrency",
+                ),
+                Trouble::Moving(error) => refused(format!("the server does not answer: {error}")),
+                Trouble::Refused(reason) => refused(reason),
+            })?;
+            let_wait(connection).map_err(system(limit))?;
+        }
+        self.open = open;
+        Ok(())
     }
 
     /// Asks so often on a connection; the bytes of all replies.

@@ -30,6 +30,7 @@ pub(super) const KIND: Kind = Kind {
     private_login: None,
     most_clients: Some(|| children() - KEPT_BY_OTHERS),
     start,
+    // What it changes is up to a script: it is asked as a browser asks for a page.
     speech: |_, request, is_kept| Ok(Box::new(Scripts::new(request, is_kept)?)),
     facts,
 };
