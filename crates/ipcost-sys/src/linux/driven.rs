@@ -456,6 +456,14 @@ pub fn let_wait(connection: &Connection) -> io::Result<()> {
     Ok(sockopt::set_socket_timeout(&socket.0, Timeout::Send, None)?)
 }
 
+/// Ends a connection for its other side, also where another thread's descriptor table still has it (`shutdown(2)`).
+pub fn shut(connection: &Connection) {
+    if let Connection::Socket(socket) = connection {
+        // The other side may have ended it before.
+        let _ = rustix::net::shutdown(&socket.0, rustix::net::Shutdown::Both);
+    }
+}
+
 /// Reserves a port for a program that is about to listen on it; any free port if 0.
 ///
 /// Sockets with `SO_REUSEADDR` may share an address as long as at most one of them listens (`socket(7)`): this one

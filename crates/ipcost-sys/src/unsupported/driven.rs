@@ -179,6 +179,9 @@ pub fn let_wait(_connection: &Connection) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
+/// Never called.
+pub fn shut(_connection: &Connection) {}
+
 /// Not looked up here.
 pub fn address_of_localhost() -> Option<Ipv4Addr> {
     None

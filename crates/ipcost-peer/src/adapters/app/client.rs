@@ -1,12 +1,12 @@
 //! The client: asks on open connections, or on a new one each time. One loop for every server and transport.
 
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::time::Duration;
 
 use ipcost_model::protocol::Address;
 use ipcost_model::{Cell, Pattern};
 use ipcost_sys::clock::now_ns;
-use ipcost_sys::driven::{let_wait, limit_waits};
+use ipcost_sys::driven::{let_wait, limit_waits, shut};
 use ipcost_sys::transport::{Channel, Client, Connection};
 
 use super::kind::{Kind, Login, Speech};
@@ -80,6 +80,8 @@ pub(super) struct Asker {
     /// As many requests in one text.
     requests: Vec<u8>,
     buffer: Vec<u8>,
+    /// Whether any byte of the last reply has come.
+    has_heard: bool,
 }
 
 impl Asker {
@@ -94,7 +96,7 @@ impl Asker {
         let speech = (kind.speech)(login, request, cell.pattern == Pattern::Rr)?;
         let pipeline = cell.options.int("pipeline").unwrap_or(1);
         let requests = speech.request().repeat(pipeline as usize);
-        Ok(Self { client, speech, open: None, pipeline, requests, buffer: vec![0; READ_BYTES] })
+        Ok(Self { client, speech, open: None, pipeline, requests, buffer: vec![0; READ_BYTES], has_heard: false })
     }
 
     /// The length of a request.
@@ -137,6 +139,7 @@ impl Asker {
 
     /// Asks so often on a connection; the bytes of all replies.
     pub(super) fn ask(&mut self, connection: &mut Connection, count: u64) -> Result<u64, Trouble> {
+        self.has_heard = false;
         let bytes = self.speech.request().len() * count as usize;
         send_all(connection, &self.requests[..bytes]).map_err(Trouble::Moving)?;
         let (mut have, mut replies, mut all) = (0, 0, 0);
@@ -150,6 +153,7 @@ impl Asker {
                 0 => return Err(Trouble::Moving(ended())),
                 more => have += more,
             }
+            self.has_heard = true;
             let mut taken = 0;
             while replies < count {
                 let part = self.speech.take(&self.buffer[taken..have]).map_err(Trouble::Refused)?;
@@ -171,6 +175,27 @@ impl Asker {
         }
     }
 
+    /// The same on a kept connection. Where the server has closed it, or closes it now, clients connect again: so does this one.
+    pub(super) fn ask_kept(&mut self, connection: &mut Connection, count: u64) -> Result<u64, Trouble> {
+        let again = |asker: &mut Self, connection: &mut Connection| {
+            // A server that waits for this end of the old connection may need what it holds for the new one.
+            shut(connection);
+            *connection = asker.connect().map_err(|error| Trouble::Refused(error.to_string()))?;
+            Ok(())
+        };
+        let replied = match self.ask(connection, count) {
+            Err(Trouble::Moving(error)) if !self.has_heard && self.speech.may_ask_again() && is_closed(&error) => {
+                again(self, connection)?;
+                self.ask(connection, count)?
+            }
+            asked => asked?,
+        };
+        if self.speech.is_last() {
+            again(self, connection)?;
+        }
+        Ok(replied)
+    }
+
     fn work<M: Meter>(&mut self, ops: u64, meter: &mut M) -> Result<(), PeerError> {
         let mut done = 0;
         while done < ops {
@@ -182,9 +207,8 @@ impl Asker {
             meter.begin();
             match self.open.take() {
                 Some(mut connection) => {
-                    self.ask(&mut connection, count).map_err(at)?;
-                    // Clients of a server that ends kept connections now and then connect again.
-                    self.open = Some(if self.speech.is_last() { self.connect()? } else { connection });
+                    self.ask_kept(&mut connection, count).map_err(at)?;
+                    self.open = Some(connection);
                 }
                 None => {
                     let mut connection = self.connect()?;
@@ -202,9 +226,14 @@ impl Asker {
     }
 }
 
+/// Whether the other side has closed the connection.
+fn is_closed(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset | ErrorKind::BrokenPipe)
+}
+
 /// Why there is no reply.
 pub(super) enum Trouble {
-    Moving(std::io::Error),
+    Moving(io::Error),
     Refused(String),
 }
 

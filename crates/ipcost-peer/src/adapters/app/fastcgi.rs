@@ -114,6 +114,7 @@ fn facts(_login: &Login, at: &At) -> Result<Told, PeerError> {
 #[derive(Debug)]
 struct Scripts {
     request: Vec<u8>,
+    is_kept: bool,
     /// Whether a status of 400 or above is an error.
     refuses: bool,
     /// The record whose content is being taken.
@@ -172,6 +173,7 @@ impl Scripts {
         record(&mut request, STDIN, &[]);
         Ok(Self {
             request,
+            is_kept,
             refuses: true,
             record: 0,
             left: 0,
@@ -262,6 +264,11 @@ fn record(bytes: &mut Vec<u8>, kind: u8, content: &[u8]) {
 impl Speech for Scripts {
     fn request(&self) -> &[u8] {
         &self.request
+    }
+
+    /// PHP-FPM replaces a process after so many requests (`pm.max_requests`), and then closes its connection.
+    fn may_ask_again(&self) -> bool {
+        self.is_kept
     }
 
     fn take(&mut self, bytes: &[u8]) -> Result<Taken, String> {

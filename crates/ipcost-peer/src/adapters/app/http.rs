@@ -120,6 +120,8 @@ struct Requests {
     /// Whether the method has replies without bodies.
     is_head: bool,
     is_kept: bool,
+    /// Whether the method changes nothing.
+    is_reading: bool,
     /// Whether a status of 400 or above is an error.
     refuses: bool,
     part: Part,
@@ -183,6 +185,7 @@ impl Requests {
             .into_bytes(),
             is_head: method == "HEAD",
             is_kept,
+            is_reading: READING.contains(&method),
             refuses: true,
             part: Part::Status,
             head: Head::default(),
@@ -315,6 +318,11 @@ impl Speech for Requests {
             self.part = Part::Status;
         }
         ends
+    }
+
+    /// Only what changes nothing (RFC 9112, section 9.3.1).
+    fn may_ask_again(&self) -> bool {
+        self.is_kept && self.is_reading
     }
 
     fn is_last(&self) -> bool {

@@ -174,6 +174,11 @@ pub(super) trait Speech: Send {
         false
     }
 
+    /// Whether a server may close a kept connection between requests unannounced, and a request is then asked again.
+    fn may_ask_again(&self) -> bool {
+        false
+    }
+
     /// Whether the server closes the connection after the reply that was taken last.
     fn is_last(&self) -> bool {
         false

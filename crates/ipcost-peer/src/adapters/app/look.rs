@@ -65,7 +65,7 @@ fn asked(kind: &Kind, login: &Login, at: &At, request: &str) -> Result<Asked, Pe
     let mut connection = asker.connect()?;
     limited(&connection)?;
     let mut ask = || {
-        let replied = asker.ask(&mut connection, 1).map_err(|trouble| match trouble {
+        let replied = asker.ask_kept(&mut connection, 1).map_err(|trouble| match trouble {
             Trouble::Moving(error) => refused(format!("\"{request}\" has no reply: {}", why(&error))),
             Trouble::Refused(reason) => refused(format!("\"{request}\": {reason}")),
         })?;
@@ -96,7 +96,7 @@ fn limited(connection: &Connection) -> Result<(), PeerError> {
 
 fn why(error: &io::Error) -> String {
     match error.kind() {
-        io::ErrorKind::WouldBlock => format!("none within {} s; is it a server of this kind?", PATIENCE.as_secs()),
+        io::ErrorKind::WouldBlock => format!("nothing came within {} s; is it a server of this kind?", PATIENCE.as_secs()),
         io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset => format!("{error}; is it a server of this kind?"),
         _ => error.to_string(),
     }
