@@ -96,7 +96,15 @@ impl Asker {
         let speech = (kind.speech)(login, request, cell.pattern == Pattern::Rr)?;
         let pipeline = cell.options.int("pipeline").unwrap_or(1);
         let requests = speech.request().repeat(pipeline as usize);
-        Ok(Self { client, speech, open: None, pipeline, requests, buffer: vec![0; READ_BYTES], has_heard: false })
+        Ok(Self {
+            client,
+            speech,
+            open: None,
+            pipeline,
+            requests,
+            buffer: vec![0; READ_BYTES],
+            has_heard: false,
+        })
     }
 
     /// The length of a request.
@@ -184,7 +192,9 @@ impl Asker {
             Ok(())
         };
         let replied = match self.ask(connection, count) {
-            Err(Trouble::Moving(error)) if !self.has_heard && self.speech.may_ask_again() && is_closed(&error) => {
+            Err(Trouble::Moving(error))
+                if !self.has_heard && self.speech.may_ask_again() && is_closed(&error) =>
+            {
                 again(self, connection)?;
                 self.ask(connection, count)?
             }

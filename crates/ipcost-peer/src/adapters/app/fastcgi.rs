@@ -14,7 +14,14 @@ pub(super) const KIND: Kind = Kind {
     title: "FastCGI server",
     // Debian's programs have the version in their names.
     programs: &[
-        "php-fpm", "php-fpm8.5", "php-fpm8.4", "php-fpm8.3", "php-fpm8.2", "php-fpm8.1", "php-fpm8.0", "php-fpm7.4",
+        "php-fpm",
+        "php-fpm8.5",
+        "php-fpm8.4",
+        "php-fpm8.3",
+        "php-fpm8.2",
+        "php-fpm8.1",
+        "php-fpm8.0",
+        "php-fpm7.4",
     ],
     places: &[],
     package: "php-fpm",
@@ -70,7 +77,8 @@ const HEADER_BYTES: usize = 8;
 /// PHP-FPM keeps a process for each connection that is kept, as long as it is kept: one more connection than processes waits for
 /// ever. So there are more than connections, of all cells together.
 fn children() -> u32 {
-    let cores = thread::available_parallelism().map_or(1, |cores| u32::try_from(cores.get()).unwrap_or(u32::MAX));
+    let cores =
+        thread::available_parallelism().map_or(1, |cores| u32::try_from(cores.get()).unwrap_or(u32::MAX));
     cores.min(256) + 3 * KEPT_BY_OTHERS
 }
 
@@ -140,7 +148,10 @@ impl Scripts {
         }
         let path = Path::new(script);
         let name = path.file_name().map_or(script.into(), |name| name.to_string_lossy());
-        let (name, uri) = (format!("/{name}"), if query.is_empty() { format!("/{name}") } else { format!("/{name}?{query}") });
+        let (name, uri) = (
+            format!("/{name}"),
+            if query.is_empty() { format!("/{name}") } else { format!("/{name}?{query}") },
+        );
         let root = path.parent().map(|parent| parent.to_string_lossy()).unwrap_or_default();
         let params = [
             ("GATEWAY_INTERFACE", "CGI/1.1"),
@@ -212,7 +223,11 @@ impl Scripts {
     fn end(&mut self, content: &[u8]) -> Result<(), String> {
         match content.get(4) {
             Some(0) => {}
-            Some(2) => return Err("it is overloaded; raise how many connections it takes (pm.max_children)".to_owned()),
+            Some(2) => {
+                return Err(
+                    "it is overloaded; raise how many connections it takes (pm.max_children)".to_owned()
+                );
+            }
             _ => return Err("it answers no requests for scripts (role responder)".to_owned()),
         }
         if !self.has_head {
@@ -220,9 +235,10 @@ impl Scripts {
         }
         // Most replies have no status, which is then 200; it is looked for without a copy.
         const STATUS: &[u8] = b"status:";
-        let has_status = self.head.split(|byte| *byte == b'\n').any(|line| {
-            line.get(..STATUS.len()).is_some_and(|start| start.eq_ignore_ascii_case(STATUS))
-        });
+        let has_status = self
+            .head
+            .split(|byte| *byte == b'\n')
+            .any(|line| line.get(..STATUS.len()).is_some_and(|start| start.eq_ignore_ascii_case(STATUS)));
         if has_status && self.refuses {
             self.check_status()?;
         }
@@ -353,10 +369,13 @@ mod tests {
 
     #[test]
     fn a_request_names_its_script_and_asks_to_keep_the_connection() {
-        let holds = |request: &[u8], text: &str| request.windows(text.len()).any(|part| part == text.as_bytes());
+        let holds =
+            |request: &[u8], text: &str| request.windows(text.len()).any(|part| part == text.as_bytes());
         let request = scripts("/srv/a.php?b=c").unwrap().request;
         assert_eq!(request[..16], [1, 1, 0, 1, 0, 8, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0]);
-        for text in ["SCRIPT_FILENAME/srv/a.php", "SCRIPT_NAME/a.php", "QUERY_STRINGb=c", "REQUEST_URI/a.php?b=c"] {
+        for text in
+            ["SCRIPT_FILENAME/srv/a.php", "SCRIPT_NAME/a.php", "QUERY_STRINGb=c", "REQUEST_URI/a.php?b=c"]
+        {
             assert!(holds(&request, text), "{text}");
         }
         assert!(holds(&request, "\u{f}\u{a}SCRIPT_FILENAME/srv/a.php"));

@@ -102,9 +102,10 @@ fn facts(login: &Login, at: &At) -> Result<Told, PeerError> {
 /// The value of a header in a whole reply.
 fn header_in(reply: &[u8], name: &str) -> Option<String> {
     let lines = reply.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
-    lines.take_while(|line| !line.is_empty()).find_map(|line| header(line, name)).map(|value| {
-        String::from_utf8_lossy(value).into_owned()
-    })
+    lines
+        .take_while(|line| !line.is_empty())
+        .find_map(|line| header(line, name))
+        .map(|value| String::from_utf8_lossy(value).into_owned())
 }
 
 /// The value of a line, if it is the header of this name.
@@ -161,7 +162,8 @@ impl Requests {
     fn new(login: &Login, request: &str, is_kept: bool) -> Result<Self, PeerError> {
         let wrong = || refused(format!("\"{request}\" is not a request; write it as 'GET /path'"));
         let mut words = request.split_whitespace();
-        let (method, path, None) = (words.next().ok_or_else(wrong)?, words.next().ok_or_else(wrong)?, words.next())
+        let (method, path, None) =
+            (words.next().ok_or_else(wrong)?, words.next().ok_or_else(wrong)?, words.next())
         else {
             return Err(wrong());
         };
@@ -173,7 +175,9 @@ impl Requests {
             return Err(refused("CONNECT makes a tunnel, which no reply ends; give another method"));
         }
         if !login.writes && !READING.contains(&method) {
-            return Err(refused(format!("{method} may change data; give --writes if it may, or GET, or HEAD")));
+            return Err(refused(format!(
+                "{method} may change data; give --writes if it may, or GET, or HEAD"
+            )));
         }
         // Methods with a body have an empty one.
         let body = if READING.contains(&method) { "" } else { "Content-Length: 0\r\n" };
@@ -365,7 +369,8 @@ mod tests {
         let kept = String::from_utf8(requests("GET /a?b=c").unwrap().request).unwrap();
         assert!(kept.starts_with("GET /a?b=c HTTP/1.1\r\nHost: localhost\r\n") && kept.ends_with("\r\n\r\n"));
         assert!(!kept.contains("Connection"));
-        let closing = Requests::new(&Login::default(), "HEAD /", false).map_err(|error| error.to_string()).unwrap();
+        let closing =
+            Requests::new(&Login::default(), "HEAD /", false).map_err(|error| error.to_string()).unwrap();
         assert!(String::from_utf8(closing.request).unwrap().ends_with("\r\nConnection: close\r\n\r\n"));
         for method in ["POST", "DELETE", "PUT", "PATCH"] {
             assert!(requests(&format!("{method} /")).unwrap_err().contains("--writes"));
@@ -419,7 +424,8 @@ mod tests {
     fn what_is_no_good_reply_is_an_error() {
         let error = |reply: &[u8]| taken(&mut requests("GET /x").unwrap(), reply, reply.len()).unwrap_err();
         assert_eq!(error(b"HTTP/1.1 404 Not Found\r\n"), "404 Not Found");
-        for reply in ["-ERR unknown command\r\n", "ERROR\r\n", "no end", "HTTP/2 200\r\n", "HTTP/1.1 abc\r\n"] {
+        for reply in ["-ERR unknown command\r\n", "ERROR\r\n", "no end", "HTTP/2 200\r\n", "HTTP/1.1 abc\r\n"]
+        {
             assert!(error(reply.as_bytes()).contains("is it a web server?"), "{reply}");
         }
         assert!(error(b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n").contains("is it a web server?"));

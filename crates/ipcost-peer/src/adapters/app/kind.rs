@@ -43,7 +43,7 @@ pub struct Kind {
     /// Starts a private server.
     pub(super) start: fn(&Setup<'_>) -> Result<Started, PeerError>,
     /// How it is spoken to, from who asks, the request, and whether a connection is kept for further requests.
-    pub(super) speech: fn(&Login, &str, bool) -> Result<Box<dyn Speech>, PeerError>,
+    pub(super) speech: fn(&Login, &str, bool) -> Spoken,
     /// The version, and how the connection is protected, as a greeted connection tells.
     pub(super) facts: fn(&Login, &At) -> Result<Told, PeerError>,
 }
@@ -66,7 +66,8 @@ impl Setup<'_> {
     /// Writes a file into the directory that the server can read.
     pub(super) fn file(&self, name: &str, content: &[u8]) -> Result<PathBuf, PeerError> {
         let path = self.dir.join(name);
-        driven::make_file(&path, content, self.user).map_err(system(format!("cannot write {}", path.display())))?;
+        driven::make_file(&path, content, self.user)
+            .map_err(system(format!("cannot write {}", path.display())))?;
         Ok(path)
     }
 }
@@ -155,6 +156,9 @@ pub struct Told {
     /// Whether the connection is encrypted.
     pub encrypted: bool,
 }
+
+/// A way to speak to a server, or what is wrong with the request.
+pub(super) type Spoken = Result<Box<dyn Speech>, PeerError>;
 
 /// How a server is spoken to, on one connection at a time.
 pub(super) trait Speech: Send {

@@ -96,8 +96,12 @@ fn limited(connection: &Connection) -> Result<(), PeerError> {
 
 fn why(error: &io::Error) -> String {
     match error.kind() {
-        io::ErrorKind::WouldBlock => format!("nothing came within {} s; is it a server of this kind?", PATIENCE.as_secs()),
-        io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset => format!("{error}; is it a server of this kind?"),
+        io::ErrorKind::WouldBlock => {
+            format!("nothing came within {} s; is it a server of this kind?", PATIENCE.as_secs())
+        }
+        io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset => {
+            format!("{error}; is it a server of this kind?")
+        }
         _ => error.to_string(),
     }
 }

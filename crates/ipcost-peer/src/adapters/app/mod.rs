@@ -108,7 +108,10 @@ impl App {
             return Err(refused(format!("a server is not reached over {}; give unix, tcp", cell.transport)));
         }
         if !PATTERNS.contains(&cell.pattern) {
-            return Err(refused(format!("there is no pattern {} with a server; give rr, connect", cell.pattern)));
+            return Err(refused(format!(
+                "there is no pattern {} with a server; give rr, connect",
+                cell.pattern
+            )));
         }
         if cell.options.int("pipeline").is_some() && !self.0.kind.pipelines {
             return Err(refused(format!(
@@ -136,7 +139,9 @@ impl Peer for App {
     fn prepare(&self, role: PeerRole, cell: &Cell, address: &Address) -> Result<Prepared, PeerError> {
         self.check(cell)?;
         match role {
-            PeerRole::Client => client::prepare(self.0.kind, &self.0.login, cell, &self.at(cell, address)?, address),
+            PeerRole::Client => {
+                client::prepare(self.0.kind, &self.0.login, cell, &self.at(cell, address)?, address)
+            }
             PeerRole::Server => server::prepare(cell, &self.at(cell, address)?, self.0.given.is_empty()),
         }
     }

@@ -3,17 +3,17 @@
 use std::env;
 use std::io::Write;
 use std::net::Ipv4Addr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Child;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use ipcost_model::Cell;
 use ipcost_model::protocol::{Address, Hello, PeerRole};
+use ipcost_sys::Launch;
 use ipcost_sys::driven::{self, Driven};
 use ipcost_sys::process::spawn_guard;
 use ipcost_sys::transport::TransportError;
-use ipcost_sys::Launch;
 use serde_json::json;
 
 use super::client::{Asker, Trouble};
@@ -81,7 +81,8 @@ impl Private {
         let port = At::of("tcp", &tcp).ok().and_then(|at| at.port()).unwrap_or_default();
         let setup = Setup { program: &program, dir, socket: &dir.join("s"), port, user };
         let started = (kind.start)(&setup)?;
-        let mut private = Self { guard: Guard::start()?, programs: Vec::new(), quickly: started.ends_at_interrupt };
+        let mut private =
+            Self { guard: Guard::start()?, programs: Vec::new(), quickly: started.ends_at_interrupt };
         for arguments in [&started.arguments].into_iter().chain(&started.second) {
             let launched = Driven::start(Launch {
                 program: &program.to_string_lossy(),
@@ -117,7 +118,9 @@ impl Private {
         loop {
             if let Some(program) = self.programs.iter_mut().find(|program| program.has_ended()) {
                 let why = program.finish().err();
-                return Err(refused(why.unwrap_or_else(|| format!("{} ended before it listened", kind.title))));
+                return Err(refused(
+                    why.unwrap_or_else(|| format!("{} ended before it listened", kind.title)),
+                ));
             }
             let last = match asked(kind, &kind.login(), at, kind.least) {
                 Ok(_) => return Ok(()),
@@ -173,14 +176,17 @@ impl Drop for Guard {
     }
 }
 
-fn address_of(path: &PathBuf) -> Address {
+fn address_of(path: &Path) -> Address {
     Address::from_iter([("path".to_owned(), path.to_string_lossy().into())])
 }
 
 /// Asks once, on a connection for it alone; the bytes of the reply.
 pub(super) fn asked(kind: &Kind, login: &Login, at: &At, request: &str) -> Result<u64, PeerError> {
     let client = at.client(None, 0).map_err(|error| no_server(kind, at, &error))?;
-    let cell = Cell { request: Some(request.to_owned()), ..Cell::new(ipcost_model::Pattern::Connect, at.transport, 1) };
+    let cell = Cell {
+        request: Some(request.to_owned()),
+        ..Cell::new(ipcost_model::Pattern::Connect, at.transport, 1)
+    };
     let mut asker = Asker::new(kind, login, &cell, client)?;
     let mut connection = asker.connect().map_err(|error| match &error {
         PeerError::Transport(error) => no_server(kind, at, error),
