@@ -569,4 +569,14 @@ mod tests {
         drop(held);
         assert!(address_of_localhost().is_none_or(|address| address.is_loopback()));
     }
+
+    #[test]
+    fn a_file_of_a_server_is_its_owners_alone_and_is_made_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("settings");
+        make_file(&path, b"a = b", None).unwrap();
+        let mode = std::os::unix::fs::PermissionsExt::mode(&fs::metadata(&path).unwrap().permissions());
+        assert_eq!((fs::read(&path).unwrap(), mode & 0o777), (b"a = b".to_vec(), 0o600));
+        assert_eq!(make_file(&path, b"", None).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+    }
 }

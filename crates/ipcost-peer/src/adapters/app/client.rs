@@ -124,8 +124,8 @@ impl Asker {
         Ok(connection)
     }
 
-    /// Makes sure that a server with a process for each connection has one for this connection, and one for another: a request
-    /// would wait for ever otherwise.
+    /// Checks that a server with one process for each connection has one for this connection and one more: otherwise a request
+    /// would wait forever.
     fn find_processes(&mut self) -> Result<(), PeerError> {
         let limit = "cannot limit how long a reply may take";
         let mut open = self.open.take();
@@ -183,7 +183,7 @@ impl Asker {
         }
     }
 
-    /// The same on a kept connection. Where the server has closed it, or closes it now, clients connect again: so does this one.
+    /// The same on a kept connection; connects again if the server has closed it or closes it now, as other clients do.
     pub(super) fn ask_kept(&mut self, connection: &mut Connection, count: u64) -> Result<u64, Trouble> {
         let again = |asker: &mut Self, connection: &mut Connection| {
             // A server that waits for this end of the old connection may need what it holds for the new one.
@@ -263,5 +263,56 @@ impl Work for Asker {
         };
         let retries = self.client.retries() - retries;
         Ok(Report { began_ns, ended_ns, latency_ns, retries, ..Report::default() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::{Ipv4Addr, TcpListener};
+    use std::thread;
+
+    use super::*;
+
+    /// A web server that closes each connection after a reply, and does not announce it.
+    fn closing(connections: usize) -> At {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        thread::spawn(move || {
+            for connection in listener.incoming().take(connections) {
+                let (mut connection, mut request) = (connection.unwrap(), Vec::new());
+                while !request.ends_with(b"\r\n\r\n") {
+                    let mut byte = [0];
+                    connection.read_exact(&mut byte).unwrap();
+                    request.push(byte[0]);
+                }
+                connection.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").unwrap();
+            }
+        });
+        At::of_port(Ipv4Addr::LOCALHOST.into(), port)
+    }
+
+    fn asker(at: &At, request: &str) -> Asker {
+        let kind = super::super::find("http").unwrap();
+        let cell = Cell { request: Some(request.to_owned()), ..Cell::new(Pattern::Rr, "tcp", 1) };
+        let login = Login { writes: true, ..Login::default() };
+        Asker::new(kind, &login, &cell, at.client(None, 0).unwrap())
+            .map_err(|error| error.to_string())
+            .unwrap()
+    }
+
+    #[test]
+    fn a_request_is_asked_again_on_a_new_connection_unless_it_may_change_data() {
+        let at = closing(3);
+        let mut asking = asker(&at, "GET /");
+        let mut connection = asking.connect().map_err(|error| error.to_string()).unwrap();
+        for _ in 0..3 {
+            assert!(matches!(asking.ask_kept(&mut connection, 1), Ok(40)));
+        }
+        let at = closing(2);
+        let mut asking = asker(&at, "POST /");
+        let mut connection = asking.connect().map_err(|error| error.to_string()).unwrap();
+        assert!(matches!(asking.ask_kept(&mut connection, 1), Ok(40)));
+        assert!(matches!(asking.ask_kept(&mut connection, 1), Err(Trouble::Moving(_))));
     }
 }

@@ -27,17 +27,17 @@ pub(super) const KIND: Kind = Kind {
     package: "php-fpm",
     users: &["www-data", "apache", "nginx", "http"],
     flag: "--script",
-    // A private server looks for scripts where these are: a name without a directory is one of them.
+    // A name without a directory is a script of a private server, which runs in the directory of these.
     least: "least.php",
     least_anywhere: false,
     typical: "typical.php",
     typical_anywhere: None,
-    // A process of the server reads the next request when it has answered the one before, but none promises to take it earlier.
+    // A process reads its next request after it has answered; FastCGI does not promise that one may be sent earlier.
     pipelines: false,
     private_login: None,
     most_clients: Some(|| children() - KEPT_BY_OTHERS),
     start,
-    // What it changes is up to a script: it is asked as a browser asks for a page.
+    // A script is asked with GET, as a browser does. What it changes is up to the script, so --writes decides nothing here.
     speech: |_, request, is_kept| Ok(Box::new(Scripts::new(request, is_kept)?)),
     facts,
 };
@@ -55,7 +55,7 @@ for ($i = 0; $i < 50; $i++) {
 const KEPT_BY_OTHERS: u32 = 16;
 /// The longest path of a script.
 const LONGEST_PATH: usize = 4096;
-/// The most of a script's headers, and of an error, that is looked at.
+/// The most that is kept of a script's headers, and of an error.
 const LONGEST_HEAD: usize = 65_536;
 const LONGEST_ERROR: usize = 512;
 
@@ -74,8 +74,8 @@ const HEADER_BYTES: usize = 8;
 
 /// How many processes a private server has for each socket.
 ///
-/// PHP-FPM keeps a process for each connection that is kept, as long as it is kept: one more connection than processes waits for
-/// ever. So there are more than connections, of all cells together.
+/// Each kept connection occupies a process of PHP-FPM until it is closed, and a connection without a process waits forever. So
+/// there are more processes than kept connections of all cells together.
 fn children() -> u32 {
     let cores =
         thread::available_parallelism().map_or(1, |cores| u32::try_from(cores.get()).unwrap_or(u32::MAX));
@@ -88,12 +88,14 @@ fn start(setup: &Setup<'_>) -> Result<Started, PeerError> {
     setup.file("least.php", LEAST.as_bytes())?;
     setup.file("typical.php", TYPICAL.as_bytes())?;
     let children = children();
-    // The working directory of the processes, where names of scripts without a directory are looked for.
+    // chdir: the processes look for scripts without a directory there.
     let pool = |name: &str, listen: &str| {
-        format!("[{name}]\nlisten = {listen}\npm = static\npm.max_children = {children}\nchdir = {dir}\n")
+        format!(
+            "[{name}]\nlisten = \"{listen}\"\npm = static\npm.max_children = {children}\nchdir = \"{dir}\"\n"
+        )
     };
     let settings = format!(
-        "[global]\nerror_log = {dir}/log\nlog_level = warning\ndaemonize = no\n{}listen.mode = 0600\n{}",
+        "[global]\nerror_log = \"{dir}/log\"\nlog_level = warning\ndaemonize = no\n{}listen.mode = 0600\n{}",
         pool("unix", &socket),
         pool("tcp", &format!("127.0.0.1:{port}"))
     );

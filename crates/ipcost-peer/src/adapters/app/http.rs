@@ -15,7 +15,7 @@ pub(super) const KIND: Kind = Kind {
     users: &["www-data", "nginx"],
     flag: "--request",
     least: "GET /",
-    // The first page of the user's own server may be missing, or a large one.
+    // The user's own server may have no page there, or a large one.
     least_anywhere: false,
     typical: "GET /typical",
     typical_anywhere: Some("GET /"),
@@ -32,7 +32,7 @@ pub(super) const KIND: Kind = Kind {
 const TYPICAL_BYTES: usize = 4096;
 /// The longest line of a reply.
 const LONGEST_LINE: usize = 65_536;
-/// Methods that change nothing (RFC 9110, section 9.2.1), but for those that are no request for a document.
+/// Safe methods (RFC 9110, section 9.2.1) that ask for a document.
 const READING: &[&str] = &["GET", "HEAD"];
 
 /// One worker, which serves both sockets by the same block, and writes nothing outside its directory.
@@ -78,7 +78,8 @@ http {{
 "
     );
     let settings = setup.file("nginx.conf", settings.as_bytes())?;
-    // What goes wrong before the settings are read is written there too (-e), not to the system's log.
+    // -e: errors before the settings are read go to standard error too, not to the system's log. It needs nginx 1.19.5,
+    // and keepalive_time 1.19.10.
     let arguments = ["-e", "stderr", "-p", &dir, "-c", &settings.to_string_lossy()].map(str::to_owned);
     Ok(Started {
         arguments: arguments.to_vec(),
@@ -92,7 +93,7 @@ http {{
 /// The version is in a header that servers may leave out.
 fn facts(login: &Login, at: &At) -> Result<Told, PeerError> {
     let mut requests = Requests::new(login, KIND.least, false)?;
-    // Of any reply, also one that the path is missing.
+    // Any reply has it, also that the path is missing.
     requests.refuses = false;
     let reply = hear(&mut requests, at)?;
     let version = header_in(&reply, "server").unwrap_or_else(|| "not told".to_owned());

@@ -46,7 +46,7 @@ const ENDLESS: &[&str] = &["quit", "shutdown", "watch"];
 /// Memcached listens on a Unix socket or on ports, never on both (`-s` "disables network support"). So there are two processes
 /// with the same settings, but for the socket.
 fn start(setup: &Setup<'_>) -> Result<Started, PeerError> {
-    // Nobody else of this machine who reaches the port can empty the cache (-F), and there is no port of UDP.
+    // -F: no other user who reaches the port can empty the cache. -U 0: it listens on no UDP port.
     let with = |words: &[&str]| -> Vec<String> {
         ["-U", "0", "-F"].iter().chain(words).map(|word| (*word).to_owned()).collect()
     };

@@ -145,8 +145,10 @@ impl Drop for Private {
     }
 }
 
-/// Kills what is left of servers that lead a group of their own, as PHP-FPM does: neither the engine's guard knows that group, nor
-/// do its processes end with the first of it. It does so also if this process is killed. Of other servers there is no such group.
+/// Kills what is left of a server that leads a process group of its own, also if this process is killed.
+///
+/// PHP-FPM does: the engine's guard does not know that group, and its processes outlive a first one that is killed. Other servers
+/// lead no group, so nothing of theirs is killed.
 struct Guard(Child);
 
 impl Guard {
