@@ -71,7 +71,12 @@ fn asked(kind: &Kind, args: &AppArgs) -> anyhow::Result<Asked> {
         tcp: args.tcp.as_deref().map(At::of_host_and_port).transpose().map_err(|error| anyhow!("{error}"))?,
     };
     let login = Login { user: args.user.clone(), database: args.database.clone(), writes: args.writes };
-    let texts = [("--query", &args.query), ("--command", &args.command), ("--request", &args.request)];
+    let texts = [
+        ("--query", &args.query),
+        ("--command", &args.command),
+        ("--request", &args.request),
+        ("--script", &args.script),
+    ];
     let mut own: Vec<String> = Vec::new();
     for (flag, text) in texts {
         if let Some(text) = text {
@@ -85,9 +90,14 @@ fn asked(kind: &Kind, args: &AppArgs) -> anyhow::Result<Asked> {
         let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
         own.push(text.trim().to_owned());
     }
-    let typical = if own.is_empty() { vec![kind.typical_for(&given).to_owned()] } else { own };
-    let mut requests = vec![kind.least.to_owned()];
-    requests.extend(typical.into_iter().filter(|request| request != kind.least));
+    if own.is_empty() {
+        let typical = kind.typical_for(&given);
+        let missing = || anyhow!("what a {} of yours answers is not known; give {} TEXT", kind.title, kind.flag);
+        own.push(typical.ok_or_else(missing)?.to_owned());
+    }
+    let least = kind.least_for(&given).map(str::to_owned);
+    own.retain(|request| Some(request) != least.as_ref());
+    let requests: Vec<String> = least.into_iter().chain(own).collect();
     Ok(Asked {
         given,
         login,

@@ -164,6 +164,20 @@ impl fmt::Display for At {
     }
 }
 
+/// Why there is no reply of a server that may be one of another kind: such a one may wait for the rest of what it takes for a
+/// request.
+pub fn no_reply(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
+            format!("nothing came within {} s; is it a server of this kind?", PATIENCE.as_secs())
+        }
+        io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset => {
+            format!("{error}; is it a server of this kind?")
+        }
+        _ => error.to_string(),
+    }
+}
+
 /// Whether connecting failed because no server is there.
 pub fn nobody_listens(error: &TransportError) -> bool {
     let kinds = [io::ErrorKind::ConnectionRefused, io::ErrorKind::NotFound];

@@ -1,9 +1,10 @@
 //! Real programs that a peer drives: started, watched and ended.
 
 use std::fs::{self, File};
-use std::io::{self, PipeReader, Read, Seek, SeekFrom};
+use std::io::{self, PipeReader, Read, Seek, SeekFrom, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -270,6 +271,19 @@ pub fn make_directory(path: &Path, owner: Option<User>) -> io::Result<()> {
     }
 }
 
+/// Writes a file that only its owner can read: the user given, or this process's.
+///
+/// # Errors
+/// If it exists, or cannot be written or given away.
+pub fn make_file(path: &Path, content: &[u8], owner: Option<User>) -> io::Result<()> {
+    let mut file = File::options().write(true).create_new(true).mode(0o600).open(path)?;
+    file.write_all(content)?;
+    match owner {
+        Some(user) => std::os::unix::fs::fchown(&file, Some(user.id), Some(user.group)),
+        None => Ok(()),
+    }
+}
+
 /// Whether this process has root's rights.
 pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
@@ -436,6 +450,24 @@ pub fn limit_waits(connection: &Connection, patience: Duration) -> io::Result<()
     Ok(sockopt::set_socket_timeout(&socket.0, Timeout::Send, Some(patience))?)
 }
 
+/// Makes blocking calls on a connection wait as long as they must again.
+///
+/// # Errors
+/// If a system call fails.
+pub fn let_wait(connection: &Connection) -> io::Result<()> {
+    let Connection::Socket(socket) = connection else { return Ok(()) };
+    sockopt::set_socket_timeout(&socket.0, Timeout::Recv, None)?;
+    Ok(sockopt::set_socket_timeout(&socket.0, Timeout::Send, None)?)
+}
+
+/// Ends a connection for its other side, also where another thread's descriptor table still has it (`shutdown(2)`).
+pub fn shut(connection: &Connection) {
+    if let Connection::Socket(socket) = connection {
+        // The other side may have ended it before.
+        let _ = rustix::net::shutdown(&socket.0, rustix::net::Shutdown::Both);
+    }
+}
+
 /// Reserves a port for a program that is about to listen on it; any free port if 0.
 ///
 /// Sockets with `SO_REUSEADDR` may share an address as long as at most one of them listens (`socket(7)`): this one
@@ -540,5 +572,15 @@ mod tests {
         assert!(!port_listens(port.into()).unwrap() && !path_listens("/nowhere/at all").unwrap());
         drop(held);
         assert!(address_of_localhost().is_none_or(|address| address.is_loopback()));
+    }
+
+    #[test]
+    fn a_file_of_a_server_is_its_owners_alone_and_is_made_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("settings");
+        make_file(&path, b"a = b", None).unwrap();
+        let mode = std::os::unix::fs::PermissionsExt::mode(&fs::metadata(&path).unwrap().permissions());
+        assert_eq!((fs::read(&path).unwrap(), mode & 0o777), (b"a = b".to_vec(), 0o600));
+        assert_eq!(make_file(&path, b"", None).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
     }
 }

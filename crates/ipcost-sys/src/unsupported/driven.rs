@@ -82,6 +82,14 @@ pub fn make_directory(_path: &Path, _owner: Option<User>) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
+/// Always refuses.
+///
+/// # Errors
+/// Always.
+pub fn make_file(_path: &Path, _content: &[u8], _owner: Option<User>) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
 /// Unknown here.
 pub fn is_root() -> bool {
     false
@@ -162,6 +170,17 @@ pub fn listener(_connection: &Connection) -> Option<u32> {
 pub fn limit_waits(_connection: &Connection, _patience: Duration) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
+
+/// Always refuses.
+///
+/// # Errors
+/// Always.
+pub fn let_wait(_connection: &Connection) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Never called.
+pub fn shut(_connection: &Connection) {}
 
 /// Not looked up here.
 pub fn address_of_localhost() -> Option<Ipv4Addr> {

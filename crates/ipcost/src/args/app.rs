@@ -42,6 +42,9 @@ pub struct AppArgs {
     /// Your own request, for a web server, such as 'GET /path'
     #[arg(long, value_name = "TEXT", help_heading = SERVER)]
     pub request: Option<String>,
+    /// Your own script, for a FastCGI server: its absolute path, as the server sees it
+    #[arg(long, value_name = "FILE", help_heading = SERVER)]
+    pub script: Option<String>,
     /// The user to log in as [default: as the server's own client does]
     #[arg(long, value_name = "NAME", help_heading = SERVER)]
     pub user: Option<String>,

@@ -1,19 +1,25 @@
 //! The client: asks on open connections, or on a new one each time. One loop for every server and transport.
 
+use std::io::{self, ErrorKind};
+use std::time::Duration;
+
 use ipcost_model::protocol::Address;
 use ipcost_model::{Cell, Pattern};
 use ipcost_sys::clock::now_ns;
+use ipcost_sys::driven::{let_wait, limit_waits, shut};
 use ipcost_sys::transport::{Channel, Client, Connection};
 
 use super::kind::{Kind, Login, Speech};
 use crate::adapters::at::{At, patiently};
 use crate::adapters::beside::{self, Words};
-use crate::adapters::refused;
+use crate::adapters::{refused, system};
 use crate::{
     Crew, DescriptorTable, Kind as OrderKind, Meter, Metered, Order, Part, PeerError, Prepared, Report, Role,
     Together, Unmetered, Work, ended, send_all,
 };
 
+/// How long a server may take for the first reply on a connection.
+const PATIENCE: Duration = Duration::from_secs(5);
 /// What is read at once, bytes: as much as common clients do, or more.
 const READ_BYTES: usize = 65_536;
 
@@ -37,6 +43,9 @@ pub(super) fn prepare(
         let mut asker = Asker::new(kind, login, cell, client)?;
         if cell.pattern == Pattern::Rr {
             asker.open = Some(asker.connect()?);
+        }
+        if kind.most_clients.is_some() {
+            asker.find_processes()?;
         }
         Ok(Box::new(asker))
     };
@@ -71,6 +80,8 @@ pub(super) struct Asker {
     /// As many requests in one text.
     requests: Vec<u8>,
     buffer: Vec<u8>,
+    /// Whether any byte of the last reply has come.
+    has_heard: bool,
 }
 
 impl Asker {
@@ -82,15 +93,28 @@ impl Asker {
         client: Box<dyn Client>,
     ) -> Result<Self, PeerError> {
         let request = cell.request.as_deref().unwrap_or(kind.least);
-        let speech = (kind.speech)(login, request)?;
+        let speech = (kind.speech)(login, request, cell.pattern == Pattern::Rr)?;
         let pipeline = cell.options.int("pipeline").unwrap_or(1);
         let requests = speech.request().repeat(pipeline as usize);
-        Ok(Self { client, speech, open: None, pipeline, requests, buffer: vec![0; READ_BYTES] })
+        Ok(Self {
+            client,
+            speech,
+            open: None,
+            pipeline,
+            requests,
+            buffer: vec![0; READ_BYTES],
+            has_heard: false,
+        })
     }
 
     /// The length of a request.
     pub(super) fn request_bytes(&self) -> u64 {
         self.speech.request().len() as u64
+    }
+
+    /// Whether the server closes the connection after the last reply.
+    pub(super) fn is_last(&self) -> bool {
+        self.speech.is_last()
     }
 
     /// A connection, greeted.
@@ -112,8 +136,30 @@ impl Asker {
         self.speech.is_empty()
     }
 
+    /// Checks that a server with one process for each connection has one for this connection and one more: otherwise a request
+    /// would wait forever.
+    fn find_processes(&mut self) -> Result<(), PeerError> {
+        let limit = "cannot limit how long a reply may take";
+        let mut open = self.open.take();
+        let mut another = self.connect()?;
+        for connection in open.iter_mut().chain([&mut another]) {
+            limit_waits(connection, PATIENCE).map_err(system(limit))?;
+            self.ask(connection, 1).map_err(|trouble| match trouble {
+                Trouble::Moving(error) if error.kind() == ErrorKind::WouldBlock => refused(
+                    "the server has no process for one more connection, and needs one for each; raise pm.max_children, or lower --concurrency",
+                ),
+                Trouble::Moving(error) => refused(format!("the server does not answer: {error}")),
+                Trouble::Refused(reason) => refused(reason),
+            })?;
+            let_wait(connection).map_err(system(limit))?;
+        }
+        self.open = open;
+        Ok(())
+    }
+
     /// Asks so often on a connection; the bytes of all replies.
     pub(super) fn ask(&mut self, connection: &mut Connection, count: u64) -> Result<u64, Trouble> {
+        self.has_heard = false;
         let bytes = self.speech.request().len() * count as usize;
         send_all(connection, &self.requests[..bytes]).map_err(Trouble::Moving)?;
         let (mut have, mut replies, mut all) = (0, 0, 0);
@@ -123,9 +169,11 @@ impl Asker {
                 self.buffer.resize(have * 2, 0);
             }
             match connection.receive(&mut self.buffer[have..]).map_err(Trouble::Moving)? {
+                0 if have == 0 && self.speech.ends_with_connection() => return Ok(all),
                 0 => return Err(Trouble::Moving(ended())),
                 more => have += more,
             }
+            self.has_heard = true;
             let mut taken = 0;
             while replies < count {
                 let part = self.speech.take(&self.buffer[taken..have]).map_err(Trouble::Refused)?;
@@ -147,6 +195,29 @@ impl Asker {
         }
     }
 
+    /// The same on a kept connection; connects again if the server has closed it or closes it now, as other clients do.
+    pub(super) fn ask_kept(&mut self, connection: &mut Connection, count: u64) -> Result<u64, Trouble> {
+        let again = |asker: &mut Self, connection: &mut Connection| {
+            // A server that waits for this end of the old connection may need what it holds for the new one.
+            shut(connection);
+            *connection = asker.connect().map_err(|error| Trouble::Refused(error.to_string()))?;
+            Ok(())
+        };
+        let replied = match self.ask(connection, count) {
+            Err(Trouble::Moving(error))
+                if !self.has_heard && self.speech.may_ask_again() && is_closed(&error) =>
+            {
+                again(self, connection)?;
+                self.ask(connection, count)?
+            }
+            asked => asked?,
+        };
+        if self.speech.is_last() {
+            again(self, connection)?;
+        }
+        Ok(replied)
+    }
+
     fn work<M: Meter>(&mut self, ops: u64, meter: &mut M) -> Result<(), PeerError> {
         let mut done = 0;
         while done < ops {
@@ -158,7 +229,7 @@ impl Asker {
             meter.begin();
             match self.open.take() {
                 Some(mut connection) => {
-                    self.ask(&mut connection, count).map_err(at)?;
+                    self.ask_kept(&mut connection, count).map_err(at)?;
                     self.open = Some(connection);
                 }
                 None => {
@@ -177,9 +248,14 @@ impl Asker {
     }
 }
 
+/// Whether the other side has closed the connection.
+fn is_closed(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset | ErrorKind::BrokenPipe)
+}
+
 /// Why there is no reply.
 pub(super) enum Trouble {
-    Moving(std::io::Error),
+    Moving(io::Error),
     Refused(String),
 }
 
@@ -199,5 +275,56 @@ impl Work for Asker {
         };
         let retries = self.client.retries() - retries;
         Ok(Report { began_ns, ended_ns, latency_ns, retries, ..Report::default() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::{Ipv4Addr, TcpListener};
+    use std::thread;
+
+    use super::*;
+
+    /// A web server that closes each connection after a reply, and does not announce it.
+    fn closing(connections: usize) -> At {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        thread::spawn(move || {
+            for connection in listener.incoming().take(connections) {
+                let (mut connection, mut request) = (connection.unwrap(), Vec::new());
+                while !request.ends_with(b"\r\n\r\n") {
+                    let mut byte = [0];
+                    connection.read_exact(&mut byte).unwrap();
+                    request.push(byte[0]);
+                }
+                connection.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").unwrap();
+            }
+        });
+        At::of_port(Ipv4Addr::LOCALHOST.into(), port)
+    }
+
+    fn asker(at: &At, request: &str) -> Asker {
+        let kind = super::super::find("http").unwrap();
+        let cell = Cell { request: Some(request.to_owned()), ..Cell::new(Pattern::Rr, "tcp", 1) };
+        let login = Login { writes: true, ..Login::default() };
+        Asker::new(kind, &login, &cell, at.client(None, 0).unwrap())
+            .map_err(|error| error.to_string())
+            .unwrap()
+    }
+
+    #[test]
+    fn a_request_is_asked_again_on_a_new_connection_unless_it_may_change_data() {
+        let at = closing(3);
+        let mut asking = asker(&at, "GET /");
+        let mut connection = asking.connect().map_err(|error| error.to_string()).unwrap();
+        for _ in 0..3 {
+            assert!(matches!(asking.ask_kept(&mut connection, 1), Ok(40)));
+        }
+        let at = closing(2);
+        let mut asking = asker(&at, "POST /");
+        let mut connection = asking.connect().map_err(|error| error.to_string()).unwrap();
+        assert!(matches!(asking.ask_kept(&mut connection, 1), Ok(40)));
+        assert!(matches!(asking.ask_kept(&mut connection, 1), Err(Trouble::Moving(_))));
     }
 }

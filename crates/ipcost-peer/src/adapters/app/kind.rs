@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use ipcost_sys::transport::Connection;
-use ipcost_sys::{User, programs};
+use ipcost_sys::{User, driven, programs};
 
-use super::{postgres, redis};
+use super::{fastcgi, http, memcached, postgres, redis};
 use crate::PeerError;
 use crate::adapters::at::{At, Given};
+use crate::adapters::system;
 
 /// A kind of real server.
 pub struct Kind {
@@ -15,8 +16,8 @@ pub struct Kind {
     pub name: &'static str,
     /// Its name in sentences.
     pub title: &'static str,
-    /// The program of a private one.
-    pub program: &'static str,
+    /// The names of the program of a private one, of which the first that is found is started.
+    pub programs: &'static [&'static str],
     /// Where it is if not on the path; `*` is any one name.
     pub places: &'static [&'static str],
     /// Debian's package with it.
@@ -27,24 +28,28 @@ pub struct Kind {
     pub flag: &'static str,
     /// The least that it can be asked.
     pub least: &'static str,
+    /// Whether every server of this kind answers that, also the user's own.
+    pub least_anywhere: bool,
     /// What programs commonly ask; a private server has what it needs.
     pub typical: &'static str,
-    /// The same of a server of which nothing is known.
-    pub typical_anywhere: &'static str,
+    /// The same of a server of which nothing is known; `None` if there is nothing that each of them answers.
+    pub typical_anywhere: Option<&'static str>,
     /// Whether a client may send a request before the reply to the one before.
     pub pipelines: bool,
     /// The user and the database of a private server, if it has such.
     pub private_login: Option<(&'static str, &'static str)>,
+    /// The most clients at once that a private server answers, where that is few.
+    pub most_clients: Option<fn() -> u32>,
     /// Starts a private server.
     pub(super) start: fn(&Setup<'_>) -> Result<Started, PeerError>,
-    /// How it is spoken to.
-    pub(super) speech: fn(&Login, &str) -> Result<Box<dyn Speech>, PeerError>,
+    /// How it is spoken to, from who asks, the request, and whether a connection is kept for further requests.
+    pub(super) speech: fn(&Login, &str, bool) -> Spoken,
     /// The version, and how the connection is protected, as a greeted connection tells.
     pub(super) facts: fn(&Login, &At) -> Result<Told, PeerError>,
 }
 
 /// Every kind, in the order of help texts.
-pub const KINDS: &[Kind] = &[postgres::KIND, redis::KIND];
+pub const KINDS: &[Kind] = &[postgres::KIND, redis::KIND, memcached::KIND, http::KIND, fastcgi::KIND];
 
 /// Finds a kind by its name.
 ///
@@ -57,6 +62,16 @@ pub fn find(name: &str) -> Result<&'static Kind, String> {
     })
 }
 
+impl Setup<'_> {
+    /// Writes a file into the directory that the server can read.
+    pub(super) fn file(&self, name: &str, content: &[u8]) -> Result<PathBuf, PeerError> {
+        let path = self.dir.join(name);
+        driven::make_file(&path, content, self.user)
+            .map_err(system(format!("cannot write {}", path.display())))?;
+        Ok(path)
+    }
+}
+
 impl Kind {
     /// Why no private server can be started here; `None` if one can.
     pub fn unavailable(&self) -> Option<String> {
@@ -64,7 +79,7 @@ impl Kind {
             true => None,
             false => Some(format!(
                 "{} is not installed ({}: {}), or give --unix PATH and --tcp HOST:PORT of your own",
-                self.program,
+                self.programs[0],
                 programs::INSTALL,
                 self.package
             )),
@@ -73,12 +88,17 @@ impl Kind {
 
     /// The program's path.
     pub(super) fn found(&self) -> Option<PathBuf> {
-        programs::search(self.program, self.places)
+        self.programs.iter().find_map(|program| programs::search(program, self.places))
+    }
+
+    /// The least that a server can be asked, the user's own or a private one.
+    pub fn least_for(&self, given: &Given) -> Option<&'static str> {
+        (given.is_empty() || self.least_anywhere).then_some(self.least)
     }
 
     /// What programs commonly ask a server, the user's own or a private one.
-    pub fn typical_for(&self, given: &Given) -> &'static str {
-        if given.is_empty() { self.typical } else { self.typical_anywhere }
+    pub fn typical_for(&self, given: &Given) -> Option<&'static str> {
+        if given.is_empty() { Some(self.typical) } else { self.typical_anywhere }
     }
 
     /// Who asks a private server.
@@ -115,11 +135,14 @@ pub(super) struct Setup<'a> {
 /// How to start a private server once everything it needs is there.
 pub(super) struct Started {
     pub(super) arguments: Vec<String>,
+    /// Those of a second process with the same settings, if one cannot listen on both sockets: the first listens on the Unix
+    /// socket, this one on the port.
+    pub(super) second: Option<Vec<String>>,
     /// The path of its socket.
     pub(super) unix: PathBuf,
     /// Whether `SIGINT` ends it sooner than `SIGTERM`.
     pub(super) ends_at_interrupt: bool,
-    /// What it is asked once it answers, so that the typical request has something to find.
+    /// What each process is asked once it answers, so that the typical request has something to find.
     pub(super) then: Vec<String>,
 }
 
@@ -136,6 +159,9 @@ pub struct Told {
     pub offers_tls: bool,
 }
 
+/// A way to speak to a server, or what is wrong with the request.
+pub(super) type Spoken = Result<Box<dyn Speech>, PeerError>;
+
 /// How a server is spoken to, on one connection at a time.
 pub(super) trait Speech: Send {
     /// What comes before the first request of a connection.
@@ -151,6 +177,21 @@ pub(super) trait Speech: Send {
 
     /// Whether the last reply held nothing, as of a query that found no row.
     fn is_empty(&self) -> bool {
+        false
+    }
+
+    /// Whether the end of the connection is the end of the reply, as some protocols have it.
+    fn ends_with_connection(&mut self) -> bool {
+        false
+    }
+
+    /// Whether a server may close a kept connection between requests unannounced, and a request is then asked again.
+    fn may_ask_again(&self) -> bool {
+        false
+    }
+
+    /// Whether the server closes the connection after the reply that was taken last.
+    fn is_last(&self) -> bool {
         false
     }
 

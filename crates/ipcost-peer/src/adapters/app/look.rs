@@ -1,16 +1,18 @@
 //! What a server is like over either socket, before anything is measured: whether it does the same work on both.
 
+use std::io;
 use std::time::{Duration, Instant};
 
 use ipcost_model::{Cell, Pattern};
+use ipcost_sys::transport::Channel;
 
 use super::client::{Asker, Trouble};
-use super::kind::{Kind, Login, Told};
+use super::kind::{Kind, Login, Speech, Told};
 use super::server;
-use super::service::{in_words, no_server};
-use crate::PeerError;
-use crate::adapters::at::At;
+use super::service::no_server;
+use crate::adapters::at::{At, no_reply};
 use crate::adapters::refused;
+use crate::{PeerError, ended, send_all};
 
 /// How often a request is asked before its time is taken.
 const BEFORE: u64 = 5;
@@ -60,10 +62,16 @@ fn asked(kind: &Kind, login: &Login, at: &At, request: &str) -> Result<Asked, Pe
     let mut asker = Asker::new(kind, login, &cell, at.client(None, 0)?)?;
     let mut connection = asker.connect_patiently()?;
     let mut ask = |asker: &mut Asker| {
-        asker.ask(&mut connection, 1).map_err(|trouble| match trouble {
-            Trouble::Moving(error) => refused(format!("\"{request}\" has no reply: {}", in_words(&error))),
+        let replied = asker.ask_kept(&mut connection, 1).map_err(|trouble| match trouble {
+            Trouble::Moving(error) => refused(format!("\"{request}\" has no reply: {}", no_reply(&error))),
             Trouble::Refused(reason) => refused(format!("\"{request}\": {reason}")),
-        })
+        })?;
+        match asker.is_last() {
+            true => Err(refused(format!(
+                "\"{request}\": the server closes its connections after few replies; let it keep them"
+            ))),
+            false => Ok(replied),
+        }
     };
     let mut replied = 0;
     for _ in 0..BEFORE {
@@ -82,4 +90,25 @@ fn asked(kind: &Kind, login: &Login, at: &At, request: &str) -> Result<Asked, Pe
     }
     times.sort_unstable();
     Ok(Asked { sent: asker.request_bytes(), replied, took: times[times.len() / 2] })
+}
+
+/// Asks once, on a connection for it alone; the reply as it came.
+pub(super) fn hear(speech: &mut dyn Speech, at: &At) -> Result<Vec<u8>, PeerError> {
+    let mut connection = at.connect_patiently()?;
+    speech.greet(&mut connection)?;
+    let failed = |error: io::Error| refused(format!("there is no reply: {}", no_reply(&error)));
+    send_all(&mut connection, speech.request()).map_err(failed)?;
+    let (mut reply, mut taken, mut buffer) = (Vec::new(), 0, [0; 4096]);
+    loop {
+        let part = speech.take(&reply[taken..]).map_err(refused)?;
+        taken += part.bytes;
+        if part.complete {
+            return Ok(reply);
+        }
+        match connection.receive(&mut buffer).map_err(failed)? {
+            0 if taken == reply.len() && speech.ends_with_connection() => return Ok(reply),
+            0 => return Err(failed(ended())),
+            more => reply.extend_from_slice(&buffer[..more]),
+        }
+    }
 }

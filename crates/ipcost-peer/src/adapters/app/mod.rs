@@ -4,8 +4,11 @@
 //! keeps a private server, [`client`] asks, [`server`] accounts for what the server's processes use.
 
 mod client;
+mod fastcgi;
+mod http;
 mod kind;
 mod look;
+mod memcached;
 mod postgres;
 mod redis;
 mod server;
@@ -105,11 +108,22 @@ impl App {
             return Err(refused(format!("a server is not reached over {}; give unix, tcp", cell.transport)));
         }
         if !PATTERNS.contains(&cell.pattern) {
-            return Err(refused(format!("there is no pattern {} with a server; give rr, connect", cell.pattern)));
+            return Err(refused(format!(
+                "there is no pattern {} with a server; give rr, connect",
+                cell.pattern
+            )));
         }
         if cell.options.int("pipeline").is_some() && !self.0.kind.pipelines {
             return Err(refused(format!(
                 "{} answers one request at a time on a connection; leave option pipeline out",
+                self.0.kind.title
+            )));
+        }
+        if let Some(most) = self.0.kind.most_clients.map(|most| most()).filter(|_| self.0.given.is_empty())
+            && cell.concurrency > most
+        {
+            return Err(refused(format!(
+                "a private {} answers {most} clients at once; give --concurrency {most} or less, or a server of your own",
                 self.0.kind.title
             )));
         }
@@ -125,7 +139,9 @@ impl Peer for App {
     fn prepare(&self, role: PeerRole, cell: &Cell, address: &Address) -> Result<Prepared, PeerError> {
         self.check(cell)?;
         match role {
-            PeerRole::Client => client::prepare(self.0.kind, &self.0.login, cell, &self.at(cell, address)?, address),
+            PeerRole::Client => {
+                client::prepare(self.0.kind, &self.0.login, cell, &self.at(cell, address)?, address)
+            }
             PeerRole::Server => server::prepare(cell, &self.at(cell, address)?, self.0.given.is_empty()),
         }
     }

@@ -10,27 +10,28 @@ use ipcost_sys::{Launch, driven::Driven};
 use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
 
-use super::service::in_words;
 use super::kind::{Kind, Login, Setup, Speech, Started, Taken, Told};
-use crate::adapters::at::At;
+use crate::adapters::at::{At, no_reply};
 use crate::adapters::{refused, system};
 use crate::{PeerError, ended, receive_all, send_all};
 
 pub(super) const KIND: Kind = Kind {
     name: "postgres",
     title: "PostgreSQL",
-    program: "postgres",
+    programs: &["postgres"],
     places: &["/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin"],
     package: "postgresql",
     users: &["postgres"],
     flag: "--query",
     least: "SELECT 1",
+    least_anywhere: true,
     typical: TYPICAL,
-    typical_anywhere: TYPICAL,
+    typical_anywhere: Some(TYPICAL),
     pipelines: false,
     private_login: Some(("ipcost", "postgres")),
+    most_clients: None,
     start,
-    speech: |login, request| Ok(Box::new(Queries::new(login, request)?)),
+    speech: |login, request, _| Ok(Box::new(Queries::new(login, request)?)),
     facts,
 };
 
@@ -39,6 +40,8 @@ const TYPICAL: &str = "SELECT oid, relname, relkind FROM pg_class ORDER BY relna
 const PROTOCOL: u32 = 3 << 16;
 /// The longest message of a greeting; servers send a few dozen short ones.
 const LONGEST_GREETING: usize = 65_536;
+/// The longest message of a server, which allocates no more for one than 1 GiB.
+const LONGEST_MESSAGE: usize = 1 << 30;
 /// The superuser of a private server, who can come in over neither socket.
 const OWNER: &str = "postgres";
 
@@ -73,6 +76,7 @@ fn start(setup: &Setup<'_>) -> Result<Started, PeerError> {
         arguments,
         unix: setup.dir.join(format!(".s.PGSQL.{port}")),
         ends_at_interrupt: true,
+        second: None,
         then: Vec::new(),
     })
 }
@@ -107,7 +111,7 @@ fn offers_tls(at: &At) -> Result<bool, PeerError> {
     /// `SSLRequest`: the length, and a number in place of a version.
     const ASKS: [u8; 8] = [0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f];
     let mut connection = at.connect_patiently()?;
-    let failed = |error| refused(format!("the server does not say whether it offers TLS: {}", in_words(&error)));
+    let failed = |error| refused(format!("the server does not say whether it offers TLS: {}", no_reply(&error)));
     send_all(&mut connection, &ASKS).map_err(failed)?;
     let mut word = [0];
     receive_all(&mut connection, &mut word).map_err(failed)?;
@@ -300,7 +304,7 @@ fn error_in(body: &[u8]) -> String {
 
 impl Speech for Queries {
     fn greet(&mut self, connection: &mut Connection) -> Result<(), PeerError> {
-        let failed = |error| refused(format!("the server does not answer the greeting of PostgreSQL: {}; is it one?", in_words(&error)));
+        let failed = |error| refused(format!("the server does not answer the greeting of PostgreSQL: {}", no_reply(&error)));
         send_all(connection, &self.startup()).map_err(failed)?;
         let (mut buffer, mut have, mut scram) = (vec![0; 4096], 0, None);
         loop {
@@ -365,7 +369,7 @@ impl Speech for Queries {
                         None => Ok(Taken { bytes: at + 1 + length, complete: true }),
                     };
                 }
-                kind if !kind.is_ascii_alphabetic() || length < 4 => return Err(NOT_POSTGRES.to_owned()),
+                kind if !kind.is_ascii_alphabetic() || !(4..=LONGEST_MESSAGE).contains(&length) => return Err(NOT_POSTGRES.to_owned()),
                 _ => {}
             }
             self.skip = 1 + length;

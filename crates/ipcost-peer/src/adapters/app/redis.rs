@@ -15,18 +15,20 @@ use crate::{PeerError, receive_all, send_all};
 pub(super) const KIND: Kind = Kind {
     name: "redis",
     title: "Redis",
-    program: "redis-server",
+    programs: &["redis-server"],
     places: &[],
     package: "redis-server",
     users: &["redis", "valkey"],
     flag: "--command",
     least: "PING",
+    least_anywhere: true,
     typical: "GET ipcost:typical",
-    typical_anywhere: "INFO server",
+    typical_anywhere: Some("INFO server"),
     pipelines: true,
     private_login: None,
+    most_clients: None,
     start,
-    speech: |login, request| Ok(Box::new(Commands::new(login, request)?)),
+    speech: |login, request, _| Ok(Box::new(Commands::new(login, request)?)),
     facts,
 };
 
@@ -67,6 +69,7 @@ fn start(setup: &Setup<'_>) -> Result<Started, PeerError> {
         arguments,
         unix: setup.socket.to_owned(),
         ends_at_interrupt: false,
+        second: None,
         then: vec![format!("SET ipcost:typical {}", "v".repeat(TYPICAL_BYTES))],
     })
 }

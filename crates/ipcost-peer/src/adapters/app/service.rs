@@ -1,22 +1,25 @@
 //! Keeps a private server while the engine needs it: a process of its own, which tells where the server listens.
 
-use std::io;
+use std::env;
+use std::io::Write;
 use std::net::Ipv4Addr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::process::Child;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use ipcost_model::Cell;
 use ipcost_model::protocol::{Address, Hello, PeerRole};
-use ipcost_sys::driven::{self, Driven};
-use ipcost_sys::transport::TransportError;
 use ipcost_sys::Launch;
+use ipcost_sys::driven::{self, Driven};
+use ipcost_sys::process::spawn_guard;
+use ipcost_sys::transport::TransportError;
 use serde_json::json;
 
 use super::client::{Asker, Trouble};
 use super::kind::{Kind, Login, Setup};
 use super::{Arguments, PATTERNS, TRANSPORTS};
-use crate::adapters::at::{At, nobody_listens};
+use crate::adapters::at::{At, no_reply, nobody_listens};
 use crate::adapters::port::Port;
 use crate::adapters::{hello, refused, system};
 use crate::{Order, Part, Peer, PeerError, Prepared, Role, Together};
@@ -55,7 +58,9 @@ impl Peer for Service {
 
 /// A server that is ended when this value is dropped.
 struct Private {
-    program: Driven,
+    guard: Guard,
+    /// One process, or one for each socket: the Unix socket first.
+    programs: Vec<Driven>,
     quickly: bool,
 }
 
@@ -76,38 +81,47 @@ impl Private {
         let port = At::of("tcp", &tcp).ok().and_then(|at| at.port()).unwrap_or_default();
         let setup = Setup { program: &program, dir, socket: &dir.join("s"), port, user };
         let started = (kind.start)(&setup)?;
-        let launched = Driven::start(Launch {
-            program: &program.to_string_lossy(),
-            arguments: &started.arguments,
-            complains_on_output: true,
-            directory: Some(dir),
-            user,
-            cleans_up: started.ends_at_interrupt,
-            ..Launch::default()
-        });
-        let program = launched.map_err(system(format!("cannot start {}", program.display())))?;
-        let mut private = Self { program, quickly: started.ends_at_interrupt };
+        let mut private =
+            Self { guard: Guard::start()?, programs: Vec::new(), quickly: started.ends_at_interrupt };
+        for arguments in [&started.arguments].into_iter().chain(&started.second) {
+            let launched = Driven::start(Launch {
+                program: &program.to_string_lossy(),
+                arguments,
+                complains_on_output: true,
+                directory: Some(dir),
+                user,
+                cleans_up: started.ends_at_interrupt,
+                ..Launch::default()
+            });
+            let launched = launched.map_err(system(format!("cannot start {}", program.display())))?;
+            private.guard.watch(launched.id());
+            private.programs.push(launched);
+        }
         let unix = address_of(&started.unix);
         let at = [At::of("unix", &unix), At::of("tcp", &tcp)];
-        for at in at.into_iter().flatten() {
-            private.await_answer(kind, &at)?;
+        let at = at.into_iter().collect::<Result<Vec<_>, _>>().map_err(refused)?;
+        for at in &at {
+            private.await_answer(kind, at)?;
         }
         drop(held);
-        let at = At::of("unix", &unix).map_err(refused)?;
-        for request in &started.then {
-            let writing = Login { writes: true, ..kind.login() };
-            asked(kind, &writing, &at, request)?;
+        let writing = Login { writes: true, ..kind.login() };
+        for at in at.iter().take(private.programs.len()) {
+            for request in &started.then {
+                asked(kind, &writing, at, request)?;
+            }
         }
-        let address = json!({ "unix": unix, "tcp": tcp, "process": private.program.id() });
+        let address = json!({ "unix": unix, "tcp": tcp, "process": private.programs[0].id() });
         Ok((private, address.as_object().cloned().unwrap_or_default()))
     }
 
     fn await_answer(&mut self, kind: &Kind, at: &At) -> Result<(), PeerError> {
         let deadline = Instant::now() + PATIENCE;
         loop {
-            if self.program.has_ended() {
-                let why = self.program.finish().err();
-                return Err(refused(why.unwrap_or_else(|| format!("{} ended before it listened", kind.title))));
+            if let Some(program) = self.programs.iter_mut().find(|program| program.has_ended()) {
+                let why = program.finish().err();
+                return Err(refused(
+                    why.unwrap_or_else(|| format!("{} ended before it listened", kind.title)),
+                ));
             }
             let last = match asked(kind, &kind.login(), at, kind.least) {
                 Ok(_) => return Ok(()),
@@ -124,41 +138,73 @@ impl Private {
 
 impl Drop for Private {
     fn drop(&mut self) {
-        let _ = driven::ask_to_end(&self.program, self.quickly, FAREWELL);
+        for program in &self.programs {
+            let _ = driven::ask_to_end(program, self.quickly, FAREWELL);
+        }
+        // Not yet waited for, so their numbers belong to no other process.
+        self.guard.end();
     }
 }
 
-fn address_of(path: &PathBuf) -> Address {
+/// Kills what is left of a server that leads a process group of its own, also if this process is killed.
+///
+/// PHP-FPM does: the engine's guard does not know that group, and its processes outlive a first one that is killed. Other servers
+/// lead no group, so nothing of theirs is killed.
+struct Guard(Child);
+
+impl Guard {
+    fn start() -> Result<Self, PeerError> {
+        let own = env::current_exe().map_err(system("cannot find the path of this program"))?;
+        let command = [own.to_string_lossy().into_owned(), "guard".to_owned()];
+        spawn_guard(&command).map(Self).map_err(system("cannot start a guard of the server"))
+    }
+
+    fn watch(&mut self, group: u32) {
+        if let Some(input) = &mut self.0.stdin {
+            // The server runs without a guard too; one is needed only if this process is killed.
+            let _ = writeln!(input, "watch {group}");
+        }
+    }
+
+    /// Lets it kill what is left now.
+    fn end(&mut self) {
+        self.0.stdin = None;
+        let _ = self.0.wait();
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+fn address_of(path: &Path) -> Address {
     Address::from_iter([("path".to_owned(), path.to_string_lossy().into())])
 }
 
 /// Asks once, on a connection for it alone; the bytes of the reply.
 pub(super) fn asked(kind: &Kind, login: &Login, at: &At, request: &str) -> Result<u64, PeerError> {
     let client = at.client(None, 0).map_err(|error| no_server(kind, at, &error))?;
-    let cell = Cell { request: Some(request.to_owned()), ..Cell::new(ipcost_model::Pattern::Connect, at.transport, 1) };
+    let cell = Cell {
+        request: Some(request.to_owned()),
+        ..Cell::new(ipcost_model::Pattern::Connect, at.transport, 1)
+    };
     let mut asker = Asker::new(kind, login, &cell, client)?;
     let mut connection = asker.connect_patiently().map_err(|error| match &error {
         PeerError::Transport(error) => no_server(kind, at, error),
         _ => error,
     })?;
     asker.ask(&mut connection, 1).map_err(|trouble| match trouble {
-        Trouble::Moving(error) => refused(format!("the server at {at} does not answer: {}", in_words(&error))),
+        Trouble::Moving(error) => refused(format!("the server at {at} does not answer: {}", no_reply(&error))),
         Trouble::Refused(reason) => refused(format!("the server at {at}: {reason}")),
     })
-}
-
-/// A wait that was given up is no temporary lack of anything.
-pub(super) fn in_words(error: &io::Error) -> String {
-    match error.kind() {
-        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => "nothing came for some seconds".to_owned(),
-        _ => error.to_string(),
-    }
 }
 
 pub(super) fn no_server(kind: &Kind, at: &At, error: &TransportError) -> PeerError {
     match nobody_listens(error) {
         true => refused(format!(
-            "no server listens at {at}; start {} there, or give no address to have a private one started",
+            "no server listens at {at}; start one there ({}), or give no address to have a private one started",
             kind.title
         )),
         false => refused(format!("cannot connect to {at}: {error}")),

@@ -1,0 +1,448 @@
+//! Servers of scripts: FastCGI 1.0, <https://fastcgi-archives.github.io/FastCGI_Specification.html>. A private one is PHP-FPM.
+
+use std::path::Path;
+use std::thread;
+
+use super::kind::{Kind, Login, Setup, Speech, Started, Taken, Told};
+use super::look::hear;
+use crate::PeerError;
+use crate::adapters::at::At;
+use crate::adapters::refused;
+
+pub(super) const KIND: Kind = Kind {
+    name: "fastcgi",
+    title: "FastCGI server",
+    // Debian's programs have the version in their names.
+    programs: &[
+        "php-fpm",
+        "php-fpm8.5",
+        "php-fpm8.4",
+        "php-fpm8.3",
+        "php-fpm8.2",
+        "php-fpm8.1",
+        "php-fpm8.0",
+        "php-fpm7.4",
+    ],
+    places: &[],
+    package: "php-fpm",
+    users: &["www-data", "apache", "nginx", "http"],
+    flag: "--script",
+    // A name without a directory is a script of a private server, which runs in the directory of these.
+    least: "least.php",
+    least_anywhere: false,
+    typical: "typical.php",
+    typical_anywhere: None,
+    // A process reads its next request after it has answered; FastCGI does not promise that one may be sent earlier.
+    pipelines: false,
+    private_login: None,
+    most_clients: Some(|| children() - KEPT_BY_OTHERS),
+    start,
+    // A script is asked with GET, as a browser does. What it changes is up to the script, so --writes decides nothing here.
+    speech: |_, request, is_kept| Ok(Box::new(Scripts::new(request, is_kept)?)),
+    facts,
+};
+
+const LEAST: &str = "<?php echo 'ok';\n";
+const TYPICAL: &str = "<?php
+for ($i = 0, $sum = 0; $i < 1000; $i++) {
+    $sum += $i % 7;
+}
+for ($i = 0; $i < 50; $i++) {
+    echo \"<li>line $i of $sum</li>\\n\";
+}
+";
+/// Connections that cells with one client keep open while the one with several runs, with some to spare.
+const KEPT_BY_OTHERS: u32 = 16;
+/// The longest path of a script.
+const LONGEST_PATH: usize = 4096;
+/// The most that is kept of a script's headers, and of an error.
+const LONGEST_HEAD: usize = 65_536;
+const LONGEST_ERROR: usize = 512;
+
+const VERSION: u8 = 1;
+const REQUEST: u16 = 1;
+const BEGIN_REQUEST: u8 = 1;
+const END_REQUEST: u8 = 3;
+const PARAMS: u8 = 4;
+const STDIN: u8 = 5;
+const STDOUT: u8 = 6;
+const STDERR: u8 = 7;
+const RESPONDER: u16 = 1;
+const KEEP_CONN: u8 = 1;
+/// The bytes before a record's content.
+const HEADER_BYTES: usize = 8;
+
+/// How many processes a private server has for each socket.
+///
+/// Each kept connection occupies a process of PHP-FPM until it is closed, and a connection without a process waits forever. So
+/// there are more processes than kept connections of all cells together.
+fn children() -> u32 {
+    let cores =
+        thread::available_parallelism().map_or(1, |cores| u32::try_from(cores.get()).unwrap_or(u32::MAX));
+    cores.min(256) + 3 * KEPT_BY_OTHERS
+}
+
+/// One master process with two pools of the same settings, since a pool has one socket.
+fn start(setup: &Setup<'_>) -> Result<Started, PeerError> {
+    let (dir, socket, port) = (setup.dir.to_string_lossy(), setup.socket.to_string_lossy(), setup.port);
+    setup.file("least.php", LEAST.as_bytes())?;
+    setup.file("typical.php", TYPICAL.as_bytes())?;
+    let children = children();
+    // chdir: the processes look for scripts without a directory there.
+    let pool = |name: &str, listen: &str| {
+        format!(
+            "[{name}]\nlisten = \"{listen}\"\npm = static\npm.max_children = {children}\nchdir = \"{dir}\"\n"
+        )
+    };
+    let settings = format!(
+        "[global]\nerror_log = \"{dir}/log\"\nlog_level = warning\ndaemonize = no\n{}listen.mode = 0600\n{}",
+        pool("unix", &socket),
+        pool("tcp", &format!("127.0.0.1:{port}"))
+    );
+    let settings = setup.file("php-fpm.conf", settings.as_bytes())?;
+    // PHP tells its version in a header, unless the machine's settings forbid it.
+    let arguments = ["-F", "-O", "-y", &settings.to_string_lossy(), "-d", "expose_php=1"].map(str::to_owned);
+    Ok(Started {
+        arguments: arguments.to_vec(),
+        second: None,
+        unix: setup.socket.to_owned(),
+        ends_at_interrupt: false,
+        then: Vec::new(),
+    })
+}
+
+/// The version is in a header, also of the reply for a script that is missing.
+fn facts(_login: &Login, at: &At) -> Result<Told, PeerError> {
+    let mut scripts = Scripts::new("ipcost-version.php", false)?;
+    scripts.refuses = false;
+    hear(&mut scripts, at)?;
+    let version = scripts.header("x-powered-by").unwrap_or_else(|| "not told".to_owned());
+    Ok(Told { version, login: "no password".to_owned(), encrypted: false, offers_tls: false })
+}
+
+/// One script, again and again.
+#[derive(Debug)]
+struct Scripts {
+    request: Vec<u8>,
+    is_kept: bool,
+    /// Whether a status of 400 or above is an error.
+    refuses: bool,
+    /// The record whose content is being taken.
+    record: u8,
+    /// Bytes of its content, and of what fills it up, that are still to come.
+    left: usize,
+    padding: usize,
+    /// The script's headers, as far as they have come.
+    head: Vec<u8>,
+    /// Whether they are complete.
+    has_head: bool,
+    /// What the server says of errors.
+    error: Vec<u8>,
+}
+
+impl Scripts {
+    fn new(request: &str, is_kept: bool) -> Result<Self, PeerError> {
+        let (script, query) = request.split_once('?').unwrap_or((request, ""));
+        if script.is_empty() || request.len() > LONGEST_PATH || request.contains(['\0', '\n', '\r']) {
+            return Err(refused(format!(
+                "\"{request}\" is not a script; give its absolute path, as the server sees it, such as /var/www/index.php"
+            )));
+        }
+        let path = Path::new(script);
+        let name = path.file_name().map_or(script.into(), |name| name.to_string_lossy());
+        let (name, uri) = (
+            format!("/{name}"),
+            if query.is_empty() { format!("/{name}") } else { format!("/{name}?{query}") },
+        );
+        let root = path.parent().map(|parent| parent.to_string_lossy()).unwrap_or_default();
+        let params = [
+            ("GATEWAY_INTERFACE", "CGI/1.1"),
+            ("SERVER_SOFTWARE", "ipcost"),
+            ("SERVER_PROTOCOL", "HTTP/1.1"),
+            ("SERVER_NAME", "localhost"),
+            ("SERVER_ADDR", "127.0.0.1"),
+            ("SERVER_PORT", "80"),
+            ("REMOTE_ADDR", "127.0.0.1"),
+            ("HTTP_HOST", "localhost"),
+            ("REQUEST_METHOD", "GET"),
+            ("REQUEST_URI", &uri),
+            ("QUERY_STRING", query),
+            ("SCRIPT_NAME", &name),
+            ("SCRIPT_FILENAME", script),
+            ("DOCUMENT_ROOT", &root),
+        ];
+        let mut pairs = Vec::new();
+        for (name, value) in params {
+            length(&mut pairs, name.len());
+            length(&mut pairs, value.len());
+            pairs.extend(name.bytes().chain(value.bytes()));
+        }
+        let [high, low] = RESPONDER.to_be_bytes();
+        let mut request = Vec::new();
+        record(&mut request, BEGIN_REQUEST, &[high, low, if is_kept { KEEP_CONN } else { 0 }, 0, 0, 0, 0, 0]);
+        record(&mut request, PARAMS, &pairs);
+        // An empty record ends each stream.
+        record(&mut request, PARAMS, &[]);
+        record(&mut request, STDIN, &[]);
+        Ok(Self {
+            request,
+            is_kept,
+            refuses: true,
+            record: 0,
+            left: 0,
+            padding: 0,
+            head: Vec::new(),
+            has_head: false,
+            error: Vec::new(),
+        })
+    }
+
+    /// Takes a part of the content of `STDOUT`: headers, an empty line, a body.
+    fn output(&mut self, bytes: &[u8]) -> Result<(), String> {
+        for byte in bytes {
+            if self.has_head {
+                break;
+            }
+            self.head.push(*byte);
+            self.has_head = self.head.ends_with(b"\n\r\n") || self.head.ends_with(b"\n\n");
+        }
+        match self.head.len() > LONGEST_HEAD {
+            true => Err(NO_HEAD.to_owned()),
+            false => Ok(()),
+        }
+    }
+
+    /// The value of a header of the last reply.
+    fn header(&self, name: &str) -> Option<String> {
+        self.head.split(|byte| *byte == b'\n').find_map(|line| {
+            let colon = line.iter().position(|byte| *byte == b':')?;
+            let is_it = line[..colon].eq_ignore_ascii_case(name.as_bytes());
+            is_it.then(|| String::from_utf8_lossy(line[colon + 1..].trim_ascii()).into_owned())
+        })
+    }
+
+    /// Whether the reply is a good one, and gets ready for the next.
+    fn end(&mut self, content: &[u8]) -> Result<(), String> {
+        match content.get(4) {
+            Some(0) => {}
+            Some(2) => {
+                return Err(
+                    "it is overloaded; raise how many connections it takes (pm.max_children)".to_owned()
+                );
+            }
+            _ => return Err("it answers no requests for scripts (role responder)".to_owned()),
+        }
+        if !self.has_head {
+            return Err(NO_HEAD.to_owned());
+        }
+        // Most replies have no status, which is then 200; it is looked for without a copy.
+        const STATUS: &[u8] = b"status:";
+        let has_status = self
+            .head
+            .split(|byte| *byte == b'\n')
+            .any(|line| line.get(..STATUS.len()).is_some_and(|start| start.eq_ignore_ascii_case(STATUS)));
+        if has_status && self.refuses {
+            self.check_status()?;
+        }
+        Ok(())
+    }
+
+    fn check_status(&self) -> Result<(), String> {
+        let status = self.header("status").unwrap_or_default();
+        let number: u16 = status.get(..3).and_then(|digits| digits.parse().ok()).ok_or(NO_HEAD)?;
+        if number < 400 {
+            return Ok(());
+        }
+        let said = String::from_utf8_lossy(&self.error);
+        let said = said.lines().next().map_or_else(String::new, |line| format!(" ({line})"));
+        let way_out = match number {
+            404 => "; give the script's absolute path, as the server sees it",
+            _ => "",
+        };
+        Err(format!("{status}{said}{way_out}"))
+    }
+}
+
+/// A length of a name or a value, in one byte or four.
+fn length(bytes: &mut Vec<u8>, length: usize) {
+    match u8::try_from(length) {
+        Ok(short @ 0..0x80) => bytes.push(short),
+        _ => bytes.extend((length as u32 | 1 << 31).to_be_bytes()),
+    }
+}
+
+fn record(bytes: &mut Vec<u8>, kind: u8, content: &[u8]) {
+    bytes.extend([VERSION, kind]);
+    bytes.extend(REQUEST.to_be_bytes());
+    bytes.extend((content.len() as u16).to_be_bytes());
+    bytes.extend([0, 0]);
+    bytes.extend_from_slice(content);
+}
+
+impl Speech for Scripts {
+    fn request(&self) -> &[u8] {
+        &self.request
+    }
+
+    /// PHP-FPM replaces a process after so many requests (`pm.max_requests`), and then closes its connection.
+    fn may_ask_again(&self) -> bool {
+        self.is_kept
+    }
+
+    fn take(&mut self, bytes: &[u8]) -> Result<Taken, String> {
+        let mut at = 0;
+        loop {
+            let rest = &bytes[at..];
+            if self.left > 0 {
+                // The end of a request is looked at whole.
+                if rest.is_empty() || (self.record == END_REQUEST && rest.len() < self.left) {
+                    return Ok(Taken { bytes: at, complete: false });
+                }
+                let (content, _) = rest.split_at(rest.len().min(self.left));
+                at += content.len();
+                self.left -= content.len();
+                match self.record {
+                    STDOUT => self.output(content)?,
+                    STDERR => {
+                        let room = LONGEST_ERROR.saturating_sub(self.error.len());
+                        self.error.extend_from_slice(&content[..content.len().min(room)]);
+                    }
+                    _ => self.end(content)?,
+                }
+                continue;
+            }
+            let there = rest.len().min(self.padding);
+            at += there;
+            self.padding -= there;
+            if self.padding > 0 {
+                return Ok(Taken { bytes: at, complete: false });
+            }
+            if self.record == END_REQUEST {
+                self.record = 0;
+                return Ok(Taken { bytes: at, complete: true });
+            }
+            let rest = &bytes[at..];
+            if rest.first().is_some_and(|version| *version != VERSION) {
+                return Err(NOT_FASTCGI.to_owned());
+            }
+            let Some([_, kind, id @ .., high, low, padding, _]) = rest.first_chunk::<HEADER_BYTES>() else {
+                return Ok(Taken { bytes: at, complete: false });
+            };
+            let length = u16::from_be_bytes([*high, *low]).into();
+            match *kind {
+                _ if *id != REQUEST.to_be_bytes() => return Err(NOT_FASTCGI.to_owned()),
+                END_REQUEST if length == 8 => {}
+                STDOUT | STDERR => {}
+                _ => return Err(NOT_FASTCGI.to_owned()),
+            }
+            if self.record == 0 {
+                self.head.clear();
+                self.error.clear();
+                self.has_head = false;
+            }
+            (self.record, self.left, self.padding) = (*kind, length, (*padding).into());
+            at += HEADER_BYTES;
+        }
+    }
+}
+
+const NOT_FASTCGI: &str = "it answers with something other than a record of FastCGI; is it a FastCGI server?";
+const NO_HEAD: &str = "it answers without headers; give a script for the web, which sends some";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scripts(request: &str) -> Result<Scripts, String> {
+        Scripts::new(request, true).map_err(|error| error.to_string())
+    }
+
+    /// A reply with records of these kinds, each with bytes that fill it up.
+    fn reply(records: &[(u8, &[u8])]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for (kind, content) in records {
+            let begin = bytes.len();
+            record(&mut bytes, *kind, content);
+            bytes[begin + 6] = 3;
+            bytes.extend([9; 3]);
+        }
+        bytes
+    }
+
+    #[test]
+    fn a_request_names_its_script_and_asks_to_keep_the_connection() {
+        let holds =
+            |request: &[u8], text: &str| request.windows(text.len()).any(|part| part == text.as_bytes());
+        let request = scripts("/srv/a.php?b=c").unwrap().request;
+        assert_eq!(request[..16], [1, 1, 0, 1, 0, 8, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0]);
+        for text in
+            ["SCRIPT_FILENAME/srv/a.php", "SCRIPT_NAME/a.php", "QUERY_STRINGb=c", "REQUEST_URI/a.php?b=c"]
+        {
+            assert!(holds(&request, text), "{text}");
+        }
+        assert!(holds(&request, "\u{f}\u{a}SCRIPT_FILENAME/srv/a.php"));
+        assert!(request.ends_with(&[1, PARAMS, 0, 1, 0, 0, 0, 0, 1, STDIN, 0, 1, 0, 0, 0, 0]));
+        let closing = Scripts::new("a.php", false).map_err(|error| error.to_string()).unwrap();
+        assert_eq!(closing.request[10], 0);
+        let long = format!("/{}.php", "x".repeat(200));
+        assert!(holds(&scripts(&long).unwrap().request, "\u{f}"));
+        for wrong in ["", "?a=b", "a\nb", &"x".repeat(LONGEST_PATH + 1)] {
+            assert!(scripts(wrong).unwrap_err().contains("is not a script"), "{wrong}");
+        }
+        let mut bytes = Vec::new();
+        length(&mut bytes, 127);
+        length(&mut bytes, 128);
+        assert_eq!(bytes, [127, 0x80, 0, 0, 128]);
+    }
+
+    #[test]
+    fn a_reply_is_taken_however_it_arrives() {
+        let reply = reply(&[
+            (STDERR, b"PHP message: a warning"),
+            (STDOUT, b"X-Powered-By: PHP/8.2\r\nContent-ty"),
+            (STDOUT, b"pe: text/html\r\n\r\nok"),
+            (STDOUT, &[7; 300]),
+            (STDOUT, b""),
+            (END_REQUEST, &[0; 8]),
+        ]);
+        for step in 1..=reply.len() {
+            let mut speech = scripts("a.php").unwrap();
+            for _ in 0..2 {
+                let (mut from, mut to, mut complete) = (0, 0, false);
+                while !complete {
+                    to = (to + step).min(reply.len());
+                    let taken = speech.take(&reply[from..to]).unwrap();
+                    from += taken.bytes;
+                    complete = taken.complete;
+                    assert!(complete || to < reply.len(), "{step}");
+                }
+                assert_eq!(from, reply.len());
+                assert_eq!(speech.header("x-powered-by").as_deref(), Some("PHP/8.2"));
+            }
+        }
+        let two = [&reply[..], &reply].concat();
+        assert_eq!(scripts("a.php").unwrap().take(&two), Ok(Taken { bytes: reply.len(), complete: true }));
+    }
+
+    #[test]
+    fn what_is_no_good_reply_is_an_error() {
+        let error = |bytes: &[u8]| scripts("a.php").unwrap().take(bytes).unwrap_err();
+        let with = |head: &[u8], end: [u8; 8]| {
+            reply(&[(STDERR, b"Primary script unknown\nmore"), (STDOUT, head), (END_REQUEST, &end)])
+        };
+        let missing = error(&with(b"Status: 404 Not Found\r\n\r\n", [0; 8]));
+        assert_eq!(
+            missing,
+            "404 Not Found (Primary script unknown); give the script's absolute path, as the server sees it"
+        );
+        assert!(error(&with(b"X: y\nstatus: 500 Oh\n\n", [0; 8])).starts_with("500 Oh"));
+        assert!(scripts("a.php").unwrap().take(&with(b"Status: 302 Found\r\n\r\n", [0; 8])).is_ok());
+        assert!(error(&with(b"X: y\r\n\r\n", [0, 0, 0, 0, 2, 0, 0, 0])).contains("overloaded"));
+        assert!(error(&with(b"X: y\r\n\r\n", [0, 0, 0, 0, 3, 0, 0, 0])).contains("responder"));
+        assert!(error(&with(b"no headers", [0; 8])).contains("without headers"));
+        assert!(error(&reply(&[(END_REQUEST, b"short")])).contains("is it a FastCGI server?"));
+        for other in ["HTTP/1.1 400 Bad Request\r\n", "-ERR\r\n", "\u{1}\u{b}\0\0\0\u{8}\0\0"] {
+            assert!(error(other.as_bytes()).contains("is it a FastCGI server?"), "{other}");
+        }
+    }
+}

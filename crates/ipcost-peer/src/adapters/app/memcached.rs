@@ -1,0 +1,291 @@
+//! Memcached, by its text protocol: <https://github.com/memcached/memcached/blob/master/doc/protocol.txt>.
+
+use super::kind::{Kind, Login, Setup, Speech, Started, Taken, Told};
+use super::look::hear;
+use crate::PeerError;
+use crate::adapters::at::At;
+use crate::adapters::refused;
+
+pub(super) const KIND: Kind = Kind {
+    name: "memcached",
+    title: "Memcached",
+    programs: &["memcached"],
+    places: &[],
+    package: "memcached",
+    users: &["memcache", "memcached"],
+    flag: "--command",
+    least: "version",
+    least_anywhere: true,
+    typical: "get ipcost-typical",
+    typical_anywhere: Some("stats settings"),
+    pipelines: true,
+    private_login: None,
+    most_clients: None,
+    start,
+    speech: |login, request, _| Ok(Box::new(Commands::new(login, request)?)),
+    facts,
+};
+
+/// The value that the typical request gets, bytes.
+const TYPICAL_BYTES: usize = 1000;
+/// The longest line of a reply.
+const LONGEST_LINE: usize = 65_536;
+
+/// Commands that read and change nothing, whatever their arguments.
+const READING: &[&str] = &["get", "gets", "me", "mn", "version"];
+/// What `stats` may be asked for: its other arguments reset or switch something.
+const STATISTICS: &[&str] = &["conns", "items", "settings", "sizes", "slabs"];
+/// Flags of `mg` that only read; others create an item, or renew one.
+const READING_FLAGS: &[char] = &['b', 'c', 'f', 'h', 'k', 'l', 'O', 's', 't', 'v'];
+/// Commands that send a value, and which word is its length.
+const STORING: &[(&str, usize)] =
+    &[("set", 4), ("add", 4), ("replace", 4), ("append", 4), ("prepend", 4), ("cas", 4), ("ms", 2)];
+/// Commands that a connection does not outlive, or whose reply has no end.
+const ENDLESS: &[&str] = &["quit", "shutdown", "watch"];
+
+/// Memcached listens on a Unix socket or on ports, never on both (`-s` "disables network support"). So there are two processes
+/// with the same settings, but for the socket.
+fn start(setup: &Setup<'_>) -> Result<Started, PeerError> {
+    // -F: no other user who reaches the port can empty the cache. -U 0: it listens on no UDP port.
+    let with = |words: &[&str]| -> Vec<String> {
+        ["-U", "0", "-F"].iter().chain(words).map(|word| (*word).to_owned()).collect()
+    };
+    let socket = setup.socket.to_string_lossy();
+    Ok(Started {
+        arguments: with(&["-s", &socket, "-a", "0700"]),
+        second: Some(with(&["-l", "127.0.0.1", "-p", &setup.port.to_string()])),
+        unix: setup.socket.to_owned(),
+        ends_at_interrupt: false,
+        then: vec![format!("set ipcost-typical 0 0 {TYPICAL_BYTES}\n{}", "v".repeat(TYPICAL_BYTES))],
+    })
+}
+
+fn facts(login: &Login, at: &At) -> Result<Told, PeerError> {
+    let reply = hear(&mut Commands::new(login, "version")?, at)?;
+    let version = String::from_utf8_lossy(&reply).trim_start_matches("VERSION").trim().to_owned();
+    Ok(Told { version, login: "no password".to_owned(), encrypted: false, offers_tls: false })
+}
+
+/// One command, again and again.
+#[derive(Debug)]
+struct Commands {
+    request: Vec<u8>,
+    /// Bytes of a value that are still to come.
+    skip: usize,
+    /// Whether the reply ends with that value.
+    is_last: bool,
+}
+
+impl Commands {
+    fn new(login: &Login, request: &str) -> Result<Self, PeerError> {
+        let lines = request.replace("\\r\\n", "\n").replace("\\n", "\n").replace("\r\n", "\n");
+        let (line, value) = match lines.split_once('\n') {
+            Some((line, value)) => (line, Some(value.strip_suffix('\n').unwrap_or(value))),
+            None => (lines.as_str(), None),
+        };
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let Some(name) = words.first() else {
+            return Err(refused("there is no command; give one, such as --command 'get key'"));
+        };
+        let is_meta = name.len() == 2 && name.starts_with('m');
+        if ENDLESS.contains(name)
+            || words.contains(&"noreply")
+            || (is_meta && words.iter().skip(2).any(|word| *word == "q"))
+        {
+            return Err(refused(format!(
+                "\"{line}\" has no reply that ends; give a command that is answered"
+            )));
+        }
+        if !login.writes && !reads(&words) {
+            return Err(refused(format!(
+                "\"{line}\" may change data; give --writes if it may, or a command that reads, such as get"
+            )));
+        }
+        let mut sent = format!("{}\r\n", words.join(" "));
+        match (STORING.iter().find(|(storing, _)| storing == name), value) {
+            (Some((_, length)), value) => {
+                let value = value.unwrap_or_default();
+                if words.get(*length).and_then(|length| length.parse().ok()) != Some(value.len()) {
+                    return Err(refused(format!(
+                        "\"{line}\" does not have the length of its value, {}; write it as '{name} … {0}\\r\\nVALUE'",
+                        value.len()
+                    )));
+                }
+                sent.push_str(value);
+                sent.push_str("\r\n");
+            }
+            (None, Some(_)) => {
+                return Err(refused(format!("{name} sends no value; give one command on one line")));
+            }
+            (None, None) => {}
+        }
+        Ok(Self { request: sent.into_bytes(), skip: 0, is_last: false })
+    }
+
+    /// Takes a line; whether the reply ends with it.
+    fn line(&mut self, line: &str) -> Result<bool, String> {
+        let mut words = line.split(' ');
+        let first = words.next().unwrap_or_default();
+        let mut length = |at: usize| -> Result<usize, String> {
+            // A value ends with CR and LF, which do not count.
+            Ok(words
+                .nth(at)
+                .and_then(|length| length.parse::<usize>().ok())
+                .ok_or(NOT_MEMCACHED)?
+                .saturating_add(2))
+        };
+        match first {
+            "VALUE" => {
+                self.skip = length(2)?;
+                Ok(false)
+            }
+            "VA" => {
+                self.skip = length(0)?;
+                self.is_last = true;
+                Ok(false)
+            }
+            "STAT" | "ITEM" => Ok(false),
+            "ERROR" => Err("it does not know the command; check its name and arguments".to_owned()),
+            "CLIENT_ERROR" | "SERVER_ERROR" => Err(format!("it refused the command: {line}")),
+            "VERSION" | "MN" | "HD" | "EN" | "ME" | "NS" | "EX" | "NF" | "STORED" | "NOT_STORED"
+            | "EXISTS" | "NOT_FOUND" | "DELETED" | "TOUCHED" | "OK" | "RESET" | "BUSY" | "END" => Ok(true),
+            // What a counter is now.
+            number if number.parse::<u64>().is_ok() => Ok(true),
+            _ => Err(NOT_MEMCACHED.to_owned()),
+        }
+    }
+}
+
+/// Whether a command changes nothing.
+fn reads(words: &[&str]) -> bool {
+    match words {
+        ["stats", rest @ ..] => rest.len() <= 1 && rest.iter().all(|word| STATISTICS.contains(word)),
+        ["mg", _, flags @ ..] => flags.iter().all(|flag| flag.starts_with(READING_FLAGS)),
+        [name, ..] => READING.contains(name),
+        [] => false,
+    }
+}
+
+impl Speech for Commands {
+    fn request(&self) -> &[u8] {
+        &self.request
+    }
+
+    fn take(&mut self, bytes: &[u8]) -> Result<Taken, String> {
+        let mut at = 0;
+        loop {
+            let there = self.skip.min(bytes.len() - at);
+            at += there;
+            self.skip -= there;
+            if self.skip > 0 {
+                return Ok(Taken { bytes: at, complete: false });
+            }
+            if std::mem::take(&mut self.is_last) {
+                return Ok(Taken { bytes: at, complete: true });
+            }
+            let Some(end) = bytes[at..].iter().position(|byte| *byte == b'\n') else {
+                return match bytes.len() - at > LONGEST_LINE {
+                    true => Err(NOT_MEMCACHED.to_owned()),
+                    false => Ok(Taken { bytes: at, complete: false }),
+                };
+            };
+            let line = bytes[at..at + end].strip_suffix(b"\r").ok_or(NOT_MEMCACHED)?;
+            let ends = self.line(std::str::from_utf8(line).map_err(|_| NOT_MEMCACHED)?)?;
+            at += end + 1;
+            if ends {
+                return Ok(Taken { bytes: at, complete: true });
+            }
+        }
+    }
+}
+
+const NOT_MEMCACHED: &str = "it answers with something other than a reply of Memcached; is it one?";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn commands(request: &str) -> Result<Commands, String> {
+        Commands::new(&Login::default(), request).map_err(|error| error.to_string())
+    }
+
+    fn writing(request: &str) -> Result<Commands, String> {
+        let login = Login { writes: true, ..Login::default() };
+        Commands::new(&login, request).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn no_command_writes_unasked() {
+        for reading in ["get a b", "version", "stats", "stats items", "mg key v s k", "mn"] {
+            assert!(commands(reading).is_ok(), "{reading}");
+        }
+        let writes = [
+            "set a 0 0 1\\r\\nx",
+            "delete a",
+            "gat 1 a",
+            "stats reset",
+            "mg a N30 v",
+            "mg a T0",
+            "flush_all",
+            "md a",
+        ];
+        for changing in writes {
+            assert!(commands(changing).unwrap_err().contains("--writes"), "{changing}");
+            assert!(writing(changing).is_ok(), "{changing}");
+        }
+    }
+
+    #[test]
+    fn a_command_is_sent_with_its_value_and_is_answered() {
+        assert_eq!(commands(" get  a ").unwrap().request, b"get a\r\n");
+        for text in ["set a 0 0 3\r\nx y", "set a 0 0 3\nx y\n", "set a 0 0 3\\r\\nx y"] {
+            assert_eq!(writing(text).unwrap().request, b"set a 0 0 3\r\nx y\r\n", "{text}");
+        }
+        assert!(writing("set a 0 0 4\nx y").unwrap_err().contains("its value, 3"));
+        assert!(writing("set a 0 0 3").is_err() && writing("get a\nget b").is_err());
+        for endless in ["quit", "delete a noreply", "mg a v q", "watch"] {
+            assert!(writing(endless).unwrap_err().contains("no reply that ends"), "{endless}");
+        }
+        assert!(commands("").is_err());
+    }
+
+    #[test]
+    fn a_reply_is_taken_however_it_arrives() {
+        let replies: [(&str, &[u8]); 5] = [
+            ("get a b", b"VALUE a 0 5\r\nEND\r\n\r\nVALUE b 1 0\r\n\r\nEND\r\n"),
+            ("stats", b"STAT pid 1\r\nSTAT uptime 2\r\nEND\r\n"),
+            ("mg a v", b"VA 4 k\r\nHD\r\n\r\n"),
+            ("version", b"VERSION 1.6.18\r\n"),
+            ("mn", b"MN\r\n"),
+        ];
+        for (request, reply) in replies {
+            for step in 1..=reply.len() {
+                let mut speech = commands(request).unwrap();
+                let (mut from, mut to, mut complete) = (0, 0, false);
+                while !complete {
+                    to = (to + step).min(reply.len());
+                    let taken = speech.take(&reply[from..to]).unwrap();
+                    from += taken.bytes;
+                    complete = taken.complete;
+                    assert!(complete || to < reply.len(), "{request} {step}");
+                }
+                assert_eq!(from, reply.len(), "{request} {step}");
+            }
+        }
+        let two = b"MN\r\nMN\r\n";
+        assert_eq!(commands("mn").unwrap().take(two), Ok(Taken { bytes: 4, complete: true }));
+    }
+
+    #[test]
+    fn what_is_no_reply_is_an_error() {
+        let error = |reply: &[u8]| commands("get a").unwrap().take(reply).unwrap_err();
+        assert!(error(b"ERROR\r\n").contains("does not know the command"));
+        assert!(error(b"CLIENT_ERROR unauthenticated\r\n").contains("unauthenticated"));
+        for reply in ["-ERR unknown command\r\n", "HTTP/1.1 400 Bad Request\r\n", "VALUE a 0 x\r\n", "END\n"]
+        {
+            assert!(error(reply.as_bytes()).contains("is it one?"), "{reply}");
+        }
+        assert!(error(&vec![b'x'; LONGEST_LINE + 1]).contains("is it one?"));
+        assert!(error(b"VERSION \xff\r\n").contains("is it one?"));
+    }
+}
