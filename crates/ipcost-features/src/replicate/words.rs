@@ -71,21 +71,10 @@ fn claim(number: usize, claim: &LedgerClaim, details: bool, room: usize) -> Stri
     let style = style(claim.word);
     let mut out = format!("{number}. {style}{}{style:#}  ", word(claim));
     out.push_str(&format!("{}\n", wrapped_under(&format!("\"{}\"", claim.text), room, "   ")));
-    let mut note = |head: &str, text: Option<&str>| {
-        if let Some(text) = text.filter(|text| !text.is_empty()) {
-            let text = if head.is_empty() { text.to_owned() } else { format!("{head}: {text}") };
-            out.push_str(&format!("   {}\n", wrapped_under(&text, room, "   ")));
-        }
-    };
-    note("here", Some(claim.sentence.as_str()));
-    note("published", claim.published.as_deref());
-    note("what differs", claim.why.as_deref());
-    note("what to do", claim.advice.as_deref());
-    note("behind it", claim.behind.as_deref());
-    note(
-        "to decide it",
-        claim.takes.as_deref().filter(|_| claim.word.is_open() || claim.word == ClaimVerdict::NotTested),
-    );
+    for (what, note) in notes(claim) {
+        let note = format!("{what}: {note}");
+        out.push_str(&format!("   {}\n", wrapped_under(&note, room, "   ")));
+    }
     if !details {
         return out;
     }
@@ -107,13 +96,27 @@ fn claim(number: usize, claim: &LedgerClaim, details: bool, room: usize) -> Stri
     out
 }
 
+/// What is to be said of a claim besides what is known of it, each with what it is.
+pub(super) fn notes(claim: &LedgerClaim) -> Vec<(&'static str, &str)> {
+    let is_undecided = claim.word.is_open() || claim.word == ClaimVerdict::NotTested;
+    let all = [
+        ("here", Some(claim.sentence.as_str())),
+        ("published", claim.published.as_deref()),
+        ("what differs", claim.why.as_deref()),
+        ("what to do", claim.advice.as_deref()),
+        ("behind it", claim.behind.as_deref()),
+        ("to decide it", claim.takes.as_deref().filter(|_| is_undecided)),
+    ];
+    all.into_iter().filter_map(|(what, note)| Some((what, note?))).filter(|(_, note)| !note.is_empty()).collect()
+}
+
 /// A row without an interval says nothing, and calls have lines of their own.
 fn is_shown(test: &LedgerTest) -> bool {
     test.lo.is_some() || test.hi.is_some() || test.range.is_some()
 }
 
 /// What is known of a claim, with what that is limited to.
-fn word(claim: &LedgerClaim) -> String {
+pub(super) fn word(claim: &LedgerClaim) -> String {
     let is_known = !matches!(claim.word, ClaimVerdict::Open | ClaimVerdict::NotTested);
     let limit = claim.limit.as_deref().filter(|_| is_known);
     let size = match claim.size {
@@ -142,7 +145,7 @@ fn row(grid: &mut Grid, test: &LedgerTest) {
     ]);
 }
 
-fn shown(value: f64) -> String {
+pub(super) fn shown(value: f64) -> String {
     if value == 0.0 { "0".to_owned() } else { ratio(value) }
 }
 
@@ -249,6 +252,9 @@ mod tests {
             lo: value.map(|value| value * 0.9),
             hi: value.map(|value| value * 1.1),
             range: None,
+            above: None,
+            below: None,
+            is_ratio: true,
             claimed: "15 to 24".into(),
             word,
             decides,

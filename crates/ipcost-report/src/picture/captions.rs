@@ -5,7 +5,7 @@ use std::time::Duration;
 use ipcost_model::units::{counted, duration_text};
 use ipcost_model::{Document, Multiplicity, Placement, Stopped, WorkloadRecord};
 
-use super::{Chart, forest, size};
+use super::{Chart, claims, forest, size};
 use crate::figures::cheapest;
 use crate::figures::series::Across;
 use crate::figures::ticks::{percent, plain};
@@ -28,6 +28,7 @@ pub fn title(document: &Document, chart: Chart) -> String {
         },
         Chart::Throughput => "How much a stream carries, by size of message".to_owned(),
         Chart::Cheapest => cheapest::TITLE.to_owned(),
+        Chart::Claims => "What was claimed, and what holds".to_owned(),
     };
     match (document.workloads.as_slice(), chart) {
         ([only], Chart::Cost | Chart::Forest) => {
@@ -74,6 +75,7 @@ pub fn lead(document: &Document, chart: Chart) -> String {
             )
         }
         Chart::Cheapest => cheapest::legend(document),
+        Chart::Claims => claims::READING.to_owned(),
         Chart::Forest => {
             let promise = match analysis.multiplicity {
                 Multiplicity::Headline => {

@@ -253,7 +253,7 @@ fn draw_row(row: &Row, columns: Columns, axis: &Axis<'_>, top: f64) -> Canvas {
 
 /// The interval around a point at `x`: solid as far as it is known, in dashes with an arrow where it is unbounded; a solid
 /// line with an arrow goes on beyond the axis.
-fn whiskers(scale: &Scale, ends: [Option<f64>; 2], x: f64, y: f64, colour: &'static str) -> Canvas {
+pub fn whiskers(scale: &Scale, ends: [Option<f64>; 2], x: f64, y: f64, colour: &'static str) -> Canvas {
     let unbounded = ends.iter().any(Option::is_none);
     let mut canvas = Canvas::of(if unbounded { "interval unbounded" } else { "interval" });
     for (end, edge, towards) in [(ends[0], scale.start, -1.0), (ends[1], scale.end, 1.0)] {
