@@ -29,6 +29,7 @@ fn card(number: usize, claim: &LedgerClaim) -> Claim {
         known: known(claim.word),
         said: words::word(claim),
         notes: words::notes(claim).into_iter().map(|(what, note)| (what, note.to_owned())).collect(),
+        remarks: words::remarks(claim),
         conditions: conditions(claim),
     }
 }
@@ -37,9 +38,10 @@ fn card(number: usize, claim: &LedgerClaim) -> Claim {
 fn conditions(claim: &LedgerClaim) -> Vec<Condition> {
     let mut groups: Vec<(&Option<String>, Software, Vec<&LedgerTest>)> = Vec::new();
     for test in &claim.tests {
-        match groups.iter_mut().find(|(stratum, software, _)| {
-            (*stratum, *software) == (&test.stratum, test.software)
-        }) {
+        match groups
+            .iter_mut()
+            .find(|(stratum, software, _)| (*stratum, *software) == (&test.stratum, test.software))
+        {
             Some((_, _, tests)) => tests.push(test),
             None => groups.push((&test.stratum, test.software, vec![test])),
         }
@@ -73,7 +75,9 @@ fn name(stratum: Option<&str>, software: Software) -> String {
 fn under(word: ClaimVerdict, size: Option<ClaimVerdict>) -> String {
     match size.filter(|size| *size != word) {
         None => word.to_string(),
-        Some(ClaimVerdict::Fails) if word == ClaimVerdict::Holds => "holds in direction, not in factor".to_owned(),
+        Some(ClaimVerdict::Fails) if word == ClaimVerdict::Holds => {
+            "holds in direction, not in factor".to_owned()
+        }
         Some(size) => format!("direction {word}, factor {size}"),
     }
 }

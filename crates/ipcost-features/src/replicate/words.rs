@@ -81,19 +81,23 @@ fn claim(number: usize, claim: &LedgerClaim, details: bool, room: usize) -> Stri
     let mut grid = Grid::new(&TESTS);
     claim.tests.iter().filter(|test| is_shown(test)).for_each(|test| row(&mut grid, test));
     grid.render(&mut out, room);
-    for (test, otherwise) in claim.tests.iter().filter_map(|test| Some((test, test.contradicted.as_ref()?))) {
-        let line =
-            format!("{} decides nothing: the article's own method says otherwise, {otherwise}", test.about);
-        out.push_str(&format!("   {}\n", wrapped_under(&line, room, "   ")));
-    }
-    // Their lines would be wider than any screen.
-    for test in &claim.tests {
-        if let Some(detail) = &test.detail {
-            let line = format!("{} ({}): {detail}: {}", test.about, test.software, test.word);
-            out.push_str(&format!("   {}\n", wrapped_under(&line, room, "   ")));
-        }
+    for remark in remarks(claim) {
+        out.push_str(&format!("   {}\n", wrapped_under(&remark, room, "   ")));
     }
     out
+}
+
+/// What a table of tests has no room for: why a test decides nothing, and system calls by name.
+pub(super) fn remarks(claim: &LedgerClaim) -> Vec<String> {
+    let contradicted = claim.tests.iter().filter_map(|test| {
+        let otherwise = test.contradicted.as_ref()?;
+        Some(format!("{} decides nothing: the article's own method says otherwise, {otherwise}", test.about))
+    });
+    let details = claim.tests.iter().filter_map(|test| {
+        let detail = test.detail.as_ref()?;
+        Some(format!("{} ({}): {detail}: {}", test.about, test.software, test.word))
+    });
+    contradicted.chain(details).collect()
 }
 
 /// What is to be said of a claim besides what is known of it, each with what it is.
@@ -107,7 +111,10 @@ pub(super) fn notes(claim: &LedgerClaim) -> Vec<(&'static str, &str)> {
         ("behind it", claim.behind.as_deref()),
         ("to decide it", claim.takes.as_deref().filter(|_| is_undecided)),
     ];
-    all.into_iter().filter_map(|(what, note)| Some((what, note?))).filter(|(_, note)| !note.is_empty()).collect()
+    all.into_iter()
+        .filter_map(|(what, note)| Some((what, note?)))
+        .filter(|(_, note)| !note.is_empty())
+        .collect()
 }
 
 /// A row without an interval says nothing, and calls have lines of their own.

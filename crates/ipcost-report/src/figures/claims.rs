@@ -55,6 +55,8 @@ pub struct Claim {
     pub said: String,
     /// What else is to be said, each with what it is.
     pub notes: Vec<(&'static str, String)>,
+    /// What else is to be said of single tests.
+    pub remarks: Vec<String>,
     /// As published, then under each condition.
     pub conditions: Vec<Condition>,
 }
@@ -173,7 +175,8 @@ impl Claim {
                 .into_iter()
                 .map(|test| Row {
                     label: names.label(&test.about),
-                    figures: joined([test.here.as_str(), test.said.as_str()], " "),
+                    // A figure that decides nothing has no verdict.
+                    figures: joined([test.here.as_str(), if test.decides { &test.said } else { "" }], " "),
                     told: sentence(test),
                     is_drawn: is_drawn(test),
                     test,
@@ -200,19 +203,13 @@ fn told(condition: &Condition, tests: &[&Test]) -> String {
     ];
     let counts = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
     let counts = if counts.is_empty() { "none decides".to_owned() } else { counts };
-    format!(
-        "{}: {}. Of {} {counts}.",
-        condition.name,
-        condition.said,
-        counted(tests.len() as u32, "test")
-    )
+    format!("{}: {}. Of {} {counts}.", condition.name, condition.said, counted(tests.len() as u32, "test"))
 }
 
 /// `unix over tcp, 1 B: 0.81 (0.76–0.90), claimed < 1: holds`.
 fn sentence(test: &Test) -> String {
     let figures = joined([test.here.as_str(), test.held.as_str()], " ");
-    let claimed =
-        if test.claimed.is_empty() { String::new() } else { format!("claimed {}", test.claimed) };
+    let claimed = if test.claimed.is_empty() { String::new() } else { format!("claimed {}", test.claimed) };
     let figures = joined([figures.as_str(), claimed.as_str()], ", ");
     joined([test.about.as_str(), figures.as_str(), test.said.as_str()], ": ")
 }

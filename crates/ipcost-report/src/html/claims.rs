@@ -13,15 +13,19 @@ pub fn section(claims: &Claims, made: &Envelope) -> Fragment {
          <p><strong>{}</strong></p>\n",
         text(&claims.question)
     );
-    let line = |line: &String| format!("<p class=\"note\">{}</p>\n", text(line));
-    claims.notes.iter().map(line).for_each(|line| out.push_str(&line));
-    out.push_str(&format!("<p class=\"note\">{}</p>\n", text(&published::measured_on(made))));
     let entry = |claim: &Claim| {
         let (number, said) = (claim.number, said(claim));
-        format!("<li><a href=\"#claim-{number}\">{number}. {}</a> {said}</li>\n", text(&claim.text))
+        format!("<li><a href=\"#claim-{number}\">{number}. {}</a>{said}</li>\n", text(&claim.text))
     };
     let entries: String = claims.claims.iter().map(entry).collect();
-    out.push_str(&format!("<ul class=\"known\">\n{entries}</ul>\n</section>\n"));
+    out.push_str(&format!("<ul class=\"known\">\n{entries}</ul>\n"));
+    if claims.claims.iter().any(|claim| claim.multiples().is_some()) {
+        out.push_str(&legend());
+    }
+    out.push_str("<div class=\"note\">\n");
+    let lines = claims.notes.iter().cloned().chain([published::measured_on(made)]);
+    lines.for_each(|line| out.push_str(&format!("<p>{}</p>\n", text(&line))));
+    out.push_str("</div>\n</section>\n");
     claims.claims.iter().for_each(|claim| out.push_str(&card(claim)));
     Fragment(out)
 }
@@ -34,16 +38,12 @@ fn said(claim: &Claim) -> String {
 fn card(claim: &Claim) -> String {
     let number = claim.number;
     let mut out = format!(
-        "<section class=\"claim {}\" id=\"claim-{number}\" aria-labelledby=\"claim-{number}-title\">\n\
-         <h3 id=\"claim-{number}-title\">{number}. “{}” {}</h3>\n<dl>\n",
+        "<section class=\"claim of-{}\" id=\"claim-{number}\" aria-labelledby=\"claim-{number}-title\">\n\
+         <h3 id=\"claim-{number}-title\">{number}. “{}” {}</h3>\n",
         claim.known.class(),
         text(&claim.text),
         said(claim)
     );
-    for (what, note) in &claim.notes {
-        out.push_str(&format!("<dt>{}</dt><dd>{}</dd>\n", text(what), text(note)));
-    }
-    out.push_str("</dl>\n");
     let multiples = claim.multiples();
     if let Some(multiples) = &multiples {
         out.push_str(&format!(
@@ -53,13 +53,20 @@ fn card(claim: &Claim) -> String {
         for panel in claims::panels(multiples) {
             out.push_str(&format!("<div>\n{}</div>\n", panel.inline()));
         }
-        out.push_str(&format!("</div>\n{}", legend()));
+        out.push_str("</div>\n");
     }
+    out.push_str("<dl>\n");
+    for (what, note) in &claim.notes {
+        out.push_str(&format!("<dt>{}</dt><dd>{}</dd>\n", text(what), text(note)));
+    }
+    out.push_str("</dl>\n");
     if claim.conditions.iter().any(|condition| !condition.tests.is_empty()) {
         // Where nothing is drawn, the numbers are all that there is.
         let open = if multiples.is_some() { "" } else { " open" };
         let summary = "<summary>Every test in numbers</summary>";
-        out.push_str(&format!("<details{open}>{summary}\n{}</details>\n", table(claim)));
+        let remarks: String =
+            claim.remarks.iter().map(|remark| format!("<p class=\"note\">{}</p>\n", text(remark))).collect();
+        out.push_str(&format!("<details{open}>{summary}\n{}{remarks}</details>\n", table(claim)));
     }
     out.push_str("</section>\n");
     out

@@ -35,14 +35,18 @@ const BETWEEN: f64 = 16.0;
 const TO_BASE: f64 = 0.36;
 /// How far intervals may push the axis beyond the values, as a factor.
 const MOST_BEYOND: f64 = 3.0;
-const TICK_ROOM: f64 = 30.0;
+const MOST_TICKS: usize = 9;
+/// What lies between the names of ticks.
+const TICK_GAP: f64 = 5.0;
 const RADIUS: f64 = 4.0;
+/// Half the cap at the end of an interval; a point is larger, so that a narrow interval does not hide its shape.
+const CAP: f64 = 2.5;
 
 /// How to read the panels, and what their marks mean.
 pub const LEGEND: [(Known, &str); 3] =
     [(Known::Holds, "holds"), (Known::Fails, "fails"), (Known::Open, "open, or decides nothing")];
 /// How to read the rest of them.
-pub const READING: &str = "Bars: intervals; all that decide hold together at 95 %. Dashed bar: no interval yet. Shade up to the dashed line: as claimed. Thin line: 1, no difference.";
+pub const READING: &str = "Bars are intervals; those of all deciding tests hold together at 95 %. A dashed bar has none yet. The shade ends at the bounds of the claim, which are dashed lines. The thin line is 1: no difference.";
 
 /// Draws the claims; `made` says where and with what they were measured.
 ///
@@ -69,7 +73,9 @@ pub fn draw(claims: &Claims, made: &Envelope, background: Background) -> Result<
         .claims
         .iter()
         .filter(|claim| drawn.iter().all(|(shown, _)| shown.number != claim.number))
-        .map(|claim| format!("Not drawn, as it has no ratios: {}. {}: “{}”", claim.number, claim.said, claim.text))
+        .map(|claim| {
+            format!("Not drawn, as it has no ratios: {}. {}: “{}”", claim.number, claim.said, claim.text)
+        })
         .collect();
     for line in &without {
         y = paragraph(&mut canvas, line, LEAD, INK, y);
@@ -195,33 +201,18 @@ impl Layout {
         canvas.text((left, top + 27.0), Anchor::Start, SAID, INK, &said);
         let first = top + HEAD;
         let bottom = first + panel.rows.len() as f64 * self.row_height();
-        canvas.add(self.axis(&scale, (first, bottom)));
+        // Labels above rows have no lines behind them.
+        let spans: Vec<(f64, f64)> = match self.is_above {
+            false => vec![(first, bottom)],
+            true => (1..=panel.rows.len())
+                .map(|count| first + count as f64 * self.row_height())
+                .map(|end| (end - ROW, end))
+                .collect(),
+        };
+        canvas.add(axis(&scale, left, &spans, bottom));
         for (index, row) in panel.rows.iter().enumerate() {
             canvas.add(self.row(row, &scale, (left, first + index as f64 * self.row_height())));
         }
-        canvas
-    }
-
-    /// The axis, and lines at its ticks from top to bottom.
-    fn axis(&self, scale: &Scale, (top, bottom): (f64, f64)) -> Canvas {
-        let mut canvas = Canvas::of("axis");
-        for (name, value) in
-            [("from", scale.from), ("to", scale.to), ("start", scale.start), ("end", scale.end)]
-        {
-            canvas.data(name, value);
-        }
-        let mut free_from = f64::NEG_INFINITY;
-        for tick in scale.ticks(((scale.end - scale.start) / TICK_ROOM) as usize) {
-            let x = scale.place(tick);
-            canvas.line((x, top), (x, bottom), GUIDE, 1.0);
-            let text = ticks::number(tick);
-            let half = width(&text, TICK) / 2.0;
-            if x - half > free_from {
-                canvas.text((x, bottom + 13.0), Anchor::Middle, TICK, QUIET, &text);
-                free_from = x + half + 3.0;
-            }
-        }
-        canvas.line((scale.start, bottom), (scale.end, bottom), QUIET, 1.0);
         canvas
     }
 
@@ -248,7 +239,7 @@ impl Layout {
             let x = scale.place(value);
             canvas.data("value", value);
             let ends = [row.test.lo, row.test.hi].map(|end| end.filter(|end| !end.is_nan()));
-            canvas.add(whiskers(scale, ends, x, middle, colour(known)));
+            canvas.add(whiskers(scale, ends, (x, middle), colour(known), CAP));
             mark(&mut canvas, known, (x, middle));
         }
         canvas
@@ -275,6 +266,46 @@ impl Layout {
     }
 }
 
+/// The axis at `bottom` of a panel that begins at `left`, and lines at its ticks within `spans`.
+fn axis(scale: &Scale, left: f64, spans: &[(f64, f64)], bottom: f64) -> Canvas {
+    let mut canvas = Canvas::of("axis");
+    for (name, value) in [("from", scale.from), ("to", scale.to), ("start", scale.start), ("end", scale.end)]
+    {
+        canvas.data(name, value);
+    }
+    let mut taken: Vec<(f64, f64)> = Vec::new();
+    for (value, text) in named_ticks(scale) {
+        let x = scale.place(value);
+        spans.iter().for_each(|(top, end)| canvas.line((x, *top), (x, *end), GUIDE, 1.0));
+        let half = width(&text, TICK) / 2.0 + TICK_GAP / 2.0;
+        // Nothing leaves the panel.
+        let x = x.max(left + half);
+        if taken.iter().all(|(from, to)| x + half <= *from || x - half >= *to) {
+            canvas.text((x, bottom + 13.0), Anchor::Middle, TICK, QUIET, &text);
+            taken.push((x - half, x + half));
+        }
+    }
+    canvas.line((scale.start, bottom), (scale.end, bottom), QUIET, 1.0);
+    canvas
+}
+
+/// Ticks of the axis, the most important first: 1, other powers of ten, then the rest. All have lines, and names if there is
+/// room.
+fn named_ticks(scale: &Scale) -> Vec<(f64, String)> {
+    let ladders = ticks::logarithmic(scale.from, scale.to, ticks::number);
+    let on_axis = |ladder: ticks::Ladder| -> ticks::Ladder {
+        ladder.into_iter().filter(|(value, _)| scale.holds(*value)).collect()
+    };
+    let mut ladder =
+        ladders.into_iter().map(on_axis).find(|ladder| ladder.len() <= MOST_TICKS).unwrap_or_default();
+    ladder.sort_by_key(|(value, _)| {
+        let power = value.log10();
+        let is_whole = (power - power.round()).abs() < 1e-9;
+        if is_whole { (0, power.round().abs() as i32) } else { (1, 0) }
+    });
+    ladder
+}
+
 /// What the axis of all panels has to show: values, bounds, 1 if it is one of ratios, and intervals within reason.
 fn extent(multiples: &Multiples<'_>) -> Extent {
     let drawn = || multiples.panels.iter().flat_map(|panel| &panel.rows).filter(|row| row.is_drawn);
@@ -283,9 +314,9 @@ fn extent(multiples: &Multiples<'_>) -> Extent {
     let bounds = drawn().flat_map(|row| [row.test.value, row.test.above, row.test.below]);
     let all: Vec<f64> = bounds.flatten().filter_map(drawable).chain(one).collect();
     all.iter().for_each(|value| extent.add(*value));
-    let (least, most) = all.iter().fold((f64::MAX, f64::MIN_POSITIVE), |(least, most), value| {
-        (least.min(*value), most.max(*value))
-    });
+    let (least, most) = all
+        .iter()
+        .fold((f64::MAX, f64::MIN_POSITIVE), |(least, most), value| (least.min(*value), most.max(*value)));
     for end in drawn().flat_map(|row| [row.test.lo, row.test.hi]) {
         let within = |end: f64| end.max(least / MOST_BEYOND).min(most * MOST_BEYOND);
         extent.add_bound(end.and_then(drawable).map(within).and_then(drawable));

@@ -28,8 +28,8 @@ use ipcost_model::{Document, unknown};
 use thiserror::Error;
 
 use crate::figures::series::Across;
-use ink::{Anchor, Canvas, GUIDE, INK, QUIET};
 pub use claims::draw as draw_claims;
+use ink::{Anchor, Canvas, GUIDE, INK, QUIET};
 pub use published::draw as draw_published;
 use text::{Face, wrapped};
 
@@ -68,15 +68,8 @@ pub enum Chart {
 
 impl Chart {
     /// Every one.
-    pub const ALL: [Self; 7] = [
-        Self::Cost,
-        Self::Size,
-        Self::Forest,
-        Self::Throughput,
-        Self::Layout,
-        Self::Cheapest,
-        Self::Claims,
-    ];
+    pub const ALL: [Self; 7] =
+        [Self::Cost, Self::Size, Self::Forest, Self::Throughput, Self::Layout, Self::Cheapest, Self::Claims];
 
     /// As on the command line.
     pub fn name(self) -> &'static str {

@@ -66,7 +66,13 @@ pub fn draw(
     for line in provenance(figure, made) {
         y = paragraph(&mut canvas, &line, FOOT, QUIET, y);
     }
-    Ok(Picture { title: text::clean(&figure.title), width: WIDTH, height: (y + 14.0).ceil(), background, canvas })
+    Ok(Picture {
+        title: text::clean(&figure.title),
+        width: WIDTH,
+        height: (y + 14.0).ceil(),
+        background,
+        canvas,
+    })
 }
 
 /// The panels alone, for a page that has the words.
