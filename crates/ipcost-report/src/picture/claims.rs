@@ -24,7 +24,7 @@ const PANEL: f64 = 252.0;
 const SIDE_BY_SIDE: usize = 3;
 const ROW: f64 = 17.0;
 /// What a label takes that stands above its row.
-const ABOVE: f64 = 14.0;
+const ABOVE: f64 = 15.0;
 /// Labels wider than this stand above their rows.
 const MOST_LABEL: f64 = 92.0;
 const MOST_FIGURES: f64 = 96.0;
