@@ -1,5 +1,6 @@
 //! The claims of a ledger as cards and small multiples of pictures and the page.
 
+use ipcost_lab::planning::ALPHA;
 use ipcost_report::claims::{Claim, Claims, Condition, Known, Test};
 use ipcost_report::numbers::bounds;
 
@@ -18,6 +19,7 @@ pub fn claims(ledger: &Ledger) -> Claims {
     Claims {
         question: ledger.question.clone(),
         notes: source.chain(published).chain(differs).chain(missing).collect(),
+        alpha: ALPHA,
         claims: (1..).zip(&ledger.claims).map(|(number, claim)| card(number, claim)).collect(),
     }
 }

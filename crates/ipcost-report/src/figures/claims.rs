@@ -38,6 +38,8 @@ pub struct Claims {
     pub question: String,
     /// Where it was published, what was not measured, and the like: a line each.
     pub notes: Vec<String>,
+    /// The level of the intervals: any of all that decide misses with at most this probability.
+    pub alpha: f64,
     /// In the article's order.
     pub claims: Vec<Claim>,
 }

@@ -20,7 +20,7 @@ pub fn section(claims: &Claims, made: &Envelope) -> Fragment {
     let entries: String = claims.claims.iter().map(entry).collect();
     out.push_str(&format!("<ul class=\"known\">\n{entries}</ul>\n"));
     if claims.claims.iter().any(|claim| claim.multiples().is_some()) {
-        out.push_str(&legend());
+        out.push_str(&legend(claims));
     }
     out.push_str("<div class=\"note\">\n");
     let lines = claims.notes.iter().cloned().chain([published::measured_on(made)]);
@@ -72,10 +72,10 @@ fn card(claim: &Claim) -> String {
     out
 }
 
-fn legend() -> String {
+fn legend(claims: &Claims) -> String {
     let mark = |known: Known| claims::sign(known).inline();
     let entries = claims::LEGEND.map(|(known, words)| format!("<span>{}{words}</span>", mark(known)));
-    format!("<p class=\"note legend\">{}{}</p>\n", entries.concat(), text(claims::READING))
+    format!("<p class=\"note legend\">{}{}</p>\n", entries.concat(), text(&claims::reading(claims)))
 }
 
 fn table(claim: &Claim) -> String {
@@ -94,7 +94,7 @@ fn table(claim: &Claim) -> String {
 fn row(condition: &Condition, test: &Test) -> String {
     let class = if test.decides { test.known.class() } else { "open" };
     format!(
-        "<tr><td>{}</td><td>{}</td><td class=\"number\">{}</td><td class=\"interval\">{}</td>\
+        "<tr><td>{}</td><td class=\"reason\">{}</td><td class=\"number\">{}</td><td class=\"interval\">{}</td>\
          <td class=\"number\">{}</td><td class=\"word {class}\">{}</td></tr>\n",
         text(&condition.name),
         text(&test.about),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use ipcost_model::units::{counted, duration_text};
 use ipcost_model::{Document, Multiplicity, Placement, Stopped, WorkloadRecord};
 
-use super::{Chart, claims, forest, size};
+use super::{Chart, forest, size};
 use crate::figures::cheapest;
 use crate::figures::series::Across;
 use crate::figures::ticks::{percent, plain};
@@ -75,7 +75,8 @@ pub fn lead(document: &Document, chart: Chart) -> String {
             )
         }
         Chart::Cheapest => cheapest::legend(document),
-        Chart::Claims => claims::READING.to_owned(),
+        // They are those of an answer, and have their own words.
+        Chart::Claims => String::new(),
         Chart::Forest => {
             let promise = match analysis.multiplicity {
                 Multiplicity::Headline => {

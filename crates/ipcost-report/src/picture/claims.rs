@@ -10,7 +10,7 @@ use super::text::{Face, clean, shortened, width};
 use super::{Background, FOOT, LEAD, LEFT, Picture, PictureError, RIGHT, TITLE, WIDTH, paragraph, published};
 use crate::figures::claims::{Claim, Claims, Known, Multiples, Panel, Row, drawable};
 use crate::figures::colours::PALETTE;
-use crate::figures::ticks;
+use crate::figures::ticks::{self, percent};
 
 const CLAIM: Face = Face { size: 13.5, bold: true };
 const NAME: Face = Face { size: 12.0, bold: true };
@@ -45,8 +45,6 @@ const CAP: f64 = 2.5;
 /// How to read the panels, and what their marks mean.
 pub const LEGEND: [(Known, &str); 3] =
     [(Known::Holds, "holds"), (Known::Fails, "fails"), (Known::Open, "open, or decides nothing")];
-/// How to read the rest of them.
-pub const READING: &str = "Bars are intervals; those of all deciding tests hold together at 95 %. A dashed bar has none yet. The shade ends at the bounds of the claim, which are dashed lines. The thin line is 1: no difference.";
 
 /// Draws the claims; `made` says where and with what they were measured.
 ///
@@ -61,7 +59,7 @@ pub fn draw(claims: &Claims, made: &Envelope, background: Background) -> Result<
     let mut canvas = Canvas::of("ipcost");
     let mut y = paragraph(&mut canvas, &claims.question, TITLE, INK, 20.0);
     y = legend(&mut canvas, y + 6.0);
-    y = paragraph(&mut canvas, READING, LEAD, QUIET, y) + 8.0;
+    y = paragraph(&mut canvas, &reading(claims), LEAD, QUIET, y) + 8.0;
     for (claim, multiples) in &drawn {
         canvas.line((LEFT, y), (RIGHT, y), GUIDE, 1.0);
         let title = format!("{}. {}: “{}”", claim.number, claim.said, claim.text);
@@ -88,6 +86,14 @@ pub fn draw(claims: &Claims, made: &Envelope, background: Background) -> Result<
     }
     let title = clean(&claims.question);
     Ok(Picture { title, width: WIDTH, height: (y + 14.0).ceil(), background, canvas })
+}
+
+/// How to read what is not a mark.
+pub fn reading(claims: &Claims) -> String {
+    format!(
+        "Bars are intervals; those of all deciding tests hold together at {} %. A dashed bar has none yet. The shade ends at the bounds of the claim, which are dashed lines. The thin line is 1: no difference.",
+        percent(1.0 - claims.alpha)
+    )
 }
 
 /// The panels of a claim, each as a picture of its own, for a page that has the words.

@@ -68,6 +68,7 @@ pub(crate) fn claims() -> Claims {
     Claims {
         question: "Which is faster?".into(),
         notes: vec!["Source: a blog".into()],
+        alpha: 0.05,
         claims: vec![
             claim(
                 1,
@@ -131,6 +132,7 @@ pub(crate) fn absurd() -> Vec<Claims> {
             all.push(claims);
         }
     }
+    all.extend(NUMBERS.map(|alpha| Claims { alpha, ..claims() }));
     let mut hostile = claims();
     hostile.question = HOSTILE.into();
     hostile.notes = vec![HOSTILE.into()];

@@ -39,7 +39,7 @@ fn every_condition_has_a_panel_and_every_test_a_row_of_the_table() {
     assert_eq!(cards.iter().map(|card| rows(card)).collect::<Vec<_>>(), [13, 1, 2, 1, 0]);
     for part in [
         "<title>on one core: depends. Of 3 tests 2 hold, 1 fails.</title>",
-        "<td>on one core</td><td>unix over tcp, 262144 B</td><td class=\"number\">1.30</td><td class=\"interval\">(1.17–1.43)</td><td class=\"number\">&lt; 1</td><td class=\"word fails\">fails</td>",
+        "<td>on one core</td><td class=\"reason\">unix over tcp, 262144 B</td><td class=\"number\">1.30</td><td class=\"interval\">(1.17–1.43)</td><td class=\"number\">&lt; 1</td><td class=\"word fails\">fails</td>",
         "a remark on a test",
     ] {
         assert!(cards[0].contains(part), "{part}: {}", cards[0]);
