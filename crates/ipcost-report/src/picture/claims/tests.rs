@@ -122,7 +122,7 @@ fn claims_without_any_value_are_refused() {
 
 #[test]
 fn absurd_claims_are_drawn() {
-    for claims in absurd() {
+    for (index, claims) in absurd().into_iter().enumerate() {
         let Ok(picture) = draw(&claims, &made(), Background::White) else { continue };
         let panels = claims.claims.iter().filter_map(Claim::multiples).flat_map(|it| panels(&it));
         for picture in panels.chain([picture]) {
@@ -132,7 +132,10 @@ fn absurd_claims_are_drawn() {
             assert!(!svg.contains(|c: char| c.is_control() && c != '\n'));
             let mut drawn = svg.split("d=\"").skip(1).map(|rest| rest.split('"').next().unwrap());
             assert!(drawn.all(|path| !path.contains("NaN") && !path.contains("inf")), "{svg}");
-            let _ = picture.png();
+            // Bitmaps have the same marks and take long.
+            if index % 8 == 0 {
+                let _ = picture.png();
+            }
         }
     }
 }
