@@ -8,6 +8,7 @@
 mod about;
 mod charts;
 mod cheapest;
+mod claims;
 mod crossings;
 mod data;
 mod pairs;
@@ -39,6 +40,7 @@ const SCRIPTS: [&str; 5] = [
 /// How many sentences are shown before the rest is folded away.
 const MOST_SENTENCES: usize = 16;
 
+pub use claims::section as claims_section;
 pub use published::section as published_section;
 
 /// A section of the page that is not drawn from the document's tables; only this module makes one.

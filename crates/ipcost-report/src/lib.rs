@@ -22,3 +22,5 @@ pub mod summary;
 pub mod terminal;
 pub mod words;
 pub mod wrap;
+
+pub use figures::claims;

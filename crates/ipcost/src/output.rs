@@ -6,6 +6,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use ipcost_features::answer::Answer;
+use ipcost_features::replicate;
 use ipcost_model::Document;
 use ipcost_report::terminal::{self, Detail};
 use ipcost_report::{html, json};
@@ -88,14 +89,15 @@ pub fn write_json(document: &Document, path: &Path) -> anyhow::Result<()> {
 /// Where it cannot be written.
 pub fn write_html(document: &Document, path: &Path) -> anyhow::Result<()> {
     let answer = Answer::of(document)?;
-    let fragments = match &answer {
+    let (answer, fragments) = match answer {
+        // Its claims are cards; as text they would be there twice.
         Some(Answer::Ledger(ledger)) => {
-            let section = |figure| html::published_section(figure, &ledger.envelope);
-            ledger.figure.iter().map(section).collect()
+            let claims = html::claims_section(&replicate::claims(&ledger), &ledger.envelope);
+            let figure = ledger.figure.iter().map(|figure| html::published_section(figure, &ledger.envelope));
+            (None, std::iter::once(claims).chain(figure).collect())
         }
-        _ => Vec::new(),
+        answer => (answer.map(|answer| plain(&answer.render(MOST_ROOM))), Vec::new()),
     };
-    let answer = answer.map(|answer| plain(&answer.render(MOST_ROOM)));
     write_whole(path, |out| html::write(document, answer.as_deref(), &fragments, out))
 }
 

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use anyhow::{Context, ensure};
 use ipcost_features::answer::Answer;
-use ipcost_features::replicate::Ledger;
+use ipcost_features::replicate::{self, Ledger};
 use ipcost_model::Document;
-use ipcost_report::picture::{Background, Picture};
+use ipcost_report::picture::{Background, Chart, Picture};
 use ipcost_report::{benchfmt, csv, markdown, picture};
 
 use crate::args::OutputArgs;
@@ -53,6 +53,9 @@ pub fn draw<'a>(document: &Document, args: &'a OutputArgs) -> anyhow::Result<Pic
     // What was published stands next to what was measured, unless another chart is asked for.
     let picture = match (args.chart, Answer::of(document)?) {
         (None, Some(Answer::Ledger(ledger))) if ledger.figure.is_some() => published(&ledger, background)?,
+        (Some(Chart::Claims), Some(Answer::Ledger(ledger))) => {
+            picture::draw_claims(&replicate::claims(&ledger), &ledger.envelope, background)?
+        }
         (chart, _) => picture::draw(document, chart.unwrap_or_default(), background)?,
     };
     if let Some(path) = &args.png {

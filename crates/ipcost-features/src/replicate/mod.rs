@@ -4,6 +4,7 @@ mod as_published;
 pub mod catalogue;
 pub mod figure;
 mod judge;
+mod multiples;
 pub mod needs;
 pub mod published;
 mod record;
@@ -16,6 +17,7 @@ pub mod words;
 
 pub use self::as_published::repeat;
 pub use self::judge::*;
+pub use self::multiples::claims;
 pub use self::record::*;
 pub use self::run::{Request, Watching, cells_of_run, run, scale};
 pub use self::source::Source;

@@ -408,6 +408,15 @@ pub struct LedgerTest {
     pub range: Option<(f64, f64)>,
     /// What is claimed of it.
     pub claimed: String,
+    /// It is claimed to be above this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub above: Option<f64>,
+    /// It is claimed to be below this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub below: Option<f64>,
+    /// Whether it is the ratio of two cells, and not the value of one.
+    #[serde(default = "yes")]
+    pub is_ratio: bool,
     /// What is known.
     pub word: ClaimVerdict,
     /// What is known of the direction alone; null if the claim names no factor.
@@ -420,4 +429,20 @@ pub struct LedgerTest {
     /// What the article's own method, run plainly beside it, says otherwise; the word is `undecided` then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contradicted: Option<String>,
+}
+
+impl LedgerTest {
+    /// What it is claimed to be above, and below. Documents of earlier versions have it as text alone.
+    pub fn bounds(&self) -> (Option<f64>, Option<f64>) {
+        if self.above.is_some() || self.below.is_some() {
+            return (self.above, self.below);
+        }
+        let number = |text: &str| text.trim().parse::<f64>().ok();
+        match (self.claimed.split_once(" to "), self.claimed.split_at_checked(1)) {
+            (Some((above, below)), _) => (number(above), number(below)),
+            (None, Some((">", above))) => (number(above), None),
+            (None, Some(("<", below))) => (None, number(below)),
+            (None, _) => (None, None),
+        }
+    }
 }

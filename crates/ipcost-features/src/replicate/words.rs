@@ -71,40 +71,50 @@ fn claim(number: usize, claim: &LedgerClaim, details: bool, room: usize) -> Stri
     let style = style(claim.word);
     let mut out = format!("{number}. {style}{}{style:#}  ", word(claim));
     out.push_str(&format!("{}\n", wrapped_under(&format!("\"{}\"", claim.text), room, "   ")));
-    let mut note = |head: &str, text: Option<&str>| {
-        if let Some(text) = text.filter(|text| !text.is_empty()) {
-            let text = if head.is_empty() { text.to_owned() } else { format!("{head}: {text}") };
-            out.push_str(&format!("   {}\n", wrapped_under(&text, room, "   ")));
-        }
-    };
-    note("here", Some(claim.sentence.as_str()));
-    note("published", claim.published.as_deref());
-    note("what differs", claim.why.as_deref());
-    note("what to do", claim.advice.as_deref());
-    note("behind it", claim.behind.as_deref());
-    note(
-        "to decide it",
-        claim.takes.as_deref().filter(|_| claim.word.is_open() || claim.word == ClaimVerdict::NotTested),
-    );
+    for (what, note) in notes(claim) {
+        let note = format!("{what}: {note}");
+        out.push_str(&format!("   {}\n", wrapped_under(&note, room, "   ")));
+    }
     if !details {
         return out;
     }
     let mut grid = Grid::new(&TESTS);
     claim.tests.iter().filter(|test| is_shown(test)).for_each(|test| row(&mut grid, test));
     grid.render(&mut out, room);
-    for (test, otherwise) in claim.tests.iter().filter_map(|test| Some((test, test.contradicted.as_ref()?))) {
-        let line =
-            format!("{} decides nothing: the article's own method says otherwise, {otherwise}", test.about);
-        out.push_str(&format!("   {}\n", wrapped_under(&line, room, "   ")));
-    }
-    // Their lines would be wider than any screen.
-    for test in &claim.tests {
-        if let Some(detail) = &test.detail {
-            let line = format!("{} ({}): {detail}: {}", test.about, test.software, test.word);
-            out.push_str(&format!("   {}\n", wrapped_under(&line, room, "   ")));
-        }
+    for remark in remarks(claim) {
+        out.push_str(&format!("   {}\n", wrapped_under(&remark, room, "   ")));
     }
     out
+}
+
+/// What a table of tests has no room for: why a test decides nothing, and system calls by name.
+pub(super) fn remarks(claim: &LedgerClaim) -> Vec<String> {
+    let contradicted = claim.tests.iter().filter_map(|test| {
+        let otherwise = test.contradicted.as_ref()?;
+        Some(format!("{} decides nothing: the article's own method says otherwise, {otherwise}", test.about))
+    });
+    let details = claim.tests.iter().filter_map(|test| {
+        let detail = test.detail.as_ref()?;
+        Some(format!("{} ({}): {detail}: {}", test.about, test.software, test.word))
+    });
+    contradicted.chain(details).collect()
+}
+
+/// What is to be said of a claim besides what is known of it, each with what it is.
+pub(super) fn notes(claim: &LedgerClaim) -> Vec<(&'static str, &str)> {
+    let is_undecided = claim.word.is_open() || claim.word == ClaimVerdict::NotTested;
+    let all = [
+        ("here", Some(claim.sentence.as_str())),
+        ("published", claim.published.as_deref()),
+        ("what differs", claim.why.as_deref()),
+        ("what to do", claim.advice.as_deref()),
+        ("behind it", claim.behind.as_deref()),
+        ("to decide it", claim.takes.as_deref().filter(|_| is_undecided)),
+    ];
+    all.into_iter()
+        .filter_map(|(what, note)| Some((what, note?)))
+        .filter(|(_, note)| !note.is_empty())
+        .collect()
 }
 
 /// A row without an interval says nothing, and calls have lines of their own.
@@ -113,7 +123,7 @@ fn is_shown(test: &LedgerTest) -> bool {
 }
 
 /// What is known of a claim, with what that is limited to.
-fn word(claim: &LedgerClaim) -> String {
+pub(super) fn word(claim: &LedgerClaim) -> String {
     let is_known = !matches!(claim.word, ClaimVerdict::Open | ClaimVerdict::NotTested);
     let limit = claim.limit.as_deref().filter(|_| is_known);
     let size = match claim.size {
@@ -142,7 +152,7 @@ fn row(grid: &mut Grid, test: &LedgerTest) {
     ]);
 }
 
-fn shown(value: f64) -> String {
+pub(super) fn shown(value: f64) -> String {
     if value == 0.0 { "0".to_owned() } else { ratio(value) }
 }
 
@@ -249,6 +259,9 @@ mod tests {
             lo: value.map(|value| value * 0.9),
             hi: value.map(|value| value * 1.1),
             range: None,
+            above: None,
+            below: None,
+            is_ratio: true,
             claimed: "15 to 24".into(),
             word,
             decides,

@@ -2,6 +2,7 @@
 //! and both only draw it.
 
 pub mod cheapest;
+pub mod claims;
 pub mod colours;
 pub mod published;
 pub mod series;

@@ -28,6 +28,7 @@ pub fn title(document: &Document, chart: Chart) -> String {
         },
         Chart::Throughput => "How much a stream carries, by size of message".to_owned(),
         Chart::Cheapest => cheapest::TITLE.to_owned(),
+        Chart::Claims => "What was claimed, and what holds".to_owned(),
     };
     match (document.workloads.as_slice(), chart) {
         ([only], Chart::Cost | Chart::Forest) => {
@@ -74,6 +75,8 @@ pub fn lead(document: &Document, chart: Chart) -> String {
             )
         }
         Chart::Cheapest => cheapest::legend(document),
+        // They are those of an answer, and have their own words.
+        Chart::Claims => String::new(),
         Chart::Forest => {
             let promise = match analysis.multiplicity {
                 Multiplicity::Headline => {

@@ -5,6 +5,7 @@
 mod bitmap;
 mod captions;
 mod cheapest;
+pub(crate) mod claims;
 mod cost;
 mod forest;
 mod ink;
@@ -27,6 +28,7 @@ use ipcost_model::{Document, unknown};
 use thiserror::Error;
 
 use crate::figures::series::Across;
+pub use claims::draw as draw_claims;
 use ink::{Anchor, Canvas, GUIDE, INK, QUIET};
 pub use published::draw as draw_published;
 use text::{Face, wrapped};
@@ -60,12 +62,14 @@ pub enum Chart {
     Layout,
     /// The cheapest transport of every workload, a column a size.
     Cheapest,
+    /// The claims of an article, a panel a condition; drawn by [`draw_claims`].
+    Claims,
 }
 
 impl Chart {
     /// Every one.
-    pub const ALL: [Self; 6] =
-        [Self::Cost, Self::Size, Self::Forest, Self::Throughput, Self::Layout, Self::Cheapest];
+    pub const ALL: [Self; 7] =
+        [Self::Cost, Self::Size, Self::Forest, Self::Throughput, Self::Layout, Self::Cheapest, Self::Claims];
 
     /// As on the command line.
     pub fn name(self) -> &'static str {
@@ -76,6 +80,7 @@ impl Chart {
             Self::Throughput => "throughput",
             Self::Layout => "layout",
             Self::Cheapest => "cheapest",
+            Self::Claims => "claims",
         }
     }
 }
@@ -145,6 +150,11 @@ pub enum PictureError {
     /// A figure of an article has neither published nor measured values.
     #[error("the figure of the experiment has no values, so there is nothing to draw")]
     NothingPublished,
+    /// No test of an article's claims has a value.
+    #[error(
+        "chart claims takes a saved ipcost replicate whose tests have values, and this document has none; measure with ipcost replicate NAME, or draw --chart cost"
+    )]
+    NoClaims,
     /// More cells than a bitmap has room for.
     #[error(
         "the picture would be {height} pixels tall, and at most {most} are drawn; take fewer cells, or SVG"
@@ -165,10 +175,11 @@ struct Body {
     notes: Vec<String>,
 }
 
-/// A picture, 840 units wide and as tall as it takes.
+/// A picture, as tall as it takes; whole ones are 840 units wide.
 #[derive(Debug)]
 pub struct Picture {
     title: String,
+    width: f64,
     height: f64,
     background: Background,
     canvas: Canvas,
@@ -214,6 +225,8 @@ pub fn draw(document: &Document, chart: Chart, background: Background) -> Result
         Chart::Forest => forest::draw(document, &mut canvas, y)?,
         Chart::Throughput => throughput::draw(document, &mut canvas, y)?,
         Chart::Cheapest => cheapest::draw(document, &mut canvas, y)?,
+        // A plain document has none.
+        Chart::Claims => return Err(PictureError::NoClaims),
     };
     y = body.bottom + 12.0;
     for note in body.notes.into_iter().chain(captions::missing(document)) {
@@ -225,7 +238,7 @@ pub fn draw(document: &Document, chart: Chart, background: Background) -> Result
     for line in captions::provenance(document) {
         y = paragraph(&mut canvas, &line, FOOT, QUIET, y);
     }
-    Ok(Picture { title: text::clean(&title), height: (y + 14.0).ceil(), background, canvas })
+    Ok(Picture { title: text::clean(&title), width: WIDTH, height: (y + 14.0).ceil(), background, canvas })
 }
 
 /// Lines of text from `top` down; gives where they end.

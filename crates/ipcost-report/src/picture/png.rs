@@ -9,7 +9,7 @@ use super::bitmap::Bitmap;
 use super::ink::{Anchor, Canvas, Mark, PAPER, Point};
 use super::outline::{dashed, diamond, disc, line};
 use super::text::{ELLIPSIS, Face};
-use super::{Background, Picture, PictureError, WIDTH, typeface};
+use super::{Background, Picture, PictureError, typeface};
 
 /// Pixels for one unit of the picture: sharp on screens of today.
 const PIXELS_PER_UNIT: f64 = 2.0;
@@ -21,7 +21,7 @@ const MOST_PIXELS_TALL: u64 = 32_000;
 /// # Errors
 /// Where it would be too tall.
 pub fn render(picture: &Picture) -> Result<Vec<u8>, PictureError> {
-    let [width, height] = [WIDTH, picture.height].map(|units| (units * PIXELS_PER_UNIT) as u64);
+    let [width, height] = [picture.width, picture.height].map(|units| (units * PIXELS_PER_UNIT) as u64);
     if height > MOST_PIXELS_TALL {
         return Err(PictureError::TooTall { height, most: MOST_PIXELS_TALL });
     }

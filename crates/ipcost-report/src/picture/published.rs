@@ -10,7 +10,7 @@ use super::ink::{Anchor, Canvas, GUIDE, INK, PAPER, Point, QUIET};
 use super::scale::{Extent, Scale};
 use super::size::{apart, whiskers};
 use super::text::{self, Face, clean, shortened, width, wrapped};
-use super::{Background, FOOT, LEAD, LEFT, Picture, PictureError, RIGHT, TITLE, paragraph};
+use super::{Background, FOOT, LEAD, LEFT, Picture, PictureError, RIGHT, TITLE, WIDTH, paragraph};
 use crate::figures::colours::{PALETTE, slot_among};
 use crate::figures::ticks::{self, percent};
 
@@ -66,7 +66,13 @@ pub fn draw(
     for line in provenance(figure, made) {
         y = paragraph(&mut canvas, &line, FOOT, QUIET, y);
     }
-    Ok(Picture { title: text::clean(&figure.title), height: (y + 14.0).ceil(), background, canvas })
+    Ok(Picture {
+        title: text::clean(&figure.title),
+        width: WIDTH,
+        height: (y + 14.0).ceil(),
+        background,
+        canvas,
+    })
 }
 
 /// The panels alone, for a page that has the words.
@@ -77,7 +83,8 @@ pub fn body(figure: &PublishedFigure) -> Result<Picture, PictureError> {
     let mut canvas = Canvas::of("ipcost");
     let bottom = panels(figure, &mut canvas, 4.0)?;
     let title = text::clean(&figure.title);
-    Ok(Picture { title, height: (bottom + 8.0).ceil(), background: Background::Transparent, canvas })
+    let background = Background::Transparent;
+    Ok(Picture { title, width: WIDTH, height: (bottom + 8.0).ceil(), background, canvas })
 }
 
 /// How to read it.

@@ -1,6 +1,6 @@
 //! Rows of points with intervals along one axis: what every picture but that of sizes is made of.
 
-use super::ink::{Anchor, BAND, Canvas, GUIDE, INK, QUIET};
+use super::ink::{Anchor, BAND, Canvas, GUIDE, INK, Point, QUIET};
 use super::scale::Scale;
 use super::text::{Face, clean, shortened, width};
 use super::{LEFT, RIGHT};
@@ -22,6 +22,8 @@ const TO_BASE: f64 = 0.36;
 const MOST_LABEL: f64 = 270.0;
 /// How far ticks stand apart, at least.
 const TICK_ROOM: f64 = 54.0;
+/// Half the cap at the end of an interval.
+const CAP: f64 = 4.0;
 
 /// A cell's place in a picture.
 #[derive(Debug, Clone)]
@@ -236,7 +238,7 @@ fn draw_row(row: &Row, columns: Columns, axis: &Axis<'_>, top: f64) -> Canvas {
             if axis.bars {
                 canvas.rectangle((axis.scale.start, middle - 7.0), (x, middle + 7.0), row.colour, 0.35);
             }
-            canvas.add(whiskers(&axis.scale, [lo, hi], x, middle, row.colour));
+            canvas.add(whiskers(&axis.scale, [lo, hi], (x, middle), row.colour, CAP));
             canvas.point((x, middle), 4.0, row.colour, lo.is_none() || hi.is_none());
         }
     }
@@ -251,9 +253,15 @@ fn draw_row(row: &Row, columns: Columns, axis: &Axis<'_>, top: f64) -> Canvas {
     canvas
 }
 
-/// The interval around a point at `x`: solid as far as it is known, in dashes with an arrow where it is unbounded; a solid
+/// The interval around a point, with a cap of so much to each side at its ends: solid as far as it is known, in dashes with an arrow where it is unbounded; a solid
 /// line with an arrow goes on beyond the axis.
-fn whiskers(scale: &Scale, ends: [Option<f64>; 2], x: f64, y: f64, colour: &'static str) -> Canvas {
+pub fn whiskers(
+    scale: &Scale,
+    ends: [Option<f64>; 2],
+    (x, y): Point,
+    colour: &'static str,
+    cap: f64,
+) -> Canvas {
     let unbounded = ends.iter().any(Option::is_none);
     let mut canvas = Canvas::of(if unbounded { "interval unbounded" } else { "interval" });
     for (end, edge, towards) in [(ends[0], scale.start, -1.0), (ends[1], scale.end, 1.0)] {
@@ -261,7 +269,7 @@ fn whiskers(scale: &Scale, ends: [Option<f64>; 2], x: f64, y: f64, colour: &'sta
             Some(value) if scale.holds(value) => {
                 let to = scale.place(value);
                 canvas.line((x, y), (to, y), colour, 2.0);
-                canvas.line((to, y - 4.0), (to, y + 4.0), colour, 2.0);
+                canvas.line((to, y - cap), (to, y + cap), colour, 2.0);
             }
             Some(_) => {
                 canvas.line((x, y), (edge, y), colour, 2.0);

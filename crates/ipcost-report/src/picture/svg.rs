@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::fmt::{Display, Write};
 
 use super::ink::{Anchor, BAND, Canvas, GUIDE, INK, Mark, PAPER, Point, QUIET, WHOLE};
-use super::{Background, Picture, WIDTH};
+use super::{Background, Picture};
 use crate::figures::colours::{Colour, PALETTE};
 
 const TYPEFACES: &str = "Inter, 'Helvetica Neue', Helvetica, Arial, 'DejaVu Sans', sans-serif";
@@ -27,8 +27,8 @@ pub fn render(picture: &Picture) -> String {
             ("font-family", &TYPEFACES),
             ("height", &picture.height),
             ("role", &"img"),
-            ("viewBox", &format!("0 0 {WIDTH} {}", picture.height)),
-            ("width", &WIDTH),
+            ("viewBox", &format!("0 0 {} {}", picture.width, picture.height)),
+            ("width", &picture.width),
             ("xmlns", &"http://www.w3.org/2000/svg"),
         ],
     );
@@ -44,7 +44,7 @@ pub fn render(picture: &Picture) -> String {
 /// The picture as an element of the page, in the page's colours, light or dark.
 pub fn render_inline(picture: &Picture) -> String {
     let mut out = String::new();
-    let view = format!("0 0 {WIDTH} {}", picture.height);
+    let view = format!("0 0 {} {}", picture.width, picture.height);
     open(&mut out, "svg", &[("font-family", &TYPEFACES), ("role", &"img"), ("viewBox", &view)]);
     title(&mut out, &picture.title);
     group(&mut out, &picture.canvas, of_page);

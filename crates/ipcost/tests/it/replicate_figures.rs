@@ -87,6 +87,14 @@ fn figures_are_drawn_saved_and_on_the_page() {
         page.contains("Published and measured") && page.contains("<td class=\"number\">12.5</td>"),
         "{page}"
     );
+    assert!(
+        page.contains("What was claimed, and what holds")
+            && page.contains("id=\"claim-1\"")
+            && page.contains("<g class=\"test\""),
+        "{page}"
+    );
+    let output = place.run(&["report", "last", "--svg", "-", "--chart", "claims"]);
+    assert!(text(&output.stdout).contains("<g class=\"panel\""), "{}", text(&output.stderr));
     let output = place.run(&["report", "last", "--svg", "-", "--chart", "cost"]);
     assert!(!text(&output.stdout).contains("as published"), "another chart is the document's own");
     place.assert_clean();

@@ -1,0 +1,122 @@
+//! The claims of a ledger as cards and small multiples of pictures and the page.
+
+use ipcost_lab::planning::ALPHA;
+use ipcost_report::claims::{Claim, Claims, Condition, Known, Test};
+use ipcost_report::numbers::bounds;
+
+use super::{Ledger, LedgerClaim, LedgerTest, Software, words};
+use crate::claims::ClaimVerdict;
+
+/// The claims of a ledger.
+pub fn claims(ledger: &Ledger) -> Claims {
+    let source = ledger.source.iter().map(|source| format!("Source: {source}"));
+    let published = [format!("Published on: {}", ledger.machine)];
+    let differs = ledger.differs.iter().map(|differs| format!("What differs here: {differs}"));
+    let missing = ledger.runs.iter().flat_map(|run| {
+        let name = name(run.stratum.as_deref(), run.software);
+        run.missing.iter().map(move |missing| format!("Missing, {name}: {missing}"))
+    });
+    Claims {
+        question: ledger.question.clone(),
+        notes: source.chain(published).chain(differs).chain(missing).collect(),
+        alpha: ALPHA,
+        claims: (1..).zip(&ledger.claims).map(|(number, claim)| card(number, claim)).collect(),
+    }
+}
+
+fn card(number: usize, claim: &LedgerClaim) -> Claim {
+    Claim {
+        number,
+        text: claim.text.clone(),
+        known: known(claim.word),
+        said: words::word(claim),
+        notes: words::notes(claim).into_iter().map(|(what, note)| (what, note.to_owned())).collect(),
+        remarks: words::remarks(claim),
+        conditions: conditions(claim),
+    }
+}
+
+/// The tests of a claim by the condition under which they were made, in the order of the ledger.
+fn conditions(claim: &LedgerClaim) -> Vec<Condition> {
+    let mut groups: Vec<(&Option<String>, Software, Vec<&LedgerTest>)> = Vec::new();
+    for test in &claim.tests {
+        match groups
+            .iter_mut()
+            .find(|(stratum, software, _)| (*stratum, *software) == (&test.stratum, test.software))
+        {
+            Some((_, _, tests)) => tests.push(test),
+            None => groups.push((&test.stratum, test.software, vec![test])),
+        }
+    }
+    let condition = |(stratum, software, tests): (&Option<String>, Software, Vec<&LedgerTest>)| {
+        let mut all = claim.conditions.iter();
+        let found = all.find(|it| (&it.stratum, it.software) == (stratum, software));
+        Condition {
+            name: name(stratum.as_deref(), software),
+            known: found.map(|it| known(it.word)),
+            said: found.map_or_else(|| NOTHING.to_owned(), |it| under(it.word, it.size)),
+            tests: tests.into_iter().map(test).collect(),
+        }
+    };
+    groups.into_iter().map(condition).collect()
+}
+
+/// Said of figures that decide nothing.
+const NOTHING: &str = "decides nothing";
+
+/// `on one core`; with the native peer, if it was measured instead of the article's software or beside it.
+fn name(stratum: Option<&str>, software: Software) -> String {
+    let stratum = stratum.unwrap_or("as published");
+    match software {
+        Software::Original => stratum.to_owned(),
+        Software::Native => format!("{stratum}, native peer"),
+    }
+}
+
+/// What is known under one condition, of the direction and of the factor.
+fn under(word: ClaimVerdict, size: Option<ClaimVerdict>) -> String {
+    match size.filter(|size| *size != word) {
+        None => word.to_string(),
+        Some(ClaimVerdict::Fails) if word == ClaimVerdict::Holds => {
+            "holds in direction, not in factor".to_owned()
+        }
+        Some(size) => format!("direction {word}, factor {size}"),
+    }
+}
+
+fn test(test: &LedgerTest) -> Test {
+    let (above, below) = test.bounds();
+    let said = match (test.decides, test.value, &test.detail) {
+        (false, ..) => NOTHING.to_owned(),
+        (true, None, None) => "not measured".to_owned(),
+        (true, ..) => test.word.to_string(),
+    };
+    Test {
+        about: test.about.clone(),
+        is_ratio: test.is_ratio,
+        value: test.value,
+        lo: test.lo,
+        hi: test.hi,
+        above,
+        below,
+        decides: test.decides,
+        known: known(test.word),
+        here: test.value.map_or_else(String::new, words::shown),
+        held: test.value.map_or_else(String::new, |value| bounds(value, (test.lo, test.hi), test.range)),
+        claimed: test.claimed.clone(),
+        said,
+    }
+}
+
+fn known(word: ClaimVerdict) -> Known {
+    match word {
+        ClaimVerdict::Holds => Known::Holds,
+        ClaimVerdict::Fails => Known::Fails,
+        ClaimVerdict::Depends => Known::Depends,
+        ClaimVerdict::Open => Known::Open,
+        ClaimVerdict::NotTested => Known::NotTested,
+    }
+}
+
+#[cfg(test)]
+mod tests;

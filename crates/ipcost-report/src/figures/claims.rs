@@ -1,0 +1,264 @@
+//! Claims with the tests that decide them, by condition, and the small multiples that they make: a panel a condition, a row
+//! a test, all panels of a claim with one axis.
+
+use ipcost_model::units::counted;
+
+/// What is known of a claim, of a condition or of a test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Known {
+    /// It holds.
+    Holds,
+    /// It does not.
+    Fails,
+    /// It does under some conditions, or in some tests.
+    Depends,
+    /// That is not known yet.
+    Open,
+    /// Nothing was measured for it.
+    NotTested,
+}
+
+impl Known {
+    /// The class of elements that show it.
+    pub fn class(self) -> &'static str {
+        match self {
+            Self::Holds => "holds",
+            Self::Fails => "fails",
+            Self::Depends => "depends",
+            Self::Open => "open",
+            Self::NotTested => "untested",
+        }
+    }
+}
+
+/// The claims of an article.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Claims {
+    /// What the article asked.
+    pub question: String,
+    /// Where it was published, what was not measured, and the like: a line each.
+    pub notes: Vec<String>,
+    /// The level of the intervals: any of all that decide misses with at most this probability.
+    pub alpha: f64,
+    /// In the article's order.
+    pub claims: Vec<Claim>,
+}
+
+/// A claim.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Claim {
+    /// Its place among the others, from 1.
+    pub number: usize,
+    /// As it was published.
+    pub text: String,
+    /// What is known of it.
+    pub known: Known,
+    /// The same in words, with what that is limited to.
+    pub said: String,
+    /// What else is to be said, each with what it is.
+    pub notes: Vec<(&'static str, String)>,
+    /// What else is to be said of single tests.
+    pub remarks: Vec<String>,
+    /// As published, then under each condition.
+    pub conditions: Vec<Condition>,
+}
+
+/// A claim under a condition.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Condition {
+    /// The condition in words.
+    pub name: String,
+    /// What is known; `None` if it decides nothing.
+    pub known: Option<Known>,
+    /// The same in words.
+    pub said: String,
+    /// What was measured.
+    pub tests: Vec<Test>,
+}
+
+/// A comparison and its figures.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Test {
+    /// What it compares.
+    pub about: String,
+    /// Whether it is a ratio, and not the figure of a single cell.
+    pub is_ratio: bool,
+    /// Its value.
+    pub value: Option<f64>,
+    /// The lower end of its interval.
+    pub lo: Option<f64>,
+    /// The upper end of its interval.
+    pub hi: Option<f64>,
+    /// The value is claimed to be above this.
+    pub above: Option<f64>,
+    /// The value is claimed to be below this.
+    pub below: Option<f64>,
+    /// Whether it decides.
+    pub decides: bool,
+    /// What is known.
+    pub known: Known,
+    /// The value as text; empty if there is none.
+    pub here: String,
+    /// Its interval as text.
+    pub held: String,
+    /// What is claimed of it, as text.
+    pub claimed: String,
+    /// What is known, in words.
+    pub said: String,
+}
+
+/// The panels of a claim.
+#[derive(Debug)]
+pub struct Multiples<'a> {
+    /// What all rows have in common, and the axis.
+    pub caption: String,
+    /// Whether the axis is one of ratios, on which 1 is no difference.
+    pub is_ratio: bool,
+    /// One for each condition.
+    pub panels: Vec<Panel<'a>>,
+}
+
+/// A condition as a panel.
+#[derive(Debug)]
+pub struct Panel<'a> {
+    /// The condition.
+    pub condition: &'a Condition,
+    /// The panel in a sentence, for readers who hear it.
+    pub told: String,
+    /// From top to bottom.
+    pub rows: Vec<Row<'a>>,
+}
+
+/// A test as a row.
+#[derive(Debug)]
+pub struct Row<'a> {
+    /// What distinguishes it from other rows.
+    pub label: String,
+    /// The value and what is known.
+    pub figures: String,
+    /// All of it, in a sentence.
+    pub told: String,
+    /// Whether its value can be drawn on the axis.
+    pub is_drawn: bool,
+    /// The test.
+    pub test: &'a Test,
+}
+
+/// A value that a logarithmic axis can show.
+pub fn drawable(value: f64) -> Option<f64> {
+    Some(value).filter(|value| value.is_finite() && *value > 0.0)
+}
+
+impl Claim {
+    /// Its panels; `None` if no value can be drawn.
+    pub fn multiples(&self) -> Option<Multiples<'_>> {
+        // Figures that decide nothing are shown only where there are no others.
+        let decided = self.conditions.iter().any(|condition| condition.known.is_some());
+        let is_shown = |test: &&Test| test.decides || !decided;
+        let conditions: Vec<(&Condition, Vec<&Test>)> = self
+            .conditions
+            .iter()
+            .filter(|condition| condition.known.is_some() || !decided)
+            .map(|condition| (condition, condition.tests.iter().filter(is_shown).collect::<Vec<_>>()))
+            .filter(|(_, tests)| !tests.is_empty())
+            .collect();
+        let all: Vec<&Test> = conditions.iter().flat_map(|(_, tests)| tests.iter().copied()).collect();
+        let has_value = |test: &Test| test.value.and_then(drawable).is_some();
+        let is_ratio = all.iter().any(|test| has_value(test) && test.is_ratio);
+        let is_drawn = |test: &Test| has_value(test) && test.is_ratio == is_ratio;
+        if !all.iter().any(|test| is_drawn(test)) {
+            return None;
+        }
+        let names = Names::of(&all);
+        let panels = conditions.into_iter().map(|(condition, tests)| Panel {
+            told: told(condition, &tests),
+            condition,
+            rows: tests
+                .into_iter()
+                .map(|test| Row {
+                    label: names.label(&test.about),
+                    // A figure that decides nothing has no verdict.
+                    figures: joined([test.here.as_str(), if test.decides { &test.said } else { "" }], " "),
+                    told: sentence(test),
+                    is_drawn: is_drawn(test),
+                    test,
+                })
+                .collect(),
+        });
+        let panels = panels.collect();
+        Some(Multiples { caption: names.caption(is_ratio), is_ratio, panels })
+    }
+}
+
+/// `on one core: depends. Of 13 tests 11 hold, 1 fails, 1 is open.`
+fn told(condition: &Condition, tests: &[&Test]) -> String {
+    let count = |known: Known| tests.iter().filter(|test| test.decides && test.known == known).count();
+    let part = |known: Known, one: &str, many: &str| match count(known) {
+        0 => None,
+        1 => Some(format!("1 {one}")),
+        count => Some(format!("{count} {many}")),
+    };
+    let parts = [
+        part(Known::Holds, "holds", "hold"),
+        part(Known::Fails, "fails", "fail"),
+        part(Known::Open, "is open", "are open"),
+    ];
+    let counts = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
+    let counts = if counts.is_empty() { "none decides".to_owned() } else { counts };
+    format!("{}: {}. Of {} {counts}.", condition.name, condition.said, counted(tests.len() as u32, "test"))
+}
+
+/// `unix over tcp, 1 B: 0.81 (0.76–0.90), claimed < 1: holds`.
+fn sentence(test: &Test) -> String {
+    let figures = joined([test.here.as_str(), test.held.as_str()], " ");
+    let claimed = if test.claimed.is_empty() { String::new() } else { format!("claimed {}", test.claimed) };
+    let figures = joined([figures.as_str(), claimed.as_str()], ", ");
+    joined([test.about.as_str(), figures.as_str(), test.said.as_str()], ": ")
+}
+
+fn joined<'a>(parts: impl IntoIterator<Item = &'a str>, between: &str) -> String {
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(between)
+}
+
+/// What tests compare, in parts between commas, of which some are the same in all.
+struct Names<'a> {
+    /// The parts that all share, by place; `None` where they differ, empty if tests have unlike numbers of parts.
+    shared: Vec<Option<&'a str>>,
+}
+
+const COMMA: &str = ", ";
+
+impl<'a> Names<'a> {
+    fn of(tests: &[&'a Test]) -> Self {
+        let mut split = tests.iter().map(|test| test.about.split(COMMA).collect::<Vec<_>>());
+        let Some(first) = split.next() else { return Self { shared: Vec::new() } };
+        let mut shared: Vec<Option<&str>> = first.into_iter().map(Some).collect();
+        for parts in split {
+            if parts.len() != shared.len() {
+                return Self { shared: Vec::new() };
+            }
+            for (place, part) in shared.iter_mut().zip(parts) {
+                *place = place.filter(|shared| *shared == part);
+            }
+        }
+        Self { shared }
+    }
+
+    /// What only this test has; empty if all are the same.
+    fn label(&self, about: &str) -> String {
+        if self.shared.is_empty() {
+            return about.to_owned();
+        }
+        let own = about.split(COMMA).zip(&self.shared).filter(|(_, shared)| shared.is_none());
+        own.map(|(part, _)| part).collect::<Vec<_>>().join(COMMA)
+    }
+
+    fn caption(&self, is_ratio: bool) -> String {
+        let shared = self.shared.iter().copied().flatten().collect::<Vec<_>>().join(COMMA);
+        let axis = if is_ratio { "ratio, logarithmic" } else { "logarithmic" };
+        if shared.is_empty() { format!("Axis: {axis}") } else { format!("{shared} ({axis})") }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;
