@@ -11,7 +11,9 @@ use std::process::Child;
 use std::time::{Duration, Instant};
 
 use ipcost_sys::private_dir::is_private_name;
-use ipcost_sys::process::{ChildStdin, GuardLine, ask_group_to_end, guard_line, kill_group, read_stdin, spawn_guard};
+use ipcost_sys::process::{
+    ChildStdin, GuardLine, ask_group_to_end, guard_line, kill_group, read_stdin, spawn_guard,
+};
 
 /// How long to keep trying to remove a directory, and how long to wait between attempts.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -127,7 +129,9 @@ pub fn run() -> io::Result<()> {
     })?;
     // A database removes what it shares with its processes outside of its directory, given a moment.
     let deadline = Instant::now() + LAST_CHANCE;
-    while watched.groups.iter().filter(|group| ask_group_to_end(**group)).count() > 0 && Instant::now() < deadline {
+    while watched.groups.iter().filter(|group| ask_group_to_end(**group)).count() > 0
+        && Instant::now() < deadline
+    {
         std::thread::sleep(AGAIN);
     }
     for group in &watched.groups {

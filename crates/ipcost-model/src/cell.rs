@@ -258,11 +258,7 @@ impl Point {
             value: |point| point.closes_first().unwrap_or_default().to_owned(),
             read: as_it_is,
         },
-        Column {
-            name: "request",
-            value: |point| point.request.clone().unwrap_or_default(),
-            read: as_it_is,
-        },
+        Column { name: "request", value: |point| point.request.clone().unwrap_or_default(), read: as_it_is },
         Column { name: "placement", value: |point| point.placement.to_string(), read: read::<Placement> },
         Column { name: "client", value: |point| point.client.clone(), read: as_it_is },
         Column { name: "server", value: |point| point.server.clone(), read: as_it_is },

@@ -369,7 +369,10 @@ impl Expansion<'_> {
         let reason = match (work.pattern, name) {
             _ if request.is_empty() => "a request is empty; write what the server is asked".to_owned(),
             (Pattern::Stream | Pattern::Floor, _) => {
-                format!("request \"{request}\" asks for a reply, so pattern {} cannot send it; give --patterns rr,connect", work.pattern)
+                format!(
+                    "request \"{request}\" asks for a reply, so pattern {} cannot send it; give --patterns rr,connect",
+                    work.pattern
+                )
             }
             _ if work.size != 0 || work.reply != 0 => {
                 format!("request \"{request}\" has a size of its own; leave --sizes and --replies out")

@@ -55,7 +55,10 @@ pub use figure::{
 pub use floor::{FloorRecipe, FloorShare};
 pub use hearing::{MessageError, read_message};
 pub use ipcost_stats::Verdict;
-pub use job::{Lasts, ServiceCommand, Job, LatencyMode, Matrix, NATIVE, OneOrMany, OptionLists, PeerCommand, Size, check_peer_name};
+pub use job::{
+    Job, Lasts, LatencyMode, Matrix, NATIVE, OneOrMany, OptionLists, PeerCommand, ServiceCommand, Size,
+    check_peer_name,
+};
 pub use job_file::{JobFileError, parse_job};
 pub use layout::{Layout, Offsets, PAGE_BYTES, fixed_offset};
 pub use measure::{Measure, Quantity};

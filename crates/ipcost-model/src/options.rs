@@ -527,10 +527,7 @@ impl Options {
     /// A number or a size in bytes, if set.
     pub fn int(&self, name: &str) -> Option<u64> {
         let number = |kind| {
-            matches!(
-                kind,
-                OptionKind::Size | OptionKind::Count(_) | OptionKind::Time | OptionKind::Processor
-            )
+            matches!(kind, OptionKind::Size | OptionKind::Count(_) | OptionKind::Time | OptionKind::Processor)
         };
         match self.get(name, number)? {
             OptionValue::Int(value) => Some(*value),

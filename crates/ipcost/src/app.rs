@@ -38,7 +38,9 @@ pub fn run(args: AppArgs) -> Result<ExitCode, Problem> {
     let interrupt = listen()?;
     let mut bench = lab.bench(&plan, &interrupt)?;
     let (seen, lasts) = look(kind, &asked, &mut bench)?;
-    if let Some((service, lasts)) = job.peers.values_mut().next().and_then(|peer| peer.service.as_mut()).zip(lasts) {
+    if let Some((service, lasts)) =
+        job.peers.values_mut().next().and_then(|peer| peer.service.as_mut()).zip(lasts)
+    {
         service.lasts = lasts;
     }
     if !args.quiet {
@@ -62,7 +64,9 @@ fn list() -> String {
         format!("{:<10} {}; asked with {} TEXT\n           {state}\n", kind.name, kind.title, kind.flag)
     };
     let lines: String = KINDS.iter().map(line).collect();
-    format!("{lines}\nipcost app NAME measures a private server; with --unix PATH --tcp HOST:PORT your own.\n")
+    format!(
+        "{lines}\nipcost app NAME measures a private server; with --unix PATH --tcp HOST:PORT your own.\n"
+    )
 }
 
 fn asked(kind: &Kind, args: &AppArgs) -> anyhow::Result<Asked> {
@@ -92,7 +96,8 @@ fn asked(kind: &Kind, args: &AppArgs) -> anyhow::Result<Asked> {
     }
     if own.is_empty() {
         let typical = kind.typical_for(&given);
-        let missing = || anyhow!("what a {} of yours answers is not known; give {} TEXT", kind.title, kind.flag);
+        let missing =
+            || anyhow!("what a {} of yours answers is not known; give {} TEXT", kind.title, kind.flag);
         own.push(typical.ok_or_else(missing)?.to_owned());
     }
     let least = kind.least_for(&given).map(str::to_owned);

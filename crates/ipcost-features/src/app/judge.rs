@@ -1,7 +1,7 @@
 //! From what was measured to what a Unix socket saves.
 
-use ipcost_lab::lab::envelope;
 use ipcost_lab::Batches;
+use ipcost_lab::lab::envelope;
 use ipcost_model::{ContrastRecord, Document, Estimate, Lasts, Measure, Metric, Pattern, Verdict};
 use ipcost_peer::adapters::app::{Facts, Kind};
 
@@ -10,11 +10,16 @@ use super::{APP_SCHEMA, App, Asked, Checked, Curve, Request, Saving, Side};
 use crate::explain::parts::Estimates;
 
 /// The work that curves go through, nanoseconds: from a microsecond to ten milliseconds.
-const WORK_NS: [f64; 13] =
-    [0.0, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e6, 2e6, 1e7];
+const WORK_NS: [f64; 13] = [0.0, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e6, 2e6, 1e7];
 
 /// The answer, from what was seen before and what was measured.
-pub fn judge(kind: &Kind, asked: &Asked, seen: &[Facts; 2], lasts: Option<Lasts>, document: &Document) -> App {
+pub fn judge(
+    kind: &Kind,
+    asked: &Asked,
+    seen: &[Facts; 2],
+    lasts: Option<Lasts>,
+    document: &Document,
+) -> App {
     let savings = savings(kind, document);
     let [unix, tcp] = seen;
     let request = |(index, request): (usize, &String)| Request {
@@ -73,7 +78,8 @@ fn same_work(asked: &Asked, [unix, tcp]: &[Facts; 2]) -> Vec<Checked> {
     let offers = |facts: &Facts| if facts.told.offers_tls { "offered" } else { "not offered" }.to_owned();
     let tls = checked("TLS", &offers);
     if !tls.same {
-        let made_equal = Some("neither side uses it here, while common clients do where it is offered".to_owned());
+        let made_equal =
+            Some("neither side uses it here, while common clients do where it is offered".to_owned());
         all.push(Checked { made_equal, ..tls });
     }
     all.push(same("client", "one program, blocking calls, TCP_NODELAY"));

@@ -145,7 +145,9 @@ pub fn look(
     }
     let first = sides.first().cloned();
     let (Some(first), Some(last)) = (first, sides.pop()) else {
-        return Err(LabError::Refused("no address is given; give --unix PATH and --tcp HOST:PORT".to_owned()));
+        return Err(LabError::Refused(
+            "no address is given; give --unix PATH and --tcp HOST:PORT".to_owned(),
+        ));
     };
     Ok(([first, last], lasts))
 }

@@ -65,7 +65,9 @@ fn checked(app: &App) -> Vec<String> {
         app.same_work.iter().partition(|checked| checked.same);
     let mut lines = Vec::new();
     if !same.is_empty() {
-        let each = same.iter().map(|checked| format!("{} ({})", shortened(&checked.what, MOST), escaped(&checked.unix)));
+        let each = same
+            .iter()
+            .map(|checked| format!("{} ({})", shortened(&checked.what, MOST), escaped(&checked.unix)));
         lines.push(format!("the same: {}", each.collect::<Vec<_>>().join(", ")));
     }
     lines.extend(differ.iter().map(|checked| {
@@ -139,9 +141,8 @@ fn with_interval(saved: &Estimate) -> String {
 
 /// The answer in sentences: each request, then connections, then from how much work on it stops mattering.
 fn sentences(app: &App) -> Vec<String> {
-    let kept = |saving: &&Saving| {
-        saving.pattern == Pattern::Rr && saving.concurrency == 1 && saving.pipeline == 1
-    };
+    let kept =
+        |saving: &&Saving| saving.pattern == Pattern::Rr && saving.concurrency == 1 && saving.pipeline == 1;
     let mut all: Vec<String> = app
         .requests
         .iter()
@@ -165,7 +166,9 @@ fn sentences(app: &App) -> Vec<String> {
     }));
     all.extend(of_curves(app));
     if app.savings.is_empty() {
-        all.push("Only one side was measured: give --unix PATH and --tcp HOST:PORT of the same server.".to_owned());
+        all.push(
+            "Only one side was measured: give --unix PATH and --tcp HOST:PORT of the same server.".to_owned(),
+        );
     } else if app.private != Some(Lasts::Epoch) {
         all.push(
             "All of this is known for this server process: another start of it may cost some per cent more or less."
@@ -261,7 +264,13 @@ mod tests {
     use super::*;
     use crate::app::{APP_SCHEMA, Curve, Request, Side};
 
-    fn saving(request: &str, pattern: Pattern, placement: Placement, median: f64, verdict: Verdict) -> Saving {
+    fn saving(
+        request: &str,
+        pattern: Pattern,
+        placement: Placement,
+        median: f64,
+        verdict: Verdict,
+    ) -> Saving {
         let saved = |ns: f64| Some(Estimate { median: ns, lo: Some(ns * 0.9), hi: Some(ns * 1.1) });
         let known = verdict != Verdict::Undecided;
         Saving {
@@ -296,7 +305,8 @@ mod tests {
         };
         let side = |address: &str| Side { address: address.to_owned(), process: Some(7) };
         let long = "SELECT name FROM account WHERE id = 4711 AND branch = 17 ORDER BY name LIMIT 10";
-        let request = |request: &str, least| Request { request: request.to_owned(), sent: 9, replied: 70, least };
+        let request =
+            |request: &str, least| Request { request: request.to_owned(), sent: 9, replied: 70, least };
         let (together, apart) = (Placement::Together, Placement::Apart);
         let Document { tool, host, started, .. } = fixture::document();
         let app = App {

@@ -67,9 +67,16 @@ impl Lab {
     pub fn open(job: &Job, tell: &mut dyn FnMut(&str)) -> Result<Self, LabError> {
         let (states, mut programs) = peers::prepare(job, tell);
         programs.push(PeerProgram { name: NATIVE.to_owned(), command: own_command("peer")? });
-        let services = job.peers.iter().filter_map(|(name, peer)| Some((name.clone(), peer.service.clone()?)));
+        let services =
+            job.peers.iter().filter_map(|(name, peer)| Some((name.clone(), peer.service.clone()?)));
         let services = services.collect();
-        Ok(Self { states, programs, services, guard: own_command("guard")?, namespace: own_command("namespace")? })
+        Ok(Self {
+            states,
+            programs,
+            services,
+            guard: own_command("guard")?,
+            namespace: own_command("namespace")?,
+        })
     }
 
     /// The cells of a job; those that this machine cannot run are unavailable, with the reason.

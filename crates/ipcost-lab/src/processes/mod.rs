@@ -13,15 +13,17 @@ use std::time::{Duration, Instant};
 use awake::Awake;
 use drawing::Drawn;
 use ipcost_model::protocol::{Address, Done, FromEngine, FromPeer, PeerRole};
-use ipcost_model::{Cell, Lasts, Layout, OptionGroup, OptionValue, Pattern, Placement, Plan, PlannedCell, ServiceCommand};
+use ipcost_model::{
+    Cell, Lasts, Layout, OptionGroup, OptionValue, Pattern, Placement, Plan, PlannedCell, ServiceCommand,
+};
 use ipcost_sys::counters::{self, Counts};
 use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::net_namespace::Entrance;
 use ipcost_sys::placement::{Topology, processors_online};
 use ipcost_sys::private_dir::PrivateDir;
 use ipcost_sys::process::Spawn;
-use ipcost_sys::{Context, quota};
 use ipcost_sys::transport::{self, Place, Provision, TransportError};
+use ipcost_sys::{Context, quota};
 use needs::{Need, check_hello};
 use pair::{CLIENT, Pair, SERVER};
 use serde_json::{Map, Value};

@@ -10,10 +10,10 @@ use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::process::Spawn;
 use serde_json::json;
 
+use super::FAREWELL;
 use crate::conversation::{Failure, Patience, Peer, PeerProgram, await_message, fault, in_short};
 use crate::error::EngineError;
 use crate::guard::Guard;
-use super::FAREWELL;
 
 /// How long a server may take to start: some make a database first.
 const TIME_TO_START: Duration = Duration::from_secs(60);

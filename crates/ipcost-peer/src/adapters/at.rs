@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use ipcost_model::protocol::Address;
 use ipcost_model::{Cell, OptionValue, Options, Pattern};
-use ipcost_sys::{SysError, driven};
 use ipcost_sys::private_dir::MAX_SOCKET_PATH;
 use ipcost_sys::transport::{self, Client, Connection, TransportError};
+use ipcost_sys::{SysError, driven};
 use serde_json::json;
 
 /// How long a server may take to answer before anything is measured.
@@ -70,7 +70,9 @@ impl At {
     /// One line, if it is too long or empty.
     pub fn of_path(path: &str) -> Result<Self, String> {
         if path.is_empty() || path.len() > MAX_SOCKET_PATH {
-            return Err(format!("--unix {path} is not a valid socket path; give one of 1 to {MAX_SOCKET_PATH} bytes"));
+            return Err(format!(
+                "--unix {path} is not a valid socket path; give one of 1 to {MAX_SOCKET_PATH} bytes"
+            ));
         }
         Ok(Self { transport: "unix", address: Address::from_iter([("path".to_owned(), path.into())]) })
     }
@@ -89,7 +91,9 @@ impl At {
             host => host.parse().ok().filter(IpAddr::is_loopback),
         };
         let Some(found) = found else {
-            return Err(format!("{host} is not a loopback address; give one of 127.0.0.0/8, ::1 or localhost"));
+            return Err(format!(
+                "{host} is not a loopback address; give one of 127.0.0.0/8, ::1 or localhost"
+            ));
         };
         match port.parse() {
             Ok(port) if port > 0 => Ok(Self::of_port(found, port)),

@@ -27,7 +27,8 @@ pub fn of(root: u32) -> Vec<u32> {
 fn children(process: u32) -> Vec<u32> {
     let threads = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
     let listed = threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
-    listed.flat_map(|line| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+    listed
+        .flat_map(|line| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
         .filter_map(|id| id.parse().ok())
         .collect()
 }
@@ -118,8 +119,7 @@ mod tests {
     fn a_server_is_all_that_it_has_forked_with_what_has_ended() {
         // The inner shell burns time and ends; the outer one waits for it, says so, and stays.
         let script = "sh -c 'i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done'; sleep 100 & echo; wait";
-        let mut child =
-            Command::new("sh").args(["-c", script]).stdout(Stdio::piped()).spawn().unwrap();
+        let mut child = Command::new("sh").args(["-c", script]).stdout(Stdio::piped()).spawn().unwrap();
         let mut word = [0];
         io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut word).unwrap();
         let tree = of(child.id());

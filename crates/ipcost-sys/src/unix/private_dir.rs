@@ -204,7 +204,9 @@ fn untrusted(dir: &Path, why: &str) -> io::Error {
 fn open_own(dir: &Path) -> io::Result<File> {
     let opened = open(dir, OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
     let found = fstat(&opened)?;
-    if found.st_uid == rustix::process::geteuid().as_raw() && [0o700, PASSABLE].contains(&(found.st_mode & 0o777)) {
+    if found.st_uid == rustix::process::geteuid().as_raw()
+        && [0o700, PASSABLE].contains(&(found.st_mode & 0o777))
+    {
         return Ok(opened.into());
     }
     Err(untrusted(dir, "is not what was made there"))

@@ -55,11 +55,9 @@ fn a_private_server_does_the_same_work_on_both_sides_and_leaves_nothing() {
         assert_eq!(answer["schema"], "ipcost-app/1", "{kind}");
         // Memcached listens on one socket a process.
         let known = |checked: &&Value| *kind == "memcached" && checked["what"] == "server process";
-        let differ = |checked: &&Value| {
-            checked["same"] == false && checked["made_equal"].is_null() && !known(checked)
-        };
-        let differing: Vec<&Value> =
-            answer["same_work"].as_array().unwrap().iter().filter(differ).collect();
+        let differ =
+            |checked: &&Value| checked["same"] == false && checked["made_equal"].is_null() && !known(checked);
+        let differing: Vec<&Value> = answer["same_work"].as_array().unwrap().iter().filter(differ).collect();
         assert!(differing.is_empty(), "{kind}: {differing:?}");
         let savings = answer["savings"].as_array().unwrap();
         let count = |field: &str, value: &Value| savings.iter().filter(|it| it[field] == *value).count();
@@ -83,11 +81,14 @@ fn a_run_that_is_killed_leaves_no_server() {
             let mut child = place.start(&["app", kind, "--epochs", "100000", "--quiet"]);
             if ready {
                 place.wait_until("its peers run", || {
-                    let of_kind = |(_, words): &&(u32, String)| words.trim_end().ends_with(&format!("app {kind}"));
+                    let of_kind =
+                        |(_, words): &&(u32, String)| words.trim_end().ends_with(&format!("app {kind}"));
                     place.processes().iter().filter(of_kind).count() > 2
                 });
             } else {
-                place.wait_until("its server is being made", || fs::read_dir(place.tmp.path()).unwrap().count() > 0);
+                place.wait_until("its server is being made", || {
+                    fs::read_dir(place.tmp.path()).unwrap().count() > 0
+                });
             }
             child.kill().unwrap();
             child.wait().unwrap();
@@ -158,8 +159,14 @@ fn a_server_of_the_users_own_is_asked_what_they_ask_and_is_not_changed() {
         assert_refused(&place.run(&[&["app"], arguments].concat()), parts);
     };
     refused(&[&["redis", "--command", "SET mine x"][..], &at].concat(), &["SET may change data", "--writes"]);
-    refused(&[&["redis", "--command", "LLEN mine"][..], &at].concat(), &["over the Unix socket", "WRONGTYPE"]);
-    refused(&["postgres", "--user", "x", "--tcp", &tcp], &["over TCP", "PostgreSQL", "is it a server of this kind?"]);
+    refused(
+        &[&["redis", "--command", "LLEN mine"][..], &at].concat(),
+        &["over the Unix socket", "WRONGTYPE"],
+    );
+    refused(
+        &["postgres", "--user", "x", "--tcp", &tcp],
+        &["over TCP", "PostgreSQL", "is it a server of this kind?"],
+    );
     assert_eq!(own.ask("STRLEN mine"), ":8");
     drop(own);
     refused(&["redis", "--tcp", &tcp], &["no server listens at", &tcp, "to have a private one started"]);

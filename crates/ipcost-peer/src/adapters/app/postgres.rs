@@ -111,7 +111,8 @@ fn offers_tls(at: &At) -> Result<bool, PeerError> {
     /// `SSLRequest`: the length, and a number in place of a version.
     const ASKS: [u8; 8] = [0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f];
     let mut connection = at.connect_patiently()?;
-    let failed = |error| refused(format!("the server does not say whether it offers TLS: {}", no_reply(&error)));
+    let failed =
+        |error| refused(format!("the server does not say whether it offers TLS: {}", no_reply(&error)));
     send_all(&mut connection, &ASKS).map_err(failed)?;
     let mut word = [0];
     receive_all(&mut connection, &mut word).map_err(failed)?;
@@ -195,7 +196,11 @@ impl Queries {
     }
 
     /// What a request for proof of identity is answered with, if anything.
-    fn authenticate(&mut self, body: &[u8], scram: &mut Option<ScramSha256>) -> Result<Option<Vec<u8>>, PeerError> {
+    fn authenticate(
+        &mut self,
+        body: &[u8],
+        scram: &mut Option<ScramSha256>,
+    ) -> Result<Option<Vec<u8>>, PeerError> {
         let kind = body.first_chunk().map(|bytes| u32::from_be_bytes(*bytes));
         let rest = body.get(4..).unwrap_or_default();
         let proof = |bytes: &[u8]| {
@@ -304,7 +309,9 @@ fn error_in(body: &[u8]) -> String {
 
 impl Speech for Queries {
     fn greet(&mut self, connection: &mut Connection) -> Result<(), PeerError> {
-        let failed = |error| refused(format!("the server does not answer the greeting of PostgreSQL: {}", no_reply(&error)));
+        let failed = |error| {
+            refused(format!("the server does not answer the greeting of PostgreSQL: {}", no_reply(&error)))
+        };
         send_all(connection, &self.startup()).map_err(failed)?;
         let (mut buffer, mut have, mut scram) = (vec![0; 4096], 0, None);
         loop {
@@ -320,11 +327,14 @@ impl Speech for Queries {
                     b'S' if self.version.is_empty() => {
                         let mut parts = body.split(|byte| *byte == 0);
                         if parts.next() == Some(b"server_version") {
-                            self.version = String::from_utf8_lossy(parts.next().unwrap_or_default()).into_owned();
+                            self.version =
+                                String::from_utf8_lossy(parts.next().unwrap_or_default()).into_owned();
                         }
                     }
                     b'S' | b'K' | b'N' => {}
-                    b'E' => return Err(refused(format!("the server refused the connection: {}", error_in(body)))),
+                    b'E' => {
+                        return Err(refused(format!("the server refused the connection: {}", error_in(body))));
+                    }
                     b'Z' => return Ok(()),
                     _ => return Err(refused(NOT_POSTGRES)),
                 }
@@ -369,7 +379,9 @@ impl Speech for Queries {
                         None => Ok(Taken { bytes: at + 1 + length, complete: true }),
                     };
                 }
-                kind if !kind.is_ascii_alphabetic() || !(4..=LONGEST_MESSAGE).contains(&length) => return Err(NOT_POSTGRES.to_owned()),
+                kind if !kind.is_ascii_alphabetic() || !(4..=LONGEST_MESSAGE).contains(&length) => {
+                    return Err(NOT_POSTGRES.to_owned());
+                }
                 _ => {}
             }
             self.skip = 1 + length;

@@ -7,8 +7,8 @@ use ipcost_sys::transport::Connection;
 
 use super::kind::{Kind, Login, Setup, Speech, Started, Taken, Told};
 use crate::adapters::at::At;
-use crate::adapters::redis::resp::command;
 use crate::adapters::redis::Desk;
+use crate::adapters::redis::resp::command;
 use crate::adapters::refused;
 use crate::{PeerError, receive_all, send_all};
 
@@ -42,13 +42,76 @@ const LONGEST_LINE: usize = 65_536;
 
 /// Commands that read and change nothing, from the flag `readonly` of `COMMAND`, and those without a key.
 const READING: &[&str] = &[
-    "BITCOUNT", "BITPOS", "DBSIZE", "ECHO", "EXISTS", "EXPIRETIME", "GEODIST", "GEOHASH", "GEOPOS", "GET", "GETBIT",
-    "GETRANGE", "HEXISTS", "HGET", "HGETALL", "HKEYS", "HLEN", "HMGET", "HRANDFIELD", "HSCAN", "HSTRLEN", "HVALS",
-    "INFO", "LINDEX", "LLEN", "LPOS", "LRANGE", "MGET", "PFCOUNT", "PING", "PTTL", "RANDOMKEY", "SCAN", "SCARD", "SDIFF",
-    "SINTER", "SINTERCARD", "SISMEMBER", "SMEMBERS", "SMISMEMBER", "SRANDMEMBER", "SSCAN", "STRLEN", "SUBSTR",
-    "SUNION", "TIME", "TTL", "TYPE", "XLEN", "XRANGE", "XREVRANGE", "ZCARD", "ZCOUNT", "ZDIFF", "ZINTER",
-    "ZINTERCARD", "ZLEXCOUNT", "ZMSCORE", "ZRANDMEMBER", "ZRANGE", "ZRANGEBYLEX", "ZRANGEBYSCORE", "ZRANK",
-    "ZREVRANGE", "ZREVRANGEBYLEX", "ZREVRANGEBYSCORE", "ZREVRANK", "ZSCAN", "ZSCORE", "ZUNION",
+    "BITCOUNT",
+    "BITPOS",
+    "DBSIZE",
+    "ECHO",
+    "EXISTS",
+    "EXPIRETIME",
+    "GEODIST",
+    "GEOHASH",
+    "GEOPOS",
+    "GET",
+    "GETBIT",
+    "GETRANGE",
+    "HEXISTS",
+    "HGET",
+    "HGETALL",
+    "HKEYS",
+    "HLEN",
+    "HMGET",
+    "HRANDFIELD",
+    "HSCAN",
+    "HSTRLEN",
+    "HVALS",
+    "INFO",
+    "LINDEX",
+    "LLEN",
+    "LPOS",
+    "LRANGE",
+    "MGET",
+    "PFCOUNT",
+    "PING",
+    "PTTL",
+    "RANDOMKEY",
+    "SCAN",
+    "SCARD",
+    "SDIFF",
+    "SINTER",
+    "SINTERCARD",
+    "SISMEMBER",
+    "SMEMBERS",
+    "SMISMEMBER",
+    "SRANDMEMBER",
+    "SSCAN",
+    "STRLEN",
+    "SUBSTR",
+    "SUNION",
+    "TIME",
+    "TTL",
+    "TYPE",
+    "XLEN",
+    "XRANGE",
+    "XREVRANGE",
+    "ZCARD",
+    "ZCOUNT",
+    "ZDIFF",
+    "ZINTER",
+    "ZINTERCARD",
+    "ZLEXCOUNT",
+    "ZMSCORE",
+    "ZRANDMEMBER",
+    "ZRANGE",
+    "ZRANGEBYLEX",
+    "ZRANGEBYSCORE",
+    "ZRANK",
+    "ZREVRANGE",
+    "ZREVRANGEBYLEX",
+    "ZREVRANGEBYSCORE",
+    "ZREVRANK",
+    "ZSCAN",
+    "ZSCORE",
+    "ZUNION",
 ];
 
 /// Started so it writes nothing to disk, and whoever else of this machine reaches its port can change no setting of it.
@@ -57,8 +120,22 @@ fn start(setup: &Setup<'_>) -> Result<Started, PeerError> {
     let socket = setup.socket.to_string_lossy().into_owned();
     let port = setup.port.to_string();
     let mut arguments: Vec<String> = [
-        "--save", "", "--appendonly", "no", "--daemonize", "no", "--dir", &dir, "--bind", "127.0.0.1", "--port", &port,
-        "--unixsocket", &socket, "--unixsocketperm", "700",
+        "--save",
+        "",
+        "--appendonly",
+        "no",
+        "--daemonize",
+        "no",
+        "--dir",
+        &dir,
+        "--bind",
+        "127.0.0.1",
+        "--port",
+        &port,
+        "--unixsocket",
+        &socket,
+        "--unixsocketperm",
+        "700",
     ]
     .map(str::to_owned)
     .to_vec();
@@ -87,13 +164,20 @@ fn facts(login: &Login, at: &At) -> Result<Told, PeerError> {
     let mut version = None;
     for name in names {
         let told = desk.ask_info("server", name).map_err(|error| match error.to_string() {
-            text if text.contains("NOAUTH") => refused(format!("the server wants a password; set it in {PASSWORD}")),
+            text if text.contains("NOAUTH") => {
+                refused(format!("the server wants a password; set it in {PASSWORD}"))
+            }
             text => refused(text),
         });
         version = version.or(told?);
     }
     let login = if password.is_some() { "a password" } else { "no password" };
-    Ok(Told { version: version.unwrap_or_default(), login: login.to_owned(), encrypted: false, offers_tls: false })
+    Ok(Told {
+        version: version.unwrap_or_default(),
+        login: login.to_owned(),
+        encrypted: false,
+        offers_tls: false,
+    })
 }
 
 /// One command, again and again.
@@ -110,7 +194,9 @@ struct Commands {
 impl Commands {
     fn new(login: &Login, request: &str) -> Result<Self, PeerError> {
         let words = shlex::split(request).filter(|words| !words.is_empty()).ok_or_else(|| {
-            refused(format!("\"{request}\" is not a command; write it as redis-cli takes it, quotes in pairs"))
+            refused(format!(
+                "\"{request}\" is not a command; write it as redis-cli takes it, quotes in pairs"
+            ))
         })?;
         let name = words[0].to_ascii_uppercase();
         if !login.writes && !READING.contains(&name.as_str()) {
@@ -182,7 +268,8 @@ const NOT_REDIS: &str = "it answers with something other than a reply of Redis; 
 impl Commands {
     fn line(&mut self, line: &[u8]) -> Result<(), String> {
         let (kind, rest) = line.split_first().ok_or(NOT_REDIS)?;
-        let number = || std::str::from_utf8(rest).ok().and_then(|text| text.parse::<i64>().ok()).ok_or(NOT_REDIS);
+        let number =
+            || std::str::from_utf8(rest).ok().and_then(|text| text.parse::<i64>().ok()).ok_or(NOT_REDIS);
         match kind {
             b'+' | b':' => self.pending -= 1,
             b'$' => match usize::try_from(number()?) {

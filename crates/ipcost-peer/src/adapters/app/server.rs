@@ -47,8 +47,8 @@ impl Role for Accounting {
             let placed = process_tree::place_here(&process_tree::of(process));
             placed.map_err(|error| refused(format!("cannot place the server's processes: {error}")))?;
         }
-        self.before = process_tree::used(process)
-            .ok_or_else(|| refused("the server ended before the batch began"))?;
+        self.before =
+            process_tree::used(process).ok_or_else(|| refused("the server ended before the batch began"))?;
         Ok(())
     }
 

@@ -196,7 +196,9 @@ pub(super) fn asked(kind: &Kind, login: &Login, at: &At, request: &str) -> Resul
         _ => error,
     })?;
     asker.ask(&mut connection, 1).map_err(|trouble| match trouble {
-        Trouble::Moving(error) => refused(format!("the server at {at} does not answer: {}", no_reply(&error))),
+        Trouble::Moving(error) => {
+            refused(format!("the server at {at} does not answer: {}", no_reply(&error)))
+        }
         Trouble::Refused(reason) => refused(format!("the server at {at}: {reason}")),
     })
 }

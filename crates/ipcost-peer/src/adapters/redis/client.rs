@@ -6,12 +6,12 @@ use ipcost_sys::clock::now_ns;
 use ipcost_sys::driven;
 use ipcost_sys::transport::{Channel, Client, Connection};
 
-use crate::adapters::at::At;
 use super::desk::{self, Desk};
 use super::key::{Key, REPLY_BYTES};
 use super::private::PATIENCE;
 use super::resp::Reply;
 use super::server::KEY;
+use crate::adapters::at::At;
 use crate::adapters::beside::{self, Words};
 use crate::adapters::refused;
 use crate::{

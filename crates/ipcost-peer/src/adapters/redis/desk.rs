@@ -7,9 +7,9 @@ use ipcost_model::{Cell, OptionValue, Options, Pattern};
 use ipcost_sys::driven;
 use ipcost_sys::transport::{self, Channel, Client, Connection, TransportError};
 
-use crate::adapters::at::At;
 use super::resp::{self, Reply};
 use crate::PeerError;
+use crate::adapters::at::At;
 use crate::adapters::refused;
 
 /// A connection's bytes, for the standard library's readers and writers.

@@ -8,12 +8,12 @@ use ipcost_sys::worker::Keeper;
 use ipcost_sys::{SysError, driven};
 
 use super::PROGRAM;
-use crate::adapters::at::At;
 use super::desk::Desk;
 use super::key::Key;
-use crate::adapters::at::nobody_listens;
 use super::resp::Reply;
 use crate::PeerError;
+use crate::adapters::at::At;
+use crate::adapters::at::nobody_listens;
 use crate::adapters::refused;
 
 const PATIENCE: Duration = Duration::from_secs(3);

@@ -7,14 +7,14 @@ use std::time::{Duration, Instant};
 
 use ipcost_model::protocol::Address;
 use ipcost_model::{Cell, Pattern};
-use ipcost_sys::driven::Driven;
 use ipcost_sys::Launch;
+use ipcost_sys::driven::Driven;
 use tempfile::TempDir;
 
-use crate::adapters::at::{At, nobody_listens};
 use super::desk::Desk;
 use super::{PACKAGE, PROGRAM};
 use crate::PeerError;
+use crate::adapters::at::{At, nobody_listens};
 use crate::adapters::port::Port;
 use crate::adapters::{refused, system};
 

@@ -5,12 +5,12 @@ use ipcost_model::protocol::Address;
 use ipcost_sys::clock::now_ns;
 use ipcost_sys::worker::Keeper;
 
-use crate::adapters::at::At;
 use super::counts::Counts;
 use super::desk::Desk;
 use super::given;
 use super::key::Key;
 use super::private::{PATIENCE, Private};
+use crate::adapters::at::At;
 use crate::adapters::beside::{self, Words};
 use crate::adapters::refused;
 use crate::{Gathering, Order, Part, PeerError, Prepared, Role, Together};
