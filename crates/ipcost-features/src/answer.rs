@@ -9,7 +9,10 @@ use crate::app::{self, APP_SCHEMA, App};
 use crate::check::{self, CHECK_SCHEMA, Check};
 use crate::explain::{self, EXPLANATION_SCHEMA, Explanation};
 use crate::replicate::{self, LEDGER_SCHEMA, Ledger};
-use crate::sweep::{self, CORES_SCHEMA, CoreSweep, LAYOUT_SCHEMA, LayoutSweep, SWEEP_SCHEMA, SizeSweep};
+use crate::sweep::{
+    self, CORES_SCHEMA, CoreSweep, LAYOUT_SCHEMA, LayoutSweep, SWEEP_SCHEMA, SizeSweep, WORK_SCHEMA,
+    WorkSweep,
+};
 
 /// An answer by its kind.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,6 +29,8 @@ pub enum Answer {
     Cores(Box<CoreSweep>),
     /// Of `sweep layout`.
     Layout(Box<LayoutSweep>),
+    /// Of `sweep work`.
+    Work(Box<WorkSweep>),
     /// Of `app`.
     App(Box<App>),
 }
@@ -67,6 +72,7 @@ impl Answer {
             CORES_SCHEMA => Self::Cores(read(whole(), CORES_SCHEMA)?),
             LAYOUT_SCHEMA => Self::Layout(read(whole(), LAYOUT_SCHEMA)?),
             LEDGER_SCHEMA => Self::Ledger(read(answer.clone(), LEDGER_SCHEMA)?),
+            WORK_SCHEMA => Self::Work(read(whole(), WORK_SCHEMA)?),
             APP_SCHEMA => Self::App(read(answer.clone(), APP_SCHEMA)?),
             SWEEP_SCHEMA => Self::Sweep(read(answer.clone(), SWEEP_SCHEMA)?),
             other => return Err(AnswerError::Unknown(other.to_owned())),
@@ -88,6 +94,7 @@ impl Answer {
             Self::Sweep(sweep) => sweep::words::render(sweep, room),
             Self::Cores(sweep) => sweep::words::matrix(sweep, room),
             Self::Layout(sweep) => sweep::layout_table(sweep, room),
+            Self::Work(sweep) => sweep::work_table(sweep, room),
             Self::App(app) => app::words::render(app, room),
         }
     }
@@ -121,6 +128,7 @@ pub fn kind(document: &Document) -> Option<String> {
         SWEEP_SCHEMA => "sweep size".to_owned(),
         CORES_SCHEMA => "sweep cores".to_owned(),
         LAYOUT_SCHEMA => "sweep layout".to_owned(),
+        WORK_SCHEMA => "sweep work".to_owned(),
         APP_SCHEMA => format!("app {}", answer["server"].as_str().unwrap_or_default()),
         LEDGER_SCHEMA => format!("replicate {}", answer["id"].as_str().unwrap_or_default()),
         other => other.to_owned(),

@@ -81,8 +81,10 @@ pub fn prepare(kind: &Kind, asked: &Asked, several_cores: bool) -> Result<Prepar
         matrix(Pattern::Connect, least, placed.clone()),
     ];
     if asked.concurrency > 1 {
-        let several = matrix(Pattern::Rr, least, vec![Placement::Free]);
-        cells.push(Matrix { concurrency: vec![asked.concurrency].into(), ..several });
+        for pattern in [Pattern::Rr, Pattern::Connect] {
+            let several = matrix(pattern, least, vec![Placement::Free]);
+            cells.push(Matrix { concurrency: vec![asked.concurrency].into(), ..several });
+        }
     }
     if kind.pipelines {
         let mut options = OptionLists::default();

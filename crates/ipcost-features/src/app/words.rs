@@ -152,8 +152,11 @@ fn sentences(app: &App) -> Vec<String> {
             paragraph(&shortened(&request.request, MOST), app, &savings)
         })
         .collect();
-    let connections: Vec<&Saving> =
-        app.savings.iter().filter(|saving| saving.pattern == Pattern::Connect).collect();
+    let connections: Vec<&Saving> = app
+        .savings
+        .iter()
+        .filter(|saving| saving.pattern == Pattern::Connect && saving.concurrency == 1)
+        .collect();
     all.extend(paragraph("A connection for each request", app, &connections).map(|text| {
         match app.same_work.iter().find(|checked| checked.what == LOGIN && !checked.same) {
             Some(logins) => format!(

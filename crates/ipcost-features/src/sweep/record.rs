@@ -13,6 +13,44 @@ pub const CORES_SCHEMA: &str = "ipcost-sweep-cores/1";
 /// The version of the record of `sweep layout`.
 pub const LAYOUT_SCHEMA: &str = "ipcost-sweep-layout/1";
 
+/// The version of the record of `sweep work`.
+pub const WORK_SCHEMA: &str = "ipcost-sweep-work/1";
+
+/// Two transports under several amounts of work of the server.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WorkSweep {
+    /// What it is.
+    pub schema: String,
+    /// What was asked.
+    pub request: WorkRequest,
+    /// What was measured.
+    pub document: Document,
+}
+
+/// What `sweep work` was asked to do.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WorkRequest {
+    /// The two transports.
+    pub transports: Vec<String>,
+    /// What is done over them.
+    pub pattern: Pattern,
+    /// Bytes of a message.
+    pub size: u64,
+    /// How long the server computes before it answers, nanoseconds.
+    pub work_ns: Vec<u64>,
+    /// Where the two processes run.
+    pub placement: Placement,
+    /// The relative difference that matters.
+    pub margin: f64,
+    /// How long it may take.
+    #[serde(with = "duration")]
+    pub budget: Option<Duration>,
+    /// Exactly this many epochs.
+    pub epochs: Option<u32>,
+    /// The seed of every random order.
+    pub seed: Option<u64>,
+}
+
 /// Transports over every relation that two processors have here.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CoreSweep {

@@ -41,7 +41,7 @@ pub use saving::Saving;
 pub use schema::SchemaArgs;
 pub use selftest::SelfTestArgs;
 pub use shell::{CompletionsArgs, ManArgs};
-pub use sweep::{CoreSweepArgs, LayoutSweepArgs, SizeSweepArgs, SweepArgs, SweepOver};
+pub use sweep::{CoreSweepArgs, LayoutSweepArgs, SizeSweepArgs, SweepArgs, SweepOver, WorkSweepArgs};
 use tables::TableArgs;
 
 use crate::exit::{USAGE, complain};

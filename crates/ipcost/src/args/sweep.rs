@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use ipcost_model::units::{parse_duration, parse_proportion, parse_size};
+use ipcost_model::units::{parse_duration, parse_proportion, parse_size, parse_time_ns};
 use ipcost_model::{NATIVE, PAGE_BYTES, Pattern, Placement};
 
 use super::Saving;
@@ -25,6 +25,8 @@ pub enum SweepOver {
     Cores(CoreSweepArgs),
     /// Measure what it costs where receive buffers begin within a page
     Layout(LayoutSweepArgs),
+    /// Find from how much work of the server on a transport stops mattering
+    Work(WorkSweepArgs),
 }
 
 #[derive(Debug, Args)]
@@ -166,6 +168,61 @@ pub struct LayoutSweepArgs {
     pub saving: Saving,
     #[command(flatten)]
     pub redacting: Redacting,
+}
+
+#[derive(Debug, Args)]
+pub struct WorkSweepArgs {
+    /// The two transports
+    #[arg(long, value_name = "A,B", value_delimiter = ',', num_args = 1, default_value = "unix,tcp")]
+    pub transports: Vec<String>,
+    /// What is done over them: connect, rr
+    #[arg(long, value_name = "PATTERN", default_value = "rr")]
+    pub pattern: Pattern,
+    /// Bytes of a message
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "64")]
+    pub size: u64,
+    /// How long the server computes before it answers
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        value_parser = amount,
+        default_value = "0,10us,30us,100us,300us,1ms"
+    )]
+    pub work: Vec<u64>,
+    /// Where the two processes run: free, together, apart
+    #[arg(long, value_name = "PLACEMENT", default_value = "together")]
+    pub placement: Placement,
+    /// The relative difference that matters
+    #[arg(long, value_name = "PERCENT", value_parser = parse_proportion, default_value = "5%")]
+    pub margin: f64,
+    /// How long it may take
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "30s")]
+    pub budget: Duration,
+    /// Run exactly this many epochs, whatever the budget
+    #[arg(long, value_name = "N")]
+    pub epochs: Option<u32>,
+    /// The seed of every random order [default: a fresh one, shown with the result]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Write the document, with every sample, as JSON; - is standard output
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Show neither progress nor warnings
+    #[arg(long, short)]
+    pub quiet: bool,
+    #[command(flatten)]
+    pub saving: Saving,
+    #[command(flatten)]
+    pub redacting: Redacting,
+}
+
+/// Whole nanoseconds, or none.
+fn amount(text: &str) -> Result<u64, String> {
+    if text == "0" {
+        return Ok(0);
+    }
+    parse_time_ns(text).map(|ns| ns.round() as u64)
 }
 
 fn within_page(text: &str) -> Result<u64, String> {

@@ -1,8 +1,10 @@
-//! `ipcost sweep`: where one transport overtakes another, what the place of two processes costs, and that of a buffer.
+//! `ipcost sweep`: where one transport overtakes another, what the place of two processes costs, and that of a buffer,
+//! and from how much work on it stops mattering.
 
 mod cores;
 mod layout;
 mod size;
+mod work;
 
 use std::process::ExitCode;
 
@@ -21,6 +23,7 @@ pub fn run(args: &SweepArgs) -> Result<ExitCode, Problem> {
         SweepOver::Size(args) => size::run(args),
         SweepOver::Cores(args) => cores::run(args),
         SweepOver::Layout(args) => layout::run(args),
+        SweepOver::Work(args) => work::run(args),
     }
 }
 

@@ -333,7 +333,10 @@ impl Speech for Queries {
                     }
                     b'S' | b'K' | b'N' => {}
                     b'E' => {
-                        return Err(refused(format!("the server refused the connection: {}", error_in(body))));
+                        return Err(refused(format!(
+                            "the server refused the connection: {}",
+                            error_in(body)
+                        )));
                     }
                     b'Z' => return Ok(()),
                     _ => return Err(refused(NOT_POSTGRES)),

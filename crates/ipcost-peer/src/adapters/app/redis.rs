@@ -15,7 +15,7 @@ use crate::{PeerError, receive_all, send_all};
 pub(super) const KIND: Kind = Kind {
     name: "redis",
     title: "Redis",
-    programs: &["redis-server"],
+    programs: &["redis-server", "valkey-server"],
     places: &[],
     package: "redis-server",
     users: &["redis", "valkey"],
