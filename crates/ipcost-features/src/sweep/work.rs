@@ -180,16 +180,14 @@ mod tests {
     fn each_amount_is_a_pair_of_cells_that_are_compared() {
         let job = work_job(&request(&["unix", "tcp"], &[0, 5_000])).unwrap();
         let cells = ipcost_lab::lab::cells_anywhere(&job, &[]).unwrap();
-        let ids: Vec<&str> = cells.cells.iter().map(|cell| cell.id.as_str()).collect();
-        assert_eq!(
-            ids,
-            [
-                "rr/unix/64/c1/together",
-                "rr/tcp/64/c1/together",
-                "rr/unix/64/c1/together/server_work=5000",
-                "rr/tcp/64/c1/together/server_work=5000"
-            ]
-        );
+        let works = cells.cells.iter().map(|cell| (cell.label.as_str(), cell.options.int("server_work")));
+        let expected = [
+            ("unix", None),
+            ("tcp", None),
+            ("unix, 5.00 µs of work", Some(5_000)),
+            ("tcp, 5.00 µs of work", Some(5_000)),
+        ];
+        assert_eq!(works.collect::<Vec<_>>(), expected);
         let [table] = &cells.workloads[..] else { panic!("one table") };
         assert_eq!(table.against[2], Some(3));
     }
