@@ -14,7 +14,7 @@ use crate::meter::{Meter, Metered, Unmetered};
 use crate::moving::{receive_all, receive_end, send_all};
 use crate::payload::{Checked, Payload, Plain, Touched, touches};
 use crate::roles::bytes;
-use crate::work::{Kind, Order, Report, Work, compute};
+use crate::work::{Computation, Kind, Order, Report, Work};
 
 /// How a connection runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -142,8 +142,7 @@ pub struct ConnectServer {
     request: Buffer,
     reply: Buffer,
     touches: bool,
-    /// How long it computes before it answers (option `server_work`).
-    work_ns: u64,
+    work: Computation,
 }
 
 impl ConnectServer {
@@ -157,7 +156,7 @@ impl ConnectServer {
             request: Buffer::filled(0, bytes(cell.size), at.recv_offset),
             reply: Buffer::filled(b'b', bytes(cell.reply), at.send_offset),
             touches: touches(cell),
-            work_ns: cell.options.int("server_work").unwrap_or(0),
+            work: Computation::of(cell),
         }
     }
 
@@ -173,7 +172,7 @@ impl ConnectServer {
                 receive_all(channel, &mut self.request).map_err(at)?;
                 payload.check(0, 0, &self.request)?;
             }
-            compute(self.work_ns);
+            self.work.compute();
             payload.fill(0, &mut self.reply);
             send_all(channel, &self.reply).map_err(at)?;
             if turns.closes_first == ClosesFirst::Client {

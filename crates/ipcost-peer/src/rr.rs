@@ -12,7 +12,7 @@ use crate::meter::{Clocked, Meter, Metered, Unmetered};
 use crate::moving::{receive_all, send_all};
 use crate::payload::{Checked, Payload, Plain, Touched, touches};
 use crate::roles::bytes;
-use crate::work::{Kind, Order, Report, Work, compute};
+use crate::work::{Computation, Kind, Order, Report, Work};
 
 /// How the server knows that a request has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -122,8 +122,7 @@ pub struct RrServer {
     reply: Buffer,
     framing: Framing,
     touches: bool,
-    /// How long it computes before it answers (option `server_work`).
-    work_ns: u64,
+    work: Computation,
 }
 
 impl RrServer {
@@ -141,7 +140,7 @@ impl RrServer {
             reply: Buffer::filled(b'b', bytes(cell.reply), at.send_offset),
             framing,
             touches: touches(cell),
-            work_ns: cell.options.int("server_work").unwrap_or(0),
+            work: Computation::of(cell),
         }
     }
 
@@ -160,7 +159,7 @@ impl RrServer {
                     })?
                 }
             }
-            compute(self.work_ns);
+            self.work.compute();
             payload.fill(operation, &mut self.reply);
             send_all(&mut self.channel, &self.reply).map_err(at)?;
         }

@@ -1,6 +1,8 @@
 //! One worker's part of a batch.
 
-use ipcost_model::Usage;
+use std::hint::black_box;
+
+use ipcost_model::{Cell, Usage};
 use ipcost_sys::clock::now_ns;
 use serde::{Deserialize, Serialize};
 
@@ -46,13 +48,38 @@ pub struct Report {
     pub retries: u64,
 }
 
-/// Keeps the processor busy so long, as a server does that has something to compute.
-#[inline]
-pub fn compute(ns: u64) {
-    if ns > 0 {
-        let end = now_ns() + ns;
-        while now_ns() < end {
-            std::hint::spin_loop();
+/// What a server computes before it answers (option `server_work`): so many steps as take the time asked for. A loop that looked at
+/// the clock would hide in its wait what the kernel does meanwhile, such as acknowledgements.
+#[derive(Debug, Clone, Copy)]
+pub struct Computation {
+    steps: u64,
+}
+
+impl Computation {
+    /// Steps whose time is taken, and how often: the least is undisturbed.
+    const PROBE: u64 = 20_000;
+    const TRIALS: u32 = 9;
+
+    /// That of a cell; takes a moment if it is any.
+    pub fn of(cell: &Cell) -> Self {
+        let Some(ns) = cell.options.int("server_work") else { return Self { steps: 0 } };
+        let probe = Self { steps: Self::PROBE };
+        let took = (0..Self::TRIALS).map(|_| {
+            let began_ns = now_ns();
+            probe.compute();
+            now_ns() - began_ns
+        });
+        let took_ns = took.min().unwrap_or(1).max(1);
+        Self { steps: (u128::from(ns) * u128::from(Self::PROBE) / u128::from(took_ns)) as u64 }
+    }
+
+    /// Computes.
+    #[inline]
+    pub fn compute(self) {
+        let mut value = 1_u64;
+        for _ in 0..self.steps {
+            // Each step needs the one before.
+            value = black_box(value.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1));
         }
     }
 }
@@ -64,4 +91,26 @@ pub trait Work: Send {
     /// # Errors
     /// The failure, with its operation.
     fn run(&mut self, order: Order) -> Result<Report, PeerError>;
+}
+
+#[cfg(test)]
+mod tests {
+    use ipcost_model::{OptionValue, Pattern};
+
+    use super::*;
+
+    #[test]
+    fn a_computation_takes_about_as_long_as_asked_for_and_none_nothing() {
+        let mut cell = Cell::new(Pattern::Rr, "unix", 64);
+        assert_eq!(Computation::of(&cell).steps, 0);
+        cell.options.set("server_work", OptionValue::Int(1_000_000)).unwrap();
+        let work = Computation::of(&cell);
+        let took = (0..9).map(|_| {
+            let began_ns = now_ns();
+            work.compute();
+            now_ns() - began_ns
+        });
+        let took_ns = took.min().unwrap();
+        assert!((300_000..3_000_000).contains(&took_ns), "{took_ns}");
+    }
 }

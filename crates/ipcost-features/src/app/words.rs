@@ -5,7 +5,7 @@ use ipcost_model::units::percent;
 use ipcost_model::{Estimate, Lasts, Pattern, Placement, Verdict};
 use ipcost_report::grid::{Column, Grid, Piece};
 use ipcost_report::numbers::{bounds, interval, ratio, time};
-use ipcost_report::words::{capitalised, cores, escaped};
+use ipcost_report::words::{cores, escaped};
 use ipcost_report::wrap::wrapped;
 
 use super::record::LOGIN;
@@ -248,13 +248,13 @@ fn of_curves(app: &App) -> Option<String> {
     let margin = percent(app.margin);
     let each = app.curves.iter().map(|curve| match curve.until_ns {
         Some(until_ns) => format!("{}{}", on(curve.placement), time(until_ns)),
-        None => format!("{}none: even of the least request less than {margin} is saved", on(curve.placement)),
+        None => format!("{}at once, since even of the least request less is saved", on(curve.placement)),
     });
     let each: Vec<String> = each.collect();
     (!each.is_empty()).then(|| {
         format!(
-            "From how much work of the server on does it stop mattering, with less than {margin} of a request saved? {}.",
-            capitalised(&each.join("; "))
+            "From how much work of the server on does it stop mattering, with less than {margin} of a request saved? At the latest {}.",
+            each.join("; ")
         )
     })
 }

@@ -61,8 +61,13 @@ pub fn work_job(request: &WorkRequest) -> Result<Job, LabError> {
     })
 }
 
+/// Never the bare name of a transport: each cell is compared with the one of the same work, not with the cell of that name.
 fn label(transport: &str, work_ns: u64) -> String {
-    if work_ns == 0 { transport.to_owned() } else { format!("{transport}, {} of work", time(work_ns as f64)) }
+    format!("{transport}, {} of work", amount(work_ns))
+}
+
+fn amount(work_ns: u64) -> String {
+    if work_ns == 0 { "none".to_owned() } else { time(work_ns as f64) }
 }
 
 /// A row for each amount of work in `room` columns of text; then from which on the difference is below the margin.
@@ -84,8 +89,7 @@ pub(crate) fn work_table(sweep: &WorkSweep, room: usize) -> String {
             cell(document, &label(transport, *work_ns))?.wall_ns_per_op.map(|cost| time(cost.median))
         };
         let costs = request.transports.iter().map(|transport| cost(transport).unwrap_or_default());
-        let mut row: Vec<Piece> =
-            vec![if *work_ns == 0 { "none".to_owned() } else { time(*work_ns as f64) }.into()];
+        let mut row: Vec<Piece> = vec![amount(*work_ns).into()];
         row.extend(costs.map(Piece::from));
         if let Some(known) = contrast(sweep, *work_ns) {
             row.push(
@@ -128,17 +132,23 @@ fn sentence(sweep: &WorkSweep) -> String {
     let from = same.filter(|from| until.is_none_or(|until| until < *from));
     let margin = percent(*margin);
     match (until, from) {
+        (Some(0), Some(from)) => {
+            format!(
+                "It matters without work; from {} of it on the difference is below {margin}.",
+                amount(*from)
+            )
+        }
         (Some(until), Some(from)) => format!(
-            "It matters up to {} of work, and from {} on the difference is below {margin}.",
-            time(*until as f64),
-            time(*from as f64)
+            "It matters up to {} of work; from {} on the difference is below {margin}.",
+            amount(*until),
+            amount(*from)
         ),
         (None, Some(from)) => {
-            format!("From {} of work on, or sooner, the difference is below {margin}.", time(*from as f64))
+            format!("From {} of work on, or sooner, the difference is below {margin}.", amount(*from))
         }
         (Some(until), None) => format!(
             "It matters up to {} of work; from where on it does not is open: give --work more, or a longer --budget.",
-            time(*until as f64)
+            amount(*until)
         ),
         (None, None) => "Nothing is known yet: give a longer --budget.".to_owned(),
     }
@@ -182,8 +192,8 @@ mod tests {
         let cells = ipcost_lab::lab::cells_anywhere(&job, &[]).unwrap();
         let works = cells.cells.iter().map(|cell| (cell.label.as_str(), cell.options.int("server_work")));
         let expected = [
-            ("unix", None),
-            ("tcp", None),
+            ("unix, none of work", None),
+            ("tcp, none of work", None),
             ("unix, 5.00 µs of work", Some(5_000)),
             ("tcp, 5.00 µs of work", Some(5_000)),
         ];
