@@ -142,6 +142,9 @@ impl Cell {
     }
 }
 
+/// The option that sends several requests at once: they do not do the work of one.
+pub(crate) const PIPELINE: &str = "pipeline";
+
 /// What the cells of one table share: what is done and where, but not over which transport, by which peers or with which
 /// options.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -160,6 +163,9 @@ pub struct Work {
     /// What the client asks of a real server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<String>,
+    /// Requests that are sent before the first reply is read, where that is more than one (option `pipeline`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pipeline: Option<u64>,
     /// Where the processes run.
     pub placement: Placement,
 }
@@ -175,13 +181,15 @@ impl Work {
             concurrency: 1,
             speaks_first: SpeaksFirst::Client,
             request: None,
+            pipeline: None,
             placement: Placement::Free,
         }
     }
 
     /// This work over a transport, with options.
     pub fn over(self, transport: &str, options: Options) -> Cell {
-        let Self { pattern, size, reply, concurrency, speaks_first, request, placement: _ } = self;
+        let Self { pattern, size, reply, concurrency, speaks_first, request, pipeline: _, placement: _ } =
+            self;
         let transport = transport.to_owned();
         Cell { pattern, transport, size, reply, concurrency, speaks_first, request, options }
     }
@@ -231,6 +239,7 @@ impl Point {
             concurrency: cell.concurrency,
             speaks_first: cell.speaks_first,
             request: cell.request.clone(),
+            pipeline: cell.options.int(PIPELINE),
             placement: *placement,
         }
     }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::capabilities::{Delivery, FloorKind, PeerState, TransportState};
-use crate::cell::{Pattern, Placement, Point, SpeaksFirst, Work};
+use crate::cell::{PIPELINE, Pattern, Placement, Point, SpeaksFirst, Work};
 use crate::consistency::MAX_NAME_BYTES;
 use crate::floor::{self, FloorRecipe};
 use crate::job::{Job, Matrix, NATIVE, check_peer_name};
@@ -501,10 +501,11 @@ fn row_name(cell: &Point) -> String {
     if cell.pattern == Pattern::Floor && cell.size > 0 {
         name.push_str(&format!(" {}", size_text(cell.size)));
     }
-    if client != NATIVE || server != NATIVE {
+    // Requests name a server by themselves, and the table tells both requests and pipelines.
+    if cell.request.is_none() && (client != NATIVE || server != NATIVE) {
         name.push_str(&format!(" {client}→{server}"));
     }
-    for (option, value) in cell.options.iter() {
+    for (option, value) in cell.options.iter().filter(|(option, _)| option.spec().name != PIPELINE) {
         match value {
             // A switch that is on goes by its name, and `tcp tcp_nodelay` says nothing more than `tcp nodelay`.
             OptionValue::Bool(true) => {

@@ -183,6 +183,7 @@ impl Matrix {
                                         placement,
                                         speaks_first,
                                         request: request.cloned(),
+                                        pipeline: None,
                                     },
                                 ));
                             }

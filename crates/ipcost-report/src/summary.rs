@@ -93,7 +93,10 @@ pub(crate) fn work(table: &WorkloadRecord) -> String {
         _ => size_text(bytes),
     };
     let what = match &table.request {
-        Some(request) => format!("{} {what}", shortened(request)),
+        Some(request) => match table.pipeline {
+            Some(many) => format!("{} {what}, {many} in one go", shortened(request)),
+            None => format!("{} {what}", shortened(request)),
+        },
         None => format!("{size} {what}"),
     };
     match table.concurrency {

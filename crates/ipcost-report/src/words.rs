@@ -48,7 +48,10 @@ pub(crate) fn request(work: &Work) -> String {
     let request = escaped(work.request.as_deref().unwrap_or_default());
     match work.pattern {
         Pattern::Connect => format!("{request}, a connection for each"),
-        Pattern::Rr | Pattern::Stream | Pattern::Floor => format!("{request} on a kept connection"),
+        Pattern::Rr | Pattern::Stream | Pattern::Floor => match work.pipeline {
+            Some(many) => format!("{request} on a kept connection, {many} in one go"),
+            None => format!("{request} on a kept connection"),
+        },
     }
 }
 

@@ -91,8 +91,9 @@ fn asked(kind: &Kind, args: &AppArgs) -> anyhow::Result<Asked> {
         }
     }
     if let Some(path) = &args.query_file {
-        let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-        own.push(text.trim().to_owned());
+        // The peers read it, however long it is.
+        let path = fs::canonicalize(path).with_context(|| format!("cannot read {}", path.display()))?;
+        own.push(format!("@{}", path.display()));
     }
     if own.is_empty() {
         let typical = kind.typical_for(&given);

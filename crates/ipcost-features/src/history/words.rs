@@ -105,7 +105,11 @@ fn few(names: &[String], what: &str) -> String {
     }
 }
 
+/// Of requests to servers none is known.
 fn sizes(bytes: &[u64]) -> String {
+    if bytes == [0] {
+        return String::new();
+    }
     match (bytes.iter().min(), bytes.iter().max()) {
         (Some(least), Some(most)) if least == most => size_text(*least),
         (Some(least), Some(most)) => format!("{} to {}", size_text(*least), size_text(*most)),

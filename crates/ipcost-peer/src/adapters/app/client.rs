@@ -1,5 +1,6 @@
 //! The client: asks on open connections, or on a new one each time. One loop for every server and transport.
 
+use std::fs;
 use std::io::{self, ErrorKind};
 use std::time::Duration;
 
@@ -18,6 +19,8 @@ use crate::{
     Together, Unmetered, Work, ended, send_all,
 };
 
+/// Before the path of a file that holds the request.
+const IN_A_FILE: char = '@';
 /// How long a server may take for the first reply on a connection.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// What is read at once, bytes: as much as common clients do, or more.
@@ -93,7 +96,11 @@ impl Asker {
         client: Box<dyn Client>,
     ) -> Result<Self, PeerError> {
         let request = cell.request.as_deref().unwrap_or(kind.least);
-        let speech = (kind.speech)(login, request, cell.pattern == Pattern::Rr)?;
+        let text = match request.strip_prefix(IN_A_FILE) {
+            Some(path) => fs::read_to_string(path).map_err(system(format!("cannot read {path}")))?,
+            None => request.to_owned(),
+        };
+        let speech = (kind.speech)(login, text.trim(), cell.pattern == Pattern::Rr)?;
         let pipeline = cell.options.int("pipeline").unwrap_or(1);
         let requests = speech.request().repeat(pipeline as usize);
         Ok(Self {
