@@ -1,7 +1,7 @@
 //! Real servers under requests of the user's own: a database, a cache, a web server.
 //!
-//! A [`Kind`] is one file here: how a private server is started, and how it is spoken to. The rest is common to all: [`service`]
-//! keeps a private server, [`client`] asks, [`server`] accounts for what the server's processes use.
+//! A [`Kind`] is one file here: how a private server is started, and how it is spoken to. The rest is common to all: `service`
+//! keeps a private server, `client` asks, `server` accounts for what the server's processes use.
 
 mod client;
 mod fastcgi;
