@@ -58,7 +58,7 @@ pub struct AppArgs {
     /// Clients at once, besides one [default: as many as cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = HOW)]
     pub concurrency: Option<u32>,
-    /// How long the run may take; it ends earlier once every question is answered [default: 45s]
+    /// How long the run may take; it ends earlier once every question is answered [default: 40s]
     #[arg(long, value_name = "TIME", value_parser = parse_duration, help_heading = HOW)]
     pub budget: Option<Duration>,
     /// The relative difference that matters [default: 5%]
