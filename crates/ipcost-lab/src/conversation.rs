@@ -307,6 +307,12 @@ pub fn expect_silence(peers: &mut [&mut Peer]) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The failure of a peer that said something else than it was to say.
+pub fn out_of_turn(peer: &mut Peer, expected: &str, message: &FromPeer) -> EngineError {
+    let said = in_short(message);
+    peer.failed(fault(&format!("spoke out of turn: expected {expected}, got {said}")))
+}
+
 /// A message in a few words, whatever it holds.
 pub fn in_short(message: &FromPeer) -> String {
     match message {

@@ -34,16 +34,15 @@ pub fn run(args: AppArgs) -> Result<ExitCode, Problem> {
     let asked = asked(kind, &args).map_err(Problem::usage)?;
     let cores = Topology::read().cores.len();
     let asked = Asked { concurrency: args.concurrency.unwrap_or(cores as u32), ..asked };
-    let mut job = prepare(kind, &asked, cores > 1)?.job;
+    let mut job = prepare(kind, &asked, cores > 1)?;
     job.budget.get_or_insert(DEFAULT_BUDGET);
     let lab = Lab::open(&job, &mut teller(args.quiet))?;
     let plan = lab.plan_job(&job, fresh_seed())?;
     let interrupt = listen()?;
     let mut bench = lab.bench(&plan, &interrupt)?;
-    let (seen, lasts) = look(kind, &asked, &mut bench)?;
-    if let Some((service, lasts)) =
-        job.peers.values_mut().next().and_then(|peer| peer.service.as_mut()).zip(lasts)
-    {
+    let seen = look(kind, &asked, &mut bench)?;
+    let service = job.peers.get_mut(kind.name).and_then(|peer| peer.service.as_mut());
+    if let Some((service, lasts)) = service.zip(seen.lasts) {
         service.lasts = lasts;
     }
     if !args.quiet {
@@ -53,7 +52,7 @@ pub fn run(args: AppArgs) -> Result<ExitCode, Problem> {
     let begin = |_: &Plan| Recorder::new(args.quiet, about.clone(), None);
     let (outcome, recorder) = lab.run_on(bench, plan, &Contrasts, begin)?;
     let (finished, _) = crate::run::finished(outcome, name, recorder);
-    let answer = judge(kind, &asked, &seen, lasts, &finished.document);
+    let answer = judge(kind, &asked, &seen, &finished.document);
     let finished = Finished { document: answered(finished.document, &answer), ..finished };
     let outputs =
         Outputs { files: &args.outputs, redacting: args.redacting, save: !args.no_save, quiet: args.quiet };

@@ -2,43 +2,38 @@
 
 use ipcost_lab::Batches;
 use ipcost_lab::lab::envelope;
-use ipcost_model::{ContrastRecord, Document, Estimate, Lasts, Measure, Metric, Pattern, Verdict};
+use ipcost_model::{ContrastRecord, Document, Estimate, Measure, Metric, Pattern, Verdict};
 use ipcost_peer::adapters::app::{Facts, Kind};
 
 use super::record::LOGIN;
-use super::{APP_SCHEMA, App, Asked, Checked, Curve, Request, Saving, Side};
+use super::{APP_SCHEMA, App, Asked, Checked, Curve, Request, Saving, Seen, Side};
 use crate::explain::parts::Estimates;
 
 /// The work that curves go through, nanoseconds: from a microsecond to ten milliseconds.
 const WORK_NS: [f64; 13] = [0.0, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e6, 2e6, 1e7];
 
 /// The answer, from what was seen before and what was measured.
-pub fn judge(
-    kind: &Kind,
-    asked: &Asked,
-    seen: &[Facts; 2],
-    lasts: Option<Lasts>,
-    document: &Document,
-) -> App {
+pub fn judge(kind: &Kind, asked: &Asked, seen: &Seen, document: &Document) -> App {
     let savings = savings(kind, document);
-    let [unix, tcp] = seen;
-    let request = |(index, request): (usize, &String)| Request {
+    let margin = document.analysis.margin;
+    let known = seen.either();
+    let request = |(request, known): (&String, &ipcost_peer::adapters::app::Asked)| Request {
         request: request.clone(),
-        sent: unix.requests[index].sent,
-        replied: unix.requests[index].replied,
+        sent: known.sent,
+        replied: known.replied,
         least: *request == kind.least,
     };
-    let margin = document.analysis.margin;
+    let requests = known.map_or(&[][..], |facts| &facts.requests);
     App {
         envelope: envelope(APP_SCHEMA),
         server: kind.name.to_owned(),
         title: kind.title.to_owned(),
-        version: unix.told.version.clone(),
-        private: lasts,
-        unix: side(unix),
-        tcp: side(tcp),
-        same_work: same_work(asked, seen),
-        requests: asked.requests.iter().enumerate().map(request).collect(),
+        version: known.map(|facts| facts.told.version.clone()).unwrap_or_default(),
+        private: seen.lasts,
+        unix: seen.unix.as_ref().map(side),
+        tcp: seen.tcp.as_ref().map(side),
+        same_work: seen.both().map(|sides| same_work(asked, sides)).unwrap_or_default(),
+        requests: asked.requests.iter().zip(requests).map(request).collect(),
         margin,
         curves: curves(kind, &savings, margin),
         savings,
@@ -50,7 +45,7 @@ fn side(facts: &Facts) -> Side {
 }
 
 /// What decides whether both sides do the same work. What the client decides itself is the same on both by construction, and said.
-fn same_work(asked: &Asked, [unix, tcp]: &[Facts; 2]) -> Vec<Checked> {
+fn same_work(asked: &Asked, (unix, tcp): (&Facts, &Facts)) -> Vec<Checked> {
     let checked = |what: &str, of: &dyn Fn(&Facts) -> String| {
         let (unix, tcp) = (of(unix), of(tcp));
         Checked { what: what.to_owned(), same: unix == tcp, unix, tcp, made_equal: None }
@@ -67,7 +62,7 @@ fn same_work(asked: &Asked, [unix, tcp]: &[Facts; 2]) -> Vec<Checked> {
         checked("version", &|facts| facts.told.version.clone()),
         checked("server process", &process),
         checked(LOGIN, &|facts| facts.told.login.clone()),
-        checked("encryption", &|facts| if facts.told.encrypted { "TLS" } else { "none" }.to_owned()),
+        same("encryption", "none"),
     ];
     for (index, request) in asked.requests.iter().enumerate() {
         all.push(checked(&format!("reply to {request}"), &|facts| {

@@ -9,4 +9,4 @@ pub use ipcost_peer::adapters::app::{At, Given, KINDS, Kind, Login, find};
 
 pub use self::judge::judge;
 pub use self::record::{APP_SCHEMA, App, Checked, Curve, Request, Saving, Side};
-pub use self::run::{Asked, Prepared, look, prepare};
+pub use self::run::{Asked, Seen, look, prepare};

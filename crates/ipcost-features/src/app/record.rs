@@ -23,10 +23,10 @@ pub struct App {
     pub version: String,
     /// How long a private server runs; `None` if it is the user's own.
     pub private: Option<Lasts>,
-    /// Where it listens.
-    pub unix: Side,
-    /// Where it listens.
-    pub tcp: Side,
+    /// Its Unix socket, if that was measured.
+    pub unix: Option<Side>,
+    /// Its port, if that was measured.
+    pub tcp: Option<Side>,
     /// Whether both sides do the same work: what was looked at.
     pub same_work: Vec<Checked>,
     /// What was asked, the least first.

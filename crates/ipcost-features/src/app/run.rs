@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use ipcost_lab::lab::own_command;
-use ipcost_lab::{EngineError, LabError, ProcessBench};
+use ipcost_lab::{LabError, ProcessBench};
 use ipcost_model::{
     Job, Lasts, Matrix, OptionLists, OptionName, OptionValue, Pattern, PeerCommand, Placement, ServiceCommand,
 };
@@ -29,18 +29,12 @@ pub struct Asked {
     pub settings: Job,
 }
 
-/// The job of a request.
-pub struct Prepared {
-    /// Its cells, and how peers and server are started.
-    pub job: Job,
-}
-
 /// The job: each request on a kept connection, the least also on a connection of its own, by several clients at once, and
 /// pipelined where the protocol has it; over both sockets.
 ///
 /// # Errors
 /// If no private server can be started, or this program's path is not known.
-pub fn prepare(kind: &Kind, asked: &Asked, several_cores: bool) -> Result<Prepared, LabError> {
+pub fn prepare(kind: &Kind, asked: &Asked, several_cores: bool) -> Result<Job, LabError> {
     let mut command = own_command("peer")?;
     command.extend(["app".to_owned(), kind.name.to_owned()]);
     let is_private = asked.given.is_empty();
@@ -93,7 +87,7 @@ pub fn prepare(kind: &Kind, asked: &Asked, several_cores: bool) -> Result<Prepar
         cells.push(Matrix { options, ..matrix(Pattern::Rr, least, placed) });
     }
     let peers = [(kind.name.to_owned(), PeerCommand { command, service })].into();
-    Ok(Prepared { job: Job { cells, peers, ..asked.settings.clone() } })
+    Ok(Job { cells, peers, ..asked.settings.clone() })
 }
 
 fn flags(asked: &Asked) -> Vec<String> {
@@ -108,52 +102,48 @@ fn flags(asked: &Asked) -> Vec<String> {
     flags.flatten().chain(writes.then(|| "--writes".to_owned())).collect()
 }
 
-/// Looks at the server over both sockets; starts it if it is a private one. How long that one is to last.
+/// A server as it was seen, over the sockets that are measured.
+pub struct Seen {
+    /// Over the Unix socket.
+    pub unix: Option<Facts>,
+    /// Over TCP.
+    pub tcp: Option<Facts>,
+    /// How long it is to last, if it is a private one.
+    pub lasts: Option<Lasts>,
+}
+
+impl Seen {
+    /// Both sides, if both are measured.
+    pub(super) fn both(&self) -> Option<(&Facts, &Facts)> {
+        self.unix.as_ref().zip(self.tcp.as_ref())
+    }
+
+    /// A side that is measured.
+    pub(super) fn either(&self) -> Option<&Facts> {
+        self.unix.as_ref().or(self.tcp.as_ref())
+    }
+}
+
+/// Looks at the server over both sockets; starts it if it is a private one.
 ///
 /// # Errors
 /// What is wrong with the server, the login or a request, and on which side.
-pub fn look(
-    kind: &Kind,
-    asked: &Asked,
-    bench: &mut ProcessBench,
-) -> Result<([Facts; 2], Option<Lasts>), LabError> {
+pub fn look(kind: &Kind, asked: &Asked, bench: &mut ProcessBench) -> Result<Seen, LabError> {
+    let login = kind.login_for(&asked.given, &asked.login);
+    let facts = |at: &At| {
+        look_at(kind, &login, at, &asked.requests).map_err(|error| LabError::Refused(error.to_string()))
+    };
+    if !asked.given.is_empty() {
+        let [unix, tcp] = [&asked.given.unix, &asked.given.tcp].map(|at| at.as_ref().map(facts).transpose());
+        return Ok(Seen { unix: unix?, tcp: tcp?, lasts: None });
+    }
     let began = Instant::now();
-    let mut lasts = None;
-    let mut sides = Vec::new();
-    let login = match asked.given.is_empty() {
-        true => Login { writes: asked.login.writes, ..kind.login() },
-        false => asked.login.clone(),
-    };
-    let given = |transport: &str| match transport {
-        "unix" => asked.given.unix.clone(),
-        _ => asked.given.tcp.clone(),
-    };
-    for transport in ["unix", "tcp"] {
-        let at = match (asked.given.is_empty(), given(transport)) {
-            (true, _) => {
-                let address = bench.serve(kind.name, transport).map_err(engine)?.unwrap_or_default();
-                lasts.get_or_insert(if began.elapsed() > QUICK { Lasts::Run } else { Lasts::Epoch });
-                At::of(transport, &address).map_err(LabError::Refused)?
-            }
-            (false, Some(at)) => at,
-            // Only one side is measured.
-            (false, None) => continue,
-        };
-        let facts = look_at(kind, &login, &at, &asked.requests);
-        sides.push(facts.map_err(|error| LabError::Refused(error.to_string()))?);
-    }
-    if let Some(lasts) = lasts {
-        bench.services_last(lasts);
-    }
-    let first = sides.first().cloned();
-    let (Some(first), Some(last)) = (first, sides.pop()) else {
-        return Err(LabError::Refused(
-            "no address is given; give --unix PATH and --tcp HOST:PORT".to_owned(),
-        ));
-    };
-    Ok(([first, last], lasts))
-}
-
-fn engine(error: EngineError) -> LabError {
-    error.into()
+    bench.serve(kind.name)?;
+    let lasts = if began.elapsed() > QUICK { Lasts::Run } else { Lasts::Epoch };
+    bench.services_last(lasts);
+    let [unix, tcp] = ["unix", "tcp"].map(|transport| {
+        let address = bench.address_of_service(kind.name, transport).unwrap_or_default();
+        facts(&At::of(transport, &address).map_err(LabError::Refused)?)
+    });
+    Ok(Seen { unix: Some(unix?), tcp: Some(tcp?), lasts: Some(lasts) })
 }

@@ -33,7 +33,9 @@ const RATE: f64 = 1000.0;
 pub fn render(app: &App, room: usize) -> String {
     let mut out = String::new();
     out.push_str(&format!("{BOLD}{}{BOLD:#}\n", wrapped(&heading(app), room)));
-    out.push_str(&format!("\n{BOLD}The same work on both sides?{BOLD:#}\n"));
+    if !app.same_work.is_empty() {
+        out.push_str(&format!("\n{BOLD}The same work on both sides?{BOLD:#}\n"));
+    }
     for line in checked(app) {
         out.push_str(&format!("  {}\n", wrapped(&line, room.saturating_sub(2))));
     }
@@ -168,11 +170,11 @@ fn sentences(app: &App) -> Vec<String> {
         }
     }));
     all.extend(of_curves(app));
-    if app.savings.is_empty() {
+    if app.unix.is_none() || app.tcp.is_none() {
         all.push(
             "Only one side was measured: give --unix PATH and --tcp HOST:PORT of the same server.".to_owned(),
         );
-    } else if app.private != Some(Lasts::Epoch) {
+    } else if app.private != Some(Lasts::Epoch) && !app.savings.is_empty() {
         all.push(
             "All of this is known for this server process: another start of it may cost some per cent more or less."
                 .to_owned(),
@@ -204,7 +206,7 @@ fn paragraph(what: &str, app: &App, savings: &[&Saving]) -> Option<String> {
         )
     });
     let each: Vec<String> = each.collect();
-    (!each.is_empty()).then(|| format!("{what} takes {}.", each.join("; ")))
+    (!each.is_empty()).then(|| format!("{what}: {}.", each.join("; ")))
 }
 
 /// What follows from a ratio.
@@ -247,13 +249,13 @@ fn of_a_core(saving: &Saving) -> String {
 fn of_curves(app: &App) -> Option<String> {
     let margin = percent(app.margin);
     let each = app.curves.iter().map(|curve| match curve.until_ns {
-        Some(until_ns) => format!("{}{}", on(curve.placement), time(until_ns)),
-        None => format!("{}at once, since even of the least request less is saved", on(curve.placement)),
+        Some(until_ns) => format!("{}once it works {} on a request", on(curve.placement), time(until_ns)),
+        None => format!("{}at once", on(curve.placement)),
     });
     let each: Vec<String> = each.collect();
     (!each.is_empty()).then(|| {
         format!(
-            "From how much work of the server on does it stop mattering, with less than {margin} of a request saved? At the latest {}.",
+            "The more work the server has, the less it matters. At the latest, less than {margin} of a request is saved {}.",
             each.join("; ")
         )
     })
@@ -318,8 +320,8 @@ mod tests {
             title: "PostgreSQL".to_owned(),
             version: "15.18".to_owned(),
             private: None,
-            unix: side("/run/postgresql/.s.PGSQL.5432"),
-            tcp: side("127.0.0.1:5432"),
+            unix: Some(side("/run/postgresql/.s.PGSQL.5432")),
+            tcp: Some(side("127.0.0.1:5432")),
             same_work: vec![
                 checked("version", "15.18", "15.18", None),
                 checked(LOGIN, "no password", "SCRAM-SHA-256", None),

@@ -509,25 +509,7 @@ mod tests {
 
     #[test]
     fn claims_follow_from_their_tests() {
-        let ledger = |word| LedgerTest {
-            stratum: None,
-            direction: None,
-            about: String::new(),
-            software: Software::Native,
-            measure: String::new(),
-            value: Some(1.0),
-            lo: None,
-            hi: None,
-            range: None,
-            above: None,
-            below: None,
-            is_ratio: true,
-            claimed: String::new(),
-            word,
-            decides: true,
-            detail: None,
-            contradicted: None,
-        };
+        let ledger = |word| LedgerTest { value: Some(1.0), ..LedgerTest::known_as(word) };
         let (yes, no, open) = (ClaimVerdict::Holds, ClaimVerdict::Fails, ClaimVerdict::Open);
         let of = |rule, words: &[ClaimVerdict]| {
             together(rule, &words.iter().map(|word| ledger(*word)).collect::<Vec<_>>(), |test| test.word)

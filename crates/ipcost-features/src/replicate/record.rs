@@ -431,6 +431,32 @@ pub struct LedgerTest {
     pub contradicted: Option<String>,
 }
 
+#[cfg(test)]
+impl LedgerTest {
+    /// A deciding test of which nothing but its verdict is known.
+    pub(crate) fn known_as(word: ClaimVerdict) -> Self {
+        Self {
+            about: String::new(),
+            software: Software::Original,
+            stratum: None,
+            measure: "wall".to_owned(),
+            value: None,
+            lo: None,
+            hi: None,
+            range: None,
+            above: None,
+            below: None,
+            is_ratio: true,
+            claimed: String::new(),
+            word,
+            direction: None,
+            decides: true,
+            detail: None,
+            contradicted: None,
+        }
+    }
+}
+
 impl LedgerTest {
     /// What it is claimed to be above, and below. Documents of earlier versions have it as text alone.
     pub fn bounds(&self) -> (Option<f64>, Option<f64>) {

@@ -260,22 +260,10 @@ mod tests {
     fn sizes_at_which_a_claim_fails_are_named() {
         let test = |about: &str, word, value: f64| LedgerTest {
             about: format!("unix over tcp, {about}"),
-            software: Software::Original,
-            stratum: None,
-            measure: "wall".to_owned(),
             value: Some(value),
             lo: Some(value * 0.9),
             hi: Some(value * 1.1),
-            range: None,
-            above: None,
-            below: None,
-            is_ratio: true,
-            claimed: String::new(),
-            word,
-            direction: None,
-            decides: true,
-            detail: None,
-            contradicted: None,
+            ..LedgerTest::known_as(word)
         };
         let (yes, no) = (ClaimVerdict::Holds, ClaimVerdict::Fails);
         let tests = [test("1 B", yes, 0.5), test("2 B", yes, 0.6), test("3 B", no, 1.5)];

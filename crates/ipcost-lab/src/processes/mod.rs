@@ -114,30 +114,35 @@ impl ProcessBench {
     }
 
     /// The same, with peers in another network namespace, which must outlive this bench.
-    pub fn within(self, network: Option<Entrance>) -> Self {
-        Self { network, ..self }
+    pub fn within(mut self, network: Option<Entrance>) -> Self {
+        self.network = network;
+        self
     }
 
     /// The same, with the real servers that peers need.
     ///
     /// # Errors
     /// If others cannot be let into the directory.
-    pub fn with_services(self, services: BTreeMap<String, ServiceCommand>) -> Result<Self, EngineError> {
+    pub fn with_services(mut self, services: BTreeMap<String, ServiceCommand>) -> Result<Self, EngineError> {
         if !services.is_empty() {
             let passed = self.dir.let_others_pass();
             passed.context(|| format!("cannot open {} for a server", self.dir.path().display()))?;
         }
-        Ok(Self { services: Services::new(services), ..self })
+        self.services = Services::new(services);
+        Ok(self)
     }
 
-    /// Starts the server of a peer, and tells where it listens over a transport; it then runs on into the first epoch.
+    /// Starts the server of a peer, which then runs on into the first epoch.
     ///
     /// # Errors
     /// If it does not start.
-    pub fn serve(&mut self, peer: &str, transport: &str) -> Result<Option<Address>, EngineError> {
-        let peers = BTreeSet::from([peer]);
-        self.services.start(&peers, self.dir.path(), &mut self.guard, &self.interrupt)?;
-        Ok(self.services.address(peer, transport))
+    pub fn serve(&mut self, peer: &str) -> Result<(), EngineError> {
+        self.services.start(&BTreeSet::from([peer]), self.dir.path(), &mut self.guard, &self.interrupt)
+    }
+
+    /// Where the server of a peer listens over a transport, while it runs.
+    pub fn address_of_service(&self, peer: &str, transport: &str) -> Option<Address> {
+        self.services.address(peer, transport)
     }
 
     /// Sets how long the servers last.
@@ -416,6 +421,14 @@ impl ProcessBench {
         let groups: Vec<u32> = self.pairs.iter().flatten().flat_map(Pair::ids).collect();
         self.guard.forget(&groups);
         self.pairs.iter_mut().for_each(|pair| *pair = None);
+    }
+}
+
+impl Drop for ProcessBench {
+    /// Servers that last the run end with it, and the guard forgets them: their numbers may soon belong to other processes.
+    fn drop(&mut self) {
+        let gone = self.services.end(true, Instant::now() + FAREWELL);
+        self.guard.forget(&gone);
     }
 }
 

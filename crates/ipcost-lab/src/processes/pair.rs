@@ -6,7 +6,7 @@ use ipcost_sys::interrupt::Interrupt;
 use serde_json::{Map, Value, json};
 
 use super::needs::check_version;
-use crate::conversation::{Failure, Fault, Patience, Peer, await_message, expect_silence, fault, in_short};
+use crate::conversation::{Failure, Patience, Peer, await_message, expect_silence, fault, out_of_turn};
 use crate::error::EngineError;
 
 pub(super) const SERVER: usize = 0;
@@ -130,8 +130,6 @@ impl Pair {
     }
 
     pub(super) fn out_of_turn(&mut self, from: usize, expected: &str, message: &FromPeer) -> EngineError {
-        let said = in_short(message);
-        let fault: Fault = fault(&format!("spoke out of turn: expected {expected}, got {said}"));
-        self.peer(from).failed(fault)
+        out_of_turn(self.peer(from), expected, message)
     }
 }

@@ -10,8 +10,7 @@ use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::process::Spawn;
 use serde_json::json;
 
-use super::FAREWELL;
-use crate::conversation::{Failure, Patience, Peer, PeerProgram, await_message, fault, in_short};
+use crate::conversation::{Failure, Patience, Peer, PeerProgram, await_message, out_of_turn};
 use crate::error::EngineError;
 use crate::guard::Guard;
 
@@ -96,12 +95,6 @@ impl Services {
     }
 }
 
-impl Drop for Services {
-    fn drop(&mut self) {
-        let _ = self.end(true, Instant::now() + FAREWELL);
-    }
-}
-
 /// Its hello, then where it listens.
 fn introduced(
     peer: &mut Peer,
@@ -109,36 +102,23 @@ fn introduced(
     patience: &mut Patience,
     interrupt: &Interrupt,
 ) -> Result<Address, EngineError> {
-    let mut next = |peer: &mut Peer, expected: &str| {
-        await_message(&mut [peer], 0, patience, interrupt)
-            .map_err(|failure| match failure {
-                Failure::Interrupted => None,
-                Failure::Peer(_, fault) => Some(fault),
-            })
-            .map(|message| (message, expected.to_owned()))
-    };
-    let failed = |peer: &mut Peer, why: Option<_>| match why {
-        Some(fault) => peer.failed(fault),
-        None => EngineError::Interrupted,
-    };
-    let wrong = |expected: &str, message: &FromPeer| {
-        Some(fault(&format!("spoke out of turn: expected {expected}, got {}", in_short(message))))
-    };
-    match next(peer, "hello") {
-        Ok((FromPeer::Hello(_), _)) => {}
-        Ok((other, expected)) => return Err(failed(peer, wrong(&expected, &other))),
-        Err(why) => return Err(failed(peer, why)),
+    match next(peer, patience, interrupt)? {
+        FromPeer::Hello(_) => {}
+        other => return Err(out_of_turn(peer, "hello", &other)),
     }
     let address = json!({ "dir": dir }).as_object().cloned().unwrap_or_default();
     let cell = Cell::new(Pattern::Rr, "unix", 1);
     let prepare = FromEngine::Prepare { role: PeerRole::Server, cell, address };
-    let deadline = Instant::now() + TIME_TO_START;
-    if let Err(fault) = peer.say(&prepare, deadline) {
-        return Err(peer.failed(fault));
+    peer.say(&prepare, patience.deadline).map_err(|fault| peer.failed(fault))?;
+    match next(peer, patience, interrupt)? {
+        FromPeer::Ready { address, .. } => Ok(address),
+        other => Err(out_of_turn(peer, "ready", &other)),
     }
-    match next(peer, "ready") {
-        Ok((FromPeer::Ready { address, .. }, _)) => Ok(address),
-        Ok((other, expected)) => Err(failed(peer, wrong(&expected, &other))),
-        Err(why) => Err(failed(peer, why)),
-    }
+}
+
+fn next(peer: &mut Peer, patience: &mut Patience, interrupt: &Interrupt) -> Result<FromPeer, EngineError> {
+    await_message(&mut [peer], 0, patience, interrupt).map_err(|failure| match failure {
+        Failure::Interrupted => EngineError::Interrupted,
+        Failure::Peer(_, fault) => peer.failed(fault),
+    })
 }

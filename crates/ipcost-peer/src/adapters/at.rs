@@ -143,7 +143,9 @@ impl At {
     /// # Errors
     /// If nobody listens, or a system call fails.
     pub fn connect_patiently(&self) -> Result<Connection, TransportError> {
-        patiently(self.client(None, 0)?.connect()?)
+        let connection = self.client(None, 0)?.connect()?;
+        limit(&connection)?;
+        Ok(connection)
     }
 }
 
@@ -151,10 +153,9 @@ impl At {
 ///
 /// # Errors
 /// If a system call fails.
-pub fn patiently(connection: Connection) -> Result<Connection, TransportError> {
-    driven::limit_waits(&connection, PATIENCE)
-        .map_err(|error| TransportError::Refused(format!("cannot limit waits: {error}")))?;
-    Ok(connection)
+pub fn limit(connection: &Connection) -> Result<(), TransportError> {
+    driven::limit_waits(connection, PATIENCE)
+        .map_err(|error| TransportError::Refused(format!("cannot limit waits: {error}")))
 }
 
 impl fmt::Display for At {

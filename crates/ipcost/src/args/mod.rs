@@ -41,7 +41,9 @@ pub use saving::Saving;
 pub use schema::SchemaArgs;
 pub use selftest::SelfTestArgs;
 pub use shell::{CompletionsArgs, ManArgs};
-pub use sweep::{CoreSweepArgs, LayoutSweepArgs, SizeSweepArgs, SweepArgs, SweepOver, WorkSweepArgs};
+pub use sweep::{
+    CoreSweepArgs, LayoutSweepArgs, OneRunArgs, SizeSweepArgs, SweepArgs, SweepOver, WorkSweepArgs,
+};
 use tables::TableArgs;
 
 use crate::exit::{USAGE, complain};
@@ -63,7 +65,7 @@ pub struct Cli {
 pub enum Command {
     /// Measure cells and compare them: the default suite, a matrix from flags, or a job file
     Run(Box<RunArgs>),
-    /// Measure what a Unix socket saves your database, cache or web server: postgres, redis
+    /// Measure what a Unix socket saves your database, cache or web server
     App(Box<AppArgs>),
     /// Show a document again, or convert it to another format
     Report(ReportArgs),

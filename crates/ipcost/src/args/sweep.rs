@@ -76,6 +76,27 @@ pub struct SizeSweepArgs {
     pub redacting: Redacting,
 }
 
+/// What sweeps take that measure in one run.
+#[derive(Debug, Args)]
+pub struct OneRunArgs {
+    /// Run exactly this many epochs, whatever the budget
+    #[arg(long, value_name = "N")]
+    pub epochs: Option<u32>,
+    /// The seed of every random order [default: a fresh one, shown with the result]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Write the document, with every sample, as JSON; - is standard output
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Show neither progress nor warnings
+    #[arg(long, short)]
+    pub quiet: bool,
+    #[command(flatten)]
+    pub saving: Saving,
+    #[command(flatten)]
+    pub redacting: Redacting,
+}
+
 #[derive(Debug, Args)]
 pub struct CoreSweepArgs {
     /// Transports to measure
@@ -96,22 +117,8 @@ pub struct CoreSweepArgs {
     /// How long it may take
     #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "30s")]
     pub budget: Duration,
-    /// Run exactly this many epochs, whatever the budget
-    #[arg(long, value_name = "N")]
-    pub epochs: Option<u32>,
-    /// The seed of every random order [default: a fresh one, shown with the result]
-    #[arg(long, value_name = "N")]
-    pub seed: Option<u64>,
-    /// Write the document, with every sample, as JSON; - is standard output
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
-    /// Show neither progress nor warnings
-    #[arg(long, short)]
-    pub quiet: bool,
     #[command(flatten)]
-    pub saving: Saving,
-    #[command(flatten)]
-    pub redacting: Redacting,
+    pub run: OneRunArgs,
 }
 
 #[derive(Debug, Args)]
@@ -146,28 +153,14 @@ pub struct LayoutSweepArgs {
     /// How long it may take
     #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "60s")]
     pub budget: Duration,
-    /// Run exactly this many epochs, whatever the budget
-    #[arg(long, value_name = "N")]
-    pub epochs: Option<u32>,
-    /// The seed of every random order [default: a fresh one, shown with the result]
-    #[arg(long, value_name = "N")]
-    pub seed: Option<u64>,
-    /// Write the document, with every sample, as JSON; - is standard output
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
     /// Write costs by place as an SVG picture; - is standard output
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
     /// Show the whole table with its intervals, too
     #[arg(long)]
     pub details: bool,
-    /// Show neither progress nor warnings
-    #[arg(long, short)]
-    pub quiet: bool,
     #[command(flatten)]
-    pub saving: Saving,
-    #[command(flatten)]
-    pub redacting: Redacting,
+    pub run: OneRunArgs,
 }
 
 #[derive(Debug, Args)]
@@ -199,22 +192,8 @@ pub struct WorkSweepArgs {
     /// How long it may take
     #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "30s")]
     pub budget: Duration,
-    /// Run exactly this many epochs, whatever the budget
-    #[arg(long, value_name = "N")]
-    pub epochs: Option<u32>,
-    /// The seed of every random order [default: a fresh one, shown with the result]
-    #[arg(long, value_name = "N")]
-    pub seed: Option<u64>,
-    /// Write the document, with every sample, as JSON; - is standard output
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
-    /// Show neither progress nor warnings
-    #[arg(long, short)]
-    pub quiet: bool,
     #[command(flatten)]
-    pub saving: Saving,
-    #[command(flatten)]
-    pub redacting: Redacting,
+    pub run: OneRunArgs,
 }
 
 /// Whole nanoseconds, or none.

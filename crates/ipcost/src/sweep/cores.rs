@@ -5,17 +5,13 @@ use std::process::ExitCode;
 use anyhow::ensure;
 use ipcost_features::answer::answered;
 use ipcost_features::sweep::{CORES_SCHEMA, CoreSweep, PairOfProcessors};
-use ipcost_lab::Lab;
-use ipcost_lab::lab::fresh_seed;
 use ipcost_model::{Job, Matrix, OptionLists, OptionName, OptionValue, Size};
 use ipcost_sys::relations::{Relation, distinct};
 
-use super::ended;
+use super::{end, measure};
 use crate::args::CoreSweepArgs;
-use crate::exit::{Problem, teller};
-use crate::history;
-use crate::output::{Showing, is_standard_output, show, write_json};
-use crate::run::{Finished, carry_out, listen};
+use crate::exit::Problem;
+use crate::run::Finished;
 
 /// Measures every transport over every relation of two processors that this machine has, in the same rounds.
 ///
@@ -24,9 +20,7 @@ use crate::run::{Finished, carry_out, listen};
 pub fn run(args: &CoreSweepArgs) -> Result<ExitCode, Problem> {
     let relations = distinct();
     let job = job(args, &relations).map_err(Problem::usage)?;
-    let lab = Lab::open(&job, &mut teller(args.quiet))?;
-    let plan = lab.plan_job(&job, fresh_seed())?;
-    let Finished { document, failure } = carry_out(&lab, &job, plan, &listen()?, args.quiet)?;
+    let Finished { document, failure } = measure(&job, args.run.quiet)?;
     let sweep = CoreSweep {
         schema: CORES_SCHEMA.to_owned(),
         relations: relations
@@ -40,19 +34,7 @@ pub fn run(args: &CoreSweepArgs) -> Result<ExitCode, Problem> {
         document,
     };
     let document = answered(sweep.document.clone(), &sweep);
-    let document = args.redacting.apply_to_document(document)?;
-    if document.schedule.epochs > 0 {
-        if let Some(path) = &args.json {
-            write_json(&document, path).map_err(Problem::failed)?;
-        }
-        if !args.json.as_deref().is_some_and(is_standard_output) {
-            show(&document, Showing { wide: false, quiet: args.quiet, texts: "--json FILE" })
-                .map_err(Problem::failed)?;
-        }
-    }
-    let stopped = document.stopped;
-    history::keep_answer(document, args.saving, args.quiet);
-    ended(failure, stopped)
+    end(&args.run, document, failure, "--json FILE")
 }
 
 fn job(args: &CoreSweepArgs, relations: &[(Relation, (usize, usize))]) -> anyhow::Result<Job> {
@@ -86,8 +68,8 @@ fn job(args: &CoreSweepArgs, relations: &[(Relation, (usize, usize))]) -> anyhow
         cells,
         baseline,
         budget: Some(args.budget),
-        epochs: args.epochs,
-        seed: args.seed,
+        epochs: args.run.epochs,
+        seed: args.run.seed,
         ..Job::default()
     })
 }

@@ -4,16 +4,14 @@ use std::process::ExitCode;
 
 use ipcost_features::answer::answered;
 use ipcost_features::sweep::{LAYOUT_SCHEMA, LayoutRequest, LayoutSweep, layout_job};
-use ipcost_lab::Lab;
-use ipcost_lab::lab::fresh_seed;
 use ipcost_report::picture::{Background, Chart, draw};
 
-use super::ended;
+use super::{ended, measure};
 use crate::args::LayoutSweepArgs;
-use crate::exit::{Problem, teller};
+use crate::exit::Problem;
 use crate::history;
 use crate::output::{Showing, is_standard_output, show, write_json, write_text};
-use crate::run::{Finished, carry_out, listen};
+use crate::run::Finished;
 
 /// Measures every transport with its receive buffers at every place, in the same rounds.
 ///
@@ -29,18 +27,16 @@ pub fn run(args: &LayoutSweepArgs) -> Result<ExitCode, Problem> {
         placement: args.placement,
         peer: args.peer.clone(),
         budget: Some(args.budget),
-        epochs: args.epochs,
-        seed: args.seed,
+        epochs: args.run.epochs,
+        seed: args.run.seed,
     };
     let job = layout_job(&request)?;
-    let lab = Lab::open(&job, &mut teller(args.quiet))?;
-    let plan = lab.plan_job(&job, fresh_seed())?;
-    let Finished { document, failure } = carry_out(&lab, &job, plan, &listen()?, args.quiet)?;
+    let Finished { document, failure } = measure(&job, args.run.quiet)?;
     let sweep = LayoutSweep { schema: LAYOUT_SCHEMA.to_owned(), request, document };
     let document = answered(sweep.document.clone(), &sweep);
-    let document = args.redacting.apply_to_document(document)?;
+    let document = args.run.redacting.apply_to_document(document)?;
     if document.schedule.epochs > 0 {
-        if let Some(path) = &args.json {
+        if let Some(path) = &args.run.json {
             write_json(&document, path).map_err(Problem::failed)?;
         }
         if let Some(path) = &args.svg {
@@ -48,16 +44,16 @@ pub fn run(args: &LayoutSweepArgs) -> Result<ExitCode, Problem> {
             let picture = picture.map_err(|error| Problem::failed(error.into()))?;
             write_text(&picture.svg(), path).map_err(Problem::failed)?;
         }
-        let taken = [&args.json, &args.svg].into_iter().flatten().any(|path| is_standard_output(path));
+        let taken = [&args.run.json, &args.svg].into_iter().flatten().any(|path| is_standard_output(path));
         if !taken {
             show(
                 &document,
-                Showing { wide: args.details, quiet: args.quiet || !args.details, texts: "--json FILE" },
+                Showing { wide: args.details, quiet: args.run.quiet || !args.details, texts: "--json FILE" },
             )
             .map_err(Problem::failed)?;
         }
     }
     let stopped = document.stopped;
-    history::keep_answer(document, args.saving, args.quiet);
+    history::keep_answer(document, args.run.saving, args.run.quiet);
     ended(failure, stopped)
 }

@@ -8,11 +8,15 @@ mod work;
 
 use std::process::ExitCode;
 
-use ipcost_lab::EngineError;
-use ipcost_model::Stopped;
+use ipcost_lab::lab::fresh_seed;
+use ipcost_lab::{EngineError, Lab};
+use ipcost_model::{Document, Job, Stopped};
 
-use crate::args::{SweepArgs, SweepOver};
-use crate::exit::{INTERRUPTED, Problem};
+use crate::args::{OneRunArgs, SweepArgs, SweepOver};
+use crate::exit::{INTERRUPTED, Problem, teller};
+use crate::history;
+use crate::output::{Showing, is_standard_output, show, write_json};
+use crate::run::{Finished, carry_out, listen};
 
 /// Does what the arguments ask for.
 ///
@@ -25,6 +29,40 @@ pub fn run(args: &SweepArgs) -> Result<ExitCode, Problem> {
         SweepOver::Layout(args) => layout::run(args),
         SweepOver::Work(args) => work::run(args),
     }
+}
+
+/// Measures the job of a sweep that is one run.
+///
+/// # Errors
+/// What this machine lacks, or what failed before the first epoch.
+fn measure(job: &Job, quiet: bool) -> Result<Finished, Problem> {
+    let lab = Lab::open(job, &mut teller(quiet))?;
+    let plan = lab.plan_job(job, fresh_seed())?;
+    carry_out(&lab, job, plan, &listen()?, quiet)
+}
+
+/// Writes, shows and saves what a sweep that is one run has measured; `texts` shows the texts of its warnings.
+///
+/// # Errors
+/// What cannot be written, or what ended the sweep.
+fn end(
+    args: &OneRunArgs,
+    document: Document,
+    failure: Option<EngineError>,
+    texts: &str,
+) -> Result<ExitCode, Problem> {
+    let document = args.redacting.apply_to_document(document)?;
+    if document.schedule.epochs > 0 {
+        if let Some(path) = &args.json {
+            write_json(&document, path).map_err(Problem::failed)?;
+        }
+        if !args.json.as_deref().is_some_and(is_standard_output) {
+            show(&document, Showing { wide: false, quiet: args.quiet, texts }).map_err(Problem::failed)?;
+        }
+    }
+    let stopped = document.stopped;
+    history::keep_answer(document, args.saving, args.quiet);
+    ended(failure, stopped)
 }
 
 /// How a sweep that is one run ended.

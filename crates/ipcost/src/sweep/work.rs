@@ -4,15 +4,11 @@ use std::process::ExitCode;
 
 use ipcost_features::answer::answered;
 use ipcost_features::sweep::{WORK_SCHEMA, WorkRequest, WorkSweep, work_job};
-use ipcost_lab::Lab;
-use ipcost_lab::lab::fresh_seed;
 
-use super::ended;
+use super::{end, measure};
 use crate::args::WorkSweepArgs;
-use crate::exit::{Problem, teller};
-use crate::history;
-use crate::output::{Showing, is_standard_output, show, write_json};
-use crate::run::{Finished, carry_out, listen};
+use crate::exit::Problem;
+use crate::run::Finished;
 
 /// Measures both transports under every amount of work, in the same rounds.
 ///
@@ -27,26 +23,12 @@ pub fn run(args: &WorkSweepArgs) -> Result<ExitCode, Problem> {
         placement: args.placement,
         margin: args.margin,
         budget: Some(args.budget),
-        epochs: args.epochs,
-        seed: args.seed,
+        epochs: args.run.epochs,
+        seed: args.run.seed,
     };
     let job = work_job(&request)?;
-    let lab = Lab::open(&job, &mut teller(args.quiet))?;
-    let plan = lab.plan_job(&job, fresh_seed())?;
-    let Finished { document, failure } = carry_out(&lab, &job, plan, &listen()?, args.quiet)?;
+    let Finished { document, failure } = measure(&job, args.run.quiet)?;
     let sweep = WorkSweep { schema: WORK_SCHEMA.to_owned(), request, document };
     let document = answered(sweep.document.clone(), &sweep);
-    let document = args.redacting.apply_to_document(document)?;
-    if document.schedule.epochs > 0 {
-        if let Some(path) = &args.json {
-            write_json(&document, path).map_err(Problem::failed)?;
-        }
-        if !args.json.as_deref().is_some_and(is_standard_output) {
-            show(&document, Showing { wide: false, quiet: args.quiet, texts: "ipcost show last --warnings" })
-                .map_err(Problem::failed)?;
-        }
-    }
-    let stopped = document.stopped;
-    history::keep_answer(document, args.saving, args.quiet);
-    ended(failure, stopped)
+    end(&args.run, document, failure, "ipcost show last --warnings")
 }

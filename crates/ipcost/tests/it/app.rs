@@ -189,6 +189,19 @@ fn a_password_comes_from_the_environment_and_is_in_no_document() {
 }
 
 #[test]
+fn a_private_server_may_be_written_to_if_asked_for() {
+    let place = place();
+    if installed(&place, &["redis"]).is_empty() {
+        return;
+    }
+    let ask = ["app", "redis", "--command", "INCR a", "--concurrency", "1", "--epochs", "1"];
+    assert_refused(&place.run(&ask), &["INCR may change data", "--writes"]);
+    let document = place.document(&[&ask[..], &["--writes"]].concat());
+    assert_eq!(document["answer"]["requests"][1]["request"], "INCR a");
+    assert_no_server_is_left(&place);
+}
+
+#[test]
 fn a_mistake_is_one_line_that_says_what_to_do() {
     let place = place();
     let refused = |arguments: &[&str], parts: &[&str]| {

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::common::{Place, assert_schema, text};
+use crate::common::{Place, assert_refused, assert_schema, text};
 use serde_json::{Value, json};
 
 /// An experiment of the user's own, with nothing but the native peer: a cell that moves sixteen thousand times as much,
@@ -291,11 +291,7 @@ fn mistakes_are_one_clear_line() {
         (&["replicate", "no-toml.toml"], &["no-toml.toml:1"]),
         (&["replicate", "--divide", "3", "c-stream"], &["--as-published"]),
     ] {
-        let output = place.run(args);
-        let told = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{args:?}: {told}");
-        assert_eq!(told.trim_end().lines().count(), 1, "{args:?}: {told}");
-        assert!(parts.iter().all(|part| told.contains(part)), "{args:?}: {told}");
+        assert_refused(&place.run(args), parts);
     }
     place.assert_clean();
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::common::{Place, assert_schema, text};
+use crate::common::{Place, assert_refused, assert_schema, text};
 use crate::replicate::MINE;
 
 /// A source and a figure for the experiment of the other tests, which needs nothing installed.
@@ -123,11 +123,7 @@ fn mistakes_about_figures_are_one_clear_line() {
         (&["replicate", "key.toml"], &["key.toml:", "acros"]),
         (&["replicate", "both.toml"], &["64 B", "say more"]),
     ] {
-        let output = place.run(args);
-        let told = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{args:?}: {told}");
-        assert_eq!(told.trim_end().lines().count(), 1, "{args:?}: {told}");
-        assert!(parts.iter().all(|part| told.contains(part)), "{args:?}: {told}");
+        assert_refused(&place.run(args), parts);
     }
     place.assert_clean();
 }

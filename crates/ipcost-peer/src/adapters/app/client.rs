@@ -2,16 +2,15 @@
 
 use std::fs;
 use std::io::{self, ErrorKind};
-use std::time::Duration;
 
 use ipcost_model::protocol::Address;
 use ipcost_model::{Cell, Pattern};
 use ipcost_sys::clock::now_ns;
-use ipcost_sys::driven::{let_wait, limit_waits, shut};
+use ipcost_sys::driven::{let_wait, shut};
 use ipcost_sys::transport::{Channel, Client, Connection};
 
 use super::kind::{Kind, Login, Speech};
-use crate::adapters::at::{At, patiently};
+use crate::adapters::at::{At, limit};
 use crate::adapters::beside::{self, Words};
 use crate::adapters::{refused, system};
 use crate::{
@@ -21,8 +20,6 @@ use crate::{
 
 /// Before the path of a file that holds the request.
 const IN_A_FILE: char = '@';
-/// How long a server may take for the first reply on a connection.
-const PATIENCE: Duration = Duration::from_secs(5);
 /// What is read at once, bytes: as much as common clients do, or more.
 const READ_BYTES: usize = 65_536;
 
@@ -133,7 +130,8 @@ impl Asker {
 
     /// The same, for a server of which nothing is known: a call that takes longer than a few seconds fails.
     pub(super) fn connect_patiently(&mut self) -> Result<Connection, PeerError> {
-        let mut connection = patiently(self.client.connect()?)?;
+        let mut connection = self.client.connect()?;
+        limit(&connection)?;
         self.speech.greet(&mut connection)?;
         Ok(connection)
     }
@@ -146,11 +144,10 @@ impl Asker {
     /// Checks that a server with one process for each connection has one for this connection and one more: otherwise a request
     /// would wait forever.
     fn find_processes(&mut self) -> Result<(), PeerError> {
-        let limit = "cannot limit how long a reply may take";
         let mut open = self.open.take();
         let mut another = self.connect()?;
         for connection in open.iter_mut().chain([&mut another]) {
-            limit_waits(connection, PATIENCE).map_err(system(limit))?;
+            limit(connection)?;
             self.ask(connection, 1).map_err(|trouble| match trouble {
                 Trouble::Moving(error) if error.kind() == ErrorKind::WouldBlock => refused(
                     "the server has no process for one more connection, and needs one for each; raise pm.max_children, or lower --concurrency",
@@ -158,7 +155,7 @@ impl Asker {
                 Trouble::Moving(error) => refused(format!("the server does not answer: {error}")),
                 Trouble::Refused(reason) => refused(reason),
             })?;
-            let_wait(connection).map_err(system(limit))?;
+            let_wait(connection).map_err(system("cannot let a reply take its time"))?;
         }
         self.open = open;
         Ok(())

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::thread;
 
+use super::http::header_in;
 use super::kind::{Kind, Login, Setup, Speech, Started, Taken, Told};
 use super::look::hear;
 use crate::PeerError;
@@ -102,13 +103,7 @@ fn start(setup: &Setup<'_>) -> Result<Started, PeerError> {
     let settings = setup.file("php-fpm.conf", settings.as_bytes())?;
     // PHP tells its version in a header, unless the machine's settings forbid it.
     let arguments = ["-F", "-O", "-y", &settings.to_string_lossy(), "-d", "expose_php=1"].map(str::to_owned);
-    Ok(Started {
-        arguments: arguments.to_vec(),
-        second: None,
-        unix: setup.socket.to_owned(),
-        ends_at_interrupt: false,
-        then: Vec::new(),
-    })
+    Ok(Started { arguments: arguments.to_vec(), unix: setup.socket.to_owned(), ..Started::default() })
 }
 
 /// The version is in a header, also of the reply for a script that is missing.
@@ -117,7 +112,7 @@ fn facts(_login: &Login, at: &At) -> Result<Told, PeerError> {
     scripts.refuses = false;
     hear(&mut scripts, at)?;
     let version = scripts.header("x-powered-by").unwrap_or_else(|| "not told".to_owned());
-    Ok(Told { version, login: "no password".to_owned(), encrypted: false, offers_tls: false })
+    Ok(Told::open(version))
 }
 
 /// One script, again and again.
@@ -214,11 +209,7 @@ impl Scripts {
 
     /// The value of a header of the last reply.
     fn header(&self, name: &str) -> Option<String> {
-        self.head.split(|byte| *byte == b'\n').find_map(|line| {
-            let colon = line.iter().position(|byte| *byte == b':')?;
-            let is_it = line[..colon].eq_ignore_ascii_case(name.as_bytes());
-            is_it.then(|| String::from_utf8_lossy(line[colon + 1..].trim_ascii()).into_owned())
-        })
+        header_in(&self.head, name)
     }
 
     /// Whether the reply is a good one, and gets ready for the next.
@@ -351,6 +342,7 @@ const NO_HEAD: &str = "it answers without headers; give a script for the web, wh
 
 #[cfg(test)]
 mod tests {
+    use super::super::kind::taken_by;
     use super::*;
 
     fn scripts(request: &str) -> Result<Scripts, String> {
@@ -408,15 +400,7 @@ mod tests {
         for step in 1..=reply.len() {
             let mut speech = scripts("a.php").unwrap();
             for _ in 0..2 {
-                let (mut from, mut to, mut complete) = (0, 0, false);
-                while !complete {
-                    to = (to + step).min(reply.len());
-                    let taken = speech.take(&reply[from..to]).unwrap();
-                    from += taken.bytes;
-                    complete = taken.complete;
-                    assert!(complete || to < reply.len(), "{step}");
-                }
-                assert_eq!(from, reply.len());
+                assert_eq!(taken_by(&mut speech, &reply, step), Ok((reply.len(), true)), "{step}");
                 assert_eq!(speech.header("x-powered-by").as_deref(), Some("PHP/8.2"));
             }
         }

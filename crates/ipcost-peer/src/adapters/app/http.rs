@@ -1,6 +1,6 @@
 //! Web servers: HTTP/1.1, <https://www.rfc-editor.org/rfc/rfc9112>. A private one is nginx.
 
-use super::kind::{Kind, Login, Setup, Speech, Started, Taken, Told};
+use super::kind::{Kind, LONGEST_LINE, Login, Setup, Speech, Started, Taken, Told};
 use super::look::hear;
 use crate::PeerError;
 use crate::adapters::at::At;
@@ -30,8 +30,6 @@ pub(super) const KIND: Kind = Kind {
 
 /// The file that the typical request gets, bytes.
 const TYPICAL_BYTES: usize = 4096;
-/// The longest line of a reply.
-const LONGEST_LINE: usize = 65_536;
 /// Safe methods (RFC 9110, section 9.2.1) that ask for a document.
 const READING: &[&str] = &["GET", "HEAD"];
 
@@ -81,13 +79,7 @@ http {{
     // -e: errors before the settings are read go to standard error too, not to the system's log. It needs nginx 1.19.5,
     // and keepalive_time 1.19.10.
     let arguments = ["-e", "stderr", "-p", &dir, "-c", &settings.to_string_lossy()].map(str::to_owned);
-    Ok(Started {
-        arguments: arguments.to_vec(),
-        second: None,
-        unix: setup.socket.to_owned(),
-        ends_at_interrupt: false,
-        then: Vec::new(),
-    })
+    Ok(Started { arguments: arguments.to_vec(), unix: setup.socket.to_owned(), ..Started::default() })
 }
 
 /// The version is in a header that servers may leave out.
@@ -97,11 +89,11 @@ fn facts(login: &Login, at: &At) -> Result<Told, PeerError> {
     requests.refuses = false;
     let reply = hear(&mut requests, at)?;
     let version = header_in(&reply, "server").unwrap_or_else(|| "not told".to_owned());
-    Ok(Told { version, login: "no password".to_owned(), encrypted: false, offers_tls: false })
+    Ok(Told::open(version))
 }
 
-/// The value of a header in a whole reply.
-fn header_in(reply: &[u8], name: &str) -> Option<String> {
+/// The value of a header in a reply.
+pub(super) fn header_in(reply: &[u8], name: &str) -> Option<String> {
     let lines = reply.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
     lines
         .take_while(|line| !line.is_empty())
@@ -346,23 +338,11 @@ const NOT_HTTP: &str = "it answers with something other than a reply of HTTP/1.1
 
 #[cfg(test)]
 mod tests {
+    use super::super::kind::taken_by;
     use super::*;
 
     fn requests(request: &str) -> Result<Requests, String> {
         Requests::new(&Login::default(), request, true).map_err(|error| error.to_string())
-    }
-
-    /// The bytes that were taken, and whether they are a whole reply.
-    fn taken(speech: &mut Requests, reply: &[u8], step: usize) -> Result<(usize, bool), String> {
-        let (mut from, mut to) = (0, 0);
-        loop {
-            to = (to + step).min(reply.len());
-            let taken = speech.take(&reply[from..to])?;
-            from += taken.bytes;
-            if taken.complete || to == reply.len() {
-                return Ok((from, taken.complete));
-            }
-        }
     }
 
     #[test]
@@ -398,7 +378,11 @@ mod tests {
             for step in 1..=reply.len() {
                 let mut speech = requests(request).unwrap();
                 for _ in 0..2 {
-                    assert_eq!(taken(&mut speech, reply, step), Ok((reply.len(), true)), "{request} {step}");
+                    assert_eq!(
+                        taken_by(&mut speech, reply, step),
+                        Ok((reply.len(), true)),
+                        "{request} {step}"
+                    );
                 }
                 assert!(!speech.is_last() && !speech.ends_with_connection());
             }
@@ -411,19 +395,20 @@ mod tests {
     fn a_server_may_close_the_connection() {
         let mut speech = requests("GET /").unwrap();
         let reply = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 1\r\n\r\nx";
-        assert_eq!(taken(&mut speech, reply, 1), Ok((reply.len(), true)));
+        assert_eq!(taken_by(&mut speech, reply, 1), Ok((reply.len(), true)));
         assert!(speech.is_last());
         let reply = b"HTTP/1.0 200 OK\r\n\r\nwith an end";
-        assert_eq!(taken(&mut speech, reply, 1), Ok((reply.len(), false)));
+        assert_eq!(taken_by(&mut speech, reply, 1), Ok((reply.len(), false)));
         assert!(speech.ends_with_connection() && speech.is_last() && !speech.ends_with_connection());
         let reply = b"HTTP/1.0 200 OK\r\nConnection: Keep-Alive\r\nContent-Length: 0\r\n\r\n";
-        assert_eq!(taken(&mut speech, reply, 1), Ok((reply.len(), true)));
+        assert_eq!(taken_by(&mut speech, reply, 1), Ok((reply.len(), true)));
         assert!(!speech.is_last());
     }
 
     #[test]
     fn what_is_no_good_reply_is_an_error() {
-        let error = |reply: &[u8]| taken(&mut requests("GET /x").unwrap(), reply, reply.len()).unwrap_err();
+        let error =
+            |reply: &[u8]| taken_by(&mut requests("GET /x").unwrap(), reply, reply.len()).unwrap_err();
         assert_eq!(error(b"HTTP/1.1 404 Not Found\r\n"), "404 Not Found");
         for reply in ["-ERR unknown command\r\n", "ERROR\r\n", "no end", "HTTP/2 200\r\n", "HTTP/1.1 abc\r\n"]
         {

@@ -101,8 +101,16 @@ impl Kind {
         if given.is_empty() { Some(self.typical) } else { self.typical_anywhere }
     }
 
+    /// Who asks: as the user says of their own server; a private one knows one login.
+    pub fn login_for(&self, given: &Given, asked: &Login) -> Login {
+        match given.is_empty() {
+            true => Login { writes: asked.writes, ..self.login() },
+            false => asked.clone(),
+        }
+    }
+
     /// Who asks a private server.
-    pub fn login(&self) -> Login {
+    pub(super) fn login(&self) -> Login {
         let (user, database) = self.private_login.unzip();
         Login { user: user.map(str::to_owned), database: database.map(str::to_owned), writes: false }
     }
@@ -133,6 +141,7 @@ pub(super) struct Setup<'a> {
 }
 
 /// How to start a private server once everything it needs is there.
+#[derive(Default)]
 pub(super) struct Started {
     pub(super) arguments: Vec<String>,
     /// Those of a second process with the same settings, if one cannot listen on both sockets: the first listens on the Unix
@@ -153,11 +162,19 @@ pub struct Told {
     pub version: String,
     /// How it knows who asks: `no password`, `scram-sha-256`.
     pub login: String,
-    /// Whether the connection is encrypted.
-    pub encrypted: bool,
     /// Whether the server offers to encrypt it, which some clients take without being asked.
     pub offers_tls: bool,
 }
+
+impl Told {
+    /// Of a server that lets everybody in and knows no TLS.
+    pub(super) fn open(version: String) -> Self {
+        Self { version, login: NO_PASSWORD.to_owned(), offers_tls: false }
+    }
+}
+
+/// A login without a proof.
+pub(super) const NO_PASSWORD: &str = "no password";
 
 /// A way to speak to a server, or what is wrong with the request.
 pub(super) type Spoken = Result<Box<dyn Speech>, PeerError>;
@@ -198,6 +215,34 @@ pub(super) trait Speech: Send {
     /// What is said before a connection is closed.
     fn farewell(&self) -> &[u8] {
         &[]
+    }
+}
+
+/// What ends a line.
+pub(super) const LINE_END: &[u8] = b"\r\n";
+/// The longest line of a reply.
+pub(super) const LONGEST_LINE: usize = 65_536;
+
+/// The next line, without its CR and LF; `None` if it has not come to its end. What is no line is an error with these words.
+pub(super) fn line<'a>(bytes: &'a [u8], wrong: &str) -> Result<Option<&'a [u8]>, String> {
+    match bytes.iter().position(|byte| *byte == b'\n') {
+        Some(end) => Ok(Some(bytes[..end].strip_suffix(&LINE_END[..1]).ok_or(wrong)?)),
+        None if bytes.len() > LONGEST_LINE => Err(wrong.to_owned()),
+        None => Ok(None),
+    }
+}
+
+/// The bytes of a reply that are taken of one that comes in pieces of `step` bytes, and whether it is then complete.
+#[cfg(test)]
+pub(super) fn taken_by(speech: &mut dyn Speech, reply: &[u8], step: usize) -> Result<(usize, bool), String> {
+    let (mut from, mut to) = (0, 0);
+    loop {
+        to = (to + step).min(reply.len());
+        let taken = speech.take(&reply[from..to])?;
+        from += taken.bytes;
+        if taken.complete || to == reply.len() {
+            return Ok((from, taken.complete));
+        }
     }
 }
 

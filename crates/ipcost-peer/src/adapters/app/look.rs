@@ -1,7 +1,6 @@
 //! What a server is like over either socket, before anything is measured: whether it does the same work on both.
 
 use std::io;
-use std::time::{Duration, Instant};
 
 use ipcost_model::{Cell, Pattern};
 use ipcost_sys::transport::Channel;
@@ -14,9 +13,8 @@ use crate::adapters::at::{At, no_reply};
 use crate::adapters::refused;
 use crate::{PeerError, ended, send_all};
 
-/// How often a request is asked before its time is taken.
-const BEFORE: u64 = 5;
-const TIMED: u32 = 20;
+/// How often a request is asked: a server that keeps connections for few replies only is found out.
+const TIMES: u64 = 25;
 
 /// What is known of a server over one socket.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,7 +25,7 @@ pub struct Facts {
     pub told: Told,
     /// The process that listens, if the system tells.
     pub process: Option<u32>,
-    /// For each request, the bytes of it and of its reply, and a first idea of how long it takes.
+    /// For each request, the bytes of it and of its reply.
     pub requests: Vec<Asked>,
 }
 
@@ -38,8 +36,6 @@ pub struct Asked {
     pub sent: u64,
     /// Bytes of the reply.
     pub replied: u64,
-    /// The median of some, on a kept connection.
-    pub took: Duration,
 }
 
 /// Looks at a server.
@@ -74,7 +70,7 @@ fn asked(kind: &Kind, login: &Login, at: &At, request: &str) -> Result<Asked, Pe
         }
     };
     let mut replied = 0;
-    for _ in 0..BEFORE {
+    for _ in 0..TIMES {
         replied = ask(&mut asker)?;
     }
     if asker.is_empty() && !login.writes {
@@ -82,14 +78,7 @@ fn asked(kind: &Kind, login: &Login, at: &At, request: &str) -> Result<Asked, Pe
             "\"{request}\" returns nothing, as often do requests with a mistake; give one that returns something"
         )));
     }
-    let mut times = Vec::new();
-    for _ in 0..TIMED {
-        let began = Instant::now();
-        ask(&mut asker)?;
-        times.push(began.elapsed());
-    }
-    times.sort_unstable();
-    Ok(Asked { sent: asker.request_bytes(), replied, took: times[times.len() / 2] })
+    Ok(Asked { sent: asker.request_bytes(), replied })
 }
 
 /// Asks once, on a connection for it alone; the reply as it came.

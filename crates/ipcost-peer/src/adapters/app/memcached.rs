@@ -1,6 +1,6 @@
 //! Memcached, by its text protocol: <https://github.com/memcached/memcached/blob/master/doc/protocol.txt>.
 
-use super::kind::{Kind, Login, Setup, Speech, Started, Taken, Told};
+use super::kind::{Kind, LINE_END, Login, Setup, Speech, Started, Taken, Told, line};
 use super::look::hear;
 use crate::PeerError;
 use crate::adapters::at::At;
@@ -28,8 +28,6 @@ pub(super) const KIND: Kind = Kind {
 
 /// The value that the typical request gets, bytes.
 const TYPICAL_BYTES: usize = 1000;
-/// The longest line of a reply.
-const LONGEST_LINE: usize = 65_536;
 
 /// Commands that read and change nothing, whatever their arguments.
 const READING: &[&str] = &["get", "gets", "me", "mn", "version"];
@@ -55,15 +53,15 @@ fn start(setup: &Setup<'_>) -> Result<Started, PeerError> {
         arguments: with(&["-s", &socket, "-a", "0700"]),
         second: Some(with(&["-l", "127.0.0.1", "-p", &setup.port.to_string()])),
         unix: setup.socket.to_owned(),
-        ends_at_interrupt: false,
         then: vec![format!("set ipcost-typical 0 0 {TYPICAL_BYTES}\n{}", "v".repeat(TYPICAL_BYTES))],
+        ..Started::default()
     })
 }
 
 fn facts(login: &Login, at: &At) -> Result<Told, PeerError> {
     let reply = hear(&mut Commands::new(login, "version")?, at)?;
     let version = String::from_utf8_lossy(&reply).trim_start_matches("VERSION").trim().to_owned();
-    Ok(Told { version, login: "no password".to_owned(), encrypted: false, offers_tls: false })
+    Ok(Told::open(version))
 }
 
 /// One command, again and again.
@@ -183,15 +181,11 @@ impl Speech for Commands {
             if std::mem::take(&mut self.is_last) {
                 return Ok(Taken { bytes: at, complete: true });
             }
-            let Some(end) = bytes[at..].iter().position(|byte| *byte == b'\n') else {
-                return match bytes.len() - at > LONGEST_LINE {
-                    true => Err(NOT_MEMCACHED.to_owned()),
-                    false => Ok(Taken { bytes: at, complete: false }),
-                };
+            let Some(line) = line(&bytes[at..], NOT_MEMCACHED)? else {
+                return Ok(Taken { bytes: at, complete: false });
             };
-            let line = bytes[at..at + end].strip_suffix(b"\r").ok_or(NOT_MEMCACHED)?;
+            at += line.len() + LINE_END.len();
             let ends = self.line(std::str::from_utf8(line).map_err(|_| NOT_MEMCACHED)?)?;
-            at += end + 1;
             if ends {
                 return Ok(Taken { bytes: at, complete: true });
             }
@@ -203,6 +197,7 @@ const NOT_MEMCACHED: &str = "it answers with something other than a reply of Mem
 
 #[cfg(test)]
 mod tests {
+    use super::super::kind::{LONGEST_LINE, taken_by};
     use super::*;
 
     fn commands(request: &str) -> Result<Commands, String> {
@@ -261,15 +256,7 @@ mod tests {
         for (request, reply) in replies {
             for step in 1..=reply.len() {
                 let mut speech = commands(request).unwrap();
-                let (mut from, mut to, mut complete) = (0, 0, false);
-                while !complete {
-                    to = (to + step).min(reply.len());
-                    let taken = speech.take(&reply[from..to]).unwrap();
-                    from += taken.bytes;
-                    complete = taken.complete;
-                    assert!(complete || to < reply.len(), "{request} {step}");
-                }
-                assert_eq!(from, reply.len(), "{request} {step}");
+                assert_eq!(taken_by(&mut speech, reply, step), Ok((reply.len(), true)), "{request} {step}");
             }
         }
         let two = b"MN\r\nMN\r\n";

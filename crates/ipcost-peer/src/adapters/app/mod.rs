@@ -80,9 +80,7 @@ impl Arguments {
                 }
             }
         }
-        if read.given.is_empty() {
-            read.login = kind.login();
-        }
+        read.login = kind.login_for(&read.given, &read.login);
         Ok(read)
     }
 }

@@ -10,7 +10,7 @@ use ipcost_sys::{Launch, driven::Driven};
 use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
 
-use super::kind::{Kind, Login, Setup, Speech, Started, Taken, Told};
+use super::kind::{Kind, Login, NO_PASSWORD, Setup, Speech, Started, Taken, Told};
 use crate::adapters::at::{At, no_reply};
 use crate::adapters::{refused, system};
 use crate::{PeerError, ended, receive_all, send_all};
@@ -52,14 +52,14 @@ fn start(setup: &Setup<'_>) -> Result<Started, PeerError> {
     let initdb = setup.program.with_file_name("initdb");
     let words = ["-D", &shown, "-U", OWNER, "--auth=reject", "--no-sync", "--encoding=UTF8", "--locale=C"];
     run(setup, &initdb, &words, None)?;
-    let role = setup.dir.join("role.sql");
-    fs::write(&role, "CREATE ROLE ipcost LOGIN;\n").map_err(system("cannot write a file"))?;
+    let role = setup.file("role.sql", b"CREATE ROLE ipcost LOGIN;\n")?;
     run(setup, setup.program, &["--single", "-D", &shown, "postgres"], Some(&role))?;
-    let rules = "local postgres ipcost trust\nhost postgres ipcost 127.0.0.1/32 trust\n";
-    fs::write(data.join("pg_hba.conf"), rules).map_err(system("cannot write pg_hba.conf"))?;
+    let rules = b"local postgres ipcost trust\nhost postgres ipcost 127.0.0.1/32 trust\n";
+    let rules = setup.file("rules", rules)?;
     let port = setup.port.to_string();
     let dir = setup.dir.to_string_lossy();
     let settings = [
+        format!("hba_file={}", rules.display()),
         "listen_addresses=127.0.0.1".to_owned(),
         format!("port={port}"),
         format!("unix_socket_directories={dir}"),
@@ -76,8 +76,7 @@ fn start(setup: &Setup<'_>) -> Result<Started, PeerError> {
         arguments,
         unix: setup.dir.join(format!(".s.PGSQL.{port}")),
         ends_at_interrupt: true,
-        second: None,
-        then: Vec::new(),
+        ..Started::default()
     })
 }
 
@@ -103,7 +102,7 @@ fn facts(login: &Login, at: &At) -> Result<Told, PeerError> {
     queries.greet(&mut connection)?;
     let _ = send_all(&mut connection, queries.farewell());
     let version = queries.version.split(' ').next().unwrap_or_default().to_owned();
-    Ok(Told { version, login: queries.how.to_owned(), encrypted: false, offers_tls: offers_tls(at)? })
+    Ok(Told { version, login: queries.how.to_owned(), offers_tls: offers_tls(at)? })
 }
 
 /// Whether the server agrees to TLS; libpq asks it over TCP (`sslmode=prefer`), and over a Unix socket never.
@@ -155,7 +154,7 @@ impl Queries {
             writes: login.writes,
             request,
             version: String::new(),
-            how: "no password",
+            how: NO_PASSWORD,
             skip: 0,
             error: None,
             rows: 0,
@@ -419,6 +418,7 @@ fn whole(bytes: &[u8]) -> Result<Option<(u8, &[u8])>, PeerError> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::kind::taken_by;
     use super::*;
 
     fn queries() -> Queries {
@@ -439,15 +439,7 @@ mod tests {
         let reply = reply(&[(b'T', b"row"), (b'D', &[7; 300]), (b'C', b"SELECT 1\0"), (b'Z', b"I")]);
         for step in 1..=reply.len() {
             let mut speech = queries();
-            let (mut from, mut to, mut complete) = (0, 0, false);
-            while !complete {
-                to = (to + step).min(reply.len());
-                let taken = speech.take(&reply[from..to]).unwrap();
-                from += taken.bytes;
-                complete = taken.complete;
-                assert!(complete || to < reply.len(), "{step}");
-            }
-            assert_eq!(from, reply.len());
+            assert_eq!(taken_by(&mut speech, &reply, step), Ok((reply.len(), true)), "{step}");
         }
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ipcost_sys::transport::Connection;
 
-use super::kind::{Kind, Login, Setup, Speech, Started, Taken, Told};
+use super::kind::{Kind, LINE_END, Login, NO_PASSWORD, Setup, Speech, Started, Taken, Told, line};
 use crate::adapters::at::At;
 use crate::adapters::redis::Desk;
 use crate::adapters::redis::resp::command;
@@ -37,8 +37,6 @@ const TYPICAL_BYTES: usize = 1000;
 /// The variable that Redis's own client takes the password from.
 const PASSWORD: &str = "REDISCLI_AUTH";
 const PATIENCE: Duration = Duration::from_secs(5);
-/// The longest line of a reply.
-const LONGEST_LINE: usize = 65_536;
 
 /// Commands that read and change nothing, from the flag `readonly` of `COMMAND`, and those without a key.
 const READING: &[&str] = &[
@@ -145,9 +143,8 @@ fn start(setup: &Setup<'_>) -> Result<Started, PeerError> {
     Ok(Started {
         arguments,
         unix: setup.socket.to_owned(),
-        ends_at_interrupt: false,
-        second: None,
         then: vec![format!("SET ipcost:typical {}", "v".repeat(TYPICAL_BYTES))],
+        ..Started::default()
     })
 }
 
@@ -171,13 +168,8 @@ fn facts(login: &Login, at: &At) -> Result<Told, PeerError> {
         });
         version = version.or(told?);
     }
-    let login = if password.is_some() { "a password" } else { "no password" };
-    Ok(Told {
-        version: version.unwrap_or_default(),
-        login: login.to_owned(),
-        encrypted: false,
-        offers_tls: false,
-    })
+    let login = if password.is_some() { "a password" } else { NO_PASSWORD };
+    Ok(Told { version: version.unwrap_or_default(), login: login.to_owned(), offers_tls: false })
 }
 
 /// One command, again and again.
@@ -249,15 +241,11 @@ impl Speech for Commands {
                 self.pending -= 1;
                 continue;
             }
-            let Some(end) = bytes[at..].iter().position(|byte| *byte == b'\n') else {
-                return match bytes.len() - at > LONGEST_LINE {
-                    true => Err(NOT_REDIS.to_owned()),
-                    false => Ok(Taken { bytes: at, complete: false }),
-                };
+            let Some(line) = line(&bytes[at..], NOT_REDIS)? else {
+                return Ok(Taken { bytes: at, complete: false });
             };
-            let line = &bytes[at..at + end];
-            at += end + 1;
-            self.line(line.strip_suffix(b"\r").ok_or(NOT_REDIS)?)?;
+            at += line.len() + LINE_END.len();
+            self.line(line)?;
         }
         Ok(Taken { bytes: at, complete: true })
     }
@@ -294,6 +282,7 @@ impl Commands {
 
 #[cfg(test)]
 mod tests {
+    use super::super::kind::{LONGEST_LINE, taken_by};
     use super::*;
 
     fn commands(request: &str) -> Result<Commands, String> {
@@ -314,15 +303,7 @@ mod tests {
         let reply: &[u8] = b"*3\r\n$5\r\nab\r\nc\r\n*2\r\n:1\r\n$-1\r\n+x\r\n";
         for step in 1..=reply.len() {
             let mut speech = commands("PING").unwrap();
-            let (mut from, mut to, mut complete) = (0, 0, false);
-            while !complete {
-                to = (to + step).min(reply.len());
-                let taken = speech.take(&reply[from..to]).unwrap();
-                from += taken.bytes;
-                complete = taken.complete;
-                assert!(complete || to < reply.len(), "{step}");
-            }
-            assert_eq!(from, reply.len());
+            assert_eq!(taken_by(&mut speech, reply, step), Ok((reply.len(), true)), "{step}");
         }
         let two = b"+PONG\r\n+PONG\r\n";
         assert_eq!(commands("PING").unwrap().take(two), Ok(Taken { bytes: 7, complete: true }));
