@@ -2,7 +2,7 @@
 
 use anstyle::Style;
 use ipcost_model::units::percent;
-use ipcost_model::{Estimate, Lasts, Pattern, Placement, Verdict};
+use ipcost_model::{Estimate, Lasts, Pattern, Placement, Verdict, and_joined};
 use ipcost_report::grid::{Column, Grid, Piece};
 use ipcost_report::numbers::{bounds, interval, ratio, time};
 use ipcost_report::words::{cores, escaped};
@@ -183,10 +183,10 @@ fn sentences(app: &App) -> Vec<String> {
     all
 }
 
-fn on(placement: Placement) -> String {
+fn place(placement: Placement) -> String {
     match placement {
         Placement::Free => String::new(),
-        placement => format!("on {} ", cores(placement)),
+        placement => format!(" on {}", cores(placement)),
     }
 }
 
@@ -198,15 +198,15 @@ fn paragraph(what: &str, app: &App, savings: &[&Saving]) -> Option<String> {
             None => format!("{} ×, no interval", ratio(saving.ratio.median)),
         };
         format!(
-            "{}{} over the Unix socket and {} over TCP ({ratio}): {}",
-            on(saving.placement),
+            "{} {} over the Unix socket and {} over TCP ({ratio}): {}",
+            place(saving.placement),
             time(saving.unix_ns),
             time(saving.tcp_ns),
             consequence(app, saving)
         )
     });
     let each: Vec<String> = each.collect();
-    (!each.is_empty()).then(|| format!("{what}: {}.", each.join("; ")))
+    (!each.is_empty()).then(|| format!("{what}:{}.", each.join(";")))
 }
 
 /// What follows from a ratio.
@@ -249,14 +249,14 @@ fn of_a_core(saving: &Saving) -> String {
 fn of_curves(app: &App) -> Option<String> {
     let margin = percent(app.margin);
     let each = app.curves.iter().map(|curve| match curve.until_ns {
-        Some(until_ns) => format!("{}once it works {} on a request", on(curve.placement), time(until_ns)),
-        None => format!("{}at once", on(curve.placement)),
+        Some(until_ns) => format!("{} of work{}", time(until_ns), place(curve.placement)),
+        None => format!("no work at all{}", place(curve.placement)),
     });
     let each: Vec<String> = each.collect();
     (!each.is_empty()).then(|| {
         format!(
-            "The more work the server has, the less it matters. At the latest, less than {margin} of a request is saved {}.",
-            each.join("; ")
+            "The longer the server works on a request, the less it matters: with {}, or sooner, less than {margin} of a request is saved.",
+            and_joined(&each)
         )
     })
 }
