@@ -6,7 +6,7 @@ use ipcost_model::Envelope;
 use super::ink::{Anchor, BAND, Canvas, GUIDE, INK, Point, QUIET};
 use super::rows::whiskers;
 use super::scale::{Extent, Scale};
-use super::text::{Face, clean, shortened, width};
+use super::text::{Face, TO_BASE, clean, shortened, width};
 use super::{Background, FOOT, LEAD, LEFT, Picture, PictureError, RIGHT, TITLE, WIDTH, paragraph, published};
 use crate::figures::claims::{Claim, Claims, Known, Multiples, Panel, Row, drawable};
 use crate::figures::colours::PALETTE;
@@ -31,8 +31,6 @@ const MOST_FIGURES: f64 = 96.0;
 const GUTTER: f64 = 9.0;
 const HEAD: f64 = 36.0;
 const BETWEEN: f64 = 16.0;
-/// From a text's middle to its base line, over its size.
-const TO_BASE: f64 = 0.36;
 /// How far intervals may push the axis beyond the values, as a factor.
 const MOST_BEYOND: f64 = 3.0;
 const MOST_TICKS: usize = 9;

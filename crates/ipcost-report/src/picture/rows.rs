@@ -2,7 +2,7 @@
 
 use super::ink::{Anchor, BAND, Canvas, GUIDE, INK, Point, QUIET};
 use super::scale::Scale;
-use super::text::{Face, clean, shortened, width};
+use super::text::{Face, TO_BASE, clean, shortened, width};
 use super::{LEFT, RIGHT};
 
 const LABEL: Face = Face { size: 12.5, bold: false };
@@ -17,8 +17,6 @@ const MODES: f64 = 17.0;
 const GUTTER: f64 = 14.0;
 /// What lies between one side and the next.
 const BETWEEN: f64 = 26.0;
-/// From a text's middle to its base line, over its size.
-const TO_BASE: f64 = 0.36;
 const MOST_LABEL: f64 = 270.0;
 /// How far ticks stand apart, at least.
 const TICK_ROOM: f64 = 54.0;

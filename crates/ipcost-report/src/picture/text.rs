@@ -24,6 +24,9 @@ pub struct Face {
     pub bold: bool,
 }
 
+/// From a text's middle to its base line, over its size.
+pub const TO_BASE: f64 = 0.36;
+
 /// The room that text needs, in units of the picture.
 pub fn width(text: &str, face: Face) -> f64 {
     advances(text, face).map(|(_, advance)| advance).sum()
