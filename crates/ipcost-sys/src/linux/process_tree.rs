@@ -43,8 +43,12 @@ pub fn used(root: u32) -> Option<Usage> {
     driven::used_by(root)?;
     for process in processes {
         let Some(times) = times(process) else { continue };
-        let (own_ns, switches) = driven::used_by(process).unwrap_or_default();
-        all = all + times.own.scaled_to(own_ns) + times.children + switches;
+        // One that has just ended has ticks, but no clock any more.
+        let own = match driven::used_by(process) {
+            Some((own_ns, switches)) => times.own.scaled_to(own_ns) + switches,
+            None => times.own,
+        };
+        all = all + own + times.children;
     }
     Some(all)
 }

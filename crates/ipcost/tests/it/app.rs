@@ -62,13 +62,21 @@ fn a_private_server_does_the_same_work_on_both_sides_and_leaves_nothing() {
         let savings = answer["savings"].as_array().unwrap();
         let count = |field: &str, value: &Value| savings.iter().filter(|it| it[field] == *value).count();
         assert!(count("pattern", &"connect".into()) > 0 && count("concurrency", &2.into()) == 2, "{kind}");
+        // The processes of the server are found and counted, and nobody else's time is taken for theirs.
+        let mut of_connections = 0;
         for sample in document["samples"].as_array().unwrap() {
             let used = &sample["server"];
             let [user, sys] = ["user_ns", "sys_ns"].map(|name| used[name].as_u64().unwrap());
-            // The processes of the server are found and counted, and nobody else's time is taken for theirs.
             let wall = sample["wall_ns"].as_u64().unwrap();
-            assert!(user + sys > 0 && user + sys < 3 * wall + 50_000_000, "{kind}: {sample}");
+            assert!(user + sys < 3 * wall + 50_000_000, "{kind}: {sample}");
+            let cell = &document["cells"][sample["cell"].as_u64().unwrap() as usize];
+            match cell["pattern"] == "connect" {
+                // A process forked for a connection is counted in ticks once it has ended: a brief batch may see none.
+                true => of_connections += user + sys,
+                false => assert!(user + sys > 0, "{kind}: {sample}"),
+            }
         }
+        assert!(of_connections > 0, "{kind}");
         assert_no_server_is_left(&place);
     }
 }
