@@ -9,7 +9,6 @@ use ipcost_model::protocol::Address;
 use ipcost_model::{Cell, Pattern};
 use ipcost_sys::Launch;
 use ipcost_sys::driven::Driven;
-use tempfile::TempDir;
 
 use super::desk::Desk;
 use super::{PACKAGE, PROGRAM};
@@ -110,15 +109,16 @@ fn check_path(path: &Path) -> Result<(), PeerError> {
     Ok(())
 }
 
-/// Started this way it writes nothing, but it needs a working directory. This one is removed while in use, so nothing
-/// stays behind however the server ends, and nothing can be written there.
+/// It needs a working directory, though started this way it writes nothing. Nothing can be written to this one, and nobody
+/// has to remove it.
+const DIRECTORY: &str = "/proc";
+
 fn launch(arguments: &[String]) -> Result<Driven, PeerError> {
-    let directory = TempDir::with_prefix("ipcost-redis-").map_err(system("cannot make a directory"))?;
     let started = Driven::start(Launch {
         program: PROGRAM,
         arguments,
         complains_on_output: true,
-        directory: Some(directory.path()),
+        directory: Some(Path::new(DIRECTORY)),
         ..Launch::default()
     });
     started.map_err(system(format!("cannot start {PROGRAM} of Debian's package {}", PACKAGE)))
