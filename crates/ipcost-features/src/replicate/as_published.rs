@@ -14,7 +14,7 @@ use ipcost_sys::interrupt::Interrupt;
 use super::judge::level;
 use super::published::Repetition;
 use super::run::{NO_MARGIN, job_of, lab_of};
-use super::{AsPublished, Replication, Request, Software, Watching, sender_timed};
+use super::{AsPublished, Peers, Replication, Request, Software, Watching, sender_timed};
 
 /// How much longer than estimated a batch may take before its peers are given up.
 const PATIENCE: u32 = 20;
@@ -48,7 +48,7 @@ impl Counted {
         watching: &mut dyn Watching,
     ) -> Result<Self, LabError> {
         let matrices: Vec<_> = published.cells.iter().map(|cells| cells.cell.clone()).collect();
-        let job = job_of(&matrices);
+        let job = job_of(&matrices, &Peers::default())?;
         let lab = lab_of(request, &job, watching)?;
         let seed = request.seed.unwrap_or_else(fresh_seed);
         let mut settings =
@@ -102,7 +102,7 @@ impl Counted {
 fn counts(lab: &Lab, published: &AsPublished, divide: u64) -> Result<Vec<u64>, LabError> {
     let mut ops_of = Vec::new();
     for cells in &published.cells {
-        let own = lab.cells(&job_of(std::slice::from_ref(&cells.cell)))?;
+        let own = lab.cells(&job_of(std::slice::from_ref(&cells.cell), &Peers::default())?)?;
         for planned in &own.cells {
             let workers = u64::from(planned.cell.concurrency);
             let each = match (cells.ops_per_worker, cells.bytes) {

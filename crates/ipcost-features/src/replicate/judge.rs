@@ -71,6 +71,16 @@ impl<'a> Measured<'a> {
         Some((here(a)?, b.map(here).map_or(Some(None), |found| found.map(Some))?))
     }
 
+    /// All cells that a test names, as indices.
+    fn cells_named(&self, test: &Test) -> Vec<usize> {
+        let published = test.sides().filter_map(|side| side.find(self.published).ok());
+        let here = |index: usize| match self.stratum {
+            Some(stratum) => stratum.find(&self.published[index], self.cells),
+            None => Some(index),
+        };
+        published.filter_map(here).collect()
+    }
+
     /// The share of the batches of these cells that the scheduler ran on one core, and on two; `None` if it does not tell,
     /// or the cells are pinned.
     fn mixture(&self, cells: &[usize]) -> Option<(f64, f64)> {
@@ -104,7 +114,7 @@ pub fn check(
         }
         for effect in replication.effects.iter().filter(|effect| is_of(effect, run.software)) {
             ensure_beside(effect)?;
-            for side in std::iter::once(&effect.a).chain(&effect.b) {
+            for side in effect.sides() {
                 side.find(&cells).map_err(|reason| format!("effect \"{}\": {reason}", effect.about))?;
             }
         }
@@ -112,7 +122,7 @@ pub fn check(
             let tests = claim.tests.iter().filter(|test| test.is_for(run.software));
             for test in tests {
                 check_test(test).map_err(|reason| format!("claim \"{}\": {reason}", claim.text))?;
-                for side in std::iter::once(&test.a).chain(&test.b) {
+                for side in test.sides() {
                     side.find(&cells).map_err(|reason| {
                         format!("claim \"{}\", test \"{}\": {reason}", claim.text, test.about)
                     })?;
@@ -141,6 +151,9 @@ fn check_test(test: &Test) -> Result<(), String> {
             Err(format!("test \"{about}\" compares system calls with nothing; give b"))
         };
     }
+    if test.than.is_some() && test.b.is_none() {
+        return Err(format!("test \"{about}\" compares no ratio with another; give b"));
+    }
     if test.decides && test.below.is_none() && test.above.is_none() {
         return Err(format!("test \"{about}\" says neither below nor above; give one, or decides = false"));
     }
@@ -150,7 +163,7 @@ fn check_test(test: &Test) -> Result<(), String> {
 /// The cells of which a test takes the time of the sender alone, as indices.
 pub fn sender_timed(replication: &Replication, cells: &[PlannedCell]) -> Vec<usize> {
     let tests = replication.claims.iter().flat_map(|claim| &claim.tests).chain(&replication.effects);
-    let sides = tests.flat_map(|test| std::iter::once(&test.a).chain(&test.b).map(move |side| (test, side)));
+    let sides = tests.flat_map(|test| test.sides().map(move |side| (test, side)));
     let of_sender = |(test, side): &(&Test, &Selector)| quantity_of(test, side).measure == Measure::Sent;
     let mut found: Vec<usize> =
         sides.filter(of_sender).filter_map(|(_, side)| side.find(cells).ok()).collect();
@@ -175,7 +188,7 @@ pub fn traced_cells(replication: &Replication, software: Software, cells: &[Plan
     let tests = replication.claims.iter().flat_map(|claim| &claim.tests);
     let asking = tests.filter(|test| test.same_system_calls && test.is_for(software));
     let mut found: Vec<usize> = asking
-        .flat_map(|test| std::iter::once(&test.a).chain(&test.b))
+        .flat_map(Test::sides)
         .filter_map(|side| side.find(cells).ok())
         .collect();
     found.sort_unstable();
@@ -333,8 +346,7 @@ fn answered(replication: &Replication, measured: &Measured<'_>) -> Answered {
             let by_word = is_open && test.contradicted.is_none();
             if found.word.is_open() && (by_word || found.lo.is_none()) {
                 needs_more |= is_open;
-                let (a, b) = measured.cells_of(test).unzip();
-                cells.extend(a.into_iter().chain(b.flatten()));
+                cells.extend(measured.cells_named(test));
             }
         }
         open += u32::from(needs_more);
@@ -463,13 +475,20 @@ pub fn by_epoch(run: &Measured<'_>, test: &Test) -> Option<Vec<f64>> {
         let divisor = if per_byte { cells[cell].cell.size as f64 } else { 1.0 };
         run.batches.series(cell, |sample| Some(measure.of(sample)? / divisor))
     };
-    let of_a = of(a, &test.a);
+    // Times that the kernel counts in ticks may be none in a batch; their ratio is then far off, not unknown.
+    let ln = |value: f64| value.max(NEXT_TO_NOTHING).ln();
+    let ratio = |a: (usize, &Selector), b: (usize, &Selector)| of(a.0, a.1).with(&of(b.0, b.1), |a, b| ln(a) - ln(b));
     let values = match b.zip(test.b.as_ref()) {
-        None => of_a,
-        Some((b, side)) => {
-            // Times that the kernel counts in ticks may be none in a batch; their ratio is then far off, not unknown.
-            let ln = |value: f64| value.max(NEXT_TO_NOTHING).ln();
-            of_a.with(&of(b, side), |a, b| ln(a) - ln(b))
+        None => of(a, &test.a),
+        Some(b) => {
+            let values = ratio((a, &test.a), b);
+            match &test.than {
+                None => values,
+                Some(than) => {
+                    let [_, _, c, d] = run.cells_named(test)[..] else { return None };
+                    values.with(&ratio((c, &than.a), (d, &than.b)), |one, other| one - other)
+                }
+            }
         }
     };
     Some(values.medians()).filter(|epochs| !epochs.is_empty())

@@ -72,8 +72,12 @@ impl Needs {
             let runs = replication.runs.iter().map(|run| Ok((run, cells_of_run(run)?)));
             let runs = runs.collect::<Result<Vec<Cells<'_>>, LabError>>()?;
             let mut lacking = BTreeSet::new();
+            let of_runs = |name: &str| runs.iter().find_map(|(run, _)| run.peers.get(name));
             for name in names(replication, &runs) {
-                let state = known.entry(name.to_owned()).or_insert_with(|| probe(name));
+                let state = known.entry(name.to_owned()).or_insert_with(|| match of_runs(name) {
+                    Some(peer) => peer.unavailable(),
+                    None => probe(name),
+                });
                 if let Some(unavailable) = state {
                     lacking.insert(name);
                     needs.add(unavailable, &replication.id);

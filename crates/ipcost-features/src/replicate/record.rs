@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::figure::Figure;
-use super::{Source, Stratum};
+use super::{Peers, Source, Stratum};
 use crate::claims::{ClaimVerdict, Selector};
 use ipcost_model::job::duration;
 use ipcost_model::protocol::PeerRole;
@@ -106,6 +106,9 @@ pub struct ReplicationRun {
     /// The systems on which it is measured; all where none is named.
     #[serde(default)]
     pub os: Vec<System>,
+    /// Real servers, and the load tools that ask them, by the names that cells call them.
+    #[serde(default)]
+    pub peers: Peers,
     /// The cells.
     pub cells: Vec<Matrix>,
 }
@@ -141,6 +144,11 @@ pub struct Claim {
 }
 
 impl Replication {
+    /// Whether it is about real servers.
+    pub fn is_of_apps(&self) -> bool {
+        self.runs.iter().any(|run| !run.peers.is_empty())
+    }
+
     /// What of it belongs to a system, by the name that Rust gives it.
     pub fn on(mut self, os: &str) -> Self {
         let system: Option<System> = os.parse().ok();
@@ -194,6 +202,9 @@ pub struct Test {
     /// The denominator; without one, `a` itself is judged.
     #[serde(default)]
     pub b: Option<Selector>,
+    /// Another ratio, by which that of `a` and `b` is divided: how an effect grows or shrinks.
+    #[serde(default)]
+    pub than: Option<Than>,
     /// The ratio is below this.
     #[serde(default)]
     pub below: Option<f64>,
@@ -214,7 +225,23 @@ pub struct Test {
     pub contradicted: Option<String>,
 }
 
+/// The ratio that another is compared with.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Than {
+    /// The numerator.
+    pub a: Selector,
+    /// The denominator.
+    pub b: Selector,
+}
+
 impl Test {
+    /// The cells that it names.
+    pub fn sides(&self) -> impl Iterator<Item = &Selector> {
+        let than = self.than.iter().flat_map(|than| [&than.a, &than.b]);
+        std::iter::once(&self.a).chain(&self.b).chain(than)
+    }
+
     /// Whether it is made with this software.
     pub fn is_for(&self, software: Software) -> bool {
         self.software.is_none_or(|only| only == software)

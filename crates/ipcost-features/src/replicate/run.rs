@@ -13,8 +13,8 @@ use ipcost_sys::interrupt::Interrupt;
 use super::as_published::full;
 use super::figure::published_figure;
 use super::{
-    ClaimsOfRun, LEDGER_SCHEMA, Ledger, LedgerRun, Measured, Replication, ReplicationRun, Software, Stratum,
-    decide, effects, level, needs_native, sender_timed, sender_timed_under, strata, tracing,
+    ClaimsOfRun, LEDGER_SCHEMA, Ledger, LedgerRun, Measured, Peers, Replication, ReplicationRun, Software, Stratum,
+    decide, effects, level, needs_native, peers, sender_timed, sender_timed_under, strata, tracing,
 };
 use crate::answer::{answered, of_runs};
 use crate::explain::Sides;
@@ -226,7 +226,7 @@ impl<'a> Experiment<'a> {
             Some(divide) => full(request, replication, divide, interrupt, watching)?,
             None => self.planned(
                 &run.cells,
-                run.software,
+                run,
                 budget,
                 run.batch,
                 |cells| sender_timed(replication, cells),
@@ -235,6 +235,7 @@ impl<'a> Experiment<'a> {
         };
         plan.notes.iter().for_each(|text| watching.note(text));
         let mut missing = unavailable(&plan.cells);
+        missing.extend(peers::missing(&run.peers));
         let system_calls = if tracing::is_wanted(replication, run.software) {
             tracing::trace(replication, run.software, lab.tracing(&plan, interrupt)).unwrap_or_else(|error| {
                 missing.push(error.to_string());
@@ -247,7 +248,7 @@ impl<'a> Experiment<'a> {
             ClaimsOfRun { replication, software: run.software, stratum: None, system_calls: &system_calls };
         let published = plan.cells.clone();
         let outcome = ask(&lab, plan, &question, interrupt, &mut missing, watching)?;
-        let job = Job { batch: run.batch, seed: Some(seed), ..job_of(&run.cells) };
+        let job = Job { batch: run.batch, seed: Some(seed), ..job_of(&run.cells, &run.peers)? };
         Ok(Finished { outcome, missing, system_calls, published, job })
     }
 
@@ -265,8 +266,9 @@ impl<'a> Experiment<'a> {
             strata::cells(replication, stratum, run.software, &published).map_err(LabError::Refused)?;
         let batch = stratum.batch.or(run.batch.map(|batch| batch.min(LONGEST_BATCH)));
         let timed = |cells: &[PlannedCell]| sender_timed_under(replication, stratum, &published, cells);
-        let (lab, plan) = self.planned(&cells, run.software, budget, batch, timed, watching)?;
+        let (lab, plan) = self.planned(&cells, run, budget, batch, timed, watching)?;
         let mut missing = unavailable(&plan.cells);
+        missing.extend(peers::missing(&run.peers));
         let system_calls = BTreeMap::new();
         let question = ClaimsOfRun {
             replication,
@@ -275,7 +277,7 @@ impl<'a> Experiment<'a> {
             system_calls: &system_calls,
         };
         let outcome = ask(&lab, plan, &question, interrupt, &mut missing, watching)?;
-        let job = Job { batch, seed: Some(seed), ..job_of(&cells) };
+        let job = Job { batch, seed: Some(seed), ..job_of(&cells, &run.peers)? };
         Ok(Finished { outcome, missing, system_calls, published, job })
     }
 
@@ -283,13 +285,13 @@ impl<'a> Experiment<'a> {
     fn planned(
         &self,
         cells: &[Matrix],
-        software: Software,
+        run: &ReplicationRun,
         budget: Budget,
         batch: Option<Duration>,
         sender_timed: impl Fn(&[PlannedCell]) -> Vec<usize>,
         watching: &mut dyn Watching,
     ) -> Result<(Lab, Plan), LabError> {
-        let job = job_of(cells);
+        let job = job_of(&peers::usable(cells, &run.peers)?, &run.peers)?;
         let lab = lab_of(self.request, &job, watching)?;
         let expanded = lab.cells(&job)?;
         let settings = Settings {
@@ -297,7 +299,7 @@ impl<'a> Experiment<'a> {
             batch,
             counted: true,
             margin: NO_MARGIN,
-            level: Some(level(self.replication, software)),
+            level: Some(level(self.replication, run.software)),
             sender_timed: sender_timed(&expanded.cells),
             ..Settings::of(&job, self.seed)
         };
@@ -360,6 +362,7 @@ fn article_run(replication: &Replication) -> ReplicationRun {
         budget: None,
         batch: None,
         os: Vec::new(),
+        peers: Peers::default(),
         cells: cells.map(|cells| cells.cell.clone()).collect(),
     }
 }
@@ -382,8 +385,12 @@ pub(super) fn lab_of(request: &Request, job: &Job, watching: &mut dyn Watching) 
     Ok(lab)
 }
 
-pub(super) fn job_of(cells: &[Matrix]) -> Job {
-    Job { cells: cells.to_vec(), ..Job::default() }
+/// The job of cells, which may name peers of their run.
+///
+/// # Errors
+/// If this program's path is not known.
+pub(super) fn job_of(cells: &[Matrix], peers: &Peers) -> Result<Job, LabError> {
+    Ok(Job { cells: cells.to_vec(), peers: peers::commands(peers)?, ..Job::default() })
 }
 
 /// Every reason for which cells cannot be measured here, with the cells.
@@ -405,5 +412,5 @@ fn unavailable(cells: &[PlannedCell]) -> Vec<String> {
 /// # Errors
 /// What is wrong with them.
 pub fn cells_of_run(run: &ReplicationRun) -> Result<Vec<PlannedCell>, LabError> {
-    Ok(cells_anywhere(&job_of(&run.cells), &ipcost_foreign::states())?.cells)
+    Ok(cells_anywhere(&job_of(&run.cells, &run.peers)?, &ipcost_foreign::states())?.cells)
 }

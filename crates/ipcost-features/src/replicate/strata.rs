@@ -19,6 +19,9 @@ pub struct Stratum {
     /// Where the processes run, if the article let the scheduler choose.
     #[serde(default)]
     pub placement: Option<Placement>,
+    /// Peers in the place of others: servers with other settings, or other ways to ask them.
+    #[serde(default)]
+    pub peers: BTreeMap<String, String>,
     /// Options of the cells that they act on.
     #[serde(default)]
     pub options: BTreeMap<OptionName, OptionValue>,
@@ -36,6 +39,11 @@ impl Stratum {
         let mut point = published.clone();
         if let Some(placement) = self.placement.filter(|_| point.placement == Placement::Free) {
             point.placement = placement;
+        }
+        for peer in [&mut point.client, &mut point.server] {
+            if let Some(other) = self.peers.get(peer) {
+                peer.clone_from(other);
+            }
         }
         let transport = ipcost_sys::transport::find(&point.transport);
         for (name, value) in &self.options {
@@ -67,9 +75,8 @@ pub(super) fn cells_under<'a>(
     test: &Test,
     published: &'a [PlannedCell],
 ) -> Option<Vec<&'a PlannedCell>> {
-    let sides = std::iter::once(&test.a).chain(&test.b);
     let cells: Vec<&PlannedCell> =
-        sides.map(|side| side.find(published).ok().map(|index| &published[index])).collect::<Option<_>>()?;
+        test.sides().map(|side| side.find(published).ok().map(|index| &published[index])).collect::<Option<_>>()?;
     cells.iter().any(|cell| stratum.of(&cell.point) != cell.point).then_some(cells)
 }
 
@@ -98,7 +105,7 @@ pub fn cells(
     }
     if found.is_empty() {
         return Err(format!(
-            "stratum \"{}\" changes no cell that a claim names; set a placement, for cells that have none, or an option that acts on them",
+            "stratum \"{}\" changes no cell that a claim names; set a placement, for cells that have none, an option that acts on them, or peers that they have",
             stratum.name
         ));
     }
@@ -112,8 +119,8 @@ pub fn cells(
 pub(super) fn check(replication: &Replication) -> Result<(), String> {
     for (index, stratum) in replication.strata.iter().enumerate() {
         let name = &stratum.name;
-        if stratum.placement.is_none() && stratum.options.is_empty() {
-            return Err(format!("stratum \"{name}\" sets neither a placement nor an option; set one"));
+        if stratum.placement.is_none() && stratum.options.is_empty() && stratum.peers.is_empty() {
+            return Err(format!("stratum \"{name}\" sets neither a placement nor an option nor peers; set one"));
         }
         for (option, value) in &stratum.options {
             option.spec().check(value.clone()).map_err(|reason| format!("stratum \"{name}\": {reason}"))?;

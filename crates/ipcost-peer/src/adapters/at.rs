@@ -48,6 +48,8 @@ impl At {
     pub fn of(transport: &str, address: &Address) -> Result<Self, String> {
         let host = address.get("host").and_then(|host| host.as_str()).unwrap_or_default();
         let transport = match transport {
+            // In front of a server that is reached over a Unix socket.
+            "unix" if !host.is_empty() => "tcp",
             "unix" => "unix",
             // It may listen on ::1 alone; the same operations work over it.
             "tcp" if host.contains(':') => "tcp6",

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::thread;
 
 use super::http::header_in;
-use super::kind::{Kind, Login, Setup, Speech, Started, Taken, Told};
+use super::kind::{Kind, Login, Setup, Speech, Started, Taken, Told, address_of};
 use super::look::hear;
 use crate::PeerError;
 use crate::adapters::at::At;
@@ -36,6 +36,7 @@ pub(super) const KIND: Kind = Kind {
     // A process reads its next request after it has answered; FastCGI does not promise that one may be sent earlier.
     pipelines: false,
     private_login: None,
+    behind: None,
     most_clients: Some(|| children() - KEPT_BY_OTHERS),
     start,
     // A script is asked with GET, as a browser does. What it changes is up to the script, so --writes decides nothing here.
@@ -90,9 +91,10 @@ fn start(setup: &Setup<'_>) -> Result<Started, PeerError> {
     setup.file("typical.php", TYPICAL.as_bytes())?;
     let children = children();
     // chdir: the processes look for scripts without a directory there.
+    let backlog = setup.settings.backlog.map_or_else(String::new, |backlog| format!("listen.backlog = {backlog}\n"));
     let pool = |name: &str, listen: &str| {
         format!(
-            "[{name}]\nlisten = \"{listen}\"\npm = static\npm.max_children = {children}\nchdir = \"{dir}\"\n"
+            "[{name}]\nlisten = \"{listen}\"\n{backlog}pm = static\npm.max_children = {children}\nchdir = \"{dir}\"\n"
         )
     };
     let settings = format!(
@@ -103,7 +105,7 @@ fn start(setup: &Setup<'_>) -> Result<Started, PeerError> {
     let settings = setup.file("php-fpm.conf", settings.as_bytes())?;
     // PHP tells its version in a header, unless the machine's settings forbid it.
     let arguments = ["-F", "-O", "-y", &settings.to_string_lossy(), "-d", "expose_php=1"].map(str::to_owned);
-    Ok(Started { arguments: arguments.to_vec(), unix: setup.socket.to_owned(), ..Started::default() })
+    Ok(Started { arguments: arguments.to_vec(), unix: address_of(setup.socket), ..Started::default() })
 }
 
 /// The version is in a header, also of the reply for a script that is missing.

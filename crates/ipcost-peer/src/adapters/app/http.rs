@@ -1,6 +1,6 @@
 //! Web servers: HTTP/1.1, <https://www.rfc-editor.org/rfc/rfc9112>. A private one is nginx.
 
-use super::kind::{Kind, LONGEST_LINE, Login, Setup, Speech, Started, Taken, Told};
+use super::kind::{Kind, LONGEST_LINE, Login, Setup, Speech, Started, Taken, Told, address_of};
 use super::look::hear;
 use crate::PeerError;
 use crate::adapters::at::At;
@@ -22,6 +22,7 @@ pub(super) const KIND: Kind = Kind {
     // nginx answers pipelined requests, but many applications behind it, and proxies, do not, and common clients send none.
     pipelines: false,
     private_login: None,
+    behind: None,
     most_clients: None,
     start,
     speech: |login, request, is_kept| Ok(Box::new(Requests::new(login, request, is_kept)?)),
@@ -30,38 +31,20 @@ pub(super) const KIND: Kind = Kind {
 
 /// The file that the typical request gets, bytes.
 const TYPICAL_BYTES: usize = 4096;
+/// How many connections a worker has at most, those to servers behind it included.
+const CONNECTIONS: u32 = 4096;
 /// Safe methods (RFC 9110, section 9.2.1) that ask for a document.
 const READING: &[&str] = &["GET", "HEAD"];
 
-/// One worker, which serves both sockets by the same block, and writes nothing outside its directory.
+/// One worker, which serves both sockets by the same block.
 fn start(setup: &Setup<'_>) -> Result<Started, PeerError> {
-    let (dir, port) = (setup.dir.to_string_lossy(), setup.port);
-    let socket = setup.socket.to_string_lossy();
+    let (dir, port, socket) = (setup.dir.to_string_lossy(), setup.port, setup.socket.to_string_lossy());
     setup.file("typical", &[b'v'; TYPICAL_BYTES])?;
-    let temporary: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
-        .iter()
-        .map(|what| format!("    {what}_temp_path \"{dir}/temporary-{what}\";\n"))
-        .collect();
-    let settings = format!(
-        "daemon off;
-master_process on;
-worker_processes 1;
-pid \"{dir}/pid\";
-lock_file \"{dir}/lock\";
-error_log stderr error;
-events {{
-    worker_connections 1024;
-}}
-http {{
-{temporary}    access_log off;
-    sendfile on;
-    keepalive_requests 1000000000;
-    keepalive_time 24h;
-    keepalive_timeout 24h;
-    default_type text/plain;
-    server {{
-        listen \"unix:{socket}\";
-        listen 127.0.0.1:{port};
+    let backlog = setup.settings.backlog.map_or_else(String::new, |backlog| format!(" backlog={backlog}"));
+    let block = format!(
+        "    server {{
+        listen \"unix:{socket}\"{backlog};
+        listen 127.0.0.1:{port}{backlog};
         root \"{dir}\";
         location = / {{
             return 200 \"ok\";
@@ -72,14 +55,44 @@ http {{
             return 404;
         }}
     }}
-}}
 "
     );
-    let settings = setup.file("nginx.conf", settings.as_bytes())?;
+    let arguments = nginx(setup, "nginx", &block)?;
+    Ok(Started { arguments, unix: address_of(setup.socket), ..Started::default() })
+}
+
+/// The arguments of an nginx with one worker and these blocks, which writes nothing outside its directory.
+pub(super) fn nginx(setup: &Setup<'_>, name: &str, blocks: &str) -> Result<Vec<String>, PeerError> {
+    let dir = setup.dir.to_string_lossy();
+    let temporary: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+        .iter()
+        .map(|what| format!("    {what}_temp_path \"{dir}/temporary-{what}\";\n"))
+        .collect();
+    let settings = format!(
+        "daemon off;
+master_process on;
+worker_processes 1;
+pid \"{dir}/{name}.pid\";
+lock_file \"{dir}/{name}.lock\";
+error_log stderr crit;
+events {{
+    worker_connections {CONNECTIONS};
+}}
+http {{
+{temporary}    access_log off;
+    sendfile on;
+    keepalive_requests 1000000000;
+    keepalive_time 24h;
+    keepalive_timeout 24h;
+    default_type text/plain;
+{blocks}}}
+"
+    );
+    let settings = setup.file(&format!("{name}.conf"), settings.as_bytes())?;
     // -e: errors before the settings are read go to standard error too, not to the system's log. It needs nginx 1.19.5,
     // and keepalive_time 1.19.10.
     let arguments = ["-e", "stderr", "-p", &dir, "-c", &settings.to_string_lossy()].map(str::to_owned);
-    Ok(Started { arguments: arguments.to_vec(), unix: setup.socket.to_owned(), ..Started::default() })
+    Ok(arguments.to_vec())
 }
 
 /// The version is in a header that servers may leave out.

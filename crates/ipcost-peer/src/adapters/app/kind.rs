@@ -2,12 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use ipcost_model::protocol::Address;
 use ipcost_sys::transport::Connection;
 use ipcost_sys::{User, driven, programs};
 
-use super::{fastcgi, http, memcached, postgres, redis};
+use super::{fastcgi, front, http, memcached, postgres, redis};
 use crate::PeerError;
 use crate::adapters::at::{At, Given};
+use crate::adapters::port::Port;
 use crate::adapters::system;
 
 /// A kind of real server.
@@ -38,6 +40,8 @@ pub struct Kind {
     pub pipelines: bool,
     /// The user and the database of a private server, if it has such.
     pub private_login: Option<(&'static str, &'static str)>,
+    /// The server that it stands in front of, if it does: what differs is then how it reaches that one.
+    pub behind: Option<&'static Kind>,
     /// The most clients at once that a private server answers, where that is few.
     pub most_clients: Option<fn() -> u32>,
     /// Starts a private server.
@@ -50,6 +54,17 @@ pub struct Kind {
 
 /// Every kind, in the order of help texts.
 pub const KINDS: &[Kind] = &[postgres::KIND, redis::KIND, memcached::KIND, http::KIND, fastcgi::KIND];
+
+/// Servers in front of others: only private ones, since what a front of the user's own reaches, and how, cannot be known.
+const FRONTS: &[Kind] = &[front::NGINX, front::H2O];
+
+/// Finds a kind by its name, with those that only private servers have.
+///
+/// # Errors
+/// One line with those that there are.
+pub fn find_any(name: &str) -> Result<&'static Kind, String> {
+    FRONTS.iter().find(|kind| kind.name == name).map_or_else(|| find(name), Ok)
+}
 
 /// Finds a kind by its name.
 ///
@@ -75,14 +90,19 @@ impl Setup<'_> {
 impl Kind {
     /// Why no private server can be started here; `None` if one can.
     pub fn unavailable(&self) -> Option<String> {
-        match self.found().is_some() {
-            true => None,
-            false => Some(format!(
-                "{} is not installed ({}: {}), or give --unix PATH and --tcp HOST:PORT of your own",
-                self.programs[0],
-                programs::INSTALL,
-                self.package
-            )),
+        self.missing().map(|(program, package)| {
+            format!(
+                "{program} is not installed ({}: {package}), or give --unix PATH and --tcp HOST:PORT of your own",
+                programs::INSTALL
+            )
+        })
+    }
+
+    /// The program that is missing for a private one, and its package; `None` if nothing is.
+    pub fn missing(&self) -> Option<(&'static str, &'static str)> {
+        match self.found() {
+            Some(_) => self.behind.and_then(Self::missing),
+            None => Some((self.programs[0], self.package)),
         }
     }
 
@@ -138,6 +158,17 @@ pub(super) struct Setup<'a> {
     pub(super) port: u16,
     /// The user it runs as, if not this process's.
     pub(super) user: Option<User>,
+    /// How it is to differ from a usual one.
+    pub(super) settings: &'a Settings,
+}
+
+/// How a private server is to differ from a usual one.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Settings {
+    /// How many connections may wait to be accepted.
+    pub(super) backlog: Option<u32>,
+    /// Whether it offers to encrypt connections over TCP.
+    pub(super) tls: bool,
 }
 
 /// How to start a private server once everything it needs is there.
@@ -147,12 +178,22 @@ pub(super) struct Started {
     /// Those of a second process with the same settings, if one cannot listen on both sockets: the first listens on the Unix
     /// socket, this one on the port.
     pub(super) second: Option<Vec<String>>,
-    /// The path of its socket.
-    pub(super) unix: PathBuf,
+    /// Its Unix socket; in front of a server, the port whose requests reach that one over a Unix socket.
+    pub(super) unix: Address,
+    /// The port, if it is none of the setup's; in front of a server, the one whose requests reach that one over TCP.
+    pub(super) tcp: Option<Address>,
+    /// A program that must run before, with its arguments, and ports that only listening gives up.
+    pub(super) behind: Option<(PathBuf, Vec<String>)>,
+    pub(super) held: Vec<Port>,
     /// Whether `SIGINT` ends it sooner than `SIGTERM`.
     pub(super) ends_at_interrupt: bool,
     /// What each process is asked once it answers, so that the typical request has something to find.
     pub(super) then: Vec<String>,
+}
+
+/// The address of a socket's path.
+pub(super) fn address_of(path: &Path) -> Address {
+    Address::from_iter([("path".to_owned(), path.to_string_lossy().into())])
 }
 
 /// What a server tells of itself and of a connection.

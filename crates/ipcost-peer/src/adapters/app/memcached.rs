@@ -1,6 +1,6 @@
 //! Memcached, by its text protocol: <https://github.com/memcached/memcached/blob/master/doc/protocol.txt>.
 
-use super::kind::{Kind, LINE_END, Login, Setup, Speech, Started, Taken, Told, line};
+use super::kind::{Kind, LINE_END, Login, Setup, Speech, Started, Taken, Told, address_of, line};
 use super::look::hear;
 use crate::PeerError;
 use crate::adapters::at::At;
@@ -20,6 +20,7 @@ pub(super) const KIND: Kind = Kind {
     typical_anywhere: Some("stats settings"),
     pipelines: true,
     private_login: None,
+    behind: None,
     most_clients: None,
     start,
     speech: |login, request, _| Ok(Box::new(Commands::new(login, request)?)),
@@ -52,7 +53,7 @@ fn start(setup: &Setup<'_>) -> Result<Started, PeerError> {
     Ok(Started {
         arguments: with(&["-s", &socket, "-a", "0700"]),
         second: Some(with(&["-l", "127.0.0.1", "-p", &setup.port.to_string()])),
-        unix: setup.socket.to_owned(),
+        unix: address_of(setup.socket),
         then: vec![format!("set ipcost-typical 0 0 {TYPICAL_BYTES}\n{}", "v".repeat(TYPICAL_BYTES))],
         ..Started::default()
     })

@@ -5,6 +5,7 @@
 
 mod client;
 mod fastcgi;
+mod front;
 mod http;
 mod kind;
 mod look;
@@ -13,12 +14,15 @@ mod postgres;
 mod redis;
 mod server;
 mod service;
+mod tool;
 
 use ipcost_model::protocol::{Address, Hello, PeerRole};
 use ipcost_model::{Cell, Pattern};
 
-pub use self::kind::{KINDS, Kind, Login, Told, find};
+use self::kind::Settings;
+pub use self::kind::{KINDS, Kind, Login, Told, find, find_any};
 pub use self::look::{Asked, Facts, look};
+pub use self::tool::Tool;
 pub use crate::adapters::at::{At, Given};
 use crate::adapters::{Adapter, allow_options, hello, refused};
 use crate::{Peer, PeerError, Prepared};
@@ -51,20 +55,32 @@ pub(crate) struct Arguments {
     is_service: bool,
     given: Given,
     login: Login,
+    settings: Settings,
+    /// What plays the client's role, if not this program.
+    tool: Option<&'static Tool>,
 }
 
 impl Arguments {
     fn read(words: &[String]) -> Result<Self, PeerError> {
         let mut words = words.iter();
-        let kind = find(words.next().map_or("", String::as_str)).map_err(refused)?;
-        let mut read = Self { kind, is_service: false, given: Given::default(), login: Login::default() };
+        let kind = kind::find_any(words.next().map_or("", String::as_str)).map_err(refused)?;
+        let mut read = Self {
+            kind,
+            is_service: false,
+            given: Given::default(),
+            login: Login::default(),
+            settings: Settings::default(),
+            tool: None,
+        };
         while let Some(name) = words.next() {
-            if name == "--service" {
-                read.is_service = true;
-                continue;
-            }
-            if name == "--writes" {
-                read.login.writes = true;
+            let flag = match name.as_str() {
+                "--service" => Some(&mut read.is_service),
+                "--writes" => Some(&mut read.login.writes),
+                "--tls" => Some(&mut read.settings.tls),
+                _ => None,
+            };
+            if let Some(flag) = flag {
+                *flag = true;
                 continue;
             }
             let value = words.next().ok_or_else(|| refused(format!("{name} needs a value")))?;
@@ -73,9 +89,14 @@ impl Arguments {
                 "--tcp" => read.given.tcp = Some(At::of_host_and_port(value).map_err(refused)?),
                 "--user" => read.login.user = Some(value.clone()),
                 "--database" => read.login.database = Some(value.clone()),
+                "--tool" => read.tool = Some(Tool::find(value, kind.name).map_err(refused)?),
+                "--backlog" => {
+                    let backlog = value.parse().map_err(|_| refused("--backlog is a number of connections"))?;
+                    read.settings.backlog = Some(backlog);
+                }
                 _ => {
                     return Err(refused(format!(
-                        "there is no argument {name}; give --unix PATH, --tcp HOST:PORT, --user NAME, --database NAME, --writes or --service"
+                        "there is no argument {name}; give --unix PATH, --tcp HOST:PORT, --user NAME, --database NAME, --writes, --tool NAME, --service, --backlog N or --tls"
                     )));
                 }
             }
@@ -137,6 +158,10 @@ impl Peer for App {
     fn prepare(&self, role: PeerRole, cell: &Cell, address: &Address) -> Result<Prepared, PeerError> {
         self.check(cell)?;
         match role {
+            PeerRole::Client if let Some(tool) = self.0.tool => {
+                let (login, tls) = (&self.0.login, self.0.settings.tls);
+                tool::prepare(tool, (self.0.kind, login, tls), cell, &self.at(cell, address)?, address)
+            }
             PeerRole::Client => {
                 client::prepare(self.0.kind, &self.0.login, cell, &self.at(cell, address)?, address)
             }

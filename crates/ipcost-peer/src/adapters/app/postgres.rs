@@ -10,7 +10,7 @@ use ipcost_sys::{Launch, driven::Driven};
 use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
 
-use super::kind::{Kind, Login, NO_PASSWORD, Setup, Speech, Started, Taken, Told};
+use super::kind::{Kind, Login, NO_PASSWORD, Setup, Speech, Started, Taken, Told, address_of};
 use crate::adapters::at::{At, no_reply};
 use crate::adapters::{refused, system};
 use crate::{PeerError, ended, receive_all, send_all};
@@ -29,6 +29,7 @@ pub(super) const KIND: Kind = Kind {
     typical_anywhere: Some(TYPICAL),
     pipelines: false,
     private_login: Some(("ipcost", "postgres")),
+    behind: None,
     most_clients: None,
     start,
     speech: |login, request, _| Ok(Box::new(Queries::new(login, request)?)),
@@ -45,6 +46,10 @@ const LONGEST_MESSAGE: usize = 1 << 30;
 /// The superuser of a private server, who can come in over neither socket.
 const OWNER: &str = "postgres";
 
+/// The files of a server that offers TLS.
+const CERTIFICATE: &str = "server.crt";
+const KEY: &str = "server.key";
+
 /// A fresh cluster. Whoever else of this machine reaches its port is a user without rights.
 fn start(setup: &Setup<'_>) -> Result<Started, PeerError> {
     let data = setup.dir.join("data");
@@ -58,13 +63,18 @@ fn start(setup: &Setup<'_>) -> Result<Started, PeerError> {
     let rules = setup.file("rules", rules)?;
     let port = setup.port.to_string();
     let dir = setup.dir.to_string_lossy();
+    if setup.settings.tls {
+        make_certificate(setup)?;
+    }
     let settings = [
         format!("hba_file={}", rules.display()),
         "listen_addresses=127.0.0.1".to_owned(),
         format!("port={port}"),
         format!("unix_socket_directories={dir}"),
         "unix_socket_permissions=0700".to_owned(),
-        "ssl=off".to_owned(),
+        format!("ssl={}", if setup.settings.tls { "on" } else { "off" }),
+        format!("ssl_cert_file={dir}/{CERTIFICATE}"),
+        format!("ssl_key_file={dir}/{KEY}"),
         "fsync=off".to_owned(),
         // In its directory instead of /dev/shm, where a killed server would leave it.
         "dynamic_shared_memory_type=mmap".to_owned(),
@@ -74,10 +84,17 @@ fn start(setup: &Setup<'_>) -> Result<Started, PeerError> {
     arguments.extend(settings.into_iter().flat_map(|setting| ["-c".to_owned(), setting]));
     Ok(Started {
         arguments,
-        unix: setup.dir.join(format!(".s.PGSQL.{port}")),
+        unix: address_of(&setup.dir.join(format!(".s.PGSQL.{port}"))),
         ends_at_interrupt: true,
         ..Started::default()
     })
+}
+
+/// A certificate that nobody vouches for, as Debian's package makes one.
+fn make_certificate(setup: &Setup<'_>) -> Result<(), PeerError> {
+    let words = ["req", "-x509", "-nodes", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"];
+    let files = ["-subj", "/CN=localhost", "-days", "2", "-out", CERTIFICATE, "-keyout", KEY];
+    run(setup, Path::new("openssl"), &[&words[..], &files].concat(), None)
 }
 
 /// Runs a program of the cluster to its end.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ipcost_sys::transport::Connection;
 
-use super::kind::{Kind, LINE_END, Login, NO_PASSWORD, Setup, Speech, Started, Taken, Told, line};
+use super::kind::{Kind, LINE_END, Login, NO_PASSWORD, Setup, Speech, Started, Taken, Told, address_of, line};
 use crate::adapters::at::At;
 use crate::adapters::redis::Desk;
 use crate::adapters::redis::resp::command;
@@ -26,6 +26,7 @@ pub(super) const KIND: Kind = Kind {
     typical_anywhere: Some("INFO server"),
     pipelines: true,
     private_login: None,
+    behind: None,
     most_clients: None,
     start,
     speech: |login, request, _| Ok(Box::new(Commands::new(login, request)?)),
@@ -142,7 +143,7 @@ fn start(setup: &Setup<'_>) -> Result<Started, PeerError> {
     }
     Ok(Started {
         arguments,
-        unix: setup.socket.to_owned(),
+        unix: address_of(setup.socket),
         then: vec![format!("SET ipcost:typical {}", "v".repeat(TYPICAL_BYTES))],
         ..Started::default()
     })

@@ -4,6 +4,7 @@ use ipcost_model::{Cell, Usage};
 use ipcost_sys::clock::now_ns;
 use ipcost_sys::{driven, process_tree};
 
+use super::service::PROCESSES;
 use crate::adapters::at::At;
 use crate::adapters::beside::{self, Words};
 use crate::adapters::refused;
@@ -11,8 +12,8 @@ use crate::{Gathering, Order, Part, PeerError, Prepared, Role, Together};
 
 struct Accounting {
     words: Words,
-    /// The process that listens; `None` if the system does not tell.
-    process: Option<u32>,
+    /// The process that listens, or all that were started; none if the system does not tell.
+    processes: Vec<u32>,
     /// Whether it is a private server, which runs where this process may run.
     is_placed: bool,
     before: Usage,
@@ -20,12 +21,16 @@ struct Accounting {
 
 /// Finds the server's processes, and waits for the client.
 pub(super) fn prepare(cell: &Cell, at: &At, is_private: bool) -> Result<Prepared, PeerError> {
-    let process = process(at)?;
+    let told = at.address.get(PROCESSES).and_then(|told| told.as_array());
+    let processes = match told {
+        Some(told) => told.iter().filter_map(|id| id.as_u64()?.try_into().ok()).collect(),
+        None => process(at)?.into_iter().collect(),
+    };
     let mut told = at.address.clone();
     let server = beside::offer(cell, &mut told)?;
     let part = Part::Gathering(Gathering::new(server, 1, move |channels| {
         let words = Words::of_client(channels)?;
-        Ok(Box::new(Accounting { words, process, is_placed: is_private, before: Usage::default() }))
+        Ok(Box::new(Accounting { words, processes, is_placed: is_private, before: Usage::default() }))
     }));
     Ok(Prepared { address: told, effective: Vec::new(), part })
 }
@@ -42,13 +47,12 @@ pub(super) fn process(at: &At) -> Result<Option<u32>, PeerError> {
 
 impl Role for Accounting {
     fn arm(&mut self, _order: Order) -> Result<(), PeerError> {
-        let Some(process) = self.process else { return Ok(()) };
         if self.is_placed {
-            let placed = process_tree::place_here(&process_tree::of(process));
+            let all: Vec<u32> = self.processes.iter().flat_map(|process| process_tree::of(*process)).collect();
+            let placed = process_tree::place_here(&all);
             placed.map_err(|error| refused(format!("cannot place the server's processes: {error}")))?;
         }
-        self.before =
-            process_tree::used(process).ok_or_else(|| refused("the server ended before the batch began"))?;
+        self.before = self.used().ok_or_else(|| refused("the server ended before the batch began"))?;
         Ok(())
     }
 
@@ -58,20 +62,21 @@ impl Role for Accounting {
         if !self.words.hear() {
             // The client knows best why it is gone.
             beside::let_others_speak();
-            return Err(match self.process.is_some_and(|process| process_tree::used(process).is_none()) {
+            return Err(match self.used().is_none() {
                 true => refused("the server ended in the middle of a batch"),
                 false => refused("the client ended before the batch did"),
             });
         }
         let wall_ns = now_ns() - began_ns;
-        let usage = match self.process {
-            Some(process) => {
-                let after = process_tree::used(process)
-                    .ok_or_else(|| refused("the server ended in the middle of a batch"))?;
-                after - self.before
-            }
-            None => Usage::default(),
-        };
+        let after = self.used().ok_or_else(|| refused("the server ended in the middle of a batch"))?;
+        let usage = after - self.before;
         Ok(Together { wall_ns, usage, ..Together::default() })
+    }
+}
+
+impl Accounting {
+    /// What the server's processes have used; `None` if one of those that were started has ended.
+    fn used(&self) -> Option<Usage> {
+        self.processes.iter().try_fold(Usage::default(), |all, process| Some(all + process_tree::used(*process)?))
     }
 }

@@ -14,10 +14,9 @@ use ipcost_sys::Launch;
 use ipcost_sys::driven::{self, Driven};
 use ipcost_sys::process::spawn_guard;
 use ipcost_sys::transport::TransportError;
-use serde_json::json;
 
 use super::client::{Asker, Trouble};
-use super::kind::{Kind, Login, Setup};
+use super::kind::{Kind, Login, Settings, Setup, Started};
 use super::{Arguments, PATTERNS, TRANSPORTS};
 use crate::adapters::at::{At, no_reply, nobody_listens};
 use crate::adapters::port::Port;
@@ -29,6 +28,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const ASK_AGAIN: Duration = Duration::from_millis(1);
 /// How long it has to end by itself.
 const FAREWELL: Duration = Duration::from_secs(1);
+/// The member of an address with the processes of a server of which not all descend from the one that listens.
+pub(super) const PROCESSES: &str = "processes";
 /// Who runs a server if none of its package's users is there.
 const NOBODY: &str = "nobody";
 
@@ -51,7 +52,7 @@ impl Peer for Service {
         let (PeerRole::Server, Some(dir)) = (role, dir) else {
             return Err(refused("a service is given a directory (dir), and plays no other role"));
         };
-        let (private, address) = Private::start(self.0.kind, Path::new(dir))?;
+        let (private, address) = Private::start(self.0.kind, &self.0.settings, Path::new(dir))?;
         Ok(Prepared { address, effective: Vec::new(), part: Part::Playing(Box::new(private)) })
     }
 }
@@ -65,7 +66,7 @@ struct Private {
 }
 
 impl Private {
-    fn start(kind: &Kind, dir: &Path) -> Result<(Self, Address), PeerError> {
+    fn start(kind: &Kind, settings: &Settings, dir: &Path) -> Result<(Self, Address), PeerError> {
         let program = kind.found().ok_or_else(|| refused(kind.unavailable().unwrap_or_default()))?;
         let users: Vec<&str> = kind.users.iter().copied().chain([NOBODY]).collect();
         let user = driven::instead_of_root(&users);
@@ -76,42 +77,62 @@ impl Private {
             )));
         }
         driven::make_directory(dir, user).map_err(system(format!("cannot make {}", dir.display())))?;
-        let mut tcp = At::of_port(Ipv4Addr::LOCALHOST.into(), 0).address;
-        let held = Port::hold(&mut tcp)?;
+        let (held, mut tcp) = held_port()?;
         let port = At::of("tcp", &tcp).ok().and_then(|at| at.port()).unwrap_or_default();
-        let setup = Setup { program: &program, dir, socket: &dir.join("s"), port, user };
-        let started = (kind.start)(&setup)?;
+        let setup = Setup { program: &program, dir, socket: &dir.join("s"), port, user, settings };
+        let mut started = (kind.start)(&setup)?;
+        started.held.push(held);
+        tcp = started.tcp.take().unwrap_or(tcp);
         let mut private =
             Self { guard: Guard::start()?, programs: Vec::new(), quickly: started.ends_at_interrupt };
-        for arguments in [&started.arguments].into_iter().chain(&started.second) {
-            let launched = Driven::start(Launch {
-                program: &program.to_string_lossy(),
-                arguments,
-                complains_on_output: true,
-                directory: Some(dir),
-                user,
-                cleans_up: started.ends_at_interrupt,
-                ..Launch::default()
-            });
-            let launched = launched.map_err(system(format!("cannot start {}", program.display())))?;
-            private.guard.watch(launched.id());
-            private.programs.push(launched);
+        if let Some((program, arguments)) = &started.behind {
+            private.launch(program, arguments, &setup, &started)?;
         }
-        let unix = address_of(&started.unix);
-        let at = [At::of("unix", &unix), At::of("tcp", &tcp)];
+        for arguments in [&started.arguments].into_iter().chain(&started.second) {
+            private.launch(&program, arguments, &setup, &started)?;
+        }
+        let at = [At::of("unix", &started.unix), At::of("tcp", &tcp)];
         let at = at.into_iter().collect::<Result<Vec<_>, _>>().map_err(refused)?;
         for at in &at {
             private.await_answer(kind, at)?;
         }
-        drop(held);
+        started.held.clear();
         let writing = Login { writes: true, ..kind.login() };
-        for at in at.iter().take(private.programs.len()) {
+        for at in at.iter().take(1 + usize::from(started.second.is_some())) {
             for request in &started.then {
                 asked(kind, &writing, at, request)?;
             }
         }
-        let address = json!({ "unix": unix, "tcp": tcp, "process": private.programs[0].id() });
-        Ok((private, address.as_object().cloned().unwrap_or_default()))
+        let processes: Vec<u32> = private.programs.iter().map(Driven::id).collect();
+        let address = [("unix", started.unix), ("tcp", tcp)].map(|(transport, mut address)| {
+            if started.behind.is_some() {
+                address.insert(PROCESSES.to_owned(), processes.clone().into());
+            }
+            (transport.to_owned(), address.into())
+        });
+        Ok((private, Address::from_iter(address)))
+    }
+
+    fn launch(
+        &mut self,
+        program: &Path,
+        arguments: &[String],
+        setup: &Setup<'_>,
+        started: &Started,
+    ) -> Result<(), PeerError> {
+        let launched = Driven::start(Launch {
+            program: &program.to_string_lossy(),
+            arguments,
+            complains_on_output: true,
+            directory: Some(setup.dir),
+            user: setup.user,
+            cleans_up: started.ends_at_interrupt,
+            ..Launch::default()
+        });
+        let launched = launched.map_err(system(format!("cannot start {}", program.display())))?;
+        self.guard.watch(launched.id());
+        self.programs.push(launched);
+        Ok(())
     }
 
     fn await_answer(&mut self, kind: &Kind, at: &At) -> Result<(), PeerError> {
@@ -179,8 +200,10 @@ impl Drop for Guard {
     }
 }
 
-fn address_of(path: &Path) -> Address {
-    Address::from_iter([("path".to_owned(), path.to_string_lossy().into())])
+/// A free port of loopback, which nobody else gets while it is held.
+pub(super) fn held_port() -> Result<(Port, Address), PeerError> {
+    let mut address = At::of_port(Ipv4Addr::LOCALHOST.into(), 0).address;
+    Ok((Port::hold(&mut address)?, address))
 }
 
 /// Asks once, on a connection for it alone; the bytes of the reply.

@@ -1,0 +1,93 @@
+//! The peers of a replication that are no built-in ones: real servers, and the load tools that ask them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ipcost_foreign::Unavailable;
+use ipcost_lab::LabError;
+use ipcost_lab::lab::own_command;
+use ipcost_model::{Lasts, Matrix, PeerCommand, ServiceCommand};
+use ipcost_peer::adapters::app::{Kind, Tool, find_any};
+use serde::Deserialize;
+
+/// The peers of a run, by the names that cells call them.
+pub type Peers = BTreeMap<String, RunPeer>;
+
+/// A real server, or what asks one.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunPeer {
+    /// The kind of server, as `ipcost app` calls it.
+    pub app: String,
+    /// The server's load tool that asks it; this program's own client where it is not said.
+    #[serde(default)]
+    pub tool: Option<String>,
+    /// How long a private server of it runs; none is started for what only asks.
+    #[serde(default)]
+    pub lasts: Option<Lasts>,
+    /// How the server differs from a usual one, and what it is asked: `--backlog 128`, `--tls`.
+    #[serde(default)]
+    pub settings: Vec<String>,
+}
+
+impl RunPeer {
+    fn kind(&self) -> Result<&'static Kind, LabError> {
+        find_any(&self.app).map_err(LabError::Refused)
+    }
+
+    fn tool(&self) -> Result<Option<&'static Tool>, LabError> {
+        let find = |name: &String| Tool::find(name, &self.app).map_err(LabError::Refused);
+        self.tool.as_ref().map(find).transpose()
+    }
+
+    /// What is missing for it on this machine; `None` if nothing.
+    pub fn unavailable(&self) -> Option<Unavailable> {
+        let missing = |(program, package): (&str, &str)| Unavailable {
+            reason: format!("{program} is not installed"),
+            package: Some(package.to_owned()),
+        };
+        let of_server = self.lasts.and_then(|_| self.kind().ok()?.missing());
+        let of_tool = || self.tool().ok()??.missing();
+        of_server.or_else(of_tool).map(missing)
+    }
+
+    fn command(&self) -> Result<PeerCommand, LabError> {
+        let mut command = own_command("peer")?;
+        command.extend(["app".to_owned(), self.kind()?.name.to_owned()]);
+        command.extend(self.settings.iter().cloned());
+        let service = self.lasts.map(|lasts| {
+            let command = command.iter().cloned().chain(["--service".to_owned()]).collect();
+            ServiceCommand { command, lasts }
+        });
+        command.extend(self.tool()?.into_iter().flat_map(|tool| ["--tool".to_owned(), tool.name.to_owned()]));
+        Ok(PeerCommand { command, service })
+    }
+}
+
+/// The commands of the peers of a run.
+///
+/// # Errors
+/// A server or tool that is none, or if this program's path is not known.
+pub(super) fn commands(peers: &Peers) -> Result<BTreeMap<String, PeerCommand>, LabError> {
+    peers.iter().map(|(name, peer)| Ok((name.clone(), peer.command()?))).collect()
+}
+
+/// What is missing for them on this machine, each once.
+pub(super) fn missing(peers: &Peers) -> BTreeSet<String> {
+    peers.values().filter_map(|peer| Some(peer.unavailable()?.reason)).collect()
+}
+
+/// The cells whose peers can be used on this machine.
+///
+/// # Errors
+/// Why none of them can.
+pub(super) fn usable(cells: &[Matrix], peers: &Peers) -> Result<Vec<Matrix>, LabError> {
+    let lacking: BTreeSet<&String> =
+        peers.iter().filter(|(_, peer)| peer.unavailable().is_some()).map(|(name, _)| name).collect();
+    let lacks =
+        |matrix: &&Matrix| matrix.client.0.iter().chain(&matrix.server.0).any(|name| lacking.contains(name));
+    let left: Vec<Matrix> = cells.iter().filter(|matrix| !lacks(matrix)).cloned().collect();
+    match left.is_empty() {
+        true => Err(LabError::Refused(missing(peers).into_iter().collect::<Vec<_>>().join("; "))),
+        false => Ok(left),
+    }
+}

@@ -1,0 +1,107 @@
+//! Servers in front of others: nginx before PHP-FPM, and h2o before nginx.
+//!
+//! A front listens on two ports. Behind one it reaches the other server over its Unix socket, behind the other over TCP; all else is
+//! the same. So the transport of a cell is that of the leg between the two, and clients come over TCP.
+
+use super::fastcgi;
+use super::http;
+use super::kind::{Kind, Setup, Started};
+use super::service::held_port;
+use crate::PeerError;
+use crate::adapters::at::At;
+use crate::adapters::refused;
+
+/// nginx, which opens a connection to PHP-FPM for each request, as it does unless `fastcgi_keep_conn` is set.
+pub(super) const NGINX: Kind = Kind {
+    name: "nginx-php",
+    title: "nginx before PHP-FPM",
+    behind: Some(&fastcgi::KIND),
+    least: "GET /least.php",
+    typical: "GET /typical.php",
+    start: |setup| start(setup, &fastcgi::KIND, nginx),
+    ..http::KIND
+};
+
+/// h2o, which keeps its connections to nginx.
+pub(super) const H2O: Kind = Kind {
+    name: "h2o-nginx",
+    title: "h2o before nginx",
+    programs: &["h2o"],
+    package: "h2o",
+    behind: Some(&http::KIND),
+    start: |setup| start(setup, &http::KIND, h2o),
+    ..http::KIND
+};
+
+/// Where a front listens, and what it reaches from there.
+struct Leg {
+    port: u16,
+    to: At,
+}
+
+/// Prepares the server behind and its front; writes the front's settings by a function, which returns its arguments.
+fn start(
+    setup: &Setup<'_>,
+    behind: &Kind,
+    arguments: fn(&Setup<'_>, &[Leg; 2]) -> Result<Vec<String>, PeerError>,
+) -> Result<Started, PeerError> {
+    let program = behind.found().ok_or_else(|| refused(behind.unavailable().unwrap_or_default()))?;
+    let hidden = (behind.start)(&Setup { program: &program, ..*setup })?;
+    let (held, unix) = held_port()?;
+    let (also_held, tcp) = held_port()?;
+    let leg = |listens: &At, to: At| Leg { port: listens.port().unwrap_or_default(), to };
+    let at = |transport, address| At::of(transport, address).map_err(refused);
+    let of_port = At::of_port(std::net::Ipv4Addr::LOCALHOST.into(), setup.port);
+    let legs = [
+        leg(&at("tcp", &unix)?, at("unix", &hidden.unix)?),
+        leg(&at("tcp", &tcp)?, of_port),
+    ];
+    Ok(Started {
+        arguments: arguments(setup, &legs)?,
+        unix,
+        tcp: Some(tcp),
+        behind: Some((program, hidden.arguments)),
+        held: vec![held, also_held],
+        ..Started::default()
+    })
+}
+
+fn nginx(setup: &Setup<'_>, legs: &[Leg; 2]) -> Result<Vec<String>, PeerError> {
+    let dir = setup.dir.to_string_lossy();
+    let block = |Leg { port, to }: &Leg| {
+        let to = to.path().map_or_else(|| to.to_string(), |path| format!("unix:{path}"));
+        format!(
+            "    server {{
+        listen 127.0.0.1:{port} backlog=4096;
+        location / {{
+            fastcgi_pass \"{to}\";
+            fastcgi_param SCRIPT_FILENAME \"{dir}$fastcgi_script_name\";
+            fastcgi_param REQUEST_METHOD $request_method;
+        }}
+    }}
+"
+        )
+    };
+    let blocks: String = legs.iter().map(block).collect();
+    http::nginx(setup, "front", &blocks)
+}
+
+fn h2o(setup: &Setup<'_>, legs: &[Leg; 2]) -> Result<Vec<String>, PeerError> {
+    let block = |Leg { port, to }: &Leg| {
+        let to = to.path().map_or_else(|| to.to_string(), |path| format!("[unix:{path}]"));
+        format!(
+            "  \"127.0.0.1:{port}\":
+    listen:
+      host: 127.0.0.1
+      port: {port}
+    paths:
+      \"/\":
+        proxy.reverse.url: \"http://{to}/\"
+"
+        )
+    };
+    let blocks: String = legs.iter().map(block).collect();
+    let settings = format!("num-threads: 1\nhosts:\n{blocks}");
+    let settings = setup.file("h2o.conf", settings.as_bytes())?;
+    Ok(["-m", "worker", "-c", &settings.to_string_lossy()].map(str::to_owned).to_vec())
+}

@@ -1,0 +1,322 @@
+//! Load tools of the servers themselves in the client's place: each batch starts one, and takes the time that it tells.
+
+use std::io::{Read, Write, pipe};
+use std::path::Path;
+use std::time::Instant;
+
+use ipcost_model::protocol::Address;
+use ipcost_model::{Cell, Pattern, Usage};
+use ipcost_sys::Launch;
+use ipcost_sys::driven::Driven;
+use ipcost_sys::programs;
+
+use super::kind::{Kind, Login};
+use crate::adapters::at::At;
+use crate::adapters::beside::{self, Words};
+use crate::adapters::{refused, system};
+use crate::{Order, Part, PeerError, Prepared, Role, Together};
+
+/// What a load tool is to the rest.
+pub struct Tool {
+    /// Its name in commands, and its program.
+    pub name: &'static str,
+    /// Debian's package with it.
+    pub package: &'static str,
+    /// The kinds of server that it loads.
+    kinds: &'static [&'static str],
+    /// Whether it does one operation each time that it is started.
+    is_single: bool,
+    arguments: fn(&Task<'_>) -> Result<Vec<String>, PeerError>,
+    /// What it reads from its standard input.
+    input: fn(&Task<'_>) -> String,
+    /// What it tells of a batch; `None` if that is not understood.
+    read: fn(&str, &Task<'_>) -> Option<Heard>,
+}
+
+/// What a tool is to do.
+struct Task<'a> {
+    at: &'a At,
+    login: &'a Login,
+    request: &'a str,
+    clients: u64,
+    ops: u64,
+    pipeline: u64,
+    /// Whether connections are kept.
+    keeps: bool,
+    tls: bool,
+}
+
+/// What a tool tells of a batch.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Heard {
+    /// How long it took; `None` if it does not tell.
+    seconds: Option<f64>,
+    /// Requests that were answered with an error, or not at all.
+    bad: f64,
+}
+
+/// The measure of replies that are errors.
+const BAD: &str = "bad_replies";
+
+/// Every tool, in the order of their servers.
+pub const TOOLS: &[Tool] = &[
+    Tool {
+        name: "pgbench",
+        package: "postgresql-contrib",
+        kinds: &["postgres"],
+        is_single: false,
+        arguments: |task| {
+            let (host, port) = postgres_place(task.at)?;
+            let each = (task.ops / task.clients).max(1).to_string();
+            let (clients, threads) = (task.clients.to_string(), task.clients.div_ceil(2).to_string());
+            let words = ["-n", "-M", "simple", "-f", "/dev/stdin", "-t", &each, "-c", &clients, "-j", &threads];
+            let mut words = owned(&words);
+            words.extend(owned(&["-h", &host, "-p", &port]));
+            words.extend(task.login.user.iter().flat_map(|user| owned(&["-U", user])));
+            words.extend((!task.keeps).then(|| "-C".to_owned()));
+            // libpq takes TLS over TCP if the server offers it, and never over a Unix socket.
+            let mode = if task.tls { "prefer" } else { "disable" };
+            let database = task.login.database.as_deref().unwrap_or("postgres");
+            words.push(format!("dbname={database} sslmode={mode}"));
+            Ok(words)
+        },
+        input: |task| format!("{};\n", task.request),
+        read: |output, task| {
+            let rate = number_after(output, "tps = ")?;
+            let bad = number_after(output, "number of failed transactions: ").unwrap_or_default();
+            Some(Heard { seconds: Some(task.ops as f64 / rate), bad })
+        },
+    },
+    Tool {
+        name: "redis-benchmark",
+        package: "redis-tools",
+        kinds: &["redis"],
+        is_single: false,
+        arguments: |task| {
+            let mut words = place(task.at, ["-s", "-h", "-p"])?;
+            words.extend(owned(&["-c", &task.clients.to_string(), "-n", &task.ops.to_string(), "--csv"]));
+            words.extend(owned(&["-P", &task.pipeline.to_string(), "-k", if task.keeps { "1" } else { "0" }]));
+            words.extend(task.request.split_whitespace().map(str::to_owned));
+            Ok(words)
+        },
+        input: |_| String::new(),
+        read: |output, task| {
+            // The request, requests a second and latencies, each in quotes, below a line with their names.
+            let line = output.lines().rfind(|line| line.starts_with('"'))?;
+            let rate: f64 = line.split("\",\"").nth(1)?.trim_matches('"').parse().ok()?;
+            Some(Heard { seconds: Some(task.ops as f64 / rate), bad: 0.0 })
+        },
+    },
+    Tool {
+        name: "sysbench",
+        package: "sysbench",
+        kinds: &["mariadb"],
+        is_single: false,
+        arguments: |task| {
+            let mut words = owned(&[task.request, "--db-driver=mysql", "--mysql-ssl=off", "--tables=1"]);
+            words.extend(mysql_place(task)?);
+            words.push(format!("--mysql-db={}", task.login.database.as_deref().unwrap_or_default()));
+            words.push(format!("--table-size={SYSBENCH_ROWS}"));
+            words.extend([format!("--threads={}", task.clients), format!("--events={}", task.ops)]);
+            words.extend(owned(&["--time=0", "run"]));
+            Ok(words)
+        },
+        input: |_| String::new(),
+        read: |output, _| {
+            let seconds = number_after(output, "total time:")?;
+            Some(Heard { seconds: Some(seconds), bad: number_after(output, "ignored errors:").unwrap_or_default() })
+        },
+    },
+    Tool {
+        name: "mariadb-dump",
+        package: "mariadb-client",
+        kinds: &["mariadb"],
+        is_single: true,
+        arguments: |task| {
+            // No other's settings; and what a dump locks and asks of tables needs more rights than reading.
+            let mut words = owned(&["--no-defaults", "--skip-ssl", "--skip-lock-tables", "--single-transaction"]);
+            words.extend(mysql_place(task)?.into_iter().map(|word| word.replacen("--mysql-", "--", 1)));
+            words.extend(task.login.database.clone());
+            words.extend(task.request.split_whitespace().map(str::to_owned));
+            Ok(words)
+        },
+        input: |_| String::new(),
+        read: |_, _| Some(Heard { seconds: None, bad: 0.0 }),
+    },
+    Tool {
+        name: "ab",
+        package: "apache2-utils",
+        kinds: &["http", "nginx-php", "h2o-nginx"],
+        is_single: false,
+        arguments: |task| {
+            let path = task.request.strip_prefix("GET ").unwrap_or(task.request).trim();
+            let mut words = owned(&["-q", "-r", "-c", &task.clients.to_string(), "-n", &task.ops.to_string()]);
+            words.extend(task.keeps.then(|| "-k".to_owned()));
+            let (true, at) = (task.at.port().is_some(), task.at) else {
+                return Err(refused("ab has no Unix sockets; let it load a server in front of another"));
+            };
+            words.push(format!("http://{at}{path}"));
+            Ok(words)
+        },
+        input: |_| String::new(),
+        read: |output, _| {
+            let count = |label| number_after(output, label).unwrap_or_default();
+            // Pages that tell the time differ in length, which ab counts as failures, too.
+            let bad = count("Non-2xx responses:") + count("Connect: ") + count("Receive: ") + count("Exceptions: ");
+            Some(Heard { seconds: Some(number_after(output, "Time taken for tests:")?), bad })
+        },
+    },
+];
+
+/// The rows of the table that sysbench asks: those that a private server has.
+pub(super) const SYSBENCH_ROWS: u32 = 1000;
+
+impl Tool {
+    /// Finds a tool by its name, for a kind of server.
+    ///
+    /// # Errors
+    /// One line with those that there are.
+    pub fn find(name: &str, kind: &str) -> Result<&'static Self, String> {
+        let of_kind = || TOOLS.iter().filter(|tool| tool.kinds.contains(&kind));
+        of_kind().find(|tool| tool.name == name).ok_or_else(|| {
+            let known: Vec<&str> = of_kind().map(|tool| tool.name).collect();
+            ipcost_model::unknown("load tool", name, known)
+        })
+    }
+
+    /// The program that is missing, and its package; `None` if it is there.
+    pub fn missing(&self) -> Option<(&'static str, &'static str)> {
+        (!programs::is_there(self.name)).then_some((self.name, self.package))
+    }
+}
+
+/// Words as arguments.
+fn owned(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+/// The first number after a label.
+fn number_after(text: &str, label: &str) -> Option<f64> {
+    let rest = text.split_once(label)?.1.trim_start();
+    let end = rest.find(|letter: char| !letter.is_ascii_digit() && letter != '.').unwrap_or(rest.len());
+    rest[..end].parse().ok()
+}
+
+/// A place as arguments: the flag of a path, or those of a host and a port.
+fn place(at: &At, [path, host, port]: [&str; 3]) -> Result<Vec<String>, PeerError> {
+    match (at.path(), at.host(), at.port()) {
+        (Some(socket), ..) => Ok(owned(&[path, socket])),
+        (None, Some(name), Some(number)) => Ok(owned(&[host, name, port, &number.to_string()])),
+        _ => Err(refused("the server has told no address")),
+    }
+}
+
+/// libpq names a Unix socket by its directory and a number at the end of its name.
+fn postgres_place(at: &At) -> Result<(String, String), PeerError> {
+    let Some(path) = at.path().map(Path::new) else {
+        let words = place(at, ["", "", ""])?;
+        return Ok((words[1].clone(), words[3].clone()));
+    };
+    let number = path.extension().map(|end| end.to_string_lossy().into_owned());
+    let dir = path.parent().map(|dir| dir.to_string_lossy().into_owned());
+    dir.zip(number).ok_or_else(|| refused(format!("{at} is no socket of PostgreSQL, such as /run/postgresql/.s.PGSQL.5432")))
+}
+
+fn mysql_place(task: &Task<'_>) -> Result<Vec<String>, PeerError> {
+    let words = place(task.at, ["--mysql-socket", "--mysql-host", "--mysql-port"])?;
+    let mut words: Vec<String> = words.chunks(2).map(|pair| pair.join("=")).collect();
+    words.extend(task.login.user.iter().map(|user| format!("--mysql-user={user}")));
+    Ok(words)
+}
+
+/// The client's role, played by a tool.
+struct Driving {
+    tool: &'static Tool,
+    login: Login,
+    cell: Cell,
+    request: String,
+    at: At,
+    tls: bool,
+    words: Words,
+}
+
+/// Connects to the server's side; the tool itself is started in each batch.
+pub(super) fn prepare(
+    tool: &'static Tool,
+    (kind, login, tls): (&Kind, &Login, bool),
+    cell: &Cell,
+    at: &At,
+    address: &Address,
+) -> Result<Prepared, PeerError> {
+    if let Some((program, package)) = tool.missing() {
+        return Err(refused(format!("{program} is not installed ({}: {package})", programs::INSTALL)));
+    }
+    let words = beside::reach(cell, address)?;
+    let request = cell.request.clone().unwrap_or_else(|| kind.least.to_owned());
+    let driving = Driving { tool, login: login.clone(), cell: cell.clone(), request, at: at.clone(), tls, words };
+    Ok(Prepared { address: Address::new(), effective: Vec::new(), part: Part::Playing(Box::new(driving)) })
+}
+
+impl Role for Driving {
+    fn run(&mut self, order: Order) -> Result<Together, PeerError> {
+        let clients = u64::from(self.cell.concurrency);
+        let (ops, times) = if self.tool.is_single { (1, order.ops) } else { (order.ops.max(clients), 1) };
+        let pipeline = self.cell.options.int("pipeline").unwrap_or(1);
+        let keeps = self.cell.pattern == Pattern::Rr;
+        let task = Task {
+            at: &self.at,
+            login: &self.login,
+            request: &self.request,
+            clients,
+            ops,
+            pipeline,
+            keeps,
+            tls: self.tls,
+        };
+        let (mut seconds, mut bad, mut usage) = (0.0, 0.0, Usage::default());
+        for _ in 0..times {
+            let began = Instant::now();
+            let (used, output) = self.once(&task)?;
+            let heard = (self.tool.read)(&output, &task).ok_or_else(|| {
+                let last = output.lines().last().unwrap_or_default();
+                refused(format!("what {} says is not understood: {last}", self.tool.name))
+            })?;
+            // In a batch of very few, a tool may tell no time at all.
+            let told = heard.seconds.filter(|seconds| seconds.is_normal());
+            seconds += told.unwrap_or_else(|| began.elapsed().as_secs_f64());
+            bad += heard.bad;
+            usage = usage + used;
+        }
+        if !self.words.say() {
+            return Err(refused("the server's side ended before the batch did"));
+        }
+        let wall_ns = (seconds * 1e9 * order.ops as f64 / (ops * times) as f64) as u64;
+        let measures = [(BAD.to_owned(), bad * order.ops as f64 / (ops * times) as f64)];
+        Ok(Together { wall_ns, usage, measures: measures.into(), ..Together::default() })
+    }
+}
+
+impl Driving {
+    /// Starts the tool, and waits for its end; what it has used and written.
+    fn once(&self, task: &Task<'_>) -> Result<(Usage, String), PeerError> {
+        let failed = |what| system(format!("cannot {what} {}", self.tool.name));
+        let (input, mut fed) = pipe().map_err(failed("speak to"))?;
+        let (mut told, output) = pipe().map_err(failed("listen to"))?;
+        // Shorter than a pipe holds.
+        fed.write_all((self.tool.input)(task).as_bytes()).map_err(failed("speak to"))?;
+        drop(fed);
+        let arguments = (self.tool.arguments)(task)?;
+        let started = Driven::start(Launch {
+            program: self.tool.name,
+            arguments: &arguments,
+            input: Some(input.into()),
+            output: Some(output.into()),
+            ..Launch::default()
+        });
+        let mut program = started.map_err(failed("start"))?;
+        let mut text = Vec::new();
+        told.read_to_end(&mut text).map_err(failed("listen to"))?;
+        let usage = program.finish().map_err(refused)?;
+        Ok((usage, String::from_utf8_lossy(&text).into_owned()))
+    }
+}
