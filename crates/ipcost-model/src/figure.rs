@@ -22,6 +22,8 @@ named! {
         Mbits = "Mbit/s",
         /// Messages or round trips.
         Rate = "messages/s",
+        /// Requests to a server, of all clients together.
+        Requests = "requests/s",
         /// Time.
         Nanoseconds = "ns",
         /// Time.

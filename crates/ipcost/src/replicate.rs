@@ -41,7 +41,15 @@ pub fn run(args: &ReplicateArgs) -> Result<ExitCode, Problem> {
             "--divide changes the article's own counts; add --full (claims) or --as-published (the article's output)"
         )));
     }
-    let replications = catalogue::chosen(&args.names, args.all)?;
+    let replications = match args.all || args.apps {
+        true => {
+            let mut all = catalogue::all()?;
+            all.retain(|replication| args.all || replication.is_of_apps());
+            all
+        }
+        false => catalogue::chosen(&args.names)?,
+    };
+    check_counts(args, &replications).map_err(Problem::usage)?;
     check_pictures(args, &replications).map_err(Problem::usage)?;
     for replication in &replications {
         let cells = |run: &_| cells_of_run(run).map_err(|error| error.to_string());
@@ -66,7 +74,8 @@ pub fn run(args: &ReplicateArgs) -> Result<ExitCode, Problem> {
         let version = version.as_str().unwrap_or_default();
         eprintln!("warning: {}", ipcost_lab::rules::wine(version).sentence());
     }
-    for replication in &replications {
+    let counted = |one: &&Replication| !args.full || one.as_published.is_some();
+    for replication in replications.iter().filter(counted) {
         let (ledger, document, was_interrupted) = measure(&request, replication, &interrupt, &mut shown);
         shown.line.clear();
         if let Some(reason) = ledger.unmeasured().filter(|_| args.full && !was_interrupted) {
@@ -113,6 +122,19 @@ fn takes_standard_output(args: &ReplicateArgs) -> bool {
 
 fn files(args: &ReplicateArgs) -> impl Iterator<Item = &Path> {
     [&args.json, &args.svg, &args.png].into_iter().filter_map(|file| file.as_deref())
+}
+
+/// Whether there is something with counts of its own to run, where that was asked for.
+///
+/// # Errors
+/// If there is nothing.
+fn check_counts(args: &ReplicateArgs, replications: &[Replication]) -> anyhow::Result<()> {
+    ensure!(
+        !(args.full || args.as_published) || replications.iter().any(|one| one.as_published.is_some()),
+        "{} has no counts of its own to repeat; decide its claims without --full and --as-published",
+        replications.iter().map(|one| one.id.as_str()).collect::<Vec<_>>().join(", ")
+    );
+    Ok(())
 }
 
 /// What is wrong with the pictures that were asked for, before anything is measured.

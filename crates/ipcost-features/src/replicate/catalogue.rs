@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use ipcost_lab::LabError;
+use ipcost_model::units::counted;
 use ipcost_model::unknown;
 use ipcost_sys::OS;
 use serde::Deserialize;
@@ -11,7 +12,7 @@ use super::Replication;
 use super::needs::Needs;
 
 /// Their files, by name.
-const FILES: [(&str, &str); 7] = [
+const FILES: [(&str, &str); 11] = [
     ("celluloid-connect", include_str!("../../replications/celluloid-connect.toml")),
     ("c-stream", include_str!("../../replications/c-stream.toml")),
     ("go-pingpong", include_str!("../../replications/go-pingpong.toml")),
@@ -19,6 +20,10 @@ const FILES: [(&str, &str); 7] = [
     ("redis-incr", include_str!("../../replications/redis-incr.toml")),
     ("ipc-bench-pingpong", include_str!("../../replications/ipc-bench-pingpong.toml")),
     ("rust-pingpong", include_str!("../../replications/rust-pingpong.toml")),
+    ("postgres-select", include_str!("../../replications/postgres-select.toml")),
+    ("redis-unix", include_str!("../../replications/redis-unix.toml")),
+    ("php-fpm-unix", include_str!("../../replications/php-fpm-unix.toml")),
+    ("http-proxy-unix", include_str!("../../replications/http-proxy-unix.toml")),
 ];
 /// Claims of theirs that contradict one another.
 const CONTRADICTIONS: &str = include_str!("../../replications/contradictions.toml");
@@ -30,17 +35,22 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     FILES.iter().map(|(name, _)| *name)
 }
 
+/// Those that travel along, in the order of the list: real servers come last.
+///
+/// # Errors
+/// A file that cannot be read, which the tests rule out.
+pub fn all() -> Result<Vec<Replication>, LabError> {
+    FILES.iter().map(|(name, text)| parse_here(name, text)).collect()
+}
+
 /// The ones that were asked for, in that order.
 ///
 /// # Errors
 /// A name that is none, with the nearest; a file that cannot be read.
-pub fn chosen(names: &[String], all: bool) -> Result<Vec<Replication>, LabError> {
-    if all {
-        return FILES.iter().map(|(name, text)| parse_here(name, text)).collect();
-    }
+pub fn chosen(names: &[String]) -> Result<Vec<Replication>, LabError> {
     if names.is_empty() {
         return Err(wrong(
-            "name an experiment, or give --all; ipcost replicate --list shows them".to_owned(),
+            "name an experiment, or give --all or --apps; ipcost replicate --list shows them".to_owned(),
         ));
     }
     names.iter().map(|name| one(name)).collect()
@@ -123,15 +133,22 @@ pub fn contradictions() -> Vec<Contradiction> {
 /// A file that travels along and cannot be read, which the tests rule out.
 pub fn list() -> Result<String, LabError> {
     let mut out = String::new();
-    let replications = chosen(&[], true)?;
+    let replications = all()?;
     let needs = Needs::of(&replications)?;
+    let mut apps = None;
     for replication in &replications {
+        if apps.replace(replication.is_of_apps()) != Some(replication.is_of_apps()) {
+            out.push_str(match replication.is_of_apps() {
+                false => "Transports\n\n",
+                true => "\nReal servers (--apps)\n\n",
+            });
+        }
         let name = &replication.id;
         let budgets = replication.runs.iter().filter_map(|run| run.budget);
         let seconds: u64 = budgets.map(|budget| budget.as_secs()).sum();
         out.push_str(&format!(
-            "{name:<18}  {} claims, at most {seconds} s\n{:<18}  {}\n",
-            replication.claims.len(),
+            "{name:<18}  {}, at most {seconds} s\n{:<18}  {}\n",
+            counted(replication.claims.len() as u32, "claim"),
             "",
             replication.question
         ));
@@ -172,7 +189,7 @@ mod tests {
 
     #[test]
     fn every_file_is_sound() {
-        assert_eq!(chosen(&[], true).unwrap().len(), 7);
+        assert_eq!(all().unwrap().len(), FILES.len());
         let on = |os| FILES.map(|(name, text)| parse(name, text).unwrap().on(os));
         for replication in ["linux", "macos", "windows"].into_iter().flat_map(on) {
             let replication = &replication;
@@ -181,7 +198,7 @@ mod tests {
                 let is_decided = claim.tests.iter().any(|test| test.decides) || claim.takes.is_some();
                 assert!(is_decided, "{}: {}", replication.id, claim.text);
             }
-            assert!(replication.as_published.is_some());
+            assert!(replication.as_published.is_some() || replication.is_of_apps());
         }
         let list = list().unwrap();
         assert!(FILES.iter().all(|(name, _)| list.contains(name)), "{list}");
@@ -235,6 +252,9 @@ mod tests {
         };
         for (name, text) in FILES {
             let replication = parse(name, text).unwrap().on("linux");
+            if replication.as_published.is_none() {
+                continue;
+            }
             let run = replication.runs.iter().find(|run| run.software == Software::Original).unwrap();
             let deciding = cells_of_run(run).unwrap();
             let mut compared = 0;
@@ -266,11 +286,11 @@ mod tests {
 
     #[test]
     fn names_that_are_none() {
-        let error = |name: &str| chosen(&[name.to_owned()], false).unwrap_err().to_string();
+        let error = |name: &str| chosen(&[name.to_owned()]).unwrap_err().to_string();
         assert!(
             error("celluloid").contains("did you mean") || error("celluloid").contains("celluloid-connect")
         );
         assert!(error("no-such.toml").contains("cannot read"));
-        assert!(chosen(&[], false).unwrap_err().to_string().contains("--list"));
+        assert!(chosen(&[]).unwrap_err().to_string().contains("--list"));
     }
 }

@@ -187,10 +187,8 @@ pub(super) fn sender_timed_under(
 pub fn traced_cells(replication: &Replication, software: Software, cells: &[PlannedCell]) -> Vec<usize> {
     let tests = replication.claims.iter().flat_map(|claim| &claim.tests);
     let asking = tests.filter(|test| test.same_system_calls && test.is_for(software));
-    let mut found: Vec<usize> = asking
-        .flat_map(Test::sides)
-        .filter_map(|side| side.find(cells).ok())
-        .collect();
+    let mut found: Vec<usize> =
+        asking.flat_map(Test::sides).filter_map(|side| side.find(cells).ok()).collect();
     found.sort_unstable();
     found.dedup();
     found
@@ -263,7 +261,10 @@ pub(super) fn needs_native(replication: &Replication) -> bool {
 fn known(rule: Rule, tests: &[LedgerTest]) -> Option<(ClaimVerdict, Option<ClaimVerdict>)> {
     let word = together(rule, tests, |test| test.direction.unwrap_or(test.word))?;
     let sized = tests.iter().any(|test| test.decides && test.direction.is_some());
-    Some((word, sized.then(|| together(rule, tests, |test| test.word)).flatten()))
+    let size = sized.then(|| together(rule, tests, |test| test.word)).flatten();
+    // Whichever it is, it is not by the factor that was claimed.
+    let fails = word.is_open() && size == Some(ClaimVerdict::Fails);
+    Some((if fails { ClaimVerdict::Fails } else { word }, size))
 }
 
 /// What one run says of a claim, with the figures that say so.
@@ -477,7 +478,8 @@ pub fn by_epoch(run: &Measured<'_>, test: &Test) -> Option<Vec<f64>> {
     };
     // Times that the kernel counts in ticks may be none in a batch; their ratio is then far off, not unknown.
     let ln = |value: f64| value.max(NEXT_TO_NOTHING).ln();
-    let ratio = |a: (usize, &Selector), b: (usize, &Selector)| of(a.0, a.1).with(&of(b.0, b.1), |a, b| ln(a) - ln(b));
+    let ratio =
+        |a: (usize, &Selector), b: (usize, &Selector)| of(a.0, a.1).with(&of(b.0, b.1), |a, b| ln(a) - ln(b));
     let values = match b.zip(test.b.as_ref()) {
         None => of(a, &test.a),
         Some(b) => {

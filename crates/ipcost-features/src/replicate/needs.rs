@@ -227,7 +227,7 @@ mod tests {
     fn without(names: &[&str], lacking: &[(&str, &str, Option<&str>)]) -> Needs {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         let replications: Vec<Replication> =
-            catalogue::chosen(&names, false).unwrap().into_iter().map(|one| one.on("linux")).collect();
+            catalogue::chosen(&names).unwrap().into_iter().map(|one| one.on("linux")).collect();
         let probe = |asked: &str| {
             let (_, reason, package) = lacking.iter().find(|(name, ..)| *name == asked)?;
             Some(Unavailable { reason: (*reason).to_owned(), package: package.map(str::to_owned) })
@@ -274,7 +274,7 @@ mod tests {
     fn the_packages_of_the_published_software() {
         let packages = |id: &str| -> Vec<&str> {
             let names = [id.to_owned()];
-            let replication = catalogue::chosen(&names, false).unwrap().remove(0).on("linux");
+            let replication = catalogue::chosen(&names).unwrap().remove(0).on("linux");
             let cells: Vec<PlannedCell> =
                 replication.runs.iter().flat_map(|run| cells_of_run(run).unwrap()).collect();
             let peers: BTreeSet<&str> =

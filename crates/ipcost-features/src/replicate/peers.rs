@@ -7,6 +7,7 @@ use ipcost_lab::LabError;
 use ipcost_lab::lab::own_command;
 use ipcost_model::{Lasts, Matrix, PeerCommand, ServiceCommand};
 use ipcost_peer::adapters::app::{Kind, Tool, find_any};
+use ipcost_sys::OS;
 use serde::Deserialize;
 
 /// The peers of a run, by the names that cells call them.
@@ -41,6 +42,10 @@ impl RunPeer {
 
     /// What is missing for it on this machine; `None` if nothing.
     pub fn unavailable(&self) -> Option<Unavailable> {
+        if OS != "linux" {
+            let reason = format!("{} is started and measured on Linux only", self.app);
+            return Some(Unavailable { reason, package: None });
+        }
         let missing = |(program, package): (&str, &str)| Unavailable {
             reason: format!("{program} is not installed"),
             package: Some(package.to_owned()),

@@ -220,6 +220,9 @@ pub struct Test {
     /// Whether it decides the claim, or only stands beside it.
     #[serde(default = "yes")]
     pub decides: bool,
+    /// Whether it is also decided under conditions; not one that sets what a condition sets.
+    #[serde(default = "yes")]
+    pub under_conditions: bool,
     /// What the article's own method, run plainly beside it, says otherwise. Such a test is shown, and neither confirms nor refutes.
     #[serde(default)]
     pub contradicted: Option<String>,

@@ -13,8 +13,8 @@ use ipcost_sys::interrupt::Interrupt;
 use super::as_published::full;
 use super::figure::published_figure;
 use super::{
-    ClaimsOfRun, LEDGER_SCHEMA, Ledger, LedgerRun, Measured, Peers, Replication, ReplicationRun, Software, Stratum,
-    decide, effects, level, needs_native, peers, sender_timed, sender_timed_under, strata, tracing,
+    ClaimsOfRun, LEDGER_SCHEMA, Ledger, LedgerRun, Measured, Peers, Replication, ReplicationRun, Software,
+    Stratum, decide, effects, level, needs_native, peers, sender_timed, sender_timed_under, strata, tracing,
 };
 use crate::answer::{answered, of_runs};
 use crate::explain::Sides;

@@ -66,7 +66,11 @@ impl Stratum {
 /// Whether a test is decided under conditions, too: system calls are the same under each, and what decides nothing is
 /// measured as published only.
 pub(super) fn is_conditional(test: &Test, software: Software) -> bool {
-    test.decides && !test.same_system_calls && test.contradicted.is_none() && test.is_for(software)
+    test.decides
+        && test.under_conditions
+        && !test.same_system_calls
+        && test.contradicted.is_none()
+        && test.is_for(software)
 }
 
 /// The cells of a test among the published ones, if the condition changes one of them.
@@ -75,8 +79,10 @@ pub(super) fn cells_under<'a>(
     test: &Test,
     published: &'a [PlannedCell],
 ) -> Option<Vec<&'a PlannedCell>> {
-    let cells: Vec<&PlannedCell> =
-        test.sides().map(|side| side.find(published).ok().map(|index| &published[index])).collect::<Option<_>>()?;
+    let cells: Vec<&PlannedCell> = test
+        .sides()
+        .map(|side| side.find(published).ok().map(|index| &published[index]))
+        .collect::<Option<_>>()?;
     cells.iter().any(|cell| stratum.of(&cell.point) != cell.point).then_some(cells)
 }
 
@@ -120,7 +126,9 @@ pub(super) fn check(replication: &Replication) -> Result<(), String> {
     for (index, stratum) in replication.strata.iter().enumerate() {
         let name = &stratum.name;
         if stratum.placement.is_none() && stratum.options.is_empty() && stratum.peers.is_empty() {
-            return Err(format!("stratum \"{name}\" sets neither a placement nor an option nor peers; set one"));
+            return Err(format!(
+                "stratum \"{name}\" sets neither a placement nor an option nor peers; set one"
+            ));
         }
         for (option, value) in &stratum.options {
             option.spec().check(value.clone()).map_err(|reason| format!("stratum \"{name}\": {reason}"))?;

@@ -180,7 +180,7 @@ fn panels(figure: &PublishedFigure, canvas: &mut Canvas, top: f64) -> Result<f64
         let scale = if figure.logarithmic { " (logarithmic)" } else { "" };
         // Ticks of times have their own units.
         let unit = match panel.unit {
-            FigureUnit::Mbits | FigureUnit::Rate => panel.unit.name(),
+            FigureUnit::Mbits | FigureUnit::Rate | FigureUnit::Requests => panel.unit.name(),
             FigureUnit::Nanoseconds | FigureUnit::Microseconds | FigureUnit::Seconds => "time",
         };
         let caption = format!("{unit}{scale}");
@@ -229,7 +229,7 @@ impl Drawing<'_> {
 
     fn tick(&self, value: f64) -> String {
         match self.panel.unit {
-            FigureUnit::Mbits | FigureUnit::Rate => ticks::number(value),
+            FigureUnit::Mbits | FigureUnit::Rate | FigureUnit::Requests => ticks::number(value),
             FigureUnit::Nanoseconds => ticks::time(value, None),
             FigureUnit::Microseconds => ticks::time(value * 1e3, None),
             FigureUnit::Seconds => ticks::time(value * 1e9, None),

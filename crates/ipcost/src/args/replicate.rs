@@ -12,11 +12,14 @@ use crate::redact::Redacting;
 #[derive(Debug, Default, Args)]
 pub struct ReplicateArgs {
     /// Experiments by name, or replication files (.toml)
-    #[arg(value_name = "NAME", conflicts_with = "all")]
+    #[arg(value_name = "NAME", conflicts_with_all = ["all", "apps"])]
     pub names: Vec<String>,
     /// All that travel along
     #[arg(long)]
     pub all: bool,
+    /// Those of them about real servers: databases, caches, web servers
+    #[arg(long, conflicts_with = "all")]
+    pub apps: bool,
     /// List them: what they ask, and how long they take
     #[arg(long)]
     pub list: bool,

@@ -129,7 +129,7 @@ fn in_unit(per_op: Estimate, unit: FigureUnit, point: &Point, cell: &CellRecord)
     };
     let estimate = match unit {
         FigureUnit::Mbits => rate(bits / 1e6),
-        FigureUnit::Rate => rate(1.0),
+        FigureUnit::Rate | FigureUnit::Requests => rate(1.0),
         FigureUnit::Nanoseconds => time(1.0),
         FigureUnit::Microseconds => time(1e3),
         FigureUnit::Seconds => time(1e9),

@@ -53,6 +53,13 @@ for ($i = 0; $i < 50; $i++) {
     echo \"<li>line $i of $sum</li>\\n\";
 }
 ";
+/// A long page, whose time goes into making it.
+const INFO: &str = "<?php
+for ($i = 0, $sum = 0; $i < 1000; $i++) {
+    $sum += $i;
+}
+phpinfo();
+";
 /// Connections that cells with one client keep open while the one with several runs, with some to spare.
 const KEPT_BY_OTHERS: u32 = 16;
 /// The longest path of a script.
@@ -89,9 +96,11 @@ fn start(setup: &Setup<'_>) -> Result<Started, PeerError> {
     let (dir, socket, port) = (setup.dir.to_string_lossy(), setup.socket.to_string_lossy(), setup.port);
     setup.file("least.php", LEAST.as_bytes())?;
     setup.file("typical.php", TYPICAL.as_bytes())?;
+    setup.file("info.php", INFO.as_bytes())?;
     let children = children();
     // chdir: the processes look for scripts without a directory there.
-    let backlog = setup.settings.backlog.map_or_else(String::new, |backlog| format!("listen.backlog = {backlog}\n"));
+    let backlog =
+        setup.settings.backlog.map_or_else(String::new, |backlog| format!("listen.backlog = {backlog}\n"));
     let pool = |name: &str, listen: &str| {
         format!(
             "[{name}]\nlisten = \"{listen}\"\n{backlog}pm = static\npm.max_children = {children}\nchdir = \"{dir}\"\n"

@@ -52,10 +52,7 @@ fn start(
     let leg = |listens: &At, to: At| Leg { port: listens.port().unwrap_or_default(), to };
     let at = |transport, address| At::of(transport, address).map_err(refused);
     let of_port = At::of_port(std::net::Ipv4Addr::LOCALHOST.into(), setup.port);
-    let legs = [
-        leg(&at("tcp", &unix)?, at("unix", &hidden.unix)?),
-        leg(&at("tcp", &tcp)?, of_port),
-    ];
+    let legs = [leg(&at("tcp", &unix)?, at("unix", &hidden.unix)?), leg(&at("tcp", &tcp)?, of_port)];
     Ok(Started {
         arguments: arguments(setup, &legs)?,
         unix,
@@ -101,7 +98,8 @@ fn h2o(setup: &Setup<'_>, legs: &[Leg; 2]) -> Result<Vec<String>, PeerError> {
         )
     };
     let blocks: String = legs.iter().map(block).collect();
-    let settings = format!("num-threads: 1\nhosts:\n{blocks}");
+    // Otherwise it makes up a name from the socket's path, which nginx refuses.
+    let settings = format!("num-threads: 1\nproxy.preserve-host: ON\nhosts:\n{blocks}");
     let settings = setup.file("h2o.conf", settings.as_bytes())?;
     Ok(["-m", "worker", "-c", &settings.to_string_lossy()].map(str::to_owned).to_vec())
 }

@@ -91,7 +91,8 @@ impl Arguments {
                 "--database" => read.login.database = Some(value.clone()),
                 "--tool" => read.tool = Some(Tool::find(value, kind.name).map_err(refused)?),
                 "--backlog" => {
-                    let backlog = value.parse().map_err(|_| refused("--backlog is a number of connections"))?;
+                    let backlog =
+                        value.parse().map_err(|_| refused("--backlog is a number of connections"))?;
                     read.settings.backlog = Some(backlog);
                 }
                 _ => {

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use ipcost_sys::transport::Connection;
 
-use super::kind::{Kind, LINE_END, Login, NO_PASSWORD, Setup, Speech, Started, Taken, Told, address_of, line};
+use super::kind::{
+    Kind, LINE_END, Login, NO_PASSWORD, Setup, Speech, Started, Taken, Told, address_of, line,
+};
 use crate::adapters::at::At;
 use crate::adapters::redis::Desk;
 use crate::adapters::redis::resp::command;
@@ -144,7 +146,11 @@ fn start(setup: &Setup<'_>) -> Result<Started, PeerError> {
     Ok(Started {
         arguments,
         unix: address_of(setup.socket),
-        then: vec![format!("SET ipcost:typical {}", "v".repeat(TYPICAL_BYTES))],
+        then: vec![
+            format!("SET ipcost:typical {}", "v".repeat(TYPICAL_BYTES)),
+            // As long as the values of redis-benchmark.
+            "SET ipcost:small VXK".to_owned(),
+        ],
         ..Started::default()
     })
 }

@@ -48,7 +48,8 @@ pub(super) fn process(at: &At) -> Result<Option<u32>, PeerError> {
 impl Role for Accounting {
     fn arm(&mut self, _order: Order) -> Result<(), PeerError> {
         if self.is_placed {
-            let all: Vec<u32> = self.processes.iter().flat_map(|process| process_tree::of(*process)).collect();
+            let all: Vec<u32> =
+                self.processes.iter().flat_map(|process| process_tree::of(*process)).collect();
             let placed = process_tree::place_here(&all);
             placed.map_err(|error| refused(format!("cannot place the server's processes: {error}")))?;
         }
@@ -77,6 +78,8 @@ impl Role for Accounting {
 impl Accounting {
     /// What the server's processes have used; `None` if one of those that were started has ended.
     fn used(&self) -> Option<Usage> {
-        self.processes.iter().try_fold(Usage::default(), |all, process| Some(all + process_tree::used(*process)?))
+        self.processes
+            .iter()
+            .try_fold(Usage::default(), |all, process| Some(all + process_tree::used(*process)?))
     }
 }

@@ -69,7 +69,8 @@ pub const TOOLS: &[Tool] = &[
             let (host, port) = postgres_place(task.at)?;
             let each = (task.ops / task.clients).max(1).to_string();
             let (clients, threads) = (task.clients.to_string(), task.clients.div_ceil(2).to_string());
-            let words = ["-n", "-M", "simple", "-f", "/dev/stdin", "-t", &each, "-c", &clients, "-j", &threads];
+            let words =
+                ["-n", "-M", "simple", "-f", "/dev/stdin", "-t", &each, "-c", &clients, "-j", &threads];
             let mut words = owned(&words);
             words.extend(owned(&["-h", &host, "-p", &port]));
             words.extend(task.login.user.iter().flat_map(|user| owned(&["-U", user])));
@@ -95,7 +96,12 @@ pub const TOOLS: &[Tool] = &[
         arguments: |task| {
             let mut words = place(task.at, ["-s", "-h", "-p"])?;
             words.extend(owned(&["-c", &task.clients.to_string(), "-n", &task.ops.to_string(), "--csv"]));
-            words.extend(owned(&["-P", &task.pipeline.to_string(), "-k", if task.keeps { "1" } else { "0" }]));
+            words.extend(owned(&[
+                "-P",
+                &task.pipeline.to_string(),
+                "-k",
+                if task.keeps { "1" } else { "0" },
+            ]));
             words.extend(task.request.split_whitespace().map(str::to_owned));
             Ok(words)
         },
@@ -124,7 +130,10 @@ pub const TOOLS: &[Tool] = &[
         input: |_| String::new(),
         read: |output, _| {
             let seconds = number_after(output, "total time:")?;
-            Some(Heard { seconds: Some(seconds), bad: number_after(output, "ignored errors:").unwrap_or_default() })
+            Some(Heard {
+                seconds: Some(seconds),
+                bad: number_after(output, "ignored errors:").unwrap_or_default(),
+            })
         },
     },
     Tool {
@@ -134,7 +143,8 @@ pub const TOOLS: &[Tool] = &[
         is_single: true,
         arguments: |task| {
             // No other's settings; and what a dump locks and asks of tables needs more rights than reading.
-            let mut words = owned(&["--no-defaults", "--skip-ssl", "--skip-lock-tables", "--single-transaction"]);
+            let mut words =
+                owned(&["--no-defaults", "--skip-ssl", "--skip-lock-tables", "--single-transaction"]);
             words.extend(mysql_place(task)?.into_iter().map(|word| word.replacen("--mysql-", "--", 1)));
             words.extend(task.login.database.clone());
             words.extend(task.request.split_whitespace().map(str::to_owned));
@@ -150,7 +160,8 @@ pub const TOOLS: &[Tool] = &[
         is_single: false,
         arguments: |task| {
             let path = task.request.strip_prefix("GET ").unwrap_or(task.request).trim();
-            let mut words = owned(&["-q", "-r", "-c", &task.clients.to_string(), "-n", &task.ops.to_string()]);
+            let mut words =
+                owned(&["-q", "-r", "-c", &task.clients.to_string(), "-n", &task.ops.to_string()]);
             words.extend(task.keeps.then(|| "-k".to_owned()));
             let (true, at) = (task.at.port().is_some(), task.at) else {
                 return Err(refused("ab has no Unix sockets; let it load a server in front of another"));
@@ -162,7 +173,8 @@ pub const TOOLS: &[Tool] = &[
         read: |output, _| {
             let count = |label| number_after(output, label).unwrap_or_default();
             // Pages that tell the time differ in length, which ab counts as failures, too.
-            let bad = count("Non-2xx responses:") + count("Connect: ") + count("Receive: ") + count("Exceptions: ");
+            let bad =
+                count("Non-2xx responses:") + count("Connect: ") + count("Receive: ") + count("Exceptions: ");
             Some(Heard { seconds: Some(number_after(output, "Time taken for tests:")?), bad })
         },
     },
@@ -219,7 +231,9 @@ fn postgres_place(at: &At) -> Result<(String, String), PeerError> {
     };
     let number = path.extension().map(|end| end.to_string_lossy().into_owned());
     let dir = path.parent().map(|dir| dir.to_string_lossy().into_owned());
-    dir.zip(number).ok_or_else(|| refused(format!("{at} is no socket of PostgreSQL, such as /run/postgresql/.s.PGSQL.5432")))
+    dir.zip(number).ok_or_else(|| {
+        refused(format!("{at} is no socket of PostgreSQL, such as /run/postgresql/.s.PGSQL.5432"))
+    })
 }
 
 fn mysql_place(task: &Task<'_>) -> Result<Vec<String>, PeerError> {
@@ -253,7 +267,8 @@ pub(super) fn prepare(
     }
     let words = beside::reach(cell, address)?;
     let request = cell.request.clone().unwrap_or_else(|| kind.least.to_owned());
-    let driving = Driving { tool, login: login.clone(), cell: cell.clone(), request, at: at.clone(), tls, words };
+    let driving =
+        Driving { tool, login: login.clone(), cell: cell.clone(), request, at: at.clone(), tls, words };
     Ok(Prepared { address: Address::new(), effective: Vec::new(), part: Part::Playing(Box::new(driving)) })
 }
 

@@ -5,7 +5,7 @@ use super::*;
 use crate::replicate::{catalogue, cells_of_run};
 
 fn replication(id: &str) -> Replication {
-    catalogue::chosen(&[id.to_owned()], false).unwrap().remove(0).on("linux")
+    catalogue::chosen(&[id.to_owned()]).unwrap().remove(0).on("linux")
 }
 
 /// The published value of a point.
@@ -48,7 +48,7 @@ fn published_values_are_read_from_where_they_are() {
 #[test]
 fn every_point_names_one_cell() {
     for os in ["linux", "windows"] {
-        for replication in catalogue::chosen(&[], true).unwrap() {
+        for replication in catalogue::all().unwrap() {
             let id = replication.id.clone();
             let text =
                 std::fs::read_to_string(format!("{}/replications/{id}.toml", env!("CARGO_MANIFEST_DIR")));
@@ -66,8 +66,9 @@ fn every_point_names_one_cell() {
                 cells: article.map(|cells| cells.cell.clone()).collect(),
                 ..original.clone()
             };
-            let article = cells_of_run(&article).unwrap();
-            for panel in &replication.figure.as_ref().unwrap().panels {
+            let article = if article.cells.is_empty() { Vec::new() } else { cells_of_run(&article).unwrap() };
+            // An article that gives only a ratio has nothing to draw.
+            for panel in replication.figure.iter().flat_map(|figure| &figure.panels) {
                 for series in &panel.series {
                     for point in &series.points {
                         let here = point.cell.find_any(&cells).unwrap();
