@@ -1,6 +1,7 @@
 //! Types shared by a module's twins.
 
 use std::fs::File;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::process::Stdio;
 
@@ -67,6 +68,15 @@ pub struct User {
     pub id: u32,
     /// The group.
     pub group: u32,
+}
+
+/// Where a server listens.
+#[derive(Debug, Clone, Copy)]
+pub enum Listens<'a> {
+    /// The path of a Unix socket.
+    Path(&'a str),
+    /// A port.
+    Port(SocketAddr),
 }
 
 /// Why a wait for a driven program ended.

@@ -78,7 +78,7 @@ pub use system::{
 
 use std::io;
 
-pub use contract::{Launch, User, Woken};
+pub use contract::{Launch, Listens, User, Woken};
 pub use system::descriptor::Descriptor;
 
 /// A failed system call: the attempted action, and the system's error.

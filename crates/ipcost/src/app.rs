@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
 use ipcost_features::answer::answered;
-use ipcost_features::app::{Asked, At, Given, KINDS, Kind, Login, find, judge, look, prepare};
+use ipcost_features::app::{App, Asked, At, Given, KINDS, Kind, Login, burst, find, judge, look, prepare};
 use ipcost_lab::lab::{about, fresh_seed};
 use ipcost_lab::{Contrasts, Lab};
 use ipcost_model::{Job, Plan};
@@ -41,6 +41,11 @@ pub fn run(args: AppArgs) -> Result<ExitCode, Problem> {
     let interrupt = listen()?;
     let mut bench = lab.bench(&plan, &interrupt)?;
     let seen = look(kind, &asked, &mut bench)?;
+    let clients = args.burst.unwrap_or(if asked.given.is_empty() { kind.burst } else { 0 });
+    let burst = match clients {
+        0 => None,
+        clients => Some(burst(kind, &asked, clients, &seen, &bench)?),
+    };
     let service = job.peers.get_mut(kind.name).and_then(|peer| peer.service.as_mut());
     if let Some((service, lasts)) = service.zip(seen.lasts) {
         service.lasts = lasts;
@@ -52,7 +57,7 @@ pub fn run(args: AppArgs) -> Result<ExitCode, Problem> {
     let begin = |_: &Plan| Recorder::new(args.quiet, about.clone(), None);
     let (outcome, recorder) = lab.run_on(bench, plan, &Contrasts, begin)?;
     let (finished, _) = crate::run::finished(outcome, name, recorder);
-    let answer = judge(kind, &asked, &seen, &finished.document);
+    let answer = App { burst, ..judge(kind, &asked, &seen, &finished.document) };
     let finished = Finished { document: answered(finished.document, &answer), ..finished };
     let outputs =
         Outputs { files: &args.outputs, redacting: args.redacting, save: !args.no_save, quiet: args.quiet };

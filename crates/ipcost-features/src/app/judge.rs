@@ -37,6 +37,7 @@ pub fn judge(kind: &Kind, asked: &Asked, seen: &Seen, document: &Document) -> Ap
         margin,
         curves: curves(kind, &savings, margin),
         savings,
+        burst: None,
     }
 }
 

@@ -8,5 +8,5 @@ pub mod words;
 pub use ipcost_peer::adapters::app::{At, Given, KINDS, Kind, Login, find};
 
 pub use self::judge::judge;
-pub use self::record::{APP_SCHEMA, App, Checked, Curve, Request, Saving, Side};
-pub use self::run::{Asked, Seen, look, prepare};
+pub use self::record::{APP_SCHEMA, App, Burst, Checked, Curve, Met, Request, Saving, Side};
+pub use self::run::{Asked, Seen, burst, look, prepare};

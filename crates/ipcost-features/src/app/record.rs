@@ -37,6 +37,9 @@ pub struct App {
     pub savings: Vec<Saving>,
     /// From how much work on it stops mattering.
     pub curves: Vec<Curve>,
+    /// What becomes of clients that come at the same moment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub burst: Option<Burst>,
 }
 
 /// One of the server's two sockets.
@@ -120,4 +123,39 @@ pub struct Curve {
     pub points: Vec<(f64, f64)>,
     /// From this much work on the saving is below the margin, nanoseconds; `None` if it is below from the start.
     pub until_ns: Option<f64>,
+}
+
+/// What becomes of clients that connect at the same moment and do not wait for a place in the queue.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Burst {
+    /// Clients at once.
+    pub clients: u32,
+    /// The most that the system lets wait at any socket (`net.core.somaxconn`).
+    pub somaxconn: Option<u32>,
+    /// Over the Unix socket.
+    pub unix: Option<Met>,
+    /// Over TCP.
+    pub tcp: Option<Met>,
+}
+
+/// What clients of a burst met, all rounds together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Met {
+    /// Connections that may wait until the server accepts them, if the system tells.
+    pub backlog: Option<u32>,
+    /// Clients that were answered within a second.
+    pub answered: u64,
+    /// Clients that were answered later: TCP tries again after a second.
+    pub late: u64,
+    /// Clients that were refused.
+    pub refused: u64,
+    /// Clients that got no reply within 10 s, or an error.
+    pub failed: u64,
+}
+
+impl Met {
+    /// All clients.
+    pub fn all(&self) -> u64 {
+        self.answered + self.late + self.refused + self.failed
+    }
 }

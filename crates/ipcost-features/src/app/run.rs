@@ -1,18 +1,28 @@
 //! From a request to cells, and a look at the server before anything is measured.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use ipcost_lab::lab::own_command;
 use ipcost_lab::{LabError, ProcessBench};
 use ipcost_model::{
     Job, Lasts, Matrix, OptionLists, OptionName, OptionValue, Pattern, PeerCommand, Placement, ServiceCommand,
 };
-use ipcost_peer::adapters::app::{At, Facts, Given, Kind, Login, look as look_at};
+use ipcost_peer::adapters::app::{
+    At, Facts, Given, Kind, Login, backlog, burst as burst_at, look as look_at,
+};
+use ipcost_sys::limits;
+
+use super::{Burst, Met};
 
 /// A server that takes longer to start lasts the whole run.
 const QUICK: Duration = Duration::from_millis(500);
 /// Requests that are sent at once where a protocol lets them.
 const PIPELINE: u64 = 16;
+
+/// How often clients come at once, over either socket.
+const ROUNDS: u32 = 3;
+/// Descriptors of this process besides those of a burst.
+const OTHER_DESCRIPTORS: u64 = 100;
 
 /// What `app` was asked to do.
 #[derive(Debug, Clone)]
@@ -124,6 +134,50 @@ impl Seen {
     }
 }
 
+/// Lets clients come at the same moment, over one socket after the other, a few times.
+///
+/// # Errors
+/// If that many clients cannot be started here.
+pub fn burst(
+    kind: &Kind,
+    asked: &Asked,
+    clients: u32,
+    seen: &Seen,
+    bench: &ProcessBench,
+) -> Result<Burst, LabError> {
+    if limits::raise_descriptors() < u64::from(clients) + OTHER_DESCRIPTORS {
+        return Err(LabError::Refused(format!(
+            "{clients} clients at once need as many descriptors, and this process may have fewer; raise ulimit -n, or give --burst a smaller number"
+        )));
+    }
+    let login = kind.login_for(&asked.given, &asked.login);
+    let at = |transport: &str, given: &Option<At>| match asked.given.is_empty() {
+        true => At::of(transport, &bench.address_of_service(kind.name, transport)?).ok(),
+        false => given.clone(),
+    };
+    let sides = [at("unix", &asked.given.unix), at("tcp", &asked.given.tcp)];
+    let mut met = sides.each_ref().map(|at| {
+        at.as_ref()
+            .filter(|_| seen.either().is_some())
+            .map(|at| Met { backlog: backlog(at), ..Met::default() })
+    });
+    for _ in 0..ROUNDS {
+        for (at, met) in sides.iter().zip(&mut met) {
+            let Some((at, met)) = at.as_ref().zip(met.as_mut()) else { continue };
+            let one = burst_at(kind, &login, at, &asked.requests[0], clients)
+                .map_err(|error| LabError::Refused(error.to_string()))?;
+            met.answered += one.answered;
+            met.late += one.late;
+            met.refused += one.refused;
+            met.failed += one.failed;
+        }
+    }
+    let somaxconn = std::fs::read_to_string("/proc/sys/net/core/somaxconn");
+    let somaxconn = somaxconn.ok().and_then(|text| text.trim().parse().ok());
+    let [unix, tcp] = met;
+    Ok(Burst { clients, somaxconn, unix, tcp })
+}
+
 /// Looks at the server over both sockets; starts it if it is a private one.
 ///
 /// # Errors
@@ -137,9 +191,9 @@ pub fn look(kind: &Kind, asked: &Asked, bench: &mut ProcessBench) -> Result<Seen
         let [unix, tcp] = [&asked.given.unix, &asked.given.tcp].map(|at| at.as_ref().map(facts).transpose());
         return Ok(Seen { unix: unix?, tcp: tcp?, lasts: None });
     }
-    let began = Instant::now();
     bench.serve(kind.name)?;
-    let lasts = if began.elapsed() > QUICK { Lasts::Run } else { Lasts::Epoch };
+    let lasts =
+        if bench.service_took(kind.name).is_none_or(|took| took > QUICK) { Lasts::Run } else { Lasts::Epoch };
     bench.services_last(lasts);
     let [unix, tcp] = ["unix", "tcp"].map(|transport| {
         let address = bench.address_of_service(kind.name, transport).unwrap_or_default();

@@ -9,7 +9,7 @@ use ipcost_report::words::{cores, escaped};
 use ipcost_report::wrap::wrapped;
 
 use super::record::LOGIN;
-use super::{App, Checked, Saving};
+use super::{App, Burst, Checked, Met, Saving};
 
 const BOLD: Style = Style::new().bold();
 const COLUMNS: [Column; 7] = [
@@ -170,6 +170,7 @@ fn sentences(app: &App) -> Vec<String> {
         }
     }));
     all.extend(of_curves(app));
+    all.extend(app.burst.iter().map(of_burst));
     if app.unix.is_none() || app.tcp.is_none() {
         all.push(
             "Only one side was measured: give --unix PATH and --tcp HOST:PORT of the same server.".to_owned(),
@@ -181,6 +182,42 @@ fn sentences(app: &App) -> Vec<String> {
         );
     }
     all
+}
+
+/// What becomes of clients that come at once, over either socket.
+fn of_burst(burst: &Burst) -> String {
+    let share = |count: u64, met: &Met| percent(count as f64 / met.all().max(1) as f64);
+    let side = |name: &str, met: &Met| {
+        let parts = [
+            (met.refused, "were refused at once"),
+            (met.late, "were answered after a second or more, as TCP tries again"),
+            (met.failed, "got an error or no reply"),
+        ];
+        let parts: Vec<String> = parts
+            .into_iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, what)| format!("{} {what}", share(count, met)))
+            .collect();
+        let queue = met.backlog.map_or_else(String::new, |backlog| format!(" (its queue holds {backlog})"));
+        match parts.is_empty() {
+            true => format!("over {name}{queue} all were answered within a second"),
+            false => format!("over {name}{queue} {}", and_joined(&parts)),
+        }
+    };
+    let sides = [("the Unix socket", burst.unix), ("TCP", burst.tcp)];
+    let sides: Vec<String> = sides.iter().filter_map(|(name, met)| Some(side(name, met.as_ref()?))).collect();
+    let refused = |met: Option<Met>| met.is_some_and(|met| met.refused + met.late > 0);
+    let remedy = match burst.somaxconn {
+        Some(most) if refused(burst.unix) || refused(burst.tcp) => format!(
+            ". The queue is as long as the server asks for, up to net.core.somaxconn, which is {most} here: raise the server's backlog, and that where it is less"
+        ),
+        _ => String::new(),
+    };
+    format!(
+        "{} clients that connect at the same moment and do not wait: {}{remedy}.",
+        burst.clients,
+        sides.join("; ")
+    )
 }
 
 fn place(placement: Placement) -> String {

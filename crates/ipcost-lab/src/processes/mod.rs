@@ -145,6 +145,11 @@ impl ProcessBench {
         self.services.address(peer, transport)
     }
 
+    /// How long the server of a peer took until it answered, once everything it needs was there.
+    pub fn service_took(&self, peer: &str) -> Option<Duration> {
+        self.services.took(peer)
+    }
+
     /// Sets how long the servers last.
     pub fn services_last(&mut self, lasts: Lasts) {
         self.services.set_lasts(lasts);

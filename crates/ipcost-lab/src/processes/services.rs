@@ -8,7 +8,7 @@ use ipcost_model::protocol::{Address, FromEngine, FromPeer, PeerRole};
 use ipcost_model::{Cell, Lasts, Pattern, ServiceCommand};
 use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::process::Spawn;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::conversation::{Failure, Patience, Peer, PeerProgram, await_message, out_of_turn};
 use crate::error::EngineError;
@@ -62,13 +62,16 @@ impl Services {
             .collect();
         for (name, command) in wanted {
             self.started += 1;
+            // What takes long to make, such as an empty database, is made once in a run.
+            let kept = dir.join(format!("k-{name}"));
             let dir = dir.join(format!("s{}", self.started));
             let program = PeerProgram { name: name.clone(), command };
             let mut peer = guard.watch(|guard| {
                 Peer::start(&program, format!("the server of {name}"), Spawn { guard, ..Spawn::default() })
             })?;
             let mut patience = Patience::of(TIME_TO_START, interrupt);
-            let address = introduced(&mut peer, &dir, &mut patience, interrupt)?;
+            let provision = json!({ "dir": dir, "kept": kept });
+            let address = introduced(&mut peer, provision, &mut patience, interrupt)?;
             self.running.insert(name, Running { peer, address });
         }
         Ok(())
@@ -77,6 +80,11 @@ impl Services {
     /// Where a peer's server listens over a transport; `None` if it has none.
     pub(super) fn address(&self, peer: &str, transport: &str) -> Option<Address> {
         self.running.get(peer)?.address.get(transport)?.as_object().cloned()
+    }
+
+    /// How long a peer's server took until it answered, once everything it needs was there; `None` if it does not tell.
+    pub(super) fn took(&self, peer: &str) -> Option<Duration> {
+        self.running.get(peer)?.address.get("start_ns")?.as_u64().map(Duration::from_nanos)
     }
 
     /// Ends those that last no longer than an epoch, or all; the groups that are gone.
@@ -98,7 +106,7 @@ impl Services {
 /// Its hello, then where it listens.
 fn introduced(
     peer: &mut Peer,
-    dir: &Path,
+    provision: Value,
     patience: &mut Patience,
     interrupt: &Interrupt,
 ) -> Result<Address, EngineError> {
@@ -106,7 +114,7 @@ fn introduced(
         FromPeer::Hello(_) => {}
         other => return Err(out_of_turn(peer, "hello", &other)),
     }
-    let address = json!({ "dir": dir }).as_object().cloned().unwrap_or_default();
+    let address = provision.as_object().cloned().unwrap_or_default();
     let cell = Cell::new(Pattern::Rr, "unix", 1);
     let prepare = FromEngine::Prepare { role: PeerRole::Server, cell, address };
     peer.say(&prepare, patience.deadline).map_err(|fault| peer.failed(fault))?;

@@ -15,10 +15,12 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::io::Errno;
 use rustix::net::sockopt::{self, Timeout};
+use rustix::net::{SocketFlags, SocketType};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitIdStatus, getppid, kill_process, waitid};
 
 use super::child::{die_with_parent, end_with_parent, exit_descriptor};
-use crate::contract::{Launch, User, Woken};
+use crate::contract::{Launch, Listens, User, Woken};
+use crate::system::channel::Socket;
 use crate::system::descriptor::{Descriptor, to_inherit};
 use crate::system::socket::{self, AddressFamily};
 use crate::transport::Connection;
@@ -438,6 +440,38 @@ pub fn listener(connection: &Connection) -> Option<u32> {
     let Connection::Socket(socket) = connection else { return None };
     let id = sockopt::socket_peercred(&socket.0).ok()?.pid;
     u32::try_from(id.as_raw_nonzero().get()).ok()
+}
+
+/// Connects as clients with an event loop do: where the queue of a Unix socket is full, that fails at once (`EAGAIN`, `connect(2)`);
+/// TCP tries again for as long as `patience` lasts.
+///
+/// # Errors
+/// If nobody listens, the queue is full, or `patience` has ended (`TimedOut`).
+pub fn connect_at_once(to: Listens<'_>, patience: Duration) -> io::Result<Connection> {
+    let family = match to {
+        Listens::Path(_) => AddressFamily::UNIX,
+        Listens::Port(SocketAddr::V4(_)) => AddressFamily::INET,
+        Listens::Port(SocketAddr::V6(_)) => AddressFamily::INET6,
+    };
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, None)?;
+    let connected = match to {
+        Listens::Path(path) => rustix::net::connect(&socket, &socket::unix_address(path)?),
+        Listens::Port(at) => rustix::net::connect(&socket, &at),
+    };
+    match connected {
+        Err(Errno::INPROGRESS) => {
+            let patience =
+                rustix::event::Timespec::try_from(patience).map_err(|_| io::ErrorKind::InvalidInput)?;
+            if poll(&mut [PollFd::new(&socket, PollFlags::OUT)], Some(&patience))? == 0 {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            sockopt::socket_error(&socket)??;
+        }
+        connected => connected?,
+    }
+    rustix::io::ioctl_fionbio(&socket, false)?;
+    Ok(Socket(socket).into())
 }
 
 /// Makes blocking calls on a connection fail with `WouldBlock` after `patience`.

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use ipcost_model::Usage;
 
-use crate::contract::{Launch, User, Woken};
+use crate::contract::{Launch, Listens, User, Woken};
 use crate::system::descriptor::Descriptor;
 use crate::transport::Connection;
 
@@ -116,6 +116,14 @@ pub fn bytes_read(_process: u32) -> Option<u64> {
 /// Unknown here.
 pub fn name_and_sleep(_process: u32) -> Option<(String, bool)> {
     None
+}
+
+/// Always refuses.
+///
+/// # Errors
+/// Always.
+pub fn connect_at_once(_to: Listens<'_>, _patience: Duration) -> io::Result<Connection> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 /// Always refuses.

@@ -121,6 +121,11 @@ impl Asker {
         self.speech.is_last()
     }
 
+    /// What comes before the first request of a connection.
+    pub(super) fn greet(&mut self, connection: &mut Connection) -> Result<(), PeerError> {
+        self.speech.greet(connection)
+    }
+
     /// A connection, greeted.
     pub(super) fn connect(&mut self) -> Result<Connection, PeerError> {
         let mut connection = self.client.connect()?;

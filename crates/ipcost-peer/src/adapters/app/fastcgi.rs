@@ -37,6 +37,7 @@ pub(super) const KIND: Kind = Kind {
     pipelines: false,
     private_login: None,
     behind: None,
+    burst: 600,
     most_clients: Some(|| children() - KEPT_BY_OTHERS),
     start,
     // A script is asked with GET, as a browser does. What it changes is up to the script, so --writes decides nothing here.

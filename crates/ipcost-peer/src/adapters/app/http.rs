@@ -23,6 +23,7 @@ pub(super) const KIND: Kind = Kind {
     pipelines: false,
     private_login: None,
     behind: None,
+    burst: 600,
     most_clients: None,
     start,
     speech: |login, request, is_kept| Ok(Box::new(Requests::new(login, request, is_kept)?)),

@@ -42,6 +42,8 @@ pub struct Kind {
     pub private_login: Option<(&'static str, &'static str)>,
     /// The server that it stands in front of, if it does: what differs is then how it reaches that one.
     pub behind: Option<&'static Kind>,
+    /// How many clients come at once to a private server to see what its queue does; 0 where each would cost a process.
+    pub burst: u32,
     /// The most clients at once that a private server answers, where that is few.
     pub most_clients: Option<fn() -> u32>,
     /// Starts a private server.
@@ -152,6 +154,8 @@ pub(super) struct Setup<'a> {
     pub(super) program: &'a Path,
     /// An empty directory of its own.
     pub(super) dir: &'a Path,
+    /// A directory with what the server of the epoch before has left there.
+    pub(super) kept: &'a Path,
     /// Where its Unix socket goes; the directory exists.
     pub(super) socket: &'a Path,
     /// Its port, on 127.0.0.1.

@@ -3,6 +3,7 @@
 //! A [`Kind`] is one file here: how a private server is started, and how it is spoken to. The rest is common to all: `service`
 //! keeps a private server, `client` asks, `server` accounts for what the server's processes use.
 
+mod burst;
 mod client;
 mod fastcgi;
 mod front;
@@ -19,6 +20,7 @@ mod tool;
 use ipcost_model::protocol::{Address, Hello, PeerRole};
 use ipcost_model::{Cell, Pattern};
 
+pub use self::burst::{Burst, backlog, burst};
 use self::kind::Settings;
 pub use self::kind::{KINDS, Kind, Login, Told, find, find_any};
 pub use self::look::{Asked, Facts, look};

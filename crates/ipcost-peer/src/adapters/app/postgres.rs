@@ -30,6 +30,7 @@ pub(super) const KIND: Kind = Kind {
     pipelines: false,
     private_login: Some(("ipcost", "postgres")),
     behind: None,
+    burst: 0,
     most_clients: None,
     start,
     speech: |login, request, _| Ok(Box::new(Queries::new(login, request)?)),
@@ -50,15 +51,20 @@ const OWNER: &str = "postgres";
 const CERTIFICATE: &str = "server.crt";
 const KEY: &str = "server.key";
 
-/// A fresh cluster. Whoever else of this machine reaches its port is a user without rights.
+/// A cluster, made once in a run. Whoever else of this machine reaches its port is a user without rights.
 fn start(setup: &Setup<'_>) -> Result<Started, PeerError> {
-    let data = setup.dir.join("data");
+    let data = setup.kept.join("data");
     let shown = data.to_string_lossy().into_owned();
-    let initdb = setup.program.with_file_name("initdb");
-    let words = ["-D", &shown, "-U", OWNER, "--auth=reject", "--no-sync", "--encoding=UTF8", "--locale=C"];
-    run(setup, &initdb, &words, None)?;
-    let role = setup.file("role.sql", b"CREATE ROLE ipcost LOGIN;\n")?;
-    run(setup, setup.program, &["--single", "-D", &shown, "postgres"], Some(&role))?;
+    let complete = setup.kept.join("complete");
+    if !complete.exists() {
+        let initdb = setup.program.with_file_name("initdb");
+        let words =
+            ["-D", &shown, "-U", OWNER, "--auth=reject", "--no-sync", "--encoding=UTF8", "--locale=C"];
+        run(setup, &initdb, &words, None)?;
+        let role = setup.file("role.sql", b"CREATE ROLE ipcost LOGIN;\n")?;
+        run(setup, setup.program, &["--single", "-D", &shown, "postgres"], Some(&role))?;
+        fs::write(&complete, b"").map_err(system(format!("cannot write {}", complete.display())))?;
+    }
     let rules = b"local postgres ipcost trust\nhost postgres ipcost 127.0.0.1/32 trust\n";
     let rules = setup.file("rules", rules)?;
     let port = setup.port.to_string();

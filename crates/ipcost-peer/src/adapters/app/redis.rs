@@ -29,6 +29,7 @@ pub(super) const KIND: Kind = Kind {
     pipelines: true,
     private_login: None,
     behind: None,
+    burst: 600,
     most_clients: None,
     start,
     speech: |login, request, _| Ok(Box::new(Commands::new(login, request)?)),

@@ -1,5 +1,6 @@
 //! Keeps a private server while the engine needs it: a process of its own, which tells where the server listens.
 
+use std::collections::BTreeSet;
 use std::env;
 use std::io::Write;
 use std::net::Ipv4Addr;
@@ -48,11 +49,12 @@ impl Peer for Service {
     }
 
     fn prepare(&self, role: PeerRole, _cell: &Cell, address: &Address) -> Result<Prepared, PeerError> {
-        let dir = address.get("dir").and_then(|dir| dir.as_str());
+        let [dir, kept] = ["dir", "kept"].map(|name| address.get(name).and_then(|dir| dir.as_str()));
         let (PeerRole::Server, Some(dir)) = (role, dir) else {
             return Err(refused("a service is given a directory (dir), and plays no other role"));
         };
-        let (private, address) = Private::start(self.0.kind, &self.0.settings, Path::new(dir))?;
+        let dirs = (Path::new(dir), Path::new(kept.unwrap_or(dir)));
+        let (private, address) = Private::start(self.0.kind, &self.0.settings, dirs)?;
         Ok(Prepared { address, effective: Vec::new(), part: Part::Playing(Box::new(private)) })
     }
 }
@@ -66,7 +68,12 @@ struct Private {
 }
 
 impl Private {
-    fn start(kind: &Kind, settings: &Settings, dir: &Path) -> Result<(Self, Address), PeerError> {
+    /// In a directory of its own, and one that servers of the same run have after one another.
+    fn start(
+        kind: &Kind,
+        settings: &Settings,
+        (dir, kept): (&Path, &Path),
+    ) -> Result<(Self, Address), PeerError> {
         let program = kind.found().ok_or_else(|| refused(kind.unavailable().unwrap_or_default()))?;
         let users: Vec<&str> = kind.users.iter().copied().chain([NOBODY]).collect();
         let user = driven::instead_of_root(&users);
@@ -76,15 +83,21 @@ impl Private {
                 kind.title, kind.users[0]
             )));
         }
-        driven::make_directory(dir, user).map_err(system(format!("cannot make {}", dir.display())))?;
+        for dir in BTreeSet::from([dir, kept]) {
+            if dir == kept && dir.exists() {
+                continue;
+            }
+            driven::make_directory(dir, user).map_err(system(format!("cannot make {}", dir.display())))?;
+        }
         let (held, mut tcp) = held_port()?;
         let port = At::of("tcp", &tcp).ok().and_then(|at| at.port()).unwrap_or_default();
-        let setup = Setup { program: &program, dir, socket: &dir.join("s"), port, user, settings };
+        let setup = Setup { program: &program, dir, kept, socket: &dir.join("s"), port, user, settings };
         let mut started = (kind.start)(&setup)?;
         started.held.push(held);
         tcp = started.tcp.take().unwrap_or(tcp);
         let mut private =
             Self { guard: Guard::start()?, programs: Vec::new(), quickly: started.ends_at_interrupt };
+        let began = Instant::now();
         if let Some((program, arguments)) = &started.behind {
             private.launch(program, arguments, &setup, &started)?;
         }
@@ -110,7 +123,9 @@ impl Private {
             }
             (transport.to_owned(), address.into())
         });
-        Ok((private, Address::from_iter(address)))
+        let mut address = Address::from_iter(address);
+        address.insert("start_ns".to_owned(), (began.elapsed().as_nanos() as u64).into());
+        Ok((private, address))
     }
 
     fn launch(
