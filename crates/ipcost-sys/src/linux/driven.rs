@@ -440,6 +440,12 @@ pub fn listener(connection: &Connection) -> Option<u32> {
     u32::try_from(id.as_raw_nonzero().get()).ok()
 }
 
+/// Whether a connection is one of a Unix socket, which no other host can hear.
+pub fn is_unix(connection: &Connection) -> bool {
+    let Connection::Socket(socket) = connection else { return false };
+    sockopt::socket_domain(&socket.0).is_ok_and(|family| family == rustix::net::AddressFamily::UNIX)
+}
+
 /// Makes blocking calls on a connection fail with `WouldBlock` after `patience`.
 ///
 /// # Errors

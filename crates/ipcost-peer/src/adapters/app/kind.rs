@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use ipcost_sys::transport::Connection;
 use ipcost_sys::{User, driven, programs};
 
-use super::{fastcgi, http, memcached, postgres, redis};
+use super::{fastcgi, http, mariadb, memcached, postgres, redis};
 use crate::PeerError;
 use crate::adapters::at::{At, Given};
 use crate::adapters::system;
@@ -49,7 +49,8 @@ pub struct Kind {
 }
 
 /// Every kind, in the order of help texts.
-pub const KINDS: &[Kind] = &[postgres::KIND, redis::KIND, memcached::KIND, http::KIND, fastcgi::KIND];
+pub const KINDS: &[Kind] =
+    &[postgres::KIND, mariadb::KIND, redis::KIND, memcached::KIND, http::KIND, fastcgi::KIND];
 
 /// Finds a kind by its name.
 ///

@@ -8,6 +8,7 @@ mod fastcgi;
 mod http;
 mod kind;
 mod look;
+mod mariadb;
 mod memcached;
 mod postgres;
 mod redis;
