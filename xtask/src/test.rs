@@ -58,6 +58,12 @@ const SERVERS: &[Package] = &[
         needed_for: "ipcost app postgres",
     },
     Package {
+        what: "MariaDB's server",
+        check: "test -x /usr/sbin/mariadbd || command -v mariadbd",
+        names: &["mariadb-server"],
+        needed_for: "ipcost app mariadb",
+    },
+    Package {
         what: "memcached",
         check: "command -v memcached",
         names: &["memcached"],

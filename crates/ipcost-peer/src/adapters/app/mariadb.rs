@@ -105,11 +105,9 @@ fn start(setup: &Setup<'_>) -> Result<Started, PeerError> {
         // leaves.
         "--loose-innodb-log-file-size=4M".to_owned(),
         "--innodb-buffer-pool-size=16M".to_owned(),
-        "--innodb-data-file-path=ibdata1:5M:autoextend".to_owned(),
-        "--innodb-temp-data-file-path=ibtmp1:5M:autoextend".to_owned(),
-        "--innodb-autoextend-increment=1".to_owned(),
         "--innodb-flush-method=nosync".to_owned(),
         "--loose-sync-frm=0".to_owned(),
+        "--loose-debug-no-sync".to_owned(),
     ];
     if let Some(tables) = tables {
         let tables =
@@ -627,4 +625,113 @@ fn unescaped(value: &str) -> String {
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::kind::taken_by;
+    use super::*;
+
+    fn queries(password: &str) -> Queries {
+        let login = Login { user: Some("me".to_owned()), ..Login::default() };
+        let queries = Queries::new(&login, "SELECT 1").map_err(|error| error.to_string()).unwrap();
+        Queries { password: password.to_owned(), ..queries }
+    }
+
+    fn reply(bodies: &[&[u8]]) -> Vec<u8> {
+        (1..).zip(bodies).flat_map(|(number, body)| packets(number, body)).collect()
+    }
+
+    const COLUMN: &[u8] = b"\x03def\0\0\0\x011\0\x0c\x3f\0\x01\0\0\0\x03\x81\0\0\0\0";
+    const END: &[u8] = &[EOF, 0, 0, 2, 0];
+
+    #[test]
+    fn a_reply_ends_after_its_rows_however_it_arrives() {
+        let long = [&[0xfe, 44, 1, 0, 0, 0, 0, 0, 0][..], &[7; 300]].concat();
+        let rows = reply(&[&[1], COLUMN, END, b"\x011", &long, &[FILE], END]);
+        let changed = reply(&[&[OK, 0xfc, 1, 1, 0, 2, 0, 0, 0]]);
+        let procedure = reply(&[&[1], COLUMN, END, b"\x011", &[EOF, 0, 0, 10, 0], &[OK, 0, 0, 2, 0, 0, 0]]);
+        for (reply, is_empty) in [(rows, false), (changed, true), (procedure, false)] {
+            for step in 1..=reply.len() {
+                let mut speech = queries("");
+                assert_eq!(taken_by(&mut speech, &reply, step), Ok((reply.len(), true)), "{step}");
+                assert_eq!(speech.is_empty(), is_empty);
+            }
+        }
+    }
+
+    #[test]
+    fn a_row_may_be_longer_than_a_packet() {
+        let mut row = vec![EOF];
+        row.resize(LONGEST_PACKET, 0);
+        // A part that begins as an error does is no error.
+        row.extend([ERR; 10]);
+        let reply = reply(&[&[1], COLUMN, END, &row, END]);
+        for step in [65_536, LONGEST_PACKET, reply.len()] {
+            assert_eq!(taken_by(&mut queries(""), &reply, step), Ok((reply.len(), true)));
+        }
+        assert_eq!(packets(0, &row[..LONGEST_PACKET]).len(), 2 * HEADER_BYTES + LONGEST_PACKET);
+    }
+
+    #[test]
+    fn an_error_is_told_with_what_to_do_and_no_file_is_sent() {
+        let told = |reply: &[u8]| queries("").take(reply).unwrap_err();
+        let error = reply(&[b"\xff\x00\x07#25006Cannot execute statement in a READ ONLY transaction"]);
+        assert!(told(&error).contains("READ ONLY transaction; give --writes"));
+        assert!(told(&reply(&[b"\xfb/etc/passwd"])).contains("none is sent"));
+        assert_eq!(
+            error_in(b"\xff\x6a\x04Host 'x' is not allowed"),
+            "Host 'x' is not allowed; create a user who may come from there"
+        );
+        assert_eq!(told(b"HTTP/1.1 400 Bad Request\r\n"), NOT_MARIADB);
+        assert!(handshake(b"\x0a10.11").is_none() && handshake(b"").is_none());
+    }
+
+    #[test]
+    fn a_handshake_is_read_with_the_method_of_most_users() {
+        let mut packet = b"\x0a5.5.5-10.11.19-MariaDB-0+deb12u1\0\x01\0\0\0".to_vec();
+        packet.extend(b"abcdefgh\0\xfe\xff\x2d\x02\0\xff\x81\x15");
+        packet.extend([0; 10]);
+        packet.extend(b"ijklmnopqrst\0mysql_native_password\0");
+        let server = handshake(&packet).unwrap();
+        assert_eq!(
+            (server.salt.as_slice(), known(&server.method)),
+            (&b"abcdefghijklmnopqrst"[..], Some(NATIVE))
+        );
+        assert_eq!((server.capabilities, server.capabilities & NEEDED), (0x81ff_fffe, NEEDED));
+        assert_eq!(short(&server.version), "10.11.19-MariaDB");
+        assert_eq!(short("8.0.36-0ubuntu0.22.04.1"), "8.0.36");
+        for end in 0..packet.len() - b"mysql_native_password\0".len() {
+            assert!(handshake(&packet[..end]).is_none(), "{end}");
+        }
+    }
+
+    #[test]
+    fn proofs_are_those_of_another_client() {
+        // Computed with PyMySQL.
+        let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let salt: Vec<u8> = (1..=32).collect();
+        let mut known = queries("secret");
+        assert_eq!(hex(&known.proof(NATIVE, &salt[..20])), "b32bb3a583e1340c0a1108d58b1be49781ad8c2f");
+        assert_eq!(
+            hex(&known.proof(CACHING, &salt[..20])),
+            "746ebe205d56a0707acb3e796e834e0dd7b1d61743b26bd5202c7a623230c7c9"
+        );
+        assert_eq!(
+            hex(&known.proof(ED25519, &salt)),
+            "60a0f4f8bcb6396043e44b2a25521af16f0815ff6369cc541c281e2c4455c8232b79b21ee5bb933507725db2f2919ea09e676f6abee19c5c7b98b40a627a9707"
+        );
+        assert_eq!(known.how, ED25519);
+        let mut none = queries("");
+        assert!(none.proof(CACHING, &salt).is_empty() && none.how == NO_PASSWORD);
+    }
+
+    #[test]
+    fn the_file_of_options_is_read_as_other_clients_do() {
+        let lines = "[mysqld]\nuser=no\n[client]\n# password=no\nuser = me\npassword=\"a b#\\\\\"\n[mysql]\nuser=no\n";
+        let options = in_lines(lines);
+        assert_eq!(options["user"], "me");
+        assert_eq!(options["password"], "a b#\\");
+        assert!(in_lines("user=me").is_empty());
+    }
 }
