@@ -60,7 +60,8 @@ const SERVERS: &[Package] = &[
     Package {
         what: "MariaDB's server",
         check: "test -x /usr/sbin/mariadbd || command -v mariadbd",
-        names: &["mariadb-server"],
+        // Without the service, which would be started.
+        names: &["mariadb-server-core"],
         needed_for: "ipcost app mariadb",
     },
     Package {

@@ -18,7 +18,7 @@ use crate::{PeerError, ended, send_all};
 
 pub(super) const KIND: Kind = Kind {
     name: "mariadb",
-    title: "MariaDB",
+    title: "MariaDB/MySQL",
     programs: &["mariadbd", "mysqld"],
     places: &["/usr/sbin", "/usr/libexec"],
     package: "mariadb-server",
@@ -321,7 +321,7 @@ impl Queries {
                 }
                 Some((&MORE, [4])) => {
                     return Err(refused(format!(
-                        "{CACHING} needs TLS for the first login over TCP since the server's start, and nothing is encrypted here; log in once in another way (mysql --user={} over the Unix socket), and try again",
+                        "{CACHING} needs TLS for the first login over TCP since the server's start, and nothing is encrypted here; give --unix PATH too, or log in once as {} over the Unix socket, and try again",
                         self.user
                     )));
                 }
@@ -573,6 +573,7 @@ fn error_in(packet: &[u8]) -> String {
     let text = packet.get(3..).unwrap_or_default();
     let text = if text.first() == Some(&b'#') { text.get(6..).unwrap_or_default() } else { text };
     let text = String::from_utf8_lossy(text).replace(['\n', '\r'], " ");
+    let text = text.trim_end_matches('.');
     let way_out = match number {
         1040 | 1203 | 1226 => "raise max_connections, or lower --concurrency",
         1045 | 1698 => "set the password in MYSQL_PWD or ~/.my.cnf, or give --user NAME",
