@@ -58,6 +58,13 @@ const SERVERS: &[Package] = &[
         needed_for: "ipcost app postgres",
     },
     Package {
+        what: "MariaDB's server",
+        check: "test -x /usr/sbin/mariadbd || command -v mariadbd",
+        // Without the service, which would be started.
+        names: &["mariadb-server-core"],
+        needed_for: "ipcost app mariadb",
+    },
+    Package {
         what: "memcached",
         check: "command -v memcached",
         names: &["memcached"],

@@ -474,6 +474,12 @@ pub fn connect_at_once(to: Listens<'_>, patience: Duration) -> io::Result<Connec
     Ok(Socket(socket).into())
 }
 
+/// Whether a connection is one of a Unix socket, which no other host can hear.
+pub fn is_unix(connection: &Connection) -> bool {
+    let Connection::Socket(socket) = connection else { return false };
+    sockopt::socket_domain(&socket.0).is_ok_and(|family| family == rustix::net::AddressFamily::UNIX)
+}
+
 /// Makes blocking calls on a connection fail with `WouldBlock` after `patience`.
 ///
 /// # Errors

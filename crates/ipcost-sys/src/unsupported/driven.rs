@@ -171,6 +171,11 @@ pub fn listener(_connection: &Connection) -> Option<u32> {
     None
 }
 
+/// Never called.
+pub fn is_unix(_connection: &Connection) -> bool {
+    false
+}
+
 /// Always refuses.
 ///
 /// # Errors

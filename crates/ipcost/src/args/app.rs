@@ -17,7 +17,7 @@ const OUTPUT: &str = "Output";
 /// Without addresses a private server of the installed kind is started, as an ordinary user and on both sockets, and removed.
 #[derive(Debug, Default, Args)]
 #[command(
-    after_long_help = "Passwords are taken from where the server's own client takes them: PGPASSWORD or ~/.pgpass, REDISCLI_AUTH.\n\nYour data are only read: SQL runs in read-only transactions, and other commands need --writes.\n\nExit status: 0 done, 1 failed, 2 wrong usage or a server that cannot be measured (nothing was), 130 interrupted (what was measured is shown)."
+    after_long_help = "Passwords are taken from where the server's own client takes them: PGPASSWORD or ~/.pgpass, MYSQL_PWD or ~/.my.cnf, REDISCLI_AUTH.\n\nYour data are only read: SQL runs in read-only transactions, and other commands need --writes.\n\nExit status: 0 done, 1 failed, 2 wrong usage or a server that cannot be measured (nothing was), 130 interrupted (what was measured is shown)."
 )]
 pub struct AppArgs {
     /// The kind of server; without it, all are listed

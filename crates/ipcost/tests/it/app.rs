@@ -1,7 +1,7 @@
 //! `ipcost app` with real servers: private ones, and one that was there already.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::common::{Place, argument, assert_refused, text, wait};
 
-const ALL: &[&str] = &["fastcgi", "http", "memcached", "postgres", "redis"];
+const ALL: &[&str] = &["fastcgi", "http", "mariadb", "memcached", "postgres", "redis"];
 
 /// A place that servers of other users can reach, as they do below /tmp.
 fn place() -> Place {
@@ -175,6 +175,10 @@ fn a_server_of_the_users_own_is_asked_what_they_ask_and_is_not_changed() {
         &["postgres", "--user", "x", "--tcp", &tcp],
         &["over TCP", "PostgreSQL", "is it a server of this kind?"],
     );
+    refused(
+        &["mariadb", "--user", "x", "--tcp", &tcp],
+        &["over TCP", "MariaDB", "is it a server of this kind?"],
+    );
     assert_eq!(own.ask("STRLEN mine"), ":8");
     drop(own);
     refused(&["redis", "--tcp", &tcp], &["no server listens at", &tcp, "to have a private one started"]);
@@ -193,6 +197,124 @@ fn a_password_comes_from_the_environment_and_is_in_no_document() {
     let output = with("geheim-7");
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert!(!text(&output.stdout).contains("geheim") && !text(&output.stderr).contains("geheim"));
+    place.assert_clean();
+}
+
+/// A MariaDB of the user's own, with a table and a user who may change it.
+struct OwnMariaDb {
+    child: Child,
+    socket: PathBuf,
+    port: u16,
+}
+
+impl OwnMariaDb {
+    fn start(place: &Place) -> Option<Self> {
+        if installed(place, &["mariadb"]).is_empty() {
+            return None;
+        }
+        let dir = place.file("own");
+        fs::create_dir(&dir).unwrap();
+        let data = format!("--datadir={}", dir.display());
+        // Like other servers it does not run as root unless told to.
+        let made = Command::new("mariadb-install-db")
+            .args(["--no-defaults", "--user=root", "--auth-root-authentication-method=normal", &data])
+            .args(["--skip-test-db", "--loose-debug-no-sync"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status();
+        if !made.is_ok_and(|status| status.success()) {
+            eprintln!("left out the user's own mariadb: mariadb-install-db is missing or failed");
+            return None;
+        }
+        let (socket, users) = (dir.join("s"), place.file("users.sql"));
+        let statements = [
+            "CREATE DATABASE shop;",
+            "CREATE TABLE shop.goods (id INT PRIMARY KEY, name TEXT);",
+            "INSERT INTO shop.goods VALUES (1, 'tea');",
+            "CREATE DEFINER=root@localhost PROCEDURE shop.sell() INSERT INTO shop.goods VALUES (3, 'salt');",
+            "CREATE USER keeper IDENTIFIED BY 'geheim-7';",
+            "GRANT ALL ON shop.* TO keeper;",
+        ];
+        fs::write(&users, statements.join("\n")).unwrap();
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let child = Command::new("mariadbd")
+            .args(["--no-defaults", "--user=root", "--bind-address=127.0.0.1", &data])
+            .args([format!("--socket={}", socket.display()), format!("--port={port}")])
+            .args([format!("--init-file={}", users.display()), format!("--pid-file={}/pid", dir.display())])
+            .stderr(Stdio::null())
+            .spawn()
+            .ok()?;
+        let own = Self { child, socket, port };
+        place.wait_until("mariadbd answers", || {
+            let mut greeting = [0; 5];
+            let connection = TcpStream::connect(("127.0.0.1", port));
+            connection.is_ok_and(|mut connection| connection.read_exact(&mut greeting).is_ok())
+        });
+        Some(own)
+    }
+}
+
+impl Drop for OwnMariaDb {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn a_mariadb_of_the_users_own_is_asked_over_both_sockets_and_is_not_changed() {
+    let place = place();
+    let Some(own) = OwnMariaDb::start(&place) else { return };
+    let (tcp, unix) = (format!("127.0.0.1:{}", own.port), own.socket.clone());
+    let at = ["app", "mariadb", "--unix", argument(&unix), "--tcp", &tcp];
+
+    let login = ["--user", "keeper", "--database", "shop", "--epochs", "1", "--concurrency", "2"];
+    let ask = |password: &str, query: &str, more: &[&str]| {
+        let arguments = [&at[..], &login, &["--query", query, "--json", "-"], more].concat();
+        place.command(&arguments).env("MYSQL_PWD", password).env("HOME", place.files.path()).output().unwrap()
+    };
+    let all = "SELECT name FROM goods WHERE id = 1";
+    let output = ask("geheim-7", all, &[]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(!text(&output.stdout).contains("geheim") && !text(&output.stderr).contains("geheim"));
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let answer = &document["answer"];
+    assert_eq!(answer["unix"]["process"], own.child.id());
+    let checked = answer["same_work"].as_array().unwrap();
+    let over_unix = |what: &str| &checked.iter().find(|it| it["what"] == what).unwrap()["unix"];
+    assert_eq!(over_unix("login"), "mysql_native_password");
+    assert!(over_unix("version").as_str().unwrap().ends_with("-MariaDB"), "{checked:?}");
+
+    let refused = |password: &str, query: &str, parts: &[&str]| {
+        assert_refused(&ask(password, query, &[]), parts);
+    };
+    let read_only = ["over the Unix socket", "READ ONLY", "--writes"];
+    for query in
+        ["INSERT INTO goods VALUES (2, 'oil')", "CREATE TABLE x (id INT)", "DROP TABLE goods", "CALL sell()"]
+    {
+        refused("geheim-7", query, &read_only);
+    }
+    refused("geheim-7", "SELECT 1; DROP TABLE goods", &["the query failed", "1064"]);
+    refused("geheim-7", "LOAD DATA LOCAL INFILE '/etc/passwd' INTO TABLE goods", &["the query failed"]);
+    refused("geheim-7", "SELECT name FROM goods WHERE id > 1", &["returns nothing"]);
+    refused("wrong", all, &["Access denied", "MYSQL_PWD"]);
+    refused("geheim-7", "SELECT name FROM nowhere", &["the query failed", "nowhere"]);
+    // A file of options, as other clients take it.
+    fs::write(place.file(".my.cnf"), "[client]\nuser = keeper\npassword = geheim-7\n").unwrap();
+    let quietly = |more: &[&str]| {
+        let arguments = [&at[..], &["--epochs", "1", "--concurrency", "1"], more].concat();
+        place.command(&arguments).env_remove("MYSQL_PWD").env("HOME", place.files.path()).output().unwrap()
+    };
+    let output = quietly(&[]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert_refused(&quietly(&["--database", "none"]), &["the server refused the login", "none"]);
+    // With --writes it is written to, with as many rows as were asked for.
+    let output = ask("geheim-7", "INSERT INTO goods VALUES (NULL, 'x')", &["--writes"]);
+    assert_refused(&output, &["cannot be null"]);
+    let output = ask("geheim-7", "REPLACE INTO goods VALUES (2, 'oil')", &["--writes"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    drop(own);
+    assert_refused(&quietly(&[]), &["no server listens at"]);
     place.assert_clean();
 }
 
@@ -221,6 +343,11 @@ fn a_mistake_is_one_line_that_says_what_to_do() {
     refused(&["redis", "--tcp", "6379"], &["names no port"]);
     refused(&["redis", "--unix", "/nowhere/at-all"], &["no server listens at /nowhere/at-all"]);
     refused(&["redis", "--concurrency", "0"], &["--concurrency"]);
+    if !installed(&place, &["mariadb"]).is_empty() {
+        refused(&["mariadb", "--query", "SELEC 1"], &["the query failed", "SELEC"]);
+        refused(&["mariadb", "--query", "SELECT id FROM typical WHERE id = 0"], &["returns nothing"]);
+        refused(&["mariadb", "--query", "DELETE FROM typical", "--writes"], &["DELETE command denied"]);
+    }
     if installed(&place, &["postgres"]).is_empty() {
         return;
     }

@@ -1,12 +1,13 @@
 //! What a kind of server is to the rest: how a private one is started, what it is asked, how it is spoken to.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use ipcost_model::protocol::Address;
 use ipcost_sys::transport::Connection;
 use ipcost_sys::{User, driven, programs};
 
-use super::{fastcgi, front, http, memcached, postgres, redis};
+use super::{fastcgi, front, http, mariadb, memcached, postgres, redis};
 use crate::PeerError;
 use crate::adapters::at::{At, Given};
 use crate::adapters::port::Port;
@@ -55,7 +56,8 @@ pub struct Kind {
 }
 
 /// Every kind, in the order of help texts.
-pub const KINDS: &[Kind] = &[postgres::KIND, redis::KIND, memcached::KIND, http::KIND, fastcgi::KIND];
+pub const KINDS: &[Kind] =
+    &[postgres::KIND, mariadb::KIND, redis::KIND, memcached::KIND, http::KIND, fastcgi::KIND];
 
 /// Servers in front of others: only private ones, since what a front of the user's own reaches, and how, cannot be known.
 const FRONTS: &[Kind] = &[front::NGINX, front::H2O];
@@ -80,6 +82,16 @@ pub fn find(name: &str) -> Result<&'static Kind, String> {
 }
 
 impl Setup<'_> {
+    /// Makes what servers of the same run have after one another, such as a database, unless one before has.
+    pub(super) fn make_once(&self, make: impl FnOnce() -> Result<(), PeerError>) -> Result<(), PeerError> {
+        let complete = self.kept.join("complete");
+        if complete.exists() {
+            return Ok(());
+        }
+        make()?;
+        fs::write(&complete, b"").map_err(system(format!("cannot write {}", complete.display())))
+    }
+
     /// Writes a file into the directory that the server can read.
     pub(super) fn file(&self, name: &str, content: &[u8]) -> Result<PathBuf, PeerError> {
         let path = self.dir.join(name);
@@ -173,6 +185,8 @@ pub(super) struct Settings {
     pub(super) backlog: Option<u32>,
     /// Whether it offers to encrypt connections over TCP.
     pub(super) tls: bool,
+    /// Rows of the table that sysbench asks; without, there is none.
+    pub(super) rows: Option<u32>,
 }
 
 /// How to start a private server once everything it needs is there.

@@ -10,6 +10,7 @@ mod front;
 mod http;
 mod kind;
 mod look;
+mod mariadb;
 mod memcached;
 mod postgres;
 mod redis;
@@ -92,14 +93,11 @@ impl Arguments {
                 "--user" => read.login.user = Some(value.clone()),
                 "--database" => read.login.database = Some(value.clone()),
                 "--tool" => read.tool = Some(Tool::find(value, kind.name).map_err(refused)?),
-                "--backlog" => {
-                    let backlog =
-                        value.parse().map_err(|_| refused("--backlog is a number of connections"))?;
-                    read.settings.backlog = Some(backlog);
-                }
+                "--backlog" => read.settings.backlog = Some(number(name, value)?),
+                "--rows" => read.settings.rows = Some(number(name, value)?),
                 _ => {
                     return Err(refused(format!(
-                        "there is no argument {name}; give --unix PATH, --tcp HOST:PORT, --user NAME, --database NAME, --writes, --tool NAME, --service, --backlog N or --tls"
+                        "there is no argument {name}; give --unix PATH, --tcp HOST:PORT, --user NAME, --database NAME, --writes, --tool NAME, --service, --backlog N, --rows N or --tls"
                     )));
                 }
             }
@@ -107,6 +105,10 @@ impl Arguments {
         read.login = kind.login_for(&read.given, &read.login);
         Ok(read)
     }
+}
+
+fn number(name: &str, value: &str) -> Result<u32, PeerError> {
+    value.parse().map_err(|_| refused(format!("{name} is a number, and {value} is none")))
 }
 
 /// A peer that plays a role: the client asks, the server accounts.

@@ -55,16 +55,14 @@ const KEY: &str = "server.key";
 fn start(setup: &Setup<'_>) -> Result<Started, PeerError> {
     let data = setup.kept.join("data");
     let shown = data.to_string_lossy().into_owned();
-    let complete = setup.kept.join("complete");
-    if !complete.exists() {
+    setup.make_once(|| {
         let initdb = setup.program.with_file_name("initdb");
         let words =
             ["-D", &shown, "-U", OWNER, "--auth=reject", "--no-sync", "--encoding=UTF8", "--locale=C"];
         run(setup, &initdb, &words, None)?;
         let role = setup.file("role.sql", b"CREATE ROLE ipcost LOGIN;\n")?;
-        run(setup, setup.program, &["--single", "-D", &shown, "postgres"], Some(&role))?;
-        fs::write(&complete, b"").map_err(system(format!("cannot write {}", complete.display())))?;
-    }
+        run(setup, setup.program, &["--single", "-D", &shown, "postgres"], Some(&role))
+    })?;
     let rules = b"local postgres ipcost trust\nhost postgres ipcost 127.0.0.1/32 trust\n";
     let rules = setup.file("rules", rules)?;
     let port = setup.port.to_string();

@@ -180,8 +180,8 @@ pub const TOOLS: &[Tool] = &[
     },
 ];
 
-/// The rows of the table that sysbench asks: those that a private server has.
-pub(super) const SYSBENCH_ROWS: u32 = 1000;
+/// The rows that sysbench asks for, of those that the table has.
+const SYSBENCH_ROWS: u32 = 1000;
 
 impl Tool {
     /// Finds a tool by its name, for a kind of server.
