@@ -13,6 +13,7 @@ mod crossings;
 mod data;
 mod pairs;
 mod published;
+mod saving;
 mod tables;
 
 use std::collections::BTreeMap;
@@ -42,6 +43,7 @@ const MOST_SENTENCES: usize = 16;
 
 pub use claims::section as claims_section;
 pub use published::section as published_section;
+pub use saving::section as saving_section;
 
 /// A section of the page that is not drawn from the document's tables; only this module makes one.
 #[derive(Debug, Clone)]

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use ipcost_features::answer::Answer;
-use ipcost_features::replicate;
+use ipcost_features::{app, replicate};
 use ipcost_model::Document;
 use ipcost_report::terminal::{self, Detail};
 use ipcost_report::{html, json};
@@ -90,12 +90,13 @@ pub fn write_json(document: &Document, path: &Path) -> anyhow::Result<()> {
 pub fn write_html(document: &Document, path: &Path) -> anyhow::Result<()> {
     let answer = Answer::of(document)?;
     let (answer, fragments) = match answer {
-        // Its claims are cards; as text they would be there twice.
+        // Their sections have all of it; as text it would be there twice.
         Some(Answer::Ledger(ledger)) => {
             let claims = html::claims_section(&replicate::claims(&ledger), &ledger.envelope);
             let figure = ledger.figure.iter().map(|figure| html::published_section(figure, &ledger.envelope));
             (None, std::iter::once(claims).chain(figure).collect())
         }
+        Some(Answer::App(app)) => (None, vec![html::saving_section(&app::savings(&app))]),
         answer => (answer.map(|answer| plain(&answer.render(MOST_ROOM))), Vec::new()),
     };
     write_whole(path, |out| html::write(document, answer.as_deref(), &fragments, out))

@@ -5,9 +5,10 @@ use std::path::Path;
 
 use anyhow::{Context, ensure};
 use ipcost_features::answer::Answer;
+use ipcost_features::app;
 use ipcost_features::replicate::{self, Ledger};
 use ipcost_model::Document;
-use ipcost_report::picture::{Background, Chart, Picture};
+use ipcost_report::picture::{Background, Chart, Picture, PictureError};
 use ipcost_report::{benchfmt, csv, markdown, picture};
 
 use crate::args::OutputArgs;
@@ -50,11 +51,15 @@ pub fn draw<'a>(document: &Document, args: &'a OutputArgs) -> anyhow::Result<Pic
         return Ok(pictures);
     }
     let background = args.background.unwrap_or_default();
-    // What was published stands next to what was measured, unless another chart is asked for.
+    // Answers have pictures of their own, unless another chart is asked for.
     let picture = match (args.chart, Answer::of(document)?) {
         (None, Some(Answer::Ledger(ledger))) if ledger.figure.is_some() => published(&ledger, background)?,
         (Some(Chart::Claims), Some(Answer::Ledger(ledger))) => {
             picture::draw_claims(&replicate::claims(&ledger), &ledger.envelope, background)?
+        }
+        (None | Some(Chart::Saving), Some(Answer::App(app))) if !app.curves.is_empty() => {
+            let curves = app::savings(&app).curves.ok_or(PictureError::NoCurve)?;
+            picture::draw_saving(&curves, document, background)?
         }
         (chart, _) => picture::draw(document, chart.unwrap_or_default(), background)?,
     };

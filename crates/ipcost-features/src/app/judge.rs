@@ -2,7 +2,7 @@
 
 use ipcost_lab::Batches;
 use ipcost_lab::lab::envelope;
-use ipcost_model::{ContrastRecord, Document, Estimate, Measure, Metric, Pattern, Verdict};
+use ipcost_model::{ContrastRecord, Document, Estimate, Measure, Metric, Verdict};
 use ipcost_peer::adapters::app::{Facts, Kind};
 
 use super::record::LOGIN;
@@ -122,24 +122,25 @@ fn savings(kind: &Kind, document: &Document) -> Vec<Saving> {
 /// What is saved of a request on a kept connection on which the server works longer than on the least.
 fn curves(kind: &Kind, savings: &[Saving], margin: f64) -> Vec<Curve> {
     let plain = |saving: &&Saving| {
-        saving.pattern == Pattern::Rr
+        saving.is_plain()
             && saving.request == kind.least
-            && saving.concurrency == 1
-            && saving.pipeline == 1
             // Of what is open, nothing follows.
             && saving.verdict != Verdict::Undecided
     };
     let curve = |saving: &Saving| {
         let saved_ns = saving.tcp_ns - saving.unix_ns;
-        let share = |work_ns: f64| saved_ns / (saving.tcp_ns + work_ns);
         // saved / (least + work) = margin
         let until_ns = (saved_ns > 0.0 && margin > 0.0).then(|| saved_ns / margin - saving.tcp_ns);
-        Curve {
+        let curve = Curve {
             placement: saving.placement,
             saved_ns,
             least_ns: saving.tcp_ns,
-            points: WORK_NS.into_iter().map(|work_ns| (work_ns, share(work_ns))).collect(),
+            points: Vec::new(),
             until_ns: until_ns.filter(|until_ns| *until_ns > 0.0),
+        };
+        Curve {
+            points: WORK_NS.into_iter().map(|work_ns| (work_ns, curve.share(work_ns))).collect(),
+            ..curve
         }
     };
     savings.iter().filter(plain).map(curve).collect()
@@ -147,7 +148,7 @@ fn curves(kind: &Kind, savings: &[Saving], margin: f64) -> Vec<Curve> {
 
 #[cfg(test)]
 mod tests {
-    use ipcost_model::Placement;
+    use ipcost_model::{Pattern, Placement};
 
     use super::*;
 

@@ -3,6 +3,7 @@
 mod judge;
 mod record;
 mod run;
+mod shown;
 pub mod words;
 
 pub use ipcost_peer::adapters::app::{At, Given, KINDS, Kind, Login, find};
@@ -10,3 +11,4 @@ pub use ipcost_peer::adapters::app::{At, Given, KINDS, Kind, Login, find};
 pub use self::judge::judge;
 pub use self::record::{APP_SCHEMA, App, Burst, Checked, Curve, Met, Request, Saving, Side};
 pub use self::run::{Asked, Seen, burst, look, prepare};
+pub use self::shown::savings;

@@ -110,6 +110,13 @@ pub struct Saving {
     pub saved_cpu_ns: Option<Estimate>,
 }
 
+impl Saving {
+    /// Whether one client asks on a kept connection and waits for each reply.
+    pub(super) fn is_plain(&self) -> bool {
+        self.pattern == Pattern::Rr && self.concurrency == 1 && self.pipeline == 1
+    }
+}
+
 /// What is saved as a share of a request, over how long the server works on it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Curve {
@@ -123,6 +130,13 @@ pub struct Curve {
     pub points: Vec<(f64, f64)>,
     /// From this much work on the saving is below the margin, nanoseconds; `None` if it is below from the start.
     pub until_ns: Option<f64>,
+}
+
+impl Curve {
+    /// The share that is saved at most of a request on which the server works so much longer than on the least.
+    pub(super) fn share(&self, work_ns: f64) -> f64 {
+        self.saved_ns / (self.least_ns + work_ns)
+    }
 }
 
 /// What becomes of clients that connect at the same moment and do not wait for a place in the queue.

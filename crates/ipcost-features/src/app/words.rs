@@ -52,7 +52,7 @@ pub fn render(app: &App, room: usize) -> String {
 }
 
 /// Which server, and whose.
-fn heading(app: &App) -> String {
+pub(super) fn heading(app: &App) -> String {
     let whose = match app.private {
         Some(Lasts::Epoch) => "a private server, started anew for each epoch",
         Some(Lasts::Run) => "a private server, one process for the whole run",
@@ -74,9 +74,9 @@ fn checked(app: &App) -> Vec<String> {
     }
     lines.extend(differ.iter().map(|checked| {
         let how = checked.made_equal.as_ref().map_or(String::new(), |how| format!("; {how}"));
-        let word = if checked.made_equal.is_some() { "made equal" } else { "differs" };
         format!(
-            "{word}: {}: {} over the Unix socket, {} over TCP{how}",
+            "{}: {}: {} over the Unix socket, {} over TCP{how}",
+            word(checked),
             escaped(&checked.what),
             escaped(&checked.unix),
             escaped(&checked.tcp)
@@ -85,8 +85,17 @@ fn checked(app: &App) -> Vec<String> {
     lines
 }
 
+/// What is known of something that was compared.
+pub(super) fn word(checked: &Checked) -> &'static str {
+    match (checked.same, &checked.made_equal) {
+        (true, _) => "the same",
+        (false, Some(_)) => "made equal",
+        (false, None) => "differs",
+    }
+}
+
 /// A request in at most so many letters.
-fn shortened(request: &str, most: usize) -> String {
+pub(super) fn shortened(request: &str, most: usize) -> String {
     let text = escaped(request);
     match text.chars().count() <= most {
         true => text,
@@ -95,7 +104,7 @@ fn shortened(request: &str, most: usize) -> String {
 }
 
 /// A load in words: `SELECT 1, a connection for each`.
-fn load(saving: &Saving, most: usize) -> String {
+pub(super) fn load(saving: &Saving, most: usize) -> String {
     let mut text = shortened(&saving.request, most);
     if saving.pattern == Pattern::Connect {
         text.push_str(", a connection for each");
@@ -109,13 +118,17 @@ fn load(saving: &Saving, most: usize) -> String {
     text
 }
 
-fn row(grid: &mut Grid, saving: &Saving, margin: f64) {
-    let known = match saving.verdict {
+/// What is known of a load.
+pub(super) fn known(saving: &Saving, margin: f64) -> String {
+    match saving.verdict {
         Verdict::Undecided => "open".to_owned(),
         Verdict::Equivalent => format!("the same within {}", percent(margin)),
         Verdict::Different | Verdict::Direction if saving.ratio.median < 1.0 => "less".to_owned(),
         Verdict::Different | Verdict::Direction => "more".to_owned(),
-    };
+    }
+}
+
+fn row(grid: &mut Grid, saving: &Saving, margin: f64) {
     let within = bounds(saving.ratio.median, (saving.ratio.lo, saving.ratio.hi), None);
     grid.row(vec![
         Piece::from(load(saving, SHORT)),
@@ -123,12 +136,12 @@ fn row(grid: &mut Grid, saving: &Saving, margin: f64) {
         Piece::from(time(saving.unix_ns)),
         Piece::from(time(saving.tcp_ns)),
         Piece::from(format!("{} {within}", ratio(saving.ratio.median))),
-        Piece::from(known),
+        Piece::from(known(saving, margin)),
         Piece::from(saving.saved_ns.map_or_else(String::new, |saved| signed(&saved))),
     ]);
 }
 
-fn signed(saved: &Estimate) -> String {
+pub(super) fn signed(saved: &Estimate) -> String {
     let sign = if saved.median < 0.0 { "−" } else { "" };
     format!("{sign}{}", time(saved.median.abs()))
 }
@@ -141,15 +154,19 @@ fn with_interval(saved: &Estimate) -> String {
     }
 }
 
-/// The answer in sentences: each request, then connections, then from how much work on it stops mattering.
+/// The answer in sentences.
 fn sentences(app: &App) -> Vec<String> {
-    let kept =
-        |saving: &&Saving| saving.pattern == Pattern::Rr && saving.concurrency == 1 && saving.pipeline == 1;
+    let burst = app.burst.iter().map(of_burst);
+    of_loads(app).into_iter().chain(burst).chain(limits(app)).collect()
+}
+
+/// Each request, then connections, then from how much work on it stops mattering.
+pub(super) fn of_loads(app: &App) -> Vec<String> {
     let mut all: Vec<String> = app
         .requests
         .iter()
         .filter_map(|request| {
-            let of = |saving: &&Saving| kept(saving) && saving.request == request.request;
+            let of = |saving: &&Saving| saving.is_plain() && saving.request == request.request;
             let savings: Vec<&Saving> = app.savings.iter().filter(of).collect();
             paragraph(&shortened(&request.request, MOST), app, &savings)
         })
@@ -170,22 +187,27 @@ fn sentences(app: &App) -> Vec<String> {
         }
     }));
     all.extend(of_curves(app));
-    all.extend(app.burst.iter().map(of_burst));
-    if app.unix.is_none() || app.tcp.is_none() {
-        all.push(
-            "Only one side was measured: give --unix PATH and --tcp HOST:PORT of the same server.".to_owned(),
-        );
-    } else if app.private != Some(Lasts::Epoch) && !app.savings.is_empty() {
-        all.push(
-            "All of this is known for this server process: another start of it may cost some per cent more or less."
-                .to_owned(),
-        );
-    }
     all
 }
 
+/// What limits the answer.
+pub(super) fn limits(app: &App) -> Option<String> {
+    if app.unix.is_none() || app.tcp.is_none() {
+        Some(
+            "Only one side was measured: give --unix PATH and --tcp HOST:PORT of the same server.".to_owned(),
+        )
+    } else if app.private != Some(Lasts::Epoch) && !app.savings.is_empty() {
+        Some(
+            "All of this is known for this server process: another start of it may cost some per cent more or less."
+                .to_owned(),
+        )
+    } else {
+        None
+    }
+}
+
 /// What becomes of clients that come at once, over either socket.
-fn of_burst(burst: &Burst) -> String {
+pub(super) fn of_burst(burst: &Burst) -> String {
     let share = |count: u64, met: &Met| percent(count as f64 / met.all().max(1) as f64);
     let side = |name: &str, met: &Met| {
         let parts = [
@@ -220,7 +242,7 @@ fn of_burst(burst: &Burst) -> String {
     )
 }
 
-fn place(placement: Placement) -> String {
+pub(super) fn place(placement: Placement) -> String {
     match placement {
         Placement::Free => String::new(),
         placement => format!(" on {}", cores(placement)),
@@ -379,6 +401,7 @@ mod tests {
                 points: Vec::new(),
                 until_ns: Some(320_000.0),
             }],
+            burst: None,
         };
         insta::assert_snapshot!(anstream::adapter::strip_str(&render(&app, 100)).to_string());
         for room in [0, 1, 40, 80] {

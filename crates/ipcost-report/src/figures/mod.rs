@@ -5,6 +5,7 @@ pub mod cheapest;
 pub mod claims;
 pub mod colours;
 pub mod published;
+pub mod saving;
 pub mod series;
 pub mod texts;
 pub mod ticks;

@@ -29,6 +29,7 @@ pub fn title(document: &Document, chart: Chart) -> String {
         Chart::Throughput => "How much a stream carries, by size of message".to_owned(),
         Chart::Cheapest => cheapest::TITLE.to_owned(),
         Chart::Claims => "What was claimed, and what holds".to_owned(),
+        Chart::Saving => "What a Unix socket saves".to_owned(),
     };
     match (document.workloads.as_slice(), chart) {
         ([only], Chart::Cost | Chart::Forest) => {
@@ -76,7 +77,7 @@ pub fn lead(document: &Document, chart: Chart) -> String {
         }
         Chart::Cheapest => cheapest::legend(document),
         // They are those of an answer, and have their own words.
-        Chart::Claims => String::new(),
+        Chart::Claims | Chart::Saving => String::new(),
         Chart::Forest => {
             let promise = match analysis.multiplicity {
                 Multiplicity::Headline => {

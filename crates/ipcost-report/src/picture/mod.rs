@@ -13,6 +13,7 @@ mod outline;
 mod png;
 pub(crate) mod published;
 mod rows;
+pub(crate) mod saving;
 mod scale;
 mod size;
 mod svg;
@@ -31,6 +32,7 @@ use crate::figures::series::Across;
 pub use claims::draw as draw_claims;
 use ink::{Anchor, Canvas, GUIDE, INK, QUIET};
 pub use published::draw as draw_published;
+pub use saving::draw as draw_saving;
 use text::{Face, wrapped};
 
 /// The width of every picture, in units of SVG, which are pixels at first.
@@ -64,12 +66,22 @@ pub enum Chart {
     Cheapest,
     /// The claims of an article, a panel a condition; drawn by [`draw_claims`].
     Claims,
+    /// The share that a Unix socket saves of a request, over the server's work on it; drawn by [`draw_saving`].
+    Saving,
 }
 
 impl Chart {
     /// Every one.
-    pub const ALL: [Self; 7] =
-        [Self::Cost, Self::Size, Self::Forest, Self::Throughput, Self::Layout, Self::Cheapest, Self::Claims];
+    pub const ALL: [Self; 8] = [
+        Self::Cost,
+        Self::Size,
+        Self::Forest,
+        Self::Throughput,
+        Self::Layout,
+        Self::Cheapest,
+        Self::Claims,
+        Self::Saving,
+    ];
 
     /// As on the command line.
     pub fn name(self) -> &'static str {
@@ -81,6 +93,7 @@ impl Chart {
             Self::Layout => "layout",
             Self::Cheapest => "cheapest",
             Self::Claims => "claims",
+            Self::Saving => "saving",
         }
     }
 }
@@ -155,6 +168,11 @@ pub enum PictureError {
         "chart claims takes a saved ipcost replicate whose tests have values, and this document has none; measure with ipcost replicate NAME, or draw --chart cost"
     )]
     NoClaims,
+    /// No least request of a server has a verdict.
+    #[error(
+        "chart saving takes a saved ipcost app that knows whether its least request costs less over either socket, and this document has none; measure with ipcost app NAME and a longer --budget, or draw --chart cost"
+    )]
+    NoCurve,
     /// More cells than a bitmap has room for.
     #[error(
         "the picture would be {height} pixels tall, and at most {most} are drawn; take fewer cells, or SVG"
@@ -227,6 +245,7 @@ pub fn draw(document: &Document, chart: Chart, background: Background) -> Result
         Chart::Cheapest => cheapest::draw(document, &mut canvas, y)?,
         // A plain document has none.
         Chart::Claims => return Err(PictureError::NoClaims),
+        Chart::Saving => return Err(PictureError::NoCurve),
     };
     y = body.bottom + 12.0;
     for note in body.notes.into_iter().chain(captions::missing(document)) {

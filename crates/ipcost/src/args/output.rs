@@ -26,7 +26,8 @@ pub struct OutputArgs {
     pub png: Option<PathBuf>,
     /// What the picture shows: cost (each workload), size (cost against size of message), forest (ratios to the
     /// baseline), throughput (bits a second of streams), layout (cost against the place of receive buffers),
-    /// cheapest (the cheapest transport by size of message), claims (of a replication, by condition) [default: cost]
+    /// cheapest (the cheapest transport by size of message), claims (of a replication, by condition), saving (of a
+    /// server, what a Unix socket saves by the server's work) [default: cost; of app saving]
     #[arg(long, value_name = "CHART")]
     pub chart: Option<Chart>,
     /// What lies behind the picture: white, transparent [default: white]

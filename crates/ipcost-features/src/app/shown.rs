@@ -1,0 +1,183 @@
+//! The answer as tables and curves of the page and of pictures.
+
+use ipcost_model::units::percent;
+use ipcost_model::{Estimate, Placement, Verdict};
+use ipcost_report::numbers::{bounds, ratio, time};
+use ipcost_report::saving::{self, BurstSide, Curves, Load, Measured, Panel, Saves, Savings};
+use ipcost_report::words::cores;
+
+use super::{App, Burst, Checked, Curve, Met, Saving, words};
+
+/// The most letters of a request in a table.
+const MOST: usize = 60;
+/// How close the points of a line are: so many a decade.
+const A_DECADE: i32 = 24;
+/// Where the line leaves zero and is no longer drawn by equal steps, nanoseconds, as a power of ten.
+const FIRST_DECADE: i32 = 3;
+/// Where it ends at least, as a power of ten.
+const LAST_DECADE: i32 = 7;
+
+/// The answer of `app`.
+pub fn savings(app: &App) -> Savings {
+    Savings {
+        heading: words::heading(app),
+        checked: app.same_work.iter().map(checked).collect(),
+        loads: app.savings.iter().map(|saving| load(saving, app.margin)).collect(),
+        sentences: words::of_loads(app),
+        curves: curves(app),
+        burst: app.burst.as_ref().map(burst),
+        limits: words::limits(app).into_iter().collect(),
+    }
+}
+
+fn checked(checked: &Checked) -> saving::Checked {
+    let how = checked.made_equal.as_ref().map_or(String::new(), |how| format!(": {how}"));
+    saving::Checked {
+        what: checked.what.clone(),
+        unix: checked.unix.clone(),
+        tcp: checked.tcp.clone(),
+        differs: !checked.same && checked.made_equal.is_none(),
+        said: format!("{}{how}", words::word(checked)),
+    }
+}
+
+fn load(saving: &Saving, margin: f64) -> Load {
+    let Estimate { median, lo, hi } = saving.ratio;
+    let shown = |saved: &Option<Estimate>| saved.as_ref().map_or_else(String::new, words::signed);
+    let held = |saved: &Option<Estimate>| saved.as_ref().map_or_else(String::new, held);
+    Load {
+        load: words::load(saving, MOST),
+        cores: cores(saving.placement).to_owned(),
+        unix: time(saving.unix_ns),
+        tcp: time(saving.tcp_ns),
+        ratio: ratio(median),
+        ratio_held: bounds(median, (lo, hi), None),
+        saves: match saving.verdict {
+            Verdict::Undecided => Saves::Open,
+            Verdict::Equivalent => Saves::Same,
+            Verdict::Different | Verdict::Direction if median < 1.0 => Saves::Less,
+            Verdict::Different | Verdict::Direction => Saves::More,
+        },
+        said: words::known(saving, margin),
+        saved: shown(&saving.saved_ns),
+        saved_held: held(&saving.saved_ns),
+        cpu: shown(&saving.saved_cpu_ns),
+        cpu_held: held(&saving.saved_cpu_ns),
+    }
+}
+
+/// The interval of a difference, whose ends may lie on either side of zero.
+fn held(saved: &Estimate) -> String {
+    match (saved.lo, saved.hi) {
+        (Some(lo), Some(hi)) => {
+            let end = |ns: f64| words::signed(&Estimate { median: ns, lo: None, hi: None });
+            format!("({} to {})", end(lo), end(hi))
+        }
+        _ => "(no interval)".to_owned(),
+    }
+}
+
+/// From how much work on the saving stops mattering, where that is known.
+fn curves(app: &App) -> Option<Curves> {
+    let least = app.requests.iter().find(|request| request.least)?;
+    if app.curves.is_empty() {
+        return None;
+    }
+    let has_curve = |saving: &&Saving| app.curves.iter().any(|curve| curve.placement == saving.placement);
+    let of_least = |saving: &&Saving| saving.is_plain() && saving.request == least.request;
+    let without = app.savings.iter().filter(of_least).filter(|saving| !has_curve(saving));
+    let note = |saving: &Saving| {
+        format!(
+            "Not drawn: on {}, where it is open whether {} costs less.",
+            cores(saving.placement),
+            least.request
+        )
+    };
+    Some(Curves {
+        server: format!("{} {}", app.title, app.version),
+        least: words::shortened(&least.request, MOST),
+        margin: app.margin,
+        panels: app.curves.iter().map(|curve| panel(app, curve, &least.request)).collect(),
+        notes: without.map(note).collect(),
+    })
+}
+
+fn panel(app: &App, curve: &Curve, least: &str) -> Panel {
+    let own = app
+        .savings
+        .iter()
+        .filter(|saving| saving.is_plain() && saving.placement == curve.placement && saving.request != least);
+    let requests: Vec<Measured> = own.map(|saving| measured(saving, curve)).collect();
+    let last =
+        requests.iter().map(|request| request.work_ns.log10().ceil()).fold(f64::from(LAST_DECADE), f64::max);
+    let name = match curve.placement {
+        Placement::Free => "wherever the system runs client and server".to_owned(),
+        placement => format!("on {}", cores(placement)),
+    };
+    Panel {
+        name,
+        said: said(curve, app.margin),
+        line: line(curve, last as i32),
+        numbers: curve.points.clone(),
+        until_ns: curve.until_ns,
+        requests,
+    }
+}
+
+/// From how much work on it stops mattering.
+fn said(curve: &Curve, margin: f64) -> String {
+    let margin = percent(margin);
+    match curve.until_ns {
+        Some(until_ns) => format!("from {} of work on, less than {margin} is saved", time(until_ns)),
+        None if curve.saved_ns < 0.0 => "a Unix socket saves nothing".to_owned(),
+        None => format!("less than {margin} is saved of any request"),
+    }
+}
+
+/// What is saved of another request, at what it takes over TCP on top of the least one.
+fn measured(saving: &Saving, curve: &Curve) -> Measured {
+    let Estimate { median, lo, hi } = saving.ratio;
+    Measured {
+        request: words::shortened(&saving.request, MOST),
+        work_ns: saving.tcp_ns - curve.least_ns,
+        share: Estimate { median: 1.0 - median, lo: hi.map(|hi| 1.0 - hi), hi: lo.map(|lo| 1.0 - lo) },
+    }
+}
+
+/// The points of a line, from no work up to a power of ten.
+fn line(curve: &Curve, last: i32) -> Vec<(f64, f64)> {
+    let first = 10f64.powi(FIRST_DECADE);
+    let below = (0..A_DECADE).map(|step| first * f64::from(step) / f64::from(A_DECADE));
+    let steps = FIRST_DECADE * A_DECADE..=last * A_DECADE;
+    let above = steps.map(|step| 10f64.powf(f64::from(step) / f64::from(A_DECADE)));
+    below.chain(above).map(|work_ns| (work_ns, curve.share(work_ns))).collect()
+}
+
+fn burst(burst: &Burst) -> saving::Burst {
+    let sides = [("Unix socket", burst.unix), ("TCP", burst.tcp)];
+    let side = |(socket, met): (&str, Option<Met>)| {
+        let met = met?;
+        let all = met.all();
+        Some(BurstSide {
+            socket: socket.to_owned(),
+            queue: met.backlog,
+            met: [met.answered, met.late, met.refused, met.failed].map(|count| of_all(count, all)),
+        })
+    };
+    saving::Burst {
+        clients: burst.clients,
+        said: words::of_burst(burst),
+        sides: sides.into_iter().filter_map(side).collect(),
+    }
+}
+
+/// How many clients, and which share of all.
+fn of_all(count: u64, all: u64) -> String {
+    match count {
+        0 => "0".to_owned(),
+        count => format!("{count} ({})", percent(count as f64 / all.max(1) as f64)),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,138 @@
+use ipcost_model::{Document, Envelope, Pattern};
+use ipcost_report::picture::{Background, draw_saving};
+use ipcost_report::{fixture, html};
+
+use super::*;
+use crate::app::{APP_SCHEMA, Request, Side};
+
+fn saving(request: &str, placement: Placement, (unix_ns, tcp_ns): (f64, f64), verdict: Verdict) -> Saving {
+    let median = unix_ns / tcp_ns;
+    Saving {
+        request: request.to_owned(),
+        pattern: Pattern::Rr,
+        concurrency: 1,
+        pipeline: 1,
+        placement,
+        unix: "a".to_owned(),
+        tcp: "b".to_owned(),
+        unix_ns,
+        tcp_ns,
+        ratio: Estimate { median, lo: Some(median - 0.02), hi: Some(median + 0.03) },
+        verdict,
+        saved_ns: Some(Estimate { median: tcp_ns - unix_ns, lo: Some(-1_000.0), hi: Some(21_000.0) }),
+        saved_cpu_ns: None,
+    }
+}
+
+/// One core with a curve and a request of the user's own, two cores on which all is open.
+fn app() -> App {
+    let Document { tool, host, started, .. } = fixture::document();
+    let side = |address: &str| Some(Side { address: address.to_owned(), process: Some(7) });
+    let request = |request: &str, least| Request { request: request.to_owned(), sent: 9, replied: 70, least };
+    let met = Met { backlog: Some(128), answered: 300, late: 0, refused: 100, failed: 0 };
+    let mut app = App {
+        envelope: Envelope { schema: APP_SCHEMA.to_owned(), tool, host, started },
+        server: "redis".to_owned(),
+        title: "Redis".to_owned(),
+        version: "7.0.15".to_owned(),
+        private: None,
+        unix: side("/run/redis.sock"),
+        tcp: side("127.0.0.1:6379"),
+        same_work: vec![Checked {
+            what: "login".to_owned(),
+            unix: "none".to_owned(),
+            tcp: "password".to_owned(),
+            same: false,
+            made_equal: None,
+        }],
+        requests: vec![request("PING", true), request("SORT list", false)],
+        margin: 0.05,
+        savings: vec![
+            saving("PING", Placement::Together, (30_000.0, 50_000.0), Verdict::Different),
+            saving("PING", Placement::Apart, (50_000.0, 50_000.0), Verdict::Undecided),
+            saving("SORT list", Placement::Together, (180_000.0, 200_000.0), Verdict::Direction),
+            saving("SORT list", Placement::Apart, (180_000.0, 200_000.0), Verdict::Direction),
+        ],
+        curves: Vec::new(),
+        burst: Some(Burst { clients: 400, somaxconn: Some(4096), unix: Some(met), tcp: None }),
+    };
+    app.savings.push(Saving { pipeline: 16, ..app.savings[2].clone() });
+    app.curves = vec![Curve {
+        placement: Placement::Together,
+        saved_ns: 20_000.0,
+        least_ns: 50_000.0,
+        points: vec![(0.0, 0.4), (1e6, 0.019)],
+        until_ns: Some(350_000.0),
+    }];
+    app
+}
+
+#[test]
+fn a_request_is_a_point_at_its_work_above_the_least_one() {
+    let curves = savings(&app()).curves.unwrap();
+    let [panel] = &curves.panels[..] else { panic!("one curve") };
+    let [request] = &panel.requests[..] else {
+        panic!("neither the least, nor pipelined, nor on two cores: {panel:?}")
+    };
+    let Estimate { median, lo, hi } = request.share;
+    let near = |a: f64, b: f64| (a - b).abs() < 1e-9;
+    assert!(request.work_ns == 150_000.0 && near(median, 0.1), "{request:?}");
+    // The upper end of the ratio is the lower one of the share.
+    assert!(near(lo.unwrap(), 0.07) && near(hi.unwrap(), 0.12), "{request:?}");
+    assert_eq!(panel.said, "from 350 µs of work on, less than 5 % is saved");
+    assert_eq!(curves.notes, ["Not drawn: on two cores, where it is open whether PING costs less."]);
+}
+
+#[test]
+fn the_line_falls_from_no_work_through_the_margin_at_the_mark() {
+    let panel = &savings(&app()).curves.unwrap().panels[0];
+    assert_eq!(panel.line[0], (0.0, 0.4));
+    assert!(panel.line.windows(2).all(|pair| pair[0].0 < pair[1].0 && pair[0].1 > pair[1].1));
+    assert!((panel.line.last().unwrap().0 - 1e7).abs() < 1.0);
+    let (above, below) = panel.line.split_at(panel.line.partition_point(|(_, share)| *share > 0.05));
+    let until_ns = panel.until_ns.unwrap();
+    assert!(above.last().unwrap().0 < until_ns && until_ns < below[0].0);
+}
+
+#[test]
+fn the_line_reaches_a_request_that_takes_longer_than_all_others() {
+    let mut app = app();
+    app.savings[2].tcp_ns = 3.2e7;
+    let panel = &savings(&app).curves.unwrap().panels[0];
+    assert!((panel.line.last().unwrap().0 - 1e8).abs() < 1.0);
+}
+
+#[test]
+fn tables_say_what_differs_what_is_saved_and_what_a_burst_met() {
+    let savings = savings(&app());
+    assert!(savings.checked[0].differs && savings.checked[0].said == "differs");
+    let words: Vec<(Saves, &str)> =
+        savings.loads.iter().map(|load| (load.saves, load.said.as_str())).collect();
+    assert_eq!(words[..3], [(Saves::Less, "less"), (Saves::Open, "open"), (Saves::Less, "less")]);
+    assert_eq!(savings.loads[0].saved_held, "(−1.00 µs to 21.0 µs)");
+    assert_eq!(savings.loads[0].cpu, "", "not known");
+    let burst = savings.burst.unwrap();
+    let [unix] = &burst.sides[..] else { panic!("TCP was not measured") };
+    assert_eq!(
+        (unix.queue, unix.met.each_ref().map(String::as_str)),
+        (Some(128), ["300 (75 %)", "0", "100 (25 %)", "0"])
+    );
+}
+
+#[test]
+fn an_answer_in_which_all_is_open_has_no_curves_and_is_shown() {
+    let mut app = app();
+    app.curves.clear();
+    assert_eq!(savings(&app).curves, None);
+    let mut page = Vec::new();
+    html::write(&fixture::document(), None, &[html::saving_section(&savings(&app))], &mut page).unwrap();
+    let page = String::from_utf8(page).unwrap();
+    assert!(page.contains("Redis 7.0.15") && !page.contains("saving-by-work"));
+}
+
+#[test]
+fn the_picture_names_the_server_and_the_request() {
+    let curves = savings(&app()).curves.unwrap();
+    let svg = draw_saving(&curves, &fixture::document(), Background::White).unwrap().svg();
+    assert!(svg.contains("Redis 7.0.15") && svg.contains("SORT list"), "{svg}");
+}

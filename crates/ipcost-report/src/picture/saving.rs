@@ -1,0 +1,257 @@
+//! The share of a request that a Unix socket saves, over how long the server works on it: a panel a placement, all with the same
+//! axes. The line is what is saved at most, dashes are the margin, and points are requests as measured.
+
+use ipcost_model::{Document, Estimate};
+
+use super::ink::{Anchor, BAND, Canvas, GUIDE, INK, Point, QUIET};
+use super::size::whiskers;
+use super::text::{Face, TO_BASE, clean, shortened, width};
+use super::{Background, FOOT, LEAD, LEFT, Picture, PictureError, RIGHT, TITLE, WIDTH, captions, paragraph};
+use crate::figures::colours::PALETTE;
+use crate::figures::saving::{Curves, Measured, Panel, per_cent};
+use crate::numbers::time;
+
+mod axes;
+mod labels;
+
+use axes::Axes;
+use labels::Labels;
+
+const NAME: Face = Face { size: 12.5, bold: true };
+const SAID: Face = Face { size: 11.5, bold: false };
+const LABEL: Face = Face { size: 11.0, bold: false };
+
+/// Of a picture or a line of panels.
+const WHOLE: f64 = RIGHT - LEFT;
+/// How wide a panel is; one alone takes the whole line.
+const PANEL: f64 = 384.0;
+const SIDE_BY_SIDE: usize = 2;
+const HEAD: f64 = 54.0;
+const PLOT: f64 = 190.0;
+const BELOW: f64 = 38.0;
+const BETWEEN: f64 = 12.0;
+const RADIUS: f64 = 4.0;
+/// A mark is larger than a point, so that it is seen on the line.
+const DIAMOND: f64 = 5.0;
+
+/// Said of savings below the margin.
+const BELOW_MARGIN: &str = "no longer matters";
+
+/// What the line has the colour of: Unix sockets, as in all pictures.
+const LINE: &str = PALETTE[2].light;
+/// That of requests as measured.
+const POINT: &str = PALETTE[0].light;
+
+/// What a mark is, for the legend.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sign {
+    /// What is saved at most.
+    Line,
+    /// The margin and what is below.
+    Margin,
+    /// Where the line falls below it.
+    Until,
+    /// A request as measured.
+    Point,
+}
+
+/// What the marks mean.
+pub fn legend(curves: &Curves) -> [(Sign, String); 4] {
+    [
+        (Sign::Line, "saved at most".to_owned()),
+        (Sign::Margin, format!("{}: below, it no longer matters", curves.margin_name())),
+        (Sign::Until, "from here on".to_owned()),
+        (Sign::Point, "a request as measured, with its interval".to_owned()),
+    ]
+}
+
+/// Draws the curves of a document.
+///
+/// # Errors
+/// If there are none.
+pub fn draw(curves: &Curves, document: &Document, background: Background) -> Result<Picture, PictureError> {
+    if curves.panels.is_empty() {
+        return Err(PictureError::NoCurve);
+    }
+    let mut canvas = Canvas::of("ipcost");
+    let title = curves.title();
+    let mut y = paragraph(&mut canvas, &title, TITLE, INK, 20.0);
+    y = draw_legend(&mut canvas, curves, y + 6.0);
+    y = paragraph(&mut canvas, &curves.reading(), LEAD, QUIET, y) + 10.0;
+    let layout = Layout::of(curves);
+    for line in curves.panels.chunks(SIDE_BY_SIDE) {
+        for (index, panel) in line.iter().enumerate() {
+            canvas.add(layout.panel(panel, (LEFT + index as f64 * (WHOLE - PANEL), y)));
+        }
+        y += layout.height() + BETWEEN;
+    }
+    for note in &curves.notes {
+        y = paragraph(&mut canvas, note, LEAD, INK, y);
+    }
+    y += 4.0;
+    canvas.line((LEFT, y), (RIGHT, y), GUIDE, 1.0);
+    y += 6.0;
+    for line in captions::provenance(document) {
+        y = paragraph(&mut canvas, &line, FOOT, QUIET, y);
+    }
+    Ok(Picture { title: clean(&title), width: WIDTH, height: (y + 14.0).ceil(), background, canvas })
+}
+
+/// The panels, each as a picture of its own, for a page that has the words.
+pub fn panels(curves: &Curves) -> Vec<Picture> {
+    let layout = Layout::of(curves);
+    let picture = |panel: &Panel| {
+        let mut canvas = Canvas::of("ipcost");
+        canvas.add(layout.panel(panel, (0.0, 0.0)));
+        let (width, height) = (layout.width, layout.height());
+        Picture { title: clean(&panel.told()), width, height, background: Background::Transparent, canvas }
+    };
+    curves.panels.iter().map(picture).collect()
+}
+
+/// How wide and how tall a sign is.
+const SIGN: Point = (20.0, 12.0);
+
+/// A mark alone, for a line of text.
+pub fn sign(sign: Sign) -> Picture {
+    let mut canvas = Canvas::of("ipcost");
+    draw_sign(&mut canvas, sign, (0.0, SIGN.1 / 2.0));
+    let title = format!("{sign:?}").to_lowercase();
+    Picture { title, width: SIGN.0, height: SIGN.1, background: Background::Transparent, canvas }
+}
+
+fn draw_sign(canvas: &mut Canvas, sign: Sign, (left, middle): Point) {
+    let (right, centre) = (left + SIGN.0, (left + SIGN.0 / 2.0, middle));
+    match sign {
+        Sign::Line => canvas.line((left, middle), (right, middle), LINE, 2.0),
+        Sign::Margin => {
+            canvas.rectangle((left, middle), (right, middle + SIGN.1 / 2.0), BAND, 1.0);
+            canvas.dashes((left, middle), (right, middle), INK, 1.25);
+        }
+        Sign::Until => canvas.diamond(centre, DIAMOND, INK),
+        Sign::Point => canvas.point(centre, RADIUS, POINT, false),
+    }
+}
+
+/// The marks with what they mean, in one line.
+fn draw_legend(canvas: &mut Canvas, curves: &Curves, top: f64) -> f64 {
+    let mut x = LEFT;
+    let middle = top + LEAD.size * 0.7;
+    for (sign, words) in legend(curves) {
+        draw_sign(canvas, sign, (x, middle));
+        x += SIGN.0 + 6.0;
+        canvas.text((x, middle + LEAD.size * TO_BASE), Anchor::Start, LEAD, INK, &words);
+        x += width(&words, LEAD) + 12.0;
+    }
+    top + 20.0
+}
+
+/// What all panels share.
+struct Layout {
+    axes: Axes,
+    width: f64,
+    margin: f64,
+}
+
+impl Layout {
+    fn of(curves: &Curves) -> Self {
+        let width = if curves.panels.len() == 1 { WHOLE } else { PANEL };
+        Self { axes: Axes::of(curves, width, (HEAD, HEAD + PLOT)), width, margin: curves.margin }
+    }
+
+    fn height(&self) -> f64 {
+        HEAD + PLOT + BELOW
+    }
+
+    fn panel(&self, panel: &Panel, (left, top): Point) -> Canvas {
+        let mut canvas = Canvas::of("panel");
+        let axes = self.axes.moved(left, top);
+        for (y, face, text) in [(12.0, NAME, &panel.name), (27.0, SAID, &panel.said)] {
+            let text = shortened(&clean(text), self.width, face);
+            canvas.text((left, top + y), Anchor::Start, face, INK, &text);
+        }
+        canvas.add(axes.draw());
+        canvas.add(self.draw_margin(panel, &axes));
+        canvas.add(curve(panel, &axes));
+        let mut labels = Labels::new(&axes);
+        if let Some(until_ns) = panel.until_ns.filter(|until_ns| until_ns.is_finite() && *until_ns > 0.0) {
+            canvas.add(self.until(until_ns, &axes, &mut labels));
+        }
+        let drawn =
+            |request: &&Measured| [request.work_ns, request.share.median].iter().all(|it| it.is_finite());
+        for request in panel.requests.iter().filter(drawn) {
+            canvas.add(point(request, &axes, &mut labels));
+        }
+        canvas.add(labels.draw());
+        canvas
+    }
+
+    /// The shares that do not matter, to either side of none.
+    fn draw_margin(&self, panel: &Panel, axes: &Axes) -> Canvas {
+        let mut canvas = Canvas::of("margin");
+        if !self.margin.is_finite() || self.margin <= 0.0 {
+            return canvas;
+        }
+        canvas.data("margin", self.margin);
+        let place = |share: f64| axes.share.place(share);
+        let (from, to) = (place(self.margin), place(-self.margin));
+        let (start, end) = axes.ends();
+        canvas.rectangle((start, from), (end, to), BAND, 1.0);
+        canvas.lines(&[(start, from), (end, from)], INK, 1.25, "4 3");
+        // Within the band and to the left of where the line comes down to it, if there is room for it.
+        let zero = place(0.0);
+        let free = panel.until_ns.map_or(0.0, |until_ns| axes.work(until_ns) - start);
+        if zero - from > LABEL.size && free > width(BELOW_MARGIN, LABEL) + 2.0 * RADIUS {
+            let base = (from + zero) / 2.0 + LABEL.size * TO_BASE;
+            canvas.text((start + RADIUS, base), Anchor::Start, LABEL, QUIET, BELOW_MARGIN);
+        }
+        canvas
+    }
+
+    /// Where the line falls below the margin, with the work down on the axis.
+    fn until(&self, until_ns: f64, axes: &Axes, labels: &mut Labels) -> Canvas {
+        let mut canvas = Canvas::of("until");
+        let text = format!("from {} on", time(until_ns));
+        canvas.title(&format!(
+            "with {} of work or more, less than {} is saved",
+            time(until_ns),
+            per_cent(self.margin)
+        ));
+        canvas.data("work", until_ns);
+        let at = (axes.work(until_ns), axes.share.place(self.margin));
+        canvas.dashes(at, (at.0, axes.share.place(0.0)), INK, 1.25);
+        canvas.diamond(at, DIAMOND, INK);
+        labels.add(at, DIAMOND, &text, INK);
+        canvas
+    }
+}
+
+/// The line.
+fn curve(panel: &Panel, axes: &Axes) -> Canvas {
+    let mut canvas = Canvas::of("line");
+    canvas.title(&format!("saved at most {}", panel.name));
+    let finite = panel.line.iter().filter(|(work, share)| work.is_finite() && share.is_finite());
+    let places: Vec<Point> =
+        finite.map(|(work, share)| (axes.work(*work), axes.share.place(*share))).collect();
+    canvas.lines(&places, LINE, 2.0, super::ink::WHOLE);
+    canvas
+}
+
+/// A request as measured.
+fn point(request: &Measured, axes: &Axes, labels: &mut Labels) -> Canvas {
+    let mut canvas = Canvas::of("request");
+    canvas.title(&request.told());
+    canvas.data("work", request.work_ns.max(0.0));
+    canvas.data("share", request.share.median);
+    let at = (axes.work(request.work_ns), axes.share.place(request.share.median));
+    let [lo, hi] = [request.share.lo, request.share.hi].map(|end| end.filter(|end| !end.is_nan()));
+    canvas.add(whiskers(Estimate { lo, hi, ..request.share }, at, &axes.share, POINT));
+    canvas.point(at, RADIUS, POINT, lo.is_none() || hi.is_none());
+    let [bottom, top] = [lo, hi].map(|end| end.map_or(at.1, |end| axes.share.place(end)));
+    labels.keep_free((at.0 - RADIUS, top - 2.0), (at.0 + RADIUS, bottom + 2.0));
+    labels.add((at.0, top), RADIUS, &clean(&request.request), POINT);
+    canvas
+}
+
+#[cfg(test)]
+mod tests;
