@@ -166,11 +166,6 @@ impl Curves {
             self.least
         )
     }
-
-    /// The margin is as it is said everywhere.
-    pub fn margin_name(&self) -> String {
-        format!("margin, {}", per_cent(self.margin))
-    }
 }
 
 impl Panel {
@@ -188,7 +183,12 @@ impl Measured {
             "" => String::new(),
             held => format!(" ({held})"),
         };
-        format!("{}: saves {}{held} with {} of work", self.request, per_cent(self.share.median), self.work())
+        let work = if self.work_ns > 0.0 {
+            format!("with {} of work", time(self.work_ns))
+        } else {
+            "without work".to_owned()
+        };
+        format!("{}: saves {}{held} {work}", self.request, per_cent(self.share.median))
     }
 
     /// The interval of the share.

@@ -15,7 +15,7 @@ pub fn section(savings: &Savings) -> Fragment {
     );
     if !savings.checked.is_empty() {
         out.push_str("<h3>The same work on both sides?</h3>\n");
-        let head = ["", "Unix socket", "TCP", ""].map(|name| (name, ""));
+        let head = ["what", "Unix socket", "TCP", "verdict"].map(|name| (name, ""));
         out.push_str(&table("named", &head, savings.checked.iter().map(checked).collect()));
     }
     if !savings.loads.is_empty() {
@@ -83,15 +83,16 @@ fn load(load: &Load) -> String {
 }
 
 fn curves(curves: &Curves) -> String {
-    let legend = saving::legend(curves)
-        .map(|(sign, words)| format!("<span>{}{}</span>", saving::sign(sign).inline(), text(&words)));
+    let legend = saving::legend(curves).into_iter();
+    let legend =
+        legend.map(|(sign, words)| format!("<span>{}{}</span>", saving::sign(sign).inline(), text(&words)));
     let panels = saving::panels(curves).into_iter().map(|panel| format!("<div>\n{}</div>\n", panel.inline()));
     format!(
         "<section id=\"saving-by-work\" aria-labelledby=\"saving-by-work-title\">\n\
          <h2 id=\"saving-by-work-title\">From how much work on does it stop mattering?</h2>\n\
          <p class=\"note legend signs\">{}</p>\n<p class=\"note\">{}</p>\n<div class=\"multiples wide\">\n{}</div>\n{}\
          <details><summary>The numbers</summary>\n{}{}</details>\n</section>\n",
-        legend.concat(),
+        legend.collect::<String>(),
         text(&curves.reading()),
         panels.collect::<String>(),
         paragraphs(&curves.notes, " class=\"note\""),
@@ -163,9 +164,9 @@ fn burst(burst: &Burst) -> String {
 
 /// A table: its class, its columns, each with a class, and the fields of its rows.
 fn table(class: &str, head: &[(&str, &str)], rows: Vec<String>) -> String {
-    let head = head.iter().map(|(name, class)| match name.is_empty() {
-        true => "<td></td>".to_owned(),
-        false => format!("<th scope=\"col\" class=\"{class}\">{}</th>", text(name)),
+    let head = head.iter().map(|(name, class)| {
+        let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
+        format!("<th scope=\"col\"{class}>{}</th>", text(name))
     });
     let rows: String = rows.into_iter().map(|fields| format!("<tr>{fields}</tr>\n")).collect();
     format!(

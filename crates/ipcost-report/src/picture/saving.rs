@@ -55,14 +55,16 @@ pub enum Sign {
     Point,
 }
 
-/// What the marks mean.
-pub fn legend(curves: &Curves) -> [(Sign, String); 4] {
-    [
-        (Sign::Line, "saved at most".to_owned()),
-        (Sign::Margin, format!("{}: below, it no longer matters", curves.margin_name())),
-        (Sign::Until, "from here on".to_owned()),
-        (Sign::Point, "a request as measured, with its interval".to_owned()),
-    ]
+/// The marks that are drawn, and what they mean.
+pub fn legend(curves: &Curves) -> Vec<(Sign, String)> {
+    let any = |has: fn(&Panel) -> bool| curves.panels.iter().any(has);
+    let until = any(|panel| panel.until_ns.is_some()).then_some((Sign::Until, "from here on"));
+    let point = any(|panel| !panel.requests.is_empty())
+        .then_some((Sign::Point, "a request as measured, with its interval"));
+    let margin = format!("margin, {}: below, it no longer matters", per_cent(curves.margin));
+    let known = [(Sign::Line, "saved at most"), (Sign::Margin, &margin)];
+    let all = known.into_iter().chain(until).chain(point);
+    all.map(|(sign, words)| (sign, words.to_owned())).collect()
 }
 
 /// Draws the curves of a document.
@@ -170,8 +172,8 @@ impl Layout {
             let text = shortened(&clean(text), self.width, face);
             canvas.text((left, top + y), Anchor::Start, face, INK, &text);
         }
-        canvas.add(axes.draw());
         canvas.add(self.draw_margin(panel, &axes));
+        canvas.add(axes.draw());
         canvas.add(curve(panel, &axes));
         let mut labels = Labels::new(&axes);
         if let Some(until_ns) = panel.until_ns.filter(|until_ns| until_ns.is_finite() && *until_ns > 0.0) {

@@ -1,5 +1,7 @@
 //! Pictures of a run, as a user asks for them.
 
+use serde_json::{Value, json};
+
 use crate::common::{Place, assert_refused, text};
 
 const RUN: [&str; 9] =
@@ -27,6 +29,49 @@ fn every_chart_of_a_run_as_svg_and_png() {
     assert!(text(&output.stdout).contains("#ffffff"));
     let output = place.run(&["report", "document.json", "--png", "-", "--background", "transparent"]);
     assert!(output.stdout.starts_with(PNG));
+}
+
+/// The answer of `ipcost app` where its least request has a verdict.
+fn of_app(document: &Value) -> Value {
+    let request =
+        |request: &str, least: bool| json!({"request": request, "sent": 6, "replied": 7, "least": least});
+    json!({
+        "schema": "ipcost-app/1", "tool": document["tool"], "host": document["host"], "started": document["started"],
+        "server": "redis", "title": "Redis", "version": "7.0.15", "private": null, "unix": null, "tcp": null, "same_work": [],
+        "requests": [request("PING", true)], "margin": 0.05, "savings": [],
+        "curves": [{
+            "placement": "free", "saved_ns": 20_000.0, "least_ns": 50_000.0, "points": [[0.0, 0.4]], "until_ns": 350_000.0
+        }]
+    })
+}
+
+#[test]
+fn a_saved_app_is_drawn_as_what_a_unix_socket_saves_unless_asked_otherwise() {
+    let place = Place::new();
+    let mut document = place.document(&RUN);
+    let draw = |args: &[&str]| place.run(&[&["report", "app.json", "--svg", "-"], args].concat());
+    document["answer"] = of_app(&document);
+    place.write("app.json", &document.to_string());
+    for args in [&[][..], &["--chart", "saving"]] {
+        let svg = text(&draw(args).stdout).to_owned();
+        assert!(
+            svg.contains("Redis 7.0.15: the share of a request") && svg.contains("from 350 µs on"),
+            "{svg}"
+        );
+    }
+    assert!(text(&draw(&["--chart", "cost"]).stdout).contains("throughput"), "that of any document");
+    let page = text(&place.run(&["report", "app.json", "--html", "-"]).stdout).to_owned();
+    assert!(page.contains("<h2 id=\"saving-title\">Redis 7.0.15: your server, as it runs</h2>"));
+    assert!(
+        page.contains("id=\"saving-by-work\"") && !page.contains("<pre class=\"answer\">"),
+        "no text twice"
+    );
+
+    // Where all is open, its cells are still drawn.
+    document["answer"]["curves"] = json!([]);
+    place.write("app.json", &document.to_string());
+    assert!(text(&draw(&[]).stdout).starts_with("<svg"));
+    assert_refused(&draw(&["--chart", "saving"]), &["app.json", "ipcost app NAME", "--budget"]);
 }
 
 #[test]
