@@ -12,9 +12,9 @@ use super::{App, Burst, Checked, Curve, Met, Saving, words};
 const MOST: usize = 60;
 /// How close the points of a line are: so many a decade.
 const A_DECADE: i32 = 24;
-/// Where the line leaves zero and is no longer drawn by equal steps, nanoseconds, as a power of ten.
+/// Up to here the points of a line are equally far apart, nanoseconds, as a power of ten.
 const FIRST_DECADE: i32 = 3;
-/// Where it ends at least, as a power of ten.
+/// Where a line ends at least, nanoseconds, as a power of ten.
 const LAST_DECADE: i32 = 7;
 
 /// The answer of `app`.
@@ -44,7 +44,10 @@ fn checked(checked: &Checked) -> saving::Checked {
 fn load(saving: &Saving, margin: f64) -> Load {
     let Estimate { median, lo, hi } = saving.ratio;
     let shown = |saved: &Option<Estimate>| saved.as_ref().map_or_else(String::new, words::signed);
-    let held = |saved: &Option<Estimate>| saved.as_ref().map_or_else(String::new, held);
+    let held = |saved: &Option<Estimate>| match saved {
+        Some(saved) => words::ends(saved).map_or("(no interval)".to_owned(), |ends| format!("({ends})")),
+        None => String::new(),
+    };
     Load {
         load: words::load(saving, MOST),
         cores: cores(saving.placement).to_owned(),
@@ -66,17 +69,6 @@ fn load(saving: &Saving, margin: f64) -> Load {
     }
 }
 
-/// The interval of a difference, whose ends may lie on either side of zero.
-fn held(saved: &Estimate) -> String {
-    match (saved.lo, saved.hi) {
-        (Some(lo), Some(hi)) => {
-            let end = |ns: f64| words::signed(&Estimate { median: ns, lo: None, hi: None });
-            format!("({} to {})", end(lo), end(hi))
-        }
-        _ => "(no interval)".to_owned(),
-    }
-}
-
 /// From how much work on the saving stops mattering, where that is known.
 fn curves(app: &App) -> Option<Curves> {
     let least = app.requests.iter().find(|request| request.least)?;
@@ -90,7 +82,7 @@ fn curves(app: &App) -> Option<Curves> {
         format!(
             "Not drawn: on {}, where it is open whether {} costs less.",
             cores(saving.placement),
-            least.request
+            words::shortened(&least.request, MOST)
         )
     };
     Some(Curves {
@@ -126,7 +118,7 @@ fn panel(app: &App, curve: &Curve, least: &str) -> Panel {
 
 /// From how much work on it stops mattering.
 fn said(curve: &Curve, margin: f64) -> String {
-    let margin = percent(margin);
+    let margin = saving::per_cent(margin);
     match curve.until_ns {
         Some(until_ns) => format!("from {} of work on, less than {margin} is saved", time(until_ns)),
         None if curve.saved_ns < 0.0 => "a Unix socket saves nothing".to_owned(),

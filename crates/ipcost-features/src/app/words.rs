@@ -142,16 +142,25 @@ fn row(grid: &mut Grid, saving: &Saving, margin: f64) {
 }
 
 pub(super) fn signed(saved: &Estimate) -> String {
-    let sign = if saved.median < 0.0 { "−" } else { "" };
-    format!("{sign}{}", time(saved.median.abs()))
+    signed_time(saved.median)
+}
+
+fn signed_time(ns: f64) -> String {
+    let sign = if ns < 0.0 { "−" } else { "" };
+    format!("{sign}{}", time(ns.abs()))
+}
+
+/// The interval of a difference, whose ends may lie on either side of zero: `15.2 µs–21.0 µs`, `−1.06 µs to 21.8 µs`.
+pub(super) fn ends(saved: &Estimate) -> Option<String> {
+    let (lo, hi) = (saved.lo?, saved.hi?);
+    let between = if lo < 0.0 { " to " } else { "–" };
+    Some(format!("{}{between}{}", signed_time(lo), signed_time(hi)))
 }
 
 /// An estimate of a time with its interval: `18.1 µs (15.2 µs–21.0 µs)`.
 fn with_interval(saved: &Estimate) -> String {
-    match (saved.lo, saved.hi) {
-        (Some(lo), Some(hi)) => format!("{} ({}–{})", time(saved.median), time(lo), time(hi)),
-        _ => time(saved.median),
-    }
+    let within = ends(saved).map_or_else(String::new, |ends| format!(" ({ends})"));
+    format!("{}{within}", signed(saved))
 }
 
 /// The answer in sentences.

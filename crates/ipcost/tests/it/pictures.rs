@@ -59,7 +59,8 @@ fn a_saved_app_is_drawn_as_what_a_unix_socket_saves_unless_asked_otherwise() {
             "{svg}"
         );
     }
-    assert!(text(&draw(&["--chart", "cost"]).stdout).contains("throughput"), "that of any document");
+    let cost = text(&draw(&["--chart", "cost"]).stdout).to_owned();
+    assert!(cost.contains("\npipe\n") && !cost.contains("Redis"), "that of any document: {cost}");
     let page = text(&place.run(&["report", "app.json", "--html", "-"]).stdout).to_owned();
     assert!(page.contains("<h2 id=\"saving-title\">Redis 7.0.15: your server, as it runs</h2>"));
     assert!(

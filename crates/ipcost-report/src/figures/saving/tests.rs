@@ -69,9 +69,9 @@ fn load(load: &str, saves: Saves) -> Load {
         saves,
         said: format!("{saves:?}").to_lowercase(),
         saved: "20.0 µs".into(),
-        saved_held: "19.0 µs – 21.0 µs".into(),
+        saved_held: "(19.0 µs–21.0 µs)".into(),
         cpu: "12.0 µs".into(),
-        cpu_held: "11.0 µs – 13.0 µs".into(),
+        cpu_held: "(11.0 µs–13.0 µs)".into(),
     }
 }
 
