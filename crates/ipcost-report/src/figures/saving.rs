@@ -160,9 +160,10 @@ impl Curves {
     /// How to read them.
     pub fn reading(&self) -> String {
         format!(
-            "The line is an upper bound: what is saved of {}, as a share of a request on which the server works longer. Below {}, a saving no longer matters. A point is a request as measured, with its interval: its work is what it takes over TCP on top of {}. A request with a longer reply can lie above the line.",
+            "The line is an upper bound: what is saved of {}, as a share of a request on which the server works longer. Below {}, a saving no longer matters. A point is a request as measured, with its interval: its work is what it takes over TCP on top of {}. The line holds for replies as short as that of {}: a longer one costs more over TCP, too, so that its point can lie above.",
             self.least,
             per_cent(self.margin),
+            self.least,
             self.least
         )
     }
