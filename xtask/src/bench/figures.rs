@@ -57,10 +57,37 @@ pub fn iperf3(text: &str, block: u64) -> Result<f64> {
     Ok(figure("seconds")? * 1e9 / (bytes / block as f64))
 }
 
-/// `redis-benchmark --csv`: the time of one request.
+/// `redis-benchmark --csv` with one test: the time of one request.
 pub fn redis_benchmark(text: &str) -> Result<f64> {
-    let rate = text.lines().find_map(|line| line.strip_prefix("\"INCR\",\"")?.split('"').next());
-    Ok(1e9 / number(rate.with_context(|| odd("rate", text))?)?)
+    // The header is a line of the same form.
+    let rate = text.lines().skip(1).find_map(|line| line.strip_prefix('"')?.split("\",\"").nth(1));
+    per_second(rate.with_context(|| odd("rate", text))?)
+}
+
+/// `pgbench`: the time of one transaction, with that of its connection under `-C`.
+pub fn pgbench(text: &str) -> Result<f64> {
+    let rate = text.lines().find_map(|line| line.strip_prefix("tps = ")?.split(' ').next());
+    per_second(rate.with_context(|| odd("tps", text))?)
+}
+
+/// `h2load`: the time of one request, if all succeeded.
+pub fn h2load(text: &str) -> Result<f64> {
+    let line = text.lines().find_map(|line| line.strip_prefix("finished in "));
+    let rate = line.and_then(|line| line.split(", ").find_map(|part| part.strip_suffix(" req/s")));
+    let succeeded = text.contains(" 0 failed, 0 errored, 0 timeout");
+    ensure!(succeeded, "requests failed: {}", odd("success", text));
+    per_second(rate.with_context(|| odd("rate", text))?)
+}
+
+/// `sysbench`: the time of one event of a script.
+pub fn sysbench(text: &str) -> Result<f64> {
+    let line = text.lines().find_map(|line| line.trim().strip_prefix("transactions:"));
+    let rate = line.and_then(|line| line.split_once('(')?.1.split(' ').next());
+    per_second(rate.with_context(|| odd("rate of transactions", text))?)
+}
+
+fn per_second(rate: &str) -> Result<f64> {
+    Ok(1e9 / number(rate)?)
 }
 
 fn number(text: &str) -> Result<f64> {

@@ -30,6 +30,11 @@ impl Verdict {
             Self::Failed => "failed",
         }
     }
+
+    /// Whether it makes a bench fail.
+    pub fn is_wrong(self) -> bool {
+        matches!(self, Self::Differs | Self::Failed)
+    }
 }
 
 /// Judges a quotient ours / theirs, given as logarithms. `differs` names calls that the tool makes and ipcost does not,
