@@ -146,7 +146,7 @@ fn row(subject: &Subject) -> Row {
     let quotient: Option<Interval> =
         over(pairs.map(|(ours, theirs)| (ours.ratio / theirs.ratio).ln()).collect());
     let verdict = match (&subject.failure, &quotient) {
-        (None, Some(quotient)) => verdict(quotient, None),
+        (None, Some(quotient)) => verdict(quotient, subject.load.differs),
         _ => Verdict::Failed,
     };
     Row {
@@ -155,6 +155,7 @@ fn row(subject: &Subject) -> Row {
         theirs: show::Side::of(&subject.theirs, ratio(&subject.theirs)),
         ours: show::Side::of(&subject.ours, ratio(&subject.ours)),
         quotient,
+        differs: subject.load.differs,
         verdict,
         failure: subject.failure.clone(),
     }

@@ -12,7 +12,7 @@ use ipcost_stats::Random;
 use self::comparisons::{COMPARISONS, Comparison, Place, TOOLS};
 pub use self::comparisons::{REDIS_BENCHMARK, Tool};
 use self::show::Row;
-use super::verdict::{Verdict, verdict};
+use super::verdict::{Reason, Verdict, verdict};
 use super::{Record, build_ipcost, processors};
 
 /// The probability that a row's interval misses. It is not shared over the rows: with ten turns none would have an
@@ -148,7 +148,7 @@ fn pair(subject: &Subject, tool_first: bool) -> Result<(f64, f64)> {
 fn row<'a>(index: usize, subject: &'a Subject, record: &Record) -> Row<'a> {
     let ratio = record.ratio(index, OURS, THEIRS, ALPHA);
     let verdict = match (&subject.failure, &ratio) {
-        (None, Some(ratio)) => verdict(ratio, subject.comparison.differs),
+        (None, Some(ratio)) => verdict(ratio, subject.comparison.differs.map(Reason::Below)),
         _ => Verdict::Failed,
     };
     Row {

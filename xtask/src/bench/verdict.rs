@@ -10,7 +10,7 @@ const SAME: (f64, f64) = (0.85, 1.15);
 pub enum Verdict {
     /// The interval lies within the margin.
     Agrees,
-    /// It lies below, and calls that only the tool makes are named as the reason.
+    /// It lies outside, and what one side does and the other does not is named as the reason.
     Explained,
     /// It lies outside for no named reason.
     Differs,
@@ -37,27 +37,45 @@ impl Verdict {
     }
 }
 
-/// Judges a quotient ours / theirs, given as logarithms. `differs` names calls that the tool makes and ipcost does not,
-/// so it explains only that ipcost is cheaper.
-pub fn verdict(ratio: &Interval, differs: Option<&str>) -> Verdict {
+/// What one side does and the other does not: it explains quotients on one side of the margin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reason {
+    /// Why ipcost's figure is below.
+    Below(&'static str),
+    /// Why it is above.
+    Above(&'static str),
+}
+
+impl Reason {
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Below(text) | Self::Above(text) => text,
+        }
+    }
+}
+
+/// Judges a quotient ours / theirs, given as logarithms.
+pub fn verdict(ratio: &Interval, reason: Option<Reason>) -> Verdict {
     let Some((lo, hi)) = ratio.bounds.map(|(lo, hi)| (lo.exp(), hi.exp())) else { return Verdict::Open };
-    let is_below = hi < SAME.0;
     if lo >= SAME.0 && hi <= SAME.1 {
         return Verdict::Agrees;
     }
-    if !is_below && lo <= SAME.1 {
-        return Verdict::Open;
+    match reason {
+        _ if hi >= SAME.0 && lo <= SAME.1 => Verdict::Open,
+        Some(Reason::Below(_)) if hi < SAME.0 => Verdict::Explained,
+        Some(Reason::Above(_)) if lo > SAME.1 => Verdict::Explained,
+        _ => Verdict::Differs,
     }
-    if is_below && differs.is_some() { Verdict::Explained } else { Verdict::Differs }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const REASON: Option<&str> = Some("it waits twice for each request");
+    const BELOW: Option<Reason> = Some(Reason::Below("the tool waits twice for each request"));
+    const ABOVE: Option<Reason> = Some(Reason::Above("ipcost waits twice for each request"));
 
-    fn of(lo: f64, hi: f64, differs: Option<&str>) -> Verdict {
+    fn of(lo: f64, hi: f64, differs: Option<Reason>) -> Verdict {
         verdict(&Interval { median: 0.0, bounds: Some((f64::ln(lo), f64::ln(hi))) }, differs)
     }
 
@@ -72,9 +90,12 @@ mod tests {
     }
 
     #[test]
-    fn calls_of_the_tool_do_not_explain_why_ipcost_is_dearer() {
-        assert_eq!(of(0.70, 0.84, REASON), Verdict::Explained);
-        assert_eq!(of(1.16, 1.30, REASON), Verdict::Differs);
-        assert_eq!(of(0.90, 1.10, REASON), Verdict::Agrees);
+    fn a_reason_explains_only_its_own_side_of_the_margin() {
+        assert_eq!(of(0.70, 0.84, BELOW), Verdict::Explained);
+        assert_eq!(of(1.16, 1.30, BELOW), Verdict::Differs);
+        assert_eq!(of(0.70, 0.84, ABOVE), Verdict::Differs);
+        assert_eq!(of(1.16, 1.30, ABOVE), Verdict::Explained);
+        assert_eq!(of(0.90, 1.10, BELOW), Verdict::Agrees);
+        assert_eq!(of(1.10, 1.30, ABOVE), Verdict::Open);
     }
 }

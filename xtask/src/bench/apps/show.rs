@@ -5,7 +5,7 @@ use ipcost_stats::{Interval, median};
 
 use super::Times;
 use crate::bench::table::{Table, print_wrapped, quotient};
-use crate::bench::verdict::Verdict;
+use crate::bench::verdict::{Reason, Verdict};
 
 /// A load, when all turns are over.
 pub struct Row {
@@ -15,6 +15,7 @@ pub struct Row {
     pub ours: Side,
     /// Our ratio over theirs, as logarithms.
     pub quotient: Option<Interval>,
+    pub differs: Option<Reason>,
     pub verdict: Verdict,
     pub failure: Option<String>,
 }
@@ -50,6 +51,9 @@ pub fn print(rows: &[Row], not_run: &[String]) {
     table.lines().iter().for_each(|line| println!("{line}"));
     println!("\nTimes are of one request, ratios are unix / tcp.");
     for row in rows {
+        if let Some(reason) = row.differs {
+            print_wrapped(&format!("{} by {}: {}.", row.name, row.tool, reason.text()));
+        }
         if let Some(failure) = &row.failure {
             print_wrapped(&format!("failed: {}: {failure}", row.name));
         }
