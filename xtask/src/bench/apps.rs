@@ -9,6 +9,7 @@ mod server;
 mod show;
 
 use anyhow::{Context, Result, bail, ensure};
+use ipcost_features::app::{Kind, find};
 use ipcost_model::Placement;
 use ipcost_stats::{Interval, Random, epoch_interval};
 
@@ -22,7 +23,7 @@ use super::{build_ipcost, processors};
 /// The probability that a row's interval misses.
 const ALPHA: f64 = 0.05;
 
-/// What a request takes over both sockets, nanoseconds, and the ratio: of medians for ipcost it is its own.
+/// What a request takes over both sockets, nanoseconds, and the ratio: ipcost's is the one that it shows.
 #[derive(Debug, Clone, Copy)]
 struct Times {
     unix_ns: f64,
@@ -65,8 +66,9 @@ pub fn bench(turns: u32, words: &[&str]) -> Result<()> {
             cannot.iter().filter_map(|load| Some(format!("{}: {}", tested.name(load), tested.lacks(load)?))),
         );
         if !can.is_empty() {
-            let server = Server::start(tested.kind, server)?;
-            subjects.extend(measured(tested, &can, turns, &At { server: &server, client })?);
+            let kind = find(tested.kind).map_err(anyhow::Error::msg)?;
+            let server = Server::start(kind.name, server)?;
+            subjects.extend(measured(tested, &can, turns, &At { kind, server: &server, client })?);
         }
     }
     let rows: Vec<Row> = subjects.iter().map(row).collect();
@@ -79,6 +81,7 @@ pub fn bench(turns: u32, words: &[&str]) -> Result<()> {
 
 /// A server, and the processor of those who ask it.
 struct At<'a> {
+    kind: &'static Kind,
     server: &'a Server,
     client: usize,
 }

@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use ipcost_features::app::find;
 use ipcost_model::Pattern;
 use tempfile::TempDir;
 
@@ -32,10 +31,8 @@ pub fn redis_benchmark(load: &Load, at: &At<'_>, socket: Socket) -> Result<f64> 
     let (count, pipeline) = (count.to_string(), load.pipeline.to_string());
     let fixed = ["-c", "1", "-n", &count, "-P", &pipeline, "-k", keeps, "--csv"];
     let request: Vec<&str> = load.request.split(' ').collect();
-    figures::redis_benchmark(&output_of(
-        Some(at.client),
-        &[&["redis-benchmark"], &to[..], &fixed, &request].concat(),
-    )?)
+    let words = [&["redis-benchmark"], &to[..], &fixed, &request].concat();
+    figures::redis_benchmark(&output_of(Some(at.client), &words)?)
 }
 
 /// The time of a transaction by pgbench, in the simple protocol, as ipcost's client speaks it.
@@ -45,13 +42,11 @@ pub fn pgbench(load: &Load, at: &At<'_>, socket: Socket) -> Result<f64> {
     std::fs::write(&script, load.request)?;
     let connects = load.pattern == Pattern::Connect;
     let count = if connects { FORKS } else { REQUESTS }.to_string();
-    let login = login("postgres")?;
+    let (user, database) = login(at)?;
     let to = format!(
-        "host={} port={} user={} dbname={} sslmode=disable gssencmode=disable",
+        "host={} port={} user={user} dbname={database} sslmode=disable gssencmode=disable",
         libpq_host(at, socket)?,
-        at.server.port,
-        login.0,
-        login.1
+        at.server.port
     );
     let mut words = vec!["pgbench", "-n", "-M", "simple", "-c", "1", "-t", &count, "-f", path_text(&script)?];
     words.extend(connects.then_some("-C"));
@@ -61,14 +56,10 @@ pub fn pgbench(load: &Load, at: &At<'_>, socket: Socket) -> Result<f64> {
 
 /// The time of a query by sysbench's driver for PostgreSQL, which asks as libpq's `PQexec` does.
 pub fn sysbench_postgres(load: &Load, at: &At<'_>, socket: Socket) -> Result<f64> {
-    let (user, database) = login("postgres")?;
+    let (user, database) = login(at)?;
     let host = libpq_host(at, socket)?;
-    sysbench(
-        load,
-        at,
-        "pgsql",
-        &[("host", &host), ("port", &at.server.port), ("user", user), ("db", database)],
-    )
+    let to = [("host", host.as_str()), ("port", &at.server.port), ("user", user), ("db", database)];
+    sysbench(load, at, "pgsql", &to)
 }
 
 /// The time of a query by one of sysbench's drivers.
@@ -107,9 +98,8 @@ pub fn h2load(load: &Load, at: &At<'_>, socket: Socket) -> Result<f64> {
 }
 
 /// The user and the database of a private server.
-fn login(kind: &str) -> Result<(&'static str, &'static str)> {
-    let kind = find(kind).map_err(anyhow::Error::msg)?;
-    kind.private_login.with_context(|| format!("{} has no login", kind.name))
+fn login(at: &At<'_>) -> Result<(&'static str, &'static str)> {
+    at.kind.private_login.with_context(|| format!("{} has no login", at.kind.name))
 }
 
 /// The host as libpq takes it: the directory of the Unix socket, or an address.

@@ -1,7 +1,7 @@
 //! ipcost's figures: `ipcost app` with a server of the user's own, as a user would start it.
 
 use anyhow::{Result, bail, ensure};
-use ipcost_features::app::{App, Saving, find};
+use ipcost_features::app::{App, Saving};
 use serde_json::Value;
 
 use super::loads::{Load, Tested};
@@ -15,13 +15,12 @@ const EPOCHS: &str = "3";
 
 /// What it answers for all loads of a server. It and its peers are placed as the tools are.
 pub fn answer(tested: &Tested, at: &At<'_>) -> Result<App> {
-    let kind = find(tested.kind).map_err(anyhow::Error::msg)?;
     let program = ipcost();
     let tcp = format!("127.0.0.1:{}", at.server.port);
-    let mut words = vec![path_text(&program)?, "app", kind.name, "--unix", &at.server.path, "--tcp", &tcp];
+    let mut words = vec![path_text(&program)?, "app", at.kind.name, "--unix", &at.server.path, "--tcp", &tcp];
     words.extend(["--epochs", EPOCHS, "--concurrency", "1", "--quiet", "--no-save", "--json", "-"]);
-    words.extend([kind.flag, tested.request]);
-    if let Some((user, database)) = kind.private_login {
+    words.extend([at.kind.flag, tested.request]);
+    if let Some((user, database)) = at.kind.private_login {
         words.extend(["--user", user, "--database", database]);
     }
     let document: Value = serde_json::from_str(&output_of(Some(at.client), &words)?)?;
