@@ -50,7 +50,7 @@ usage: cargo xtask <command>
                    qperf, iperf3, redis-benchmark, socat
   bench apps [N] [apart] [SERVER ...]
                    ipcost app against the load tools of the servers themselves, in N turns (10); on one core, or apart on two; only
-                   these: postgres, redis, http
+                   these: postgres, mariadb, redis, http
   ledgers FILE ... docs/ledgers.md, from what `ipcost replicate --all --json FILE` wrote on two machines or more
   tables           the simulated table of docs/statistics.md
   dist             an optimised binary, ready to copy, in target/ipcost";

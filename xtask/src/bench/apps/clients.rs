@@ -62,6 +62,16 @@ pub fn sysbench_postgres(load: &Load, at: &At<'_>, socket: Socket) -> Result<f64
     sysbench(load, at, "pgsql", &to)
 }
 
+/// The time of a query by sysbench's driver for MariaDB and MySQL.
+pub fn sysbench_mariadb(load: &Load, at: &At<'_>, socket: Socket) -> Result<f64> {
+    let (user, database) = login(at)?;
+    let to = match socket {
+        Socket::Unix => [("host", "localhost"), ("socket", &at.server.path)],
+        Socket::Tcp => [("host", "127.0.0.1"), ("port", &at.server.port)],
+    };
+    sysbench(load, at, "mysql", &[&to[..], &[("user", user), ("db", database)]].concat())
+}
+
 /// The time of a query by one of sysbench's drivers.
 fn sysbench(load: &Load, at: &At<'_>, driver: &str, to: &[(&str, &str)]) -> Result<f64> {
     let dir = TempDir::new()?;

@@ -66,6 +66,11 @@ pub const SERVERS: &[Tested] = &[
         ],
     },
     Tested {
+        kind: "mariadb",
+        request: SELECT,
+        loads: &[Load { request: SELECT, tool: &SYSBENCH, run: clients::sysbench_mariadb, ..KEPT }],
+    },
+    Tested {
         kind: "redis",
         request: GET,
         loads: &[
