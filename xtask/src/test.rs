@@ -87,6 +87,7 @@ const SERVERS: &[Package] = &[
 /// Tests that take a browser, Windows, network namespaces, real servers, sanitizers or control groups, by module.
 const SYSTEM: &[&str] = &[
     "app::",
+    "app_tools::",
     "connections::",
     "explain::",
     "faults_system::",
