@@ -116,6 +116,7 @@ fn asked(kind: &Kind, args: &AppArgs) -> anyhow::Result<Asked> {
         login,
         requests,
         concurrency: 1,
+        blocking: args.blocking,
         settings: Job {
             budget: args.budget,
             margin: args.margin,

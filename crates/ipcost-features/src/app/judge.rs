@@ -78,7 +78,8 @@ fn same_work(asked: &Asked, (unix, tcp): (&Facts, &Facts)) -> Vec<Checked> {
             Some("neither side uses it here, while common clients do where it is offered".to_owned());
         all.push(Checked { made_equal, ..tls });
     }
-    all.push(same("client", "one program, blocking calls, TCP_NODELAY"));
+    let waits = if asked.blocking { "recv" } else { "poll" };
+    all.push(same("client", &format!("one program, which waits for replies in {waits}, TCP_NODELAY")));
     all.push(same("name resolution", "none, addresses are numbers"));
     all
 }

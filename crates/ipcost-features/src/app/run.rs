@@ -35,6 +35,8 @@ pub struct Asked {
     pub requests: Vec<String>,
     /// Clients at once, besides one.
     pub concurrency: u32,
+    /// Whether the client waits for replies in `recv`.
+    pub blocking: bool,
     /// Budget, margin, epochs and seed.
     pub settings: Job,
 }
@@ -109,7 +111,9 @@ fn flags(asked: &Asked) -> Vec<String> {
         ("--database", database.clone()),
     ];
     let flags = values.into_iter().filter_map(|(name, value)| Some([name.to_owned(), value?]));
-    flags.flatten().chain(writes.then(|| "--writes".to_owned())).collect()
+    let switches = [("--writes", *writes), ("--blocking", asked.blocking)];
+    let switches = switches.into_iter().filter(|(_, is_on)| *is_on).map(|(name, _)| name.to_owned());
+    flags.flatten().chain(switches).collect()
 }
 
 /// A server as it was seen, over the sockets that are measured.

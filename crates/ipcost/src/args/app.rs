@@ -58,6 +58,9 @@ pub struct AppArgs {
     /// Clients at once, besides one [default: as many as cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = HOW)]
     pub concurrency: Option<u32>,
+    /// Let the client wait for replies in recv, as simple clients do, and not in poll, as those of PostgreSQL and MariaDB; a Unix socket then saves less
+    #[arg(long, help_heading = HOW)]
+    pub blocking: bool,
     /// Also let N clients connect at the same moment, and count those that are refused; 0 for none [default: 600 for private servers that many clients come to, none for yours]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=10_000), help_heading = HOW)]
     pub burst: Option<u32>,

@@ -59,6 +59,8 @@ pub(crate) struct Arguments {
     given: Given,
     login: Login,
     settings: Settings,
+    /// Whether the client waits for replies in `recv`.
+    blocks: bool,
     /// What plays the client's role, if not this program.
     tool: Option<&'static Tool>,
 }
@@ -73,6 +75,7 @@ impl Arguments {
             given: Given::default(),
             login: Login::default(),
             settings: Settings::default(),
+            blocks: false,
             tool: None,
         };
         while let Some(name) = words.next() {
@@ -80,6 +83,7 @@ impl Arguments {
                 "--service" => Some(&mut read.is_service),
                 "--writes" => Some(&mut read.login.writes),
                 "--tls" => Some(&mut read.settings.tls),
+                "--blocking" => Some(&mut read.blocks),
                 _ => None,
             };
             if let Some(flag) = flag {
@@ -97,7 +101,7 @@ impl Arguments {
                 "--rows" => read.settings.rows = Some(number(name, value)?),
                 _ => {
                     return Err(refused(format!(
-                        "there is no argument {name}; give --unix PATH, --tcp HOST:PORT, --user NAME, --database NAME, --writes, --tool NAME, --service, --backlog N, --rows N or --tls"
+                        "there is no argument {name}; give --unix PATH, --tcp HOST:PORT, --user NAME, --database NAME, --writes, --blocking, --tool NAME, --service, --backlog N, --rows N or --tls"
                     )));
                 }
             }
@@ -168,7 +172,8 @@ impl Peer for App {
                 tool::prepare(tool, (self.0.kind, login, tls), cell, &self.at(cell, address)?, address)
             }
             PeerRole::Client => {
-                client::prepare(self.0.kind, &self.0.login, cell, &self.at(cell, address)?, address)
+                let who = (&self.0.login, self.0.blocks);
+                client::prepare(self.0.kind, who, cell, &self.at(cell, address)?, address)
             }
             PeerRole::Server => server::prepare(cell, &self.at(cell, address)?, self.0.given.is_empty()),
         }
