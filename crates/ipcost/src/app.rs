@@ -81,7 +81,18 @@ fn asked(kind: &Kind, args: &AppArgs) -> anyhow::Result<Asked> {
         unix: args.unix.as_deref().map(At::of_path).transpose().map_err(|error| anyhow!("{error}"))?,
         tcp: args.tcp.as_deref().map(At::of_host_and_port).transpose().map_err(|error| anyhow!("{error}"))?,
     };
-    let login = Login { user: args.user.clone(), database: args.database.clone(), writes: args.writes };
+    if args.as_configured && !kind.takes_tls {
+        bail!(
+            "clients of {} take no TLS unasked, so nothing is made equal; leave --as-configured out",
+            kind.title
+        );
+    }
+    let login = Login {
+        user: args.user.clone(),
+        database: args.database.clone(),
+        writes: args.writes,
+        tls: args.as_configured,
+    };
     let texts = [
         ("--query", &args.query),
         ("--command", &args.command),

@@ -36,7 +36,7 @@ mod switch;
 mod syscall;
 mod tcp;
 mod tcp6;
-mod tls;
+pub mod tls;
 mod udp;
 mod udp6;
 mod unix;

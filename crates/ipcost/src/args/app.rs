@@ -58,6 +58,9 @@ pub struct AppArgs {
     /// Clients at once, besides one [default: as many as cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = HOW)]
     pub concurrency: Option<u32>,
+    /// Leave what differs between the sockets as the server's own clients find it: over TCP they take TLS where it is offered
+    #[arg(long, help_heading = HOW)]
+    pub as_configured: bool,
     /// Let the client wait for replies in recv, as simple clients do, and not in poll, as those of PostgreSQL and MariaDB; a Unix socket then saves less
     #[arg(long, help_heading = HOW)]
     pub blocking: bool,

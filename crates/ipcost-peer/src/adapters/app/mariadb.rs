@@ -33,6 +33,7 @@ pub(super) const KIND: Kind = Kind {
     ),
     pipelines: false,
     private_login: Some((USER, USER)),
+    takes_tls: false,
     behind: None,
     burst: 0,
     most_clients: None,

@@ -83,6 +83,7 @@ impl Arguments {
                 "--service" => Some(&mut read.is_service),
                 "--writes" => Some(&mut read.login.writes),
                 "--tls" => Some(&mut read.settings.tls),
+                "--prefer-tls" => Some(&mut read.login.tls),
                 "--blocking" => Some(&mut read.blocks),
                 _ => None,
             };
@@ -101,7 +102,7 @@ impl Arguments {
                 "--rows" => read.settings.rows = Some(number(name, value)?),
                 _ => {
                     return Err(refused(format!(
-                        "there is no argument {name}; give --unix PATH, --tcp HOST:PORT, --user NAME, --database NAME, --writes, --blocking, --tool NAME, --service, --backlog N, --rows N or --tls"
+                        "there is no argument {name}; give --unix PATH, --tcp HOST:PORT, --user NAME, --database NAME, --writes, --prefer-tls, --blocking, --tool NAME, --service, --backlog N, --rows N or --tls"
                     )));
                 }
             }
