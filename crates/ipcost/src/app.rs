@@ -79,7 +79,12 @@ fn list() -> String {
 fn asked(kind: &Kind, args: &AppArgs) -> anyhow::Result<Asked> {
     let given = Given {
         unix: args.unix.as_deref().map(At::of_path).transpose().map_err(|error| anyhow!("{error}"))?,
-        tcp: args.tcp.as_deref().map(At::of_host_and_port).transpose().map_err(|error| anyhow!("{error}"))?,
+        tcp: args
+            .tcp
+            .as_deref()
+            .map(|text| At::of_host_and_port(text, args.remote))
+            .transpose()
+            .map_err(|error| anyhow!("{error}"))?,
     };
     if args.as_configured && !kind.takes_tls {
         bail!(

@@ -64,6 +64,9 @@ fn same_work(asked: &Asked, (unix, tcp): (&Facts, &Facts)) -> Vec<Checked> {
         checked("server process", &process),
         checked(LOGIN, &|facts| facts.told.login.clone()),
     ];
+    let way =
+        |facts: &Facts| if facts.is_remote { "beyond loopback" } else { "within this machine" }.to_owned();
+    all.extend(Some(checked("way", &way)).filter(|way| !way.same));
     let encrypts = |facts: &Facts| asked.login.tls && facts.told.offers_tls;
     all.push(checked("encryption", &|facts| if encrypts(facts) { "TLS" } else { "none" }.to_owned()));
     for (index, request) in asked.requests.iter().enumerate() {

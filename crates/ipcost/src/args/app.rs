@@ -27,6 +27,9 @@ pub struct AppArgs {
     /// Your server's TCP port; only on loopback
     #[arg(long, value_name = "HOST:PORT", help_heading = SERVER)]
     pub tcp: Option<String>,
+    /// Accept a TCP address that is not on loopback: a container's, or another machine's; the way there is then part of what TCP costs
+    #[arg(long, requires = "tcp", help_heading = SERVER)]
+    pub remote: bool,
     /// Your server's Unix socket
     #[arg(long, value_name = "PATH", help_heading = SERVER)]
     pub unix: Option<String>,
