@@ -48,6 +48,9 @@ usage: cargo xtask <command>
   bench tools [N] [--markdown] [TOOL ...]
                    tools that know nothing of ipcost against its cells for the same work, in N turns (10); only these: perf, sockperf,
                    qperf, iperf3, redis-benchmark, socat
+  bench apps [N] [apart] [SERVER ...]
+                   ipcost app against the load tools of the servers themselves, in N turns (10); on one core, or apart on two; only
+                   these: postgres, mariadb, redis, http
   ledgers FILE ... docs/ledgers.md, from what `ipcost replicate --all --json FILE` wrote on two machines or more
   tables           the simulated table of docs/statistics.md
   dist             an optimised binary, ready to copy, in target/ipcost";
@@ -88,6 +91,10 @@ fn main() -> ExitCode {
         ["bench", "tools", rest @ ..] => {
             let (turns, words) = count_and_names(rest, 10);
             bench::tools::bench(turns, words)
+        }
+        ["bench", "apps", rest @ ..] => {
+            let (turns, words) = count_and_names(rest, 10);
+            bench::apps::bench(turns, words)
         }
         ["tables"] => {
             tables::print();

@@ -82,11 +82,15 @@ const SERVERS: &[Package] = &[
         names: &["php-fpm"],
         needed_for: "ipcost app fastcgi",
     },
+    program("h2o", &["h2o"], "experiments with a proxy"),
+    program("ab", &["apache2-utils"], "experiments with web servers"),
+    program("sysbench", &["sysbench"], "experiments with MariaDB"),
 ];
 
 /// Tests that take a browser, Windows, network namespaces, real servers, sanitizers or control groups, by module.
 const SYSTEM: &[&str] = &[
     "app::",
+    "app_tools::",
     "connections::",
     "explain::",
     "faults_system::",

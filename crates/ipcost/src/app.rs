@@ -79,9 +79,25 @@ fn list() -> String {
 fn asked(kind: &Kind, args: &AppArgs) -> anyhow::Result<Asked> {
     let given = Given {
         unix: args.unix.as_deref().map(At::of_path).transpose().map_err(|error| anyhow!("{error}"))?,
-        tcp: args.tcp.as_deref().map(At::of_host_and_port).transpose().map_err(|error| anyhow!("{error}"))?,
+        tcp: args
+            .tcp
+            .as_deref()
+            .map(|text| At::of_host_and_port(text, args.remote))
+            .transpose()
+            .map_err(|error| anyhow!("{error}"))?,
     };
-    let login = Login { user: args.user.clone(), database: args.database.clone(), writes: args.writes };
+    if args.as_configured && !kind.takes_tls {
+        bail!(
+            "clients of {} take no TLS unasked, so nothing is made equal; leave --as-configured out",
+            kind.title
+        );
+    }
+    let login = Login {
+        user: args.user.clone(),
+        database: args.database.clone(),
+        writes: args.writes,
+        tls: args.as_configured,
+    };
     let texts = [
         ("--query", &args.query),
         ("--command", &args.command),
@@ -116,6 +132,7 @@ fn asked(kind: &Kind, args: &AppArgs) -> anyhow::Result<Asked> {
         login,
         requests,
         concurrency: 1,
+        blocking: args.blocking,
         settings: Job {
             budget: args.budget,
             margin: args.margin,

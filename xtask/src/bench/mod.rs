@@ -3,7 +3,9 @@
 //! [`Cells`] are measured by ipcost; plain programs that know nothing of it take turns with them: in every epoch
 //! fresh processes on both sides, in every round a fresh random order, and the tool's own intervals over epochs.
 
+pub mod apps;
 pub mod faithful;
+mod figures;
 pub mod habits;
 pub mod overhead;
 pub mod percentiles;
@@ -11,7 +13,9 @@ mod plain;
 mod processes;
 mod redis;
 mod socat;
+mod table;
 pub mod tools;
+mod verdict;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,13 +1,16 @@
 //! Starting other programs: pinned, on free ports, and ended with whatever started them.
 
 use std::net::TcpListener;
-use std::process::{Child, Command, ExitStatus};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 
 /// How long to wait for a program to start listening.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long a client may take, seconds; it usually takes one.
+const TIMEOUT_S: &str = "120";
 
 /// A child that is killed, by its id, unless it has ended.
 pub struct Running(Child);
@@ -54,6 +57,21 @@ pub fn on_processor(cpu: Option<usize>, program: &str) -> Command {
             command
         }
     }
+}
+
+/// Runs a client on its processor to its end; the result is what it prints.
+///
+/// # Errors
+/// If it fails or takes too long.
+pub fn output_of(cpu: Option<usize>, words: &[&str]) -> Result<String> {
+    let mut command = on_processor(cpu, "timeout");
+    let output = command.args(["--foreground", TIMEOUT_S]).args(words).stdin(Stdio::null()).output()?;
+    let [text, complaint] =
+        [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    if !output.status.success() {
+        bail!("{}: {}: {}{}", words.join(" "), output.status, complaint.trim(), text.trim());
+    }
+    Ok(text)
 }
 
 /// A TCP port that nothing listens on.

@@ -1,19 +1,18 @@
 //! ipcost against tools that know nothing of it, by turns: docs/faithfulness.md.
 
 mod comparisons;
-mod figures;
 mod ours;
 mod programs;
 mod show;
-mod verdict;
 
 use anyhow::{Context, Result, bail, ensure};
 use ipcost_model::Placement;
 use ipcost_stats::Random;
 
 use self::comparisons::{COMPARISONS, Comparison, Place, TOOLS};
+pub use self::comparisons::{REDIS_BENCHMARK, Tool};
 use self::show::Row;
-use self::verdict::{Verdict, verdict};
+use super::verdict::{Reason, Verdict, verdict};
 use super::{Record, build_ipcost, processors};
 
 /// The probability that a row's interval misses. It is not shared over the rows: with ten turns none would have an
@@ -58,7 +57,7 @@ pub fn bench(turns: u32, words: &[&str]) -> Result<()> {
         println!();
     }
     show::markdown(&rows, &not_run);
-    let wrong: Vec<String> = rows.iter().filter(|row| row.is_wrong()).map(Row::name).collect();
+    let wrong: Vec<String> = rows.iter().filter(|row| row.verdict.is_wrong()).map(Row::name).collect();
     ensure!(wrong.is_empty(), "{} of {} rows failed: {}", wrong.len(), rows.len(), wrong.join("; "));
     Ok(())
 }
@@ -114,7 +113,10 @@ fn measure(subjects: &mut [Subject], turns: u32) -> Record {
 }
 
 /// The first success, or the last failure.
-fn tried<T>(mut attempt: impl FnMut() -> Result<T>) -> Result<T> {
+///
+/// # Errors
+/// That of the last attempt.
+pub fn tried<T>(mut attempt: impl FnMut() -> Result<T>) -> Result<T> {
     let mut outcome = attempt();
     for _ in 1..TRIES {
         if outcome.is_err() {
@@ -146,7 +148,7 @@ fn pair(subject: &Subject, tool_first: bool) -> Result<(f64, f64)> {
 fn row<'a>(index: usize, subject: &'a Subject, record: &Record) -> Row<'a> {
     let ratio = record.ratio(index, OURS, THEIRS, ALPHA);
     let verdict = match (&subject.failure, &ratio) {
-        (None, Some(ratio)) => verdict(ratio, subject.comparison.differs),
+        (None, Some(ratio)) => verdict(ratio, subject.comparison.differs.map(Reason::Below)),
         _ => Verdict::Failed,
     };
     Row {

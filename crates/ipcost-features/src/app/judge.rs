@@ -63,8 +63,12 @@ fn same_work(asked: &Asked, (unix, tcp): (&Facts, &Facts)) -> Vec<Checked> {
         checked("version", &|facts| facts.told.version.clone()),
         checked("server process", &process),
         checked(LOGIN, &|facts| facts.told.login.clone()),
-        same("encryption", "none"),
     ];
+    let way =
+        |facts: &Facts| if facts.is_remote { "beyond loopback" } else { "within this machine" }.to_owned();
+    all.extend(Some(checked("way", &way)).filter(|way| !way.same));
+    let encrypts = |facts: &Facts| asked.login.tls && facts.told.offers_tls;
+    all.push(checked("encryption", &|facts| if encrypts(facts) { "TLS" } else { "none" }.to_owned()));
     for (index, request) in asked.requests.iter().enumerate() {
         all.push(checked(&format!("reply to {request}"), &|facts| {
             let replied = facts.requests[index].replied;
@@ -73,12 +77,13 @@ fn same_work(asked: &Asked, (unix, tcp): (&Facts, &Facts)) -> Vec<Checked> {
     }
     let offers = |facts: &Facts| if facts.told.offers_tls { "offered" } else { "not offered" }.to_owned();
     let tls = checked("TLS", &offers);
-    if !tls.same {
+    if !tls.same && !asked.login.tls {
         let made_equal =
             Some("neither side uses it here, while common clients do where it is offered".to_owned());
         all.push(Checked { made_equal, ..tls });
     }
-    all.push(same("client", "one program, blocking calls, TCP_NODELAY"));
+    let waits = if asked.blocking { "recv" } else { "poll" };
+    all.push(same("client", &format!("one program, which waits for replies in {waits}, TCP_NODELAY")));
     all.push(same("name resolution", "none, addresses are numbers"));
     all
 }

@@ -35,6 +35,8 @@ pub struct Asked {
     pub requests: Vec<String>,
     /// Clients at once, besides one.
     pub concurrency: u32,
+    /// Whether the client waits for replies in `recv`.
+    pub blocking: bool,
     /// Budget, margin, epochs and seed.
     pub settings: Job,
 }
@@ -55,6 +57,7 @@ pub fn prepare(kind: &Kind, asked: &Asked, several_cores: bool) -> Result<Job, L
             }
             let mut command = command.clone();
             command.push("--service".to_owned());
+            command.extend(asked.login.tls.then(|| "--tls".to_owned()));
             Some(ServiceCommand { command, lasts: Lasts::Epoch })
         }
         false => None,
@@ -101,7 +104,7 @@ pub fn prepare(kind: &Kind, asked: &Asked, several_cores: bool) -> Result<Job, L
 }
 
 fn flags(asked: &Asked) -> Vec<String> {
-    let Login { user, database, writes } = &asked.login;
+    let Login { user, database, writes, tls } = &asked.login;
     let values = [
         ("--unix", asked.given.unix.as_ref().map(At::to_string)),
         ("--tcp", asked.given.tcp.as_ref().map(At::to_string)),
@@ -109,7 +112,9 @@ fn flags(asked: &Asked) -> Vec<String> {
         ("--database", database.clone()),
     ];
     let flags = values.into_iter().filter_map(|(name, value)| Some([name.to_owned(), value?]));
-    flags.flatten().chain(writes.then(|| "--writes".to_owned())).collect()
+    let switches = [("--writes", *writes), ("--prefer-tls", *tls), ("--blocking", asked.blocking)];
+    let switches = switches.into_iter().filter(|(_, is_on)| *is_on).map(|(name, _)| name.to_owned());
+    flags.flatten().chain(switches).collect()
 }
 
 /// A server as it was seen, over the sockets that are measured.

@@ -410,7 +410,12 @@ mod tests {
                 points: Vec::new(),
                 until_ns: Some(320_000.0),
             }],
-            burst: None,
+            burst: Some(Burst {
+                clients: 500,
+                somaxconn: Some(128),
+                unix: Some(Met { backlog: Some(128), answered: 1400, refused: 100, ..Met::default() }),
+                tcp: Some(Met { backlog: Some(128), answered: 1395, late: 90, failed: 15, ..Met::default() }),
+            }),
         };
         insta::assert_snapshot!(anstream::adapter::strip_str(&render(&app, 100)).to_string());
         for room in [0, 1, 40, 80] {

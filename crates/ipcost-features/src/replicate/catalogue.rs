@@ -12,7 +12,7 @@ use super::Replication;
 use super::needs::Needs;
 
 /// Their files, by name.
-const FILES: [(&str, &str); 11] = [
+const FILES: [(&str, &str); 12] = [
     ("celluloid-connect", include_str!("../../replications/celluloid-connect.toml")),
     ("c-stream", include_str!("../../replications/c-stream.toml")),
     ("go-pingpong", include_str!("../../replications/go-pingpong.toml")),
@@ -20,6 +20,7 @@ const FILES: [(&str, &str); 11] = [
     ("redis-incr", include_str!("../../replications/redis-incr.toml")),
     ("ipc-bench-pingpong", include_str!("../../replications/ipc-bench-pingpong.toml")),
     ("rust-pingpong", include_str!("../../replications/rust-pingpong.toml")),
+    ("mysql-point-select", include_str!("../../replications/mysql-point-select.toml")),
     ("postgres-select", include_str!("../../replications/postgres-select.toml")),
     ("redis-unix", include_str!("../../replications/redis-unix.toml")),
     ("php-fpm-unix", include_str!("../../replications/php-fpm-unix.toml")),

@@ -529,6 +529,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_factor_that_is_refuted_fails_even_where_the_direction_is_open() {
+        let test = |word, direction| LedgerTest {
+            value: Some(1.1),
+            direction: Some(direction),
+            ..LedgerTest::known_as(word)
+        };
+        let (yes, no, open) = (ClaimVerdict::Holds, ClaimVerdict::Fails, ClaimVerdict::Open);
+        assert_eq!(known(Rule::All, &[test(no, open)]), Some((no, Some(no))));
+        assert_eq!(known(Rule::All, &[test(no, yes)]), Some((yes, Some(no))));
+        assert_eq!(known(Rule::All, &[test(open, open)]), Some((open, Some(open))));
+    }
+
+    #[test]
     fn claims_follow_from_their_tests() {
         let ledger = |word| LedgerTest { value: Some(1.0), ..LedgerTest::known_as(word) };
         let (yes, no, open) = (ClaimVerdict::Holds, ClaimVerdict::Fails, ClaimVerdict::Open);

@@ -139,3 +139,21 @@ pub(super) fn check(replication: &Replication) -> Result<(), String> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_condition_puts_peers_in_the_place_of_others() {
+        let stratum: Stratum =
+            toml::from_str("name = \"with a longer queue\"\npeers = { a = \"b\" }").unwrap();
+        let published = Point {
+            client: "a".to_owned(),
+            server: "c".to_owned(),
+            ..Point::free(ipcost_model::Cell::new(ipcost_model::Pattern::Rr, "unix", 1))
+        };
+        let under = stratum.of(&published);
+        assert_eq!((under.client.as_str(), under.server.as_str()), ("b", "c"));
+    }
+}

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use ipcost_model::protocol::Address;
@@ -79,23 +79,30 @@ impl At {
         Ok(Self { transport: "unix", address: Address::from_iter([("path".to_owned(), path.into())]) })
     }
 
-    /// `HOST:PORT`. Nothing beyond this machine is measured, so the host must be a loopback address.
+    /// `HOST:PORT`. The host must be a loopback address, since others take part in what is then measured: a container's network,
+    /// or another machine. With `remote`, any address is one.
     ///
     /// # Errors
     /// One line, if it is none or names no port.
-    pub fn of_host_and_port(text: &str) -> Result<Self, String> {
+    pub fn of_host_and_port(text: &str, remote: bool) -> Result<Self, String> {
         let Some((host, port)) = text.rsplit_once(':') else {
             return Err(format!("--tcp {text} names no port; give HOST:PORT, such as 127.0.0.1:5432"));
         };
         let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
         let found = match host {
             "localhost" => Some(IpAddr::V4(Ipv4Addr::LOCALHOST)),
-            host => host.parse().ok().filter(IpAddr::is_loopback),
+            host => host.parse().ok().filter(|host: &IpAddr| remote || host.is_loopback()),
         };
         let Some(found) = found else {
-            return Err(format!(
-                "{host} is not a loopback address; give one of 127.0.0.0/8, ::1 or localhost"
-            ));
+            return Err(match (remote, host.parse::<IpAddr>()) {
+                (true, _) => format!("{host} is no address; give one in numbers, or localhost"),
+                (false, Ok(_)) => format!(
+                    "{host} is not a loopback address; give one of 127.0.0.0/8, ::1 or localhost, or ipcost app --remote if the way there may be part of the answer"
+                ),
+                (false, Err(_)) => {
+                    format!("{host} is not a loopback address; give one of 127.0.0.0/8, ::1 or localhost")
+                }
+            });
         };
         match port.parse() {
             Ok(port) if port > 0 => Ok(Self::of_port(found, port)),
@@ -115,6 +122,11 @@ impl At {
         self.address.get("host")?.as_str()
     }
 
+    /// Whether it is reached over more than loopback.
+    pub fn is_remote(&self) -> bool {
+        self.host().and_then(|host| host.parse().ok()).is_some_and(|host: IpAddr| !host.is_loopback())
+    }
+
     /// The port.
     pub fn port(&self) -> Option<u16> {
         self.address.get("port")?.as_u64()?.try_into().ok()
@@ -125,10 +137,15 @@ impl At {
     /// # Errors
     /// If the address is not one of its transport.
     pub fn client(&self, cell: Option<&Cell>, worker: u32) -> Result<Box<dyn Client>, TransportError> {
+        let nodelay = cell.and_then(|cell| cell.options.bool("tcp_nodelay")).unwrap_or(true);
+        if self.is_remote()
+            && let Some((host, port)) = self.host().and_then(|host| host.parse().ok()).zip(self.port())
+        {
+            return Ok(transport::elsewhere(SocketAddr::new(host, port), nodelay));
+        }
         let found = transport::find(self.transport)
             .ok_or_else(|| TransportError::Refused(format!("there is no transport {}", self.transport)))?;
         let mut options = Options::default();
-        let nodelay = cell.and_then(|cell| cell.options.bool("tcp_nodelay")).unwrap_or(true);
         // Servers that know their clients by address know one.
         for (name, value) in [("tcp_nodelay", nodelay), ("spread_sources", false)] {
             options.set(name, OptionValue::Bool(value)).map_err(TransportError::Refused)?;
@@ -203,7 +220,7 @@ mod tests {
             ("[::1]:6379", "[::1]:6379", "tcp6"),
             ("::1:6379", "[::1]:6379", "tcp6"),
         ] {
-            let at = At::of_host_and_port(text).unwrap();
+            let at = At::of_host_and_port(text, false).unwrap();
             assert_eq!((at.to_string().as_str(), at.transport), (shown, transport));
         }
         for (text, part) in [
@@ -212,9 +229,11 @@ mod tests {
             ("localhost:0", "from 1 to 65535"),
             ("localhost:65536", "from 1 to 65535"),
         ] {
-            let message = At::of_host_and_port(text).unwrap_err();
+            let message = At::of_host_and_port(text, false).unwrap_err();
             assert!(message.contains(part), "{text}: {message}");
         }
+        let far = At::of_host_and_port("192.0.2.1:6379", true).unwrap();
+        assert!(far.is_remote() && At::of_host_and_port("example.org:1", true).is_err());
         assert_eq!(At::of_path("/run/redis.sock").unwrap().to_string(), "/run/redis.sock");
         assert!(At::of_path(&"x".repeat(MAX_SOCKET_PATH + 1)).is_err() && At::of_path("").is_err());
     }

@@ -490,6 +490,21 @@ pub fn limit_waits(connection: &Connection, patience: Duration) -> io::Result<()
     Ok(sockopt::set_socket_timeout(&socket.0, Timeout::Send, Some(patience))?)
 }
 
+/// Waits in `poll(2)` until something has come over a connection, or it has ended.
+///
+/// # Errors
+/// If a system call fails.
+#[inline]
+pub fn await_reply(connection: &Connection) -> io::Result<()> {
+    let Connection::Socket(socket) = connection else { return Ok(()) };
+    while let Err(error) = poll(&mut [PollFd::new(&socket.0, PollFlags::IN)], None) {
+        if error != Errno::INTR {
+            return Err(error.into());
+        }
+    }
+    Ok(())
+}
+
 /// Makes blocking calls on a connection wait as long as they must again.
 ///
 /// # Errors

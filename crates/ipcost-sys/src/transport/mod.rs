@@ -36,7 +36,7 @@ mod switch;
 mod syscall;
 mod tcp;
 mod tcp6;
-mod tls;
+pub mod tls;
 mod udp;
 mod udp6;
 mod unix;
@@ -56,6 +56,7 @@ use serde_json::Value;
 
 pub use self::memcpy::Copier;
 pub use self::part::{HandOver, Part};
+pub use self::tcp::elsewhere;
 use crate::system::calling;
 use crate::system::channel::{PipePair, Socket};
 pub use crate::system::descriptor::{Descriptor, Waitable};

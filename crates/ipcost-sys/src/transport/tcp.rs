@@ -114,6 +114,28 @@ pub(super) fn serve(
     Ok(Box::new(Listener::open(make(), Inherits::Buffers, &at, &at.to_string(), cell, prepare, name)?))
 }
 
+/// A client of a server that is on no loopback address, for callers whose user has asked for just that one.
+///
+/// Transports themselves reach nothing there.
+pub fn elsewhere(to: SocketAddr, nodelay: bool) -> Box<dyn Client> {
+    let (make, transport): (Make, _) = match to.is_ipv4() {
+        true => (|| stream_socket(AddressFamily::INET), "tcp"),
+        false => (|| stream_socket(AddressFamily::INET6), "tcp6"),
+    };
+    // Pattern connect alone accepts another user's server.
+    let cell = Cell::new(Pattern::Connect, transport, 1);
+    Box::new(TcpClient {
+        transport,
+        make,
+        to,
+        nodelay,
+        sources: None,
+        cell,
+        retries: 0,
+        effective: Vec::new(),
+    })
+}
+
 /// Reads an address and refuses any outside loopback: nothing is ever measured, or offered, beyond it.
 pub(super) fn socket_address(
     transport: &'static str,

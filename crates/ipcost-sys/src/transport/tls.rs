@@ -3,7 +3,7 @@
 use ipcost_model::protocol::Address;
 use ipcost_model::{Capabilities, Cell, OptionGroup};
 
-use super::{Client, Place, Provision, Server, Transport, TransportError, tcp::Tcp, unix::Unix};
+use super::{Client, Connection, Place, Provision, Server, Transport, TransportError, tcp::Tcp, unix::Unix};
 
 /// TLS over TCP.
 pub const TCP: Tls = Tls {
@@ -69,6 +69,14 @@ impl Transport for Tls {
     }
 }
 
+/// Encrypts a connection from here on, as a client that trusts whoever answers; it shakes hands when it first moves something.
+///
+/// # Errors
+/// If this program was built without TLS.
+pub fn encrypt(connection: &mut Connection) -> Result<(), TransportError> {
+    sessions::encrypt(connection)
+}
+
 #[cfg(not(feature = "tls"))]
 mod sessions {
     //! Stubs for a build without TLS.
@@ -82,6 +90,10 @@ mod sessions {
     }
 
     pub fn serve(_beneath: Box<dyn Server>) -> Result<Box<dyn Server>, TransportError> {
+        Err(TransportError::Refused(NONE.to_owned()))
+    }
+
+    pub fn encrypt(_connection: &mut Connection) -> Result<(), TransportError> {
         Err(TransportError::Refused(NONE.to_owned()))
     }
 
@@ -100,19 +112,20 @@ mod sessions {
 
     use std::io::{self, IoSlice, Read, Write};
     use std::ops::DerefMut;
-    use std::sync::Arc;
+    use std::sync::{Arc, OnceLock};
 
     use rustls::client::Resumption;
-    use rustls::crypto::ring;
-    use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+    use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+    use rustls::crypto::{ring, verify_tls13_signature};
+    use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
     use rustls::version::TLS13;
     use rustls::{
-        ClientConfig, ClientConnection, ConnectionCommon, RootCertStore, ServerConfig, ServerConnection,
-        SideData, Stream,
+        ClientConfig, ClientConnection, ConnectionCommon, DigitallySignedStruct, RootCertStore, ServerConfig,
+        ServerConnection, SideData, SignatureScheme, Stream,
     };
     use serde::{Deserialize, Serialize};
 
-    use super::super::{Channel, Connection, Effective, from_address, switch, to_address};
+    use super::super::{Channel, Effective, from_address, switch, to_address};
     use super::*;
     use crate::system::descriptor::Waitable;
 
@@ -234,6 +247,88 @@ mod sessions {
 
         fn effective(&self) -> Vec<Effective> {
             self.beneath.effective()
+        }
+    }
+
+    pub fn encrypt(connection: &mut Connection) -> Result<(), TransportError> {
+        static CONFIG: OnceLock<Arc<ClientConfig>> = OnceLock::new();
+        let config = match CONFIG.get() {
+            Some(config) => config,
+            None => {
+                let mut config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+                    .with_protocol_versions(&[&TLS13])
+                    .map_err(|error| failed("cannot use TLS", error))?
+                    .dangerous()
+                    .with_custom_certificate_verifier(Arc::new(Anybody))
+                    .with_no_client_auth();
+                // As OpenSSL's clients do that keep no session.
+                config.resumption = Resumption::disabled();
+                CONFIG.get_or_init(|| Arc::new(config))
+            }
+        };
+        let name = ServerName::try_from(NAME).expect("a name");
+        let session = ClientConnection::new(Arc::clone(config), name)
+            .map_err(|error| failed("cannot begin TLS", error))?;
+        let beneath = Plain(std::mem::replace(connection, Connection::Other(Box::new(Nowhere))));
+        *connection = Connection::Other(Box::new(Secured { session, beneath }));
+        Ok(())
+    }
+
+    /// Trusts every certificate, as clients do that encrypt without being asked to check who answers.
+    #[derive(Debug)]
+    struct Anybody;
+
+    impl ServerCertVerifier for Anybody {
+        fn verify_server_cert(
+            &self,
+            _end_entity: &CertificateDer<'_>,
+            _intermediates: &[CertificateDer<'_>],
+            _server_name: &ServerName<'_>,
+            _ocsp_response: &[u8],
+            _now: UnixTime,
+        ) -> Result<ServerCertVerified, rustls::Error> {
+            Ok(ServerCertVerified::assertion())
+        }
+
+        fn verify_tls12_signature(
+            &self,
+            _message: &[u8],
+            _cert: &CertificateDer<'_>,
+            _signed: &DigitallySignedStruct,
+        ) -> Result<HandshakeSignatureValid, rustls::Error> {
+            Ok(HandshakeSignatureValid::assertion())
+        }
+
+        fn verify_tls13_signature(
+            &self,
+            message: &[u8],
+            cert: &CertificateDer<'_>,
+            signed: &DigitallySignedStruct,
+        ) -> Result<HandshakeSignatureValid, rustls::Error> {
+            // Checked, so that it costs what it costs others.
+            verify_tls13_signature(
+                message,
+                cert,
+                signed,
+                &ring::default_provider().signature_verification_algorithms,
+            )
+        }
+
+        fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+            ring::default_provider().signature_verification_algorithms.supported_schemes()
+        }
+    }
+
+    /// Stands for a connection while it is being encrypted.
+    struct Nowhere;
+
+    impl Channel for Nowhere {
+        fn send(&mut self, _bytes: &[u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::NotConnected.into())
+        }
+
+        fn receive(&mut self, _buffer: &mut [u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::NotConnected.into())
         }
     }
 

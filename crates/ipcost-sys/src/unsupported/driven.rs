@@ -130,6 +130,14 @@ pub fn connect_at_once(_to: Listens<'_>, _patience: Duration) -> io::Result<Conn
 ///
 /// # Errors
 /// Always.
+pub fn await_reply(_connection: &Connection) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Always refuses.
+///
+/// # Errors
+/// Always.
 pub fn path_listens(_path: &str) -> io::Result<bool> {
     Err(io::ErrorKind::Unsupported.into())
 }

@@ -27,6 +27,9 @@ pub struct AppArgs {
     /// Your server's TCP port; only on loopback
     #[arg(long, value_name = "HOST:PORT", help_heading = SERVER)]
     pub tcp: Option<String>,
+    /// Accept a TCP address that is not on loopback: a container's, or another machine's; the way there is then part of what TCP costs
+    #[arg(long, requires = "tcp", help_heading = SERVER)]
+    pub remote: bool,
     /// Your server's Unix socket
     #[arg(long, value_name = "PATH", help_heading = SERVER)]
     pub unix: Option<String>,
@@ -58,6 +61,12 @@ pub struct AppArgs {
     /// Clients at once, besides one [default: as many as cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = HOW)]
     pub concurrency: Option<u32>,
+    /// Leave what differs between the sockets as the server's own clients find it: over TCP they take TLS where it is offered
+    #[arg(long, help_heading = HOW)]
+    pub as_configured: bool,
+    /// Let the client wait for replies in recv, as simple clients do, and not in poll, as those of PostgreSQL and MariaDB; a Unix socket then saves less
+    #[arg(long, help_heading = HOW)]
+    pub blocking: bool,
     /// Also let N clients connect at the same moment, and count those that are refused; 0 for none [default: 600 for private servers that many clients come to, none for yours]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=10_000), help_heading = HOW)]
     pub burst: Option<u32>,

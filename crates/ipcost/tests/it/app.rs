@@ -186,6 +186,24 @@ fn a_server_of_the_users_own_is_asked_what_they_ask_and_is_not_changed() {
 }
 
 #[test]
+fn every_client_of_a_burst_is_accounted_for() {
+    let place = place();
+    let Some(own) = Own::start(&place, None) else { return };
+    let tcp = own.tcp();
+    let at = ["--unix", argument(&own.socket), "--tcp", &tcp];
+    let ask = ["app", "redis", "--command", "PING", "--epochs", "1", "--concurrency", "1", "--burst", "50"];
+    let document = place.document(&[&ask[..], &at].concat());
+    let burst = &document["answer"]["burst"];
+    for side in ["unix", "tcp"] {
+        let count = |what: &str| burst[side][what].as_u64().unwrap();
+        let all = count("answered") + count("late") + count("refused") + count("failed");
+        // Three rounds; a redis-server lets more than 50 wait.
+        assert_eq!((all, count("refused"), count("failed")), (150, 0, 0), "{side}: {burst}");
+    }
+    place.assert_clean();
+}
+
+#[test]
 fn a_password_comes_from_the_environment_and_is_in_no_document() {
     let place = place();
     let Some(own) = Own::start(&place, Some("geheim-7")) else { return };

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::common::{Place, assert_refused, assert_schema, text};
+use crate::common::{Place, argument, assert_refused, assert_schema, text};
 use serde_json::{Value, json};
 
 /// An experiment of the user's own, with nothing but the native peer: a cell that moves sixteen thousand times as much,
@@ -310,6 +310,98 @@ fn the_experiments_are_listed() {
         "rust-pingpong",
     ] {
         assert!(shown.contains(name), "{shown}");
+    }
+    let (_, of_servers) = shown.split_once("Real servers (--apps)").unwrap();
+    for name in ["mysql-point-select", "postgres-select", "redis-unix", "php-fpm-unix", "http-proxy-unix"] {
+        assert!(of_servers.contains(name), "{shown}");
+    }
+}
+
+/// An experiment with a server, and its load tool or one in front of it; what is missing here is named.
+fn with_servers(app: &str, tool: &str, settings: &str, pattern: &str, request: &str) -> String {
+    let cell = format!(
+        "pattern = \"{pattern}\"\ntransport = [\"unix\", \"tcp\"]\nplacement = \"free\"\nrequest = \"{request}\"\n"
+    );
+    format!(
+        r#"
+id = "mine"
+question = "Do both sockets answer?"
+machine = "this one"
+[method]
+pattern = "{pattern}"
+[[runs]]
+software = "original"
+about = "a server and its load tool"
+budget = "15s"
+batch = "20ms"
+[runs.peers]
+server = {{ app = "{app}", lasts = "run", settings = [{settings}] }}
+tool = {{ app = "{app}", tool = "{tool}" }}
+[[runs.cells]]
+{cell}client = "tool"
+server = "server"
+concurrency = 4
+[[runs.cells]]
+{cell}client = "server"
+server = "server"
+[[claims]]
+text = "TCP does not take a thousand times as long."
+[[claims.tests]]
+about = "tcp over unix"
+a = {{ transport = "tcp", client = "tool" }}
+b = {{ transport = "unix", client = "tool" }}
+below = 1000.0
+[[claims.tests]]
+about = "tcp over unix by the tool compared with this program"
+a = {{ transport = "tcp", client = "tool" }}
+b = {{ transport = "unix", client = "tool" }}
+below = 1000.0
+[claims.tests.than]
+a = {{ transport = "tcp", client = "server" }}
+b = {{ transport = "unix", client = "server" }}
+[[claims]]
+text = "There are bad replies."
+[[claims.tests]]
+about = "bad replies a request"
+measure = "bad_replies"
+a = {{ transport = "unix", client = "tool" }}
+above = 0.5
+"#
+    )
+}
+
+#[test]
+fn servers_are_loaded_by_their_own_tools_and_leave_nothing() {
+    let place = Place::new();
+    std::fs::set_permissions(place.tmp.path(), std::os::unix::fs::PermissionsExt::from_mode(0o711)).unwrap();
+    let file = place.file("servers.toml");
+    for (app, tool, settings, pattern, request) in [
+        ("redis", "redis-benchmark", "", "rr", "PING"),
+        ("postgres", "pgbench", "\"--tls\"", "rr", "SELECT 1"),
+        ("mariadb", "sysbench", "\"--rows\", \"1000\"", "rr", "oltp_point_select"),
+        ("nginx-php", "ab", "\"--backlog\", \"64\"", "connect", "GET /least.php"),
+        ("h2o-nginx", "ab", "", "rr", "GET /typical"),
+    ] {
+        let mut text_of = with_servers(app, tool, settings, pattern, request);
+        if app == "mariadb" {
+            // This program asks in SQL.
+            let (tools, own) = text_of.rsplit_once("request = \"oltp_point_select\"").unwrap();
+            text_of = format!("{tools}request = \"SELECT 1\"{own}");
+        }
+        std::fs::write(&file, text_of).unwrap();
+        let output = place.run(&["replicate", argument(&file), "--quiet", "--json", "-"]);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let ledgers: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let run = &ledgers[0]["runs"][0];
+        if run["missing"].to_string().contains("is not installed") {
+            eprintln!("left out {app}: {}", run["missing"]);
+            continue;
+        }
+        assert_eq!(run["missing"], json!([]), "{app}");
+        let words: Vec<&str> =
+            ledgers[0]["claims"].as_array().unwrap().iter().map(|it| it["word"].as_str().unwrap()).collect();
+        assert_eq!(words, ["holds", "fails"], "{app}: {ledgers}");
+        place.assert_clean();
     }
 }
 

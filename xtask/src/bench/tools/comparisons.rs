@@ -11,14 +11,23 @@ use crate::shell::succeeds;
 pub struct Tool {
     pub name: &'static str,
     /// Its programs, and their Debian packages.
-    programs: &'static [(&'static str, &'static str)],
+    pub programs: &'static [(&'static str, &'static str)],
+}
+
+impl Tool {
+    /// Which program is missing, with what installs it.
+    pub fn lacks(&self) -> Option<String> {
+        let is_missing = |program: &str| !succeeds(&["sh", "-c", &format!("command -v {program}")]);
+        let (program, package) = self.programs.iter().find(|(program, _)| is_missing(program))?;
+        Some(format!("{program} is missing; apt-get install {package}"))
+    }
 }
 
 const PERF: Tool = Tool { name: "perf", programs: &[("perf", "linux-perf")] };
 const SOCKPERF: Tool = Tool { name: "sockperf", programs: &[("sockperf", "sockperf")] };
 const QPERF: Tool = Tool { name: "qperf", programs: &[("qperf", "qperf")] };
 const IPERF3: Tool = Tool { name: "iperf3", programs: &[("iperf3", "iperf3")] };
-const REDIS_BENCHMARK: Tool = Tool {
+pub const REDIS_BENCHMARK: Tool = Tool {
     name: "redis-benchmark",
     programs: &[
         ("redis-benchmark", "redis-tools"),
@@ -66,12 +75,7 @@ pub struct Comparison {
 impl Comparison {
     /// Why it cannot run here.
     pub fn lacks(&self) -> Option<String> {
-        let is_missing = |program: &str| !succeeds(&["sh", "-c", &format!("command -v {program}")]);
-        let missing = self.tool.programs.iter().find(|(program, _)| is_missing(program));
-        match missing {
-            Some((program, package)) => Some(format!("{program} is missing; apt-get install {package}")),
-            None => (self.unfit)().map(str::to_owned),
-        }
+        self.tool.lacks().or_else(|| (self.unfit)().map(str::to_owned))
     }
 }
 

@@ -2,18 +2,16 @@
 
 use std::process::Stdio;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use tempfile::TempDir;
 
 use super::comparisons::Place;
-use super::figures;
-use crate::bench::processes::{Running, free_port, listens, on_processor, wait_for};
+use crate::bench::figures;
+use crate::bench::processes::{Running, free_port, listens, on_processor, output_of, wait_for};
 use crate::bench::redis::Redis;
 use crate::bench::socat::Transfer;
 use crate::shell::path_text;
 
-/// How long a client may take, seconds; it usually takes one.
-const PATIENCE_S: &str = "120";
 /// Round trips of perf: about half a second on a quiet machine.
 const ROUND_TRIPS: &str = "200000";
 /// Requests of redis-benchmark, which times the whole in milliseconds.
@@ -122,12 +120,5 @@ fn server(place: &Place, words: &[&str], ready: impl FnMut() -> bool) -> Result<
 
 /// Runs a client on its processor; the result is what it prints.
 fn client(place: &Place, words: &[&str]) -> Result<String> {
-    let mut command = on_processor(Some(place.client), "timeout");
-    let output = command.args(["--foreground", PATIENCE_S]).args(words).stdin(Stdio::null()).output()?;
-    let [text, complaint] =
-        [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-    if !output.status.success() {
-        bail!("{}: {}: {}{}", words.join(" "), output.status, complaint.trim(), text.trim());
-    }
-    Ok(text)
+    output_of(Some(place.client), words)
 }

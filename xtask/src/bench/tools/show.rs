@@ -5,13 +5,10 @@ use ipcost_report::numbers::time;
 use ipcost_stats::Interval;
 
 use super::comparisons::Comparison;
-use super::verdict::Verdict;
+use crate::bench::table::{Table, print_wrapped, quotient};
+use crate::bench::verdict::Verdict;
 
-/// Columns of the terminal that the table and the sentences below it may take.
-const WIDTH: usize = 100;
 const HEADER: [&str; 7] = ["tool", "measured", "placement", "tool's", "ipcost", "ipcost / tool", "verdict"];
-/// The columns of numbers, which are aligned to the right.
-const NUMBERS: std::ops::Range<usize> = 3..5;
 
 /// A row, when all turns are over.
 pub struct Row<'a> {
@@ -27,11 +24,6 @@ pub struct Row<'a> {
 }
 
 impl Row<'_> {
-    /// Whether it makes the command fail.
-    pub fn is_wrong(&self) -> bool {
-        matches!(self.verdict, Verdict::Differs | Verdict::Failed)
-    }
-
     pub fn name(&self) -> String {
         let Self { comparison, placement, .. } = self;
         format!("{} ({}), {placement}", comparison.tool.name, comparison.measured)
@@ -58,7 +50,7 @@ impl Row<'_> {
 
 /// Prints an aligned table, and below it what each tool does differently.
 pub fn table(rows: &[Row<'_>], not_run: &[String]) {
-    for line in lines(rows) {
+    for line in aligned(rows).lines() {
         println!("{line}");
     }
     println!("\nTimes are of one operation: a round trip, a request or a block.");
@@ -80,21 +72,8 @@ pub fn table(rows: &[Row<'_>], not_run: &[String]) {
     }
 }
 
-fn lines(rows: &[Row<'_>]) -> Vec<String> {
-    let all: Vec<[String; 7]> =
-        std::iter::once(HEADER.map(str::to_owned)).chain(rows.iter().map(Row::cells)).collect();
-    let length = |cell: &String| cell.chars().count();
-    let widths: Vec<usize> = (0..HEADER.len())
-        .map(|column| all.iter().map(|cells| length(&cells[column])).max().unwrap_or_default())
-        .collect();
-    let line = |cells: &[String; 7]| {
-        let padded = cells.iter().enumerate().map(|(column, cell)| {
-            let width = widths[column];
-            if NUMBERS.contains(&column) { format!("{cell:>width$}") } else { format!("{cell:<width$}") }
-        });
-        padded.collect::<Vec<_>>().join("  ").trim_end().to_owned()
-    };
-    all.iter().map(line).collect()
+fn aligned(rows: &[Row<'_>]) -> Table<7> {
+    Table { header: HEADER, numbers: 3..5, rows: rows.iter().map(Row::cells).collect() }
 }
 
 /// Prints lines of a Markdown table.
@@ -110,40 +89,11 @@ pub fn markdown(rows: &[Row<'_>], not_run: &[String]) {
     }
 }
 
-/// A quotient with its interval, which is open after a few turns.
-fn quotient(ratio: &Interval) -> String {
-    let bounds =
-        ratio.bounds.map_or_else(|| "–".to_owned(), |(lo, hi)| format!("{:.2}–{:.2}", lo.exp(), hi.exp()));
-    format!("{:.2} ({bounds})", ratio.median.exp())
-}
-
-fn print_wrapped(text: &str) {
-    for line in wrapped(text) {
-        println!("{line}");
-    }
-}
-
-/// Lines of at most [`WIDTH`] columns, all but the first indented.
-fn wrapped(text: &str) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
-        let line = lines.last_mut().expect("there is a line");
-        if !line.trim().is_empty() && line.chars().count() + 1 + word.chars().count() > WIDTH {
-            lines.push(format!("  {word}"));
-        } else {
-            if !line.is_empty() {
-                line.push(' ');
-            }
-            line.push_str(word);
-        }
-    }
-    lines
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::comparisons::COMPARISONS;
     use super::*;
+    use crate::bench::table::{WIDTH, wrapped};
 
     fn rows() -> Vec<Row<'static>> {
         let ratio = Interval { median: 0.0, bounds: Some((f64::ln(0.123), f64::ln(12.345))) };
@@ -164,7 +114,7 @@ mod tests {
 
     #[test]
     fn the_table_fits_a_terminal_of_100_columns() {
-        for line in lines(&rows()) {
+        for line in aligned(&rows()).lines() {
             assert!(line.chars().count() <= WIDTH, "{line}");
         }
     }

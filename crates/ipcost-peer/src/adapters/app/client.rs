@@ -6,7 +6,7 @@ use std::io::{self, ErrorKind};
 use ipcost_model::protocol::Address;
 use ipcost_model::{Cell, Pattern};
 use ipcost_sys::clock::now_ns;
-use ipcost_sys::driven::{let_wait, shut};
+use ipcost_sys::driven::{await_reply, let_wait, shut};
 use ipcost_sys::transport::{Channel, Client, Connection};
 
 use super::kind::{Kind, Login, Speech};
@@ -32,7 +32,7 @@ struct Asking {
 /// Connects the workers, each with a loop of its own.
 pub(super) fn prepare(
     kind: &Kind,
-    login: &Login,
+    (login, blocks): (&Login, bool),
     cell: &Cell,
     at: &At,
     address: &Address,
@@ -47,6 +47,7 @@ pub(super) fn prepare(
         if kind.most_clients.is_some() {
             asker.find_processes()?;
         }
+        asker.polls = !blocks;
         Ok(Box::new(asker))
     };
     let crew = if cell.options.text("workers") == Some("processes") {
@@ -82,6 +83,12 @@ pub(super) struct Asker {
     buffer: Vec<u8>,
     /// Whether any byte of the last reply has come.
     has_heard: bool,
+    /// Whether it waits for a reply in `poll`, for however long, instead of in `recv`.
+    ///
+    /// Most clients wait in `poll`, those of PostgreSQL and MariaDB among them. It makes a difference over a Unix socket alone: when
+    /// the server takes a request from the socket, the kernel also wakes who sleeps in `recv` there, for nothing, since room for
+    /// more has come free.
+    polls: bool,
 }
 
 impl Asker {
@@ -108,6 +115,7 @@ impl Asker {
             requests,
             buffer: vec![0; READ_BYTES],
             has_heard: false,
+            polls: false,
         })
     }
 
@@ -176,6 +184,9 @@ impl Asker {
             if have == self.buffer.len() {
                 // A part of a reply, such as a row, that does not fit.
                 self.buffer.resize(have * 2, 0);
+            }
+            if self.polls {
+                await_reply(connection).map_err(Trouble::Moving)?;
             }
             match connection.receive(&mut self.buffer[have..]).map_err(Trouble::Moving)? {
                 0 if have == 0 && self.speech.ends_with_connection() => return Ok(all),

@@ -36,6 +36,7 @@ pub(super) const KIND: Kind = Kind {
     // A process reads its next request after it has answered; FastCGI does not promise that one may be sent earlier.
     pipelines: false,
     private_login: None,
+    takes_tls: false,
     behind: None,
     burst: 600,
     most_clients: Some(|| children() - KEPT_BY_OTHERS),

@@ -22,6 +22,7 @@ pub(super) const KIND: Kind = Kind {
     // nginx answers pipelined requests, but many applications behind it, and proxies, do not, and common clients send none.
     pipelines: false,
     private_login: None,
+    takes_tls: false,
     behind: None,
     burst: 600,
     most_clients: None,

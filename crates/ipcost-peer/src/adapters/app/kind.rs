@@ -41,6 +41,8 @@ pub struct Kind {
     pub pipelines: bool,
     /// The user and the database of a private server, if it has such.
     pub private_login: Option<(&'static str, &'static str)>,
+    /// Whether its clients take TLS over TCP without being asked, where the server offers it.
+    pub takes_tls: bool,
     /// The server that it stands in front of, if it does: what differs is then how it reaches that one.
     pub behind: Option<&'static Kind>,
     /// How many clients come at once to a private server to see what its queue does; 0 where each would cost a process.
@@ -138,7 +140,7 @@ impl Kind {
     /// Who asks: as the user says of their own server; a private one knows one login.
     pub fn login_for(&self, given: &Given, asked: &Login) -> Login {
         match given.is_empty() {
-            true => Login { writes: asked.writes, ..self.login() },
+            true => Login { writes: asked.writes, tls: asked.tls, ..self.login() },
             false => asked.clone(),
         }
     }
@@ -146,7 +148,7 @@ impl Kind {
     /// Who asks a private server.
     pub(super) fn login(&self) -> Login {
         let (user, database) = self.private_login.unzip();
-        Login { user: user.map(str::to_owned), database: database.map(str::to_owned), writes: false }
+        Login { user: user.map(str::to_owned), database: database.map(str::to_owned), ..Login::default() }
     }
 }
 
@@ -159,6 +161,8 @@ pub struct Login {
     pub database: Option<String>,
     /// Whether requests may change data.
     pub writes: bool,
+    /// Whether TLS is taken over TCP where the server offers it, as the server's own clients do.
+    pub tls: bool,
 }
 
 /// What a private server is started with.

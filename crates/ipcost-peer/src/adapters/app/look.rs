@@ -21,6 +21,8 @@ const TIMES: u64 = 25;
 pub struct Facts {
     /// Its address.
     pub address: String,
+    /// Whether it is reached over more than loopback.
+    pub is_remote: bool,
     /// What it tells of itself.
     pub told: Told,
     /// The process that listens, if the system tells.
@@ -50,7 +52,13 @@ pub fn look(kind: &Kind, login: &Login, at: &At, requests: &[String]) -> Result<
     let told = (kind.facts)(login, at).map_err(wrong)?;
     let process = server::process(at)?;
     let asked = requests.iter().map(|request| asked(kind, login, at, request)).collect::<Result<_, _>>();
-    Ok(Facts { address: at.to_string(), told, process, requests: asked.map_err(wrong)? })
+    Ok(Facts {
+        address: at.to_string(),
+        is_remote: at.is_remote(),
+        told,
+        process,
+        requests: asked.map_err(wrong)?,
+    })
 }
 
 fn asked(kind: &Kind, login: &Login, at: &At, request: &str) -> Result<Asked, PeerError> {

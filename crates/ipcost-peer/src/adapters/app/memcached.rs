@@ -20,6 +20,7 @@ pub(super) const KIND: Kind = Kind {
     typical_anywhere: Some("stats settings"),
     pipelines: true,
     private_login: None,
+    takes_tls: false,
     behind: None,
     burst: 600,
     most_clients: None,

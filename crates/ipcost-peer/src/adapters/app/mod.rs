@@ -59,6 +59,8 @@ pub(crate) struct Arguments {
     given: Given,
     login: Login,
     settings: Settings,
+    /// Whether the client waits for replies in `recv`.
+    blocks: bool,
     /// What plays the client's role, if not this program.
     tool: Option<&'static Tool>,
 }
@@ -73,6 +75,7 @@ impl Arguments {
             given: Given::default(),
             login: Login::default(),
             settings: Settings::default(),
+            blocks: false,
             tool: None,
         };
         while let Some(name) = words.next() {
@@ -80,6 +83,8 @@ impl Arguments {
                 "--service" => Some(&mut read.is_service),
                 "--writes" => Some(&mut read.login.writes),
                 "--tls" => Some(&mut read.settings.tls),
+                "--prefer-tls" => Some(&mut read.login.tls),
+                "--blocking" => Some(&mut read.blocks),
                 _ => None,
             };
             if let Some(flag) = flag {
@@ -89,7 +94,8 @@ impl Arguments {
             let value = words.next().ok_or_else(|| refused(format!("{name} needs a value")))?;
             match name.as_str() {
                 "--unix" => read.given.unix = Some(At::of_path(value).map_err(refused)?),
-                "--tcp" => read.given.tcp = Some(At::of_host_and_port(value).map_err(refused)?),
+                // Whoever starts this peer has asked its user whether it may be elsewhere.
+                "--tcp" => read.given.tcp = Some(At::of_host_and_port(value, true).map_err(refused)?),
                 "--user" => read.login.user = Some(value.clone()),
                 "--database" => read.login.database = Some(value.clone()),
                 "--tool" => read.tool = Some(Tool::find(value, kind.name).map_err(refused)?),
@@ -97,7 +103,7 @@ impl Arguments {
                 "--rows" => read.settings.rows = Some(number(name, value)?),
                 _ => {
                     return Err(refused(format!(
-                        "there is no argument {name}; give --unix PATH, --tcp HOST:PORT, --user NAME, --database NAME, --writes, --tool NAME, --service, --backlog N, --rows N or --tls"
+                        "there is no argument {name}; give --unix PATH, --tcp HOST:PORT, --user NAME, --database NAME, --writes, --prefer-tls, --blocking, --tool NAME, --service, --backlog N, --rows N or --tls"
                     )));
                 }
             }
@@ -168,7 +174,8 @@ impl Peer for App {
                 tool::prepare(tool, (self.0.kind, login, tls), cell, &self.at(cell, address)?, address)
             }
             PeerRole::Client => {
-                client::prepare(self.0.kind, &self.0.login, cell, &self.at(cell, address)?, address)
+                let who = (&self.0.login, self.0.blocks);
+                client::prepare(self.0.kind, who, cell, &self.at(cell, address)?, address)
             }
             PeerRole::Server => server::prepare(cell, &self.at(cell, address)?, self.0.given.is_empty()),
         }

@@ -5,8 +5,11 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use ipcost_sys::transport::{Channel, Connection};
-use ipcost_sys::{Launch, driven::Driven};
+use ipcost_sys::transport::{Channel, Connection, tls};
+use ipcost_sys::{
+    Launch,
+    driven::{self, Driven},
+};
 use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
 
@@ -29,6 +32,7 @@ pub(super) const KIND: Kind = Kind {
     typical_anywhere: Some(TYPICAL),
     pipelines: false,
     private_login: Some(("ipcost", "postgres")),
+    takes_tls: true,
     behind: None,
     burst: 0,
     most_clients: None,
@@ -123,19 +127,22 @@ fn facts(login: &Login, at: &At) -> Result<Told, PeerError> {
     queries.greet(&mut connection)?;
     let _ = send_all(&mut connection, queries.farewell());
     let version = queries.version.split(' ').next().unwrap_or_default().to_owned();
-    Ok(Told { version, login: queries.how.to_owned(), offers_tls: offers_tls(at)? })
+    Ok(Told {
+        version,
+        login: queries.how.to_owned(),
+        offers_tls: agrees_to_tls(&mut at.connect_patiently()?)?,
+    })
 }
 
 /// Whether the server agrees to TLS; libpq asks it over TCP (`sslmode=prefer`), and over a Unix socket never.
-fn offers_tls(at: &At) -> Result<bool, PeerError> {
+fn agrees_to_tls(connection: &mut Connection) -> Result<bool, PeerError> {
     /// `SSLRequest`: the length, and a number in place of a version.
     const ASKS: [u8; 8] = [0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f];
-    let mut connection = at.connect_patiently()?;
     let failed =
         |error| refused(format!("the server does not say whether it offers TLS: {}", no_reply(&error)));
-    send_all(&mut connection, &ASKS).map_err(failed)?;
+    send_all(connection, &ASKS).map_err(failed)?;
     let mut word = [0];
-    receive_all(&mut connection, &mut word).map_err(failed)?;
+    receive_all(connection, &mut word).map_err(failed)?;
     Ok(word == *b"S")
 }
 
@@ -144,6 +151,8 @@ struct Queries {
     user: String,
     database: String,
     writes: bool,
+    /// Whether TLS is taken over TCP where the server offers it.
+    tls: bool,
     request: Vec<u8>,
     /// What the server has told while greeting.
     version: String,
@@ -173,6 +182,7 @@ impl Queries {
             database: database.unwrap_or_else(|| user.clone()),
             user,
             writes: login.writes,
+            tls: login.tls,
             request,
             version: String::new(),
             how: NO_PASSWORD,
@@ -332,6 +342,9 @@ impl Speech for Queries {
         let failed = |error| {
             refused(format!("the server does not answer the greeting of PostgreSQL: {}", no_reply(&error)))
         };
+        if self.tls && !driven::is_unix(connection) && agrees_to_tls(connection)? {
+            tls::encrypt(connection)?;
+        }
         send_all(connection, &self.startup()).map_err(failed)?;
         let (mut buffer, mut have, mut scram) = (vec![0; 4096], 0, None);
         loop {

@@ -28,6 +28,7 @@ pub(super) const KIND: Kind = Kind {
     typical_anywhere: Some("INFO server"),
     pipelines: true,
     private_login: None,
+    takes_tls: false,
     behind: None,
     burst: 600,
     most_clients: None,

@@ -37,6 +37,10 @@ pub(super) fn prepare(cell: &Cell, at: &At, is_private: bool) -> Result<Prepared
 
 /// The process that listens at an address.
 pub(super) fn process(at: &At) -> Result<Option<u32>, PeerError> {
+    if at.is_remote() {
+        // Another machine's or container's, which this system does not tell about.
+        return Ok(None);
+    }
     if let Some(port) = at.port() {
         return Ok(process_tree::listener_at(port));
     }

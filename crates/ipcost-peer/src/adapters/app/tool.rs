@@ -10,11 +10,11 @@ use ipcost_sys::Launch;
 use ipcost_sys::driven::Driven;
 use ipcost_sys::programs;
 
-use super::kind::{Kind, Login};
+use super::kind::{Kind as ServerKind, Login};
 use crate::adapters::at::At;
 use crate::adapters::beside::{self, Words};
 use crate::adapters::{refused, system};
-use crate::{Order, Part, PeerError, Prepared, Role, Together};
+use crate::{Kind, Order, Part, PeerError, Prepared, Role, Together};
 
 /// What a load tool is to the rest.
 pub struct Tool {
@@ -257,7 +257,7 @@ struct Driving {
 /// Connects to the server's side; the tool itself is started in each batch.
 pub(super) fn prepare(
     tool: &'static Tool,
-    (kind, login, tls): (&Kind, &Login, bool),
+    (kind, login, tls): (&ServerKind, &Login, bool),
     cell: &Cell,
     at: &At,
     address: &Address,
@@ -275,7 +275,12 @@ pub(super) fn prepare(
 impl Role for Driving {
     fn run(&mut self, order: Order) -> Result<Together, PeerError> {
         let clients = u64::from(self.cell.concurrency);
-        let (ops, times) = if self.tool.is_single { (1, order.ops) } else { (order.ops.max(clients), 1) };
+        let (ops, times) = match self.tool.is_single {
+            // Nothing that it says can be compared with anything, so once is enough to see that it works.
+            true if order.kind == Kind::Verify => (1, 1),
+            true => (1, order.ops),
+            false => (order.ops.max(clients), 1),
+        };
         let pipeline = self.cell.options.int("pipeline").unwrap_or(1);
         let keeps = self.cell.pattern == Pattern::Rr;
         let task = Task {
@@ -305,8 +310,10 @@ impl Role for Driving {
         if !self.words.say() {
             return Err(refused("the server's side ended before the batch did"));
         }
-        let wall_ns = (seconds * 1e9 * order.ops as f64 / (ops * times) as f64) as u64;
-        let measures = [(BAD.to_owned(), bad * order.ops as f64 / (ops * times) as f64)];
+        // Of more operations than were asked for, the part that was.
+        let part = (order.ops as f64 / (ops * times) as f64).min(1.0);
+        let wall_ns = (seconds * 1e9 * part) as u64;
+        let measures = [(BAD.to_owned(), bad * part)];
         Ok(Together { wall_ns, usage, measures: measures.into(), ..Together::default() })
     }
 }
@@ -333,5 +340,69 @@ impl Driving {
         told.read_to_end(&mut text).map_err(failed("listen to"))?;
         let usage = program.finish().map_err(refused)?;
         Ok((usage, String::from_utf8_lossy(&text).into_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use super::*;
+
+    fn task<'a>(at: &'a At, login: &'a Login, request: &'a str) -> Task<'a> {
+        Task { at, login, request, clients: 10, ops: 1000, pipeline: 16, keeps: true, tls: false }
+    }
+
+    fn tool(name: &str) -> &'static Tool {
+        TOOLS.iter().find(|tool| tool.name == name).unwrap()
+    }
+
+    #[test]
+    fn what_tools_tell_is_read_from_what_they_print() {
+        let (at, login) = (At::of_port(Ipv4Addr::LOCALHOST.into(), 80), Login::default());
+        let task = task(&at, &login, "");
+        let heard = |name: &str, text: &str| (tool(name).read)(text, &task);
+        let takes = |seconds, bad| Some(Heard { seconds: Some(seconds), bad });
+        let pgbench =
+            "number of failed transactions: 3 (0.300%)\nlatency average = 0.1 ms\ntps = 500.0 (without …)\n";
+        assert_eq!(heard("pgbench", pgbench), takes(2.0, 3.0));
+        let redis = "\"test\",\"rps\",\"avg_latency_ms\"\n\"GET a,b\",\"4000.00\",\"0.2\"\n";
+        assert_eq!(heard("redis-benchmark", redis), takes(0.25, 0.0));
+        let sysbench = "    ignored errors:    2    (2.00 per sec.)\n    total time:      0.5000s\n";
+        assert_eq!(heard("sysbench", sysbench), takes(0.5, 2.0));
+        let ab = "Time taken for tests:   0.300 seconds\nFailed requests:        9\n   (Connect: 1, Receive: 0, Length: 7, Exceptions: 1)\nNon-2xx responses:      5\n";
+        assert_eq!(heard("ab", ab), takes(0.3, 7.0), "pages of other lengths are no failures");
+        for tool in TOOLS.iter().filter(|tool| !tool.is_single) {
+            assert_eq!(heard(tool.name, "Killed"), None, "{}", tool.name);
+        }
+    }
+
+    #[test]
+    fn tools_reach_both_sockets_with_the_load_that_was_asked_for() {
+        let login =
+            Login { user: Some("ipcost".to_owned()), database: Some("shop".to_owned()), ..Login::default() };
+        let port = At::of_port(Ipv4Addr::LOCALHOST.into(), 5432);
+        let path = At::of_path("/run/x/.s.PGSQL.5433").unwrap();
+        let words = |name: &str, at: &At, request: &str| {
+            (tool(name).arguments)(&task(at, &login, request))
+                .map(|words| words.join(" "))
+                .map_err(|error| error.to_string())
+        };
+        let over_tcp = words("pgbench", &port, "SELECT 1").unwrap();
+        assert!(over_tcp.contains("-t 100 -c 10 -j 5 -h 127.0.0.1 -p 5432 -U ipcost"), "{over_tcp}");
+        assert!(over_tcp.ends_with("dbname=shop sslmode=disable"), "{over_tcp}");
+        assert!(words("pgbench", &path, "SELECT 1").unwrap().contains("-h /run/x -p 5433"));
+        let redis = words("redis-benchmark", &path, "GET a").unwrap();
+        assert_eq!(redis, "-s /run/x/.s.PGSQL.5433 -c 10 -n 1000 --csv -P 16 -k 1 GET a");
+        let sysbench = words("sysbench", &path, "oltp_point_select").unwrap();
+        assert!(sysbench.contains("--mysql-socket=/run/x/.s.PGSQL.5433 --mysql-user=ipcost --mysql-db=shop"));
+        assert!(
+            words("mariadb-dump", &port, "goods")
+                .unwrap()
+                .ends_with("--host=127.0.0.1 --port=5432 --user=ipcost shop goods")
+        );
+        assert!(words("ab", &port, "GET /a").unwrap().ends_with("-k http://127.0.0.1:5432/a"));
+        assert!(words("ab", &path, "GET /a").unwrap_err().contains("no Unix sockets"));
+        assert!(Tool::find("ab", "postgres").is_err_and(|error| error.contains("pgbench")));
     }
 }

@@ -133,6 +133,9 @@ impl Desk {
 /// # Errors
 /// If the address is not one of its transport.
 pub fn client(at: &At, cell: Option<&Cell>, worker: u32) -> Result<Box<dyn Client>, TransportError> {
+    if at.is_remote() {
+        return at.client(cell, worker);
+    }
     let transport = transport::find(at.transport)
         .ok_or_else(|| TransportError::Refused(format!("there is no transport {}", at.transport)))?;
     let mut options = cell.map(|cell| cell.options.clone()).unwrap_or_default();

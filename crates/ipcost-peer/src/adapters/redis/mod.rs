@@ -61,7 +61,7 @@ impl Redis {
             match name.as_str() {
                 "--resolve" => resolves = true,
                 "--unix" => given.push(At::of_path(value()?).map_err(refused)?),
-                "--tcp" => given.push(At::of_host_and_port(value()?).map_err(refused)?),
+                "--tcp" => given.push(At::of_host_and_port(value()?, false).map_err(refused)?),
                 _ => {
                     return Err(refused(format!(
                         "there is no argument {name}; give --unix PATH, --tcp HOST:PORT, --resolve or none"

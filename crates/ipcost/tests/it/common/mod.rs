@@ -68,21 +68,9 @@ impl Place {
         self.command(args).stdin(Stdio::null()).output().unwrap()
     }
 
-    /// Runs to the end where only one processor may be used (`taskset(1)`).
+    /// Runs to the end where only one processor may be used.
     pub fn run_on_one_processor(&self, args: &[&str]) -> Output {
-        let status = std::fs::read_to_string("/proc/self/status").unwrap();
-        let allowed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap();
-        let first = allowed.trim().split([',', '-']).next().unwrap();
-        let program = self.command(args);
-        let mut command = Command::new("taskset");
-        command.args(["--cpu-list", first]).arg(program.get_program()).args(program.get_args());
-        for (name, value) in program.get_envs() {
-            match value {
-                Some(value) => command.env(name, value),
-                None => command.env_remove(name),
-            };
-        }
-        command.current_dir(self.files.path()).stdin(Stdio::null()).output().unwrap()
+        on_one_processor(&self.command(args)).stdin(Stdio::null()).output().unwrap()
     }
 
     /// Runs with `--json` and gives the document.
@@ -169,6 +157,25 @@ impl Place {
             || self.processes().iter().filter(|(_, words)| words.trim_end().ends_with(" peer")).count();
         self.wait_until("peers run", || peers() >= count);
     }
+}
+
+/// The same command where only one processor may be used, always the same one (`taskset(1)`).
+pub fn on_one_processor(program: &Command) -> Command {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let allowed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap();
+    let first = allowed.trim().split([',', '-']).next().unwrap();
+    let mut command = Command::new("taskset");
+    command.args(["--cpu-list", first]).arg(program.get_program()).args(program.get_args());
+    for (name, value) in program.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    if let Some(dir) = program.get_current_dir() {
+        command.current_dir(dir);
+    }
+    command
 }
 
 /// Sends a signal to one process.

@@ -1,20 +1,27 @@
 //! MariaDB and MySQL: <https://mariadb.com/docs/server/reference/clientserver-protocol>, the text protocol of version 4.1.
 
-use std::collections::BTreeMap;
+mod options;
+mod start;
+mod wire;
+
 use std::env;
-use std::fs;
-use std::path::{Path, PathBuf};
 
 use ed25519_dalek::hazmat::{ExpandedSecretKey, raw_sign};
-use ipcost_sys::driven::{self, Driven};
-use ipcost_sys::{Launch, transport::Channel, transport::Connection};
+use ipcost_sys::driven;
+use ipcost_sys::transport::Connection;
 use sha1::Sha1;
 use sha2::{Digest, Sha256, Sha512};
 
-use super::kind::{Kind, Login, NO_PASSWORD, Setup, Speech, Started, Taken, Told, address_of};
-use crate::adapters::at::{At, no_reply};
-use crate::adapters::{refused, system};
-use crate::{PeerError, ended, send_all};
+use self::options::options;
+use self::start::{USER, start};
+use self::wire::{
+    HEADER_BYTES, Handshake, LONGEST_LOOKED_AT, LONGEST_PACKET, NOT_MARIADB, Wire, error_in, handshake,
+    integer_bytes, known, length, packets, text, until_nul, xor,
+};
+use super::kind::{Kind, Login, NO_PASSWORD, Speech, Taken, Told};
+use crate::adapters::at::At;
+use crate::adapters::refused;
+use crate::{PeerError, send_all};
 
 pub(super) const KIND: Kind = Kind {
     name: "mariadb",
@@ -33,6 +40,7 @@ pub(super) const KIND: Kind = Kind {
     ),
     pipelines: false,
     private_login: Some((USER, USER)),
+    takes_tls: false,
     behind: None,
     burst: 0,
     most_clients: None,
@@ -41,29 +49,6 @@ pub(super) const KIND: Kind = Kind {
     facts,
 };
 
-/// The user of a private server, and its database.
-const USER: &str = "ipcost";
-/// The table that the typical request reads; the user may read it and do nothing else.
-const CONTENT: &str = "CREATE DATABASE ipcost;
-CREATE TABLE ipcost.typical (id INT PRIMARY KEY, name VARCHAR(40), value VARCHAR(200)) ENGINE=InnoDB;
-INSERT INTO ipcost.typical WITH RECURSIVE n AS (SELECT 1 AS id UNION ALL SELECT id + 1 FROM n WHERE id < 1000) SELECT id, CONCAT('name ', id), REPEAT('v', 100) FROM n;
-";
-/// The user in MariaDB's tables: before a server has read them at its start, it knows no `CREATE USER`. No other user can come
-/// in; the one that the tables bring is locked.
-const RIGHTS: &str = r#"INSERT INTO mysql.global_priv VALUES ('%', 'ipcost', '{"access": 0, "plugin": "mysql_native_password", "authentication_string": ""}');
-INSERT INTO mysql.db (Host, Db, User, Select_priv) VALUES ('%', 'ipcost', 'ipcost', 'Y');
-"#;
-/// The same for MySQL.
-const USERS: &str = "CREATE USER ipcost;
-GRANT SELECT ON ipcost.* TO ipcost;
-ALTER USER root@localhost ACCOUNT LOCK;
-";
-/// The bytes before a packet's content: its length, and its number in an exchange.
-const HEADER_BYTES: usize = 4;
-/// A packet of this length is continued by the next one.
-const LONGEST_PACKET: usize = 0xff_ffff;
-/// The longest packet that is looked at whole; errors have at most 512 bytes of text.
-const LONGEST_LOOKED_AT: usize = 65_536;
 const COM_QUIT: u8 = 1;
 const COM_QUERY: u8 = 3;
 const OK: u8 = 0;
@@ -90,104 +75,6 @@ const SALT_BYTES: usize = 20;
 const NATIVE: &str = "mysql_native_password";
 const CACHING: &str = "caching_sha2_password";
 const ED25519: &str = "client_ed25519";
-
-/// A server of its own with one user, who comes in over both sockets the same way and may read one table.
-fn start(setup: &Setup<'_>) -> Result<Started, PeerError> {
-    let (dir, data) = (setup.dir.display(), setup.kept.join("data"));
-    let tables = tables(setup.program);
-    let mut common = vec![
-        // First: no settings of the machine apply.
-        "--no-defaults".to_owned(),
-        format!("--datadir={}", data.display()),
-        format!("--tmpdir={dir}"),
-        format!("--secure-file-priv={dir}"),
-        "--skip-log-bin".to_owned(),
-        // Small files are made faster, and nothing need outlast a crash of the machine. What one of both does not know, it
-        // leaves.
-        "--loose-innodb-log-file-size=4M".to_owned(),
-        "--innodb-buffer-pool-size=16M".to_owned(),
-        "--innodb-flush-method=nosync".to_owned(),
-        "--loose-sync-frm=0".to_owned(),
-        "--loose-debug-no-sync".to_owned(),
-    ];
-    if tables.is_none() {
-        // MySQL listens on a third socket unless told not to, and making keys takes it seconds.
-        common.extend(
-            ["--loose-mysqlx=OFF", "--loose-tls-version=", "--loose-auto-generate-certs=OFF"]
-                .map(str::to_owned),
-        );
-        common.extend(
-            ["caching-sha2-password", "sha256-password"]
-                .map(|name| format!("--loose-{name}-auto-generate-rsa-keys=OFF")),
-        );
-    }
-    let content = match setup.settings.rows {
-        Some(rows) => CONTENT.to_owned() + &of_sysbench(rows),
-        None => CONTENT.to_owned(),
-    };
-    setup.make_once(|| {
-        driven::make_directory(&data, setup.user)
-            .map_err(system(format!("cannot make {}", data.display())))?;
-        let Some(tables) = &tables else {
-            let script = setup.file("tables.sql", format!("{content}{USERS}").as_bytes())?;
-            let script = format!("--init-file={}", script.display());
-            return make(setup, &common, &["--initialize-insecure".to_owned(), script], None);
-        };
-        let tables =
-            fs::read_to_string(tables).map_err(system(format!("cannot read {}", tables.display())))?;
-        let script = format!("CREATE DATABASE mysql;\nUSE mysql;\n{tables}\n{RIGHTS}{content}");
-        let script = setup.file("tables.sql", script.as_bytes())?;
-        make(setup, &common, &["--bootstrap".to_owned()], Some(&script))
-    })?;
-    common.extend([
-        format!("--socket={}", setup.socket.display()),
-        format!("--pid-file={dir}/pid"),
-        "--bind-address=127.0.0.1".to_owned(),
-        format!("--port={}", setup.port),
-        "--skip-name-resolve".to_owned(),
-        "--loose-ssl=0".to_owned(),
-        "--max-connections=300".to_owned(),
-    ]);
-    Ok(Started { arguments: common, unix: address_of(setup.socket), ..Started::default() })
-}
-
-/// The table that sysbench's point selects read, with so many rows.
-fn of_sysbench(rows: u32) -> String {
-    format!(
-        "CREATE TABLE ipcost.sbtest1 (id INT PRIMARY KEY, k INT NOT NULL, c CHAR(120) NOT NULL, pad CHAR(60) NOT NULL) ENGINE=InnoDB;
-SET SESSION max_recursive_iterations = {rows};
-INSERT INTO ipcost.sbtest1 WITH RECURSIVE n AS (SELECT 1 AS id UNION ALL SELECT id + 1 FROM n WHERE id < {rows}) SELECT id, id, REPEAT('c', 119), REPEAT('p', 59) FROM n;
-"
-    )
-}
-
-/// The statements with which MariaDB's own installer makes the tables of rights, next to the program.
-fn tables(program: &Path) -> Option<PathBuf> {
-    let prefix = program.parent()?.parent()?;
-    let places = ["share/mysql", "share/mariadb", "share"].map(|place| prefix.join(place));
-    let names = ["mysql_system_tables.sql", "mariadb_system_tables.sql"];
-    places.iter().flat_map(|place| names.map(|name| place.join(name))).find(|path| path.is_file())
-}
-
-/// Makes the server's files; fails at the first statement that does.
-fn make(
-    setup: &Setup<'_>,
-    common: &[String],
-    own: &[String],
-    script: Option<&Path>,
-) -> Result<(), PeerError> {
-    let input = script.map(fs::File::open).transpose().map_err(system("cannot open a file"))?;
-    let started = Driven::start(Launch {
-        program: &setup.program.to_string_lossy(),
-        arguments: &[common, own].concat(),
-        input: input.map(Into::into),
-        directory: Some(setup.dir),
-        user: setup.user,
-        ..Launch::default()
-    });
-    let mut program = started.map_err(system(format!("cannot start {}", setup.program.display())))?;
-    program.finish().map(drop).map_err(refused)
-}
 
 fn facts(login: &Login, at: &At) -> Result<Told, PeerError> {
     let mut queries = Queries::new(login, "SELECT 1")?;
@@ -453,201 +340,6 @@ impl Speech for Queries {
     }
 }
 
-const NOT_MARIADB: &str = "it answers with something other than a packet of MariaDB or MySQL; is it one?";
-
-/// Packets before the first request of a connection.
-struct Wire<'a> {
-    connection: &'a mut Connection,
-    buffer: Vec<u8>,
-    have: usize,
-    /// That of the next packet of this side.
-    number: u8,
-}
-
-impl Wire<'_> {
-    fn next(&mut self) -> Result<Vec<u8>, PeerError> {
-        loop {
-            let have = &self.buffer[..self.have];
-            match length(have) {
-                Some(length) if length > LONGEST_LOOKED_AT => return Err(refused(NOT_MARIADB)),
-                Some(length) if have.len() >= HEADER_BYTES + length => {
-                    let packet = have[HEADER_BYTES..HEADER_BYTES + length].to_vec();
-                    self.number = have[HEADER_BYTES - 1].wrapping_add(1);
-                    self.buffer.copy_within(HEADER_BYTES + length..self.have, 0);
-                    self.have -= HEADER_BYTES + length;
-                    return Ok(packet);
-                }
-                _ => {}
-            }
-            if self.have == self.buffer.len() {
-                self.buffer.resize(self.have * 2, 0);
-            }
-            match self.connection.receive(&mut self.buffer[self.have..]).map_err(failed)? {
-                0 => return Err(failed(ended())),
-                more => self.have += more,
-            }
-        }
-    }
-
-    fn send(&mut self, body: &[u8]) -> Result<(), PeerError> {
-        send_all(self.connection, &packets(self.number, body)).map_err(failed)
-    }
-
-    /// Asks for something without rows.
-    fn ask(&mut self, statement: &str) -> Result<(), PeerError> {
-        self.number = 0;
-        self.send(&[&[COM_QUERY], statement.as_bytes()].concat())?;
-        let packet = self.next()?;
-        match packet.first() {
-            Some(&OK) => Ok(()),
-            Some(&ERR) => Err(refused(format!("the server refused {statement}: {}", error_in(&packet)))),
-            _ => Err(refused(NOT_MARIADB)),
-        }
-    }
-}
-
-#[allow(clippy::needless_pass_by_value)]
-fn failed(error: std::io::Error) -> PeerError {
-    refused(format!("the server does not greet as MariaDB and MySQL do: {}", no_reply(&error)))
-}
-
-/// What a server says first.
-struct Handshake {
-    version: String,
-    capabilities: u32,
-    salt: Vec<u8>,
-    method: Vec<u8>,
-}
-
-fn handshake(packet: &[u8]) -> Option<Handshake> {
-    /// The version of the handshake.
-    const VERSION: u8 = 10;
-    const SALT_BEGINS: usize = 8;
-    let (version, rest) = until_nul(packet.strip_prefix(&[VERSION])?)?;
-    let (salt, rest) = rest.get(size_of::<u32>()..)?.split_at_checked(SALT_BEGINS)?;
-    // A zero, capabilities, characters, status, the other capabilities, the length of the salt, ten that are reserved.
-    let (fields, rest) = rest.split_at_checked(19)?;
-    let (more_salt, rest) = rest.split_at_checked(SALT_BYTES - SALT_BEGINS)?;
-    let name = rest.get(1..)?;
-    Some(Handshake {
-        version: String::from_utf8_lossy(version).into_owned(),
-        capabilities: u32::from_le_bytes([fields[1], fields[2], fields[6], fields[7]]),
-        salt: [salt, more_salt].concat(),
-        method: until_nul(name).map_or(name, |(name, _)| name).to_vec(),
-    })
-}
-
-/// A method of login that is known here.
-fn known(name: &[u8]) -> Option<&'static str> {
-    [NATIVE, CACHING, ED25519].into_iter().find(|known| known.as_bytes() == name)
-}
-
-fn xor(one: &[u8], other: &[u8]) -> Vec<u8> {
-    one.iter().zip(other).map(|(one, other)| one ^ other).collect()
-}
-
-/// A body in as many packets as it takes, from this number on.
-fn packets(number: u8, body: &[u8]) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    // A packet that is shorter than the longest is the last one, so an empty one may follow.
-    for index in 0..=body.len() / LONGEST_PACKET {
-        let from = index * LONGEST_PACKET;
-        let part = &body[from..body.len().min(from + LONGEST_PACKET)];
-        bytes.extend_from_slice(&(part.len() as u32).to_le_bytes()[..3]);
-        bytes.push(number.wrapping_add(index as u8));
-        bytes.extend_from_slice(part);
-    }
-    bytes
-}
-
-/// The length of the next packet's content.
-fn length(bytes: &[u8]) -> Option<usize> {
-    let header: &[u8; HEADER_BYTES] = bytes.first_chunk()?;
-    Some(u32::from_le_bytes([header[0], header[1], header[2], 0]) as usize)
-}
-
-/// The bytes of an integer of variable length that begins with this one.
-fn integer_bytes(first: Option<&u8>) -> usize {
-    match first {
-        Some(0xfc) => 3,
-        Some(0xfd) => 4,
-        Some(0xfe) => 9,
-        _ => 1,
-    }
-}
-
-fn text(bytes: &mut Vec<u8>, text: &str) {
-    bytes.extend_from_slice(text.as_bytes());
-    bytes.push(0);
-}
-
-fn until_nul(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
-    let end = bytes.iter().position(|byte| *byte == 0)?;
-    Some((&bytes[..end], &bytes[end + 1..]))
-}
-
-/// The number and the text of an error, between which `#` and a state of five letters may stand.
-fn error_in(packet: &[u8]) -> String {
-    let number =
-        packet.get(1..).and_then(|rest| rest.first_chunk()).map_or(0, |bytes| u16::from_le_bytes(*bytes));
-    let text = packet.get(3..).unwrap_or_default();
-    let text = if text.first() == Some(&b'#') { text.get(6..).unwrap_or_default() } else { text };
-    let text = String::from_utf8_lossy(text).replace(['\n', '\r'], " ");
-    let text = text.trim_end_matches('.');
-    let way_out = match number {
-        1040 | 1203 | 1226 => "raise max_connections, or lower --concurrency",
-        1045 | 1698 => "set the password in MYSQL_PWD or ~/.my.cnf, or give --user NAME",
-        1046 => "give --database NAME",
-        1130 => "create a user who may come from there",
-        1792 => "give --writes if the query may change data",
-        _ => return format!("{text} ({number})"),
-    };
-    format!("{text}; {way_out}")
-}
-
-/// The options `user` and `password` of all clients, as the file has them.
-fn options() -> BTreeMap<String, String> {
-    let path = env::var_os("HOME").map(|home| Path::new(&home).join(".my.cnf"));
-    path.and_then(|path| fs::read_to_string(path).ok()).map_or_else(BTreeMap::new, |lines| in_lines(&lines))
-}
-
-/// Of the group `[client]`; values may be in quotes, and the last one counts.
-fn in_lines(lines: &str) -> BTreeMap<String, String> {
-    let mut is_client = false;
-    let mut options = BTreeMap::new();
-    for line in lines.lines().map(str::trim).filter(|line| !line.starts_with(['#', ';'])) {
-        if let Some(group) = line.strip_prefix('[') {
-            is_client = group.strip_suffix(']').is_some_and(|group| group.trim() == "client");
-        } else if let Some((name, value)) = line.split_once('=').filter(|_| is_client) {
-            let value = value.trim();
-            let quoted = |quote| value.strip_prefix(quote)?.strip_suffix(quote);
-            let value = quoted('"').or_else(|| quoted('\'')).unwrap_or(value);
-            options.insert(name.trim().to_owned(), unescaped(value));
-        }
-    }
-    options
-}
-
-/// A backslash begins the signs that a value cannot hold otherwise.
-fn unescaped(value: &str) -> String {
-    let mut text = String::new();
-    let mut letters = value.chars();
-    while let Some(letter) = letters.next() {
-        match (letter, if letter == '\\' { letters.clone().next() } else { None }) {
-            ('\\', Some(next @ ('\\' | 's' | 't' | '"' | '\''))) => {
-                text.push(match next {
-                    's' => ' ',
-                    't' => '\t',
-                    next => next,
-                });
-                letters.next();
-            }
-            (letter, _) => text.push(letter),
-        }
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::kind::taken_by;
@@ -745,14 +437,5 @@ mod tests {
         assert_eq!(known.how, ED25519);
         let mut none = queries("");
         assert!(none.proof(CACHING, &salt).is_empty() && none.how == NO_PASSWORD);
-    }
-
-    #[test]
-    fn the_file_of_options_is_read_as_other_clients_do() {
-        let lines = "[mysqld]\nuser=no\n[client]\n# password=no\nuser = me\npassword=\"a b#\\\\\"\n[mysql]\nuser=no\n";
-        let options = in_lines(lines);
-        assert_eq!(options["user"], "me");
-        assert_eq!(options["password"], "a b#\\");
-        assert!(in_lines("user=me").is_empty());
     }
 }

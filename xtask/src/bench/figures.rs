@@ -57,10 +57,37 @@ pub fn iperf3(text: &str, block: u64) -> Result<f64> {
     Ok(figure("seconds")? * 1e9 / (bytes / block as f64))
 }
 
-/// `redis-benchmark --csv`: the time of one request.
+/// `redis-benchmark --csv` with one test: the time of one request.
 pub fn redis_benchmark(text: &str) -> Result<f64> {
-    let rate = text.lines().find_map(|line| line.strip_prefix("\"INCR\",\"")?.split('"').next());
-    Ok(1e9 / number(rate.with_context(|| odd("rate", text))?)?)
+    // The header is a line of the same form.
+    let rate = text.lines().skip(1).find_map(|line| line.strip_prefix('"')?.split("\",\"").nth(1));
+    per_second(rate.with_context(|| odd("rate", text))?)
+}
+
+/// `pgbench`: the time of one transaction, with that of its connection under `-C`.
+pub fn pgbench(text: &str) -> Result<f64> {
+    let rate = text.lines().find_map(|line| line.strip_prefix("tps = ")?.split(' ').next());
+    per_second(rate.with_context(|| odd("tps", text))?)
+}
+
+/// `h2load`: the time of one request, if all succeeded.
+pub fn h2load(text: &str) -> Result<f64> {
+    let line = text.lines().find_map(|line| line.strip_prefix("finished in "));
+    let rate = line.and_then(|line| line.split(", ").find_map(|part| part.strip_suffix(" req/s")));
+    let succeeded = text.contains(" 0 failed, 0 errored, 0 timeout");
+    ensure!(succeeded, "requests failed: {}", odd("success", text));
+    per_second(rate.with_context(|| odd("rate", text))?)
+}
+
+/// `sysbench`: the time of one event of a script.
+pub fn sysbench(text: &str) -> Result<f64> {
+    let line = text.lines().find_map(|line| line.trim().strip_prefix("transactions:"));
+    let rate = line.and_then(|line| line.split_once('(')?.1.split(' ').next());
+    per_second(rate.with_context(|| odd("rate of transactions", text))?)
+}
+
+fn per_second(rate: &str) -> Result<f64> {
+    Ok(1e9 / number(rate)?)
 }
 
 fn number(text: &str) -> Result<f64> {
@@ -77,7 +104,8 @@ fn odd(what: &str, text: &str) -> String {
 mod tests {
     use super::*;
 
-    // What the tools printed, shortened: perf 6.1, sockperf 3.7, qperf 0.4.11, iperf3 3.12, redis-benchmark 7.0.
+    // What the tools printed, shortened: perf 6.1, sockperf 3.7, qperf 0.4.11, iperf3 3.12, redis-benchmark 7.0,
+    // pgbench 15.18, sysbench 1.0.20, h2load 1.52.
 
     #[test]
     fn perf_prints_microseconds_of_a_round_trip() {
@@ -144,5 +172,39 @@ mod tests {
                     \"INCR\",\"1675.04\",\"0.574\",\"0.024\",\"0.039\"\n";
         let each = redis_benchmark(text).unwrap();
         assert!((each - 597_000.7).abs() < 1.0, "{each}");
+    }
+
+    #[test]
+    fn a_command_of_several_words_has_a_rate_too() {
+        let text = "\"test\",\"rps\"\n\"GET ipcost:typical\",\"72254.34\",\"0.012\"\n";
+        let each = redis_benchmark(text).unwrap();
+        assert!((each - 13_840.0).abs() < 1.0, "{each}");
+        assert!(redis_benchmark("\"test\",\"rps\"\n").unwrap_err().to_string().contains("printed no rate"));
+    }
+
+    #[test]
+    fn pgbench_prints_transactions_in_a_second() {
+        let text = "latency average = 2.922 ms\naverage connection time = 2.690 ms\n\
+                    tps = 342.225883 (including reconnection times)\n";
+        let each = pgbench(text).unwrap();
+        assert!((each - 2_922_046.9).abs() < 1.0, "{each}");
+    }
+
+    #[test]
+    fn h2load_prints_requests_in_a_second_and_what_failed() {
+        let text = "finished in 450.88ms, 44358.00 req/s, 183.47MB/s\n\
+                    requests: 20000 total, 20000 started, 20000 done, 20000 succeeded, 0 failed, 0 errored, 0 timeout\n";
+        let each = h2load(text).unwrap();
+        assert!((each - 22_543.8).abs() < 1.0, "{each}");
+        let failed = text.replace("0 errored", "3 errored");
+        assert!(h2load(&failed).unwrap_err().to_string().contains("3 errored"));
+    }
+
+    #[test]
+    fn sysbench_prints_transactions_in_a_second() {
+        let text = "SQL statistics:\n    transactions:                        20000  (60832.39 per sec.)\n\
+                    \x20   queries:                             20000  (60832.39 per sec.)\n";
+        let each = sysbench(text).unwrap();
+        assert!((each - 16_438.6).abs() < 1.0, "{each}");
     }
 }

@@ -1,0 +1,101 @@
+//! Whether ipcost and a tool say the same.
+
+use ipcost_stats::Interval;
+
+/// Quotients within these say the same.
+const SAME: (f64, f64) = (0.85, 1.15);
+
+/// What a quotient says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// The interval lies within the margin.
+    Agrees,
+    /// It lies outside, and what one side does and the other does not is named as the reason.
+    Explained,
+    /// It lies outside for no named reason.
+    Differs,
+    /// It holds values within the margin and others.
+    Open,
+    /// There are no figures.
+    Failed,
+}
+
+impl Verdict {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Agrees => "agrees",
+            Self::Explained => "explained",
+            Self::Differs => "differs",
+            Self::Open => "open",
+            Self::Failed => "failed",
+        }
+    }
+
+    /// Whether it makes a bench fail.
+    pub fn is_wrong(self) -> bool {
+        matches!(self, Self::Differs | Self::Failed)
+    }
+}
+
+/// What one side does and the other does not: it explains quotients on one side of the margin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reason {
+    /// Why ipcost's figure is below.
+    Below(&'static str),
+    /// Why it is above.
+    Above(&'static str),
+}
+
+impl Reason {
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Below(text) | Self::Above(text) => text,
+        }
+    }
+}
+
+/// Judges a quotient ours / theirs, given as logarithms.
+pub fn verdict(ratio: &Interval, reason: Option<Reason>) -> Verdict {
+    let Some((lo, hi)) = ratio.bounds.map(|(lo, hi)| (lo.exp(), hi.exp())) else { return Verdict::Open };
+    if lo >= SAME.0 && hi <= SAME.1 {
+        return Verdict::Agrees;
+    }
+    match reason {
+        _ if hi >= SAME.0 && lo <= SAME.1 => Verdict::Open,
+        Some(Reason::Below(_)) if hi < SAME.0 => Verdict::Explained,
+        Some(Reason::Above(_)) if lo > SAME.1 => Verdict::Explained,
+        _ => Verdict::Differs,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BELOW: Option<Reason> = Some(Reason::Below("the tool waits twice for each request"));
+    const ABOVE: Option<Reason> = Some(Reason::Above("ipcost waits twice for each request"));
+
+    fn of(lo: f64, hi: f64, differs: Option<Reason>) -> Verdict {
+        verdict(&Interval { median: 0.0, bounds: Some((f64::ln(lo), f64::ln(hi))) }, differs)
+    }
+
+    #[test]
+    fn only_an_interval_wholly_outside_the_margin_differs() {
+        assert_eq!(of(0.90, 1.10, None), Verdict::Agrees);
+        assert_eq!(of(0.80, 1.10, None), Verdict::Open);
+        assert_eq!(of(0.50, 2.00, None), Verdict::Open);
+        assert_eq!(of(0.70, 0.84, None), Verdict::Differs);
+        assert_eq!(of(1.16, 1.30, None), Verdict::Differs);
+        assert_eq!(verdict(&Interval { median: 1.0, bounds: None }, None), Verdict::Open);
+    }
+
+    #[test]
+    fn a_reason_explains_only_its_own_side_of_the_margin() {
+        assert_eq!(of(0.70, 0.84, BELOW), Verdict::Explained);
+        assert_eq!(of(1.16, 1.30, BELOW), Verdict::Differs);
+        assert_eq!(of(0.70, 0.84, ABOVE), Verdict::Differs);
+        assert_eq!(of(1.16, 1.30, ABOVE), Verdict::Explained);
+        assert_eq!(of(0.90, 1.10, BELOW), Verdict::Agrees);
+        assert_eq!(of(1.10, 1.30, ABOVE), Verdict::Open);
+    }
+}
