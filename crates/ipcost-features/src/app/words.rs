@@ -323,7 +323,7 @@ fn of_curves(app: &App) -> Option<String> {
     let each: Vec<String> = each.collect();
     (!each.is_empty()).then(|| {
         format!(
-            "The longer the server works on a request, the less it matters: with {}, or sooner, less than {margin} of a request is saved.",
+            "The longer the server works on a request, the less it matters: with {}, or sooner, less than {margin} of a request is saved. That is for replies as short as that of the least request: longer ones save more.",
             and_joined(&each)
         )
     })
