@@ -332,7 +332,7 @@ pattern = "{pattern}"
 [[runs]]
 software = "original"
 about = "a server and its load tool"
-budget = "15s"
+budget = "5min"
 batch = "20ms"
 [runs.peers]
 server = {{ app = "{app}", lasts = "run", settings = [{settings}] }}
