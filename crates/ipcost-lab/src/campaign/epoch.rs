@@ -12,6 +12,8 @@ use crate::error::EngineError;
 /// The most bytes a verification moves in each direction, and the most operations it does.
 const VERIFY_BYTES: u64 = 1 << 20;
 const VERIFY_OPS: u64 = 100;
+/// The most where a real server replies: every reply of it is checked, also of those that are timed, and one may take milliseconds.
+const VERIFY_REQUESTS: u64 = 5;
 /// How often to repeat a batch during which the machine was suspended.
 const MOST_REPEATS: usize = 3;
 
@@ -138,7 +140,8 @@ impl Campaign<'_> {
             let cell = &self.outcome.plan.cells[*index].cell;
             let workers = u64::from(cell.concurrency);
             let fitting = VERIFY_BYTES / cell.bytes_per_op().max(1);
-            let each = fitting.clamp(2, VERIFY_OPS).div_ceil(workers);
+            let most = if cell.request.is_some() { VERIFY_REQUESTS } else { VERIFY_OPS };
+            let each = fitting.clamp(2, most).div_ceil(workers);
             self.bench.verify(*index, each * workers)?;
         }
         Ok(())
