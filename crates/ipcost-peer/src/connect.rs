@@ -99,7 +99,7 @@ impl ConnectClient {
 impl Work for ConnectClient {
     fn run(&mut self, order: Order) -> Result<Report, PeerError> {
         let retries = self.client.retries();
-        let mut meter = matches!(order.kind, Kind::Latency { .. }).then(|| Metered::of(order.ops));
+        let mut meter = Metered::of_order(order);
         let began_ns = now_ns();
         match (order.kind, &mut meter) {
             (Kind::Verify, _) => {
@@ -110,10 +110,7 @@ impl Work for ConnectClient {
             (_, None) => self.measure(order.ops, &mut Unmetered)?,
         }
         let ended_ns = now_ns();
-        let latency_ns = match (order.kind, meter) {
-            (Kind::Latency { most }, Some(meter)) => meter.values(most),
-            _ => Vec::new(),
-        };
+        let latency_ns = Metered::told(meter, order);
         Ok(Report {
             began_ns,
             ended_ns,

@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use ipcost_model::Usage;
+use ipcost_model::{Cell, Usage};
 use ipcost_sys::worker::{self, Link, Worker};
 use ipcost_sys::{descriptor_table, usage};
 use serde::{Deserialize, Serialize};
@@ -91,6 +91,22 @@ impl Crew {
                 let private = table.is_private(works.len());
                 Threads::start(works, private).map(Self::Threads)
             }
+        }
+    }
+
+    /// The workers of a cell's client: threads, or the processes that its option asks for.
+    ///
+    /// # Errors
+    /// If a worker cannot be made or started.
+    pub fn of_client(
+        cell: &Cell,
+        table: DescriptorTable,
+        make: impl FnMut(u32) -> Result<Box<dyn Work>, PeerError>,
+    ) -> Result<Self, PeerError> {
+        let works = (0..cell.concurrency).map(make);
+        match cell.options.text("workers") {
+            Some("processes") => Self::processes(works, table),
+            _ => Self::within(works.collect::<Result<_, _>>()?, table),
         }
     }
 

@@ -5,6 +5,8 @@ use std::hint::black_box;
 use hdrhistogram::Histogram;
 use ipcost_sys::clock::now_ns;
 
+use crate::work::{Kind, Order};
+
 /// Hooks around every operation.
 pub trait Meter {
     /// Before it.
@@ -59,6 +61,19 @@ impl Metered {
     pub fn of(ops: u64) -> Self {
         let histogram = Histogram::new_with_bounds(1, LONGEST_NS, 3).expect("these bounds are valid");
         Self { histogram, begun: 0, unrecorded: ops / 10 }
+    }
+
+    /// One for a batch whose latencies are asked for.
+    pub fn of_order(order: Order) -> Option<Self> {
+        matches!(order.kind, Kind::Latency { .. }).then(|| Self::of(order.ops))
+    }
+
+    /// What the meter of such a batch tells; nothing of another.
+    pub fn told(meter: Option<Self>, order: Order) -> Vec<u64> {
+        match (order.kind, meter) {
+            (Kind::Latency { most }, Some(meter)) => meter.values(most),
+            _ => Vec::new(),
+        }
     }
 
     /// At most `most` latencies in nanoseconds, ascending: all of them, or `most` evenly spaced ranks that include the

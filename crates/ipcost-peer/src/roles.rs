@@ -36,11 +36,7 @@ pub fn client(
             Pattern::Stream | Pattern::Connect => Box::new(StreamClient::new(channel, cell)),
         })
     };
-    let crew = if cell.options.text("workers") == Some("processes") {
-        Crew::processes((0..cell.concurrency).map(make), descriptor_table(cell))?
-    } else {
-        Crew::within((0..cell.concurrency).map(&mut make).collect::<Result<_, _>>()?, descriptor_table(cell))?
-    };
+    let crew = Crew::of_client(cell, descriptor_table(cell), &mut make)?;
     Ok((crew, effective))
 }
 

@@ -93,7 +93,7 @@ impl RrClient {
 
 impl Work for RrClient {
     fn run(&mut self, order: Order) -> Result<Report, PeerError> {
-        let mut meter = matches!(order.kind, Kind::Latency { .. }).then(|| Metered::of(order.ops));
+        let mut meter = Metered::of_order(order);
         self.channel.expect_checks(order.kind == Kind::Verify);
         let began_ns = now_ns();
         match (order.kind, &mut meter) {
@@ -106,10 +106,7 @@ impl Work for RrClient {
             (_, None) => self.measure(order.ops, &mut Unmetered)?,
         }
         let ended_ns = now_ns();
-        let latency_ns = match (order.kind, meter) {
-            (Kind::Latency { most }, Some(meter)) => meter.values(most),
-            _ => Vec::new(),
-        };
+        let latency_ns = Metered::told(meter, order);
         Ok(Report { began_ns, ended_ns, latency_ns, ..Report::default() })
     }
 }

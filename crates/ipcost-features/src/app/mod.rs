@@ -6,9 +6,9 @@ mod run;
 mod shown;
 pub mod words;
 
-pub use ipcost_peer::adapters::app::{At, Given, KINDS, Kind, Login, find};
+pub use ipcost_peer::adapters::app::{At, Given, KINDS, Kind, Login, Met, find};
 
 pub use self::judge::judge;
-pub use self::record::{APP_SCHEMA, App, Burst, Checked, Curve, Met, Request, Saving, Side};
-pub use self::run::{Asked, Seen, burst, look, prepare};
+pub use self::record::{APP_SCHEMA, App, Burst, Checked, Curve, Request, Saving, Side};
+pub use self::run::{Asked, Seen, burst, look, peer_of, prepare};
 pub use self::shown::savings;

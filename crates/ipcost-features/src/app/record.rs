@@ -1,6 +1,7 @@
 //! What is known of a server over both sockets.
 
 use ipcost_model::{Envelope, Estimate, Lasts, Pattern, Placement, Verdict};
+use ipcost_peer::adapters::app::Met;
 use serde::{Deserialize, Serialize};
 
 /// The version of the record.
@@ -150,26 +151,4 @@ pub struct Burst {
     pub unix: Option<Met>,
     /// Over TCP.
     pub tcp: Option<Met>,
-}
-
-/// What clients of a burst met, all rounds together.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Met {
-    /// Connections that may wait until the server accepts them, if the system tells.
-    pub backlog: Option<u32>,
-    /// Clients that were answered within a second.
-    pub answered: u64,
-    /// Clients that were answered later: TCP tries again after a second.
-    pub late: u64,
-    /// Clients that were refused.
-    pub refused: u64,
-    /// Clients that got no reply within 10 s, or an error.
-    pub failed: u64,
-}
-
-impl Met {
-    /// All clients.
-    pub fn all(&self) -> u64 {
-        self.answered + self.late + self.refused + self.failed
-    }
 }

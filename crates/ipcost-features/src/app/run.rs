@@ -41,14 +41,23 @@ pub struct Asked {
     pub settings: Job,
 }
 
+/// The command of a peer that asks a kind of server.
+///
+/// # Errors
+/// If this program's path is not known.
+pub fn peer_of(kind: &Kind) -> Result<Vec<String>, LabError> {
+    let mut command = own_command("peer")?;
+    command.extend(["app".to_owned(), kind.name.to_owned()]);
+    Ok(command)
+}
+
 /// The job: each request on a kept connection, the least also on a connection of its own, by several clients at once, and
 /// pipelined where the protocol has it; over both sockets.
 ///
 /// # Errors
 /// If no private server can be started, or this program's path is not known.
 pub fn prepare(kind: &Kind, asked: &Asked, several_cores: bool) -> Result<Job, LabError> {
-    let mut command = own_command("peer")?;
-    command.extend(["app".to_owned(), kind.name.to_owned()]);
+    let mut command = peer_of(kind)?;
     let is_private = asked.given.is_empty();
     let service = match is_private {
         true => {
@@ -171,10 +180,7 @@ pub fn burst(
             let Some((at, met)) = at.as_ref().zip(met.as_mut()) else { continue };
             let one = burst_at(kind, &login, at, &asked.requests[0], clients)
                 .map_err(|error| LabError::Refused(error.to_string()))?;
-            met.answered += one.answered;
-            met.late += one.late;
-            met.refused += one.refused;
-            met.failed += one.failed;
+            *met = met.and(one);
         }
     }
     let somaxconn = std::fs::read_to_string("/proc/sys/net/core/somaxconn");

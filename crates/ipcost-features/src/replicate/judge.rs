@@ -63,22 +63,11 @@ impl<'a> Measured<'a> {
         }
     }
 
-    /// The cells that a test takes its figures from, as indices: of `a`, and of `b` where it compares.
-    fn cells_of(&self, test: &Test) -> Option<(usize, Option<usize>)> {
-        let (a, b) = cells_of(test, self.published)?;
-        let Some(stratum) = self.stratum else { return Some((a, b)) };
-        let here = |index: usize| stratum.find(&self.published[index], self.cells);
-        Some((here(a)?, b.map(here).map_or(Some(None), |found| found.map(Some))?))
-    }
-
-    /// All cells that a test names, as indices.
-    fn cells_named(&self, test: &Test) -> Vec<usize> {
-        let published = test.sides().filter_map(|side| side.find(self.published).ok());
-        let here = |index: usize| match self.stratum {
-            Some(stratum) => stratum.find(&self.published[index], self.cells),
-            None => Some(index),
-        };
-        published.filter_map(here).collect()
+    /// The cells that a test takes its figures from, as indices, in the order of [`Test::sides`].
+    fn cells_of(&self, test: &Test) -> Option<Vec<usize>> {
+        let published = cells_of(test, self.published)?;
+        let Some(stratum) = self.stratum else { return Some(published) };
+        published.into_iter().map(|index| stratum.find(&self.published[index], self.cells)).collect()
     }
 
     /// The share of the batches of these cells that the scheduler ran on one core, and on two; `None` if it does not tell,
@@ -283,7 +272,7 @@ fn condition(rule: Rule, run: &Measured<'_>, tests: &[LedgerTest]) -> Option<Con
 fn why(claim: &Claim, measured: &[Measured<'_>], conditions: &[Condition]) -> Option<String> {
     let run = measured.iter().find(|run| run.stratum.is_none())?;
     let test = claim.tests.iter().find(|test| run.takes(test) && test.decides && test.b.is_some())?;
-    let (a, b) = run.cells_of(test).and_then(|(a, b)| Some((a, b?)))?;
+    let [a, b, ..] = run.cells_of(test)?[..] else { return None };
     let mut parts = Vec::new();
     if let Some((together, apart)) = run.mixture(&[a, b]).filter(|_| telling::differ(conditions)) {
         parts.push(format!(
@@ -347,7 +336,7 @@ fn answered(replication: &Replication, measured: &Measured<'_>) -> Answered {
             let by_word = is_open && test.contradicted.is_none();
             if found.word.is_open() && (by_word || found.lo.is_none()) {
                 needs_more |= is_open;
-                cells.extend(measured.cells_named(test));
+                cells.extend(measured.cells_of(test).into_iter().flatten());
             }
         }
         open += u32::from(needs_more);
@@ -414,18 +403,20 @@ fn decide_test(run: &Measured<'_>, test: &Test, alpha: f64) -> LedgerTest {
         detail: None,
         contradicted: test.contradicted.clone(),
     };
-    let Some((a, b)) = run.cells_of(test) else { return ledger };
+    let Some(cells) = run.cells_of(test) else { return ledger };
     if test.same_system_calls {
         let side = test.calls_of.unwrap_or(PeerRole::Client);
         let calls = |cell: usize| run.system_calls.get(&cell).map(|sides| sides.of(side));
-        if let Some((a, b)) = calls(a).zip(b.and_then(calls)) {
+        if let [a, b, ..] = cells[..]
+            && let Some((a, b)) = calls(a).zip(calls(b))
+        {
             ledger.word = if a.same_as(b) { ClaimVerdict::Holds } else { ClaimVerdict::Fails };
             ledger.detail = Some(format!("{a} against {b}"));
         }
         return ledger;
     }
     let values = by_epoch(run, test);
-    let shown = |value: f64| if b.is_some() { value.exp() } else { value };
+    let shown = |value: f64| if test.b.is_some() { value.exp() } else { value };
     let Some(found) = values.and_then(|values| Found::of(&values, alpha, shown)) else { return ledger };
     (ledger.value, ledger.range) = (Some(found.value), found.range);
     (ledger.lo, ledger.hi) = found.interval.unzip();
@@ -450,14 +441,9 @@ fn verdict(test: &Test, bounds: Bounds, interval: Option<(f64, f64)>) -> ClaimVe
     }
 }
 
-/// The cells that a test takes its figures from, as indices: of `a`, and of `b` where it compares.
-pub fn cells_of(test: &Test, cells: &[PlannedCell]) -> Option<(usize, Option<usize>)> {
-    let index = |side: &Selector| side.find(cells).ok();
-    let b = match &test.b {
-        Some(side) => Some(index(side)?),
-        None => None,
-    };
-    Some((index(&test.a)?, b))
+/// The cells that a test takes its figures from, as indices, in the order of [`Test::sides`].
+pub fn cells_of(test: &Test, cells: &[PlannedCell]) -> Option<Vec<usize>> {
+    test.sides().map(|side| side.find(cells).ok()).collect()
 }
 
 /// What a side of a test measures; what the first side measures if it does not say.
@@ -470,7 +456,7 @@ pub fn quantity_of(test: &Test, side: &Selector) -> Quantity {
 /// `None` where a cell or one of its values is missing.
 pub fn by_epoch(run: &Measured<'_>, test: &Test) -> Option<Vec<f64>> {
     let cells = run.cells;
-    let (a, b) = run.cells_of(test)?;
+    let named = run.cells_of(test)?;
     let of = |cell: usize, side: &Selector| {
         let Quantity { measure, per_byte } = quantity_of(test, side);
         let divisor = if per_byte { cells[cell].cell.size as f64 } else { 1.0 };
@@ -478,22 +464,17 @@ pub fn by_epoch(run: &Measured<'_>, test: &Test) -> Option<Vec<f64>> {
     };
     // Times that the kernel counts in ticks may be none in a batch; their ratio is then far off, not unknown.
     let ln = |value: f64| value.max(NEXT_TO_NOTHING).ln();
-    let ratio =
-        |a: (usize, &Selector), b: (usize, &Selector)| of(a.0, a.1).with(&of(b.0, b.1), |a, b| ln(a) - ln(b));
-    let values = match b.zip(test.b.as_ref()) {
-        None => of(a, &test.a),
-        Some(b) => {
-            let values = ratio((a, &test.a), b);
-            match &test.than {
-                None => values,
-                Some(than) => {
-                    let [_, _, c, d] = run.cells_named(test)[..] else { return None };
-                    values.with(&ratio((c, &than.a), (d, &than.b)), |one, other| one - other)
-                }
-            }
+    let sides: Vec<_> = named.into_iter().zip(test.sides()).map(|(cell, side)| of(cell, side)).collect();
+    let epochs = match &sides[..] {
+        [a] => a.medians(),
+        [a, b] => a.with(b, |a, b| ln(a) - ln(b)).medians(),
+        [a, b, c, d] => {
+            let than = c.with(d, |c, d| ln(c) - ln(d));
+            a.with(b, |a, b| ln(a) - ln(b)).with(&than, |one, other| one - other).medians()
         }
+        _ => return None,
     };
-    Some(values.medians()).filter(|epochs| !epochs.is_empty())
+    Some(epochs).filter(|epochs| !epochs.is_empty())
 }
 
 fn bounds(test: &Test) -> Bounds {

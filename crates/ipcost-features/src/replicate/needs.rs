@@ -216,7 +216,7 @@ fn is_measured(test: &Test, cells: &[PlannedCell], lacking: &BTreeSet<&str>) -> 
         cell.unavailable.is_none() && has(&cell.client) && has(&cell.server)
     };
     (!test.same_system_calls || has(STRACE))
-        && cells_of(test, cells).is_some_and(|(a, b)| available(a) && b.is_none_or(available))
+        && cells_of(test, cells).is_some_and(|named| named.into_iter().all(available))
 }
 
 #[cfg(test)]

@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ipcost_foreign::Unavailable;
 use ipcost_lab::LabError;
-use ipcost_lab::lab::own_command;
 use ipcost_model::{Lasts, Matrix, PeerCommand, ServiceCommand};
 use ipcost_peer::adapters::app::{Kind, Tool, find_any};
 use ipcost_sys::OS;
 use serde::Deserialize;
+
+use crate::app::peer_of;
 
 /// The peers of a run, by the names that cells call them.
 pub type Peers = BTreeMap<String, RunPeer>;
@@ -56,8 +57,7 @@ impl RunPeer {
     }
 
     fn command(&self) -> Result<PeerCommand, LabError> {
-        let mut command = own_command("peer")?;
-        command.extend(["app".to_owned(), self.kind()?.name.to_owned()]);
+        let mut command = peer_of(self.kind()?)?;
         command.extend(self.settings.iter().cloned());
         let service = self.lasts.map(|lasts| {
             let command = command.iter().cloned().chain(["--service".to_owned()]).collect();

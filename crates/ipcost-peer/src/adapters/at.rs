@@ -122,9 +122,14 @@ impl At {
         self.address.get("host")?.as_str()
     }
 
+    /// Host and port as numbers.
+    pub fn socket(&self) -> Option<SocketAddr> {
+        Some(SocketAddr::new(self.host()?.parse().ok()?, self.port()?))
+    }
+
     /// Whether it is reached over more than loopback.
     pub fn is_remote(&self) -> bool {
-        self.host().and_then(|host| host.parse().ok()).is_some_and(|host: IpAddr| !host.is_loopback())
+        self.socket().is_some_and(|socket| !socket.ip().is_loopback())
     }
 
     /// The port.
@@ -138,25 +143,34 @@ impl At {
     /// If the address is not one of its transport.
     pub fn client(&self, cell: Option<&Cell>, worker: u32) -> Result<Box<dyn Client>, TransportError> {
         let nodelay = cell.and_then(|cell| cell.options.bool("tcp_nodelay")).unwrap_or(true);
-        if self.is_remote()
-            && let Some((host, port)) = self.host().and_then(|host| host.parse().ok()).zip(self.port())
-        {
-            return Ok(transport::elsewhere(SocketAddr::new(host, port), nodelay));
+        // Servers that know their clients by address know one.
+        self.reach(Options::default(), nodelay, false, worker)
+    }
+
+    /// A client with options of its transport besides.
+    ///
+    /// # Errors
+    /// If the address is not one of its transport.
+    pub fn reach(
+        &self,
+        mut options: Options,
+        nodelay: bool,
+        spreads_sources: bool,
+        worker: u32,
+    ) -> Result<Box<dyn Client>, TransportError> {
+        if let Some(socket) = self.socket().filter(|_| self.is_remote()) {
+            return Ok(transport::elsewhere(socket, nodelay));
         }
         let found = transport::find(self.transport)
             .ok_or_else(|| TransportError::Refused(format!("there is no transport {}", self.transport)))?;
-        let mut options = Options::default();
-        // Servers that know their clients by address know one.
-        for (name, value) in [("tcp_nodelay", nodelay), ("spread_sources", false)] {
+        for (name, value) in [("tcp_nodelay", nodelay), ("spread_sources", spreads_sources)] {
             options.set(name, OptionValue::Bool(value)).map_err(TransportError::Refused)?;
         }
         // Pattern connect alone accepts another user's server.
         let cell = Cell { options, ..Cell::new(Pattern::Connect, self.transport, 1) };
         found.reach(&self.address, &cell, worker)
     }
-}
 
-impl At {
     /// A connection on which a call that takes longer than a few seconds fails.
     ///
     /// # Errors

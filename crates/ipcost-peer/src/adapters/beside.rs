@@ -10,7 +10,7 @@ use ipcost_sys::driven;
 use ipcost_sys::transport::{self, Connection, Place, Server, Transport};
 
 use crate::adapters::{refused, system};
-use crate::{PeerError, receive_all, send_all};
+use crate::{Crew, Order, Part, PeerError, Prepared, Role, Together, receive_all, send_all};
 
 /// The member of a server's address with the side channel.
 const MEMBER: &str = "beside";
@@ -51,6 +51,27 @@ pub fn reach(cell: &Cell, address: &Address) -> Result<Words, PeerError> {
     Ok(Words(client.connect()?))
 }
 
+/// A client's role: its workers, and a word to the other side after each batch.
+pub fn client(crew: Crew, workers: u32, words: Words) -> Result<Prepared, PeerError> {
+    let part = Part::Playing(Box::new(Client { crew, workers: workers.into(), words }));
+    Ok(Prepared { address: Address::new(), effective: Vec::new(), part })
+}
+
+struct Client {
+    crew: Crew,
+    workers: u64,
+    words: Words,
+}
+
+impl Role for Client {
+    fn run(&mut self, order: Order) -> Result<Together, PeerError> {
+        let (together, _) = self.crew.run(Order { ops: order.ops / self.workers, kind: order.kind })?;
+        // After reading the clock and the usage.
+        self.words.say_done()?;
+        Ok(together)
+    }
+}
+
 /// One-byte messages, over a connection that nothing else uses at that time.
 pub struct Words(pub Connection);
 
@@ -73,6 +94,11 @@ impl Words {
     /// Sends a message; returns whether the other side is still there.
     pub fn say(&mut self) -> bool {
         send_all(&mut self.0, b"w").is_ok()
+    }
+
+    /// The same at the end of a batch, when the other side must be there.
+    pub fn say_done(&mut self) -> Result<(), PeerError> {
+        self.say().then_some(()).ok_or_else(|| refused("the server's side ended before the batch did"))
     }
 
     /// Waits for a message; returns whether one came.

@@ -1,7 +1,6 @@
 //! Many clients that connect at the same moment and wait for nothing, as those with an event loop do.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
 use std::process::Command;
 use std::sync::Barrier;
 use std::thread;
@@ -10,6 +9,7 @@ use std::time::{Duration, Instant};
 use ipcost_model::{Cell, Pattern};
 use ipcost_sys::Listens;
 use ipcost_sys::driven::{connect_at_once, limit_waits};
+use serde::{Deserialize, Serialize};
 
 use super::client::{Asker, Trouble};
 use super::kind::{Kind, Login};
@@ -24,27 +24,31 @@ const LATE: Duration = Duration::from_millis(950);
 /// What a thread needs; most of it for the reply is elsewhere.
 const STACK_BYTES: usize = 128 * 1024;
 
-/// What became of clients that came at once.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Burst {
-    /// Those that were answered within a second.
+/// What clients that came at once met.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Met {
+    /// Connections that may wait until the server accepts them, if the system tells.
+    pub backlog: Option<u32>,
+    /// Clients that were answered within a second.
     pub answered: u64,
-    /// Those that were answered later.
+    /// Clients that were answered later: TCP tries again after a second.
     pub late: u64,
-    /// Those whose connection was refused.
+    /// Clients that were refused.
     pub refused: u64,
-    /// Those that got no reply, or an error in its place.
+    /// Clients that got no reply within 10 s, or an error.
     pub failed: u64,
 }
 
-impl Burst {
-    /// All of them.
+impl Met {
+    /// All clients.
     pub fn all(&self) -> u64 {
         self.answered + self.late + self.refused + self.failed
     }
 
-    fn and(self, other: Self) -> Self {
+    /// The same with the clients of another burst.
+    pub fn and(self, other: Self) -> Self {
         Self {
+            backlog: self.backlog,
             answered: self.answered + other.answered,
             late: self.late + other.late,
             refused: self.refused + other.refused,
@@ -57,12 +61,9 @@ impl Burst {
 ///
 /// # Errors
 /// One line: the request, or threads that cannot be started.
-pub fn burst(kind: &Kind, login: &Login, at: &At, request: &str, clients: u32) -> Result<Burst, PeerError> {
-    let to = match (at.path(), at.host().and_then(|host| host.parse::<IpAddr>().ok()), at.port()) {
-        (Some(path), ..) => Listens::Path(path),
-        (None, Some(host), Some(port)) => Listens::Port(SocketAddr::new(host, port)),
-        _ => return Err(refused("the server has told no address")),
-    };
+pub fn burst(kind: &Kind, login: &Login, at: &At, request: &str, clients: u32) -> Result<Met, PeerError> {
+    let to = at.path().map(Listens::Path).or_else(|| at.socket().map(Listens::Port));
+    let to = to.ok_or_else(|| refused("the server has told no address"))?;
     let cell = Cell { request: Some(request.to_owned()), ..Cell::new(Pattern::Connect, at.transport, 1) };
     let askers = (0..clients).map(|_| Asker::new(kind, login, &cell, at.client(None, 0)?));
     let askers = askers.collect::<Result<Vec<_>, _>>()?;
@@ -77,15 +78,15 @@ pub fn burst(kind: &Kind, login: &Login, at: &At, request: &str, clients: u32) -
         };
         let started = askers.into_iter().map(client).collect::<io::Result<Vec<_>>>();
         let started = started.map_err(system("cannot start a thread for each client"))?;
-        Ok(started.into_iter().filter_map(|thread| thread.join().ok()).fold(Burst::default(), Burst::and))
+        Ok(started.into_iter().filter_map(|thread| thread.join().ok()).fold(Met::default(), Met::and))
     })
 }
 
 /// What became of one.
-fn one(asker: &mut Asker, to: Listens<'_>) -> Burst {
+fn one(asker: &mut Asker, to: Listens<'_>) -> Met {
     let began = Instant::now();
-    let refused = Burst { refused: 1, ..Burst::default() };
-    let failed = Burst { failed: 1, ..Burst::default() };
+    let refused = Met { refused: 1, ..Met::default() };
+    let failed = Met { failed: 1, ..Met::default() };
     let mut connection = match connect_at_once(to, PATIENCE) {
         Ok(connection) => connection,
         Err(error) if error.kind() == io::ErrorKind::TimedOut => return failed,
@@ -95,8 +96,8 @@ fn one(asker: &mut Asker, to: Listens<'_>) -> Burst {
         return failed;
     }
     match asker.ask(&mut connection, 1) {
-        Ok(_) if began.elapsed() < LATE => Burst { answered: 1, ..Burst::default() },
-        Ok(_) => Burst { late: 1, ..Burst::default() },
+        Ok(_) if began.elapsed() < LATE => Met { answered: 1, ..Met::default() },
+        Ok(_) => Met { late: 1, ..Met::default() },
         Err(Trouble::Moving(_) | Trouble::Refused(_)) => failed,
     }
 }

@@ -11,23 +11,17 @@ use ipcost_sys::transport::{Channel, Client, Connection};
 
 use super::kind::{Kind, Login, Speech};
 use crate::adapters::at::{At, limit};
-use crate::adapters::beside::{self, Words};
+use crate::adapters::beside;
 use crate::adapters::{refused, system};
 use crate::{
-    Crew, DescriptorTable, Kind as OrderKind, Meter, Metered, Order, Part, PeerError, Prepared, Report, Role,
-    Together, Unmetered, Work, ended, send_all,
+    Crew, DescriptorTable, Meter, Metered, Order, PeerError, Prepared, Report, Unmetered, Work, ended,
+    send_all,
 };
 
 /// Before the path of a file that holds the request.
 const IN_A_FILE: char = '@';
 /// What is read at once, bytes: as much as common clients do, or more.
 const READ_BYTES: usize = 65_536;
-
-struct Asking {
-    crew: Crew,
-    workers: u64,
-    words: Words,
-}
 
 /// Connects the workers, each with a loop of its own.
 pub(super) fn prepare(
@@ -50,24 +44,7 @@ pub(super) fn prepare(
         asker.polls = !blocks;
         Ok(Box::new(asker))
     };
-    let crew = if cell.options.text("workers") == Some("processes") {
-        Crew::processes((0..cell.concurrency).map(make), DescriptorTable::Usual)?
-    } else {
-        Crew::within((0..cell.concurrency).map(make).collect::<Result<_, _>>()?, DescriptorTable::Usual)?
-    };
-    let part = Part::Playing(Box::new(Asking { crew, workers: cell.concurrency.into(), words }));
-    Ok(Prepared { address: Address::new(), effective: Vec::new(), part })
-}
-
-impl Role for Asking {
-    fn run(&mut self, order: Order) -> Result<Together, PeerError> {
-        let (together, _) = self.crew.run(Order { ops: order.ops / self.workers, kind: order.kind })?;
-        // After reading the clock and the usage.
-        if !self.words.say() {
-            return Err(refused("the server's side ended before the batch did"));
-        }
-        Ok(together)
-    }
+    beside::client(Crew::of_client(cell, DescriptorTable::Usual, make)?, cell.concurrency, words)
 }
 
 /// One worker: a connection, and how it is spoken on.
@@ -282,17 +259,14 @@ pub(super) enum Trouble {
 impl Work for Asker {
     fn run(&mut self, order: Order) -> Result<Report, PeerError> {
         let retries = self.client.retries();
-        let mut meter = matches!(order.kind, OrderKind::Latency { .. }).then(|| Metered::of(order.ops));
+        let mut meter = Metered::of_order(order);
         let began_ns = now_ns();
         match &mut meter {
             Some(meter) => self.work(order.ops, meter)?,
             None => self.work(order.ops, &mut Unmetered)?,
         }
         let ended_ns = now_ns();
-        let latency_ns = match (order.kind, meter) {
-            (OrderKind::Latency { most }, Some(meter)) => meter.values(most),
-            _ => Vec::new(),
-        };
+        let latency_ns = Metered::told(meter, order);
         let retries = self.client.retries() - retries;
         Ok(Report { began_ns, ended_ns, latency_ns, retries, ..Report::default() })
     }

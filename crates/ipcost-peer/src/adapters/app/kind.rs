@@ -4,14 +4,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use ipcost_model::protocol::Address;
+use ipcost_sys::driven::{self, Driven};
 use ipcost_sys::transport::Connection;
-use ipcost_sys::{User, driven, programs};
+use ipcost_sys::{Launch, User, programs};
 
 use super::{fastcgi, front, http, mariadb, memcached, postgres, redis};
 use crate::PeerError;
 use crate::adapters::at::{At, Given};
 use crate::adapters::port::Port;
-use crate::adapters::system;
+use crate::adapters::{refused, system};
 
 /// A kind of real server.
 pub struct Kind {
@@ -84,6 +85,26 @@ pub fn find(name: &str) -> Result<&'static Kind, String> {
 }
 
 impl Setup<'_> {
+    /// Runs a program of the server to its end.
+    pub(super) fn run(
+        &self,
+        program: &Path,
+        arguments: &[String],
+        input: Option<&Path>,
+    ) -> Result<(), PeerError> {
+        let input = input.map(fs::File::open).transpose().map_err(system("cannot open a file"))?;
+        let started = Driven::start(Launch {
+            program: &program.to_string_lossy(),
+            arguments,
+            input: input.map(Into::into),
+            directory: Some(self.dir),
+            user: self.user,
+            ..Launch::default()
+        });
+        let mut program = started.map_err(system(format!("cannot start {}", program.display())))?;
+        program.finish().map(drop).map_err(refused)
+    }
+
     /// Makes what servers of the same run have after one another, such as a database, unless one before has.
     pub(super) fn make_once(&self, make: impl FnOnce() -> Result<(), PeerError>) -> Result<(), PeerError> {
         let complete = self.kept.join("complete");
@@ -307,6 +328,13 @@ pub(super) fn taken_by(speech: &mut dyn Speech, reply: &[u8], step: usize) -> Re
             return Ok((from, taken.complete));
         }
     }
+}
+
+/// Passes over bytes that are still to come of something that needs no look; how many are here.
+pub(super) fn passed(skip: &mut usize, bytes: &[u8]) -> usize {
+    let there = bytes.len().min(*skip);
+    *skip -= there;
+    there
 }
 
 /// How much of a reply was taken.

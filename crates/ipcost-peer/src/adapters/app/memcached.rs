@@ -1,6 +1,6 @@
 //! Memcached, by its text protocol: <https://github.com/memcached/memcached/blob/master/doc/protocol.txt>.
 
-use super::kind::{Kind, LINE_END, Login, Setup, Speech, Started, Taken, Told, address_of, line};
+use super::kind::{Kind, LINE_END, Login, Setup, Speech, Started, Taken, Told, address_of, line, passed};
 use super::look::hear;
 use crate::PeerError;
 use crate::adapters::at::At;
@@ -175,9 +175,7 @@ impl Speech for Commands {
     fn take(&mut self, bytes: &[u8]) -> Result<Taken, String> {
         let mut at = 0;
         loop {
-            let there = self.skip.min(bytes.len() - at);
-            at += there;
-            self.skip -= there;
+            at += passed(&mut self.skip, &bytes[at..]);
             if self.skip > 0 {
                 return Ok(Taken { bytes: at, complete: false });
             }

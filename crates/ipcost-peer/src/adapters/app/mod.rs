@@ -21,7 +21,7 @@ mod tool;
 use ipcost_model::protocol::{Address, Hello, PeerRole};
 use ipcost_model::{Cell, Pattern};
 
-pub use self::burst::{Burst, backlog, burst};
+pub use self::burst::{Met, backlog, burst};
 use self::kind::Settings;
 pub use self::kind::{KINDS, Kind, Login, Told, find, find_any};
 pub use self::look::{Asked, Facts, look};

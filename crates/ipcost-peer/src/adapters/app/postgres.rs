@@ -5,17 +5,14 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use ipcost_sys::driven;
 use ipcost_sys::transport::{Channel, Connection, tls};
-use ipcost_sys::{
-    Launch,
-    driven::{self, Driven},
-};
 use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
 
-use super::kind::{Kind, Login, NO_PASSWORD, Setup, Speech, Started, Taken, Told, address_of};
+use super::kind::{Kind, Login, NO_PASSWORD, Setup, Speech, Started, Taken, Told, address_of, passed};
 use crate::adapters::at::{At, no_reply};
-use crate::adapters::{refused, system};
+use crate::adapters::refused;
 use crate::{PeerError, ended, receive_all, send_all};
 
 pub(super) const KIND: Kind = Kind {
@@ -108,17 +105,7 @@ fn make_certificate(setup: &Setup<'_>) -> Result<(), PeerError> {
 /// Runs a program of the cluster to its end.
 fn run(setup: &Setup<'_>, program: &Path, words: &[&str], input: Option<&Path>) -> Result<(), PeerError> {
     let arguments: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-    let input = input.map(fs::File::open).transpose().map_err(system("cannot open a file"))?;
-    let started = Driven::start(Launch {
-        program: &program.to_string_lossy(),
-        arguments: &arguments,
-        input: input.map(Into::into),
-        directory: Some(setup.dir),
-        user: setup.user,
-        ..Launch::default()
-    });
-    let mut program = started.map_err(system(format!("cannot start {}", program.display())))?;
-    program.finish().map(drop).map_err(refused)
+    setup.run(program, &arguments, input)
 }
 
 fn facts(login: &Login, at: &At) -> Result<Told, PeerError> {
@@ -394,9 +381,7 @@ impl Speech for Queries {
     fn take(&mut self, bytes: &[u8]) -> Result<Taken, String> {
         let mut at = 0;
         loop {
-            let there = self.skip.min(bytes.len() - at);
-            at += there;
-            self.skip -= there;
+            at += passed(&mut self.skip, &bytes[at..]);
             let Some((kind, length)) = head(&bytes[at..]).filter(|_| self.skip == 0) else {
                 return Ok(Taken { bytes: at, complete: false });
             };

@@ -6,7 +6,7 @@ use std::time::Duration;
 use ipcost_sys::transport::Connection;
 
 use super::kind::{
-    Kind, LINE_END, Login, NO_PASSWORD, Setup, Speech, Started, Taken, Told, address_of, line,
+    Kind, LINE_END, Login, NO_PASSWORD, Setup, Speech, Started, Taken, Told, address_of, line, passed,
 };
 use crate::adapters::at::At;
 use crate::adapters::redis::Desk;
@@ -241,9 +241,7 @@ impl Speech for Commands {
         }
         while self.pending > 0 {
             if self.skip > 0 {
-                let there = self.skip.min(bytes.len() - at);
-                at += there;
-                self.skip -= there;
+                at += passed(&mut self.skip, &bytes[at..]);
                 if self.skip > 0 {
                     return Ok(Taken { bytes: at, complete: false });
                 }

@@ -307,9 +307,7 @@ impl Role for Driving {
             bad += heard.bad;
             usage = usage + used;
         }
-        if !self.words.say() {
-            return Err(refused("the server's side ended before the batch did"));
-        }
+        self.words.say_done()?;
         // Of more operations than were asked for, the part that was.
         let part = (order.ops as f64 / (ops * times) as f64).min(1.0);
         let wall_ns = (seconds * 1e9 * part) as u64;

@@ -12,21 +12,15 @@ use super::private::PATIENCE;
 use super::resp::Reply;
 use super::server::KEY;
 use crate::adapters::at::At;
-use crate::adapters::beside::{self, Words};
+use crate::adapters::beside;
 use crate::adapters::refused;
 use crate::{
-    Crew, DescriptorTable, Kind, Meter, Metered, Order, Part, PeerError, Prepared, Report, Role, Together,
-    Unmetered, Work, send_all,
+    Crew, DescriptorTable, Kind, Meter, Metered, Order, PeerError, Prepared, Report, Unmetered, Work,
+    send_all,
 };
 
 /// The longest error that is shown, bytes.
 const LONGEST_ERROR: usize = 256;
-
-struct Counting {
-    crew: Crew,
-    workers: u64,
-    words: Words,
-}
 
 /// Connects the workers, each with its own loop.
 pub fn prepare(resolves: bool, cell: &Cell, address: &Address) -> Result<Prepared, PeerError> {
@@ -58,13 +52,7 @@ pub fn prepare(resolves: bool, cell: &Cell, address: &Address) -> Result<Prepare
         let alone = cell.concurrency == 1;
         Ok(Box::new(Incr { client, open, resolves, alone, request, reply: [0; REPLY_BYTES] }))
     };
-    let crew = if cell.options.text("workers") == Some("processes") {
-        Crew::processes((0..cell.concurrency).map(make), DescriptorTable::Usual)?
-    } else {
-        Crew::within((0..cell.concurrency).map(make).collect::<Result<_, _>>()?, DescriptorTable::Usual)?
-    };
-    let part = Part::Playing(Box::new(Counting { crew, workers: cell.concurrency.into(), words }));
-    Ok(Prepared { address: Address::new(), effective: Vec::new(), part })
+    beside::client(Crew::of_client(&cell, DescriptorTable::Usual, make)?, cell.concurrency, words)
 }
 
 /// A given server may refuse connections from addresses other than 127.0.0.1: protected mode does up to redis 7.0.
@@ -98,17 +86,6 @@ fn check_resolving(at: &At) -> Result<(), PeerError> {
     Err(refused(format!(
         "with --resolve the server must be where gethostbyname finds localhost, and it is at {at}"
     )))
-}
-
-impl Role for Counting {
-    fn run(&mut self, order: Order) -> Result<Together, PeerError> {
-        let (together, _) = self.crew.run(Order { ops: order.ops / self.workers, kind: order.kind })?;
-        // After reading the clock and the usage.
-        if !self.words.say() {
-            return Err(refused("the server ended before the batch did"));
-        }
-        Ok(together)
-    }
 }
 
 /// One worker.
@@ -225,7 +202,7 @@ impl Work for Incr {
             )))
         };
         let retries = self.client.retries();
-        let mut meter = matches!(order.kind, Kind::Latency { .. }).then(|| Metered::of(order.ops));
+        let mut meter = Metered::of_order(order);
         let began_ns = now_ns();
         match (order.kind, &mut meter) {
             (Kind::Verify, _) => self.count_up(order.ops, &mut Unmetered, check)?,
@@ -233,10 +210,7 @@ impl Work for Incr {
             (_, None) => self.count_up(order.ops, &mut Unmetered, |_, _, _| Ok(()))?,
         }
         let ended_ns = now_ns();
-        let latency_ns = match (order.kind, meter) {
-            (Kind::Latency { most }, Some(meter)) => meter.values(most),
-            _ => Vec::new(),
-        };
+        let latency_ns = Metered::told(meter, order);
         let retries = self.client.retries() - retries;
         Ok(Report { began_ns, ended_ns, latency_ns, retries, ..Report::default() })
     }

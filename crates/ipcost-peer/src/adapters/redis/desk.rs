@@ -3,9 +3,9 @@
 use std::io::{self, BufReader, Read, Write};
 use std::time::Duration;
 
-use ipcost_model::{Cell, OptionValue, Options, Pattern};
+use ipcost_model::{Cell, Pattern};
 use ipcost_sys::driven;
-use ipcost_sys::transport::{self, Channel, Client, Connection, TransportError};
+use ipcost_sys::transport::{Channel, Client, Connection, TransportError};
 
 use super::resp::{self, Reply};
 use crate::PeerError;
@@ -133,23 +133,11 @@ impl Desk {
 /// # Errors
 /// If the address is not one of its transport.
 pub fn client(at: &At, cell: Option<&Cell>, worker: u32) -> Result<Box<dyn Client>, TransportError> {
-    if at.is_remote() {
-        return at.client(cell, worker);
-    }
-    let transport = transport::find(at.transport)
-        .ok_or_else(|| TransportError::Refused(format!("there is no transport {}", at.transport)))?;
-    let mut options = cell.map(|cell| cell.options.clone()).unwrap_or_default();
+    let options = cell.map(|cell| cell.options.clone()).unwrap_or_default();
     // A redis-server sets TCP_NODELAY. The published client does not, so this one does only on request.
+    let nodelay = options.bool("tcp_nodelay").unwrap_or(false);
     let spreads = cell.is_some_and(|cell| {
         cell.pattern == Pattern::Connect && cell.options.bool("spread_sources").unwrap_or(true)
     });
-    let nodelay = options.bool("tcp_nodelay").unwrap_or(false);
-    for (name, value) in [("tcp_nodelay", nodelay), ("spread_sources", spreads)] {
-        options.set(name, OptionValue::Bool(value)).map_err(TransportError::Refused)?;
-    }
-    transport.reach(&at.address, &plain_cell(at.transport, options), worker)
-}
-
-fn plain_cell(transport: &str, options: Options) -> Cell {
-    Cell { options, ..Cell::new(Pattern::Connect, transport, 1) }
+    at.reach(options, nodelay, spreads, worker)
 }

@@ -18,7 +18,7 @@ use self::wire::{
     HEADER_BYTES, Handshake, LONGEST_LOOKED_AT, LONGEST_PACKET, NOT_MARIADB, Wire, error_in, handshake,
     integer_bytes, known, length, packets, text, until_nul, xor,
 };
-use super::kind::{Kind, Login, NO_PASSWORD, Speech, Taken, Told};
+use super::kind::{Kind, Login, NO_PASSWORD, Speech, Taken, Told, passed};
 use crate::adapters::at::At;
 use crate::adapters::refused;
 use crate::{PeerError, send_all};
@@ -305,9 +305,7 @@ impl Speech for Queries {
     fn take(&mut self, bytes: &[u8]) -> Result<Taken, String> {
         let mut at = 0;
         loop {
-            let there = self.skip.min(bytes.len() - at);
-            at += there;
-            self.skip -= there;
+            at += passed(&mut self.skip, &bytes[at..]);
             let rest = &bytes[at..];
             let Some(length) = length(rest).filter(|_| self.skip == 0) else { break };
             if !self.continues {

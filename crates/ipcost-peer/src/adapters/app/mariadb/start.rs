@@ -3,12 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ipcost_sys::Launch;
-use ipcost_sys::driven::{self, Driven};
+use ipcost_sys::driven;
 
 use super::super::kind::{Setup, Started, address_of};
 use crate::PeerError;
-use crate::adapters::{refused, system};
+use crate::adapters::system;
 
 /// The user of a private server, and its database.
 pub(super) const USER: &str = "ipcost";
@@ -67,13 +66,16 @@ pub(super) fn start(setup: &Setup<'_>) -> Result<Started, PeerError> {
         let Some(tables) = &tables else {
             let script = setup.file("tables.sql", format!("{content}{USERS}").as_bytes())?;
             let script = format!("--init-file={}", script.display());
-            return make(setup, &common, &["--initialize-insecure".to_owned(), script], None);
+            let own = ["--initialize-insecure".to_owned(), script];
+            return setup.run(setup.program, &[&common[..], &own].concat(), None);
         };
         let tables =
             fs::read_to_string(tables).map_err(system(format!("cannot read {}", tables.display())))?;
         let script = format!("CREATE DATABASE mysql;\nUSE mysql;\n{tables}\n{RIGHTS}{content}");
         let script = setup.file("tables.sql", script.as_bytes())?;
-        make(setup, &common, &["--bootstrap".to_owned()], Some(&script))
+        // It fails at the first statement that does.
+        let own = ["--bootstrap".to_owned()];
+        setup.run(setup.program, &[&common[..], &own].concat(), Some(&script))
     })?;
     common.extend([
         format!("--socket={}", setup.socket.display()),
@@ -103,24 +105,4 @@ fn tables(program: &Path) -> Option<PathBuf> {
     let places = ["share/mysql", "share/mariadb", "share"].map(|place| prefix.join(place));
     let names = ["mysql_system_tables.sql", "mariadb_system_tables.sql"];
     places.iter().flat_map(|place| names.map(|name| place.join(name))).find(|path| path.is_file())
-}
-
-/// Makes the server's files; fails at the first statement that does.
-fn make(
-    setup: &Setup<'_>,
-    common: &[String],
-    own: &[String],
-    script: Option<&Path>,
-) -> Result<(), PeerError> {
-    let input = script.map(fs::File::open).transpose().map_err(system("cannot open a file"))?;
-    let started = Driven::start(Launch {
-        program: &setup.program.to_string_lossy(),
-        arguments: &[common, own].concat(),
-        input: input.map(Into::into),
-        directory: Some(setup.dir),
-        user: setup.user,
-        ..Launch::default()
-    });
-    let mut program = started.map_err(system(format!("cannot start {}", setup.program.display())))?;
-    program.finish().map(drop).map_err(refused)
 }
