@@ -228,8 +228,8 @@ pub(super) struct Started {
     /// A program that must run before, with its arguments, and ports that only listening gives up.
     pub(super) behind: Option<(PathBuf, Vec<String>)>,
     pub(super) held: Vec<Port>,
-    /// Whether `SIGINT` ends it sooner than `SIGTERM`.
-    pub(super) ends_at_interrupt: bool,
+    /// How it is ended.
+    pub(super) ending: Ending,
     /// What each process is asked once it answers, so that the typical request has something to find.
     pub(super) then: Vec<String>,
 }
@@ -237,6 +237,18 @@ pub(super) struct Started {
 /// The address of a socket's path.
 pub(super) fn address_of(path: &Path) -> Address {
     Address::from_iter([("path".to_owned(), path.to_string_lossy().into())])
+}
+
+/// How a private server is ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// With `SIGTERM`.
+    #[default]
+    Asked,
+    /// With `SIGINT`, which ends it sooner; also if the process that keeps it is killed.
+    Interrupted,
+    /// At once: nothing of it is left but its directory, and it would take its time.
+    Killed,
 }
 
 /// What a server tells of itself and of a connection.

@@ -1,6 +1,8 @@
 //! Memcached, by its text protocol: <https://github.com/memcached/memcached/blob/master/doc/protocol.txt>.
 
-use super::kind::{Kind, LINE_END, Login, Setup, Speech, Started, Taken, Told, address_of, line, passed};
+use super::kind::{
+    Ending, Kind, LINE_END, Login, Setup, Speech, Started, Taken, Told, address_of, line, passed,
+};
 use super::look::hear;
 use crate::PeerError;
 use crate::adapters::at::At;
@@ -57,6 +59,8 @@ fn start(setup: &Setup<'_>) -> Result<Started, PeerError> {
         second: Some(with(&["-l", "127.0.0.1", "-p", &setup.port.to_string()])),
         unix: address_of(setup.socket),
         then: vec![format!("set ipcost-typical 0 0 {TYPICAL_BYTES}\n{}", "v".repeat(TYPICAL_BYTES))],
+        // It looks for signals once a second.
+        ending: Ending::Killed,
         ..Started::default()
     })
 }

@@ -10,7 +10,9 @@ use ipcost_sys::transport::{Channel, Connection, tls};
 use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
 
-use super::kind::{Kind, Login, NO_PASSWORD, Setup, Speech, Started, Taken, Told, address_of, passed};
+use super::kind::{
+    Ending, Kind, Login, NO_PASSWORD, Setup, Speech, Started, Taken, Told, address_of, passed,
+};
 use crate::adapters::at::{At, no_reply};
 use crate::adapters::refused;
 use crate::{PeerError, ended, receive_all, send_all};
@@ -90,7 +92,7 @@ fn start(setup: &Setup<'_>) -> Result<Started, PeerError> {
     Ok(Started {
         arguments,
         unix: address_of(&setup.dir.join(format!(".s.PGSQL.{port}"))),
-        ends_at_interrupt: true,
+        ending: Ending::Interrupted,
         ..Started::default()
     })
 }

@@ -13,11 +13,11 @@ use ipcost_model::Cell;
 use ipcost_model::protocol::{Address, Hello, PeerRole};
 use ipcost_sys::Launch;
 use ipcost_sys::driven::{self, Driven};
-use ipcost_sys::process::spawn_guard;
+use ipcost_sys::process::{kill_group, spawn_guard};
 use ipcost_sys::transport::TransportError;
 
 use super::client::{Asker, Trouble};
-use super::kind::{Kind, Login, Settings, Setup, Started};
+use super::kind::{Ending, Kind, Login, Settings, Setup, Started};
 use super::{Arguments, PATTERNS, TRANSPORTS};
 use crate::adapters::at::{At, no_reply, nobody_listens};
 use crate::adapters::port::Port;
@@ -64,7 +64,7 @@ struct Private {
     guard: Guard,
     /// One process, or one for each socket: the Unix socket first.
     programs: Vec<Driven>,
-    quickly: bool,
+    ending: Ending,
 }
 
 impl Private {
@@ -95,8 +95,7 @@ impl Private {
         let mut started = (kind.start)(&setup)?;
         started.held.push(held);
         tcp = started.tcp.take().unwrap_or(tcp);
-        let mut private =
-            Self { guard: Guard::start()?, programs: Vec::new(), quickly: started.ends_at_interrupt };
+        let mut private = Self { guard: Guard::start()?, programs: Vec::new(), ending: started.ending };
         let began = Instant::now();
         if let Some((program, arguments)) = &started.behind {
             private.launch(program, arguments, &setup, &started)?;
@@ -141,7 +140,7 @@ impl Private {
             complains_on_output: true,
             directory: Some(setup.dir),
             user: setup.user,
-            cleans_up: started.ends_at_interrupt,
+            cleans_up: started.ending == Ending::Interrupted,
             ..Launch::default()
         });
         let launched = launched.map_err(system(format!("cannot start {}", program.display())))?;
@@ -175,10 +174,13 @@ impl Private {
 impl Drop for Private {
     fn drop(&mut self) {
         for program in &self.programs {
-            let _ = driven::ask_to_end(program, self.quickly, FAREWELL);
+            if self.ending != Ending::Killed {
+                let _ = driven::ask_to_end(program, self.ending == Ending::Interrupted, FAREWELL);
+            }
+            // Not yet waited for, so its number belongs to no other process. The guard would wait for just that.
+            kill_group(program.id());
+            self.guard.forget(program.id());
         }
-        // Not yet waited for, so their numbers belong to no other process.
-        self.guard.end();
     }
 }
 
@@ -202,7 +204,13 @@ impl Guard {
         }
     }
 
-    /// Lets it kill what is left now.
+    /// Once nothing of the group is left.
+    fn forget(&mut self, group: u32) {
+        if let Some(input) = &mut self.0.stdin {
+            let _ = writeln!(input, "forget {group}");
+        }
+    }
+
     fn end(&mut self) {
         self.0.stdin = None;
         let _ = self.0.wait();
