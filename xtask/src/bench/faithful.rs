@@ -140,7 +140,7 @@ fn tests_of_times(
     let used: Vec<String> = tests
         .iter()
         .filter_map(|test| cells_of(test, &expanded.cells))
-        .flat_map(|(a, b)| std::iter::once(a).chain(b))
+        .flatten()
         .map(|index| expanded.cells[index].id.clone())
         .collect();
     expanded.cells.retain(|cell| used.contains(&cell.id));
@@ -282,7 +282,8 @@ fn show(name: &str, tests: &[Test], measured: &Measured<'_>, figures: &[Vec<Opti
             let (ratio, bounds) = ratio_text(interval);
             format!("{ratio} ({bounds})")
         };
-        let part = cells_of(test, cells).map(|(a, _)| Programs::fraction(&cells[a])).unwrap_or_default();
+        let part =
+            cells_of(test, cells).map(|named| Programs::fraction(&cells[named[0]])).unwrap_or_default();
         println!(
             "| {name} | {} | {part} | {} | {} | {:.3} | {} |",
             test.about,
@@ -301,8 +302,8 @@ fn show(name: &str, tests: &[Test], measured: &Measured<'_>, figures: &[Vec<Opti
 
 /// A test's figure by the plain programs, one per turn.
 fn plainly(test: &Test, cells: &[PlannedCell], figures: &[Vec<Option<Figures>>]) -> Option<Vec<f64>> {
-    let (a, b) = cells_of(test, cells)?;
-    let (b, side) = b.zip(test.b.as_ref())?;
+    let [a, b] = cells_of(test, cells)?[..] else { return None };
+    let side = test.b.as_ref()?;
     let value = |turn: &[Option<Figures>], cell: usize, quantity: &Quantity| {
         let bytes = if quantity.per_byte { cells[cell].cell.size as f64 } else { 1.0 };
         Some(turn[cell].as_ref()?.get(quantity.measure.to_string().as_str())? / bytes)
