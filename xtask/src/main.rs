@@ -53,7 +53,9 @@ usage: cargo xtask <command>
                    these: postgres, mariadb, redis, http
   ledgers FILE ... docs/ledgers.md, from what `ipcost replicate --all --json FILE` wrote on two machines or more
   tables           the simulated table of docs/statistics.md
-  dist             an optimised binary, ready to copy, in target/ipcost";
+  dist [--profile NAME] [--out DIR] [PART ...]
+                   packages of all kinds in target/packages, with checksums; only these: x86_64, aarch64, windows, deb, npm,
+                   homebrew, crates";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -100,7 +102,7 @@ fn main() -> ExitCode {
             tables::print();
             Ok(())
         }
-        ["dist"] => dist::run(),
+        ["dist", words @ ..] => dist::Options::read(words).and_then(|options| dist::run(&options)),
         ["--help" | "-h" | "help"] => {
             println!("{USAGE}");
             return ExitCode::SUCCESS;

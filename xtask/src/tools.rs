@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 
-use crate::shell::{run, succeeds};
+use crate::shell::{path_text, run, succeeds, target};
 
 /// A program that cargo can install.
 pub struct Tool {
@@ -13,17 +13,45 @@ pub struct Tool {
 /// Checks licences, sources and known vulnerabilities of dependencies.
 pub const CARGO_DENY: Tool = Tool { check: &["cargo", "deny", "--version"], package: "cargo-deny" };
 
+/// Makes Debian's packages.
+pub const CARGO_DEB: Tool = Tool { check: &["cargo", "deb", "--version"], package: "cargo-deb" };
+
 impl Tool {
+    /// Whether it is installed.
+    pub fn is_installed(&self) -> bool {
+        succeeds(self.check)
+    }
+
     /// Makes sure that the tool is installed.
     ///
     /// # Errors
     /// If it cannot be installed.
     pub fn ensure(&self) -> Result<()> {
-        if succeeds(self.check) {
+        if self.is_installed() {
             return Ok(());
         }
         run(&["cargo", "install", "--locked", self.package])
     }
+}
+
+/// The maturin in the path, or the one that [`ensure_maturin`] installed; `None` if there is none.
+pub fn maturin() -> Option<String> {
+    let own = target().join("tools/maturin/bin/maturin");
+    let own = own.to_str()?.to_owned();
+    ["maturin".to_owned(), own].into_iter().find(|program| succeeds(&[program, "--version"]))
+}
+
+/// Makes sure that maturin, which makes wheels, is installed: in an environment of its own below `target`.
+///
+/// # Errors
+/// If it is missing and cannot be installed.
+pub fn ensure_maturin() -> Result<()> {
+    if maturin().is_some() {
+        return Ok(());
+    }
+    let dir = target().join("tools/maturin");
+    run(&["python3", "-m", "venv", path_text(&dir)?])?;
+    run(&[path_text(&dir.join("bin/pip"))?, "install", "--quiet", "maturin>=1.9,<2"])
 }
 
 /// Makes sure that rustfmt and clippy are installed.

@@ -13,7 +13,7 @@ pub use crate::contract::Refusal;
 /// `PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING`.
 const WITH_TIMES: u64 = 3;
 /// `PERF_EVENT_IOC_ENABLE`, which also acts on inherited counters of children.
-const ENABLE: libc::c_ulong = 0x2400;
+const ENABLE: libc::Ioctl = 0x2400;
 
 /// A countable event.
 struct Event {

@@ -1,0 +1,137 @@
+//! Archives in which nothing depends on when and where they were packed.
+
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use flate2::{Compression, GzBuilder};
+use sha2::{Digest, Sha256};
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipArchive, ZipWriter};
+
+use super::contents::Entry;
+use super::source_date;
+use crate::shell::{path_text, root};
+
+/// Compresses a text.
+///
+/// # Errors
+/// Never: it is written to memory.
+pub fn gz(bytes: &[u8]) -> Result<Vec<u8>> {
+    let mut packed = GzBuilder::new().write(Vec::new(), Compression::best());
+    packed.write_all(bytes)?;
+    Ok(packed.finish()?)
+}
+
+/// Packs a folder into a tarball.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn tar_gz(file: &Path, folder: &str, entries: &[Entry]) -> Result<PathBuf> {
+    let out = File::create(file).with_context(|| format!("cannot write {}", file.display()))?;
+    let mut archive = tar::Builder::new(GzBuilder::new().write(out, Compression::best()));
+    for entry in entries {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(entry.bytes.len() as u64);
+        header.set_mode(if entry.executable { 0o755 } else { 0o644 });
+        header.set_mtime(source_date()?);
+        archive.append_data(&mut header, format!("{folder}/{}", entry.path), entry.bytes.as_slice())?;
+    }
+    archive.into_inner()?.finish()?.sync_all()?;
+    Ok(file.to_owned())
+}
+
+/// Packs a folder into a zip archive, as Windows opens them.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn zip(file: &Path, folder: &str, entries: &[Entry]) -> Result<PathBuf> {
+    let out = File::create(file).with_context(|| format!("cannot write {}", file.display()))?;
+    let mut archive = ZipWriter::new(out);
+    for entry in entries {
+        let mode = if entry.executable { 0o755 } else { 0o644 };
+        archive.start_file(format!("{folder}/{}", entry.path), deflated().unix_permissions(mode))?;
+        archive.write_all(&entry.bytes)?;
+    }
+    archive.finish()?.sync_all()?;
+    Ok(file.to_owned())
+}
+
+fn deflated() -> SimpleFileOptions {
+    SimpleFileOptions::default().compression_method(CompressionMethod::Deflated).compression_level(Some(9))
+}
+
+/// Copies a wheel into a directory. Its list of components, which is written to a file of its own as well, loses the paths of
+/// this machine.
+///
+/// # Errors
+/// If it is no wheel of maturin, or cannot be written.
+pub fn wheel(from: &Path, dir: &Path, sbom: &Path) -> Result<PathBuf> {
+    let mut packed = ZipArchive::new(File::open(from)?)?;
+    let file = dir.join(from.file_name().context("a wheel has a name")?);
+    let mut archive = ZipWriter::new(File::create(&file)?);
+    let here = format!("path+file://{}", path_text(root())?);
+    let mut corrected: Option<(String, String)> = None;
+    for index in 0..packed.len() {
+        let mut entry = packed.by_index(index)?;
+        let mut bytes = Vec::new();
+        entry.read_to_end(&mut bytes)?;
+        let name = entry.name()?.into_owned();
+        if name.ends_with(".cyclonedx.json") {
+            bytes = String::from_utf8(bytes)?.replace(&here, "path+file://").into_bytes();
+            std::fs::write(sbom, &bytes).with_context(|| format!("cannot write {}", sbom.display()))?;
+            let line =
+                format!("{name},sha256={},{}", URL_SAFE_NO_PAD.encode(Sha256::digest(&bytes)), bytes.len());
+            corrected = Some((name.clone(), line));
+        }
+        // The record of all files comes last.
+        if name.ends_with(".dist-info/RECORD") {
+            let (of, line) = corrected.take().context("the wheel has no list of components")?;
+            let record = String::from_utf8(bytes)?;
+            let lines: Vec<&str> = record
+                .lines()
+                .map(|old| if old.starts_with(&format!("{of},")) { line.as_str() } else { old })
+                .collect();
+            bytes = (lines.join("\n") + "\n").into_bytes();
+        }
+        let mut options = deflated().unix_permissions(entry.unix_mode().unwrap_or(0o644));
+        if let Some(time) = entry.last_modified() {
+            options = options.last_modified_time(time);
+        }
+        archive.start_file(name, options)?;
+        archive.write_all(&bytes)?;
+    }
+    archive.finish()?.sync_all()?;
+    Ok(file)
+}
+
+/// The SHA-256 of a file, in hexadecimal.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn sha256(file: &Path) -> Result<String> {
+    let bytes = std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
+    Ok(Sha256::digest(bytes).iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    }))
+}
+
+/// Writes the sums of all files as `sha256sum --check` reads them.
+///
+/// # Errors
+/// If a file cannot be read, or the sums cannot be written.
+pub fn checksums(files: &[PathBuf], dir: &Path) -> Result<PathBuf> {
+    let mut sums = String::new();
+    for file in files {
+        let name = file.strip_prefix(dir).unwrap_or(file);
+        writeln!(sums, "{}  {}", sha256(file)?, name.display()).expect("memory");
+    }
+    let file = dir.join("SHA256SUMS");
+    std::fs::write(&file, sums).with_context(|| format!("cannot write {}", file.display()))?;
+    Ok(file)
+}

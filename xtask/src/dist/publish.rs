@@ -1,0 +1,155 @@
+//! Packages of Debian, npm, Homebrew and Rust's registry.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+
+use super::build::{AARCH64, X86_64};
+use super::contents::Entry;
+use super::{Binary, Made, Options, VERSION, pack, source_date, text_of};
+use crate::shell::{command, path_text, run_command, succeeds};
+use crate::tools::CARGO_DEB;
+
+/// Where releases are downloaded, until the repository has an address.
+const NO_ADDRESS: &str = "https://REPOSITORY";
+
+/// Who packages it for Debian, as in `package.metadata.deb`.
+const MAINTAINER: &str = "The ipcost authors";
+
+/// Debian's packages, by cargo-deb from `package.metadata.deb`.
+pub fn debs(options: &Options, made: &mut Made) -> Result<()> {
+    ensure!(
+        CARGO_DEB.is_installed(),
+        "cargo-deb is missing; install it with: cargo install --locked cargo-deb"
+    );
+    ensure!(made.linux().next().is_some(), "there is no binary for Linux");
+    let mut packages = Vec::new();
+    for binary in made.linux() {
+        let arch = if binary.target == X86_64 { "amd64" } else { "arm64" };
+        let file = options.out.join(format!("ipcost_{VERSION}_{arch}.deb"));
+        let packaged = binary.file.with_file_name("packaged").join("changelog.Debian.gz");
+        std::fs::write(&packaged, pack::gz(changelog()?.as_bytes())?)
+            .with_context(|| format!("cannot write {}", packaged.display()))?;
+        let words = [
+            "cargo",
+            "deb",
+            "--no-build",
+            "--no-strip",
+            "--package",
+            "ipcost",
+            "--target",
+            binary.target.triple,
+            "--profile",
+            &options.profile,
+            "--output",
+            path_text(&file)?,
+        ];
+        let mut packing = command(&words);
+        packing
+            .env("SOURCE_DATE_EPOCH", source_date()?.to_string())
+            .env("CARGO_TARGET_DIR", &options.target_dir);
+        run_command(packing, &words)?;
+        packages.push(file);
+    }
+    made.files.extend(packages);
+    Ok(())
+}
+
+/// Debian's own list of changes, which names packages rather than programs.
+fn changelog() -> Result<String> {
+    let output =
+        command(&["date", "--utc", "--rfc-email", &format!("--date=@{}", source_date()?)]).output()?;
+    let date = String::from_utf8(output.stdout)?;
+    Ok(format!(
+        "ipcost ({VERSION}-1) unstable; urgency=medium\n\n  * Packaged by the authors; README.md and the documentation tell what changed.\n\n -- {MAINTAINER}  {date}"
+    ))
+}
+
+/// npm's packages: one that starts the binary, and one for each binary, of which npm installs what fits.
+pub fn npm(options: &Options, made: &mut Made) -> Result<()> {
+    let mut optional = serde_json::Map::new();
+    let mut packages = Vec::new();
+    for binary in made.linux() {
+        let cpu = if binary.target == X86_64 { "x64" } else { "arm64" };
+        let name = format!("ipcost-linux-{cpu}");
+        let manifest = manifest(&name, json!({ "os": ["linux"], "cpu": [cpu], "files": ["ipcost"] }));
+        optional.insert(name.clone(), VERSION.into());
+        let program =
+            Entry { path: "ipcost".to_owned(), bytes: std::fs::read(&binary.file)?, executable: true };
+        packages.push((name, vec![manifest, program]));
+    }
+    ensure!(!packages.is_empty(), "there is no binary for Linux");
+    let rest = json!({ "bin": { "ipcost": "ipcost.js" }, "files": ["ipcost.js"], "engines": { "node": ">=16" }, "optionalDependencies": optional });
+    let starter =
+        Entry { executable: true, ..Entry::plain("ipcost.js", text_of("packaging/npm/ipcost.js")?) };
+    packages.push(("ipcost".to_owned(), vec![manifest("ipcost", rest), starter]));
+    for (name, mut entries) in packages {
+        entries.push(Entry::plain("README.md", text_of("packaging/npm/README.md")?));
+        for licence in ["LICENSE-MIT", "LICENSE-APACHE"] {
+            entries.push(Entry::plain(licence, text_of(licence)?));
+        }
+        let file = options.out.join(format!("npm-{name}-{VERSION}.tgz"));
+        made.files.push(pack::tar_gz(&file, "package", &entries)?);
+    }
+    Ok(())
+}
+
+/// A package's `package.json`.
+fn manifest(name: &str, rest: Value) -> Entry {
+    let mut manifest = json!({
+        "name": name, "version": VERSION, "license": env!("CARGO_PKG_LICENSE"), "author": "The ipcost authors",
+        "description": "Measures what local inter-process communication costs, how sure that is, and why",
+    });
+    if let (Value::Object(manifest), Value::Object(rest)) = (&mut manifest, rest) {
+        manifest.extend(rest);
+    }
+    Entry::plain("package.json", format!("{manifest:#}\n"))
+}
+
+/// Homebrew's formula, with the sums of the tarballs.
+pub fn homebrew(options: &Options, made: &mut Made) -> Result<()> {
+    let mut formula = text_of("packaging/homebrew/ipcost.rb")?;
+    let address =
+        option_env!("CARGO_PKG_REPOSITORY").filter(|address| !address.is_empty()).unwrap_or(NO_ADDRESS);
+    let sum = |binary: &Binary| {
+        pack::sha256(&options.out.join(format!("ipcost-{VERSION}-{}.tar.gz", binary.target.triple)))
+    };
+    let (x86_64, aarch64) = (sum(made.binary(X86_64)?)?, sum(made.binary(AARCH64)?)?);
+    let filled = [
+        ("@REPOSITORY@", address),
+        ("@VERSION@", VERSION),
+        ("@SUM_X86_64@", &x86_64),
+        ("@SUM_AARCH64@", &aarch64),
+    ];
+    for (name, value) in filled {
+        ensure!(formula.contains(name), "packaging/homebrew/ipcost.rb has no {name}");
+        formula = formula.replace(name, value);
+    }
+    let file = options.out.join("homebrew-ipcost.rb");
+    std::fs::write(&file, formula).with_context(|| format!("cannot write {}", file.display()))?;
+    made.files.push(file);
+    Ok(())
+}
+
+/// The crates, as `cargo publish` would upload them, in the order in which they need one another.
+pub fn crates(options: &Options, made: &mut Made) -> Result<()> {
+    let words = ["cargo", "package", "--workspace", "--no-verify", "--quiet", "--allow-dirty"];
+    let mut packing = command(&words);
+    packing.env("CARGO_TARGET_DIR", &options.target_dir);
+    run_command(packing, &words)?;
+    let dir = options.out.join("crates");
+    std::fs::create_dir_all(&dir)?;
+    let mut packed: Vec<PathBuf> = Vec::new();
+    for entry in std::fs::read_dir(options.target_dir.join("package"))? {
+        let file = entry?.path();
+        let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if name.starts_with("ipcost") && name.ends_with(&format!("-{VERSION}.crate")) {
+            std::fs::copy(&file, dir.join(&name))?;
+            packed.push(dir.join(name));
+        }
+    }
+    ensure!(!packed.is_empty() && succeeds(&["cargo", "--version"]), "cargo package left no crate");
+    made.files.extend(packed);
+    Ok(())
+}
