@@ -77,7 +77,11 @@ pub fn of(binary: &Binary, native: &Binary, options: &Options) -> Result<Vec<Ent
     Ok(entries)
 }
 
-fn write(file: &Path, bytes: &[u8]) -> Result<()> {
+/// Writes a file, with the directories that it lies in.
+///
+/// # Errors
+/// If they cannot be written.
+pub fn write(file: &Path, bytes: &[u8]) -> Result<()> {
     let dir = file.parent().context("a file in a directory")?;
     std::fs::create_dir_all(dir).with_context(|| format!("cannot make {}", dir.display()))?;
     std::fs::write(file, bytes).with_context(|| format!("cannot write {}", file.display()))

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
 use super::build::{AARCH64, X86_64};
-use super::contents::Entry;
+use super::contents::{Entry, write};
 use super::{Binary, Made, Options, VERSION, pack, source_date, text_of};
 use crate::shell::{command, path_text, run_command, succeeds};
 use crate::tools::CARGO_DEB;
@@ -28,9 +28,11 @@ pub fn debs(options: &Options, made: &mut Made) -> Result<()> {
     for binary in made.linux() {
         let arch = if binary.target == X86_64 { "amd64" } else { "arm64" };
         let file = options.out.join(format!("ipcost_{VERSION}_{arch}.deb"));
-        let packaged = binary.file.with_file_name("packaged").join("changelog.Debian.gz");
-        std::fs::write(&packaged, pack::gz(changelog()?.as_bytes())?)
-            .with_context(|| format!("cannot write {}", packaged.display()))?;
+        let own = binary.file.with_file_name("packaged");
+        let manual = std::fs::read(own.join("man/ipcost.1"))?;
+        for (name, text) in [("ipcost.1.gz", manual), ("changelog.Debian.gz", changelog()?.into_bytes())] {
+            write(&own.join("debian").join(name), &pack::gz(&text)?)?;
+        }
         let words = [
             "cargo",
             "deb",
