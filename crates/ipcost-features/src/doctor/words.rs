@@ -191,7 +191,7 @@ mod tests {
         Examination {
             envelope: Envelope {
                 schema: DOCTOR_SCHEMA.into(),
-                tool: Tool { name: "ipcost".into(), version: "0".into() },
+                tool: Tool::of_version("0"),
                 host: Host::default(),
                 started: String::new(),
             },
