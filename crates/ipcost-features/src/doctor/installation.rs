@@ -44,7 +44,7 @@ fn installation(program: &Path, version: &str, root: &Path) -> Installation {
     Installation { by: means, tool: None, environment: None, path: shown(program) }
 }
 
-/// The list of a package of that name has this program; with several architectures its name has one.
+/// The list of the package has this program. The name of a list may have an architecture.
 fn is_of_debian(program: &Path, files: &Files<'_>) -> bool {
     let is_list =
         |name: &str| name == "ipcost.list" || name.starts_with("ipcost:") && name.ends_with(".list");
