@@ -4,7 +4,7 @@ use ipcost_features::compare::{CompareSettings, compare, words as comparison};
 use ipcost_features::history::RunSummary;
 use ipcost_lab::{About, Outcome, document as drawn_up};
 use ipcost_model::{
-    Document, Identity, Metric, check_document, read_document, read_samples, redacted_document,
+    Document, Identity, Metric, Tool, check_document, read_document, read_samples, redacted_document,
 };
 use ipcost_report::picture::{self, Background, Chart};
 use ipcost_report::terminal::Detail;
@@ -34,7 +34,7 @@ pub fn samples(bytes: &[u8]) {
     };
     let begun = &samples.begun;
     let about = About {
-        version: begun.tool.version.clone(),
+        tool: begun.tool.clone(),
         host: begun.host.clone(),
         job: begun.job.clone(),
         started: begun.started.clone(),
@@ -71,7 +71,7 @@ fn use_all(document: Document) {
     let other = Document { seed: document.seed.wrapping_add(1), ..document.clone() };
     let settings = CompareSettings { metric: Metric::Wall, margin: 0.02, assumed_spread: 0.05 };
     let (a, b) = (std::slice::from_ref(&document), std::slice::from_ref(&other));
-    if let Ok(compared) = compare(a, b, &settings, "0") {
+    if let Ok(compared) = compare(a, b, &settings, Tool::of_version("0")) {
         plain("comparison", &comparison::render(&compared, 80));
     }
 

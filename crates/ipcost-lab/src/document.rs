@@ -29,8 +29,8 @@ const LEAST_MODE_RATIO: f64 = 1.1;
 /// The parts of a document that were not measured.
 #[derive(Debug, Clone)]
 pub struct About {
-    /// The program's version.
-    pub version: String,
+    /// The program.
+    pub tool: Tool,
     /// The machine.
     pub host: Host,
     /// The job.
@@ -44,8 +44,12 @@ pub struct About {
 impl About {
     /// The beginning of every record of this run.
     pub fn envelope(&self, schema: &str) -> Envelope {
-        let tool = Tool { name: "ipcost".to_owned(), version: self.version.clone() };
-        Envelope { schema: schema.to_owned(), tool, host: self.host.clone(), started: self.started.clone() }
+        Envelope {
+            schema: schema.to_owned(),
+            tool: self.tool.clone(),
+            host: self.host.clone(),
+            started: self.started.clone(),
+        }
     }
 }
 

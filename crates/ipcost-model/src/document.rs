@@ -118,7 +118,7 @@ pub struct Envelope {
     pub started: String,
 }
 
-/// The program that made a document.
+/// The program that made a document. What is not known of its build is absent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Tool {
@@ -126,6 +126,46 @@ pub struct Tool {
     pub name: String,
     /// Its version.
     pub version: String,
+    /// The commit that it was built from, abbreviated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// The day of that commit, such as 2026-11-25.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit_date: Option<String>,
+    /// The target triple that it was built for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
+    /// The directory of Cargo's profile: `debug`, `release`, or the name of another profile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<String>,
+}
+
+impl Tool {
+    /// A build of which only the version is known.
+    pub fn of_version(version: impl Into<String>) -> Self {
+        let version = version.into();
+        Self {
+            name: "ipcost".to_owned(),
+            version,
+            commit: None,
+            commit_date: None,
+            target: None,
+            profile: None,
+        }
+    }
+
+    /// The version, and in parentheses what is known of the build: commit, target, profile.
+    pub fn build(&self) -> String {
+        let commit = [&self.commit, &self.commit_date].into_iter().flatten();
+        let commit = commit.map(String::as_str).collect::<Vec<_>>().join(" ");
+        let commit = Some(commit).filter(|commit| !commit.is_empty());
+        let known: Vec<String> =
+            [commit, self.target.clone(), self.profile.clone()].into_iter().flatten().collect();
+        match known.is_empty() {
+            true => self.version.clone(),
+            false => format!("{} ({})", self.version, known.join(", ")),
+        }
+    }
 }
 
 /// A run was resumed after being killed.
@@ -654,4 +694,39 @@ pub struct Warning {
     pub code: String,
     /// One line; for people.
     pub message: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Tool;
+
+    #[test]
+    fn a_build_is_what_is_known_of_it() {
+        let of = |commit: &str, date: &str, target: &str, profile: &str| {
+            let known = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
+            Tool {
+                commit: known(commit),
+                commit_date: known(date),
+                target: known(target),
+                profile: known(profile),
+                ..Tool::of_version("0.1.0")
+            }
+        };
+        let musl = "x86_64-unknown-linux-musl";
+        for (tool, build) in [
+            (
+                of("1a2b3c4d5e", "2026-11-25", musl, "dist"),
+                "0.1.0 (1a2b3c4d5e 2026-11-25, x86_64-unknown-linux-musl, dist)",
+            ),
+            (of("1a2b3c4d5e", "", musl, "release"), "0.1.0 (1a2b3c4d5e, x86_64-unknown-linux-musl, release)"),
+            (of("", "", musl, "release"), "0.1.0 (x86_64-unknown-linux-musl, release)"),
+            (of("", "", "", ""), "0.1.0"),
+        ] {
+            assert_eq!(tool.build(), build);
+            let text = serde_json::to_string(&tool).unwrap();
+            assert_eq!(serde_json::from_str::<Tool>(&text).unwrap(), tool, "{text}");
+        }
+        let plain = serde_json::to_string(&of("", "", "", "")).unwrap();
+        assert_eq!(plain, r#"{"name":"ipcost","version":"0.1.0"}"#, "as earlier versions wrote it");
+    }
 }

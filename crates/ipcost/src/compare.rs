@@ -8,6 +8,7 @@ use ipcost_model::Document;
 use ipcost_report::numbers::ratio;
 
 use crate::args::CompareArgs;
+use crate::build::tool;
 use crate::documents;
 use crate::exit::{FAILED, Problem, complain};
 use crate::output::{is_standard_output, print, room, write_pretty};
@@ -20,8 +21,7 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Problem> {
     let (a, b) = sides(args).map_err(Problem::usage)?;
     let settings =
         CompareSettings { metric: args.metric, margin: args.margin, assumed_spread: args.run_to_run };
-    let comparison = compare(&a, &b, &settings, env!("CARGO_PKG_VERSION"))
-        .map_err(|error| Problem::usage(error.into()))?;
+    let comparison = compare(&a, &b, &settings, tool()).map_err(|error| Problem::usage(error.into()))?;
     let comparison = args.redacting.apply(comparison)?;
     if let Some(path) = &args.json {
         write_pretty(&comparison, path).map_err(Problem::failed)?;

@@ -2,6 +2,7 @@
 
 mod app;
 mod args;
+mod build;
 mod check;
 mod compare;
 mod conformance;
@@ -30,6 +31,7 @@ use args::{Command, parse};
 use exit::Problem;
 
 fn main() -> ExitCode {
+    ipcost_lab::lab::set_tool(build::tool());
     let cli = match parse(std::env::args_os()) {
         Ok(cli) => cli,
         Err(exit) => return exit,

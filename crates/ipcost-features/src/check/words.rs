@@ -107,7 +107,7 @@ pub(crate) mod tests {
         Check {
             envelope: Envelope {
                 schema: CHECK_SCHEMA.into(),
-                tool: Tool { name: "ipcost".into(), version: "0".into() },
+                tool: Tool::of_version("0"),
                 host: Host::default(),
                 started: "2026-01-01T00:00:00Z".into(),
             },

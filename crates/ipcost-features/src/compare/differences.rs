@@ -50,7 +50,7 @@ fn compared(a: &[Vec<(String, String)>], b: &[Vec<(String, String)>]) -> Vec<Dif
 fn of_run(run: &Document) -> Vec<(String, String)> {
     let mut facts = Vec::new();
     flatten("", &serde_json::to_value(&run.host).unwrap_or_default(), &mut facts);
-    facts.push(("version of ipcost".to_owned(), run.tool.version.clone()));
+    facts.push(("version of ipcost".to_owned(), run.tool.build()));
     let schedule = json!({
         "rounds in an epoch": run.schedule.rounds,
         "batch, ms": run.schedule.batch_ms,

@@ -76,7 +76,7 @@ pub fn compare(
     a: &[Document],
     b: &[Document],
     settings: &CompareSettings,
-    version: &str,
+    tool: Tool,
 ) -> Result<Comparison, CompareError> {
     check_runs(a, b)?;
     let sides = [Side::of(a), Side::of(b)];
@@ -106,7 +106,7 @@ pub fn compare(
     };
     let mut comparison = Comparison {
         schema: COMPARISON_SCHEMA.to_owned(),
-        tool: Tool { name: "ipcost".to_owned(), version: version.to_owned() },
+        tool,
         a: a.iter().map(compared_run).collect(),
         b: b.iter().map(compared_run).collect(),
         differences: differences(a, b, &cells),

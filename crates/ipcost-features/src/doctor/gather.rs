@@ -10,6 +10,7 @@ use ipcost_sys::OS;
 use ipcost_sys::placement::Topology;
 use ipcost_sys::{facts, transport};
 
+use super::installation::installation_here;
 use super::{DOCTOR_SCHEMA, Examination, examine};
 
 /// Looks at the machine, for so long at what else runs, and judges it.
@@ -19,6 +20,7 @@ pub fn examination(window: Duration) -> Examination {
     let facts = gather(window);
     let (findings, unknown) = examine(&facts);
     Examination {
+        installed: installation_here(&envelope.tool.version),
         envelope,
         elapsed_s: began.elapsed().as_secs_f64(),
         watched_s: facts.sample.as_ref().map_or(0.0, |sample| sample.quiet_s),

@@ -1,6 +1,7 @@
 //! What this machine has and how it bends results: `ipcost doctor`.
 
 mod gather;
+mod installation;
 mod judge;
 mod record;
 pub mod words;

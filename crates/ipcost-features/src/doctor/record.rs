@@ -1,5 +1,7 @@
 //! What is made of the facts: findings, each with its remedy.
 
+use std::fmt;
+
 use ipcost_model::{Envelope, named};
 use serde::{Deserialize, Serialize};
 
@@ -60,12 +62,66 @@ pub struct Finding {
     pub advice: Option<String>,
 }
 
+named! {
+    /// How a program comes to a machine.
+    Means, "means of installation" {
+        /// Debian's package.
+        Debian = "debian",
+        /// `cargo install`.
+        Cargo = "cargo",
+        /// A Python package: pip, uv, pipx.
+        Python = "python",
+        /// A package of npm.
+        Npm = "npm",
+        /// Homebrew.
+        Homebrew = "homebrew",
+        /// Built by Cargo, and run where it was built.
+        Checkout = "checkout",
+        /// Nothing around it tells more.
+        Copied = "copied",
+    }
+}
+
+/// How this program came to this machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Installation {
+    /// The means.
+    pub by: Means,
+    /// Which tool installed a Python package, if that is known; null otherwise.
+    pub tool: Option<String>,
+    /// The virtual environment that it is in; null if it is in none.
+    pub environment: Option<String>,
+    /// The program, links resolved.
+    pub path: String,
+}
+
+impl fmt::Display for Installation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let means = match self.by {
+            Means::Debian => "Debian package",
+            Means::Cargo => "cargo install",
+            Means::Python => self.tool.as_deref().unwrap_or("pip or uv"),
+            Means::Npm => "npm",
+            Means::Homebrew => "Homebrew",
+            Means::Checkout => "built in a checkout",
+            Means::Copied => "a binary that was copied there",
+        };
+        match &self.environment {
+            Some(environment) => write!(f, "{means}, into the virtual environment {environment}"),
+            None => write!(f, "{means} ({})", self.path),
+        }
+    }
+}
+
 /// What was found on a machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Examination {
     /// What it is, what made it, where and when.
     #[serde(flatten)]
     pub envelope: Envelope,
+    /// How the program was installed; absent if its path is not known, and in earlier records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub installed: Option<Installation>,
     /// How long it took, seconds.
     pub elapsed_s: f64,
     /// How long other processes were watched, seconds.

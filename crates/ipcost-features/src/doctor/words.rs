@@ -19,6 +19,7 @@ const INDENT: usize = 4;
 pub fn render(examination: &Examination, all: bool, room: usize) -> String {
     let room = room.clamp(LEAST_ROOM, MOST_ROOM);
     let mut out = String::new();
+    program(&mut out, examination, room);
     for topic in Topic::ALL {
         let of_topic: Vec<&Finding> =
             examination.findings.iter().filter(|finding| finding.topic == *topic).collect();
@@ -35,6 +36,18 @@ pub fn render(examination: &Examination, all: bool, room: usize) -> String {
     }
     out.push_str(&sum(examination));
     out
+}
+
+/// Which build this is, and how it was installed.
+fn program(out: &mut String, examination: &Examination, room: usize) {
+    let tool = &examination.envelope.tool;
+    let build = escaped(&format!("{} {}", tool.name, tool.build()));
+    let installed = examination.installed.as_ref();
+    let installed = installed.map(|it| format!("installed: {}", escaped(&it.to_string())));
+    for text in [build].into_iter().chain(installed) {
+        lines(out, "", &text, INDENT, room, Style::new());
+    }
+    out.push('\n');
 }
 
 fn block(out: &mut String, findings: &[&Finding], all: bool, room: usize) {
@@ -158,7 +171,7 @@ mod tests {
     use ipcost_model::{Envelope, Host, Tool};
 
     use super::*;
-    use crate::doctor::DOCTOR_SCHEMA;
+    use crate::doctor::{DOCTOR_SCHEMA, Installation, Means};
 
     fn finding(code: &str, topic: Topic, state: State, found: &str) -> Finding {
         Finding {
@@ -191,10 +204,16 @@ mod tests {
         Examination {
             envelope: Envelope {
                 schema: DOCTOR_SCHEMA.into(),
-                tool: Tool { name: "ipcost".into(), version: "0".into() },
+                tool: Tool::of_version("0"),
                 host: Host::default(),
                 started: String::new(),
             },
+            installed: Some(Installation {
+                by: Means::Python,
+                tool: Some("pip".into()),
+                environment: Some("/srv/\u{1b}[31mvenv".into()),
+                path: "/srv/venv/bin/ipcost".into(),
+            }),
             elapsed_s: 1.0,
             watched_s: 0.5,
             findings: vec![
@@ -246,7 +265,8 @@ mod tests {
 
     #[test]
     fn nothing_from_outside_reaches_the_terminal_raw() {
-        assert!(render(&examination(), false, 80).contains("\\u{1b}[31mrustc"));
+        let shown = render(&examination(), false, 80);
+        assert!(shown.contains("\\u{1b}[31mrustc") && shown.contains("\\u{1b}[31mvenv"), "{shown}");
     }
 
     #[test]

@@ -279,7 +279,7 @@ mod tests {
         let ledger = Ledger {
             envelope: Envelope {
                 schema: LEDGER_SCHEMA.into(),
-                tool: Tool { name: "ipcost".into(), version: "0".into() },
+                tool: Tool::of_version("0"),
                 host: Host::default(),
                 started: String::new(),
             },

@@ -135,7 +135,7 @@ mod tests {
         let mut test = SelfTest {
             envelope: Envelope {
                 schema: SELFTEST_SCHEMA.into(),
-                tool: Tool { name: "ipcost".into(), version: "0".into() },
+                tool: Tool::of_version("0"),
                 host: Host::default(),
                 started: String::new(),
             },

@@ -5,19 +5,21 @@
 mod calendar;
 mod peers;
 mod room;
+mod tool;
 
 use std::collections::BTreeMap;
 
 use ipcost_foreign::{BuiltIn, Cache, Unavailable};
 use ipcost_model::{
     Begun, Envelope, ExpandError, Expanded, Job, NATIVE, Offers, PeerState, Placement, Plan, Resumed,
-    Samples, ServiceCommand, Tool, expand,
+    Samples, ServiceCommand, expand,
 };
 use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::placement::Topology;
 use ipcost_sys::{host, transport};
 
 pub use self::calendar::{fresh_seed, now};
+pub use self::tool::{set_tool, tool};
 use crate::campaign::{Outcome, resume, run};
 use crate::conversation::PeerProgram;
 use crate::document::About;
@@ -225,7 +227,7 @@ pub fn cells_anywhere(job: &Job, peers: &[PeerState]) -> Result<Expanded, LabErr
 /// The parts of a run's record that are not measured.
 pub fn about(job: &Job, seed: u64) -> About {
     About {
-        version: env!("CARGO_PKG_VERSION").to_owned(),
+        tool: tool(),
         host: host::read(),
         job: Job { seed: Some(seed), ..job.clone() },
         started: now(),
@@ -235,8 +237,7 @@ pub fn about(job: &Job, seed: u64) -> About {
 
 /// The beginning of every record, with the current time.
 pub fn envelope(schema: &str) -> Envelope {
-    let tool = Tool { name: "ipcost".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() };
-    Envelope { schema: schema.to_owned(), tool, host: host::read(), started: now() }
+    Envelope { schema: schema.to_owned(), tool: tool(), host: host::read(), started: now() }
 }
 
 /// The command that starts a built-in peer; reports slow steps to `tell`.

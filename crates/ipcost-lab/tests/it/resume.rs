@@ -19,7 +19,7 @@ impl Keeper {
             schema: SAMPLES_SCHEMA.to_owned(),
             id: "20260101-000000-0000".to_owned(),
             name: None,
-            tool: Tool { name: "ipcost".to_owned(), version: "0".to_owned() },
+            tool: Tool::of_version("0"),
             debug_build: false,
             host: Host::default(),
             job: Job::default(),

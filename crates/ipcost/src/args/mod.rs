@@ -54,7 +54,7 @@ use crate::exit::{USAGE, complain};
 /// streams of small and large messages, over every usual local transport, in 45 seconds. The flags of run and
 /// job files work without the word, too: ipcost --transports unix,tcp, or ipcost job.toml.
 #[derive(Debug, Parser)]
-#[command(name = "ipcost", version, max_term_width = 100)]
+#[command(name = "ipcost", version = crate::build::version(), max_term_width = 100)]
 #[command(override_usage = "ipcost [COMMAND]\n       ipcost [FLAGS OF RUN] [JOB.toml]")]
 pub struct Cli {
     #[command(subcommand)]

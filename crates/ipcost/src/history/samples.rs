@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow, bail, ensure};
 use ipcost_lab::{About, Outcome, document};
 use ipcost_model::{
-    Begun, Calibrated, Document, EpochRecord, Plan, Resumed, SAMPLES_SCHEMA, Samples, Tool, check_document,
+    Begun, Calibrated, Document, EpochRecord, Plan, Resumed, SAMPLES_SCHEMA, Samples, check_document,
     read_samples,
 };
 use ipcost_sys::file_lock;
@@ -47,7 +47,7 @@ impl SamplesFile {
             schema: SAMPLES_SCHEMA.to_owned(),
             id: id.to_string(),
             name: name.map(str::to_owned),
-            tool: Tool { name: "ipcost".to_owned(), version: about.version.clone() },
+            tool: about.tool.clone(),
             debug_build: about.debug_build,
             host: about.host.clone(),
             job: about.job.clone(),
@@ -155,7 +155,7 @@ pub fn document_of(samples: Samples) -> Document {
     let Begun { name, tool, debug_build, host, job, started, .. } = &samples.begun;
     let name = name.clone();
     let about = About {
-        version: tool.version.clone(),
+        tool: tool.clone(),
         host: host.clone(),
         job: job.clone(),
         started: started.clone(),
@@ -194,7 +194,7 @@ pub fn check_same(begun: &Begun, now: &About) -> anyhow::Result<()> {
     let (then, here) = (&begun.host, &now.host);
     let build = |debug: bool| if debug { "without optimisation" } else { "with optimisation" };
     let differs: Vec<String> = [
-        ("ipcost", begun.tool.version.clone(), now.version.clone()),
+        ("ipcost", begun.tool.build(), now.tool.build()),
         ("ipcost was built", build(begun.debug_build).to_owned(), build(now.debug_build).to_owned()),
         ("system", then.os.clone(), here.os.clone()),
         ("kernel", then.kernel.clone(), here.kernel.clone()),

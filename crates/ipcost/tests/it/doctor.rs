@@ -1,6 +1,8 @@
 //! `ipcost doctor` as a user runs it, with and without privileges, and with facts that were planted.
 
+use std::fs;
 use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
@@ -69,6 +71,51 @@ fn json_holds_every_finding_in_the_shape_that_is_documented() {
     }
     let round: ipcost_features::doctor::Examination = serde_json::from_value(found.clone()).unwrap();
     assert_eq!(serde_json::to_value(round).unwrap(), found, "nothing is lost");
+}
+
+/// The program under another path.
+fn program_at(path: &Path) -> PathBuf {
+    let built = env!("CARGO_BIN_EXE_ipcost");
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::hard_link(built, path).or_else(|_| fs::copy(built, path).map(|_| ())).unwrap();
+    path.canonicalize().unwrap()
+}
+
+#[test]
+fn the_first_lines_name_the_build_and_how_it_was_installed() {
+    let place = Place::new();
+    let version = text(&place.run(&["--version"]).stdout);
+    let venv = place.file("people/ann/venv");
+    let program = program_at(&venv.join("bin/ipcost"));
+    let venv = program.parent().unwrap().parent().unwrap();
+    let package = venv.join("lib/python3.11/site-packages/ipcost-0.1.0.dist-info");
+    fs::create_dir_all(&package).unwrap();
+    fs::write(package.join("INSTALLER"), "pip\n").unwrap();
+    fs::write(venv.join("pyvenv.cfg"), "").unwrap();
+    // Commands are found through links.
+    let link = place.file("ipcost");
+    std::os::unix::fs::symlink(&program, &link).unwrap();
+
+    let run = |more: &[&str]| {
+        let mut command = Command::new(&link);
+        command.args(SHORT).args(more).stdin(Stdio::null());
+        command
+            .env("XDG_CACHE_HOME", place.files.path())
+            .env("HOME", place.file("people/ann").canonicalize().unwrap());
+        command.env("COLUMNS", "110").output().unwrap()
+    };
+    let installed = &examination(&run(&["--json", "-"]))["installed"];
+    assert_eq!((&installed["by"], &installed["tool"]), (&"python".into(), &"pip".into()));
+    assert_eq!(installed["environment"].as_str(), venv.to_str());
+    assert_eq!(installed["path"].as_str(), program.to_str());
+
+    let shown = text(&run(&["--redact"]).stdout);
+    let (first, rest) = shown.split_once("\n\n").unwrap();
+    assert_eq!(first, format!("{version}installed: pip, into the virtual environment [home]/venv"));
+    assert!(!rest.contains("installed: "), "{shown}");
+    let redacted = examination(&run(&["--redact", "--json", "-"]));
+    assert_eq!(redacted["installed"]["path"], "[home]/venv/bin/ipcost");
+    assert_eq!(redacted["installed"]["environment"], "[home]/venv");
 }
 
 #[test]

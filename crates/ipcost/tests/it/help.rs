@@ -38,11 +38,6 @@ fn of_run() {
     insta::assert_snapshot!(help(&["run", "--help"]));
 }
 
-#[test]
-fn the_version_is_the_packages() {
-    assert_eq!(help(&["--version"]), format!("ipcost {}", env!("CARGO_PKG_VERSION")));
-}
-
 /// The help of a command and of all below it, in the program's order, each under its name.
 fn reference(command: &[&str]) -> String {
     let shown = help(&[command, &["--help"][..]].concat());

@@ -39,6 +39,7 @@ mod selftest;
 mod shell;
 mod sweep;
 mod tables;
+mod version;
 mod windows;
 mod windows_peers;
 mod wine;

@@ -122,7 +122,7 @@ fn on_another_machine_it_does_not_go_on_and_says_what_differs() {
         "cannot go on",
         "kernel \"9.9.9-other\" then",
         "processor \"Another processor\"",
-        "ipcost \"0.0.1\"",
+        "ipcost \"0.0.1 (",
     ];
     assert_refused(&place.run(&["resume"]), &parts);
     assert!(place.run(&["show", "mine"]).status.success(), "it is shown all the same");

@@ -11,7 +11,7 @@ use ipcost_lab::{
     About, Contrasts, EngineError, Outcome, Settings, Snapshot, Surroundings, document, plan, run,
 };
 use ipcost_model::{
-    Capabilities, Document, Host, Job, Layout, Offers, Plan, TransportState, Usage, expand, parse_job,
+    Capabilities, Document, Host, Job, Layout, Offers, Plan, Tool, TransportState, Usage, expand, parse_job,
 };
 use ipcost_stats::Random;
 use ipcost_sys::clock::Quality;
@@ -185,7 +185,7 @@ pub fn campaign(job: &str, script: &mut Script) -> Outcome {
 }
 pub fn report(outcome: Outcome) -> Document {
     let about = About {
-        version: "0".into(),
+        tool: Tool::of_version("0"),
         host: Host::default(),
         job: Job::default(),
         started: "2026-01-01T00:00:00Z".into(),

@@ -8,7 +8,7 @@ use crate::picture::ink;
 pub(crate) fn made() -> Envelope {
     Envelope {
         schema: "ipcost-replication/1".into(),
-        tool: Tool { name: "ipcost".into(), version: "0.1.0".into() },
+        tool: Tool::of_version("0.1.0"),
         host: Host {
             cpu: "A processor".into(),
             cores: 2,
