@@ -53,9 +53,9 @@ usage: cargo xtask <command>
                    these: postgres, mariadb, redis, http
   ledgers FILE ... docs/ledgers.md, from what `ipcost replicate --all --json FILE` wrote on two machines or more
   tables           the simulated table of docs/statistics.md
-  dist [--profile NAME] [--out DIR] [PART ...]
+  dist [--twice] [--profile NAME] [--out DIR] [PART ...]
                    packages of all kinds in target/packages, with checksums; only these: x86_64, aarch64, windows, deb, npm,
-                   homebrew, crates";
+                   homebrew, crates; with --twice, builds them again elsewhere and compares";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();

@@ -61,6 +61,8 @@ pub const WINDOWS: Target = Target {
 pub struct Binary {
     /// The system.
     pub target: Target,
+    /// The directory of its build.
+    pub builds: PathBuf,
     /// The program.
     pub file: PathBuf,
     /// The wheel with it, unless there is no maturin.
@@ -85,10 +87,11 @@ pub fn build(options: &Options, target: Target) -> Result<Binary> {
         "Rust's library for it is missing; install it with: rustup target add {}",
         target.triple
     );
-    let wheels = options.target_dir.join("wheels").join(target.triple);
+    let builds = options.builds.join(target.triple);
+    let wheels = builds.join("wheels");
     let _ = std::fs::remove_dir_all(&wheels);
     let maturin = maturin();
-    let target_dir = path_text(&options.target_dir)?;
+    let target_dir = path_text(&builds)?;
     let mut words = match &maturin {
         Some(maturin) => vec![maturin.as_str(), "build", "--out", path_text(&wheels)?],
         None => vec!["cargo", "build", "--package", "ipcost"],
@@ -106,8 +109,7 @@ pub fn build(options: &Options, target: Target) -> Result<Binary> {
     // Added to the flags of .cargo/config.toml; messages of panics name sources, which lie below the user's home.
     let flags = format!("CARGO_TARGET_{}_RUSTFLAGS", target.triple.to_uppercase().replace('-', "_"));
     let (sources, here) = (cargo_home()?.join("registry/src"), root());
-    let remapped =
-        [(sources.as_path(), "/cargo"), (here, "/ipcost"), (options.target_dir.as_path(), "/target")];
+    let remapped = [(sources.as_path(), "/cargo"), (here, "/ipcost"), (builds.as_path(), "/target")];
     let remapped: Vec<String> = remapped
         .iter()
         .map(|(from, to)| Ok(format!("--remap-path-prefix={}={to}", path_text(from)?)))
@@ -119,15 +121,15 @@ pub fn build(options: &Options, target: Target) -> Result<Binary> {
     run_command(building, &words)?;
     let name = if target.is_linux() { "ipcost" } else { "ipcost.exe" };
     let profile = if options.profile == "dev" { "debug" } else { &options.profile };
-    let file = options.target_dir.join(target.triple).join(profile).join(name);
+    let file = builds.join(target.triple).join(profile).join(name);
     ensure!(file.exists(), "it was built, and is not at {}", file.display());
     if maturin.is_none() {
         eprintln!("xtask: no wheel and no list of components: maturin is missing; pip install maturin");
-        return Ok(Binary { target, file, wheel: None, sbom: None });
+        return Ok(Binary { target, builds, file, wheel: None, sbom: None });
     }
     let sbom = options.out.join(format!("ipcost-{VERSION}-{}.cdx.json", target.triple));
     let wheel = pack::wheel(&only_file(&wheels)?, &options.out, &sbom)?;
-    Ok(Binary { target, file, wheel: Some(wheel), sbom: Some(sbom) })
+    Ok(Binary { target, builds, file, wheel: Some(wheel), sbom: Some(sbom) })
 }
 
 /// Where cargo keeps what it downloads.

@@ -7,7 +7,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 
 use super::build::{Target, cargo_home};
-use super::{Binary, Options, text_of};
+use super::{Binary, text_of};
 use crate::shell::{command, path_text};
 
 /// A file of an archive.
@@ -55,7 +55,7 @@ pub const THIRD_PARTY: &str = "LICENSES-THIRD-PARTY";
 ///
 /// # Errors
 /// What cannot be read or printed.
-pub fn of(binary: &Binary, native: &Binary, options: &Options) -> Result<Vec<Entry>> {
+pub fn of(binary: &Binary, native: &Binary) -> Result<Vec<Entry>> {
     let name = binary.file.file_name().context("a program has a name")?.to_string_lossy().into_owned();
     let mut entries = vec![Entry { path: name, bytes: std::fs::read(&binary.file)?, executable: true }];
     for (from, name) in TEXTS {
@@ -73,7 +73,6 @@ pub fn of(binary: &Binary, native: &Binary, options: &Options) -> Result<Vec<Ent
     for entry in entries.iter().filter(|entry| !entry.executable) {
         write(&beside.join(&entry.path), &entry.bytes)?;
     }
-    ensure!(options.out.is_dir(), "{} was deleted", options.out.display());
     Ok(entries)
 }
 

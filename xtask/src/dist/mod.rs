@@ -7,12 +7,13 @@ mod contents;
 mod pack;
 mod publish;
 
-use std::path::{Path, PathBuf};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
 
-pub use build::{AARCH64, Binary, WINDOWS, X86_64};
+use build::{AARCH64, Binary, Target, WINDOWS, X86_64};
 
 use crate::shell::{command, path_text, root, target};
 
@@ -20,21 +21,30 @@ use crate::shell::{command, path_text, root, target};
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// What to build, and where.
+#[derive(Clone)]
 pub struct Options {
     /// A profile of cargo.
     pub profile: String,
     /// The directory for the packages; everything of an earlier build in it is deleted.
     pub out: PathBuf,
-    /// The directory of cargo's build.
-    pub target_dir: PathBuf,
+    /// The directory of cargo's builds, one below it for each system.
+    pub builds: PathBuf,
     /// The parts, or all.
     pub parts: Vec<String>,
+    /// Whether to build everything a second time, elsewhere, and to compare.
+    pub twice: bool,
 }
 
 impl Options {
-    /// All parts in one profile.
-    pub fn new(profile: &str, out: &Path) -> Self {
-        Self { profile: profile.to_owned(), out: out.to_owned(), target_dir: target(), parts: Vec::new() }
+    /// All parts, as they are released.
+    pub fn new() -> Self {
+        Self {
+            profile: "dist".to_owned(),
+            out: target().join("packages"),
+            builds: target().join("builds"),
+            parts: Vec::new(),
+            twice: false,
+        }
     }
 
     /// Reads the words after `dist`.
@@ -42,18 +52,20 @@ impl Options {
     /// # Errors
     /// A word that means nothing.
     pub fn read(words: &[&str]) -> Result<Self> {
-        let mut options = Self::new("dist", &target().join("packages"));
+        let mut options = Self::new();
         let mut words = words.iter();
         while let Some(word) = words.next() {
             match *word {
                 "--profile" => {
                     options.profile = (*words.next().context("--profile takes a name")?).to_owned()
                 }
-                "--out" => options.out = words.next().context("--out takes a directory")?.into(),
-                part if PARTS.iter().any(|known| known.name == part) => options.parts.push(part.to_owned()),
+                "--out" => {
+                    options.out = std::path::absolute(words.next().context("--out takes a directory")?)?
+                }
+                "--twice" => options.twice = true,
+                part if names().any(|known| known == part) => options.parts.push(part.to_owned()),
                 other => {
-                    let names: Vec<&str> = PARTS.iter().map(|part| part.name).collect();
-                    bail!("no part is called {other}; there are {}", names.join(", "));
+                    bail!("no part is called {other}; there are {}", names().collect::<Vec<_>>().join(", "))
                 }
             }
         }
@@ -63,6 +75,11 @@ impl Options {
     fn has(&self, part: &str) -> bool {
         self.parts.is_empty() || self.parts.iter().any(|wanted| wanted == part)
     }
+}
+
+/// The names of all parts.
+fn names() -> impl Iterator<Item = &'static str> {
+    BINARIES.iter().map(|(name, _)| *name).chain(PACKAGES.iter().map(|part| part.name))
 }
 
 /// What the parts have made so far.
@@ -78,46 +95,82 @@ impl Made {
         self.binaries.iter().filter(|binary| binary.target.is_linux())
     }
 
-    fn binary(&self, target: build::Target) -> Result<&Binary> {
+    fn binary(&self, target: Target) -> Result<&Binary> {
         let found = self.binaries.iter().find(|binary| binary.target == target);
         found.with_context(|| format!("there is no binary for {}", target.triple))
     }
 }
 
-/// A part of the packages.
-struct Part {
+/// What packs the binaries.
+struct Packages {
     name: &'static str,
     make: fn(&Options, &mut Made) -> Result<()>,
 }
 
-/// In order: what comes later packs what came before.
-const PARTS: &[Part] = &[
-    Part { name: "x86_64", make: |options, made| binary(options, made, X86_64) },
-    Part { name: "aarch64", make: |options, made| binary(options, made, AARCH64) },
-    Part { name: "windows", make: |options, made| binary(options, made, WINDOWS) },
-    Part { name: "deb", make: publish::debs },
-    Part { name: "npm", make: publish::npm },
-    Part { name: "homebrew", make: publish::homebrew },
-    Part { name: "crates", make: publish::crates },
+/// The systems that binaries are built for.
+const BINARIES: [(&str, Target); 3] = [("x86_64", X86_64), ("aarch64", AARCH64), ("windows", WINDOWS)];
+const PACKAGES: [Packages; 4] = [
+    Packages { name: "deb", make: publish::debs },
+    Packages { name: "npm", make: publish::npm },
+    Packages { name: "homebrew", make: publish::homebrew },
+    Packages { name: "crates", make: publish::crates },
 ];
+/// Binaries built at the same time: most of a build is optimising one program, which takes one processor.
+const AT_ONCE: usize = 2;
 
 /// Builds all parts, and says which could not be built and why.
 ///
 /// # Errors
-/// If a part could not be built; the others are there.
+/// If a part could not be built; the others are there. With [`Options::twice`], files that differ.
 pub fn run(options: &Options) -> Result<()> {
+    build_all(options)?;
+    if options.twice {
+        let elsewhere = target().join("builds-again");
+        let _ = std::fs::remove_dir_all(&elsewhere);
+        compare_with(options, &Options { builds: elsewhere, ..options.clone() })?;
+    }
+    Ok(())
+}
+
+/// Builds all parts again, into a directory of their own, and compares.
+///
+/// # Errors
+/// If that fails, or files that differ.
+pub fn compare_with(first: &Options, second: &Options) -> Result<()> {
+    let again = Options { out: target().join("packages-again"), ..second.clone() };
+    build_all(&again)?;
+    let sums = |options: &Options| -> Result<BTreeSet<String>> {
+        let text = std::fs::read_to_string(options.out.join(pack::SUMS))?;
+        Ok(text.lines().map(str::to_owned).collect())
+    };
+    let (one, other) = (sums(first)?, sums(&again)?);
+    let differ: Vec<&String> = one.symmetric_difference(&other).collect();
+    ensure!(differ.is_empty(), "built twice, these differ:\n{differ:#?}");
+    eprintln!("xtask: {} files, and each is the same when built again", one.len());
+    Ok(())
+}
+
+fn build_all(options: &Options) -> Result<()> {
     let began = Instant::now();
     let _ = std::fs::remove_dir_all(&options.out);
     std::fs::create_dir_all(&options.out)
         .with_context(|| format!("cannot make {}", options.out.display()))?;
-    // Whoever reads the clock reads the time of the commit.
-    if std::env::var_os("SOURCE_DATE_EPOCH").is_none() {
-        eprintln!("xtask: SOURCE_DATE_EPOCH={}, the time of the commit", source_date()?);
+    eprintln!("xtask: SOURCE_DATE_EPOCH={}", source_date()?);
+    let wanted: Vec<&(&str, Target)> = BINARIES.iter().filter(|(name, _)| options.has(name)).collect();
+    let (mut made, mut failed) = (Made::default(), Vec::new());
+    for together in wanted.chunks(AT_ONCE) {
+        let build = |target: Target| move || build::build(options, target);
+        let built: Vec<Result<Binary>> = std::thread::scope(|scope| {
+            let running: Vec<_> = together.iter().map(|(_, target)| scope.spawn(build(*target))).collect();
+            running.into_iter().map(|thread| thread.join().expect("a build that does not panic")).collect()
+        });
+        for ((name, _), built) in together.iter().zip(built) {
+            if let Err(error) = built.and_then(|binary| archive(options, &mut made, binary)) {
+                failed.push(format!("{name}: {error:#}"));
+            }
+        }
     }
-    let mut made = Made::default();
-    let mut failed = Vec::new();
-    for part in PARTS.iter().filter(|part| options.has(part.name)) {
-        eprintln!("xtask: {}", part.name);
+    for part in PACKAGES.iter().filter(|part| options.has(part.name)) {
         if let Err(error) = (part.make)(options, &mut made) {
             failed.push(format!("{}: {error:#}", part.name));
         }
@@ -133,12 +186,12 @@ pub fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-fn binary(options: &Options, made: &mut Made, target: build::Target) -> Result<()> {
-    let binary = build::build(options, target)?;
+/// Packs a binary with what travels with it.
+fn archive(options: &Options, made: &mut Made, binary: Binary) -> Result<()> {
     let native = made.binaries.first().unwrap_or(&binary);
-    let contents = contents::of(&binary, native, options)?;
-    let folder = format!("ipcost-{VERSION}-{}", target.triple);
-    let archive = if target.is_linux() {
+    let contents = contents::of(&binary, native)?;
+    let folder = format!("ipcost-{VERSION}-{}", binary.target.triple);
+    let archive = if binary.target.is_linux() {
         pack::tar_gz(&options.out.join(format!("{folder}.tar.gz")), &folder, &contents)?
     } else {
         pack::zip(&options.out.join(format!("{folder}.zip")), &folder, &contents)?

@@ -17,6 +17,9 @@ use super::contents::Entry;
 use super::source_date;
 use crate::shell::{path_text, root};
 
+/// The file with the checksums.
+pub const SUMS: &str = "SHA256SUMS";
+
 /// Compresses a text.
 ///
 /// # Errors
@@ -131,7 +134,7 @@ pub fn checksums(files: &[PathBuf], dir: &Path) -> Result<PathBuf> {
         let name = file.strip_prefix(dir).unwrap_or(file);
         writeln!(sums, "{}  {}", sha256(file)?, name.display()).expect("memory");
     }
-    let file = dir.join("SHA256SUMS");
+    let file = dir.join(SUMS);
     std::fs::write(&file, sums).with_context(|| format!("cannot write {}", file.display()))?;
     Ok(file)
 }

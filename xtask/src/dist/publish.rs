@@ -48,9 +48,7 @@ pub fn debs(options: &Options, made: &mut Made) -> Result<()> {
             path_text(&file)?,
         ];
         let mut packing = command(&words);
-        packing
-            .env("SOURCE_DATE_EPOCH", source_date()?.to_string())
-            .env("CARGO_TARGET_DIR", &options.target_dir);
+        packing.env("SOURCE_DATE_EPOCH", source_date()?.to_string()).env("CARGO_TARGET_DIR", &binary.builds);
         run_command(packing, &words)?;
         packages.push(file);
     }
@@ -138,12 +136,12 @@ pub fn homebrew(options: &Options, made: &mut Made) -> Result<()> {
 pub fn crates(options: &Options, made: &mut Made) -> Result<()> {
     let words = ["cargo", "package", "--workspace", "--no-verify", "--quiet", "--allow-dirty"];
     let mut packing = command(&words);
-    packing.env("CARGO_TARGET_DIR", &options.target_dir);
+    packing.env("CARGO_TARGET_DIR", &options.builds);
     run_command(packing, &words)?;
     let dir = options.out.join("crates");
     std::fs::create_dir_all(&dir)?;
     let mut packed: Vec<PathBuf> = Vec::new();
-    for entry in std::fs::read_dir(options.target_dir.join("package"))? {
+    for entry in std::fs::read_dir(options.builds.join("package"))? {
         let file = entry?.path();
         let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if name.starts_with("ipcost") && name.ends_with(&format!("-{VERSION}.crate")) {
