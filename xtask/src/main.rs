@@ -32,6 +32,8 @@ usage: cargo xtask <command>
   miri             pure code, under Miri; needs a nightly compiler with it
   bench overhead [N] [PART ...]
                    the measured loops against the bare system calls, in one run of N epochs (60); only those with a PART in their name
+  bench packaged [N] [PART ...]
+                   the same loops in the static binary that is packaged, against those of the usual build
   bench streams [N] [PART ...]
                    streams of seven sizes against bare programs that place their buffers at random by themselves, in N epochs (40);
                    fails if a quotient is surely over 15 % off
@@ -71,6 +73,10 @@ fn main() -> ExitCode {
         ["bench", "overhead", rest @ ..] => {
             let (epochs, only) = count_and_names(rest, 60);
             bench::overhead::bench(epochs as usize, only)
+        }
+        ["bench", "packaged", rest @ ..] => {
+            let (epochs, only) = count_and_names(rest, 60);
+            bench::overhead::packaged(epochs as usize, only)
         }
         ["bench", "streams", rest @ ..] => {
             let (epochs, only) = count_and_names(rest, 40);

@@ -178,7 +178,7 @@ fn unfinished(program: &TestProgram, which: Which<'_>, printed: &str) -> Vec<Str
 }
 
 /// Time until the deadline, if there is one.
-fn time_left() -> Duration {
+pub fn time_left() -> Duration {
     let deadline = std::env::var(DEADLINE).ok().and_then(|text| text.parse().ok());
     let Some(deadline) = deadline.map(Duration::from_secs) else { return Duration::MAX };
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

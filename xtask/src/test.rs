@@ -1,11 +1,14 @@
 //! Tests: those that run anywhere, and those that take a whole system.
 
+use std::time::Duration;
+
 use anyhow::Result;
 
-use crate::programs::{Which, built, run_all};
+use crate::dist;
+use crate::programs::{Which, built, run_all, time_left};
 use crate::shell;
 use crate::steps::{self, Step};
-use crate::tools::{Package, ensure_packages, ensure_rust_target, program};
+use crate::tools::{CARGO_DEB, Package, ensure_maturin, ensure_packages, ensure_rust_target, program};
 
 /// System programs that tests run.
 const PACKAGES: &[Package] = &[
@@ -46,6 +49,20 @@ const SYSTEM_PACKAGES: &[Package] = &[
         check: "test -x /usr/lib/wine/wine64 || command -v wine",
         names: &["wine64"],
         needed_for: "running what was built for Windows",
+    },
+];
+
+/// What makes packages, and the systems in which tests install them.
+const PACKAGING: &[Package] = &[
+    program("aarch64-linux-gnu-gcc", &["gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross"], "packages for ARM"),
+    program("qemu-aarch64", &["qemu-user"], "running what was built for ARM"),
+    program("mmdebstrap", &["mmdebstrap"], "systems without compilers"),
+    program("lintian", &["lintian"], "examining Debian's package"),
+    Package {
+        what: "Python's virtual environments",
+        check: "python3 -c 'import ensurepip'",
+        names: &["python3-venv"],
+        needed_for: "maturin, which makes wheels",
     },
 ];
 
@@ -97,6 +114,7 @@ const SYSTEM: &[&str] = &[
     "html::",
     "load::",
     "network::",
+    "packages::",
     "replicate::",
     "sanitizers::",
     "windows::",
@@ -116,6 +134,7 @@ const STEPS: &[Step] = &[
 const SYSTEM_STEPS: &[Step] = &[
     Step { name: "install what is missing", run: install_system },
     Step { name: "build the program and the tests", run: build },
+    Step { name: "packages, packed twice", run: packages },
     Step { name: "tests of a whole system", run: || run_all(&built()?, Which::Only(SYSTEM)) },
     Step { name: "TLS", run: tls },
 ];
@@ -134,7 +153,7 @@ pub fn run() -> Result<()> {
 /// The first failure.
 pub fn run_system() -> Result<()> {
     steps::run(
-        "test --system: about five minutes; some tests take root, and say so where they do not have it",
+        "test --system: about ten minutes, half of them for packages; some tests take root, and say so where they do not have it",
         SYSTEM_STEPS,
     )
 }
@@ -142,15 +161,29 @@ pub fn run_system() -> Result<()> {
 fn install_system() -> Result<()> {
     ensure_packages(PACKAGES)?;
     ensure_packages(SYSTEM_PACKAGES)?;
+    ensure_packages(PACKAGING)?;
     if let Err(error) = ensure_packages(SERVERS) {
         println!("{error}");
     }
-    ensure_rust_target("x86_64-pc-windows-gnu")
+    for target in ["x86_64-pc-windows-gnu", "x86_64-unknown-linux-musl", "aarch64-unknown-linux-musl"] {
+        ensure_rust_target(target)?;
+    }
+    ensure_maturin()?;
+    CARGO_DEB.ensure()
 }
 
-fn build() -> Result<()> {
-    build_extra()?;
-    built().map(drop)
+/// Packages for Linux, packed twice. Those for ARM are left out where little time is left, since they take a third of it. That
+/// a second build is the same to the byte takes as long again: `cargo xtask dist --twice`.
+fn packages() -> Result<()> {
+    const ENOUGH: Duration = Duration::from_secs(900);
+    let mut parts = vec!["x86_64", "deb", "npm", "crates"];
+    match time_left() {
+        left if left >= ENOUGH => parts.extend(["aarch64", "homebrew"]),
+        left => eprintln!("xtask: {} s are left, so none for ARM", left.as_secs()),
+    }
+    let options = dist::Options::read(&parts)?;
+    dist::run(&options)?;
+    dist::compare_with(&options, &options)
 }
 
 fn unit_tests() -> Result<()> {

@@ -10,6 +10,7 @@ use ipcost_stats::Random;
 use super::{
     Cells, Record, build_c_peer, build_ipcost, build_plain, interleave, numbers, processors, ratio_text,
 };
+use crate::dist;
 use crate::shell::path_text;
 
 /// The loops that are compared.
@@ -30,6 +31,8 @@ const ROUNDS: usize = 2;
 /// The probability that any of a column's intervals misses.
 const ALPHA: f64 = 0.05;
 const CONTENDERS: [&str; 3] = ["bare", "native", "c"];
+/// The native peer of the packaged binary, in the place of the C peer.
+const STATIC: &str = "static";
 
 /// One loop over one transport in one placement.
 struct Subject {
@@ -38,6 +41,8 @@ struct Subject {
     placement: Placement,
     lead_in: u64,
     ops: u64,
+    /// The peers to compare with the bare program.
+    peers: &'static [&'static str],
 }
 
 impl Subject {
@@ -48,16 +53,13 @@ impl Subject {
             placement,
             lead_in: 1,
             ops: 1,
+            // The C peer has no rings.
+            peers: if transport.starts_with("shm") { &CONTENDERS[1..2] } else { &CONTENDERS[1..] },
         }
     }
 
     fn is_ring(&self) -> bool {
         self.words[1].starts_with("shm")
-    }
-
-    /// The peers to compare with the bare program.
-    fn peers(&self) -> &'static [&'static str] {
-        if self.is_ring() { &CONTENDERS[1..2] } else { &CONTENDERS[1..] }
     }
 }
 
@@ -68,8 +70,34 @@ impl Subject {
 /// If something cannot be built or measured. Missing the aim is not an error: it is a figure.
 pub fn bench(epochs: usize, only: &[&str]) -> Result<()> {
     let (subjects, record) = measured(subjects(), epochs, only, false)?;
-    let aim = |(_, hi): (f64, f64)| if hi <= AIM { "met" } else { "missed" };
-    show(&subjects, &record, &aim);
+    show(&subjects, &record, &meets_aim);
+    Ok(())
+}
+
+fn meets_aim((_, hi): (f64, f64)) -> &'static str {
+    if hi <= AIM { "met" } else { "missed" }
+}
+
+/// Compares the native peer of the static binary that is packaged with that of the usual build, which takes its library
+/// of C from the system.
+///
+/// # Errors
+/// If something cannot be built or measured.
+pub fn packaged(epochs: usize, only: &[&str]) -> Result<()> {
+    const PEERS: [&str; 2] = ["native", STATIC];
+    let mut all = subjects();
+    for subject in &mut all {
+        subject.peers = &PEERS;
+    }
+    let (subjects, record) = measured(all, epochs, only, false)?;
+    let alpha = ALPHA / subjects.len() as f64;
+    println!("{:<28} {:>13}  {:<15} aim", "", "static/native", "interval");
+    for (index, subject) in subjects.iter().enumerate() {
+        let Some(found) = record.ratio(index, 2, 1, alpha) else { continue };
+        let aim = found.bounds.map_or("open", |(lo, hi)| meets_aim((lo.exp(), hi.exp())));
+        let (ratio, bounds) = ratio_text(&found);
+        println!("{:<28} {ratio:>13}  {bounds:<15} {aim}", subject.name);
+    }
     Ok(())
 }
 
@@ -123,15 +151,19 @@ fn measured(
     for subject in &mut subjects {
         calibrate(of(subject), subject)?;
     }
-    let mut cells = Cells::new(&job(&subjects), &[("c", vec![path_text(&c)?.to_owned()])])?;
+    let mut peers = vec![("c", vec![path_text(&c)?.to_owned()])];
+    if subjects.iter().any(|subject| subject.peers.contains(&STATIC)) {
+        peers = vec![(STATIC, vec![path_text(&dist::static_binary()?)?.to_owned(), "peer".to_owned()])];
+    }
+    let mut cells = Cells::new(&job(&subjects), &peers)?;
     let mut order: Vec<(usize, usize)> = (0..subjects.len())
-        .flat_map(|subject| (0..=subjects[subject].peers().len()).map(move |contender| (subject, contender)))
+        .flat_map(|subject| (0..=subjects[subject].peers.len()).map(move |contender| (subject, contender)))
         .collect();
     let first_cells: Vec<usize> = subjects
         .iter()
         .scan(0, |next, subject| {
             let first = *next;
-            *next += subject.peers().len();
+            *next += subject.peers.len();
             Some(first)
         })
         .collect();
@@ -182,7 +214,7 @@ fn subjects() -> Vec<Subject> {
 fn job(subjects: &[Subject]) -> String {
     let mut job = String::from("latency = \"off\"\nepochs = 1\n");
     for subject in subjects {
-        let Subject { words: [pattern, transport, size], placement, .. } = subject;
+        let Subject { words: [pattern, transport, size], placement, peers, .. } = subject;
         let ring = RINGS.iter().find(|(name, _)| name == transport);
         let options = match (pattern.as_str(), transport.as_str()) {
             ("connect", "tcp") => "options = { spread_sources = false }\n",
@@ -190,13 +222,16 @@ fn job(subjects: &[Subject]) -> String {
             _ => ring.map_or("", |(_, options)| options),
         };
         let transport = transport.trim_end_matches("-spin");
-        for peer in subject.peers() {
+        for peer in *peers {
             job.push_str(&format!(
                 "[[cells]]\npattern = \"{pattern}\"\ntransport = \"{transport}\"\nsize = {size}\nplacement = \"{placement}\"\nclient = \"{peer}\"\nserver = \"{peer}\"\n{options}"
             ));
         }
     }
-    job.push_str("[peers.c]\ncommand = ['c']\n");
+    let others = subjects.iter().flat_map(|subject| subject.peers).filter(|peer| **peer != "native");
+    for peer in others.collect::<std::collections::BTreeSet<_>>() {
+        job.push_str(&format!("[peers.{peer}]\ncommand = ['{peer}']\n"));
+    }
     job
 }
 

@@ -186,6 +186,16 @@ fn build_all(options: &Options) -> Result<()> {
     Ok(())
 }
 
+/// The program for Linux on x86-64 as it is packaged.
+///
+/// # Errors
+/// If it cannot be built.
+pub fn static_binary() -> Result<PathBuf> {
+    let options = Options { out: target().join("packages-of-benches"), ..Options::new() };
+    std::fs::create_dir_all(&options.out)?;
+    Ok(build::build(&options, X86_64)?.file)
+}
+
 /// Packs a binary with what travels with it.
 fn archive(options: &Options, made: &mut Made, binary: Binary) -> Result<()> {
     let native = made.binaries.first().unwrap_or(&binary);

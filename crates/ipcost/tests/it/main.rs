@@ -27,6 +27,7 @@ mod load;
 mod measure;
 mod misbehaving;
 mod network;
+mod packages;
 mod peers;
 mod pictures;
 mod replicate;
