@@ -274,7 +274,8 @@ fn lintian_finds_no_error() {
 /// The lines of shell in a section of docs/install.md.
 fn lines(section: &str) -> Vec<&'static str> {
     const PAGE: &str = include_str!("../../../../docs/install.md");
-    let (_, after) = PAGE.split_once(&format!("\n## {section}\n")).unwrap_or_else(|| panic!("no section {section}"));
+    let (_, after) =
+        PAGE.split_once(&format!("\n## {section}\n")).unwrap_or_else(|| panic!("no section {section}"));
     let found: Vec<&str> = after
         .lines()
         .take_while(|line| !line.starts_with("## "))
@@ -295,7 +296,9 @@ fn the_lines_of_the_page_on_installing_work() {
         (OLD, python, "~/ipcost-venv/bin/ipcost"),
     ] {
         let lines = lines.join("\n");
-        let Some(said) = in_system(suite, &format!("cd /packages\n{lines}\n{installed} --version")) else { return };
+        let Some(said) = in_system(suite, &format!("cd /packages\n{lines}\n{installed} --version")) else {
+            return;
+        };
         assert!(said.contains(&format!("ipcost {VERSION} (")), "{lines}\n{said}");
     }
 }
