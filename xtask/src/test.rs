@@ -186,6 +186,11 @@ fn packages() -> Result<()> {
     dist::compare_with(&options, &options)
 }
 
+fn build() -> Result<()> {
+    build_extra()?;
+    built().map(drop)
+}
+
 fn unit_tests() -> Result<()> {
     let mut programs = built()?;
     programs.retain(|program| program.is_unit);

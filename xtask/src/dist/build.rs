@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 
+use super::contents::third_party;
 use super::{Options, VERSION, pack, source_date};
 use crate::shell::{command, path_text, root, run_command, succeeds};
 use crate::tools::maturin;
@@ -128,7 +129,7 @@ pub fn build(options: &Options, target: Target) -> Result<Binary> {
         return Ok(Binary { target, builds, file, wheel: None, sbom: None });
     }
     let sbom = options.out.join(format!("ipcost-{VERSION}-{}.cdx.json", target.triple));
-    let wheel = pack::wheel(&only_file(&wheels)?, &options.out, &sbom)?;
+    let wheel = pack::wheel(&only_file(&wheels)?, &options.out, &sbom, &third_party(target)?)?;
     Ok(Binary { target, builds, file, wheel: Some(wheel), sbom: Some(sbom) })
 }
 

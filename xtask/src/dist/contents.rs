@@ -50,6 +50,8 @@ const TEXTS: [(&str, &str); 6] = [
 
 /// The file with the licences of everything linked into the binary.
 pub const THIRD_PARTY: &str = "LICENSES-THIRD-PARTY";
+/// What a package with the binary must carry, in addition to its own licences.
+pub const LINKED: [&str; 3] = [THIRD_PARTY, "NOTICE-Inter", "LICENSE-Inter"];
 
 /// The content of an archive; `native` prints the manual and the completions.
 ///
@@ -103,7 +105,10 @@ fn printed(binary: &Binary, words: &[&str]) -> Result<Vec<u8>> {
 }
 
 /// The licences of all crates linked into the binary, equal texts once.
-fn third_party(target: Target) -> Result<String> {
+///
+/// # Errors
+/// What cannot be read.
+pub fn third_party(target: Target) -> Result<String> {
     let mut words = vec!["cargo", "tree", "--package", "ipcost", "--edges", "normal", "--prefix", "none"];
     words.extend(["--format", "{p}|{l}", "--target", target.triple, "--features", "tls"]);
     let output = command(&words).output().context("cannot start cargo")?;

@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
-use super::contents::Entry;
+use super::contents::{Entry, THIRD_PARTY};
 use super::source_date;
 use crate::shell::{path_text, root};
 
@@ -69,41 +69,43 @@ fn deflated() -> SimpleFileOptions {
 }
 
 /// Copies a wheel into a directory. Its list of components, which is written to a file of its own as well, loses the paths of
-/// this machine.
+/// this machine; the licences of what is linked into the program are added.
 ///
 /// # Errors
 /// If it is no wheel of maturin, or cannot be written.
-pub fn wheel(from: &Path, dir: &Path, sbom: &Path) -> Result<PathBuf> {
+pub fn wheel(from: &Path, dir: &Path, sbom: &Path, licences: &str) -> Result<PathBuf> {
     let mut packed = ZipArchive::new(File::open(from)?)?;
     let file = dir.join(from.file_name().context("a wheel has a name")?);
     let mut archive = ZipWriter::new(File::create(&file)?);
     let here = format!("path+file://{}", path_text(root())?);
-    let mut corrected: Option<(String, String)> = None;
+    let line = |name: &str, bytes: &[u8]| {
+        format!("{name},sha256={},{}\n", URL_SAFE_NO_PAD.encode(Sha256::digest(bytes)), bytes.len())
+    };
+    let mut components = None;
     for index in 0..packed.len() {
         let mut entry = packed.by_index(index)?;
         let mut bytes = Vec::new();
         entry.read_to_end(&mut bytes)?;
         let name = entry.name()?.into_owned();
-        if name.ends_with(".cyclonedx.json") {
-            bytes = String::from_utf8(bytes)?.replace(&here, "path+file://").into_bytes();
-            std::fs::write(sbom, &bytes).with_context(|| format!("cannot write {}", sbom.display()))?;
-            let line =
-                format!("{name},sha256={},{}", URL_SAFE_NO_PAD.encode(Sha256::digest(&bytes)), bytes.len());
-            corrected = Some((name.clone(), line));
-        }
-        // The record of all files comes last.
-        if name.ends_with(".dist-info/RECORD") {
-            let (of, line) = corrected.take().context("the wheel has no list of components")?;
-            let record = String::from_utf8(bytes)?;
-            let lines: Vec<&str> = record
-                .lines()
-                .map(|old| if old.starts_with(&format!("{of},")) { line.as_str() } else { old })
-                .collect();
-            bytes = (lines.join("\n") + "\n").into_bytes();
-        }
         let mut options = deflated().unix_permissions(entry.unix_mode().unwrap_or(0o644));
         if let Some(time) = entry.last_modified() {
             options = options.last_modified_time(time);
+        }
+        if name.ends_with(".cyclonedx.json") {
+            bytes = String::from_utf8(bytes)?.replace(&here, "path+file://").into_bytes();
+            std::fs::write(sbom, &bytes).with_context(|| format!("cannot write {}", sbom.display()))?;
+            components = Some((format!("{name},"), line(&name, &bytes)));
+        }
+        // The list of all files, which comes last.
+        if let Some(folder) = name.strip_suffix("/RECORD") {
+            let added = format!("{folder}/licenses/{THIRD_PARTY}");
+            archive.start_file(added.clone(), options)?;
+            archive.write_all(licences.as_bytes())?;
+            let (of, corrected) = components.take().context("the wheel has no list of components")?;
+            let record = String::from_utf8(bytes)?;
+            let others = record.lines().filter(|line| !line.starts_with(&of)).map(|line| format!("{line}\n"));
+            let lines = [corrected, line(&added, licences.as_bytes())].into_iter().chain(others);
+            bytes = lines.collect::<String>().into_bytes();
         }
         archive.start_file(name, options)?;
         archive.write_all(&bytes)?;

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
 use super::build::{AARCH64, X86_64};
-use super::contents::{Entry, write};
+use super::contents::{Entry, LINKED, write};
 use super::{Binary, Made, Options, VERSION, pack, source_date, text_of};
 use crate::shell::{command, path_text, run_command, succeeds};
 use crate::tools::CARGO_DEB;
@@ -77,7 +77,12 @@ pub fn npm(options: &Options, made: &mut Made) -> Result<()> {
         optional.insert(name.clone(), VERSION.into());
         let program =
             Entry { path: "ipcost".to_owned(), bytes: std::fs::read(&binary.file)?, executable: true };
-        packages.push((name, vec![manifest, program]));
+        let own = binary.file.with_file_name("packaged");
+        let mut entries = vec![manifest, program];
+        for name in LINKED {
+            entries.push(Entry::plain(name, std::fs::read(own.join(name))?));
+        }
+        packages.push((name, entries));
     }
     ensure!(!packages.is_empty(), "there is no binary for Linux");
     let rest = json!({ "bin": { "ipcost": "ipcost.js" }, "files": ["ipcost.js"], "engines": { "node": ">=16" }, "optionalDependencies": optional });
@@ -99,7 +104,7 @@ pub fn npm(options: &Options, made: &mut Made) -> Result<()> {
 fn manifest(name: &str, rest: Value) -> Entry {
     let mut manifest = json!({
         "name": name, "version": VERSION, "license": env!("CARGO_PKG_LICENSE"), "author": "The ipcost authors",
-        "description": "Measures what local inter-process communication costs, how sure that is, and why",
+        "description": "What local inter-process communication costs, how sure that is, and why",
     });
     if let (Value::Object(manifest), Value::Object(rest)) = (&mut manifest, rest) {
         manifest.extend(rest);
