@@ -93,7 +93,7 @@ impl Process {
         loop {
             match self.process.hear() {
                 Ok(Heard::Line(line)) => return message(&line),
-                Ok(Heard::End) => return Err("has left, or has closed its standard output".to_owned()),
+                Ok(Heard::End) => return Err(self.left()),
                 Ok(Heard::TooLong) => return Err("prints a line without end".to_owned()),
                 Ok(Heard::TooMuchComplaint) => return Err("floods its standard error".to_owned()),
                 Err(error) => return Err(format!("cannot be heard: {error}")),
@@ -106,6 +106,23 @@ impl Process {
                 Err(error) => return Err(format!("cannot be waited for: {error}")),
             }
         }
+    }
+
+    /// What is known of a process whose standard output has ended too early.
+    fn left(&mut self) -> String {
+        let deadline = Instant::now() + LEAVE;
+        while self.process.runs() {
+            if Instant::now() >= deadline {
+                return "has closed its standard output".to_owned();
+            }
+            std::thread::sleep(LOOK);
+        }
+        self.finished = true;
+        let complaint = self.complaint();
+        let status = self.process.finish(Instant::now() + LEAVE);
+        let status = status.map_or_else(|| "an unknown status".to_owned(), |status| status.to_string());
+        let complaint = if complaint.is_empty() { complaint } else { format!(": {complaint}") };
+        format!("has left with {status}{complaint}")
     }
 
     /// Closes its standard input.

@@ -108,6 +108,13 @@ fn no_peer_that_travels_along_is_forgotten_here() {
     }
 }
 
+#[test]
+fn of_a_peer_that_leaves_the_status_and_the_last_words_are_told() {
+    let output = Place::new().run(&["conformance", "--quiet", "mine=sh -c 'echo no memory >&2; exit 7'"]);
+    let shown = text(&output.stdout);
+    assert!(shown.contains("has left with exit status: 7: no memory"), "{shown}");
+}
+
 /// The native peer behind a script that spoils it; what of `only` then fails.
 fn failures(script: &str, only: &str) -> String {
     let command = format!("spoilt=sh -c '{}'", script.replace("PEER", &format!("{PROGRAM} peer")));
