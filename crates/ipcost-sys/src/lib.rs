@@ -40,6 +40,7 @@ pub const OS: &str = std::env::consts::OS;
 pub mod clock;
 mod contract;
 mod control_group;
+mod copying;
 pub mod counters;
 pub mod disk;
 pub mod facts;

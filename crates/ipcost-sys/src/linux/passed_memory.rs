@@ -13,6 +13,7 @@ use rustix::net::{
     SendFlags, recvmsg, sendmsg,
 };
 
+use crate::copying::copy;
 use crate::system::channel::write;
 
 /// Whether this system supports it.
@@ -92,7 +93,7 @@ impl Passed {
     pub fn read(&mut self, buffer: &mut [u8]) -> usize {
         let count = buffer.len().min(self.bytes - self.read);
         // SAFETY: the mapping has `count` bytes from there on, and their sender writes no more.
-        unsafe { ptr::copy_nonoverlapping(self.start.as_ptr().add(self.read), buffer.as_mut_ptr(), count) };
+        unsafe { copy(self.start.as_ptr().add(self.read), buffer.as_mut_ptr(), count) };
         self.read += count;
         count
     }

@@ -10,6 +10,7 @@ use rustix::fs::{MemfdFlags, fstat, ftruncate, memfd_create};
 use rustix::io::{pread, pwrite};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
+use crate::copying::copy;
 use crate::{Context, SysError};
 
 /// Bytes before the ring: a page.
@@ -127,8 +128,8 @@ impl SharedRing {
         let (one, other) = bytes.split_at(first);
         // SAFETY: the pieces have as many bytes; the slice is this process's own memory.
         unsafe {
-            ptr::copy_nonoverlapping(one.as_ptr(), place, one.len());
-            ptr::copy_nonoverlapping(other.as_ptr(), begin, other.len());
+            copy(one.as_ptr(), place, one.len());
+            copy(other.as_ptr(), begin, other.len());
         }
     }
 
@@ -139,8 +140,8 @@ impl SharedRing {
         let (one, other) = buffer.split_at_mut(first);
         // SAFETY: as for writing.
         unsafe {
-            ptr::copy_nonoverlapping(place, one.as_mut_ptr(), one.len());
-            ptr::copy_nonoverlapping(begin, other.as_mut_ptr(), other.len());
+            copy(place, one.as_mut_ptr(), one.len());
+            copy(begin, other.as_mut_ptr(), other.len());
         }
     }
 

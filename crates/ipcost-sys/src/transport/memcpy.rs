@@ -8,6 +8,7 @@ use ipcost_model::{Capabilities, Cell, FloorKind, OptionGroup};
 use super::inherited::{InheritedClient, InheritedServer};
 use super::part::Part;
 use super::{Client, Place, Provision, Server, Transport, TransportError};
+use crate::copying::copy_slice;
 
 pub struct Memcpy;
 
@@ -71,10 +72,10 @@ impl Copier {
     pub fn copy(&mut self, message: &[u8]) {
         let target = &mut self.area[self.next..self.next + message.len()];
         match &mut self.between {
-            None => target.copy_from_slice(black_box(message)),
+            None => copy_slice(black_box(message), target),
             Some(between) => {
-                between.copy_from_slice(black_box(message));
-                target.copy_from_slice(black_box(between));
+                copy_slice(black_box(message), between);
+                copy_slice(black_box(between), target);
             }
         }
         black_box(target);
