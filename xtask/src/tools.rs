@@ -69,13 +69,22 @@ pub fn ensure_rust_components() -> Result<()> {
     Ok(())
 }
 
+/// Whether the shell finds a program.
+pub fn has_program(name: &str) -> bool {
+    succeeds(&["sh", "-c", &format!("command -v {name}")])
+}
+
+/// Whether the standard library for another target is installed.
+pub fn has_rust_target(target: &str) -> bool {
+    succeeds(&["sh", "-c", &format!("test -d \"$(rustc --print target-libdir --target {target})\"")])
+}
+
 /// Makes sure that the standard library for another target is installed.
 ///
 /// # Errors
 /// If it is missing and cannot be installed.
 pub fn ensure_rust_target(target: &str) -> Result<()> {
-    let found = format!("test -d \"$(rustc --print target-libdir --target {target})\"");
-    if !succeeds(&["sh", "-c", &found]) && run(&["rustup", "target", "add", target]).is_err() {
+    if !has_rust_target(target) && run(&["rustup", "target", "add", target]).is_err() {
         bail!("the standard library for {target} is missing; install it with: rustup target add {target}");
     }
     Ok(())
@@ -104,8 +113,7 @@ pub const fn program(
 
 impl Package {
     fn is_missing(&self) -> bool {
-        let found = format!("command -v {}", self.what);
-        !succeeds(&["sh", "-c", if self.check.is_empty() { &found } else { self.check }])
+        if self.check.is_empty() { !has_program(self.what) } else { !succeeds(&["sh", "-c", self.check]) }
     }
 }
 

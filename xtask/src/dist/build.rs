@@ -6,8 +6,8 @@ use anyhow::{Context, Result, bail, ensure};
 
 use super::contents::third_party;
 use super::{Options, VERSION, pack, source_date};
-use crate::shell::{command, path_text, root, run_command, succeeds};
-use crate::tools::maturin;
+use crate::shell::{command, path_text, root, run_command};
+use crate::tools::{has_program, has_rust_target, maturin};
 
 /// What binaries are built for.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -62,6 +62,8 @@ pub const WINDOWS: Target = Target {
 pub struct Binary {
     /// The system.
     pub target: Target,
+    /// The licences of all that is linked into it, in addition to its own.
+    pub licences: String,
     /// The directory of its build.
     pub builds: PathBuf,
     /// The program.
@@ -78,13 +80,9 @@ pub struct Binary {
 /// What is missing, or why it cannot be built.
 pub fn build(options: &Options, target: Target) -> Result<Binary> {
     let (compiler, package) = target.compiler;
+    ensure!(has_program(compiler), "{compiler} is missing; install it with: apt-get install {package}");
     ensure!(
-        succeeds(&["sh", "-c", &format!("command -v {compiler}")]),
-        "{compiler} is missing; install it with: apt-get install {package}"
-    );
-    let library = format!("test -d \"$(rustc --print target-libdir --target {})\"", target.triple);
-    ensure!(
-        succeeds(&["sh", "-c", &library]),
+        has_rust_target(target.triple),
         "Rust's library for it is missing; install it with: rustup target add {}",
         target.triple
     );
@@ -124,13 +122,14 @@ pub fn build(options: &Options, target: Target) -> Result<Binary> {
     let profile = if options.profile == "dev" { "debug" } else { &options.profile };
     let file = builds.join(target.triple).join(profile).join(name);
     ensure!(file.exists(), "it was built, and is not at {}", file.display());
+    let licences = third_party(target)?;
     if maturin.is_none() {
         eprintln!("xtask: no wheel and no list of components: maturin is missing; pip install maturin");
-        return Ok(Binary { target, builds, file, wheel: None, sbom: None });
+        return Ok(Binary { target, licences, builds, file, wheel: None, sbom: None });
     }
     let sbom = options.out.join(format!("ipcost-{VERSION}-{}.cdx.json", target.triple));
-    let wheel = pack::wheel(&only_file(&wheels)?, &options.out, &sbom, &third_party(target)?)?;
-    Ok(Binary { target, builds, file, wheel: Some(wheel), sbom: Some(sbom) })
+    let wheel = pack::wheel(&only_file(&wheels)?, &options.out, &sbom, &licences)?;
+    Ok(Binary { target, licences, builds, file, wheel: Some(wheel), sbom: Some(sbom) })
 }
 
 /// Where cargo keeps what it downloads.

@@ -63,7 +63,7 @@ pub fn of(binary: &Binary, native: &Binary) -> Result<Vec<Entry>> {
     for (from, name) in TEXTS {
         entries.push(Entry::plain(name, text_of(from)?));
     }
-    entries.push(Entry::plain(THIRD_PARTY, third_party(binary.target)?));
+    entries.push(Entry::plain(THIRD_PARTY, binary.licences.as_str()));
     for (words, name) in PRINTED {
         // The manual is a page of Unix.
         if binary.target.is_linux() || words[0] != "man" {

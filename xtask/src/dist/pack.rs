@@ -37,11 +37,12 @@ pub fn gz(bytes: &[u8]) -> Result<Vec<u8>> {
 pub fn tar_gz(file: &Path, folder: &str, entries: &[Entry]) -> Result<PathBuf> {
     let out = File::create(file).with_context(|| format!("cannot write {}", file.display()))?;
     let mut archive = tar::Builder::new(GzBuilder::new().write(out, Compression::best()));
+    let date = source_date()?;
     for entry in entries {
         let mut header = tar::Header::new_gnu();
         header.set_size(entry.bytes.len() as u64);
         header.set_mode(if entry.executable { 0o755 } else { 0o644 });
-        header.set_mtime(source_date()?);
+        header.set_mtime(date);
         archive.append_data(&mut header, format!("{folder}/{}", entry.path), entry.bytes.as_slice())?;
     }
     archive.into_inner()?.finish()?.sync_all()?;
