@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+pub use ipcost_model::{Manner, Object};
+
 /// Files and addresses used for name resolution.
 const RESOLVING: [&str; 9] = [
     "/etc/hosts",
@@ -17,17 +19,26 @@ const RESOLVING: [&str; 9] = [
 ];
 
 /// The command that runs a program under strace, writing a line for every call of all its threads and children to a
-/// file, without the data that calls move.
+/// file: with what its descriptor is and how long it took, without the data that it moves.
 pub fn traced(command: &[String], file: &Path) -> Vec<String> {
     let mut words: Vec<String> =
-        ["strace", "-f", "-qq", "-s", "0", "-e", "signal=none", "-o"].map(str::to_owned).to_vec();
+        ["strace", "-f", "-qq", "-T", "-y", "-s", "0", "-e", "signal=none", "-o"].map(str::to_owned).to_vec();
     words.push(file.to_string_lossy().into_owned());
     words.push("--".to_owned());
     words.extend(command.iter().cloned());
     words
 }
 
-/// All calls of one name.
+/// What distinguishes calls: the name, and what its first descriptor is.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Call {
+    /// As in `syscalls(2)`.
+    pub name: String,
+    /// `None` where the first argument is no descriptor, or one of another kind.
+    pub on: Option<Object>,
+}
+
+/// All calls of one kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Calls {
     /// The number of calls.
@@ -40,15 +51,25 @@ pub struct Calls {
     pub partial: u64,
     /// Failures, by error.
     pub failures: BTreeMap<String, u64>,
+    /// How long each took while it was traced, nanoseconds; of those that returned.
+    pub took_ns: Vec<u32>,
+    /// Calls that waited until the time they were given was over.
+    pub timeouts: u64,
+    /// How long they asked to sleep, nanoseconds, where that is a length of time.
+    pub sleep_ns: u64,
+    /// How often with which [`Manner`].
+    pub manners: BTreeMap<Manner, u64>,
 }
 
 /// A whole trace, counted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Calls by name.
-    pub calls: BTreeMap<String, Calls>,
+    /// Calls by kind.
+    pub calls: BTreeMap<Call, Calls>,
     /// Calls for name resolution, by what they touch.
     pub lookups: BTreeMap<String, u64>,
+    /// Calls by thread.
+    pub threads: BTreeMap<String, u64>,
 }
 
 impl Tally {
@@ -60,46 +81,139 @@ impl Tally {
         for line in trace.lines() {
             let Some((thread, rest)) = line.trim_start().split_once(' ') else { continue };
             let rest = rest.trim_start();
-            if let Some(beginning) = rest.strip_suffix("<unfinished ...>") {
+            let is_call = if let Some(beginning) = rest.strip_suffix("<unfinished ...>") {
                 begun.insert(thread, beginning);
+                false
             } else if let Some(end) = rest.strip_prefix("<... ").and_then(|rest| rest.split_once("resumed>"))
             {
-                if let Some(beginning) = begun.remove(thread) {
-                    tally.add(&format!("{beginning}{}", end.1));
-                }
+                begun.remove(thread).is_some_and(|beginning| tally.add(&format!("{beginning}{}", end.1)))
             } else {
-                tally.add(rest);
+                tally.add(rest)
+            };
+            if is_call {
+                *tally.threads.entry(thread.to_owned()).or_default() += 1;
             }
         }
         tally
     }
 
-    fn add(&mut self, line: &str) {
-        let Some((name, rest)) = line.split_once('(') else { return };
-        let Some((arguments, result)) = rest.rsplit_once(" = ") else { return };
+    /// Counts a whole call; `false` for a line that is none.
+    fn add(&mut self, line: &str) -> bool {
+        let Some((name, rest)) = line.split_once('(') else { return false };
+        let Some((arguments, result)) = rest.rsplit_once(" = ") else { return false };
         if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
-            return;
+            return false;
         }
-        let calls = self.calls.entry(name.to_owned()).or_default();
+        let descriptor = descriptor(arguments);
+        let on = descriptor.and_then(|(_, path)| object(path));
+        let calls = self.calls.entry(Call { name: name.to_owned(), on }).or_default();
         calls.count += 1;
+        calls.took_ns.extend(took_ns(result));
         let mut words = result.split_whitespace();
-        let value = words.next().and_then(|word| word.parse::<i64>().ok());
+        let value = words.next().and_then(|word| word.split('<').next()?.parse::<i64>().ok());
+        let asked = asked(arguments);
         match (value, words.next()) {
             (Some(..0), Some(error)) => *calls.failures.entry(error.to_owned()).or_default() += 1,
+            (Some(0), Some("(Timeout)")) => calls.timeouts += 1,
             (Some(moved @ 0..), _) if Direction::of(name).is_some() => {
                 let moved = moved.unsigned_abs();
                 // A traced program may print lines that look like strace's.
                 calls.moved = calls.moved.saturating_add(moved);
-                if let Some(asked) = asked(arguments) {
+                if let Some(asked) = asked {
                     calls.asked = calls.asked.saturating_add(asked);
                     calls.partial += u64::from(moved < asked);
                 }
             }
             _ => {}
         }
-        if let Some(what) = RESOLVING.iter().find(|what| arguments.contains(**what)) {
+        calls.sleep_ns = calls.sleep_ns.saturating_add(sleep_ns(name, arguments));
+        let to_standard_error = descriptor.is_some_and(|(number, _)| number == 2);
+        if let Some(manner) = manner(name, arguments, asked, to_standard_error) {
+            *calls.manners.entry(manner).or_default() += 1;
+        }
+        // What a descriptor stands for was touched when it was opened.
+        let touched = descriptor
+            .map_or(arguments, |(_, path)| arguments.split_once(path).map_or(arguments, |(_, rest)| rest));
+        if let Some(what) = RESOLVING.iter().find(|what| touched.contains(**what)) {
             *self.lookups.entry((*what).to_owned()).or_default() += 1;
         }
+        true
+    }
+}
+
+/// The first argument where it is a descriptor: its number, and what strace says that it is.
+fn descriptor(arguments: &str) -> Option<(u32, &str)> {
+    let (number, rest) = arguments.split_once('<')?;
+    let number = number.parse().ok()?;
+    let end = rest.find(">,").or_else(|| rest.find(">)")).or_else(|| rest.rfind('>'))?;
+    Some((number, &rest[..end]))
+}
+
+/// What is behind a descriptor, by strace's `-y`.
+fn object(path: &str) -> Option<Object> {
+    const KINDS: [(&str, Object); 7] = [
+        ("socket:", Object::Socket),
+        ("UNIX", Object::Socket),
+        ("TCP", Object::Socket),
+        ("UDP", Object::Socket),
+        ("pipe:", Object::Pipe),
+        ("anon_inode:[eventfd]", Object::Event),
+        ("/dev/", Object::Device),
+    ];
+    let known = KINDS.iter().find(|(prefix, _)| path.starts_with(prefix)).map(|(_, object)| *object);
+    // What is shared as memory lies under /dev, too, but is a file.
+    let is_file = path.starts_with('/') && (known.is_none() || path.starts_with("/dev/shm/"));
+    if is_file { Some(Object::File) } else { known }
+}
+
+/// How long a call took, nanoseconds: what `-T` writes at the end.
+fn took_ns(result: &str) -> Option<u32> {
+    let seconds = result.strip_suffix('>')?.rsplit_once('<')?.1;
+    let seconds: f64 = seconds.parse().ok().filter(|seconds| *seconds >= 0.0)?;
+    Some((seconds * 1e9).round() as u32)
+}
+
+/// How long a call asks to sleep, nanoseconds; 0 where it asks for a point in time, or not to sleep.
+fn sleep_ns(name: &str, arguments: &str) -> u64 {
+    if !SLEEPS.contains(&name) || arguments.contains("TIMER_ABSTIME") {
+        return 0;
+    }
+    let field = |field: &str| -> Option<u64> {
+        let rest = arguments.split_once(field)?.1;
+        rest.split(|other: char| !other.is_ascii_digit()).next()?.parse().ok()
+    };
+    let seconds = field("tv_sec=").unwrap_or(0).saturating_mul(1_000_000_000);
+    seconds.saturating_add(field("tv_nsec=").unwrap_or(0))
+}
+
+/// Calls that do nothing but sleep.
+pub const SLEEPS: [&str; 2] = ["nanosleep", "clock_nanosleep"];
+/// Calls that wait for descriptors.
+pub const POLLS: [&str; 7] =
+    ["poll", "ppoll", "select", "pselect6", "epoll_wait", "epoll_pwait", "epoll_pwait2"];
+/// The value of a mutex that is taken and waited for, in glibc, musl and Rust's standard library.
+const CONTENDED: &str = ", 2,";
+
+fn manner(name: &str, arguments: &str, asked: Option<u64>, to_standard_error: bool) -> Option<Manner> {
+    match name {
+        "futex" if arguments.contains("_WAKE") => Some(Manner::WordWake),
+        "futex" if arguments.contains("FUTEX_LOCK_PI") => Some(Manner::MutexWait),
+        "futex" if arguments.contains("FUTEX_WAIT") => {
+            let after = arguments.split_once("FUTEX_WAIT").map_or("", |(_, rest)| rest);
+            Some(if after.contains(CONTENDED) { Manner::MutexWait } else { Manner::WordWait })
+        }
+        "clone" | "clone3" if arguments.contains("CLONE_THREAD") => Some(Manner::Thread),
+        "poll" | "ppoll" if arguments.starts_with("NULL, 0") => Some(Manner::TimeOnly),
+        "select" | "pselect6"
+            if arguments.starts_with("0, ") || arguments.contains(", NULL, NULL, NULL, {") =>
+        {
+            Some(Manner::TimeOnly)
+        }
+        _ => match Direction::of(name)? {
+            Direction::Read if asked == Some(5) => Some(Manner::RecordHeader),
+            Direction::Write if to_standard_error => Some(Manner::StandardError),
+            _ => None,
+        },
     }
 }
 
@@ -151,10 +265,14 @@ mod tests {
 rubbish
 ";
 
+    fn calls(tally: &Tally, name: &str, on: Option<Object>) -> Calls {
+        tally.calls[&Call { name: name.to_owned(), on }].clone()
+    }
+
     #[test]
     fn calls_are_counted_with_bytes_and_failures() {
         let tally = Tally::of(TRACE);
-        let calls = |name: &str| tally.calls[name].clone();
+        let calls = |name: &str| calls(&tally, name, None);
         assert_eq!((calls("read").moved, calls("read").partial), (832, 0));
         assert_eq!((calls("sendto").moved, calls("sendto").asked, calls("sendto").partial), (20, 64, 1));
         let received = calls("recvfrom");
@@ -176,6 +294,44 @@ rubbish
         );
         assert_eq!(calls("exit_group").count, 1);
         assert_eq!(tally.calls.len(), 7);
+        assert_eq!(tally.threads, BTreeMap::from([("10".to_owned(), 7), ("11".to_owned(), 1)]));
+    }
+
+    const ANNOTATED: &str = "\
+10 openat(AT_FDCWD</>, \"/etc/hosts\", O_RDONLY|O_CLOEXEC) = 6</etc/hosts> <0.000012>
+10 read(6</etc/hosts>, \"\"..., 4096) = 100 <0.000004>
+10 read(5<socket:[12]>, \"\"..., 5) = 5 <0.000003>
+10 write(7</var/log/a, b.log>, \"\"..., 9) = 9 <0.000031>
+10 write(2<pipe:[7]>, \"\"..., 2) = 2 <0.000002>
+10 write(8</dev/null>, \"\"..., 2) = 2 <0.000002>
+10 futex(0x7f, FUTEX_WAIT_PRIVATE, 2, NULL <unfinished ...>
+11 futex(0x7f, FUTEX_WAKE_PRIVATE, 1) = 1 <0.000009>
+10 <... futex resumed>) = 0 <0.000210>
+10 futex(0x7f, FUTEX_WAIT_BITSET_PRIVATE|FUTEX_CLOCK_REALTIME, 0, NULL, FUTEX_BITSET_MATCH_ANY) = 0 <0.000020>
+10 clock_nanosleep(CLOCK_REALTIME, 0, {tv_sec=0, tv_nsec=200000}, NULL) = 0 <0.000262>
+10 clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, {tv_sec=571, tv_nsec=1}, NULL) = 0 <0.000271>
+10 poll(NULL, 0, 1) = 0 (Timeout) <0.001080>
+10 poll([{fd=3<socket:[9]>, events=POLLIN}], 1, 5) = 0 (Timeout) <0.005100>
+";
+
+    #[test]
+    fn what_a_descriptor_is_and_how_long_a_call_took_are_read() {
+        let tally = Tally::of(ANNOTATED);
+        let of = |name: &str, on| calls(&tally, name, on);
+        assert_eq!(tally.lookups, BTreeMap::from([("/etc/hosts".to_owned(), 1)]), "opened once");
+        assert_eq!(of("read", Some(Object::File)).took_ns, [4_000]);
+        assert_eq!(of("read", Some(Object::Socket)).manners, BTreeMap::from([(Manner::RecordHeader, 1)]));
+        assert_eq!((of("write", Some(Object::File)).moved, of("write", Some(Object::File)).asked), (9, 0));
+        assert_eq!(of("write", Some(Object::Pipe)).manners, BTreeMap::from([(Manner::StandardError, 1)]));
+        assert_eq!(of("write", Some(Object::Device)).count, 1);
+        let futex = of("futex", None);
+        let waits = [(Manner::MutexWait, 1), (Manner::WordWait, 1), (Manner::WordWake, 1)];
+        assert_eq!(futex.manners, BTreeMap::from(waits));
+        assert_eq!(futex.took_ns.iter().sum::<u32>(), 239_000);
+        let sleep = of("clock_nanosleep", None);
+        assert_eq!((sleep.count, sleep.sleep_ns), (2, 200_000), "a point in time is no length");
+        let poll = of("poll", None);
+        assert_eq!((poll.timeouts, poll.manners[&Manner::TimeOnly]), (2, 1));
     }
 
     proptest::proptest! {

@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::strace::{Calls, Direction, Tally};
+use crate::strace::{Call, Calls, Direction, Manner, Object, Tally};
 
 /// System calls caused by clocks and locks, which differ from run to run.
 const INCIDENTAL: [&str; 6] =
@@ -14,12 +14,19 @@ const INCIDENTAL: [&str; 6] =
 const RARE: f64 = 0.02;
 /// Numbers that differ by less count as equal.
 const CLOSE: f64 = 0.05;
+/// So many calls of a kind tell how long one takes at least while it is traced.
+const TELLING_CALLS: usize = 8;
+/// A thread that makes fewer calls for an operation has no part in it.
+const BUSY_THREAD: f64 = 0.2;
 
-/// One system call of one side, per operation.
+/// One kind of system call of one side, per operation.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CallRecord {
     /// Its name.
     pub name: String,
+    /// What its first descriptor is, where it has one of a kind that is told apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on: Option<Object>,
     /// Calls per operation.
     pub count: f64,
     /// Bytes moved, if it moves bytes.
@@ -31,13 +38,62 @@ pub struct CallRecord {
     /// How often it failed, by error.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub failures: BTreeMap<String, f64>,
+    /// How long all of them took beyond the least time of a traced call, nanoseconds per operation: mostly waiting. Null
+    /// where that is not more than such times vary.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub took_ns: Option<f64>,
+    /// How often it waited until the time it was given was over.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub timeouts: f64,
+    /// How long it asked to sleep, nanoseconds per operation.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub sleep_ns: f64,
+    /// How often it was made in a manner that tells what it is for.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub manners: BTreeMap<Manner, f64>,
 }
 
-/// System calls per operation, by name.
+impl CallRecord {
+    /// How often it was made in this manner.
+    pub fn in_manner(&self, manner: Manner) -> f64 {
+        self.manners.get(&manner).copied().unwrap_or(0.0)
+    }
+}
+
+fn is_zero(value: &f64) -> bool {
+    *value == 0.0
+}
+
+/// How long the cheapest traced call takes, nanoseconds: what tracing itself costs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct TracedCall {
+    /// The median.
+    pub median_ns: f64,
+    /// By how much the slowest tenth exceeds that.
+    pub spread_ns: f64,
+}
+
+impl TracedCall {
+    /// That of the kind of call whose median is least.
+    fn of(tally: &Tally) -> Option<Self> {
+        let telling = tally.calls.values().filter(|calls| calls.took_ns.len() >= TELLING_CALLS);
+        let of_kind = telling.map(|calls| {
+            let mut took = calls.took_ns.clone();
+            took.sort_unstable();
+            let (median, slow) = (took[took.len() / 2], took[took.len() * 9 / 10]);
+            Self { median_ns: f64::from(median), spread_ns: f64::from(slow - median) }
+        });
+        of_kind.min_by(|a, b| a.median_ns.total_cmp(&b.median_ns))
+    }
+}
+
+/// System calls per operation.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SystemCalls {
-    calls: BTreeMap<String, CallRecord>,
+    calls: BTreeMap<Call, CallRecord>,
     lookups: BTreeMap<String, f64>,
+    threads: Vec<f64>,
+    traced_call: Option<TracedCall>,
 }
 
 impl SystemCalls {
@@ -52,18 +108,28 @@ impl SystemCalls {
             now.failures.iter().filter_map(rate).collect()
         };
         let none = Calls::default();
-        let record = |(name, now): (&String, &Calls)| {
-            let before = fewer.calls.get(name).unwrap_or(&none);
-            let moves = Direction::of(name).is_some();
+        let traced_call = TracedCall::of(many);
+        let record = |(call, now): (&Call, &Calls)| {
+            let before = fewer.calls.get(call).unwrap_or(&none);
+            let moves = Direction::of(&call.name).is_some();
+            let manner = |(manner, count): (&Manner, &u64)| {
+                let rate = each(*count, before.manners.get(manner).copied().unwrap_or(0));
+                (rate > RARE).then_some((*manner, rate))
+            };
             let record = CallRecord {
-                name: name.clone(),
+                name: call.name.clone(),
+                on: call.on,
                 count: each(now.count, before.count),
                 moved: moves.then(|| each(now.moved, before.moved)),
                 asked: (moves && now.asked > 0).then(|| each(now.asked, before.asked)),
                 partial: each(now.partial, before.partial).max(0.0),
                 failures: errors(now, before),
+                took_ns: traced_call.and_then(|least| beyond(least, now, before, more)),
+                timeouts: each(now.timeouts, before.timeouts).max(0.0),
+                sleep_ns: each(now.sleep_ns, before.sleep_ns).max(0.0),
+                manners: now.manners.iter().filter_map(manner).collect(),
             };
-            (record.count > 0.0).then(|| (name.clone(), record))
+            (record.count > 0.0).then(|| (call.clone(), record))
         };
         let lookup = |(what, count): (&String, &u64)| {
             let lookups = each(*count, fewer.lookups.get(what).copied().unwrap_or(0));
@@ -72,6 +138,8 @@ impl SystemCalls {
         Self {
             calls: many.calls.iter().filter_map(record).collect(),
             lookups: many.lookups.iter().filter_map(lookup).collect(),
+            threads: busy_threads(fewer, many, more),
+            traced_call,
         }
     }
 
@@ -99,18 +167,53 @@ impl SystemCalls {
         records
     }
 
+    /// Threads that take part in an operation: the calls of each, the busiest first.
+    pub fn threads(&self) -> &[f64] {
+        &self.threads
+    }
+
+    /// What tracing a call costs here; `None` where too few were traced.
+    pub fn traced_call(&self) -> Option<TracedCall> {
+        self.traced_call
+    }
+
     /// How often an operation uses name resolution.
     pub fn lookups(&self) -> &BTreeMap<String, f64> {
         &self.lookups
     }
 
-    /// Frequent calls, except those of clocks and locks.
+    /// Frequent calls by name, except those of clocks and locks.
     fn frequent(&self) -> BTreeMap<&str, f64> {
-        let counts =
-            |record: &&CallRecord| record.count > RARE && !INCIDENTAL.contains(&record.name.as_str());
-        let of = |record: &'_ CallRecord| record.count;
-        self.calls.values().filter(counts).map(|record| (record.name.as_str(), of(record))).collect()
+        let mut by_name: BTreeMap<&str, f64> = BTreeMap::new();
+        for record in self.calls.values().filter(|record| !INCIDENTAL.contains(&record.name.as_str())) {
+            *by_name.entry(&record.name).or_default() += record.count;
+        }
+        by_name.retain(|_, count| *count > RARE);
+        by_name
     }
+}
+
+/// How long calls took beyond the least time of a traced call, nanoseconds per operation; `None` where that is within
+/// what such times vary by.
+fn beyond(least: TracedCall, now: &Calls, before: &Calls, more: u64) -> Option<f64> {
+    let sum = |calls: &Calls| calls.took_ns.iter().map(|ns| f64::from(*ns)).sum::<f64>();
+    let calls = now.took_ns.len() as f64 - before.took_ns.len() as f64;
+    let beyond = sum(now) - sum(before) - calls * least.median_ns;
+    let varies = calls * least.median_ns.max(2.0 * least.spread_ns);
+    (calls > 0.0 && beyond > varies).then_some(beyond / more as f64)
+}
+
+/// The threads of a process have other numbers in each run, but as many calls.
+fn busy_threads(fewer: &Tally, many: &Tally, more: u64) -> Vec<f64> {
+    let by_calls = |tally: &Tally| {
+        let mut calls: Vec<u64> = tally.threads.values().copied().collect();
+        calls.sort_unstable_by(|a, b| b.cmp(a));
+        calls
+    };
+    let (before, now) = (by_calls(fewer), by_calls(many));
+    let before = before.into_iter().chain(std::iter::repeat(0));
+    let each = now.into_iter().zip(before).map(|(now, before)| (now as f64 - before as f64) / more as f64);
+    each.filter(|calls| *calls >= BUSY_THREAD).collect()
 }
 
 /// Whether two counts of calls per operation are equal.
@@ -151,6 +254,28 @@ mod tests {
         let none = SystemCalls::between(&fewer, &fewer, 5);
         assert_eq!(none, SystemCalls::default());
         assert_eq!(none.to_string(), "fewer than one call in 50 operations");
+    }
+
+    #[test]
+    fn a_call_that_waits_is_told_from_what_tracing_costs() {
+        let trace = |ops: usize| {
+            let line = |ops: usize| {
+                let took = [30, 31, 29, 34][ops % 4];
+                format!(
+                    "1 write(3<socket:[1]>, \"\"..., 64) = 64 <0.0000{took}>\n1 fdatasync(4</tmp/log>) = 0 <0.000126>\n\
+                     2 write(4</tmp/log>, \"\"..., 9) = 9 <0.0000{took}>\n"
+                )
+            };
+            Tally::of(&(0..ops).map(line).collect::<String>())
+        };
+        let calls = SystemCalls::between(&trace(100), &trace(500), 400);
+        let records = calls.records();
+        let record = |name: &str, on| records.iter().find(|call| call.name == name && call.on == on).unwrap();
+        let took = record("fdatasync", Some(Object::File)).took_ns.unwrap();
+        assert!((took - 95_000.0).abs() < 2_000.0, "{took}");
+        assert_eq!(record("write", Some(Object::Socket)).took_ns, None, "it takes what tracing takes");
+        assert_eq!((record("write", Some(Object::File)).count, calls.threads()), (1.0, &[2.0, 1.0][..]));
+        assert_eq!(calls.to_string(), "fdatasync 1.00, write 2.00 (3.0 an operation)");
     }
 
     #[test]

@@ -34,6 +34,7 @@ mod samples_reading;
 #[cfg(feature = "schema")]
 mod schema;
 mod suggest;
+mod system_call;
 mod text;
 pub mod units;
 mod workload;
@@ -72,5 +73,6 @@ pub use samples_file::{
 };
 pub use samples_reading::{SamplesError, read_samples};
 pub use suggest::{nearest, unknown};
+pub use system_call::{Manner, Object};
 pub use text::{and_joined, escaped, first_few};
 pub use workload::{DEFAULT_BASELINE, Workload};
