@@ -112,6 +112,8 @@ pub struct Settings {
     pub seed: u64,
     /// The target length of a timed batch.
     pub batch: Option<Duration>,
+    /// Batches may get as short as this where otherwise there would be too few epochs.
+    pub batch_least: Option<Duration>,
     /// Whether every cell is measured to the end.
     pub keep_all: bool,
     /// Whether to count other events of the machine and the processes around every batch, besides usage.
@@ -134,6 +136,7 @@ impl Settings {
             sender_timed: Vec::new(),
             seed: job.seed.unwrap_or(fresh_seed),
             batch: job.batch,
+            batch_least: None,
             keep_all: job.keep_all,
             counted: false,
             latency: job.latency.unwrap_or(LatencyMode::Tail),
@@ -191,6 +194,7 @@ pub fn plan(expanded: Expanded, settings: &Settings) -> Result<Plan, PlanError> 
         batch: Duration::ZERO,
         lead_in: Duration::ZERO,
         batch_exact: settings.batch,
+        batch_least: settings.batch_least,
         keep_all: settings.keep_all || has_floors,
         counted: settings.counted,
         sender_timed: settings.sender_timed.clone(),
@@ -232,8 +236,8 @@ pub fn fit(plan: &mut Plan, left: Duration, pace: Pace, variances: &Variances) -
     let cells = plan.measurable().count() as u32;
     let usable = left.mul_f64(1.0 - SLACK).as_secs_f64();
     let epochs = |allocation: &Allocation| (usable / pace.epoch(cells, allocation).as_secs_f64()) as u32;
-    // A requested length is kept at any cost.
-    let asked = plan.batch_exact.map(|batch| Allocation { rounds: 1, batch });
+    // A requested length is kept, unless it may be shortened.
+    let asked = plan.batch_exact.map(|batch| Allocation { rounds: 1, batch: plan.batch_least.map_or(batch, |least| shortened(plan, usable, pace, batch, least)) });
     let best = asked.unwrap_or_else(|| allocate(variances, pace.overhead + LEAD_IN));
     // Processes do something for the first time only once.
     let once = plan.measurable().any(|index| plan.cells[index].starts_cold());
@@ -255,6 +259,16 @@ pub fn fit(plan: &mut Plan, left: Duration, pace: Pace, variances: &Variances) -
     (plan.rounds, plan.batch, plan.lead_in) = (allocation.rounds, allocation.batch, LEAD_IN);
     plan.epochs_expected = plan.epochs_exact.unwrap_or_else(|| epochs(&allocation));
     plan.epochs_exact.is_some() || plan.epochs_expected >= plan.epochs_needed
+}
+
+/// The longest batch up to `batch` that leaves time for one and a half times the epochs of an interval, and at least `least`.
+fn shortened(plan: &Plan, usable: f64, pace: Pace, batch: Duration, least: Duration) -> Duration {
+    let wanted = plan.epochs_exact.unwrap_or(plan.epochs_needed + plan.epochs_needed / 2);
+    let cells = plan.measurable().count() as f64;
+    let round = usable / f64::from(wanted) - cells * pace.overhead.as_secs_f64() - pace.extra.as_secs_f64();
+    let stretch = pace.stretch.unwrap_or(1.0).clamp(1.0, MOST_STRETCH);
+    let fits = round / cells / stretch - LEAD_IN.as_secs_f64();
+    Duration::from_secs_f64(fits.max(0.0)).clamp(least.min(batch), batch)
 }
 
 /// Every cell against its comparison cell.

@@ -60,6 +60,9 @@ pub struct Plan {
     pub lead_in: Duration,
     /// The length of a batch, if the user set it.
     pub batch_exact: Option<Duration>,
+    /// That batch may get as short as this where otherwise there would be too few epochs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub batch_least: Option<Duration>,
     /// Whether to measure every cell to the end; otherwise cells of answered questions leave.
     #[serde(default)]
     pub keep_all: bool,

@@ -25,6 +25,13 @@ pub fn of_connections() -> BTreeMap<String, u64> {
     all
 }
 
+/// Huge pages that were given to processes when they touched them, on the whole machine since it started; `None` if the
+/// kernel does not count them (`Documentation/admin-guide/mm/transhuge.rst` of Linux).
+pub fn huge_page_faults() -> Option<u64> {
+    let text = kernel_files::read_to_string("/proc/vmstat").ok()?;
+    text.lines().find_map(|line| line.strip_prefix("thp_fault_alloc ")?.trim().parse().ok())
+}
+
 /// Counters of the network that `process` sees, by their names in explanations; only those that the system has.
 ///
 /// Segments and acknowledgements cover both ends, since both are on this machine.

@@ -8,13 +8,13 @@ use indicatif::ProgressBar;
 use ipcost_features::explain::{Explanation, Request, Watching, examine, prepare, words as text};
 use ipcost_lab::Lab;
 use ipcost_lab::progress::Observer;
-use ipcost_model::{Job, Stopped, parse_cell_id};
+use ipcost_model::{Job, Matrix, Stopped, parse_cell_id};
 use ipcost_sys::transport;
 
 use crate::args::ExplainArgs;
 use crate::exit::{INTERRUPTED, Problem, note, teller, warn};
 use crate::history;
-use crate::job::job as job_of;
+use crate::job::{job as job_of, place_as_usual};
 use crate::output::{is_standard_output, print, room, write_pretty};
 use crate::progress::{Line, bar};
 use crate::run::listen;
@@ -83,12 +83,24 @@ fn request(args: &ExplainArgs) -> anyhow::Result<Request> {
                 bail!("{file} is a job file, and a job stands alone: give either one job file or two cells");
             }
             let cells: Result<Vec<_>, String> = ids.iter().map(|id| parse_cell_id(id)).collect();
-            let settings = Job { cells: cells.map_err(|error| anyhow!("{error}"))?, ..Job::default() };
+            let mut cells = cells.map_err(|error| anyhow!("{error}"))?;
+            place_alike(&mut cells);
             // Flags that are not for cells hold here, too; without flags for cells, those would be the default suite.
             let flags = job_of(&args.as_run(None), &transports)?;
-            Ok(request(Job { cells: settings.cells, ..flags }, true))
+            Ok(request(Job { cells, ..flags }, true))
         }
     }
+}
+
+/// Where one cell says where it runs, the other runs there, too; where neither does, both run on one core and on two.
+fn place_alike(cells: &mut [Matrix]) {
+    let said = cells.iter().map(|cell| cell.placement.clone()).find(|placement| !placement.is_empty());
+    if let Some(placement) = said {
+        for cell in cells.iter_mut().filter(|cell| cell.placement.is_empty()) {
+            cell.placement = placement.clone();
+        }
+    }
+    place_as_usual(cells);
 }
 
 fn show(explanation: &Explanation, args: &ExplainArgs) -> anyhow::Result<()> {

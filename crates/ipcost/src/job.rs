@@ -49,7 +49,7 @@ pub fn job(args: &RunArgs, transports: &[TransportState]) -> anyhow::Result<Job>
     job.seed = args.seed.or(job.seed);
     job.floor |= args.floor;
     job.keep_all |= args.keep_all;
-    place(&mut job.cells, &both_placements());
+    place_as_usual(&mut job.cells);
     job.latency = args.latency.or(job.latency);
     job.timeout = args.timeout.or(job.timeout);
     Ok(job)
@@ -133,6 +133,11 @@ pub fn one_core_note(job: &Job) -> Option<&'static str> {
 fn is_pair(matrix: &Matrix) -> bool {
     let binds = |name: &OptionName| matches!(name.spec().name, "client_cpu" | "server_cpu");
     matrix.pattern.0 != [Pattern::Floor] && !matrix.options.0.keys().any(binds)
+}
+
+/// Lets cells that name no placement run on one core and on two.
+pub fn place_as_usual(cells: &mut [Matrix]) {
+    place(cells, &both_placements());
 }
 
 /// Gives a placement to the cells that name none.

@@ -1,5 +1,6 @@
 //! Where the time of cells goes, and what makes the difference between them: `ipcost explain`.
 
+mod floors;
 mod judge;
 mod record;
 mod run;
@@ -7,6 +8,7 @@ mod sentences;
 mod tables;
 pub mod words;
 
+pub use self::floors::{Floors, MeasuredFloors};
 pub use self::judge::*;
 pub use self::record::*;
 pub use self::run::{Request, Watching, examine, prepare};

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 
 use derive_more::Deref;
-use ipcost_lab::system_calls::CallRecord;
+use ipcost_lab::system_calls::{CallRecord, TracedCall};
 use ipcost_model::protocol::PeerRole;
-use ipcost_model::{Envelope, Estimate, FloorRecord, Job, Point, Stopped, Verdict, Warning, named};
+use ipcost_model::{
+    Envelope, Estimate, FloorRecord, Job, Object, Point, Stopped, Verdict, Warning, named,
+};
 use serde::{Deserialize, Serialize};
 
 /// The version of the record.
@@ -118,7 +120,7 @@ pub struct ExplainedCell {
     pub parts: Vec<PartCost>,
     /// The least that its parts cost here, and its cost as a multiple of that; null where none is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub floor: Option<FloorRecord>,
+    pub floor: Option<ExplainedFloor>,
     /// Processor time over elapsed time, by side; where several threads work, above 1.
     pub busy: Option<Sides<f64>>,
     /// Where the sides work at once: the one that limits, since it is busy for longer.
@@ -127,12 +129,30 @@ pub struct ExplainedCell {
     pub sides: Sides<SideEvidence>,
     /// What the network did, by counter; empty where the transport does not use it.
     pub network: BTreeMap<String, f64>,
+    /// What the machine did meanwhile, by counter: `huge_page_faults`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub machine: BTreeMap<String, f64>,
     /// Whether the network was counted in a namespace that nobody else used.
     pub alone: bool,
     /// Operations of the pass in which system calls were traced; 0 where they were not.
     pub traced_ops: u64,
     /// Operations of the pass in which events were counted; 0 where they were not.
     pub counted_ops: u64,
+}
+
+/// A floor that was measured at the begin and at the end.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Deref)]
+pub struct ExplainedFloor {
+    /// The mean of both, and the cell's cost as a multiple of it: from the least to the most that both allow.
+    #[deref]
+    #[serde(flatten)]
+    pub record: FloorRecord,
+    /// At the begin, nanoseconds for one operation.
+    pub begin_ns: f64,
+    /// At the end.
+    pub end_ns: f64,
+    /// Whether the two differ by a fifth at most; otherwise the machine changed, and the multiple says little.
+    pub steady: bool,
 }
 
 /// Something of either side.
@@ -177,6 +197,12 @@ pub struct SideEvidence {
     /// Threads that share the main thread's table of descriptors, that one included; null where it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub table_sharers: Option<u32>,
+    /// Its threads that take part in an operation: the calls of each, the busiest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub threads: Vec<f64>,
+    /// How long the cheapest traced call took, nanoseconds: what tracing itself costs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traced_call: Option<TracedCall>,
     /// How often it touched what names are resolved with, by file or address.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub lookups: BTreeMap<String, f64>,
@@ -206,6 +232,82 @@ pub struct ExplainedDifference {
     pub parts: Vec<PartDifference>,
     /// What else was counted, by side.
     pub counts: Vec<CountDifference>,
+    /// What the one does more than the other, and what of the time it takes.
+    #[serde(default)]
+    pub account: Account,
+}
+
+/// What makes up a difference in elapsed time: `a` minus `b`, for one operation.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Account {
+    /// What one of them does more or takes longer for; what takes most first.
+    pub items: Vec<AccountItem>,
+    /// What of the difference in elapsed time is none of these, nanoseconds; null where time cannot be divided so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unexplained_ns: Option<f64>,
+}
+
+named! {
+    /// What an item of an account is.
+    Act, "act" {
+        /// System calls of one kind.
+        Calls = "calls",
+        /// User time.
+        UserTime = "user-time",
+        /// System time, in as many calls.
+        SystemTime = "system-time",
+        /// Page faults.
+        PageFaults = "page-faults",
+        /// Switches because a thread waited.
+        Switches = "switches",
+        /// Moves to another core.
+        Migrations = "migrations",
+        /// Bytes from storage.
+        StorageRead = "storage-read",
+        /// Bytes to storage.
+        StorageWritten = "storage-written",
+    }
+}
+
+named! {
+    /// How the time of an item is known.
+    Known, "known" {
+        /// Traced calls took so much longer than tracing does, and nobody ran meanwhile.
+        Waits = "waits",
+        /// Traced calls took so much longer than tracing does, while the processor worked.
+        Works = "works",
+        /// It is the difference of a part in timed batches.
+        Part = "part",
+        /// A part differs by so much in timed batches, and this is what the side does more; by their numbers, where
+        /// there are several.
+        Shared = "shared",
+    }
+}
+
+/// One item of an account.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AccountItem {
+    /// The side that does it.
+    pub side: PeerRole,
+    /// What it is.
+    pub act: Act,
+    /// The call by name, where it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<String>,
+    /// What it is made on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on: Option<Object>,
+    /// How many `a` does more than `b`; of parts, 0.
+    pub more: f64,
+    /// The bytes that each moves where there are more, if they move bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<f64>,
+    /// What it accounts for, nanoseconds; null where that is too little to be told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ns: Option<f64>,
+    /// How that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub known: Option<Known>,
 }
 
 /// What a part contributes.
@@ -235,7 +337,7 @@ pub struct CountDifference {
 }
 
 /// A cause that was recognised.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct NamedCause {
     /// Stable; for programs.
     pub code: String,
@@ -247,6 +349,34 @@ pub struct NamedCause {
     pub remedy: String,
     /// The share of the elapsed time that it may account for, as far as that is known, 0 to 1.
     pub weight: f64,
+    /// The side that does it, where it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub side: Option<PeerRole>,
+    /// The call or counter that it is seen by, where it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subject: Option<String>,
+    /// How many more there are for one operation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub more: Option<f64>,
+    /// What it accounts for, nanoseconds for one operation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ns: Option<f64>,
+    /// What trying the remedy brought, where that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tried: Option<Tried>,
+}
+
+/// A remedy that was measured in the same run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Tried {
+    /// The cell with the remedy, by id.
+    pub cell: String,
+    /// What is set in it: `tcp_nodelay=true`.
+    pub setting: String,
+    /// Its elapsed time over that of the cell.
+    pub ratio: Estimate,
+    /// What is known of that ratio.
+    pub verdict: Verdict,
 }
 
 /// Something that could not be looked at.

@@ -16,18 +16,16 @@ use ipcost_sys::{facts, firewall, idle};
 use crate::answer::answered;
 
 use super::evidence::{Collector, Evidence};
-use super::{Explanation, Machine, Missing, Question, explain};
+use super::floors::Costs;
+use super::{Explanation, Floors, Machine, MeasuredFloors, Missing, Question, explain};
 
 /// How long the timed part may take where the user does not say.
 const DEFAULT_BUDGET: Duration = Duration::from_secs(20);
-/// Epochs that batches leave time for.
-const EPOCHS_WANTED: u32 = 30;
-/// What an epoch costs beside its batches, for each cell.
-const OVERHEAD: Duration = Duration::from_millis(15);
-/// The kernel tells user from system time by ticks of some milliseconds, so short batches tell them badly.
+/// The kernel tells user from system time by ticks of some milliseconds, so short batches tell them badly; longer ones tell
+/// hardly more.
+const BATCH: Duration = Duration::from_millis(200);
+/// Epochs are more important: it is their number that gives an interval.
 const SHORTEST_BATCH: Duration = Duration::from_millis(20);
-/// Longer batches tell hardly more.
-const LONGEST_BATCH: Duration = Duration::from_millis(200);
 
 /// What `explain` was asked to do.
 #[derive(Debug, Clone)]
@@ -56,36 +54,24 @@ pub trait Watching {
 pub fn prepare(asked: &Request, lab: &Lab) -> Result<(Job, Plan, Question), LabError> {
     let mut job = Job { floor: false, ..asked.job.clone() };
     let first = lab.cells(&job)?;
-    if asked.by_id && asked.job.cells.len() > first.cells.len() {
-        return Err(LabError::Refused(format!(
-            "both ids name the same cell, {}; give two that differ",
-            first.cells[0].id
-        )));
-    }
-    let twin_of = |cell: &PlannedCell| {
-        let other = cell.client != NATIVE || cell.server != NATIVE;
-        other.then(|| {
-            Point { client: NATIVE.to_owned(), server: NATIVE.to_owned(), ..cell.point.clone() }.id()
-        })
-    };
+    let by_id = if asked.by_id { pairs_by_id(&job, lab)? } else { Vec::new() };
     for cell in &first.cells {
         let Some(twin) = twin_of(cell) else { continue };
         job.cells.push(parse_cell_id(&twin).map_err(LabError::Refused)?);
     }
-    job.floor = asked.floor;
     let expanded = lab.cells(&job)?;
+    let find = |id: &str| expanded.cells.iter().position(|cell| cell.id == *id);
     let all: Vec<usize> = (0..first.cells.len()).collect();
     let available = |index: &usize| expanded.cells[*index].unavailable.is_none();
-    let pairs = if asked.by_id {
-        all.windows(2).map(|pair| (pair[0], pair[1])).collect()
+    let pairs: Vec<(usize, usize)> = if asked.by_id {
+        by_id.iter().filter_map(|(a, b)| Some((find(a)?, find(b)?))).collect()
     } else {
         let compared =
             first.workloads.iter().flat_map(|workload| workload.cells.iter().zip(&workload.against));
-        compared.filter_map(|(cell, against)| Some((*cell, (*against)?))).collect::<Vec<_>>()
+        compared.filter_map(|(cell, against)| Some((*cell, (*against)?))).collect()
     };
     let twins = all.iter().filter_map(|index| {
-        let twin = twin_of(&expanded.cells[*index])?;
-        let found = expanded.cells.iter().position(|cell| cell.id == twin)?;
+        let found = find(&twin_of(&expanded.cells[*index])?)?;
         (available(index) && available(&found)).then_some((*index, found))
     });
     let question = Question {
@@ -94,17 +80,38 @@ pub fn prepare(asked: &Request, lab: &Lab) -> Result<(Job, Plan, Question), LabE
         asked: all,
     };
     let budget = job.budget.unwrap_or(DEFAULT_BUDGET);
-    let each = budget / (expanded.cells.len() as u32 * EPOCHS_WANTED);
-    let batch = job.batch.unwrap_or(each.saturating_sub(OVERHEAD).clamp(SHORTEST_BATCH, LONGEST_BATCH));
     let settings = Settings {
         budget: Some(budget),
-        batch: Some(batch),
+        batch: Some(job.batch.unwrap_or(BATCH)),
+        batch_least: job.batch.is_none().then_some(SHORTEST_BATCH),
         latency: LatencyMode::Off,
         level: Some(question.level()),
         ..Settings::of(&job, asked.seed.unwrap_or_else(fresh_seed))
     };
     let plan = lab.plan(expanded, &settings)?;
-    Ok((Job { seed: Some(plan.seed), budget: Some(budget), ..job }, plan, question))
+    let job = Job { seed: Some(plan.seed), budget: Some(budget), floor: asked.floor, ..job };
+    Ok((job, plan, question))
+}
+
+/// The id of the same cell between native peers, of one that is not.
+fn twin_of(cell: &PlannedCell) -> Option<String> {
+    let other = cell.client != NATIVE || cell.server != NATIVE;
+    let native = || NATIVE.to_owned();
+    other.then(|| Point { client: native(), server: native(), ..cell.point.clone() }.id())
+}
+
+/// Two ids make as many pairs as there are placements: each cell with the one of its own placement.
+fn pairs_by_id(job: &Job, lab: &Lab) -> Result<Vec<(String, String)>, LabError> {
+    let ids = |matrix: &ipcost_model::Matrix| -> Result<Vec<String>, LabError> {
+        let alone = lab.cells(&Job { cells: vec![matrix.clone()], ..job.clone() })?;
+        Ok(alone.cells.into_iter().map(|cell| cell.id).collect())
+    };
+    let [a, b] = job.cells.as_slice() else { return Ok(Vec::new()) };
+    let (a, b) = (ids(a)?, ids(b)?);
+    match a.iter().find(|id| b.contains(id)) {
+        Some(id) => Err(LabError::Refused(format!("both ids name the same cell, {id}; give two that differ"))),
+        None => Ok(a.into_iter().zip(b).collect()),
+    }
 }
 
 /// The timed pass, then those that are not timed.
@@ -120,6 +127,14 @@ pub fn examine(
     watching: &mut dyn Watching,
 ) -> Result<(Explanation, Document), EngineError> {
     let about = about(job, plan.seed);
+    let mut missing = Vec::new();
+    let floors = if job.floor { Floors::of(job, plan.seed, lab) } else { Ok(None) };
+    let floors = floors.unwrap_or_else(|error| {
+        missing.push(no_floors(&error));
+        None
+    });
+    let begin = floors.as_ref().and_then(|floors| measured(floors, lab, interrupt, &mut missing).transpose());
+    let begin = begin.transpose()?;
     let idle_before = idle::states();
     let (mut outcome, _) = lab.run(plan, question, interrupt, |_| watching.timed())?;
     let machine = Machine {
@@ -132,18 +147,49 @@ pub fn examine(
         return Err(EngineError::Interrupted);
     }
     let mut evidence = vec![Evidence::default(); outcome.plan.cells.len()];
-    let mut missing = Vec::new();
+    let mut measured_floors = None;
     if outcome.stopped == Stopped::Budget || outcome.stopped == Stopped::Resolved {
-        let collected = collect(lab, interrupt, question, &outcome, &mut evidence, watching);
+        let collected = collect(lab, interrupt, question, &outcome, &mut evidence, watching).and_then(|found| {
+            missing.extend(found);
+            let Some((floors, begin)) = floors.zip(begin) else { return Ok(None) };
+            let end = measured(&floors, lab, interrupt, &mut missing)?;
+            Ok(end.map(|end| MeasuredFloors { floors, begin, end }))
+        });
         match collected {
-            Ok(found) => missing = found,
+            Ok(found) => measured_floors = found,
             Err(EngineError::Interrupted) => outcome.stopped = Stopped::Interrupted,
             Err(error) => return Err(error),
         }
     }
-    let explanation = explain(&outcome, question, &evidence, &machine, missing, about.clone());
+    let floors = measured_floors.as_ref();
+    let explanation = explain(&outcome, question, &evidence, &machine, floors, missing, about.clone());
     let document = answered(document(outcome, about), &explanation);
     Ok((explanation, document))
+}
+
+/// What floors cost now; what cannot be measured is missing, and the rest goes on.
+fn measured(
+    floors: &Floors,
+    lab: &Lab,
+    interrupt: &Interrupt,
+    missing: &mut Vec<Missing>,
+) -> Result<Option<Costs>, EngineError> {
+    match floors.measure(lab, interrupt) {
+        Ok(costs) => Ok(Some(costs)),
+        Err(EngineError::Interrupted) => Err(EngineError::Interrupted),
+        Err(error) => {
+            missing.push(no_floors(&error));
+            Ok(None)
+        }
+    }
+}
+
+fn no_floors(error: &dyn std::error::Error) -> Missing {
+    Missing {
+        what: "floors".to_owned(),
+        reason: error.to_string(),
+        remedy: "leave them out with --no-floor".to_owned(),
+    }
 }
 
 fn collect(
@@ -155,7 +201,10 @@ fn collect(
     watching: &mut dyn Watching,
 ) -> Result<Vec<Missing>, EngineError> {
     let available = |cell: &&usize| outcome.plan.cells[**cell].unavailable.is_none();
-    let cells: Vec<usize> = question.asked.iter().filter(available).copied().collect();
+    let twins = question.twins.iter().map(|(_, twin)| twin);
+    let mut cells: Vec<usize> = question.asked.iter().chain(twins).filter(available).copied().collect();
+    cells.sort_unstable();
+    cells.dedup();
     let batches = outcome.batches();
     let mut collector = Collector::new(lab.tracing(&outcome.plan, interrupt), lab.namespace());
     for (done, cell) in cells.iter().copied().enumerate() {

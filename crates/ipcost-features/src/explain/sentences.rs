@@ -2,11 +2,19 @@
 
 use ipcost_model::protocol::PeerRole;
 use ipcost_model::units::percent;
-use ipcost_model::{Estimate, Pattern, Verdict, and_joined};
+use ipcost_model::{Estimate, Pattern, Placement, Verdict, and_joined};
 use ipcost_report::numbers::{ratio, three_digits};
 use ipcost_report::words::{capitalised, escaped};
 
-use crate::explain::{CountDifference, Division, ExplainedCell, ExplainedDifference, Part, PartDifference};
+use crate::explain::{
+    AccountItem, Act, CountDifference, Division, ExplainedCell, ExplainedDifference, ExplainedFloor, Known, Part,
+    PartDifference,
+};
+
+/// What is not explained is told from this share of a difference on.
+const UNEXPLAINED: f64 = 0.05;
+/// Items of an account that a sentence names.
+const MOST_ITEMS: usize = 6;
 
 /// What one operation is.
 fn operation(pattern: Pattern) -> &'static str {
@@ -48,7 +56,7 @@ pub fn span(estimate: &Estimate) -> String {
 
 /// Where one cell's time goes.
 pub fn cell_sentence(cell: &ExplainedCell) -> String {
-    let name = capitalised(&escaped(&cell.label));
+    let name = capitalised(&subject(cell));
     let Some(wall) = &cell.wall_ns else { return format!("{name} was not measured.") };
     let takes = format!("{name} takes {} per {}{}", time(wall.median), operation(cell.pattern), span(wall));
     let mut parts: Vec<_> = cell.parts.iter().collect();
@@ -74,12 +82,11 @@ pub fn cell_sentence(cell: &ExplainedCell) -> String {
     }
 }
 
-/// How far cells are from what this machine allows; nothing where no floor is known.
+/// How far cells are from what this machine allows; nothing where no floor is known, or it changed during the run.
 pub fn floor_sentence(cells: &[&ExplainedCell]) -> Option<String> {
-    let known =
-        |cell: &&&ExplainedCell| cell.floor.as_ref().map(|floor| (escaped(&cell.label), floor.clone()));
-    let known: Vec<_> = cells.iter().filter_map(|cell| known(&cell)).collect();
-    let clause = |(name, floor): &(String, ipcost_model::FloorRecord)| {
+    let known = |cell: &&&ExplainedCell| Some((subject(cell), cell.floor.clone()?));
+    let known = cells.iter().filter_map(|cell| known(&cell)).filter(|(_, floor)| floor.steady);
+    let clause = |(name, floor): (String, ExplainedFloor)| {
         let multiple = &floor.multiple;
         let bounds = multiple.lo.zip(multiple.hi).map(|(lo, hi)| format!(" ({}–{})", ratio(lo), ratio(hi)));
         format!(
@@ -90,8 +97,106 @@ pub fn floor_sentence(cells: &[&ExplainedCell]) -> Option<String> {
             escaped(&floor.made_of)
         )
     };
-    let clauses: Vec<String> = known.iter().map(clause).collect();
+    let clauses: Vec<String> = known.map(clause).collect();
     (!clauses.is_empty()).then(|| format!("{}.", capitalised(&and_joined(&clauses))))
+}
+
+/// Where a cell runs, in words; nothing where the scheduler decides.
+pub fn place(placement: Placement) -> Option<&'static str> {
+    match placement {
+        Placement::Together => Some("on one core"),
+        Placement::Apart => Some("on two cores"),
+        Placement::Free => None,
+    }
+}
+
+/// A cell as the subject of a sentence.
+fn subject(cell: &ExplainedCell) -> String {
+    match place(cell.placement) {
+        Some(place) => format!("{place} {}", escaped(&cell.label)),
+        None => escaped(&cell.label),
+    }
+}
+
+/// What one cell does more than another, call by call, and what remains; nothing where nothing differs.
+pub fn account_sentence(difference: &ExplainedDifference, a: &ExplainedCell, b: &ExplainedCell) -> Option<String> {
+    let wall = difference.wall_ns?;
+    let sign = direction(difference, wall.median);
+    let dear = if sign > 0.0 { a } else { b };
+    let account = &difference.account;
+    let turned = account.items.iter().filter(|item| told(item)).map(|item| AccountItem {
+        more: sign * item.more,
+        ns: item.ns.map(|ns| sign * ns),
+        ..item.clone()
+    });
+    let (more, fewer): (Vec<_>, Vec<_>) =
+        turned.partition(|item| item.ns.map_or(item.more > 0.0, |ns| ns > 0.0));
+    let mut sentences = Vec::new();
+    for side in [PeerRole::Client, PeerRole::Server] {
+        let of_side = |items: &[AccountItem]| -> Vec<String> {
+            items.iter().filter(|item| item.side == side).take(MOST_ITEMS).map(item_text).collect()
+        };
+        let (more, fewer) = (of_side(&more), of_side(&fewer));
+        let clauses = match (more.is_empty(), fewer.is_empty()) {
+            (true, true) => continue,
+            (false, true) => and_joined(&more),
+            (true, false) => and_joined(&fewer),
+            (false, false) => format!("{}; but {}", and_joined(&more), and_joined(&fewer)),
+        };
+        sentences.push(format!("The {side} of {} makes {clauses}.", escaped(&dear.label)));
+    }
+    let rest = account.unexplained_ns.filter(|_| difference.differs).map(|ns| sign * ns);
+    if let Some(rest) = rest.filter(|rest| rest.abs() >= UNEXPLAINED * wall.median.abs()) {
+        let share = percent(rest.abs() / wall.median.abs());
+        sentences.push(match rest > 0.0 {
+            true => format!("{} ({share}) of the difference remain unexplained.", time(rest)),
+            false => format!("These add up to {} ({share}) more than the difference, since some of it happens at once.", time(-rest)),
+        });
+    }
+    (!sentences.is_empty()).then(|| sentences.join(" "))
+}
+
+/// Whether an item is told on its own: parts are in the sentence before, and switches without a time follow from others.
+fn told(item: &AccountItem) -> bool {
+    match item.act {
+        Act::UserTime | Act::SystemTime => false,
+        Act::Switches => item.ns.is_some(),
+        _ => true,
+    }
+}
+
+fn item_text(item: &AccountItem) -> String {
+    let more = item.more;
+    let word = if more >= 0.0 { "more" } else { "fewer" };
+    let bytes = |bytes: f64| ipcost_model::units::size_text(bytes.round() as u64);
+    let what = match item.act {
+        Act::Calls => format!("`{}`", escaped(item.call.as_deref().unwrap_or_default())),
+        Act::PageFaults => "page faults".to_owned(),
+        Act::Switches => "switches".to_owned(),
+        Act::Migrations => "moves to another core".to_owned(),
+        Act::StorageRead | Act::StorageWritten => {
+            let verb = if item.act == Act::StorageRead { "read from" } else { "written to" };
+            return format!("{} {word} {verb} storage", bytes(more.abs()));
+        }
+        Act::UserTime | Act::SystemTime => String::new(),
+    };
+    let each = item.bytes.filter(|each| *each > 0.0).map_or_else(String::new, |each| format!(" of {}", bytes(each)));
+    let count = if more == 0.0 { "as many".to_owned() } else { format!("{} {word}", three_digits(more.abs())) };
+    let takes = match (item.ns.map(f64::abs), item.known) {
+        (Some(ns), Some(Known::Waits)) => format!(", in which it waits {}", time(ns)),
+        (Some(ns), Some(Known::Shared)) if item.act == Act::Switches => format!(" with {} of waiting", time(ns)),
+        (Some(ns), Some(Known::Shared)) => format!(", which take {} of system time", time(ns)),
+        (Some(ns), _) => format!(", which take {}", time(ns)),
+        (None, _) => String::new(),
+    };
+    format!("{count} {what}{each}{takes}")
+}
+
+/// Which of two cells costs more: 1 for the first. The ratio says so, whose interval is the verdict's.
+fn direction(difference: &ExplainedDifference, wall_ns: f64) -> f64 {
+    let ratio = difference.ratio.map_or(0.0, |ratio| ratio.median - 1.0);
+    let more = if ratio == 0.0 { wall_ns } else { ratio };
+    if more < 0.0 { -1.0 } else { 1.0 }
 }
 
 /// Which side limits a stream.
@@ -121,12 +226,15 @@ pub fn difference_sentence(difference: &ExplainedDifference, a: &ExplainedCell, 
         return format!("{both} were not both measured, so nothing can be said of their difference.");
     };
     // The dearer one is the subject.
-    let sign = if wall.median < 0.0 { -1.0 } else { 1.0 };
+    let sign = direction(difference, wall.median);
     let (dear, cheap) = if sign > 0.0 { (a, b) } else { (b, a) };
     let (dear_name, cheap_name) = (capitalised(&escaped(&dear.label)), escaped(&cheap.label));
     let (more, factor) = (oriented(wall, sign), if sign > 0.0 { times.median } else { 1.0 / times.median });
     let (amount, around) = (time(more.median), span(&more));
-    let mut text = match (more.lo, difference.differs) {
+    let where_ = place(a.placement).filter(|_| a.placement == b.placement);
+    let whether = if where_.is_some() { "whether" } else { "Whether" };
+    let dear_name = if where_.is_some() { escaped(&dear.label) } else { dear_name };
+    let text = match (more.lo, difference.differs) {
         (None, _) => format!(
             "{dear_name} seems to cost {amount} more than {cheap_name} per {per}, with no interval yet"
         ),
@@ -138,8 +246,12 @@ pub fn difference_sentence(difference: &ExplainedDifference, a: &ExplainedCell, 
             "{dear_name} and {cheap_name} cost the same per {per} within the margin ({amount} apart{around})"
         ),
         _ => format!(
-            "Whether {dear_name} or {cheap_name} costs more per {per} is open: {amount} apart{around}"
+            "{whether} {dear_name} or {cheap_name} costs more per {per} is open: {amount} apart{around}"
         ),
+    };
+    let mut text = match where_ {
+        Some(place) => format!("{}, {text}", capitalised(place)),
+        None => text,
     };
     if more.lo.is_none() {
         let clauses: String =
@@ -254,7 +366,9 @@ fn counts_text(difference: &ExplainedDifference, sign: f64) -> Vec<String> {
                 Some(format!("{} in place of {} in the {}", number(dear), number(cheap), count.side?))
             })
             .collect();
-        match (of.is_empty(), changed.is_empty()) {
+        // Calls are told one by one.
+        let one_by_one = what == "system calls" && difference.account.items.iter().any(|item| item.act == Act::Calls);
+        match (of.is_empty() || one_by_one, changed.is_empty()) {
             (true, _) => {}
             (false, true) => equal.push(what),
             (false, false) => told.push(format!("{what}: {}", and_joined(&changed))),

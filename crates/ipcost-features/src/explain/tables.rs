@@ -1,15 +1,15 @@
 //! The figures of an explanation in tables: parts side by side, and what each side calls.
 
 use ipcost_lab::system_calls::CallRecord;
-use ipcost_model::Estimate;
+use ipcost_model::{Estimate, Object, Placement};
 use ipcost_model::protocol::PeerRole;
 use ipcost_model::units::{percent, size_text};
 use ipcost_report::grid::{Column, Grid, Piece};
 use ipcost_report::numbers::ratio;
 use ipcost_report::words::{capitalised, escaped};
 
-use crate::explain::sentences::{number, part_name, span, time};
-use crate::explain::{ExplainedCell, ExplainedDifference, SideEvidence};
+use crate::explain::sentences::{number, part_name, place, span, time};
+use crate::explain::{ExplainedCell, ExplainedDifference, ExplainedFloor, SideEvidence};
 
 const NAME: Column = Column { title: "", right: false, expendable: 0 };
 const VALUE: Column = Column { title: "", right: true, expendable: 0 };
@@ -26,7 +26,7 @@ pub fn of_pair(
     room: usize,
 ) {
     let mut grid = Grid::new(&[NAME, VALUE, VALUE, VALUE, INTERVAL]);
-    grid.title(0, "for one operation".to_owned());
+    grid.title(0, heading(a.placement));
     grid.title(1, escaped(&a.label));
     grid.title(2, escaped(&b.label));
     grid.title(3, "difference".to_owned());
@@ -55,10 +55,12 @@ pub fn of_pair(
         row(name, cost(a, part.part), cost(b, part.part), Some((part.ns, part.differs)));
     }
     if a.floor.is_some() || b.floor.is_some() {
-        let of = |cell: &ExplainedCell| {
-            cell.floor.as_ref().map_or(String::new(), |floor| ratio(floor.multiple.median))
+        let row = |text: fn(&ExplainedFloor) -> String| {
+            [a, b].map(|cell| cell.floor.as_ref().map_or(String::new(), text))
         };
-        grid.row(vec!["× floor".into(), of(a).into(), of(b).into()]);
+        for (name, [of_a, of_b]) in [("× floor", row(floor_text)), ("floor, begin and end", row(floors_text))] {
+            grid.row(vec![name.into(), of_a.into(), of_b.into()]);
+        }
     }
     for count in difference.counts.iter().filter(|count| count.a > 0.0 || count.b > 0.0) {
         let side = count.side.map_or(String::new(), |side| format!(", {side}"));
@@ -74,10 +76,25 @@ pub fn of_pair(
     grid.render(out, room);
 }
 
+fn heading(placement: Placement) -> String {
+    let place = place(placement).map_or_else(String::new, |place| format!(", {place}"));
+    format!("for one operation{place}")
+}
+
+/// The multiple of a floor; both floors where they differ by so much that the multiple says little.
+fn floor_text(floor: &ExplainedFloor) -> String {
+    if floor.steady { ratio(floor.multiple.median) } else { String::new() }
+}
+
+/// What the floor was at the begin and at the end.
+fn floors_text(floor: &ExplainedFloor) -> String {
+    format!("{}, then {}", time(floor.begin_ns), time(floor.end_ns))
+}
+
 /// The parts of one cell, and what was counted.
 pub fn of_cell(out: &mut String, cell: &ExplainedCell, room: usize) {
     let mut grid = Grid::new(&[NAME, VALUE, VALUE, INTERVAL]);
-    grid.title(0, "for one operation".to_owned());
+    grid.title(0, heading(cell.placement));
     grid.title(1, escaped(&cell.label));
     grid.title(2, "share".to_owned());
     let around = |ns: &Estimate| span(ns).trim().trim_matches(['(', ')']).to_owned();
@@ -93,7 +110,10 @@ pub fn of_cell(out: &mut String, cell: &ExplainedCell, room: usize) {
         let multiple = &floor.multiple;
         let bounds = multiple.lo.zip(multiple.hi).map(|(lo, hi)| format!("{}–{}", ratio(lo), ratio(hi)));
         let bounds = bounds.unwrap_or_default();
-        grid.row(vec!["× floor".into(), ratio(multiple.median).into(), "".into(), bounds.into()]);
+        if floor.steady {
+            grid.row(vec!["× floor".into(), ratio(multiple.median).into(), "".into(), bounds.into()]);
+        }
+        grid.row(vec!["floor, begin and end".into(), floors_text(floor).into()]);
     }
     for side in [PeerRole::Client, PeerRole::Server] {
         let evidence = cell.sides.of(side);
@@ -143,12 +163,18 @@ fn call(call: &CallRecord) -> String {
     let failed: f64 = call.failures.values().sum();
     let succeeded = call.count - failed;
     let mut notes = Vec::new();
+    if let Some(on) = call.on.filter(|on| !matches!(on, Object::Socket | Object::Pipe)) {
+        notes.push(format!("on a {on}"));
+    }
     if let Some(moved) = call.moved.filter(|moved| *moved > 0.0 && succeeded > 0.0) {
         notes.push(format!("{} each", bytes(moved / succeeded)));
         let asked = call.asked.map(|asked| asked / succeeded).unwrap_or_default();
         if asked > 1.05 * moved / succeeded {
             notes.push(format!("of {} asked for", bytes(asked)));
         }
+    }
+    if let Some(took) = call.took_ns {
+        notes.push(format!("{} in it", time(took)));
     }
     notes.extend(
         call.failures

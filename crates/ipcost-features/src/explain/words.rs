@@ -1,9 +1,10 @@
 //! An explanation on a terminal: sentences, the parts side by side, causes, and what could not be looked at.
 
+use ipcost_model::protocol::PeerRole;
 use ipcost_model::units::counted;
 use ipcost_report::words::escaped;
 
-use crate::explain::sentences::{cell_sentence, difference_sentence, floor_sentence};
+use crate::explain::sentences::{account_sentence, cell_sentence, difference_sentence, floor_sentence};
 use crate::explain::tables::{calls, of_cell, of_pair};
 use crate::explain::{ExplainedCell, ExplainedDifference, Explanation, NamedCause, Purpose};
 
@@ -16,18 +17,23 @@ const MOST_ROOM: usize = 110;
 pub fn render(explanation: &Explanation, room: usize) -> String {
     let mut out = String::new();
     let find = |id: &str| explanation.cells.iter().find(|cell| cell.id == id);
-    let pairs: Vec<(&ExplainedDifference, &ExplainedCell, &ExplainedCell)> = explanation
-        .differences
+    // Of a cell alone, how it differs from its twin is what was asked.
+    let differences =
+        if explanation.differences.is_empty() { &explanation.twins } else { &explanation.differences };
+    let pairs: Vec<(&ExplainedDifference, &ExplainedCell, &ExplainedCell)> = differences
         .iter()
         .filter_map(|difference| Some((difference, find(&difference.a)?, find(&difference.b)?)))
         .collect();
     let asked = || explanation.cells.iter().filter(|cell| cell.purpose == Purpose::Asked);
-    for (difference, a, b) in &pairs {
-        paragraph(&mut out, &difference_sentence(difference, a, b), room);
-    }
-    if pairs.is_empty() {
+    if explanation.differences.is_empty() {
         for cell in asked() {
             paragraph(&mut out, &cell_sentence(cell), room);
+        }
+    }
+    for (difference, a, b) in &pairs {
+        paragraph(&mut out, &difference_sentence(difference, a, b), room);
+        if let Some(sentence) = account_sentence(difference, a, b) {
+            paragraph(&mut out, &sentence, room);
         }
     }
     if let Some(sentence) = floor_sentence(&asked().collect::<Vec<_>>()) {
@@ -37,14 +43,19 @@ pub fn render(explanation: &Explanation, room: usize) -> String {
         out.push('\n');
         of_pair(&mut out, difference, a, b, room);
     }
-    for cell in asked() {
-        if pairs.is_empty() && !cell.parts.is_empty() {
+    for cell in asked().filter(|cell| !pairs.iter().any(|(_, a, b)| a.id == cell.id || b.id == cell.id)) {
+        if !cell.parts.is_empty() {
             out.push('\n');
             of_cell(&mut out, cell, room);
         }
     }
-    for cell in asked() {
-        calls(&mut out, cell, room);
+    let mut shown: Vec<&ExplainedCell> = Vec::new();
+    for cell in &explanation.cells {
+        // On two cores it mostly makes the calls that it makes on one.
+        if !shown.iter().any(|known| known.label == cell.label && same_calls(known, cell)) {
+            calls(&mut out, cell, room);
+            shown.push(cell);
+        }
     }
     show_causes(&mut out, explanation, room);
     show_missing(&mut out, explanation, room);
@@ -58,9 +69,37 @@ fn show_causes(out: &mut String, explanation: &Explanation, room: usize) {
         paragraph(out, "None of the causes that have a name here was recognised.", room);
         return;
     }
-    for NamedCause { code, sentence, remedy, .. } in &explanation.causes {
+    // A cause that holds on one core and on two is told once, as where it weighs more.
+    let mut told: Vec<&NamedCause> = Vec::new();
+    for cause in &explanation.causes {
+        let place = |cause: &NamedCause| explanation.cells.iter().find(|cell| Some(&cell.id) == cause.cell.as_ref());
+        let again = |known: &&&NamedCause| {
+            let alike = known.code == cause.code && known.side == cause.side && known.subject == cause.subject;
+            let labels = place(known).zip(place(cause)).is_some_and(|(a, b)| a.label == b.label && a.id != b.id);
+            alike && labels
+        };
+        if told.iter().find(again).is_none() {
+            told.push(cause);
+        }
+    }
+    for NamedCause { code, sentence, remedy, .. } in told {
         item(out, &format!("{code}: {}. What to do: {}.", escaped(sentence), escaped(remedy)), room);
     }
+}
+
+/// Whether both sides of two cells make the same calls, nearly as often.
+fn same_calls(a: &ExplainedCell, b: &ExplainedCell) -> bool {
+    [PeerRole::Client, PeerRole::Server].into_iter().all(|side| {
+        let of = |cell: &ExplainedCell| -> Vec<(String, f64)> {
+            let calls = cell.sides.of(side).system_calls.iter().flatten();
+            let mut named: Vec<(String, f64)> = calls.map(|call| (call.name.clone(), call.count)).collect();
+            named.sort_by(|a, b| a.0.cmp(&b.0));
+            named
+        };
+        let (of_a, of_b) = (of(a), of(b));
+        let alike = |(a, b): (&(String, f64), &(String, f64))| a.0 == b.0 && (a.1 - b.1).abs() <= 0.1 * a.1.max(b.1);
+        of_a.len() == of_b.len() && of_a.iter().zip(&of_b).all(alike)
+    })
 }
 
 fn show_missing(out: &mut String, explanation: &Explanation, room: usize) {

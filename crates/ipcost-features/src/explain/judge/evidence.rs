@@ -39,6 +39,8 @@ pub struct Evidence {
     pub table_sharers: Sides<Option<u32>>,
     /// What the network did.
     pub network: BTreeMap<String, f64>,
+    /// What the whole machine did.
+    pub machine: BTreeMap<String, f64>,
     /// Whether nobody else was in that network.
     pub alone: bool,
     /// Operations of the counted batch.
@@ -146,7 +148,9 @@ impl<'a> Collector<'a> {
         [&counters.client, &counters.server].into_iter().for_each(Counters::enable);
         let disk = || Sides { client: DiskBytes::of_group(client), server: DiskBytes::of_group(server) };
         let (before, disk_before) = (counters::network(process), disk());
+        let huge_before = counters::huge_page_faults();
         bench.batch(cell, ops, false)?;
+        let huge = counters::huge_page_faults().zip(huge_before);
         let (after, disk_after) = (counters::network(process), disk());
         let per_op = |counted: BTreeMap<String, f64>| -> BTreeMap<String, f64> {
             counted.into_iter().map(|(name, count)| (name, count / ops as f64)).collect()
@@ -171,6 +175,8 @@ impl<'a> Collector<'a> {
             };
             evidence.network = after.into_iter().filter_map(risen).collect();
         }
+        let huge = huge.map(|(after, before)| after.saturating_sub(before) as f64 / ops as f64);
+        evidence.machine = huge.into_iter().map(|rate| ("huge_page_faults".to_owned(), rate)).collect();
         evidence.alone = self.namespace.is_some();
         evidence.counted_ops = ops;
         bench.end_epoch()?;

@@ -6,17 +6,19 @@
 //!                                     all of it ──causes──▶ names ┘
 //! ```
 
+mod account;
 pub mod causes;
 pub mod evidence;
+pub(crate) mod kinds;
 pub mod parts;
 
 use std::time::Duration;
 
+use account::account;
 use causes::{Facts, causes};
 use evidence::Evidence;
 use ipcost_lab::campaign::Outcome;
 use ipcost_lab::document::About;
-use ipcost_lab::floor::floor;
 use ipcost_lab::layout_effect::layout_effects;
 use ipcost_lab::planning::ALPHA;
 use ipcost_lab::system_calls::{SystemCalls, close};
@@ -30,6 +32,7 @@ use ipcost_sys::idle::IdleState;
 use ipcost_sys::transport;
 use parts::{Estimates, common, division, excludes_zero, parts_of};
 
+use super::MeasuredFloors;
 use crate::explain::{
     CountDifference, EXPLANATION_SCHEMA, ExplainedCell, ExplainedDifference, Explanation, Missing, Purpose,
     SideEvidence, Sides,
@@ -74,11 +77,15 @@ impl Question {
 
     /// How many of them say whether the cells differ, and by how much; of a cell alone, what it costs.
     fn first(&self) -> u32 {
-        if self.pairs.is_empty() {
-            self.asked.len() as u32
-        } else {
-            FIRST_OF_DIFFERENCE * self.pairs.len() as u32
+        match self.first_pairs() {
+            [] => self.asked.len() as u32,
+            pairs => FIRST_OF_DIFFERENCE * pairs.len() as u32,
         }
+    }
+
+    /// The differences that were asked for: of cells, or of a cell alone to its twin.
+    fn first_pairs(&self) -> &[(usize, usize)] {
+        if self.pairs.is_empty() { &self.twins } else { &self.pairs }
     }
 
     /// The level of each of those: they have half of alpha, since it is they that were asked for.
@@ -113,10 +120,9 @@ impl ipcost_lab::Question for Question {
                 estimate.is_some_and(|found| found.lo.zip(found.hi).is_some_and(|(lo, hi)| narrow(lo, hi)))
             })
         };
-        let narrow: Vec<bool> = if self.pairs.is_empty() {
-            self.asked.iter().map(|cell| enough(*cell, None)).collect()
-        } else {
-            self.pairs.iter().map(|(a, b)| enough(*a, Some(*b))).collect()
+        let narrow: Vec<bool> = match self.first_pairs() {
+            [] => self.asked.iter().map(|cell| enough(*cell, None)).collect(),
+            pairs => pairs.iter().map(|(a, b)| enough(*a, Some(*b))).collect(),
         };
         let resolved = narrow.iter().filter(|is_narrow| **is_narrow).count();
         let needed = if resolved == narrow.len() { Needed::Nothing } else { Needed::Everything };
@@ -143,6 +149,7 @@ pub fn explain(
     question: &Question,
     evidence: &[Evidence],
     machine: &Machine,
+    floors: Option<&MeasuredFloors>,
     missing: Vec<Missing>,
     about: About,
 ) -> Explanation {
@@ -150,7 +157,7 @@ pub fn explain(
     let batches = outcome.batches();
     let first = Estimates { batches: &batches, level: question.first_level() };
     let others = Estimates { batches: &batches, level: question.level() };
-    let elapsed = if question.pairs.is_empty() { &first } else { &others };
+    let elapsed = if question.first_pairs().is_empty() { &first } else { &others };
     let twins: Vec<usize> = question.twins.iter().map(|(_, twin)| *twin).collect();
     let shown: Vec<usize> =
         (0..plan.cells.len()).filter(|cell| question.asked.contains(cell) || twins.contains(cell)).collect();
@@ -159,10 +166,9 @@ pub fn explain(
         .map(|index| {
             let asked = question.asked.contains(index);
             let purpose = if asked { Purpose::Asked } else { Purpose::Twin };
-            ExplainedCell {
-                floor: floor(&plan.cells, &batches, *index, question.level()),
-                ..cell(plan, *index, purpose, elapsed, &others, &evidence[*index])
-            }
+            let cell = cell(plan, *index, purpose, elapsed, &others, &evidence[*index]);
+            let floor = floors.and_then(|floors| floors.of_cell(&cell.id, cell.wall_ns.as_ref()?));
+            ExplainedCell { floor, ..cell }
         })
         .collect();
     let find = |index: usize| shown.iter().position(|known| *known == index).map(|place| &cells[place]);
@@ -172,7 +178,8 @@ pub fn explain(
         };
         pairs.iter().filter_map(pair).collect()
     };
-    let (differences, twins) = (all(&first, &question.pairs), all(&others, &question.twins));
+    let of_twins = if question.pairs.is_empty() { &first } else { &others };
+    let (differences, twins) = (all(&first, &question.pairs), all(of_twins, &question.twins));
     let failure = outcome.failure.as_ref().map(ToString::to_string);
     let lead_ins = 1.0 + plan.lead_in.as_secs_f64() / plan.batch.as_secs_f64().max(1e-9);
     let ops: u64 = outcome.samples.iter().map(|sample| sample.ops).sum();
@@ -238,6 +245,8 @@ fn cell(
             involuntary_switches: others.counted(index, |sample| usage(sample, side).involuntary_switches),
             system_calls: calls.map(SystemCalls::records),
             table_sharers: *evidence.table_sharers.of(side),
+            threads: calls.map(|calls| calls.threads().to_vec()).unwrap_or_default(),
+            traced_call: calls.and_then(SystemCalls::traced_call),
             lookups: calls.map(|calls| calls.lookups().clone()).unwrap_or_default(),
             events: evidence.events.of(side).clone(),
         }
@@ -257,6 +266,7 @@ fn cell(
         limited_by,
         sides: Sides { client: side(PeerRole::Client), server: side(PeerRole::Server) },
         network: evidence.network.clone(),
+        machine: evidence.machine.clone(),
         alone: evidence.alone,
         traced_ops: evidence.traced_ops,
         counted_ops: evidence.counted_ops,
@@ -267,9 +277,10 @@ fn usage(sample: &ipcost_model::Sample, side: PeerRole) -> ipcost_model::Usage {
     if side == PeerRole::Client { sample.client } else { sample.server }
 }
 
-/// What a cell is called: its label, unless others have the same.
+/// What a cell is called: its label, unless others of its placement have the same.
 fn label(plan: &Plan, cell: &PlannedCell) -> String {
-    let namesakes = plan.cells.iter().filter(|other| other.label == cell.label).count();
+    let namesake = |other: &&PlannedCell| other.label == cell.label && other.placement == cell.placement;
+    let namesakes = plan.cells.iter().filter(namesake).count();
     if namesakes > 1 { cell.id.clone() } else { cell.label.clone() }
 }
 
@@ -283,6 +294,7 @@ fn difference(
     let division = common(cell_a.division, cell_b.division);
     let ratio = first.ratio(a, b);
     let wall_ns = first.difference(a, b, &Measure::Wall);
+    let parts = others.part_differences(a, b, division);
     ExplainedDifference {
         a: cell_a.id.clone(),
         b: cell_b.id.clone(),
@@ -291,7 +303,8 @@ fn difference(
         wall_ns,
         differs: wall_ns.is_some_and(|wall| excludes_zero(&wall)),
         division,
-        parts: others.part_differences(a, b, division),
+        account: account(cell_a, cell_b, wall_ns.as_ref(), division, &parts),
+        parts,
         counts: counts(cell_a, cell_b),
     }
 }

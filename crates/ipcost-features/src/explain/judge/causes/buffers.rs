@@ -16,8 +16,6 @@ const MOVES_PER_SLEEP: f64 = 8.0;
 const FEW_MESSAGES: f64 = 16.0;
 /// Buffers of pipes are this large unless they are set, bytes, and those of sockets larger.
 const USUAL_BYTES: f64 = 65_536.0;
-/// Reads this much smaller than a message are small.
-const SMALL_READS: f64 = 4.0;
 /// Reads as full as this were too small.
 const FULL: f64 = 0.9;
 
@@ -61,27 +59,6 @@ pub(super) fn small_buffer(cell: &ExplainedCell, buffer_bytes: Option<u64>) -> O
         let remedy = "enlarge it: pipe_size for pipes and FIFOs (more than fs.pipe-max-size takes root), so_sndbuf and so_rcvbuf for sockets";
         let waiting = 1.0 - cell.busy.map_or(0.0, |busy| *busy.of(side));
         cause(rules::SMALL_BUFFER, cell, waiting.max(LEAST_SHARE), sentence, remedy)
-    })
-}
-
-/// The receiver asks for much less at a time than is sent.
-pub(super) fn small_reads(cell: &ExplainedCell) -> Option<NamedCause> {
-    let server = moves(cell.sides.server.system_calls.as_deref()?, Direction::Read);
-    let client = moves(cell.sides.client.system_calls.as_deref()?, Direction::Write);
-    let (read, written) = (server.bytes / server.count, client.bytes / client.count);
-    let asked = server.asked / server.count;
-    let small =
-        server.count > 0.0 && client.count > 0.0 && written / read >= SMALL_READS && read >= FULL * asked;
-    let share = cell.busy.map_or(LEAST_SHARE, |busy| busy.server);
-    small.then(|| {
-        let sentence = format!(
-            "the server reads {} at a time and gets as much nearly every time, while the client writes {}: {} reads for \
-             each write",
-            size_text(asked.round() as u64),
-            size_text(written.round() as u64),
-            count(server.count / client.count)
-        );
-        cause(rules::SMALL_READS, cell, share, sentence, "read into a larger buffer (recv_buffer)")
     })
 }
 

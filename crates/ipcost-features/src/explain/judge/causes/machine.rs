@@ -12,6 +12,7 @@ pub(super) fn of_the_machine(observed: &Observed) -> Vec<NamedCause> {
         sentence: found.found,
         remedy: found.remedy,
         weight: weight.clamp(0.0, 1.0),
+        ..NamedCause::default()
     };
     observed.pressures().into_iter().map(named).collect()
 }

@@ -3,6 +3,7 @@
 //! A cause is told only where the figures show both that it is there and that it matters. Each has a test with facts
 //! that plant it; those that can be planted in a real run have one there, too (`crates/ipcost/tests/it/explain.rs`).
 
+mod acts;
 mod buffers;
 mod machine;
 mod network;
@@ -62,15 +63,14 @@ pub fn causes(facts: &Facts<'_>) -> Vec<NamedCause> {
         }
         found.extend(network::nagle(cell));
         found.extend(buffers::small_buffer(cell, facts.buffers.get(index).copied().flatten()));
-        found.extend(buffers::small_reads(cell));
         found.extend(
             facts.layouts.get(index).and_then(Option::as_ref).map(|effect| buffers::layout(cell, effect)),
         );
         found.extend(facts.incidents.get(index).and_then(|incidents| network::backlog(cell, incidents)));
         found.extend(network::ports(cell, facts.network, facts.failure));
-        found.extend(network::name_resolution(cell));
         found.extend(processor::one_core(cell, facts.cores, machine::elsewhere(facts.observed)));
         found.extend(processor::idle_wakeups(cell, facts.idle, facts.ops));
+        found.extend(acts::of_cell(facts, cell));
         found.extend(network::firewall(cell, facts.firewall, facts.network));
     }
     found.extend(facts.twins.iter().filter_map(|twin| processor::runtime(facts, twin)));
@@ -88,6 +88,7 @@ fn cause(rule: Rule, cell: &ExplainedCell, weight: f64, sentence: String, remedy
         sentence: format!("{}: {sentence}", cell.label),
         remedy: remedy.to_owned(),
         weight: weight.clamp(0.0, 1.0),
+        ..NamedCause::default()
     }
 }
 

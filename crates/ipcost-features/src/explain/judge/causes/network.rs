@@ -1,7 +1,5 @@
 //! What the network does to connections and segments, and names that have to be found first.
 
-use std::collections::BTreeMap;
-
 use ipcost_lab::bench::DELAYED_ACK_NS;
 use ipcost_model::facts::NetworkFacts;
 use ipcost_model::units::percent;
@@ -12,7 +10,7 @@ use ipcost_sys::transport::uses_tcp;
 use ipcost_lab::rules;
 
 use super::{LEAST_SHARE, cause, count, idle_share, nanoseconds, wall_ns};
-use crate::explain::{ExplainedCell, NamedCause, Part};
+use crate::explain::{ExplainedCell, NamedCause};
 
 const DELAY_NS: f64 = DELAYED_ACK_NS as f64;
 /// The share of ports in TIME_WAIT at which they begin to run out.
@@ -106,39 +104,6 @@ pub(super) fn ports(
     (!seen.is_empty() && !spread).then(|| {
         let remedy = "let the server close first (closes_first=server), keep connections open, widen net.ipv4.ip_local_port_range, or set net.ipv4.tcp_tw_reuse=1";
         cause(rules::PORTS, cell, if failed { 1.0 } else { LEAST_SHARE + refused }, seen.join("; "), remedy)
-    })
-}
-
-/// An address is looked up for every operation.
-pub(super) fn name_resolution(cell: &ExplainedCell) -> Option<NamedCause> {
-    let lookups: BTreeMap<&String, f64> = [&cell.sides.client, &cell.sides.server]
-        .into_iter()
-        .flat_map(|side| side.lookups.iter())
-        .filter(|(_, rate)| **rate > 0.2)
-        .fold(BTreeMap::new(), |mut all, (what, rate)| {
-            *all.entry(what).or_default() += rate;
-            all
-        });
-    let seen: Vec<String> = lookups.iter().map(|(what, rate)| format!("{what} {}", count(*rate))).collect();
-    (!seen.is_empty()).then(|| {
-        let calls = |side: &crate::explain::SideEvidence| {
-            side.system_calls.as_ref().map_or(0.0, |calls| calls.iter().map(|call| call.count).sum())
-        };
-        let all: f64 = calls(&cell.sides.client) + calls(&cell.sides.server);
-        let sentence = format!(
-            "a name is looked up for every operation ({}; {} system calls an operation in all)",
-            seen.join(", "),
-            count(all)
-        );
-        let part = |wanted| cell.parts.iter().find(|part| part.part == wanted).map_or(0.0, |part| part.share);
-        let weight = (part(Part::ClientUser) + part(Part::ClientSystem)).max(LEAST_SHARE);
-        cause(
-            rules::NAME_RESOLUTION,
-            cell,
-            weight,
-            sentence,
-            "resolve the name once, or connect to an address",
-        )
     })
 }
 

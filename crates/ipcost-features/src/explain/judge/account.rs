@@ -1,0 +1,186 @@
+//! What one cell does more than another, and what of the time between them it takes.
+//!
+//! Times of calls come from tracing, less what tracing costs; they are long where a call waits. What calls take that only
+//! work is too little for that: it is the system time that timed batches show, told of the calls that come with it.
+
+use std::collections::BTreeSet;
+
+use ipcost_lab::system_calls::close;
+use ipcost_model::Estimate;
+use ipcost_model::protocol::PeerRole;
+
+use super::kinds::{Kind, Sum, by_kind};
+use crate::explain::{Account, AccountItem, Act, Division, ExplainedCell, Known, Part, PartDifference};
+
+/// Fewer more for an operation are no difference.
+const LEAST_MORE: f64 = 0.1;
+/// Fewer bytes of storage for an operation are none of its own.
+const LEAST_BYTES: f64 = 64.0;
+/// Calls as these come with the time of others, and are not told on their own.
+const UNTOLD: [&str; 4] = ["restart_syscall", "rt_sigreturn", "clock_gettime", "getrusage"];
+/// A page fault costs about this many times what a short call costs.
+const CALLS_PER_FAULT: f64 = 2.0;
+
+/// The account of `a` minus `b`.
+pub(super) fn account(
+    a: &ExplainedCell,
+    b: &ExplainedCell,
+    wall_ns: Option<&Estimate>,
+    division: Division,
+    parts: &[PartDifference],
+) -> Account {
+    let part = |part: Part| parts.iter().find(|known| known.part == part);
+    let of = |wanted: Part| part(wanted).map_or(0.0, |known| known.ns.median);
+    let differs = |wanted: Part| part(wanted).is_some_and(|known| known.differs);
+    let sides = [
+        (PeerRole::Client, Part::ClientUser, Part::ClientSystem),
+        (PeerRole::Server, Part::ServerUser, Part::ServerSystem),
+    ];
+    let mut items = Vec::new();
+    for (side, _, _) in &sides {
+        items.extend(calls(a, b, *side));
+        items.extend(events(a, b, *side));
+    }
+    // Whether it is waiting or work that traced calls took longer for is told by timed batches.
+    let measured: f64 = items.iter().filter_map(|item| item.ns).sum();
+    let waiting = of(Part::Waiting);
+    let waits = division != Division::Turns || waiting.abs() >= 0.5 * measured.abs();
+    for item in items.iter_mut().filter(|item| item.ns.is_some()) {
+        item.known = Some(if waits { Known::Waits } else { Known::Works });
+    }
+    for (side, user, system) in sides {
+        if differs(user) {
+            items.push(part_item(side, Act::UserTime, of(user)));
+        }
+        let works: f64 = items
+            .iter()
+            .filter(|item| item.side == side && item.known == Some(Known::Works))
+            .filter_map(|item| item.ns)
+            .sum();
+        let left = of(system) - works;
+        if differs(system) && left * of(system) > 0.0 && !share(&mut items, side, left) {
+            items.push(part_item(side, Act::SystemTime, left));
+        }
+    }
+    let waited: f64 = items.iter().filter(|item| item.known == Some(Known::Waits)).filter_map(|item| item.ns).sum();
+    let left = waiting - waited;
+    if differs(Part::Waiting) && left * waiting > 0.0 {
+        give_to_switches(&mut items, left);
+    }
+    items.sort_by(|a, b| {
+        let ns = |item: &AccountItem| item.ns.map_or(0.0, f64::abs);
+        ns(b).total_cmp(&ns(a)).then(b.more.abs().total_cmp(&a.more.abs()))
+    });
+    let told: f64 = items.iter().filter_map(|item| item.ns).sum();
+    let unexplained_ns = wall_ns.filter(|_| division == Division::Turns).map(|wall| wall.median - told);
+    Account { items, unexplained_ns }
+}
+
+fn part_item(side: PeerRole, act: Act, ns: f64) -> AccountItem {
+    AccountItem {
+        side,
+        act,
+        call: None,
+        on: None,
+        more: 0.0,
+        bytes: None,
+        ns: Some(ns),
+        known: Some(Known::Part),
+    }
+}
+
+/// The kinds of calls of which one makes more than the other, or takes longer for as many.
+fn calls(a: &ExplainedCell, b: &ExplainedCell, side: PeerRole) -> Vec<AccountItem> {
+    let (Some(of_a), Some(of_b)) = (by_kind(a, side), by_kind(b, side)) else { return Vec::new() };
+    let kinds: BTreeSet<&Kind> = of_a.keys().chain(of_b.keys()).collect();
+    let none = Sum::default();
+    let item = |kind: &Kind| {
+        let (in_a, in_b) = (of_a.get(kind).unwrap_or(&none), of_b.get(kind).unwrap_or(&none));
+        let more = in_a.count - in_b.count;
+        let dear = if more >= 0.0 { in_a } else { in_b };
+        // What a call waits for the other side is that side's time, and told there.
+        let took = |sum: &Sum| sum.took_ns.filter(|_| !kind.waits_for_other()).unwrap_or(0.0);
+        let mut ns = took(in_a) - took(in_b);
+        if *kind == Kind::Poll && in_a.timeouts.max(in_b.timeouts) >= LEAST_MORE {
+            ns = in_a.took_ns.unwrap_or(0.0) - in_b.took_ns.unwrap_or(0.0);
+        }
+        let is_more = !close(in_a.count, in_b.count) && more.abs() >= LEAST_MORE;
+        let untold = UNTOLD.contains(&dear.name.as_str());
+        ((is_more || ns != 0.0) && !untold).then(|| AccountItem {
+            side,
+            act: Act::Calls,
+            call: Some(dear.name.clone()),
+            on: dear.on,
+            more: if is_more { more } else { 0.0 },
+            bytes: dear.bytes_each(),
+            ns: (ns != 0.0).then_some(ns),
+            known: None,
+        })
+    };
+    kinds.into_iter().filter_map(item).collect()
+}
+
+/// What was counted of which one has more than the other.
+fn events(a: &ExplainedCell, b: &ExplainedCell, side: PeerRole) -> Vec<AccountItem> {
+    const EVENTS: [(&str, Act, f64); 4] = [
+        ("page_faults", Act::PageFaults, LEAST_MORE),
+        ("migrations", Act::Migrations, LEAST_MORE),
+        ("disk_bytes_read", Act::StorageRead, LEAST_BYTES),
+        ("disk_bytes_written", Act::StorageWritten, LEAST_BYTES),
+    ];
+    let (of_a, of_b) = (a.sides.of(side), b.sides.of(side));
+    let item = |act, a: f64, b: f64, least: f64| {
+        let more = a - b;
+        (more.abs() >= least && !close(a, b)).then(|| AccountItem {
+            side,
+            act,
+            call: None,
+            on: None,
+            more,
+            bytes: None,
+            ns: None,
+            known: None,
+        })
+    };
+    let event = |(name, act, least): (&str, Act, f64)| {
+        item(act, *of_a.events.get(name)?, *of_b.events.get(name)?, least)
+    };
+    let mut found: Vec<AccountItem> = EVENTS.into_iter().filter_map(event).collect();
+    if let Some((a, b)) = of_a.voluntary_switches.zip(of_b.voluntary_switches) {
+        found.extend(item(Act::Switches, a, b, LEAST_MORE));
+    }
+    found
+}
+
+/// Tells system time of the calls and faults of which there are more; `false` where there are none.
+fn share(items: &mut [AccountItem], side: PeerRole, ns: f64) -> bool {
+    let weight = |item: &AccountItem| match item.act {
+        Act::Calls => item.more,
+        Act::PageFaults => CALLS_PER_FAULT * item.more,
+        _ => 0.0,
+    };
+    let takes = |item: &&mut AccountItem| {
+        item.side == side && item.ns.is_none() && weight(item) * ns.signum() > 0.0
+    };
+    let sum: f64 = items.iter_mut().filter(takes).map(|item| weight(item)).sum();
+    if sum == 0.0 {
+        return false;
+    }
+    for item in items.iter_mut().filter(takes) {
+        item.ns = Some(ns * weight(item) / sum);
+        item.known = Some(Known::Shared);
+    }
+    true
+}
+
+/// Tells waiting of the switches of which there are more.
+fn give_to_switches(items: &mut [AccountItem], ns: f64) {
+    let takes = |item: &&mut AccountItem| {
+        item.act == Act::Switches && item.ns.is_none() && item.more * ns.signum() > 0.0
+    };
+    let sum: f64 = items.iter_mut().filter(takes).map(|item| item.more).sum();
+    for item in items.iter_mut().filter(takes) {
+        item.ns = Some(ns * item.more / sum);
+        item.known = Some(Known::Shared);
+    }
+}

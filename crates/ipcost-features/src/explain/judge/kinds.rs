@@ -1,0 +1,132 @@
+//! System calls by what they are for: those of one purpose count as one kind, whatever they are called.
+
+use std::collections::BTreeMap;
+
+use ipcost_lab::strace::{Direction, Manner, POLLS, SLEEPS};
+use ipcost_lab::system_calls::CallRecord;
+use ipcost_model::Object;
+use ipcost_model::protocol::PeerRole;
+
+use crate::explain::ExplainedCell;
+
+/// Transports whose channel is a file by its path.
+const FILE_CHANNELS: [&str; 1] = ["fifo"];
+/// Transports whose channel is an event counter.
+const EVENT_CHANNELS: [&str; 1] = ["eventfd"];
+
+/// What calls are for.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    /// Receive messages.
+    Receive,
+    /// Send messages.
+    Send,
+    /// Read from something that is not the channel.
+    ReadOf(Object),
+    /// Write to something that is not the channel.
+    WriteTo(Object),
+    /// Wait for descriptors.
+    Poll,
+    /// Sleep for a time.
+    Sleep,
+    /// Something else, by name.
+    Other(String),
+}
+
+impl Kind {
+    fn of(call: &CallRecord, transport: &str) -> Self {
+        let aside = call.on.filter(|on| match on {
+            Object::Socket | Object::Pipe => false,
+            Object::File => !FILE_CHANNELS.contains(&transport),
+            Object::Event => !EVENT_CHANNELS.contains(&transport),
+            Object::Device => true,
+        });
+        // Standard error is a pipe of whoever started the peer.
+        let to_standard_error = call.in_manner(Manner::StandardError) > 0.5 * call.count;
+        match (Direction::of(&call.name), aside) {
+            (Some(Direction::Write), None) if to_standard_error => Self::WriteTo(Object::Pipe),
+            (Some(Direction::Read), None) => Self::Receive,
+            (Some(Direction::Write), None) => Self::Send,
+            (Some(Direction::Read), Some(on)) => Self::ReadOf(on),
+            (Some(Direction::Write), Some(on)) => Self::WriteTo(on),
+            (None, _) if POLLS.contains(&call.name.as_str()) => {
+                if call.in_manner(Manner::TimeOnly) > 0.5 * call.count { Self::Sleep } else { Self::Poll }
+            }
+            (None, _) if SLEEPS.contains(&call.name.as_str()) => Self::Sleep,
+            (None, _) => Self::Other(call.name.clone()),
+        }
+    }
+
+    /// Whether such a call may wait for the other side: what it waits for is then that side's time.
+    pub(crate) fn waits_for_other(&self) -> bool {
+        match self {
+            Self::Receive | Self::Send | Self::Poll => true,
+            Self::Other(name) => {
+                ["accept", "accept4", "connect", "futex", "restart_syscall"].contains(&name.as_str())
+            }
+            _ => false,
+        }
+    }
+}
+
+/// All calls of a kind, for one operation.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Sum {
+    /// The most frequent name.
+    pub name: String,
+    /// What that one is made on.
+    pub on: Option<Object>,
+    pub count: f64,
+    /// Of those that succeeded.
+    pub succeeded: f64,
+    pub moved: Option<f64>,
+    pub asked: f64,
+    /// Beyond what tracing takes, nanoseconds; `None` where that is not known.
+    pub took_ns: Option<f64>,
+    pub timeouts: f64,
+    pub sleep_ns: f64,
+    pub manners: BTreeMap<Manner, f64>,
+    pub failures: BTreeMap<String, f64>,
+    most: f64,
+}
+
+impl Sum {
+    fn add(&mut self, call: &CallRecord) {
+        if call.count > self.most {
+            (self.name, self.on, self.most) = (call.name.clone(), call.on, call.count);
+        }
+        self.count += call.count;
+        self.succeeded += call.count - call.failures.values().sum::<f64>();
+        self.asked += call.asked.unwrap_or(0.0);
+        self.timeouts += call.timeouts;
+        self.sleep_ns += call.sleep_ns;
+        let sum = |a: Option<f64>, b: Option<f64>| Some(a? + b.unwrap_or(0.0)).or(b);
+        self.moved = sum(self.moved, call.moved);
+        self.took_ns = sum(self.took_ns, call.took_ns);
+        for (manner, rate) in &call.manners {
+            *self.manners.entry(*manner).or_default() += rate;
+        }
+        for (error, rate) in &call.failures {
+            *self.failures.entry(error.clone()).or_default() += rate;
+        }
+    }
+
+    /// The bytes that one moves, where they move bytes.
+    pub(crate) fn bytes_each(&self) -> Option<f64> {
+        self.moved.filter(|_| self.succeeded > 0.0).map(|moved| moved / self.succeeded)
+    }
+
+    pub(crate) fn in_manner(&self, manner: Manner) -> f64 {
+        self.manners.get(&manner).copied().unwrap_or(0.0)
+    }
+}
+
+/// What a side of a cell calls, by kind; `None` where that could not be traced.
+pub(crate) fn by_kind(cell: &ExplainedCell, side: PeerRole) -> Option<BTreeMap<Kind, Sum>> {
+    let calls = cell.sides.of(side).system_calls.as_ref()?;
+    let mut kinds: BTreeMap<Kind, Sum> = BTreeMap::new();
+    for call in calls {
+        kinds.entry(Kind::of(call, &cell.transport)).or_default().add(call);
+    }
+    Some(kinds)
+}
