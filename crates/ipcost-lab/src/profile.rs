@@ -22,6 +22,8 @@ use crate::stacks::{Collapse, FIELDS, Stacks};
 /// Samples per second of processor time. `perf` lowers it to `kernel.perf_event_max_sample_rate` by itself. Not a round
 /// number, so that samples do not keep pace with timers.
 const FREQUENCY_HZ: u32 = 2999;
+/// The event for processors without counters.
+const CLOCK: &str = "cpu-clock";
 /// The buffer of each processor, pages. Two such buffers fit what a user may lock (`kernel.perf_event_mlock_kb`).
 const BUFFER_PAGES: u32 = 32;
 /// How long `perf` may take to attach, or to write its file.
@@ -87,6 +89,7 @@ pub struct Profiler {
     ///
     /// Before the directory: what is dropped first still writes to it.
     recorders: Vec<Recorder>,
+    event: &'static str,
     _scratch: PrivateDir,
 }
 
@@ -100,17 +103,30 @@ impl Profiler {
         if !is_there() {
             return Err(ProfileError::NotInstalled);
         }
-        let event = usable_event(groups)?;
+        match Self::start_with(usable_event(groups)?, groups, interrupt) {
+            // Some counters count, but cannot interrupt.
+            Err(ProfileError::Failed { .. }) => Self::start_with(CLOCK, groups, interrupt),
+            started => started,
+        }
+    }
+
+    fn start_with(event: &'static str, groups: &[u32], interrupt: &Interrupt) -> Result<Self, ProfileError> {
         let scratch = PrivateDir::create()?;
         let record = |(index, group): (usize, &u32)| {
             let data = scratch.path().join(format!("{index}.data"));
             Recorder::start(*group, event, data, interrupt)
         };
         let recorders = groups.iter().enumerate().map(record).collect::<Result<_, _>>()?;
-        let mut profiler = Self { recorders, _scratch: scratch };
+        let mut profiler = Self { recorders, event, _scratch: scratch };
         // Attaching takes longer than switching on: both sides are sampled from nearly the same moment.
         profiler.recorders.iter_mut().try_for_each(Recorder::enable)?;
         Ok(profiler)
+    }
+
+    /// Whether a clock takes the samples, since the processor offers no counters. It cannot interrupt the kernel where that
+    /// keeps interrupts off, and such time shows in the function that permits them again.
+    pub fn samples_by_clock(&self) -> bool {
+        self.event == CLOCK
     }
 
     /// Stops sampling and returns the stacks of each group, in the order of [`Profiler::start`]. A group that used next to
@@ -140,7 +156,7 @@ fn usable_event(groups: &[u32]) -> Result<&'static str, ProfileError> {
     for group in groups {
         match Counters::of_group(*group).refused().get("cycles_kernel") {
             Some(Refusal::Forbidden) => return Err(ProfileError::Forbidden(paranoid())),
-            Some(Refusal::Absent) => event = "cpu-clock",
+            Some(Refusal::Absent) => event = CLOCK,
             None => {}
         }
     }
@@ -265,149 +281,4 @@ impl Perf {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Announces itself, works when told, says so, and waits.
-    const BUSY: &str = "\
-        echo ready; read -r _; i=0; \
-        while [ $i -lt 20000 ]; do i=$((i+1)); read -r _ < /proc/self/stat; done; \
-        echo done; read -r _";
-
-    fn shell(script: &str) -> PeerProcess {
-        let command = ["sh", "-c", script].map(str::to_owned);
-        PeerProcess::spawn(Spawn { command: &command, ..Spawn::default() }).unwrap()
-    }
-
-    fn next_line(process: &mut PeerProcess, interrupt: &Interrupt) -> String {
-        let deadline = Instant::now() + Duration::from_secs(60);
-        loop {
-            match process.hear().unwrap() {
-                Heard::Line(line) => return String::from_utf8(line).unwrap(),
-                Heard::Nothing => {
-                    let wake = wait_any(std::iter::once(&*process), interrupt, deadline).unwrap();
-                    assert!(matches!(wake, Wake::Heard), "{wake:?}");
-                }
-                other => panic!("{other:?}: {}", process.complaint()),
-            }
-        }
-    }
-
-    fn go(process: &mut PeerProcess) {
-        process.send(b"go\n", Instant::now() + Duration::from_secs(10)).unwrap();
-    }
-
-    /// Starts to profile; `None` if this machine cannot, with the reason on the terminal.
-    fn started(groups: &[u32], interrupt: &Interrupt) -> Option<Profiler> {
-        match Profiler::start(groups, interrupt) {
-            Ok(profiler) => Some(profiler),
-            Err(error @ (ProfileError::NotInstalled | ProfileError::Forbidden(_))) => {
-                eprintln!("not tested: {error}");
-                None
-            }
-            Err(error) => panic!("{error}"),
-        }
-    }
-
-    #[test]
-    fn a_busy_side_is_sampled_and_an_idle_one_is_not() {
-        let interrupt = Interrupt::never().unwrap();
-        let (mut busy, mut idle) = (shell(BUSY), shell("echo ready; read -r _"));
-        for side in [&mut busy, &mut idle] {
-            assert_eq!(next_line(side, &interrupt), "ready");
-        }
-        let Some(profiler) = started(&[busy.id(), idle.id()], &interrupt) else { return };
-        go(&mut busy);
-        assert_eq!(next_line(&mut busy, &interrupt), "done");
-        let stacks = profiler.finish().unwrap();
-        let [busy, idle] = stacks.as_slice() else { panic!("{stacks:?}") };
-        assert!(busy.samples > 0, "{stacks:?}");
-        assert!(busy.samples > idle.samples, "{stacks:?}");
-        assert!(busy.weights.keys().all(|stack| stack.starts_with("sh;")), "{stacks:?}");
-        assert!(busy.weights.keys().any(|stack| stack.contains(crate::stacks::KERNEL)), "{stacks:?}");
-    }
-
-    #[test]
-    fn without_work_there_is_an_error_and_nothing_stays() {
-        let interrupt = Interrupt::never().unwrap();
-        let mut idle = shell("echo ready; read -r _");
-        assert_eq!(next_line(&mut idle, &interrupt), "ready");
-        let Some(profiler) = started(&[idle.id()], &interrupt) else { return };
-        let perf = profiler.recorders[0].perf.process.id();
-        let scratch = profiler._scratch.path().to_owned();
-        let error = profiler.finish().unwrap_err();
-        assert!(matches!(error, ProfileError::NoSamples), "{error}");
-        assert!(processes(perf).is_empty());
-        assert!(!scratch.exists());
-    }
-
-    #[test]
-    fn a_dropped_profiler_leaves_nothing() {
-        let interrupt = Interrupt::never().unwrap();
-        let mut idle = shell("echo ready; read -r _");
-        assert_eq!(next_line(&mut idle, &interrupt), "ready");
-        let Some(profiler) = started(&[idle.id()], &interrupt) else { return };
-        let perf = profiler.recorders[0].perf.process.id();
-        assert_eq!(processes(perf), [perf]);
-        let scratch = profiler._scratch.path().to_owned();
-        drop(profiler);
-        assert!(processes(perf).is_empty());
-        assert!(!scratch.exists());
-    }
-
-    #[test]
-    fn a_side_that_ends_meanwhile_keeps_its_samples() {
-        let interrupt = Interrupt::never().unwrap();
-        let mut busy = shell(BUSY);
-        assert_eq!(next_line(&mut busy, &interrupt), "ready");
-        let Some(profiler) = started(&[busy.id()], &interrupt) else { return };
-        go(&mut busy);
-        assert_eq!(next_line(&mut busy, &interrupt), "done");
-        drop(busy);
-        assert!(profiler.finish().unwrap()[0].samples > 0);
-    }
-
-    #[test]
-    fn a_group_without_processes_is_an_error() {
-        let interrupt = Interrupt::never().unwrap();
-        let mut gone = shell("exit");
-        gone.finish(Instant::now() + Duration::from_secs(10));
-        match Profiler::start(&[gone.id()], &interrupt) {
-            Err(ProfileError::NoProcess(group)) => assert_eq!(group, gone.id()),
-            Err(ProfileError::NotInstalled) => eprintln!("not tested: {}", ProfileError::NotInstalled),
-            other => panic!("{other:?}"),
-        }
-    }
-
-    #[test]
-    fn a_failure_says_what_perf_says_in_one_line() {
-        if !is_there() {
-            eprintln!("not tested: {}", ProfileError::NotInstalled);
-            return;
-        }
-        let interrupt = Interrupt::never().unwrap();
-        let script = Perf::start("script", &["--input", "/does/not/exist"], &interrupt).unwrap();
-        let error = script.for_each_line(SCRIPT, |_| {}).unwrap_err().to_string();
-        assert!(error.starts_with("perf script failed: ") && error.contains("/does/not/exist"), "{error}");
-        assert_eq!(error.lines().count(), 1);
-    }
-
-    #[test]
-    fn a_silent_perf_is_not_waited_for() {
-        let never = Interrupt::never().unwrap();
-        let mut idle = shell("echo ready; read -r _");
-        assert_eq!(next_line(&mut idle, &never), "ready");
-        let Some(mut profiler) = started(&[idle.id()], &never) else { return };
-        let error = profiler.recorders[0].perf.line(Instant::now()).unwrap_err();
-        assert!(matches!(error, ProfileError::Stuck { step: "record" }), "{error}");
-    }
-
-    #[test]
-    fn refusals_name_the_value_that_is_needed() {
-        let text = |paranoid| ProfileError::Forbidden(paranoid).to_string();
-        assert!(text(Some(3)).ends_with("set kernel.perf_event_paranoid to 1 or less (it is 3)"));
-        for open in [Some(1), Some(-1), None] {
-            assert!(text(open).contains("PERFMON"), "{}", text(open));
-        }
-    }
-}
+mod tests;

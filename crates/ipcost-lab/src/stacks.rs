@@ -8,6 +8,8 @@ pub const FIELDS: &str = "comm,period,ip,sym,dso";
 pub const KERNEL: &str = "_[k]";
 /// A frame of neither a known function nor a known file.
 const UNKNOWN: &str = "[unknown]";
+/// A kernel function whose name is not known.
+const HIDDEN: &str = "[kernel]";
 
 /// The sampled stacks of one side.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -18,6 +20,16 @@ pub struct Stacks {
     pub weights: BTreeMap<String, u64>,
     /// The number of samples: a frame of `n` samples is off by about its `√n`.
     pub samples: u64,
+}
+
+impl Stacks {
+    /// Whether the system hides the names of kernel functions from this user. They show with `kernel.kptr_restrict` at 0 and
+    /// `kernel.perf_event_paranoid` of at most 1, or as root.
+    pub fn hides_kernel(&self) -> bool {
+        let frames = self.weights.keys().flat_map(|stack| stack.split(';'));
+        let mut kernel = frames.filter_map(|name| name.strip_suffix(KERNEL)).peekable();
+        kernel.peek().is_some() && kernel.all(|name| name == HIDDEN)
+    }
 }
 
 /// Collapses a text line by line.
@@ -82,7 +94,8 @@ impl Sample {
         while self.frames.len() > 1 && self.frames.last().is_some_and(|frame| frame == UNKNOWN) {
             self.frames.pop();
         }
-        self.frames.dedup_by(|a, b| a == b && a == UNKNOWN);
+        // Frames without the name of a function tell only where they are.
+        self.frames.dedup_by(|a, b| a == b && a.starts_with('['));
         let thread = if self.thread.is_empty() { UNKNOWN } else { &self.thread };
         let names = std::iter::once(thread).chain(self.frames.iter().rev().map(String::as_str));
         // The separator of collapsed stacks.
@@ -99,6 +112,7 @@ fn frame(line: &str) -> Option<String> {
     let (function, file) = rest.split_at(file_at.unwrap_or(rest.len()));
     let file = file.trim_start_matches([' ', '(']).trim_end_matches(')');
     let name = match (function, file) {
+        (UNKNOWN, UNKNOWN | "" | "[kernel.kallsyms]") if is_kernel(address) => HIDDEN.to_owned(),
         (UNKNOWN, UNKNOWN | "") => return Some(UNKNOWN.to_owned()),
         (UNKNOWN, file) => format!("[{}]", file_name(file)),
         (function, _) => without_hash(function).to_owned(),
@@ -164,7 +178,7 @@ io thread     10 \n\
             stacks.weights,
             BTreeMap::from([
                 ("io thread;<alloc::vec::Vec<u8> as Write>::write".to_owned(), 10),
-                ("redis-server;[libc.so.6];read;[kernel.kallsyms]_[k];_copy_to_iter_[k]".to_owned(), 333_450),
+                ("redis-server;[libc.so.6];read;[kernel]_[k];_copy_to_iter_[k]".to_owned(), 333_450),
             ])
         );
     }
@@ -178,6 +192,15 @@ io thread     10 \n\
     fn a_stack_of_unknown_addresses_stays_one_frame() {
         let text = "jit 5\n\t12 [unknown] ([unknown])\n\t13 [unknown] ([unknown])\n\n";
         assert_eq!(weights(text), [("jit;[unknown]".to_owned(), 5)]);
+    }
+
+    #[test]
+    fn hidden_kernel_functions_are_one_frame_of_the_kernel() {
+        let hidden = "a 5\n\tffffffff00000001 [unknown] ([unknown])\n\tffffffff00000002 [unknown] ([unknown])\n\t12 f (x)\n\n";
+        assert_eq!(weights(hidden), [("a;f;[kernel]_[k]".to_owned(), 5)]);
+        assert!(collapsed(hidden).hides_kernel());
+        assert!(!collapsed(&format!("{hidden}{SCRIPT}")).hides_kernel());
+        assert!(!collapsed("a 5\n\t12 f (x)\n").hides_kernel(), "no kernel, no names");
     }
 
     #[test]

@@ -87,7 +87,7 @@ pub fn render(picture: &Picture<'_>) -> String {
     let scale = Scale {
         pixels_per_ns: (WIDTH - 2.0 * MARGIN) / picture.frames.ns,
         bottom,
-        most_ns: placed.iter().map(|frame| frame.more_ns.abs()).fold(0.0, f64::max),
+        most_ns: placed.iter().skip(1).map(|frame| frame.more_ns.abs()).fold(0.0, f64::max),
     };
     placed.iter().for_each(|frame| draw_frame(&mut out, picture, &scale, frame));
     let _ = writeln!(out, "<script>{SCRIPT}</script>\n</svg>");
@@ -96,18 +96,21 @@ pub fn render(picture: &Picture<'_>) -> String {
 
 /// The lines above the frames, the first of which is the title.
 fn head(picture: &Picture<'_>) -> Vec<String> {
-    let mut lines = vec![format!("{}: ns per operation", picture.label)];
+    let cell = picture.label;
     let Some((label, baseline)) = picture.baseline else {
-        lines.push("Width: processor time by sampled stacks, and time waiting, by side.".to_owned());
-        return lines;
+        let width = "Width: processor time by sampled stacks, and time waiting, by side. Click to zoom.";
+        return vec![format!("{cell}: ns per operation"), width.to_owned()];
     };
-    lines.push(format!("Colour: compared with {label}"));
+    let mut lines = vec![
+        format!("{cell} against {label}: ns per operation"),
+        format!("Width: {cell}. Colour: more or less than in {label}. Click to zoom."),
+    ];
     let lacking = picture.frames.lacks(baseline);
     let named = lacking.iter().filter(|(_, ns)| *ns > 0.0).take(MOST_LACKING);
     let named: Vec<String> = named.map(|(name, ns)| format!("{name} {}", ns_text(*ns))).collect();
     if !named.is_empty() {
         let more = if lacking.len() > named.len() { ", …" } else { "" };
-        lines.push(format!("Only there: {}{more}", named.join(", ")));
+        lines.push(format!("Only in {label}: {}{more}", named.join(", ")));
     }
     lines
 }
@@ -196,7 +199,8 @@ struct Scale {
     pixels_per_ns: f64,
     /// The lower edge of the outermost frame, pixels.
     bottom: f64,
-    /// The largest difference, nanoseconds.
+    /// The largest difference of a frame within the cell, nanoseconds. The cell's own may be larger, and would make all
+    /// others pale.
     most_ns: f64,
 }
 
@@ -264,7 +268,7 @@ fn of_difference(more_ns: f64, most_ns: f64) -> Colour {
         return SAME;
     }
     let end = if more_ns > 0.0 { MORE } else { LESS };
-    let share = more_ns.abs() / most_ns;
+    let share = (more_ns.abs() / most_ns).min(1.0);
     let mixed =
         |from: u8, to: u8| (f64::from(from) + (f64::from(to) - f64::from(from)) * share).round() as u8;
     (mixed(SAME.0, end.0), mixed(SAME.1, end.1), mixed(SAME.2, end.2))
