@@ -27,7 +27,7 @@ const CLOCK: &str = "cpu-clock";
 /// The buffer of each processor, pages. Two such buffers fit what a user may lock (`kernel.perf_event_mlock_kb`).
 const BUFFER_PAGES: u32 = 32;
 /// How long `perf` may take to attach, or to write its file.
-const ANSWER: Duration = Duration::from_secs(10);
+const ANSWER: Duration = Duration::from_secs(30);
 /// How long it may take to resolve the names of all samples.
 const SCRIPT: Duration = Duration::from_secs(60);
 /// The most characters of what `perf` says in an error.

@@ -72,7 +72,7 @@ fn a_busy_side_is_sampled_and_an_idle_one_is_not() {
 }
 
 #[test]
-fn without_work_there_is_an_error_and_nothing_stays() {
+fn no_samples_are_an_error_and_nothing_stays() {
     if !perf_is_here() {
         return;
     }
@@ -82,8 +82,12 @@ fn without_work_there_is_an_error_and_nothing_stays() {
     let Some(profiler) = started(&[idle.id()], &interrupt) else { return };
     let perf = profiler.recorders[0].perf.process.id();
     let scratch = profiler._scratch.path().to_owned();
-    let error = profiler.finish().unwrap_err();
-    assert!(matches!(error, ProfileError::NoSamples), "{error}");
+    match profiler.finish() {
+        Err(ProfileError::NoSamples) => {}
+        // It may still have been on its way to wait.
+        Ok(stacks) => assert!(stacks[0].samples > 0, "{stacks:?}"),
+        Err(error) => panic!("{error}"),
+    }
     assert!(processes(perf).is_empty());
     assert!(!scratch.exists());
 }
