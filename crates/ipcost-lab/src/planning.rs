@@ -237,7 +237,10 @@ pub fn fit(plan: &mut Plan, left: Duration, pace: Pace, variances: &Variances) -
     let usable = left.mul_f64(1.0 - SLACK).as_secs_f64();
     let epochs = |allocation: &Allocation| (usable / pace.epoch(cells, allocation).as_secs_f64()) as u32;
     // A requested length is kept, unless it may be shortened.
-    let asked = plan.batch_exact.map(|batch| Allocation { rounds: 1, batch: plan.batch_least.map_or(batch, |least| shortened(plan, usable, pace, batch, least)) });
+    let asked = plan.batch_exact.map(|batch| Allocation {
+        rounds: 1,
+        batch: plan.batch_least.map_or(batch, |least| shortened(plan, usable, pace, batch, least)),
+    });
     let best = asked.unwrap_or_else(|| allocate(variances, pace.overhead + LEAD_IN));
     // Processes do something for the first time only once.
     let once = plan.measurable().any(|index| plan.cells[index].starts_cold());

@@ -69,7 +69,6 @@ impl Floors {
         let cost = |cell| median(&batches.log_costs(Metric::Wall, cell)).map(f64::exp);
         (0..self.plan.cells.len()).map(cost).collect()
     }
-
 }
 
 /// Floors, with what they cost in both passes.

@@ -1,5 +1,6 @@
 //! Where the time of cells goes, and what makes the difference between them: `ipcost explain`.
 
+pub mod flame;
 mod floors;
 mod judge;
 mod record;

@@ -109,7 +109,9 @@ fn pairs_by_id(job: &Job, lab: &Lab) -> Result<Vec<(String, String)>, LabError> 
     let [a, b] = job.cells.as_slice() else { return Ok(Vec::new()) };
     let (a, b) = (ids(a)?, ids(b)?);
     match a.iter().find(|id| b.contains(id)) {
-        Some(id) => Err(LabError::Refused(format!("both ids name the same cell, {id}; give two that differ"))),
+        Some(id) => {
+            Err(LabError::Refused(format!("both ids name the same cell, {id}; give two that differ")))
+        }
         None => Ok(a.into_iter().zip(b).collect()),
     }
 }
@@ -149,12 +151,13 @@ pub fn examine(
     let mut evidence = vec![Evidence::default(); outcome.plan.cells.len()];
     let mut measured_floors = None;
     if outcome.stopped == Stopped::Budget || outcome.stopped == Stopped::Resolved {
-        let collected = collect(lab, interrupt, question, &outcome, &mut evidence, watching).and_then(|found| {
-            missing.extend(found);
-            let Some((floors, begin)) = floors.zip(begin) else { return Ok(None) };
-            let end = measured(&floors, lab, interrupt, &mut missing)?;
-            Ok(end.map(|end| MeasuredFloors { floors, begin, end }))
-        });
+        let collected =
+            collect(lab, interrupt, question, &outcome, &mut evidence, watching).and_then(|found| {
+                missing.extend(found);
+                let Some((floors, begin)) = floors.zip(begin) else { return Ok(None) };
+                let end = measured(&floors, lab, interrupt, &mut missing)?;
+                Ok(end.map(|end| MeasuredFloors { floors, begin, end }))
+            });
         match collected {
             Ok(found) => measured_floors = found,
             Err(EngineError::Interrupted) => outcome.stopped = Stopped::Interrupted,

@@ -7,8 +7,8 @@ use ipcost_report::numbers::{ratio, three_digits};
 use ipcost_report::words::{capitalised, escaped};
 
 use crate::explain::{
-    AccountItem, Act, CountDifference, Division, ExplainedCell, ExplainedDifference, ExplainedFloor, Known, Part,
-    PartDifference,
+    AccountItem, Act, CountDifference, Division, ExplainedCell, ExplainedDifference, ExplainedFloor, Known,
+    Part, PartDifference,
 };
 
 /// What is not explained is told from this share of a difference on.
@@ -119,7 +119,11 @@ fn subject(cell: &ExplainedCell) -> String {
 }
 
 /// What one cell does more than another, call by call, and what remains; nothing where nothing differs.
-pub fn account_sentence(difference: &ExplainedDifference, a: &ExplainedCell, b: &ExplainedCell) -> Option<String> {
+pub fn account_sentence(
+    difference: &ExplainedDifference,
+    a: &ExplainedCell,
+    b: &ExplainedCell,
+) -> Option<String> {
     let wall = difference.wall_ns?;
     let sign = direction(difference, wall.median);
     let dear = if sign > 0.0 { a } else { b };
@@ -150,7 +154,10 @@ pub fn account_sentence(difference: &ExplainedDifference, a: &ExplainedCell, b: 
         let share = percent(rest.abs() / wall.median.abs());
         sentences.push(match rest > 0.0 {
             true => format!("{} ({share}) of the difference remain unexplained.", time(rest)),
-            false => format!("These add up to {} ({share}) more than the difference, since some of it happens at once.", time(-rest)),
+            false => format!(
+                "These add up to {} ({share}) more than the difference, since some of it happens at once.",
+                time(-rest)
+            ),
         });
     }
     (!sentences.is_empty()).then(|| sentences.join(" "))
@@ -180,11 +187,15 @@ fn item_text(item: &AccountItem) -> String {
         }
         Act::UserTime | Act::SystemTime => String::new(),
     };
-    let each = item.bytes.filter(|each| *each > 0.0).map_or_else(String::new, |each| format!(" of {}", bytes(each)));
-    let count = if more == 0.0 { "as many".to_owned() } else { format!("{} {word}", three_digits(more.abs())) };
+    let each =
+        item.bytes.filter(|each| *each > 0.0).map_or_else(String::new, |each| format!(" of {}", bytes(each)));
+    let count =
+        if more == 0.0 { "as many".to_owned() } else { format!("{} {word}", three_digits(more.abs())) };
     let takes = match (item.ns.map(f64::abs), item.known) {
         (Some(ns), Some(Known::Waits)) => format!(", in which it waits {}", time(ns)),
-        (Some(ns), Some(Known::Shared)) if item.act == Act::Switches => format!(" with {} of waiting", time(ns)),
+        (Some(ns), Some(Known::Shared)) if item.act == Act::Switches => {
+            format!(" with {} of waiting", time(ns))
+        }
         (Some(ns), Some(Known::Shared)) => format!(", which take {} of system time", time(ns)),
         (Some(ns), _) => format!(", which take {}", time(ns)),
         (None, _) => String::new(),
@@ -367,7 +378,8 @@ fn counts_text(difference: &ExplainedDifference, sign: f64) -> Vec<String> {
             })
             .collect();
         // Calls are told one by one.
-        let one_by_one = what == "system calls" && difference.account.items.iter().any(|item| item.act == Act::Calls);
+        let one_by_one =
+            what == "system calls" && difference.account.items.iter().any(|item| item.act == Act::Calls);
         match (of.is_empty() || one_by_one, changed.is_empty()) {
             (true, _) => {}
             (false, true) => equal.push(what),
@@ -396,7 +408,7 @@ mod tests {
     use crate::explain::record::usual;
 
     use super::*;
-    use crate::explain::{PartCost, Purpose, SideEvidence, Sides};
+    use crate::explain::{Account, PartCost, Purpose, SideEvidence, Sides};
 
     fn near(median: f64) -> Estimate {
         Estimate { median, lo: Some(median - 100.0), hi: Some(median + 100.0) }
@@ -425,6 +437,7 @@ mod tests {
             limited_by: Some(PeerRole::Server),
             sides: Sides { client: SideEvidence::default(), server },
             network: Default::default(),
+            machine: Default::default(),
             alone: true,
             traced_ops: 1,
             counted_ops: 1,
@@ -461,6 +474,7 @@ mod tests {
                 part(Part::ClientUser, -300.0, differs),
                 part(Part::Waiting, 40.0, false),
             ],
+            account: Account::default(),
             counts: vec![
                 count("system calls", 2.0, 2.0, false),
                 count("voluntary switches", 1.0, 0.25, true),
@@ -491,16 +505,23 @@ mod tests {
     fn floors_are_told_with_what_they_are_made_of() {
         let mut unix = cell("unix", Pattern::Rr, 1.0);
         assert_eq!(floor_sentence(&[&unix]), None);
-        unix.floor = Some(ipcost_model::FloorRecord {
-            ns_per_op: 3_810.0,
-            multiple: Estimate { median: 2.58, lo: Some(2.5), hi: Some(2.66) },
-            parts: Vec::new(),
-            made_of: "2 hand-overs + 4 copies of 64 B".to_owned(),
+        unix.floor = Some(ExplainedFloor {
+            record: ipcost_model::FloorRecord {
+                ns_per_op: 3_810.0,
+                multiple: Estimate { median: 2.58, lo: Some(2.5), hi: Some(2.66) },
+                parts: Vec::new(),
+                made_of: "2 hand-overs + 4 copies of 64 B".to_owned(),
+            },
+            begin_ns: 3_800.0,
+            end_ns: 3_820.0,
+            steady: true,
         });
         assert_eq!(
             floor_sentence(&[&cell("shared", Pattern::Rr, 1.0), &unix]).unwrap(),
             "Unix takes 2.58 times (2.50–2.66) the 3.81 µs of its floor (2 hand-overs + 4 copies of 64 B)."
         );
+        unix.floor.as_mut().unwrap().steady = false;
+        assert_eq!(floor_sentence(&[&unix]), None, "the machine changed meanwhile");
     }
 
     #[test]

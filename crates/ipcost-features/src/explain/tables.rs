@@ -1,9 +1,9 @@
 //! The figures of an explanation in tables: parts side by side, and what each side calls.
 
 use ipcost_lab::system_calls::CallRecord;
-use ipcost_model::{Estimate, Object, Placement};
 use ipcost_model::protocol::PeerRole;
 use ipcost_model::units::{percent, size_text};
+use ipcost_model::{Estimate, Object, Placement};
 use ipcost_report::grid::{Column, Grid, Piece};
 use ipcost_report::numbers::ratio;
 use ipcost_report::words::{capitalised, escaped};
@@ -58,7 +58,8 @@ pub fn of_pair(
         let row = |text: fn(&ExplainedFloor) -> String| {
             [a, b].map(|cell| cell.floor.as_ref().map_or(String::new(), text))
         };
-        for (name, [of_a, of_b]) in [("× floor", row(floor_text)), ("floor, begin and end", row(floors_text))] {
+        for (name, [of_a, of_b]) in [("× floor", row(floor_text)), ("floor, begin and end", row(floors_text))]
+        {
             grid.row(vec![name.into(), of_a.into(), of_b.into()]);
         }
     }

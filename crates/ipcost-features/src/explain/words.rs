@@ -72,10 +72,13 @@ fn show_causes(out: &mut String, explanation: &Explanation, room: usize) {
     // A cause that holds on one core and on two is told once, as where it weighs more.
     let mut told: Vec<&NamedCause> = Vec::new();
     for cause in &explanation.causes {
-        let place = |cause: &NamedCause| explanation.cells.iter().find(|cell| Some(&cell.id) == cause.cell.as_ref());
+        let place =
+            |cause: &NamedCause| explanation.cells.iter().find(|cell| Some(&cell.id) == cause.cell.as_ref());
         let again = |known: &&&NamedCause| {
-            let alike = known.code == cause.code && known.side == cause.side && known.subject == cause.subject;
-            let labels = place(known).zip(place(cause)).is_some_and(|(a, b)| a.label == b.label && a.id != b.id);
+            let alike =
+                known.code == cause.code && known.side == cause.side && known.subject == cause.subject;
+            let labels =
+                place(known).zip(place(cause)).is_some_and(|(a, b)| a.label == b.label && a.id != b.id);
             alike && labels
         };
         if told.iter().find(again).is_none() {
@@ -97,7 +100,8 @@ fn same_calls(a: &ExplainedCell, b: &ExplainedCell) -> bool {
             named
         };
         let (of_a, of_b) = (of(a), of(b));
-        let alike = |(a, b): (&(String, f64), &(String, f64))| a.0 == b.0 && (a.1 - b.1).abs() <= 0.1 * a.1.max(b.1);
+        let alike =
+            |(a, b): (&(String, f64), &(String, f64))| a.0 == b.0 && (a.1 - b.1).abs() <= 0.1 * a.1.max(b.1);
         of_a.len() == of_b.len() && of_a.iter().zip(&of_b).all(alike)
     })
 }

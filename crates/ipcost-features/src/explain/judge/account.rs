@@ -62,7 +62,8 @@ pub(super) fn account(
             items.push(part_item(side, Act::SystemTime, left));
         }
     }
-    let waited: f64 = items.iter().filter(|item| item.known == Some(Known::Waits)).filter_map(|item| item.ns).sum();
+    let waited: f64 =
+        items.iter().filter(|item| item.known == Some(Known::Waits)).filter_map(|item| item.ns).sum();
     let left = waiting - waited;
     if differs(Part::Waiting) && left * waiting > 0.0 {
         give_to_switches(&mut items, left);
@@ -159,9 +160,8 @@ fn share(items: &mut [AccountItem], side: PeerRole, ns: f64) -> bool {
         Act::PageFaults => CALLS_PER_FAULT * item.more,
         _ => 0.0,
     };
-    let takes = |item: &&mut AccountItem| {
-        item.side == side && item.ns.is_none() && weight(item) * ns.signum() > 0.0
-    };
+    let takes =
+        |item: &&mut AccountItem| item.side == side && item.ns.is_none() && weight(item) * ns.signum() > 0.0;
     let sum: f64 = items.iter_mut().filter(takes).map(|item| weight(item)).sum();
     if sum == 0.0 {
         return false;

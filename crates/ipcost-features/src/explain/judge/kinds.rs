@@ -100,7 +100,7 @@ impl Sum {
         self.asked += call.asked.unwrap_or(0.0);
         self.timeouts += call.timeouts;
         self.sleep_ns += call.sleep_ns;
-        let sum = |a: Option<f64>, b: Option<f64>| Some(a? + b.unwrap_or(0.0)).or(b);
+        let sum = |a: Option<f64>, b: Option<f64>| [a, b].into_iter().flatten().reduce(|a, b| a + b);
         self.moved = sum(self.moved, call.moved);
         self.took_ns = sum(self.took_ns, call.took_ns);
         for (manner, rate) in &call.manners {

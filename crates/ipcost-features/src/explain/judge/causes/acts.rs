@@ -84,7 +84,15 @@ impl Doing<'_> {
         Some(of(self.cell)? - there)
     }
 
-    fn cause(&self, rule: Rule, subject: &str, more: f64, ns: Option<f64>, said: String, remedy: &str) -> NamedCause {
+    fn cause(
+        &self,
+        rule: Rule,
+        subject: &str,
+        more: f64,
+        ns: Option<f64>,
+        said: String,
+        remedy: &str,
+    ) -> NamedCause {
         let weight = ns.zip(wall_ns(self.cell)).map_or(SLIGHT, |(ns, wall)| (ns / wall).max(SLIGHT));
         let takes = match ns {
             Some(ns) => format!(", which takes {}", nanoseconds(ns)),
@@ -124,8 +132,20 @@ pub(super) fn of_cell(facts: &Facts<'_>, cell: &ExplainedCell) -> Vec<NamedCause
         let Some(kinds) = by_kind(cell, side) else { continue };
         let doing = Doing { cell, side, kinds, account, reference };
         let rules = [
-            sync_writes, sleep, connect_poll, thread_hand_over, lock_contention, logging, small_reads, tls, dns,
-            name_resolution, huge_pages, allocation, page_faults, event_loop,
+            sync_writes,
+            sleep,
+            connect_poll,
+            thread_hand_over,
+            lock_contention,
+            logging,
+            small_reads,
+            tls,
+            dns,
+            name_resolution,
+            huge_pages,
+            allocation,
+            page_faults,
+            event_loop,
         ];
         let mut told: Vec<String> = Vec::new();
         for (cause, calls) in rules.iter().filter_map(|rule| rule(&doing)) {
@@ -153,7 +173,9 @@ fn reference<'a>(
         of && difference.wall_ns.is_some_and(|wall| sign * wall.median >= 0.0)
     };
     let twin = facts.twins.iter().find(|twin| twin.a == cell.id);
-    let Some(difference) = twin.or_else(|| facts.differences.iter().find(dearer)) else { return (None, None) };
+    let Some(difference) = twin.or_else(|| facts.differences.iter().find(dearer)) else {
+        return (None, None);
+    };
     if difference.a == cell.id {
         (Some((&difference.account, 1.0)), find(&difference.b))
     } else {
@@ -204,7 +226,8 @@ fn connect_poll(doing: &Doing<'_>) -> Option<Told> {
 
 /// The thread that moves messages is not the one that handles them.
 fn thread_hand_over(doing: &Doing<'_>) -> Option<Told> {
-    let (threads, there) = (doing.threads(), doing.reference.map_or(1, |cell| cell.sides.of(doing.side).threads.len()));
+    let (threads, there) =
+        (doing.threads(), doing.reference.map_or(1, |cell| cell.sides.of(doing.side).threads.len()));
     let futex = doing.kinds.get(&Kind::Other("futex".to_owned()));
     let manner = |manner| futex.map_or(0.0, |sum| sum.in_manner(manner));
     let words = manner(Manner::WordWait) + manner(Manner::WordWake);
@@ -240,9 +263,16 @@ fn lock_contention(doing: &Doing<'_>) -> Option<Told> {
     };
     let remedy = "hold the lock for less, or give each thread data of its own";
     if waits >= OFTEN / 4.0 {
-        let ns = futex.and_then(|sum| sum.took_ns).filter(|_| doing.threads() < 2).or_else(|| doing.ns_of(&["futex"]));
-        let said = format!("waits for a mutex that another thread holds, {} times an operation", count(waits));
-        return Some((doing.cause(rules::LOCK_CONTENTION, "futex", waits, ns, said, remedy), vec!["futex".to_owned()]));
+        let ns = futex
+            .and_then(|sum| sum.took_ns)
+            .filter(|_| doing.threads() < 2)
+            .or_else(|| doing.ns_of(&["futex"]));
+        let said =
+            format!("waits for a mutex that another thread holds, {} times an operation", count(waits));
+        return Some((
+            doing.cause(rules::LOCK_CONTENTION, "futex", waits, ns, said, remedy),
+            vec!["futex".to_owned()],
+        ));
     }
     let (_, sum, more) = file_lock()?;
     let said = format!("waits for a lock on a file in {} `{}` an operation", count(more), sum.name);
@@ -263,7 +293,8 @@ fn logging(doing: &Doing<'_>) -> Option<Told> {
         Kind::WriteTo(Object::Device) => "a device",
         _ => "standard error",
     };
-    let bytes = sum.bytes_each().map_or_else(String::new, |each| format!(" of {}", size_text(each.round() as u64)));
+    let bytes =
+        sum.bytes_each().map_or_else(String::new, |each| format!(" of {}", size_text(each.round() as u64)));
     let said = format!("writes {} `{}`{bytes} an operation to {to}, as a log does", count(more), sum.name);
     let ns = doing.ns_of(&[&sum.name]);
     let remedy = "log less, gather lines and write many at once, or let another thread write them";
@@ -294,14 +325,8 @@ fn small_reads(doing: &Doing<'_>) -> Option<Told> {
         sum.name,
         size_text(message)
     );
-    let mut cause = doing.cause(
-        rules::SMALL_READS,
-        &sum.name,
-        more,
-        ns,
-        said,
-        "read into a larger buffer (recv_buffer)",
-    );
+    let mut cause =
+        doing.cause(rules::SMALL_READS, &sum.name, more, ns, said, "read into a larger buffer (recv_buffer)");
     cause.weight = weight.unwrap_or(cause.weight);
     Some((cause, vec![sum.name.clone()]))
 }
@@ -342,7 +367,10 @@ fn dns(doing: &Doing<'_>) -> Option<Told> {
     let ns = doing.kinds.get(&Kind::Poll).and_then(|sum| sum.took_ns);
     let said = format!("asks a name server {} times an operation", count(*rate));
     let remedy = "resolve the name once, run a caching resolver, or connect to an address";
-    Some((doing.cause(rules::DNS, "port 53", *rate, ns, said, remedy), vec!["connect".into(), "socket".into()]))
+    Some((
+        doing.cause(rules::DNS, "port 53", *rate, ns, said, remedy),
+        vec!["connect".into(), "socket".into()],
+    ))
 }
 
 /// A name is looked up in files for every operation.
@@ -358,7 +386,8 @@ fn name_resolution(doing: &Doing<'_>) -> Option<Told> {
         count(calls)
     );
     let remedy = "resolve the name once, or connect to an address";
-    let names = ["openat", "fstat", "newfstatat", "lseek", "read", "close", "connect", "socket", "stat", "uname"];
+    let names =
+        ["openat", "fstat", "newfstatat", "lseek", "read", "close", "connect", "socket", "stat", "uname"];
     let told = names.map(str::to_owned).to_vec();
     Some((doing.cause(rules::NAME_RESOLUTION, "names", most, (own > 0.0).then_some(own), said, remedy), told))
 }
@@ -386,12 +415,15 @@ fn allocation(doing: &Doing<'_>) -> Option<Told> {
     let seen: Vec<(&Sum, f64)> =
         doing.often().filter(|(kind, _, _)| gets(kind)).map(|(_, sum, more)| (sum, more)).collect();
     let (most, more) = seen.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1))?;
-    let text: Vec<String> = seen.iter().map(|(sum, more)| format!("{} `{}`", count(*more), sum.name)).collect();
+    let text: Vec<String> =
+        seen.iter().map(|(sum, more)| format!("{} `{}`", count(*more), sum.name)).collect();
     let names: Vec<&str> = seen.iter().map(|(sum, _)| sum.name.as_str()).collect();
     let faults: f64 = doing.items(|item| item.act == Act::PageFaults).iter().sum();
     let ns = doing.ns_of(&names).unwrap_or(0.0) + faults;
-    let said = format!("gets memory from the kernel and gives it back for every operation ({})", and_joined(&text));
-    let remedy = "reuse buffers, or let the allocator keep memory (glibc: M_MMAP_THRESHOLD and M_TRIM_THRESHOLD)";
+    let said =
+        format!("gets memory from the kernel and gives it back for every operation ({})", and_joined(&text));
+    let remedy =
+        "reuse buffers, or let the allocator keep memory (glibc: M_MMAP_THRESHOLD and M_TRIM_THRESHOLD)";
     let told = names.iter().map(|name| (*name).to_owned()).collect();
     Some((doing.cause(rules::ALLOCATION, &most.name, more, (ns > 0.0).then_some(ns), said, remedy), told))
 }
@@ -409,7 +441,11 @@ fn event_loop(doing: &Doing<'_>) -> Option<Told> {
     let (_, sum, more) = doing
         .often()
         .find(|(kind, sum, more)| **kind == Kind::Poll && *more >= 0.5 && sum.timeouts < 0.5 * sum.count)?;
-    let said = format!("asks which descriptor is ready before it reads: {} `{}` an operation", count(more), sum.name);
+    let said = format!(
+        "asks which descriptor is ready before it reads: {} `{}` an operation",
+        count(more),
+        sum.name
+    );
     let ns = doing.ns_of(&[&sum.name]);
     let remedy = "read first and poll only when there was nothing; or handle several messages for each poll";
     Some((doing.cause(rules::EVENT_LOOP, &sum.name, more, ns, said, remedy), vec![sum.name.clone()]))
@@ -417,12 +453,14 @@ fn event_loop(doing: &Doing<'_>) -> Option<Told> {
 
 /// Calls of which there are more, and which no rule tells of.
 fn more_calls(doing: &Doing<'_>, told: &[String]) -> Vec<NamedCause> {
-    let untold = doing.often().filter(|(_, sum, _)| {
-        !told.contains(&sum.name) && !OF_THE_MOMENT.contains(&sum.name.as_str())
-    });
+    let untold = doing
+        .often()
+        .filter(|(_, sum, _)| !told.contains(&sum.name) && !OF_THE_MOMENT.contains(&sum.name.as_str()));
     untold
         .map(|(_, sum, more)| {
-            let bytes = sum.bytes_each().map_or_else(String::new, |each| format!(" of {}", size_text(each.round() as u64)));
+            let bytes = sum
+                .bytes_each()
+                .map_or_else(String::new, |each| format!(" of {}", size_text(each.round() as u64)));
             let said = format!("makes {} more `{}`{bytes} an operation", count(more), sum.name);
             let ns = doing.ns_of(&[&sum.name]);
             doing.cause(rules::MORE_CALLS, &sum.name, more, ns, said, "see whether the operation needs them")
@@ -432,11 +470,14 @@ fn more_calls(doing: &Doing<'_>, told: &[String]) -> Vec<NamedCause> {
 
 /// Storage and migrations, where no cause tells of them.
 fn counted(doing: &Doing<'_>, found: &[NamedCause]) -> Vec<NamedCause> {
-    let has = |rule: Rule| found.iter().any(|cause| cause.code == rule.code && cause.side == Some(doing.side));
+    let has =
+        |rule: Rule| found.iter().any(|cause| cause.code == rule.code && cause.side == Some(doing.side));
     let mut more = Vec::new();
     for (event, verb) in [("disk_bytes_written", "writes"), ("disk_bytes_read", "reads")] {
         let bytes = doing.more_events(event).filter(|bytes| *bytes >= 512.0);
-        let Some(bytes) = bytes.filter(|_| !has(rules::SYNC_WRITES) && !has(rules::LOGGING)) else { continue };
+        let Some(bytes) = bytes.filter(|_| !has(rules::SYNC_WRITES) && !has(rules::LOGGING)) else {
+            continue;
+        };
         let said = format!("{verb} {} of storage an operation", size_text(bytes.round() as u64));
         let remedy = "keep in memory what is needed for every operation";
         more.push(doing.cause(rules::STORAGE, event, bytes, None, said, remedy));
@@ -445,7 +486,14 @@ fn counted(doing: &Doing<'_>, found: &[NamedCause]) -> Vec<NamedCause> {
         let said = format!("moves to another core {} times an operation", count(moves));
         let remedy = "keep the thread on one core (taskset, sched_setaffinity once)";
         let ns: f64 = doing.items(|item| item.act == Act::Migrations).iter().sum();
-        more.push(doing.cause(rules::MIGRATIONS, "migrations", moves, (ns > 0.0).then_some(ns), said, remedy));
+        more.push(doing.cause(
+            rules::MIGRATIONS,
+            "migrations",
+            moves,
+            (ns > 0.0).then_some(ns),
+            said,
+            remedy,
+        ));
     }
     more
 }

@@ -2,14 +2,17 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ipcost_lab::system_calls::CallRecord;
+use ipcost_model::protocol::PeerRole;
 use ipcost_model::{
-    Estimate, LayoutPlace, OptionValue, Pattern, Placement, ProcessorTimes, Throttling, Verdict,
+    Estimate, LayoutPlace, Manner, Object, OptionValue, Pattern, Placement, ProcessorTimes, Throttling,
+    Verdict,
 };
 use ipcost_sys::others::Busy;
 
 use super::*;
+use crate::explain::judge::account::account;
 use crate::explain::record::usual;
-use crate::explain::{Part, PartCost, PartDifference, SideEvidence, Sides};
+use crate::explain::{Account, Part, PartCost, PartDifference, SideEvidence, Sides};
 
 fn exactly(median: f64) -> Estimate {
     Estimate { median, lo: Some(median * 0.95), hi: Some(median * 1.05) }
@@ -51,6 +54,7 @@ fn clean(pattern: Pattern, transport: &str, size: u64) -> ExplainedCell {
         limited_by: None,
         sides: Sides { client: side.clone(), server: side },
         network: BTreeMap::from([("delayed_acknowledgements".to_owned(), 0.0)]),
+        machine: BTreeMap::new(),
         floor: None,
         alone: true,
         traced_ops: 1_000,
@@ -119,6 +123,7 @@ fn difference(a: &ExplainedCell, b: &ExplainedCell, part: Part, more_ns: f64) ->
         division: Division::Turns,
         parts: vec![PartDifference { part, ns: exactly(more_ns), differs: true }],
         counts: Vec::new(),
+        account: Account::default(),
     }
 }
 
@@ -231,11 +236,142 @@ fn ports_that_run_out() {
     );
 }
 
+/// A peer of one's own with these calls in its client, against the native one, which waits or works so much less.
+fn planted(calls: &[CallRecord], part: Part, more_ns: f64) -> (ExplainedCell, ExplainedCell, Case) {
+    let native =
+        ExplainedCell { id: "twin".to_owned(), purpose: Purpose::Twin, ..clean(Pattern::Rr, "unix", 64) };
+    let mut cell =
+        ExplainedCell { wall_ns: Some(exactly(10_000.0 + more_ns)), ..clean(Pattern::Rr, "unix", 64) };
+    "planted".clone_into(&mut cell.point.client);
+    cell.sides.client.system_calls.as_mut().unwrap().extend(calls.iter().cloned());
+    let mut twin = difference(&cell, &native, part, more_ns);
+    twin.account = account(&cell, &native, twin.wall_ns.as_ref(), twin.division, &twin.parts);
+    (cell, native, Case { twins: vec![twin], ..Case::default() })
+}
+
+fn plain(name: &str, count: f64) -> CallRecord {
+    CallRecord { name: name.to_owned(), count, ..CallRecord::default() }
+}
+
+#[track_caller]
+fn assert_first(code: &str, subject: &str, calls: &[CallRecord], part: Part, more_ns: f64) {
+    let (cell, native, case) = planted(calls, part, more_ns);
+    let found = found(&[cell, native], &case);
+    let first = found.first().unwrap_or_else(|| panic!("nothing was found for {code}"));
+    assert_eq!((first.code.as_str(), first.subject.as_deref()), (code, Some(subject)), "{found:#?}");
+    assert_eq!(first.side, Some(PeerRole::Client));
+    let codes: Vec<&str> = found.iter().map(|cause| cause.code.as_str()).collect();
+    assert_eq!(codes, [code], "nothing else is blamed");
+}
+
+#[test]
+fn what_a_side_does_more_is_named_with_what_it_takes() {
+    let waits = |call: CallRecord, ns| CallRecord { took_ns: Some(ns), ..call };
+    let on = |call: CallRecord, on| CallRecord { on: Some(on), ..call };
+    let log = || on(call("write", 1.0, 40.0, 40.0), Object::File);
+    let manner =
+        |call: CallRecord, manner, rate| CallRecord { manners: BTreeMap::from([(manner, rate)]), ..call };
+    let synced = [log(), waits(on(plain("fdatasync", 1.0), Object::File), 95_000.0)];
+    assert_first("sync-writes", "fdatasync", &synced, Part::Waiting, 100_000.0);
+    assert_first("sync-writes", "write", &[waits(log(), 90_000.0)], Part::Waiting, 90_000.0);
+    let slept = CallRecord { sleep_ns: 200_000.0, ..waits(plain("clock_nanosleep", 1.0), 260_000.0) };
+    assert_first("sleep", "clock_nanosleep", &[slept], Part::Waiting, 260_000.0);
+    let idle = CallRecord { timeouts: 1.0, ..manner(waits(plain("poll", 1.0), 1e6), Manner::TimeOnly, 1.0) };
+    assert_first("sleep", "poll", &[idle], Part::Waiting, 1e6);
+    assert_first("logging", "write", &[log()], Part::ClientSystem, 1_000.0);
+    let complaint = manner(on(call("write", 1.0, 9.0, 9.0), Object::Pipe), Manner::StandardError, 1.0);
+    assert_first("logging", "write", &[complaint], Part::ClientSystem, 1_000.0);
+    assert_first("event-loop", "epoll_wait", &[plain("epoll_wait", 1.0)], Part::ClientSystem, 800.0);
+    let maps = [plain("mmap", 1.0), plain("munmap", 1.0)];
+    assert_first("allocation", "munmap", &maps, Part::ClientSystem, 5_000.0);
+    let locked = manner(waits(plain("futex", 1.2), 50_000.0), Manner::MutexWait, 1.0);
+    assert_first("lock-contention", "futex", &[locked], Part::Waiting, 50_000.0);
+    let file_lock = waits(on(plain("flock", 2.0), Object::File), 50_000.0);
+    assert_first("lock-contention", "flock", &[file_lock], Part::Waiting, 50_000.0);
+    assert_first("more-calls", "getppid", &[plain("getppid", 50.0)], Part::ClientSystem, 4_000.0);
+}
+
+#[test]
+fn what_calls_take_is_told_from_timed_batches() {
+    let (_, _, case) = planted(&[plain("getppid", 50.0)], Part::ClientSystem, 4_000.0);
+    let account = &case.twins[0].account;
+    let item = &account.items[0];
+    assert_eq!((item.call.as_deref(), item.more, item.ns), (Some("getppid"), 50.0, Some(4_000.0)));
+    assert_eq!(account.unexplained_ns, Some(0.0));
+    // A wait that tracing shows leaves the rest unexplained.
+    let synced = CallRecord { took_ns: Some(95_000.0), ..plain("fdatasync", 1.0) };
+    let (_, _, case) = planted(&[synced], Part::Waiting, 107_000.0);
+    assert_eq!(case.twins[0].account.items[0].ns, Some(95_000.0));
+    assert_eq!(case.twins[0].account.unexplained_ns, Some(12_000.0));
+}
+
+#[test]
+fn an_operation_that_passes_between_threads() {
+    let futex = CallRecord {
+        manners: BTreeMap::from([(Manner::WordWait, 2.0), (Manner::WordWake, 2.0)]),
+        ..plain("futex", 4.0)
+    };
+    let (mut cell, native, mut case) = planted(&[futex], Part::Waiting, 20_000.0);
+    cell.sides.client.threads = vec![4.0, 2.0];
+    cell.sides.client.voluntary_switches = Some(3.0);
+    let twin = &mut case.twins[0];
+    twin.account = account(&cell, &native, twin.wall_ns.as_ref(), twin.division, &twin.parts);
+    let found = found(&[cell, native], &case);
+    assert_eq!((found.len(), found[0].code.as_str()), (1, "thread-hand-over"), "{found:#?}");
+    assert_eq!(found[0].ns, Some(20_000.0), "{found:#?}");
+}
+
+#[test]
+fn pages_that_are_given_anew() {
+    let (mut cell, mut native, mut case) = planted(&[plain("madvise", 1.0)], Part::ClientSystem, 9_000.0);
+    cell.sides.client.events.insert("page_faults".into(), 16.0);
+    native.sides.client.events.insert("page_faults".into(), 0.0);
+    let again = |cell: &ExplainedCell, native: &ExplainedCell, case: &mut Case| {
+        let twin = &mut case.twins[0];
+        twin.account = account(cell, native, twin.wall_ns.as_ref(), twin.division, &twin.parts);
+    };
+    again(&cell, &native, &mut case);
+    let codes = |cell: &ExplainedCell, native: &ExplainedCell, case: &Case| -> Vec<String> {
+        let found = found(&[cell.clone(), native.clone()], case);
+        found.into_iter().map(|cause| cause.code).collect()
+    };
+    assert_eq!(codes(&cell, &native, &case), ["allocation", "page-faults"]);
+    // Huge ones are few, and the kernel clears each.
+    cell.sides.client.events.insert("page_faults".into(), 1.0);
+    cell.machine.insert("huge_page_faults".into(), 1.0);
+    again(&cell, &native, &mut case);
+    assert!(codes(&cell, &native, &case).contains(&"transparent-huge-pages".to_owned()));
+}
+
+#[test]
+fn records_of_tls() {
+    let mut cell = clean(Pattern::Rr, "unix", 64);
+    let header = CallRecord {
+        manners: BTreeMap::from([(Manner::RecordHeader, 1.0)]),
+        ..call("recvfrom", 2.0, 43.0, 43.0)
+    };
+    cell.sides.client.system_calls = Some(vec![call("sendto", 1.0, 86.0, 86.0), header]);
+    assert_only("tls", cell.clone(), &Case::default());
+    cell.sides.client.system_calls =
+        Some(vec![call("sendto", 1.0, 86.0, 86.0), call("recvfrom", 1.0, 86.0, 86.0)]);
+    assert_eq!(found(&[cell], &Case::default()), [], "a header of another protocol");
+}
+
+#[test]
+fn a_connection_that_polls_in_vain() {
+    let mut cell = clean(Pattern::Connect, "unix", 64);
+    let poll = CallRecord { timeouts: 1.0, took_ns: Some(5e6), ..plain("poll", 1.0) };
+    cell.sides.client.system_calls.as_mut().unwrap().push(poll);
+    assert_only("connect-poll", cell, &Case::default());
+}
+
 #[test]
 fn names_that_are_looked_up_every_time() {
     let mut cell = clean(Pattern::Connect, "tcp", 64);
     cell.sides.client.lookups = BTreeMap::from([("/etc/hosts".to_owned(), 1.0)]);
-    assert_only("name-resolution", cell, &Case::default());
+    assert_only("name-resolution", cell.clone(), &Case::default());
+    cell.sides.client.lookups = BTreeMap::from([("htons(53)".to_owned(), 1.0)]);
+    assert_only("dns", cell, &Case::default());
 }
 
 #[test]

@@ -1,0 +1,284 @@
+//! Samples the stacks of process groups while a batch runs, through the installed `perf`.
+//!
+//! User stacks are followed by frame pointers, not by DWARF: for DWARF the kernel copies 8 KiB of stack with each sample,
+//! which costs more than most operations that are measured here and displaces them from the caches. Kernel stacks, where
+//! most of the time of inter-process communication goes, are complete either way. User stacks of code without frame
+//! pointers show the function that calls the kernel, and few or none of its callers.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use ipcost_model::escaped;
+use ipcost_sys::interrupt::Interrupt;
+use ipcost_sys::perf::{Counters, Refusal, processes};
+use ipcost_sys::private_dir::PrivateDir;
+use ipcost_sys::process::{Heard, PeerProcess, Spawn, Wake, wait_any};
+use ipcost_sys::{Context, SysError};
+
+use crate::stacks::{Collapse, FIELDS, Stacks};
+
+/// Samples per second of processor time. `perf` lowers it to `kernel.perf_event_max_sample_rate` by itself. Not a round
+/// number, so that samples do not keep pace with timers.
+const FREQUENCY_HZ: u32 = 2999;
+/// The event for processors without counters.
+const CLOCK: &str = "cpu-clock";
+/// The buffer of each processor, pages. Two such buffers fit what a user may lock (`kernel.perf_event_mlock_kb`).
+const BUFFER_PAGES: u32 = 32;
+/// How long `perf` may take to attach, or to write its file.
+const ANSWER: Duration = Duration::from_secs(30);
+/// How long it may take to resolve the names of all samples.
+const SCRIPT: Duration = Duration::from_secs(60);
+/// The most characters of what `perf` says in an error.
+const MOST_SAID: usize = 200;
+/// What every `perf` is started with: the user's settings would change what it prints, and it would ask servers for symbols.
+const ENVIRONMENT: [&str; 4] = ["env", "PERF_CONFIG=/dev/null", "DEBUGINFOD_URLS=", "LC_ALL=C"];
+
+/// Why stacks could not be sampled, and what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum ProfileError {
+    /// `perf` is not installed, or not for this kernel.
+    #[error("perf is not installed, or not for this kernel (Debian's package linux-perf)")]
+    NotInstalled,
+    /// This user may not sample the kernel; with the value of `kernel.perf_event_paranoid`.
+    #[error("this user may not sample the kernel: {}", permission(*.0))]
+    Forbidden(Option<i32>),
+    /// The groups have no processes.
+    #[error("process group {0} has no processes to sample; measure this cell alone to see whether it runs")]
+    NoProcess(u32),
+    /// Neither side was sampled.
+    #[error("perf took no samples: the batch used too little processor time; make it longer with --budget")]
+    NoSamples,
+    /// `perf` failed.
+    #[error("perf {step} failed: {said}; see whether perf {step} works here by itself")]
+    Failed {
+        /// Its command.
+        step: &'static str,
+        /// The last line that it wrote.
+        said: String,
+    },
+    /// `perf` did not end, and was killed.
+    #[error("perf {step} did not finish in time and was ended; try again on a less busy machine")]
+    Stuck {
+        /// Its command.
+        step: &'static str,
+    },
+    /// The user asked to stop.
+    #[error("interrupted")]
+    Interrupted,
+    /// Its files cannot be kept, or it cannot be started or read.
+    #[error(transparent)]
+    System(#[from] SysError),
+}
+
+/// How to get the permission.
+fn permission(paranoid: Option<i32>) -> String {
+    match paranoid {
+        Some(value @ 2..) => {
+            format!("run as root, or set kernel.perf_event_paranoid to 1 or less (it is {value})")
+        }
+        _ => "run as root; in a container, add the capability PERFMON and permit perf_event_open".to_owned(),
+    }
+}
+
+/// Samples process groups until it is finished or dropped.
+#[derive(Debug)]
+pub struct Profiler {
+    /// One recorder for each group, so that children that start meanwhile belong to their side.
+    ///
+    /// Before the directory: what is dropped first still writes to it.
+    recorders: Vec<Recorder>,
+    event: &'static str,
+    _scratch: PrivateDir,
+}
+
+impl Profiler {
+    /// Starts to sample all threads of these process groups, and the children that they start from now on. Sampling has
+    /// begun when this returns. `interrupt` ends every wait for `perf`.
+    ///
+    /// # Errors
+    /// If `perf` is missing, may not sample, or fails.
+    pub fn start(groups: &[u32], interrupt: &Interrupt) -> Result<Self, ProfileError> {
+        if !is_there() {
+            return Err(ProfileError::NotInstalled);
+        }
+        match Self::start_with(usable_event(groups)?, groups, interrupt) {
+            // Some counters count, but cannot interrupt.
+            Err(ProfileError::Failed { .. }) => Self::start_with(CLOCK, groups, interrupt),
+            started => started,
+        }
+    }
+
+    fn start_with(event: &'static str, groups: &[u32], interrupt: &Interrupt) -> Result<Self, ProfileError> {
+        let scratch = PrivateDir::create()?;
+        let record = |(index, group): (usize, &u32)| {
+            let data = scratch.path().join(format!("{index}.data"));
+            Recorder::start(*group, event, data, interrupt)
+        };
+        let recorders = groups.iter().enumerate().map(record).collect::<Result<_, _>>()?;
+        let mut profiler = Self { recorders, event, _scratch: scratch };
+        // Attaching takes longer than switching on: both sides are sampled from nearly the same moment.
+        profiler.recorders.iter_mut().try_for_each(Recorder::enable)?;
+        Ok(profiler)
+    }
+
+    /// Whether a clock takes the samples, since the processor offers no counters. It cannot interrupt the kernel where that
+    /// keeps interrupts off, and such time shows in the function that permits them again.
+    pub fn samples_by_clock(&self) -> bool {
+        self.event == CLOCK
+    }
+
+    /// Stops sampling and returns the stacks of each group, in the order of [`Profiler::start`]. A group that used next to
+    /// no processor time has none.
+    ///
+    /// # Errors
+    /// If `perf` fails, or no group has samples.
+    pub fn finish(mut self) -> Result<Vec<Stacks>, ProfileError> {
+        self.recorders.iter_mut().for_each(Recorder::request_stop);
+        let stacks = self.recorders.drain(..).map(Recorder::stacks).collect::<Result<Vec<_>, _>>()?;
+        if stacks.iter().all(|side| side.samples == 0) {
+            return Err(ProfileError::NoSamples);
+        }
+        Ok(stacks)
+    }
+}
+
+/// Whether `perf` can be started. Ubuntu's is a script that fails if the package for this kernel is missing.
+fn is_there() -> bool {
+    let asked = Command::new("perf").arg("--version").stdin(Stdio::null()).output();
+    asked.is_ok_and(|output| output.status.success())
+}
+
+/// The event that samples of these groups can be taken by: cycles, or the clock if the processor offers no counters.
+fn usable_event(groups: &[u32]) -> Result<&'static str, ProfileError> {
+    let mut event = "cycles";
+    for group in groups {
+        match Counters::of_group(*group).refused().get("cycles_kernel") {
+            Some(Refusal::Forbidden) => return Err(ProfileError::Forbidden(paranoid())),
+            Some(Refusal::Absent) => event = CLOCK,
+            None => {}
+        }
+    }
+    Ok(event)
+}
+
+fn paranoid() -> Option<i32> {
+    fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").ok()?.trim().parse().ok()
+}
+
+/// One `perf record`.
+#[derive(Debug)]
+struct Recorder {
+    perf: Perf,
+    data: PathBuf,
+}
+
+impl Recorder {
+    /// Attaches to a group without sampling it yet.
+    fn start(group: u32, event: &str, data: PathBuf, interrupt: &Interrupt) -> Result<Self, ProfileError> {
+        let members: Vec<String> = processes(group).iter().map(u32::to_string).collect();
+        if members.is_empty() {
+            return Err(ProfileError::NoProcess(group));
+        }
+        let (rate, pages) = (format!("--freq={FREQUENCY_HZ}"), format!("--mmap-pages={BUFFER_PAGES}"));
+        let (members, file) = (members.join(","), data.to_string_lossy());
+        let sampling = ["--event", event, &rate, "--call-graph=fp", &pages, "--pid", &members, "--delay=-1"];
+        // Commands arrive at standard input, answers leave by standard output. No cache of files in the home directory.
+        let plumbing = ["--control=fd:0,1", "--no-buildid", "--output", &file];
+        let perf = Perf::start("record", &[&sampling[..], &plumbing].concat(), interrupt)?;
+        Ok(Self { perf, data })
+    }
+
+    fn enable(&mut self) -> Result<(), ProfileError> {
+        let deadline = Instant::now() + ANSWER;
+        // If it has ended, there is no answer, and the error is told then.
+        let _ = self.perf.process.send(b"enable\n", deadline);
+        match self.perf.line(deadline)? {
+            Some(answer) if answer.contains("ack") => Ok(()),
+            _ => Err(self.perf.failure()),
+        }
+    }
+
+    fn request_stop(&mut self) {
+        // It may have ended already, with the last process of its group.
+        let _ = self.perf.process.send(b"stop\n", Instant::now() + ANSWER);
+    }
+
+    /// Waits for the end of the recording, and reads it.
+    fn stacks(self) -> Result<Stacks, ProfileError> {
+        let Self { perf, data } = self;
+        let (interrupt, file) = (perf.interrupt.clone(), data.to_string_lossy());
+        perf.for_each_line(ANSWER, |_| {})?;
+        // Resolving inlined functions takes minutes.
+        let options = ["--no-inline", "--fields", FIELDS, "--input", &file];
+        let mut collapse = Collapse::default();
+        Perf::start("script", &options, &interrupt)?.for_each_line(SCRIPT, |line| collapse.line(line))?;
+        Ok(collapse.finish())
+    }
+}
+
+/// A running `perf`, in a group of its own, so that only this program ends it. Dropping it kills it, and the kernel does if
+/// this program is killed.
+#[derive(Debug)]
+struct Perf {
+    step: &'static str,
+    process: PeerProcess,
+    interrupt: Interrupt,
+}
+
+impl Perf {
+    fn start(step: &'static str, options: &[&str], interrupt: &Interrupt) -> Result<Self, ProfileError> {
+        let words = [&ENVIRONMENT[..], &["perf", step], options].concat();
+        let command: Vec<String> = words.into_iter().map(str::to_owned).collect();
+        let spawn = Spawn { command: &command, ..Spawn::default() };
+        let process = PeerProcess::spawn(spawn).context(|| format!("cannot start perf {step}"))?;
+        Ok(Self { step, process, interrupt: interrupt.clone() })
+    }
+
+    /// Its next line; `None` after the last.
+    fn line(&mut self, deadline: Instant) -> Result<Option<String>, ProfileError> {
+        let cannot_read = || format!("cannot read from perf {}", self.step);
+        loop {
+            match self.process.hear().context(cannot_read)? {
+                // The names in it may hold any bytes.
+                Heard::Line(line) => return Ok(Some(String::from_utf8_lossy(&line).into_owned())),
+                Heard::End => return Ok(None),
+                Heard::TooLong | Heard::TooMuchComplaint => return Err(self.failure()),
+                Heard::Nothing => {}
+            }
+            let peers = std::iter::once(&self.process);
+            match wait_any(peers, &self.interrupt, deadline).context(cannot_read)? {
+                Wake::Heard => {}
+                Wake::Deadline => return Err(ProfileError::Stuck { step: self.step }),
+                Wake::Interrupted => return Err(ProfileError::Interrupted),
+            }
+        }
+    }
+
+    /// Takes all its lines until it has ended.
+    fn for_each_line(mut self, limit: Duration, mut take: impl FnMut(&str)) -> Result<(), ProfileError> {
+        let deadline = Instant::now() + limit;
+        while let Some(line) = self.line(deadline)? {
+            take(&line);
+        }
+        if self.process.finish(deadline).is_some_and(|status| status.success()) {
+            Ok(())
+        } else {
+            Err(self.failure())
+        }
+    }
+
+    /// The error of a `perf` that did not do its work.
+    fn failure(&mut self) -> ProfileError {
+        // All that it says is there once it has ended.
+        self.process.finish(Instant::now() + ANSWER);
+        let said = self.process.complaint();
+        let last = said.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or("it says nothing");
+        let said = escaped(&last.chars().take(MOST_SAID).collect::<String>());
+        ProfileError::Failed { step: self.step, said: said.trim_end_matches('.').to_owned() }
+    }
+}
+
+#[cfg(test)]
+mod tests;

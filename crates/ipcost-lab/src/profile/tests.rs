@@ -1,0 +1,173 @@
+use super::*;
+
+/// Announces itself, works when told, says so, and waits.
+const BUSY: &str = "\
+    echo ready; read -r _; i=0; \
+    while [ $i -lt 20000 ]; do i=$((i+1)); read -r _ < /proc/self/stat; done; \
+    echo done; read -r _";
+
+fn shell(script: &str) -> PeerProcess {
+    let command = ["sh", "-c", script].map(str::to_owned);
+    PeerProcess::spawn(Spawn { command: &command, ..Spawn::default() }).unwrap()
+}
+
+fn next_line(process: &mut PeerProcess, interrupt: &Interrupt) -> String {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    loop {
+        match process.hear().unwrap() {
+            Heard::Line(line) => return String::from_utf8(line).unwrap(),
+            Heard::Nothing => {
+                let wake = wait_any(std::iter::once(&*process), interrupt, deadline).unwrap();
+                assert!(matches!(wake, Wake::Heard), "{wake:?}");
+            }
+            other => panic!("{other:?}: {}", process.complaint()),
+        }
+    }
+}
+
+fn go(process: &mut PeerProcess) {
+    process.send(b"go\n", Instant::now() + Duration::from_secs(10)).unwrap();
+}
+
+/// Whether this machine has `perf`, and so a shell; otherwise says that it was not tested.
+fn perf_is_here() -> bool {
+    let here = is_there();
+    if !here {
+        eprintln!("not tested: {}", ProfileError::NotInstalled);
+    }
+    here
+}
+
+/// Starts to profile; `None` if this machine cannot, with the reason on the terminal.
+fn started(groups: &[u32], interrupt: &Interrupt) -> Option<Profiler> {
+    match Profiler::start(groups, interrupt) {
+        Ok(profiler) => Some(profiler),
+        Err(error @ ProfileError::Forbidden(_)) => {
+            eprintln!("not tested: {error}");
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[test]
+fn a_busy_side_is_sampled_and_an_idle_one_is_not() {
+    if !perf_is_here() {
+        return;
+    }
+    let interrupt = Interrupt::never().unwrap();
+    let (mut busy, mut idle) = (shell(BUSY), shell("echo ready; read -r _"));
+    for side in [&mut busy, &mut idle] {
+        assert_eq!(next_line(side, &interrupt), "ready");
+    }
+    let Some(profiler) = started(&[busy.id(), idle.id()], &interrupt) else { return };
+    go(&mut busy);
+    assert_eq!(next_line(&mut busy, &interrupt), "done");
+    let stacks = profiler.finish().unwrap();
+    let [busy, idle] = stacks.as_slice() else { panic!("{stacks:?}") };
+    assert!(busy.samples > 0, "{stacks:?}");
+    assert!(busy.samples > idle.samples, "{stacks:?}");
+    assert!(busy.weights.keys().all(|stack| stack.starts_with("sh;")), "{stacks:?}");
+    assert!(busy.weights.keys().any(|stack| stack.contains(crate::stacks::KERNEL)), "{stacks:?}");
+}
+
+#[test]
+fn no_samples_are_an_error_and_nothing_stays() {
+    if !perf_is_here() {
+        return;
+    }
+    let interrupt = Interrupt::never().unwrap();
+    let mut idle = shell("echo ready; read -r _");
+    assert_eq!(next_line(&mut idle, &interrupt), "ready");
+    let Some(profiler) = started(&[idle.id()], &interrupt) else { return };
+    let perf = profiler.recorders[0].perf.process.id();
+    let scratch = profiler._scratch.path().to_owned();
+    match profiler.finish() {
+        Err(ProfileError::NoSamples) => {}
+        // It may still have been on its way to wait.
+        Ok(stacks) => assert!(stacks[0].samples > 0, "{stacks:?}"),
+        Err(error) => panic!("{error}"),
+    }
+    assert!(processes(perf).is_empty());
+    assert!(!scratch.exists());
+}
+
+#[test]
+fn a_dropped_profiler_leaves_nothing() {
+    if !perf_is_here() {
+        return;
+    }
+    let interrupt = Interrupt::never().unwrap();
+    let mut idle = shell("echo ready; read -r _");
+    assert_eq!(next_line(&mut idle, &interrupt), "ready");
+    let Some(profiler) = started(&[idle.id()], &interrupt) else { return };
+    let perf = profiler.recorders[0].perf.process.id();
+    assert_eq!(processes(perf), [perf]);
+    let scratch = profiler._scratch.path().to_owned();
+    drop(profiler);
+    assert!(processes(perf).is_empty());
+    assert!(!scratch.exists());
+}
+
+#[test]
+fn a_side_that_ends_meanwhile_keeps_its_samples() {
+    if !perf_is_here() {
+        return;
+    }
+    let interrupt = Interrupt::never().unwrap();
+    let mut busy = shell(BUSY);
+    assert_eq!(next_line(&mut busy, &interrupt), "ready");
+    let Some(profiler) = started(&[busy.id()], &interrupt) else { return };
+    go(&mut busy);
+    assert_eq!(next_line(&mut busy, &interrupt), "done");
+    drop(busy);
+    assert!(profiler.finish().unwrap()[0].samples > 0);
+}
+
+#[test]
+fn a_group_without_processes_is_an_error() {
+    if !perf_is_here() {
+        return;
+    }
+    let interrupt = Interrupt::never().unwrap();
+    let mut gone = shell("exit");
+    gone.finish(Instant::now() + Duration::from_secs(10));
+    match Profiler::start(&[gone.id()], &interrupt) {
+        Err(ProfileError::NoProcess(group)) => assert_eq!(group, gone.id()),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_failure_says_what_perf_says_in_one_line() {
+    if !perf_is_here() {
+        return;
+    }
+    let interrupt = Interrupt::never().unwrap();
+    let script = Perf::start("script", &["--input", "/does/not/exist"], &interrupt).unwrap();
+    let error = script.for_each_line(SCRIPT, |_| {}).unwrap_err().to_string();
+    assert!(error.starts_with("perf script failed: ") && error.contains("/does/not/exist"), "{error}");
+    assert_eq!(error.lines().count(), 1);
+}
+
+#[test]
+fn a_silent_perf_is_not_waited_for() {
+    if !perf_is_here() {
+        return;
+    }
+    let never = Interrupt::never().unwrap();
+    let mut idle = shell("echo ready; read -r _");
+    assert_eq!(next_line(&mut idle, &never), "ready");
+    let Some(mut profiler) = started(&[idle.id()], &never) else { return };
+    let error = profiler.recorders[0].perf.line(Instant::now()).unwrap_err();
+    assert!(matches!(error, ProfileError::Stuck { step: "record" }), "{error}");
+}
+
+#[test]
+fn refusals_name_the_value_that_is_needed() {
+    let text = |paranoid| ProfileError::Forbidden(paranoid).to_string();
+    assert!(text(Some(3)).ends_with("set kernel.perf_event_paranoid to 1 or less (it is 3)"));
+    for open in [Some(1), Some(-1), None] {
+        assert!(text(open).contains("PERFMON"), "{}", text(open));
+    }
+}
