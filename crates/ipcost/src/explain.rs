@@ -1,11 +1,11 @@
 //! `ipcost explain`: where the time of cells goes, and what makes the difference between them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{anyhow, bail};
 use indicatif::ProgressBar;
-use ipcost_features::explain::{Explanation, Request, Watching, examine, prepare, words as text};
+use ipcost_features::explain::{Examined, Explanation, Request, Watching, examine, prepare, words as text};
 use ipcost_lab::Lab;
 use ipcost_lab::progress::Observer;
 use ipcost_model::{Job, Matrix, Stopped, parse_cell_id};
@@ -15,7 +15,7 @@ use crate::args::ExplainArgs;
 use crate::exit::{INTERRUPTED, Problem, note, teller, warn};
 use crate::history;
 use crate::job::{job as job_of, place_as_usual};
-use crate::output::{is_standard_output, print, room, write_pretty};
+use crate::output::{is_standard_output, print, room, write_pretty, write_text};
 use crate::progress::{Line, bar};
 use crate::run::listen;
 
@@ -32,9 +32,12 @@ pub fn run(args: &ExplainArgs) -> Result<ExitCode, Problem> {
     }
     let bar = bar(args.quiet, 1, "looking at what the cells do, {pos} of {len}");
     let mut shown = Shown { line: Line::new(args.quiet), bar };
-    let explanation = examine(&job, plan, &question, &lab, &listen()?, &mut shown);
+    let examined = examine(&asked, (&job, plan, &question), &lab, &listen()?, &mut shown);
     shown.line.clear();
-    let (explanation, document) = explanation?;
+    let Examined { explanation, document, flames } = examined?;
+    if let Some(path) = &args.flame {
+        write_flames(path, &args.redacting.apply(flames)?, args.quiet).map_err(Problem::failed)?;
+    }
     let explanation = args.redacting.apply(explanation)?;
     show(&explanation, args).map_err(Problem::failed)?;
     history::keep_answer(args.redacting.apply_to_document(document)?, args.saving, args.quiet);
@@ -66,9 +69,35 @@ impl Watching for Shown {
     }
 }
 
+/// The first picture gets the name given, and the others that with a number.
+fn write_flames(path: &Path, flames: &[(String, String)], quiet: bool) -> anyhow::Result<()> {
+    for (index, (cells, picture)) in flames.iter().enumerate() {
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+        let ending =
+            path.extension().map_or_else(String::new, |ending| format!(".{}", ending.to_string_lossy()));
+        let place = match index {
+            0 => path.to_owned(),
+            index => path.with_file_name(format!("{stem}-{}{ending}", index + 1)),
+        };
+        let place = place.as_path();
+        write_text(picture, place)?;
+        if !quiet && !is_standard_output(place) {
+            note(&format!("{} is the flame graph of {cells}", place.display()));
+        }
+    }
+    Ok(())
+}
+
 fn request(args: &ExplainArgs) -> anyhow::Result<Request> {
     let transports = transport::states();
-    let request = |job: Job, by_id| Request { job, by_id, floor: !args.no_floor, seed: args.seed };
+    let request = |job: Job, by_id| Request {
+        job,
+        by_id,
+        floor: !args.no_floor,
+        flame: args.flame.is_some(),
+        trial: args.trial,
+        seed: args.seed,
+    };
     let is_file = |name: &str| name.ends_with(".toml");
     match args.cells.as_slice() {
         [] if !args.matrix.is_empty() => Ok(request(job_of(&args.as_run(None), &transports)?, false)),

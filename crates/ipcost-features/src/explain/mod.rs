@@ -7,9 +7,11 @@ mod record;
 mod run;
 mod sentences;
 mod tables;
+mod tries;
 pub mod words;
 
 pub use self::floors::{Floors, MeasuredFloors};
 pub use self::judge::*;
 pub use self::record::*;
-pub use self::run::{Request, Watching, examine, prepare};
+pub use self::run::{Examined, Request, Watching, examine, prepare};
+pub use self::tries::try_remedies;

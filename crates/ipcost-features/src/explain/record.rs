@@ -84,6 +84,9 @@ pub struct Explanation {
     pub twins: Vec<ExplainedDifference>,
     /// What is known to do such things, recognised from the evidence; what weighs most first.
     pub causes: Vec<NamedCause>,
+    /// How many remedies were tried; null where that was not asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tried: Option<u32>,
     /// What could not be looked at, and how to get it.
     pub missing: Vec<Missing>,
     /// What weakens or bends the figures.

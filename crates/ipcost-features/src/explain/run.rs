@@ -16,8 +16,10 @@ use ipcost_sys::{facts, firewall, idle};
 use crate::answer::answered;
 
 use super::evidence::{Collector, Evidence};
+use super::flame::draw;
+use super::flames::flame_cell;
 use super::floors::Costs;
-use super::{Explanation, Floors, Machine, MeasuredFloors, Missing, Question, explain};
+use super::{Explanation, Floors, Machine, MeasuredFloors, Missing, Question, explain, try_remedies};
 
 /// How long the timed part may take where the user does not say.
 const DEFAULT_BUDGET: Duration = Duration::from_secs(20);
@@ -35,7 +37,19 @@ pub struct Request {
     pub by_id: bool,
     /// Whether their floors are measured, too.
     pub floor: bool,
+    /// Whether flame graphs are drawn.
+    pub flame: bool,
+    /// Whether remedies are tried.
+    pub trial: bool,
     pub seed: Option<u64>,
+}
+
+/// An explanation, the document of its timed pass, and what was drawn.
+pub struct Examined {
+    pub explanation: Explanation,
+    pub document: Document,
+    /// Flame graphs as SVG, each with the ids of its cells: of every difference, or of every cell alone.
+    pub flames: Vec<(String, String)>,
 }
 
 /// Receives progress.
@@ -121,13 +135,12 @@ fn pairs_by_id(job: &Job, lab: &Lab) -> Result<Vec<(String, String)>, LabError> 
 /// # Errors
 /// Where measuring cannot begin, or a peer fails while it is looked at.
 pub fn examine(
-    job: &Job,
-    plan: Plan,
-    question: &Question,
+    asked: &Request,
+    (job, plan, question): (&Job, Plan, &Question),
     lab: &Lab,
     interrupt: &Interrupt,
     watching: &mut dyn Watching,
-) -> Result<(Explanation, Document), EngineError> {
+) -> Result<Examined, EngineError> {
     let about = about(job, plan.seed);
     let mut missing = Vec::new();
     let floors = if job.floor { Floors::of(job, plan.seed, lab) } else { Ok(None) };
@@ -152,7 +165,7 @@ pub fn examine(
     let mut measured_floors = None;
     if outcome.stopped == Stopped::Budget || outcome.stopped == Stopped::Resolved {
         let collected =
-            collect(lab, interrupt, question, &outcome, &mut evidence, watching).and_then(|found| {
+            collect(asked, lab, interrupt, question, &outcome, &mut evidence, watching).and_then(|found| {
                 missing.extend(found);
                 let Some((floors, begin)) = floors.zip(begin) else { return Ok(None) };
                 let end = measured(&floors, lab, interrupt, &mut missing)?;
@@ -165,9 +178,53 @@ pub fn examine(
         }
     }
     let floors = measured_floors.as_ref();
-    let explanation = explain(&outcome, question, &evidence, &machine, floors, missing, about.clone());
+    let mut explanation = explain(&outcome, question, &evidence, &machine, floors, missing, about.clone());
+    let flames = if asked.flame { flames(&mut explanation, &outcome, &evidence) } else { Vec::new() };
+    if asked.trial && outcome.stopped != Stopped::Interrupted {
+        let tried = try_remedies(&mut explanation, job, lab, interrupt, watching.timed());
+        explanation.tried = tried.as_ref().ok().map(|tried| *tried as u32);
+        if let Err(error) = tried {
+            explanation.missing.push(Missing {
+                what: "remedies".to_owned(),
+                reason: error.to_string(),
+                remedy: "measure the cell with its remedy by hand: ipcost explain CELL CELL".to_owned(),
+            });
+        }
+    }
     let document = answered(document(outcome, about), &explanation);
-    Ok((explanation, document))
+    Ok(Examined { explanation, document, flames })
+}
+
+/// A picture of each difference, or of each cell where there is none.
+fn flames(explanation: &mut Explanation, outcome: &Outcome, evidence: &[Evidence]) -> Vec<(String, String)> {
+    let drawable = |id: &str| {
+        let index = outcome.plan.cells.iter().position(|cell| cell.id == id)?;
+        let cell = explanation.cells.iter().find(|cell| cell.id == id)?;
+        Some(flame_cell(cell, evidence[index].stacks.as_ref()?))
+    };
+    let differences =
+        if explanation.differences.is_empty() { &explanation.twins } else { &explanation.differences };
+    let mut pairs: Vec<(String, Option<String>)> =
+        differences.iter().map(|found| (found.a.clone(), Some(found.b.clone()))).collect();
+    if pairs.is_empty() {
+        pairs = explanation.cells.iter().map(|cell| (cell.id.clone(), None)).collect();
+    }
+    let mut drawn = Vec::new();
+    let mut failed = Vec::new();
+    for (a, b) in pairs {
+        let Some(cell) = drawable(&a) else { continue };
+        let baseline = b.as_deref().and_then(drawable);
+        match draw(&cell, baseline.as_ref()) {
+            Ok(picture) => drawn.push((b.map_or(a.clone(), |b| format!("{a} against {b}")), picture)),
+            Err(error) => failed.push(Missing {
+                what: format!("a flame graph of {a}"),
+                reason: error.to_string(),
+                remedy: "the rest of the report needs none".to_owned(),
+            }),
+        }
+    }
+    explanation.missing.extend(failed);
+    drawn
 }
 
 /// What floors cost now; what cannot be measured is missing, and the rest goes on.
@@ -196,6 +253,7 @@ fn no_floors(error: &dyn std::error::Error) -> Missing {
 }
 
 fn collect(
+    asked: &Request,
     lab: &Lab,
     interrupt: &Interrupt,
     question: &Question,
@@ -209,7 +267,7 @@ fn collect(
     cells.sort_unstable();
     cells.dedup();
     let batches = outcome.batches();
-    let mut collector = Collector::new(lab.tracing(&outcome.plan, interrupt), lab.namespace());
+    let mut collector = Collector::new(lab.tracing(&outcome.plan, interrupt), lab.namespace(), asked.flame);
     for (done, cell) in cells.iter().copied().enumerate() {
         watching.looked_at(done, cells.len());
         let cost = median(&batches.log_costs(Metric::Wall, cell));

@@ -191,13 +191,14 @@ fn item_text(item: &AccountItem) -> String {
         item.bytes.filter(|each| *each > 0.0).map_or_else(String::new, |each| format!(" of {}", bytes(each)));
     let count =
         if more == 0.0 { "as many".to_owned() } else { format!("{} {word}", three_digits(more.abs())) };
+    let take = if (more.abs() - 1.0).abs() < 0.05 { "takes" } else { "take" };
     let takes = match (item.ns.map(f64::abs), item.known) {
         (Some(ns), Some(Known::Waits)) => format!(", in which it waits {}", time(ns)),
         (Some(ns), Some(Known::Shared)) if item.act == Act::Switches => {
             format!(" with {} of waiting", time(ns))
         }
-        (Some(ns), Some(Known::Shared)) => format!(", which take {} of system time", time(ns)),
-        (Some(ns), _) => format!(", which take {}", time(ns)),
+        (Some(ns), Some(Known::Shared)) => format!(", which {take} {} of system time", time(ns)),
+        (Some(ns), _) => format!(", which {take} {}", time(ns)),
         (None, _) => String::new(),
     };
     format!("{count} {what}{each}{takes}")
@@ -333,10 +334,14 @@ fn parts_text(
     }
     if clauses.is_empty() {
         clauses.push("no part differs by more than noise".to_owned());
-    } else if !same.is_empty() {
-        clauses.push(none_more(&same));
     }
-    clauses.extend(counts_text(difference, sign));
+    // Where one does something more, the next sentence tells it, and the table what is no more.
+    if !difference.account.items.iter().any(told) {
+        if !said.is_empty() || !less.is_empty() {
+            clauses.extend((!same.is_empty()).then(|| none_more(&same)));
+        }
+        clauses.extend(counts_text(difference, sign));
+    }
     clauses.join("; ")
 }
 
@@ -377,10 +382,7 @@ fn counts_text(difference: &ExplainedDifference, sign: f64) -> Vec<String> {
                 Some(format!("{} in place of {} in the {}", number(dear), number(cheap), count.side?))
             })
             .collect();
-        // Calls are told one by one.
-        let one_by_one =
-            what == "system calls" && difference.account.items.iter().any(|item| item.act == Act::Calls);
-        match (of.is_empty() || one_by_one, changed.is_empty()) {
+        match (of.is_empty(), changed.is_empty()) {
             (true, _) => {}
             (false, true) => equal.push(what),
             (false, false) => told.push(format!("{what}: {}", and_joined(&changed))),

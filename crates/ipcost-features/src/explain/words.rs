@@ -2,11 +2,13 @@
 
 use ipcost_model::protocol::PeerRole;
 use ipcost_model::units::counted;
+use ipcost_model::{Estimate, Verdict};
+use ipcost_report::numbers::ratio;
 use ipcost_report::words::escaped;
 
 use crate::explain::sentences::{account_sentence, cell_sentence, difference_sentence, floor_sentence};
 use crate::explain::tables::{calls, of_cell, of_pair};
-use crate::explain::{ExplainedCell, ExplainedDifference, Explanation, NamedCause, Purpose};
+use crate::explain::{ExplainedCell, ExplainedDifference, Explanation, NamedCause, Purpose, Tried};
 
 /// Text is wrapped no narrower than this.
 const LEAST_ROOM: usize = 30;
@@ -85,8 +87,26 @@ fn show_causes(out: &mut String, explanation: &Explanation, room: usize) {
             told.push(cause);
         }
     }
-    for NamedCause { code, sentence, remedy, .. } in told {
-        item(out, &format!("{code}: {}. What to do: {}.", escaped(sentence), escaped(remedy)), room);
+    for NamedCause { code, sentence, remedy, tried, .. } in told {
+        let tried = tried.as_ref().map_or_else(String::new, tried_text);
+        item(out, &format!("{code}: {}. What to do: {}.{tried}", escaped(sentence), escaped(remedy)), room);
+    }
+    if explanation.tried == Some(0) {
+        paragraph(out, "\nNo remedy is an option of this program, so none was tried.", room);
+    }
+}
+
+/// What a remedy brought.
+fn tried_text(tried: &Tried) -> String {
+    let Estimate { median, lo, hi } = tried.ratio;
+    let around = lo.zip(hi).map_or_else(String::new, |(lo, hi)| format!(" ({}–{})", ratio(lo), ratio(hi)));
+    let setting = escaped(&tried.setting);
+    match tried.verdict {
+        Verdict::Equivalent => format!(" Tried: {setting} changes nothing beyond the margin{around}."),
+        Verdict::Undecided => format!(" Tried: what {setting} brings is open, {} ×{around}.", ratio(median)),
+        Verdict::Different | Verdict::Direction => {
+            format!(" Tried: with {setting} it costs {} ×{around}.", ratio(median))
+        }
     }
 }
 

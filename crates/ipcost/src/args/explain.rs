@@ -43,7 +43,13 @@ pub struct ExplainArgs {
     /// Write the explanation as JSON; - is standard output
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    /// Skip the floors, which take a share of the budget
+    /// Draw a flame graph of both sides as SVG, the difference coloured; - is standard output
+    #[arg(long, value_name = "FILE")]
+    pub flame: Option<PathBuf>,
+    /// Try each remedy that is an option of this program, and say what it brings
+    #[arg(long = "try")]
+    pub trial: bool,
+    /// Skip the floors, which are measured before and after
     #[arg(long)]
     pub no_floor: bool,
     /// Show neither progress nor warnings

@@ -41,9 +41,12 @@ pub(super) fn account(
         items.extend(calls(a, b, *side));
         items.extend(events(a, b, *side));
     }
+    let waiting = of(Part::Waiting);
+    if division == Division::Turns {
+        limit(&mut items, waiting + of(Part::ClientSystem) + of(Part::ServerSystem));
+    }
     // Whether it is waiting or work that traced calls took longer for is told by timed batches.
     let measured: f64 = items.iter().filter_map(|item| item.ns).sum();
-    let waiting = of(Part::Waiting);
     let waits = division != Division::Turns || waiting.abs() >= 0.5 * measured.abs();
     for item in items.iter_mut().filter(|item| item.ns.is_some()) {
         item.known = Some(if waits { Known::Waits } else { Known::Works });
@@ -75,6 +78,15 @@ pub(super) fn account(
     let told: f64 = items.iter().filter_map(|item| item.ns).sum();
     let unexplained_ns = wall_ns.filter(|_| division == Division::Turns).map(|wall| wall.median - told);
     Account { items, unexplained_ns }
+}
+
+/// Traced calls may take longer than others do; together they take no more than timed batches show, nanoseconds.
+fn limit(items: &mut [AccountItem], most_ns: f64) {
+    let measured: f64 = items.iter().filter_map(|item| item.ns).sum();
+    if measured * most_ns > 0.0 && measured.abs() > most_ns.abs() {
+        let scale = most_ns / measured;
+        items.iter_mut().filter_map(|item| item.ns.as_mut()).for_each(|ns| *ns *= scale);
+    }
 }
 
 fn part_item(side: PeerRole, act: Act, ns: f64) -> AccountItem {

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use ipcost_lab::ProcessBench;
 use ipcost_lab::bench::Bench;
 use ipcost_lab::error::EngineError;
+use ipcost_lab::profile::{ProfileError, Profiler};
+use ipcost_lab::stacks::Stacks;
 use ipcost_lab::system_calls::SystemCalls;
 use ipcost_lab::tracing::{Lengths, TraceError, TraceSetup, alone, trace, traced_ns};
 use ipcost_model::protocol::PeerRole;
@@ -25,6 +27,8 @@ const FEWEST_TRACED: f64 = 12.0;
 const PILOT: u64 = 4;
 /// How long a counted batch is meant to last, nanoseconds.
 const COUNTED_NS: f64 = 0.3e9;
+/// How long a sampled batch is meant to last, nanoseconds: a few thousand samples.
+const SAMPLED_NS: f64 = 1e9;
 
 /// What was seen of a cell; figures are for one operation.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -45,18 +49,22 @@ pub struct Evidence {
     pub alone: bool,
     /// Operations of the counted batch.
     pub counted_ops: u64,
+    /// Sampled stacks of each side, where they were asked for and could be had.
+    pub stacks: Option<Sides<Stacks>>,
 }
 
 /// Collects evidence cell by cell, and what could not be had.
 pub struct Collector<'a> {
     setup: TraceSetup<'a>,
     namespace: Option<NetNamespace>,
+    sampled: bool,
     missing: Vec<Missing>,
 }
 
 impl<'a> Collector<'a> {
-    /// Makes ready for the cells of a plan; `namespace` is the command that holds a network namespace.
-    pub fn new(setup: TraceSetup<'a>, namespace: &[String]) -> Self {
+    /// Makes ready for the cells of a plan; `namespace` is the command that holds a network namespace, and `sampled`
+    /// whether stacks are sampled.
+    pub fn new(setup: TraceSetup<'a>, namespace: &[String], sampled: bool) -> Self {
         let (mut missing, mut own) = (Vec::new(), None);
         match NetNamespace::start(namespace) {
             Ok(made) => {
@@ -78,7 +86,7 @@ impl<'a> Collector<'a> {
                 remedy: "run as root, or allow user namespaces".to_owned(),
             }),
         }
-        Self { setup, namespace: own, missing }
+        Self { setup, namespace: own, sampled, missing }
     }
 
     /// What could not be had, each once.
@@ -179,9 +187,45 @@ impl<'a> Collector<'a> {
         evidence.machine = huge.into_iter().map(|rate| ("huge_page_faults".to_owned(), rate)).collect();
         evidence.alone = self.namespace.is_some();
         evidence.counted_ops = ops;
+        if self.sampled {
+            let many = ((SAMPLED_NS / COUNTED_NS * ops as f64) as u64).div_ceil(workers) * workers;
+            evidence.stacks = self.sample([client, server], || bench.batch(cell, many, false).map(drop))?;
+        }
         bench.end_epoch()?;
         self.note_refusals(&counters.client);
         Ok(())
+    }
+
+    /// The stacks of both groups during a batch; what fails is missing.
+    fn sample(
+        &mut self,
+        groups: [u32; 2],
+        batch: impl FnOnce() -> Result<(), EngineError>,
+    ) -> Result<Option<Sides<Stacks>>, EngineError> {
+        let taken = Profiler::start(&groups, self.setup.interrupt).map(|profiler| {
+            batch()?;
+            Ok::<_, EngineError>(profiler.finish())
+        });
+        let taken = match taken {
+            Ok(taken) => taken?,
+            Err(error) => Err(error),
+        };
+        match taken.map(<[Stacks; 2]>::try_from) {
+            Ok(Ok([client, server])) => {
+                if client.hides_kernel() || server.hides_kernel() {
+                    self.miss(
+                        "names of kernel functions",
+                        "this user may not see them",
+                        "run as root, or set kernel.kptr_restrict to 0",
+                    );
+                }
+                return Ok(Some(Sides { client, server }));
+            }
+            Err(ProfileError::Interrupted) => return Err(EngineError::Interrupted),
+            Err(error) => self.miss("a flame graph", &error.to_string(), "the rest of the report needs none"),
+            Ok(Err(_)) => self.miss("a flame graph", "perf sampled one side only", "try again"),
+        }
+        Ok(None)
     }
 
     fn note_refusals(&mut self, counters: &Counters) {

@@ -9,6 +9,7 @@
 mod account;
 pub mod causes;
 pub mod evidence;
+pub(crate) mod flames;
 pub(crate) mod kinds;
 pub mod parts;
 
@@ -25,7 +26,6 @@ use ipcost_lab::system_calls::{SystemCalls, close};
 use ipcost_lab::{Answered, Needed};
 use ipcost_model::facts::NetworkFacts;
 use ipcost_model::protocol::PeerRole;
-use ipcost_model::units::duration_text;
 use ipcost_model::{Measure, OptionGroup, Plan, PlannedCell, Verdict, Warning};
 use ipcost_sys::firewall::Firewall;
 use ipcost_sys::idle::IdleState;
@@ -215,6 +215,7 @@ pub fn explain(
         intervals: question.intervals(),
         margin: plan.margin,
         causes: causes(&facts),
+        tried: None,
         cells,
         differences,
         twins,
@@ -377,8 +378,8 @@ fn warnings(outcome: &Outcome, question: &Question, debug_build: bool) -> Vec<Wa
         warn(
             "rough-parts",
             format!(
-                "batches of {} are so short that user and system time, which the kernel tells apart by ticks, are rough; processor time as a whole is exact, and a larger --budget makes batches longer",
-                duration_text(outcome.plan.batch)
+                "batches of {} ms are so short that user and system time, which the kernel tells apart by ticks, are rough; processor time as a whole is exact, and a larger --budget makes batches longer",
+                outcome.plan.batch.as_millis()
             ),
         );
     }

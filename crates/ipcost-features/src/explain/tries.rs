@@ -1,0 +1,214 @@
+//! Trying a remedy: the cell with and without it, by turns, right after the cause was recognised.
+
+use std::time::Duration;
+
+use ipcost_lab::estimate::estimate_of_logs;
+use ipcost_lab::planning::ALPHA;
+use ipcost_lab::progress::Observer;
+use ipcost_lab::{Answered, Lab, LabError, Needed, Outcome, Settings, rules};
+use ipcost_model::{
+    Estimate, Job, LatencyMode, Matrix, Metric, OptionName, OptionValue, Placement, Verdict, parse_cell_id,
+};
+use ipcost_sys::interrupt::Interrupt;
+
+use super::{Explanation, NamedCause, Tried};
+
+/// How long each remedy may take.
+const EACH: Duration = Duration::from_secs(6);
+/// A buffer that holds many messages, bytes; not every pipe may get more.
+const LARGE_BUFFER: u64 = 1 << 20;
+/// What a receiver usually asks for, bytes.
+const USUAL_READ: u64 = 64 << 10;
+/// More connections than come at once.
+const LARGE_BACKLOG: u64 = 4_096;
+
+/// A cell with what is to be tried in it.
+#[derive(Debug, Clone, PartialEq)]
+struct Trial {
+    /// The cell's id.
+    cell: String,
+    /// The same with the remedy.
+    remedied: Matrix,
+    /// What is set.
+    setting: String,
+    /// The causes that it is for, as indices.
+    causes: Vec<usize>,
+}
+
+/// Measures every remedy that is an option here, and tells each cause what it brought; tells how many there were.
+///
+/// # Errors
+/// Where measuring failed.
+pub fn try_remedies(
+    explanation: &mut Explanation,
+    job: &Job,
+    lab: &Lab,
+    interrupt: &Interrupt,
+    observer: &mut dyn Observer,
+) -> Result<usize, LabError> {
+    let trials = trials(&explanation.causes);
+    if trials.is_empty() {
+        return Ok(0);
+    }
+    let seed = explanation.seed.wrapping_add(1);
+    let mut cells = Vec::new();
+    for trial in &trials {
+        cells.push(parse_cell_id(&trial.cell).map_err(LabError::Refused)?);
+        cells.push(trial.remedied.clone());
+    }
+    let job = Job { cells, floor: false, baseline: None, epochs: None, ..job.clone() };
+    let expanded = lab.cells(&job)?;
+    let place = |matrix: &Matrix| -> Result<Option<usize>, LabError> {
+        let alone = lab.cells(&Job { cells: vec![matrix.clone()], ..job.clone() })?;
+        let id = alone.cells.first().map(|cell| cell.id.clone());
+        let found = expanded.cells.iter().position(|cell| Some(&cell.id) == id.as_ref());
+        Ok(found.filter(|index| expanded.cells[*index].unavailable.is_none()))
+    };
+    let mut pairs = Vec::new();
+    for pair in job.cells.chunks(2) {
+        pairs.push(place(&pair[1])?.zip(place(&pair[0])?));
+    }
+    let of = pairs.iter().flatten().count();
+    let question = Remedies { pairs: pairs.iter().flatten().copied().collect(), margin: explanation.margin };
+    let settings = Settings {
+        budget: Some(EACH * of.max(1) as u32),
+        latency: LatencyMode::Off,
+        level: Some(question.level()),
+        ..Settings::of(&job, seed)
+    };
+    let plan = lab.plan(expanded, &settings)?;
+    let (outcome, ()) =
+        lab.run(plan, &question, interrupt, |_| observer).map(|(outcome, _)| (outcome, ()))?;
+    for (trial, pair) in trials.iter().zip(pairs) {
+        let Some(ratio) = pair.and_then(|(with, without)| question.ratio(&outcome, with, without)) else {
+            continue;
+        };
+        let (with, _) = pair.expect("it has a ratio");
+        let tried = Tried {
+            cell: outcome.plan.cells[with].id.clone(),
+            setting: trial.setting.clone(),
+            ratio,
+            verdict: Verdict::of(ratio.lo.zip(ratio.hi), explanation.margin),
+        };
+        for cause in &trial.causes {
+            explanation.causes[*cause].tried = Some(tried.clone());
+        }
+    }
+    Ok(of)
+}
+
+/// Cells with their remedy against the same without it.
+struct Remedies {
+    pairs: Vec<(usize, usize)>,
+    margin: f64,
+}
+
+impl Remedies {
+    fn level(&self) -> f64 {
+        ALPHA / self.pairs.len().max(1) as f64
+    }
+
+    fn ratio(&self, outcome: &Outcome, with: usize, without: usize) -> Option<Estimate> {
+        estimate_of_logs(&outcome.batches().log_ratios(Metric::Wall, with, without), self.level())
+    }
+}
+
+impl ipcost_lab::Question for Remedies {
+    fn answered(&self, so_far: &Outcome) -> Answered {
+        let decided = |(with, without): &&(usize, usize)| {
+            let bounds = self.ratio(so_far, *with, *without).and_then(|ratio| ratio.lo.zip(ratio.hi));
+            Verdict::of(bounds, self.margin) != Verdict::Undecided
+        };
+        let open: Vec<usize> = self
+            .pairs
+            .iter()
+            .filter(|pair| !decided(pair))
+            .flat_map(|(with, without)| [*with, *without])
+            .collect();
+        let (of, left) = (self.pairs.len() as u32, open.len() as u32 / 2);
+        let needed = if open.is_empty() { Needed::Nothing } else { Needed::Cells(open) };
+        Answered { resolved: of - left, of, needed }
+    }
+}
+
+/// What can be tried, each setting once for a cell.
+fn trials(causes: &[NamedCause]) -> Vec<Trial> {
+    let mut trials: Vec<Trial> = Vec::new();
+    for (index, cause) in causes.iter().enumerate() {
+        let Some(cell) = &cause.cell else { continue };
+        let Ok(matrix) = parse_cell_id(cell) else { continue };
+        let Some((remedied, setting)) = remedied(&cause.code, matrix) else { continue };
+        match trials.iter_mut().find(|trial| trial.cell == *cell && trial.setting == setting) {
+            Some(trial) => trial.causes.push(index),
+            None => trials.push(Trial { cell: cell.clone(), remedied, setting, causes: vec![index] }),
+        }
+    }
+    trials
+}
+
+/// A cell with the remedy of a cause, and the setting in words; `None` where the remedy is no option here.
+fn remedied(code: &str, mut cell: Matrix) -> Option<(Matrix, String)> {
+    let transport = cell.transport.0.first().map(String::as_str).unwrap_or_default();
+    let is_pipe = matches!(transport, "pipe" | "fifo");
+    let settings: Vec<(&str, OptionValue)> = match code {
+        code if code == rules::NAGLE.code => vec![("tcp_nodelay", OptionValue::Bool(true))],
+        code if code == rules::SMALL_BUFFER.code && is_pipe => {
+            vec![("pipe_size", OptionValue::Int(LARGE_BUFFER))]
+        }
+        code if code == rules::SMALL_BUFFER.code => {
+            vec![("so_sndbuf", OptionValue::Int(LARGE_BUFFER)), ("so_rcvbuf", OptionValue::Int(LARGE_BUFFER))]
+        }
+        code if code == rules::SMALL_READS.code => vec![("recv_buffer", OptionValue::Int(USUAL_READ))],
+        code if code == rules::BACKLOG.code => vec![("backlog", OptionValue::Int(LARGE_BACKLOG))],
+        code if code == rules::DESCRIPTOR_TABLE.code => {
+            vec![("descriptor_table", OptionValue::Text("own".to_owned()))]
+        }
+        code if code == rules::ONE_CORE.code || code == rules::HAND_OVER.code => {
+            let placement = if code == rules::ONE_CORE.code { Placement::Apart } else { Placement::Together };
+            cell.placement = vec![placement].into();
+            return Some((cell, format!("placement={placement}")));
+        }
+        _ => return None,
+    };
+    let mut words = Vec::new();
+    for (name, value) in settings {
+        words.push(format!("{name}={value}"));
+        cell.options.0.insert(OptionName::find(name).ok()?, vec![value]);
+    }
+    Some((cell, words.join(",")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cause(code: &str, cell: &str) -> NamedCause {
+        NamedCause { code: code.to_owned(), cell: Some(cell.to_owned()), ..NamedCause::default() }
+    }
+
+    #[test]
+    fn only_what_is_an_option_here_is_tried_and_each_once() {
+        let causes = [
+            cause("sync-writes", "rr/unix/64/c1"),
+            cause("nagle", "stream/tcp/64/c1/apart/tcp_nodelay=false"),
+            cause("small-reads", "stream/tcp/64/c1/apart/tcp_nodelay=false"),
+            cause("nagle", "stream/tcp/64/c1/apart/tcp_nodelay=false"),
+            cause("one-core", "stream/unix/64/c1/together"),
+            cause("small-buffer", "stream/pipe/65536/c1/pipe_size=4096"),
+        ];
+        let trials = trials(&causes);
+        let told: Vec<(&str, &[usize])> =
+            trials.iter().map(|trial| (trial.setting.as_str(), trial.causes.as_slice())).collect();
+        assert_eq!(
+            told,
+            [
+                ("tcp_nodelay=true", &[1, 3][..]),
+                ("recv_buffer=65536", &[2]),
+                ("placement=apart", &[4]),
+                ("pipe_size=1048576", &[5]),
+            ]
+        );
+        assert_eq!(trials[2].remedied.placement.0, [Placement::Apart]);
+        assert_eq!(trials[3].remedied.options.0.len(), 1, "the old value is gone");
+    }
+}
