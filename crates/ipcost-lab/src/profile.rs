@@ -82,13 +82,26 @@ fn permission(paranoid: Option<i32>) -> String {
     }
 }
 
+/// What is sampled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Scope {
+    /// The processors: the kernel sets its timer up once, not at every switch between tasks, of which there are two in a
+    /// round trip. Takes more permission.
+    Processors,
+    /// The tasks of each group.
+    Tasks,
+}
+
 /// Samples process groups until it is finished or dropped.
 #[derive(Debug)]
 pub struct Profiler {
-    /// One recorder for each group, so that children that start meanwhile belong to their side.
+    /// One recorder for the processors, or one for each group, so that children that start meanwhile belong to their side.
     ///
     /// Before the directory: what is dropped first still writes to it.
     recorders: Vec<Recorder>,
+    scope: Scope,
+    /// The groups, each with the processes that it had at the begin.
+    groups: Vec<(u32, Vec<u32>)>,
     event: &'static str,
     _scratch: PrivateDir,
 }
@@ -103,21 +116,49 @@ impl Profiler {
         if !is_there() {
             return Err(ProfileError::NotInstalled);
         }
-        match Self::start_with(usable_event(groups)?, groups, interrupt) {
-            // Some counters count, but cannot interrupt.
-            Err(ProfileError::Failed { .. }) => Self::start_with(CLOCK, groups, interrupt),
-            started => started,
+        let event = usable_event(groups)?;
+        let mut first = None;
+        // Some counters count, but cannot interrupt.
+        for (scope, event) in [
+            (Scope::Processors, event),
+            (Scope::Processors, CLOCK),
+            (Scope::Tasks, event),
+            (Scope::Tasks, CLOCK),
+        ] {
+            match Self::start_with(scope, event, groups, interrupt) {
+                Err(error @ ProfileError::Failed { .. }) => first = Some(error),
+                started => return started,
+            }
         }
+        Err(first.unwrap_or(ProfileError::NoSamples))
     }
 
-    fn start_with(event: &'static str, groups: &[u32], interrupt: &Interrupt) -> Result<Self, ProfileError> {
+    fn start_with(
+        scope: Scope,
+        event: &'static str,
+        groups: &[u32],
+        interrupt: &Interrupt,
+    ) -> Result<Self, ProfileError> {
         let scratch = PrivateDir::create()?;
-        let record = |(index, group): (usize, &u32)| {
-            let data = scratch.path().join(format!("{index}.data"));
-            Recorder::start(*group, event, data, interrupt)
+        let data = |index: usize| scratch.path().join(format!("{index}.data"));
+        let mut members = Vec::new();
+        for group in groups {
+            let found = processes(*group);
+            if found.is_empty() {
+                return Err(ProfileError::NoProcess(*group));
+            }
+            members.push((*group, found));
+        }
+        let recorders = match scope {
+            Scope::Processors => vec![Recorder::start("--all-cpus", event, data(0), interrupt)?],
+            Scope::Tasks => {
+                let record = |(index, (_, members)): (usize, &(u32, Vec<u32>))| {
+                    Recorder::start(&format!("--pid={}", list(members)), event, data(index), interrupt)
+                };
+                members.iter().enumerate().map(record).collect::<Result<_, _>>()?
+            }
         };
-        let recorders = groups.iter().enumerate().map(record).collect::<Result<_, _>>()?;
-        let mut profiler = Self { recorders, event, _scratch: scratch };
+        let mut profiler = Self { recorders, scope, groups: members, event, _scratch: scratch };
         // Attaching takes longer than switching on: both sides are sampled from nearly the same moment.
         profiler.recorders.iter_mut().try_for_each(Recorder::enable)?;
         Ok(profiler)
@@ -136,7 +177,21 @@ impl Profiler {
     /// If `perf` fails, or no group has samples.
     pub fn finish(mut self) -> Result<Vec<Stacks>, ProfileError> {
         self.recorders.iter_mut().for_each(Recorder::request_stop);
-        let stacks = self.recorders.drain(..).map(Recorder::stacks).collect::<Result<Vec<_>, _>>()?;
+        let recorded = self.recorders.drain(..).map(Recorder::end).collect::<Result<Vec<_>, _>>()?;
+        let stacks: Vec<Stacks> = match (self.scope, recorded.first()) {
+            (Scope::Processors, Some(all)) => {
+                let of_group = |(group, members): &(u32, Vec<u32>)| {
+                    let mut members = members.clone();
+                    members.extend(processes(*group));
+                    // perf takes no process twice.
+                    members.sort_unstable();
+                    members.dedup();
+                    all.stacks(Some(&members))
+                };
+                self.groups.iter().map(of_group).collect::<Result<_, _>>()?
+            }
+            _ => recorded.iter().map(|recording| recording.stacks(None)).collect::<Result<_, _>>()?,
+        };
         if stacks.iter().all(|side| side.samples == 0) {
             return Err(ProfileError::NoSamples);
         }
@@ -175,15 +230,11 @@ struct Recorder {
 }
 
 impl Recorder {
-    /// Attaches to a group without sampling it yet.
-    fn start(group: u32, event: &str, data: PathBuf, interrupt: &Interrupt) -> Result<Self, ProfileError> {
-        let members: Vec<String> = processes(group).iter().map(u32::to_string).collect();
-        if members.is_empty() {
-            return Err(ProfileError::NoProcess(group));
-        }
+    /// Attaches to what an option names, without sampling it yet.
+    fn start(target: &str, event: &str, data: PathBuf, interrupt: &Interrupt) -> Result<Self, ProfileError> {
         let (rate, pages) = (format!("--freq={FREQUENCY_HZ}"), format!("--mmap-pages={BUFFER_PAGES}"));
-        let (members, file) = (members.join(","), data.to_string_lossy());
-        let sampling = ["--event", event, &rate, "--call-graph=fp", &pages, "--pid", &members, "--delay=-1"];
+        let file = data.to_string_lossy();
+        let sampling = ["--event", event, &rate, "--call-graph=fp", &pages, target, "--delay=-1"];
         // Commands arrive at standard input, answers leave by standard output. No cache of files in the home directory.
         let plumbing = ["--control=fd:0,1", "--no-buildid", "--output", &file];
         let perf = Perf::start("record", &[&sampling[..], &plumbing].concat(), interrupt)?;
@@ -205,17 +256,38 @@ impl Recorder {
         let _ = self.perf.process.send(b"stop\n", Instant::now() + ANSWER);
     }
 
-    /// Waits for the end of the recording, and reads it.
-    fn stacks(self) -> Result<Stacks, ProfileError> {
+    /// Waits for the end of the recording.
+    fn end(self) -> Result<Recording, ProfileError> {
         let Self { perf, data } = self;
-        let (interrupt, file) = (perf.interrupt.clone(), data.to_string_lossy());
+        let interrupt = perf.interrupt.clone();
         perf.for_each_line(ANSWER, |_| {})?;
+        Ok(Recording { data, interrupt })
+    }
+}
+
+/// What one `perf record` wrote.
+struct Recording {
+    data: PathBuf,
+    interrupt: Interrupt,
+}
+
+impl Recording {
+    /// The stacks of these processes, or of all.
+    fn stacks(&self, members: Option<&[u32]>) -> Result<Stacks, ProfileError> {
+        let file = self.data.to_string_lossy();
         // Resolving inlined functions takes minutes.
-        let options = ["--no-inline", "--fields", FIELDS, "--input", &file];
+        let mut options = vec!["--no-inline", "--fields", FIELDS, "--input", &file];
+        let only = members.map(|members| format!("--pid={}", list(members)));
+        options.extend(only.as_deref());
         let mut collapse = Collapse::default();
-        Perf::start("script", &options, &interrupt)?.for_each_line(SCRIPT, |line| collapse.line(line))?;
+        Perf::start("script", &options, &self.interrupt)?
+            .for_each_line(SCRIPT, |line| collapse.line(line))?;
         Ok(collapse.finish())
     }
+}
+
+fn list(processes: &[u32]) -> String {
+    processes.iter().map(u32::to_string).collect::<Vec<_>>().join(",")
 }
 
 /// A running `perf`, in a group of its own, so that only this program ends it. Dropping it kills it, and the kernel does if

@@ -188,8 +188,13 @@ impl<'a> Collector<'a> {
         evidence.alone = self.namespace.is_some();
         evidence.counted_ops = ops;
         if self.sampled {
-            let many = ((SAMPLED_NS / COUNTED_NS * ops as f64) as u64).div_ceil(workers) * workers;
-            evidence.stacks = self.sample([client, server], || bench.batch(cell, many, false).map(drop))?;
+            let mut batch = |ops: u64| Ok(bench.batch(cell, ops.div_ceil(workers) * workers, false)?.wall_ns);
+            evidence.stacks = self.sample([client, server], || {
+                // Being sampled may take far longer than the operation: how long, tells a short batch.
+                let few = (ops / 50).max(1);
+                let each = batch(few)? as f64 / few as f64;
+                batch(((SAMPLED_NS / each) as u64).max(1)).map(drop)
+            })?;
         }
         bench.end_epoch()?;
         self.note_refusals(&counters.client);
