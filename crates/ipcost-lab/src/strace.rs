@@ -38,6 +38,13 @@ pub struct Call {
     pub on: Option<Object>,
 }
 
+impl Call {
+    /// Whether such calls move messages: they move bytes, and not to or from a file.
+    fn moves(&self) -> bool {
+        Direction::of(&self.name).is_some() && !matches!(self.on, Some(Object::File | Object::Device))
+    }
+}
+
 /// All calls of one kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Calls {
@@ -64,13 +71,33 @@ pub struct Calls {
 /// A whole trace, counted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Calls by kind.
-    pub calls: BTreeMap<Call, Calls>,
+    /// Calls by thread, and by kind.
+    pub threads: BTreeMap<String, BTreeMap<Call, Calls>>,
     /// Calls for name resolution, by what they touch.
     pub lookups: BTreeMap<String, u64>,
-    /// Calls by thread.
-    pub threads: BTreeMap<String, u64>,
 }
+
+impl Calls {
+    /// Adds other calls of the same kind.
+    pub fn merge(&mut self, other: &Self) {
+        self.count += other.count;
+        self.moved = self.moved.saturating_add(other.moved);
+        self.asked = self.asked.saturating_add(other.asked);
+        self.partial += other.partial;
+        self.took_ns.extend(&other.took_ns);
+        self.timeouts += other.timeouts;
+        self.sleep_ns = self.sleep_ns.saturating_add(other.sleep_ns);
+        for (error, count) in &other.failures {
+            *self.failures.entry(error.clone()).or_default() += count;
+        }
+        for (manner, count) in &other.manners {
+            *self.manners.entry(*manner).or_default() += count;
+        }
+    }
+}
+
+/// A thread that makes less than this share of the calls that move messages does something else.
+const MOVING_SHARE: f64 = 0.05;
 
 impl Tally {
     /// Counts the lines of a trace; skips lines that are not calls.
@@ -81,32 +108,47 @@ impl Tally {
         for line in trace.lines() {
             let Some((thread, rest)) = line.trim_start().split_once(' ') else { continue };
             let rest = rest.trim_start();
-            let is_call = if let Some(beginning) = rest.strip_suffix("<unfinished ...>") {
+            if let Some(beginning) = rest.strip_suffix("<unfinished ...>") {
                 begun.insert(thread, beginning);
-                false
             } else if let Some(end) = rest.strip_prefix("<... ").and_then(|rest| rest.split_once("resumed>"))
             {
-                begun.remove(thread).is_some_and(|beginning| tally.add(&format!("{beginning}{}", end.1)))
+                if let Some(beginning) = begun.remove(thread) {
+                    tally.add(thread, &format!("{beginning}{}", end.1));
+                }
             } else {
-                tally.add(rest)
-            };
-            if is_call {
-                *tally.threads.entry(thread.to_owned()).or_default() += 1;
+                tally.add(thread, rest);
             }
         }
         tally
     }
 
-    /// Counts a whole call; `false` for a line that is none.
-    fn add(&mut self, line: &str) -> bool {
-        let Some((name, rest)) = line.split_once('(') else { return false };
-        let Some((arguments, result)) = rest.rsplit_once(" = ") else { return false };
+    /// The calls of all threads.
+    pub fn calls(&self) -> BTreeMap<Call, Calls> {
+        sum(self.threads.values())
+    }
+
+    /// The calls of threads that move messages, and those of the others; all where no call moves any, as in shared memory.
+    pub fn by_part(&self) -> (BTreeMap<Call, Calls>, BTreeMap<Call, Calls>) {
+        let moved = |calls: &BTreeMap<Call, Calls>| -> u64 {
+            calls.iter().filter(|(call, _)| call.moves()).map(|(_, calls)| calls.count).sum()
+        };
+        let all: u64 = self.threads.values().map(moved).sum();
+        let moves = |calls: &&BTreeMap<Call, Calls>| moved(calls) as f64 >= MOVING_SHARE * all as f64;
+        let (movers, others): (Vec<_>, Vec<_>) = self.threads.values().partition(moves);
+        (sum(movers.into_iter()), sum(others.into_iter()))
+    }
+
+    /// Counts a whole call; skips a line that is none.
+    fn add(&mut self, thread: &str, line: &str) {
+        let Some((name, rest)) = line.split_once('(') else { return };
+        let Some((arguments, result)) = rest.rsplit_once(" = ") else { return };
         if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
-            return false;
+            return;
         }
         let descriptor = descriptor(arguments);
         let on = descriptor.and_then(|(_, path)| object(path));
-        let calls = self.calls.entry(Call { name: name.to_owned(), on }).or_default();
+        let calls = self.threads.entry(thread.to_owned()).or_default();
+        let calls = calls.entry(Call { name: name.to_owned(), on }).or_default();
         calls.count += 1;
         calls.took_ns.extend(took_ns(result));
         let mut words = result.split_whitespace();
@@ -114,7 +156,7 @@ impl Tally {
         let asked = asked(arguments);
         match (value, words.next()) {
             (Some(..0), Some(error)) => *calls.failures.entry(error.to_owned()).or_default() += 1,
-            (Some(0), Some("(Timeout)")) => calls.timeouts += 1,
+            (Some(0), _) if POLLS.contains(&name) => calls.timeouts += 1,
             (Some(moved @ 0..), _) if Direction::of(name).is_some() => {
                 let moved = moved.unsigned_abs();
                 // A traced program may print lines that look like strace's.
@@ -137,8 +179,15 @@ impl Tally {
         if let Some(what) = RESOLVING.iter().find(|what| touched.contains(**what)) {
             *self.lookups.entry((*what).to_owned()).or_default() += 1;
         }
-        true
     }
+}
+
+fn sum<'a>(threads: impl Iterator<Item = &'a BTreeMap<Call, Calls>>) -> BTreeMap<Call, Calls> {
+    let mut all: BTreeMap<Call, Calls> = BTreeMap::new();
+    for (call, calls) in threads.flatten() {
+        all.entry(call.clone()).or_default().merge(calls);
+    }
+    all
 }
 
 /// The first argument where it is a descriptor: its number, and what strace says that it is.
@@ -266,7 +315,7 @@ rubbish
 ";
 
     fn calls(tally: &Tally, name: &str, on: Option<Object>) -> Calls {
-        tally.calls[&Call { name: name.to_owned(), on }].clone()
+        tally.calls()[&Call { name: name.to_owned(), on }].clone()
     }
 
     #[test]
@@ -293,8 +342,8 @@ rubbish
             BTreeMap::from([("/etc/hosts".to_owned(), 1), ("/nscd/socket".to_owned(), 1)])
         );
         assert_eq!(calls("exit_group").count, 1);
-        assert_eq!(tally.calls.len(), 7);
-        assert_eq!(tally.threads, BTreeMap::from([("10".to_owned(), 7), ("11".to_owned(), 1)]));
+        assert_eq!(tally.calls().len(), 7);
+        assert_eq!(tally.threads["11"].len(), 1);
     }
 
     const ANNOTATED: &str = "\

@@ -27,6 +27,9 @@ pub struct CallRecord {
     /// What its first descriptor is, where it has one of a kind that is told apart.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on: Option<Object>,
+    /// Whether threads make it that move no messages themselves.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub aside: bool,
     /// Calls per operation.
     pub count: f64,
     /// Bytes moved, if it moves bytes.
@@ -60,6 +63,10 @@ impl CallRecord {
     }
 }
 
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
 fn is_zero(value: &f64) -> bool {
     *value == 0.0
 }
@@ -76,7 +83,8 @@ pub struct TracedCall {
 impl TracedCall {
     /// That of the kind of call whose median is least.
     fn of(tally: &Tally) -> Option<Self> {
-        let telling = tally.calls.values().filter(|calls| calls.took_ns.len() >= TELLING_CALLS);
+        let calls = tally.calls();
+        let telling = calls.values().filter(|calls| calls.took_ns.len() >= TELLING_CALLS);
         let of_kind = telling.map(|calls| {
             let mut took = calls.took_ns.clone();
             took.sort_unstable();
@@ -90,7 +98,8 @@ impl TracedCall {
 /// System calls per operation.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SystemCalls {
-    calls: BTreeMap<Call, CallRecord>,
+    /// By kind, and whether threads make it that move no messages.
+    calls: BTreeMap<(Call, bool), CallRecord>,
     lookups: BTreeMap<String, f64>,
     threads: Vec<f64>,
     traced_call: Option<TracedCall>,
@@ -109,8 +118,8 @@ impl SystemCalls {
         };
         let none = Calls::default();
         let traced_call = TracedCall::of(many);
-        let record = |(call, now): (&Call, &Calls)| {
-            let before = fewer.calls.get(call).unwrap_or(&none);
+        let record = |aside: bool, before: &BTreeMap<Call, Calls>, call: &Call, now: &Calls| {
+            let before = before.get(call).unwrap_or(&none);
             let moves = Direction::of(&call.name).is_some();
             let manner = |(manner, count): (&Manner, &u64)| {
                 let rate = each(*count, before.manners.get(manner).copied().unwrap_or(0));
@@ -119,6 +128,7 @@ impl SystemCalls {
             let record = CallRecord {
                 name: call.name.clone(),
                 on: call.on,
+                aside,
                 count: each(now.count, before.count),
                 moved: moves.then(|| each(now.moved, before.moved)),
                 asked: (moves && now.asked > 0).then(|| each(now.asked, before.asked)),
@@ -129,14 +139,19 @@ impl SystemCalls {
                 sleep_ns: each(now.sleep_ns, before.sleep_ns).max(0.0),
                 manners: now.manners.iter().filter_map(manner).collect(),
             };
-            (record.count > 0.0).then(|| (call.clone(), record))
+            (record.count > 0.0).then(|| ((call.clone(), aside), record))
         };
+        let (before, now) = (fewer.by_part(), many.by_part());
+        let of_part = |aside: bool, before: &BTreeMap<Call, Calls>, now: &BTreeMap<Call, Calls>| {
+            now.iter().filter_map(|(call, now)| record(aside, before, call, now)).collect::<Vec<_>>()
+        };
+        let calls = [of_part(false, &before.0, &now.0), of_part(true, &before.1, &now.1)];
         let lookup = |(what, count): (&String, &u64)| {
             let lookups = each(*count, fewer.lookups.get(what).copied().unwrap_or(0));
             (lookups > RARE).then(|| (what.clone(), lookups))
         };
         Self {
-            calls: many.calls.iter().filter_map(record).collect(),
+            calls: calls.into_iter().flatten().collect(),
             lookups: many.lookups.iter().filter_map(lookup).collect(),
             threads: busy_threads(fewer, many, more),
             traced_call,
@@ -206,7 +221,8 @@ fn beyond(least: TracedCall, now: &Calls, before: &Calls, more: u64) -> Option<f
 /// The threads of a process have other numbers in each run, but as many calls.
 fn busy_threads(fewer: &Tally, many: &Tally, more: u64) -> Vec<f64> {
     let by_calls = |tally: &Tally| {
-        let mut calls: Vec<u64> = tally.threads.values().copied().collect();
+        let of_thread = |calls: &BTreeMap<Call, Calls>| calls.values().map(|calls| calls.count).sum();
+        let mut calls: Vec<u64> = tally.threads.values().map(of_thread).collect();
         calls.sort_unstable_by(|a, b| b.cmp(a));
         calls
     };
@@ -275,6 +291,8 @@ mod tests {
         assert!((took - 95_000.0).abs() < 2_000.0, "{took}");
         assert_eq!(record("write", Some(Object::Socket)).took_ns, None, "it takes what tracing takes");
         assert_eq!((record("write", Some(Object::File)).count, calls.threads()), (1.0, &[2.0, 1.0][..]));
+        assert!(record("write", Some(Object::File)).aside, "another thread writes the log");
+        assert!(!record("fdatasync", Some(Object::File)).aside);
         assert_eq!(calls.to_string(), "fdatasync 1.00, write 2.00 (3.0 an operation)");
     }
 

@@ -138,5 +138,5 @@ fn read(file: &Path) -> Result<Tally, TraceError> {
     // Paths in a trace may hold any bytes; the relevant ones are ASCII.
     let bytes = std::fs::read(file).map_err(|_| TraceError::Nothing)?;
     let tally = Tally::of(&String::from_utf8_lossy(&bytes));
-    if tally.calls.is_empty() { Err(TraceError::Nothing) } else { Ok(tally) }
+    if tally.threads.is_empty() { Err(TraceError::Nothing) } else { Ok(tally) }
 }

@@ -8,6 +8,7 @@ use ipcost_report::grid::{Column, Grid, Piece};
 use ipcost_report::numbers::ratio;
 use ipcost_report::words::{capitalised, escaped};
 
+use crate::explain::kinds::Kind;
 use crate::explain::sentences::{number, part_name, place, span, time};
 use crate::explain::{ExplainedCell, ExplainedDifference, ExplainedFloor, SideEvidence};
 
@@ -141,7 +142,7 @@ pub fn calls(out: &mut String, cell: &ExplainedCell, room: usize) {
     let of = |side: PeerRole| {
         let SideEvidence { system_calls, .. } = cell.sides.of(side);
         let calls = system_calls.as_ref().filter(|calls| !calls.is_empty())?;
-        let mut shown: Vec<String> = calls.iter().take(MOST_CALLS).map(call).collect();
+        let mut shown: Vec<String> = calls.iter().take(MOST_CALLS).map(|made| call(made, &cell.transport)).collect();
         if calls.len() > MOST_CALLS {
             shown.push(format!("{} more", calls.len() - MOST_CALLS));
         }
@@ -159,7 +160,7 @@ pub fn calls(out: &mut String, cell: &ExplainedCell, room: usize) {
     }
 }
 
-fn call(call: &CallRecord) -> String {
+fn call(call: &CallRecord, transport: &str) -> String {
     let mut text = format!("{} {}", call.name, number(call.count));
     let failed: f64 = call.failures.values().sum();
     let succeeded = call.count - failed;
@@ -174,7 +175,11 @@ fn call(call: &CallRecord) -> String {
             notes.push(format!("of {} asked for", bytes(asked)));
         }
     }
-    if let Some(took) = call.took_ns {
+    if call.aside {
+        notes.push("in threads that move no messages".to_owned());
+    }
+    // How long it waits for the other side says how slow that is while it is traced.
+    if let Some(took) = call.took_ns.filter(|_| !Kind::of(call, transport).waits_for_other()) {
         notes.push(format!("{} in it", time(took)));
     }
     notes.extend(

@@ -34,7 +34,8 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    fn of(call: &CallRecord, transport: &str) -> Self {
+    /// That of a call in a cell of this transport.
+    pub(crate) fn of(call: &CallRecord, transport: &str) -> Self {
         let aside = call.on.filter(|on| match on {
             Object::Socket | Object::Pipe => false,
             Object::File => !FILE_CHANNELS.contains(&transport),
@@ -121,11 +122,20 @@ impl Sum {
     }
 }
 
-/// What a side of a cell calls, by kind; `None` where that could not be traced.
+/// What the threads of a side call that move messages, by kind; `None` where that could not be traced.
 pub(crate) fn by_kind(cell: &ExplainedCell, side: PeerRole) -> Option<BTreeMap<Kind, Sum>> {
+    kinds(cell, side, false)
+}
+
+/// The same of the threads that move none.
+pub(crate) fn aside_by_kind(cell: &ExplainedCell, side: PeerRole) -> BTreeMap<Kind, Sum> {
+    kinds(cell, side, true).unwrap_or_default()
+}
+
+fn kinds(cell: &ExplainedCell, side: PeerRole, aside: bool) -> Option<BTreeMap<Kind, Sum>> {
     let calls = cell.sides.of(side).system_calls.as_ref()?;
     let mut kinds: BTreeMap<Kind, Sum> = BTreeMap::new();
-    for call in calls {
+    for call in calls.iter().filter(|call| call.aside == aside) {
         kinds.entry(Kind::of(call, &cell.transport)).or_default().add(call);
     }
     Some(kinds)

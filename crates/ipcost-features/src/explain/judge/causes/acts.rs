@@ -11,7 +11,7 @@ use ipcost_model::units::size_text;
 use ipcost_model::{Object, Pattern, and_joined};
 
 use super::{Facts, count, wall_ns};
-use crate::explain::kinds::{Kind, Sum, by_kind};
+use crate::explain::kinds::{Kind, Sum, aside_by_kind, by_kind};
 use crate::explain::{Account, AccountItem, Act, ExplainedCell, ExplainedDifference, NamedCause};
 
 /// What happens less often for an operation is not its habit.
@@ -228,8 +228,10 @@ fn connect_poll(doing: &Doing<'_>) -> Option<Told> {
 fn thread_hand_over(doing: &Doing<'_>) -> Option<Told> {
     let (threads, there) =
         (doing.threads(), doing.reference.map_or(1, |cell| cell.sides.of(doing.side).threads.len()));
-    let futex = doing.kinds.get(&Kind::Other("futex".to_owned()));
-    let manner = |manner| futex.map_or(0.0, |sum| sum.in_manner(manner));
+    let futex = Kind::Other("futex".to_owned());
+    let aside = aside_by_kind(doing.cell, doing.side);
+    let by_all = [doing.kinds.get(&futex), aside.get(&futex)];
+    let manner = |manner| by_all.iter().flatten().map(|sum| sum.in_manner(manner)).sum::<f64>();
     let words = manner(Manner::WordWait) + manner(Manner::WordWake);
     let by_event = doing.more(&Kind::ReadOf(Object::Event)).max(0.0);
     let by_pipe = match doing.reference {
@@ -262,11 +264,10 @@ fn lock_contention(doing: &Doing<'_>) -> Option<Told> {
         doing.often().find(|(kind, sum, _)| locks(kind) && sum.took_ns.is_some())
     };
     let remedy = "hold the lock for less, or give each thread data of its own";
-    if waits >= OFTEN / 4.0 {
-        let ns = futex
-            .and_then(|sum| sum.took_ns)
-            .filter(|_| doing.threads() < 2)
-            .or_else(|| doing.ns_of(&["futex"]));
+    // Who hands over by a condition takes its mutex, too.
+    let hands_over = futex.is_some_and(|sum| sum.in_manner(Manner::WordWait) >= waits);
+    if waits >= OFTEN / 4.0 && !hands_over {
+        let ns = mutex_ns(doing, futex);
         let said =
             format!("waits for a mutex that another thread holds, {} times an operation", count(waits));
         return Some((
@@ -278,6 +279,19 @@ fn lock_contention(doing: &Doing<'_>) -> Option<Told> {
     let said = format!("waits for a lock on a file in {} `{}` an operation", count(more), sum.name);
     let ns = doing.ns_of(&[&sum.name]);
     Some((doing.cause(rules::LOCK_CONTENTION, &sum.name, more, ns, said, remedy), vec![sum.name.clone()]))
+}
+
+/// What waiting for mutexes takes, nanoseconds: what the timed pass waits for longer, where the traced calls do.
+fn mutex_ns(doing: &Doing<'_>, futex: Option<&Sum>) -> Option<f64> {
+    let took = futex?.took_ns;
+    let switches: f64 = doing.items(|item| item.act == Act::Switches).iter().sum();
+    let shared = doing.ns_of(&["futex"]).unwrap_or(0.0) + switches;
+    let unexplained = doing.account.and_then(|(account, sign)| Some(sign * account.unexplained_ns?));
+    let open = unexplained.filter(|ns| *ns > 0.0).unwrap_or(0.0);
+    match took {
+        Some(took) if shared < took => Some(took.min(shared + open)).filter(|ns| *ns > 0.0).or(Some(took)),
+        _ => Some(shared).filter(|ns| *ns > 0.0),
+    }
 }
 
 fn logging(doing: &Doing<'_>) -> Option<Told> {
