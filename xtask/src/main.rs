@@ -53,7 +53,8 @@ usage: cargo xtask <command>
   bench apps [N] [apart] [SERVER ...]
                    ipcost app against the load tools of the servers themselves, in N turns (10); on one core, or apart on two; only
                    these: postgres, mariadb, redis, http
-  bench causes [--peers native,python,c] [--only PLANT,...] [--times N] [--seed N] [--budget TIME] [--beside-hog] [--markdown]
+  bench causes [--peers native,python,c] [--only PLANT,...] [--times N] [--seed N] [--budget TIME]
+               [--placement together|free|apart] [--beside-hog] [--markdown]
                    causes that are planted in real runs against what ipcost explain names, each N times (1); fails if one is not
                    named, or if something absent is blamed
   ledgers FILE ... docs/ledgers.md, from what `ipcost replicate --all --json FILE` wrote on two machines or more

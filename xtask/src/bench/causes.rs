@@ -13,18 +13,24 @@ mod plants;
 mod run;
 mod show;
 
+use std::borrow::Cow;
+
 use anyhow::{Result, bail, ensure};
 use ipcost_stats::Random;
 
 use self::judge::{Trial, judge};
+use self::machine::is_busy;
 use self::options::Options;
 use self::peers::Peer;
-use self::plants::{PLANTS, Plant};
+use self::plants::Plant;
 use self::run::Runner;
 use self::show::{Row, Totals};
 use super::build_ipcost;
 use super::processes::Running;
 use crate::shell::succeeds;
+
+/// JSON holds seeds of 52 bits exactly.
+const SEED_SHIFT: u32 = 12;
 
 /// Plants every cause in each peer and shows what was named, and what was blamed although absent.
 ///
@@ -37,7 +43,7 @@ pub fn bench(words: &[&str]) -> Result<()> {
     let options = Options::read(words)?;
     ensure!(succeeds(&["strace", "-V"]), "strace is not installed: apt-get install strace");
     build_ipcost()?;
-    let runner = Runner::new(&options.budget)?;
+    let runner = Runner::new(&options.budget, &options.placement)?;
     let peers = options.peers.iter().map(|name| Peer::build(name)).collect::<Result<Vec<_>>>()?;
     eprintln!("xtask: seed {}", options.seed);
     let rows = measure(&runner, &options, &peers)?;
@@ -54,36 +60,40 @@ pub fn bench(words: &[&str]) -> Result<()> {
 fn measure(runner: &Runner, options: &Options, peers: &[Peer]) -> Result<Vec<Row>> {
     let hog = options.beside_hog.then(|| Running::start(&mut runner.hog())).transpose()?;
     let mut random = Random::new(options.seed);
-    let plants: Vec<&Plant> = PLANTS.iter().filter(|plant| options.wants(plant.name)).collect();
+    let chosen = chosen(options, peers)?;
     let mut rows = Vec::new();
-    for peer in peers {
-        for plant in &plants {
-            let mut row = Row::new(plant, peer.name);
-            match plant.lacks(peer.name) {
-                Some(reason) => row.skipped = Some(reason),
-                None => {
-                    for _ in 0..options.times {
-                        add_trial(&mut row, runner, plant, peer, random.next_u64() >> 12);
-                    }
-                }
-            }
-            rows.push(row);
-            eprintln!(
-                "xtask: {} of {}: {}",
-                rows.len(),
-                peers.len() * plants.len(),
-                rows[rows.len() - 1].progress()
-            );
+    for (plant, peer) in &chosen {
+        let mut row = Row::new(plant, peer.name);
+        row.skipped = plant.lacks(peer.name);
+        let times = if row.skipped.is_some() { 0 } else { options.times };
+        for _ in 0..times {
+            add_trial(&mut row, runner, plant, peer, random.next_u64() >> SEED_SHIFT);
         }
+        eprintln!("xtask: {} of {}: {}", rows.len() + 1, chosen.len(), row.progress());
+        rows.push(row);
     }
     drop(hog);
     Ok(rows)
 }
 
+/// Each plant that was asked for in each peer; those that take a certain peer, once.
+fn chosen<'a>(options: &Options, peers: &'a [Peer]) -> Result<Vec<(&'static Plant, Cow<'a, Peer>)>> {
+    let wanted = || plants::all().filter(|plant| options.wants(plant.name));
+    let free = || wanted().filter(|plant| plant.peer().is_none());
+    let mut chosen: Vec<(&Plant, Cow<'_, Peer>)> =
+        peers.iter().flat_map(|peer| free().map(move |plant| (plant, Cow::Borrowed(peer)))).collect();
+    for plant in wanted() {
+        if let Some(name) = plant.peer() {
+            chosen.push((plant, Cow::Owned(Peer::build(name)?)));
+        }
+    }
+    Ok(chosen)
+}
+
 fn add_trial(row: &mut Row, runner: &Runner, plant: &Plant, peer: &Peer, seed: u64) {
     match runner.explain(plant, peer, seed) {
         Ok(explained) => {
-            let trial = judge(plant, peer.company, &explained.causes, explained.machine_is_busy);
+            let trial = judge(plant, peer.company, &explained.causes, is_busy(explained.others));
             row.add(trial, &explained);
         }
         Err(error) => row.add_failure(Trial::default(), format!("seed {seed}: {error:#}")),

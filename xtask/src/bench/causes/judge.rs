@@ -114,10 +114,10 @@ mod tests {
     use serde_json::json;
 
     use super::{Cause, Trial, any, judge};
-    use crate::bench::causes::plants::{PLANTS, Plant};
+    use crate::bench::causes::plants::{self, Plant};
 
     fn plant(name: &str) -> &'static Plant {
-        PLANTS.iter().find(|plant| plant.name == name).unwrap()
+        plants::all().find(|plant| plant.name == name).unwrap()
     }
 
     fn causes(named: &[(&str, &str)]) -> Vec<Cause> {

@@ -2,16 +2,22 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use ipcost_stats::Random;
 
-use crate::shell::{command, path_text, root, run, run_command, target};
+use crate::shell::{command, path_text, root, run, run_command, succeeds, target};
 
 /// Bytes of the file that is read from storage.
 const COLD_BYTES: usize = 16 << 20;
 
-fn directory() -> PathBuf {
+/// Where everything for the plants is.
+pub fn directory() -> PathBuf {
     target().join("planted")
+}
+
+/// The sources of what is planted.
+pub fn sources() -> PathBuf {
+    root().join("xtask/src/bench/causes/planted")
 }
 
 /// The library of plants.
@@ -21,8 +27,7 @@ fn directory() -> PathBuf {
 pub fn planted_library() -> Result<PathBuf> {
     let library = directory().join("planted.so");
     std::fs::create_dir_all(directory())?;
-    let sources = root().join("xtask/src/bench/causes/planted");
-    let sources = ["hooks.c", "plants.c", "threads.c"].map(|name| sources.join(name));
+    let sources = ["hooks.c", "plants.c", "threads.c"].map(|name| sources().join(name));
     let mut words = vec!["cc", "-std=gnu11", "-shared", "-fPIC", "-O2", "-Wall", "-pthread", "-o"];
     words.push(path_text(&library)?);
     for source in &sources {
@@ -59,4 +64,19 @@ pub fn files() -> Result<PathBuf> {
         std::fs::write(&cold, bytes).with_context(|| cold.display().to_string())?;
     }
     Ok(files)
+}
+
+/// A certificate with its key, in the directory for files.
+///
+/// # Errors
+/// If it cannot be made.
+pub fn certificate() -> Result<PathBuf> {
+    let made = files()?.join("certificate.pem");
+    let path = path_text(&made)?;
+    let curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "3650"];
+    let name =
+        ["-subj", "/CN=planted", "-addext", "subjectAltName=DNS:planted", "-keyout", path, "-out", path];
+    let words = [&["openssl", "req", "-x509"][..], &curve, &name].concat();
+    ensure!(made.exists() || succeeds(&words), "openssl made no certificate");
+    Ok(made)
 }

@@ -34,11 +34,11 @@ impl Watch {
         let had = self.began.elapsed().as_secs_f64() * TICKS * processors();
         Some(((after.all - before.all - (after.own - before.own)) / had).max(0.0))
     }
+}
 
-    /// Whether others have taken so much that the machine may be blamed for it.
-    pub fn is_busy(&self) -> bool {
-        self.others().is_none_or(|share| share > BUSY)
-    }
+/// Whether others have taken so much that the machine may be blamed for it.
+pub fn is_busy(others: Option<f64>) -> bool {
+    others.is_none_or(|share| share > BUSY)
 }
 
 fn processors() -> f64 {

@@ -6,10 +6,13 @@ use anyhow::{Context, Result, bail, ensure};
 use ipcost_model::units::parse_duration;
 
 use super::peers::PEERS;
-use super::plants::PLANTS;
+use super::plants;
 
 /// How long the timed part of each explanation may take: all of them take less than 15 minutes then.
 const USUAL_BUDGET: &str = "12s";
+/// On one core a round trip always takes the same time. Where the scheduler decides, it takes ten times as long in some
+/// epochs, with a plant or without.
+const PLACEMENTS: [&str; 3] = ["together", "free", "apart"];
 
 /// What was asked for.
 #[derive(Debug)]
@@ -24,6 +27,8 @@ pub struct Options {
     pub seed: u64,
     /// The timed part of each explanation, as `ipcost explain` takes it.
     pub budget: String,
+    /// Where the two processes of a cell run, if its plant does not say.
+    pub placement: String,
     /// Whether another process takes a core in bursts meanwhile.
     pub beside_hog: bool,
     /// Whether the table is for a page.
@@ -42,6 +47,7 @@ impl Options {
             times: 1,
             seed: seed_of_now(),
             budget: USUAL_BUDGET.to_owned(),
+            placement: PLACEMENTS[0].to_owned(),
             beside_hog: false,
             markdown: false,
         };
@@ -50,10 +56,13 @@ impl Options {
             let mut value = || words.next().with_context(|| format!("{word} takes a value"));
             match *word {
                 "--peers" => options.peers = list(value()?, &PEERS)?,
-                "--only" => options.only = list(value()?, &PLANTS.map(|plant| plant.name))?,
+                "--only" => {
+                    options.only = list(value()?, &plants::all().map(|plant| plant.name).collect::<Vec<_>>())?
+                }
                 "--times" => options.times = value()?.parse().context("--times takes a number")?,
                 "--seed" => options.seed = value()?.parse().context("--seed takes a number")?,
                 "--budget" => options.budget = duration(value()?)?,
+                "--placement" => options.placement = one(value()?, &PLACEMENTS)?,
                 "--beside-hog" => options.beside_hog = true,
                 "--markdown" => options.markdown = true,
                 _ => bail!("bench causes has no option {word}"),
@@ -79,12 +88,13 @@ fn duration(text: &str) -> Result<String> {
     Ok(text.to_owned())
 }
 
+fn one(text: &str, known: &[&str]) -> Result<String> {
+    ensure!(known.contains(&text), "{text} is none of {}", known.join(", "));
+    Ok(text.to_owned())
+}
+
 fn list(text: &str, known: &[&str]) -> Result<Vec<String>> {
-    let names: Vec<String> = text.split(',').map(str::to_owned).collect();
-    for name in &names {
-        ensure!(known.contains(&name.as_str()), "{name} is none of {}", known.join(", "));
-    }
-    Ok(names)
+    text.split(',').map(|name| one(name, known)).collect()
 }
 
 #[cfg(test)]

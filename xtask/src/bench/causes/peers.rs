@@ -3,7 +3,8 @@
 use anyhow::{Context, Result, ensure};
 
 use super::judge::{Blame, any};
-use super::libraries::{planted_library, planted_native};
+use super::libraries::{planted_library, planted_native, sources};
+use super::plants::{Plant, Way};
 use crate::bench::build_c_peer;
 use crate::shell::{command, path_text, root};
 
@@ -13,6 +14,7 @@ pub const PEERS: [&str; 3] = ["native", "python", "c"];
 const OF_AN_INTERPRETER: &[Blame] = &[any("runtime")];
 
 /// A peer whose calls the library of plants sees.
+#[derive(Debug, Clone)]
 pub struct Peer {
     /// Its name, as `--peers` takes it.
     pub name: &'static str,
@@ -45,12 +47,28 @@ impl Peer {
     }
 
     /// The command with a cause planted, as `--peer` takes it.
-    pub fn planted(&self, plant: &str, seed: u64, files: &str) -> String {
-        format!(
-            "env LD_PRELOAD={} PLANT={plant} PLANT_SEED={seed} PLANT_DIR={files} {}",
-            self.library,
+    ///
+    /// # Errors
+    /// If a path is not text.
+    pub fn planted(&self, plant: &Plant, seed: u64, files: &str) -> Result<String> {
+        let (library, how) = match plant.way {
+            Way::Tls => ("PYTHONPATH", path_text(&sources().join("tls"))?.to_owned()),
+            _ => ("LD_PRELOAD", self.library.clone()),
+        };
+        Ok(format!(
+            "env {library}={how} PLANT={} PLANT_SEED={seed} PLANT_DIR={files} {}",
+            known_to_library(plant),
             self.command.join(" ")
-        )
+        ))
+    }
+}
+
+/// The name by which the library knows what to do.
+fn known_to_library(plant: &Plant) -> &'static str {
+    match plant.way {
+        Way::Client => plant.name.strip_suffix("-tcp").unwrap_or(plant.name),
+        Way::Server => plant.name.strip_prefix("server-").unwrap_or(plant.name),
+        _ => "none",
     }
 }
 

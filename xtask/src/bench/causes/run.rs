@@ -10,7 +10,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use super::judge::Cause;
-use super::libraries::files;
+use super::libraries::{directory, files};
 use super::machine::Watch;
 use super::name_server::NameServer;
 use super::peers::Peer;
@@ -26,8 +26,8 @@ pub struct Explained {
     pub causes: Vec<Cause>,
     /// The time of the cell over that of its twin or of the other cell.
     pub ratio: Option<f64>,
-    /// Whether others took the processors meanwhile.
-    pub machine_is_busy: bool,
+    /// The share of the processors' time that others took meanwhile, if it is known.
+    pub others: Option<f64>,
     /// How long all of it took.
     pub took: Duration,
 }
@@ -36,22 +36,25 @@ pub struct Explained {
 pub struct Runner {
     program: PathBuf,
     files: PathBuf,
+    /// The last explanation of each plant in each peer.
+    records: PathBuf,
+    /// Where runs are saved that no one needs.
     place: TempDir,
     budget: String,
+    placement: String,
 }
 
 impl Runner {
-    /// Explanations whose timed part takes so long.
+    /// Explanations whose timed part takes so long, of cells in this placement if their plant needs none.
     ///
     /// # Errors
     /// If there is no place for them.
-    pub fn new(budget: &str) -> Result<Self> {
-        Ok(Self {
-            program: ipcost(),
-            files: files()?,
-            place: tempfile::tempdir()?,
-            budget: budget.to_owned(),
-        })
+    pub fn new(budget: &str, placement: &str) -> Result<Self> {
+        let records = directory().join("explanations");
+        std::fs::create_dir_all(&records)?;
+        let place = tempfile::tempdir()?;
+        let (budget, placement) = (budget.to_owned(), format!("/{placement}"));
+        Ok(Self { program: ipcost(), files: files()?, records, place, budget, placement })
     }
 
     /// A process that takes a core in bursts.
@@ -66,44 +69,43 @@ impl Runner {
     /// # Errors
     /// If the program fails without an explanation.
     pub fn explain(&self, plant: &Plant, peer: &Peer, seed: u64) -> Result<Explained> {
-        let record = self.place.path().join("explanation.json");
+        let record = self.records.join(format!("{}-{}.json", plant.name, peer.name));
         let _ = std::fs::remove_file(&record);
-        let words = self.words(plant, peer, seed)?;
+        let words = self.words(plant, peer, seed, path_text(&record)?)?;
         let began = Instant::now();
-        let (output, machine_is_busy) = self.run(plant, &words)?;
+        let (output, others) = self.run(plant, &words)?;
         let text = std::fs::read_to_string(&record).ok();
         ensure!(text.is_some() || !output.status.success(), "there is no {}", record.display());
         let complaint = || last_line(&String::from_utf8_lossy(&output.stderr)).to_owned();
         let explanation: Value = serde_json::from_str(&text.with_context(complaint)?)?;
         Ok(Explained {
             causes: Cause::all_of(&explanation),
-            ratio: ratio(&explanation),
-            machine_is_busy,
+            ratio: ratio(&explanation).filter(|_| plant.is_compared()),
+            others,
             took: began.elapsed(),
         })
     }
 
-    fn words(&self, plant: &Plant, peer: &Peer, seed: u64) -> Result<Vec<String>> {
+    fn words(&self, plant: &Plant, peer: &Peer, seed: u64, record: &str) -> Result<Vec<String>> {
         let seed_text = seed.to_string();
-        let record = self.place.path().join("explanation.json");
         let mut words = vec!["explain".to_owned()];
-        words.extend(cells(plant, peer));
-        let settings = ["--quiet", "--no-floor", "--seed", &seed_text, "--json", path_text(&record)?];
+        words.extend(cells(plant, peer, &self.placement));
+        let settings = ["--quiet", "--no-floor", "--seed", &seed_text, "--json", record];
         words.extend(settings.map(str::to_owned));
         words.extend(match plant.name {
             // Every connection that is refused is tried again after a second.
             "backlog" => ["--epochs", "1", "--timeout", "5min"].map(str::to_owned).to_vec(),
             _ => vec!["--budget".to_owned(), self.budget.clone()],
         });
-        if cells(plant, peer)[0].contains("planted") {
-            let command = peer.planted(known_to_library(plant), seed, path_text(&self.files)?);
+        if cells(plant, peer, &self.placement)[0].contains("planted") {
+            let command = peer.planted(plant, seed, path_text(&self.files)?)?;
             words.extend(["--peer".to_owned(), format!("planted={command}")]);
         }
         Ok(words)
     }
 
-    /// Runs with what is planted beside the cell; with whether others took the processors.
-    fn run(&self, plant: &Plant, words: &[String]) -> Result<(Output, bool)> {
+    /// Runs with what is planted beside the cell; with the share of the processors that others took.
+    fn run(&self, plant: &Plant, words: &[String]) -> Result<(Output, Option<f64>)> {
         let hogs = match plant.way {
             Way::Hogs(count) => count,
             _ => 0,
@@ -119,9 +121,9 @@ impl Runner {
         let watch = Watch::start();
         let output = command.output();
         drop((quota, name_server));
-        let machine_is_busy = watch.is_busy();
+        let others = watch.others();
         drop(hogs);
-        Ok((output.context("cannot start ipcost")?, machine_is_busy))
+        Ok((output.context("cannot start ipcost")?, others))
     }
 
     fn command(&self, plant: &Plant) -> Command {
@@ -133,31 +135,26 @@ impl Runner {
     }
 }
 
-/// The name by which the library knows what to do.
-fn known_to_library(plant: &Plant) -> &'static str {
-    match plant.way {
-        Way::Client => plant.name.strip_suffix("-tcp").unwrap_or(plant.name),
-        Way::Server => plant.name.strip_prefix("server-").unwrap_or(plant.name),
-        _ => "none",
-    }
-}
-
-/// The ids of one cell or two.
-fn cells(plant: &Plant, peer: &Peer) -> Vec<String> {
-    let work = plant.work;
+/// The ids of one cell or two; the placement is for those that have none of their own.
+fn cells(plant: &Plant, peer: &Peer, placement: &str) -> Vec<String> {
     let pair = match plant.way {
         Way::Client | Way::Nothing => "/planted->native",
         Way::Server => "/native->planted",
+        Way::Tls => "/planted->planted",
         // What lies in the cell is the same in the native peer as users have it.
         _ if peer.is_native() => "",
         _ => "/planted->native",
     };
+    let work = plant.work;
+    let id = |place: &str, options: &str| format!("{work}{place}{pair}{options}");
     match plant.way {
-        Way::Options(options) | Way::Namespace(_, options) => vec![format!("{work}{pair}{options}")],
-        Way::Placement(place) => vec![format!("{work}/{place}{pair}")],
-        Way::Placements(one, other) => [one, other].map(|place| format!("{work}/{place}{pair}")).to_vec(),
-        Way::Against(options) => vec![format!("{work}{pair}{options}"), format!("{work}{pair}")],
-        _ => vec![format!("{work}{pair}")],
+        Way::Options(options) | Way::Namespace(_, options) => vec![id("", options)],
+        Way::Placement(place) => vec![id(place, "")],
+        Way::Placements(one, other) => vec![id(one, ""), id(other, "")],
+        Way::Against(options) => vec![id("", options), id("", "")],
+        Way::Quota(_) | Way::Hogs(_) => vec![id("", "")],
+        _ if plant.has_placement() => vec![id("", "")],
+        Way::Nothing | Way::Client | Way::Server | Way::Tls => vec![id(placement, "")],
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::fmt::{Display, Formatter};
 
+use ipcost_model::units::percent;
+
 use super::judge::Trial;
 use super::plants::Plant;
 use super::run::Explained;
@@ -18,8 +20,8 @@ pub struct Row {
     peer: &'static str,
     trials: Vec<Trial>,
     ratios: Vec<f64>,
-    /// What was named last, in its order, and how long that took, seconds.
-    last: Option<(String, f64)>,
+    /// What the last explanation named, in its order, and how it went.
+    last: String,
     failures: Vec<String>,
     /// Why it was not run.
     pub skipped: Option<String>,
@@ -37,7 +39,7 @@ impl Row {
             peer,
             trials: Vec::new(),
             ratios: Vec::new(),
-            last: None,
+            last: String::new(),
             failures: Vec::new(),
             skipped: None,
         }
@@ -46,7 +48,9 @@ impl Row {
     /// Adds a run.
     pub fn add(&mut self, trial: Trial, explained: &Explained) {
         let codes: Vec<&str> = explained.causes.iter().map(|cause| cause.code.as_str()).collect();
-        self.last = Some((codes.join(", "), explained.took.as_secs_f64()));
+        let named = if codes.is_empty() { NOTHING.to_owned() } else { codes.join(", ") };
+        let others = explained.others.map_or("unknown".to_owned(), percent);
+        self.last = format!("{named}; others took {others}; {} s", explained.took.as_secs());
         self.ratios.extend(explained.ratio);
         self.trials.push(trial);
     }
@@ -70,10 +74,8 @@ impl Row {
         if let Some(reason) = self.failures.last() {
             return format!("{begin}: failed: {reason}");
         }
-        let (codes, took_s) = self.last.clone().unwrap_or_default();
-        let named = if codes.is_empty() { NOTHING } else { &codes };
         let verdict = self.trials.last().map_or("", |trial| self.verdict(trial));
-        format!("{begin}: {verdict} ({named}; {took_s:.0} s)")
+        format!("{begin}: {verdict} ({})", self.last)
     }
 
     fn verdict(&self, trial: &Trial) -> &'static str {
@@ -213,9 +215,10 @@ impl Totals {
 impl Display for Totals {
     fn fmt(&self, out: &mut Formatter<'_>) -> std::fmt::Result {
         let runs = if self.runs == self.plants { String::new() } else { format!(" in {} runs", self.runs) };
+        let plants = if self.plants == 1 { "plant" } else { "plants" };
         write!(
             out,
-            "{} plants{runs}: {} named first, {} named, {} blamed although absent",
+            "{} {plants}{runs}: {} named first, {} named, {} blamed although absent",
             self.plants, self.first, self.named, self.absent
         )?;
         if self.skipped > 0 {
@@ -224,7 +227,7 @@ impl Display for Totals {
         if self.control_runs > 0 {
             let blamed = list(self.control_blamed.iter());
             let blamed = if blamed.is_empty() { NOTHING } else { &blamed };
-            write!(out, "\nwithout a plant, {} runs: {blamed}", self.control_runs)?;
+            write!(out, "\nnothing planted ({}×): {blamed}", self.control_runs)?;
         }
         Ok(())
     }
@@ -234,10 +237,10 @@ impl Display for Totals {
 mod tests {
     use super::{Row, Totals, table};
     use crate::bench::causes::judge::Trial;
-    use crate::bench::causes::plants::PLANTS;
+    use crate::bench::causes::plants;
 
     fn row(plant: &str, trials: Vec<Trial>) -> Row {
-        let plant = PLANTS.iter().find(|known| known.name == plant).unwrap();
+        let plant = plants::all().find(|known| known.name == plant).unwrap();
         Row { trials, ..Row::new(plant, "native") }
     }
 
@@ -284,7 +287,7 @@ mod tests {
         let totals = Totals::of(&rows);
         assert_eq!(
             totals.to_string(),
-            "3 plants: 1 named first, 2 named, 1 blamed although absent; 1 skipped\nwithout a plant, 1 runs: nothing"
+            "3 plants: 1 named first, 2 named, 1 blamed although absent; 1 skipped\nnothing planted (1×): nothing"
         );
         assert_eq!((totals.flaws(), totals.is_flawless()), (2, false));
     }
@@ -294,7 +297,7 @@ mod tests {
         let flawless = Totals::of(&[row("spin", vec![trial(true, true, &[]); 3])]);
         assert_eq!(
             flawless.to_string(),
-            "1 plants in 3 runs: 3 named first, 3 named, 0 blamed although absent"
+            "1 plant in 3 runs: 3 named first, 3 named, 0 blamed although absent"
         );
         assert!(flawless.is_flawless());
     }

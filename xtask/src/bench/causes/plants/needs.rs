@@ -5,7 +5,7 @@ use std::path::Path;
 
 use ipcost_sys::quota::Quota;
 
-use crate::bench::causes::libraries::files;
+use crate::bench::causes::libraries::{certificate, files};
 use crate::shell::{path_text, succeeds};
 
 const HUGE_PAGES: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
@@ -27,6 +27,8 @@ pub enum Need {
     HugePages,
     /// The port of name servers.
     NameServerPort,
+    /// A certificate, made by `openssl`.
+    Certificate,
     /// A peer in which threads need not share descriptors.
     NotPython,
 }
@@ -47,6 +49,9 @@ impl Need {
             Self::HugePages => (has_huge_pages(), "huge pages are switched off"),
             Self::NameServerPort => {
                 (UdpSocket::bind("127.0.0.1:53").is_ok(), "port 53 is taken, or takes root")
+            }
+            Self::Certificate => {
+                (certificate().is_ok(), "openssl makes no certificate: apt-get install openssl")
             }
             Self::NotPython => (peer != "python", "threads of Python always share descriptors"),
         };
