@@ -43,7 +43,7 @@ pub fn bench(words: &[&str]) -> Result<()> {
     let options = Options::read(words)?;
     ensure!(succeeds(&["strace", "-V"]), "strace is not installed: apt-get install strace");
     build_ipcost()?;
-    let runner = Runner::new(&options.budget, &options.placement)?;
+    let runner = Runner::new(options.budget, &options.placement)?;
     let peers = options.peers.iter().map(|name| Peer::build(name)).collect::<Result<Vec<_>>>()?;
     eprintln!("xtask: seed {}", options.seed);
     let rows = measure(&runner, &options, &peers)?;

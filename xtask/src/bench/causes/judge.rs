@@ -77,7 +77,7 @@ impl Blame {
 /// What came of one run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Trial {
-    /// The planted cause weighs most of all that is no matter of the machine.
+    /// The planted cause weighs most, but for the machine and what is true without it.
     pub first: bool,
     /// The planted cause is named.
     pub named: bool,
@@ -87,8 +87,8 @@ pub struct Trial {
     pub absent: Vec<String>,
 }
 
-/// Judges the causes of one run; `company` is what is true of the peer without a plant.
-pub fn judge(plant: &Plant, company: &[Blame], causes: &[Cause], machine_is_busy: bool) -> Trial {
+/// Judges the causes of one run; `of_peer` is what is true of the peer without a plant.
+pub fn judge(plant: &Plant, of_peer: &[Blame], causes: &[Cause], machine_is_busy: bool) -> Trial {
     let planted = |cause: &Cause| {
         let right_side = cause.side.as_deref().is_none_or(|side| plant.side().is_none_or(|own| own == side));
         right_side && plant.accepts.iter().any(|blame| blame.fits(cause))
@@ -98,11 +98,13 @@ pub fn judge(plant: &Plant, company: &[Blame], causes: &[Cause], machine_is_busy
             && (cause.code == ALWAYS_OF_THE_MACHINE
                 || (machine_is_busy && OF_THE_MACHINE.contains(&cause.code.as_str())))
     };
-    let is_true =
-        |cause: &Cause| planted(cause) || plant.company.iter().chain(company).any(|blame| blame.fits(cause));
+    let already = |cause: &Cause| plant.already.iter().chain(of_peer).any(|blame| blame.fits(cause));
+    let company = |cause: &Cause| plant.company.iter().any(|blame| blame.fits(cause));
+    let is_true = |cause: &Cause| planted(cause) || already(cause) || company(cause);
     let (machine, rest): (Vec<&Cause>, Vec<&Cause>) = causes.iter().partition(of_machine);
+    let mut ranked = rest.iter().filter(|cause| planted(cause) || !already(cause));
     Trial {
-        first: rest.first().is_some_and(|cause| planted(cause)),
+        first: ranked.next().is_some_and(|cause| planted(cause)),
         named: rest.iter().any(|cause| planted(cause)),
         of_machine: machine.into_iter().map(Cause::words).collect(),
         absent: rest.into_iter().filter(|cause| !is_true(cause)).map(Cause::words).collect(),
@@ -186,5 +188,8 @@ mod tests {
         let expected = ["runtime".to_owned()];
         assert_eq!(judge(plant("none"), &[], &found, false).absent, expected);
         assert_eq!(judge(plant("none"), &[any("runtime")], &found, false).absent, [""; 0]);
+        let behind = causes(&[("runtime", ""), ("sleep", "")]);
+        assert!(judge(plant("nanosleep"), &[any("runtime")], &behind, false).first, "it was there before");
+        assert!(judge(plant("spin"), &[any("runtime")], &behind, false).first, "it is what was planted");
     }
 }

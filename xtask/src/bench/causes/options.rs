@@ -1,6 +1,6 @@
 //! What the command takes.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail, ensure};
 use ipcost_model::units::parse_duration;
@@ -9,7 +9,7 @@ use super::peers::PEERS;
 use super::plants;
 
 /// How long the timed part of each explanation may take: all of them take less than 15 minutes then.
-const USUAL_BUDGET: &str = "12s";
+const USUAL_BUDGET: Duration = Duration::from_secs(12);
 /// On one core a round trip always takes the same time. Where the scheduler decides, it takes ten times as long in some
 /// epochs, with a plant or without.
 const PLACEMENTS: [&str; 3] = ["together", "free", "apart"];
@@ -25,8 +25,8 @@ pub struct Options {
     pub times: u32,
     /// What every other seed is drawn from.
     pub seed: u64,
-    /// The timed part of each explanation, as `ipcost explain` takes it.
-    pub budget: String,
+    /// How long the timed part of each explanation may take.
+    pub budget: Duration,
     /// Where the two processes of a cell run, if its plant does not say.
     pub placement: String,
     /// Whether another process takes a core in bursts meanwhile.
@@ -46,7 +46,7 @@ impl Options {
             only: Vec::new(),
             times: 1,
             seed: seed_of_now(),
-            budget: USUAL_BUDGET.to_owned(),
+            budget: USUAL_BUDGET,
             placement: PLACEMENTS[0].to_owned(),
             beside_hog: false,
             markdown: false,
@@ -83,9 +83,8 @@ fn seed_of_now() -> u64 {
     u64::from(since.subsec_nanos()) ^ since.as_secs()
 }
 
-fn duration(text: &str) -> Result<String> {
-    parse_duration(text).map_err(|error| anyhow::anyhow!("--budget: {error}"))?;
-    Ok(text.to_owned())
+fn duration(text: &str) -> Result<Duration> {
+    parse_duration(text).map_err(|error| anyhow::anyhow!("--budget: {error}"))
 }
 
 fn one(text: &str, known: &[&str]) -> Result<String> {

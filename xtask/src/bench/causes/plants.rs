@@ -25,6 +25,8 @@ pub struct Plant {
     pub accepts: &'static [Blame],
     /// What may be named as well, because it is true.
     pub company: &'static [Blame],
+    /// What is true of the cell without it and so may weigh more.
+    pub already: &'static [Blame],
     /// What it needs of this machine.
     needs: &'static [Need],
 }
@@ -81,6 +83,11 @@ impl Plant {
         }
     }
 
+    /// Whether two cells that the user names are compared: all intervals need more epochs then.
+    pub fn is_pair(&self) -> bool {
+        matches!(self.way, Way::Against(_) | Way::Placements(..))
+    }
+
     /// Whether its cell has a placement of its own.
     pub fn has_placement(&self) -> bool {
         self.work.split('/').count() > WORDS_OF_WORK
@@ -110,5 +117,6 @@ const PLAIN: Plant = Plant {
     way: Way::Client,
     accepts: &[],
     company: &[],
+    already: &[],
     needs: &[],
 };

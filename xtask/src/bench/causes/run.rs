@@ -19,6 +19,9 @@ use crate::bench::ipcost;
 use crate::bench::processes::Running;
 use crate::shell::path_text;
 
+/// Two cells that are compared get so many times the budget of one.
+const PAIR_TIMES: u32 = 2;
+
 /// What an explanation found.
 #[derive(Debug)]
 pub struct Explained {
@@ -40,7 +43,7 @@ pub struct Runner {
     records: PathBuf,
     /// Where runs are saved that no one needs.
     place: TempDir,
-    budget: String,
+    budget: Duration,
     placement: String,
 }
 
@@ -49,11 +52,11 @@ impl Runner {
     ///
     /// # Errors
     /// If there is no place for them.
-    pub fn new(budget: &str, placement: &str) -> Result<Self> {
+    pub fn new(budget: Duration, placement: &str) -> Result<Self> {
         let records = directory().join("explanations");
         std::fs::create_dir_all(&records)?;
         let place = tempfile::tempdir()?;
-        let (budget, placement) = (budget.to_owned(), format!("/{placement}"));
+        let placement = format!("/{placement}");
         Ok(Self { program: ipcost(), files: files()?, records, place, budget, placement })
     }
 
@@ -95,7 +98,10 @@ impl Runner {
         words.extend(match plant.name {
             // Every connection that is refused is tried again after a second.
             "backlog" => ["--epochs", "1", "--timeout", "5min"].map(str::to_owned).to_vec(),
-            _ => vec!["--budget".to_owned(), self.budget.clone()],
+            _ => {
+                let times = if plant.is_pair() { PAIR_TIMES } else { 1 };
+                vec!["--budget".to_owned(), format!("{}ms", (self.budget * times).as_millis())]
+            }
         });
         if cells(plant, peer, &self.placement)[0].contains("planted") {
             let command = peer.planted(plant, seed, path_text(&self.files)?)?;

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/select.h>
@@ -32,6 +33,7 @@ enum {
     DNS_PORT = 53,
     CONNECT_MS = 5,
     CALLS = 50,
+    IDLE_DESCRIPTORS = 100,
 };
 
 static int file;
@@ -40,6 +42,7 @@ static char *memory;
 static char line[256];
 static size_t line_bytes;
 static uint64_t logged;
+static struct pollfd idle[IDLE_DESCRIPTORS + 1];
 
 /* Tools. */
 
@@ -345,10 +348,20 @@ static void wait_by_epoll(int descriptor)
     epoll_wait(waiting, &event, 1, -1);
 }
 
+/* Others that nothing ever comes from, as a server has. */
+static void prepare_poll(void)
+{
+    amount = random_between(50, IDLE_DESCRIPTORS);
+    for (uint64_t index = 1; index <= amount; index++) {
+        idle[index] = (struct pollfd){.fd = eventfd(0, EFD_CLOEXEC), .events = POLLIN};
+        check(idle[index].fd >= 0, "eventfd");
+    }
+}
+
 static void wait_by_poll(int descriptor)
 {
-    struct pollfd watched = {.fd = descriptor, .events = POLLIN};
-    poll(&watched, 1, -1);
+    idle[0] = (struct pollfd){.fd = descriptor, .events = POLLIN};
+    poll(idle, amount + 1, -1);
 }
 
 static void wait_in_vain(int socket)
@@ -436,7 +449,7 @@ static const struct plant PLANTS[] = {
     {.name = "getaddrinfo", .before_write = resolve},
     {.name = "dns", .before_write = ask_name_server},
     {.name = "epoll", .before_read = wait_by_epoll},
-    {.name = "poll", .before_read = wait_by_poll},
+    {.name = "poll", .prepare = prepare_poll, .before_read = wait_by_poll},
     {.name = "connect-poll", .after_connect = wait_in_vain},
     {.name = "migrations", .before_write = move_to_other_core},
     {.name = "getppid", .before_write = ask_parent},

@@ -40,9 +40,10 @@ pub(super) const PLANTS: &[Plant] = &[
     Plant {
         name: "descriptor-table",
         what: "threads share a table of descriptors",
-        work: "rr/unix/64/c1/together",
+        work: "stream/pipe/64/c1/together",
         way: Way::Against("/descriptor_table=shared"),
         accepts: &[any("descriptor-table")],
+        already: &[any("one-core")],
         needs: &[Need::NotPython],
         ..PLAIN
     },
@@ -54,6 +55,7 @@ pub(super) const PLANTS: &[Plant] = &[
         accepts: &[any("one-core")],
         company: &[SWITCHES],
         needs: &[Need::Cores],
+        ..PLAIN
     },
     Plant {
         name: "hand-over",

@@ -229,7 +229,7 @@ pub(super) const PLANTS: &[Plant] = &[
     },
     Plant {
         name: "poll",
-        what: "poll before each read",
+        what: "poll of 50 to 100 descriptors before each read",
         accepts: EVENTS,
         company: &[WAITING_CALLS],
         ..PLAIN
@@ -290,5 +290,6 @@ pub(super) const PLANTS: &[Plant] = &[
         accepts: &[any("tls")],
         company: &[any("runtime"), READS, WRITES, SWITCHES],
         needs: &[Need::Certificate],
+        ..PLAIN
     },
 ];
