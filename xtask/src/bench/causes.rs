@@ -13,21 +13,18 @@ mod plants;
 mod run;
 mod show;
 
-use std::borrow::Cow;
-
 use anyhow::{Result, bail, ensure};
 use ipcost_stats::Random;
 
 use self::judge::{Trial, judge};
 use self::machine::is_busy;
 use self::options::Options;
-use self::peers::Peer;
+use self::peers::{Peer, Peers};
 use self::plants::Plant;
 use self::run::Runner;
 use self::show::{Row, Totals};
 use super::build_ipcost;
 use super::processes::Running;
-use crate::shell::succeeds;
 
 /// JSON holds seeds of 52 bits exactly.
 const SEED_SHIFT: u32 = 12;
@@ -41,12 +38,10 @@ pub fn bench(words: &[&str]) -> Result<()> {
         bail!("the plants are those of Linux");
     }
     let options = Options::read(words)?;
-    ensure!(succeeds(&["strace", "-V"]), "strace is not installed: apt-get install strace");
     build_ipcost()?;
     let runner = Runner::new(options.budget, &options.placement)?;
-    let peers = options.peers.iter().map(|name| Peer::build(name)).collect::<Result<Vec<_>>>()?;
     eprintln!("xtask: seed {}", options.seed);
-    let rows = measure(&runner, &options, &peers)?;
+    let rows = measure(&runner, &options)?;
     let table = show::table(&rows);
     let lines = if options.markdown { table.markdown() } else { table.lines() };
     println!("{}", lines.join("\n"));
@@ -56,18 +51,17 @@ pub fn bench(words: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// A row for each plant and peer. Every run has a seed of its own.
-fn measure(runner: &Runner, options: &Options, peers: &[Peer]) -> Result<Vec<Row>> {
+/// A row for each plant and peer.
+fn measure(runner: &Runner, options: &Options) -> Result<Vec<Row>> {
     let hog = options.beside_hog.then(|| Running::start(&mut runner.hog())).transpose()?;
-    let mut random = Random::new(options.seed);
-    let chosen = chosen(options, peers)?;
-    let mut rows = Vec::new();
+    let chosen = chosen(options);
+    let (mut peers, mut rows) = (Peers::default(), Vec::new());
     for (plant, peer) in &chosen {
-        let mut row = Row::new(plant, peer.name);
-        row.skipped = plant.lacks(peer.name);
+        let mut row = Row::new(plant, peer);
+        row.skipped = plant.lacks(peer);
         let times = if row.skipped.is_some() { 0 } else { options.times };
-        for _ in 0..times {
-            add_trial(&mut row, runner, plant, peer, random.next_u64() >> SEED_SHIFT);
+        for time in 0..times {
+            add_trial(&mut row, runner, plant, peers.get(peer)?, seed_of(options.seed, plant, peer, time));
         }
         eprintln!("xtask: {} of {}: {}", rows.len() + 1, chosen.len(), row.progress());
         rows.push(row);
@@ -77,17 +71,18 @@ fn measure(runner: &Runner, options: &Options, peers: &[Peer]) -> Result<Vec<Row
 }
 
 /// Each plant that was asked for in each peer; those that take a certain peer, once.
-fn chosen<'a>(options: &Options, peers: &'a [Peer]) -> Result<Vec<(&'static Plant, Cow<'a, Peer>)>> {
+fn chosen(options: &Options) -> Vec<(&'static Plant, &str)> {
     let wanted = || plants::all().filter(|plant| options.wants(plant.name));
     let free = || wanted().filter(|plant| plant.peer().is_none());
-    let mut chosen: Vec<(&Plant, Cow<'_, Peer>)> =
-        peers.iter().flat_map(|peer| free().map(move |plant| (plant, Cow::Borrowed(peer)))).collect();
-    for plant in wanted() {
-        if let Some(name) = plant.peer() {
-            chosen.push((plant, Cow::Owned(Peer::build(name)?)));
-        }
-    }
-    Ok(chosen)
+    let in_each = options.peers.iter().flat_map(|peer| free().map(move |plant| (plant, peer.as_str())));
+    in_each.chain(wanted().filter_map(|plant| Some((plant, plant.peer()?)))).collect()
+}
+
+/// A seed of its own for each run, the same whichever others are run.
+fn seed_of(seed: u64, plant: &Plant, peer: &str, time: u32) -> u64 {
+    let name = format!("{} {peer} {time}", plant.name);
+    let mixed = name.bytes().fold(seed, |mixed, byte| Random::new(mixed ^ u64::from(byte)).next_u64());
+    mixed >> SEED_SHIFT
 }
 
 fn add_trial(row: &mut Row, runner: &Runner, plant: &Plant, peer: &Peer, seed: u64) {

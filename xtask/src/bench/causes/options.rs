@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use anyhow::{Context, Result, bail, ensure};
 use ipcost_model::units::parse_duration;
 
-use super::peers::PEERS;
+use super::peers::NAMES;
 use super::plants;
 
 /// How long the timed part of each explanation may take: all of them take less than 15 minutes then.
@@ -55,7 +55,7 @@ impl Options {
         while let Some(word) = words.next() {
             let mut value = || words.next().with_context(|| format!("{word} takes a value"));
             match *word {
-                "--peers" => options.peers = list(value()?, &PEERS)?,
+                "--peers" => options.peers = list(value()?, &NAMES)?,
                 "--only" => {
                     options.only = list(value()?, &plants::all().map(|plant| plant.name).collect::<Vec<_>>())?
                 }

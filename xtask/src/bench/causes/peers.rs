@@ -9,12 +9,34 @@ use crate::bench::build_c_peer;
 use crate::shell::{command, path_text, root};
 
 /// Their names.
-pub const PEERS: [&str; 3] = ["native", "python", "c"];
+pub const NAMES: [&str; 3] = ["native", "python", "c"];
 /// An interpreter takes time of its own, whatever is planted.
 const OF_AN_INTERPRETER: &[Blame] = &[any("runtime")];
 
+/// Peers, each made ready when it is first needed.
+#[derive(Default)]
+pub struct Peers(Vec<Peer>);
+
+impl Peers {
+    /// The one with this name.
+    ///
+    /// # Errors
+    /// If it cannot be built.
+    pub fn get(&mut self, name: &str) -> Result<&Peer> {
+        let found = self.0.iter().position(|peer| peer.name == name);
+        let index = match found {
+            Some(index) => index,
+            None => {
+                self.0.push(Peer::build(name)?);
+                self.0.len() - 1
+            }
+        };
+        Ok(&self.0[index])
+    }
+}
+
 /// A peer whose calls the library of plants sees.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Peer {
     /// Its name, as `--peers` takes it.
     pub name: &'static str,
@@ -27,12 +49,8 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// Makes one ready.
-    ///
-    /// # Errors
-    /// If something cannot be built, or the peer is unknown.
-    pub fn build(wanted: &str) -> Result<Self> {
-        let name = PEERS.into_iter().find(|name| *name == wanted).context("an unknown peer")?;
+    fn build(wanted: &str) -> Result<Self> {
+        let name = NAMES.into_iter().find(|name| *name == wanted).context("an unknown peer")?;
         let (command, company): (Vec<String>, &[Blame]) = match name {
             "native" => (vec![path_text(&planted_native()?)?.to_owned(), "peer".to_owned()], &[]),
             "python" => (python()?, OF_AN_INTERPRETER),

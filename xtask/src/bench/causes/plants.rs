@@ -100,7 +100,12 @@ impl Plant {
 
     /// What this machine lacks for it, or this peer.
     pub fn lacks(&self, peer: &str) -> Option<String> {
-        self.needs.iter().find_map(|need| need.lacks(peer))
+        let of_way: &[Need] = match self.way {
+            Way::Client | Way::Server => &[Need::Compiler, Need::Strace],
+            Way::Nothing => &[Need::Compiler],
+            _ => &[],
+        };
+        of_way.iter().chain(self.needs).find_map(|need| need.lacks(peer))
     }
 }
 

@@ -92,7 +92,7 @@ impl Runner {
     fn words(&self, plant: &Plant, peer: &Peer, seed: u64, record: &str) -> Result<Vec<String>> {
         let seed_text = seed.to_string();
         let mut words = vec!["explain".to_owned()];
-        words.extend(cells(plant, peer, &self.placement));
+        words.extend(cells(plant, peer.is_native(), &self.placement));
         let settings = ["--quiet", "--no-floor", "--seed", &seed_text, "--json", record];
         words.extend(settings.map(str::to_owned));
         words.extend(match plant.name {
@@ -103,7 +103,7 @@ impl Runner {
                 vec!["--budget".to_owned(), format!("{}ms", (self.budget * times).as_millis())]
             }
         });
-        if cells(plant, peer, &self.placement)[0].contains("planted") {
+        if cells(plant, peer.is_native(), &self.placement)[0].contains("planted") {
             let command = peer.planted(plant, seed, path_text(&self.files)?)?;
             words.extend(["--peer".to_owned(), format!("planted={command}")]);
         }
@@ -142,13 +142,13 @@ impl Runner {
 }
 
 /// The ids of one cell or two; the placement is for those that have none of their own.
-fn cells(plant: &Plant, peer: &Peer, placement: &str) -> Vec<String> {
+fn cells(plant: &Plant, peer_is_native: bool, placement: &str) -> Vec<String> {
     let pair = match plant.way {
         Way::Client | Way::Nothing => "/planted->native",
         Way::Server => "/native->planted",
         Way::Tls => "/planted->planted",
         // What lies in the cell is the same in the native peer as users have it.
-        _ if peer.is_native() => "",
+        _ if peer_is_native => "",
         _ => "/planted->native",
     };
     let work = plant.work;
@@ -171,4 +171,28 @@ fn ratio(explanation: &Value) -> Option<f64> {
 
 fn last_line(text: &str) -> &str {
     text.trim().lines().next_back().unwrap_or("it said nothing")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::cells;
+    use crate::bench::causes::plants;
+
+    #[test]
+    fn cells_have_their_peers_and_placements() {
+        let of = |name: &str, is_native| {
+            let plant = plants::all().find(|plant| plant.name == name).unwrap();
+            cells(plant, is_native, "/together").join(" ")
+        };
+        assert_eq!(of("fdatasync", true), "rr/unix/64/c1/together/planted->native");
+        assert_eq!(of("server-fdatasync", false), "rr/unix/64/c1/together/native->planted");
+        assert_eq!(of("migrations", true), "rr/unix/64/c1/free/planted->native");
+        assert_eq!(of("nagle", true), "stream/tcp/64/c1/tcp_nodelay=false");
+        assert_eq!(of("nagle", false), "stream/tcp/64/c1/planted->native/tcp_nodelay=false");
+        assert_eq!(of("hand-over", true), "rr/unix/64/c1/apart rr/unix/64/c1/together");
+        assert_eq!(
+            of("descriptor-table", true),
+            "stream/pipe/64/c1/together/descriptor_table=shared stream/pipe/64/c1/together"
+        );
+    }
 }

@@ -17,7 +17,7 @@ pub struct Row {
     what: &'static str,
     expected: String,
     is_control: bool,
-    peer: &'static str,
+    peer: String,
     trials: Vec<Trial>,
     ratios: Vec<f64>,
     /// What the last explanation named, in its order, and how it went.
@@ -29,14 +29,14 @@ pub struct Row {
 
 impl Row {
     /// One that has not been run.
-    pub fn new(plant: &Plant, peer: &'static str) -> Self {
+    pub fn new(plant: &Plant, peer: &str) -> Self {
         let names: Vec<String> = plant.accepts.iter().map(|blame| blame.words()).collect();
         Self {
             plant: plant.name,
             what: plant.what,
             expected: if plant.is_control() { NOTHING.to_owned() } else { names.join(" or ") },
             is_control: plant.is_control(),
-            peer,
+            peer: peer.to_owned(),
             trials: Vec::new(),
             ratios: Vec::new(),
             last: String::new(),
@@ -104,7 +104,7 @@ impl Row {
         let last = notes.collect::<Vec<_>>().join("; ");
         [
             self.what.to_owned(),
-            self.peer.to_owned(),
+            self.peer.clone(),
             self.expected.clone(),
             times_text(&self.ratios),
             runs,

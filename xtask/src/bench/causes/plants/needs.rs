@@ -13,6 +13,12 @@ const HUGE_PAGES: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
 /// Something that not every machine has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Need {
+    /// A C compiler, for the library of plants.
+    Compiler,
+    /// `strace`, without which no call has a name.
+    Strace,
+    /// `python3`.
+    Python,
     /// Files on a device, where the target directory is.
     Storage,
     /// Network namespaces.
@@ -37,6 +43,13 @@ impl Need {
     /// What is missing, in words; `None` if nothing is.
     pub fn lacks(self, peer: &str) -> Option<String> {
         let (is_there, reason) = match self {
+            Self::Compiler => {
+                (succeeds(&["cc", "--version"]), "cc is not installed: apt-get install gcc libc6-dev")
+            }
+            Self::Strace => (succeeds(&["strace", "-V"]), "strace is not installed: apt-get install strace"),
+            Self::Python => {
+                (succeeds(&["python3", "--version"]), "python3 is not installed: apt-get install python3")
+            }
             Self::Storage => (has_storage(), "the target directory is not on a device that reads directly"),
             Self::Namespaces => {
                 (succeeds(&["unshare", "--net", "true"]), "no network namespaces: run as root")

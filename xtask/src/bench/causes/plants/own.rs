@@ -289,7 +289,7 @@ pub(super) const PLANTS: &[Plant] = &[
         way: Way::Tls,
         accepts: &[any("tls")],
         company: &[any("runtime"), READS, WRITES, SWITCHES],
-        needs: &[Need::Certificate],
+        needs: &[Need::Python, Need::Certificate],
         ..PLAIN
     },
 ];
