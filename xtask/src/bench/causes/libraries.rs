@@ -27,7 +27,7 @@ pub fn sources() -> PathBuf {
 pub fn planted_library() -> Result<PathBuf> {
     let library = directory().join("planted.so");
     std::fs::create_dir_all(directory())?;
-    let sources = ["hooks.c", "plants.c", "threads.c"].map(|name| sources().join(name));
+    let sources = ["hooks.c", "plants.c", "threads.c", "tools.c"].map(|name| sources().join(name));
     let mut words = vec!["cc", "-std=gnu11", "-shared", "-fPIC", "-O2", "-Wall", "-pthread", "-o"];
     words.push(path_text(&library)?);
     for source in &sources {

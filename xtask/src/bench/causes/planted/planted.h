@@ -36,6 +36,12 @@ enum { NOT_A_SEND = -1 };
 /* A number from the seed, the same in every process of a run. */
 uint64_t random_between(uint64_t least, uint64_t most);
 
+/* Ends the process where something that a plant needs has failed. */
+void check(bool is_well, const char *what);
+
+/* The path of a file in the directory for such. */
+void path_of(char path[static 4096], const char *name);
+
 /* A new file that has no name, in the directory for such. */
 int open_unnamed(int flags);
 
