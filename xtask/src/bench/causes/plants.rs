@@ -4,7 +4,7 @@ mod around;
 mod needs;
 mod own;
 
-use super::judge::Blame;
+use super::judge::{Blame, any, calls};
 use needs::Need;
 
 /// Pattern, transport, size and workers.
@@ -125,3 +125,7 @@ const PLAIN: Plant = Plant {
     already: &[],
     needs: &[],
 };
+
+const SWITCHES: Blame = any("thread-switches");
+const READS: Blame = calls(&["read", "recv", "recvfrom"]);
+const WRITES: Blame = calls(&["write", "send", "sendto"]);

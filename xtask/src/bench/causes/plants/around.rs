@@ -1,12 +1,8 @@
 //! What lies in a cell's options, its placement, or the system around it.
 
 use super::needs::Need;
-use super::{PLAIN, Plant, Way};
-use crate::bench::causes::judge::{Blame, any, calls};
-
-const SWITCHES: Blame = any("thread-switches");
-const READS: Blame = calls(&["read", "recv", "recvfrom"]);
-const WRITES: Blame = calls(&["write", "send", "sendto"]);
+use super::{PLAIN, Plant, READS, SWITCHES, WRITES, Way};
+use crate::bench::causes::judge::any;
 
 /// Plants around the sides.
 pub(super) const PLANTS: &[Plant] = &[

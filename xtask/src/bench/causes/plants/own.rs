@@ -1,14 +1,11 @@
 //! What one side does by itself for every operation.
 
 use super::needs::Need;
-use super::{PLAIN, Plant, Way};
+use super::{PLAIN, Plant, READS, SWITCHES, WRITES, Way};
 use crate::bench::causes::judge::{Blame, any, calls};
 
-const SWITCHES: Blame = any("thread-switches");
 const MIGRATIONS: Blame = any("migrations");
 const SLEEPS: Blame = calls(&["clock_nanosleep", "nanosleep", "poll", "ppoll", "select", "pselect6"]);
-const READS: Blame = calls(&["read", "recv", "recvfrom"]);
-const WRITES: Blame = calls(&["write", "send", "sendto"]);
 const MAPPING: Blame = calls(&["mmap", "munmap", "madvise", "brk"]);
 
 const SYNC: &[Blame] = &[any("sync-writes")];
