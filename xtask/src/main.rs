@@ -53,6 +53,10 @@ usage: cargo xtask <command>
   bench apps [N] [apart] [SERVER ...]
                    ipcost app against the load tools of the servers themselves, in N turns (10); on one core, or apart on two; only
                    these: postgres, mariadb, redis, http
+  bench causes [--peers native,python,c] [--only PLANT,...] [--times N] [--seed N] [--budget TIME]
+               [--placement together|free|apart] [--beside-hog] [--markdown]
+                   causes that are planted in real runs against what ipcost explain names, each N times (1); fails if one is not
+                   named, or if something absent is blamed
   ledgers FILE ... docs/ledgers.md, from what `ipcost replicate --all --json FILE` wrote on two machines or more
   tables           the simulated table of docs/statistics.md
   dist [--twice] [--profile NAME] [--out DIR] [PART ...]
@@ -104,6 +108,7 @@ fn main() -> ExitCode {
             let (turns, words) = count_and_names(rest, 10);
             bench::apps::bench(turns, words)
         }
+        ["bench", "causes", words @ ..] => bench::causes::bench(words),
         ["tables"] => {
             tables::print();
             Ok(())

@@ -4,6 +4,7 @@
 //! fresh processes on both sides, in every round a fresh random order, and the tool's own intervals over epochs.
 
 pub mod apps;
+pub mod causes;
 pub mod faithful;
 mod figures;
 pub mod habits;
