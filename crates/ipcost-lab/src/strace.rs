@@ -98,6 +98,8 @@ impl Calls {
 
 /// A thread that makes less than this share of the calls that move messages does something else.
 const MOVING_SHARE: f64 = 0.05;
+/// From this share of such calls on, it is sockets that messages go over.
+const SOCKETS_SHARE: f64 = 0.1;
 
 impl Tally {
     /// Counts the lines of a trace; skips lines that are not calls.
@@ -129,12 +131,20 @@ impl Tally {
 
     /// The calls of threads that move messages, and those of the others; all where no call moves any, as in shared memory.
     pub fn by_part(&self) -> (BTreeMap<Call, Calls>, BTreeMap<Call, Calls>) {
-        let moved = |calls: &BTreeMap<Call, Calls>| -> u64 {
-            calls.iter().filter(|(call, _)| call.moves()).map(|(_, calls)| calls.count).sum()
+        let count = |calls: &BTreeMap<Call, Calls>, moves: &dyn Fn(&Call) -> bool| -> u64 {
+            calls.iter().filter(|(call, _)| moves(call)).map(|(_, calls)| calls.count).sum()
         };
-        let all: u64 = self.threads.values().map(moved).sum();
-        let moves = |calls: &&BTreeMap<Call, Calls>| moved(calls) as f64 >= MOVING_SHARE * all as f64;
-        let (movers, others): (Vec<_>, Vec<_>) = self.threads.values().partition(moves);
+        let over = |moves: &dyn Fn(&Call) -> bool| -> u64 {
+            self.threads.values().map(|calls| count(calls, moves)).sum()
+        };
+        // Next to sockets, pipes and events are between threads, or lead to a log.
+        let by_socket = |call: &Call| call.moves() && call.on == Some(Object::Socket);
+        let sockets = over(&by_socket) as f64 >= SOCKETS_SHARE * over(&Call::moves) as f64;
+        let moves = |call: &Call| if sockets { by_socket(call) } else { call.moves() };
+        let moved = |calls: &BTreeMap<Call, Calls>| count(calls, &moves);
+        let all = over(&moves);
+        let is_mover = |calls: &&BTreeMap<Call, Calls>| moved(calls) as f64 >= MOVING_SHARE * all as f64;
+        let (movers, others): (Vec<_>, Vec<_>) = self.threads.values().partition(is_mover);
         (sum(movers.into_iter()), sum(others.into_iter()))
     }
 

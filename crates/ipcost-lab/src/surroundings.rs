@@ -51,6 +51,11 @@ pub trait Surroundings {
 
     /// The other process that has been busiest since [`Surroundings::watch_others`].
     fn busiest_other(&mut self) -> Option<Busy>;
+
+    /// The processor time of the kernel's threads since then, in clock ticks: they work for whoever asked for it.
+    fn kernel_ticks(&mut self) -> u64 {
+        0
+    }
 }
 
 /// The real machine.
@@ -84,6 +89,10 @@ impl Surroundings for System {
     fn busiest_other(&mut self) -> Option<Busy> {
         others::busiest(&self.others, &others::processes())
     }
+
+    fn kernel_ticks(&mut self) -> u64 {
+        others::of_the_kernel(&self.others, &others::processes())
+    }
 }
 
 /// The machine's activity over all complete epochs, and its clock.
@@ -97,6 +106,8 @@ pub struct Observed {
     pub throttling: Option<Throttling>,
     /// The busiest other process.
     pub busiest: Option<Busy>,
+    /// Processor time of the kernel's threads, in clock ticks.
+    pub kernel_ticks: u64,
     /// The clock's cost and resolution.
     pub clock: Quality,
     /// The clock source.
@@ -115,10 +126,12 @@ impl Observed {
         }
     }
 
-    /// The share of the processors' time that other processes took; `None` if the system does not tell.
+    /// The share of the processors' time that other processes took, without the kernel's threads; `None` if the system does
+    /// not tell.
     pub fn others(&self) -> Option<f64> {
         let times = self.processors.filter(|times| times.total > 0)?;
         let own = self.own_cpu.as_secs_f64() * TICKS_PER_S;
+        let own = own + self.kernel_ticks as f64;
         Some(((times.busy as f64 - own) / times.total as f64).clamp(0.0, 1.0))
     }
 

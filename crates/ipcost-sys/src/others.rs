@@ -5,8 +5,22 @@ use std::fs;
 
 use crate::system::kernel_files;
 
-/// Processes by ID: the name, and the processor time used so far, in clock ticks.
-pub type Processes = BTreeMap<u32, (String, u64)>;
+/// Processes by ID.
+pub type Processes = BTreeMap<u32, Process>;
+
+/// A process at a moment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Process {
+    /// Its name.
+    pub name: String,
+    /// The processor time used so far, in clock ticks.
+    pub ticks: u64,
+    /// Whether it is a thread of the kernel: what it does, others have asked for.
+    pub is_kernel: bool,
+}
+
+/// The flag of the kernel's threads (`PF_KTHREAD` of Linux).
+const KERNEL_THREAD: u64 = 0x0020_0000;
 
 /// A process that has been busy.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,35 +42,42 @@ pub fn processes() -> Processes {
     entries.flatten().filter_map(number).filter_map(with_stat).collect()
 }
 
-/// The process that used the most processor time between two listings, apart from this one.
+/// The process that used the most processor time between two listings, apart from this one and the kernel's threads.
 pub fn busiest(before: &Processes, after: &Processes) -> Option<Busy> {
-    if before.is_empty() {
-        // A failed reading: everything that processes ever did would look new.
-        return None;
-    }
     let own = std::process::id();
-    after
-        .iter()
-        .filter(|(id, _)| **id != own)
-        .map(|(id, (name, ticks))| {
-            // Kernel threads change their names as they run; one with more ticks before was another process.
-            let earlier = before.get(id).map(|(_, earlier)| *earlier).filter(|earlier| earlier <= ticks);
-            let earlier = earlier.unwrap_or(0);
-            Busy { id: *id, name: name.clone(), ticks: ticks.saturating_sub(earlier) }
-        })
+    used(before, after)
+        .filter(|(id, process, _)| *id != own && !process.is_kernel)
+        .map(|(id, process, ticks)| Busy { id, name: process.name.clone(), ticks })
         .max_by_key(|busy| busy.ticks)
         .filter(|busy| busy.ticks > 0)
 }
 
+/// The processor time of the kernel's threads between two listings, in clock ticks.
+pub fn of_the_kernel(before: &Processes, after: &Processes) -> u64 {
+    used(before, after).filter(|(_, process, _)| process.is_kernel).map(|(_, _, ticks)| ticks).sum()
+}
+
+/// What each process used between two listings; nothing where the first failed: everything ever done would look new.
+fn used<'a>(before: &'a Processes, after: &'a Processes) -> impl Iterator<Item = (u32, &'a Process, u64)> {
+    let after = after.iter().filter(|_| !before.is_empty());
+    after.map(|(id, process)| {
+        // Kernel threads change their names as they run; one with more ticks before was another process.
+        let earlier = before.get(id).map(|process| process.ticks).filter(|earlier| *earlier <= process.ticks);
+        (*id, process, process.ticks.saturating_sub(earlier.unwrap_or(0)))
+    })
+}
+
 /// `/proc/[pid]/stat` (`proc_pid_stat(5)`): the name is in parentheses and may contain anything.
-fn parse(stat: &str) -> Option<(String, u64)> {
+fn parse(stat: &str) -> Option<Process> {
     let (head, tail) = (stat.find('(')?, stat.rfind(')')?);
     let name = stat.get(head + 1..tail)?;
     let mut words = stat.get(tail + 1..)?.split_whitespace();
-    // state is the third field; user and system time are the 14th and 15th.
-    let user: u64 = words.nth(11)?.parse().ok()?;
+    // state is the third field; flags are the 9th, user and system time the 14th and 15th.
+    let flags: u64 = words.nth(6)?.parse().ok()?;
+    let user: u64 = words.nth(4)?.parse().ok()?;
     let system: u64 = words.next()?.parse().ok()?;
-    Some((name.to_owned(), user.checked_add(system)?))
+    let is_kernel = flags & KERNEL_THREAD != 0;
+    Some(Process { name: name.to_owned(), ticks: user.checked_add(system)?, is_kernel })
 }
 
 /// Reads a text as such a file.
@@ -71,7 +92,10 @@ mod tests {
     #[test]
     fn names_may_hold_anything() {
         let stat = "7 (a) (b c) S 1 7 7 0 -1 4194560 1 0 0 0 120 34 0 0 20 0 1 0 5";
-        assert_eq!(parse(stat), Some(("a) (b c".to_owned(), 154)));
+        let user = Process { name: "a) (b c".to_owned(), ticks: 154, is_kernel: false };
+        assert_eq!(parse(stat), Some(user));
+        let kernel = "9 (kworker/0:1) I 2 0 0 0 -1 69238880 0 0 0 0 3 4 0 0 20 0 1 0 5";
+        assert!(parse(kernel).unwrap().is_kernel);
         for rubbish in ["", "7", "7 (a", "7 (a) S 1", ")(", "7 (é) S 1 7 7 0 -1 4 1 0 0 0 x 34"] {
             assert_eq!(parse(rubbish), None, "{rubbish}");
         }
@@ -79,19 +103,22 @@ mod tests {
 
     #[test]
     fn the_busiest_is_the_one_that_worked_in_between() {
-        let listing = |ticks: [u64; 2]| {
+        let process =
+            |name: &str, ticks| Process { name: name.to_owned(), ticks, is_kernel: name.starts_with('k') };
+        let listing = |ticks: [u64; 3]| {
             Processes::from([
-                (1_000_001, ("old".to_owned(), ticks[0])),
-                (1_000_002, ("new".to_owned(), ticks[1])),
+                (1_000_001, process("old", ticks[0])),
+                (1_000_002, process("new", ticks[1])),
+                (1_000_003, process("kworker/0:1-kblockd", ticks[2])),
             ])
         };
-        let busy = busiest(&listing([500, 3]), &listing([501, 9])).unwrap();
+        let (before, after) = (listing([500, 3, 10]), listing([501, 9, 90]));
+        let busy = busiest(&before, &after).unwrap();
         assert_eq!((busy.name.as_str(), busy.ticks), ("new", 6));
-        assert_eq!(busiest(&listing([5, 5]), &listing([5, 5])), None);
-        let renamed = Processes::from([(1_000_001, ("kworker/0:1-events".to_owned(), 501))]);
-        assert_eq!(busiest(&listing([500, 3]), &renamed).map(|busy| busy.ticks), Some(1));
-        let reused = Processes::from([(1_000_001, ("other".to_owned(), 7))]);
-        assert_eq!(busiest(&listing([500, 3]), &reused).map(|busy| busy.ticks), Some(7));
+        assert_eq!(of_the_kernel(&before, &after), 80);
+        assert_eq!(busiest(&listing([5, 5, 5]), &listing([5, 5, 7])), None);
+        let reused = Processes::from([(1_000_001, process("other", 7))]);
+        assert_eq!(busiest(&before, &reused).map(|busy| busy.ticks), Some(7));
         assert_eq!(busiest(&Processes::new(), &reused), None, "nothing is known of before");
         assert!(processes().contains_key(&std::process::id()));
     }

@@ -282,6 +282,8 @@ named! {
         /// A part differs by so much in timed batches, and this is what the side does more; by their numbers, where
         /// there are several.
         Shared = "shared",
+        /// Nothing else takes it, and this is what only one side does more.
+        Rest = "rest",
     }
 }
 

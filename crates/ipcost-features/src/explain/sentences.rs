@@ -12,7 +12,7 @@ use crate::explain::{
 };
 
 /// What is not explained is told from this share of a difference on.
-const UNEXPLAINED: f64 = 0.05;
+const UNEXPLAINED: f64 = 0.1;
 /// Items of an account that a sentence names.
 const MOST_ITEMS: usize = 6;
 
@@ -198,6 +198,7 @@ fn item_text(item: &AccountItem) -> String {
             format!(" with {} of waiting", time(ns))
         }
         (Some(ns), Some(Known::Shared)) => format!(", which {take} {} of system time", time(ns)),
+        (Some(ns), Some(Known::Rest)) => format!(", with which {} go", time(ns)),
         (Some(ns), _) => format!(", which {take} {}", time(ns)),
         (None, _) => String::new(),
     };

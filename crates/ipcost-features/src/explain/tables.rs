@@ -142,7 +142,8 @@ pub fn calls(out: &mut String, cell: &ExplainedCell, room: usize) {
     let of = |side: PeerRole| {
         let SideEvidence { system_calls, .. } = cell.sides.of(side);
         let calls = system_calls.as_ref().filter(|calls| !calls.is_empty())?;
-        let mut shown: Vec<String> = calls.iter().take(MOST_CALLS).map(|made| call(made, &cell.transport)).collect();
+        let mut shown: Vec<String> =
+            calls.iter().take(MOST_CALLS).map(|made| call(made, &cell.transport)).collect();
         if calls.len() > MOST_CALLS {
             shown.push(format!("{} more", calls.len() - MOST_CALLS));
         }

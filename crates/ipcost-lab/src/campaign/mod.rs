@@ -129,6 +129,7 @@ impl Campaign<'_> {
         let stopped = self.measure();
         let elapsed = self.elapsed();
         self.outcome.observed.busiest = self.surroundings.busiest_other();
+        self.outcome.observed.kernel_ticks = self.surroundings.kernel_ticks();
         let mut outcome = self.outcome;
         (outcome.stopped, outcome.failure) = match stopped {
             Ok(stopped) => (stopped, None),

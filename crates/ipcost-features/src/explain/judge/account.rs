@@ -6,8 +6,8 @@
 use std::collections::BTreeSet;
 
 use ipcost_lab::system_calls::close;
-use ipcost_model::Estimate;
 use ipcost_model::protocol::PeerRole;
+use ipcost_model::{Estimate, Manner};
 
 use super::kinds::{Kind, Sum, by_kind};
 use crate::explain::{Account, AccountItem, Act, Division, ExplainedCell, Known, Part, PartDifference};
@@ -20,6 +20,10 @@ const LEAST_BYTES: f64 = 64.0;
 const UNTOLD: [&str; 4] = ["restart_syscall", "rt_sigreturn", "clock_gettime", "getrusage"];
 /// A page fault costs about this many times what a short call costs.
 const CALLS_PER_FAULT: f64 = 2.0;
+/// A move to another core wakes a thread there and lets it run.
+const CALLS_PER_MIGRATION: f64 = 20.0;
+/// Less of the difference is not told of something, or left unexplained without a word.
+const LEAST_SHARE: f64 = 0.1;
 
 /// The account of `a` minus `b`.
 pub(super) fn account(
@@ -71,12 +75,27 @@ pub(super) fn account(
     if differs(Part::Waiting) && left * waiting > 0.0 {
         give_to_switches(&mut items, left);
     }
+    let whole = wall_ns.filter(|_| division == Division::Turns).map(|wall| wall.median);
+    // What is nearly nothing of the difference says nothing, unless there are more of it.
+    items.retain(|item| {
+        item.act != Act::Calls
+            || item.more != 0.0
+            || whole.zip(item.ns).is_some_and(|(whole, ns)| ns.abs() >= LEAST_SHARE * whole.abs())
+    });
+    let rest = |items: &[AccountItem]| {
+        whole.map(|whole| whole - items.iter().filter_map(|item| item.ns).sum::<f64>())
+    };
+    if let Some((whole, left)) = whole.zip(rest(&items))
+        && left * whole > 0.0
+        && left.abs() >= LEAST_SHARE * whole.abs()
+    {
+        give_the_rest(&mut items, left);
+    }
     items.sort_by(|a, b| {
         let ns = |item: &AccountItem| item.ns.map_or(0.0, f64::abs);
         ns(b).total_cmp(&ns(a)).then(b.more.abs().total_cmp(&a.more.abs()))
     });
-    let told: f64 = items.iter().filter_map(|item| item.ns).sum();
-    let unexplained_ns = wall_ns.filter(|_| division == Division::Turns).map(|wall| wall.median - told);
+    let unexplained_ns = rest(&items);
     Account { items, unexplained_ns }
 }
 
@@ -112,11 +131,9 @@ fn calls(a: &ExplainedCell, b: &ExplainedCell, side: PeerRole) -> Vec<AccountIte
         let more = in_a.count - in_b.count;
         let dear = if more >= 0.0 { in_a } else { in_b };
         // What a call waits for the other side is that side's time, and told there.
-        let took = |sum: &Sum| sum.took_ns.filter(|_| !kind.waits_for_other()).unwrap_or(0.0);
-        let mut ns = took(in_a) - took(in_b);
-        if *kind == Kind::Poll && in_a.timeouts.max(in_b.timeouts) >= LEAST_MORE {
-            ns = in_a.took_ns.unwrap_or(0.0) - in_b.took_ns.unwrap_or(0.0);
-        }
+        let own = !kind.waits_for_other() || waits_for_own(dear);
+        let took = |sum: &Sum| sum.took_ns.filter(|_| own).unwrap_or(0.0);
+        let ns = took(in_a) - took(in_b);
         let is_more = !close(in_a.count, in_b.count) && more.abs() >= LEAST_MORE;
         let untold = UNTOLD.contains(&dear.name.as_str());
         ((is_more || ns != 0.0) && !untold).then(|| AccountItem {
@@ -131,6 +148,12 @@ fn calls(a: &ExplainedCell, b: &ExplainedCell, side: PeerRole) -> Vec<AccountIte
         })
     };
     kinds.into_iter().filter_map(item).collect()
+}
+
+/// Whether calls that may wait for the other side wait for something of their own: until their time is over, or for a mutex.
+fn waits_for_own(sum: &Sum) -> bool {
+    let mutex = sum.in_manner(Manner::MutexWait);
+    sum.timeouts >= LEAST_MORE || mutex >= LEAST_MORE && mutex >= sum.in_manner(Manner::WordWait)
 }
 
 /// What was counted of which one has more than the other.
@@ -159,7 +182,9 @@ fn events(a: &ExplainedCell, b: &ExplainedCell, side: PeerRole) -> Vec<AccountIt
         item(act, *of_a.events.get(name)?, *of_b.events.get(name)?, least)
     };
     let mut found: Vec<AccountItem> = EVENTS.into_iter().filter_map(event).collect();
-    if let Some((a, b)) = of_a.voluntary_switches.zip(of_b.voluntary_switches) {
+    // A thread alone waits more often where the other side is slower, which is no cause.
+    let threads = of_a.threads.len().max(of_b.threads.len()) > 1;
+    if let Some((a, b)) = of_a.voluntary_switches.zip(of_b.voluntary_switches).filter(|_| threads) {
         found.extend(item(Act::Switches, a, b, LEAST_MORE));
     }
     found
@@ -183,6 +208,27 @@ fn share(items: &mut [AccountItem], side: PeerRole, ns: f64) -> bool {
         item.known = Some(Known::Shared);
     }
     true
+}
+
+/// What is left is told of the only side that does something more without a time of its own.
+fn give_the_rest(items: &mut [AccountItem], ns: f64) {
+    let weight = |item: &AccountItem| match item.act {
+        Act::Calls => item.more,
+        Act::PageFaults => CALLS_PER_FAULT * item.more,
+        Act::Migrations => CALLS_PER_MIGRATION * item.more,
+        _ => 0.0,
+    };
+    let takes = |item: &AccountItem| item.ns.is_none() && weight(item) * ns.signum() > 0.0;
+    let sides: BTreeSet<&str> =
+        items.iter().filter(|item| takes(item)).map(|item| item.side.name()).collect();
+    if sides.len() != 1 {
+        return;
+    }
+    let sum: f64 = items.iter().filter(|item| takes(item)).map(weight).sum();
+    for item in items.iter_mut().filter(|item| takes(item)) {
+        item.ns = Some(ns * weight(item) / sum);
+        item.known = Some(Known::Rest);
+    }
 }
 
 /// Tells waiting of the switches of which there are more.

@@ -9,10 +9,15 @@ use ipcost_model::protocol::PeerRole;
 
 use crate::explain::ExplainedCell;
 
-/// Transports whose channel is a file by its path.
-const FILE_CHANNELS: [&str; 1] = ["fifo"];
-/// Transports whose channel is an event counter.
-const EVENT_CHANNELS: [&str; 1] = ["eventfd"];
+/// What messages go over, by transport: sockets, unless it is something else.
+fn channel(transport: &str) -> Object {
+    match transport {
+        "pipe" => Object::Pipe,
+        "fifo" => Object::File,
+        "eventfd" => Object::Event,
+        _ => Object::Socket,
+    }
+}
 
 /// What calls are for.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,16 +41,11 @@ pub(crate) enum Kind {
 impl Kind {
     /// That of a call in a cell of this transport.
     pub(crate) fn of(call: &CallRecord, transport: &str) -> Self {
-        let aside = call.on.filter(|on| match on {
-            Object::Socket | Object::Pipe => false,
-            Object::File => !FILE_CHANNELS.contains(&transport),
-            Object::Event => !EVENT_CHANNELS.contains(&transport),
-            Object::Device => true,
-        });
+        let aside = call.on.filter(|on| *on != channel(transport));
         // Standard error is a pipe of whoever started the peer.
         let to_standard_error = call.in_manner(Manner::StandardError) > 0.5 * call.count;
         match (Direction::of(&call.name), aside) {
-            (Some(Direction::Write), None) if to_standard_error => Self::WriteTo(Object::Pipe),
+            (Some(Direction::Write), _) if to_standard_error => Self::WriteTo(Object::Pipe),
             (Some(Direction::Read), None) => Self::Receive,
             (Some(Direction::Write), None) => Self::Send,
             (Some(Direction::Read), Some(on)) => Self::ReadOf(on),

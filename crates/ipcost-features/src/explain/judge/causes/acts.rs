@@ -26,6 +26,10 @@ const ALLOCATING: [&str; 5] = ["mmap", "munmap", "brk", "mremap", "madvise"];
 const FILE_LOCKS: [&str; 2] = ["flock", "fcntl"];
 /// Calls of which it depends on the machine or the moment how many there are.
 const OF_THE_MOMENT: [&str; 3] = ["sched_yield", "restart_syscall", "futex"];
+/// Fewer bytes of storage for an operation are not its own.
+const STORAGE_BYTES: f64 = 512.0;
+/// What to do about storage.
+const IN_MEMORY: &str = "keep in memory what is needed for every operation";
 /// A weight for what is seen but takes too little to be told.
 const SLIGHT: f64 = 0.01;
 /// Reads this much smaller than a message are small.
@@ -133,6 +137,7 @@ pub(super) fn of_cell(facts: &Facts<'_>, cell: &ExplainedCell) -> Vec<NamedCause
         let doing = Doing { cell, side, kinds, account, reference };
         let rules = [
             sync_writes,
+            storage,
             sleep,
             connect_poll,
             thread_hand_over,
@@ -198,6 +203,20 @@ fn sync_writes(doing: &Doing<'_>) -> Option<Told> {
     Some((doing.cause(rules::SYNC_WRITES, &sum.name, more, ns, said, remedy), told))
 }
 
+/// Reads that come from storage rather than from memory.
+fn storage(doing: &Doing<'_>) -> Option<Told> {
+    let bytes = doing.more_events("disk_bytes_read").filter(|bytes| *bytes >= STORAGE_BYTES)?;
+    let (_, sum, more) = doing.often().find(|(kind, _, _)| **kind == Kind::ReadOf(Object::File))?;
+    let said = format!(
+        "reads {} of storage an operation, in {} `{}`",
+        size_text(bytes.round() as u64),
+        count(more),
+        sum.name
+    );
+    let ns = doing.ns_of(&[&sum.name]);
+    Some((doing.cause(rules::STORAGE, &sum.name, more, ns, said, IN_MEMORY), vec![sum.name.clone()]))
+}
+
 fn sleep(doing: &Doing<'_>) -> Option<Told> {
     let (_, sum, more) = doing.often().find(|(kind, _, _)| **kind == Kind::Sleep)?;
     let each = sum.sleep_ns / sum.count;
@@ -214,13 +233,15 @@ fn connect_poll(doing: &Doing<'_>) -> Option<Told> {
     let timeouts = sum.timeouts;
     (timeouts >= OFTEN).then(|| {
         let ns = sum.took_ns;
+        let asks = ["fcntl", "getsockopt", "getpeername", "getsockname", "ioctl"];
+        let told = asks.iter().map(|name| (*name).to_owned()).chain([sum.name.clone()]).collect();
         let said = format!(
             "waits in {} `{}` a connection until the time given is over, and nothing came",
             count(timeouts),
             sum.name
         );
         let remedy = "poll for writing (POLLOUT), which is what a connection that becomes ready reports, or connect with a blocking socket";
-        (doing.cause(rules::CONNECT_POLL, &sum.name, timeouts, ns, said, remedy), vec![sum.name.clone()])
+        (doing.cause(rules::CONNECT_POLL, &sum.name, timeouts, ns, said, remedy), told)
     })
 }
 
@@ -232,19 +253,20 @@ fn thread_hand_over(doing: &Doing<'_>) -> Option<Told> {
     let aside = aside_by_kind(doing.cell, doing.side);
     let by_all = [doing.kinds.get(&futex), aside.get(&futex)];
     let manner = |manner| by_all.iter().flatten().map(|sum| sum.in_manner(manner)).sum::<f64>();
-    let words = manner(Manner::WordWait) + manner(Manner::WordWake);
-    let by_event = doing.more(&Kind::ReadOf(Object::Event)).max(0.0);
-    let by_pipe = match doing.reference {
-        Some(_) => doing.more(&Kind::Receive).min(doing.more(&Kind::Send)).max(0.0),
-        None => 0.0,
+    // A condition or a word of memory is waited for; what wakes it comes with that.
+    let words = manner(Manner::WordWait);
+    let both = |on: Object| {
+        let (reads, writes) = (doing.more(&Kind::ReadOf(on)), doing.more(&Kind::WriteTo(on)));
+        reads.min(writes).max(0.0)
     };
-    let hands = words / 2.0 + by_event + by_pipe;
-    if threads < 2 || threads <= there || hands < OFTEN || manner(Manner::MutexWait) > words {
+    let by_descriptor = both(Object::Event) + both(Object::Pipe);
+    let hands = words + by_descriptor;
+    if threads < 2 || threads <= there || hands < OFTEN || manner(Manner::MutexWait) > hands {
         return None;
     }
     let calls = ["futex", "read", "write"];
     let (subject, names): (&str, &[&str]) =
-        if words / 2.0 >= by_event + by_pipe { ("futex", &calls[..1]) } else { ("read", &calls[1..]) };
+        if words >= by_descriptor { ("futex", &calls[..1]) } else { ("read", &calls[1..]) };
     let switches: f64 = doing.items(|item| item.act == Act::Switches).iter().sum();
     let ns = doing.ns_of(names).unwrap_or(0.0) + switches;
     let said = format!(
@@ -267,7 +289,7 @@ fn lock_contention(doing: &Doing<'_>) -> Option<Told> {
     // Who hands over by a condition takes its mutex, too.
     let hands_over = futex.is_some_and(|sum| sum.in_manner(Manner::WordWait) >= waits);
     if waits >= OFTEN / 4.0 && !hands_over {
-        let ns = mutex_ns(doing, futex);
+        let ns = doing.ns_of(&["futex"]);
         let said =
             format!("waits for a mutex that another thread holds, {} times an operation", count(waits));
         return Some((
@@ -281,19 +303,6 @@ fn lock_contention(doing: &Doing<'_>) -> Option<Told> {
     Some((doing.cause(rules::LOCK_CONTENTION, &sum.name, more, ns, said, remedy), vec![sum.name.clone()]))
 }
 
-/// What waiting for mutexes takes, nanoseconds: what the timed pass waits for longer, where the traced calls do.
-fn mutex_ns(doing: &Doing<'_>, futex: Option<&Sum>) -> Option<f64> {
-    let took = futex?.took_ns;
-    let switches: f64 = doing.items(|item| item.act == Act::Switches).iter().sum();
-    let shared = doing.ns_of(&["futex"]).unwrap_or(0.0) + switches;
-    let unexplained = doing.account.and_then(|(account, sign)| Some(sign * account.unexplained_ns?));
-    let open = unexplained.filter(|ns| *ns > 0.0).unwrap_or(0.0);
-    match took {
-        Some(took) if shared < took => Some(took.min(shared + open)).filter(|ns| *ns > 0.0).or(Some(took)),
-        _ => Some(shared).filter(|ns| *ns > 0.0),
-    }
-}
-
 fn logging(doing: &Doing<'_>) -> Option<Told> {
     let writes = |kind: &Kind| matches!(kind, Kind::WriteTo(on) if *on != Object::Event);
     let waits = |sum: &Sum| sum.took_ns.is_some_and(|ns| ns >= SYNCED_WRITE_NS * sum.count);
@@ -305,7 +314,9 @@ fn logging(doing: &Doing<'_>) -> Option<Told> {
     let to = match kind {
         Kind::WriteTo(Object::File) => "a file",
         Kind::WriteTo(Object::Device) => "a device",
-        _ => "standard error",
+        _ if sum.in_manner(Manner::StandardError) > 0.0 => "standard error",
+        Kind::WriteTo(Object::Pipe) => "a pipe",
+        _ => "a socket",
     };
     let bytes =
         sum.bytes_each().map_or_else(String::new, |each| format!(" of {}", size_text(each.round() as u64)));
@@ -413,18 +424,25 @@ fn huge_pages(doing: &Doing<'_>) -> Option<Told> {
     // They are counted for the whole machine; the side with faults of its own is the one.
     let faults = doing.more_events("page_faults").unwrap_or(1.0);
     (more >= OFTEN / 4.0 && faults >= OFTEN / 4.0).then(|| {
-        let taken: f64 = doing.items(|item| matches!(item.act, Act::PageFaults | Act::SystemTime)).iter().sum();
+        let calls = |item: &AccountItem| item.call.as_deref().is_some_and(|call| ALLOCATING.contains(&call));
+        let taken: f64 = doing
+            .items(|item| matches!(item.act, Act::PageFaults | Act::SystemTime) || calls(item))
+            .iter()
+            .sum();
         let said = format!(
             "touches new memory in huge pages, {} an operation, each of which the kernel clears first",
             count(more)
         );
         let remedy = "reuse memory; or keep huge pages from short-lived buffers (madvise(MADV_NOHUGEPAGE), or transparent_hugepage=madvise)";
         let cause = doing.cause(rules::HUGE_PAGES, "huge_page_faults", more, (taken > 0.0).then_some(taken), said, remedy);
-        (cause, Vec::new())
+        (cause, ALLOCATING.map(str::to_owned).to_vec())
     })
 }
 
 fn allocation(doing: &Doing<'_>) -> Option<Told> {
+    if huge_pages(doing).is_some() {
+        return None;
+    }
     let gets = |kind: &Kind| matches!(kind, Kind::Other(name) if ALLOCATING.contains(&name.as_str()));
     let seen: Vec<(&Sum, f64)> =
         doing.often().filter(|(kind, _, _)| gets(kind)).map(|(_, sum, more)| (sum, more)).collect();
@@ -444,6 +462,9 @@ fn allocation(doing: &Doing<'_>) -> Option<Told> {
 
 fn page_faults(doing: &Doing<'_>) -> Option<Told> {
     let more = doing.more_events("page_faults").filter(|more| *more >= 0.5)?;
+    if huge_pages(doing).is_some() {
+        return None;
+    }
     let ns: f64 = doing.items(|item| item.act == Act::PageFaults).iter().sum();
     let said = format!("touches {} pages an operation that it has to be given first", count(more));
     let remedy = "reuse memory that was touched before; get it ahead of time (MAP_POPULATE, mlock)";
@@ -462,7 +483,8 @@ fn event_loop(doing: &Doing<'_>) -> Option<Told> {
     );
     let ns = doing.ns_of(&[&sum.name]);
     let remedy = "read first and poll only when there was nothing; or handle several messages for each poll";
-    Some((doing.cause(rules::EVENT_LOOP, &sum.name, more, ns, said, remedy), vec![sum.name.clone()]))
+    let told = vec![sum.name.clone(), "epoll_ctl".to_owned()];
+    Some((doing.cause(rules::EVENT_LOOP, &sum.name, more, ns, said, remedy), told))
 }
 
 /// Calls of which there are more, and which no rule tells of.
@@ -487,14 +509,12 @@ fn counted(doing: &Doing<'_>, found: &[NamedCause]) -> Vec<NamedCause> {
     let has =
         |rule: Rule| found.iter().any(|cause| cause.code == rule.code && cause.side == Some(doing.side));
     let mut more = Vec::new();
+    let told = has(rules::SYNC_WRITES) || has(rules::LOGGING) || has(rules::STORAGE);
     for (event, verb) in [("disk_bytes_written", "writes"), ("disk_bytes_read", "reads")] {
-        let bytes = doing.more_events(event).filter(|bytes| *bytes >= 512.0);
-        let Some(bytes) = bytes.filter(|_| !has(rules::SYNC_WRITES) && !has(rules::LOGGING)) else {
-            continue;
-        };
+        let bytes = doing.more_events(event).filter(|bytes| *bytes >= STORAGE_BYTES && !told);
+        let Some(bytes) = bytes else { continue };
         let said = format!("{verb} {} of storage an operation", size_text(bytes.round() as u64));
-        let remedy = "keep in memory what is needed for every operation";
-        more.push(doing.cause(rules::STORAGE, event, bytes, None, said, remedy));
+        more.push(doing.cause(rules::STORAGE, event, bytes, None, said, IN_MEMORY));
     }
     if let Some(moves) = doing.more_events("migrations").filter(|moves| *moves >= OFTEN) {
         let said = format!("moves to another core {} times an operation", count(moves));
