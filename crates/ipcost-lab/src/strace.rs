@@ -261,6 +261,8 @@ fn manner(name: &str, arguments: &str, asked: Option<u64>, to_standard_error: bo
             let after = arguments.split_once("FUTEX_WAIT").map_or("", |(_, rest)| rest);
             Some(if after.contains(CONTENDED) { Manner::MutexWait } else { Manner::WordWait })
         }
+        "flock" => Some(Manner::FileLock),
+        "fcntl" if arguments.contains("SETLKW") => Some(Manner::FileLock),
         "clone" | "clone3" if arguments.contains("CLONE_THREAD") => Some(Manner::Thread),
         "poll" | "ppoll" if arguments.starts_with("NULL, 0") => Some(Manner::TimeOnly),
         "select" | "pselect6"

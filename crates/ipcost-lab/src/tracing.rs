@@ -1,9 +1,10 @@
 //! Untimed passes under strace.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
-use ipcost_model::Plan;
 use ipcost_model::protocol::PeerRole;
+use ipcost_model::{Lasts, Plan, ServiceCommand};
 use ipcost_sys::interrupt::Interrupt;
 
 use crate::bench::Bench;
@@ -20,10 +21,24 @@ pub struct TraceSetup<'a> {
     pub plan: &'a Plan,
     /// All peers of its cells.
     pub programs: &'a [PeerProgram],
+    /// The real servers that peers talk to, by peer.
+    pub services: &'a BTreeMap<String, ServiceCommand>,
     /// The command of the guard.
     pub guard: &'a [String],
     /// The request to stop.
     pub interrupt: &'a Interrupt,
+}
+
+impl TraceSetup<'_> {
+    /// The real server of a cell, which runs for one pass; none where its peers talk to each other.
+    pub fn services_of(&self, cell: usize) -> BTreeMap<String, ServiceCommand> {
+        let server = &self.plan.cells[cell].server;
+        let service = self
+            .services
+            .get(server)
+            .map(|service| (server.clone(), ServiceCommand { lasts: Lasts::Epoch, ..service.clone() }));
+        service.into_iter().collect()
+    }
 }
 
 /// Why system calls could not be traced.
@@ -106,8 +121,16 @@ fn once(
     let file = |side: PeerRole| scratch.path().join(side.name());
     let mut only = alone(setup.plan, cell);
     let mut programs = setup.programs.to_vec();
+    let mut services = setup.services_of(cell);
     for side in sides {
         let planned = &mut only.cells[cell];
+        // The server is the real one, and the peer in its place only speaks for it.
+        if *side == PeerRole::Server
+            && let Some(service) = services.get_mut(&planned.point.server)
+        {
+            service.command = traced(&service.command, &file(*side));
+            continue;
+        }
         let name = match side {
             PeerRole::Client => &mut planned.point.client,
             PeerRole::Server => &mut planned.point.server,
@@ -117,10 +140,13 @@ fn once(
         let command = traced(&program.command, &file(*side));
         programs.push(PeerProgram { name: name.clone(), command });
     }
-    let mut bench = ProcessBench::new(&only, programs, setup.guard, setup.interrupt.clone())?;
+    let bench = ProcessBench::new(&only, programs, setup.guard, setup.interrupt.clone())?;
+    let mut bench = bench.with_services(services)?;
     bench.start_epoch(1, &[cell])?;
     let wall_ns = bench.batch(cell, ops, false)?.wall_ns;
     bench.end_epoch()?;
+    // A server that is traced writes its last calls as it ends.
+    drop(bench);
     let tallies: Result<Vec<Tally>, TraceError> = sides.iter().map(|side| read(&file(*side))).collect();
     Ok((tallies?, wall_ns))
 }

@@ -29,6 +29,8 @@ named! {
         WordWait = "word-wait",
         /// Wakes who waits for a word of memory.
         WordWake = "word-wake",
+        /// Waits for a lock on a file, if another has it.
+        FileLock = "file-lock",
         /// Waits for a time only: no descriptor is given.
         TimeOnly = "time-only",
         /// Begins a thread rather than a process.

@@ -30,6 +30,12 @@ pub fn states() -> Vec<IdleState> {
     states
 }
 
+/// What decides how deeply processors sleep, such as `intel_idle` or `haltpoll`; it differs by processor family.
+pub fn driver() -> Option<String> {
+    let text = kernel_files::read_to_string("/sys/devices/system/cpu/cpuidle/current_driver").ok()?;
+    Some(text.trim().to_owned()).filter(|name| !name.is_empty() && name != "none")
+}
+
 /// Adds one processor's state, from the texts of three of its files.
 fn add(states: &mut Vec<IdleState>, name: &str, latency: &str, usage: &str) {
     let number = |text: &str| text.trim().parse::<u64>().ok();

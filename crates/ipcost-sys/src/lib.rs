@@ -74,7 +74,7 @@ mod unsupported;
 
 pub use system::{
     control, descriptor_table, driven, interrupt, limits, local_stream, net_namespace, perf, private_dir,
-    process, process_tree, programs, shared_word, usage, user_dirs, worker,
+    process, process_tree, programs, shared_word, usage, user_dirs, wake, worker,
 };
 
 use std::io;

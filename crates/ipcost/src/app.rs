@@ -6,14 +6,18 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
 use ipcost_features::answer::answered;
-use ipcost_features::app::{App, Asked, At, Given, KINDS, Kind, Login, burst, find, judge, look, prepare};
+use ipcost_features::app::{
+    App, Asked, At, Given, KINDS, Kind, Login, burst, find, judge, look, prepare, to_explain,
+};
+use ipcost_features::explain;
 use ipcost_lab::lab::{about, fresh_seed};
 use ipcost_lab::{Contrasts, Lab};
 use ipcost_model::{Job, Plan};
 use ipcost_sys::placement::Topology;
 
-use crate::args::AppArgs;
+use crate::args::{AppArgs, Saving};
 use crate::exit::{Problem, note, teller};
+use crate::explain::{Telling, explained};
 use crate::output::print;
 use crate::outputs;
 use crate::run::{Finished, Outputs, Recorder, finish, listen};
@@ -61,7 +65,22 @@ pub fn run(args: AppArgs) -> Result<ExitCode, Problem> {
     let finished = Finished { document: answered(finished.document, &answer), ..finished };
     let outputs =
         Outputs { files: &args.outputs, redacting: args.redacting, save: !args.no_save, quiet: args.quiet };
-    finish(&outputs, finished, None)
+    let measured = finish(&outputs, finished, None)?;
+    if !args.explain || measured != ExitCode::SUCCESS {
+        return Ok(measured);
+    }
+    print("\n").map_err(Problem::failed)?;
+    let request = explain::Request {
+        job: to_explain(&job, &asked),
+        by_id: false,
+        floor: false,
+        flame: false,
+        trial: false,
+        seed: args.seed,
+    };
+    let saving = Saving { no_save: args.no_save, ..Saving::default() };
+    let telling = Telling { json: None, flame: None, saving, redacting: args.redacting, quiet: args.quiet };
+    explained(&request, &lab, &interrupt, telling)
 }
 
 /// Every kind of server, and what is missing for a private one.

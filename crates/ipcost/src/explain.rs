@@ -9,14 +9,16 @@ use ipcost_features::explain::{Examined, Explanation, Request, Watching, examine
 use ipcost_lab::Lab;
 use ipcost_lab::progress::Observer;
 use ipcost_model::{Job, Matrix, Stopped, parse_cell_id};
+use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::transport;
 
-use crate::args::ExplainArgs;
+use crate::args::{ExplainArgs, Saving};
 use crate::exit::{INTERRUPTED, Problem, note, teller, warn};
 use crate::history;
 use crate::job::{job as job_of, place_as_usual};
 use crate::output::{is_standard_output, print, room, write_pretty, write_text};
 use crate::progress::{Line, bar};
+use crate::redact::Redacting;
 use crate::run::listen;
 
 /// Explains what the arguments ask about.
@@ -26,21 +28,52 @@ use crate::run::listen;
 pub fn run(args: &ExplainArgs) -> Result<ExitCode, Problem> {
     let asked = request(args).map_err(Problem::usage)?;
     let lab = Lab::open(&asked.job, &mut teller(args.quiet))?;
-    let (job, plan, question) = prepare(&asked, &lab)?;
-    if !args.quiet {
+    let telling = Telling {
+        json: args.json.as_deref(),
+        flame: args.flame.as_deref(),
+        saving: args.saving,
+        redacting: args.redacting,
+        quiet: args.quiet,
+    };
+    explained(&asked, &lab, &listen()?, telling)
+}
+
+/// Where an explanation goes.
+#[derive(Clone, Copy)]
+pub struct Telling<'a> {
+    pub json: Option<&'a Path>,
+    pub flame: Option<&'a Path>,
+    pub saving: Saving,
+    pub redacting: Redacting,
+    pub quiet: bool,
+}
+
+/// Measures, looks at what the cells do, and tells.
+///
+/// # Errors
+/// What is wrong with the request, or what failed.
+pub fn explained(
+    asked: &Request,
+    lab: &Lab,
+    interrupt: &Interrupt,
+    telling: Telling<'_>,
+) -> Result<ExitCode, Problem> {
+    let Telling { quiet, redacting, .. } = telling;
+    let (job, plan, question) = prepare(asked, lab)?;
+    if !quiet {
         plan.notes.iter().for_each(|text| note(text));
     }
-    let bar = bar(args.quiet, 1, "looking at what the cells do, {pos} of {len}");
-    let mut shown = Shown { line: Line::new(args.quiet), bar };
-    let examined = examine(&asked, (&job, plan, &question), &lab, &listen()?, &mut shown);
+    let bar = bar(quiet, 1, "looking at what the cells do, {pos} of {len}");
+    let mut shown = Shown { line: Line::new(quiet), bar };
+    let examined = examine(asked, (&job, plan, &question), lab, interrupt, &mut shown);
     shown.line.clear();
     let Examined { explanation, document, flames } = examined?;
-    if let Some(path) = &args.flame {
-        write_flames(path, &args.redacting.apply(flames)?, args.quiet).map_err(Problem::failed)?;
+    if let Some(path) = telling.flame {
+        write_flames(path, &redacting.apply(flames)?, quiet).map_err(Problem::failed)?;
     }
-    let explanation = args.redacting.apply(explanation)?;
-    show(&explanation, args).map_err(Problem::failed)?;
-    history::keep_answer(args.redacting.apply_to_document(document)?, args.saving, args.quiet);
+    let explanation = redacting.apply(explanation)?;
+    show(&explanation, telling).map_err(Problem::failed)?;
+    history::keep_answer(redacting.apply_to_document(document)?, telling.saving, quiet);
     Ok(match (&explanation.failure, explanation.stopped) {
         (Some(failure), _) => return Err(Problem::failed(anyhow!("{failure}"))),
         (None, Stopped::Interrupted) => ExitCode::from(INTERRUPTED),
@@ -132,15 +165,15 @@ fn place_alike(cells: &mut [Matrix]) {
     place_as_usual(cells);
 }
 
-fn show(explanation: &Explanation, args: &ExplainArgs) -> anyhow::Result<()> {
-    if let Some(path) = &args.json {
+fn show(explanation: &Explanation, telling: Telling<'_>) -> anyhow::Result<()> {
+    if let Some(path) = telling.json {
         write_pretty(explanation, path)?;
     }
-    if args.json.as_deref().is_some_and(is_standard_output) {
+    if [telling.json, telling.flame].into_iter().flatten().any(is_standard_output) {
         return Ok(());
     }
     print(&text::render(explanation, room()))?;
-    if !args.quiet {
+    if !telling.quiet {
         explanation.warnings.iter().for_each(|warning| warn(&warning.message));
     }
     Ok(())

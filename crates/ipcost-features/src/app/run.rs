@@ -112,6 +112,18 @@ pub fn prepare(kind: &Kind, asked: &Asked, several_cores: bool) -> Result<Job, L
     Ok(Job { cells, peers, ..asked.settings.clone() })
 }
 
+/// The job that explains the last request of such a job: one client over both sockets.
+pub fn to_explain(job: &Job, asked: &Asked) -> Job {
+    let last = asked.requests.last().cloned();
+    let whole = |cell: &&Matrix| cell.pattern.0 == [Pattern::Rr] && cell.options.0.is_empty();
+    let cells = job
+        .cells
+        .iter()
+        .find(whole)
+        .map(|cell| Matrix { request: last.into_iter().collect::<Vec<_>>().into(), ..cell.clone() });
+    Job { cells: cells.into_iter().collect(), budget: asked.settings.budget, ..job.clone() }
+}
+
 fn flags(asked: &Asked) -> Vec<String> {
     let Login { user, database, writes, tls } = &asked.login;
     let values = [

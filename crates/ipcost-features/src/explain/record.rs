@@ -126,6 +126,9 @@ pub struct ExplainedCell {
     pub busy: Option<Sides<f64>>,
     /// Where the sides work at once: the one that limits, since it is busy for longer.
     pub limited_by: Option<PeerRole>,
+    /// How long its cores take to wake; null where they are not known, or it runs on one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wake: Option<Wake>,
     /// What each side did.
     pub sides: Sides<SideEvidence>,
     /// What the network did, by counter; empty where the transport does not use it.
@@ -139,6 +142,20 @@ pub struct ExplainedCell {
     pub traced_ops: u64,
     /// Operations of the pass in which events were counted; 0 where they were not.
     pub counted_ops: u64,
+}
+
+/// How long a core takes to wake another.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Wake {
+    /// How long it had rested, nanoseconds: half an operation of the cell, a millisecond at most.
+    pub rest_ns: f64,
+    /// The median time until it runs, nanoseconds.
+    pub rested_ns: f64,
+    /// The same where it had hardly rested.
+    pub awake_ns: f64,
+    /// What decides how deeply it sleeps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub driver: Option<String>,
 }
 
 /// A floor that was measured at the begin and at the end.

@@ -109,7 +109,8 @@ pub fn prepare(asked: &Request, lab: &Lab) -> Result<(Job, Plan, Question), LabE
 
 /// The id of the same cell between native peers, of one that is not.
 fn twin_of(cell: &PlannedCell) -> Option<String> {
-    let other = cell.client != NATIVE || cell.server != NATIVE;
+    // Who asks a real server has no like between native peers.
+    let other = (cell.client != NATIVE || cell.server != NATIVE) && cell.cell.request.is_none();
     let native = || NATIVE.to_owned();
     other.then(|| Point { client: native(), server: native(), ..cell.point.clone() }.id())
 }

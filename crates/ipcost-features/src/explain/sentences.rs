@@ -437,6 +437,7 @@ mod tests {
                 .to_vec(),
             floor: None,
             busy: Some(Sides { client: 0.5, server: 0.97 }),
+            wake: None,
             limited_by: Some(PeerRole::Server),
             sides: Sides { client: SideEvidence::default(), server },
             network: Default::default(),

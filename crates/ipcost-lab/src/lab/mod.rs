@@ -206,7 +206,7 @@ impl Lab {
 
     /// Everything needed to trace cells of a plan.
     pub fn tracing<'a>(&'a self, plan: &'a Plan, interrupt: &'a Interrupt) -> TraceSetup<'a> {
-        TraceSetup { plan, programs: &self.programs, guard: &self.guard, interrupt }
+        TraceSetup { plan, programs: &self.programs, services: &self.services, guard: &self.guard, interrupt }
     }
 
     /// The command that holds a network namespace.

@@ -165,6 +165,11 @@ impl ProcessBench {
         self.pairs[cell].as_ref().map(|pair| (pair.server.id(), pair.client.id()))
     }
 
+    /// The process group of the real server that a peer talks to, where this bench started one.
+    pub fn group_of_service(&self, peer: &str) -> Option<u32> {
+        self.services.group(peer)
+    }
+
     /// Starts every peer once to learn its capabilities.
     fn meet_peers(&mut self) -> Result<(), EngineError> {
         let mut needs: BTreeMap<&str, BTreeSet<Need>> = BTreeMap::new();

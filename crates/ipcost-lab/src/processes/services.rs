@@ -82,6 +82,11 @@ impl Services {
         self.running.get(peer)?.address.get(transport)?.as_object().cloned()
     }
 
+    /// The process group of a peer's server.
+    pub(super) fn group(&self, peer: &str) -> Option<u32> {
+        Some(self.running.get(peer)?.peer.id())
+    }
+
     /// How long a peer's server took until it answered, once everything it needs was there; `None` if it does not tell.
     pub(super) fn took(&self, peer: &str) -> Option<Duration> {
         self.running.get(peer)?.address.get("start_ns")?.as_u64().map(Duration::from_nanos)

@@ -33,9 +33,9 @@ rules! {
     HAND_OVER = "hand-over", "waiting in two cells that differ only in placement",
         "The other core has to be woken.",
         "10 % of the time", [Explain], "Planted as facts; [First run](first-run.md)";
-    IDLE_WAKEUPS = "idle-wakeups", "entries of idle states that take long to leave",
+    IDLE_WAKEUPS = "idle-wakeups", "how long cores take to wake that rested as between operations",
         "Every answer then waits for a processor to wake up.",
-        "a wake-up of 10 µs or more in 5 operations, and 10 % of the time", [Explain], "Planted as facts; https://docs.kernel.org/admin-guide/pm/cpuidle.html";
+        "a wake-up of 10 µs or more in 5 operations, and 10 % of the time", [Explain], "Measured in each run on two cores; https://docs.kernel.org/admin-guide/pm/cpuidle.html";
     SYNC_WRITES = "sync-writes", "calls that wait until data is on storage",
         "A sync takes as long as the storage, which is mostly longer than the exchange.",
         "one in 5 operations", [Explain], "Planted by `cargo xtask bench causes`";

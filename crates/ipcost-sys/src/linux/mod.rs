@@ -31,6 +31,7 @@ pub mod source_address;
 pub mod suspension;
 #[cfg(test)]
 mod tests;
+pub mod wake;
 
 pub use crate::unix::{
     channel, cheapest_call, control, descriptor, fifo, interrupt, kernel_files, limits, local_stream,

@@ -17,5 +17,5 @@ pub use crate::unix::{
 pub use crate::unsupported::{
     abstract_address, calling, counter, credentials, descriptor_table, driven, futex, kernel_texts, lending,
     loopback, message_queue, more_sockets, net_namespace, npipe, other_memory, passed_memory, perf,
-    permissions, process_tree, shared_ring, suspension,
+    permissions, process_tree, shared_ring, suspension, wake,
 };

@@ -46,6 +46,8 @@ pub mod process_tree;
 pub mod shared_ring;
 #[cfg(not(target_os = "linux"))]
 pub mod suspension;
+#[cfg(not(target_os = "linux"))]
+pub mod wake;
 #[cfg(windows)]
 pub mod worker;
 

@@ -31,7 +31,7 @@ pub mod user_dirs;
 pub use crate::unsupported::{
     abstract_address, calling, cheapest_call, counter, credentials, descriptor_table, driven, fifo, futex,
     kernel_texts, lending, loopback, message_queue, more_sockets, net_namespace, other_memory, passed_memory,
-    perf, permissions, process_tree, shared_ring, suspension, worker,
+    perf, permissions, process_tree, shared_ring, suspension, wake, worker,
 };
 
 use std::io;

@@ -70,6 +70,9 @@ pub struct AppArgs {
     /// Also let N clients connect at the same moment, and count those that are refused; 0 for none [default: 600 for private servers that many clients come to, none for yours]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=10_000), help_heading = HOW)]
     pub burst: Option<u32>,
+    /// Afterwards explain what makes the difference between the sockets, for the last of the requests: another 20 s, or the budget
+    #[arg(long, help_heading = HOW)]
+    pub explain: bool,
     /// How long the run may take; it ends earlier once every question is answered [default: 40s]
     #[arg(long, value_name = "TIME", value_parser = parse_duration, help_heading = HOW)]
     pub budget: Option<Duration>,

@@ -69,7 +69,7 @@ fn ids(list: &Value) -> Vec<&str> {
 #[test]
 fn an_explanation_is_saved_with_what_it_rests_on_unless_it_is_not_to_be() {
     let place = Place::new();
-    let explain = ["explain", "rr/unix/64/c1", "--epochs", "3", "--no-floor"];
+    let explain = ["explain", "rr/unix/64/c1/free", "--epochs", "3", "--no-floor"];
     let unsaved = place.run(&[&explain[..], &["--no-save", "--quiet"]].concat());
     assert!(unsaved.status.success(), "{}", text(&unsaved.stderr));
     assert_eq!(list(&place)["total"].as_u64(), Some(0));

@@ -1,6 +1,7 @@
 //! What cells do, seen in passes that are not timed.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use ipcost_lab::ProcessBench;
 use ipcost_lab::bench::Bench;
@@ -9,14 +10,16 @@ use ipcost_lab::profile::{ProfileError, Profiler};
 use ipcost_lab::stacks::Stacks;
 use ipcost_lab::system_calls::SystemCalls;
 use ipcost_lab::tracing::{Lengths, TraceError, TraceSetup, alone, trace, traced_ns};
+use ipcost_model::Placement;
 use ipcost_model::protocol::PeerRole;
 use ipcost_sys::disk::DiskBytes;
 use ipcost_sys::net_namespace::NetNamespace;
 use ipcost_sys::perf::{Counters, Refusal};
+use ipcost_sys::placement::Topology;
 use ipcost_sys::transport::uses_tcp;
-use ipcost_sys::{counters, descriptor_table};
+use ipcost_sys::{counters, descriptor_table, idle, wake};
 
-use crate::explain::{Missing, Sides};
+use crate::explain::{Missing, Sides, Wake};
 
 /// How long a traced batch may take, nanoseconds, as far as that can be foreseen.
 const TRACED_NS: f64 = 0.7e9;
@@ -27,6 +30,11 @@ const FEWEST_TRACED: f64 = 12.0;
 const PILOT: u64 = 4;
 /// How long a counted batch is meant to last, nanoseconds.
 const COUNTED_NS: f64 = 0.3e9;
+/// A rest in which a processor does not begin to sleep, and the longest that is tried, nanoseconds.
+const SHORT_REST_NS: f64 = 2_000.0;
+const LONG_REST_NS: f64 = 1e6;
+/// How long all rests of one length take together, nanoseconds.
+const WAKES_NS: f64 = 50e6;
 /// How long a sampled batch is meant to last, nanoseconds: a few thousand samples.
 const SAMPLED_NS: f64 = 1e9;
 
@@ -49,6 +57,8 @@ pub struct Evidence {
     pub alone: bool,
     /// Operations of the counted batch.
     pub counted_ops: u64,
+    /// How long the cell's cores take to wake, where it has two.
+    pub wake: Option<Wake>,
     /// Sampled stacks of each side, where they were asked for and could be had.
     pub stacks: Option<Sides<Stacks>>,
 }
@@ -99,7 +109,7 @@ impl<'a> Collector<'a> {
     /// # Errors
     /// Where it was interrupted. What fails otherwise is missing, and the rest is there.
     pub fn collect(&mut self, cell: usize, wall_ns: f64) -> Result<Evidence, EngineError> {
-        let mut evidence = Evidence::default();
+        let mut evidence = Evidence { wake: self.wake(cell, wall_ns), ..Evidence::default() };
         match self.count(cell, wall_ns, &mut evidence) {
             Err(EngineError::Interrupted) => return Err(EngineError::Interrupted),
             Err(error) => self.miss(
@@ -112,6 +122,7 @@ impl<'a> Collector<'a> {
         match self.trace(cell) {
             Ok((calls, lengths)) => {
                 let [client, server] = <[SystemCalls; 2]>::try_from(calls).unwrap_or_default();
+                let server = if self.is_given(cell) { SystemCalls::default() } else { server };
                 evidence.calls = Some(Sides { client, server });
                 evidence.traced_ops = lengths.many;
             }
@@ -120,10 +131,40 @@ impl<'a> Collector<'a> {
             Err(error) => self.miss(
                 "system calls",
                 &format!("{}: {error}", self.setup.plan.cells[cell].id),
-                "allow this user to trace its own processes (ptrace), and see that the peers can be traced",
+                "allow this user to trace its own processes (kernel.yama.ptrace_scope of at most 1; in a container, --cap-add SYS_PTRACE), or give a longer --timeout where a traced peer is too slow",
             ),
         }
         Ok(evidence)
+    }
+
+    /// Whether a cell's server is the user's own, of which nothing is seen.
+    fn is_given(&mut self, cell: usize) -> bool {
+        let given =
+            self.setup.plan.cells[cell].cell.request.is_some() && self.setup.services_of(cell).is_empty();
+        if given {
+            self.miss(
+                "what your server does",
+                "it runs on its own, and only its client was traced and counted",
+                "leave the addresses out to have a private server examined",
+            );
+        }
+        given
+    }
+
+    /// How long the core of the server takes to wake after a rest as between operations, and after hardly any.
+    fn wake(&self, cell: usize, wall_ns: f64) -> Option<Wake> {
+        let placement = self.setup.plan.cells[cell].placement;
+        let cores =
+            Topology::read().pair(if placement == Placement::Free { Placement::Apart } else { placement });
+        let (client, server) = cores.ok().flatten().filter(|(client, server)| client != server)?;
+        let rest_ns = (wall_ns / 2.0).clamp(SHORT_REST_NS, LONG_REST_NS);
+        let after = |rest_ns: f64| {
+            let times = (WAKES_NS / rest_ns).clamp(40.0, 400.0) as u32;
+            let took = wake::after_rest((client, server), Duration::from_nanos(rest_ns as u64), times);
+            took.ok().map(|took| took.as_nanos() as f64)
+        };
+        let (rested_ns, awake_ns) = (after(rest_ns)?, after(SHORT_REST_NS)?);
+        Some(Wake { rest_ns, rested_ns, awake_ns, driver: idle::driver() })
     }
 
     /// The calls of both sides; as many operations as fit, equally many for every worker.
@@ -138,18 +179,22 @@ impl<'a> Collector<'a> {
 
     /// One batch with counters around it, in the namespace if there is one.
     fn count(&mut self, cell: usize, wall_ns: f64, evidence: &mut Evidence) -> Result<(), EngineError> {
-        let TraceSetup { plan, programs, guard, interrupt } = self.setup;
+        let TraceSetup { plan, programs, guard, interrupt, .. } = self.setup;
         let workers = u64::from(plan.cells[cell].cell.concurrency);
         let ops = ((COUNTED_NS / wall_ns / workers as f64) as u64).max(8) * workers;
         let only = alone(plan, cell);
-        let entrance = self.namespace.as_ref().map(NetNamespace::entrance);
-        let process = self.namespace.as_ref().map_or_else(std::process::id, NetNamespace::process);
-        let mut bench =
-            ProcessBench::new(&only, programs.to_vec(), guard, interrupt.clone())?.within(entrance);
+        // A real server stays where it is, and so do those who ask it.
+        let asks_a_server = plan.cells[cell].cell.request.is_some();
+        let namespace = self.namespace.as_ref().filter(|_| !asks_a_server);
+        let (entrance, alone) = (namespace.map(NetNamespace::entrance), namespace.is_some());
+        let process = namespace.map_or_else(std::process::id, NetNamespace::process);
+        let bench = ProcessBench::new(&only, programs.to_vec(), guard, interrupt.clone())?.within(entrance);
+        let mut bench = bench.with_services(self.setup.services_of(cell))?;
         bench.start_epoch(1, &[cell])?;
         // What is done once is done now: threads start, memory is touched.
         bench.batch(cell, workers * 4, false)?;
         let (server, client) = bench.groups(cell).unwrap_or_default();
+        let server = bench.group_of_service(&plan.cells[cell].server).unwrap_or(server);
         evidence.table_sharers =
             Sides { client: descriptor_table::sharers(client), server: descriptor_table::sharers(server) };
         let counters = Sides { client: Counters::of_group(client), server: Counters::of_group(server) };
@@ -185,7 +230,7 @@ impl<'a> Collector<'a> {
         }
         let huge = huge.map(|(after, before)| after.saturating_sub(before) as f64 / ops as f64);
         evidence.machine = huge.into_iter().map(|rate| ("huge_page_faults".to_owned(), rate)).collect();
-        evidence.alone = self.namespace.is_some();
+        evidence.alone = alone;
         evidence.counted_ops = ops;
         if self.sampled {
             let mut batch = |ops: u64| Ok(bench.batch(cell, ops.div_ceil(workers) * workers, false)?.wall_ns);

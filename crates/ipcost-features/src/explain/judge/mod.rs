@@ -265,6 +265,7 @@ fn cell(
         floor: None,
         busy,
         limited_by,
+        wake: evidence.wake.clone(),
         sides: Sides { client: side(PeerRole::Client), server: side(PeerRole::Server) },
         network: evidence.network.clone(),
         machine: evidence.machine.clone(),

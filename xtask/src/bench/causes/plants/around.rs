@@ -21,7 +21,7 @@ pub(super) const PLANTS: &[Plant] = &[
         work: "stream/pipe/65536/c1",
         way: Way::Options("/pipe_size=4096"),
         accepts: &[any("small-buffer")],
-        company: &[SWITCHES, WRITES, READS],
+        company: &[SWITCHES, WRITES, READS, any("one-core")],
         ..PLAIN
     },
     Plant {

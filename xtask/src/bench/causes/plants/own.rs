@@ -260,8 +260,7 @@ pub(super) const PLANTS: &[Plant] = &[
     Plant {
         name: "open",
         what: "a file is looked at, opened and closed",
-        accepts: &[calls(&["openat", "open"])],
-        company: &[calls(&["newfstatat", "stat", "statx", "close"])],
+        accepts: &[calls(&["openat", "open", "newfstatat", "stat", "statx", "close"])],
         ..PLAIN
     },
     Plant {

@@ -8,12 +8,21 @@ use ipcost_sys::idle::IdleState;
 use ipcost_lab::rules;
 
 use super::{Facts, LEAST_SHARE, cause, count, nanoseconds, wall_ns};
-use crate::explain::{Division, ExplainedCell, ExplainedDifference, NamedCause, Part};
+use crate::explain::{AccountItem, Act, Division, ExplainedCell, ExplainedDifference, NamedCause, Part};
 
 /// Two processes that take so much of what others leave of a core fill it.
 const FILLED: f64 = 0.7;
+/// What a call costs in user time beside its work in the kernel, nanoseconds: the instructions around it, and what the
+/// clock that tells user from system time mistakes for it at the border.
+const USER_NS_PER_CALL: f64 = 100.0;
+/// The same of a page fault.
+const USER_NS_PER_FAULT: f64 = 150.0;
 /// Leaving an idle state that takes longer than this is a wake-up from deep idle, microseconds.
 const DEEP_US: u64 = 10;
+/// A wake from rest that takes this many times as long as another is one from idle.
+const SLOWER: f64 = 2.0;
+/// What happens less often for an operation is not its habit.
+const OFTEN: f64 = 0.2;
 
 /// Two cells differ only in whether a side's descriptors are shared among threads, and its calls cost more for it.
 pub(super) fn descriptor_table(facts: &Facts<'_>, difference: &ExplainedDifference) -> Option<NamedCause> {
@@ -68,7 +77,7 @@ pub(super) fn runtime(facts: &Facts<'_>, twin: &ExplainedDifference) -> Option<N
         .filter(|part| part.differs && part.ns.median > 0.0)
         .filter(|part| matches!(part.part, Part::ClientUser | Part::ServerUser))
         .collect();
-    let more: f64 = own.iter().map(|part| part.ns.median).sum();
+    let more: f64 = own.iter().map(|part| part.ns.median - entering_ns(twin, part.part)).sum();
     let wall_more = twin.wall_ns.filter(|_| twin.differs).map(|wall| wall.median)?;
     let share = more / wall;
     (share >= LEAST_SHARE && wall_more > 0.0 && !own.is_empty()).then(|| {
@@ -83,6 +92,17 @@ pub(super) fn runtime(facts: &Facts<'_>, twin: &ExplainedDifference) -> Option<N
         );
         cause(rules::RUNTIME, cell, share, sentence, "the transport is not to blame: profile the program, or do less of its own work for each message")
     })
+}
+
+/// User time, nanoseconds, that goes with entering the kernel more often on the side of a part: that is no work of its own.
+fn entering_ns(twin: &ExplainedDifference, part: Part) -> f64 {
+    let side = if part == Part::ClientUser { PeerRole::Client } else { PeerRole::Server };
+    let each = |item: &AccountItem| match item.act {
+        Act::Calls => USER_NS_PER_CALL * item.more.max(0.0),
+        Act::PageFaults => USER_NS_PER_FAULT * item.more.max(0.0),
+        _ => 0.0,
+    };
+    twin.account.items.iter().filter(|item| item.side == side).map(each).sum()
 }
 
 /// Both processes are on one core where two are free.
@@ -126,26 +146,56 @@ pub(super) fn hand_over(facts: &Facts<'_>, difference: &ExplainedDifference) -> 
     })
 }
 
-/// Cores sleep deeply between operations and take long to wake.
+/// Cores sleep between operations and take long to wake: measured where the cell has two, otherwise by the states that the
+/// kernel tells of.
 pub(super) fn idle_wakeups(cell: &ExplainedCell, idle: &[IdleState], ops: u64) -> Option<NamedCause> {
     let waiting = cell.parts.iter().find(|part| part.part == Part::Waiting)?;
+    let wall = wall_ns(cell)?;
+    let (sentence, ns) = measured_wakes(cell).or_else(|| told_wakes(idle, ops))?;
+    let share = (ns / wall).min(waiting.share);
+    (share >= LEAST_SHARE).then(|| {
+        let sentence = format!("{sentence}; {} of the time is waiting", percent(waiting.share));
+        let remedy = "keep both on one core where they take turns (placement=together), let the receiver spin, or forbid deep idle states while it matters (/dev/cpu_dma_latency, or cpupower idle-set)";
+        let found = cause(rules::IDLE_WAKEUPS, cell, share, sentence, remedy);
+        NamedCause { ns: Some(share * wall), ..found }
+    })
+}
+
+/// What a core that rested as long as this cell's takes more to wake than one that is awake.
+fn measured_wakes(cell: &ExplainedCell) -> Option<(String, f64)> {
+    let wake = cell.wake.as_ref()?;
+    let slower = wake.rested_ns >= SLOWER * wake.awake_ns && wake.rested_ns >= DEEP_US as f64 * 1e3;
+    let switches = |side: PeerRole| cell.sides.of(side).voluntary_switches.unwrap_or(0.0);
+    // Who waits in a call of its own wakes, too, but not by the other side.
+    let wakes = (switches(PeerRole::Client) + switches(PeerRole::Server)).min(2.0);
+    let by = wake.driver.as_ref().map_or_else(String::new, |driver| format!(" (idle driver {driver})"));
+    (slower && wakes >= OFTEN).then(|| {
+        let sentence = format!(
+            "a core that has rested for {} takes {} to wake, and {} while it is awake{by}; {} wakes an operation",
+            nanoseconds(wake.rest_ns),
+            nanoseconds(wake.rested_ns),
+            nanoseconds(wake.awake_ns),
+            count(wakes)
+        );
+        (sentence, wakes * (wake.rested_ns - wake.awake_ns))
+    })
+}
+
+fn told_wakes(idle: &[IdleState], ops: u64) -> Option<(String, f64)> {
     let deep: Vec<&IdleState> =
         idle.iter().filter(|state| state.exit_us >= DEEP_US && state.entered > 0).collect();
     let per_op = |state: &&IdleState| state.entered as f64 / ops.max(1) as f64;
     let entered: f64 = deep.iter().map(per_op).sum();
     let exit_ns: f64 = deep.iter().map(|state| per_op(state) * state.exit_us as f64 * 1e3).sum();
-    let share = (exit_ns / wall_ns(cell)?).min(waiting.share);
-    (entered >= 0.2 && share >= LEAST_SHARE).then(|| {
+    (entered >= OFTEN).then(|| {
         let names: Vec<String> = deep
             .iter()
             .map(|state| format!("{} ({} µs to leave) {}", state.name, state.exit_us, count(per_op(state))))
             .collect();
         let sentence = format!(
-            "the processors sleep deeply while they wait: {} an operation over all cells of this run; {} of the time is waiting",
-            names.join(", "),
-            percent(waiting.share)
+            "the processors sleep deeply while they wait: {} an operation over all cells of this run",
+            names.join(", ")
         );
-        let remedy = "forbid deep idle states while it matters (/dev/cpu_dma_latency, or cpupower idle-set)";
-        cause(rules::IDLE_WAKEUPS, cell, share, sentence, remedy)
+        (sentence, exit_ns)
     })
 }

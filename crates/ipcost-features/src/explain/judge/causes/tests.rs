@@ -12,7 +12,7 @@ use ipcost_sys::others::Busy;
 use super::*;
 use crate::explain::judge::account::account;
 use crate::explain::record::usual;
-use crate::explain::{Account, Part, PartCost, PartDifference, SideEvidence, Sides};
+use crate::explain::{Account, Part, PartCost, PartDifference, SideEvidence, Sides, Wake};
 
 fn exactly(median: f64) -> Estimate {
     Estimate { median, lo: Some(median * 0.95), hi: Some(median * 1.05) }
@@ -52,6 +52,7 @@ fn clean(pattern: Pattern, transport: &str, size: u64) -> ExplainedCell {
         parts: Part::ALL.iter().copied().map(part).collect(),
         busy: Some(Sides { client: 0.4, server: 0.4 }),
         limited_by: None,
+        wake: None,
         sides: Sides { client: side.clone(), server: side },
         network: BTreeMap::from([("delayed_acknowledgements".to_owned(), 0.0)]),
         machine: BTreeMap::new(),
@@ -286,7 +287,7 @@ fn what_a_side_does_more_is_named_with_what_it_takes() {
     assert_first("allocation", "munmap", &maps, Part::ClientSystem, 5_000.0);
     let locked = manner(waits(plain("futex", 1.2), 50_000.0), Manner::MutexWait, 1.0);
     assert_first("lock-contention", "futex", &[locked], Part::Waiting, 50_000.0);
-    let file_lock = waits(on(plain("flock", 2.0), Object::File), 50_000.0);
+    let file_lock = manner(waits(on(plain("flock", 2.0), Object::File), 50_000.0), Manner::FileLock, 2.0);
     assert_first("lock-contention", "flock", &[file_lock], Part::Waiting, 50_000.0);
     assert_first("more-calls", "getppid", &[plain("getppid", 50.0)], Part::ClientSystem, 4_000.0);
 }
@@ -335,7 +336,7 @@ fn pages_that_are_given_anew() {
         let found = found(&[cell.clone(), native.clone()], case);
         found.into_iter().map(|cause| cause.code).collect()
     };
-    assert_eq!(codes(&cell, &native, &case), ["allocation", "page-faults"]);
+    assert_eq!(codes(&cell, &native, &case), ["page-faults"]);
     // Huge ones are few, and the kernel clears each.
     cell.sides.client.events.insert("page_faults".into(), 1.0);
     cell.machine.insert("huge_page_faults".into(), 1.0);
@@ -453,7 +454,13 @@ fn cores_that_sleep_deeply() {
     cell.parts[Part::Waiting as usize].share = 0.9;
     assert_only("idle-wakeups", cell.clone(), &Case { idle: deep.clone(), ..Case::default() });
     let shallow = vec![IdleState { exit_us: 2, ..deep[0].clone() }];
-    assert_eq!(found(&[cell], &Case { idle: shallow, ..Case::default() }), []);
+    assert_eq!(found(&[cell.clone()], &Case { idle: shallow, ..Case::default() }), []);
+    // Where the cell has two cores, what a wake takes is measured.
+    let wake = |rested_ns| Some(Wake { rest_ns: 1e5, rested_ns, awake_ns: 4_000.0, driver: None });
+    cell.wake = wake(60_000.0);
+    assert_only("idle-wakeups", cell.clone(), &Case::default());
+    cell.wake = wake(6_000.0);
+    assert_eq!(found(&[cell], &Case::default()), []);
 }
 
 #[test]
