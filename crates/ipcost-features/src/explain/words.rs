@@ -114,7 +114,7 @@ fn tried_text(tried: &Tried) -> String {
 fn same_calls(a: &ExplainedCell, b: &ExplainedCell) -> bool {
     [PeerRole::Client, PeerRole::Server].into_iter().all(|side| {
         let of = |cell: &ExplainedCell| -> Vec<(String, f64)> {
-            let calls = cell.sides.of(side).system_calls.iter().flatten();
+            let calls = cell.sides.of(side).system_calls.iter().flatten().filter(|call| call.count >= 0.1);
             let mut named: Vec<(String, f64)> = calls.map(|call| (call.name.clone(), call.count)).collect();
             named.sort_by(|a, b| a.0.cmp(&b.0));
             named

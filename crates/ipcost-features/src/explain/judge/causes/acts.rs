@@ -167,22 +167,24 @@ pub(super) fn of_cell(facts: &Facts<'_>, cell: &ExplainedCell) -> Vec<NamedCause
     found
 }
 
-/// What a cell is compared with: its twin, or the other cell asked about where this one costs more; with the sign that
-/// turns the account of the two to what this one does more.
+/// What a cell is compared with: its twin, or the other cell asked about, one that is cheaper first; with the sign that turns
+/// the account of the two to what this one does more. What both do is no difference between them.
 fn reference<'a>(
     facts: &Facts<'a>,
     cell: &ExplainedCell,
 ) -> (Option<(&'a Account, f64)>, Option<&'a ExplainedCell>) {
     let find = |id: &str| facts.cells.iter().find(|known| known.id == id);
+    let of_it = || {
+        let of = |difference: &&ExplainedDifference| [&difference.a, &difference.b].contains(&&cell.id);
+        facts.differences.iter().filter(of)
+    };
     let dearer = |difference: &&ExplainedDifference| {
         let sign = if difference.a == cell.id { 1.0 } else { -1.0 };
-        let of = [&difference.a, &difference.b].contains(&&cell.id);
-        of && difference.wall_ns.is_some_and(|wall| sign * wall.median >= 0.0)
+        difference.wall_ns.is_some_and(|wall| sign * wall.median >= 0.0)
     };
     let twin = facts.twins.iter().find(|twin| twin.a == cell.id);
-    let Some(difference) = twin.or_else(|| facts.differences.iter().find(dearer)) else {
-        return (None, None);
-    };
+    let found = twin.or_else(|| of_it().find(dearer)).or_else(|| of_it().next());
+    let Some(difference) = found else { return (None, None) };
     if difference.a == cell.id {
         (Some((&difference.account, 1.0)), find(&difference.b))
     } else {
