@@ -78,7 +78,7 @@ pub fn run(args: AppArgs) -> Result<ExitCode, Problem> {
         trial: false,
         seed: args.seed,
     };
-    let saving = Saving { no_save: args.no_save, ..Saving::default() };
+    let saving = Saving { no_save: args.no_save };
     let telling = Telling { json: None, flame: None, saving, redacting: args.redacting, quiet: args.quiet };
     explained(&request, &lab, &interrupt, telling)
 }

@@ -167,7 +167,7 @@ fn events(a: &ExplainedCell, b: &ExplainedCell, side: PeerRole) -> Vec<AccountIt
     let (of_a, of_b) = (a.sides.of(side), b.sides.of(side));
     let item = |act, a: f64, b: f64, least: f64| {
         let more = a - b;
-        (more.abs() >= least && !close(a, b)).then(|| AccountItem {
+        (more.abs() >= least && !close(a, b)).then_some(AccountItem {
             side,
             act,
             call: None,
