@@ -15,8 +15,9 @@ const PENALTY: f64 = 4.0;
 ///
 /// A change that is not known yet makes values resemble their predecessors, and a change that is none takes out some of
 /// the true resemblance. So the number of further changes is chosen by how well levels with such a process describe the
-/// values, with a penalty for each, as in Li and Lund, "Multiple changepoint detection via genetic algorithms", J. Climate
-/// 25 (2012). At least one is taken out: the one that is to be tested.
+/// values, with a penalty for each. Lu, Lund and Lee weigh both in the same way ("An MDL approach to the climate
+/// segmentation problem", Ann. Appl. Stat. 4, 2010); the penalty here is simpler, and chosen by simulation. At least one
+/// change is taken out: the one that is to be tested.
 pub fn correlation(values: &[f64], edges: &[usize]) -> f64 {
     let mut edges = edges.to_vec();
     let mut best = (f64::INFINITY, 0.0);

@@ -72,7 +72,7 @@ impl Sums {
         all.reduce(|best, split| if split.distance > best.distance { split } else { best })
     }
 
-    /// Of the values before `at` and those from there to `end`: Q̂ of Matteson and James (2014), equation 6, with exponent 1.
+    /// Of the values before `at` and those from there to `end`: Q̂ of Matteson and James (2014) with exponent 1.
     fn distance(&self, at: usize, end: usize) -> f64 {
         let (n, m) = (at as f64, (end - at) as f64);
         let first = self.to(at, at);
