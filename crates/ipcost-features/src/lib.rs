@@ -13,3 +13,4 @@ pub mod replicate;
 pub mod schema;
 pub mod selftest;
 pub mod sweep;
+pub mod trend;

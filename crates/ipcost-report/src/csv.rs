@@ -182,7 +182,7 @@ fn fields<T>(of: &T, columns: Columns<T>) -> Vec<String> {
 }
 
 /// As many digits as it takes to read the same number back.
-fn number(value: f64) -> String {
+pub fn number(value: f64) -> String {
     format!("{value:?}")
 }
 
@@ -216,7 +216,7 @@ fn identity(cell: &CellRecord) -> Vec<String> {
 }
 
 /// Text as a field: on one line, no formula, quoted where it must be.
-fn text(value: &str) -> String {
+pub fn text(value: &str) -> String {
     let mut safe = escaped(value);
     if safe.starts_with(['=', '+', '-', '@']) {
         safe.insert(0, '\'');

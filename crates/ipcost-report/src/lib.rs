@@ -23,4 +23,4 @@ pub mod terminal;
 pub mod words;
 pub mod wrap;
 
-pub use figures::{claims, saving};
+pub use figures::{claims, saving, timeline};

@@ -6,6 +6,7 @@
 mod allocation;
 mod arc;
 mod carry_over;
+mod change_points;
 mod dependence;
 mod discoveries;
 mod forecast;
@@ -25,6 +26,9 @@ mod verdict;
 pub use allocation::{Allocation, Variances, allocate};
 pub use arc::{Arc, arc};
 pub use carry_over::{CarryOver, Placed, carry_over};
+pub use change_points::{
+    ChangePoint, ChangePoints, FEWEST_IN_HISTORY, FEWEST_IN_LEVEL, Step, change_points, step,
+};
 pub use dependence::{EpochInterval, epoch_e_value, epoch_interval, epochs_to_expect, serial_correlation};
 pub use discoveries::e_bh;
 pub use forecast::epochs_to_exclude;

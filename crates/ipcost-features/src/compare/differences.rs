@@ -10,8 +10,8 @@ use crate::compare::Difference;
 
 /// Differences of hosts, tool, schedule, and of the named cells' properties; each value once a side.
 pub fn differences(a: &[Document], b: &[Document], cells: &[&str]) -> Vec<Difference> {
-    let facts = |runs: &[Document]| -> Vec<Vec<(String, String)>> { runs.iter().map(of_run).collect() };
-    let mut found = compared(&facts(a), &facts(b));
+    let facts = |runs: &[Document]| -> Vec<Vec<(String, String)>> { runs.iter().map(self::facts).collect() };
+    let mut found = differing(&facts(a), &facts(b));
     for id in cells {
         let of_cell = |runs: &[Document]| -> Vec<Vec<(String, String)>> {
             let cells = runs.iter().flat_map(|run| run.cells.iter().filter(|cell| cell.id == *id));
@@ -19,13 +19,13 @@ pub fn differences(a: &[Document], b: &[Document], cells: &[&str]) -> Vec<Differ
         };
         let named =
             |difference: Difference| Difference { what: format!("{id}: {}", difference.what), ..difference };
-        found.extend(compared(&of_cell(a), &of_cell(b)).into_iter().map(named));
+        found.extend(differing(&of_cell(a), &of_cell(b)).into_iter().map(named));
     }
     found
 }
 
 /// What is not the same set of values on both sides, in the order in which facts first occur.
-fn compared(a: &[Vec<(String, String)>], b: &[Vec<(String, String)>]) -> Vec<Difference> {
+pub(crate) fn differing(a: &[Vec<(String, String)>], b: &[Vec<(String, String)>]) -> Vec<Difference> {
     let mut names: Vec<&String> = Vec::new();
     let mut seen = BTreeSet::new();
     names.extend(a.iter().chain(b).flatten().map(|(name, _)| name).filter(|name| seen.insert(*name)));
@@ -47,7 +47,8 @@ fn compared(a: &[Vec<(String, String)>], b: &[Vec<(String, String)>]) -> Vec<Dif
     names.into_iter().filter_map(difference).collect()
 }
 
-fn of_run(run: &Document) -> Vec<(String, String)> {
+/// What a run records of its machine, its program and its schedule, by name.
+pub(crate) fn facts(run: &Document) -> Vec<(String, String)> {
     let mut facts = Vec::new();
     flatten("", &serde_json::to_value(&run.host).unwrap_or_default(), &mut facts);
     facts.push(("version of ipcost".to_owned(), run.tool.build()));

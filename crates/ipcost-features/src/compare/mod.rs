@@ -5,5 +5,6 @@ mod judge;
 mod record;
 pub mod words;
 
+pub(crate) use self::differences::{differing, facts};
 pub use self::judge::*;
 pub use self::record::*;

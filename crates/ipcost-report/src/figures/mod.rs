@@ -9,3 +9,4 @@ pub mod saving;
 pub mod series;
 pub mod texts;
 pub mod ticks;
+pub mod timeline;

@@ -21,6 +21,7 @@ mod svg;
 mod tests;
 mod text;
 mod throughput;
+mod timeline;
 mod typeface;
 
 use std::str::FromStr;
@@ -34,6 +35,7 @@ use ink::{Anchor, Canvas, GUIDE, INK, QUIET};
 pub use published::draw as draw_published;
 pub use saving::draw as draw_saving;
 use text::{Face, wrapped};
+pub use timeline::draw as draw_timeline;
 
 /// The width of every picture, in units of SVG, which are pixels at first.
 const WIDTH: f64 = 840.0;

@@ -6,23 +6,29 @@ use std::time::Duration;
 use clap::Args;
 use ipcost_model::units::parse_duration;
 
-use super::OutputArgs;
+use super::{OutputArgs, TrendArgs};
 use crate::redact::Redacting;
 
 #[derive(Debug, Args)]
+#[command(
+    override_usage = "ipcost list [OPTIONS]\n       ipcost list [OPTIONS] --trend CELL [--against CELL]"
+)]
 pub struct ListArgs {
-    /// List so many of the newest [default: 20, or what the terminal shows at once]
+    /// List so many of the newest [default: 20, or what the terminal shows at once; with --trend all]
     #[arg(long, short = 'n', value_name = "N", allow_negative_numbers = true, conflicts_with = "all")]
     pub limit: Option<usize>,
     /// List all
     #[arg(long)]
     pub all: bool,
-    /// Write the list, by default of all runs, as JSON; - or no FILE is standard output
+    /// Write the list, by default of all runs, or the trend as JSON; - or no FILE is standard output
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
     pub json: Option<PathBuf>,
     /// Name each file that cannot be read as a saved run
     #[arg(long, short)]
     pub verbose: bool,
+    // What comes after these would stand under their heading.
+    #[command(flatten)]
+    pub trend: TrendArgs,
 }
 
 /// RUN is a document, an identifier of a saved run or an unmistakable beginning of it, a name that was given with

@@ -18,6 +18,7 @@ mod selftest;
 mod shell;
 mod sweep;
 mod tables;
+mod trend;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -45,6 +46,7 @@ pub use sweep::{
     CoreSweepArgs, LayoutSweepArgs, OneRunArgs, SizeSweepArgs, SweepArgs, SweepOver, WorkSweepArgs,
 };
 use tables::TableArgs;
+pub use trend::TrendArgs;
 
 use crate::exit::{USAGE, complain};
 
@@ -77,7 +79,7 @@ pub enum Command {
     Check(CheckArgs),
     /// Show a saved run again
     Show(ShowArgs),
-    /// List saved runs, newest first
+    /// List saved runs, or show when the cost of a cell changed over them
     List(ListArgs),
     /// Continue a run that was killed
     Resume(ResumeArgs),

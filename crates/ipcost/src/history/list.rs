@@ -25,6 +25,9 @@ const MOST_UNASKED: usize = 3;
 /// # Errors
 /// Where the directory cannot be read or the list cannot be written.
 pub fn run(args: &ListArgs) -> Result<ExitCode, Problem> {
+    if let Some(cell) = &args.trend.trend {
+        return super::trend::run(cell, args);
+    }
     let store = Store::of_user().map_err(Problem::failed)?;
     let all = Summaries::of(&store).map_err(Problem::failed)?;
     let unreadable = all.unreadable();
@@ -67,7 +70,8 @@ fn usual() -> usize {
     rows.map_or(USUAL, |rows| rows.saturating_sub(OTHER_LINES).max(1))
 }
 
-fn tell(unreadable: &[UnreadableRun], verbose: bool, store: &Store) {
+/// Warns of what cannot be read.
+pub(super) fn tell(unreadable: &[UnreadableRun], verbose: bool, store: &Store) {
     if verbose || unreadable.len() <= MOST_UNASKED {
         for file in unreadable {
             warn(&format!("{} is skipped: {}", escaped(&file.file), file.reason));

@@ -9,6 +9,7 @@ mod prune;
 mod samples;
 mod store;
 mod summary;
+mod trend;
 
 use std::io::Write;
 use std::path::Path;
@@ -24,7 +25,7 @@ pub use list::run as list;
 pub use prune::run as prune;
 pub use samples::{SamplesFile, check_same, is_samples_path};
 
-use store::Store;
+use store::{RunFile, Store};
 
 use crate::args::{Saving, ShowArgs};
 use crate::documents;
@@ -106,6 +107,11 @@ pub fn load(text: &str) -> anyhow::Result<Document> {
     if file.is_samples {
         return load_samples(&store.samples_path(&file.id));
     }
+    read(&store, &file)
+}
+
+/// Reads the document of a run that has ended.
+fn read(store: &Store, file: &RunFile) -> anyhow::Result<Document> {
     let path = store.path(&file.id);
     let bytes = store
         .open(&file.id)

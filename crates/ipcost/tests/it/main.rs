@@ -40,6 +40,7 @@ mod selftest;
 mod shell;
 mod sweep;
 mod tables;
+mod trend;
 mod version;
 mod windows;
 mod windows_peers;

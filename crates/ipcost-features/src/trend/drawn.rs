@@ -1,0 +1,33 @@
+//! A trend as a picture has it.
+
+use ipcost_report::timeline::{Mark, Point, Timeline};
+
+use super::record::{Trend, TrendRun};
+use super::words::{about, how, sentence, sentences, title};
+
+/// What the picture shows.
+pub fn timeline(trend: &Trend) -> Timeline {
+    let mark = |change: &super::TrendChange| Mark {
+        at: change.at as usize,
+        ratio: change.ratio,
+        told: sentence(trend, change),
+    };
+    Timeline {
+        title: title(trend),
+        about: about(trend),
+        is_ratio: trend.against.is_some(),
+        points: trend.runs.iter().map(point).collect(),
+        marks: trend.changes.iter().map(mark).collect(),
+        notes: sentences(trend),
+        how: how(trend),
+    }
+}
+
+fn point(run: &TrendRun) -> Point {
+    Point {
+        day: run.started.get(..10).unwrap_or(&run.started).to_owned(),
+        name: format!("{} of {}", run.id, run.started),
+        value: run.value,
+        level: run.level,
+    }
+}

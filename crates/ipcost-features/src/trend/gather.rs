@@ -1,0 +1,200 @@
+//! From saved documents to what a trend needs of them.
+
+use ipcost_lab::Batches;
+use ipcost_lab::estimate::estimate_of_logs;
+use ipcost_model::{CellRecord, Document, Estimate, Job, Matrix, Metric, NATIVE, Placement, parse_cell_id};
+
+use crate::answer::kind;
+use crate::compare::facts;
+use crate::history::{RunSummary, words::job};
+
+/// The level of the interval of a ratio; documents have those of costs at the same.
+const ALPHA: f64 = 0.05;
+
+/// A cell as a user names it. `->` counts as `→`, sizes may have units, and usual parts may be missing.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CellName {
+    text: String,
+    /// Its only cell; `None` of ids that cannot be read, which are compared letter by letter.
+    matrix: Option<Matrix>,
+}
+
+impl CellName {
+    /// Reads a name.
+    pub fn new(text: &str) -> Self {
+        let text = text.replace("->", "→");
+        let matrix = matrix_of(&text);
+        Self { text, matrix }
+    }
+
+    /// As it was given.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether a run in short may have the cell; only its document tells for sure.
+    pub fn may_be_in(&self, run: &RunSummary) -> bool {
+        self.matrix.as_ref().is_none_or(|cell| {
+            cell.pattern.0.iter().all(|pattern| run.patterns.contains(pattern))
+                && cell.transport.0.iter().all(|transport| run.transports.contains(transport))
+        })
+    }
+
+    pub(super) fn is(&self, id: &str) -> bool {
+        self.text == id || (self.matrix.is_some() && self.matrix == matrix_of(id))
+    }
+
+    fn find<'a>(&self, document: &'a Document) -> Option<(usize, &'a CellRecord)> {
+        document.cells.iter().enumerate().find(|(_, cell)| self.is(&cell.id))
+    }
+}
+
+/// The matrix of an id, with the values of parts that are missing.
+fn matrix_of(id: &str) -> Option<Matrix> {
+    let mut matrix = parse_cell_id(id).ok()?;
+    if matrix.reply == matrix.size {
+        matrix.reply = Vec::new().into();
+    }
+    if matrix.concurrency.0.is_empty() {
+        matrix.concurrency = vec![1].into();
+    }
+    if matrix.placement.0 == [Placement::Free] {
+        matrix.placement = Vec::new().into();
+    }
+    for peer in [&mut matrix.client, &mut matrix.server] {
+        if peer.0 == [NATIVE] {
+            *peer = Vec::new().into();
+        }
+    }
+    Some(matrix)
+}
+
+/// What is followed over time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Asked {
+    /// The cell.
+    pub cell: CellName,
+    /// What its cost is divided by within each run.
+    pub against: Option<CellName>,
+}
+
+impl Asked {
+    /// Each of them.
+    pub fn cells(&self) -> impl Iterator<Item = &CellName> {
+        std::iter::once(&self.cell).chain(&self.against)
+    }
+}
+
+/// What runs must have in common to be in one history.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Alike {
+    pub host: String,
+    /// The command and the job, without what only says how long to measure.
+    pub job: (Option<String>, Job),
+    /// The version of a real server, where the document tells.
+    pub server: Option<String>,
+    pub debug: bool,
+}
+
+impl Alike {
+    fn of(document: &Document) -> Self {
+        let host = document.host.more.get("name").and_then(|name| name.as_str());
+        let answer = document.answer.as_ref();
+        let server = answer.and_then(|answer| answer.get("server").and(answer.get("version")));
+        Self {
+            host: host.unwrap_or_default().to_owned(),
+            job: (kind(document), what_is_measured(&document.job)),
+            server: server.and_then(|version| version.as_str()).map(str::to_owned),
+            debug: document.tool.profile.as_deref() == Some("debug"),
+        }
+    }
+}
+
+/// The job without its budget, its seed and how its results are judged.
+fn what_is_measured(job: &Job) -> Job {
+    Job {
+        baseline: None,
+        budget: None,
+        margin: None,
+        epochs: None,
+        seed: None,
+        keep_all: false,
+        timeout: None,
+        ..job.clone()
+    }
+}
+
+/// What a trend needs of a saved run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Gathered {
+    pub(super) id: String,
+    pub(super) name: Option<String>,
+    pub(super) started: String,
+    pub(super) tool_version: String,
+    pub(super) commit: Option<String>,
+    pub(super) kernel: String,
+    pub(super) cell: String,
+    pub(super) against: Option<String>,
+    pub(super) value: Estimate,
+    pub(super) job: String,
+    pub(super) alike: Alike,
+    pub(super) facts: Vec<(String, String)>,
+}
+
+impl Gathered {
+    /// Of a document that was saved under this id; `None` if it has no figure for what is asked.
+    pub fn of(document: &Document, summary: &RunSummary, asked: &Asked) -> Option<Self> {
+        let (index, cell) = asked.cell.find(document)?;
+        let against = match &asked.against {
+            Some(name) => Some(name.find(document)?),
+            None => None,
+        };
+        let value = match against {
+            None => cell.wall_ns_per_op?,
+            Some((other, _)) => {
+                let batches = Batches::new(&document.samples, document.cells.len());
+                estimate_of_logs(&batches.log_ratios(Metric::Wall, index, other), ALPHA)?
+            }
+        };
+        (value.median.is_finite() && value.median > 0.0).then(|| Self {
+            id: summary.id.clone(),
+            name: document.name.clone(),
+            started: document.started.clone(),
+            tool_version: document.tool.version.clone(),
+            commit: document.tool.commit.clone(),
+            kernel: document.host.kernel.clone(),
+            cell: cell.id.clone(),
+            against: against.map(|(_, cell)| cell.id.clone()),
+            value,
+            job: job(summary),
+            alike: Alike::of(document),
+            facts: facts(document),
+        })
+    }
+
+    /// The saved run's own id.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cell_is_found_however_it_is_written() {
+        for (typed, id) in [
+            ("rr/unix/64", "rr/unix/64/c1"),
+            ("rr/tcp/4KiB->2/c8/free", "rr/tcp/4096→2/c8"),
+            ("rr/tcp/64→64/native→native", "rr/tcp/64/c1"),
+            ("rr/tcp/64/c1/apart/tcp_nodelay=false", "rr/tcp/64/c1/apart/tcp_nodelay=false"),
+            ("floor/switch/c1", "floor/switch/c1"),
+        ] {
+            assert!(CellName::new(typed).is(id), "{typed}");
+        }
+        for other in ["rr/unix/64/c2", "rr/unix/65/c1", "stream/unix/64/c1", "rr/unix/64/c1/apart", ""] {
+            assert!(!CellName::new("rr/unix/64").is(other), "{other}");
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! What `ipcost list --trend` takes.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Changes over time")]
+pub struct TrendArgs {
+    /// Show what a cell cost in each saved run, and when that changed: its id, such as rr/unix/64/c1
+    #[arg(long, value_name = "CELL")]
+    pub trend: Option<String>,
+    /// Divide by the cost of this cell in the same run, so that what affects whole runs cancels out
+    #[arg(long, value_name = "CELL", requires = "trend")]
+    pub against: Option<String>,
+    /// Follow the runs with the job, host and kind of build of this one [default: the newest release build with the cell]
+    #[arg(long, value_name = "RUN", requires = "trend")]
+    pub like: Option<String>,
+    /// Show every run, not only the latest and those around changes
+    #[arg(long, requires = "trend")]
+    pub details: bool,
+    /// Draw the runs and their levels as SVG; - is standard output
+    #[arg(long, value_name = "FILE", requires = "trend")]
+    pub svg: Option<PathBuf>,
+    /// The same as PNG
+    #[arg(long, value_name = "FILE", requires = "trend")]
+    pub png: Option<PathBuf>,
+    /// Write comma-separated values, one row a run
+    #[arg(long, value_name = "FILE", requires = "trend")]
+    pub csv: Option<PathBuf>,
+}
+
+impl TrendArgs {
+    /// The files that were asked for.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        [&self.svg, &self.png, &self.csv].into_iter().flatten().map(PathBuf::as_path)
+    }
+}

@@ -1,0 +1,119 @@
+//! `ipcost list --trend`: what a cell cost in each saved run, and when that changed.
+
+use std::collections::BTreeSet;
+use std::io::IsTerminal;
+use std::process::ExitCode;
+
+use anyhow::{Context, ensure};
+use ipcost_features::trend::{Asked, CellName, Gathered, Trend, TrendError, csv, timeline, trend, words};
+use ipcost_model::RunState;
+use ipcost_report::picture::{Background, draw_timeline};
+
+use super::find::find;
+use super::list::tell;
+use super::read;
+use super::store::Store;
+use super::summary::Summaries;
+use crate::args::ListArgs;
+use crate::build::tool;
+use crate::exit::{Problem, warn};
+use crate::output::{
+    at_most_one_on_standard_output, is_standard_output, print, room, write_bytes, write_pretty, write_text,
+};
+
+/// If no run has the cell, the ids of so many of the newest are looked through for the nearest.
+const MOST_SUGGESTING: usize = 10;
+/// The lines of a screen, where there is none.
+const USUAL_LINES: usize = 40;
+
+/// Shows the trend of a cell.
+///
+/// # Errors
+/// That no saved run has the cell, or that something cannot be read or written.
+pub fn run(cell: &str, args: &ListArgs) -> Result<ExitCode, Problem> {
+    check(args).map_err(Problem::usage)?;
+    let store = Store::of_user().map_err(Problem::failed)?;
+    let all = Summaries::of(&store).map_err(Problem::failed)?;
+    let asked =
+        Asked { cell: CellName::new(cell), against: args.trend.against.as_deref().map(CellName::new) };
+    let like = args.trend.like.as_deref().map(|run| find(&store, run)).transpose();
+    let like = like.map_err(Problem::usage)?.map(|file| file.id.to_string());
+    let runs = gathered(&store, &all, &asked);
+    if runs.is_empty() {
+        return Err(Problem::usage(nothing(&store, &all, &asked)));
+    }
+    let limit = args.limit.unwrap_or(usize::MAX);
+    let found = trend(runs, &asked, like.as_deref(), limit, tool());
+    let found = found.map_err(|error| Problem::usage(error.into()))?;
+    write(&found, args).map_err(Problem::failed)?;
+    tell(&all.unreadable(), args.verbose, &store);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn check(args: &ListArgs) -> anyhow::Result<()> {
+    at_most_one_on_standard_output(args.trend.files().chain(args.json.as_deref()))?;
+    ensure!(args.limit != Some(0), "--limit 0 leaves no run; a trend takes 10 at least");
+    let to_terminal =
+        args.trend.png.as_deref().is_some_and(is_standard_output) && std::io::stdout().is_terminal();
+    ensure!(!to_terminal, "a PNG picture is not for a terminal; write it with --png FILE, or pipe it on");
+    Ok(())
+}
+
+/// What is asked of every run that has ended and has it, in the order of time.
+fn gathered(store: &Store, all: &Summaries, asked: &Asked) -> Vec<Gathered> {
+    let may = |run: &ipcost_features::history::RunSummary| {
+        run.state == RunState::Finished && asked.cells().all(|cell| cell.may_be_in(run))
+    };
+    let of = |(file, summary): &(_, _)| match read(store, file) {
+        Ok(document) => Gathered::of(&document, summary, asked),
+        Err(error) => {
+            warn(&format!("{} is skipped: {error:#}", file.id));
+            None
+        }
+    };
+    all.runs.iter().rev().filter(|(_, summary)| may(summary)).filter_map(of).collect()
+}
+
+/// Why there is nothing, with the nearest cell that some run has.
+fn nothing(store: &Store, all: &Summaries, asked: &Asked) -> anyhow::Error {
+    if all.runs.is_empty() {
+        return anyhow::anyhow!(
+            "no run is saved in {}; ipcost run saves every run that it measures, and a trend takes 10 at least",
+            store.runs().display()
+        );
+    }
+    let ended = all.runs.iter().filter(|(_, summary)| summary.state == RunState::Finished);
+    let documents = ended.take(MOST_SUGGESTING).filter_map(|(file, _)| read(store, file).ok());
+    let known: BTreeSet<String> =
+        documents.flat_map(|document| document.cells).map(|cell| cell.id.clone()).collect();
+    TrendError::no_such_cell(asked, &Vec::from_iter(known)).into()
+}
+
+fn write(trend: &Trend, args: &ListArgs) -> anyhow::Result<()> {
+    let outputs = &args.trend;
+    if outputs.svg.is_some() || outputs.png.is_some() {
+        let picture = draw_timeline(&timeline(trend), Background::default())?;
+        if let Some(path) = &outputs.svg {
+            write_text(&picture.svg(), path)?;
+        }
+        if let Some(path) = &outputs.png {
+            write_bytes(&picture.png().context("the picture cannot be drawn")?, path)?;
+        }
+    }
+    if let Some(path) = &outputs.csv {
+        write_text(&csv(trend), path)?;
+    }
+    if let Some(path) = &args.json {
+        write_pretty(trend, path)?;
+    }
+    if !outputs.files().chain(args.json.as_deref()).any(is_standard_output) {
+        let lines = if outputs.details || args.all { usize::MAX } else { screen() };
+        print(&words::render(trend, lines, room()))?;
+    }
+    Ok(())
+}
+
+/// The lines of the terminal.
+fn screen() -> usize {
+    terminal_size::terminal_size_of(std::io::stdout()).map_or(USUAL_LINES, |(_, rows)| rows.0.into())
+}
