@@ -116,7 +116,7 @@ fn intervals_of_steps_have_the_truth() {
 }
 
 #[test]
-#[ignore = "a minute; prints the table of the documentation"]
+#[ignore = "four minutes; prints the table of the documentation"]
 fn table() {
     const HISTORIES: u64 = 1_000;
     let share = |count: u64, of: u64| {
