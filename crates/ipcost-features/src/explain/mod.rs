@@ -1,5 +1,6 @@
 //! Where the time of cells goes, and what makes the difference between them: `ipcost explain`.
 
+mod account_words;
 pub mod flame;
 mod floors;
 mod judge;

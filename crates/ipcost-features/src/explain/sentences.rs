@@ -6,15 +6,10 @@ use ipcost_model::{Estimate, Pattern, Placement, Verdict, and_joined};
 use ipcost_report::numbers::{ratio, three_digits};
 use ipcost_report::words::{capitalised, escaped};
 
+use super::account_words::told;
 use crate::explain::{
-    AccountItem, Act, CountDifference, Division, ExplainedCell, ExplainedDifference, ExplainedFloor, Known,
-    Part, PartDifference,
+    CountDifference, Division, ExplainedCell, ExplainedDifference, ExplainedFloor, Part, PartDifference,
 };
-
-/// What is not explained is told from this share of a difference on.
-const UNEXPLAINED: f64 = 0.1;
-/// Items of an account that a sentence names.
-const MOST_ITEMS: usize = 6;
 
 /// What one operation is.
 fn operation(pattern: Pattern) -> &'static str {
@@ -118,95 +113,8 @@ fn subject(cell: &ExplainedCell) -> String {
     }
 }
 
-/// What one cell does more than another, call by call, and what remains; nothing where nothing differs.
-pub fn account_sentence(
-    difference: &ExplainedDifference,
-    a: &ExplainedCell,
-    b: &ExplainedCell,
-) -> Option<String> {
-    let wall = difference.wall_ns?;
-    let sign = direction(difference, wall.median);
-    let dear = if sign > 0.0 { a } else { b };
-    let account = &difference.account;
-    let turned = account.items.iter().filter(|item| told(item)).map(|item| AccountItem {
-        more: sign * item.more,
-        ns: item.ns.map(|ns| sign * ns),
-        ..item.clone()
-    });
-    let (more, fewer): (Vec<_>, Vec<_>) =
-        turned.partition(|item| item.ns.map_or(item.more > 0.0, |ns| ns > 0.0));
-    let mut sentences = Vec::new();
-    for side in [PeerRole::Client, PeerRole::Server] {
-        let of_side = |items: &[AccountItem]| -> Vec<String> {
-            items.iter().filter(|item| item.side == side).take(MOST_ITEMS).map(item_text).collect()
-        };
-        let (more, fewer) = (of_side(&more), of_side(&fewer));
-        let clauses = match (more.is_empty(), fewer.is_empty()) {
-            (true, true) => continue,
-            (false, true) => and_joined(&more),
-            (true, false) => and_joined(&fewer),
-            (false, false) => format!("{}; but {}", and_joined(&more), and_joined(&fewer)),
-        };
-        sentences.push(format!("The {side} of {} makes {clauses}.", escaped(&dear.label)));
-    }
-    let rest = account.unexplained_ns.filter(|_| difference.differs).map(|ns| sign * ns);
-    if let Some(rest) = rest.filter(|rest| rest.abs() >= UNEXPLAINED * wall.median.abs()) {
-        let share = percent(rest.abs() / wall.median.abs());
-        sentences.push(match rest > 0.0 {
-            true => format!("{} ({share}) of the difference remain unexplained.", time(rest)),
-            false => format!(
-                "These add up to {} ({share}) more than the difference, since some of it happens at once.",
-                time(-rest)
-            ),
-        });
-    }
-    (!sentences.is_empty()).then(|| sentences.join(" "))
-}
-
-/// Whether an item is told on its own: parts are in the sentence before, and switches without a time follow from others.
-fn told(item: &AccountItem) -> bool {
-    match item.act {
-        Act::UserTime | Act::SystemTime => false,
-        Act::Switches => item.ns.is_some(),
-        _ => true,
-    }
-}
-
-fn item_text(item: &AccountItem) -> String {
-    let more = item.more;
-    let word = if more >= 0.0 { "more" } else { "fewer" };
-    let bytes = |bytes: f64| ipcost_model::units::size_text(bytes.round() as u64);
-    let what = match item.act {
-        Act::Calls => format!("`{}`", escaped(item.call.as_deref().unwrap_or_default())),
-        Act::PageFaults => "page faults".to_owned(),
-        Act::Switches => "switches".to_owned(),
-        Act::Migrations => "moves to another core".to_owned(),
-        Act::StorageRead | Act::StorageWritten => {
-            let verb = if item.act == Act::StorageRead { "read from" } else { "written to" };
-            return format!("{} {word} {verb} storage", bytes(more.abs()));
-        }
-        Act::UserTime | Act::SystemTime => String::new(),
-    };
-    let each =
-        item.bytes.filter(|each| *each > 0.0).map_or_else(String::new, |each| format!(" of {}", bytes(each)));
-    let count =
-        if more == 0.0 { "as many".to_owned() } else { format!("{} {word}", three_digits(more.abs())) };
-    let take = if (more.abs() - 1.0).abs() < 0.05 { "takes" } else { "take" };
-    let takes = match (item.ns.map(f64::abs), item.known) {
-        (Some(ns), Some(Known::Waits)) => format!(", in which it waits {}", time(ns)),
-        (Some(ns), Some(Known::Shared)) if item.act == Act::Switches => {
-            format!(" with {} of waiting", time(ns))
-        }
-        (Some(ns), Some(Known::Shared)) => format!(", which {take} {} of system time", time(ns)),
-        (Some(ns), Some(Known::Rest)) => format!(", with which {} go", time(ns)),
-        (Some(ns), _) => format!(", which {take} {}", time(ns)),
-        (None, _) => String::new(),
-    };
-    format!("{count} {what}{each}{takes}")
-}
-
 /// Which of two cells costs more: 1 for the first. The ratio says so, whose interval is the verdict's.
-fn direction(difference: &ExplainedDifference, wall_ns: f64) -> f64 {
+pub(super) fn direction(difference: &ExplainedDifference, wall_ns: f64) -> f64 {
     let ratio = difference.ratio.map_or(0.0, |ratio| ratio.median - 1.0);
     let more = if ratio == 0.0 { wall_ns } else { ratio };
     if more < 0.0 { -1.0 } else { 1.0 }
@@ -407,7 +315,7 @@ pub fn number(value: f64) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use crate::explain::record::usual;
 
     use super::*;
@@ -417,7 +325,7 @@ mod tests {
         Estimate { median, lo: Some(median - 100.0), hi: Some(median + 100.0) }
     }
 
-    fn cell(name: &str, pattern: Pattern, instructions: f64) -> ExplainedCell {
+    pub(in crate::explain) fn cell(name: &str, pattern: Pattern, instructions: f64) -> ExplainedCell {
         let server = SideEvidence {
             events: [("instructions_kernel".to_owned(), instructions)].into(),
             ..SideEvidence::default()
@@ -448,7 +356,7 @@ mod tests {
         }
     }
 
-    fn difference(sign: f64, differs: bool) -> ExplainedDifference {
+    pub(in crate::explain) fn difference(sign: f64, differs: bool) -> ExplainedDifference {
         let part = |part, ns: f64, differs| PartDifference {
             part,
             ns: Estimate { median: sign * ns, lo: Some(sign * ns - 100.0), hi: Some(sign * ns + 100.0) },

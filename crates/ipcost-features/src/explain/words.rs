@@ -6,7 +6,8 @@ use ipcost_model::{Estimate, Verdict};
 use ipcost_report::numbers::ratio;
 use ipcost_report::words::escaped;
 
-use crate::explain::sentences::{account_sentence, cell_sentence, difference_sentence, floor_sentence};
+use crate::explain::account_words::account_sentence;
+use crate::explain::sentences::{cell_sentence, difference_sentence, floor_sentence};
 use crate::explain::tables::{calls, of_cell, of_pair};
 use crate::explain::{ExplainedCell, ExplainedDifference, Explanation, NamedCause, Purpose, Tried};
 

@@ -1,0 +1,148 @@
+//! Calls in which a side waits for something of its own: storage, a time, a lock, another of its threads.
+
+use ipcost_lab::rules::{self, nanoseconds};
+use ipcost_lab::strace::Manner;
+use ipcost_model::units::size_text;
+use ipcost_model::{Object, Pattern};
+
+use super::names::dns;
+use super::{Doing, IN_MEMORY, OFTEN, STORAGE_BYTES, SYNCING, Told};
+use crate::explain::Act;
+use crate::explain::causes::count;
+use crate::explain::kinds::{Kind, aside_by_kind};
+
+/// A write to a file that takes longer than this waits for storage, nanoseconds.
+pub(super) const SYNCED_WRITE_NS: f64 = 20_000.0;
+
+pub(super) fn sync_writes(doing: &Doing<'_>) -> Option<Told> {
+    let to_file = |kind: &Kind| *kind == Kind::WriteTo(Object::File);
+    let synced = doing.often().find(|(kind, sum, _)| match kind {
+        Kind::Other(name) => SYNCING.contains(&name.as_str()),
+        kind => to_file(kind) && sum.took_ns.is_some_and(|ns| ns >= SYNCED_WRITE_NS * sum.count),
+    });
+    let (_, sum, more) = synced?;
+    let ns = doing.ns_of(&[&sum.name]);
+    let said = format!("waits for storage in {} `{}` an operation", count(more), sum.name);
+    let remedy = "let several operations share one sync (group commit), sync from another thread, or do not sync where losing the last moments is allowed";
+    let mut told = vec![sum.name.clone()];
+    told.extend(doing.kinds.iter().filter(|(kind, _)| to_file(kind)).map(|(_, sum)| sum.name.clone()));
+    Some((doing.cause(rules::SYNC_WRITES, &sum.name, more, ns, said, remedy), told))
+}
+
+/// Reads that come from storage rather than from memory.
+pub(super) fn storage(doing: &Doing<'_>) -> Option<Told> {
+    let bytes = doing.more_events("disk_bytes_read").filter(|bytes| *bytes >= STORAGE_BYTES)?;
+    let (_, sum, more) = doing.often().find(|(kind, _, _)| **kind == Kind::ReadOf(Object::File))?;
+    let said = format!(
+        "reads {} of storage an operation, in {} `{}`",
+        size_text(bytes.round() as u64),
+        count(more),
+        sum.name
+    );
+    let ns = doing.ns_of(&[&sum.name]);
+    Some((doing.cause(rules::STORAGE, &sum.name, more, ns, said, IN_MEMORY), vec![sum.name.clone()]))
+}
+
+pub(super) fn sleep(doing: &Doing<'_>) -> Option<Told> {
+    let (_, sum, more) = doing.often().find(|(kind, _, _)| **kind == Kind::Sleep)?;
+    let each = sum.sleep_ns / sum.count;
+    let long = if each > 0.0 { format!(" of {}", nanoseconds(each)) } else { String::new() };
+    let said = format!("sleeps in {} `{}`{long} an operation", count(more), sum.name);
+    let ns = doing.ns_of(&[&sum.name]);
+    let remedy = "wait for what the sleep waits for (a descriptor, a condition) rather than for a time";
+    Some((doing.cause(rules::SLEEP, &sum.name, more, ns, said, remedy), vec![sum.name.clone()]))
+}
+
+/// A connection that is not made at once is waited for by a poll that ends only when its time is over.
+pub(super) fn connect_poll(doing: &Doing<'_>) -> Option<Told> {
+    let sum = doing.kinds.get(&Kind::Poll).filter(|_| doing.cell.pattern == Pattern::Connect)?;
+    let timeouts = sum.timeouts;
+    (timeouts >= OFTEN).then(|| {
+        let ns = sum.took_ns;
+        let asks = ["fcntl", "getsockopt", "getpeername", "getsockname", "ioctl"];
+        let told = asks.iter().map(|name| (*name).to_owned()).chain([sum.name.clone()]).collect();
+        let said = format!(
+            "waits in {} `{}` a connection until the time given is over, and nothing came",
+            count(timeouts),
+            sum.name
+        );
+        let remedy = "poll for writing (POLLOUT), which is what a connection that becomes ready reports, or connect with a blocking socket";
+        (doing.cause(rules::CONNECT_POLL, &sum.name, timeouts, ns, said, remedy), told)
+    })
+}
+
+/// The thread that moves messages is not the one that handles them.
+pub(super) fn thread_hand_over(doing: &Doing<'_>) -> Option<Told> {
+    let (threads, there) =
+        (doing.threads(), doing.reference.map_or(1, |cell| cell.sides.of(doing.side).threads.len()));
+    let futex = Kind::Other("futex".to_owned());
+    let aside = aside_by_kind(doing.cell, doing.side);
+    let by_all = [doing.kinds.get(&futex), aside.get(&futex)];
+    let manner = |manner| by_all.iter().flatten().map(|sum| sum.in_manner(manner)).sum::<f64>();
+    // A condition or a word of memory is waited for; what wakes it comes with that.
+    let words = manner(Manner::WordWait);
+    let both = |on: Object| {
+        let (reads, writes) = (doing.more(&Kind::ReadOf(on)), doing.more(&Kind::WriteTo(on)));
+        reads.min(writes).max(0.0)
+    };
+    let by_descriptor = both(Object::Event) + both(Object::Pipe);
+    let hands = words + by_descriptor;
+    if threads < 2 || threads <= there || hands < OFTEN || manner(Manner::MutexWait) > hands {
+        return None;
+    }
+    let calls = ["futex", "read", "write"];
+    let (subject, names): (&str, &[&str]) =
+        if words >= by_descriptor { ("futex", &calls[..1]) } else { ("read", &calls[1..]) };
+    let switches: f64 = doing.items(|item| item.act == Act::Switches).iter().sum();
+    let ns = doing.ns_of(names).unwrap_or(0.0) + switches;
+    let said = format!(
+        "hands each operation over between {threads} of its own threads, {} times by `{subject}`",
+        count(hands)
+    );
+    let remedy = "handle a message in the thread that receives it, or hand over several at once";
+    let told = names.iter().map(|name| (*name).to_owned()).collect();
+    Some((doing.cause(rules::THREAD_HAND_OVER, subject, hands, (ns > 0.0).then_some(ns), said, remedy), told))
+}
+
+pub(super) fn lock_contention(doing: &Doing<'_>) -> Option<Told> {
+    let futex = doing.kinds.get(&Kind::Other("futex".to_owned()));
+    let waits = futex.map_or(0.0, |sum| sum.in_manner(Manner::MutexWait));
+    let file_lock = || {
+        doing.often().find(|(_, sum, _)| sum.in_manner(Manner::FileLock) >= OFTEN && sum.took_ns.is_some())
+    };
+    let remedy = "hold the lock for less, or give each thread data of its own";
+    // Who hands over by a condition takes its mutex, too.
+    let hands_over = futex.is_some_and(|sum| sum.in_manner(Manner::WordWait) >= waits);
+    if waits >= OFTEN / 4.0 && !hands_over {
+        let ns = doing.ns_of(&["futex"]);
+        let said =
+            format!("waits for a mutex that another thread holds, {} times an operation", count(waits));
+        return Some((
+            doing.cause(rules::LOCK_CONTENTION, "futex", waits, ns, said, remedy),
+            vec!["futex".to_owned()],
+        ));
+    }
+    let (_, sum, more) = file_lock()?;
+    let said = format!("waits for a lock on a file in {} `{}` an operation", count(more), sum.name);
+    let ns = doing.ns_of(&[&sum.name]);
+    Some((doing.cause(rules::LOCK_CONTENTION, &sum.name, more, ns, said, remedy), vec![sum.name.clone()]))
+}
+
+pub(super) fn event_loop(doing: &Doing<'_>) -> Option<Told> {
+    // Who asks a name server polls for its answer.
+    if dns(doing).is_some() {
+        return None;
+    }
+    let (_, sum, more) = doing
+        .often()
+        .find(|(kind, sum, more)| **kind == Kind::Poll && *more >= 0.5 && sum.timeouts < 0.5 * sum.count)?;
+    let said = format!(
+        "asks which descriptor is ready before it reads: {} `{}` an operation",
+        count(more),
+        sum.name
+    );
+    let ns = doing.ns_of(&[&sum.name]);
+    let remedy = "read first and poll only when there was nothing; or handle several messages for each poll";
+    let told = vec![sum.name.clone(), "epoll_ctl".to_owned()];
+    Some((doing.cause(rules::EVENT_LOOP, &sum.name, more, ns, said, remedy), told))
+}
