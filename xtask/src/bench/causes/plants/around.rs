@@ -105,7 +105,7 @@ pub(super) const PLANTS: &[Plant] = &[
         way: Way::Namespace(
             "echo '50000 50100' > /proc/sys/net/ipv4/ip_local_port_range; \
              echo 0 > /proc/sys/net/ipv4/tcp_tw_reuse",
-            "/closes_first=client",
+            "/closes_first=client,spread_sources=false",
         ),
         accepts: &[any("ports")],
         needs: &[Need::Namespaces],
