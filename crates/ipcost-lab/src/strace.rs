@@ -263,7 +263,6 @@ fn manner(name: &str, arguments: &str, asked: Option<u64>, to_standard_error: bo
         }
         "flock" => Some(Manner::FileLock),
         "fcntl" if arguments.contains("SETLKW") => Some(Manner::FileLock),
-        "clone" | "clone3" if arguments.contains("CLONE_THREAD") => Some(Manner::Thread),
         "poll" | "ppoll" if arguments.starts_with("NULL, 0") => Some(Manner::TimeOnly),
         "select" | "pselect6"
             if arguments.starts_with("0, ") || arguments.contains(", NULL, NULL, NULL, {") =>

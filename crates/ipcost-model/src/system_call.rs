@@ -33,8 +33,6 @@ named! {
         FileLock = "file-lock",
         /// Waits for a time only: no descriptor is given.
         TimeOnly = "time-only",
-        /// Begins a thread rather than a process.
-        Thread = "thread",
         /// Writes to standard error.
         StandardError = "standard-error",
     }

@@ -110,16 +110,8 @@ mod tests {
     use crate::explain::sentences::tests::{cell, difference};
 
     fn item(side: PeerRole, act: Act, call: &str, more: f64) -> AccountItem {
-        AccountItem {
-            side,
-            act,
-            call: (!call.is_empty()).then(|| call.to_owned()),
-            on: None,
-            more,
-            bytes: None,
-            ns: None,
-            known: None,
-        }
+        let call = (!call.is_empty()).then(|| call.to_owned());
+        AccountItem { call, more, ..AccountItem::new(side, act) }
     }
 
     fn said(items: Vec<AccountItem>, unexplained_ns: f64, sign: f64) -> String {

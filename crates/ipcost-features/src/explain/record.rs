@@ -356,6 +356,13 @@ pub struct CountDifference {
     pub differs: bool,
 }
 
+impl AccountItem {
+    /// One of which nothing is known yet.
+    pub fn new(side: PeerRole, act: Act) -> Self {
+        Self { side, act, call: None, on: None, more: 0.0, bytes: None, ns: None, known: None }
+    }
+}
+
 /// A cause that was recognised.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct NamedCause {

@@ -6,7 +6,7 @@ use ipcost_lab::lab::{about, fresh_seed};
 use ipcost_lab::progress::Observer;
 use ipcost_lab::{EngineError, Lab, LabError, Outcome, Settings, document};
 use ipcost_model::{
-    Document, Job, LatencyMode, Metric, NATIVE, Plan, PlannedCell, Point, Stopped, parse_cell_id,
+    Document, Job, LatencyMode, Matrix, Metric, NATIVE, Plan, PlannedCell, Point, Stopped, parse_cell_id,
 };
 use ipcost_stats::median;
 use ipcost_sys::interrupt::Interrupt;
@@ -115,14 +115,16 @@ fn twin_of(cell: &PlannedCell) -> Option<String> {
     other.then(|| Point { client: native(), server: native(), ..cell.point.clone() }.id())
 }
 
+/// The cells that a matrix of a job makes on its own, by id.
+pub(super) fn ids_of(matrix: &Matrix, job: &Job, lab: &Lab) -> Result<Vec<String>, LabError> {
+    let alone = lab.cells(&Job { cells: vec![matrix.clone()], ..job.clone() })?;
+    Ok(alone.cells.into_iter().map(|cell| cell.id).collect())
+}
+
 /// Two ids make as many pairs as there are placements: each cell with the one of its own placement.
 fn pairs_by_id(job: &Job, lab: &Lab) -> Result<Vec<(String, String)>, LabError> {
-    let ids = |matrix: &ipcost_model::Matrix| -> Result<Vec<String>, LabError> {
-        let alone = lab.cells(&Job { cells: vec![matrix.clone()], ..job.clone() })?;
-        Ok(alone.cells.into_iter().map(|cell| cell.id).collect())
-    };
     let [a, b] = job.cells.as_slice() else { return Ok(Vec::new()) };
-    let (a, b) = (ids(a)?, ids(b)?);
+    let (a, b) = (ids_of(a, job, lab)?, ids_of(b, job, lab)?);
     match a.iter().find(|id| b.contains(id)) {
         Some(id) => {
             Err(LabError::Refused(format!("both ids name the same cell, {id}; give two that differ")))

@@ -11,6 +11,7 @@ use ipcost_model::{
 };
 use ipcost_sys::interrupt::Interrupt;
 
+use super::run::ids_of;
 use super::{Explanation, NamedCause, Tried};
 
 /// How long each remedy may take.
@@ -59,9 +60,8 @@ pub fn try_remedies(
     let job = Job { cells, floor: false, baseline: None, epochs: None, ..job.clone() };
     let expanded = lab.cells(&job)?;
     let place = |matrix: &Matrix| -> Result<Option<usize>, LabError> {
-        let alone = lab.cells(&Job { cells: vec![matrix.clone()], ..job.clone() })?;
-        let id = alone.cells.first().map(|cell| cell.id.clone());
-        let found = expanded.cells.iter().position(|cell| Some(&cell.id) == id.as_ref());
+        let ids = ids_of(matrix, &job, lab)?;
+        let found = expanded.cells.iter().position(|cell| ids.contains(&cell.id));
         Ok(found.filter(|index| expanded.cells[*index].unavailable.is_none()))
     };
     let mut pairs = Vec::new();
@@ -77,13 +77,10 @@ pub fn try_remedies(
         ..Settings::of(&job, seed)
     };
     let plan = lab.plan(expanded, &settings)?;
-    let (outcome, ()) =
-        lab.run(plan, &question, interrupt, |_| observer).map(|(outcome, _)| (outcome, ()))?;
+    let (outcome, _) = lab.run(plan, &question, interrupt, |_| observer)?;
     for (trial, pair) in trials.iter().zip(pairs) {
-        let Some(ratio) = pair.and_then(|(with, without)| question.ratio(&outcome, with, without)) else {
-            continue;
-        };
-        let (with, _) = pair.expect("it has a ratio");
+        let Some((with, without)) = pair else { continue };
+        let Some(ratio) = question.ratio(&outcome, with, without) else { continue };
         let tried = Tried {
             cell: outcome.plan.cells[with].id.clone(),
             setting: trial.setting.clone(),

@@ -1,5 +1,7 @@
 use super::*;
 
+/// Announces itself and waits.
+const IDLE: &str = "echo ready; read -r _";
 /// Announces itself, works when told, says so, and waits.
 const BUSY: &str = "\
     echo ready; read -r _; i=0; \
@@ -9,6 +11,13 @@ const BUSY: &str = "\
 fn shell(script: &str) -> PeerProcess {
     let command = ["sh", "-c", script].map(str::to_owned);
     PeerProcess::spawn(Spawn { command: &command, ..Spawn::default() }).unwrap()
+}
+
+/// A shell that has announced itself.
+fn ready(script: &str, interrupt: &Interrupt) -> PeerProcess {
+    let mut process = shell(script);
+    assert_eq!(next_line(&mut process, interrupt), "ready");
+    process
 }
 
 fn next_line(process: &mut PeerProcess, interrupt: &Interrupt) -> String {
@@ -56,10 +65,7 @@ fn a_busy_side_is_sampled_and_an_idle_one_is_not() {
         return;
     }
     let interrupt = Interrupt::never().unwrap();
-    let (mut busy, mut idle) = (shell(BUSY), shell("echo ready; read -r _"));
-    for side in [&mut busy, &mut idle] {
-        assert_eq!(next_line(side, &interrupt), "ready");
-    }
+    let (mut busy, idle) = (ready(BUSY, &interrupt), ready(IDLE, &interrupt));
     let Some(profiler) = started(&[busy.id(), idle.id()], &interrupt) else { return };
     go(&mut busy);
     assert_eq!(next_line(&mut busy, &interrupt), "done");
@@ -77,8 +83,7 @@ fn no_samples_are_an_error_and_nothing_stays() {
         return;
     }
     let interrupt = Interrupt::never().unwrap();
-    let mut idle = shell("echo ready; read -r _");
-    assert_eq!(next_line(&mut idle, &interrupt), "ready");
+    let idle = ready(IDLE, &interrupt);
     let Some(profiler) = started(&[idle.id()], &interrupt) else { return };
     let perf = profiler.recorders[0].perf.process.id();
     let scratch = profiler._scratch.path().to_owned();
@@ -98,8 +103,7 @@ fn a_dropped_profiler_leaves_nothing() {
         return;
     }
     let interrupt = Interrupt::never().unwrap();
-    let mut idle = shell("echo ready; read -r _");
-    assert_eq!(next_line(&mut idle, &interrupt), "ready");
+    let idle = ready(IDLE, &interrupt);
     let Some(profiler) = started(&[idle.id()], &interrupt) else { return };
     let perf = profiler.recorders[0].perf.process.id();
     assert_eq!(processes(perf), [perf]);
@@ -115,8 +119,7 @@ fn a_side_that_ends_meanwhile_keeps_its_samples() {
         return;
     }
     let interrupt = Interrupt::never().unwrap();
-    let mut busy = shell(BUSY);
-    assert_eq!(next_line(&mut busy, &interrupt), "ready");
+    let mut busy = ready(BUSY, &interrupt);
     let Some(profiler) = started(&[busy.id()], &interrupt) else { return };
     go(&mut busy);
     assert_eq!(next_line(&mut busy, &interrupt), "done");
@@ -156,8 +159,7 @@ fn a_silent_perf_is_not_waited_for() {
         return;
     }
     let never = Interrupt::never().unwrap();
-    let mut idle = shell("echo ready; read -r _");
-    assert_eq!(next_line(&mut idle, &never), "ready");
+    let idle = ready(IDLE, &never);
     let Some(mut profiler) = started(&[idle.id()], &never) else { return };
     let error = profiler.recorders[0].perf.line(Instant::now()).unwrap_err();
     assert!(matches!(error, ProfileError::Stuck { step: "record" }), "{error}");

@@ -65,7 +65,15 @@ pub(super) fn account(
             .filter_map(|item| item.ns)
             .sum();
         let left = of(system) - works;
-        if differs(system) && left * of(system) > 0.0 && !share(&mut items, side, left) {
+        if differs(system)
+            && left * of(system) > 0.0
+            && !divide(
+                &mut items,
+                left,
+                Known::Shared,
+                |item| if item.side == side { entries(item) } else { 0.0 },
+            )
+        {
             items.push(part_item(side, Act::SystemTime, left));
         }
     }
@@ -73,7 +81,12 @@ pub(super) fn account(
         items.iter().filter(|item| item.known == Some(Known::Waits)).filter_map(|item| item.ns).sum();
     let left = waiting - waited;
     if differs(Part::Waiting) && left * waiting > 0.0 {
-        give_to_switches(&mut items, left);
+        divide(
+            &mut items,
+            left,
+            Known::Shared,
+            |item| if item.act == Act::Switches { item.more } else { 0.0 },
+        );
     }
     let whole = wall_ns.filter(|_| division == Division::Turns).map(|wall| wall.median);
     // What is nearly nothing of the difference says nothing, unless there are more of it.
@@ -109,16 +122,7 @@ fn limit(items: &mut [AccountItem], most_ns: f64) {
 }
 
 fn part_item(side: PeerRole, act: Act, ns: f64) -> AccountItem {
-    AccountItem {
-        side,
-        act,
-        call: None,
-        on: None,
-        more: 0.0,
-        bytes: None,
-        ns: Some(ns),
-        known: Some(Known::Part),
-    }
+    AccountItem { ns: Some(ns), known: Some(Known::Part), ..AccountItem::new(side, act) }
 }
 
 /// The kinds of calls of which one makes more than the other, or takes longer for as many.
@@ -137,14 +141,12 @@ fn calls(a: &ExplainedCell, b: &ExplainedCell, side: PeerRole) -> Vec<AccountIte
         let is_more = !close(in_a.count, in_b.count) && more.abs() >= LEAST_MORE;
         let untold = UNTOLD.contains(&dear.name.as_str());
         ((is_more || ns != 0.0) && !untold).then(|| AccountItem {
-            side,
-            act: Act::Calls,
             call: Some(dear.name.clone()),
             on: dear.on,
             more: if is_more { more } else { 0.0 },
             bytes: dear.bytes_each(),
             ns: (ns != 0.0).then_some(ns),
-            known: None,
+            ..AccountItem::new(side, Act::Calls)
         })
     };
     kinds.into_iter().filter_map(item).collect()
@@ -167,16 +169,7 @@ fn events(a: &ExplainedCell, b: &ExplainedCell, side: PeerRole) -> Vec<AccountIt
     let (of_a, of_b) = (a.sides.of(side), b.sides.of(side));
     let item = |act, a: f64, b: f64, least: f64| {
         let more = a - b;
-        (more.abs() >= least && !close(a, b)).then_some(AccountItem {
-            side,
-            act,
-            call: None,
-            on: None,
-            more,
-            bytes: None,
-            ns: None,
-            known: None,
-        })
+        (more.abs() >= least && !close(a, b)).then_some(AccountItem { more, ..AccountItem::new(side, act) })
     };
     let event = |(name, act, least): (&str, Act, f64)| {
         item(act, *of_a.events.get(name)?, *of_b.events.get(name)?, least)
@@ -190,55 +183,38 @@ fn events(a: &ExplainedCell, b: &ExplainedCell, side: PeerRole) -> Vec<AccountIt
     found
 }
 
-/// Tells system time of the calls and faults of which there are more; `false` where there are none.
-fn share(items: &mut [AccountItem], side: PeerRole, ns: f64) -> bool {
-    let weight = |item: &AccountItem| match item.act {
+/// How much an item weighs where entries to the kernel share their time: in short calls.
+fn entries(item: &AccountItem) -> f64 {
+    match item.act {
         Act::Calls => item.more,
         Act::PageFaults => CALLS_PER_FAULT * item.more,
         _ => 0.0,
-    };
-    let takes =
-        |item: &&mut AccountItem| item.side == side && item.ns.is_none() && weight(item) * ns.signum() > 0.0;
-    let sum: f64 = items.iter_mut().filter(takes).map(|item| weight(item)).sum();
-    if sum == 0.0 {
-        return false;
     }
-    for item in items.iter_mut().filter(takes) {
-        item.ns = Some(ns * weight(item) / sum);
-        item.known = Some(Known::Shared);
+}
+
+/// Divides a time among the items without one that go the same way, by their weights; `false` where there are none.
+fn divide(items: &mut [AccountItem], ns: f64, known: Known, weight: impl Fn(&AccountItem) -> f64) -> bool {
+    let takes = |item: &AccountItem| item.ns.is_none() && weight(item) * ns.signum() > 0.0;
+    let sum: f64 = items.iter().filter(|item| takes(item)).map(&weight).sum();
+    for item in items.iter_mut() {
+        if takes(item) {
+            item.ns = Some(ns * weight(item) / sum);
+            item.known = Some(known);
+        }
     }
-    true
+    sum != 0.0
 }
 
 /// What is left is told of the only side that does something more without a time of its own.
 fn give_the_rest(items: &mut [AccountItem], ns: f64) {
     let weight = |item: &AccountItem| match item.act {
-        Act::Calls => item.more,
-        Act::PageFaults => CALLS_PER_FAULT * item.more,
         Act::Migrations => CALLS_PER_MIGRATION * item.more,
-        _ => 0.0,
+        _ => entries(item),
     };
-    let takes = |item: &AccountItem| item.ns.is_none() && weight(item) * ns.signum() > 0.0;
-    let sides: BTreeSet<&str> =
-        items.iter().filter(|item| takes(item)).map(|item| item.side.name()).collect();
-    if sides.len() != 1 {
-        return;
-    }
-    let sum: f64 = items.iter().filter(|item| takes(item)).map(weight).sum();
-    for item in items.iter_mut().filter(|item| takes(item)) {
-        item.ns = Some(ns * weight(item) / sum);
-        item.known = Some(Known::Rest);
-    }
-}
-
-/// Tells waiting of the switches of which there are more.
-fn give_to_switches(items: &mut [AccountItem], ns: f64) {
-    let takes = |item: &&mut AccountItem| {
-        item.act == Act::Switches && item.ns.is_none() && item.more * ns.signum() > 0.0
-    };
-    let sum: f64 = items.iter_mut().filter(takes).map(|item| item.more).sum();
-    for item in items.iter_mut().filter(takes) {
-        item.ns = Some(ns * item.more / sum);
-        item.known = Some(Known::Shared);
+    let takes = |item: &&AccountItem| item.ns.is_none() && weight(item) * ns.signum() > 0.0;
+    let mut sides = items.iter().filter(takes).map(|item| item.side);
+    let first = sides.next();
+    if sides.all(|side| Some(side) == first) {
+        divide(items, ns, Known::Rest, weight);
     }
 }

@@ -87,7 +87,6 @@ pub(crate) struct Sum {
     pub timeouts: f64,
     pub sleep_ns: f64,
     pub manners: BTreeMap<Manner, f64>,
-    pub failures: BTreeMap<String, f64>,
     most: f64,
 }
 
@@ -106,9 +105,6 @@ impl Sum {
         self.took_ns = sum(self.took_ns, call.took_ns);
         for (manner, rate) in &call.manners {
             *self.manners.entry(*manner).or_default() += rate;
-        }
-        for (error, rate) in &call.failures {
-            *self.failures.entry(error.clone()).or_default() += rate;
         }
     }
 

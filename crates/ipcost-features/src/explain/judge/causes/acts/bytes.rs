@@ -6,8 +6,8 @@ use ipcost_model::protocol::PeerRole;
 use ipcost_model::units::size_text;
 use ipcost_model::{Object, Pattern};
 
-use super::waits::{SYNCED_WRITE_NS, thread_hand_over};
-use super::{Doing, SLIGHT, SYNCING, Told};
+use super::waits::SYNCED_WRITE_NS;
+use super::{Doing, SLIGHT, SYNCING, Told, of_bytes};
 use crate::explain::Act;
 use crate::explain::causes::count;
 use crate::explain::kinds::{Kind, Sum};
@@ -28,7 +28,8 @@ pub(super) fn logging(doing: &Doing<'_>) -> Option<Told> {
     if doing.often().any(|(kind, _, _)| syncs(kind)) {
         return None;
     }
-    let to_a_thread = |kind: &Kind| *kind == Kind::WriteTo(Object::Pipe) && thread_hand_over(doing).is_some();
+    let to_a_thread =
+        |kind: &Kind| *kind == Kind::WriteTo(Object::Pipe) && doing.has(rules::THREAD_HAND_OVER);
     // What a stream's server receives may go on to a device.
     let forwards = doing.cell.pattern == Pattern::Stream && doing.side == PeerRole::Server;
     let (kind, sum, more) = doing
@@ -41,9 +42,8 @@ pub(super) fn logging(doing: &Doing<'_>) -> Option<Told> {
         Kind::WriteTo(Object::Pipe) => "a pipe",
         _ => "a socket",
     };
-    let bytes =
-        sum.bytes_each().map_or_else(String::new, |each| format!(" of {}", size_text(each.round() as u64)));
-    let said = format!("writes {} `{}`{bytes} an operation to {to}, as a log does", count(more), sum.name);
+    let said =
+        format!("writes {} `{}`{} an operation to {to}, as a log does", count(more), sum.name, of_bytes(sum));
     let ns = doing.ns_of(&[&sum.name]);
     let remedy = "log less, gather lines and write many at once, or let another thread write them";
     Some((doing.cause(rules::LOGGING, &sum.name, more, ns, said, remedy), vec![sum.name.clone()]))
@@ -86,24 +86,22 @@ pub(super) fn tls(doing: &Doing<'_>) -> Option<Told> {
         return None;
     }
     let message = if doing.side == PeerRole::Client { cell.size } else { cell.reply } as f64;
-    let sent = doing.kinds.get(&Kind::Send)?.moved?;
-    let records = (message / TLS_RECORD_BYTES).ceil().max(1.0);
-    let added = (sent - message) / records;
+    let records = |message: f64| (message / TLS_RECORD_BYTES).ceil().max(1.0);
+    let added = (doing.kinds.get(&Kind::Send)?.moved? - message) / records(message);
     let received = doing.kinds.get(&Kind::Receive);
     let headers = received.map_or(0.0, |sum| sum.in_manner(Manner::RecordHeader));
-    let own: f64 = doing.items(|item| item.act == Act::UserTime).iter().sum();
+    let own = doing.ns_where(|item| item.act == Act::UserTime);
     // Who reads records in larger pieces is known by the same addition in both directions, and by the work for it.
     let other = if doing.side == PeerRole::Client { cell.reply } else { cell.size } as f64;
-    let records_of_other = (other / TLS_RECORD_BYTES).ceil().max(1.0);
     let added_there =
-        received.and_then(|sum| sum.moved).map_or(0.0, |moved| (moved - other) / records_of_other);
+        received.and_then(|sum| sum.moved).map_or(0.0, |moved| (moved - other) / records(other));
     let exact =
         KNOWN_RECORDS.iter().any(|known| (added - known).abs() < 0.1 && (added_there - known).abs() < 0.1);
-    let seen = headers >= 0.5 || exact && own > 0.0;
+    let seen = headers >= 0.5 || exact && own.is_some();
     (message > 0.0 && TLS_RECORD.contains(&added) && seen).then(|| {
         let reads = if headers >= 0.5 { " and reads headers of 5 B" } else { "" };
         let said = format!("sends {added:.0} B more than the message in each record{reads}, as TLS does");
         let remedy = "encrypt where others could listen; two processes of one machine need it only across users or containers";
-        (doing.cause(rules::TLS, "user time", records, (own > 0.0).then_some(own), said, remedy), Vec::new())
+        (doing.cause(rules::TLS, "user time", records(message), own, said, remedy), Vec::new())
     })
 }

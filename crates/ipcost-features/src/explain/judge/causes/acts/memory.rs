@@ -3,7 +3,7 @@
 use ipcost_lab::rules;
 use ipcost_model::and_joined;
 
-use super::{Doing, OFTEN, Told};
+use super::{Doing, OFTEN, Told, total};
 use crate::explain::causes::count;
 use crate::explain::kinds::{Kind, Sum};
 use crate::explain::{AccountItem, Act, ExplainedCell};
@@ -21,22 +21,19 @@ pub(super) fn huge_pages(doing: &Doing<'_>) -> Option<Told> {
     let faults = doing.more_events("page_faults").unwrap_or(1.0);
     (more >= OFTEN / 4.0 && faults >= OFTEN / 4.0).then(|| {
         let calls = |item: &AccountItem| item.call.as_deref().is_some_and(|call| ALLOCATING.contains(&call));
-        let taken: f64 = doing
-            .items(|item| matches!(item.act, Act::PageFaults | Act::SystemTime) || calls(item))
-            .iter()
-            .sum();
+        let taken = doing.ns_where(|item| matches!(item.act, Act::PageFaults | Act::SystemTime) || calls(item));
         let said = format!(
             "touches new memory in huge pages, {} an operation, each of which the kernel clears first",
             count(more)
         );
         let remedy = "reuse memory; or keep huge pages from short-lived buffers (madvise(MADV_NOHUGEPAGE), or transparent_hugepage=madvise)";
-        let cause = doing.cause(rules::HUGE_PAGES, "huge_page_faults", more, (taken > 0.0).then_some(taken), said, remedy);
+        let cause = doing.cause(rules::HUGE_PAGES, "huge_page_faults", more, taken, said, remedy);
         (cause, ALLOCATING.map(str::to_owned).to_vec())
     })
 }
 
 pub(super) fn allocation(doing: &Doing<'_>) -> Option<Told> {
-    if huge_pages(doing).is_some() {
+    if doing.has(rules::HUGE_PAGES) {
         return None;
     }
     let gets = |kind: &Kind| matches!(kind, Kind::Other(name) if ALLOCATING.contains(&name.as_str()));
@@ -48,25 +45,25 @@ pub(super) fn allocation(doing: &Doing<'_>) -> Option<Told> {
     let text: Vec<String> =
         seen.iter().map(|(sum, more)| format!("{} `{}`", count(*more), sum.name)).collect();
     let names: Vec<&str> = seen.iter().map(|(sum, _)| sum.name.as_str()).collect();
-    let faults: f64 = doing.items(|item| item.act == Act::PageFaults).iter().sum();
-    let ns = doing.ns_of(&names).unwrap_or(0.0) + faults;
+    let faults = doing.ns_where(|item| item.act == Act::PageFaults);
+    let ns = total([doing.ns_of(&names), faults]);
     let said =
         format!("gets memory from the kernel and gives it back for every operation ({})", and_joined(&text));
     let remedy =
         "reuse buffers, or let the allocator keep memory (glibc: M_MMAP_THRESHOLD and M_TRIM_THRESHOLD)";
     let told = names.iter().map(|name| (*name).to_owned()).collect();
-    Some((doing.cause(rules::ALLOCATION, &most.name, more, (ns > 0.0).then_some(ns), said, remedy), told))
+    Some((doing.cause(rules::ALLOCATION, &most.name, more, ns, said, remedy), told))
 }
 
 pub(super) fn page_faults(doing: &Doing<'_>) -> Option<Told> {
     let more = doing.more_events("page_faults").filter(|more| *more >= 0.5)?;
-    if huge_pages(doing).is_some() {
+    if doing.has(rules::HUGE_PAGES) {
         return None;
     }
     let advice = |item: &AccountItem| item.call.as_deref() == Some(ADVICE);
-    let ns: f64 = doing.items(|item| item.act == Act::PageFaults || advice(item)).iter().sum();
+    let ns = doing.ns_where(|item| item.act == Act::PageFaults || advice(item));
     let said = format!("touches {} pages an operation that it has to be given first", count(more));
     let remedy = "reuse memory that was touched before; get it ahead of time (MAP_POPULATE, mlock)";
     let told = vec![ADVICE.to_owned()];
-    Some((doing.cause(rules::PAGE_FAULTS, "page_faults", more, (ns > 0.0).then_some(ns), said, remedy), told))
+    Some((doing.cause(rules::PAGE_FAULTS, "page_faults", more, ns, said, remedy), told))
 }

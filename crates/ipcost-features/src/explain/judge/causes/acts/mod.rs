@@ -38,38 +38,41 @@ struct Doing<'a> {
     /// What it does more than the cell it is compared with, the other way round where that is `b`; `None` without one.
     account: Option<(&'a Account, f64)>,
     reference: Option<&'a ExplainedCell>,
+    /// What that one calls; nothing where there is none, or it could not be traced.
+    there: BTreeMap<Kind, Sum>,
+    /// What has been recognised so far; the general rules come after those that know more.
+    found: Vec<NamedCause>,
+    /// The calls that this tells of.
+    told: Vec<String>,
 }
 
 impl Doing<'_> {
+    /// Whether a rule has recognised something.
+    fn has(&self, rule: Rule) -> bool {
+        self.found.iter().any(|cause| cause.code == rule.code)
+    }
+
     /// How many more of a kind there are; all of them where there is nothing to compare with.
     fn more(&self, kind: &Kind) -> f64 {
-        let here = self.kinds.get(kind).map_or(0.0, |sum| sum.count);
-        let there = |other: &ExplainedCell| by_kind(other, self.side)?.get(kind).map(|sum| sum.count);
-        here - self.reference.and_then(there).unwrap_or(0.0)
+        let count = |kinds: &BTreeMap<Kind, Sum>| kinds.get(kind).map_or(0.0, |sum| sum.count);
+        count(&self.kinds) - count(&self.there)
     }
 
     /// What calls by these names account for, nanoseconds.
     fn ns_of(&self, names: &[&str]) -> Option<f64> {
-        let known = self.items(|item| item.call.as_deref().is_some_and(|call| names.contains(&call)));
-        match known.as_slice() {
-            [] => {
-                let took: Vec<f64> = self
-                    .kinds
-                    .iter()
-                    .filter(|(kind, sum)| !kind.waits_for_other() && names.contains(&sum.name.as_str()))
-                    .filter_map(|(_, sum)| sum.took_ns)
-                    .collect();
-                (!took.is_empty()).then(|| took.iter().sum())
-            }
-            known => known.iter().copied().reduce(|sum, ns| sum + ns),
-        }
+        let took = || {
+            let own = self.kinds.iter().filter(|(kind, _)| !kind.waits_for_other());
+            let named = own.filter(|(_, sum)| names.contains(&sum.name.as_str()));
+            total(named.map(|(_, sum)| sum.took_ns))
+        };
+        self.ns_where(|item| item.call.as_deref().is_some_and(|call| names.contains(&call))).or_else(took)
     }
 
-    /// What items account for here, nanoseconds; those that take nothing are left out.
-    fn items(&self, wanted: impl Fn(&AccountItem) -> bool) -> Vec<f64> {
-        let Some((account, sign)) = self.account else { return Vec::new() };
+    /// What items account for here, nanoseconds; `None` where that is nothing.
+    fn ns_where(&self, wanted: impl Fn(&AccountItem) -> bool) -> Option<f64> {
+        let (account, sign) = self.account?;
         let of_side = account.items.iter().filter(|item| item.side == self.side && wanted(item));
-        of_side.filter_map(|item| Some(sign * item.ns?)).filter(|ns| *ns > 0.0).collect()
+        total(of_side.map(|item| Some(sign * item.ns?)).map(|ns| ns.filter(|ns| *ns > 0.0)))
     }
 
     /// How much more was counted by the name of an event, for an operation.
@@ -116,8 +119,37 @@ impl Doing<'_> {
     }
 }
 
-/// A rule: what it recognises, and the names of calls that it tells of.
+/// The sum of what is known; `None` where nothing is.
+fn total(values: impl IntoIterator<Item = Option<f64>>) -> Option<f64> {
+    values.into_iter().flatten().reduce(|sum, value| sum + value)
+}
+
+/// Bytes in a sentence.
+fn of_bytes(sum: &Sum) -> String {
+    sum.bytes_each().map_or_else(String::new, |each| format!(" of {}", size_text(each.round() as u64)))
+}
+
+/// What a rule recognises, and the names of calls that it tells of.
 type Told = (NamedCause, Vec<String>);
+
+/// The rules. One that would tell of the same in a more general way comes later.
+const RULES: [fn(&Doing<'_>) -> Option<Told>; 15] = [
+    waits::sync_writes,
+    waits::storage,
+    waits::sleep,
+    waits::connect_poll,
+    waits::thread_hand_over,
+    waits::lock_contention,
+    bytes::logging,
+    bytes::small_reads,
+    bytes::tls,
+    names::dns,
+    names::name_resolution,
+    memory::huge_pages,
+    memory::allocation,
+    memory::page_faults,
+    waits::event_loop,
+];
 
 /// What the sides of a cell do, by the rules that know it; then what no rule knows.
 pub(super) fn of_cell(facts: &Facts<'_>, cell: &ExplainedCell) -> Vec<NamedCause> {
@@ -125,33 +157,20 @@ pub(super) fn of_cell(facts: &Facts<'_>, cell: &ExplainedCell) -> Vec<NamedCause
     let mut found = Vec::new();
     for side in [PeerRole::Client, PeerRole::Server] {
         let Some(kinds) = by_kind(cell, side) else { continue };
-        let doing = Doing { cell, side, kinds, account, reference };
-        let rules = [
-            waits::sync_writes,
-            waits::storage,
-            waits::sleep,
-            waits::connect_poll,
-            waits::thread_hand_over,
-            waits::lock_contention,
-            bytes::logging,
-            bytes::small_reads,
-            bytes::tls,
-            names::dns,
-            names::name_resolution,
-            memory::huge_pages,
-            memory::allocation,
-            memory::page_faults,
-            waits::event_loop,
-        ];
-        let mut told: Vec<String> = Vec::new();
-        for (cause, calls) in rules.iter().filter_map(|rule| rule(&doing)) {
-            found.push(cause);
-            told.extend(calls);
+        let there = reference.and_then(|other| by_kind(other, side)).unwrap_or_default();
+        let mut doing =
+            Doing { cell, side, kinds, account, reference, there, found: Vec::new(), told: Vec::new() };
+        for rule in RULES {
+            if let Some((cause, calls)) = rule(&doing) {
+                doing.found.push(cause);
+                doing.told.extend(calls);
+            }
         }
         if reference.is_some() {
-            found.extend(more_calls(&doing, &told));
-            found.extend(counted(&doing, &found));
+            let general = [more_calls(&doing), counted(&doing)];
+            doing.found.extend(general.into_iter().flatten());
         }
+        found.extend(doing.found);
     }
     found
 }
@@ -182,16 +201,13 @@ fn reference<'a>(
 }
 
 /// Calls of which there are more, and which no rule tells of.
-fn more_calls(doing: &Doing<'_>, told: &[String]) -> Vec<NamedCause> {
+fn more_calls(doing: &Doing<'_>) -> Vec<NamedCause> {
     let untold = doing
         .often()
-        .filter(|(_, sum, _)| !told.contains(&sum.name) && !OF_THE_MOMENT.contains(&sum.name.as_str()));
+        .filter(|(_, sum, _)| !doing.told.contains(&sum.name) && !OF_THE_MOMENT.contains(&sum.name.as_str()));
     untold
         .map(|(_, sum, more)| {
-            let bytes = sum
-                .bytes_each()
-                .map_or_else(String::new, |each| format!(" of {}", size_text(each.round() as u64)));
-            let said = format!("makes {} more `{}`{bytes} an operation", count(more), sum.name);
+            let said = format!("makes {} more `{}`{} an operation", count(more), sum.name, of_bytes(sum));
             let ns = doing.ns_of(&[&sum.name]);
             doing.cause(rules::MORE_CALLS, &sum.name, more, ns, said, "see whether the operation needs them")
         })
@@ -199,11 +215,9 @@ fn more_calls(doing: &Doing<'_>, told: &[String]) -> Vec<NamedCause> {
 }
 
 /// Storage and migrations, where no cause tells of them.
-fn counted(doing: &Doing<'_>, found: &[NamedCause]) -> Vec<NamedCause> {
-    let has =
-        |rule: Rule| found.iter().any(|cause| cause.code == rule.code && cause.side == Some(doing.side));
+fn counted(doing: &Doing<'_>) -> Vec<NamedCause> {
     let mut more = Vec::new();
-    let told = has(rules::SYNC_WRITES) || has(rules::LOGGING) || has(rules::STORAGE);
+    let told = [rules::SYNC_WRITES, rules::LOGGING, rules::STORAGE].into_iter().any(|rule| doing.has(rule));
     for (event, verb) in [("disk_bytes_written", "writes"), ("disk_bytes_read", "reads")] {
         let bytes = doing.more_events(event).filter(|bytes| *bytes >= STORAGE_BYTES && !told);
         let Some(bytes) = bytes else { continue };
@@ -213,15 +227,8 @@ fn counted(doing: &Doing<'_>, found: &[NamedCause]) -> Vec<NamedCause> {
     if let Some(moves) = doing.more_events("migrations").filter(|moves| *moves >= OFTEN) {
         let said = format!("moves to another core {} times an operation", count(moves));
         let remedy = "keep the thread on one core (taskset, sched_setaffinity once)";
-        let ns: f64 = doing.items(|item| item.act == Act::Migrations).iter().sum();
-        more.push(doing.cause(
-            rules::MIGRATIONS,
-            "migrations",
-            moves,
-            (ns > 0.0).then_some(ns),
-            said,
-            remedy,
-        ));
+        let ns = doing.ns_where(|item| item.act == Act::Migrations);
+        more.push(doing.cause(rules::MIGRATIONS, "migrations", moves, ns, said, remedy));
     }
     more
 }

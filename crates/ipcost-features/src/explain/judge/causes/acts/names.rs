@@ -16,6 +16,11 @@ fn lookups(doing: &Doing<'_>, wanted: impl Fn(&str) -> bool) -> Vec<(String, f64
         .collect()
 }
 
+/// All that a side calls: what it does besides the message belongs to the name that it looks up.
+fn all_calls(doing: &Doing<'_>) -> Vec<String> {
+    doing.kinds.values().map(|sum| sum.name.clone()).collect()
+}
+
 /// A name is asked of a server.
 pub(super) fn dns(doing: &Doing<'_>) -> Option<Told> {
     let asked = lookups(doing, |what| what == "htons(53)");
@@ -23,8 +28,7 @@ pub(super) fn dns(doing: &Doing<'_>) -> Option<Told> {
     let ns = doing.kinds.get(&Kind::Poll).and_then(|sum| sum.took_ns);
     let said = format!("asks a name server {} times an operation", count(*rate));
     let remedy = "resolve the name once, run a caching resolver, or connect to an address";
-    let told = doing.kinds.values().map(|sum| sum.name.clone()).collect();
-    Some((doing.cause(rules::DNS, "port 53", *rate, ns, said, remedy), told))
+    Some((doing.cause(rules::DNS, "port 53", *rate, ns, said, remedy), all_calls(doing)))
 }
 
 /// A name is looked up in files for every operation.
@@ -33,14 +37,12 @@ pub(super) fn name_resolution(doing: &Doing<'_>) -> Option<Told> {
     let most = touched.iter().map(|(_, rate)| *rate).reduce(f64::max)?;
     let seen: Vec<String> = touched.iter().map(|(what, rate)| format!("{what} {}", count(*rate))).collect();
     let calls: f64 = doing.kinds.values().map(|sum| sum.count).sum();
-    let own: f64 = doing.items(|item| matches!(item.act, Act::UserTime | Act::Calls)).iter().sum();
+    let own = doing.ns_where(|item| matches!(item.act, Act::UserTime | Act::Calls));
     let said = format!(
         "looks a name up for every operation ({}; {} system calls in all)",
         and_joined(&seen),
         count(calls)
     );
     let remedy = "resolve the name once, or connect to an address";
-    // Whatever else it calls more often belongs to that: files are opened and read, memory is got for what they hold.
-    let told = doing.kinds.values().map(|sum| sum.name.clone()).collect();
-    Some((doing.cause(rules::NAME_RESOLUTION, "names", most, (own > 0.0).then_some(own), said, remedy), told))
+    Some((doing.cause(rules::NAME_RESOLUTION, "names", most, own, said, remedy), all_calls(doing)))
 }

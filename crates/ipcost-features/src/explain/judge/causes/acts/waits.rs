@@ -5,8 +5,7 @@ use ipcost_lab::strace::Manner;
 use ipcost_model::units::size_text;
 use ipcost_model::{Object, Pattern};
 
-use super::names::dns;
-use super::{Doing, IN_MEMORY, OFTEN, STORAGE_BYTES, SYNCING, Told};
+use super::{Doing, IN_MEMORY, OFTEN, STORAGE_BYTES, SYNCING, Told, total};
 use crate::explain::Act;
 use crate::explain::causes::count;
 use crate::explain::kinds::{Kind, aside_by_kind};
@@ -90,18 +89,16 @@ pub(super) fn thread_hand_over(doing: &Doing<'_>) -> Option<Told> {
     if threads < 2 || threads <= there || hands < OFTEN || manner(Manner::MutexWait) > hands {
         return None;
     }
-    let calls = ["futex", "read", "write"];
-    let (subject, names): (&str, &[&str]) =
-        if words >= by_descriptor { ("futex", &calls[..1]) } else { ("read", &calls[1..]) };
-    let switches: f64 = doing.items(|item| item.act == Act::Switches).iter().sum();
-    let ns = doing.ns_of(names).unwrap_or(0.0) + switches;
+    let names: &[&str] = if words >= by_descriptor { &["futex"] } else { &["read", "write"] };
+    let subject = names[0];
+    let ns = total([doing.ns_of(names), doing.ns_where(|item| item.act == Act::Switches)]);
     let said = format!(
         "hands each operation over between {threads} of its own threads, {} times by `{subject}`",
         count(hands)
     );
     let remedy = "handle a message in the thread that receives it, or hand over several at once";
     let told = names.iter().map(|name| (*name).to_owned()).collect();
-    Some((doing.cause(rules::THREAD_HAND_OVER, subject, hands, (ns > 0.0).then_some(ns), said, remedy), told))
+    Some((doing.cause(rules::THREAD_HAND_OVER, subject, hands, ns, said, remedy), told))
 }
 
 pub(super) fn lock_contention(doing: &Doing<'_>) -> Option<Told> {
@@ -130,7 +127,7 @@ pub(super) fn lock_contention(doing: &Doing<'_>) -> Option<Told> {
 
 pub(super) fn event_loop(doing: &Doing<'_>) -> Option<Told> {
     // Who asks a name server polls for its answer.
-    if dns(doing).is_some() {
+    if doing.has(rules::DNS) {
         return None;
     }
     let (_, sum, more) = doing
