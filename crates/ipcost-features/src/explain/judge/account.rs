@@ -137,8 +137,10 @@ fn calls(a: &ExplainedCell, b: &ExplainedCell, side: PeerRole) -> Vec<AccountIte
         // What a call waits for the other side is that side's time, and told there.
         let own = !kind.waits_for_other() || waits_for_own(dear);
         let took = |sum: &Sum| sum.took_ns.filter(|_| own).unwrap_or(0.0);
-        let ns = took(in_a) - took(in_b);
         let is_more = !close(in_a.count, in_b.count) && more.abs() >= LEAST_MORE;
+        // More calls do not take less: then it is the tracing that took long.
+        let longer = took(in_a) - took(in_b);
+        let ns = if is_more && longer * more < 0.0 { 0.0 } else { longer };
         let untold = UNTOLD.contains(&dear.name.as_str());
         ((is_more || ns != 0.0) && !untold).then(|| AccountItem {
             call: Some(dear.name.clone()),

@@ -42,6 +42,10 @@ impl Kind {
     /// That of a call in a cell of this transport.
     pub(crate) fn of(call: &CallRecord, transport: &str) -> Self {
         let aside = call.on.filter(|on| *on != channel(transport));
+        // What never moves anything, such as a look at a socket for signals, is not the exchange over any transport.
+        if call.count > 0.0 && call.failures.values().sum::<f64>() >= call.count {
+            return Self::Other(call.name.clone());
+        }
         // Standard error is a pipe of whoever started the peer.
         let to_standard_error = call.in_manner(Manner::StandardError) > 0.5 * call.count;
         match (Direction::of(&call.name), aside) {

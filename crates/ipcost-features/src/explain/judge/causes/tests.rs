@@ -293,6 +293,44 @@ fn what_a_side_does_more_is_named_with_what_it_takes() {
 }
 
 #[test]
+fn what_both_of_a_pair_do_is_blamed_on_neither() {
+    let polls = [plain("epoll_wait", 1.0)];
+    let (cell, native, mut case) = planted(&polls, Part::ClientSystem, 800.0);
+    let mut other = ExplainedCell { id: "other".to_owned(), ..cell.clone() };
+    let mut differs = difference(&cell, &other, Part::ClientSystem, 800.0);
+    differs.account = account(&cell, &other, differs.wall_ns.as_ref(), differs.division, &differs.parts);
+    case.differences = vec![differs];
+    assert_eq!(found(&[cell.clone(), other.clone(), native.clone()], &case), []);
+    // Looks at a socket that never move anything are the same calls whatever messages go over.
+    let look = CallRecord {
+        on: Some(Object::Socket),
+        failures: BTreeMap::from([("EAGAIN".to_owned(), 6.0)]),
+        ..call("recvfrom", 6.0, 0.0, 0.0)
+    };
+    let mut cell = cell;
+    "pipe".clone_into(&mut cell.point.transport);
+    for cell in [&mut cell, &mut other] {
+        cell.sides.client.system_calls.as_mut().unwrap().push(look.clone());
+    }
+    let differs = &mut case.differences[0];
+    differs.account = account(&cell, &other, differs.wall_ns.as_ref(), differs.division, &differs.parts);
+    let looks = differs.account.items.iter().filter(|item| item.call.as_deref() == Some("recvfrom"));
+    assert_eq!(looks.count(), 0, "{:?}", differs.account);
+}
+
+#[test]
+fn more_calls_do_not_take_less() {
+    let (mut cell, mut native, _) = planted(&[], Part::Waiting, 1_000.0);
+    let write =
+        |count, took_ns| CallRecord { on: Some(Object::Device), took_ns, ..call("write", count, 9.0, 9.0) };
+    cell.sides.client.system_calls.as_mut().unwrap().push(write(15.0, None));
+    native.sides.client.system_calls.as_mut().unwrap().push(write(5.0, Some(197_000.0)));
+    let account = account(&cell, &native, None, Division::Overlap, &[]);
+    let item = account.items.iter().find(|item| item.call.as_deref() == Some("write")).unwrap();
+    assert_eq!((item.more, item.ns), (10.0, None));
+}
+
+#[test]
 fn what_calls_take_is_told_from_timed_batches() {
     let (_, _, case) = planted(&[plain("getppid", 50.0)], Part::ClientSystem, 4_000.0);
     let account = &case.twins[0].account;

@@ -175,8 +175,9 @@ pub(super) fn of_cell(facts: &Facts<'_>, cell: &ExplainedCell) -> Vec<NamedCause
     found
 }
 
-/// What a cell is compared with: its twin, or the other cell asked about, one that is cheaper first; with the sign that turns
-/// the account of the two to what this one does more. What both do is no difference between them.
+/// What a cell is compared with: the other cell asked about, one that is cheaper first, or its twin where it was asked about
+/// alone; with the sign that turns the account of the two to what this one does more. What both do is no difference between
+/// them.
 fn reference<'a>(
     facts: &Facts<'a>,
     cell: &ExplainedCell,
@@ -190,9 +191,10 @@ fn reference<'a>(
         let sign = if difference.a == cell.id { 1.0 } else { -1.0 };
         difference.wall_ns.is_some_and(|wall| sign * wall.median >= 0.0)
     };
-    let twin = facts.twins.iter().find(|twin| twin.a == cell.id);
-    let found = twin.or_else(|| of_it().find(dearer)).or_else(|| of_it().next());
-    let Some(difference) = found else { return (None, None) };
+    let twin = || facts.twins.iter().find(|twin| twin.a == cell.id);
+    let Some(difference) = of_it().find(dearer).or_else(|| of_it().next()).or_else(twin) else {
+        return (None, None);
+    };
     if difference.a == cell.id {
         (Some((&difference.account, 1.0)), find(&difference.b))
     } else {
