@@ -66,8 +66,10 @@ impl Kind {
     pub(crate) fn waits_for_other(&self) -> bool {
         match self {
             Self::Receive | Self::Send | Self::Poll => true,
+            // A look that found nothing to move did not wait at all.
             Self::Other(name) => {
-                ["accept", "accept4", "connect", "futex", "restart_syscall"].contains(&name.as_str())
+                Direction::of(name).is_some()
+                    || ["accept", "accept4", "connect", "futex", "restart_syscall"].contains(&name.as_str())
             }
             _ => false,
         }
