@@ -18,6 +18,8 @@ mod proportion;
 mod random;
 mod ranks;
 mod series;
+mod shift;
+mod shifted_groups;
 #[cfg(any(test, feature = "simulation"))]
 pub mod simulation;
 mod unpaired;
@@ -40,5 +42,7 @@ pub use proportion::{clopper_pearson, incomplete_beta, student_quantile};
 pub use random::Random;
 pub use ranks::{Trend, mann_whitney, sign_test, trend};
 pub use series::Series;
+pub use shift::{Shift, shift};
+pub use shifted_groups::{GroupEvidence, GroupShift, shifted_groups};
 pub use unpaired::{ENOUGH_DEGREES, RunMedian, Spread, Unpaired, run_median, unpaired};
 pub use verdict::Verdict;

@@ -43,8 +43,15 @@ fn tie_lengths(a: &[f64], b: &[f64]) -> Vec<f64> {
 }
 
 fn exact(wins: usize, of_a: usize, of_b: usize) -> f64 {
+    let few = wins.min(of_a * of_b - wins);
+    let extreme: f64 = win_probabilities(of_a, of_b)[..=few].iter().sum();
+    (2.0 * extreme).min(1.0)
+}
+
+/// The probability of each number of pairs in which the value of A is the larger, if every order of `of_a` values of A
+/// and `of_b` of B is equally likely.
+pub(crate) fn win_probabilities(of_a: usize, of_b: usize) -> Vec<f64> {
     let most = of_a * of_b;
-    let few = wins.min(most - wins);
     // counts[m][u]: in how many orders of m values of A and n of B the statistic is u.
     let mut counts = vec![vec![0.0; most + 1]; of_a + 1];
     counts[0][0] = 1.0;
@@ -61,8 +68,7 @@ fn exact(wins: usize, of_a: usize, of_b: usize) -> f64 {
         counts = next;
     }
     let all: f64 = counts[of_a].iter().sum();
-    let extreme: f64 = counts[of_a][..=few].iter().sum();
-    (2.0 * extreme / all).min(1.0)
+    counts.swap_remove(of_a).into_iter().map(|count| count / all).collect()
 }
 
 /// The two-sided p-value of a standard normal deviate, from Student's t with infinite degrees of freedom.
