@@ -8,6 +8,7 @@
 //! ```
 #![warn(missing_docs)]
 
+mod arms;
 mod capabilities;
 mod cell;
 mod cell_id;
@@ -39,6 +40,7 @@ mod text;
 pub mod units;
 mod workload;
 
+pub use arms::{Arm, ArmName, Arms};
 pub use capabilities::{Capabilities, Delivery, FloorKind, OptionGroup, PeerState, TransportState};
 pub use cell::{Cell, Column, Pattern, Placement, Point, Ran, SpeaksFirst, Wait, Work};
 pub use cell_id::parse_cell_id;

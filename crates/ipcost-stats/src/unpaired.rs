@@ -8,9 +8,9 @@
 //! - From [`ENOUGH_DEGREES`] degrees of freedom on (three runs a side), the runs' medians are the units: Student's
 //!   interval for the difference of two means, with the spread of both sides pooled. It holds regardless of the
 //!   variation within a run.
-//! - With fewer, the spread between runs is the caller's assumption, or the observed one if larger, and is added to
-//!   the uncertainty of the epochs. Since an assumption is not knowledge, the quantile is that of an estimate from
-//!   [`ASSUMED_DEGREES`] degrees of freedom.
+//! - With fewer, the spread between runs is the caller's ([`Between`]), or the observed one if larger, and is added to
+//!   the uncertainty of the epochs. It comes from other runs, with their degrees of freedom, or it is an assumption; an
+//!   assumption is not knowledge, so it counts as an estimate from few degrees of freedom.
 
 use crate::dependence::worth_at_once;
 use crate::proportion::student_quantile;
@@ -19,6 +19,22 @@ use crate::proportion::student_quantile;
 pub const ENOUGH_DEGREES: usize = 4;
 /// The degrees of freedom of an assumed spread.
 const ASSUMED_DEGREES: f64 = 8.0;
+
+/// The spread between runs of one build, from elsewhere.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Between {
+    /// The standard deviation of logarithmic costs.
+    pub sd: f64,
+    /// The degrees of freedom of its estimate.
+    pub degrees: f64,
+}
+
+impl Between {
+    /// An assumption.
+    pub fn assumed(sd: f64) -> Self {
+        Self { sd, degrees: ASSUMED_DEGREES }
+    }
+}
 
 /// The logarithmic cost of a cell, or of a contrast, in one run.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -34,7 +50,7 @@ pub struct RunMedian {
 pub enum Spread {
     /// Estimated from enough runs: a standard deviation of logarithmic costs.
     Measured(f64),
-    /// Assumed, or from too few runs: the same.
+    /// From elsewhere, or from too few runs: the same.
     Assumed(f64),
 }
 
@@ -79,12 +95,12 @@ fn error_of_median(values: &[f64]) -> f64 {
     (sorted[n - rank] - sorted[rank - 1]) / (2.0 * deviate)
 }
 
-/// How the logarithmic cost on side `b` differs from that on side `a`, at level 1 − `alpha`. `assumed` is the
-/// standard deviation between runs to use if there are too few runs to estimate it. `None` if a side is empty.
+/// How the logarithmic cost on side `b` differs from that on side `a`, at level 1 − `alpha`. `between` is the spread
+/// between runs to use if there are too few of them to estimate it. `None` if a side is empty.
 ///
 /// # Panics
 /// If `alpha` is not between 0 and 1.
-pub fn unpaired(a: &[RunMedian], b: &[RunMedian], alpha: f64, assumed: f64) -> Option<Unpaired> {
+pub fn unpaired(a: &[RunMedian], b: &[RunMedian], alpha: f64, between: Between) -> Option<Unpaired> {
     assert!(alpha > 0.0 && alpha < 1.0, "alpha is {alpha}");
     if a.is_empty() || b.is_empty() {
         return None;
@@ -98,10 +114,10 @@ pub fn unpaired(a: &[RunMedian], b: &[RunMedian], alpha: f64, assumed: f64) -> O
         let half = student_quantile(1.0 - alpha / 2.0, degrees as f64) * sd * per_run.sqrt();
         return Some(Unpaired { difference, bounds: Some(within(half)), spread: Spread::Measured(sd) });
     }
-    let sd = seen.map_or(assumed, |seen| seen.max(assumed));
+    let sd = seen.map_or(between.sd, |seen| seen.max(between.sd));
     let bounds = error_of_mean(a).zip(error_of_mean(b)).map(|(of_a, of_b)| {
         let variance = sd * sd * per_run + of_a * of_a + of_b * of_b;
-        within(student_quantile(1.0 - alpha / 2.0, ASSUMED_DEGREES) * variance.sqrt())
+        within(student_quantile(1.0 - alpha / 2.0, between.degrees) * variance.sqrt())
     });
     Some(Unpaired { difference, bounds, spread: Spread::Assumed(sd) })
 }
@@ -161,7 +177,9 @@ mod tests {
                 .collect()
         };
         let told_apart = |found: &Unpaired| found.bounds.is_some_and(|(lo, hi)| lo > 0.0 || hi < 0.0);
-        (0..2_000).filter(|_| told_apart(&unpaired(&side(), &side(), alpha, assumed).unwrap())).count()
+        (0..2_000)
+            .filter(|_| told_apart(&unpaired(&side(), &side(), alpha, Between::assumed(assumed)).unwrap()))
+            .count()
     }
 
     #[test]
@@ -179,11 +197,11 @@ mod tests {
         let mut random = Random::new(5);
         let a: Vec<RunMedian> = (0..5).map(|_| run(&mut random, 0.0, 40)).collect();
         let b: Vec<RunMedian> = (0..5).map(|_| run(&mut random, 0.3, 40)).collect();
-        let found = unpaired(&a, &b, 0.001, 0.02).unwrap();
+        let found = unpaired(&a, &b, 0.001, Between::assumed(0.02)).unwrap();
         assert!(found.bounds.unwrap().0 > 0.1 && matches!(found.spread, Spread::Measured(_)), "{found:?}");
-        let one = unpaired(&a[..1], &b[..1], 0.05, 0.02).unwrap();
+        let one = unpaired(&a[..1], &b[..1], 0.05, Between::assumed(0.02)).unwrap();
         assert!(one.bounds.unwrap().0 > 0.0 && one.spread == Spread::Assumed(0.02), "{one:?}");
-        assert_eq!(unpaired(&a, &[], 0.05, 0.02), None);
+        assert_eq!(unpaired(&a, &[], 0.05, Between::assumed(0.02)), None);
     }
 
     #[test]
@@ -191,6 +209,6 @@ mod tests {
         let wandering: Vec<f64> = (0..30).map(f64::from).collect();
         let run = run_median(&wandering).unwrap();
         assert_eq!(run.error, None);
-        assert_eq!(unpaired(&[run], &[run], 0.05, 0.02).unwrap().bounds, None);
+        assert_eq!(unpaired(&[run], &[run], 0.05, Between::assumed(0.02)).unwrap().bounds, None);
     }
 }

@@ -3,7 +3,9 @@
 use std::process::ExitCode;
 
 use anyhow::bail;
-use ipcost_features::compare::{Change, CompareSettings, Comparison, compare, words as text};
+use ipcost_features::compare::{
+    CompareSettings, Comparison, DEFAULT_SPREAD, PastRuns, compare, words as text,
+};
 use ipcost_model::Document;
 use ipcost_report::numbers::ratio;
 
@@ -11,6 +13,7 @@ use crate::args::CompareArgs;
 use crate::build::tool;
 use crate::documents;
 use crate::exit::{FAILED, Problem, complain};
+use crate::history;
 use crate::output::{is_standard_output, print, room, write_pretty};
 
 /// Compares the sets of documents that the arguments name.
@@ -19,15 +22,20 @@ use crate::output::{is_standard_output, print, room, write_pretty};
 /// What is wrong with the documents, or what cannot be written.
 pub fn run(args: &CompareArgs) -> Result<ExitCode, Problem> {
     let (a, b) = sides(args).map_err(Problem::usage)?;
-    let settings =
-        CompareSettings { metric: args.metric, margin: args.margin, assumed_spread: args.run_to_run };
-    let comparison = compare(&a, &b, &settings, tool()).map_err(|error| Problem::usage(error.into()))?;
+    let assumed_spread = args.run_to_run.unwrap_or(DEFAULT_SPREAD);
+    let settings = CompareSettings { metric: args.metric, margin: args.margin, assumed_spread };
+    let past = match args.run_to_run {
+        Some(_) => PastRuns::default(),
+        None => history::past_runs(&a, &b, args.metric),
+    };
+    let comparison =
+        compare(&a, &b, &settings, &past, tool()).map_err(|error| Problem::usage(error.into()))?;
     let comparison = args.redacting.apply(comparison)?;
     if let Some(path) = &args.json {
         write_pretty(&comparison, path).map_err(Problem::failed)?;
     }
     if !args.json.as_deref().is_some_and(is_standard_output) {
-        print(&text::render(&comparison, room())).map_err(Problem::failed)?;
+        print(&text::render(&comparison, args.details, room())).map_err(Problem::failed)?;
     }
     Ok(args.fail_on.map_or(ExitCode::SUCCESS, |margin| status(&comparison, margin)))
 }
@@ -45,18 +53,20 @@ fn sides(args: &CompareArgs) -> anyhow::Result<(Vec<Document>, Vec<Document>)> {
     Ok((all(a)?, all(b)?))
 }
 
-/// A failure where a cell is known to cost more by more than `margin`.
+/// A failure where a cell, a group or everything is known to cost more by more than `margin`.
 fn status(comparison: &Comparison, margin: f64) -> ExitCode {
-    let slower = |change: &&Change| change.lo.is_some_and(|lo| lo > 1.0 + margin);
-    let found: Vec<&Change> = comparison.costs.iter().filter(slower).collect();
-    let Some(first) = found.first() else { return ExitCode::SUCCESS };
-    let more =
-        if found.len() > 1 { format!(", and {} more cells do", found.len() - 1) } else { String::new() };
-    complain(&format!(
-        "{} costs {} × as much on side B, surely more than {} %{more}",
-        ipcost_report::words::escaped(&first.cell),
-        ratio(first.ratio),
-        margin * 100.0
-    ));
+    let more = |lo: Option<f64>| lo.is_some_and(|lo| lo > 1.0 + margin);
+    let groups = comparison.groups.iter().chain(&comparison.everything).filter(|group| more(group.lo));
+    let groups = groups.map(|group| (group.group.words(), group.ratio));
+    let cells = comparison.costs.iter().filter(|change| more(change.lo));
+    let cells = cells.map(|change| (ipcost_report::words::escaped(&change.cell), change.ratio));
+    let found: Vec<(String, f64)> = groups.chain(cells).collect();
+    let Some((what, by)) = found.first() else { return ExitCode::SUCCESS };
+    let more = match found.len() - 1 {
+        0 => String::new(),
+        count => format!(", and so do {count} more cells or groups"),
+    };
+    let (by, percent) = (ratio(*by), margin * 100.0);
+    complain(&format!("{what}: {by} × the cost on side B, surely more than {percent} %{more}"));
     ExitCode::from(FAILED)
 }

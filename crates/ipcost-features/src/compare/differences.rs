@@ -8,6 +8,19 @@ use serde_json::{Value, json};
 
 use crate::compare::Difference;
 
+/// Facts that differ from run to run even if nothing changed.
+pub(crate) const VOLATILE: [&str; 9] = [
+    "load_average",
+    "swap_used_bytes",
+    "memory_pressure_percent",
+    "memory_bytes",
+    "time_wait",
+    "tracked_connections",
+    "rounds in an epoch",
+    "batch, ms",
+    "lead-in, ms",
+];
+
 /// Differences of hosts, tool, schedule, and of the named cells' properties; each value once a side.
 pub fn differences(a: &[Document], b: &[Document], cells: &[&str]) -> Vec<Difference> {
     let facts = |runs: &[Document]| -> Vec<Vec<(String, String)>> { runs.iter().map(self::facts).collect() };

@@ -2,21 +2,22 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ipcost_lab::Batches;
 use ipcost_lab::planning::ALPHA;
-use ipcost_model::{Document, Metric, Tool, Verdict, first_few};
-use ipcost_stats::{ENOUGH_DEGREES, RunMedian, Spread, Unpaired, median, run_median, unpaired};
+use ipcost_model::{CellRecord, Document, Metric, Tool, Verdict, first_few};
+use ipcost_stats::{Between, RunMedian, Spread, Unpaired, run_median, student_quantile, unpaired};
 use thiserror::Error;
 
-use crate::compare::differences::differences;
-use crate::compare::{COMPARISON_SCHEMA, Change, ComparedRun, Comparison, SpreadSource};
+use super::differences::differences;
+use super::groups::groups;
+use super::levels::{Levels, levels, would_show};
+use super::record::{COMPARISON_SCHEMA, Change, ComparedRun, Comparison, SpreadSource};
+use super::sides::Side;
+use super::spread::PastRuns;
+use super::unpaired::UnpairedRuns;
 
 /// What runs of one build are taken to differ by where too few runs tell it: the standard deviation of their
 /// medians, relative. On the noisy virtual machine of the documentation it is less.
 pub const DEFAULT_SPREAD: f64 = 0.05;
-
-/// At least so many cells must move together before their moving together is worth a word.
-const MANY: usize = 4;
 
 /// How to compare.
 #[derive(Debug, Clone, Copy)]
@@ -68,7 +69,8 @@ pub enum CompareError {
     },
 }
 
-/// Compares side `b` with side `a`, cell by cell.
+/// Compares side `b` with side `a`: groups of cells, all together, and cell by cell. `past` are saved runs of the same job on
+/// the same host, of neither side.
 ///
 /// # Errors
 /// Where a run takes part twice or measured nothing, or the sides have no cell in common, or none with figures.
@@ -76,6 +78,7 @@ pub fn compare(
     a: &[Document],
     b: &[Document],
     settings: &CompareSettings,
+    past: &PastRuns,
     tool: Tool,
 ) -> Result<Comparison, CompareError> {
     check_runs(a, b)?;
@@ -97,10 +100,39 @@ pub fn compare(
     let left_out: Vec<&str> =
         cells.iter().filter(|cell| costs.iter().all(|found| found.what != **cell)).copied().collect();
     let family = costs.len() + ratios.len();
-    let alpha = ALPHA / family.max(1) as f64;
-    let costs = judged(costs, alpha, settings, |cell| (cell.to_owned(), None));
-    let relative =
-        judged(ratios, alpha, settings, |(cell, baseline)| (cell.to_owned(), Some(baseline.to_owned())));
+    let compared: Vec<&str> = costs.iter().map(|found| found.what).collect();
+    let records: Vec<&CellRecord> =
+        compared.iter().filter_map(|id| a[0].cells.iter().find(|cell| cell.id == **id)).collect();
+    let members: Vec<Vec<usize>> = groups(&records).into_iter().map(|(_, members)| members).collect();
+    let by_run = |runs: &dyn Fn(&Measured<&str>) -> Vec<f64>| transposed(costs.iter().map(runs).collect());
+    let logs = |runs: &[RunMedian]| runs.iter().map(|run| run.median).collect::<Vec<f64>>();
+    let sides_by_run = [by_run(&|cell| logs(&cell.a)), by_run(&|cell| logs(&cell.b))];
+    let evidence = UnpairedRuns::new(sides_by_run, &compared, &members, settings.assumed_spread, past);
+    let Levels { groups, everything, cell_alpha, alpha_below } =
+        levels(&evidence, &records, family, settings.margin);
+    let assumed = Between::assumed(settings.assumed_spread);
+    // Half the distance of two groups of epochs is the standard deviation of runs that have either as often as the other.
+    let modes = |cell: &str| of_a.modes(cell).max(of_b.modes(cell)) / 2.0;
+    let at_least = |between: Between, sd: f64| Between { sd: between.sd.max(sd), ..between };
+    let spread_of = |cell: &str| {
+        let saved = past.between(&[cell], |rests| rests.first().copied());
+        let (between, source) =
+            saved.map_or((assumed, SpreadSource::Assumed), |sd| (sd, SpreadSource::Saved));
+        (at_least(between, modes(cell)), source)
+    };
+    let alphas: BTreeMap<&str, f64> = compared.iter().copied().zip(cell_alpha).collect();
+    let costs = judged(costs, settings, |cell| Named {
+        cell: cell.to_owned(),
+        baseline: None,
+        alpha: alphas[cell],
+        between: spread_of(cell),
+    });
+    let relative = judged(ratios, settings, |(cell, baseline)| Named {
+        cell: cell.to_owned(),
+        baseline: Some(baseline.to_owned()),
+        alpha: alpha_below,
+        between: (at_least(assumed, modes(cell).max(modes(baseline))), SpreadSource::Assumed),
+    });
     let only = |one: &Side<'_>, other: &Side<'_>| {
         one.anywhere.difference(&other.anywhere).map(|id| (*id).to_owned()).collect()
     };
@@ -115,6 +147,10 @@ pub fn compare(
         margin: settings.margin,
         metric,
         assumed_spread: settings.assumed_spread,
+        arms: None,
+        saved_runs: past.runs() as u32,
+        groups,
+        everything,
         costs,
         relative,
         only_a: only(of_a, of_b),
@@ -141,63 +177,6 @@ fn check_runs(a: &[Document], b: &[Document]) -> Result<(), CompareError> {
 
 fn compared_run(run: &Document) -> ComparedRun {
     ComparedRun { started: run.started.clone(), seed: run.seed, epochs: run.schedule.epochs }
-}
-
-/// The runs of one side, and what they have measured.
-struct Side<'a> {
-    runs: Vec<Run<'a>>,
-    /// Cells that every run has measured.
-    measured: BTreeSet<&'a str>,
-    /// Cells that some run has measured.
-    anywhere: BTreeSet<&'a str>,
-    /// Cells with the baseline that every run compares them with.
-    pairs: BTreeSet<(&'a str, &'a str)>,
-}
-
-struct Run<'a> {
-    /// Of cells that were measured.
-    indices: BTreeMap<&'a str, usize>,
-    pairs: BTreeSet<(&'a str, &'a str)>,
-    batches: Batches<'a>,
-}
-
-impl<'a> Side<'a> {
-    fn of(documents: &'a [Document]) -> Self {
-        let runs: Vec<Run<'a>> = documents.iter().map(Run::of).collect();
-        let cells_of = |run: &Run<'a>| run.indices.keys().copied().collect::<BTreeSet<_>>();
-        let in_all = |sets: Vec<BTreeSet<&'a str>>| sets.into_iter().reduce(|all, set| &all & &set);
-        let measured = in_all(runs.iter().map(cells_of).collect()).unwrap_or_default();
-        let anywhere = runs.iter().flat_map(|run| run.indices.keys().copied()).collect();
-        let pairs = runs.iter().map(|run| run.pairs.clone()).reduce(|all, set| &all & &set);
-        Self { runs, measured, anywhere, pairs: pairs.unwrap_or_default() }
-    }
-
-    /// For every run, the logarithms of a cell's costs by epoch.
-    fn log_costs(&self, metric: Metric, cell: &str) -> Vec<Vec<f64>> {
-        self.runs.iter().map(|run| run.batches.log_costs(metric, run.indices[cell])).collect()
-    }
-
-    /// For every run, the logarithms of the ratio of two cells' costs by epoch.
-    fn log_ratios(&self, metric: Metric, cell: &str, baseline: &str) -> Vec<Vec<f64>> {
-        let of = |run: &Run<'_>| run.batches.log_ratios(metric, run.indices[cell], run.indices[baseline]);
-        self.runs.iter().map(of).collect()
-    }
-}
-
-impl<'a> Run<'a> {
-    fn of(document: &'a Document) -> Self {
-        let batches = Batches::new(&document.samples, document.cells.len());
-        let indices: BTreeMap<&str, usize> = document
-            .cells
-            .iter()
-            .enumerate()
-            .filter(|(_, cell)| cell.epochs > 0)
-            .map(|(index, cell)| (cell.id.as_str(), index))
-            .collect();
-        let pairs = document.contrasts.iter().map(|contrast| (contrast.a.as_str(), contrast.b.as_str()));
-        let known = |pair: &(&str, &str)| indices.contains_key(pair.0) && indices.contains_key(pair.1);
-        Self { pairs: pairs.filter(known).collect(), indices, batches }
-    }
 }
 
 /// What is compared, and the runs' medians on both sides.
@@ -229,33 +208,43 @@ fn measured_changes<'a, K: Copy>(
     what.iter().filter_map(of).collect()
 }
 
-fn judged<K>(
-    measured: Vec<Measured<K>>,
+/// What is judged, and how.
+struct Named {
+    cell: String,
+    baseline: Option<String>,
+    /// The level of its interval is 1 − `alpha`.
     alpha: f64,
+    between: (Between, SpreadSource),
+}
+
+fn judged<K: Copy>(
+    measured: Vec<Measured<K>>,
     settings: &CompareSettings,
-    name: impl Fn(K) -> (String, Option<String>),
+    name: impl Fn(K) -> Named,
 ) -> Vec<Change> {
     let change = |Measured { what, a, b }: Measured<K>| {
-        let Unpaired { difference, bounds, spread } = unpaired(&a, &b, alpha, settings.assumed_spread)?;
-        let (cell, baseline) = name(what);
+        let Named { cell, baseline, alpha, between: (between, source) } = name(what);
+        let Unpaired { difference, bounds, spread } = unpaired(&a, &b, alpha, between)?;
         let mean =
             |runs: &[RunMedian]| (runs.iter().map(|run| run.median).sum::<f64>() / runs.len() as f64).exp();
-        let bounds = bounds.map(|(lo, hi)| (lo.exp(), hi.exp()));
-        let (spread, spread_source) = match spread {
-            Spread::Measured(sd) => (sd, SpreadSource::Measured),
-            Spread::Assumed(sd) => (sd, SpreadSource::Assumed),
+        let (spread, source, degrees) = match spread {
+            Spread::Measured(sd) => (sd, SpreadSource::Measured, (a.len() + b.len() - 2) as f64),
+            Spread::Assumed(sd) => (sd, source, between.degrees),
         };
+        let ratios = bounds.map(|(lo, hi)| (lo.exp(), hi.exp()));
         Some(Change {
             cell,
             baseline,
             a: mean(&a),
             b: mean(&b),
             ratio: difference.exp(),
-            lo: bounds.map(|bounds| bounds.0),
-            hi: bounds.map(|bounds| bounds.1),
-            verdict: Verdict::of(bounds, settings.margin),
-            spread,
-            spread_source,
+            lo: ratios.map(|ratios| ratios.0),
+            hi: ratios.map(|ratios| ratios.1),
+            verdict: Verdict::of(ratios, settings.margin),
+            alpha,
+            would_show: would_show(bounds, student_quantile(1.0 - alpha / 2.0, degrees)),
+            spread: Some(spread),
+            spread_source: Some(source),
         })
     };
     let mut changes: Vec<Change> = measured.into_iter().filter_map(change).collect();
@@ -263,38 +252,20 @@ fn judged<K>(
     changes
 }
 
-fn notes(comparison: &Comparison) -> Vec<String> {
-    let mut notes = Vec::new();
-    let runs = comparison.a.len() + comparison.b.len();
-    if runs < ENOUGH_DEGREES + 2 {
-        let percent = comparison.assumed_spread * 100.0;
-        notes.push(format!(
-            "so few runs do not show how much two runs of one build differ; ipcost assumes {percent} % (standard deviation; --run-to-run), and smaller changes stay open: measure three runs or more a side, A and B by turns, and name them all: ipcost compare A1 A2 A3 -- B1 B2 B3"
-        ));
-    }
-    let beyond: Vec<&Change> =
-        comparison.costs.iter().filter(|change| change.verdict == Verdict::Undecided).collect();
-    let wandering = beyond.iter().filter(|change| change.lo.is_none()).count();
-    if wandering > 0 {
-        notes.push(format!(
-            "{wandering} of {} cells wander too much within a run, or have too few epochs, for one run to say anything: measure more runs a side, or longer ones",
-            comparison.costs.len()
-        ));
-    }
-    notes.extend(moving_together(&comparison.costs, comparison.margin));
-    notes
+/// By run and cell, from by cell and run.
+fn transposed(by_cell: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
+    let runs = by_cell.first().map_or(0, Vec::len);
+    (0..runs).map(|run| by_cell.iter().map(|cell| cell[run]).collect()).collect()
 }
 
-/// Where every cell moved the same way, something that all share changed: seldom what one wanted to know.
-fn moving_together(costs: &[Change], margin: f64) -> Option<String> {
-    let logs: Vec<f64> = costs.iter().map(|change| change.ratio.ln()).collect();
-    let middle = median(&logs)?;
-    let together = logs.iter().all(|log| log.signum() == middle.signum());
-    (costs.len() >= MANY && together && middle.abs() > (1.0 + margin).ln()).then(|| {
-        let word = if middle > 0.0 { "dearer" } else { "cheaper" };
+/// What a reader must know of the runs; everything else is in the levels.
+fn notes(comparison: &Comparison) -> Vec<String> {
+    let wandering = comparison.costs.iter().filter(|change| change.lo.is_none()).count();
+    let of = comparison.costs.len();
+    let note = (wandering > 0).then(|| {
         format!(
-            "every cell is {word} on side B, {:.2} × in the middle: something that all share changed, such as the kernel, the clock rate or the machine's neighbours; the ratios to the baseline are free of it",
-            middle.exp()
+            "{wandering} of {of} cells wander too much within a run, or have too few epochs, for one run to say anything: measure more runs a side, or longer ones"
         )
-    })
+    });
+    note.into_iter().collect()
 }

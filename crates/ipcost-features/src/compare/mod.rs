@@ -1,10 +1,17 @@
 //! What changed between two sets of runs: `ipcost compare`.
 
 mod differences;
+mod groups;
 mod judge;
+mod levels;
 mod record;
+mod sides;
+mod spread;
+mod unpaired;
 pub mod words;
 
-pub(crate) use self::differences::{differing, facts};
+pub(crate) use self::differences::{VOLATILE, differing, facts};
+pub use self::groups::CellGroup;
 pub use self::judge::*;
 pub use self::record::*;
+pub use self::spread::PastRuns;

@@ -1,7 +1,9 @@
 //! What two sets of runs say about each other.
 
-use ipcost_model::{Metric, Tool, Verdict, named};
+use ipcost_model::{Arms, Metric, Tool, Verdict, named};
 use serde::{Deserialize, Serialize};
+
+use super::groups::CellGroup;
 
 /// The version of the record.
 pub const COMPARISON_SCHEMA: &str = "ipcost-comparison/1";
@@ -11,6 +13,8 @@ named! {
     SpreadSource, "source" {
         /// From the runs of both sides.
         Measured = "measured",
+        /// From saved runs of the same job on the same host.
+        Saved = "saved",
         /// Taken to be so much, since too few runs tell it.
         Assumed = "assumed",
     }
@@ -39,6 +43,18 @@ pub struct Comparison {
     pub metric: Metric,
     /// The relative standard deviation between runs of one build that is assumed where too few runs tell it.
     pub assumed_spread: f64,
+    /// The two arms, if both sides were measured in one run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arms: Option<Arms>,
+    /// How many saved runs of this job and host tell how much runs of one build differ; 0 if they were not asked.
+    #[serde(default)]
+    pub saved_runs: u32,
+    /// Groups of cells relative to the rest, side B over side A: those that are known to have changed first.
+    #[serde(default)]
+    pub groups: Vec<GroupChange>,
+    /// All cells together; null if there is only one, or too little is known.
+    #[serde(default)]
+    pub everything: Option<GroupChange>,
     /// Costs, side B over side A, the largest change first.
     pub costs: Vec<Change>,
     /// Ratios to the run's own baseline, side B over side A, the largest change first. What befalls a whole run,
@@ -50,6 +66,34 @@ pub struct Comparison {
     pub only_b: Vec<String>,
     /// What else a reader must know, and what to do.
     pub notes: Vec<String>,
+}
+
+/// How a group of cells changed relative to the rest, or all cells together.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GroupChange {
+    /// What its cells have in common; empty of all cells.
+    pub group: CellGroup,
+    /// How many cells.
+    pub cells: u32,
+    /// Side B over side A: in the middle of its cells; of a group, relative to the middle of the others, once groups that
+    /// were found before are taken off.
+    pub ratio: f64,
+    /// The lower end of its interval; null while unbounded.
+    pub lo: Option<f64>,
+    /// The upper end; null while unbounded.
+    pub hi: Option<f64>,
+    /// What is known of it.
+    pub verdict: Verdict,
+    /// Its place among those that are known to have changed, from 1; null of the others.
+    pub found: Option<u32>,
+    /// The level of its interval is 1 − `alpha`.
+    pub alpha: f64,
+    /// A change that would have been found in nine of ten cases, as a ratio above 1; null while there is no interval.
+    pub would_show: Option<f64>,
+    /// The relative standard deviation between runs that the interval takes in; null within one run.
+    pub spread: Option<f64>,
+    /// Where that comes from.
+    pub spread_source: Option<SpreadSource>,
 }
 
 /// A run as it takes part.
@@ -93,8 +137,14 @@ pub struct Change {
     pub hi: Option<f64>,
     /// What is known of it.
     pub verdict: Verdict,
-    /// The relative standard deviation between runs that the interval takes in.
-    pub spread: f64,
+    /// The level of its interval is 1 − `alpha`.
+    #[serde(default)]
+    pub alpha: f64,
+    /// A change that would have been found in nine of ten cases, as a ratio above 1; null while there is no interval.
+    #[serde(default)]
+    pub would_show: Option<f64>,
+    /// The relative standard deviation between runs that the interval takes in; null within one run.
+    pub spread: Option<f64>,
     /// Where that comes from.
-    pub spread_source: SpreadSource,
+    pub spread_source: Option<SpreadSource>,
 }

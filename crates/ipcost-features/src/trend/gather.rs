@@ -2,11 +2,10 @@
 
 use ipcost_lab::Batches;
 use ipcost_lab::estimate::estimate_of_logs;
-use ipcost_model::{CellRecord, Document, Estimate, Job, Matrix, Metric, NATIVE, Placement, parse_cell_id};
+use ipcost_model::{CellRecord, Document, Estimate, Matrix, Metric, NATIVE, Placement, parse_cell_id};
 
-use crate::answer::kind;
 use crate::compare::facts;
-use crate::history::{RunSummary, words::job};
+use crate::history::{Alike, RunSummary, words::job};
 
 /// The level of the interval of a ratio; documents have those of costs at the same.
 const ALPHA: f64 = 0.05;
@@ -82,45 +81,6 @@ impl Asked {
     /// Each of them.
     pub fn cells(&self) -> impl Iterator<Item = &CellName> {
         std::iter::once(&self.cell).chain(&self.against)
-    }
-}
-
-/// What runs must have in common to be in one history.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Alike {
-    pub host: String,
-    /// The command and the job, without what only says how long to measure.
-    pub job: (Option<String>, Job),
-    /// The version of a real server, where the document tells.
-    pub server: Option<String>,
-    pub debug: bool,
-}
-
-impl Alike {
-    fn of(document: &Document) -> Self {
-        let host = document.host.more.get("name").and_then(|name| name.as_str());
-        let answer = document.answer.as_ref();
-        let server = answer.and_then(|answer| answer.get("server").and(answer.get("version")));
-        Self {
-            host: host.unwrap_or_default().to_owned(),
-            job: (kind(document), what_is_measured(&document.job)),
-            server: server.and_then(|version| version.as_str()).map(str::to_owned),
-            debug: document.tool.profile.as_deref() == Some("debug"),
-        }
-    }
-}
-
-/// The job without its budget, its seed and how its results are judged.
-fn what_is_measured(job: &Job) -> Job {
-    Job {
-        baseline: None,
-        budget: None,
-        margin: None,
-        epochs: None,
-        seed: None,
-        keep_all: false,
-        timeout: None,
-        ..job.clone()
     }
 }
 

@@ -6,9 +6,10 @@ use ipcost_model::{Tool, first_few, nearest};
 use ipcost_stats::{ChangePoint, ChangePoints, FEWEST_IN_HISTORY, Step, change_points, step};
 use thiserror::Error;
 
-use super::gather::{Alike, Asked, Gathered};
+use super::gather::{Asked, Gathered};
 use super::record::{LeftOut, TREND_SCHEMA, Trend, TrendChange, TrendRun};
-use crate::compare::Difference;
+use crate::compare::{Difference, VOLATILE};
+use crate::history::Alike;
 
 /// The level of the test of each change.
 pub const CHANGE_ALPHA: f64 = 0.01;
@@ -20,19 +21,6 @@ const SEED: u64 = 20_140_301;
 pub const MOST_RUNS: usize = 1_000;
 /// Ids that an error names.
 const MOST_IDS: usize = 4;
-/// Facts that differ from run to run even if nothing changed.
-const VOLATILE: [&str; 9] = [
-    "load_average",
-    "swap_used_bytes",
-    "memory_pressure_percent",
-    "memory_bytes",
-    "time_wait",
-    "tracked_connections",
-    "rounds in an epoch",
-    "batch, ms",
-    "lead-in, ms",
-];
-
 /// Why there is no trend.
 #[derive(Debug, Error)]
 pub enum TrendError {

@@ -26,10 +26,14 @@ pub struct CompareArgs {
     /// The relative change that matters
     #[arg(long, value_name = "PERCENT", value_parser = parse_proportion, default_value = "5%")]
     pub margin: f64,
-    /// How much runs of one build differ here (standard deviation), where fewer than three runs a side tell it
-    #[arg(long, value_name = "PERCENT", value_parser = parse_proportion, default_value = "5%")]
-    pub run_to_run: f64,
-    /// Exit with status 1 if a cell is known to cost more on side B by more than this
+    /// How much runs of one build differ here (standard deviation), where fewer than three runs a side tell it; without this,
+    /// from saved runs of the same job on this host, or 5%
+    #[arg(long, value_name = "PERCENT", value_parser = parse_proportion)]
+    pub run_to_run: Option<f64>,
+    /// Show every group and every cell, also those that are open
+    #[arg(long)]
+    pub details: bool,
+    /// Exit with status 1 if a cell, a group of cells or everything is known to cost more on side B by more than this
     #[arg(long, value_name = "PERCENT", value_parser = parse_proportion)]
     pub fail_on: Option<f64>,
     /// Write the comparison as JSON; - is standard output

@@ -16,9 +16,10 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Context;
-use ipcost_features::history::RunSummary;
+use ipcost_features::compare::PastRuns;
+use ipcost_features::history::{Alike, RunSummary};
 use ipcost_lab::About;
-use ipcost_model::{Document, Plan, Samples, read_document};
+use ipcost_model::{Document, Metric, Plan, RunState, Samples, read_document};
 use ipcost_report::terminal;
 
 pub use list::run as list;
@@ -26,11 +27,15 @@ pub use prune::run as prune;
 pub use samples::{SamplesFile, check_same, is_samples_path};
 
 use store::{RunFile, Store};
+use summary::Summaries;
 
 use crate::args::{Saving, ShowArgs};
 use crate::documents;
 use crate::exit::{Problem, warn};
 use crate::output::{Showing, print, room, show as show_document};
+
+/// The newest so many saved runs tell how much runs differ: more take time to read, and are of older days.
+const MOST_PAST_RUNS: usize = 30;
 
 /// Begins the samples file of a run. That it cannot be written is a warning: the run goes on without.
 pub fn begin(about: &About, name: Option<&str>, plan: &Plan) -> Option<SamplesFile> {
@@ -90,6 +95,31 @@ pub fn keep_answer(document: Document, saving: Saving, quiet: bool) {
     if !saving.no_save && document.schedule.epochs > 0 {
         keep(&document, quiet, None);
     }
+}
+
+/// Saved runs of the same job on the same host as all of these, and of neither side; none if the sides differ in that, or if
+/// nothing is saved.
+pub fn past_runs(a: &[Document], b: &[Document], metric: Metric) -> PastRuns {
+    let mut past = PastRuns::default();
+    let Some(first) = a.first() else { return past };
+    let alike = Alike::of(first);
+    let is_like = |run: &Document| Alike::of(run) == alike;
+    let Some(store) = Store::of_user().ok().filter(|_| a.iter().chain(b).all(is_like)) else { return past };
+    let Ok(all) = Summaries::of(&store) else { return past };
+    let compared = |run: &Document| {
+        a.iter().chain(b).any(|other| (&other.started, other.seed) == (&run.started, run.seed))
+    };
+    let in_short = RunSummary::of(first, "", "", 0);
+    let may = |summary: &RunSummary| {
+        summary.state == RunState::Finished
+            && (&summary.kind, &summary.host, summary.cells)
+                == (&in_short.kind, &in_short.host, in_short.cells)
+    };
+    let runs = all.runs.iter().filter(|(_, summary)| may(summary));
+    let documents = runs.filter_map(|(file, _)| read(&store, file).ok());
+    let documents = documents.filter(|run| is_like(run) && !compared(run) && run.schedule.epochs > 0);
+    documents.take(MOST_PAST_RUNS).for_each(|run| past.add(&run, metric));
+    past
 }
 
 /// Whether a text is meant as a saved run rather than as a path that leads nowhere.

@@ -1,0 +1,78 @@
+//! The runs of a side, and what they have measured.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ipcost_lab::Batches;
+use ipcost_model::{Document, Metric};
+
+/// The runs of one side, and what they have measured.
+pub(super) struct Side<'a> {
+    runs: Vec<Run<'a>>,
+    /// Cells that every run has measured.
+    pub measured: BTreeSet<&'a str>,
+    /// Cells that some run has measured.
+    pub anywhere: BTreeSet<&'a str>,
+    /// Cells with the baseline that every run compares them with.
+    pub pairs: BTreeSet<(&'a str, &'a str)>,
+}
+
+struct Run<'a> {
+    document: &'a Document,
+    /// Of cells that were measured.
+    indices: BTreeMap<&'a str, usize>,
+    pairs: BTreeSet<(&'a str, &'a str)>,
+    batches: Batches<'a>,
+}
+
+impl<'a> Side<'a> {
+    pub fn of(documents: &'a [Document]) -> Self {
+        let runs: Vec<Run<'a>> = documents.iter().map(Run::of).collect();
+        let cells_of = |run: &Run<'a>| run.indices.keys().copied().collect::<BTreeSet<_>>();
+        let in_all = |sets: Vec<BTreeSet<&'a str>>| sets.into_iter().reduce(|all, set| &all & &set);
+        let measured = in_all(runs.iter().map(cells_of).collect()).unwrap_or_default();
+        let anywhere = runs.iter().flat_map(|run| run.indices.keys().copied()).collect();
+        let pairs = runs.iter().map(|run| run.pairs.clone()).reduce(|all, set| &all & &set);
+        Self { runs, measured, anywhere, pairs: pairs.unwrap_or_default() }
+    }
+
+    /// How far a cell's epochs lie apart that fall into two groups in some run, as a logarithm; 0 of one group. Which group is the
+    /// usual one may differ from run to run.
+    pub fn modes(&self, cell: &str) -> f64 {
+        let of_run = |run: &Run<'_>| -> f64 {
+            let modes = run.document.cells[run.indices[cell]].modes.iter();
+            let logs: Vec<f64> =
+                modes.map(|mode| mode.wall_ns_per_op.ln()).filter(|log| log.is_finite()).collect();
+            let most = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            let least = logs.iter().copied().fold(f64::INFINITY, f64::min);
+            (most - least).max(0.0)
+        };
+        self.runs.iter().map(of_run).fold(0.0, f64::max)
+    }
+
+    /// For every run, the logarithms of a cell's costs by epoch.
+    pub fn log_costs(&self, metric: Metric, cell: &str) -> Vec<Vec<f64>> {
+        self.runs.iter().map(|run| run.batches.log_costs(metric, run.indices[cell])).collect()
+    }
+
+    /// For every run, the logarithms of the ratio of two cells' costs by epoch.
+    pub fn log_ratios(&self, metric: Metric, cell: &str, baseline: &str) -> Vec<Vec<f64>> {
+        let of = |run: &Run<'_>| run.batches.log_ratios(metric, run.indices[cell], run.indices[baseline]);
+        self.runs.iter().map(of).collect()
+    }
+}
+
+impl<'a> Run<'a> {
+    fn of(document: &'a Document) -> Self {
+        let batches = Batches::new(&document.samples, document.cells.len());
+        let indices: BTreeMap<&str, usize> = document
+            .cells
+            .iter()
+            .enumerate()
+            .filter(|(_, cell)| cell.epochs > 0)
+            .map(|(index, cell)| (cell.id.as_str(), index))
+            .collect();
+        let pairs = document.contrasts.iter().map(|contrast| (contrast.a.as_str(), contrast.b.as_str()));
+        let known = |pair: &(&str, &str)| indices.contains_key(pair.0) && indices.contains_key(pair.1);
+        Self { document, pairs: pairs.filter(known).collect(), indices, batches }
+    }
+}

@@ -1,0 +1,47 @@
+//! Which saved runs belong to one history.
+
+use ipcost_model::{Document, Job};
+
+use crate::answer::kind;
+
+/// What runs must have in common to be in one history.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Alike {
+    /// The machine's name.
+    pub host: String,
+    /// The command and the job, without what only says how long to measure.
+    pub job: (Option<String>, Job),
+    /// The version of a real server, where the document tells.
+    pub server: Option<String>,
+    /// Whether the tool was built without optimisation.
+    pub debug: bool,
+}
+
+impl Alike {
+    /// Of a document.
+    pub fn of(document: &Document) -> Self {
+        let host = document.host.more.get("name").and_then(|name| name.as_str());
+        let answer = document.answer.as_ref();
+        let server = answer.and_then(|answer| answer.get("server").and(answer.get("version")));
+        Self {
+            host: host.unwrap_or_default().to_owned(),
+            job: (kind(document), what_is_measured(&document.job)),
+            server: server.and_then(|version| version.as_str()).map(str::to_owned),
+            debug: document.tool.profile.as_deref() == Some("debug"),
+        }
+    }
+}
+
+/// The job without its budget, its seed and how its results are judged.
+fn what_is_measured(job: &Job) -> Job {
+    Job {
+        baseline: None,
+        budget: None,
+        margin: None,
+        epochs: None,
+        seed: None,
+        keep_all: false,
+        timeout: None,
+        ..job.clone()
+    }
+}
