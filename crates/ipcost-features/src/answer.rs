@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::app::{self, APP_SCHEMA, App};
 use crate::check::{self, CHECK_SCHEMA, Check};
+use crate::compare::{self, COMPARISON_SCHEMA, Comparison};
 use crate::explain::{self, EXPLANATION_SCHEMA, Explanation};
 use crate::replicate::{self, LEDGER_SCHEMA, Ledger};
 use crate::sweep::{
@@ -33,6 +34,8 @@ pub enum Answer {
     Work(Box<WorkSweep>),
     /// Of `app`.
     App(Box<App>),
+    /// Of `ab`.
+    Comparison(Box<Comparison>),
 }
 
 /// Why a document's answer cannot be shown.
@@ -74,6 +77,7 @@ impl Answer {
             LEDGER_SCHEMA => Self::Ledger(read(answer.clone(), LEDGER_SCHEMA)?),
             WORK_SCHEMA => Self::Work(read(whole(), WORK_SCHEMA)?),
             APP_SCHEMA => Self::App(read(answer.clone(), APP_SCHEMA)?),
+            COMPARISON_SCHEMA => Self::Comparison(read(answer.clone(), COMPARISON_SCHEMA)?),
             SWEEP_SCHEMA => Self::Sweep(read(answer.clone(), SWEEP_SCHEMA)?),
             other => return Err(AnswerError::Unknown(other.to_owned())),
         };
@@ -85,8 +89,8 @@ impl Answer {
         matches!(self, Self::Cores(_))
     }
 
-    /// The answer as its command prints it, in `room` columns of text.
-    pub fn render(&self, room: usize) -> String {
+    /// The answer as its command prints it, in `room` columns of text; with everything that it leaves out on a screen, or not.
+    pub fn render(&self, details: bool, room: usize) -> String {
         match self {
             Self::Explanation(explanation) => explain::words::render(explanation, room),
             Self::Check(check) => check::words::render(check, room),
@@ -96,6 +100,7 @@ impl Answer {
             Self::Layout(sweep) => sweep::layout_table(sweep, room),
             Self::Work(sweep) => sweep::work_table(sweep, room),
             Self::App(app) => app::words::render(app, room),
+            Self::Comparison(comparison) => compare::words::render(comparison, details, room),
         }
     }
 }

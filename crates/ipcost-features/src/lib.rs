@@ -1,6 +1,7 @@
 //! What `ipcost` does beside running a job, one folder a feature. A folder holds the feature's record (plain data, as it is written),
 //! its judgement (pure functions from what the lab measured to the record) and its words.
 
+pub mod ab;
 pub mod answer;
 pub mod app;
 pub mod check;

@@ -1,6 +1,7 @@
 //! The timed batches of all complete epochs, arranged for questions about cells.
 
 use std::cell::OnceCell;
+use std::collections::BTreeMap;
 
 use ipcost_model::{Measure, Metric, Ran, Sample};
 use ipcost_stats::Series;
@@ -75,6 +76,12 @@ impl<'a> Batches<'a> {
     /// an interval.
     pub fn log_ratios(&self, metric: Metric, a: usize, b: usize) -> Vec<f64> {
         self.log_ratios_alike(metric, a, b).unwrap_or_else(|| self.logs_over(metric, a, b).medians())
+    }
+
+    /// The same by epoch, over all rounds; without epochs in which a ratio is not finite.
+    pub fn log_ratios_by_epoch(&self, metric: Metric, a: usize, b: usize) -> BTreeMap<u32, f64> {
+        let medians = self.logs_over(metric, a, b).by_epoch();
+        medians.into_iter().filter_map(|(epoch, value)| Some((epoch, value?))).collect()
     }
 
     /// Whether the scheduler places two cells, and their ratio is over the rounds in which it placed both alike.

@@ -5,7 +5,7 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use ipcost_model::protocol::{FromEngine, FromPeer};
-use ipcost_model::{MessageError, read_message};
+use ipcost_model::{ArmName, MessageError, read_message};
 use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::process::{Heard, MOST_COMPLAINT_BYTES, PeerProcess, Spawn, Wake, wait_any};
 
@@ -18,6 +18,17 @@ pub struct PeerProgram {
     pub name: String,
     /// The program, then its arguments.
     pub command: Vec<String>,
+    /// The arm of a run that it is for; `None` if that has none.
+    pub arm: Option<ArmName>,
+    /// Environment variables besides those of this program.
+    pub env: Vec<(String, String)>,
+}
+
+impl PeerProgram {
+    /// A peer with this program and environment, whatever the arm.
+    pub fn new(name: impl Into<String>, command: Vec<String>) -> Self {
+        Self { name: name.into(), command, arm: None, env: Vec::new() }
+    }
 }
 
 /// How long the other peer of a pair has to fail as well, so that the one that failed first is named.
@@ -111,7 +122,7 @@ impl Peer {
     /// # Errors
     /// If its program cannot be started.
     pub fn start(program: &PeerProgram, who: String, spawn: Spawn<'_>) -> Result<Self, EngineError> {
-        match PeerProcess::spawn(Spawn { command: &program.command, ..spawn }) {
+        match PeerProcess::spawn(Spawn { command: &program.command, env: &program.env, ..spawn }) {
             Ok(process) => Ok(Self { process, who, inbox: VecDeque::new(), asked: None, fault: None }),
             Err(source) => Err(EngineError::PeerStart {
                 name: program.name.clone(),
@@ -370,7 +381,7 @@ mod tests {
 
     fn peer(script: &str) -> Peer {
         let command = ["sh", "-c", script].map(str::to_owned).to_vec();
-        Peer::start(&PeerProgram { name: "sh".into(), command }, "peer".into(), Spawn::default()).unwrap()
+        Peer::start(&PeerProgram::new("sh", command), "peer".into(), Spawn::default()).unwrap()
     }
 
     fn failure(peers: &mut [&mut Peer], from: usize, patience: Duration) -> (usize, String) {

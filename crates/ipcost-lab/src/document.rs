@@ -113,6 +113,7 @@ fn judged(outcome: &Outcome, batches: &Batches<'_>, about: &About, judge: &Judge
         samples: Vec::new(),
         warnings: Vec::new(),
         notes: Vec::new(),
+        arms: outcome.arms.clone(),
         answer: None,
         runs: Vec::new(),
     }

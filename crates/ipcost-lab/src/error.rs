@@ -62,6 +62,26 @@ pub enum EngineError {
         /// Why not.
         reason: String,
     },
+    /// A command of an arm failed, or changed nothing; found before an epoch.
+    #[error("arm {arm}: {command}: {reason}{}", complaint_text(.complaint))]
+    Arm {
+        /// The arm.
+        arm: &'static str,
+        /// Its command.
+        command: String,
+        /// What is wrong, and the fix.
+        reason: String,
+        /// Its standard error.
+        complaint: String,
+    },
+    /// The machine is not as it was before the run.
+    #[error("THE MACHINE WAS NOT PUT BACK: {reason}; do it by hand: {remedy}")]
+    NotRestored {
+        /// What failed.
+        reason: String,
+        /// The command.
+        remedy: String,
+    },
     /// The machine did not stay awake.
     #[error(
         "the machine was suspended, or this program stopped, in {times} batches running; measure while it stays awake"
@@ -81,6 +101,8 @@ impl EngineError {
         match self {
             Self::PeerStart { source, .. } => shortage(source).is_none(),
             Self::PeerUnfit { .. } | Self::Placement { .. } => true,
+            // As a rule in the very first epoch.
+            Self::Arm { .. } => true,
             Self::Provision { source, .. } => matches!(source, TransportError::Refused(_)),
             _ => false,
         }

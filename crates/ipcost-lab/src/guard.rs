@@ -15,6 +15,8 @@ use ipcost_sys::process::{
     ChildStdin, GuardLine, ask_group_to_end, guard_line, kill_group, read_stdin, spawn_guard,
 };
 
+use crate::processes::Restoration;
+
 /// How long to keep trying to remove a directory, and how long to wait between attempts.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How long processes have to end by themselves.
@@ -63,6 +65,18 @@ impl Guard {
         self.tell(&format!("forget {}", list(groups)));
     }
 
+    /// Names how to put the machine back should this process be killed.
+    pub(crate) fn restores(&mut self, restoration: &Restoration) {
+        // JSON has no line breaks of its own.
+        let text = serde_json::to_string(restoration).expect("plain data");
+        self.tell(&format!("restore {text}"));
+    }
+
+    /// The machine has been put back.
+    pub(crate) fn restored(&mut self) {
+        self.tell("restored");
+    }
+
     fn tell(&mut self, line: &str) {
         if let Some(input) = &mut self.input {
             // The run goes on without a guard; it is needed only if the engine is killed.
@@ -89,6 +103,8 @@ struct Watched {
     groups: BTreeSet<u32>,
     /// Groups added since the last `start`.
     starting: Vec<u32>,
+    /// How to put the machine back, while it is changed.
+    restoration: Option<Restoration>,
 }
 
 impl Watched {
@@ -97,6 +113,8 @@ impl Watched {
         let groups = rest.split(' ').filter_map(|number| number.parse().ok());
         match word {
             "dir" => self.dir = Some(PathBuf::from(rest)),
+            "restore" => self.restoration = serde_json::from_str(rest).ok(),
+            "restored" => self.restoration = None,
             "start" => self.starting.clear(),
             "failed" => self.starting.drain(..).for_each(|group| {
                 self.groups.remove(&group);
@@ -136,6 +154,12 @@ pub fn run() -> io::Result<()> {
     }
     for group in &watched.groups {
         kill_group(*group);
+    }
+    if let Some(restoration) = &watched.restoration
+        && let Err(error) = restoration.carry_out()
+    {
+        // The terminal of the process that was killed, if it is still there.
+        eprintln!("error: ipcost was killed, and {error}");
     }
     // Remove only a directory named like ours: a line on our input must never remove anything else.
     let ours = |dir: &&PathBuf| dir.file_name().and_then(|name| name.to_str()).is_some_and(is_private_name);
@@ -182,6 +206,6 @@ mod tests {
         ];
         lines.into_iter().for_each(|line| watched.apply(line));
         let dir = Some("/tmp/ipcost-a b".into());
-        assert_eq!(watched, Watched { dir, groups: [5, 7].into(), starting: vec![] });
+        assert_eq!(watched, Watched { dir, groups: [5, 7].into(), ..Watched::default() });
     }
 }

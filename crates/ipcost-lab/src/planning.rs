@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use ipcost_model::units::duration_text;
-use ipcost_model::{Expanded, Job, LatencyMode, Multiplicity, Pattern, Plan, PlannedContrast, Workload};
+use ipcost_model::{
+    Arms, Expanded, Job, LatencyMode, Multiplicity, Pattern, Plan, PlannedArms, PlannedContrast, Workload,
+};
 use ipcost_stats::{Allocation, Variances, allocate, epochs_to_expect};
 
 /// The default budget.
@@ -122,6 +124,8 @@ pub struct Settings {
     pub latency: LatencyMode,
     /// How long a peer may take to answer a message.
     pub timeout: Duration,
+    /// Two arms, if the run compares two.
+    pub arms: Option<Arms>,
 }
 
 impl Settings {
@@ -141,6 +145,7 @@ impl Settings {
             counted: false,
             latency: job.latency.unwrap_or(LatencyMode::Tail),
             timeout: job.timeout.unwrap_or(DEFAULT_TIMEOUT),
+            arms: job.ab.clone(),
         }
     }
 }
@@ -195,11 +200,13 @@ pub fn plan(expanded: Expanded, settings: &Settings) -> Result<Plan, PlanError> 
         lead_in: Duration::ZERO,
         batch_exact: settings.batch,
         batch_least: settings.batch_least,
-        keep_all: settings.keep_all || has_floors,
+        // Questions about groups of cells take all of them.
+        keep_all: settings.keep_all || has_floors || settings.arms.is_some(),
         counted: settings.counted,
         sender_timed: settings.sender_timed.clone(),
         latency: settings.latency,
         timeout: settings.timeout,
+        arms: settings.arms.clone().map(|arms| PlannedArms { arms, before: Vec::new() }),
         cells_at_once: CELLS_AT_ONCE,
         tasks_at_once: u64::MAX,
     };

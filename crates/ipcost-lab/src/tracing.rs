@@ -138,7 +138,7 @@ fn once(
         let Some(program) = setup.programs.iter().find(|program| program.name == *name) else { continue };
         *name = format!("traced-{side}");
         let command = traced(&program.command, &file(*side));
-        programs.push(PeerProgram { name: name.clone(), command });
+        programs.push(PeerProgram::new(name.clone(), command));
     }
     let bench = ProcessBench::new(&only, programs, setup.guard, setup.interrupt.clone())?;
     let mut bench = bench.with_services(services)?;

@@ -66,6 +66,38 @@ impl Arms {
         }
     }
 
+    /// Whether the two can differ at all, and their commands can be started.
+    ///
+    /// # Errors
+    /// One line.
+    pub fn check(&self) -> Result<(), String> {
+        if self.a == self.b {
+            let what = if self.a == Arm::default() {
+                "nothing distinguishes the two arms"
+            } else {
+                "the two arms are the same"
+            };
+            return Err(format!(
+                "{what}; give each a command (--a, --b), or other environments, programs or peers (--a-env, --a-exec, --a-peer)"
+            ));
+        }
+        let empty = |arm: &Arm| {
+            arm.command.as_ref().is_some_and(|command| command.trim().is_empty())
+                || arm.exec.first().is_some_and(String::is_empty)
+                || arm.peers.values().any(|command| command.first().is_none_or(String::is_empty))
+        };
+        for name in ArmName::ALL {
+            if empty(self.arm(*name)) {
+                return Err(format!("arm {} has an empty command; give a program", name.title()));
+            }
+            let invalid = |name: &&String| name.is_empty() || name.contains(['=', '\0']);
+            if let Some(wrong) = self.arm(*name).env.keys().find(invalid) {
+                return Err(format!("{wrong:?} cannot name an environment variable; write NAME=VALUE"));
+            }
+        }
+        Ok(())
+    }
+
     /// Whether commands change the state of the machine.
     pub fn change_the_machine(&self) -> bool {
         self.a.command.is_some() || self.b.command.is_some()
@@ -100,4 +132,28 @@ impl Arm {
         let all: Vec<String> = self.command.iter().cloned().chain(env).chain(exec).chain(peers).collect();
         all.join("; ")
     }
+}
+
+/// What the commands of two arms changed, as the document has it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ArmsRecord {
+    /// Files of the kernel that hold settings.
+    pub settings: Vec<ArmSetting>,
+    /// Whether the machine was put back as it was.
+    pub restored: bool,
+}
+
+/// What a file of the kernel held.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ArmSetting {
+    /// Its path.
+    pub path: String,
+    /// Before the run.
+    pub before: String,
+    /// In arm A; null if that was never entered.
+    pub a: Option<String>,
+    /// In arm B.
+    pub b: Option<String>,
 }

@@ -3,6 +3,7 @@
 use derive_more::{Deref, DerefMut};
 use serde::{Deserialize, Serialize};
 
+use crate::arms::ArmName;
 use crate::job::NATIVE;
 use crate::named;
 use crate::options::Options;
@@ -166,6 +167,9 @@ pub struct Work {
     /// Requests that are sent before the first reply is read, where that is more than one (option `pipeline`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pipeline: Option<u64>,
+    /// The row that it is about, where a table compares the two arms of one row.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub row: Option<String>,
     /// Where the processes run.
     pub placement: Placement,
 }
@@ -182,14 +186,24 @@ impl Work {
             speaks_first: SpeaksFirst::Client,
             request: None,
             pipeline: None,
+            row: None,
             placement: Placement::Free,
         }
     }
 
     /// This work over a transport, with options.
     pub fn over(self, transport: &str, options: Options) -> Cell {
-        let Self { pattern, size, reply, concurrency, speaks_first, request, pipeline: _, placement: _ } =
-            self;
+        let Self {
+            pattern,
+            size,
+            reply,
+            concurrency,
+            speaks_first,
+            request,
+            pipeline: _,
+            row: _,
+            placement: _,
+        } = self;
         let transport = transport.to_owned();
         Cell { pattern, transport, size, reply, concurrency, speaks_first, request, options }
     }
@@ -210,6 +224,9 @@ pub struct Point {
     pub client: String,
     /// The peer that plays the server.
     pub server: String,
+    /// The arm of a run that compares two.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arm: Option<ArmName>,
 }
 
 /// A property of a point.
@@ -225,7 +242,13 @@ pub struct Column {
 impl Point {
     /// A cell between processes of the built-in peer that the scheduler places.
     pub fn free(cell: Cell) -> Self {
-        Self { cell, placement: Placement::Free, client: NATIVE.to_owned(), server: NATIVE.to_owned() }
+        Self {
+            cell,
+            placement: Placement::Free,
+            client: NATIVE.to_owned(),
+            server: NATIVE.to_owned(),
+            arm: None,
+        }
     }
 
     /// What its table is about.
@@ -240,12 +263,13 @@ impl Point {
             speaks_first: cell.speaks_first,
             request: cell.request.clone(),
             pipeline: cell.options.int(PIPELINE),
+            row: None,
             placement: *placement,
         }
     }
 
     /// Everything that distinguishes points, in the order of tables.
-    pub const COLUMNS: [Column; 12] = [
+    pub const COLUMNS: [Column; 13] = [
         Column { name: "pattern", value: |point| point.pattern.to_string(), read: read::<Pattern> },
         Column { name: "transport", value: |point| point.transport.clone(), read: as_it_is },
         Column { name: "size", value: |point| point.size.to_string(), read: size },
@@ -280,6 +304,11 @@ impl Point {
             },
             read: as_it_is,
         },
+        Column {
+            name: "arm",
+            value: |point| point.arm.map(|arm| arm.to_string()).unwrap_or_default(),
+            read: read::<ArmName>,
+        },
     ];
 
     /// The first column in which two points differ, with both values.
@@ -298,7 +327,7 @@ impl Point {
     }
 
     /// The identity that is stable between runs:
-    /// `pattern/transport/size[→reply]/cN[/placement][/client→server][/options]`.
+    /// `pattern/transport/size[→reply]/cN[/placement][/client→server][/options][/arm]`.
     pub fn id(&self) -> String {
         let Self { placement, client, server, .. } = self;
         let mut id = format!("{}/{}", self.pattern, self.transport);
@@ -321,6 +350,7 @@ impl Point {
         if !settings.is_empty() {
             id.push_str(&format!("/{}", settings.join(",")));
         }
+        id.extend(self.arm.map(|arm| format!("/arm={arm}")));
         id
     }
 }
@@ -381,7 +411,7 @@ mod tests {
     }
 
     fn point(cell: Cell, placement: Placement, client: &str) -> Point {
-        Point { cell, placement, client: client.to_owned(), server: NATIVE.to_owned() }
+        Point { placement, client: client.to_owned(), ..Point::free(cell) }
     }
 
     #[test]

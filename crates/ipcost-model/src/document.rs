@@ -7,6 +7,7 @@ use ipcost_stats::Verdict;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::arms::ArmsRecord;
 use crate::cell::{Point, Ran, Wait, Work};
 use crate::job::{Job, LatencyMode};
 use crate::layout::Layout;
@@ -95,6 +96,9 @@ pub struct Document {
     /// Facts about the result that call for no action.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<Warning>,
+    /// What the commands of the two arms changed, if the run compares two.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arms: Option<ArmsRecord>,
     /// The answer of a command that asked more than the document's own contrasts: the record that it writes, with its
     /// schema.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -7,6 +7,7 @@ use derive_more::{Deref, DerefMut};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::arms::{ArmName, Arms};
 use crate::capabilities::{Delivery, FloorKind, PeerState, TransportState};
 use crate::cell::{PIPELINE, Pattern, Placement, Point, SpeaksFirst, Work};
 use crate::consistency::MAX_NAME_BYTES;
@@ -48,6 +49,9 @@ pub struct PlannedCell {
     #[deref_mut]
     #[serde(flatten)]
     pub point: Point,
+    /// The row without its arm, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub row: Option<String>,
     /// Why it cannot be measured here; `None` if it can.
     pub unavailable: Option<String>,
     /// How long its lead-ins last, if the job says so.
@@ -118,6 +122,9 @@ pub fn expand(job: &Job, offers: &Offers<'_>) -> Result<Expanded, ExpandError> {
     }
     let Expansion { mut cells, dropped, .. } = expansion;
     distinguish_labels(&mut cells)?;
+    if let Some(arms) = &job.ab {
+        cells = in_both_arms(cells, job, arms)?;
+    }
     let mut notes = dropped;
     let workloads = workloads(&cells, job.baseline.as_deref(), &mut notes)?;
     Ok(Expanded { cells, workloads, notes })
@@ -350,11 +357,13 @@ impl Expansion<'_> {
         }
         let unavailable = reasons.into_iter().flatten().next();
         let cell = work.over(transport, options);
-        let point = Point { cell, placement, client: client.to_owned(), server: server.to_owned() };
+        let point =
+            Point { cell, placement, client: client.to_owned(), server: server.to_owned(), arm: None };
         Ok(PlannedCell {
             id: point.id(),
             label: label.map_or_else(|| row_name(&point), str::to_owned),
             point,
+            row: None,
             unavailable,
             lead_in: None,
             ops: None,
@@ -517,6 +526,30 @@ fn row_name(cell: &Point) -> String {
         }
     }
     name
+}
+
+/// Each cell once an arm, A before B.
+fn in_both_arms(cells: Vec<PlannedCell>, job: &Job, arms: &Arms) -> Result<Vec<PlannedCell>, ExpandError> {
+    arms.check()?;
+    if job.floor || cells.iter().any(|cell| cell.cell.pattern == Pattern::Floor) {
+        return Err("floors are not compared in two arms; take them out".to_owned().into());
+    }
+    let used = |name: &str| cells.iter().any(|cell| cell.client == name || cell.server == name);
+    let peers = [&arms.a, &arms.b].into_iter().flat_map(|arm| arm.peers.keys());
+    if let Some(name) = peers.into_iter().find(|name| !used(name)) {
+        return Err(format!("no cell has the peer {name}, so another command for it changes nothing").into());
+    }
+    let in_arm = |cell: &PlannedCell, arm: ArmName| {
+        let mut cell = PlannedCell {
+            id: format!("{}/arm={arm}", cell.id),
+            label: format!("{} {}", cell.label, arm.title()),
+            row: Some(cell.label.clone()),
+            ..cell.clone()
+        };
+        cell.point.arm = Some(arm);
+        cell
+    };
+    Ok(cells.iter().flat_map(|cell| ArmName::ALL.iter().map(move |arm| in_arm(cell, *arm))).collect())
 }
 
 /// Makes the job's label, if any, the id; where several cells share it, adds what distinguishes them.

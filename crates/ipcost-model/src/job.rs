@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde::de::{self, DeserializeSeed, IntoDeserializer, MapAccess, SeqAccess, Visitor, value};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::arms::Arms;
 use crate::cell::{Pattern, Placement, SpeaksFirst, Work, decoded};
 use crate::named;
 use crate::options::{OptionName, OptionValue, ValueSeed};
@@ -72,6 +73,9 @@ pub struct Job {
     pub timeout: Option<Duration>,
     /// The cells, as matrices.
     pub cells: Vec<Matrix>,
+    /// Two arms, if the question is whether a setting, a library or a build changes anything: every cell is measured in both.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ab: Option<Arms>,
     /// Peers besides the built-in one, by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub peers: BTreeMap<String, PeerCommand>,
@@ -184,6 +188,7 @@ impl Matrix {
                                         speaks_first,
                                         request: request.cloned(),
                                         pipeline: None,
+                                        row: None,
                                     },
                                 ));
                             }
@@ -207,6 +212,12 @@ impl Matrix {
         if name == "request" {
             self.request = vec![decoded(value)?].into();
             return Ok(());
+        }
+        if name == "arm" {
+            return Err(
+                "an arm is a part of a run of ipcost ab, and cannot be measured by itself; leave it out"
+                    .to_owned(),
+            );
         }
         let name = OptionName::find(name)?;
         match self.options.0.insert(name, vec![name.spec().parse(value)?]) {

@@ -40,7 +40,7 @@ mod text;
 pub mod units;
 mod workload;
 
-pub use arms::{Arm, ArmName, Arms};
+pub use arms::{Arm, ArmName, ArmSetting, Arms, ArmsRecord};
 pub use capabilities::{Capabilities, Delivery, FloorKind, OptionGroup, PeerState, TransportState};
 pub use cell::{Cell, Column, Pattern, Placement, Point, Ran, SpeaksFirst, Wait, Work};
 pub use cell_id::parse_cell_id;
@@ -66,7 +66,7 @@ pub use job_file::{JobFileError, parse_job};
 pub use layout::{Layout, Offsets, PAGE_BYTES, fixed_offset};
 pub use measure::{Measure, Quantity};
 pub use options::{CATALOGUE, OptionKind, OptionName, OptionSpec, OptionValue, Options};
-pub use plan::{Plan, PlannedContrast};
+pub use plan::{KeptFile, Plan, PlannedArms, PlannedContrast};
 pub use reading::{MAX_DOCUMENT_BYTES, ReadError, check_document, read_document};
 pub use redact::{Identity, RedactError, redacted, redacted_document};
 pub use samples_file::{

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::arms::{ArmName, Arms};
 use crate::document::Multiplicity;
 use crate::expand::PlannedCell;
 use crate::job::LatencyMode;
@@ -75,16 +76,54 @@ pub struct Plan {
     pub latency: LatencyMode,
     /// How long a peer may take to answer a message.
     pub timeout: Duration,
+    /// The two arms, and how the machine was before, if the run compares two.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arms: Option<PlannedArms>,
     /// The most cells with processes at the same time; an epoch of more is measured in groups.
     pub cells_at_once: usize,
     /// The most processes and threads of peers at the same time.
     pub tasks_at_once: u64,
 }
 
+/// The two arms of a plan.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlannedArms {
+    /// As the job has them.
+    #[serde(flatten)]
+    pub arms: Arms,
+    /// What commands may change and what is written back, as it was before the run.
+    #[serde(default)]
+    pub before: Vec<KeptFile>,
+}
+
+/// A file of /proc or /sys that holds a setting.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct KeptFile {
+    /// Its path.
+    pub path: String,
+    /// What it held.
+    pub text: String,
+}
+
 impl Plan {
     /// The cells that can be measured here, as indices.
     pub fn measurable(&self) -> impl Iterator<Item = usize> + '_ {
         self.cells.iter().enumerate().filter(|(_, cell)| cell.unavailable.is_none()).map(|(index, _)| index)
+    }
+
+    /// The groups of [`Plan::groups`], in blocks that stay together in the order of an epoch: a block has a group an arm, or one
+    /// group. Arms are thus compared within moments.
+    pub fn blocks(&self) -> Vec<Vec<Vec<usize>>> {
+        let mut blocks: Vec<Vec<Vec<usize>>> = Vec::new();
+        for group in self.groups() {
+            let of_arm = |arm: Option<ArmName>| {
+                group.iter().copied().filter(|cell| self.cells[*cell].arm == arm).collect::<Vec<usize>>()
+            };
+            let arms = ArmName::ALL.iter().map(|arm| of_arm(Some(*arm)));
+            blocks.push([of_arm(None)].into_iter().chain(arms).filter(|group| !group.is_empty()).collect());
+        }
+        blocks
     }
 
     /// The cells that can be measured here, in groups that have processes at the same time: one group, unless there

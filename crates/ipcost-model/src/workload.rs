@@ -3,6 +3,7 @@
 use derive_more::Deref;
 use serde::{Deserialize, Serialize};
 
+use crate::arms::ArmName;
 use crate::cell::{Pattern, Work};
 use crate::expand::PlannedCell;
 use crate::suggest::unknown;
@@ -48,12 +49,13 @@ pub fn workloads(
         known.dedup();
         return Err(unknown("baseline", name, known));
     }
+    let arms = cells.iter().any(|cell| cell.arm.is_some());
     let mut workloads = grouped(cells);
     // Compared cells come first; floors are not compared with one another.
     workloads.sort_by_key(|workload| workload.pattern == Pattern::Floor);
     for workload in workloads.iter_mut().filter(|workload| workload.pattern != Pattern::Floor) {
         let found = workload.compare(cells, baseline.unwrap_or(DEFAULT_BASELINE));
-        if let (false, Some(stand_in), Some(name)) = (found, workload.baseline, baseline) {
+        if let (false, false, Some(stand_in), Some(name)) = (arms, found, workload.baseline, baseline) {
             let label = &cells[stand_in].label;
             notes.push(format!("baseline {name} is not in every table; where it is not, {label} stands in"));
         }
@@ -65,7 +67,8 @@ pub fn workloads(
 fn grouped(cells: &[PlannedCell]) -> Vec<Workload> {
     let mut workloads: Vec<Workload> = Vec::new();
     for (index, cell) in cells.iter().enumerate() {
-        let work = cell.work();
+        // The two arms of a cell are compared with each other alone.
+        let work = Work { row: cell.row.clone(), ..cell.work() };
         match workloads.iter_mut().find(|workload| workload.work == work) {
             Some(workload) => workload.cells.push(index),
             None => {
@@ -100,6 +103,10 @@ impl Workload {
         let found = !candidates.is_empty();
         if !found {
             candidates.extend(available.first());
+        }
+        if self.row.is_some() {
+            candidates =
+                available.iter().copied().filter(|index| cells[*index].arm == Some(ArmName::A)).collect();
         }
         self.baseline = candidates.first().copied();
         let compared_with = |index: &usize| {
@@ -161,6 +168,7 @@ mod tests {
             id: point.id(),
             label: format!("{transport} {peer}"),
             point,
+            row: None,
             unavailable: None,
             lead_in: None,
             ops: None,

@@ -37,6 +37,10 @@ pub fn work(workload: &WorkloadRecord) -> String {
         Pattern::Connect => format!("connection per request, {size} out and {reply} back"),
         Pattern::Floor => "what this machine allows".to_owned(),
     };
+    let what = match &workload.row {
+        Some(row) => format!("{what} over {}", escaped(row)),
+        None => what,
+    };
     match workload.concurrency {
         0 | 1 => what,
         workers => format!("{what}, {workers} at once"),

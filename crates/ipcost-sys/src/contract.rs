@@ -25,6 +25,8 @@ pub const MOST_COMPLAINT_BYTES: u64 = 1 << 20;
 pub struct Spawn<'a> {
     /// The program, then its arguments.
     pub command: &'a [String],
+    /// Environment variables besides those of this process.
+    pub env: &'a [(String, String)],
     /// Descriptors that the peer inherits under the same numbers; closed here afterwards.
     pub inherit: Vec<Descriptor>,
     /// The one processor it may run on; any if `None`.

@@ -55,6 +55,7 @@ pub mod placement;
 mod private_name;
 pub mod quota;
 pub mod relations;
+pub mod shell;
 pub mod transport;
 pub mod whereabouts;
 

@@ -1,5 +1,6 @@
 //! `ipcost`: what local inter-process communication costs, how sure that is, and why.
 
+mod ab;
 mod app;
 mod args;
 mod build;
@@ -41,6 +42,7 @@ fn main() -> ExitCode {
         Command::App(args) => app::run(*args),
         Command::Report(args) => report::run(&args),
         Command::Explain(args) => explain::run(&args),
+        Command::Ab(args) => ab::run(*args),
         Command::Compare(args) => compare::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Show(args) => history::show(&args),

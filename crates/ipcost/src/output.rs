@@ -48,7 +48,7 @@ pub fn show(document: &Document, showing: Showing<'_>) -> anyhow::Result<()> {
     // What was asked is answered first; the tables beneath it are for those who ask for them.
     let answer = Answer::of(document)?;
     if let Some(answer) = &answer {
-        print(&answer.render(whole))?;
+        print(&answer.render(showing.wide, whole))?;
     }
     if answer.is_none_or(|answer| answer.needs_tables()) || showing.wide {
         print(&terminal::render(document, detail, room))?;
@@ -97,7 +97,7 @@ pub fn write_html(document: &Document, path: &Path) -> anyhow::Result<()> {
             (None, std::iter::once(claims).chain(figure).collect())
         }
         Some(Answer::App(app)) => (None, vec![html::saving_section(&app::savings(&app))]),
-        answer => (answer.map(|answer| plain(&answer.render(MOST_ROOM))), Vec::new()),
+        answer => (answer.map(|answer| plain(&answer.render(true, MOST_ROOM))), Vec::new()),
     };
     write_whole(path, |out| html::write(document, answer.as_deref(), &fragments, out))
 }

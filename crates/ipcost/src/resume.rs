@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use ipcost_features::ab;
 use ipcost_lab::lab::{about, now};
 use ipcost_lab::{About, Lab};
 use ipcost_model::Resumed;
@@ -33,8 +34,9 @@ pub fn run(args: &ResumeArgs) -> Result<ExitCode, Problem> {
     file.resumed(&resumed);
 
     let about = About { host: begun.host.clone(), started: begun.started.clone(), ..now_here };
+    let question = ab::question(&samples.begun.job);
     let mut recorder = Recorder::new(args.quiet, about, Some(file));
-    let outcome = lab.resume(samples, resumed, &interrupt, &mut recorder)?;
+    let outcome = lab.resume(samples, resumed, question, &interrupt, &mut recorder)?;
     let (finished, file) = finished(outcome, name, recorder);
     finish(&outputs, finished, file)
 }

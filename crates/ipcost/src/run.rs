@@ -1,12 +1,15 @@
 //! `ipcost run`: measure and compare.
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::Context;
+use ipcost_features::ab;
+use ipcost_features::answer::answered;
 use ipcost_lab::lab::{about, fresh_seed};
 use ipcost_lab::progress::{Observer, Progress};
-use ipcost_lab::{About, Contrasts, EngineError, Lab, Outcome, document, so_far};
-use ipcost_model::{Calibrated, Document, EpochRecord, Job, Plan, Stopped};
+use ipcost_lab::{About, Contrasts, EngineError, Lab, LabError, Outcome, PlanError, document, so_far};
+use ipcost_model::{Calibrated, Document, EpochRecord, Job, Metric, Plan, Stopped};
 use ipcost_report::{plan as plan_text, terminal};
 use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::transport;
@@ -25,15 +28,22 @@ use crate::redact::Redacting;
 /// # Errors
 /// What is wrong with the arguments, or what failed.
 pub fn run(args: RunArgs) -> Result<ExitCode, Problem> {
+    let job = job(&args, &transport::states()).map_err(Problem::usage)?;
+    run_job(&args, job)
+}
+
+/// Runs a job, with the rest of the arguments.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_job(args: &RunArgs, job: Job) -> Result<ExitCode, Problem> {
     let outputs =
         Outputs { files: &args.outputs, redacting: args.redacting, save: !args.no_save, quiet: args.quiet };
     outputs::check(&args.outputs).map_err(Problem::usage)?;
-    let job = job(&args, &transport::states()).map_err(Problem::usage)?;
-    let job = Job { budget: job.budget.or_else(|| usual_budget(&job)), ..job };
     let lab = Lab::open(&job, &mut teller(args.quiet))?;
-    let plan = lab.plan_job(&job, fresh_seed())?;
+    let (job, plan) = planned(&lab, job)?;
     if args.plan {
-        return show_plan(&args, &plan).map(|()| ExitCode::SUCCESS).map_err(Problem::failed);
+        return show_plan(args, &plan).map(|()| ExitCode::SUCCESS).map_err(Problem::failed);
     }
     if !args.quiet {
         one_core_note(&job).into_iter().for_each(note);
@@ -45,9 +55,25 @@ pub fn run(args: RunArgs) -> Result<ExitCode, Problem> {
         let samples = if save { history::begin(&about, name.as_deref(), plan) } else { None };
         Recorder::new(args.quiet, about.clone(), samples)
     };
-    let (outcome, recorder) = lab.run(plan, &Contrasts, &listen()?, begin)?;
+    let (outcome, recorder) = lab.run(plan, ab::question(&job), &listen()?, begin)?;
     let (finished, samples) = finished(outcome, name, recorder);
     finish(&outputs, finished, samples)
+}
+
+/// The plan of a job, which gets the usual budget if it has none: with two arms, what they take.
+fn planned(lab: &Lab, job: Job) -> Result<(Job, Plan), LabError> {
+    let given = job.budget.is_some();
+    let job = Job { budget: job.budget.or_else(|| usual_budget(&job)), ..job };
+    let seed = fresh_seed();
+    match ab::plan(lab, &job, seed) {
+        Err(LabError::Plan(PlanError::BudgetTooSmall { enough, .. })) if job.ab.is_some() && !given => {
+            // Room for more than the first intervals.
+            let job = Job { budget: Some(Duration::from_secs(enough + enough / 2)), ..job };
+            let plan = ab::plan(lab, &job, seed)?;
+            Ok((job, plan))
+        }
+        plan => Ok((job, plan?)),
+    }
 }
 
 /// Where results go.
@@ -105,6 +131,10 @@ pub fn finished(
     recorder.line.clear();
     let failure = outcome.failure.take();
     let document = Document { name, ..document(outcome, recorder.about) };
+    let document = match ab::comparison(&document, Metric::Wall) {
+        Some(comparison) => answered(document, &comparison),
+        None => document,
+    };
     (Finished { document, failure }, recorder.samples)
 }
 
@@ -146,7 +176,7 @@ impl Observer for Recorder {
         if outcome.plan.epochs_exact.is_none() {
             self.line.expect(outcome.plan.epochs_needed);
         }
-        if outcome.plan.cells.len() <= MOST_TO_WATCH {
+        if outcome.plan.cells.len() <= MOST_TO_WATCH && outcome.plan.arms.is_none() {
             self.line.above(|width, height| terminal::so_far(&so_far(outcome, &self.about), width, height));
         }
     }

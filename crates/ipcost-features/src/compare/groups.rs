@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ipcost_model::{CellRecord, Pattern, Placement};
+use ipcost_model::{Pattern, Placement, Point};
 use ipcost_report::words::{capitalised, cores, escaped};
 use serde::{Deserialize, Serialize};
 
@@ -28,7 +28,7 @@ pub struct CellGroup {
 
 impl CellGroup {
     /// Whether a cell belongs to it.
-    pub fn has(&self, cell: &CellRecord) -> bool {
+    pub fn has(&self, cell: &Point) -> bool {
         self.pattern.is_none_or(|pattern| cell.pattern == pattern)
             && self.transport.as_ref().is_none_or(|transport| cell.transport == *transport)
             && self.placement.is_none_or(|placement| cell.placement == placement)
@@ -71,8 +71,8 @@ fn plural(pattern: Pattern) -> &'static str {
 /// The groups of these cells by pattern, transport, placement, peers, and pattern over a transport, with their cells as
 /// indices. Of two groups that have the same cells, or each the cells that the other lacks, only the first is there: they
 /// are one question.
-pub fn groups(cells: &[&CellRecord]) -> Vec<(CellGroup, Vec<usize>)> {
-    let by = |group: &dyn Fn(&CellRecord) -> CellGroup| -> Vec<CellGroup> {
+pub fn groups(cells: &[&Point]) -> Vec<(CellGroup, Vec<usize>)> {
+    let by = |group: &dyn Fn(&Point) -> CellGroup| -> Vec<CellGroup> {
         let mut seen = BTreeSet::new();
         cells.iter().map(|cell| group(cell)).filter(|group| seen.insert(group.clone())).collect()
     };

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ipcost_lab::planning::ALPHA;
-use ipcost_model::{CellRecord, Document, Metric, Tool, Verdict, first_few};
+use ipcost_model::{Document, Metric, Point, Tool, Verdict, first_few};
 use ipcost_stats::{Between, RunMedian, Spread, Unpaired, run_median, student_quantile, unpaired};
 use thiserror::Error;
 
@@ -101,15 +101,15 @@ pub fn compare(
         cells.iter().filter(|cell| costs.iter().all(|found| found.what != **cell)).copied().collect();
     let family = costs.len() + ratios.len();
     let compared: Vec<&str> = costs.iter().map(|found| found.what).collect();
-    let records: Vec<&CellRecord> =
-        compared.iter().filter_map(|id| a[0].cells.iter().find(|cell| cell.id == **id)).collect();
-    let members: Vec<Vec<usize>> = groups(&records).into_iter().map(|(_, members)| members).collect();
+    let record = |id: &&str| a[0].cells.iter().find(|cell| cell.id == **id);
+    let points: Vec<&Point> = compared.iter().filter_map(record).map(|cell| &cell.point).collect();
+    let members: Vec<Vec<usize>> = groups(&points).into_iter().map(|(_, members)| members).collect();
     let by_run = |runs: &dyn Fn(&Measured<&str>) -> Vec<f64>| transposed(costs.iter().map(runs).collect());
     let logs = |runs: &[RunMedian]| runs.iter().map(|run| run.median).collect::<Vec<f64>>();
     let sides_by_run = [by_run(&|cell| logs(&cell.a)), by_run(&|cell| logs(&cell.b))];
     let evidence = UnpairedRuns::new(sides_by_run, &compared, &members, settings.assumed_spread, past);
     let Levels { groups, everything, cell_alpha, alpha_below } =
-        levels(&evidence, &records, family, settings.margin);
+        levels(&evidence, &points, family, settings.margin);
     let assumed = Between::assumed(settings.assumed_spread);
     // Half the distance of two groups of epochs is the standard deviation of runs that have either as often as the other.
     let modes = |cell: &str| of_a.modes(cell).max(of_b.modes(cell)) / 2.0;

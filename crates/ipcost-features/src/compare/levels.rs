@@ -8,7 +8,7 @@
 //! graphical approach to sequentially rejective multiple test procedures", *Statistics in Medicine* 28, 2009).
 
 use ipcost_lab::planning::ALPHA;
-use ipcost_model::{CellRecord, Verdict};
+use ipcost_model::{Point, Verdict};
 use ipcost_stats::{GroupEvidence, GroupShift, Shift, shifted_groups, student_quantile};
 
 use super::groups::{CellGroup, groups};
@@ -44,14 +44,13 @@ pub(crate) struct Levels {
 /// Asks the upper levels. `tests_of_cells` share what is left to single cells.
 pub(crate) fn levels(
     evidence: &impl Evidence,
-    cells: &[&CellRecord],
+    cells: &[&Point],
     tests_of_cells: usize,
     margin: f64,
 ) -> Levels {
     let groups = tellable(groups(cells), cells.len(), evidence);
     let members: Vec<Vec<usize>> = groups.iter().map(|(_, members)| members.clone()).collect();
-    let of_groups = if groups.is_empty() { 0.0 } else { OF_GROUPS };
-    let of_everything = if cells.len() > 1 { OF_EVERYTHING } else { 0.0 };
+    let (of_groups, of_everything) = shares(groups.len(), cells.len());
     let each = ALPHA * of_groups / groups.len().max(1) as f64;
     let base = ALPHA * (1.0 - of_groups - of_everything) / tests_of_cells.max(1) as f64;
     let mut cell_alpha = vec![base; cells.len()];
@@ -90,6 +89,19 @@ pub(crate) fn levels(
         GroupChange { found, ..change(CellGroup::default(), cells.len(), shift, alpha, margin, spread) }
     });
     Levels { groups, everything, cell_alpha, alpha_below: base }
+}
+
+/// The shares of alpha that the upper levels have, where there is anything to ask at them.
+fn shares(groups: usize, cells: usize) -> (f64, f64) {
+    let of_groups = if groups == 0 { 0.0 } else { OF_GROUPS };
+    let of_everything = if cells > 1 { OF_EVERYTHING } else { 0.0 };
+    (of_groups, of_everything)
+}
+
+/// The level of a single cell, if every group can be told from the rest and none is found.
+pub(crate) fn cell_level(cells: &[&Point]) -> f64 {
+    let (of_groups, of_everything) = shares(groups(cells).len(), cells.len());
+    ALPHA * (1.0 - of_groups - of_everything) / cells.len().max(1) as f64
 }
 
 /// The groups that are large enough for a test at their share of alpha: the others would take from that share in vain.

@@ -13,5 +13,6 @@ pub mod words;
 pub(crate) use self::differences::{VOLATILE, differing, facts};
 pub use self::groups::CellGroup;
 pub use self::judge::*;
+pub(crate) use self::levels::{Evidence, Levels, cell_level, levels, would_show};
 pub use self::record::*;
 pub use self::spread::PastRuns;

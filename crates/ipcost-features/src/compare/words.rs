@@ -2,7 +2,7 @@
 
 use anstyle::{AnsiColor, Style};
 use ipcost_model::units::counted;
-use ipcost_model::{Metric, Verdict, first_few};
+use ipcost_model::{Arm, Metric, Verdict, first_few};
 use ipcost_report::grid::{Column, Grid, Piece};
 use ipcost_report::numbers::{interval, ratio, time};
 use ipcost_report::words::{escaped, verdict};
@@ -18,6 +18,8 @@ const DIMMED: Style = Style::new().dimmed();
 const MOST_DIFFERENCES: usize = 6;
 /// Of groups and cells that changed, so many rows each are shown without details.
 const MOST_ROWS: usize = 6;
+/// So many cells are all shown.
+const MOST_CELLS: usize = 12;
 /// From this change on a factor is easier to read than a percentage.
 const FACTOR: f64 = 1.3;
 /// From so many runs a side on, they tell by themselves how much runs differ.
@@ -42,13 +44,17 @@ const CHANGES: [Column; 6] = [
 
 /// Draws a comparison in `room` columns of text, with styles as ANSI sequences: on a screen, or with everything.
 pub fn render(comparison: &Comparison, details: bool, room: usize) -> String {
-    let mut out = format!("A: {}\nB: {}\n\n", runs(&comparison.a), runs(&comparison.b));
+    let mut out = head(comparison);
     let matters = |difference: &&Difference| details || !VOLATILE.contains(&difference.what.as_str());
     let shown: Vec<&Difference> = comparison.differences.iter().filter(matters).collect();
-    if shown.is_empty() {
+    if shown.is_empty() && comparison.arms.is_some() {
+        // Nothing else can differ within one run.
+        out.pop();
+    } else if shown.is_empty() {
         out.push_str("Hosts, settings and versions are the same on both sides, as far as recorded.\n");
     } else {
-        out.push_str(&format!("{BOLD}Other differences{BOLD:#}\n"));
+        let title = if comparison.arms.is_some() { "Settings, as read back" } else { "Other differences" };
+        out.push_str(&format!("{BOLD}{title}{BOLD:#}\n"));
         differences(&shown, if details { usize::MAX } else { MOST_DIFFERENCES }, room, &mut out);
     }
     out.push('\n');
@@ -73,12 +79,29 @@ pub fn render(comparison: &Comparison, details: bool, room: usize) -> String {
     }
     out.push_str(&format!("\n{DIMMED}{}{DIMMED:#}\n", wrapped(&how(comparison), room)));
     if !details {
-        out.push_str(&format!("{DIMMED}{}{DIMMED:#}\n", wrapped(DETAILS, room)));
+        let details = if comparison.arms.is_some() { DETAILS_OF_ARMS } else { DETAILS };
+        out.push_str(&format!("{DIMMED}{}{DIMMED:#}\n", wrapped(details, room)));
     }
     out
 }
 
+/// What the sides are.
+fn head(comparison: &Comparison) -> String {
+    let Some(arms) = &comparison.arms else {
+        return format!("A: {}\nB: {}\n\n", runs(&comparison.a), runs(&comparison.b));
+    };
+    let words = |arm: &Arm| match arm.words() {
+        words if words.is_empty() => "as the machine is".to_owned(),
+        words => escaped(&words),
+    };
+    let run = comparison.a.first().map(|run| {
+        format!("Both in each of {}, in random order (seed {})\n", counted(run.epochs, "epoch"), run.seed)
+    });
+    format!("A: {}\nB: {}\n{}\n", words(&arms.a), words(&arms.b), run.unwrap_or_default())
+}
+
 const DETAILS: &str = "--details shows every group and every cell.";
+const DETAILS_OF_ARMS: &str = "ipcost show RUN --wide shows every group and every cell.";
 
 const RELATIVE: &str = "Ratio to the baseline of the same run";
 
@@ -130,13 +153,17 @@ fn levels(comparison: &Comparison, details: bool, room: usize, out: &mut String)
         add(title, group.cells.to_string(), group.ratio, bounds, words, group.found.is_some());
     }
     if !details {
-        for (place, change) in comparison.costs.iter().filter(|change| known(change)).enumerate() {
-            if place >= MOST_ROWS {
+        // Few cells are shown whatever is known of them.
+        let few = comparison.costs.len() <= MOST_CELLS;
+        let most = if few { MOST_CELLS } else { MOST_ROWS };
+        for (place, change) in comparison.costs.iter().filter(|change| few || known(change)).enumerate() {
+            if place >= most {
                 left_out += 1;
                 continue;
             }
             let words = verdict(change.verdict, change.ratio, comparison.margin);
-            add(escaped(&change.cell), String::new(), change.ratio, bounds(change), words, true);
+            let known = known(change);
+            add(escaped(&change.cell), String::new(), change.ratio, bounds(change), words, known);
         }
     }
     let whole = if comparison.groups.is_empty() {
@@ -218,12 +245,13 @@ fn in_brackets(ratio: f64, lo: Option<f64>, hi: Option<f64>) -> String {
 /// What it all comes to, in a sentence a level.
 pub fn sentence(comparison: &Comparison) -> String {
     let mut said = Vec::new();
+    let side = if comparison.arms.is_some() { "in arm B" } else { "on side B" };
     let found: Vec<&GroupChange> = comparison.groups.iter().filter(|group| group.found.is_some()).collect();
     let times = |ratio_of, lo, hi| format!("{} × {}", ratio(ratio_of), in_brackets(ratio_of, lo, hi));
     for group in found.iter().take(MOST_ROWS) {
         let verb = if group.group.pattern.is_some() { "cost" } else { "costs" };
         let change = times(group.ratio, group.lo, group.hi);
-        said.push(format!("{} {verb} {change} on side B, relative to the rest.", group.group.title()));
+        said.push(format!("{} {verb} {change} {side}, relative to the rest.", group.group.title()));
     }
     let whole = comparison.everything.as_ref().filter(|all| all.found.is_some());
     if let Some(all) = whole {
@@ -233,6 +261,16 @@ pub fn sentence(comparison: &Comparison) -> String {
             "Apart from that, all cells together cost"
         };
         said.push(format!("{rest} {}: something that all share.", times(all.ratio, all.lo, all.hi)));
+    }
+    let margin = comparison.margin * 100.0;
+    let same = comparison.everything.as_ref().filter(|all| all.verdict == Verdict::Equivalent);
+    if same.is_some() && whole.is_none() {
+        let all = if found.is_empty() {
+            "All cells together cost"
+        } else {
+            "Apart from that, all cells together cost"
+        };
+        said.push(format!("{all} the same (±{margin} %)."));
     }
     let costs = &comparison.costs;
     let changed: Vec<&Change> = costs.iter().filter(|change| known(change)).collect();
@@ -251,13 +289,16 @@ pub fn sentence(comparison: &Comparison) -> String {
             ),
         });
     }
-    if said.is_empty() {
-        let same = costs.iter().all(|change| change.verdict == Verdict::Equivalent);
-        let margin = comparison.margin * 100.0;
-        said.push(match same {
-            true => format!("None of {} cells changed by more than {margin} %.", costs.len()),
-            false => "No change is known.".to_owned(),
-        });
+    if found.is_empty() && whole.is_none() && changed.is_empty() {
+        let none = costs.iter().all(|change| change.verdict == Verdict::Equivalent);
+        said.insert(
+            0,
+            match none {
+                true if costs.len() == 1 => format!("{} costs the same {side} (±{margin} %).", costs[0].cell),
+                true => format!("None of {} cells changed by more than {margin} %.", costs.len()),
+                false => "No change is known.".to_owned(),
+            },
+        );
     }
     said.join(" ")
 }
@@ -329,7 +370,7 @@ fn how(comparison: &Comparison) -> String {
         comparison.costs.iter().filter_map(|change| change.spread_source).collect();
     let assumed = comparison.assumed_spread * 100.0;
     let spread = match sources.first() {
-        None => "within one run, in pairs".to_owned(),
+        None => "both arms within moments of each other, epoch by epoch".to_owned(),
         Some(SpreadSource::Measured) => {
             "how much runs of one build differ is measured from these runs".to_owned()
         }

@@ -24,12 +24,15 @@ impl Campaign<'_> {
         let before = self.surroundings.snapshot();
         let mut epoch = EpochRecord { epoch: self.epoch, ..EpochRecord::default() };
         let mut latency = BTreeMap::new();
-        let mut groups = self.groups.clone();
-        if groups.len() > 1 {
-            self.random.shuffle(&mut groups);
+        let mut blocks = self.blocks.clone();
+        if blocks.len() > 1 {
+            self.random.shuffle(&mut blocks);
+        }
+        for block in blocks.iter_mut().filter(|block| block.len() > 1) {
+            self.random.shuffle(block);
         }
         let mut position = 0;
-        for group in groups {
+        for group in blocks.into_iter().flatten() {
             let count = group.len() as u32;
             self.run_group(group, position, &mut epoch, &mut latency)?;
             position += count;

@@ -78,8 +78,9 @@ pub fn resume(
 
 struct Campaign<'a> {
     random: Random,
-    /// The cells that can be measured, in groups that have processes at the same time.
-    groups: Vec<Vec<usize>>,
+    /// The cells that can be measured, in groups that have processes at the same time, in blocks of groups that are measured in
+    /// close succession.
+    blocks: Vec<Vec<Vec<usize>>>,
     counts: Vec<Counts>,
     is_calibrated: bool,
     outcome: Outcome,
@@ -107,7 +108,7 @@ impl<'a> Campaign<'a> {
     ) -> Self {
         Self {
             random: Random::new(plan.seed),
-            groups: plan.groups(),
+            blocks: plan.blocks(),
             counts: vec![Counts::default(); plan.cells.len()],
             is_calibrated: false,
             outcome: Outcome::empty(plan),
@@ -177,15 +178,16 @@ impl Campaign<'_> {
             return;
         }
         let needed: BTreeSet<usize> = needed.iter().copied().collect();
-        let mut groups = plan.groups();
-        groups.iter_mut().for_each(|group| group.retain(|cell| needed.contains(cell)));
-        groups.retain(|group| !group.is_empty());
-        let count = |groups: &[Vec<usize>]| groups.iter().map(Vec::len).sum::<usize>();
-        let (before, after) = (count(&self.groups), count(&groups));
+        let mut blocks = plan.blocks();
+        blocks.iter_mut().flatten().for_each(|group| group.retain(|cell| needed.contains(cell)));
+        blocks.iter_mut().for_each(|block| block.retain(|group| !group.is_empty()));
+        blocks.retain(|block| !block.is_empty());
+        let count = |blocks: &[Vec<Vec<usize>>]| blocks.iter().flatten().map(Vec::len).sum::<usize>();
+        let (before, after) = (count(&self.blocks), count(&blocks));
         if after > 0 {
             // An epoch with fewer cells is shorter.
             self.longest_epoch = self.longest_epoch.mul_f64(after as f64 / before.max(1) as f64);
-            self.groups = groups;
+            self.blocks = blocks;
         }
     }
 
@@ -196,7 +198,7 @@ impl Campaign<'_> {
         let mut rates = BTreeMap::new();
         let mut starting = Duration::ZERO;
         let mut pilots = vec![self.no_pilot()];
-        for group in self.groups.clone() {
+        for group in self.blocks.concat() {
             let began = self.bench.elapsed();
             self.bench.start_epoch(0, &group)?;
             self.verify(&group)?;
@@ -224,7 +226,7 @@ impl Campaign<'_> {
             for _ in 0..MORE_PILOTS {
                 pilots.push(self.no_pilot());
                 let last = pilots.len() - 1;
-                for group in self.groups.clone() {
+                for group in self.blocks.concat() {
                     self.bench.start_epoch(0, &group)?;
                     self.pilot(&group, &mut pilots[last])?;
                     self.bench.end_epoch()?;

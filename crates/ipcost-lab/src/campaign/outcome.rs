@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use ipcost_model::{Calibrated, EpochRecord, Incidents, Plan, Resumed, Sample, Samples, Stopped, Timing};
+use ipcost_model::{
+    ArmsRecord, Calibrated, EpochRecord, Incidents, Plan, Resumed, Sample, Samples, Stopped, Timing,
+};
 use ipcost_stats::Histogram;
 use ipcost_sys::clock::Quality;
 use serde_json::{Map, Value};
@@ -44,6 +46,8 @@ pub struct Outcome {
     pub stopped: Stopped,
     /// The error, if it failed.
     pub failure: Option<EngineError>,
+    /// What the commands of two arms changed.
+    pub arms: Option<ArmsRecord>,
 }
 
 impl Outcome {
@@ -64,6 +68,7 @@ impl Outcome {
             resumed: Vec::new(),
             stopped: Stopped::Budget,
             failure: None,
+            arms: None,
             plan,
         }
     }

@@ -25,9 +25,9 @@ use crate::conversation::PeerProgram;
 use crate::document::About;
 use crate::error::EngineError;
 use crate::planning::{PlanError, Settings, plan};
-use crate::processes::ProcessBench;
+use crate::processes::{ProcessBench, before};
 use crate::progress::Observer;
-use crate::question::{Contrasts, Question};
+use crate::question::Question;
 use crate::surroundings::System;
 use crate::tracing::TraceSetup;
 
@@ -68,7 +68,10 @@ impl Lab {
     /// If the path of this program is not known.
     pub fn open(job: &Job, tell: &mut dyn FnMut(&str)) -> Result<Self, LabError> {
         let (states, mut programs) = peers::prepare(job, tell);
-        programs.push(PeerProgram { name: NATIVE.to_owned(), command: own_command("peer")? });
+        programs.push(PeerProgram::new(NATIVE, own_command("peer")?));
+        if let Some(arms) = &job.ab {
+            programs = peers::in_both_arms(&programs, arms);
+        }
         let services =
             job.peers.iter().filter_map(|(name, peer)| Some((name.clone(), peer.service.clone()?)));
         let services = services.collect();
@@ -103,7 +106,11 @@ impl Lab {
     /// # Errors
     /// A [`PlanError`], or the system limit that is too low and how to raise it.
     pub fn plan(&self, cells: Expanded, settings: &Settings) -> Result<Plan, LabError> {
-        room::fitted(plan(cells, settings)?).map_err(LabError::Refused)
+        let mut plan = plan(cells, settings)?;
+        if let Some(planned) = &mut plan.arms {
+            planned.before = before(&planned.arms).map_err(LabError::Refused)?;
+        }
+        room::fitted(plan).map_err(LabError::Refused)
     }
 
     /// Plans a job with its own settings.
@@ -186,7 +193,7 @@ impl Lab {
     ) -> Result<(Outcome, O), EngineError> {
         let mut observer = begin(&plan);
         let outcome = run(plan, question, &mut bench, &mut System::default(), &mut observer);
-        Ok((outcome, observer))
+        Ok((put_back(outcome, &mut bench), observer))
     }
 
     /// Resumes a run that was killed.
@@ -197,11 +204,13 @@ impl Lab {
         &self,
         samples: Samples,
         resumed: Resumed,
+        question: &dyn Question,
         interrupt: &Interrupt,
         observer: &mut dyn Observer,
     ) -> Result<Outcome, EngineError> {
         let mut bench = self.bench(&samples.begun.plan, interrupt)?;
-        Ok(resume(samples, resumed, &Contrasts, &mut bench, &mut System::default(), observer))
+        let outcome = resume(samples, resumed, question, &mut bench, &mut System::default(), observer);
+        Ok(put_back(outcome, &mut bench))
     }
 
     /// Everything needed to trace cells of a plan.
@@ -213,6 +222,16 @@ impl Lab {
     pub fn namespace(&self) -> &[String] {
         &self.namespace
     }
+}
+
+/// Puts the machine back; that it cannot be is graver than any other failure.
+fn put_back(mut outcome: Outcome, bench: &mut ProcessBench) -> Outcome {
+    let restored = bench.restore();
+    outcome.arms = bench.arms(restored.is_ok());
+    if let Err(error) = restored {
+        outcome.failure = Some(error);
+    }
+    outcome
 }
 
 /// The cells of a job as if this machine offered every placement, for questions about the job alone.

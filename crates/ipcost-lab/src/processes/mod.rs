@@ -2,6 +2,7 @@
 
 mod awake;
 mod drawing;
+mod machine_state;
 mod needs;
 mod pair;
 mod services;
@@ -14,7 +15,8 @@ use awake::Awake;
 use drawing::Drawn;
 use ipcost_model::protocol::{Address, Done, FromEngine, FromPeer, PeerRole};
 use ipcost_model::{
-    Cell, Lasts, Layout, OptionGroup, OptionValue, Pattern, Placement, Plan, PlannedCell, ServiceCommand,
+    ArmName, ArmsRecord, Cell, Lasts, Layout, OptionGroup, OptionValue, Pattern, Placement, Plan,
+    PlannedCell, ServiceCommand,
 };
 use ipcost_sys::counters::{self, Counts};
 use ipcost_sys::interrupt::Interrupt;
@@ -24,6 +26,8 @@ use ipcost_sys::private_dir::PrivateDir;
 use ipcost_sys::process::Spawn;
 use ipcost_sys::transport::{self, Place, Provision, TransportError};
 use ipcost_sys::{Context, quota};
+use machine_state::MachineState;
+pub(crate) use machine_state::{Restoration, before};
 use needs::{Need, check_hello};
 use pair::{CLIENT, Pair, SERVER};
 use serde_json::{Map, Value};
@@ -48,7 +52,8 @@ pub struct ProcessBench {
     dir: PrivateDir,
     guard: Guard,
     cells: Vec<PlannedCell>,
-    programs: BTreeMap<String, PeerProgram>,
+    programs: BTreeMap<(Option<ArmName>, String), PeerProgram>,
+    state: Option<MachineState>,
     topology: Topology,
     /// Topology of the whole machine: a peer may run where this program may not.
     processors: u64,
@@ -93,7 +98,11 @@ impl ProcessBench {
             dir,
             guard,
             cells: plan.cells.clone(),
-            programs: programs.into_iter().map(|program| (program.name.clone(), program)).collect(),
+            programs: programs
+                .into_iter()
+                .map(|program| ((program.arm, program.name.clone()), program))
+                .collect(),
+            state: MachineState::new(plan.arms.as_ref()),
             topology: Topology::read(),
             processors: processors_online(),
             interrupt,
@@ -172,19 +181,19 @@ impl ProcessBench {
 
     /// Starts every peer once to learn its capabilities.
     fn meet_peers(&mut self) -> Result<(), EngineError> {
-        let mut needs: BTreeMap<&str, BTreeSet<Need>> = BTreeMap::new();
+        let mut needs: BTreeMap<(Option<ArmName>, &str), BTreeSet<Need>> = BTreeMap::new();
         for cell in self.cells.iter().filter(|cell| cell.unavailable.is_none()) {
             for (name, role) in [(&cell.server, PeerRole::Server), (&cell.client, PeerRole::Client)] {
                 let fixed = |name: &&str| cell.cell.options.offset(name).is_some();
                 let offsets = ["send_offset", "recv_offset"].into_iter().filter(fixed).collect();
                 let Cell { pattern, ref transport, .. } = cell.cell;
                 let need = Need { role, transport: transport.clone(), pattern, offsets };
-                needs.entry(name).or_default().insert(need);
+                needs.entry((cell.arm, name)).or_default().insert(need);
             }
         }
         let mut placing = BTreeSet::new();
-        for (name, needs) in needs {
-            let program = &self.programs[name];
+        for ((arm, name), needs) in needs {
+            let program = &self.programs[&(arm, name.to_owned())];
             let mut peer = self.guard.watch(|guard| {
                 Peer::start(program, format!("peer {name}"), Spawn { guard, ..Spawn::default() })
             })?;
@@ -273,7 +282,7 @@ impl ProcessBench {
             let who = format!("{role} {name} of {} in epoch {epoch}", planned.id);
             self.guard.watch(|guard| {
                 let spawn = Spawn { inherit, cpu, network, own_session, guard, ..Spawn::default() };
-                Peer::start(&programs[name], who, spawn)
+                Peer::start(&programs[&(planned.arm, name.to_owned())], who, spawn)
             })
         };
         let inherit = std::mem::take(&mut provision.server_inherits);
@@ -427,6 +436,19 @@ impl ProcessBench {
         if placed { None } else { whereabouts::seen(self.pairs[cell].as_ref()?.ids()) }
     }
 
+    /// Puts the machine back as it was before the first arm.
+    ///
+    /// # Errors
+    /// What failed, with the command to run by hand.
+    pub fn restore(&mut self) -> Result<(), EngineError> {
+        self.state.as_mut().map_or(Ok(()), |state| state.restore(&mut self.guard))
+    }
+
+    /// What the commands of the arms changed; `None` without such commands.
+    pub fn arms(&self, restored: bool) -> Option<ArmsRecord> {
+        Some(ArmsRecord { settings: self.state.as_ref()?.seen(), restored })
+    }
+
     fn forget_all(&mut self) {
         let groups: Vec<u32> = self.pairs.iter().flatten().flat_map(Pair::ids).collect();
         self.guard.forget(&groups);
@@ -437,6 +459,8 @@ impl ProcessBench {
 impl Drop for ProcessBench {
     /// Servers that last the run end with it, and the guard forgets them: their numbers may soon belong to other processes.
     fn drop(&mut self) {
+        // Whoever cares for a failure has asked before.
+        let _ = self.restore();
         let gone = self.services.end(true, Instant::now() + FAREWELL);
         self.guard.forget(&gone);
     }
@@ -450,6 +474,10 @@ impl Bench for ProcessBench {
     fn start_epoch(&mut self, epoch: u32, order: &[usize]) -> Result<(), EngineError> {
         self.epoch = epoch;
         self.starts += 1;
+        let arm = order.first().and_then(|cell| self.cells[*cell].arm);
+        if let (Some(state), Some(arm)) = (&mut self.state, arm) {
+            state.enter(arm, &mut self.guard, &self.interrupt)?;
+        }
         if !self.services.is_empty() {
             let peers: BTreeSet<&str> = order.iter().map(|cell| self.cells[*cell].server.as_str()).collect();
             self.services.start(&peers, self.dir.path(), &mut self.guard, &self.interrupt)?;

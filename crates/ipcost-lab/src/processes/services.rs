@@ -65,7 +65,7 @@ impl Services {
             // What takes long to make, such as an empty database, is made once in a run.
             let kept = dir.join(format!("k-{name}"));
             let dir = dir.join(format!("s{}", self.started));
-            let program = PeerProgram { name: name.clone(), command };
+            let program = PeerProgram::new(&name, command);
             let mut peer = guard.watch(|guard| {
                 Peer::start(&program, format!("the server of {name}"), Spawn { guard, ..Spawn::default() })
             })?;

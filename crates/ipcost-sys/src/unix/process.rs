@@ -54,6 +54,7 @@ impl PeerProcess {
         let (program, arguments) = spawn.command.split_first().ok_or(io::ErrorKind::NotFound)?;
         let mut command = Command::new(program);
         command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.envs(spawn.env.iter().map(|(name, value)| (name, value)));
         // The leader of a group cannot begin a session, and a session's leader leads a group.
         let own_session = spawn.own_session;
         if !own_session {
@@ -377,7 +378,8 @@ pub fn kill_group(group: u32) {
 pub fn spawn_guard(command: &[String]) -> io::Result<Child> {
     let (program, arguments) = command.split_first().ok_or(io::ErrorKind::NotFound)?;
     let mut command = Command::new(program);
-    command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    // What it says on its standard error matters once this process is gone: that it cannot put the machine back.
+    command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::null());
     // SAFETY: between fork and exec the closure makes only one system call.
     unsafe {
         command.pre_exec(|| rustix::process::setsid().map(|_| ()).map_err(io::Error::from));

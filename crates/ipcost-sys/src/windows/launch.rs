@@ -12,10 +12,11 @@ use windows_sys::Win32::Foundation::{
     ERROR_INTERNAL_ERROR, HANDLE, HANDLE_FLAG_INHERIT, SetHandleInformation, TRUE,
 };
 use windows_sys::Win32::System::Threading::{
-    CREATE_NEW_PROCESS_GROUP, CREATE_SUSPENDED, CreateProcessW, DeleteProcThreadAttributeList,
-    EXTENDED_STARTUPINFO_PRESENT, InitializeProcThreadAttributeList, LPPROC_THREAD_ATTRIBUTE_LIST,
-    PROC_THREAD_ATTRIBUTE_HANDLE_LIST, PROC_THREAD_ATTRIBUTE_JOB_LIST, PROCESS_INFORMATION, ResumeThread,
-    STARTF_USESTDHANDLES, STARTUPINFOEXW, SetProcessAffinityMask, UpdateProcThreadAttribute,
+    CREATE_NEW_PROCESS_GROUP, CREATE_SUSPENDED, CREATE_UNICODE_ENVIRONMENT, CreateProcessW,
+    DeleteProcThreadAttributeList, EXTENDED_STARTUPINFO_PRESENT, InitializeProcThreadAttributeList,
+    LPPROC_THREAD_ATTRIBUTE_LIST, PROC_THREAD_ATTRIBUTE_HANDLE_LIST, PROC_THREAD_ATTRIBUTE_JOB_LIST,
+    PROCESS_INFORMATION, ResumeThread, STARTF_USESTDHANDLES, STARTUPINFOEXW, SetProcessAffinityMask,
+    UpdateProcThreadAttribute,
 };
 
 use super::job::Job;
@@ -39,6 +40,7 @@ pub fn launch(
     streams: &Streams,
     inherit: &[OwnedHandle],
     cpu: Option<usize>,
+    env: &[(String, String)],
     job: &Job,
 ) -> io::Result<(OwnedHandle, u32)> {
     let (program, arguments) = command.split_first().ok_or(io::ErrorKind::NotFound)?;
@@ -63,9 +65,14 @@ pub fn launch(
     startup.StartupInfo.hStdError = streams[2].as_raw_handle();
     // A separate group gets no Ctrl-C: the engine decides when a peer leaves. Suspended, so that it never runs where it
     // should not.
-    let flags = EXTENDED_STARTUPINFO_PRESENT | CREATE_NEW_PROCESS_GROUP | CREATE_SUSPENDED;
+    let flags = EXTENDED_STARTUPINFO_PRESENT
+        | CREATE_NEW_PROCESS_GROUP
+        | CREATE_SUSPENDED
+        | CREATE_UNICODE_ENVIRONMENT;
+    let environment = if env.is_empty() { None } else { Some(environment(env)?) };
+    let environment = environment.as_ref().map_or(ptr::null(), |block| block.as_ptr());
     let mut made = PROCESS_INFORMATION::default();
-    // SAFETY: texts end in NUL and the line is writable; the startup structure, the attributes and the lists that they
+    // SAFETY: texts end in NUL, the environment in two, and the line is writable; they, the startup structure, the attributes and the lists that they
     // point to outlive the call.
     let mut create = || unsafe {
         checked(CreateProcessW(
@@ -75,7 +82,7 @@ pub fn launch(
             ptr::null(),
             TRUE,
             flags,
-            ptr::null(),
+            environment.cast(),
             ptr::null(),
             (&raw const startup).cast(),
             &mut made,
@@ -102,6 +109,25 @@ pub fn launch(
         return Err(io::Error::last_os_error());
     }
     Ok((process, made.dwProcessId))
+}
+
+/// This process's environment with these variables, as a block of texts; a name means the same in any case.
+fn environment(more: &[(String, String)]) -> io::Result<Vec<u16>> {
+    let replaced = |name: &std::ffi::OsStr| {
+        more.iter().any(|(other, _)| name.to_str().is_some_and(|name| name.eq_ignore_ascii_case(other)))
+    };
+    let mut block = Vec::new();
+    for (name, value) in std::env::vars_os().filter(|(name, _)| !replaced(name)) {
+        let mut text = name;
+        text.push("=");
+        text.push(value);
+        block.extend(wide(text)?);
+    }
+    for (name, value) in more {
+        block.extend(wide(format!("{name}={value}"))?);
+    }
+    block.push(0);
+    Ok(block)
 }
 
 fn mask_of(cpu: usize) -> io::Result<usize> {

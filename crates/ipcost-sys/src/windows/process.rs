@@ -63,7 +63,7 @@ impl PeerProcess {
         let (stderr, its_errors) = Incoming::new(COMPLAINT_BYTES)?;
         let job = Job::new()?;
         let streams = [its_input, its_output, its_errors];
-        let (process, id) = launch(spawn.command, &streams, &spawn.inherit, spawn.cpu, &job)?;
+        let (process, id) = launch(spawn.command, &streams, &spawn.inherit, spawn.cpu, spawn.env, &job)?;
         Ok(Self {
             process,
             id,

@@ -1,5 +1,6 @@
 //! The command line as clap reads it, a command a file; what it means is decided elsewhere.
 
+mod ab;
 mod app;
 mod cells;
 mod check;
@@ -26,6 +27,7 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 
+pub use ab::AbArgs;
 pub use app::AppArgs;
 pub use cells::CellArgs;
 pub use check::CheckArgs;
@@ -73,6 +75,8 @@ pub enum Command {
     Report(ReportArgs),
     /// Show where a cell's time goes, or what makes two cells differ, and why
     Explain(Box<ExplainArgs>),
+    /// Find out whether a setting, a library or a build changes anything: two arms in one run, by turns
+    Ab(Box<AbArgs>),
     /// Show what changed between two runs, or two sets of runs
     Compare(CompareArgs),
     /// Check your own claims about this machine

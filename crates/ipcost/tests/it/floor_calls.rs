@@ -59,7 +59,7 @@ fn beyond_hand_overs(plan: &Plan, cell: usize) -> f64 {
 }
 
 fn program(name: &str, command: Vec<String>) -> PeerProgram {
-    PeerProgram { name: name.to_owned(), command }
+    PeerProgram::new(name, command)
 }
 
 /// What the client and the server call in one operation.
