@@ -130,6 +130,7 @@ pub fn kind(document: &Document) -> Option<String> {
     Some(match schema_of(answer) {
         EXPLANATION_SCHEMA => "explain".to_owned(),
         CHECK_SCHEMA => "check".to_owned(),
+        COMPARISON_SCHEMA => "ab".to_owned(),
         SWEEP_SCHEMA => "sweep size".to_owned(),
         CORES_SCHEMA => "sweep cores".to_owned(),
         LAYOUT_SCHEMA => "sweep layout".to_owned(),

@@ -101,3 +101,100 @@ impl Evidence for PairedArms {
         None
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ipcost_model::{Cell, Pattern, Placement, Sample};
+    use ipcost_stats::Random;
+
+    use super::*;
+    use crate::compare::{CellGroup, levels};
+
+    /// Streams and round trips over three transports, on one core and on two, in both arms.
+    fn points() -> Vec<Point> {
+        let mut points = Vec::new();
+        for pattern in [Pattern::Rr, Pattern::Stream] {
+            for transport in ["unix", "tcp", "pipe"] {
+                for placement in [Placement::Together, Placement::Apart] {
+                    for arm in ArmName::ALL {
+                        let point = Point::free(Cell::new(pattern, transport, 64));
+                        points.push(Point { placement, arm: Some(*arm), ..point });
+                    }
+                }
+            }
+        }
+        points
+    }
+
+    /// Epochs in which the machine's speed wanders, and arm B takes `factor` times as long where `slow` says so.
+    fn samples(points: &[Point], factor: f64, slow: impl Fn(&Point) -> bool) -> Vec<Sample> {
+        let mut random = Random::new(7);
+        let mut samples = Vec::new();
+        for epoch in 1..=40 {
+            let machine = random.normal() * 0.3;
+            for (cell, point) in points.iter().enumerate() {
+                let is_slow = point.arm == Some(ArmName::B) && slow(point);
+                let factor = if is_slow { factor } else { 1.0 };
+                let ns = 1e6 * factor * (machine + random.normal() * 0.02 + (cell / 2) as f64 * 0.1).exp();
+                samples.push(Sample {
+                    cell: cell as u32,
+                    epoch,
+                    round: 1,
+                    ops: 100,
+                    wall_ns: ns as u64,
+                    ..Sample::default()
+                });
+            }
+        }
+        samples
+    }
+
+    fn asked(factor: f64, slow: impl Fn(&Point) -> bool) -> crate::compare::Levels {
+        let points = points();
+        let samples = samples(&points, factor, slow);
+        let references: Vec<&Point> = points.iter().collect();
+        let pairs = pairs(&references);
+        assert_eq!((pairs.len(), pairs[1]), (12, Pair { a: 2, b: 3 }));
+        let batches = Batches::new(&samples, points.len());
+        let (measured, evidence) = PairedArms::of(&batches, Metric::Wall, &pairs);
+        let of_a: Vec<&Point> = measured.iter().map(|pair| references[pair.a]).collect();
+        levels(&evidence, &of_a, measured.len(), 0.05)
+    }
+
+    #[test]
+    fn a_group_that_changed_is_named_and_the_rest_is_not() {
+        let found = asked(1.1, |point| point.transport == "tcp" && point.pattern == Pattern::Stream);
+        let changed: Vec<_> = found.groups.iter().filter(|group| group.found.is_some()).collect();
+        assert_eq!(changed.len(), 1, "{changed:?}");
+        let expected = CellGroup {
+            pattern: Some(Pattern::Stream),
+            transport: Some("tcp".to_owned()),
+            ..CellGroup::default()
+        };
+        assert_eq!(changed[0].group, expected);
+        assert_eq!(changed[0].group.words(), "streams over tcp");
+        assert!((changed[0].ratio - 1.1).abs() < 0.03 && changed[0].cells == 2, "{changed:?}");
+        // Its alpha has passed to its two cells.
+        let base = found.alpha_below;
+        let opened = found.cell_alpha.iter().filter(|alpha| **alpha > base).count();
+        assert!(opened >= 2 && found.cell_alpha.iter().sum::<f64>() <= 0.05 + 1e-9);
+        let everything = found.everything.unwrap();
+        assert!(everything.lo.unwrap() <= 1.0 && everything.hi.unwrap() >= 1.0, "{everything:?}");
+    }
+
+    #[test]
+    fn what_all_cells_share_is_everything_and_no_group() {
+        let found = asked(0.9, |_| true);
+        assert!(found.groups.iter().all(|group| group.found.is_none()));
+        let everything = found.everything.unwrap();
+        assert!(everything.found.is_some() && (everything.ratio - 0.9).abs() < 0.02, "{everything:?}");
+        assert!(everything.group.words() == "everything" && everything.spread.is_none());
+    }
+
+    #[test]
+    fn equal_arms_are_the_same() {
+        let found = asked(1.0, |_| false);
+        assert!(found.groups.iter().all(|group| group.found.is_none() && group.would_show.unwrap() < 1.06));
+        assert_eq!(found.everything.unwrap().verdict, ipcost_model::Verdict::Equivalent);
+    }
+}

@@ -17,6 +17,8 @@ use super::record::{GroupChange, SpreadSource};
 /// How much of alpha each level has.
 const OF_GROUPS: f64 = 0.5;
 const OF_EVERYTHING: f64 = 0.1;
+/// Of fewer cells, one that changed moves the middle of all.
+const FEWEST_FOR_EVERYTHING: usize = 4;
 
 /// What the groups and everything together are judged by.
 pub(crate) trait Evidence: GroupEvidence {
@@ -94,7 +96,7 @@ pub(crate) fn levels(
 /// The shares of alpha that the upper levels have, where there is anything to ask at them.
 fn shares(groups: usize, cells: usize) -> (f64, f64) {
     let of_groups = if groups == 0 { 0.0 } else { OF_GROUPS };
-    let of_everything = if cells > 1 { OF_EVERYTHING } else { 0.0 };
+    let of_everything = if cells >= FEWEST_FOR_EVERYTHING { OF_EVERYTHING } else { 0.0 };
     (of_groups, of_everything)
 }
 

@@ -52,7 +52,7 @@ pub struct Comparison {
     /// Groups of cells relative to the rest, side B over side A: those that are known to have changed first.
     #[serde(default)]
     pub groups: Vec<GroupChange>,
-    /// All cells together; null if there is only one, or too little is known.
+    /// All cells together; null of fewer than four, or if too little is known.
     #[serde(default)]
     pub everything: Option<GroupChange>,
     /// Costs, side B over side A, the largest change first.

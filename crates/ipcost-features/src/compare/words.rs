@@ -242,6 +242,12 @@ fn in_brackets(ratio: f64, lo: Option<f64>, hi: Option<f64>) -> String {
     }
 }
 
+/// Whether a change is one, and known to be too small to matter.
+fn is_slight(change: &Change) -> bool {
+    change.verdict == Verdict::Equivalent
+        && (change.lo.is_some_and(|lo| lo > 1.0) || change.hi.is_some_and(|hi| hi < 1.0))
+}
+
 /// What it all comes to, in a sentence a level.
 pub fn sentence(comparison: &Comparison) -> String {
     let mut said = Vec::new();
@@ -289,16 +295,24 @@ pub fn sentence(comparison: &Comparison) -> String {
             ),
         });
     }
+    let slight: Vec<&Change> = costs.iter().filter(|change| is_slight(change)).collect();
+    if let [largest, ..] = slight.as_slice() {
+        let change = times(largest.ratio, largest.lo, largest.hi);
+        let others = match slight.len() {
+            1 => String::new(),
+            many => format!(", and {} others by less", many - 1),
+        };
+        said.push(format!("{} costs {change}, less than the margin of {margin} %{others}.", largest.cell));
+    }
     if found.is_empty() && whole.is_none() && changed.is_empty() {
         let none = costs.iter().all(|change| change.verdict == Verdict::Equivalent);
-        said.insert(
-            0,
-            match none {
-                true if costs.len() == 1 => format!("{} costs the same {side} (±{margin} %).", costs[0].cell),
-                true => format!("None of {} cells changed by more than {margin} %.", costs.len()),
-                false => "No change is known.".to_owned(),
-            },
-        );
+        let first = match none {
+            true if costs.len() == 1 => format!("{} costs the same {side} (±{margin} %).", costs[0].cell),
+            true => format!("None of {} cells changed by more than {margin} %.", costs.len()),
+            false if slight.is_empty() => "No change is known.".to_owned(),
+            false => format!("No change by more than {margin} % is known."),
+        };
+        said.insert(0, first);
     }
     said.join(" ")
 }

@@ -54,7 +54,12 @@ impl MachineState {
         if !std::mem::replace(&mut self.changed, true) {
             guard.restores(&self.restoration());
         }
-        let Some(command) = self.arms.arm(name).command.clone() else { return Ok(()) };
+        let Some(command) = self.arms.arm(name).command.clone() else {
+            // An arm without a command is the machine as it was.
+            self.restoration().carry_out()?;
+            self.seen[name as usize] = Some(self.read_back());
+            return self.wait(interrupt);
+        };
         let failed = |(reason, complaint): (String, String)| EngineError::Arm {
             arm: name.title(),
             command: command.clone(),
@@ -63,6 +68,11 @@ impl MachineState {
         };
         run(&command, self.timeout()).map_err(failed)?;
         self.check(name).map_err(|reason| failed((reason, String::new())))?;
+        self.wait(interrupt)
+    }
+
+    /// Waits for the machine to settle.
+    fn wait(&self, interrupt: &Interrupt) -> Result<(), EngineError> {
         let until = Instant::now() + self.arms.settle.unwrap_or_default();
         while let Some(left) = until.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) {
             if interrupt.asked() {
@@ -71,6 +81,10 @@ impl MachineState {
             std::thread::sleep(left.min(SLICE));
         }
         Ok(())
+    }
+
+    fn read_back(&self) -> Seen {
+        self.before.iter().map(|file| read(&file.path)).collect()
     }
 
     /// Reads back what the command of an arm has set.
@@ -82,13 +96,12 @@ impl MachineState {
                 return Err(format!("it succeeded, and {path} is still {}", found.trim()));
             }
         }
-        let now: Seen = self.before.iter().map(|file| read(&file.path)).collect();
-        let [of_a, of_b] = &mut self.seen;
-        let (own, other) = if name == ArmName::A { (of_a, of_b) } else { (of_b, of_a) };
-        let both_set = self.arms.a.command.is_some() && self.arms.b.command.is_some();
-        let same = both_set && !now.is_empty() && other.as_ref() == Some(&now);
-        *own = Some(now);
-        if same && self.arms.arm(ArmName::A).command != self.arms.arm(ArmName::B).command {
+        let now = self.read_back();
+        let other = if name == ArmName::A { ArmName::B } else { ArmName::A };
+        let same = !now.is_empty() && self.seen[other as usize].as_ref() == Some(&now);
+        self.seen[name as usize] = Some(now);
+        // One command for both arms may be wanted where something else distinguishes them.
+        if same && self.arms.a.command != self.arms.b.command {
             let files: Vec<String> = self
                 .before
                 .iter()

@@ -66,7 +66,7 @@ fn a_slowdown_is_found_and_named_first() {
     let fail = ["compare", &runs[0], &runs[1], &runs[2], "--fail-on", "50%", "--"];
     let output = place.run(&[&fail[..], &[&runs[3], &runs[4], &runs[5]]].concat());
     assert_eq!(output.status.code(), Some(1));
-    assert!(text(&output.stderr).contains("rr/unix/64/c1 costs 4.0"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("rr/unix/64/c1: 4.0"), "{}", text(&output.stderr));
     let faster = place.run(&[&fail[..3], &["--fail-on", "50%", "--", &runs[0]]].concat());
     assert_eq!(faster.status.code(), Some(2), "a run on both sides");
 }
@@ -80,7 +80,7 @@ fn one_run_a_side_says_what_it_assumes() {
     let output = place.run(&["compare", &one, &other, "--fail-on", "1%"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let shown = text(&output.stdout);
-    assert!(shown.contains("assumes 5 %") && shown.contains("same on both sides"), "{shown}");
+    assert!(shown.contains("assumed: 5 %") && shown.contains("same on both sides"), "{shown}");
     assert!(!shown.contains("dearer") && !shown.contains("cheaper"), "{shown}");
 }
 
@@ -99,7 +99,7 @@ fn what_differs_beside_is_said_first() {
     let output = place.run(&["compare", &one, other.to_str().unwrap()]);
     let shown = text(&output.stdout);
     let place_of = |what: &str| shown.find(what).unwrap_or_else(|| panic!("{what}: {shown}"));
-    assert!(place_of("kernel") < place_of("Cost of an operation") && place_of("9.9.9") > 0);
+    assert!(place_of("kernel") < place_of("Side B over side A") && place_of("9.9.9") > 0);
     let line = &shown[place_of("rr/unix/64/c1: option so_sndbuf")..];
     let line = line.lines().next().unwrap();
     assert!(line.contains("default (the system's)") && line.trim_end().ends_with("65536"), "{shown}");
