@@ -157,6 +157,7 @@ fn open(test: &CheckedTest) -> String {
 /// What a test is about: `wall of a over b`.
 fn subject(test: &CheckedTest) -> String {
     let over = match (&test.against, &test.baseline) {
+        (None, None) if !test.level.is_cell() => " over arm A".to_owned(),
         (Some(other), _) => format!(" over {other}"),
         (None, Some(baseline)) => format!(" over {baseline}"),
         (None, None) => String::new(),

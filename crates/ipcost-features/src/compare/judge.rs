@@ -103,7 +103,7 @@ pub fn compare(
     let compared: Vec<&str> = costs.iter().map(|found| found.what).collect();
     let record = |id: &&str| a[0].cells.iter().find(|cell| cell.id == **id);
     let points: Vec<&Point> = compared.iter().filter_map(record).map(|cell| &cell.point).collect();
-    let members: Vec<Vec<usize>> = groups(&points).into_iter().map(|(_, members)| members).collect();
+    let members: Vec<Vec<usize>> = groups(&points).into_iter().map(|group| group.cells).collect();
     let by_run = |runs: &dyn Fn(&Measured<&str>) -> Vec<f64>| transposed(costs.iter().map(runs).collect());
     let logs = |runs: &[RunMedian]| runs.iter().map(|run| run.median).collect::<Vec<f64>>();
     let sides_by_run = [by_run(&|cell| logs(&cell.a)), by_run(&|cell| logs(&cell.b))];

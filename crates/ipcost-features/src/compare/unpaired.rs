@@ -18,7 +18,7 @@ const OF_WHOLE_RUNS: f64 = 0.3;
 const MANY: f64 = f64::INFINITY;
 
 /// Logarithms of costs by run and cell, on both sides.
-pub(super) struct UnpairedRuns {
+pub(crate) struct UnpairedRuns {
     a: Vec<Vec<f64>>,
     b: Vec<Vec<f64>>,
     /// How far each cell moved from side A to side B.
@@ -134,9 +134,7 @@ impl Evidence for UnpairedRuns {
     }
 
     fn least_alpha(&self, inside: usize, outside: usize) -> f64 {
-        // All orders of inside and outside are equally likely, and two of them are the most extreme.
-        let orders = (1..=inside).fold(1.0, |orders, place| orders * (outside + place) as f64 / place as f64);
-        2.0 / orders
+        least_alpha(inside, outside)
     }
 
     fn spread(&self, whole: bool) -> Option<(f64, SpreadSource)> {
@@ -148,6 +146,13 @@ impl Evidence for UnpairedRuns {
         };
         Some((sd, self.source))
     }
+}
+
+/// The smallest level at which separate runs can tell so many cells from so many others.
+pub(crate) fn least_alpha(inside: usize, outside: usize) -> f64 {
+    // All orders of inside and outside are equally likely, and two of them are the most extreme.
+    let orders = (1..=inside).fold(1.0, |orders, place| orders * (outside + place) as f64 / place as f64);
+    2.0 / orders
 }
 
 /// The standard error of the median of values that have one distribution, from their median absolute deviation.
