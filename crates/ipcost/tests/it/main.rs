@@ -13,6 +13,8 @@ mod common;
 mod compare;
 mod conformance;
 mod connections;
+mod deploy;
+mod deploy_ansible;
 mod doctor;
 mod explain;
 mod faults_killed;
