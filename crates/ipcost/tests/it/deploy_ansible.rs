@@ -10,7 +10,8 @@ const JOB: &str = "[[cells]]\ntransport = [\"unix\", \"tcp\"]\nplacement = \"fre
 
 #[test]
 fn three_machines_complete_while_three_fail_and_only_a_lost_one_keeps_something() {
-    let programs = ["unshare", "ip", "ansible-playbook", "ssh", "/usr/sbin/sshd", "pgrep", "strip"];
+    let programs =
+        ["unshare", "nsenter", "ip", "ansible-playbook", "ssh", "/usr/sbin/sshd", "pgrep", "strip"];
     if !can_run(&programs) {
         return;
     }

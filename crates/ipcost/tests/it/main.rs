@@ -15,6 +15,7 @@ mod conformance;
 mod connections;
 mod deploy;
 mod deploy_ansible;
+mod deploy_slurm;
 mod doctor;
 mod explain;
 mod faults_killed;

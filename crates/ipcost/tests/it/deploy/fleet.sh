@@ -22,7 +22,7 @@ machine() {
     ip -netns "$1" link set lo up
     mkdir -p "$PLACE/machines/$1/var-tmp" "$PLACE/machines/$1/home"
     printf '%032x\n' "$2" > "$PLACE/machines/$1/machine-id"
-    MACHINE=$1 ADDRESS=10.213.0.$2 ip netns exec "$1" \
+    MACHINE=$1 ADDRESS=10.213.0.$2 nsenter --net="/run/netns/$1" \
         unshare --uts --mount --ipc --pid --fork --kill-child --mount-proc sh -ec '
             hostname "$MACHINE"
             mount --bind "$PLACE/machines/$MACHINE/machine-id" /etc/machine-id
