@@ -80,3 +80,24 @@ pub fn assert_documents(dir: &Path, machines: &[&str], seed: u64) {
         assert!(document["cells"].as_array().unwrap().iter().all(|cell| cell["epochs"] == 2));
     }
 }
+
+/// The programs of a Python package in an environment of its own, installed once; if that fails, it prints why.
+pub fn python_programs(package: &str) -> Option<PathBuf> {
+    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("python-{package}"));
+    if !dir.join("complete").exists() {
+        let _ = fs::remove_dir_all(&dir);
+        let script =
+            "python3 -m venv \"$0\" && \"$0/bin/pip\" install --quiet --disable-pip-version-check \"$1\"";
+        let output = Command::new("sh").args(["-c", script]).arg(&dir).arg(package).output().unwrap();
+        if !output.status.success() {
+            eprintln!(
+                "skipped: {package} cannot be installed: {}{}",
+                text(&output.stdout),
+                text(&output.stderr)
+            );
+            return None;
+        }
+        fs::write(dir.join("complete"), "").unwrap();
+    }
+    Some(dir.join("bin"))
+}

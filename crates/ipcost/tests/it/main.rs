@@ -15,6 +15,8 @@ mod conformance;
 mod connections;
 mod deploy;
 mod deploy_ansible;
+mod deploy_kubernetes;
+mod deploy_reframe;
 mod deploy_slurm;
 mod doctor;
 mod explain;
