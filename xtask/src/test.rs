@@ -126,6 +126,8 @@ const ENGINES: &[Package] = &[
         names: &["munge"],
         needed_for: "the scripts for Slurm",
     },
+    program("podman", &["podman", "runc"], "the image for Kubernetes"),
+    program("kubectl", &["kubernetes-client"], "collecting the documents of Kubernetes"),
     Package {
         what: "Python's virtual environments",
         check: "python3 -c 'import ensurepip'",
@@ -139,7 +141,10 @@ const SYSTEM: &[&str] = &[
     "app::",
     "app_tools::",
     "connections::",
-    "deploy_",
+    "deploy_ansible::",
+    "deploy_kubernetes::",
+    "deploy_reframe::",
+    "deploy_slurm::",
     "explain::",
     "faults_system::",
     "html::",
@@ -151,7 +156,7 @@ const SYSTEM: &[&str] = &[
     "windows_peers::",
 ];
 
-/// Tests of packages, which run once those are made.
+/// Tests of packages, which run once those are made; `deploy_packages` among them.
 const OF_PACKAGES: &str = "packages::";
 
 /// The workspace of the peers that need libraries.

@@ -16,6 +16,7 @@ mod connections;
 mod deploy;
 mod deploy_ansible;
 mod deploy_kubernetes;
+mod deploy_packages;
 mod deploy_reframe;
 mod deploy_slurm;
 mod doctor;
