@@ -32,4 +32,4 @@ done < "$results/nodes.txt"
 scontrol release "$array"
 trap - EXIT
 echo "$array" > "$results/array.txt"
-echo "job $array: $count nodes; once squeue --job $array is empty: $here/missing.sh $results"
+echo "job $array, $count nodes; when squeue --job $array is empty: missing.sh $results"

@@ -4,14 +4,27 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value;
 
 use crate::common::{Place, assert_schema, text};
 
 /// How long a fleet may take before it is given up, in seconds.
-const PATIENCE: &str = "170";
+const PATIENCE: &str = "300";
 const FLEET: &str = include_str!("deploy/fleet.sh");
+/// A cluster with Slurm, as the first part of a script.
+pub const CLUSTER: &str = include_str!("deploy/cluster.sh");
+pub const CLUSTER_PROGRAMS: [&str; 8] = [
+    "unshare",
+    "nsenter",
+    "ip",
+    "/usr/sbin/slurmctld",
+    "/usr/sbin/slurmd",
+    "sbatch",
+    "/usr/sbin/munged",
+    "strip",
+];
 
 /// The files of the engines.
 pub fn engines() -> PathBuf {
@@ -50,15 +63,16 @@ pub fn small_program(place: &Place) -> PathBuf {
     small
 }
 
-/// Runs a script with a fleet: as root of namespaces that end with it, in the directory of the test. What it prints.
-pub fn with_fleet(place: &Place, script: &str) -> String {
-    let script = format!("{FLEET}\ncd \"$PLACE\"\n{script}");
+/// Runs the parts of a script with a fleet: as root of namespaces that end with it, in the directory of the test. What it prints.
+pub fn with_fleet(place: &Place, environment: &[(&str, &Path)], parts: &[&str]) -> String {
+    let script = format!("{FLEET}\ncd \"$PLACE\"\n{}", parts.join("\n"));
     let namespaces =
         ["--net", "--mount", "--uts", "--ipc", "--pid", "--fork", "--kill-child", "--mount-proc"];
     let mut command = Command::new("timeout");
     command.args(["--signal=KILL", PATIENCE, "unshare"]).args(namespaces).args(["sh", "-ec", &script]);
     command.env("PLACE", place.files.path()).env("HOME", place.file("controller"));
     command.env("ENGINES", engines()).env("PROGRAM", small_program(place)).env_remove("SSH_AUTH_SOCK");
+    command.envs(environment.iter().copied());
     let output = command.current_dir(place.files.path()).stdin(Stdio::null()).output().unwrap();
     let printed = text(&output.stdout) + &text(&output.stderr);
     assert!(output.status.success(), "{}: {printed}", output.status);
@@ -83,6 +97,8 @@ pub fn assert_documents(dir: &Path, machines: &[&str], seed: u64) {
 
 /// The programs of a Python package in an environment of its own, installed once; if that fails, it prints why.
 pub fn python_programs(package: &str) -> Option<PathBuf> {
+    static INSTALLING: Mutex<()> = Mutex::new(());
+    let _one_by_one = INSTALLING.lock().unwrap_or_else(PoisonError::into_inner);
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("python-{package}"));
     if !dir.join("complete").exists() {
         let _ = fs::remove_dir_all(&dir);

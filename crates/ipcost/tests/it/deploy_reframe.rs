@@ -1,4 +1,4 @@
-//! The check for ReFrame, run by ReFrame.
+//! The check for ReFrame, run by ReFrame here and on a cluster.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,9 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 
 use crate::common::{Place, text};
-use crate::deploy::{engines, python_programs};
+use crate::deploy::{
+    CLUSTER, CLUSTER_PROGRAMS, assert_documents, can_run, engines, python_programs, with_fleet,
+};
 
 const PACKAGE: &str = "ReFrame-HPC==4.10.4";
 const JOB: &str = "epochs = 2\n[[cells]]\ntransport = [\"unix\", \"tcp\"]\nplacement = \"free\"\n";
@@ -65,4 +67,19 @@ fn a_run_passes_a_slower_one_fails_and_one_without_a_document_is_not_collected()
     let (passed, printed) = check(&place, &programs, &["program=false"]);
     assert!(!passed && printed.contains("sanity error: no document"), "{printed}");
     assert!(!file.exists());
+}
+
+#[test]
+fn every_node_of_a_cluster_is_measured() {
+    if !can_run(&CLUSTER_PROGRAMS) {
+        return;
+    }
+    let Some(programs) = python_programs(PACKAGE) else { return };
+    let place = Place::new();
+    place.write("job.toml", JOB);
+    let reframe = programs.join("reframe");
+    let script = include_str!("deploy/reframe.sh");
+    let printed = with_fleet(&place, &[("REFRAME", &reframe)], &[CLUSTER, script]);
+    assert!(printed.contains("Ran 3/3 test case(s)"), "{printed}");
+    assert_documents(&place.file("documents"), &["n1", "n2", "n3"], 7);
 }

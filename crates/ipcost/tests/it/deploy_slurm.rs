@@ -3,29 +3,19 @@
 use std::fs;
 
 use crate::common::Place;
-use crate::deploy::{assert_documents, can_run, with_fleet};
+use crate::deploy::{CLUSTER, CLUSTER_PROGRAMS, assert_documents, can_run, with_fleet};
 
 const CELLS: &str = "[[cells]]\ntransport = [\"unix\", \"tcp\"]\nplacement = \"free\"\n";
 
 #[test]
 fn two_nodes_complete_while_the_third_goes_down_and_is_named() {
-    let programs = [
-        "unshare",
-        "nsenter",
-        "ip",
-        "/usr/sbin/slurmctld",
-        "/usr/sbin/slurmd",
-        "sbatch",
-        "/usr/sbin/munged",
-        "strip",
-    ];
-    if !can_run(&programs) {
+    if !can_run(&CLUSTER_PROGRAMS) {
         return;
     }
     let place = Place::new();
     place.write("job.toml", &format!("epochs = 2\n{CELLS}"));
-    place.write("long.toml", &format!("epochs = 100000\n{CELLS}"));
-    let printed = with_fleet(&place, include_str!("deploy/slurm.sh"));
+    place.write("n3.toml", &format!("epochs = 100000\n{CELLS}"));
+    let printed = with_fleet(&place, &[], &[CLUSTER, include_str!("deploy/slurm.sh")]);
     let says = |text: &str| assert!(printed.contains(text), "{text:?} is not in {printed}");
 
     says("\nn3: RUNNING\nearly: status 1\n");
