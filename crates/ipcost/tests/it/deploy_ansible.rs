@@ -41,7 +41,10 @@ fn three_machines_complete_while_three_fail_and_only_a_lost_one_keeps_something(
     assert!(printed.contains("left on gone: ipcost-"), "{printed}");
 
     let missing = fs::read_to_string(place.file("results/missing.txt")).unwrap();
-    assert!(printed.contains("findings: status 0\n"), "a missing machine need not fail the playbook: {printed}");
+    assert!(
+        printed.contains("findings: status 0\n"),
+        "a missing machine need not fail the playbook: {printed}"
+    );
     assert!(missing.starts_with("one: Stop if something distorts results here: "), "{missing}");
     assert_eq!(missing.lines().count(), 1, "the others were not asked: {missing}");
     assert_documents(&place.file("results/documents"), &["slow", "two"], 7);
