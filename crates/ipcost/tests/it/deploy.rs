@@ -12,6 +12,9 @@ use crate::common::{Place, assert_schema, text};
 
 /// How long a fleet may take before it is given up, in seconds.
 const PATIENCE: &str = "300";
+/// The namespaces that all of its machines are below.
+const NAMESPACES: [&str; 8] =
+    ["--net", "--mount", "--uts", "--ipc", "--pid", "--fork", "--kill-child", "--mount-proc"];
 const FLEET: &str = include_str!("deploy/fleet.sh");
 /// A cluster with Slurm, as the first part of a script.
 pub const CLUSTER: &str = include_str!("deploy/cluster.sh");
@@ -38,7 +41,15 @@ pub fn can_run(programs: &[&str]) -> bool {
         eprintln!("skipped: machines in namespaces take root");
         return false;
     }
-    has(programs)
+    if !has(programs) {
+        return false;
+    }
+    let bridge = "mount -t tmpfs tmpfs /run && ip link add fleet type bridge";
+    let output = Command::new("unshare").args(NAMESPACES).args(["sh", "-c", bridge]).output().unwrap();
+    if !output.status.success() {
+        eprintln!("skipped: no machines in namespaces here: {}", text(&output.stderr));
+    }
+    output.status.success()
 }
 
 /// Whether programs are installed; if not, it prints which is missing.
@@ -66,10 +77,8 @@ pub fn small_program(place: &Place) -> PathBuf {
 /// Runs the parts of a script with a fleet: as root of namespaces that end with it, in the directory of the test. What it prints.
 pub fn with_fleet(place: &Place, environment: &[(&str, &Path)], parts: &[&str]) -> String {
     let script = format!("{FLEET}\ncd \"$PLACE\"\n{}", parts.join("\n"));
-    let namespaces =
-        ["--net", "--mount", "--uts", "--ipc", "--pid", "--fork", "--kill-child", "--mount-proc"];
     let mut command = Command::new("timeout");
-    command.args(["--signal=KILL", PATIENCE, "unshare"]).args(namespaces).args(["sh", "-ec", &script]);
+    command.args(["--signal=KILL", PATIENCE, "unshare"]).args(NAMESPACES).args(["sh", "-ec", &script]);
     command.env("PLACE", place.files.path()).env("HOME", place.file("controller"));
     command.env("ENGINES", engines()).env("PROGRAM", small_program(place)).env_remove("SSH_AUTH_SOCK");
     command.envs(environment.iter().copied());

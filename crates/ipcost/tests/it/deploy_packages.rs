@@ -57,7 +57,7 @@ fn commands(manifest: &str) -> Vec<Vec<String>> {
 
 #[test]
 fn the_image_runs_as_the_manifests_run_it() {
-    if !can_run(&["podman"]) {
+    if !can_run(&["podman", "unshare", "ip"]) {
         return;
     }
     let place = Place::new();

@@ -30,6 +30,9 @@ MpiDefault=none
 SchedulerType=sched/builtin
 SelectType=select/linear
 SlurmdTimeout=5
+MessageTimeout=5
+TCPTimeout=1
+SchedulerParameters=batch_sched_delay=1
 ReturnToService=2
 NodeName=n1 NodeAddr=10.213.0.11 CPUs=$(nproc)
 NodeName=n2 NodeAddr=10.213.0.12 CPUs=$(nproc)
