@@ -104,11 +104,47 @@ const SERVERS: &[Package] = &[
     program("sysbench", &["sysbench"], "experiments with MariaDB"),
 ];
 
+/// Engines that run a job on many machines: the tests of those that cannot be installed say so, and end.
+const ENGINES: &[Package] = &[
+    program("ansible-playbook", &["ansible-core"], "the role for Ansible"),
+    Package {
+        what: "sshd",
+        check: "test -x /usr/sbin/sshd",
+        names: &["openssh-server", "openssh-client"],
+        needed_for: "the hosts of the role for Ansible",
+    },
+    program("pgrep", &["procps"], "the hosts of the role for Ansible"),
+    Package {
+        what: "Slurm",
+        check: "test -x /usr/sbin/slurmctld && test -x /usr/sbin/slurmd && command -v sbatch",
+        names: &["slurm-wlm"],
+        needed_for: "the scripts for Slurm",
+    },
+    Package {
+        what: "munged",
+        check: "test -x /usr/sbin/munged",
+        names: &["munge"],
+        needed_for: "the scripts for Slurm",
+    },
+    program("podman", &["podman", "runc"], "the image for Kubernetes"),
+    program("kubectl", &["kubernetes-client"], "collecting the documents of Kubernetes"),
+    Package {
+        what: "Python's virtual environments",
+        check: "python3 -c 'import ensurepip'",
+        names: &["python3-venv"],
+        needed_for: "the check for ReFrame, the manifests for Kubernetes",
+    },
+];
+
 /// Tests that take a browser, Windows, network namespaces, real servers, sanitizers or control groups, by module.
 const SYSTEM: &[&str] = &[
     "app::",
     "app_tools::",
     "connections::",
+    "deploy_ansible::",
+    "deploy_kubernetes::",
+    "deploy_reframe::",
+    "deploy_slurm::",
     "explain::",
     "faults_system::",
     "html::",
@@ -120,7 +156,7 @@ const SYSTEM: &[&str] = &[
     "windows_peers::",
 ];
 
-/// Tests of packages, which run once those are made.
+/// Tests of packages, which run once those are made; `deploy_packages` among them.
 const OF_PACKAGES: &str = "packages::";
 
 /// The workspace of the peers that need libraries.
@@ -163,8 +199,10 @@ pub fn run_system() -> Result<()> {
 fn install_system() -> Result<()> {
     ensure_packages(PACKAGES)?;
     ensure_packages(SYSTEM_PACKAGES)?;
-    if let Err(error) = ensure_packages(SERVERS) {
-        println!("{error}");
+    for optional in [SERVERS, ENGINES] {
+        if let Err(error) = ensure_packages(optional) {
+            println!("{error}");
+        }
     }
     ensure_rust_target("x86_64-pc-windows-gnu")
 }
