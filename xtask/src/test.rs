@@ -34,6 +34,7 @@ const PACKAGES: &[Package] = &[
         needed_for: "the peers that talk through them",
     },
     program("strace", &["strace"], "comparing system calls"),
+    program("git", &["git"], "a bisection of a toy repository"),
     program("bash", &["bash"], "loading the completions"),
     program("groff", &["groff"], "formatting the manual"),
     program("prlimit", &["util-linux"], "limiting descriptors, private mounts and users"),

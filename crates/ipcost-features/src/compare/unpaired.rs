@@ -14,6 +14,8 @@ use super::spread::{PastRuns, relative};
 /// How far groups of cells wander relative to the rest from one run of a build to the next, as a share of how far whole runs do:
 /// where no runs tell. Whatever affects a whole run cancels out of it.
 const OF_WHOLE_RUNS: f64 = 0.3;
+/// A cell whose epochs leave more uncertain than this, relative, says little of a group if enough others are there.
+const MOST_ERROR: f64 = 0.07;
 /// The normal distribution, as Student's with many degrees of freedom.
 const MANY: f64 = f64::INFINITY;
 
@@ -23,6 +25,8 @@ pub(crate) struct UnpairedRuns {
     b: Vec<Vec<f64>>,
     /// How far each cell moved from side A to side B.
     moved: Vec<f64>,
+    /// Whether its epochs tell that well.
+    precise: Vec<bool>,
     /// How far groups wander relative to the rest from run to run, over all groups.
     between_groups: f64,
     source: SpreadSource,
@@ -31,10 +35,12 @@ pub(crate) struct UnpairedRuns {
 }
 
 impl UnpairedRuns {
-    /// From the logarithms of costs by run and cell; `cells` are their ids, `groups` their groups as indices.
+    /// From the logarithms of costs by run and cell; `cells` are their ids, `errors` what the epochs of both sides leave uncertain
+    /// of each, `groups` their groups as indices.
     pub fn new(
         [a, b]: [Vec<Vec<f64>>; 2],
         cells: &[&str],
+        errors: &[Option<f64>],
         groups: &[Vec<usize>],
         assumed: f64,
         past: &PastRuns,
@@ -48,6 +54,7 @@ impl UnpairedRuns {
             a,
             b,
             moved,
+            precise: errors.iter().map(|error| error.is_some_and(|error| error <= MOST_ERROR)).collect(),
             between_groups: assumed * OF_WHOLE_RUNS,
             source: SpreadSource::Assumed,
             between_runs: whole.unwrap_or(Between::assumed(assumed)),
@@ -111,11 +118,17 @@ impl GroupEvidence for UnpairedRuns {
     }
 
     fn relative(&self, inside: &[usize], outside: &[usize], moved: &[f64], alpha: f64) -> Option<Shift> {
+        let precise = |cells: &[usize]| -> Vec<usize> {
+            cells.iter().copied().filter(|cell| self.precise[*cell]).collect()
+        };
+        let both = (precise(inside), precise(outside));
+        let enough = least_alpha(both.0.len(), both.1.len()) <= alpha;
+        let (inside, outside) = if enough { both } else { (inside.to_vec(), outside.to_vec()) };
         let of = |cells: &[usize]| -> Vec<f64> {
             cells.iter().map(|cell| self.moved[*cell] - moved[*cell]).collect()
         };
         let half = student_quantile(1.0 - alpha / 2.0, MANY) * self.between_groups * self.per_run().sqrt();
-        Some(shift(&of(inside), &of(outside), alpha)?.widened(half))
+        Some(shift(&of(&inside), &of(&outside), alpha)?.widened(half))
     }
 
     fn of_cell(&self, cell: usize) -> f64 {

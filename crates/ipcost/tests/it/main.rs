@@ -20,6 +20,7 @@ mod deploy_kubernetes;
 mod deploy_packages;
 mod deploy_reframe;
 mod deploy_slurm;
+mod did_it_change;
 mod doctor;
 mod explain;
 mod faults_killed;

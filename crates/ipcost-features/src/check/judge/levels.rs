@@ -4,7 +4,7 @@
 use ipcost_lab::Batches;
 use ipcost_lab::campaign::Outcome;
 use ipcost_model::Metric;
-use ipcost_stats::{Shift, median, shifted_groups};
+use ipcost_stats::{RunMedian, Shift, median, run_median, shifted_groups};
 
 use super::{AskedClaim, Test, Than};
 use crate::ab::{Pair, PairedArms};
@@ -36,16 +36,18 @@ pub(super) fn decide_groups(
     }
     let costs = |test: &Test| {
         let Than::Baseline { log_costs, .. } = &test.than else { return None };
-        Some((median(log_costs)?, median(&batches.log_costs(metric, test.cell))?))
+        Some((run_median(log_costs)?, run_median(&batches.log_costs(metric, test.cell))?))
     };
-    let Some(costs) = claim.tests.iter().map(costs).collect::<Option<Vec<(f64, f64)>>>() else {
+    let Some(costs) = claim.tests.iter().map(costs).collect::<Option<Vec<(RunMedian, RunMedian)>>>() else {
         return Vec::new();
     };
-    let (then, now): (Vec<f64>, Vec<f64>) = costs.into_iter().unzip();
+    let errors: Vec<Option<f64>> =
+        costs.iter().map(|(then, now)| Some(then.error?.hypot(now.error?))).collect();
+    let (then, now) = costs.iter().map(|(then, now)| (then.median, now.median)).unzip();
     let ids: Vec<&str> = claim.tests.iter().map(|test| outcome.plan.cells[test.cell].id.as_str()).collect();
     let members: Vec<Vec<usize>> = claim.groups.iter().map(|group| group.cells.clone()).collect();
     let past = PastRuns::default();
-    let evidence = UnpairedRuns::new([vec![then], vec![now]], &ids, &members, DEFAULT_SPREAD, &past);
+    let evidence = UnpairedRuns::new([vec![then], vec![now]], &ids, &errors, &members, DEFAULT_SPREAD, &past);
     decide(claim, first, &evidence, level)
 }
 
