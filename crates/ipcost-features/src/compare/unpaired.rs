@@ -183,3 +183,104 @@ fn root_mean_square(groups: &[Vec<usize>], of: &dyn Fn(&BTreeSet<usize>) -> Opti
         groups.iter().filter_map(|group| of(&group.iter().copied().collect())).map(|sd| sd * sd).collect();
     (found.iter().sum::<f64>() / found.len().max(1) as f64).sqrt()
 }
+
+#[cfg(test)]
+mod tests {
+    use ipcost_model::{Cell, Pattern, Placement, Point};
+    use ipcost_stats::Random;
+
+    use super::*;
+    use crate::compare::{CellGroup, Levels, groups, levels};
+
+    /// The cells of a usual suite.
+    fn points() -> Vec<Point> {
+        let mut points = Vec::new();
+        for transport in ["unix", "tcp", "pipe", "fifo", "shm"] {
+            for (pattern, size) in
+                [(Pattern::Rr, 64), (Pattern::Rr, 4096), (Pattern::Stream, 64), (Pattern::Stream, 4096)]
+            {
+                for placement in [Placement::Together, Placement::Apart] {
+                    points.push(Point { placement, ..Point::free(Cell::new(pattern, transport, size)) });
+                }
+            }
+        }
+        points
+    }
+
+    /// A run: the machine's speed, each cell's own luck, and cells that wander far; `slow` cells take a fifth longer.
+    fn run(random: &mut Random, points: &[Point], slow: impl Fn(&Point) -> bool) -> Vec<f64> {
+        let machine = random.normal() * 0.05;
+        let cell = |(index, point): (usize, &Point)| {
+            let luck = random.normal() * if index % 13 == 4 { 0.5 } else { 0.03 };
+            machine + luck + if slow(point) { 1.2f64.ln() } else { 0.0 }
+        };
+        points.iter().enumerate().map(cell).collect()
+    }
+
+    fn asked(sides: [Vec<Vec<f64>>; 2], points: &[Point], past: &PastRuns) -> Levels {
+        let references: Vec<&Point> = points.iter().collect();
+        let members: Vec<Vec<usize>> = groups(&references).into_iter().map(|group| group.cells).collect();
+        let ids: Vec<String> = points.iter().map(Point::id).collect();
+        let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+        let errors = vec![Some(0.01); points.len()];
+        let evidence = UnpairedRuns::new(sides, &ids, &errors, &members, 0.05, past);
+        levels(&evidence, &references, points.len(), 0.05)
+    }
+
+    fn is_tcp(point: &Point) -> bool {
+        point.transport == "tcp"
+    }
+
+    #[test]
+    fn one_run_a_side_names_a_slow_transport_and_tells_equal_builds_apart_seldom() {
+        let (mut random, points, past) = (Random::new(6), points(), PastRuns::default());
+        let (mut named, mut alarms) = (0, 0);
+        let tcp = CellGroup { transport: Some("tcp".to_owned()), ..CellGroup::default() };
+        for _ in 0..100 {
+            let a = run(&mut random, &points, |_| false);
+            let [b, slow] =
+                [false, true].map(|slow| run(&mut random, &points, |point| slow && is_tcp(point)));
+            let found = asked([vec![a.clone()], vec![slow]], &points, &past);
+            named += usize::from(found.groups[0].group == tcp && found.groups[0].found == Some(1));
+            let equal = asked([vec![a], vec![b]], &points, &past);
+            let all = equal.groups.iter().chain(&equal.everything);
+            alarms += usize::from(all.filter(|group| group.found.is_some()).count() > 0);
+        }
+        assert!(named >= 85, "{named} of 100 named");
+        assert!(alarms <= 5, "{alarms} of 100 equal builds told apart");
+    }
+
+    #[test]
+    fn several_runs_a_side_tell_how_much_they_differ_and_narrow_the_intervals() {
+        let (mut random, points, past) = (Random::new(9), points(), PastRuns::default());
+        let mut side = |slow: bool| -> Vec<Vec<f64>> {
+            (0..3).map(|_| run(&mut random, &points, |point| slow && is_tcp(point))).collect()
+        };
+        let (a, b) = (side(false), side(true));
+        let three = asked([a.clone(), b.clone()], &points, &past);
+        let one = asked([a[..1].to_vec(), b[..1].to_vec()], &points, &past);
+        let spreads = |levels: &Levels| levels.everything.as_ref().unwrap().spread_source;
+        assert_eq!(
+            (spreads(&three), spreads(&one)),
+            (Some(SpreadSource::Measured), Some(SpreadSource::Assumed))
+        );
+        let width = |levels: &Levels| {
+            let group =
+                levels.groups.iter().find(|group| group.group.transport.as_deref() == Some("unix")).unwrap();
+            group.hi.unwrap() / group.lo.unwrap()
+        };
+        assert!(width(&three) < width(&one), "{} and {}", width(&three), width(&one));
+        assert_eq!(three.groups[0].group.transport.as_deref(), Some("tcp"));
+    }
+
+    #[test]
+    fn few_cells_are_no_groups() {
+        let points = &points()[..4];
+        let (mut random, past) = (Random::new(2), PastRuns::default());
+        let [a, b] = [0, 1].map(|_| vec![run(&mut random, points, |_| false)]);
+        let found = asked([a, b], points, &past);
+        assert!(found.groups.is_empty() && found.everything.is_some());
+        // Nothing of alpha is kept for groups that cannot be told apart.
+        assert!((found.alpha_below * 4.0 - 0.05 * 0.9).abs() < 1e-9, "{}", found.alpha_below);
+    }
+}
