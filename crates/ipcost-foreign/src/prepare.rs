@@ -189,7 +189,7 @@ impl Recipe {
         for directory in &self.directories {
             parts.push(directory.name.as_bytes());
             for file in directory.files {
-                parts.extend([file.path.as_bytes(), file.bytes]);
+                parts.extend([file.path.as_bytes(), file.bytes()]);
             }
         }
         parts.extend(self.build.iter().flatten().map(String::as_bytes));
@@ -206,7 +206,7 @@ impl Recipe {
             directory
                 .files
                 .iter()
-                .all(|file| manifest.has(&format!("{}/{}", directory.name, file.path), file.bytes))
+                .all(|file| manifest.has(&format!("{}/{}", directory.name, file.path), file.bytes()))
         });
         all_sources && Manifest::of(place).is_ok_and(|found| found == manifest)
     }
@@ -228,7 +228,7 @@ impl Recipe {
             for file in directory.files {
                 let path = place.join(directory.name).join(file.path);
                 fs::create_dir_all(path.parent().unwrap_or(place))?;
-                fs::write(path, file.bytes)?;
+                fs::write(path, file.bytes())?;
             }
         }
         Ok(())
