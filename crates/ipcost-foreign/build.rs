@@ -59,8 +59,8 @@ fn sources(peers: &Path, all: &mut Vec<u8>) -> String {
             let bytes = fs::read(&file).expect("a source can be read");
             let (start, end) = (all.len(), all.len() + bytes.len());
             all.extend(bytes);
-            writeln!(table, "        File {{ path: {path:?}, start: {start}, end: {end} }},")
-                .expect("memory");
+            let content = format!("Content::Packed({start}, {end})");
+            writeln!(table, "        File {{ path: {path:?}, content: {content} }},").expect("memory");
         }
         table.push_str("    ] },\n");
     }
