@@ -50,7 +50,15 @@ const SYSTEM_PACKAGES: &[Package] = &[
         names: &["wine64"],
         needed_for: "running what was built for Windows",
     },
+    PYTHON_ENVIRONMENTS,
 ];
+
+const PYTHON_ENVIRONMENTS: Package = Package {
+    what: "Python's virtual environments",
+    check: "python3 -c 'import ensurepip'",
+    names: &["python3-venv"],
+    needed_for: "collectors that read tables, and maturin, which makes wheels",
+};
 
 /// What makes packages, and the systems in which tests install them.
 const PACKAGING: &[Package] = &[
@@ -58,12 +66,7 @@ const PACKAGING: &[Package] = &[
     program("qemu-aarch64", &["qemu-user"], "running what was built for ARM"),
     program("mmdebstrap", &["mmdebstrap"], "systems without compilers"),
     program("lintian", &["lintian"], "examining Debian's package"),
-    Package {
-        what: "Python's virtual environments",
-        check: "python3 -c 'import ensurepip'",
-        names: &["python3-venv"],
-        needed_for: "maturin, which makes wheels",
-    },
+    PYTHON_ENVIRONMENTS,
 ];
 
 /// Servers that `ipcost app` measures: its tests leave out those that cannot be installed, and name them.
@@ -104,10 +107,11 @@ const SERVERS: &[Package] = &[
     program("sysbench", &["sysbench"], "experiments with MariaDB"),
 ];
 
-/// Tests that take a browser, Windows, network namespaces, real servers, sanitizers or control groups, by module.
+/// Tests that take a browser, Windows, network namespaces, real servers, collectors, sanitizers or control groups, by module.
 const SYSTEM: &[&str] = &[
     "app::",
     "app_tools::",
+    "collectors_tools::",
     "connections::",
     "explain::",
     "faults_system::",

@@ -5,6 +5,7 @@ mod app;
 mod args;
 mod build;
 mod check;
+mod collectors;
 mod compare;
 mod conformance;
 mod doctor;

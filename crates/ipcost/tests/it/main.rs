@@ -10,6 +10,8 @@ mod benchstat;
 mod browser;
 mod check;
 mod cleanup;
+mod collectors;
+mod collectors_tools;
 mod common;
 mod compare;
 mod conformance;
