@@ -143,6 +143,8 @@ const SYSTEM_STEPS: &[Step] = &[
     Step { name: "tests of a whole system", run: || run_all(&built()?, Which::Only(SYSTEM)) },
     Step { name: "TLS", run: tls },
     Step { name: "packages: packed twice, and used in bare systems", run: packages },
+    // Last: it builds the program once more.
+    Step { name: "Parquet, read by DuckDB and Polars", run: parquet },
 ];
 
 /// Runs the tests that run anywhere.
@@ -223,6 +225,15 @@ fn user_tests() -> Result<()> {
 
 fn tls() -> Result<()> {
     shell::run(&["cargo", "test", "-p", "ipcost-sys", "--features", "tls", "--quiet", "--lib", "transport"])
+}
+
+fn parquet() -> Result<()> {
+    let feature = ["--features", "parquet"];
+    let test = ["cargo", "test", "--quiet"];
+    let lint = ["cargo", "clippy", "--quiet", "-p", "ipcost-report", "-p", "ipcost", "--all-targets"];
+    shell::run(&[&lint[..], &feature, &["--", "--deny", "warnings"]].concat())?;
+    shell::run(&[&test[..], &["-p", "ipcost-report"], &feature, &["--lib", "dataset"]].concat())?;
+    shell::run(&[&test[..], &["-p", "ipcost"], &feature, &["--test", "it", "parquet::"]].concat())
 }
 
 /// Builds the peers that need libraries, next to the program that the tests run.

@@ -7,6 +7,8 @@ pub mod benchfmt;
 pub mod bmf;
 pub mod conbench;
 pub mod csv;
+#[cfg(feature = "parquet")]
+pub mod dataset;
 mod epochs;
 mod figures;
 #[cfg(any(test, feature = "fixtures"))]

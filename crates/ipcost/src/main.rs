@@ -14,6 +14,7 @@ mod exit;
 mod explain;
 mod history;
 mod job;
+mod many;
 mod output;
 mod outputs;
 mod progress;

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use anyhow::anyhow;
 use ipcost_features::history::{Alike, RunSummary};
-use ipcost_model::{RunState, first_few};
-use ipcost_report::otava::{Row, render};
+use ipcost_model::RunState;
+use ipcost_report::otava::Row;
 
 use super::find::find;
 use super::list::tell;
@@ -15,10 +15,8 @@ use super::store::{RunFile, Store};
 use super::summary::Summaries;
 use crate::args::ListArgs;
 use crate::exit::{Problem, note, warn};
+use crate::many::table;
 use crate::output::write_text;
-
-/// How many cells without a column are named.
-const MOST_CELLS: usize = 4;
 
 /// A saved run, as far as the table needs it.
 struct Candidate {
@@ -53,13 +51,10 @@ pub fn run(file: &Path, args: &ListArgs) -> Result<ExitCode, Problem> {
     let rows: Vec<Row> = runs.into_iter().filter(|run| run.alike == alike).map(|run| run.row).collect();
     let others = total - rows.len();
     let limit = args.limit.unwrap_or(usize::MAX);
-    let (table, missing) = render(rows.into_iter().take(limit).collect());
+    let table = table(rows.into_iter().take(limit).collect(), false);
     write_text(&table, file).map_err(Problem::failed)?;
     if others > 0 {
         note(&format!("{others} runs of another host, job or build are left out; --like RUN follows those"));
-    }
-    if !missing.is_empty() {
-        note(&format!("not every run has a cost of {}; without a column", first_few(&missing, MOST_CELLS)));
     }
     tell(&all.unreadable(), args.verbose, &store);
     Ok(ExitCode::SUCCESS)

@@ -31,6 +31,7 @@ mod measure;
 mod misbehaving;
 mod network;
 mod packages;
+mod parquet;
 mod peers;
 mod pictures;
 mod replicate;

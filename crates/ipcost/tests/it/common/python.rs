@@ -2,12 +2,17 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::{Mutex, PoisonError};
 
 use super::text;
+
+/// Tests that want the same environment wait for the first to make it.
+static MAKING: Mutex<()> = Mutex::new(());
 
 /// The directory of programs in an environment with these packages, made once; `None`, and a word about it, where they cannot
 /// be installed.
 pub fn environment(name: &str, packages: &[&str]) -> Option<PathBuf> {
+    let _making = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("python-{name}"));
     let (bin, complete) = (dir.join("bin"), dir.join("complete"));
     // An environment with other packages is made again.
