@@ -1,6 +1,6 @@
 //! Results as Conbench's API takes them: a list of JSON objects, one a cell and metric.
 //!
-//! Source: the schema of `POST /api/benchmark-results/` in Conbench.
+//! Source: the schema of `POST /api/benchmarks/` in Conbench.
 
 use ipcost_model::{CellRecord, Document, Metric, Point};
 use serde_json::{Map, Value, json};

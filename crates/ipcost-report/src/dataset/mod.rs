@@ -46,7 +46,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Three files that grow with every document. What is not yet written stays below a few hundred thousand rows.
+/// Three files that grow with every document. At most 131,072 rows of each are held.
 pub struct Dataset<W: Write + Send> {
     samples: Table<Sample, W>,
     cells: Table<CellRecord, W>,

@@ -13,7 +13,7 @@ use parquet::schema::types::{ColumnPath, Type};
 use super::Run;
 
 /// Rows that are written together, a row group: enough to compress well, few enough to hold.
-const ROWS: usize = 1 << 18;
+const ROWS: usize = 1 << 17;
 /// The definition levels of optional columns.
 const ABSENT: i16 = 0;
 const PRESENT: i16 = 1;
