@@ -1,6 +1,7 @@
 //! A document, and all its renderings.
 
-use ipcost_features::compare::{CompareSettings, compare, words as comparison};
+use ipcost_features::ab;
+use ipcost_features::compare::{CompareSettings, PastRuns, compare, words as comparison};
 use ipcost_features::history::RunSummary;
 use ipcost_lab::{About, Outcome, document as drawn_up};
 use ipcost_model::{
@@ -75,8 +76,12 @@ fn use_all(document: Document) {
     let other = Document { seed: document.seed.wrapping_add(1), ..document.clone() };
     let settings = CompareSettings { metric: Metric::Wall, margin: 0.02, assumed_spread: 0.05 };
     let (a, b) = (std::slice::from_ref(&document), std::slice::from_ref(&other));
-    if let Ok(compared) = compare(a, b, &settings, Tool::of_version("0")) {
-        plain("comparison", &comparison::render(&compared, 80));
+    if let Ok(compared) = compare(a, b, &settings, &PastRuns::default(), Tool::of_version("0")) {
+        plain("comparison", &comparison::render(&compared, true, 80));
+    }
+
+    if let Some(compared) = ab::comparison(&document, Metric::Wall) {
+        plain("arms", &comparison::render(&compared, true, 80));
     }
 
     let mut written = Vec::new();

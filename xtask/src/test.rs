@@ -34,6 +34,7 @@ const PACKAGES: &[Package] = &[
         needed_for: "the peers that talk through them",
     },
     program("strace", &["strace"], "comparing system calls"),
+    program("git", &["git"], "a bisection of a toy repository"),
     program("bash", &["bash"], "loading the completions"),
     program("groff", &["groff"], "formatting the manual"),
     program("prlimit", &["util-linux"], "limiting descriptors, private mounts and users"),
@@ -50,14 +51,13 @@ const SYSTEM_PACKAGES: &[Package] = &[
         names: &["wine64"],
         needed_for: "running what was built for Windows",
     },
-    PYTHON_ENVIRONMENTS,
 ];
 
 const PYTHON_ENVIRONMENTS: Package = Package {
     what: "Python's virtual environments",
     check: "python3 -c 'import ensurepip'",
     names: &["python3-venv"],
-    needed_for: "collectors that read tables, and maturin, which makes wheels",
+    needed_for: "programs that read tables, the check for ReFrame, the manifests for Kubernetes, and maturin",
 };
 
 /// What makes packages, and the systems in which tests install them.
@@ -107,12 +107,43 @@ const SERVERS: &[Package] = &[
     program("sysbench", &["sysbench"], "experiments with MariaDB"),
 ];
 
+/// Engines that run a job on many machines: the tests of those that cannot be installed say so, and end.
+const ENGINES: &[Package] = &[
+    program("ansible-playbook", &["ansible-core"], "the role for Ansible"),
+    Package {
+        what: "sshd",
+        check: "test -x /usr/sbin/sshd",
+        names: &["openssh-server", "openssh-client"],
+        needed_for: "the hosts of the role for Ansible",
+    },
+    program("pgrep", &["procps"], "the hosts of the role for Ansible"),
+    Package {
+        what: "Slurm",
+        check: "test -x /usr/sbin/slurmctld && test -x /usr/sbin/slurmd && command -v sbatch",
+        names: &["slurm-wlm"],
+        needed_for: "the scripts for Slurm",
+    },
+    Package {
+        what: "munged",
+        check: "test -x /usr/sbin/munged",
+        names: &["munge"],
+        needed_for: "the scripts for Slurm",
+    },
+    program("podman", &["podman", "runc"], "the image for Kubernetes"),
+    program("kubectl", &["kubernetes-client"], "collecting the documents of Kubernetes"),
+    PYTHON_ENVIRONMENTS,
+];
+
 /// Tests that take a browser, Windows, network namespaces, real servers, collectors, sanitizers or control groups, by module.
 const SYSTEM: &[&str] = &[
     "app::",
     "app_tools::",
     "collectors_tools::",
     "connections::",
+    "deploy_ansible::",
+    "deploy_kubernetes::",
+    "deploy_reframe::",
+    "deploy_slurm::",
     "explain::",
     "faults_system::",
     "html::",
@@ -124,7 +155,7 @@ const SYSTEM: &[&str] = &[
     "windows_peers::",
 ];
 
-/// Tests of packages, which run once those are made.
+/// Tests of packages, which run once those are made; `deploy_packages` among them.
 const OF_PACKAGES: &str = "packages::";
 
 /// The workspace of the peers that need libraries.
@@ -169,8 +200,10 @@ pub fn run_system() -> Result<()> {
 fn install_system() -> Result<()> {
     ensure_packages(PACKAGES)?;
     ensure_packages(SYSTEM_PACKAGES)?;
-    if let Err(error) = ensure_packages(SERVERS) {
-        println!("{error}");
+    for optional in [SERVERS, ENGINES] {
+        if let Err(error) = ensure_packages(optional) {
+            println!("{error}");
+        }
     }
     ensure_rust_target("x86_64-pc-windows-gnu")
 }
@@ -227,7 +260,18 @@ fn tls() -> Result<()> {
     shell::run(&["cargo", "test", "-p", "ipcost-sys", "--features", "tls", "--quiet", "--lib", "transport"])
 }
 
+/// The output that is a feature of the build: no other step builds what it needs.
 fn parquet() -> Result<()> {
+    // By what this takes on two slow cores.
+    const ALL: Duration = Duration::from_secs(300);
+    let left = time_left();
+    if left < ALL {
+        eprintln!(
+            "xtask: LEFT OUT, with {} s before the deadline; without one: cargo xtask test --system",
+            left.as_secs()
+        );
+        return Ok(());
+    }
     let feature = ["--features", "parquet"];
     let test = ["cargo", "test", "--quiet"];
     let lint = ["cargo", "clippy", "--quiet", "-p", "ipcost-report", "-p", "ipcost", "--all-targets"];

@@ -93,6 +93,9 @@ fn name(cell: &CellRecord) -> String {
     for (setting, value) in cell.settings() {
         key(setting, &value);
     }
+    if let Some(arm) = cell.arm {
+        key("arm", arm.name());
+    }
     if !cell.id.starts_with(&format!("{}/{}/", cell.pattern, cell.transport)) {
         // The job gave it a label.
         key("label", &cell.label);

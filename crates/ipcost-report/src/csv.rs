@@ -6,8 +6,8 @@
 use std::collections::{BTreeSet, HashMap};
 
 use ipcost_model::{
-    CellRecord, ContrastRecord, ContrastWithin, Document, Estimate, LatencySummary, Metric, Point, Ran,
-    RanRecord, Sample, UsagePerOp,
+    CellRecord, Column, ContrastRecord, ContrastWithin, Document, Estimate, LatencySummary, Metric, Point,
+    Ran, RanRecord, Sample, UsagePerOp,
 };
 
 use crate::words::{self, escaped};
@@ -108,6 +108,12 @@ const WHEREABOUTS: Columns<Sample> = &[
     ("migrations", |sample| sample.whereabouts.map_or_else(String::new, |seen| seen.migrations.to_string())),
 ];
 
+/// The arm of a cell, at the end of a row.
+const ARM: Columns<CellRecord> =
+    &[(ARM_COLUMN, |cell| cell.arm.map_or_else(String::new, |arm| arm.to_string()))];
+/// Its column, which is younger than those of other parts of a cell.
+const ARM_COLUMN: &str = "arm";
+
 /// One row a cell: what it is, what it cost, and its ratio to what it is compared with, by wall and by CPU.
 pub fn cells(document: &Document) -> String {
     let measures: BTreeSet<&String> = document.cells.iter().flat_map(|cell| cell.measures.keys()).collect();
@@ -118,7 +124,7 @@ pub fn cells(document: &Document) -> String {
     let mut header =
         [identity_names(), names("", RECORD), names("", CONTRAST), names("cpu_", CONTRAST)].concat();
     header.extend(measures.iter().map(|name| text(&format!("measure_{name}"))));
-    header.extend([names("", SCHEDULED), names("", WITHIN)].concat());
+    header.extend([names("", SCHEDULED), names("", WITHIN), names("", ARM)].concat());
     let row = |cell: &CellRecord| {
         let mut row = [identity(cell), fields(cell, RECORD)].concat();
         for metric in [Metric::Wall, Metric::Cpu] {
@@ -133,6 +139,7 @@ pub fn cells(document: &Document) -> String {
             Some(contrast) => row.extend(fields(*contrast, WITHIN)),
             None => row.resize(row.len() + WITHIN.len(), String::new()),
         }
+        row.extend(fields(cell, ARM));
         row
     };
     lines(header, document.cells.iter().map(row))
@@ -146,12 +153,13 @@ pub fn samples(document: &Document) -> String {
     let identities: Vec<Vec<String>> = document.cells.iter().map(identity).collect();
     let mut header = [identity_names(), names("", SAMPLE)].concat();
     header.extend(measures.iter().map(|name| text(&format!("measure_{name}"))));
-    header.extend(names("", WHEREABOUTS));
+    header.extend([names("", WHEREABOUTS), names("", ARM)].concat());
     let row = |sample: &Sample| {
         let mut row = identities.get(sample.cell as usize)?.clone();
         row.extend(fields(sample, SAMPLE));
         row.extend(measures.iter().map(|name| of(sample.measures.get(*name), |value| *value)));
         row.extend(fields(sample, WHEREABOUTS));
+        row.extend(fields(document.cells.get(sample.cell as usize)?, ARM));
         Some(row)
     };
     lines(header, document.samples.iter().filter(|sample| !sample.suspended).filter_map(row))
@@ -203,15 +211,20 @@ fn usage(cell: &CellRecord, part: fn(&UsagePerOp) -> f64) -> String {
     of(cell.usage_per_op.as_ref(), part)
 }
 
+/// The parts of a cell that stand at the beginning of a row.
+fn older_columns() -> impl Iterator<Item = Column> {
+    Point::COLUMNS.into_iter().filter(|column| column.name != ARM_COLUMN)
+}
+
 /// The names of what identifies a cell.
 fn identity_names() -> Vec<String> {
-    let columns = Point::COLUMNS.iter().map(|column| column.name.to_owned());
+    let columns = older_columns().map(|column| column.name.to_owned());
     names("", NAMES).into_iter().chain(columns).collect()
 }
 
 /// What identifies a cell.
 fn identity(cell: &CellRecord) -> Vec<String> {
-    let columns = Point::COLUMNS.iter().map(|column| text(&(column.value)(cell)));
+    let columns = older_columns().map(|column| text(&(column.value)(cell)));
     fields(cell, NAMES).into_iter().chain(columns).collect()
 }
 

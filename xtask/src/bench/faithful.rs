@@ -164,7 +164,7 @@ fn programs(cells: &[PlannedCell]) -> Result<Vec<PeerProgram>> {
     let cache = Cache::of_user()?;
     let native = [path_text(&ipcost())?, "peer"].map(str::to_owned).to_vec();
     let own = std::env::current_exe()?.display().to_string();
-    let mut all = vec![PeerProgram { name: NATIVE.to_owned(), command: native }];
+    let mut all = vec![PeerProgram::new(NATIVE, native)];
     for peer in ipcost_foreign::all() {
         if cells.iter().any(|cell| cell.client == peer.name || cell.server == peer.name) {
             let mut command = peer.prepare(&cache, &mut |what| eprintln!("xtask: {what}"))?;
@@ -172,7 +172,7 @@ fn programs(cells: &[PlannedCell]) -> Result<Vec<PeerProgram>> {
                 // Peers that drive real programs are part of ipcost, not of this program.
                 path_text(&ipcost())?.clone_into(&mut command[0]);
             }
-            all.push(PeerProgram { name: peer.name.to_owned(), command });
+            all.push(PeerProgram::new(peer.name, command));
         }
     }
     Ok(all)

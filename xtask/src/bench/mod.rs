@@ -50,13 +50,8 @@ impl Cells {
         let offers = Offers { transports: &transports, placements_unavailable: &[], peers: &[] };
         let plan = plan(expand(&job, &offers)?, &Settings::of(&job, 1))?;
         let ipcost = path_text(&ipcost())?.to_owned();
-        let mut programs =
-            vec![PeerProgram { name: "native".to_owned(), command: vec![ipcost.clone(), "peer".to_owned()] }];
-        programs.extend(
-            peers
-                .iter()
-                .map(|(name, command)| PeerProgram { name: (*name).to_owned(), command: command.clone() }),
-        );
+        let mut programs = vec![PeerProgram::new("native", vec![ipcost.clone(), "peer".to_owned()])];
+        programs.extend(peers.iter().map(|(name, command)| PeerProgram::new(*name, command.clone())));
         let all = plan.measurable().collect();
         let guard = [ipcost, "guard".to_owned()];
         Ok(Self { bench: ProcessBench::new(&plan, programs, &guard, Interrupt::never()?)?, all, epoch: 0 })

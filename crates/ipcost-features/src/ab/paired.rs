@@ -10,13 +10,13 @@ use crate::compare::{Evidence, SpreadSource};
 
 /// A cell in both arms, as indices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Pair {
+pub(crate) struct Pair {
     pub a: usize,
     pub b: usize,
 }
 
 /// The pairs of cells that differ in nothing but their arm, in the order of those of arm A.
-pub(super) fn pairs(cells: &[&Point]) -> Vec<Pair> {
+pub(crate) fn pairs(cells: &[&Point]) -> Vec<Pair> {
     let of_arm = |arm: ArmName| cells.iter().enumerate().filter(move |(_, point)| point.arm == Some(arm));
     let of_row = |point: &Point| Point { arm: None, ..point.clone() };
     let twins: HashMap<Point, usize> =
@@ -25,7 +25,7 @@ pub(super) fn pairs(cells: &[&Point]) -> Vec<Pair> {
 }
 
 /// The logarithms of cost in B over cost in A, by cell and epoch.
-pub(super) struct PairedArms {
+pub(crate) struct PairedArms {
     by_cell: Vec<BTreeMap<u32, f64>>,
     middles: Vec<f64>,
 }

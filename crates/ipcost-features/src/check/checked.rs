@@ -1,6 +1,6 @@
 //! What a run says of a project's claims.
 
-use ipcost_model::{Document, Envelope, Stopped, Warning};
+use ipcost_model::{Document, Envelope, Stopped, Warning, named};
 use serde::{Deserialize, Serialize};
 
 use crate::check::ClaimMetric;
@@ -68,6 +68,9 @@ pub struct CheckedTest {
     /// The document in which the same cell is what it is compared with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline: Option<String>,
+    /// Whether it is about one cell, a group of them, or all together: then `cell` says which in words.
+    #[serde(default, skip_serializing_if = "Level::is_cell")]
+    pub level: Level,
     /// What of them.
     pub metric: ClaimMetric,
     /// The median over epochs; null where there is none.
@@ -91,9 +94,30 @@ pub struct CheckedTest {
     pub likely_budget_s: Option<f64>,
 }
 
+named! {
+    /// The level of a question about a change.
+    #[derive(Default)]
+    Level, "level" {
+        /// A single cell.
+        #[default]
+        Cell = "cell",
+        /// A group of cells, relative to the rest.
+        Group = "group",
+        /// All cells together.
+        Everything = "everything",
+    }
+}
+
+impl Level {
+    /// Whether it is that of a single cell.
+    pub fn is_cell(&self) -> bool {
+        *self == Self::Cell
+    }
+}
+
 impl CheckedTest {
     /// Whether its figures are ratios.
     pub fn is_ratio(&self) -> bool {
-        self.against.is_some() || self.baseline.is_some()
+        self.against.is_some() || self.baseline.is_some() || !self.level.is_cell()
     }
 }

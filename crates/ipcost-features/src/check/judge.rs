@@ -6,6 +6,7 @@
 
 mod baseline;
 mod deciding;
+mod levels;
 mod preparing;
 
 use crate::check::{CheckedClaim, CheckedTest, ClaimMetric};
@@ -18,6 +19,7 @@ use ipcost_lab::campaign::Outcome;
 use ipcost_lab::planning::ALPHA;
 
 use crate::claims::all_hold;
+use crate::compare::AskedGroup;
 
 /// The questions that a file of claims asks of a run.
 #[derive(Debug, Clone)]
@@ -34,6 +36,8 @@ struct AskedClaim {
     text: String,
     line: usize,
     tests: Vec<Test>,
+    /// The groups of its cells, as places among the tests, where it is about every cell before and after.
+    groups: Vec<AskedGroup>,
 }
 
 /// One cell of a claim.
@@ -72,14 +76,22 @@ impl Test {
 }
 
 fn level_of(claims: &[AskedClaim]) -> f64 {
-    let tests = claims.iter().flat_map(|claim| &claim.tests);
-    ALPHA / tests.filter(|test| test.hopeless.is_none()).count().max(1) as f64
+    ALPHA / claims.iter().map(AskedClaim::intervals).sum::<usize>().max(1) as f64
+}
+
+impl AskedClaim {
+    /// How many intervals it takes: one for each cell, each group, and everything.
+    fn intervals(&self) -> usize {
+        let cells = self.tests.iter().filter(|test| test.hopeless.is_none()).count();
+        let above = if self.groups.is_empty() { 0 } else { self.groups.len() + 1 };
+        cells + above
+    }
 }
 
 impl Questions {
     /// How many intervals share alpha.
     pub fn intervals(&self) -> usize {
-        self.tests().filter(|test| test.hopeless.is_none()).count()
+        self.claims.iter().map(AskedClaim::intervals).sum()
     }
 
     /// What each interval is drawn at.
@@ -138,8 +150,11 @@ pub fn decide(questions: &Questions, outcome: &Outcome) -> Vec<CheckedClaim> {
     let level = questions.level();
     let batches = outcome.batches();
     let claim = |question: &AskedClaim| {
-        let tests: Vec<CheckedTest> =
+        let mut tests: Vec<CheckedTest> =
             question.tests.iter().map(|test| deciding::decide_test(test, outcome, &batches, level)).collect();
+        // Where every cell is within its bound, so is every group; one that is not known to fail adds nothing.
+        let above = levels::decide_groups(question, outcome, &batches, level);
+        tests.splice(0..0, above.into_iter().filter(|test| test.word == ClaimVerdict::Fails));
         CheckedClaim {
             text: question.text.clone(),
             line: question.line as u32,

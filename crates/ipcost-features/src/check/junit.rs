@@ -4,7 +4,7 @@
 //! test came to no result; one that cannot be decided here, whatever the budget, is `skipped`. Elements and attributes
 //! are those of the schema that Jenkins publishes (`junit-10.xsd`), which others read, too.
 
-use crate::check::{Check, CheckedClaim};
+use crate::check::{Check, CheckedClaim, CheckedTest};
 use crate::claims::ClaimVerdict;
 use crate::claims::words::{advice, figures, how, telling};
 
@@ -57,7 +57,7 @@ fn case(check: &Check, claim: &CheckedClaim) -> String {
     let class = attribute(&format!("ipcost.{}", check.file.trim_end_matches(".toml")));
     let head = format!("    <testcase name=\"{}\" classname=\"{class}\"", attribute(&claim.text));
     let measured: Vec<String> =
-        claim.tests.iter().map(|test| format!("{}: {}", test.cell, figures(test))).collect();
+        claim.tests.iter().map(|test| format!("{}{}: {}", level(test), test.cell, figures(test))).collect();
     let measured = text(&measured.join("\n"));
     match element(claim) {
         None => format!("{head}>\n      <system-out>{measured}</system-out>\n    </testcase>\n"),
@@ -71,6 +71,11 @@ fn case(check: &Check, claim: &CheckedClaim) -> String {
             )
         }
     }
+}
+
+/// The level of a test that is not about a single cell: `group: `.
+fn level(test: &CheckedTest) -> String {
+    if test.level.is_cell() { String::new() } else { format!("{}: ", test.level) }
 }
 
 /// Text between tags.

@@ -62,7 +62,7 @@ pub struct ProjectClaim {
     pub place: Place,
     /// What of the cells it is about.
     pub metric: ClaimMetric,
-    /// Which cell; with a baseline, `None` is every cell that both have.
+    /// Which cell; with a baseline or arms, `None` is every cell that both have.
     pub cell: Option<Located<CellName>>,
     /// What the cell is compared with.
     pub reference: Reference,
@@ -81,6 +81,8 @@ pub enum Reference {
     Cell(Located<CellName>),
     /// The same cell in a document of before: a file, or what else names one.
     Baseline(Located<String>),
+    /// The same cell in arm A of the run; the claim is about arm B.
+    Arms(Place),
 }
 
 /// How a claim names a cell.

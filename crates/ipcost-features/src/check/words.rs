@@ -64,13 +64,14 @@ pub(crate) mod tests {
     use ipcost_report::fixture;
 
     use super::*;
-    use crate::check::{CHECK_SCHEMA, CheckedTest, ClaimMetric};
+    use crate::check::{CHECK_SCHEMA, CheckedTest, ClaimMetric, Level};
 
     pub(crate) fn test(value: f64, spread: f64, at_most: f64, word: ClaimVerdict) -> CheckedTest {
         CheckedTest {
             cell: "rr/unix/64/c1".into(),
             against: Some("rr/tcp/64/c1".into()),
             baseline: None,
+            level: Level::Cell,
             metric: ClaimMetric::Wall,
             value: Some(value),
             lo: Some(value / spread),

@@ -36,7 +36,7 @@ pub(crate) fn text(claim: &CheckedClaim) -> String {
 }
 
 /// The test that says most of a claim: one that decides it against, else one that is open, else the one nearest to its
-/// bound.
+/// bound. A group of cells says more than one of them.
 pub(crate) fn telling(claim: &CheckedClaim) -> Option<&CheckedTest> {
     let room = |test: &CheckedTest| {
         let above = test.at_most.zip(test.hi).map(|(bound, hi)| bound / hi);
@@ -49,7 +49,7 @@ pub(crate) fn telling(claim: &CheckedClaim) -> Option<&CheckedTest> {
         ClaimVerdict::Holds => 2,
     };
     let order = |a: &&CheckedTest, b: &&CheckedTest| {
-        rank(a.word).cmp(&rank(b.word)).then(room(a).total_cmp(&room(b)))
+        rank(a.word).cmp(&rank(b.word)).then(b.level.cmp(&a.level)).then(room(a).total_cmp(&room(b)))
     };
     claim.tests.iter().min_by(order)
 }
@@ -157,6 +157,7 @@ fn open(test: &CheckedTest) -> String {
 /// What a test is about: `wall of a over b`.
 fn subject(test: &CheckedTest) -> String {
     let over = match (&test.against, &test.baseline) {
+        (None, None) if !test.level.is_cell() => " over arm A".to_owned(),
         (Some(other), _) => format!(" over {other}"),
         (None, Some(baseline)) => format!(" over {baseline}"),
         (None, None) => String::new(),

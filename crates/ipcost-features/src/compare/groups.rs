@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use ipcost_model::{Pattern, Placement, Point};
 use ipcost_report::words::{capitalised, cores, escaped};
+use ipcost_stats::{GroupEvidence, Shift, median};
 use serde::{Deserialize, Serialize};
 
 /// A group, and the cells outside it, have at least so many cells: one cell is a question of its own.
@@ -68,10 +69,39 @@ fn plural(pattern: Pattern) -> &'static str {
     }
 }
 
-/// The groups of these cells by pattern, transport, placement, peers, and pattern over a transport, with their cells as
-/// indices. Of two groups that have the same cells, or each the cells that the other lacks, only the first is there: they
-/// are one question.
-pub fn groups(cells: &[&Point]) -> Vec<(CellGroup, Vec<usize>)> {
+/// A group of cells as a question.
+#[derive(Debug, Clone)]
+pub struct AskedGroup {
+    /// What its cells have in common.
+    pub group: CellGroup,
+    /// Its cells, as indices.
+    pub cells: Vec<usize>,
+    /// What all others have in common, if that is a group, too.
+    pub others: Option<CellGroup>,
+}
+
+impl AskedGroup {
+    /// The group or the others, whichever moved farther, with its cells and how far it moved relative to the rest: the two are
+    /// one question.
+    pub fn that_moved(&self, shift: Shift, evidence: &impl GroupEvidence) -> (CellGroup, Vec<usize>, Shift) {
+        let outside: Vec<usize> = (0..evidence.cells()).filter(|cell| !self.cells.contains(cell)).collect();
+        let moved = |cells: &[usize]| {
+            let logs: Vec<f64> = cells.iter().map(|cell| evidence.of_cell(*cell)).collect();
+            median(&logs).unwrap_or_default().abs()
+        };
+        match &self.others {
+            Some(others) if moved(&outside) > moved(&self.cells) => {
+                let bounds = shift.bounds.map(|(lo, hi)| (-hi, -lo));
+                (others.clone(), outside, Shift { by: -shift.by, bounds })
+            }
+            _ => (self.group.clone(), self.cells.clone(), shift),
+        }
+    }
+}
+
+/// The groups of these cells by pattern, transport, placement, peers, and pattern over a transport. Of two groups that have the
+/// same cells, or each the cells that the other lacks, only the first is asked: they are one question.
+pub fn groups(cells: &[&Point]) -> Vec<AskedGroup> {
     let by = |group: &dyn Fn(&Point) -> CellGroup| -> Vec<CellGroup> {
         let mut seen = BTreeSet::new();
         cells.iter().map(|cell| group(cell)).filter(|group| seen.insert(group.clone())).collect()
@@ -88,16 +118,17 @@ pub fn groups(cells: &[&Point]) -> Vec<(CellGroup, Vec<usize>)> {
             ..none()
         }),
     ];
-    let mut known: BTreeSet<Vec<usize>> = BTreeSet::new();
-    let mut groups = Vec::new();
+    let mut asked: Vec<AskedGroup> = Vec::new();
     for group in candidates.into_iter().flatten() {
         let (inside, outside): (Vec<usize>, Vec<usize>) =
             (0..cells.len()).partition(|cell| group.has(cells[*cell]));
-        let enough = inside.len().min(outside.len()) >= LEAST;
-        if enough && !known.contains(&inside) && !known.contains(&outside) {
-            known.insert(inside.clone());
-            groups.push((group, inside));
+        if inside.len().min(outside.len()) < LEAST || asked.iter().any(|known| known.cells == inside) {
+            continue;
+        }
+        match asked.iter_mut().find(|known| known.cells == outside) {
+            Some(known) => known.others = known.others.take().or(Some(group)),
+            None => asked.push(AskedGroup { group, cells: inside, others: None }),
         }
     }
-    groups
+    asked
 }

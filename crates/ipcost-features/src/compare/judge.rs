@@ -103,11 +103,13 @@ pub fn compare(
     let compared: Vec<&str> = costs.iter().map(|found| found.what).collect();
     let record = |id: &&str| a[0].cells.iter().find(|cell| cell.id == **id);
     let points: Vec<&Point> = compared.iter().filter_map(record).map(|cell| &cell.point).collect();
-    let members: Vec<Vec<usize>> = groups(&points).into_iter().map(|(_, members)| members).collect();
+    let members: Vec<Vec<usize>> = groups(&points).into_iter().map(|group| group.cells).collect();
     let by_run = |runs: &dyn Fn(&Measured<&str>) -> Vec<f64>| transposed(costs.iter().map(runs).collect());
     let logs = |runs: &[RunMedian]| runs.iter().map(|run| run.median).collect::<Vec<f64>>();
     let sides_by_run = [by_run(&|cell| logs(&cell.a)), by_run(&|cell| logs(&cell.b))];
-    let evidence = UnpairedRuns::new(sides_by_run, &compared, &members, settings.assumed_spread, past);
+    let errors: Vec<Option<f64>> = costs.iter().map(|cell| error(&cell.a, &cell.b)).collect();
+    let evidence =
+        UnpairedRuns::new(sides_by_run, &compared, &errors, &members, settings.assumed_spread, past);
     let Levels { groups, everything, cell_alpha, alpha_below } =
         levels(&evidence, &points, family, settings.margin);
     let assumed = Between::assumed(settings.assumed_spread);
@@ -158,6 +160,7 @@ pub fn compare(
         notes: Vec::new(),
     };
     comparison.notes = notes(&comparison);
+    comparison.notes.extend(other_machines(a, b));
     comparison.notes.extend(without_figures(&left_out, metric));
     Ok(comparison)
 }
@@ -184,6 +187,21 @@ struct Measured<K> {
     what: K,
     a: Vec<RunMedian>,
     b: Vec<RunMedian>,
+}
+
+/// That the sides were measured on different machines, where they were.
+fn other_machines(a: &[Document], b: &[Document]) -> Option<String> {
+    let names = |runs: &[Document]| -> BTreeSet<String> {
+        let name =
+            |run: &Document| run.host.more.get("name").and_then(|name| name.as_str()).map(str::to_owned);
+        runs.iter().filter_map(name).collect()
+    };
+    let (of_a, of_b) = (names(a), names(b));
+    let known = !of_a.is_empty() && !of_b.is_empty();
+    (known && of_a != of_b).then(|| {
+        let listed = |names: &BTreeSet<String>| Vec::from_iter(names.iter().cloned()).join(", ");
+        format!("A was measured on {}, B on {}: a change may be the machine's", listed(&of_a), listed(&of_b))
+    })
 }
 
 /// That cells are left out, where some are.
@@ -250,6 +268,15 @@ fn judged<K: Copy>(
     let mut changes: Vec<Change> = measured.into_iter().filter_map(change).collect();
     changes.sort_by(|one, other| other.ratio.ln().abs().total_cmp(&one.ratio.ln().abs()));
     changes
+}
+
+/// What the epochs of both sides leave uncertain of a cell's change.
+fn error(a: &[RunMedian], b: &[RunMedian]) -> Option<f64> {
+    let of_side = |runs: &[RunMedian]| -> Option<f64> {
+        let squares: Option<f64> = runs.iter().map(|run| Some(run.error?.powi(2))).sum();
+        Some(squares?.sqrt() / runs.len() as f64)
+    };
+    Some(of_side(a)?.hypot(of_side(b)?))
 }
 
 /// By run and cell, from by cell and run.

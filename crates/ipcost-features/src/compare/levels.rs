@@ -11,7 +11,7 @@ use ipcost_lab::planning::ALPHA;
 use ipcost_model::{Point, Verdict};
 use ipcost_stats::{GroupEvidence, GroupShift, Shift, shifted_groups, student_quantile};
 
-use super::groups::{CellGroup, groups};
+use super::groups::{AskedGroup, CellGroup, groups};
 use super::record::{GroupChange, SpreadSource};
 
 /// How much of alpha each level has.
@@ -51,7 +51,7 @@ pub(crate) fn levels(
     margin: f64,
 ) -> Levels {
     let groups = tellable(groups(cells), cells.len(), evidence);
-    let members: Vec<Vec<usize>> = groups.iter().map(|(_, members)| members.clone()).collect();
+    let members: Vec<Vec<usize>> = groups.iter().map(|group| group.cells.clone()).collect();
     let (of_groups, of_everything) = shares(groups.len(), cells.len());
     let each = ALPHA * of_groups / groups.len().max(1) as f64;
     let base = ALPHA * (1.0 - of_groups - of_everything) / tests_of_cells.max(1) as f64;
@@ -59,24 +59,28 @@ pub(crate) fn levels(
     let mut moved = vec![0.0; cells.len()];
 
     let shifts = if groups.is_empty() { Vec::new() } else { shifted_groups(evidence, &members, each) };
-    let mut found: Vec<(CellGroup, &Vec<usize>, GroupShift)> = Vec::new();
-    for (((group, _), members), shift) in groups.into_iter().zip(&members).zip(shifts) {
-        let Some(shift) = shift else { continue };
-        if shift.found.is_some() {
-            members.iter().for_each(|cell| {
-                moved[*cell] += shift.shift.by;
-                cell_alpha[*cell] += each / members.len() as f64;
+    let mut found: Vec<(CellGroup, usize, GroupShift)> = Vec::new();
+    for (group, shift) in groups.iter().zip(shifts) {
+        let Some(GroupShift { shift, found: place }) = shift else { continue };
+        let (name, cells, shift) = match place {
+            Some(_) => group.that_moved(shift, evidence),
+            None => (group.group.clone(), group.cells.clone(), shift),
+        };
+        if place.is_some() {
+            cells.iter().for_each(|cell| {
+                moved[*cell] += shift.by;
+                cell_alpha[*cell] += each / cells.len() as f64;
             });
         }
-        found.push((group, members, shift));
+        found.push((name, cells.len(), GroupShift { shift, found: place }));
     }
     // Those that changed come first; the order of the rest is that of the questions.
     found.sort_by_key(|(.., shift)| shift.found.unwrap_or(usize::MAX));
     let groups = found
         .into_iter()
-        .map(|(group, members, GroupShift { shift, found })| GroupChange {
+        .map(|(group, cells, GroupShift { shift, found })| GroupChange {
             found: found.map(|place| place as u32 + 1),
-            ..change(group, members.len(), shift, each, margin, evidence.spread(false))
+            ..change(group, cells, shift, each, margin, evidence.spread(false))
         })
         .collect();
 
@@ -107,14 +111,10 @@ pub(crate) fn cell_level(cells: &[&Point]) -> f64 {
 }
 
 /// The groups that are large enough for a test at their share of alpha: the others would take from that share in vain.
-fn tellable(
-    mut groups: Vec<(CellGroup, Vec<usize>)>,
-    cells: usize,
-    evidence: &impl Evidence,
-) -> Vec<(CellGroup, Vec<usize>)> {
+fn tellable(mut groups: Vec<AskedGroup>, cells: usize, evidence: &impl Evidence) -> Vec<AskedGroup> {
     loop {
         let (before, each) = (groups.len(), ALPHA * OF_GROUPS / groups.len().max(1) as f64);
-        groups.retain(|(_, members)| evidence.least_alpha(members.len(), cells - members.len()) <= each);
+        groups.retain(|group| evidence.least_alpha(group.cells.len(), cells - group.cells.len()) <= each);
         if groups.len() == before {
             return groups;
         }

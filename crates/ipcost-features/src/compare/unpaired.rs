@@ -14,15 +14,19 @@ use super::spread::{PastRuns, relative};
 /// How far groups of cells wander relative to the rest from one run of a build to the next, as a share of how far whole runs do:
 /// where no runs tell. Whatever affects a whole run cancels out of it.
 const OF_WHOLE_RUNS: f64 = 0.3;
+/// A cell whose epochs leave more uncertain than this, relative, says little of a group if enough others are there.
+const MOST_ERROR: f64 = 0.07;
 /// The normal distribution, as Student's with many degrees of freedom.
 const MANY: f64 = f64::INFINITY;
 
 /// Logarithms of costs by run and cell, on both sides.
-pub(super) struct UnpairedRuns {
+pub(crate) struct UnpairedRuns {
     a: Vec<Vec<f64>>,
     b: Vec<Vec<f64>>,
     /// How far each cell moved from side A to side B.
     moved: Vec<f64>,
+    /// Whether its epochs tell that well.
+    precise: Vec<bool>,
     /// How far groups wander relative to the rest from run to run, over all groups.
     between_groups: f64,
     source: SpreadSource,
@@ -31,10 +35,12 @@ pub(super) struct UnpairedRuns {
 }
 
 impl UnpairedRuns {
-    /// From the logarithms of costs by run and cell; `cells` are their ids, `groups` their groups as indices.
+    /// From the logarithms of costs by run and cell; `cells` are their ids, `errors` what the epochs of both sides leave uncertain
+    /// of each, `groups` their groups as indices.
     pub fn new(
         [a, b]: [Vec<Vec<f64>>; 2],
         cells: &[&str],
+        errors: &[Option<f64>],
         groups: &[Vec<usize>],
         assumed: f64,
         past: &PastRuns,
@@ -48,6 +54,7 @@ impl UnpairedRuns {
             a,
             b,
             moved,
+            precise: errors.iter().map(|error| error.is_some_and(|error| error <= MOST_ERROR)).collect(),
             between_groups: assumed * OF_WHOLE_RUNS,
             source: SpreadSource::Assumed,
             between_runs: whole.unwrap_or(Between::assumed(assumed)),
@@ -111,11 +118,17 @@ impl GroupEvidence for UnpairedRuns {
     }
 
     fn relative(&self, inside: &[usize], outside: &[usize], moved: &[f64], alpha: f64) -> Option<Shift> {
+        let precise = |cells: &[usize]| -> Vec<usize> {
+            cells.iter().copied().filter(|cell| self.precise[*cell]).collect()
+        };
+        let both = (precise(inside), precise(outside));
+        let enough = least_alpha(both.0.len(), both.1.len()) <= alpha;
+        let (inside, outside) = if enough { both } else { (inside.to_vec(), outside.to_vec()) };
         let of = |cells: &[usize]| -> Vec<f64> {
             cells.iter().map(|cell| self.moved[*cell] - moved[*cell]).collect()
         };
         let half = student_quantile(1.0 - alpha / 2.0, MANY) * self.between_groups * self.per_run().sqrt();
-        Some(shift(&of(inside), &of(outside), alpha)?.widened(half))
+        Some(shift(&of(&inside), &of(&outside), alpha)?.widened(half))
     }
 
     fn of_cell(&self, cell: usize) -> f64 {
@@ -134,9 +147,7 @@ impl Evidence for UnpairedRuns {
     }
 
     fn least_alpha(&self, inside: usize, outside: usize) -> f64 {
-        // All orders of inside and outside are equally likely, and two of them are the most extreme.
-        let orders = (1..=inside).fold(1.0, |orders, place| orders * (outside + place) as f64 / place as f64);
-        2.0 / orders
+        least_alpha(inside, outside)
     }
 
     fn spread(&self, whole: bool) -> Option<(f64, SpreadSource)> {
@@ -148,6 +159,13 @@ impl Evidence for UnpairedRuns {
         };
         Some((sd, self.source))
     }
+}
+
+/// The smallest level at which separate runs can tell so many cells from so many others.
+pub(crate) fn least_alpha(inside: usize, outside: usize) -> f64 {
+    // All orders of inside and outside are equally likely, and two of them are the most extreme.
+    let orders = (1..=inside).fold(1.0, |orders, place| orders * (outside + place) as f64 / place as f64);
+    2.0 / orders
 }
 
 /// The standard error of the median of values that have one distribution, from their median absolute deviation.
@@ -164,4 +182,105 @@ fn root_mean_square(groups: &[Vec<usize>], of: &dyn Fn(&BTreeSet<usize>) -> Opti
     let found: Vec<f64> =
         groups.iter().filter_map(|group| of(&group.iter().copied().collect())).map(|sd| sd * sd).collect();
     (found.iter().sum::<f64>() / found.len().max(1) as f64).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use ipcost_model::{Cell, Pattern, Placement, Point};
+    use ipcost_stats::Random;
+
+    use super::*;
+    use crate::compare::{CellGroup, Levels, groups, levels};
+
+    /// The cells of a usual suite.
+    fn points() -> Vec<Point> {
+        let mut points = Vec::new();
+        for transport in ["unix", "tcp", "pipe", "fifo", "shm"] {
+            for (pattern, size) in
+                [(Pattern::Rr, 64), (Pattern::Rr, 4096), (Pattern::Stream, 64), (Pattern::Stream, 4096)]
+            {
+                for placement in [Placement::Together, Placement::Apart] {
+                    points.push(Point { placement, ..Point::free(Cell::new(pattern, transport, size)) });
+                }
+            }
+        }
+        points
+    }
+
+    /// A run: the machine's speed, each cell's own luck, and cells that wander far; `slow` cells take a fifth longer.
+    fn run(random: &mut Random, points: &[Point], slow: impl Fn(&Point) -> bool) -> Vec<f64> {
+        let machine = random.normal() * 0.05;
+        let cell = |(index, point): (usize, &Point)| {
+            let luck = random.normal() * if index % 13 == 4 { 0.5 } else { 0.03 };
+            machine + luck + if slow(point) { 1.2f64.ln() } else { 0.0 }
+        };
+        points.iter().enumerate().map(cell).collect()
+    }
+
+    fn asked(sides: [Vec<Vec<f64>>; 2], points: &[Point], past: &PastRuns) -> Levels {
+        let references: Vec<&Point> = points.iter().collect();
+        let members: Vec<Vec<usize>> = groups(&references).into_iter().map(|group| group.cells).collect();
+        let ids: Vec<String> = points.iter().map(Point::id).collect();
+        let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+        let errors = vec![Some(0.01); points.len()];
+        let evidence = UnpairedRuns::new(sides, &ids, &errors, &members, 0.05, past);
+        levels(&evidence, &references, points.len(), 0.05)
+    }
+
+    fn is_tcp(point: &Point) -> bool {
+        point.transport == "tcp"
+    }
+
+    #[test]
+    fn one_run_a_side_names_a_slow_transport_and_tells_equal_builds_apart_seldom() {
+        let (mut random, points, past) = (Random::new(6), points(), PastRuns::default());
+        let (mut named, mut alarms) = (0, 0);
+        let tcp = CellGroup { transport: Some("tcp".to_owned()), ..CellGroup::default() };
+        for _ in 0..100 {
+            let a = run(&mut random, &points, |_| false);
+            let [b, slow] =
+                [false, true].map(|slow| run(&mut random, &points, |point| slow && is_tcp(point)));
+            let found = asked([vec![a.clone()], vec![slow]], &points, &past);
+            named += usize::from(found.groups[0].group == tcp && found.groups[0].found == Some(1));
+            let equal = asked([vec![a], vec![b]], &points, &past);
+            let all = equal.groups.iter().chain(&equal.everything);
+            alarms += usize::from(all.filter(|group| group.found.is_some()).count() > 0);
+        }
+        assert!(named >= 85, "{named} of 100 named");
+        assert!(alarms <= 5, "{alarms} of 100 equal builds told apart");
+    }
+
+    #[test]
+    fn several_runs_a_side_tell_how_much_they_differ_and_narrow_the_intervals() {
+        let (mut random, points, past) = (Random::new(9), points(), PastRuns::default());
+        let mut side = |slow: bool| -> Vec<Vec<f64>> {
+            (0..3).map(|_| run(&mut random, &points, |point| slow && is_tcp(point))).collect()
+        };
+        let (a, b) = (side(false), side(true));
+        let three = asked([a.clone(), b.clone()], &points, &past);
+        let one = asked([a[..1].to_vec(), b[..1].to_vec()], &points, &past);
+        let spreads = |levels: &Levels| levels.everything.as_ref().unwrap().spread_source;
+        assert_eq!(
+            (spreads(&three), spreads(&one)),
+            (Some(SpreadSource::Measured), Some(SpreadSource::Assumed))
+        );
+        let width = |levels: &Levels| {
+            let group =
+                levels.groups.iter().find(|group| group.group.transport.as_deref() == Some("unix")).unwrap();
+            group.hi.unwrap() / group.lo.unwrap()
+        };
+        assert!(width(&three) < width(&one), "{} and {}", width(&three), width(&one));
+        assert_eq!(three.groups[0].group.transport.as_deref(), Some("tcp"));
+    }
+
+    #[test]
+    fn few_cells_are_no_groups() {
+        let points = &points()[..4];
+        let (mut random, past) = (Random::new(2), PastRuns::default());
+        let [a, b] = [0, 1].map(|_| vec![run(&mut random, points, |_| false)]);
+        let found = asked([a, b], points, &past);
+        assert!(found.groups.is_empty() && found.everything.is_some());
+        // Nothing of alpha is kept for groups that cannot be told apart.
+        assert!((found.alpha_below * 4.0 - 0.05 * 0.9).abs() < 1e-9, "{}", found.alpha_below);
+    }
 }

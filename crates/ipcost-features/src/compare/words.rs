@@ -283,6 +283,7 @@ pub fn sentence(comparison: &Comparison) -> String {
     if let [largest, ..] = changed.as_slice() {
         let change = times(largest.ratio, largest.lo, largest.hi);
         said.push(match changed.len() {
+            1 if costs.len() == 1 => format!("{} costs {change} {side}.", largest.cell),
             1 => format!(
                 "Of {} single cells one is known to have changed: {} costs {change}.",
                 costs.len(),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ipcost_features::check::{
-    CheckedClaim, CheckedTest, Questions, decide, differences, parse_claims, prepare, together,
+    CheckedClaim, CheckedTest, Level, Questions, decide, differences, parse_claims, prepare, together,
 };
 use ipcost_features::claims::ClaimVerdict;
 use ipcost_lab::{Outcome, Settings, plan, run};
@@ -195,6 +195,32 @@ fn a_baseline_tells_what_became_slower() {
         claims[0].tests.iter().filter(|test| test.word == NO).map(|test| &test.cell).collect();
     assert_eq!(slower, ["rr/two/128/c1"]);
     assert!((only(&claims[1]).value.unwrap() - 2.0).abs() < 0.1);
+}
+
+#[test]
+fn arms_tell_at_which_level_something_changed() {
+    const ARMS: &str = "seed = 3\n[ab.b]\nenv = { X = \"1\" }\n[[cells]]\ntransport = [\"one\", \"two\"]\nsize = [64, 128, 256]\n";
+    let all = claim("arms = true\nslower_by_at_most = \"20%\"");
+    let one = claim("cell = \"rr/one/128/c1\"\narms = true\nslower_by_at_most = \"20%\"");
+    let file = format!("{ARMS}{all}{one}");
+    let (questions, _) = asked(&file, &BTreeMap::new()).unwrap();
+    assert_eq!(
+        questions.intervals(),
+        6 + 1 + 1 + 1,
+        "cells, a transport against the other, everything, and one cell"
+    );
+    // A before B, transport by transport in each size: only what goes over two is half as fast again in arm B.
+    let costs = Script::new(|cell, _| if cell % 4 == 3 { 15_000.0 } else { 10_000.0 });
+    let (claims, _) = checked_against(&file, &BTreeMap::new(), costs);
+    assert_eq!(words(&claims), [NO, YES], "{claims:#?}");
+    let first = &claims[0].tests[0];
+    assert_eq!(
+        (first.level, first.cell.as_str()),
+        (Level::Group, "everything over two, relative to the rest"),
+        "{first:?}"
+    );
+    let against = only(&claims[1]).against.as_deref();
+    assert_eq!(against, Some("rr/one/128/c1/arm=a"));
 }
 
 #[test]

@@ -85,6 +85,34 @@ fn one_run_a_side_says_what_it_assumes() {
 }
 
 #[test]
+fn saved_runs_tell_how_much_runs_differ() {
+    let place = Place::new();
+    let run =
+        ["run", "--transports", "null,unix", "--patterns", "rr", "--sizes", "64", "--epochs", "8", "--quiet"];
+    for name in ["first", "second", "r3", "r4", "r5", "r6", "r7"] {
+        let output = place.run(&[&run[..], &["--name", name]].concat());
+        assert!(output.status.success(), "{}", text(&output.stderr));
+    }
+    let shown = |args: &[&str]| {
+        let output = place.run(&[&["compare", "first", "second"], args].concat());
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        text(&output.stdout)
+    };
+    let by_history = shown(&[]);
+    assert!(by_history.contains("comes from 5 saved runs of this job on this host"), "{by_history}");
+    assert!(shown(&["--run-to-run", "3%"]).contains("assumed: 3 %"));
+    let details = shown(&["--details"]);
+    assert!(
+        details.contains("Cost of an operation") && !by_history.contains("Cost of an operation"),
+        "{details}"
+    );
+    // Runs of another job tell nothing of this one.
+    let other = place.run(&[&run[..6], &["128", "--epochs", "8", "--quiet", "--name", "other"]].concat());
+    assert!(other.status.success(), "{}", text(&other.stderr));
+    assert!(shown(&[]).contains("comes from 5 saved runs"));
+}
+
+#[test]
 fn what_differs_beside_is_said_first() {
     let place = Place::new();
     let document = measured(&place);

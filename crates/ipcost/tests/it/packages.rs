@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use crate::common::text;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
-const LINUX: &str = "x86_64-unknown-linux-musl";
+pub const LINUX: &str = "x86_64-unknown-linux-musl";
 const ARM: &str = "aarch64-unknown-linux-musl";
 /// What a released program may take, stripped.
 const MOST: u64 = 8_000_000;
@@ -70,7 +70,7 @@ fn is_root() -> bool {
 }
 
 /// An unpacked tarball.
-fn unpacked(target: &str) -> (TempDir, PathBuf) {
+pub fn unpacked(target: &str) -> (TempDir, PathBuf) {
     let dir = TempDir::new().unwrap();
     let folder = format!("ipcost-{VERSION}-{target}");
     let tarball = packages().join(format!("{folder}.tar.gz"));

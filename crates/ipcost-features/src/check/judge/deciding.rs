@@ -7,7 +7,7 @@ use ipcost_model::Metric;
 use ipcost_stats::{epochs_to_exclude, median};
 
 use super::{Test, Than, ratio_to_baseline};
-use crate::check::{CheckedTest, ClaimMetric};
+use crate::check::{CheckedTest, ClaimMetric, Level};
 use crate::claims::ClaimVerdict;
 use crate::claims::{Bounded, Bounds, Found};
 
@@ -18,6 +18,7 @@ pub(super) fn decide_test(test: &Test, outcome: &Outcome, batches: &Batches<'_>,
         cell: id(test.cell),
         against: None,
         baseline: None,
+        level: Level::Cell,
         metric: test.metric,
         value: None,
         lo: None,

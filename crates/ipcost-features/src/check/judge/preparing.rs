@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use ipcost_model::{Document, JobFileError, LatencyMode, Metric, Pattern, PlannedCell};
+use ipcost_lab::planning::ALPHA;
+use ipcost_model::{Document, JobFileError, LatencyMode, Metric, Pattern, PlannedCell, Point};
 use ipcost_stats::epochs_to_expect;
 
 use super::{AskedClaim, Questions, Test, Than, baseline, level_of};
-use crate::check::{Bound, ClaimMetric, ClaimsFile, Located, ProjectClaim, Reference};
+use crate::ab::pairs;
+use crate::check::{Bound, ClaimMetric, ClaimsFile, Located, Place, ProjectClaim, Reference};
 use crate::claims::find_named;
+use crate::compare::{groups, least_alpha};
 
 /// Finds the cells of every claim. `baselines` holds the documents that claims name, by those names.
 ///
@@ -48,7 +51,8 @@ impl Preparation<'_> {
         let named = |name: &Located<_>| {
             find_named(self.cells, &name.value).map_err(|message| name.place.error(message))
         };
-        let cell = claim.cell.as_ref().map(named).transpose()?;
+        let of_arms = matches!(claim.reference, Reference::Arms(_));
+        let cell = claim.cell.as_ref().filter(|_| !of_arms).map(named).transpose()?;
         let than: Vec<(usize, Than)> = match &claim.reference {
             Reference::Nothing => cell.map(|cell| (cell, Than::Nothing)).into_iter().collect(),
             Reference::Cell(other) => {
@@ -59,6 +63,7 @@ impl Preparation<'_> {
                 }
                 cell.map(|cell| (cell, Than::Cell(b))).into_iter().collect()
             }
+            Reference::Arms(place) => self.of_arms(claim, *place)?,
             Reference::Baseline(name) => {
                 let error = |message| name.place.error(message);
                 self.of_baseline(claim, &name.value, cell).map_err(error)?
@@ -80,7 +85,48 @@ impl Preparation<'_> {
             tests.push(test);
         }
         let text = claim.text.clone().unwrap_or_else(|| self.compose(claim, &tests));
-        Ok(AskedClaim { text, line: claim.place.line, tests })
+        let measurable = tests.iter().all(|test| test.hopeless.is_none());
+        let is_change = matches!(claim.reference, Reference::Baseline(_) | Reference::Arms(_))
+            && matches!(claim.metric, ClaimMetric::Wall | ClaimMetric::Cpu);
+        let mut groups = match is_change && measurable && claim.cell.is_none() {
+            true => groups(&tests.iter().map(|test| &self.cells[test.cell].point).collect::<Vec<&Point>>()),
+            false => Vec::new(),
+        };
+        if matches!(claim.reference, Reference::Baseline(_)) {
+            // Of separate runs the cells are the units, and few of them tell nothing.
+            let level = ALPHA / (tests.len() + groups.len() + 1) as f64;
+            groups.retain(|group| least_alpha(group.cells.len(), tests.len() - group.cells.len()) <= level);
+        }
+        Ok(AskedClaim { text, line: claim.place.line, tests, groups })
+    }
+
+    /// The cells of a claim about two arms: those of arm B, each with the same of arm A.
+    fn of_arms(&self, claim: &ProjectClaim, place: Place) -> Result<Vec<(usize, Than)>, JobFileError> {
+        let pairs = pairs(&self.cells.iter().map(|cell| &cell.point).collect::<Vec<&Point>>());
+        if pairs.is_empty() {
+            return Err(
+                place.error("the job has no two arms; add a table [ab.a] or [ab.b], as for ipcost ab")
+            );
+        }
+        // Cells are named without their arm.
+        let in_row = |index: usize| {
+            let cell = &self.cells[index];
+            let suffix = cell.arm.map(|arm| format!("/arm={arm}")).unwrap_or_default();
+            let mut row = cell.clone();
+            row.point.arm = None;
+            row.id = cell.id.strip_suffix(&suffix).unwrap_or(&cell.id).to_owned();
+            row.label = cell.row.clone().unwrap_or_else(|| cell.label.clone());
+            row
+        };
+        let rows: Vec<PlannedCell> = pairs.iter().map(|pair| in_row(pair.b)).collect();
+        let wanted = match &claim.cell {
+            None => 0..pairs.len(),
+            Some(name) => {
+                let found = find_named(&rows, &name.value).map_err(|message| name.place.error(message))?;
+                found..found + 1
+            }
+        };
+        Ok(pairs[wanted].iter().map(|pair| (pair.b, Than::Cell(pair.a))).collect())
     }
 
     /// The cells of a claim about a baseline, with what they cost there.
@@ -147,6 +193,7 @@ impl Preparation<'_> {
             _ => "every cell",
         };
         let times = match tests {
+            _ if matches!(claim.reference, Reference::Arms(_)) => " × arm A".to_owned(),
             [Test { than: Than::Cell(b), .. }, ..] => format!(" × {}", self.cells[*b].id),
             [Test { than: Than::Baseline { name, .. }, .. }, ..] => format!(" × {name}"),
             _ => String::new(),

@@ -57,6 +57,7 @@ struct RawClaim {
     cell: Option<Spanned<CellName>>,
     against: Option<Spanned<CellName>>,
     baseline: Option<Spanned<String>>,
+    arms: Option<Spanned<bool>>,
     metric: Option<Spanned<ClaimMetric>>,
     at_most: Option<Spanned<Amount>>,
     at_least: Option<Spanned<Amount>>,
@@ -93,13 +94,27 @@ impl Reading<'_> {
             (None, Some(baseline)) => Reference::Baseline(self.located(baseline)),
             (None, None) => Reference::Nothing,
         };
-        let of_baseline = matches!(reference, Reference::Baseline(_));
+        let reference = match raw.arms {
+            Some(arms) if *arms.get_ref() => {
+                let place = self.located(arms).place;
+                if !matches!(reference, Reference::Nothing) {
+                    return Err(place.error(
+                        "a claim compares the two arms, or with a cell or a document; make it two claims",
+                    ));
+                }
+                Reference::Arms(place)
+            }
+            _ => reference,
+        };
+        let is_baseline = matches!(reference, Reference::Baseline(_));
+        // The same cell before and after.
+        let of_baseline = is_baseline || matches!(reference, Reference::Arms(_));
         if raw.cell.is_none() && !of_baseline {
             return Err(
                 place.error("the claim names no cell; add cell = \"…\" with an id, a label or a transport")
             );
         }
-        if of_baseline && !matches!(metric, ClaimMetric::Wall | ClaimMetric::Cpu) {
+        if is_baseline && !matches!(metric, ClaimMetric::Wall | ClaimMetric::Cpu) {
             let message = format!(
                 "against a baseline the metric is wall or cpu: a document does not keep {metric} by epoch"
             );
@@ -116,8 +131,7 @@ impl Reading<'_> {
         let at_least = bound(raw.at_least)?;
         if let Some(slower) = raw.slower_by_at_most.map(|slower| self.located(slower)) {
             if !of_baseline {
-                let message =
-                    "slower_by_at_most compares with a baseline; add baseline = \"FILE\", or use at_most";
+                let message = "slower_by_at_most compares with a baseline or with arm A; add baseline = \"FILE\" or arms = true, or use at_most";
                 return Err(slower.place.error(message));
             }
             if at_most.is_some() {

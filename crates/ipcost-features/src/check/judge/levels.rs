@@ -1,0 +1,102 @@
+//! A claim about every cell, before and after: what groups of cells and all of them together say, which a single cell may not
+//! show.
+
+use ipcost_lab::Batches;
+use ipcost_lab::campaign::Outcome;
+use ipcost_model::Metric;
+use ipcost_stats::{RunMedian, Shift, median, run_median, shifted_groups};
+
+use super::{AskedClaim, Test, Than};
+use crate::ab::{Pair, PairedArms};
+use crate::check::{CheckedTest, ClaimMetric, Level};
+use crate::claims::{Bounded, Bounds, ClaimVerdict};
+use crate::compare::{DEFAULT_SPREAD, Evidence, PastRuns, UnpairedRuns};
+
+/// The tests of groups and of everything, each at `level`; none where a cell has no figures yet.
+pub(super) fn decide_groups(
+    claim: &AskedClaim,
+    outcome: &Outcome,
+    batches: &Batches<'_>,
+    level: f64,
+) -> Vec<CheckedTest> {
+    let Some(first) = claim.tests.first().filter(|_| !claim.groups.is_empty()) else { return Vec::new() };
+    let metric = if first.metric == ClaimMetric::Cpu { Metric::Cpu } else { Metric::Wall };
+    let pair = |test: &Test| match test.than {
+        Than::Cell(a) => Some(Pair { a, b: test.cell }),
+        Than::Nothing | Than::Baseline { .. } => None,
+    };
+    let pairs: Option<Vec<Pair>> = claim.tests.iter().map(pair).collect();
+    if let Some(pairs) = pairs {
+        let (measured, evidence) = PairedArms::of(batches, metric, &pairs);
+        return if measured.len() == pairs.len() {
+            decide(claim, first, &evidence, level)
+        } else {
+            Vec::new()
+        };
+    }
+    let costs = |test: &Test| {
+        let Than::Baseline { log_costs, .. } = &test.than else { return None };
+        Some((run_median(log_costs)?, run_median(&batches.log_costs(metric, test.cell))?))
+    };
+    let Some(costs) = claim.tests.iter().map(costs).collect::<Option<Vec<(RunMedian, RunMedian)>>>() else {
+        return Vec::new();
+    };
+    let errors: Vec<Option<f64>> =
+        costs.iter().map(|(then, now)| Some(then.error?.hypot(now.error?))).collect();
+    let (then, now) = costs.iter().map(|(then, now)| (then.median, now.median)).unzip();
+    let ids: Vec<&str> = claim.tests.iter().map(|test| outcome.plan.cells[test.cell].id.as_str()).collect();
+    let members: Vec<Vec<usize>> = claim.groups.iter().map(|group| group.cells.clone()).collect();
+    let past = PastRuns::default();
+    let evidence = UnpairedRuns::new([vec![then], vec![now]], &ids, &errors, &members, DEFAULT_SPREAD, &past);
+    decide(claim, first, &evidence, level)
+}
+
+fn decide(claim: &AskedClaim, of: &Test, evidence: &impl Evidence, level: f64) -> Vec<CheckedTest> {
+    let members: Vec<Vec<usize>> = claim.groups.iter().map(|group| group.cells.clone()).collect();
+    let mut moved = vec![0.0; evidence.cells()];
+    let mut tests = Vec::new();
+    let found = shifted_groups(evidence, &members, level);
+    for (group, found) in claim.groups.iter().zip(found) {
+        let Some(found) = found.filter(|found| found.found.is_some()) else { continue };
+        let (group, members, shift) = group.that_moved(found.shift, evidence);
+        members.iter().for_each(|cell| moved[*cell] += shift.by);
+        // What changed relative to the rest may be the rest: the group itself must lie beyond the bound, too.
+        let itself: Vec<f64> = members.iter().map(|cell| evidence.of_cell(*cell)).collect();
+        let beyond = median(&itself).is_some_and(|by| word(of, (by, by)) == ClaimVerdict::Fails);
+        let text = format!("{}, relative to the rest", group.words());
+        tests.extend(test(of, text, Level::Group, shift).filter(|_| beyond));
+    }
+    if let Some(shift) = evidence.together(&moved, level) {
+        tests.extend(test(of, "all cells together".to_owned(), Level::Everything, shift));
+    }
+    tests
+}
+
+fn word(of: &Test, logs: (f64, f64)) -> ClaimVerdict {
+    let bounds =
+        Bounds { above: of.at_least.map(Bounded::Including), below: of.at_most.map(Bounded::Including) };
+    bounds.word(Some((logs.0.exp(), logs.1.exp())))
+}
+
+fn test(of: &Test, cell: String, level: Level, shift: Shift) -> Option<CheckedTest> {
+    let logs = shift.bounds?;
+    let baseline = match &of.than {
+        Than::Baseline { name, .. } => Some(name.clone()),
+        Than::Nothing | Than::Cell(_) => None,
+    };
+    Some(CheckedTest {
+        cell,
+        against: None,
+        baseline,
+        level,
+        metric: of.metric,
+        value: Some(shift.by.exp()),
+        lo: Some(logs.0.exp()),
+        hi: Some(logs.1.exp()),
+        at_most: of.at_most,
+        at_least: of.at_least,
+        word: word(of, logs),
+        reason: None,
+        likely_budget_s: None,
+    })
+}

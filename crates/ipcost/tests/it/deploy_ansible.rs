@@ -1,0 +1,51 @@
+//! The role for Ansible, on machines with a real sshd each.
+
+use std::fs;
+
+use crate::common::Place;
+use crate::deploy::{assert_documents, can_run, with_fleet};
+
+/// A job that a machine completes in a few seconds.
+const JOB: &str = "[[cells]]\ntransport = [\"unix\", \"tcp\"]\nplacement = \"free\"\n";
+
+#[test]
+fn three_machines_complete_while_three_fail_and_only_a_lost_one_keeps_something() {
+    let programs =
+        ["unshare", "nsenter", "ip", "ansible-playbook", "ssh", "/usr/sbin/sshd", "pgrep", "strip"];
+    if !can_run(&programs) {
+        return;
+    }
+    let place = Place::new();
+    place.write("job.toml", JOB);
+    let printed = with_fleet(&place, &[], &[include_str!("deploy/ansible.sh")]);
+    let play = fs::read_to_string(place.file("play.log")).unwrap();
+
+    assert!(printed.contains("status 2\n"), "a missing machine fails the playbook: {printed}{play}");
+    assert_documents(&place.file("first/documents"), &["one", "slow", "two"], 7);
+    let missing = fs::read_to_string(place.file("first/missing.txt")).unwrap();
+    let lines: Vec<&str> = missing.lines().collect();
+    let [gone, killed, lost] = lines[..] else { panic!("{missing}{play}") };
+    assert!(gone.starts_with("gone: Stay reachable during the run: "), "{missing}");
+    assert!(gone.contains("; not removed: /var/tmp/ipcost-"), "{missing}");
+    assert!(killed.starts_with("killed: Complete the run: ended by signal 9"), "{missing}");
+    assert!(lost.starts_with("lost: Stay reachable during the run: "), "{missing}");
+    assert!(!lost.contains("not removed"), "{missing}");
+    assert!(play.contains("3 of 6 hosts sent a complete document; missing: gone, killed, lost"), "{play}");
+    assert!(lines.iter().all(|line| play.contains(&line[..20])), "{missing}{play}");
+
+    // Findings are kept even of those that failed later.
+    assert_eq!(fs::read_dir(place.file("first/doctor")).unwrap().count(), 6);
+    for machine in ["one", "two", "slow", "killed", "lost"] {
+        assert!(printed.contains(&format!("left on {machine}: \n")), "{printed}");
+    }
+    assert!(printed.contains("left on gone: ipcost-"), "{printed}");
+
+    let missing = fs::read_to_string(place.file("results/missing.txt")).unwrap();
+    assert!(
+        printed.contains("findings: status 0\n"),
+        "a missing machine need not fail the playbook: {printed}"
+    );
+    assert!(missing.starts_with("one: Stop if something distorts results here: "), "{missing}");
+    assert_eq!(missing.lines().count(), 1, "the others were not asked: {missing}");
+    assert_documents(&place.file("results/documents"), &["slow", "two"], 7);
+}

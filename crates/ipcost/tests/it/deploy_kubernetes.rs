@@ -1,0 +1,100 @@
+//! The manifests for Kubernetes, against the published schemas, and how kubectl brings the documents back.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Output, Stdio};
+
+use crate::common::{Place, text};
+use crate::deploy::{engines, has, python_programs};
+
+/// It carries the schemas of these versions: the oldest in which the manifests mean what they say, and its newest.
+const PACKAGE: &str = "kubernetes-validate==1.37.0";
+const VERSIONS: [&str; 2] = ["1.33", "1.37"];
+
+#[test]
+fn manifests_are_valid_and_a_mistake_is_seen() {
+    let Some(programs) = python_programs(PACKAGE) else { return };
+    let validate = |version: &str, file: &str| -> Output {
+        let mut command = Command::new(programs.join("kubernetes-validate"));
+        command.args(["--strict", "--kubernetes-version", version, file]);
+        command.output().unwrap()
+    };
+    let place = Place::new();
+    for name in ["daemonset.yaml", "job.yaml"] {
+        let file = engines().join("kubernetes").join(name);
+        for version in VERSIONS {
+            let output = validate(version, file.to_str().unwrap());
+            assert!(output.status.success(), "{name}: {}{}", text(&output.stdout), text(&output.stderr));
+        }
+        let wrong = fs::read_to_string(&file).unwrap().replace("readOnlyRootFilesystem", "readOnlyRoot");
+        let wrong = place.write(name, &wrong);
+        let output = validate(VERSIONS[0], wrong.to_str().unwrap());
+        let told = text(&output.stdout) + &text(&output.stderr);
+        assert!(!output.status.success() && told.contains("readOnlyRoot"), "{told}");
+    }
+}
+
+/// What kubectl talks to, until it is dropped.
+struct Api(Child);
+
+impl Drop for Api {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Starts what answers as a cluster does; the configuration by which kubectl finds it.
+fn api(place: &Place, document: &str) -> (Api, String) {
+    const ANSWERS: &str = include_str!("deploy/api.py");
+    let mut command = Command::new("python3");
+    command.args(["-c", ANSWERS, document]).stdin(Stdio::null()).stdout(Stdio::piped());
+    let mut api = Api(command.spawn().unwrap());
+    let mut port = String::new();
+    BufReader::new(api.0.stdout.take().unwrap()).read_line(&mut port).unwrap();
+    let configuration = format!(
+        r#"apiVersion: v1
+kind: Config
+clusters: [{{name: test, cluster: {{server: "http://127.0.0.1:{}"}}}}]
+contexts: [{{name: test, context: {{cluster: test, user: test}}}}]
+users: [{{name: test, user: {{}}}}]
+current-context: test
+"#,
+        port.trim()
+    );
+    let file = place.write("kubeconfig", &configuration);
+    (api, file.to_str().unwrap().to_owned())
+}
+
+#[test]
+fn documents_are_collected_by_node_and_pods_without_one_are_named() {
+    if !has(&["kubectl", "python3"]) {
+        return;
+    }
+    let place = Place::new();
+    let document = place.write("document.json", "{\"schema\":\"ipcost/1\"}\n");
+    let (_api, configuration) = api(&place, document.to_str().unwrap());
+    // Of an earlier run.
+    fs::create_dir_all(place.file("results/documents")).unwrap();
+    place.write("results/documents/n2.json", "{}");
+
+    let mut command = Command::new(engines().join("kubernetes/collect.sh"));
+    command.arg(place.file("results")).env("KUBECONFIG", configuration).env("HOME", place.files.path());
+    let output = command.stdin(Stdio::null()).output().unwrap();
+    let printed = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{printed}{}", text(&output.stderr));
+
+    let missing =
+        "n2: ipcost-b is Pending\nn3: ipcost-c ended with status 137\nno node: ipcost-d is Pending\n";
+    assert_eq!(printed, format!("2 of 5 pods gave a complete document\n{missing}"));
+    assert_eq!(fs::read_to_string(place.file("results/missing.txt")).unwrap(), missing);
+    let names = |dir: &str| -> BTreeSet<String> {
+        let entries = fs::read_dir(place.file(dir)).unwrap();
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    };
+    assert_eq!(names("results/documents"), ["n1.json", "n4.json"].map(str::to_owned).into());
+    assert_eq!(names("results/doctor").len(), 4, "the pod without a node has said nothing");
+    let kept = fs::read(place.file("results/documents/n1.json")).unwrap();
+    assert_eq!(kept, fs::read(document).unwrap());
+}

@@ -1,0 +1,33 @@
+//! The scripts for Slurm, on a cluster with a controller and three nodes.
+
+use std::fs;
+
+use crate::common::Place;
+use crate::deploy::{CLUSTER, CLUSTER_PROGRAMS, assert_documents, can_run, with_fleet};
+
+const CELLS: &str = "[[cells]]\ntransport = [\"unix\", \"tcp\"]\nplacement = \"free\"\n";
+
+#[test]
+fn two_nodes_complete_while_the_third_goes_down_and_is_named() {
+    if !can_run(&CLUSTER_PROGRAMS) {
+        return;
+    }
+    let place = Place::new();
+    place.write("job.toml", &format!("epochs = 2\n{CELLS}"));
+    place.write("n3.toml", &format!("epochs = 100000\n{CELLS}"));
+    let printed = with_fleet(&place, &[], &[CLUSTER, include_str!("deploy/slurm.sh")]);
+    let says = |text: &str| assert!(printed.contains(text), "{text:?} is not in {printed}");
+
+    says("\nn3: RUNNING\nearly: status 1\n");
+    says("2 of 3 nodes sent a complete document\nn3: NODE_FAIL\nfirst: status 1\n");
+    assert_documents(&place.file("first/documents"), &["n1", "n2"], 7);
+    assert_eq!(fs::read_to_string(place.file("first/missing.txt")).unwrap(), "n3: NODE_FAIL\n");
+    assert_eq!(fs::read_dir(place.file("first/doctor")).unwrap().count(), 3);
+
+    says("2 of 2 nodes sent a complete document\nsecond: status 0\n");
+    assert_documents(&place.file("second/documents"), &["n1", "n2"], 8);
+
+    says("0 of 1 nodes sent a complete document\nn1: CANCELLED");
+    assert_documents(&place.file("results/documents"), &[], 9);
+    says("left on n1: \nleft on n2: \n");
+}
