@@ -8,8 +8,11 @@ use serde_json::{Map, Value};
 use crate::json::pretty;
 use crate::words::escaped;
 
-/// Slugs of the measures. Collectors keep histories under them, so they never change.
-const MEASURES: [(&str, fn(&CellRecord) -> Option<Estimate>); 2] =
+/// A measure by its slug.
+type Measure = (&'static str, fn(&CellRecord) -> Option<Estimate>);
+
+/// Collectors keep histories under the slugs, so they never change.
+const MEASURES: [Measure; 2] =
     [("wall-ns-per-op", |cell| cell.wall_ns_per_op), ("cpu-ns-per-op", |cell| cell.cpu_ns_per_op)];
 
 /// A benchmark for every measured cell, by its id; cells without a cost are left out.

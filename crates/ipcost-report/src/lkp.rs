@@ -7,7 +7,9 @@ use std::collections::HashSet;
 use ipcost_model::{CellRecord, Document};
 
 /// What is written of a cell: the end of the key, and the figure.
-const FIGURES: [(&str, fn(&CellRecord) -> Option<f64>); 4] = [
+type Figure = (&'static str, fn(&CellRecord) -> Option<f64>);
+
+const FIGURES: [Figure; 4] = [
     ("wall_ns_per_op", |cell| Some(cell.wall_ns_per_op?.median)),
     ("cpu_ns_per_op", |cell| Some(cell.cpu_ns_per_op?.median)),
     ("latency_ns_p50", |cell| Some(cell.latency_ns.as_ref()?.p50 as f64)),

@@ -60,9 +60,12 @@ pub fn each(all: &[Given], mut used: impl FnMut(Document) -> Result<(), Problem>
                 let (sender, queue) = sync_channel(AHEAD);
                 scope.spawn(move || {
                     let own = all.iter().skip(reader).step_by(readers);
-                    // Sending fails once a document could not be used; then no more are wanted.
-                    let _ =
-                        own.map(|given| documents::load(&given.name)).try_for_each(|read| sender.send(read));
+                    for given in own {
+                        // Once a document could not be used, no more are wanted.
+                        if sender.send(documents::load(&given.name)).is_err() {
+                            break;
+                        }
+                    }
                 });
                 queue
             })
