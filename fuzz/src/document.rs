@@ -9,7 +9,7 @@ use ipcost_model::{
 };
 use ipcost_report::picture::{self, Background, Chart};
 use ipcost_report::terminal::Detail;
-use ipcost_report::{benchfmt, csv, html, json, markdown, terminal};
+use ipcost_report::{benchfmt, bmf, conbench, csv, html, json, lkp, markdown, otava, terminal};
 
 /// Reads it, and draws, compares, lists and redacts every accepted document.
 pub fn document(bytes: &[u8]) {
@@ -61,6 +61,10 @@ fn use_all(document: Document) {
     plain("csv of samples", &csv::samples(&document));
     plain("markdown", &markdown::render(&document));
     plain("benchfmt", &benchfmt::render(&document));
+    plain("bmf", &bmf::render(&document));
+    plain("conbench", &conbench::render(&document, None));
+    plain("lkp", &lkp::render(&document));
+    plain("otava", &otava::render(vec![otava::Row::of(&document, "run")]).0);
     for chart in Chart::ALL {
         if let Ok(picture) = picture::draw(&document, chart, Background::default()) {
             plain("picture", &picture.svg());

@@ -53,18 +53,20 @@ const SYSTEM_PACKAGES: &[Package] = &[
     },
 ];
 
+const PYTHON_ENVIRONMENTS: Package = Package {
+    what: "Python's virtual environments",
+    check: "python3 -c 'import ensurepip'",
+    names: &["python3-venv"],
+    needed_for: "programs that read tables, the check for ReFrame, the manifests for Kubernetes, and maturin",
+};
+
 /// What makes packages, and the systems in which tests install them.
 const PACKAGING: &[Package] = &[
     program("aarch64-linux-gnu-gcc", &["gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross"], "packages for ARM"),
     program("qemu-aarch64", &["qemu-user"], "running what was built for ARM"),
     program("mmdebstrap", &["mmdebstrap"], "systems without compilers"),
     program("lintian", &["lintian"], "examining Debian's package"),
-    Package {
-        what: "Python's virtual environments",
-        check: "python3 -c 'import ensurepip'",
-        names: &["python3-venv"],
-        needed_for: "maturin, which makes wheels",
-    },
+    PYTHON_ENVIRONMENTS,
 ];
 
 /// Servers that `ipcost app` measures: its tests leave out those that cannot be installed, and name them.
@@ -129,18 +131,14 @@ const ENGINES: &[Package] = &[
     },
     program("podman", &["podman", "runc"], "the image for Kubernetes"),
     program("kubectl", &["kubernetes-client"], "collecting the documents of Kubernetes"),
-    Package {
-        what: "Python's virtual environments",
-        check: "python3 -c 'import ensurepip'",
-        names: &["python3-venv"],
-        needed_for: "the check for ReFrame, the manifests for Kubernetes",
-    },
+    PYTHON_ENVIRONMENTS,
 ];
 
-/// Tests that take a browser, Windows, network namespaces, real servers, sanitizers or control groups, by module.
+/// Tests that take a browser, Windows, network namespaces, real servers, collectors, sanitizers or control groups, by module.
 const SYSTEM: &[&str] = &[
     "app::",
     "app_tools::",
+    "collectors_tools::",
     "connections::",
     "deploy_ansible::",
     "deploy_kubernetes::",
@@ -176,6 +174,8 @@ const SYSTEM_STEPS: &[Step] = &[
     Step { name: "tests of a whole system", run: || run_all(&built()?, Which::Only(SYSTEM)) },
     Step { name: "TLS", run: tls },
     Step { name: "packages: packed twice, and used in bare systems", run: packages },
+    // Last: it builds the program once more.
+    Step { name: "Parquet, read by DuckDB and Polars", run: parquet },
 ];
 
 /// Runs the tests that run anywhere.
@@ -258,6 +258,26 @@ fn user_tests() -> Result<()> {
 
 fn tls() -> Result<()> {
     shell::run(&["cargo", "test", "-p", "ipcost-sys", "--features", "tls", "--quiet", "--lib", "transport"])
+}
+
+/// The output that is a feature of the build: no other step builds what it needs.
+fn parquet() -> Result<()> {
+    // By what this takes on two slow cores.
+    const ALL: Duration = Duration::from_secs(300);
+    let left = time_left();
+    if left < ALL {
+        eprintln!(
+            "xtask: LEFT OUT, with {} s before the deadline; without one: cargo xtask test --system",
+            left.as_secs()
+        );
+        return Ok(());
+    }
+    let feature = ["--features", "parquet"];
+    let test = ["cargo", "test", "--quiet"];
+    let lint = ["cargo", "clippy", "--quiet", "-p", "ipcost-report", "-p", "ipcost", "--all-targets"];
+    shell::run(&[&lint[..], &feature, &["--", "--deny", "warnings"]].concat())?;
+    shell::run(&[&test[..], &["-p", "ipcost-report"], &feature, &["--lib", "dataset"]].concat())?;
+    shell::run(&[&test[..], &["-p", "ipcost"], &feature, &["--test", "it", "parquet::"]].concat())
 }
 
 /// Builds the peers that need libraries, next to the program that the tests run.

@@ -4,7 +4,11 @@
 #[cfg(test)]
 mod absurd;
 pub mod benchfmt;
+pub mod bmf;
+pub mod conbench;
 pub mod csv;
+#[cfg(feature = "parquet")]
+pub mod dataset;
 mod epochs;
 mod figures;
 #[cfg(any(test, feature = "fixtures"))]
@@ -12,12 +16,15 @@ pub mod fixture;
 pub mod grid;
 pub mod html;
 pub mod json;
+pub mod lkp;
 pub mod markdown;
 pub mod numbers;
+pub mod otava;
 pub mod picture;
 pub mod plan;
 pub mod rerun;
 mod rows;
+pub mod run_id;
 pub mod summary;
 pub mod terminal;
 pub mod words;

@@ -9,9 +9,10 @@ use ipcost_features::app;
 use ipcost_features::replicate::{self, Ledger};
 use ipcost_model::Document;
 use ipcost_report::picture::{Background, Chart, Picture, PictureError};
-use ipcost_report::{benchfmt, csv, markdown, picture};
+use ipcost_report::{benchfmt, bmf, csv, lkp, markdown, picture};
 
 use crate::args::OutputArgs;
+use crate::collectors::conbench;
 use crate::output::{
     at_most_one_on_standard_output, is_standard_output, write_bytes, write_html, write_json, write_text,
 };
@@ -107,10 +108,13 @@ pub fn write(document: &Document, args: &OutputArgs, pictures: Pictures<'_>) -> 
         did(write_bytes(&picture, path));
     }
     let cells = if args.tables.samples { csv::samples } else { csv::cells };
-    let tables: [(_, Render); 3] = [
+    let tables: [(_, Render); 6] = [
         (&args.tables.csv, cells),
         (&args.tables.markdown, markdown::render),
         (&args.tables.benchfmt, benchfmt::render),
+        (&args.tables.bmf, bmf::render),
+        (&args.tables.conbench, conbench),
+        (&args.tables.lkp, lkp::render),
     ];
     for (file, render) in tables {
         if let Some(file) = file {

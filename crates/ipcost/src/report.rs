@@ -2,13 +2,12 @@
 
 use std::process::ExitCode;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 
 use crate::args::ReportArgs;
-use crate::documents;
 use crate::exit::Problem;
 use crate::output::{Showing, show};
-use crate::outputs;
+use crate::{documents, many, outputs};
 
 /// Writes every output that was asked for; without any, shows the document on the terminal.
 ///
@@ -16,16 +15,30 @@ use crate::outputs;
 /// What is wrong with the document, or what cannot be written.
 pub fn run(args: &ReportArgs) -> Result<ExitCode, Problem> {
     outputs::check(&args.outputs).map_err(Problem::usage)?;
-    let document = documents::load(&args.run).map_err(Problem::usage)?;
+    if args.many.any() {
+        return many::write(args);
+    }
+    let run = only(&args.runs).map_err(Problem::usage)?;
+    let document = documents::load(run).map_err(Problem::usage)?;
     let document = args.redacting.apply_to_document(document)?;
     // Nothing is written where a picture cannot be drawn: this can be asked again with another one.
     let pictures =
-        outputs::draw(&document, &args.outputs).with_context(|| args.run.clone()).map_err(Problem::usage)?;
+        outputs::draw(&document, &args.outputs).with_context(|| run.to_owned()).map_err(Problem::usage)?;
     if args.outputs.files().next().is_none() {
-        let texts = format!("ipcost show {} --warnings", args.run);
+        let texts = format!("ipcost show {run} --warnings");
         let showing = Showing { wide: args.outputs.wide, quiet: args.quiet, texts: &texts };
         show(&document, showing).map_err(Problem::failed)?;
     }
     outputs::write(&document, &args.outputs, pictures).map_err(Problem::failed)?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn only(runs: &[String]) -> anyhow::Result<&str> {
+    match runs {
+        [run] => Ok(run),
+        _ => bail!(
+            "{} RUNs in one output: --parquet DIR and --otava FILE take them; ipcost compare compares them",
+            runs.len()
+        ),
+    }
 }

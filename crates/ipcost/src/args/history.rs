@@ -11,10 +11,10 @@ use crate::redact::Redacting;
 
 #[derive(Debug, Args)]
 #[command(
-    override_usage = "ipcost list [OPTIONS]\n       ipcost list [OPTIONS] --trend CELL [--against CELL]"
+    override_usage = "ipcost list [OPTIONS]\n       ipcost list [OPTIONS] --trend CELL [--against CELL]\n       ipcost list [OPTIONS] --otava FILE"
 )]
 pub struct ListArgs {
-    /// List so many of the newest [default: 20, or what the terminal shows at once; with --trend all]
+    /// List so many of the newest [default: 20, or what the terminal shows at once; with --trend or --otava all]
     #[arg(long, short = 'n', value_name = "N", allow_negative_numbers = true, conflicts_with = "all")]
     pub limit: Option<usize>,
     /// List all

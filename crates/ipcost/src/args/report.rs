@@ -2,15 +2,16 @@
 
 use clap::Args;
 
-use super::OutputArgs;
+use super::{ManyArgs, OutputArgs};
 use crate::redact::Redacting;
 
 /// Without a flag for an output, the document is shown on the terminal as its run was.
 #[derive(Debug, Args)]
 pub struct ReportArgs {
-    /// A document, - for standard input, or a saved run: its identifier, its name, or last
-    #[arg(value_name = "RUN")]
-    pub run: String,
+    /// A document, - for standard input, or a saved run: its identifier, its name, or last; with --parquet or --otava several,
+    /// or directories of documents
+    #[arg(value_name = "RUN", required = true)]
+    pub runs: Vec<String>,
     /// Show no warnings
     #[arg(long, short)]
     pub quiet: bool,
@@ -19,4 +20,6 @@ pub struct ReportArgs {
     // What comes after these would stand under their heading.
     #[command(flatten)]
     pub outputs: OutputArgs,
+    #[command(flatten)]
+    pub many: ManyArgs,
 }

@@ -2,10 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{ArgGroup, Args};
 
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Changes over time")]
+#[command(
+    next_help_heading = "Changes over time",
+    group(ArgGroup::new("over-time").args(["trend", "otava"]))
+)]
 pub struct TrendArgs {
     /// Show what a cell cost in each saved run, and when that changed: its id, such as rr/unix/64/c1
     #[arg(long, value_name = "CELL")]
@@ -14,7 +17,7 @@ pub struct TrendArgs {
     #[arg(long, value_name = "CELL", requires = "trend")]
     pub against: Option<String>,
     /// Follow the runs with the job, host and kind of build of this one [default: the newest release build with the cell]
-    #[arg(long, value_name = "RUN", requires = "trend")]
+    #[arg(long, value_name = "RUN", requires = "over-time")]
     pub like: Option<String>,
     /// Show every run, not only the latest and those around changes
     #[arg(long, requires = "trend")]
@@ -28,6 +31,9 @@ pub struct TrendArgs {
     /// Write comma-separated values, one row a run
     #[arg(long, value_name = "FILE", requires = "trend")]
     pub csv: Option<PathBuf>,
+    /// Write what every cell cost in each of the runs that belong together, for Apache Otava: one row a run, one column a cell
+    #[arg(long, value_name = "FILE", conflicts_with = "json")]
+    pub otava: Option<PathBuf>,
 }
 
 impl TrendArgs {

@@ -28,6 +28,9 @@ pub fn run(args: &ListArgs) -> Result<ExitCode, Problem> {
     if let Some(cell) = &args.trend.trend {
         return super::trend::run(cell, args);
     }
+    if let Some(file) = &args.trend.otava {
+        return super::otava::run(file, args);
+    }
     let store = Store::of_user().map_err(Problem::failed)?;
     let all = Summaries::of(&store).map_err(Problem::failed)?;
     let unreadable = all.unreadable();

@@ -5,6 +5,7 @@
 mod find;
 mod id;
 mod list;
+mod otava;
 mod prune;
 mod samples;
 mod store;

@@ -53,15 +53,30 @@ fn hostile(place: &Place, mut document: Value) -> PathBuf {
 fn every_output_goes_to_a_file_or_to_standard_output() {
     let place = Place::new();
     let (path, _) = document(&place);
-    for flag in ["--csv", "--markdown", "--benchfmt"] {
+    for flag in ["--csv", "--markdown", "--benchfmt", "--bmf", "--conbench", "--lkp"] {
         let shown = table(&place, &path, &[flag, "-"]);
         let quiet = table(&place, &path, &[flag, "table"]);
         assert!(!shown.is_empty() && quiet.is_empty(), "{flag}");
         assert_eq!(std::fs::read_to_string(place.file("table")).unwrap(), shown, "{flag}");
     }
-    let all = ["--csv", "a", "--markdown", "b", "--benchfmt", "c", "--json", "-"];
+    let all = [
+        "--csv",
+        "a",
+        "--markdown",
+        "b",
+        "--benchfmt",
+        "c",
+        "--bmf",
+        "d",
+        "--conbench",
+        "e",
+        "--lkp",
+        "f",
+        "--json",
+        "-",
+    ];
     assert!(table(&place, &path, &all).starts_with("{\"schema\""));
-    for name in ["a", "b", "c"] {
+    for name in ["a", "b", "c", "d", "e", "f"] {
         assert!(place.file(name).metadata().unwrap().len() > 100, "{name}");
     }
     let run = |flags: &[&str]| place.run(&[&["report", argument(&path)], flags].concat());

@@ -21,8 +21,8 @@ const RUN: [&str; 12] = [
     "12",
     "--quiet",
 ];
-const UNIX: &str = "rr/unix/64/c1";
-const PIPE: &str = "rr/pipe/64/c1";
+pub const UNIX: &str = "rr/unix/64/c1";
+pub const PIPE: &str = "rr/pipe/64/c1";
 
 /// Saves a run of that night in which operations of the cell over `unix` take so many times as long.
 fn save(place: &Place, document: &Value, night: usize, factor: f64, change: impl Fn(&mut Value)) {
@@ -47,7 +47,7 @@ fn save(place: &Place, document: &Value, night: usize, factor: f64, change: impl
 }
 
 /// Thirty nights, of which the 18th and later have another kernel and cost 12 % more; and four runs that are not like these.
-fn nights(place: &Place) {
+pub fn nights(place: &Place) {
     let document = place.document(&[&RUN[..], &["--no-save"]].concat());
     for night in 0..30 {
         let noise = 1.0 + (night * 7 % 5) as f64 / 100.0;

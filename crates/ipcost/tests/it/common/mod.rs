@@ -1,5 +1,6 @@
 //! Running the binary as a user does, and seeing what it leaves behind.
 mod machine;
+pub mod python;
 
 use std::io::Read;
 use std::path::{Path, PathBuf};

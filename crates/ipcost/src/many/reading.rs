@@ -1,0 +1,83 @@
+//! Many documents in the order in which they were given.
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::sync_channel;
+use std::thread;
+
+use anyhow::Context;
+use ipcost_model::Document;
+
+use crate::documents;
+use crate::exit::{Problem, warn};
+
+/// How many documents a reader may be ahead.
+const AHEAD: usize = 1;
+
+/// A document to read.
+pub struct Given {
+    name: String,
+    /// Whether it was found in a directory, where other files may be.
+    is_found: bool,
+}
+
+impl Given {
+    /// Of runs and directories; the documents of a directory by name, without those of directories in it.
+    ///
+    /// # Errors
+    /// If a directory cannot be read.
+    pub fn all(runs: &[String]) -> anyhow::Result<Vec<Self>> {
+        let mut all = Vec::new();
+        for run in runs {
+            if Path::new(run).is_dir() {
+                let found = documents_in(Path::new(run)).with_context(|| format!("cannot read {run}"))?;
+                all.extend(found.into_iter().map(|name| Self { name, is_found: true }));
+            } else {
+                all.push(Self { name: run.clone(), is_found: false });
+            }
+        }
+        Ok(all)
+    }
+}
+
+fn documents_in(dir: &Path) -> std::io::Result<Vec<String>> {
+    let entries = std::fs::read_dir(dir)?.collect::<Result<Vec<_>, _>>()?;
+    let mut paths: Vec<PathBuf> = entries.into_iter().map(|entry| entry.path()).collect();
+    paths.sort();
+    let names =
+        paths.into_iter().filter(|path| !path.is_dir()).filter_map(|path| Some(path.to_str()?.to_owned()));
+    Ok(names.filter(|name| name.ends_with(".json") || name.ends_with(".json.gz")).collect())
+}
+
+/// Uses each document. They are read on all cores; each core reads every so-many-th, so that few are held.
+///
+/// # Errors
+/// That one cannot be read, or what its use failed with.
+pub fn each(all: &[Given], mut used: impl FnMut(Document) -> Result<(), Problem>) -> Result<(), Problem> {
+    let readers = thread::available_parallelism().map_or(1, |cores| cores.get().min(all.len().max(1)));
+    thread::scope(|scope| {
+        let queues: Vec<_> = (0..readers)
+            .map(|reader| {
+                let (sender, queue) = sync_channel(AHEAD);
+                scope.spawn(move || {
+                    let own = all.iter().skip(reader).step_by(readers);
+                    for given in own {
+                        // Once a document could not be used, no more are wanted.
+                        if sender.send(documents::load(&given.name)).is_err() {
+                            break;
+                        }
+                    }
+                });
+                queue
+            })
+            .collect();
+        for (given, queue) in all.iter().zip(queues.iter().cycle()) {
+            match queue.recv() {
+                Ok(Ok(document)) => used(document)?,
+                Ok(Err(error)) if given.is_found => warn(&format!("skipped: {error:#}")),
+                Ok(Err(error)) => return Err(Problem::usage(error)),
+                Err(_) => return Err(Problem::failed(anyhow::anyhow!("{} could not be read", given.name))),
+            }
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,48 @@
+//! Packages of Python that read what the program writes.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::{Mutex, PoisonError};
+
+use super::text;
+
+/// Tests that want the same environment wait for the first to make it.
+static MAKING: Mutex<()> = Mutex::new(());
+
+/// The directory of programs in an environment with these packages, made once; `None`, and a word about it, where they cannot
+/// be installed.
+pub fn environment(name: &str, packages: &[&str]) -> Option<PathBuf> {
+    let _making = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
+    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("python-{name}"));
+    let (bin, complete) = (dir.join("bin"), dir.join("complete"));
+    // An environment with other packages is made again.
+    let wanted = packages.join("\n");
+    if std::fs::read_to_string(&complete).is_ok_and(|installed| installed == wanted) {
+        return Some(bin);
+    }
+    let skip = |output: &Output| {
+        let error = text(&output.stderr);
+        eprintln!("skipped: {} cannot be installed: {error}", packages.join(", "));
+        None
+    };
+    let made =
+        Command::new("python3").args(["-m", "venv", "--clear"]).arg(&dir).output().expect("python3 is there");
+    if !made.status.success() {
+        return skip(&made);
+    }
+    let mut pip = Command::new(bin.join("python"));
+    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries", "1"]);
+    let installed = pip.args(packages).output().unwrap();
+    if !installed.status.success() {
+        return skip(&installed);
+    }
+    std::fs::write(&complete, wanted).unwrap();
+    Some(bin)
+}
+
+/// What a script prints, which may import the packages.
+pub fn printed(bin: &Path, script: &str, arguments: &[&Path]) -> String {
+    let output = Command::new(bin.join("python")).args(["-c", script]).args(arguments).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    text(&output.stdout)
+}
