@@ -268,6 +268,12 @@ impl Point {
         }
     }
 
+    /// The id of its row in both arms, from its own id, which ends in the arm.
+    pub fn id_without_arm<'a>(&self, id: &'a str) -> &'a str {
+        let end = self.arm.map(arm_part).unwrap_or_default();
+        id.strip_suffix(&end).unwrap_or(id)
+    }
+
     /// Everything that distinguishes points, in the order of tables.
     pub const COLUMNS: [Column; 13] = [
         Column { name: "pattern", value: |point| point.pattern.to_string(), read: read::<Pattern> },
@@ -350,9 +356,14 @@ impl Point {
         if !settings.is_empty() {
             id.push_str(&format!("/{}", settings.join(",")));
         }
-        id.extend(self.arm.map(|arm| format!("/arm={arm}")));
+        id.extend(self.arm.map(arm_part));
         id
     }
+}
+
+/// How an id ends that has an arm.
+pub(crate) fn arm_part(arm: ArmName) -> String {
+    format!("/arm={arm}")
 }
 
 fn read<T: std::str::FromStr<Err = String> + ToString>(text: &str) -> Result<String, String> {

@@ -203,6 +203,13 @@ pub struct Host {
     pub more: Map<String, Value>,
 }
 
+impl Host {
+    /// The machine's name; empty if the document does not hold it.
+    pub fn name(&self) -> &str {
+        self.more.get("name").and_then(Value::as_str).unwrap_or_default()
+    }
+}
+
 /// The layout of a run in time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

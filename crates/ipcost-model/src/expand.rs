@@ -9,7 +9,7 @@ use thiserror::Error;
 
 use crate::arms::{ArmName, Arms};
 use crate::capabilities::{Delivery, FloorKind, PeerState, TransportState};
-use crate::cell::{PIPELINE, Pattern, Placement, Point, SpeaksFirst, Work};
+use crate::cell::{PIPELINE, Pattern, Placement, Point, SpeaksFirst, Work, arm_part};
 use crate::consistency::MAX_NAME_BYTES;
 use crate::floor::{self, FloorRecipe};
 use crate::job::{Job, Matrix, NATIVE, check_peer_name};
@@ -541,7 +541,7 @@ fn in_both_arms(cells: Vec<PlannedCell>, job: &Job, arms: &Arms) -> Result<Vec<P
     }
     let in_arm = |cell: &PlannedCell, arm: ArmName| {
         let mut cell = PlannedCell {
-            id: format!("{}/arm={arm}", cell.id),
+            id: cell.id.clone() + &arm_part(arm),
             label: format!("{} {}", cell.label, arm.title()),
             row: Some(cell.label.clone()),
             ..cell.clone()

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::epochs::{self, EpochCost};
 use crate::json::pretty;
-use crate::run_id::{host_name, run_id};
+use crate::run_id::run_id;
 use crate::words::escaped;
 
 /// The commit that the results are filed under.
@@ -111,7 +111,7 @@ fn info(document: &Document) -> Value {
 /// The machine. Every key is required; what a document does not hold is 0 or empty.
 fn machine(document: &Document) -> Value {
     let host = &document.host;
-    let name = match host_name(document) {
+    let name = match document.host.name() {
         "" => "unknown".to_owned(),
         name => escaped(name),
     };

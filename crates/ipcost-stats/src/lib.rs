@@ -44,5 +44,7 @@ pub use ranks::{Trend, mann_whitney, sign_test, trend};
 pub use series::Series;
 pub use shift::{Shift, shift};
 pub use shifted_groups::{GroupEvidence, GroupShift, shifted_groups};
-pub use unpaired::{Between, ENOUGH_DEGREES, RunMedian, Spread, Unpaired, run_median, unpaired};
+pub use unpaired::{
+    Between, ENOUGH_DEGREES, RunMedian, Spread, Unpaired, error_of_difference, run_median, unpaired,
+};
 pub use verdict::Verdict;

@@ -22,6 +22,11 @@ impl Shift {
         self.bounds.is_some_and(|(lo, hi)| lo > 0.0 || hi < 0.0)
     }
 
+    /// The bounds of the ratio whose logarithm this is.
+    pub fn ratios(&self) -> Option<(f64, f64)> {
+        self.bounds.map(|(lo, hi)| (lo.exp(), hi.exp()))
+    }
+
     /// The same with another, independent deviation of this half-width.
     pub fn widened(self, half: f64) -> Self {
         let wider = |(lo, hi): (f64, f64)| {

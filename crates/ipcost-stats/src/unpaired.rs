@@ -131,6 +131,11 @@ fn squares(runs: &[RunMedian]) -> f64 {
     runs.iter().map(|run| (run.median - mean).powi(2)).sum()
 }
 
+/// The standard error of the difference of two sides, according to the epochs; `None` if a run's is unknown.
+pub fn error_of_difference(a: &[RunMedian], b: &[RunMedian]) -> Option<f64> {
+    Some(error_of_mean(a)?.hypot(error_of_mean(b)?))
+}
+
 /// The standard error of the mean of several medians, according to the epochs.
 fn error_of_mean(runs: &[RunMedian]) -> Option<f64> {
     let squares: Option<Vec<f64>> = runs.iter().map(|run| Some(run.error?.powi(2))).collect();

@@ -1,12 +1,12 @@
 //! From a document with two arms to what differs between them.
 
 use ipcost_lab::Batches;
-use ipcost_model::{ArmSetting, CellRecord, Document, Metric, Point, Verdict};
-use ipcost_stats::{EpochInterval, epoch_interval, student_quantile};
+use ipcost_model::{ArmSetting, Document, Metric, Point, Verdict};
+use ipcost_stats::{median, student_quantile};
 
 use super::paired::{Pair, PairedArms, pairs};
 use crate::compare::{
-    COMPARISON_SCHEMA, Change, ComparedRun, Comparison, Difference, Levels, levels, would_show,
+    COMPARISON_SCHEMA, Change, Comparison, Difference, Levels, compared_run, groups, levels, would_show,
 };
 
 /// What differs between the arms of a run; `None` of a run without arms, or before the first epoch.
@@ -17,16 +17,13 @@ pub fn comparison(document: &Document, metric: Metric) -> Option<Comparison> {
     let (measured, evidence) = PairedArms::of(&batches, metric, &pairs(&points));
     let margin = document.analysis.margin;
     let of_a: Vec<&Point> = measured.iter().map(|pair| points[pair.a]).collect();
-    let found = levels(&evidence, &of_a, measured.len(), margin);
-    let costs = changes(document, &measured, &evidence, &found, metric);
+    let found = levels(&evidence, groups(&of_a), measured.len(), margin);
+    let cost = |cell: usize| median(&batches.log_costs(metric, cell)).map(f64::exp);
+    let costs = changes(document, &measured, &evidence, &found, cost);
     if costs.is_empty() {
         return None;
     }
-    let run = ComparedRun {
-        started: document.started.clone(),
-        seed: document.seed,
-        epochs: document.schedule.epochs,
-    };
+    let run = compared_run(document);
     Some(Comparison {
         schema: COMPARISON_SCHEMA.to_owned(),
         tool: document.tool.clone(),
@@ -65,17 +62,12 @@ fn settings(document: &Document) -> Vec<Difference> {
 
 fn notes(document: &Document) -> Vec<String> {
     let unmeasured = document.cells.iter().filter(|cell| !cell.available && cell.arm.is_some());
-    let reasons: Vec<String> =
-        unmeasured.filter_map(|cell| Some(format!("{}: {}", row(cell), cell.reason.as_ref()?))).collect();
+    let reasons: Vec<String> = unmeasured
+        .filter_map(|cell| Some(format!("{}: {}", cell.id_without_arm(&cell.id), cell.reason.as_ref()?)))
+        .collect();
     let mut notes: Vec<String> = reasons;
     notes.dedup();
     notes
-}
-
-/// The id of a cell without its arm.
-fn row(cell: &CellRecord) -> &str {
-    let suffix = cell.arm.map(|arm| format!("/arm={arm}")).unwrap_or_default();
-    cell.id.strip_suffix(&suffix).unwrap_or(&cell.id)
 }
 
 /// The change of each cell, the largest first.
@@ -84,26 +76,24 @@ fn changes(
     pairs: &[Pair],
     evidence: &PairedArms,
     levels: &Levels,
-    metric: Metric,
+    cost: impl Fn(usize) -> Option<f64>,
 ) -> Vec<Change> {
-    let batches = Batches::new(&document.samples, document.cells.len());
-    let cost = |index: usize| ipcost_stats::median(&batches.log_costs(metric, index)).map(f64::exp);
-    let margin = document.analysis.margin;
     let change = |(place, pair): (usize, &Pair)| {
         let alpha = levels.cell_alpha[place];
-        let EpochInterval { interval, .. } = epoch_interval(&evidence.epochs(place), alpha)?;
-        let ratios = interval.bounds.map(|(lo, hi)| (lo.exp(), hi.exp()));
+        let shift = evidence.cell_shift(place, alpha)?;
+        let ratios = shift.ratios();
+        let cell = &document.cells[pair.a];
         Some(Change {
-            cell: row(&document.cells[pair.a]).to_owned(),
+            cell: cell.id_without_arm(&cell.id).to_owned(),
             baseline: None,
             a: cost(pair.a)?,
             b: cost(pair.b)?,
-            ratio: interval.median.exp(),
+            ratio: shift.by.exp(),
             lo: ratios.map(|ratios| ratios.0),
             hi: ratios.map(|ratios| ratios.1),
-            verdict: Verdict::of(ratios, margin),
+            verdict: Verdict::of(ratios, document.analysis.margin),
             alpha,
-            would_show: would_show(interval.bounds, student_quantile(1.0 - alpha / 2.0, f64::INFINITY)),
+            would_show: would_show(shift.bounds, student_quantile(1.0 - alpha / 2.0, f64::INFINITY)),
             spread: None,
             spread_source: None,
         })

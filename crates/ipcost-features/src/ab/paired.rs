@@ -46,9 +46,9 @@ impl PairedArms {
         (measured, Self { by_cell, middles })
     }
 
-    /// A cell's logarithmic ratio by epoch.
-    pub fn epochs(&self, cell: usize) -> Vec<f64> {
-        self.by_cell[cell].values().copied().collect()
+    /// How far a cell moved, at level 1 − `alpha`.
+    pub fn cell_shift(&self, cell: usize, alpha: f64) -> Option<Shift> {
+        shift(&self.by_cell[cell].values().copied().collect::<Vec<f64>>(), alpha)
     }
 
     /// A statistic of the cells of each epoch that has all of them.
@@ -108,7 +108,7 @@ mod tests {
     use ipcost_stats::Random;
 
     use super::*;
-    use crate::compare::{CellGroup, levels};
+    use crate::compare::{CellGroup, groups, levels};
 
     /// Streams and round trips over three transports, on one core and on two, in both arms.
     fn points() -> Vec<Point> {
@@ -158,7 +158,7 @@ mod tests {
         let batches = Batches::new(&samples, points.len());
         let (measured, evidence) = PairedArms::of(&batches, Metric::Wall, &pairs);
         let of_a: Vec<&Point> = measured.iter().map(|pair| references[pair.a]).collect();
-        levels(&evidence, &of_a, measured.len(), 0.05)
+        levels(&evidence, groups(&of_a), measured.len(), 0.05)
     }
 
     #[test]

@@ -3,10 +3,9 @@
 use ipcost_lab::planning::ALPHA;
 use ipcost_lab::{Answered, Contrasts, Lab, LabError, Needed, Outcome, Question, Settings};
 use ipcost_model::{Job, Metric, Plan, Point, Verdict};
-use ipcost_stats::epoch_interval;
 
 use super::paired::{PairedArms, pairs};
-use crate::compare::{cell_level, levels};
+use crate::compare::{cell_level, groups, levels};
 
 /// Every cell in arm B against the same in arm A.
 #[derive(Debug, Clone, Copy)]
@@ -41,11 +40,9 @@ impl Question for ArmsQuestion {
         if points.is_empty() {
             return Answered::default();
         }
-        let found = levels(&evidence, &points, points.len(), plan.margin);
+        let found = levels(&evidence, groups(&points), points.len(), plan.margin);
         let is_known = |(place, alpha): (usize, &f64)| {
-            let interval = epoch_interval(&evidence.epochs(place), *alpha);
-            let bounds = interval.and_then(|found| found.interval.bounds);
-            let ratios = bounds.map(|(lo, hi)| (lo.exp(), hi.exp()));
+            let ratios = evidence.cell_shift(place, *alpha).and_then(|shift| shift.ratios());
             matches!(Verdict::of(ratios, plan.margin), Verdict::Different | Verdict::Equivalent)
         };
         let resolved = found.cell_alpha.iter().enumerate().filter(|cell| is_known(*cell)).count();

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ipcost_lab::planning::ALPHA;
 use ipcost_model::{Document, Metric, Point, Tool, Verdict, first_few};
-use ipcost_stats::{Between, RunMedian, Spread, Unpaired, run_median, student_quantile, unpaired};
+use ipcost_stats::{
+    Between, RunMedian, Spread, Unpaired, error_of_difference, run_median, student_quantile, unpaired,
+};
 use thiserror::Error;
 
 use super::differences::differences;
@@ -103,15 +105,14 @@ pub fn compare(
     let compared: Vec<&str> = costs.iter().map(|found| found.what).collect();
     let record = |id: &&str| a[0].cells.iter().find(|cell| cell.id == **id);
     let points: Vec<&Point> = compared.iter().filter_map(record).map(|cell| &cell.point).collect();
-    let members: Vec<Vec<usize>> = groups(&points).into_iter().map(|group| group.cells).collect();
+    let asked = groups(&points);
     let by_run = |runs: &dyn Fn(&Measured<&str>) -> Vec<f64>| transposed(costs.iter().map(runs).collect());
     let logs = |runs: &[RunMedian]| runs.iter().map(|run| run.median).collect::<Vec<f64>>();
     let sides_by_run = [by_run(&|cell| logs(&cell.a)), by_run(&|cell| logs(&cell.b))];
-    let errors: Vec<Option<f64>> = costs.iter().map(|cell| error(&cell.a, &cell.b)).collect();
-    let evidence =
-        UnpairedRuns::new(sides_by_run, &compared, &errors, &members, settings.assumed_spread, past);
+    let errors: Vec<Option<f64>> = costs.iter().map(|cell| error_of_difference(&cell.a, &cell.b)).collect();
+    let evidence = UnpairedRuns::new(sides_by_run, &compared, &errors, &asked, settings.assumed_spread, past);
     let Levels { groups, everything, cell_alpha, alpha_below } =
-        levels(&evidence, &points, family, settings.margin);
+        levels(&evidence, asked, family, settings.margin);
     let assumed = Between::assumed(settings.assumed_spread);
     // Half the distance of two groups of epochs is the standard deviation of runs that have either as often as the other.
     let modes = |cell: &str| of_a.modes(cell).max(of_b.modes(cell)) / 2.0;
@@ -178,7 +179,8 @@ fn check_runs(a: &[Document], b: &[Document]) -> Result<(), CompareError> {
     Ok(())
 }
 
-fn compared_run(run: &Document) -> ComparedRun {
+/// A run as it takes part.
+pub(crate) fn compared_run(run: &Document) -> ComparedRun {
     ComparedRun { started: run.started.clone(), seed: run.seed, epochs: run.schedule.epochs }
 }
 
@@ -192,9 +194,8 @@ struct Measured<K> {
 /// That the sides were measured on different machines, where they were.
 fn other_machines(a: &[Document], b: &[Document]) -> Option<String> {
     let names = |runs: &[Document]| -> BTreeSet<String> {
-        let name =
-            |run: &Document| run.host.more.get("name").and_then(|name| name.as_str()).map(str::to_owned);
-        runs.iter().filter_map(name).collect()
+        let names = runs.iter().map(|run| run.host.name().to_owned());
+        names.filter(|name| !name.is_empty()).collect()
     };
     let (of_a, of_b) = (names(a), names(b));
     let known = !of_a.is_empty() && !of_b.is_empty();
@@ -268,15 +269,6 @@ fn judged<K: Copy>(
     let mut changes: Vec<Change> = measured.into_iter().filter_map(change).collect();
     changes.sort_by(|one, other| other.ratio.ln().abs().total_cmp(&one.ratio.ln().abs()));
     changes
-}
-
-/// What the epochs of both sides leave uncertain of a cell's change.
-fn error(a: &[RunMedian], b: &[RunMedian]) -> Option<f64> {
-    let of_side = |runs: &[RunMedian]| -> Option<f64> {
-        let squares: Option<f64> = runs.iter().map(|run| Some(run.error?.powi(2))).sum();
-        Some(squares?.sqrt() / runs.len() as f64)
-    };
-    Some(of_side(a)?.hypot(of_side(b)?))
 }
 
 /// By run and cell, from by cell and run.

@@ -35,7 +35,7 @@ pub(crate) trait Evidence: GroupEvidence {
 pub(crate) struct Levels {
     /// The groups: first those that changed, in the order in which they explain most.
     pub groups: Vec<GroupChange>,
-    /// All cells together; `None` of a single one.
+    /// All cells together; `None` of fewer than four, or if too little is known.
     pub everything: Option<GroupChange>,
     /// The level of each cell.
     pub cell_alpha: Vec<f64>,
@@ -43,24 +43,24 @@ pub(crate) struct Levels {
     pub alpha_below: f64,
 }
 
-/// Asks the upper levels. `tests_of_cells` share what is left to single cells.
+/// Asks the upper levels, of these groups of the cells. `tests_of_cells` share what is left to single cells.
 pub(crate) fn levels(
     evidence: &impl Evidence,
-    cells: &[&Point],
+    groups: Vec<AskedGroup>,
     tests_of_cells: usize,
     margin: f64,
 ) -> Levels {
-    let groups = tellable(groups(cells), cells.len(), evidence);
+    let all = evidence.cells();
+    let groups = tellable(groups, evidence);
     let members: Vec<Vec<usize>> = groups.iter().map(|group| group.cells.clone()).collect();
-    let (of_groups, of_everything) = shares(groups.len(), cells.len());
+    let (of_groups, of_everything) = shares(groups.len(), all);
     let each = ALPHA * of_groups / groups.len().max(1) as f64;
     let base = ALPHA * (1.0 - of_groups - of_everything) / tests_of_cells.max(1) as f64;
-    let mut cell_alpha = vec![base; cells.len()];
-    let mut moved = vec![0.0; cells.len()];
+    let mut cell_alpha = vec![base; all];
+    let mut moved = vec![0.0; all];
 
-    let shifts = if groups.is_empty() { Vec::new() } else { shifted_groups(evidence, &members, each) };
     let mut found: Vec<(CellGroup, usize, GroupShift)> = Vec::new();
-    for (group, shift) in groups.iter().zip(shifts) {
+    for (group, shift) in groups.iter().zip(shifted_groups(evidence, &members, each)) {
         let Some(GroupShift { shift, found: place }) = shift else { continue };
         let (name, cells, shift) = match place {
             Some(_) => group.that_moved(shift, evidence),
@@ -88,11 +88,11 @@ pub(crate) fn levels(
     let together = (of_everything > 0.0).then(|| evidence.together(&moved, alpha)).flatten();
     let everything = together.map(|shift| {
         if shift.is_known() {
-            cell_alpha.iter_mut().for_each(|cell| *cell += alpha / cells.len() as f64);
+            cell_alpha.iter_mut().for_each(|cell| *cell += alpha / all as f64);
         }
         let found = shift.is_known().then_some(1);
         let spread = evidence.spread(true);
-        GroupChange { found, ..change(CellGroup::default(), cells.len(), shift, alpha, margin, spread) }
+        GroupChange { found, ..change(CellGroup::default(), all, shift, alpha, margin, spread) }
     });
     Levels { groups, everything, cell_alpha, alpha_below: base }
 }
@@ -111,7 +111,8 @@ pub(crate) fn cell_level(cells: &[&Point]) -> f64 {
 }
 
 /// The groups that are large enough for a test at their share of alpha: the others would take from that share in vain.
-fn tellable(mut groups: Vec<AskedGroup>, cells: usize, evidence: &impl Evidence) -> Vec<AskedGroup> {
+fn tellable(mut groups: Vec<AskedGroup>, evidence: &impl Evidence) -> Vec<AskedGroup> {
+    let cells = evidence.cells();
     loop {
         let (before, each) = (groups.len(), ALPHA * OF_GROUPS / groups.len().max(1) as f64);
         groups.retain(|group| evidence.least_alpha(group.cells.len(), cells - group.cells.len()) <= each);
@@ -129,7 +130,7 @@ fn change(
     margin: f64,
     spread: Option<(f64, SpreadSource)>,
 ) -> GroupChange {
-    let bounds = shift.bounds.map(|(lo, hi)| (lo.exp(), hi.exp()));
+    let bounds = shift.ratios();
     GroupChange {
         group,
         cells: cells as u32,

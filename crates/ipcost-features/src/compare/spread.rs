@@ -6,12 +6,10 @@ use ipcost_lab::Batches;
 use ipcost_model::{Document, Metric};
 use ipcost_stats::{Between, ENOUGH_DEGREES, median};
 
-/// Costs of a run: the logarithm of the median over epochs, by cell.
-pub(crate) type Logs<'a> = BTreeMap<&'a str, f64>;
-
 /// Saved runs that are like those compared, in sets of one build on one kernel.
 #[derive(Debug, Clone, Default)]
 pub struct PastRuns {
+    /// Logarithms of costs by cell: the median over the epochs of each run.
     sets: BTreeMap<(String, String), Vec<BTreeMap<String, f64>>>,
 }
 
@@ -19,8 +17,11 @@ impl PastRuns {
     /// Adds a run.
     pub fn add(&mut self, document: &Document, metric: Metric) {
         let build = (document.host.kernel.clone(), document.tool.build());
-        let logs = log_costs(document, metric).into_iter().map(|(cell, log)| (cell.to_owned(), log));
-        self.sets.entry(build).or_default().push(logs.collect());
+        let batches = Batches::new(&document.samples, document.cells.len());
+        let measured = document.cells.iter().enumerate().filter(|(_, cell)| cell.epochs > 0);
+        let log = |index| median(&batches.log_costs(metric, index));
+        let logs = measured.filter_map(|(index, cell)| Some((cell.id.clone(), log(index)?))).collect();
+        self.sets.entry(build).or_default().push(logs);
     }
 
     /// How many runs.
@@ -56,16 +57,6 @@ impl PastRuns {
         (degrees >= ENOUGH_DEGREES)
             .then(|| Between { sd: (squares / degrees as f64).sqrt(), degrees: degrees as f64 })
     }
-}
-
-/// The logarithms of the costs of a document's cells.
-fn log_costs(document: &Document, metric: Metric) -> Logs<'_> {
-    let batches = Batches::new(&document.samples, document.cells.len());
-    let of = |(index, cell): (usize, &'_ ipcost_model::CellRecord)| {
-        Some((index, median(&batches.log_costs(metric, index)).filter(|_| cell.epochs > 0)?))
-    };
-    let logs: Vec<(usize, f64)> = document.cells.iter().enumerate().filter_map(of).collect();
-    logs.into_iter().map(|(index, log)| (document.cells[index].id.as_str(), log)).collect()
 }
 
 /// The median of these, less that of the others.

@@ -7,6 +7,7 @@ use ipcost_stats::{
     unpaired,
 };
 
+use super::groups::AskedGroup;
 use super::levels::Evidence;
 use super::record::SpreadSource;
 use super::spread::{PastRuns, relative};
@@ -36,12 +37,12 @@ pub(crate) struct UnpairedRuns {
 
 impl UnpairedRuns {
     /// From the logarithms of costs by run and cell; `cells` are their ids, `errors` what the epochs of both sides leave uncertain
-    /// of each, `groups` their groups as indices.
+    /// of each, `groups` their groups.
     pub fn new(
         [a, b]: [Vec<Vec<f64>>; 2],
         cells: &[&str],
         errors: &[Option<f64>],
-        groups: &[Vec<usize>],
+        groups: &[AskedGroup],
         assumed: f64,
         past: &PastRuns,
     ) -> Self {
@@ -178,9 +179,9 @@ fn error_of_median(values: &[f64]) -> Option<f64> {
 }
 
 /// Over all groups; 0 where none tells.
-fn root_mean_square(groups: &[Vec<usize>], of: &dyn Fn(&BTreeSet<usize>) -> Option<f64>) -> f64 {
-    let found: Vec<f64> =
-        groups.iter().filter_map(|group| of(&group.iter().copied().collect())).map(|sd| sd * sd).collect();
+fn root_mean_square(groups: &[AskedGroup], of: &dyn Fn(&BTreeSet<usize>) -> Option<f64>) -> f64 {
+    let inside = |group: &AskedGroup| group.cells.iter().copied().collect();
+    let found: Vec<f64> = groups.iter().filter_map(|group| of(&inside(group))).map(|sd| sd * sd).collect();
     (found.iter().sum::<f64>() / found.len().max(1) as f64).sqrt()
 }
 
@@ -219,12 +220,12 @@ mod tests {
 
     fn asked(sides: [Vec<Vec<f64>>; 2], points: &[Point], past: &PastRuns) -> Levels {
         let references: Vec<&Point> = points.iter().collect();
-        let members: Vec<Vec<usize>> = groups(&references).into_iter().map(|group| group.cells).collect();
+        let asked = groups(&references);
         let ids: Vec<String> = points.iter().map(Point::id).collect();
         let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
         let errors = vec![Some(0.01); points.len()];
-        let evidence = UnpairedRuns::new(sides, &ids, &errors, &members, 0.05, past);
-        levels(&evidence, &references, points.len(), 0.05)
+        let evidence = UnpairedRuns::new(sides, &ids, &errors, &asked, 0.05, past);
+        levels(&evidence, asked, points.len(), 0.05)
     }
 
     fn is_tcp(point: &Point) -> bool {

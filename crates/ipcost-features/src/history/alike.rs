@@ -20,11 +20,10 @@ pub struct Alike {
 impl Alike {
     /// Of a document.
     pub fn of(document: &Document) -> Self {
-        let host = document.host.more.get("name").and_then(|name| name.as_str());
         let answer = document.answer.as_ref();
         let server = answer.and_then(|answer| answer.get("server").and(answer.get("version")));
         Self {
-            host: host.unwrap_or_default().to_owned(),
+            host: document.host.name().to_owned(),
             job: (kind(document), what_is_measured(&document.job)),
             server: server.and_then(|version| version.as_str()).map(str::to_owned),
             debug: document.tool.profile.as_deref() == Some("debug"),

@@ -120,7 +120,6 @@ impl RunSummary {
     pub fn of(document: &Document, id: &str, saved: &str, file_bytes: u64) -> Self {
         let cells = &document.cells;
         let peers = cells.iter().flat_map(|cell| [&cell.client, &cell.server]);
-        let host = document.host.more.get("name").and_then(|name| name.as_str());
         Self {
             id: id.to_owned(),
             name: document.name.clone(),
@@ -132,7 +131,7 @@ impl RunSummary {
             stopped: document.stopped,
             epochs: document.schedule.epochs,
             tool_version: document.tool.version.clone(),
-            host: host.unwrap_or_default().to_owned(),
+            host: document.host.name().to_owned(),
             kernel: document.host.kernel.clone(),
             cpu: document.host.cpu.clone(),
             cells: cells.len() as u32,

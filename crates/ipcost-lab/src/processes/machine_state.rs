@@ -274,7 +274,7 @@ pub(crate) fn before(arms: &Arms) -> Result<Vec<KeptFile>, String> {
         let seen = settings(command);
         if seen.is_empty() && arms.keep.is_empty() {
             return Err(format!(
-                "how to put the machine back after \"{command}\" is not known; give the command that does (--restore), a file that holds the setting (--keep), or --restore true if nothing is to be put back"
+                "ipcost cannot tell how to undo \"{command}\"; give the command that does (--restore), the file that holds the setting (--keep), or --restore true if there is nothing to undo"
             ));
         }
         paths.extend(seen.into_iter().map(|(path, _)| path));

@@ -10,7 +10,7 @@ use parquet::data_type::ByteArray;
 use parquet::errors::ParquetError;
 use thiserror::Error;
 
-use crate::run_id::{host_name, run_id};
+use crate::run_id::run_id;
 use columns::{CELLS, CONTRASTS, SAMPLES};
 use table::Table;
 
@@ -39,7 +39,7 @@ impl<'a> Run<'a> {
         Self {
             document,
             id: run_id(document).as_str().into(),
-            host: host_name(document).into(),
+            host: document.host.name().into(),
             started_us: since.and_then(|since| i64::try_from(since.as_micros()).ok()),
             cells: document.cells.iter().map(|cell| cell.id.as_str().into()).collect(),
         }

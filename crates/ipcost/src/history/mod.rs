@@ -151,6 +151,23 @@ fn read(store: &Store, file: &RunFile) -> anyhow::Result<Document> {
     read_document(&bytes).with_context(|| format!("saved run {}", file.id))
 }
 
+/// The documents of runs that have ended and may be wanted, newest first. One that cannot be read is skipped with a warning.
+fn ended<'a>(
+    store: &'a Store,
+    all: &'a Summaries,
+    may: impl Fn(&RunSummary) -> bool + 'a,
+) -> impl DoubleEndedIterator<Item = (&'a RunFile, &'a RunSummary, Document)> {
+    let wanted = move |summary: &RunSummary| summary.state == RunState::Finished && may(summary);
+    let runs = all.runs.iter().filter(move |(_, summary)| wanted(summary));
+    runs.filter_map(|(file, summary)| match read(store, file) {
+        Ok(document) => Some((file, summary, document)),
+        Err(error) => {
+            warn(&format!("{} is skipped: {error:#}", file.id));
+            None
+        }
+    })
+}
+
 /// The document of what is complete in a samples file.
 ///
 /// # Errors

@@ -4,17 +4,17 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::anyhow;
-use ipcost_features::history::{Alike, RunSummary};
-use ipcost_model::RunState;
+use ipcost_features::history::Alike;
+use ipcost_model::Document;
 use ipcost_report::otava::Row;
 
+use super::ended;
 use super::find::find;
 use super::list::tell;
-use super::read;
 use super::store::{RunFile, Store};
 use super::summary::Summaries;
 use crate::args::ListArgs;
-use crate::exit::{Problem, note, warn};
+use crate::exit::{Problem, note};
 use crate::many::table;
 use crate::output::write_text;
 
@@ -34,7 +34,8 @@ pub fn run(file: &Path, args: &ListArgs) -> Result<ExitCode, Problem> {
     let all = Summaries::of(&store).map_err(Problem::failed)?;
     let like = args.trend.like.as_deref().map(|run| find(&store, run)).transpose();
     let like = like.map_err(Problem::usage)?.map(|file| file.id.to_string());
-    let runs: Vec<Candidate> = all.runs.iter().filter_map(|run| candidate(&store, run)).collect();
+    let measured = ended(&store, &all, |summary| summary.epochs > 0);
+    let runs: Vec<Candidate> = measured.map(|(file, _, document)| candidate(file, &document)).collect();
     let model = match &like {
         Some(id) => runs.iter().find(|run| run.id == *id),
         None => runs.iter().find(|run| !run.alike.debug).or(runs.first()),
@@ -60,20 +61,8 @@ pub fn run(file: &Path, args: &ListArgs) -> Result<ExitCode, Problem> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// One that has ended and measured something.
-fn candidate(store: &Store, (file, summary): &(RunFile, RunSummary)) -> Option<Candidate> {
-    if summary.state != RunState::Finished || summary.epochs == 0 {
-        return None;
-    }
-    match read(store, file) {
-        Ok(document) => {
-            let id = file.id.to_string();
-            let row = Row::of(&document, &id);
-            Some(Candidate { id, alike: Alike::of(&document), row })
-        }
-        Err(error) => {
-            warn(&format!("{} is skipped: {error:#}", file.id));
-            None
-        }
-    }
+fn candidate(file: &RunFile, document: &Document) -> Candidate {
+    let id = file.id.to_string();
+    let row = Row::of(document, &id);
+    Candidate { id, alike: Alike::of(document), row }
 }

@@ -5,18 +5,19 @@ use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use anyhow::{Context, ensure};
+use ipcost_features::history::RunSummary;
 use ipcost_features::trend::{Asked, CellName, Gathered, Trend, TrendError, csv, timeline, trend, words};
-use ipcost_model::RunState;
+use ipcost_model::{Document, RunState};
 use ipcost_report::picture::{Background, draw_timeline};
 
 use super::find::find;
 use super::list::tell;
-use super::read;
 use super::store::Store;
 use super::summary::Summaries;
+use super::{ended, read};
 use crate::args::ListArgs;
 use crate::build::tool;
-use crate::exit::{Problem, warn};
+use crate::exit::Problem;
 use crate::output::{
     at_most_one_on_standard_output, is_standard_output, print, room, write_bytes, write_pretty, write_text,
 };
@@ -61,17 +62,9 @@ fn check(args: &ListArgs) -> anyhow::Result<()> {
 
 /// What is asked of every run that has ended and has it, in the order of time.
 fn gathered(store: &Store, all: &Summaries, asked: &Asked) -> Vec<Gathered> {
-    let may = |run: &ipcost_features::history::RunSummary| {
-        run.state == RunState::Finished && asked.cells().all(|cell| cell.may_be_in(run))
-    };
-    let of = |(file, summary): &(_, _)| match read(store, file) {
-        Ok(document) => Gathered::of(&document, summary, asked),
-        Err(error) => {
-            warn(&format!("{} is skipped: {error:#}", file.id));
-            None
-        }
-    };
-    all.runs.iter().rev().filter(|(_, summary)| may(summary)).filter_map(of).collect()
+    let may = |run: &RunSummary| asked.cells().all(|cell| cell.may_be_in(run));
+    let of = |(_, summary, document): (_, _, Document)| Gathered::of(&document, summary, asked);
+    ended(store, all, may).rev().filter_map(of).collect()
 }
 
 /// Why there is nothing, with the nearest cell that some run has.

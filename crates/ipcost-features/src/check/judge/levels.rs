@@ -4,7 +4,7 @@
 use ipcost_lab::Batches;
 use ipcost_lab::campaign::Outcome;
 use ipcost_model::Metric;
-use ipcost_stats::{RunMedian, Shift, median, run_median, shifted_groups};
+use ipcost_stats::{RunMedian, Shift, error_of_difference, median, run_median, shifted_groups};
 
 use super::{AskedClaim, Test, Than};
 use crate::ab::{Pair, PairedArms};
@@ -42,12 +42,12 @@ pub(super) fn decide_groups(
         return Vec::new();
     };
     let errors: Vec<Option<f64>> =
-        costs.iter().map(|(then, now)| Some(then.error?.hypot(now.error?))).collect();
+        costs.iter().map(|(then, now)| error_of_difference(&[*then], &[*now])).collect();
     let (then, now) = costs.iter().map(|(then, now)| (then.median, now.median)).unzip();
     let ids: Vec<&str> = claim.tests.iter().map(|test| outcome.plan.cells[test.cell].id.as_str()).collect();
-    let members: Vec<Vec<usize>> = claim.groups.iter().map(|group| group.cells.clone()).collect();
     let past = PastRuns::default();
-    let evidence = UnpairedRuns::new([vec![then], vec![now]], &ids, &errors, &members, DEFAULT_SPREAD, &past);
+    let evidence =
+        UnpairedRuns::new([vec![then], vec![now]], &ids, &errors, &claim.groups, DEFAULT_SPREAD, &past);
     decide(claim, first, &evidence, level)
 }
 
@@ -62,7 +62,7 @@ fn decide(claim: &AskedClaim, of: &Test, evidence: &impl Evidence, level: f64) -
         members.iter().for_each(|cell| moved[*cell] += shift.by);
         // What changed relative to the rest may be the rest: the group itself must lie beyond the bound, too.
         let itself: Vec<f64> = members.iter().map(|cell| evidence.of_cell(*cell)).collect();
-        let beyond = median(&itself).is_some_and(|by| word(of, (by, by)) == ClaimVerdict::Fails);
+        let beyond = median(&itself).is_some_and(|by| word(of, (by.exp(), by.exp())) == ClaimVerdict::Fails);
         let text = format!("{}, relative to the rest", group.words());
         tests.extend(test(of, text, Level::Group, shift).filter(|_| beyond));
     }
@@ -72,14 +72,14 @@ fn decide(claim: &AskedClaim, of: &Test, evidence: &impl Evidence, level: f64) -
     tests
 }
 
-fn word(of: &Test, logs: (f64, f64)) -> ClaimVerdict {
+fn word(of: &Test, ratios: (f64, f64)) -> ClaimVerdict {
     let bounds =
         Bounds { above: of.at_least.map(Bounded::Including), below: of.at_most.map(Bounded::Including) };
-    bounds.word(Some((logs.0.exp(), logs.1.exp())))
+    bounds.word(Some(ratios))
 }
 
 fn test(of: &Test, cell: String, level: Level, shift: Shift) -> Option<CheckedTest> {
-    let logs = shift.bounds?;
+    let (lo, hi) = shift.ratios()?;
     let baseline = match &of.than {
         Than::Baseline { name, .. } => Some(name.clone()),
         Than::Nothing | Than::Cell(_) => None,
@@ -91,11 +91,11 @@ fn test(of: &Test, cell: String, level: Level, shift: Shift) -> Option<CheckedTe
         level,
         metric: of.metric,
         value: Some(shift.by.exp()),
-        lo: Some(logs.0.exp()),
-        hi: Some(logs.1.exp()),
+        lo: Some(lo),
+        hi: Some(hi),
         at_most: of.at_most,
         at_least: of.at_least,
-        word: word(of, logs),
+        word: word(of, (lo, hi)),
         reason: None,
         likely_budget_s: None,
     })

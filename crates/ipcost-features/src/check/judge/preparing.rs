@@ -111,10 +111,9 @@ impl Preparation<'_> {
         // Cells are named without their arm.
         let in_row = |index: usize| {
             let cell = &self.cells[index];
-            let suffix = cell.arm.map(|arm| format!("/arm={arm}")).unwrap_or_default();
             let mut row = cell.clone();
             row.point.arm = None;
-            row.id = cell.id.strip_suffix(&suffix).unwrap_or(&cell.id).to_owned();
+            row.id = cell.id_without_arm(&cell.id).to_owned();
             row.label = cell.row.clone().unwrap_or_else(|| cell.label.clone());
             row
         };
