@@ -343,13 +343,13 @@ pub fn would_have_shown(comparison: &Comparison) -> String {
     }
     let of_cells: Vec<f64> = costs.iter().filter_map(|change| change.would_show).collect();
     if let Some(middle) = ipcost_stats::median(&of_cells) {
-        let which = if costs.len() == 1 { "the cell" } else { "a usual single cell" };
+        let which = if costs.len() == 1 { "the cell" } else { "a typical single cell" };
         parts.push(format!("of {} in {which}", amount(middle)));
     }
     if parts.is_empty() {
         return String::new();
     }
-    let said = format!("What would have shown in nine of ten cases: a change {}.", parts.join(", "));
+    let said = format!("Nine of ten such comparisons would have found a change {}.", parts.join(", "));
     let runs = comparison.a.len().min(comparison.b.len());
     let more = least.filter(|_| runs < ENOUGH_RUNS && comparison.arms.is_none()).map(|(least, group)| {
         let least_group = group.group.words().trim_start_matches("everything ").to_owned();

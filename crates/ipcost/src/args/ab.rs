@@ -20,11 +20,11 @@ pub struct AbArgs {
     /// The same for state B
     #[arg(long, value_name = "COMMAND", help_heading = ARMS)]
     pub b: Option<String>,
-    /// A shell command that puts the machine back at the end, also if the run is killed; not needed for a sysctl or a file of /proc
-    /// or /sys, which is written back
+    /// A shell command that puts the machine back at the end, even if the run is killed; a sysctl or a file of /proc or /sys is
+    /// written back without one
     #[arg(long, value_name = "COMMAND", help_heading = ARMS)]
     pub restore: Option<String>,
-    /// A file that holds the setting, to be read back and written back as it was; for commands in which it is not seen
+    /// The file that holds the setting, if no command names it: it is read before the run and written back after it
     #[arg(long, value_name = "FILE", help_heading = ARMS)]
     pub keep: Vec<String>,
     /// How long to wait after each command before peers start [default: 0s]

@@ -77,7 +77,7 @@ pub enum Command {
     Report(ReportArgs),
     /// Show where a cell's time goes, or what makes two cells differ, and why
     Explain(Box<ExplainArgs>),
-    /// Find out whether a setting, a library or a build changes anything: two arms in one run, by turns
+    /// Find out whether a setting, a library or a build changes anything: two arms that alternate in one run
     Ab(Box<AbArgs>),
     /// Show what changed between two runs, or two sets of runs
     Compare(CompareArgs),
