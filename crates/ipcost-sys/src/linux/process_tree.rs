@@ -1,5 +1,6 @@
 //! A server as the kernel sees it: a process, those it has forked, and what all of them use (`proc(5)`).
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 
@@ -33,39 +34,79 @@ fn children(process: u32) -> Vec<u32> {
         .collect()
 }
 
-/// What a process and its descendants have used so far: `None` if it has ended.
-///
-/// Living ones by their own clocks, in nanoseconds. Those that have ended and were waited for are in their parent's counts of
-/// children, which the kernel shows in ticks of 10 ms.
-pub fn used(root: u32) -> Option<Usage> {
-    let mut all = Usage::default();
-    let processes = of(root);
-    driven::used_by(root)?;
-    for process in processes {
-        let Some(times) = times(process) else { continue };
-        // One that has just ended has ticks, but no clock any more.
-        let own = match driven::used_by(process) {
-            Some((own_ns, switches)) => times.own.scaled_to(own_ns) + switches,
-            None => times.own,
-        };
-        all = all + own + times.children;
-    }
-    Some(all)
-}
+/// What processes and their descendants have used so far.
+#[derive(Debug, Clone, Default)]
+pub struct Used(BTreeMap<Started, Times>);
 
+/// A process: its number, which may be used again, and the tick of its start.
+type Started = (u32, u64);
+
+#[derive(Debug, Clone, Copy, Default)]
 struct Times {
+    /// Of the process itself, from its own clock.
+    cpu_ns: u64,
+    /// The same in ticks of 10 ms, with its switches.
     own: Usage,
+    /// Of children that have ended and were waited for, in ticks.
     children: Usage,
 }
 
-/// Fields 14 to 17 of `/proc/<number>/stat`: ticks in user and kernel mode, of itself and of its ended children.
-fn times(process: u32) -> Option<Times> {
+impl Used {
+    /// Of these processes; `None` if one of them has ended.
+    ///
+    /// Processes that are `known` are looked at even if the kernel leaves them out of their parent's list, which `proc(5)` promises
+    /// to be complete only for processes that are stopped.
+    pub fn now(roots: &[u32], known: &Self) -> Option<Self> {
+        let mut all = Self::default();
+        for root in roots {
+            driven::used_by(*root)?;
+            for process in of(*root) {
+                all.0.extend(times(process));
+            }
+        }
+        for started in known.0.keys() {
+            if !all.0.contains_key(started) {
+                all.0.extend(times(started.0).filter(|(now, _)| now == started));
+            }
+        }
+        Some(all)
+    }
+
+    /// What was used since then. The time of processes that have ended meanwhile is what their parents' counts of children grew by.
+    pub fn since(&self, earlier: &Self) -> Usage {
+        let (mut cpu_ns, mut own, mut ever, mut ended) =
+            (0, Usage::default(), Usage::default(), Usage::default());
+        for (started, now) in &self.0 {
+            let before = earlier.0.get(started).copied().unwrap_or_default();
+            cpu_ns += now.cpu_ns.saturating_sub(before.cpu_ns);
+            own = own + (now.own - before.own);
+            ever = ever + now.own;
+            ended = ended + (now.children - before.children);
+        }
+        for (_, before) in earlier.0.iter().filter(|(started, _)| !self.0.contains_key(started)) {
+            ended = ended - (before.own + before.children);
+        }
+        // Without a tick in between, the time is split as all time before.
+        let split =
+            if own.cpu_ns() > 0 { own } else { Usage { user_ns: ever.user_ns, sys_ns: ever.sys_ns, ..own } };
+        split.scaled_to(cpu_ns) + ended
+    }
+}
+
+/// Fields 14 to 17 and 22 of `/proc/<number>/stat`: ticks in user and kernel mode, of itself and of its ended children; its start.
+fn times(process: u32) -> Option<(Started, Times)> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
+    let fields: Vec<u64> =
+        stat.rsplit_once(')')?.1.split_whitespace().map(|field| field.parse().unwrap_or(0)).collect();
     let tick_ns = 1_000_000_000 / rustix::param::clock_ticks_per_second().max(1);
-    let mut next = || fields.next()?.parse::<u64>().ok().map(|ticks| ticks * tick_ns);
-    let mut pair = || Some(Usage { user_ns: next()?, sys_ns: next()?, ..Usage::default() });
-    Some(Times { own: pair()?, children: pair()? })
+    let pair = |first: usize| {
+        let [user, sys] = [fields.get(first)?, fields.get(first + 1)?].map(|ticks| ticks * tick_ns);
+        Some(Usage { user_ns: user, sys_ns: sys, ..Usage::default() })
+    };
+    let (own, children, start) = (pair(11)?, pair(13)?, *fields.get(19)?);
+    // One that has just ended has ticks, but no clock any more.
+    let (cpu_ns, switches) = driven::used_by(process).unwrap_or((own.cpu_ns(), Usage::default()));
+    Some(((process, start), Times { cpu_ns, own: own + switches, children }))
 }
 
 /// Lets every thread of the processes run where this thread may run.
@@ -127,10 +168,12 @@ mod tests {
         let mut word = [0];
         io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut word).unwrap();
         let tree = of(child.id());
-        let used = used(child.id()).unwrap();
+        let roots = [child.id()];
+        let used = Used::now(&roots, &Used::default()).unwrap();
+        let usage = used.since(&Used::default());
         place_here(&tree).unwrap();
         assert_eq!(tree.len(), 2, "{tree:?}");
-        assert!(used.user_ns + used.sys_ns >= 10_000_000, "{used:?}");
+        assert!(usage.cpu_ns() >= 10_000_000, "{usage:?}");
         for process in tree.iter().rev() {
             let _ = rustix::process::kill_process(
                 Pid::from_raw(process.cast_signed()).unwrap(),
@@ -138,7 +181,38 @@ mod tests {
             );
         }
         child.wait().unwrap();
-        assert!(super::used(child.id()).is_none());
+        assert!(Used::now(&roots, &used).is_none());
+    }
+
+    #[test]
+    fn what_ended_and_what_a_list_left_out_is_counted_once() {
+        let usage = |user_ms: u64, sys_ms: u64| Usage {
+            user_ns: user_ms * 1_000_000,
+            sys_ns: sys_ms * 1_000_000,
+            voluntary_switches: 0,
+            involuntary_switches: 0,
+        };
+        let of =
+            |cpu_ms: u64, own: Usage, children: Usage| Times { cpu_ns: cpu_ms * 1_000_000, own, children };
+        let none = Usage::default();
+        let master = |children| ((1, 5), of(3, usage(0, 0), children));
+        let before = Used([master(usage(10, 0)), ((2, 6), of(34, usage(20, 10), none))].into());
+        // Its time goes on, though no tick has passed.
+        let after = Used([master(usage(10, 0)), ((2, 6), of(40, usage(20, 10), none))].into());
+        assert_eq!(after.since(&before), usage(4, 2));
+        // It has ended after another 20 ms; another process has its number.
+        let after = Used([master(usage(50, 10)), ((2, 9), of(7, usage(0, 0), none))].into());
+        assert_eq!(after.since(&before), usage(20, 7));
+        // Another process stands for a child that the list of its parent leaves out.
+        let [mut parent, mut left_out] = [(); 2].map(|()| Command::new("sleep").arg("100").spawn().unwrap());
+        let known = Used::now(&[left_out.id()], &Used::default()).unwrap();
+        let counted = || Used::now(&[parent.id()], &known).unwrap().0.len();
+        assert_eq!(counted(), 2);
+        left_out.kill().unwrap();
+        left_out.wait().unwrap();
+        assert_eq!(counted(), 1);
+        parent.kill().unwrap();
+        parent.wait().unwrap();
     }
 
     #[test]

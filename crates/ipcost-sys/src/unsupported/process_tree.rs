@@ -10,8 +10,19 @@ pub fn of(root: u32) -> Vec<u32> {
 }
 
 /// Unknown here.
-pub fn used(_root: u32) -> Option<Usage> {
-    None
+#[derive(Debug, Clone, Default)]
+pub struct Used;
+
+impl Used {
+    /// Unknown here, but of none.
+    pub fn now(roots: &[u32], _known: &Self) -> Option<Self> {
+        roots.is_empty().then_some(Self)
+    }
+
+    /// Nothing.
+    pub fn since(&self, _earlier: &Self) -> Usage {
+        Usage::default()
+    }
 }
 
 /// Always refuses.

@@ -1,7 +1,8 @@
 //! The server's side: accounts for what the real server's processes use. It serves nothing itself.
 
-use ipcost_model::{Cell, Usage};
+use ipcost_model::Cell;
 use ipcost_sys::clock::now_ns;
+use ipcost_sys::process_tree::Used;
 use ipcost_sys::{driven, process_tree};
 
 use super::service::PROCESSES;
@@ -16,7 +17,7 @@ struct Accounting {
     processes: Vec<u32>,
     /// Whether it is a private server, which runs where this process may run.
     is_placed: bool,
-    before: Usage,
+    before: Used,
 }
 
 /// Finds the server's processes, and waits for the client.
@@ -30,7 +31,7 @@ pub(super) fn prepare(cell: &Cell, at: &At, is_private: bool) -> Result<Prepared
     let server = beside::offer(cell, &mut told)?;
     let part = Part::Gathering(Gathering::new(server, 1, move |channels| {
         let words = Words::of_client(channels)?;
-        Ok(Box::new(Accounting { words, processes, is_placed: is_private, before: Usage::default() }))
+        Ok(Box::new(Accounting { words, processes, is_placed: is_private, before: Used::default() }))
     }));
     Ok(Prepared { address: told, effective: Vec::new(), part })
 }
@@ -74,16 +75,14 @@ impl Role for Accounting {
         }
         let wall_ns = now_ns() - began_ns;
         let after = self.used().ok_or_else(|| refused("the server ended in the middle of a batch"))?;
-        let usage = after - self.before;
+        let usage = after.since(&self.before);
         Ok(Together { wall_ns, usage, ..Together::default() })
     }
 }
 
 impl Accounting {
     /// What the server's processes have used; `None` if one of those that were started has ended.
-    fn used(&self) -> Option<Usage> {
-        self.processes
-            .iter()
-            .try_fold(Usage::default(), |all, process| Some(all + process_tree::used(*process)?))
+    fn used(&self) -> Option<Used> {
+        Used::now(&self.processes, &self.before)
     }
 }
