@@ -208,6 +208,11 @@ impl Host {
     pub fn name(&self) -> &str {
         self.more.get("name").and_then(Value::as_str).unwrap_or_default()
     }
+
+    /// What stands for its machine id, so that hosts of one name can be told apart; `None` if the document does not hold it.
+    pub fn machine(&self) -> Option<&str> {
+        self.more.get("machine").and_then(Value::as_str)
+    }
 }
 
 /// The layout of a run in time.

@@ -18,7 +18,7 @@ const HOME_OF_ROOT: &str = "/root";
 /// Names that reveal nothing.
 const COMMON: [&str; 2] = ["root", "localhost"];
 /// Keys whose values come from fixed lists or are facts about the system: these are not searched for names.
-const FIXED: [&str; 14] = [
+const FIXED: [&str; 15] = [
     "schema",
     "os",
     "kernel",
@@ -33,6 +33,8 @@ const FIXED: [&str; 14] = [
     "word",
     "code",
     "started",
+    // A pseudonym already.
+    "machine",
 ];
 
 /// The user's identity, in addition to what the document itself reveals.
@@ -201,7 +203,7 @@ mod tests {
     #[test]
     fn what_tells_who_and_where_goes_and_the_rest_stays() {
         let value = json!({
-            "host": {"name": "tiger", "os": "linux", "kernel": "6.1-tiger", "mitigations": {"x": "on tiger"}},
+            "host": {"name": "tiger", "machine": "0tiger9", "os": "linux", "kernel": "6.1-tiger", "mitigations": {"x": "on tiger"}},
             "job": {"peers": {"ann": {"command": ["./x", "--password", "hunter2"]}}, "cells": [{"client": "ann"}]},
             "cells": [{"id": "rr/unix/64/c1/ann→native", "label": "/home/bob/x on tiger.", "ops": 1e9}],
             "warnings": [{"code": "ann", "message": "annual: /srv/people/ann/x, /home/bob, /home/bobby-2, /root/x: bob"}],
@@ -210,7 +212,7 @@ mod tests {
         assert_eq!(
             shown,
             json!({
-                "host": {"name": "[host]", "os": "linux", "kernel": "6.1-tiger", "mitigations": {"x": "on [host]"}},
+                "host": {"name": "[host]", "machine": "0tiger9", "os": "linux", "kernel": "6.1-tiger", "mitigations": {"x": "on [host]"}},
                 "job": {"peers": {"[user]": {"command": ["[command]"]}}, "cells": [{"client": "[user]"}]},
                 "cells": [{"id": "rr/unix/64/c1/[user]→native", "label": "[home]/x on [host].", "ops": 1e9}],
                 "warnings": [{"code": "ann", "message": "annual: [home]/x, [home], [home], [home]/x: [user]"}],

@@ -90,6 +90,76 @@ pub fn student_quantile(p: f64, freedom: f64) -> f64 {
     f64::midpoint(lo, hi)
 }
 
+/// The `p`-quantile of χ² with `freedom` degrees, by bisection.
+///
+/// # Panics
+/// If `p` is not between 0 and 1, or `freedom` is not positive.
+pub fn chi_square_quantile(p: f64, freedom: f64) -> f64 {
+    assert!(p > 0.0 && p < 1.0 && freedom > 0.0, "p is {p}, freedom {freedom}");
+    let (mut lo, mut hi) = (0.0, freedom);
+    while incomplete_gamma(freedom / 2.0, hi / 2.0) < p && hi < 1e300 {
+        (lo, hi) = (hi, hi * 2.0);
+    }
+    for _ in 0..100 {
+        let middle = f64::midpoint(lo, hi);
+        if incomplete_gamma(freedom / 2.0, middle / 2.0) < p { lo = middle } else { hi = middle }
+    }
+    f64::midpoint(lo, hi)
+}
+
+/// The regularised incomplete gamma function P(a, x): the distribution function of Gamma(a).
+///
+/// By the series of Abramowitz and Stegun, 6.5.29, below the mean, and by the continued fraction of 6.5.31 above it.
+fn incomplete_gamma(a: f64, x: f64) -> f64 {
+    const MOST_TERMS: usize = 100_000;
+    if x <= 0.0 {
+        return 0.0;
+    }
+    let front = (a * x.ln() - x - ln_gamma(a)).exp();
+    if x < a + 1.0 {
+        let (mut term, mut sum) = (1.0 / a, 1.0 / a);
+        for n in 1..MOST_TERMS {
+            term *= x / (a + n as f64);
+            sum += term;
+            if term <= sum * 1e-16 {
+                break;
+            }
+        }
+        return (front * sum).min(1.0);
+    }
+    let mut b = x + 1.0 - a;
+    let (mut c, mut d) = (1e300, 1.0 / b);
+    let mut fraction = d;
+    for n in 1..MOST_TERMS {
+        let n = n as f64;
+        let coefficient = -n * (n - a);
+        b += 2.0;
+        d = 1.0 / (b + coefficient * d);
+        c = b + coefficient / c;
+        fraction *= c * d;
+        if (c * d - 1.0).abs() <= 1e-15 {
+            break;
+        }
+    }
+    1.0 - front * fraction
+}
+
+/// The probability that at least `common` of `drawn` hosts have a property that `having` of `all` have, if which were drawn is chance:
+/// one tail of Fisher's exact test (Fisher, J. R. Stat. Soc. 85, 1922).
+///
+/// # Panics
+/// If more are drawn, or have it, than there are.
+pub fn fisher_tail(common: u64, drawn: u64, having: u64, all: u64) -> f64 {
+    assert!(drawn <= all && having <= all, "{drawn} and {having} of {all}");
+    let ln_choose =
+        |n: u64, k: u64| ln_gamma(n as f64 + 1.0) - ln_gamma(k as f64 + 1.0) - ln_gamma((n - k) as f64 + 1.0);
+    let possible = |count: &u64| *count <= having && drawn - count <= all - having;
+    let of = |count: u64| {
+        (ln_choose(having, count) + ln_choose(all - having, drawn - count) - ln_choose(all, drawn)).exp()
+    };
+    (common..=drawn).filter(possible).map(of).sum::<f64>().min(1.0)
+}
+
 /// ln Γ(x) for x > 0 (Lanczos, SIAM J. Numer. Anal. 1, 1964, with g = 7 and nine coefficients).
 #[allow(clippy::excessive_precision, reason = "the coefficients as they are published")]
 fn ln_gamma(x: f64) -> f64 {
@@ -127,6 +197,14 @@ mod tests {
         close(student_quantile(0.975, 8.0), 2.306_004_1);
         close(student_quantile(0.025, 4.0), -2.776_445_1);
         close(student_quantile(0.999, f64::INFINITY), 3.090_232_3);
+        close(chi_square_quantile(0.975, 12.0), 23.336_664_2);
+        close(chi_square_quantile(0.025, 12.0), 4.403_788_5);
+        close(chi_square_quantile(0.95, 1.0), 3.841_458_8);
+        assert!((chi_square_quantile(0.975, 10_000.0) - 10_279.07).abs() < 0.1);
+        // The lady tasting tea: all four cups, and at least three.
+        close(fisher_tail(4, 4, 4, 8), 1.0 / 70.0);
+        close(fisher_tail(3, 4, 4, 8), 17.0 / 70.0);
+        close(fisher_tail(0, 3, 2, 9), 1.0);
         // The textbook's 10 of 100, and the rule of three.
         let (lo, hi) = clopper_pearson(10, 100, 0.95);
         assert!((lo - 0.0490).abs() < 5e-5 && (hi - 0.1762).abs() < 5e-5, "{lo} {hi}");

@@ -1,8 +1,11 @@
 //! Facts about the machine that affect results.
 
+use std::fs;
+
 use ipcost_model::Host;
 use serde::Serialize;
 use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
 
 use crate::facts;
 use crate::facts::text::{field, kibibytes};
@@ -12,12 +15,18 @@ use crate::system::machine;
 /// The fact that Wine replaces Windows: its version. Results then say nothing about Windows.
 pub const WINE: &str = "wine";
 
+/// Where Linux keeps what tells an installation from others: `machine-id(5)`, which also says not to pass it on.
+const MACHINE_ID: &str = "/etc/machine-id";
+
 /// Reads them; anything unreadable is empty or absent.
 pub fn read() -> Host {
     let topology = Topology::read();
     let machine = machine::read();
     let mut more = Map::new();
     more.insert("name".to_owned(), machine.name.into());
+    if let Some(id) = fs::read_to_string(MACHINE_ID).ok().as_deref().and_then(pseudonym) {
+        more.insert("machine".to_owned(), id.into());
+    }
     let memory = field("/proc/meminfo", "MemTotal").as_deref().and_then(kibibytes);
     if let Some(bytes) = memory.or(machine.memory_bytes) {
         more.insert("memory_bytes".to_owned(), Value::from(bytes));
@@ -45,6 +54,16 @@ pub fn clock_source() -> Option<String> {
     facts::clock_source()
 }
 
+/// What stands for a machine id: a part of its hash, from which it cannot be found. `None` if an image was not yet given an id.
+fn pseudonym(id: &str) -> Option<String> {
+    let id = id.trim();
+    if id.is_empty() || id == "uninitialized" {
+        return None;
+    }
+    let hash = Sha256::new().chain_update("ipcost machine ").chain_update(id).finalize();
+    Some(hash[..6].iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
 /// Facts by field name.
 fn by_name(facts: &impl Serialize) -> Map<String, Value> {
     match serde_json::to_value(facts) {
@@ -62,5 +81,14 @@ mod tests {
         for name in ["memory_bytes", "ip_local_port_range", "somaxconn", "loopback_mtu", "load_average"] {
             assert!(host.more.contains_key(name), "{name}: {:?}", host.more);
         }
+    }
+
+    #[test]
+    fn a_machine_has_a_pseudonym_of_its_own() {
+        let id = "5f1d6f6f0c9f4b6cb1b1e2e0d9a7c3aa";
+        let own = super::pseudonym(&format!("{id}\n")).unwrap();
+        assert!(own.len() == 12 && !id.contains(&own), "{own}");
+        assert_ne!(super::pseudonym("5f1d6f6f0c9f4b6cb1b1e2e0d9a7c3ab"), Some(own));
+        assert!(super::pseudonym("uninitialized\n").is_none() && super::pseudonym("").is_none());
     }
 }
