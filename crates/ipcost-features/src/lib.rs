@@ -9,6 +9,7 @@ pub mod claims;
 pub mod compare;
 pub mod doctor;
 pub mod explain;
+pub mod fleet;
 pub mod history;
 pub mod replicate;
 pub mod schema;

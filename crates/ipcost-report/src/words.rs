@@ -252,7 +252,7 @@ pub const AMOUNT_OPEN: &str = "amount open";
 
 /// The cells that cost the same as the cheapest, and those that may cost less. Documents of earlier versions name the runner-up
 /// alone.
-pub(crate) fn equals_and_open(fastest: &Fastest) -> (Vec<&String>, Vec<&String>) {
+pub fn equals_and_open(fastest: &Fastest) -> (Vec<&String>, Vec<&String>) {
     let is_silent = fastest.equals.is_empty() && fastest.open.is_empty() && !fastest.claimed;
     match (is_silent, fastest.verdict) {
         (true, Verdict::Equivalent) => (vec![&fastest.runner_up], Vec::new()),

@@ -1,0 +1,375 @@
+//! Documents one by one: of each only what a fleet needs is kept.
+
+use std::collections::HashMap;
+
+use ipcost_lab::Batches;
+use ipcost_model::{CellRecord, Document, Host, Metric, Placement, Ran, WorkloadRecord};
+use ipcost_report::words::{cell, equals_and_open, label, work};
+use ipcost_stats::run_median;
+use serde_json::Value;
+
+use super::facts::{Facts, HostFacts, Interned};
+use super::record::{FleetCondition, HostGroup, Skipped, Standing};
+use crate::answer::{Answer, kind};
+use crate::claims::ClaimVerdict;
+use crate::history::Alike;
+use crate::replicate::{Ledger, Software};
+
+/// Of files that are not counted, so many are named.
+const MOST_SKIPPED: usize = 1000;
+/// What stands for the name of a host in a redacted document.
+pub(super) const NAMELESS: [&str; 2] = ["", "[host]"];
+
+/// Collects documents.
+#[derive(Debug)]
+pub struct Gatherer {
+    pub(super) metric: Metric,
+    pub(super) files: u64,
+    pub(super) skipped: Vec<Skipped>,
+    pub(super) skipped_files: u64,
+    pub(super) facts: Facts,
+    /// The jobs of runs, as JSON.
+    pub(super) jobs: Interned,
+    pub(super) pairs: Table<Pair>,
+    pub(super) works: Table<TableOfCells>,
+    pub(super) claims: Table<ClaimText>,
+    pub(super) runs: Vec<Gathered>,
+}
+
+/// Things with a number each, by a key.
+#[derive(Debug)]
+pub(super) struct Table<T> {
+    numbers: HashMap<String, u32>,
+    pub all: Vec<T>,
+}
+
+impl<T> Default for Table<T> {
+    fn default() -> Self {
+        Self { numbers: HashMap::new(), all: Vec::new() }
+    }
+}
+
+impl<T> Table<T> {
+    fn number(&mut self, key: &str, make: impl FnOnce() -> T) -> u32 {
+        if let Some(known) = self.numbers.get(key) {
+            return *known;
+        }
+        let number = self.all.len() as u32;
+        self.numbers.insert(key.to_owned(), number);
+        self.all.push(make());
+        number
+    }
+}
+
+/// Two cells that are compared.
+#[derive(Debug)]
+pub(super) struct Pair {
+    pub work: String,
+    pub placement: Placement,
+    pub a: String,
+    pub a_label: String,
+    pub b: String,
+    pub b_label: String,
+}
+
+/// A table of cells.
+#[derive(Debug)]
+pub(super) struct TableOfCells {
+    pub work: String,
+    pub placement: Placement,
+    /// Labels and transports of sets of cells that are cheapest on some host.
+    pub cheapest: Table<(Vec<String>, String)>,
+}
+
+/// A claim of a replication or a check.
+#[derive(Debug)]
+pub(super) struct ClaimText {
+    pub of: String,
+    pub text: String,
+    pub published: Option<String>,
+    pub names_size: bool,
+}
+
+/// What is kept of a document.
+#[derive(Debug)]
+pub(super) struct Gathered {
+    pub file: String,
+    pub host: HostKey,
+    pub group: HostGroup,
+    pub cores: u32,
+    pub started: String,
+    pub version: String,
+    pub epochs: u32,
+    pub margin: f64,
+    pub facts: HostFacts,
+    pub asked: Asked,
+}
+
+/// What a document asked.
+#[derive(Debug)]
+pub(super) enum Asked {
+    /// A run or a check, with its job by number.
+    Run { job: u32, ratios: Vec<Ratio>, cheapest: Vec<(u32, Option<u32>)>, claims: Vec<ClaimOnHost> },
+    /// A replication, by id.
+    Ledger { id: String, claims: Vec<ClaimOnHost> },
+}
+
+/// Which host a document is from.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) enum HostKey {
+    /// By name and machine.
+    Known(String, Option<String>),
+    /// The document does not tell; by its place.
+    Unknown(u64),
+}
+
+#[derive(Debug)]
+pub(super) struct Ratio {
+    pub pair: u32,
+    /// Logarithms.
+    pub log: f64,
+    pub error: Option<f64>,
+    pub lo: Option<f64>,
+    pub hi: Option<f64>,
+    pub standing: Standing,
+    /// Where most batches of the first cell ran, if the scheduler placed it.
+    pub ran: Option<Ran>,
+}
+
+#[derive(Debug)]
+pub(super) struct ClaimOnHost {
+    pub claim: u32,
+    pub word: ClaimVerdict,
+    pub size: Option<ClaimVerdict>,
+    pub sentence: String,
+    /// Under each condition.
+    pub conditions: Vec<(Option<String>, ClaimVerdict)>,
+}
+
+impl Gatherer {
+    /// An empty one.
+    pub fn new(metric: Metric) -> Self {
+        Self {
+            metric,
+            files: 0,
+            skipped: Vec::new(),
+            skipped_files: 0,
+            facts: Facts::default(),
+            jobs: Interned::default(),
+            pairs: Table::default(),
+            works: Table::default(),
+            claims: Table::default(),
+            runs: Vec::new(),
+        }
+    }
+
+    /// Counts a file that could not be read, with the reason.
+    pub fn unreadable(&mut self, file: &str, reason: String) {
+        self.files += 1;
+        self.skip(file, reason);
+    }
+
+    /// Files so far, and how many of them are not counted.
+    pub fn files(&self) -> (u64, u64) {
+        (self.files, self.skipped_files)
+    }
+
+    pub(super) fn skip(&mut self, file: &str, reason: String) {
+        self.skipped_files += 1;
+        if self.skipped.len() < MOST_SKIPPED {
+            self.skipped.push(Skipped { file: file.to_owned(), reason });
+        }
+    }
+
+    /// Takes what a fleet needs of a document.
+    pub fn add(&mut self, file: &str, document: &Document) {
+        self.files += 1;
+        match self.asked(document) {
+            Ok(asked) => self.take(file, document, asked),
+            Err(reason) => self.skip(file, reason),
+        }
+    }
+
+    fn take(&mut self, file: &str, document: &Document, asked: Asked) {
+        let host = &document.host;
+        let key = match host.machine() {
+            None if NAMELESS.contains(&host.name()) => HostKey::Unknown(self.files),
+            machine => HostKey::Known(host.name().to_owned(), machine.map(str::to_owned)),
+        };
+        let facts = self.facts.of(document);
+        self.runs.push(Gathered {
+            file: file.to_owned(),
+            host: key,
+            group: group(host),
+            cores: host.cores,
+            started: document.started.clone(),
+            version: document.tool.version.clone(),
+            epochs: document.schedule.epochs,
+            margin: document.analysis.margin,
+            facts,
+            asked,
+        });
+    }
+
+    /// What the document asked, or why it is not counted.
+    fn asked(&mut self, document: &Document) -> Result<Asked, String> {
+        let answer = Answer::of(document).map_err(|error| error.to_string())?;
+        match answer {
+            Some(Answer::Ledger(ledger)) => self.ledger(&ledger),
+            None => self.run(document, Vec::new()),
+            Some(Answer::Check(check)) => {
+                let of = |claim: &crate::check::CheckedClaim| {
+                    let text = || ClaimText {
+                        of: "check".to_owned(),
+                        text: claim.text.clone(),
+                        published: None,
+                        names_size: false,
+                    };
+                    ClaimOnHost {
+                        claim: self.claims.number(&format!("check\n{}", claim.text), text),
+                        word: claim.word,
+                        size: None,
+                        sentence: String::new(),
+                        conditions: Vec::new(),
+                    }
+                };
+                let claims = check.claims.iter().map(of).collect();
+                self.run(document, claims)
+            }
+            Some(_) => {
+                let kind = kind(document).unwrap_or_default();
+                Err(format!(
+                    "it is a document of ipcost {kind}; a fleet takes those of run, check and replicate"
+                ))
+            }
+        }
+    }
+
+    fn ledger(&mut self, ledger: &Ledger) -> Result<Asked, String> {
+        if let Some(reason) = ledger.unmeasured() {
+            return Err(format!("nothing was measured: {reason}"));
+        }
+        let mut claims = Vec::new();
+        for claim in &ledger.claims {
+            let text = || ClaimText {
+                of: ledger.id.clone(),
+                text: claim.text.clone(),
+                published: claim.published.clone(),
+                names_size: claim.size.is_some(),
+            };
+            let original = claim.conditions.iter().filter(|under| under.software == Software::Original);
+            claims.push(ClaimOnHost {
+                claim: self.claims.number(&format!("{}\n{}", ledger.id, claim.text), text),
+                word: claim.word,
+                size: claim.size,
+                sentence: claim.sentence.clone(),
+                conditions: original.map(|under| (under.stratum.clone(), under.word)).collect(),
+            });
+        }
+        Ok(Asked::Ledger { id: ledger.id.clone(), claims })
+    }
+
+    fn run(&mut self, document: &Document, claims: Vec<ClaimOnHost>) -> Result<Asked, String> {
+        let alike = Alike::of(document);
+        let job = serde_json::to_string(&alike.job).map_err(|error| error.to_string())?;
+        let indices: HashMap<&str, usize> =
+            document.cells.iter().enumerate().map(|(index, cell)| (cell.id.as_str(), index)).collect();
+        let batches = Batches::new(&document.samples, document.cells.len());
+        let mut ratios = Vec::new();
+        for contrast in document.contrasts.iter().filter(|contrast| contrast.metric == self.metric) {
+            let (Some(a), Some(b)) = (indices.get(contrast.a.as_str()), indices.get(contrast.b.as_str()))
+            else {
+                continue;
+            };
+            if contrast.ratio <= 0.0 || !contrast.ratio.is_finite() {
+                continue;
+            }
+            let pair = || pair(document, &document.cells[*a], &contrast.b);
+            let pair = self.pairs.number(&format!("{}\n{}", contrast.a, contrast.b), pair);
+            let epochs = batches.log_ratios(self.metric, *a, *b);
+            ratios.push(Ratio {
+                pair,
+                log: contrast.ratio.ln(),
+                error: run_median(&epochs).and_then(|median| median.error),
+                lo: contrast.lo,
+                hi: contrast.hi,
+                standing: Standing::of(contrast.verdict, contrast.ratio),
+                ran: ran(&document.cells[*a]),
+            });
+        }
+        if ratios.is_empty() {
+            return Err("it has no contrasts: nothing was compared, or too little was measured".to_owned());
+        }
+        let cheapest = document.workloads.iter().filter_map(|table| self.cheapest(document, table)).collect();
+        Ok(Asked::Run { job: self.jobs.number(&job), ratios, cheapest, claims })
+    }
+
+    /// The cheapest of a table, by numbers; `None` if there is nothing to compare.
+    fn cheapest(&mut self, document: &Document, table: &WorkloadRecord) -> Option<(u32, Option<u32>)> {
+        let fastest = table.fastest.as_ref()?;
+        let of =
+            || TableOfCells { work: work(table), placement: table.placement, cheapest: Table::default() };
+        let number = self.works.number(&format!("{}\n{}", work(table), table.placement), of);
+        // Nothing is known where another may cost as little.
+        let (equals, open) = equals_and_open(fastest);
+        let set = open.is_empty().then(|| {
+            let mut cells: Vec<&String> = std::iter::once(&fastest.cell).chain(equals).collect();
+            cells.sort_by_key(|id| table.cells.iter().position(|cell| cell == *id));
+            let labels: Vec<String> = cells.iter().map(|id| label(document, id)).collect();
+            let transport = || {
+                let first = cells.first().and_then(|id| cell(document, id));
+                first.map(|cell| cell.transport.clone()).unwrap_or_default()
+            };
+            let key = labels.join("\n");
+            self.works.all[number as usize].cheapest.number(&key, || (labels, transport()))
+        });
+        Some((number, set))
+    }
+}
+
+fn pair(document: &Document, a: &CellRecord, b: &str) -> Pair {
+    let table = document.workloads.iter().find(|table| table.cells.contains(&a.id));
+    Pair {
+        work: table.map(work).unwrap_or_default(),
+        placement: a.placement,
+        a: a.id.clone(),
+        a_label: label(document, &a.id),
+        b: b.to_owned(),
+        b_label: label(document, b),
+    }
+}
+
+/// Where most batches of a cell ran.
+fn ran(cell: &CellRecord) -> Option<Ran> {
+    cell.ran.iter().max_by_key(|record| record.batches).map(|record| record.ran)
+}
+
+fn group(host: &Host) -> HostGroup {
+    let fact = |name: &str| host.more.get(name).and_then(Value::as_str).map(str::to_owned);
+    let hypervisor = fact("hypervisor").map(|vendor| match vendor.as_str() {
+        "yes" => "virtual machine".to_owned(),
+        vendor => format!("virtual machine ({vendor})"),
+    });
+    let parts: Vec<String> = hypervisor.into_iter().chain(fact("container")).collect();
+    HostGroup {
+        os: host.os.clone(),
+        kernel: host.kernel.clone(),
+        cpu: host.cpu.clone(),
+        virtualisation: parts.join(", "),
+        hosts: 0,
+    }
+}
+
+impl ClaimOnHost {
+    /// The conditions with one host's verdict each.
+    pub fn counted(&self, conditions: &mut Vec<FleetCondition>) {
+        for (condition, word) in &self.conditions {
+            let known = conditions.iter().position(|known| known.condition == *condition);
+            let place = known.unwrap_or_else(|| {
+                conditions.push(FleetCondition { condition: condition.clone(), counts: Default::default() });
+                conditions.len() - 1
+            });
+            conditions[place].counts.add(*word);
+        }
+    }
+}

@@ -1,0 +1,470 @@
+//! From what was gathered of each document to what all hosts say together.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use ipcost_lab::planning::ALPHA;
+use ipcost_model::Tool;
+use ipcost_stats::{UnitValue, median, random_effects, student_quantile};
+
+use super::disagreement::Split;
+use super::facts::HostFacts;
+use super::gather::{Asked, ClaimOnHost, Gathered, Gatherer, HostKey, NAMELESS, Ratio};
+use super::record::{
+    CheapestOn, ClaimCounts, Counts, Disagreement, FLEET_SCHEMA, Fleet, FleetCheapest, FleetClaim,
+    FleetContrast, FleetHost, GroupCheapest, GroupClaim, GroupRatio, HostClaim, HostGroup, HostRatio,
+    Otherwise, Standing, Together,
+};
+use crate::claims::ClaimVerdict;
+
+/// With fewer hosts that agree, none is called unusual in size.
+const ENOUGH_FOR_SIZE: usize = 5;
+/// So much of a machine's pseudonym tells hosts of one name apart.
+const SHORT: usize = 6;
+
+/// What is known of the hosts, by index.
+pub(super) struct Hosts {
+    pub all: Vec<FleetHost>,
+    pub facts: Vec<HostFacts>,
+    pub groups: Vec<HostGroup>,
+}
+
+impl Gatherer {
+    /// The fleet; nothing more is added.
+    pub fn finish(mut self, tool: Tool) -> Fleet {
+        let runs = self.counted();
+        let (hosts, index) = hosts(&runs);
+        let margin =
+            runs.iter().find(|run| matches!(run.asked, Asked::Run { .. })).map_or(0.05, |run| run.margin);
+        let contrasts = self.contrasts(&runs, &hosts, &index, margin);
+        let cheapest = self.cheapest_of(&runs, &hosts, &index);
+        let claims = self.claims_of(&runs, &hosts, &index);
+        let notes = notes(&runs, &hosts, &index);
+        Fleet {
+            schema: FLEET_SCHEMA.to_owned(),
+            tool,
+            files: self.files,
+            skipped: self.skipped,
+            skipped_files: self.skipped_files,
+            metric: self.metric,
+            margin,
+            alpha: ALPHA,
+            hosts: hosts.all,
+            groups: hosts.groups,
+            contrasts,
+            cheapest,
+            claims,
+            notes,
+        }
+    }
+
+    /// The documents that count: of runs those with the job of most hosts, and of each host the newest.
+    fn counted(&mut self) -> Vec<Gathered> {
+        let runs = std::mem::take(&mut self.runs);
+        let mut hosts_of_job: Vec<HashSet<&HostKey>> = vec![HashSet::new(); self.jobs.len()];
+        for run in &runs {
+            if let Asked::Run { job, .. } = &run.asked {
+                hosts_of_job[*job as usize].insert(&run.host);
+            }
+        }
+        // The first of equals.
+        let most = (0..hosts_of_job.len()).rev().max_by_key(|job| hosts_of_job[*job].len());
+        let mut newest: BTreeMap<(HostKey, Option<String>), Gathered> = BTreeMap::new();
+        for run in runs {
+            let asked = match &run.asked {
+                Asked::Run { job, .. } if Some(*job as usize) != most => {
+                    self.skip(&run.file, "its job is not the one that most hosts ran".to_owned());
+                    continue;
+                }
+                Asked::Run { .. } => None,
+                Asked::Ledger { id, .. } => Some(id.clone()),
+            };
+            let key = (run.host.clone(), asked);
+            let older = match newest.remove(&key) {
+                Some(known) if known.started > run.started => {
+                    newest.insert(key, known);
+                    Some(run)
+                }
+                known => {
+                    newest.insert(key, run);
+                    known
+                }
+            };
+            if let Some(older) = older {
+                self.skip(&older.file, "another document of the same host is newer".to_owned());
+            }
+        }
+        newest.into_values().collect()
+    }
+
+    fn contrasts(
+        &self,
+        runs: &[Gathered],
+        hosts: &Hosts,
+        index: &HashMap<HostKey, usize>,
+        margin: f64,
+    ) -> Vec<FleetContrast> {
+        let mut of_pair: Vec<Vec<(usize, &Ratio)>> = vec![Vec::new(); self.pairs.all.len()];
+        for run in runs {
+            let Asked::Run { ratios, .. } = &run.asked else { continue };
+            for ratio in ratios {
+                of_pair[ratio.pair as usize].push((index[&run.host], ratio));
+            }
+        }
+        let pairs = self.pairs.all.iter().zip(of_pair).filter(|(_, ratios)| !ratios.is_empty());
+        let contrast = |(pair, mut ratios): (&super::gather::Pair, Vec<(usize, &Ratio)>)| {
+            ratios.sort_by_key(|(host, _)| *host);
+            let mut counts = Counts::default();
+            ratios.iter().for_each(|(_, ratio)| counts.add(ratio.standing));
+            FleetContrast {
+                work: pair.work.clone(),
+                placement: pair.placement,
+                a: pair.a.clone(),
+                a_label: pair.a_label.clone(),
+                b: pair.b.clone(),
+                b_label: pair.b_label.clone(),
+                counts,
+                together: together(&ratios),
+                hosts: ratios.iter().map(|(host, ratio)| host_ratio(*host, ratio)).collect(),
+                groups: group_ratios(&ratios, hosts),
+                disagreements: self.disagreements(&ratios, counts, hosts, margin),
+            }
+        };
+        pairs.map(contrast).collect()
+    }
+
+    /// Hosts that do not stand where most do, then those where the same is of another size.
+    fn disagreements(
+        &self,
+        ratios: &[(usize, &Ratio)],
+        counts: Counts,
+        hosts: &Hosts,
+        margin: f64,
+    ) -> Vec<Disagreement> {
+        let Some(majority) = counts.majority() else { return Vec::new() };
+        let standing = |wanted: Standing| -> Vec<usize> {
+            let there = ratios.iter().filter(|(_, ratio)| ratio.standing == wanted);
+            there.map(|(host, _)| *host).collect()
+        };
+        let agreeing = standing(majority);
+        let split = Split { facts: &self.facts, hosts: &hosts.facts };
+        let ran: HashMap<usize, &'static str> = ratios
+            .iter()
+            .filter_map(|(host, ratio)| Some((*host, ipcost_report::words::ran(ratio.ran?))))
+            .collect();
+        let mut found = Vec::new();
+        for (other, how) in [
+            (Standing::Cheaper, Otherwise::Cheaper),
+            (Standing::Same, Otherwise::Same),
+            (Standing::CostsMore, Otherwise::CostsMore),
+        ] {
+            let there = standing(other);
+            if other == majority || there.is_empty() {
+                continue;
+            }
+            let sure = other != Standing::Same && majority != Standing::Same;
+            let sure = sure && there.iter().all(|host| is_sure(ratios, *host));
+            found.push(split.disagreement(how, there, &agreeing, Some(&ran), sure));
+        }
+        let sizes = unusual(ratios, majority, margin);
+        if !sizes.is_empty() {
+            let rest: Vec<usize> = agreeing.iter().copied().filter(|host| !sizes.contains(host)).collect();
+            found.push(split.disagreement(Otherwise::Size, sizes, &rest, Some(&ran), true));
+        }
+        found
+    }
+
+    fn cheapest_of(
+        &self,
+        runs: &[Gathered],
+        hosts: &Hosts,
+        index: &HashMap<HostKey, usize>,
+    ) -> Vec<FleetCheapest> {
+        let mut of_table: Vec<Vec<(usize, Option<u32>)>> = vec![Vec::new(); self.works.all.len()];
+        for run in runs {
+            let Asked::Run { cheapest, .. } = &run.asked else { continue };
+            for (table, set) in cheapest {
+                of_table[*table as usize].push((index[&run.host], *set));
+            }
+        }
+        let tables = self.works.all.iter().zip(of_table).filter(|(_, found)| !found.is_empty());
+        let of = |(table, found): (&super::gather::TableOfCells, Vec<(usize, Option<u32>)>)| {
+            let counted = |found: &[(usize, Option<u32>)]| -> (Vec<CheapestOn>, u64) {
+                let mut counts: BTreeMap<u32, u64> = BTreeMap::new();
+                found.iter().filter_map(|(_, set)| *set).for_each(|set| *counts.entry(set).or_default() += 1);
+                let on = |(set, hosts): (u32, u64)| {
+                    let (labels, transport) = &table.cheapest.all[set as usize];
+                    CheapestOn { labels: labels.clone(), transport: transport.clone(), hosts }
+                };
+                let mut cheapest: Vec<CheapestOn> = counts.into_iter().map(on).collect();
+                cheapest.sort_by_key(|on| std::cmp::Reverse(on.hosts));
+                (cheapest, found.iter().filter(|(_, set)| set.is_none()).count() as u64)
+            };
+            let (cheapest, open) = counted(&found);
+            let by_group = by_group(&found, hosts, |(host, _)| *host);
+            let groups = by_group.into_iter().map(|(group, found)| {
+                let (cheapest, open) = counted(&found);
+                GroupCheapest { group, cheapest, open }
+            });
+            FleetCheapest {
+                work: table.work.clone(),
+                placement: table.placement,
+                cheapest,
+                open,
+                groups: groups.collect(),
+            }
+        };
+        tables.map(of).collect()
+    }
+
+    fn claims_of(
+        &self,
+        runs: &[Gathered],
+        hosts: &Hosts,
+        index: &HashMap<HostKey, usize>,
+    ) -> Vec<FleetClaim> {
+        let mut of_claim: Vec<Vec<(usize, &ClaimOnHost)>> = vec![Vec::new(); self.claims.all.len()];
+        for run in runs {
+            let (Asked::Run { claims, .. } | Asked::Ledger { claims, .. }) = &run.asked;
+            for claim in claims {
+                of_claim[claim.claim as usize].push((index[&run.host], claim));
+            }
+        }
+        let claims = self.claims.all.iter().zip(of_claim).filter(|(_, found)| !found.is_empty());
+        let of = |(text, mut found): (&super::gather::ClaimText, Vec<(usize, &ClaimOnHost)>)| {
+            found.sort_by_key(|(host, _)| *host);
+            let counts = ClaimCounts::of(found.iter().map(|(_, claim)| claim.word));
+            let size =
+                text.names_size.then(|| ClaimCounts::of(found.iter().filter_map(|(_, claim)| claim.size)));
+            let mut conditions = Vec::new();
+            found.iter().for_each(|(_, claim)| claim.counted(&mut conditions));
+            let groups = by_group(&found, hosts, |(host, _)| *host).into_iter().map(|(group, found)| {
+                GroupClaim { group, counts: ClaimCounts::of(found.iter().map(|(_, claim)| claim.word)) }
+            });
+            let host = |(host, claim): &(usize, &ClaimOnHost)| HostClaim {
+                host: *host as u64,
+                word: claim.word,
+                sentence: claim.sentence.clone(),
+            };
+            FleetClaim {
+                of: text.of.clone(),
+                text: text.text.clone(),
+                published: text.published.clone(),
+                counts,
+                size,
+                conditions,
+                hosts: found.iter().map(host).collect(),
+                groups: groups.collect(),
+                disagreements: self.claim_disagreements(&found, counts, hosts),
+            }
+        };
+        claims.map(of).collect()
+    }
+
+    fn claim_disagreements(
+        &self,
+        found: &[(usize, &ClaimOnHost)],
+        counts: ClaimCounts,
+        hosts: &Hosts,
+    ) -> Vec<Disagreement> {
+        let Some(majority) = counts.majority() else { return Vec::new() };
+        let saying = |wanted: ClaimVerdict| -> Vec<usize> {
+            found.iter().filter(|(_, claim)| claim.word == wanted).map(|(host, _)| *host).collect()
+        };
+        let agreeing = saying(majority);
+        let split = Split { facts: &self.facts, hosts: &hosts.facts };
+        let others = [
+            (ClaimVerdict::Holds, Otherwise::Holds),
+            (ClaimVerdict::Fails, Otherwise::Fails),
+            (ClaimVerdict::Depends, Otherwise::Depends),
+        ];
+        let others = others.into_iter().filter(|(other, _)| *other != majority);
+        let others = others.map(|(other, how)| (saying(other), how)).filter(|(there, _)| !there.is_empty());
+        others.map(|(there, how)| split.disagreement(how, there, &agreeing, None, false)).collect()
+    }
+}
+
+/// The hosts of documents, by name, and the index of each.
+fn hosts(runs: &[Gathered]) -> (Hosts, HashMap<HostKey, usize>) {
+    let mut newest: BTreeMap<&HostKey, &Gathered> = BTreeMap::new();
+    for run in runs {
+        let known = newest.entry(&run.host).or_insert(run);
+        if run.started > known.started {
+            *known = run;
+        }
+    }
+    let mut of_name: HashMap<&str, usize> = HashMap::new();
+    for key in newest.keys() {
+        if let HostKey::Known(name, _) = key {
+            *of_name.entry(name).or_default() += 1;
+        }
+    }
+    let mut groups: Vec<HostGroup> = Vec::new();
+    let mut places: HashMap<HostGroup, usize> = HashMap::new();
+    for run in newest.values() {
+        let place = *places.entry(run.group.clone()).or_insert_with(|| {
+            groups.push(run.group.clone());
+            groups.len() - 1
+        });
+        groups[place].hosts += 1;
+    }
+    let mut order: Vec<usize> = (0..groups.len()).collect();
+    order.sort_by_key(|place| std::cmp::Reverse(groups[*place].hosts));
+    let rank = |place: usize| order.iter().position(|other| *other == place).unwrap_or(place);
+    let mut unknown = 0;
+    let mut name = |key: &HostKey| match key {
+        HostKey::Unknown(_) => {
+            unknown += 1;
+            format!("unnamed host {unknown}")
+        }
+        HostKey::Known(name, machine) => {
+            let short = machine.as_deref().map(|id| id.chars().take(SHORT).collect::<String>());
+            match short {
+                Some(short) if NAMELESS.contains(&name.as_str()) => format!("host {short}"),
+                Some(short) if of_name[name.as_str()] > 1 => format!("{name} ({short})"),
+                _ => name.clone(),
+            }
+        }
+    };
+    let host = |(key, run): (&&HostKey, &&Gathered)| FleetHost {
+        name: name(key),
+        machine: match key {
+            HostKey::Known(_, machine) => machine.clone(),
+            HostKey::Unknown(_) => None,
+        },
+        group: rank(places[&run.group]) as u64,
+        cores: run.cores,
+        started: run.started.clone(),
+        version: run.version.clone(),
+        epochs: run.epochs,
+    };
+    let all = newest.iter().map(host).collect();
+    let facts = newest.values().map(|run| run.facts.clone()).collect();
+    let index = newest.keys().enumerate().map(|(place, key)| ((*key).clone(), place)).collect();
+    let groups = order.iter().map(|place| groups[*place].clone()).collect();
+    (Hosts { all, facts, groups }, index)
+}
+
+fn host_ratio(host: usize, ratio: &Ratio) -> HostRatio {
+    HostRatio {
+        host: host as u64,
+        ratio: ratio.log.exp(),
+        lo: ratio.lo,
+        hi: ratio.hi,
+        error: ratio.error,
+        standing: ratio.standing,
+    }
+}
+
+fn together(ratios: &[(usize, &Ratio)]) -> Option<Together> {
+    let units: Vec<UnitValue> = ratios
+        .iter()
+        .filter_map(|(_, ratio)| Some(UnitValue { value: ratio.log, error: ratio.error? }))
+        .collect();
+    let found = random_effects(&units, ALPHA)?;
+    Some(Together {
+        hosts: units.len() as u64,
+        ratio: found.mean.exp(),
+        lo: found.bounds.0.exp(),
+        hi: found.bounds.1.exp(),
+        spread: found.spread,
+        spread_lo: found.spread_bounds.0,
+        spread_hi: found.spread_bounds.1,
+        another_lo: found.another.map(|another| another.0.exp()),
+        another_hi: found.another.map(|another| another.1.exp()),
+    })
+}
+
+/// Whether a host's ratio differs from 1 by more than chance explains in any of so many hosts.
+fn is_sure(ratios: &[(usize, &Ratio)], host: usize) -> bool {
+    let Some((_, ratio)) = ratios.iter().find(|(other, _)| *other == host) else { return false };
+    let least = student_quantile(1.0 - ALPHA / (2.0 * ratios.len() as f64), f64::INFINITY);
+    ratio.error.is_some_and(|error| ratio.log.abs() > least * error)
+}
+
+/// Hosts that stand where most do, but whose ratio is far from that of the others: farther from their median than their spread and its
+/// own error explain in any of so many hosts, and by more than the margin. Median and spread are those that few hosts cannot move.
+fn unusual(ratios: &[(usize, &Ratio)], majority: Standing, margin: f64) -> Vec<usize> {
+    const TO_DEVIATION: f64 = 1.4826;
+    let agreeing: Vec<&(usize, &Ratio)> =
+        ratios.iter().filter(|(_, ratio)| ratio.standing == majority).collect();
+    if agreeing.len() < ENOUGH_FOR_SIZE {
+        return Vec::new();
+    }
+    let logs: Vec<f64> = agreeing.iter().map(|(_, ratio)| ratio.log).collect();
+    let Some(middle) = median(&logs) else { return Vec::new() };
+    let Some(deviation) = median(&logs.iter().map(|log| (log - middle).abs()).collect::<Vec<_>>()) else {
+        return Vec::new();
+    };
+    let count = agreeing.len() as f64;
+    let least = student_quantile(1.0 - ALPHA / (2.0 * count), count - 1.0);
+    let is_far = |ratio: &Ratio| {
+        ratio.error.is_some_and(|error| {
+            let far = (ratio.log - middle).abs();
+            far > least * (TO_DEVIATION * deviation).hypot(error) && far > margin.ln_1p()
+        })
+    };
+    agreeing.iter().filter(|(_, ratio)| is_far(ratio)).map(|(host, _)| *host).collect()
+}
+
+/// What belongs to the hosts of each group, in the order of groups.
+fn by_group<T: Copy>(all: &[T], hosts: &Hosts, host: impl Fn(&T) -> usize) -> Vec<(u64, Vec<T>)> {
+    let mut groups: BTreeMap<u64, Vec<T>> = BTreeMap::new();
+    for one in all {
+        groups.entry(hosts.all[host(one)].group).or_default().push(*one);
+    }
+    groups.into_iter().collect()
+}
+
+fn group_ratios(ratios: &[(usize, &Ratio)], hosts: &Hosts) -> Vec<GroupRatio> {
+    let of = |(group, ratios): (u64, Vec<(usize, &Ratio)>)| {
+        let mut counts = Counts::default();
+        ratios.iter().for_each(|(_, ratio)| counts.add(ratio.standing));
+        let logs: Vec<f64> = ratios.iter().map(|(_, ratio)| ratio.log).collect();
+        let fold = |start: f64, of: fn(f64, f64) -> f64| logs.iter().copied().fold(start, of).exp();
+        GroupRatio {
+            group,
+            counts,
+            median: median(&logs).unwrap_or(f64::NAN).exp(),
+            least: fold(f64::INFINITY, f64::min),
+            most: fold(f64::NEG_INFINITY, f64::max),
+        }
+    };
+    by_group(ratios, hosts, |(host, _)| *host).into_iter().map(of).collect()
+}
+
+/// What else a reader must know.
+fn notes(runs: &[Gathered], hosts: &Hosts, index: &HashMap<HostKey, usize>) -> Vec<String> {
+    let mut notes = Vec::new();
+    let unknown = index.keys().filter(|key| matches!(key, HostKey::Unknown(_))).count();
+    if unknown > 0 {
+        let (documents, each) = match unknown {
+            1 => ("1 document does".to_owned(), "it counts as a host of its own"),
+            many => (format!("{many} documents do"), "each counts as a host of its own"),
+        };
+        notes.push(format!("{documents} not tell the host's name or machine id; {each}."));
+    }
+    let versions: std::collections::BTreeSet<&str> =
+        hosts.all.iter().map(|host| host.version.as_str()).collect();
+    if versions.len() > 1 {
+        let versions: Vec<&str> = versions.into_iter().collect();
+        notes.push(format!(
+            "The hosts were measured by different versions of ipcost: {}.",
+            ipcost_model::first_few(&versions, 6)
+        ));
+    }
+    let margins: std::collections::BTreeSet<u64> = runs
+        .iter()
+        .filter(|run| matches!(run.asked, Asked::Run { .. }))
+        .map(|run| (run.margin * 1e6) as u64)
+        .collect();
+    if margins.len() > 1 {
+        notes.push(
+            "The runs were judged by different margins, so \"same\" does not mean the same everywhere."
+                .to_owned(),
+        );
+    }
+    if hosts.all.len() == 1 {
+        notes.push("There is one host, so nothing is known about differences between hosts.".to_owned());
+    }
+    notes
+}
