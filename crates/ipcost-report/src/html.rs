@@ -14,6 +14,7 @@ mod data;
 mod pairs;
 mod published;
 mod saving;
+pub mod site;
 mod tables;
 
 use std::collections::BTreeMap;

@@ -30,4 +30,4 @@ pub mod terminal;
 pub mod words;
 pub mod wrap;
 
-pub use figures::{claims, saving, timeline};
+pub use figures::{claims, colours, forest, saving, timeline};

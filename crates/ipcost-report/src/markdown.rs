@@ -180,7 +180,7 @@ fn longest_run_of_backticks(text: &str) -> usize {
 }
 
 /// Text that stays text: no markup, no HTML, no mention of people, no reference to issues, no link.
-fn text(raw: &str) -> String {
+pub fn text(raw: &str) -> String {
     /// Takes no room, and parts what would be read together.
     const PART: &str = "&#8203;";
     let safe = escaped(raw);

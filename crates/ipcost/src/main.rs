@@ -12,6 +12,7 @@ mod doctor;
 mod documents;
 mod exit;
 mod explain;
+mod fleet;
 mod history;
 mod job;
 mod many;
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
         Command::Ab(args) => ab::run(*args),
         Command::Compare(args) => compare::run(&args),
         Command::Check(args) => check::run(&args),
+        Command::Fleet(args) => fleet::run(&args),
         Command::Show(args) => history::show(&args),
         Command::List(args) => history::list(&args),
         Command::Resume(args) => resume::run(&args),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use ipcost_lab::planning::ALPHA;
 use ipcost_model::Tool;
-use ipcost_stats::{UnitValue, median, random_effects, student_quantile};
+use ipcost_stats::{UnitValue, median, outliers, random_effects, student_quantile};
 
 use super::disagreement::Split;
 use super::facts::HostFacts;
@@ -16,8 +16,8 @@ use super::record::{
 };
 use crate::claims::ClaimVerdict;
 
-/// With fewer hosts that agree, none is called unusual in size.
-const ENOUGH_FOR_SIZE: usize = 5;
+/// So many hosts at most are called unusual in size, and no more than a quarter.
+const MOST_UNUSUAL: usize = 100;
 /// So much of a machine's pseudonym tells hosts of one name apart.
 const SHORT: usize = 6;
 
@@ -115,6 +115,7 @@ impl Gatherer {
             ratios.sort_by_key(|(host, _)| *host);
             let mut counts = Counts::default();
             ratios.iter().for_each(|(_, ratio)| counts.add(ratio.standing));
+            let disagreements = self.disagreements(&ratios, counts, hosts, margin);
             FleetContrast {
                 work: pair.work.clone(),
                 placement: pair.placement,
@@ -123,10 +124,10 @@ impl Gatherer {
                 b: pair.b.clone(),
                 b_label: pair.b_label.clone(),
                 counts,
-                together: together(&ratios),
+                together: together(&ratios, &apart(&disagreements)),
                 hosts: ratios.iter().map(|(host, ratio)| host_ratio(*host, ratio)).collect(),
                 groups: group_ratios(&ratios, hosts),
-                disagreements: self.disagreements(&ratios, counts, hosts, margin),
+                disagreements,
             }
         };
         pairs.map(contrast).collect()
@@ -165,7 +166,7 @@ impl Gatherer {
             let sure = sure && there.iter().all(|host| is_sure(ratios, *host));
             found.push(split.disagreement(how, there, &agreeing, Some(&ran), sure));
         }
-        let sizes = unusual(ratios, majority, margin);
+        let sizes = unusual(ratios, majority, margin, self.pairs.all.len());
         if !sizes.is_empty() {
             let rest: Vec<usize> = agreeing.iter().copied().filter(|host| !sizes.contains(host)).collect();
             found.push(split.disagreement(Otherwise::Size, sizes, &rest, Some(&ran), true));
@@ -355,14 +356,20 @@ fn host_ratio(host: usize, ratio: &Ratio) -> HostRatio {
     }
 }
 
-fn together(ratios: &[(usize, &Ratio)]) -> Option<Together> {
-    let units: Vec<UnitValue> = ratios
-        .iter()
-        .filter_map(|(_, ratio)| Some(UnitValue { value: ratio.log, error: ratio.error? }))
-        .collect();
+/// Hosts that a recorded fact sets apart: they are another kind of host, and not a part of the spread of the usual ones.
+fn apart(disagreements: &[Disagreement]) -> HashSet<u64> {
+    let is_known = |found: &&Disagreement| found.differences.iter().any(|difference| difference.is_known);
+    disagreements.iter().filter(is_known).flat_map(|found| found.hosts.iter().copied()).collect()
+}
+
+fn together(ratios: &[(usize, &Ratio)], apart: &HashSet<u64>) -> Option<Together> {
+    let usual = ratios.iter().filter(|(host, _)| !apart.contains(&(*host as u64)));
+    let units: Vec<UnitValue> =
+        usual.filter_map(|(_, ratio)| Some(UnitValue { value: ratio.log, error: ratio.error? })).collect();
     let found = random_effects(&units, ALPHA)?;
     Some(Together {
         hosts: units.len() as u64,
+        apart: apart.len() as u64,
         ratio: found.mean.exp(),
         lo: found.bounds.0.exp(),
         hi: found.bounds.1.exp(),
@@ -381,29 +388,24 @@ fn is_sure(ratios: &[(usize, &Ratio)], host: usize) -> bool {
     ratio.error.is_some_and(|error| ratio.log.abs() > least * error)
 }
 
-/// Hosts that stand where most do, but whose ratio is far from that of the others: farther from their median than their spread and its
-/// own error explain in any of so many hosts, and by more than the margin. Median and spread are those that few hosts cannot move.
-fn unusual(ratios: &[(usize, &Ratio)], majority: Standing, margin: f64) -> Vec<usize> {
-    const TO_DEVIATION: f64 = 1.4826;
+/// Hosts that stand where most do, but whose ratio is an outlier among theirs, at a level that all contrasts share, and farther from the
+/// median than its own error and the margin explain.
+fn unusual(ratios: &[(usize, &Ratio)], majority: Standing, margin: f64, contrasts: usize) -> Vec<usize> {
     let agreeing: Vec<&(usize, &Ratio)> =
-        ratios.iter().filter(|(_, ratio)| ratio.standing == majority).collect();
-    if agreeing.len() < ENOUGH_FOR_SIZE {
-        return Vec::new();
-    }
+        ratios.iter().filter(|(_, ratio)| ratio.standing == majority && ratio.error.is_some()).collect();
     let logs: Vec<f64> = agreeing.iter().map(|(_, ratio)| ratio.log).collect();
     let Some(middle) = median(&logs) else { return Vec::new() };
-    let Some(deviation) = median(&logs.iter().map(|log| (log - middle).abs()).collect::<Vec<_>>()) else {
-        return Vec::new();
-    };
-    let count = agreeing.len() as f64;
-    let least = student_quantile(1.0 - ALPHA / (2.0 * count), count - 1.0);
+    let level = ALPHA / contrasts.max(1) as f64;
+    let least = student_quantile(1.0 - level / (2.0 * logs.len() as f64), f64::INFINITY);
     let is_far = |ratio: &Ratio| {
-        ratio.error.is_some_and(|error| {
-            let far = (ratio.log - middle).abs();
-            far > least * (TO_DEVIATION * deviation).hypot(error) && far > margin.ln_1p()
-        })
+        let far = (ratio.log - middle).abs();
+        far > margin.ln_1p() && ratio.error.is_some_and(|error| far > least * error)
     };
-    agreeing.iter().filter(|(_, ratio)| is_far(ratio)).map(|(host, _)| *host).collect()
+    let most = (logs.len() / 4).min(MOST_UNUSUAL);
+    let found = outliers(&logs, most, level).into_iter().map(|place| agreeing[place]);
+    let mut found: Vec<usize> = found.filter(|(_, ratio)| is_far(ratio)).map(|(host, _)| *host).collect();
+    found.sort_unstable();
+    found
 }
 
 /// What belongs to the hosts of each group, in the order of groups.

@@ -1,10 +1,19 @@
 //! What many hosts say together: `ipcost fleet`.
 
+mod csv;
 mod disagreement;
+mod drawn;
 mod facts;
 mod gather;
 mod judge;
+mod markdown;
+mod page;
 mod record;
+pub mod words;
 
+pub use self::csv::csv;
+pub use self::drawn::{by_host, overview};
 pub use self::gather::Gatherer;
+pub use self::markdown::markdown;
+pub use self::page::page;
 pub use self::record::*;

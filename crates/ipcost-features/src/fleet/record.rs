@@ -195,6 +195,8 @@ pub struct FleetContrast {
 pub struct Together {
     /// How many hosts it rests on.
     pub hosts: u64,
+    /// How many hosts are left out, since they disagree and a recorded fact sets them apart.
+    pub apart: u64,
     /// The ratio of a typical host (geometric mean over hosts).
     pub ratio: f64,
     /// The lower end of its interval.

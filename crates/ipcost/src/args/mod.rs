@@ -8,6 +8,7 @@ mod compare;
 mod conformance;
 mod doctor;
 mod explain;
+mod fleet;
 mod history;
 mod many;
 mod output;
@@ -36,6 +37,7 @@ pub use compare::CompareArgs;
 pub use conformance::ConformanceArgs;
 pub use doctor::DoctorArgs;
 pub use explain::ExplainArgs;
+pub use fleet::FleetArgs;
 pub use history::{ListArgs, PruneArgs, ResumeArgs, ShowArgs};
 pub use many::ManyArgs;
 pub use output::OutputArgs;
@@ -83,6 +85,8 @@ pub enum Command {
     Compare(CompareArgs),
     /// Check your own claims about this machine
     Check(CheckArgs),
+    /// Show what many hosts say together
+    Fleet(FleetArgs),
     /// Show a saved run again
     Show(ShowArgs),
     /// List saved runs, or show when the cost of a cell changed over them

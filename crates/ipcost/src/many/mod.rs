@@ -15,10 +15,10 @@ use ipcost_report::otava::{Row, render};
 use ipcost_report::run_id::run_id;
 
 use crate::args::ReportArgs;
-use crate::exit::{Problem, note};
+use crate::exit::{Problem, note, warn};
 use crate::output::write_text;
 use parquet::Dataset;
-use reading::{Given, each};
+pub use reading::{Given, each};
 
 /// How many cells without a column are named.
 const MOST_CELLS: usize = 4;
@@ -32,7 +32,15 @@ pub fn write(args: &ReportArgs) -> Result<ExitCode, Problem> {
     let mut dataset = args.many.parquet.as_deref().map(Dataset::create).transpose()?;
     let mut rows = Vec::new();
     let mut count = 0;
-    each(&Given::all(&args.runs).map_err(Problem::usage)?, |document| {
+    each(&Given::all(&args.runs).map_err(Problem::usage)?, |given, document| {
+        let document = match document {
+            Ok(document) => document,
+            Err(error) if given.is_found => {
+                warn(&format!("skipped: {error:#}"));
+                return Ok(());
+            }
+            Err(error) => return Err(Problem::usage(error)),
+        };
         let document = args.redacting.apply_to_document(document)?;
         if let Some(dataset) = &mut dataset {
             dataset.add(&document).map_err(Problem::failed)?;

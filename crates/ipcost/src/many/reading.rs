@@ -8,16 +8,17 @@ use anyhow::Context;
 use ipcost_model::Document;
 
 use crate::documents;
-use crate::exit::{Problem, warn};
+use crate::exit::Problem;
 
 /// How many documents a reader may be ahead.
 const AHEAD: usize = 1;
 
 /// A document to read.
 pub struct Given {
-    name: String,
+    /// As it was given, or a path.
+    pub name: String,
     /// Whether it was found in a directory, where other files may be.
-    is_found: bool,
+    pub is_found: bool,
 }
 
 impl Given {
@@ -48,11 +49,15 @@ fn documents_in(dir: &Path) -> std::io::Result<Vec<String>> {
     Ok(names.filter(|name| name.ends_with(".json") || name.ends_with(".json.gz")).collect())
 }
 
-/// Uses each document. They are read on all cores; each core reads every so-many-th, so that few are held.
+/// Uses each document, or the reason why it cannot be read. They are read on all cores; each core reads every so-many-th, so that few
+/// are held.
 ///
 /// # Errors
-/// That one cannot be read, or what its use failed with.
-pub fn each(all: &[Given], mut used: impl FnMut(Document) -> Result<(), Problem>) -> Result<(), Problem> {
+/// What a use failed with.
+pub fn each(
+    all: &[Given],
+    mut used: impl FnMut(&Given, anyhow::Result<Document>) -> Result<(), Problem>,
+) -> Result<(), Problem> {
     let readers = thread::available_parallelism().map_or(1, |cores| cores.get().min(all.len().max(1)));
     thread::scope(|scope| {
         let queues: Vec<_> = (0..readers)
@@ -72,9 +77,7 @@ pub fn each(all: &[Given], mut used: impl FnMut(Document) -> Result<(), Problem>
             .collect();
         for (given, queue) in all.iter().zip(queues.iter().cycle()) {
             match queue.recv() {
-                Ok(Ok(document)) => used(document)?,
-                Ok(Err(error)) if given.is_found => warn(&format!("skipped: {error:#}")),
-                Ok(Err(error)) => return Err(Problem::usage(error)),
+                Ok(document) => used(given, document)?,
                 Err(_) => return Err(Problem::failed(anyhow::anyhow!("{} could not be read", given.name))),
             }
         }

@@ -1,0 +1,145 @@
+//! A fleet as pictures have it: a row a contrast, or a row a host.
+
+use ipcost_model::units::counted;
+use ipcost_report::forest::{Forest, ForestRow, Panel};
+use ipcost_report::numbers::{interval, ratio};
+use ipcost_report::words::capitalised;
+
+use super::record::{Fleet, FleetContrast, HostRatio, Standing};
+use super::words::{
+    group_names, how, pair, quantity, sentence, sentences, standings, tables, title, typical, work,
+};
+
+/// So many hosts have a row each; of more, those that do not stand where most do, and the rest by group.
+const MOST_HOSTS: usize = 60;
+/// So many sentences are below the overview.
+const MOST_SENTENCES: usize = 6;
+/// Places in the palette: of hosts that stand where most do, of those that do not, and of what is open.
+const USUAL: usize = 0;
+const OTHER: usize = 2;
+const OPEN: usize = 5;
+
+/// A row a contrast: the typical host, and between which ratios another host lies.
+pub fn overview(fleet: &Fleet) -> Forest {
+    let row = |contrast: &&FleetContrast| {
+        let together = contrast.together?;
+        Some(ForestRow {
+            label: pair(contrast),
+            strong: contrast.disagreements.is_empty() && contrast.counts.majority().is_some(),
+            slot: if contrast.disagreements.is_empty() { USUAL } else { OTHER },
+            ratio: together.ratio,
+            lo: together.another_lo,
+            hi: together.another_hi,
+            figures: format!("{} {}", ratio(together.ratio), standings(&contrast.counts)),
+        })
+    };
+    let panel = |(title, rows): (String, Vec<&FleetContrast>)| Panel {
+        title: capitalised(&title),
+        rows: rows.iter().filter_map(row).collect(),
+    };
+    let panels = tables(fleet).into_iter().map(panel).filter(|panel| !panel.rows.is_empty());
+    Forest {
+        title: format!(
+            "What {} costs on {}",
+            if fleet.contrasts.is_empty() { "it" } else { "local IPC" },
+            counted(fleet.hosts.len() as u64, "host")
+        ),
+        about: group_names(fleet),
+        reading: format!(
+            "Points are the ratio of {} on a typical host; lines reach to where another such host is expected, with 95 %. Orange: hosts disagree.",
+            quantity(fleet)
+        ),
+        panels: panels.collect(),
+        band: band(fleet),
+        notes: sentences(fleet, false).into_iter().take(MOST_SENTENCES).collect(),
+        how: provenance(fleet),
+    }
+}
+
+/// A row a host, from the smallest ratio to the largest.
+pub fn by_host(fleet: &Fleet, contrast: &FleetContrast) -> Forest {
+    let majority = contrast.counts.majority();
+    let mut panels = Vec::new();
+    let mut hosts: Vec<&HostRatio> = contrast.hosts.iter().collect();
+    hosts.sort_by(|a, b| a.ratio.total_cmp(&b.ratio));
+    let differs = |host: &&HostRatio| {
+        let disagree = contrast.disagreements.iter().flat_map(|found| &found.hosts);
+        disagree.clone().any(|other| *other == host.host)
+    };
+    let row = |host: &HostRatio| {
+        let bounds =
+            interval(host.ratio, host.lo, host.hi).map_or_else(String::new, |bounds| format!(" ({bounds})"));
+        ForestRow {
+            label: fleet.hosts[host.host as usize].name.clone(),
+            strong: differs(&host),
+            slot: match host.standing {
+                _ if differs(&host) => OTHER,
+                Standing::Open => OPEN,
+                standing if majority.is_none() && standing == Standing::CostsMore => OTHER,
+                Standing::Cheaper | Standing::Same | Standing::CostsMore => USUAL,
+            },
+            ratio: host.ratio,
+            lo: host.lo,
+            hi: host.hi,
+            figures: format!("{}{bounds} {}", ratio(host.ratio), host.standing),
+        }
+    };
+    if hosts.len() <= MOST_HOSTS {
+        panels.push(Panel { title: String::new(), rows: hosts.iter().map(|host| row(host)).collect() });
+    } else {
+        let groups = contrast.groups.iter().take(MOST_HOSTS).map(|group| ForestRow {
+            label: super::words::group(&fleet.groups[group.group as usize]),
+            strong: false,
+            slot: USUAL,
+            ratio: group.median,
+            lo: Some(group.least),
+            hi: Some(group.most),
+            figures: format!("{} {}", ratio(group.median), standings(&group.counts)),
+        });
+        panels.push(Panel {
+            title: "Groups: their middle host, from the smallest ratio to the largest".to_owned(),
+            rows: groups.collect(),
+        });
+        let others: Vec<ForestRow> =
+            hosts.iter().filter(|host| differs(host)).take(MOST_HOSTS).map(|host| row(host)).collect();
+        if !others.is_empty() {
+            panels.push(Panel { title: "Hosts that disagree".to_owned(), rows: others });
+        }
+    }
+    if let Some(together) = &contrast.together {
+        let all = |label: &str, lo, hi, figures| ForestRow {
+            label: label.to_owned(),
+            strong: true,
+            slot: USUAL,
+            ratio: together.ratio,
+            lo,
+            hi,
+            figures,
+        };
+        let mut rows = vec![all("a typical host", Some(together.lo), Some(together.hi), typical(together))];
+        if together.another_lo.is_some() {
+            let figures = super::words::another(together);
+            rows.push(all("another host", together.another_lo, together.another_hi, figures));
+        }
+        panels.push(Panel { title: "All together".to_owned(), rows });
+    }
+    Forest {
+        title: format!("{}: {}", capitalised(&work(&contrast.work, contrast.placement)), pair(contrast)),
+        about: group_names(fleet),
+        reading: "A row a host, with the interval of its own run. Orange: hosts that disagree with most."
+            .to_owned(),
+        panels,
+        band: band(fleet),
+        notes: vec![capitalised(&sentence(fleet, contrast))],
+        how: provenance(fleet),
+    }
+}
+
+fn band(fleet: &Fleet) -> (f64, f64) {
+    (1.0 / (1.0 + fleet.margin), 1.0 + fleet.margin)
+}
+
+fn provenance(fleet: &Fleet) -> String {
+    let how = how(fleet).unwrap_or_default();
+    format!("{}. {how} {} {}", title(fleet), fleet.tool.name, fleet.tool.version)
+}

@@ -1,0 +1,552 @@
+//! A fleet in words: sentences, and the tables of the terminal.
+
+use anstyle::{AnsiColor, Style};
+use ipcost_model::units::counted;
+use ipcost_model::{Metric, Placement, and_joined, escaped, first_few};
+use ipcost_report::grid::{Column, Grid, Piece};
+use ipcost_report::numbers::{interval, ratio};
+use ipcost_report::words::{capitalised, cores};
+use ipcost_report::wrap::wrapped;
+
+use super::record::{
+    CheapestOn, ClaimCounts, Counts, Disagreement, Fleet, FleetCheapest, FleetClaim, FleetContrast,
+    HostDifference, HostGroup, Otherwise, Skipped, Standing, Together,
+};
+use crate::claims::ClaimVerdict;
+
+const BOLD: Style = Style::new().bold();
+const DIMMED: Style = Style::new().dimmed();
+const GOOD: Style = AnsiColor::Green.on_default();
+const BAD: Style = AnsiColor::Red.on_default();
+/// So many names of hosts, sentences, groups or files are shown without details.
+const MOST_NAMES: usize = 3;
+const MOST_SENTENCES: usize = 8;
+const MOST_DIFFERENCES: usize = 2;
+const MOST_GROUPS: usize = 8;
+const MOST_FILES: usize = 5;
+/// The longest value of a fact in a sentence, in characters.
+const MOST_OF_A_VALUE: usize = 48;
+
+/// Draws a fleet in `room` columns of text, with styles as ANSI sequences; with every host, or not.
+pub fn render(fleet: &Fleet, details: bool, room: usize) -> String {
+    let mut out = format!("{BOLD}{}{BOLD:#}\n", wrapped(&title(fleet), room));
+    out.push('\n');
+    groups(fleet, details, room, &mut out);
+    contrasts(fleet, room, &mut out);
+    cheapest(fleet, room, &mut out);
+    claims(fleet, details, room, &mut out);
+    let mut lines = Vec::new();
+    let sentences = sentences(fleet, details);
+    let most = if details { usize::MAX } else { MOST_SENTENCES };
+    lines.extend(sentences.iter().take(most).cloned());
+    if sentences.len() > most {
+        lines.push(format!(
+            "… and {} more; --details shows all.",
+            counted((sentences.len() - most) as u64, "sentence")
+        ));
+    }
+    lines.extend(fleet.notes.iter().cloned());
+    if !lines.is_empty() {
+        out.push('\n');
+    }
+    lines.iter().for_each(|line| out.push_str(&format!("{}\n", wrapped(line, room))));
+    if details {
+        hosts(fleet, room, &mut out);
+    }
+    out.push('\n');
+    if let Some(how) = how(fleet) {
+        out.push_str(&format!("{DIMMED}{}{DIMMED:#}\n", wrapped(&how, room)));
+    }
+    let skipped = skipped(fleet, if details { usize::MAX } else { MOST_FILES });
+    skipped.iter().for_each(|line| out.push_str(&format!("{}\n", wrapped(line, room))));
+    out
+}
+
+/// `40 hosts in 3 groups, from 44 files`.
+pub fn title(fleet: &Fleet) -> String {
+    format!(
+        "{} in {}, from {}",
+        counted(fleet.hosts.len() as u64, "host"),
+        counted(fleet.groups.len() as u64, "group"),
+        counted(fleet.files, "file")
+    )
+}
+
+/// What is measured, above ratios.
+pub fn quantity(fleet: &Fleet) -> &'static str {
+    match fleet.metric {
+        Metric::Wall => "cost",
+        Metric::Cpu => "processor time",
+    }
+}
+
+/// A group in a few words.
+pub fn group(group: &HostGroup) -> String {
+    let parts = [format!("{} {}", group.os, group.kernel), group.cpu.clone(), group.virtualisation.clone()];
+    let parts: Vec<String> =
+        parts.iter().filter(|part| !part.trim().is_empty()).map(|part| escaped(part)).collect();
+    parts.join(", ")
+}
+
+fn groups(fleet: &Fleet, details: bool, room: usize, out: &mut String) {
+    const COLUMNS: [Column; 4] = [
+        Column::new("hosts", true, 0),
+        Column::new("kernel", false, 0),
+        Column::new("processor", false, 1),
+        Column::new("virtualisation", false, 2),
+    ];
+    let mut grid = Grid::new(&COLUMNS);
+    let most = if details { usize::MAX } else { MOST_GROUPS };
+    for group in fleet.groups.iter().take(most) {
+        grid.row(vec![
+            group.hosts.to_string().into(),
+            escaped(&format!("{} {}", group.os, group.kernel)).into(),
+            escaped(&group.cpu).into(),
+            escaped(&group.virtualisation).into(),
+        ]);
+    }
+    grid.render(out, room);
+    if fleet.groups.len() > most {
+        let left: u64 = fleet.groups[most..].iter().map(|group| group.hosts).sum();
+        let more = counted((fleet.groups.len() - most) as u64, "more group");
+        out.push_str(&format!("… and {more} with {}\n", counted(left, "host")));
+    }
+}
+
+/// Contrasts of the same work in the same place, in their order.
+pub fn tables(fleet: &Fleet) -> Vec<(String, Vec<&FleetContrast>)> {
+    let mut tables: Vec<(String, Vec<&FleetContrast>)> = Vec::new();
+    for contrast in &fleet.contrasts {
+        let title = work(&contrast.work, contrast.placement);
+        match tables.iter_mut().find(|(known, _)| *known == title) {
+            Some((_, rows)) => rows.push(contrast),
+            None => tables.push((title, vec![contrast])),
+        }
+    }
+    tables
+}
+
+/// `64 B round trip, one core`.
+pub fn work(work: &str, placement: Placement) -> String {
+    match (work.is_empty(), placement) {
+        (true, _) => cores(placement).to_owned(),
+        (_, Placement::Free) => escaped(work),
+        _ => format!("{}, {}", escaped(work), cores(placement)),
+    }
+}
+
+/// `unix / tcp`.
+pub fn pair(contrast: &FleetContrast) -> String {
+    format!("{} / {}", escaped(&contrast.a_label), escaped(&contrast.b_label))
+}
+
+/// `38 cheaper, 2 same`.
+pub fn standings(counts: &Counts) -> String {
+    let parts = Standing::ALL.iter().filter(|standing| counts.of(**standing) > 0);
+    let parts: Vec<String> = parts.map(|standing| format!("{} {standing}", counts.of(*standing))).collect();
+    parts.join(", ")
+}
+
+/// `±6 %`.
+pub fn spread(spread: f64) -> String {
+    format!("±{:.0} %", spread.exp_m1() * 100.0)
+}
+
+/// `0.48–0.61`: where another host's ratio lies.
+pub fn another(together: &Together) -> String {
+    let bounds = together.another_lo.zip(together.another_hi);
+    bounds.and_then(|(lo, hi)| interval(together.ratio, Some(lo), Some(hi))).unwrap_or_default()
+}
+
+/// `0.55 (0.53–0.57)`.
+pub fn typical(together: &Together) -> String {
+    let bounds = interval(together.ratio, Some(together.lo), Some(together.hi)).unwrap_or_default();
+    format!("{} ({bounds})", ratio(together.ratio))
+}
+
+fn contrasts(fleet: &Fleet, room: usize, out: &mut String) {
+    const COLUMNS: [Column; 5] = [
+        Column::new("", false, 0),
+        Column::new("hosts", false, 0),
+        Column::new("typical host", true, 0),
+        Column::new("between hosts", true, 2),
+        Column::new("another host", true, 1),
+    ];
+    for (title, rows) in tables(fleet) {
+        let mut grid = Grid::new(&COLUMNS);
+        for contrast in rows {
+            let together = contrast.together.as_ref();
+            let style = match contrast.counts.majority() {
+                Some(Standing::Cheaper) => GOOD,
+                Some(Standing::CostsMore) => BAD,
+                Some(Standing::Same) => Style::new(),
+                Some(Standing::Open) | None => DIMMED,
+            };
+            grid.row(vec![
+                pair(contrast).into(),
+                Piece::styled(standings(&contrast.counts), style),
+                together.map(typical).unwrap_or_default().into(),
+                together.map(|together| spread(together.spread)).unwrap_or_default().into(),
+                together.map(another).unwrap_or_default().into(),
+            ]);
+        }
+        out.push_str(&format!("\n{BOLD}{}{BOLD:#}\n", capitalised(&title)));
+        grid.render(out, room);
+    }
+}
+
+/// `shm 30, pipe = fifo 6, open 4`.
+pub fn cheapest_on(cheapest: &[CheapestOn], open: u64) -> String {
+    let known = cheapest.iter().map(|on| {
+        let labels: Vec<String> = on.labels.iter().map(|label| escaped(label)).collect();
+        format!("{} {}", labels.join(" = "), on.hosts)
+    });
+    let parts: Vec<String> = known.chain((open > 0).then(|| format!("open {open}"))).collect();
+    parts.join(", ")
+}
+
+fn cheapest(fleet: &Fleet, room: usize, out: &mut String) {
+    if fleet.cheapest.is_empty() {
+        return;
+    }
+    const COLUMNS: [Column; 3] =
+        [Column::new("", false, 0), Column::new("", false, 0), Column::new("", false, 0)];
+    let mut grid = Grid::new(&COLUMNS);
+    let mut above = "";
+    for FleetCheapest { work, placement, cheapest, open, .. } in &fleet.cheapest {
+        let name = if work == above { String::new() } else { escaped(work) };
+        above = work;
+        grid.row(vec![
+            name.into(),
+            Piece::styled(cores(*placement), DIMMED),
+            cheapest_on(cheapest, *open).into(),
+        ]);
+    }
+    out.push_str(&format!("\n{BOLD}Cheapest, on how many hosts{BOLD:#}\n"));
+    let mut table = String::new();
+    grid.render(&mut table, room);
+    // There is nothing to stand above the columns.
+    out.push_str(table.trim_start_matches(['\n', ' ']));
+}
+
+/// `holds on 5 of 6 hosts, open on 1`.
+pub fn claim_counts(counts: &ClaimCounts) -> String {
+    let all = counts.all();
+    let mut parts: Vec<String> = Vec::new();
+    for verdict in ClaimVerdict::ALL.iter().filter(|verdict| counts.count(**verdict) > 0) {
+        let count = counts.count(*verdict);
+        parts.push(match parts.is_empty() {
+            true if count == all && all == 1 => format!("{verdict} on the one host"),
+            true if count == all => format!("{verdict} on all {all} hosts"),
+            true => format!("{verdict} on {count} of {all} hosts"),
+            false => format!("{verdict} on {count}"),
+        });
+    }
+    parts.join(", ")
+}
+
+/// Under which conditions a claim holds on how many hosts; empty if it was tested as published alone.
+pub fn claim_conditions(claim: &FleetClaim) -> Vec<String> {
+    if claim.conditions.len() < 2 {
+        return Vec::new();
+    }
+    let line = |condition: &super::record::FleetCondition| {
+        let name = condition.condition.as_deref().map_or_else(|| "as published".to_owned(), escaped);
+        format!("{name}: {}", claim_counts(&condition.counts))
+    };
+    claim.conditions.iter().map(line).collect()
+}
+
+fn claims(fleet: &Fleet, details: bool, room: usize, out: &mut String) {
+    if fleet.claims.is_empty() {
+        return;
+    }
+    out.push_str(&format!("\n{BOLD}Claims{BOLD:#}\n"));
+    let mut above = "";
+    for claim in &fleet.claims {
+        if claim.of != above {
+            above = &claim.of;
+            out.push_str(&format!("{DIMMED}{}{DIMMED:#}\n", escaped(&claim.of)));
+        }
+        let style = match claim.counts.majority() {
+            Some(ClaimVerdict::Holds) => GOOD,
+            Some(ClaimVerdict::Fails) => BAD,
+            _ => Style::new(),
+        };
+        let text = wrapped(&format!("“{}”", escaped(&claim.text)), room);
+        out.push_str(&format!("{text}\n  {style}{}{style:#}\n", claim_counts(&claim.counts)));
+        if let Some(size) = &claim.size {
+            out.push_str(&format!("  its size: {}\n", claim_counts(size)));
+        }
+        let conditions = claim_conditions(claim);
+        let differs = claim.conditions.iter().any(|under| under.counts != claim.conditions[0].counts);
+        if details || differs {
+            let line = |line: &String| wrapped(line, room.saturating_sub(4)).replace('\n', "\n    ");
+            conditions.iter().for_each(|said| out.push_str(&format!("    {}\n", line(said))));
+        }
+    }
+}
+
+/// What is worth a sentence: contrasts whose hosts disagree, then claims; with `all`, every contrast.
+pub fn sentences(fleet: &Fleet, all: bool) -> Vec<String> {
+    let of_claims = fleet.claims.iter().filter(|claim| !claim.disagreements.is_empty());
+    let of_claims = of_claims.map(|claim| claim_sentence(fleet, claim));
+    if all {
+        return fleet.contrasts.iter().map(|contrast| sentence(fleet, contrast)).chain(of_claims).collect();
+    }
+    // The same hosts may disagree in many contrasts, for the same reason.
+    let mut groups: Vec<(Vec<&Vec<u64>>, Vec<&FleetContrast>)> = Vec::new();
+    for contrast in fleet.contrasts.iter().filter(|contrast| !contrast.disagreements.is_empty()) {
+        let hosts: Vec<&Vec<u64>> = contrast.disagreements.iter().map(|found| &found.hosts).collect();
+        match groups.iter_mut().find(|(known, _)| *known == hosts) {
+            Some((_, contrasts)) => contrasts.push(contrast),
+            None => groups.push((hosts, vec![contrast])),
+        }
+    }
+    let is_known = |found: &Disagreement| found.differences.iter().any(|difference| difference.is_known);
+    // First what is explained, then what shows most often.
+    groups.sort_by_key(|(_, contrasts)| {
+        (!contrasts[0].disagreements.iter().any(is_known), std::cmp::Reverse(contrasts.len()))
+    });
+    let of_group = |(hosts, contrasts): &(Vec<&Vec<u64>>, Vec<&FleetContrast>)| {
+        let mut said = sentence(fleet, contrasts[0]);
+        let rest: Vec<String> = contrasts[1..]
+            .iter()
+            .map(|more| format!("{}: {}", work(&more.work, more.placement), pair(more)))
+            .collect();
+        if !rest.is_empty() {
+            let same = if hosts.iter().map(|hosts| hosts.len()).sum::<usize>() == 1 {
+                "The same host disagrees"
+            } else {
+                "The same hosts disagree"
+            };
+            said.push_str(&format!(" {same} in {}.", first_few(&rest, MOST_NAMES)));
+        }
+        said
+    };
+    groups.iter().map(of_group).chain(of_claims).collect()
+}
+
+/// `64 B round trip, one core: on 38 of 40 hosts unix is cheaper than tcp, at 0.48 to 0.61 of its cost; the two others run in gVisor.`
+pub fn sentence(fleet: &Fleet, contrast: &FleetContrast) -> String {
+    let (a, b) = (escaped(&contrast.a_label), escaped(&contrast.b_label));
+    let counts = contrast.counts;
+    let all = counts.all();
+    let about = work(&contrast.work, contrast.placement);
+    let Some(majority) = counts.majority() else {
+        let parts = [
+            (Standing::Cheaper, format!("{a} is cheaper than {b}")),
+            (Standing::Same, "they cost the same".to_owned()),
+            (Standing::CostsMore, format!("{a} costs more than {b}")),
+            (Standing::Open, format!("whether {a} or {b} is cheaper is open")),
+        ];
+        let parts = parts.into_iter().filter(|(standing, _)| counts.of(*standing) > 0);
+        let parts: Vec<String> =
+            parts.map(|(standing, said)| format!("{said} on {}", counts.of(standing))).collect();
+        return format!("{about}: of {}, {}.", counted(all, "host"), and_joined(&parts));
+    };
+    let many = counts.of(majority);
+    let on = match (many, all) {
+        (1, 1) => "on the one host".to_owned(),
+        (many, all) if many == all => format!("on all {all} hosts"),
+        (many, all) => format!("on {many} of {all} hosts"),
+    };
+    let range = range(contrast, majority);
+    let known = match majority {
+        Standing::Cheaper => format!("{a} is cheaper than {b}, at {range} of its {}", quantity(fleet)),
+        Standing::CostsMore => format!("{a} costs {range} as much as {b}"),
+        Standing::Same | Standing::Open => {
+            format!("{a} and {b} cost the same within {:.0} %", fleet.margin * 100.0)
+        }
+    };
+    let mut said = format!("{about}: {on} {known}");
+    for disagreement in &contrast.disagreements {
+        said.push_str(&format!("; {}", otherwise(fleet, disagreement, many, all, counts.open)));
+    }
+    if counts.open > 0 {
+        said.push_str(&format!("; it is open on {}", counts.open));
+    }
+    said + "."
+}
+
+/// The ratios of the hosts that stand there: `0.48 to 0.61`, `1.2 to 1.5 times`.
+fn range(contrast: &FleetContrast, majority: Standing) -> String {
+    let there = contrast.hosts.iter().filter(|host| host.standing == majority).map(|host| host.ratio);
+    let (least, most) = there
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), ratio| (least.min(ratio), most.max(ratio)));
+    let (least, most) = (ratio(least), ratio(most));
+    let both = if least == most { least } else { format!("{least} to {most}") };
+    if majority == Standing::CostsMore { format!("{both} times") } else { both }
+}
+
+/// Hosts that differ, how, and what is different about them.
+fn otherwise(fleet: &Fleet, found: &Disagreement, majority: u64, all: u64, open: u64) -> String {
+    let count = found.hosts.len() as u64;
+    let one = count == 1;
+    let names = first_few(
+        &found.hosts.iter().map(|host| escaped(&fleet.hosts[*host as usize].name)).collect::<Vec<_>>(),
+        MOST_NAMES,
+    );
+    // Those that the first half of the sentence leaves, if all of them differ in the same way.
+    let is_rest = majority + count == all && open == 0 && found.how != Otherwise::Size;
+    let hosts = match count {
+        1 if is_rest => format!("the other, {names},"),
+        2 if is_rest => format!("the two others ({names})"),
+        many if is_rest => format!("the {many} others ({names})"),
+        1 => names,
+        many => format!("{many} of them ({names})"),
+    };
+    let how = match found.how {
+        Otherwise::Cheaper => "it is cheaper",
+        Otherwise::Same => "both cost the same",
+        Otherwise::CostsMore => "it costs more",
+        Otherwise::Size => "the ratio is far from that of the rest",
+        Otherwise::Holds => "it holds",
+        Otherwise::Fails => "it fails",
+        Otherwise::Depends => "it depends on a condition",
+    };
+    let differences: Vec<String> = found.differences.iter().map(|found| difference(found, count)).collect();
+    if differences.is_empty() {
+        let which = match found.may_be_chance {
+            true => "which may be chance for so few",
+            false if one => "and nothing recorded tells it from the rest",
+            false => "and nothing recorded tells them from the rest",
+        };
+        return format!("on {} {how}, {which}", hosts.trim_end_matches(','));
+    }
+    let shown = &differences[..differences.len().min(MOST_DIFFERENCES)];
+    let more = found.more_differences + (differences.len() - shown.len()) as u64;
+    let more = match more {
+        0 => String::new(),
+        1 => " (1 more fact differs)".to_owned(),
+        more => format!(" ({more} more facts differ)"),
+    };
+    let doubt = match found.differences[0].is_known {
+        true => String::new(),
+        false => ", though so few hosts cannot show that it matters".to_owned(),
+    };
+    format!("{hosts} {}{more}: there {how}{doubt}", and_joined(shown))
+}
+
+/// `run in gVisor`, `have kernel 4.4.0 (the rest 6.8.0)`.
+fn difference(found: &HostDifference, count: u64) -> String {
+    let (run, have, were) = if count == 1 { ("runs", "has", "was") } else { ("run", "have", "were") };
+    let value = shortened(&found.value);
+    let has = match found.what.as_str() {
+        "container" if found.value == "unknown" => format!("{run} in no container"),
+        "container" => format!("{run} in {value}"),
+        "hypervisor" => match found.value.as_str() {
+            "yes" => format!("{run} in a virtual machine"),
+            "unknown" => format!("{run} without a hypervisor"),
+            _ => format!("{run} in a virtual machine ({value})"),
+        },
+        "placement" => format!("{run} the processes on {value}"),
+        "cpu" => format!("{have} the processor {value}"),
+        "version of ipcost" => format!("{were} measured by ipcost {value}"),
+        what => format!("{have} {} {value}", escaped(what)),
+    };
+    if found.here < count || found.elsewhere > 0 {
+        return format!(
+            "{has} on {} of {count} (of the rest {} of {})",
+            found.here, found.elsewhere, found.rest
+        );
+    }
+    match found.others.as_slice() {
+        [only] if only != "unknown" && found.what != "container" => {
+            format!("{has} (the rest {})", shortened(only))
+        }
+        _ => has,
+    }
+}
+
+fn shortened(value: &str) -> String {
+    let value = escaped(value);
+    match value.chars().count() > MOST_OF_A_VALUE {
+        true => value.chars().take(MOST_OF_A_VALUE - 1).chain(['…']).collect(),
+        false => value,
+    }
+}
+
+/// What all hosts say of a claim, and which do not.
+pub fn claim_sentence(fleet: &Fleet, claim: &FleetClaim) -> String {
+    let mut said = format!("“{}” {}", escaped(&claim.text), claim_counts(&claim.counts));
+    let majority = claim.counts.majority().map_or(0, |verdict| claim.counts.count(verdict));
+    let open = claim.counts.open + claim.counts.not_tested;
+    for found in &claim.disagreements {
+        said.push_str(&format!("; {}", otherwise(fleet, found, majority, claim.counts.all(), open)));
+    }
+    said + "."
+}
+
+/// Every host's ratio of every contrast.
+fn hosts(fleet: &Fleet, room: usize, out: &mut String) {
+    const COLUMNS: [Column; 4] = [
+        Column::new("host", false, 0),
+        Column::new("ratio", true, 0),
+        Column::new("", false, 1),
+        Column::new("", false, 0),
+    ];
+    for contrast in &fleet.contrasts {
+        let title = format!("{}: {}", work(&contrast.work, contrast.placement), pair(contrast));
+        out.push_str(&format!("\n{BOLD}{}{BOLD:#}\n", capitalised(&title)));
+        let mut grid = Grid::new(&COLUMNS);
+        for host in &contrast.hosts {
+            let bounds = interval(host.ratio, host.lo, host.hi)
+                .map_or_else(String::new, |bounds| format!("({bounds})"));
+            grid.row(vec![
+                escaped(&fleet.hosts[host.host as usize].name).into(),
+                ratio(host.ratio).into(),
+                bounds.into(),
+                host.standing.name().into(),
+            ]);
+        }
+        grid.render(out, room);
+    }
+}
+
+/// What the figures are; `None` without contrasts.
+pub fn how(fleet: &Fleet) -> Option<String> {
+    if fleet.contrasts.is_empty() {
+        return None;
+    }
+    let margin = fleet.margin * 100.0;
+    let is_apart = |contrast: &&FleetContrast| contrast.together.is_some_and(|together| together.apart > 0);
+    let apart = match fleet.contrasts.iter().any(|contrast| is_apart(&contrast)) {
+        true => " Hosts that disagree and that a recorded fact sets apart are left out of these.",
+        false => "",
+    };
+    Some(format!(
+        "Ratios of {}; \"same\" is within {margin:.0} %. Each host counts by its own run, whose verdicts are wrong in at most 5 % on average. \
+         Typical host, spread between hosts and where another host lies: random effects with hosts as the unit, each interval at 95 % by itself.{apart}",
+        match fleet.metric {
+            Metric::Wall => "the cost of an operation",
+            Metric::Cpu => "the processor time of an operation",
+        }
+    ))
+}
+
+/// Files that are not counted, in lines.
+pub fn skipped(fleet: &Fleet, most: usize) -> Vec<String> {
+    if fleet.skipped_files == 0 {
+        return Vec::new();
+    }
+    let mut lines =
+        vec![format!("Not counted: {} of {}.", fleet.skipped_files, counted(fleet.files, "file"))];
+    let line = |Skipped { file, reason }: &Skipped| format!("  {}: {}", escaped(file), escaped(reason));
+    lines.extend(fleet.skipped.iter().take(most).map(line));
+    let shown = fleet.skipped.len().min(most) as u64;
+    if fleet.skipped_files > shown {
+        let more = fleet.skipped_files - shown;
+        lines.push(format!(
+            "  … and {more} more{}",
+            if fleet.skipped.len() as u64 > shown { "; --details names them" } else { "" }
+        ));
+    }
+    lines
+}
+
+/// Groups by name, at most a few: for captions.
+pub fn group_names(fleet: &Fleet) -> String {
+    let names: Vec<String> = fleet.groups.iter().map(group).collect();
+    first_few(&names, MOST_NAMES)
+}

@@ -1,0 +1,237 @@
+//! Pages that are not of one document: sections of text, tables and pictures, without a script.
+
+use super::{FOOTER, Fragment, STYLE, palette, policy, text};
+use crate::picture::Picture;
+
+/// A page.
+#[derive(Debug, Default)]
+pub struct Page {
+    /// Its title.
+    pub title: String,
+    /// What it is about, beneath the title.
+    pub about: String,
+    /// Links in its head: addresses and names.
+    pub links: Vec<(String, String)>,
+    /// Its sections.
+    pub sections: Vec<Fragment>,
+}
+
+impl Page {
+    /// As HTML.
+    pub fn render(&self) -> String {
+        let style = palette() + STYLE;
+        let link =
+            |(address, name): &(String, String)| format!("<a href=\"{}\">{}</a>", text(address), text(name));
+        let links: String = self.links.iter().map(link).collect();
+        let nav = if links.is_empty() {
+            String::new()
+        } else {
+            format!("<nav aria-label=\"Pages and parts\">{links}</nav>\n")
+        };
+        let sections: String = self.sections.iter().map(|Fragment(section)| section.as_str()).collect();
+        format!(
+            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+             <meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+             <meta name=\"color-scheme\" content=\"light dark\">\n\
+             <title>{title}</title>\n<style>{style}</style>\n</head>\n<body>\n\
+             <header>\n<div>\n<h1>{title}</h1>\n<p class=\"quiet\">{}</p>\n{nav}</div>\n</header>\n\
+             <main>\n{sections}</main>\n{FOOTER}</body>\n</html>\n",
+            policy("", &style),
+            text(&self.about),
+            title = text(&self.title),
+        )
+    }
+}
+
+/// A section of a page, part by part.
+#[derive(Debug)]
+pub struct Section {
+    id: String,
+    title: String,
+    body: String,
+}
+
+impl Section {
+    /// An empty one; the id is what links lead to.
+    pub fn new(id: &str, title: &str) -> Self {
+        Self { id: id.to_owned(), title: title.to_owned(), body: String::new() }
+    }
+
+    /// Adds a paragraph.
+    pub fn paragraph(mut self, said: &str) -> Self {
+        self.body.push_str(&format!("<p>{}</p>\n", text(said)));
+        self
+    }
+
+    /// Adds a remark.
+    pub fn note(mut self, said: &str) -> Self {
+        self.body.push_str(&format!("<p class=\"note\">{}</p>\n", text(said)));
+        self
+    }
+
+    /// Adds a caution.
+    pub fn caution(mut self, said: &str) -> Self {
+        self.body.push_str(&format!("<p class=\"caution\">{}</p>\n", text(said)));
+        self
+    }
+
+    /// Adds sentences as a list; each may have the colour of a place in the palette.
+    pub fn sentences(mut self, sentences: &[(Option<usize>, String)]) -> Self {
+        let entry = |(slot, said): &(Option<usize>, String)| {
+            let class = slot.map_or_else(String::new, |slot| format!(" class=\"t{slot}\""));
+            format!("<li{class}>{}</li>\n", text(said))
+        };
+        let entries: String = sentences.iter().map(entry).collect();
+        self.body.push_str(&format!("<ul class=\"verdicts\">\n{entries}</ul>\n"));
+        self
+    }
+
+    /// Adds a heading within the section.
+    pub fn heading(mut self, title: &str) -> Self {
+        self.body.push_str(&format!("<h3>{}</h3>\n", text(title)));
+        self
+    }
+
+    /// Adds a table.
+    pub fn table(mut self, table: &Table) -> Self {
+        self.body.push_str(&table.render());
+        self
+    }
+
+    /// Adds a picture.
+    pub fn picture(mut self, picture: &Picture) -> Self {
+        self.body.push_str(&format!("<div class=\"published\">\n{}</div>\n", picture.inline()));
+        self
+    }
+
+    /// Adds another section's body, folded away under a summary.
+    pub fn folded(mut self, summary: &str, inner: Self) -> Self {
+        self.body.push_str(&format!(
+            "<details><summary>{}</summary>\n{}</details>\n",
+            text(summary),
+            inner.body
+        ));
+        self
+    }
+
+    /// The section as a part of a page.
+    pub fn fragment(self) -> Fragment {
+        let (id, title) = (text(&self.id), text(&self.title));
+        Fragment(format!(
+            "<section id=\"{id}\" aria-labelledby=\"{id}-title\">\n<h2 id=\"{id}-title\">{title}</h2>\n{}</section>\n",
+            self.body
+        ))
+    }
+}
+
+/// A table.
+#[derive(Debug, Default)]
+pub struct Table {
+    /// What stands above the columns.
+    pub head: Vec<&'static str>,
+    /// The rows.
+    pub rows: Vec<Vec<Field>>,
+}
+
+/// What stands in a field of a table.
+#[derive(Debug, Default, Clone)]
+pub struct Field {
+    /// Its text.
+    pub text: String,
+    /// How it looks.
+    pub look: Look,
+    /// Where it leads to.
+    pub link: Option<String>,
+}
+
+/// How a field looks.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub enum Look {
+    /// Text, on as many lines as it takes.
+    #[default]
+    Text,
+    /// A name that stays on one line.
+    Name,
+    /// A number.
+    Number,
+    /// An interval.
+    Interval,
+    /// Good news.
+    Good,
+    /// Bad news.
+    Bad,
+    /// Nothing is known.
+    Open,
+}
+
+impl Look {
+    fn class(self) -> &'static str {
+        match self {
+            Self::Text => "reason",
+            Self::Name => "name",
+            Self::Number => "number",
+            Self::Interval => "interval",
+            Self::Good => "word cheaper",
+            Self::Bad => "word dearer",
+            Self::Open => "word open",
+        }
+    }
+}
+
+impl Field {
+    /// Text with a look.
+    pub fn new(text: impl Into<String>, look: Look) -> Self {
+        Self { text: text.into(), look, link: None }
+    }
+}
+
+impl Table {
+    fn render(&self) -> String {
+        let head: String =
+            self.head.iter().map(|name| format!("<th scope=\"col\">{}</th>", text(name))).collect();
+        let field = |field: &Field| {
+            let inner = match &field.link {
+                Some(link) => format!("<a href=\"{}\">{}</a>", text(link), text(&field.text)),
+                None => text(&field.text),
+            };
+            format!("<td class=\"{}\">{inner}</td>", field.look.class())
+        };
+        let row = |row: &Vec<Field>| format!("<tr>{}</tr>\n", row.iter().map(field).collect::<String>());
+        let rows: String = self.rows.iter().map(row).collect();
+        format!(
+            "<div class=\"scroll\"><table><thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n"
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_comes_from_outside_is_text_wherever_it_stands() {
+        let evil = "<script>alert(1)</script>\"'&";
+        let table = Table {
+            head: vec!["host"],
+            rows: vec![vec![Field { link: Some(evil.to_owned()), ..Field::new(evil, Look::Bad) }]],
+        };
+        let inner = Section::new("inner", evil).note(evil);
+        let section = Section::new(evil, evil)
+            .paragraph(evil)
+            .caution(evil)
+            .heading(evil)
+            .sentences(&[(Some(1), evil.to_owned())])
+            .table(&table)
+            .folded(evil, inner);
+        let page = Page {
+            title: evil.to_owned(),
+            about: evil.to_owned(),
+            links: vec![(evil.to_owned(), evil.to_owned())],
+            sections: vec![section.fragment()],
+        };
+        let html = page.render();
+        assert!(!html.contains("<script") && !html.contains("\"'&"), "{html}");
+        assert_eq!(html.matches("&lt;script&gt;").count(), 17, "{html}");
+    }
+}

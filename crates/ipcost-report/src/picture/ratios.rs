@@ -1,0 +1,126 @@
+//! Ratios of any kind with their intervals, in rows.
+
+use super::ink::{Canvas, GUIDE, INK, QUIET};
+use super::rows::{self, Axis, Columns, Group, Mark, Row};
+use super::scale::{Extent, Scale};
+use super::text::clean;
+use super::{Background, FOOT, LEAD, LEFT, Picture, PictureError, RIGHT, TITLE, WIDTH, paragraph};
+use crate::figures::colours::PALETTE;
+use crate::figures::forest::{Forest, Panel};
+use crate::figures::ticks;
+
+/// Draws the rows.
+///
+/// # Errors
+/// If there are none.
+pub fn draw(forest: &Forest, background: Background) -> Result<Picture, PictureError> {
+    let mut canvas = Canvas::of("ipcost");
+    let mut y = paragraph(&mut canvas, &forest.title, TITLE, INK, 20.0);
+    for line in [&forest.about, &forest.reading] {
+        y = paragraph(&mut canvas, line, LEAD, QUIET, y + 3.0);
+    }
+    let y = body(forest, &mut canvas, y + 8.0)?;
+    let mut y = y + 12.0;
+    for note in &forest.notes {
+        y = paragraph(&mut canvas, note, LEAD, INK, y);
+    }
+    y += 8.0;
+    canvas.line((LEFT, y), (RIGHT, y), GUIDE, 1.0);
+    y = paragraph(&mut canvas, &forest.how, FOOT, QUIET, y + 6.0);
+    Ok(Picture { title: clean(&forest.title), width: WIDTH, height: (y + 14.0).ceil(), background, canvas })
+}
+
+/// The rows alone, for a page that has the rest in words.
+///
+/// # Errors
+/// If there are none.
+pub fn plain(forest: &Forest) -> Result<Picture, PictureError> {
+    let mut canvas = Canvas::of("ipcost");
+    let bottom = body(forest, &mut canvas, 4.0)?;
+    let background = Background::Transparent;
+    Ok(Picture {
+        title: clean(&forest.title),
+        width: WIDTH,
+        height: (bottom + 6.0).ceil(),
+        background,
+        canvas,
+    })
+}
+
+fn body(forest: &Forest, canvas: &mut Canvas, top: f64) -> Result<f64, PictureError> {
+    if forest.panels.iter().all(|panel| panel.rows.is_empty()) {
+        return Err(PictureError::NothingMeasured);
+    }
+    let sides = vec![forest.panels.iter().map(group).collect::<Vec<Group>>()];
+    let columns = Columns::of(&sides)[0];
+    let axis = Axis {
+        scale: Scale::logarithmic(&extent(forest), columns.start, columns.end),
+        tick: &ticks::number,
+        caption: "← costs less · ratio of costs (logarithmic) · costs more →".to_owned(),
+        bars: false,
+        band: Some(forest.band),
+        line: Some(1.0),
+    };
+    Ok(rows::draw(canvas, &sides[0], columns, &axis, top))
+}
+
+fn group(panel: &Panel) -> Group {
+    let rows = panel.rows.iter().map(|row| Row {
+        label: row.label.clone(),
+        strong: row.strong,
+        colour: PALETTE[row.slot % PALETTE.len()].light,
+        mark: Mark::Known { median: row.ratio, lo: row.lo, hi: row.hi },
+        figures: row.figures.clone(),
+        modes: Vec::new(),
+        floor: None,
+        tall: false,
+    });
+    Group { title: panel.title.clone(), rows: rows.collect() }
+}
+
+fn extent(forest: &Forest) -> Extent {
+    let mut extent = Extent::default();
+    [1.0, forest.band.0, forest.band.1].into_iter().for_each(|value| extent.add(value));
+    for row in forest.panels.iter().flat_map(|panel| &panel.rows) {
+        extent.add(row.ratio);
+        extent.add_bound(row.lo);
+        extent.add_bound(row.hi);
+    }
+    extent
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figures::forest::ForestRow;
+
+    #[test]
+    fn every_row_is_drawn_and_none_are_refused() {
+        let row = |ratio: f64, lo| ForestRow {
+            label: "web1 <b>".to_owned(),
+            strong: ratio > 1.0,
+            slot: 40,
+            ratio,
+            lo,
+            hi: Some(ratio * 1.1),
+            figures: "0.5 (0.4–0.6)".to_owned(),
+        };
+        let panel = Panel { title: "rr".to_owned(), rows: vec![row(0.5, Some(0.45)), row(1.2, None)] };
+        let mut forest = Forest {
+            title: "unix over tcp".to_owned(),
+            about: "2 hosts".to_owned(),
+            reading: "A row a host.".to_owned(),
+            panels: vec![panel],
+            band: (1.0 / 1.05, 1.05),
+            notes: vec!["They disagree.".to_owned()],
+            how: "somehow".to_owned(),
+        };
+        for picture in [draw(&forest, Background::White).unwrap(), plain(&forest).unwrap()] {
+            let svg = picture.svg();
+            roxmltree::Document::parse(&svg).unwrap();
+            assert!(svg.contains("web1 &lt;b&gt;") && !svg.contains("NaN"), "{svg}");
+        }
+        forest.panels.clear();
+        assert!(draw(&forest, Background::White).is_err());
+    }
+}

@@ -1,0 +1,58 @@
+//! What `ipcost fleet` takes.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use ipcost_model::Metric;
+
+use crate::redact::Redacting;
+
+#[derive(Debug, Args)]
+#[command(
+    after_long_help = "A host is a name and a machine id; of several documents of one host the newest counts. Runs of other jobs than most, and files that are no documents, are named and not counted.\n\nExit status: 0 done, 1 something failed, 2 wrong usage, or nothing that counts."
+)]
+pub struct FleetArgs {
+    /// Documents of runs, checks and replications, or directories of them; saved runs by identifier or name
+    #[arg(value_name = "DOCUMENT", required = true)]
+    pub documents: Vec<String>,
+    /// What is compared: wall, cpu
+    #[arg(long, value_name = "METRIC", default_value = "wall")]
+    pub metric: Metric,
+    /// Show every host, every sentence and every file that is not counted
+    #[arg(long)]
+    pub details: bool,
+    /// Draw this contrast host by host, as A/B by the labels or ids of two cells, instead of an overview, with --svg and --png
+    #[arg(long, value_name = "A/B")]
+    pub contrast: Option<String>,
+    /// Write the fleet as JSON; - is standard output
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Write a page that loads nothing
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Write comma-separated values, one row for each contrast of each host
+    #[arg(long, value_name = "FILE")]
+    pub csv: Option<PathBuf>,
+    /// Write Markdown
+    #[arg(long, value_name = "FILE")]
+    pub markdown: Option<PathBuf>,
+    /// Draw an overview as SVG
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+    /// The same as PNG
+    #[arg(long, value_name = "FILE")]
+    pub png: Option<PathBuf>,
+    /// Show neither progress nor warnings
+    #[arg(long, short)]
+    pub quiet: bool,
+    #[command(flatten)]
+    pub redacting: Redacting,
+}
+
+impl FleetArgs {
+    /// The files that were asked for.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        let files = [&self.json, &self.html, &self.csv, &self.markdown, &self.svg, &self.png];
+        files.into_iter().flatten().map(PathBuf::as_path)
+    }
+}

@@ -1,0 +1,162 @@
+//! `ipcost fleet`: what many hosts say together.
+
+use std::io::IsTerminal;
+use std::process::ExitCode;
+
+use anyhow::{Context, anyhow, ensure};
+use ipcost_features::fleet::{self, Fleet, FleetContrast, Gatherer, words};
+use ipcost_model::unknown;
+use ipcost_report::picture::{Background, draw_forest};
+
+use crate::args::FleetArgs;
+use crate::build::tool;
+use crate::exit::Problem;
+use crate::many::{Given, each};
+use crate::output::{
+    at_most_one_on_standard_output, is_standard_output, print, room, write_bytes, write_pretty, write_text,
+};
+use crate::progress::bar;
+use crate::redact::Redacting;
+
+/// Reads the documents, and shows and writes what they say together.
+///
+/// # Errors
+/// What is wrong with the arguments, that no document counts, or what cannot be written.
+pub fn run(args: &FleetArgs) -> Result<ExitCode, Problem> {
+    check(args).map_err(Problem::usage)?;
+    let gatherer = gather(&args.documents, Gatherer::new(args.metric), args.redacting, args.quiet)?;
+    let fleet = gatherer.finish(tool());
+    if fleet.hosts.is_empty() {
+        return Err(Problem::usage(nothing(&fleet)));
+    }
+    write(&fleet, args)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn check(args: &FleetArgs) -> anyhow::Result<()> {
+    at_most_one_on_standard_output(args.files())?;
+    let to_terminal = args.png.as_deref().is_some_and(is_standard_output) && std::io::stdout().is_terminal();
+    ensure!(!to_terminal, "a PNG picture is not for a terminal; write it with --png FILE, or pipe it on");
+    ensure!(
+        args.contrast.is_none() || args.svg.is_some() || args.png.is_some(),
+        "--contrast says what --svg and --png draw; give one of them"
+    );
+    Ok(())
+}
+
+/// Every document of the runs and directories; what cannot be read is counted, too.
+///
+/// # Errors
+/// That a directory cannot be read.
+pub fn gather(
+    documents: &[String],
+    mut gatherer: Gatherer,
+    redacting: Redacting,
+    quiet: bool,
+) -> Result<Gatherer, Problem> {
+    let all = Given::all(documents).map_err(Problem::usage)?;
+    let bar = bar(quiet, all.len() as u64, "{pos} of {len} documents");
+    let mut number = 0;
+    each(&all, |given, document| {
+        number += 1;
+        bar.set_position(number);
+        // A file is often named after its host, and so is what the system says of it.
+        let file = if redacting.redact { format!("file {number}") } else { given.name.clone() };
+        match document {
+            Ok(document) => gatherer.add(&file, &redacting.apply_to_document(document)?),
+            Err(_) if redacting.redact => {
+                gatherer.unreadable(&file, "it cannot be read as a document".to_owned())
+            }
+            Err(error) => gatherer.unreadable(&file, reason(&error, &given.name)),
+        }
+        Ok(())
+    })?;
+    bar.finish_and_clear();
+    Ok(gatherer)
+}
+
+/// An error without the name of the file, which stands before it.
+fn reason(error: &anyhow::Error, file: &str) -> String {
+    let causes: Vec<String> = error.chain().map(ToString::to_string).filter(|cause| cause != file).collect();
+    causes.join(": ")
+}
+
+fn nothing(fleet: &Fleet) -> anyhow::Error {
+    let lines = words::skipped(fleet, 5);
+    match lines.as_slice() {
+        [] => anyhow!(
+            "there is no document; a fleet takes files of ipcost run --json FILE, or directories of them"
+        ),
+        lines => anyhow!("no document counts. {}", lines.join("\n")),
+    }
+}
+
+fn write(fleet: &Fleet, args: &FleetArgs) -> Result<(), Problem> {
+    let picture = match args.svg.is_some() || args.png.is_some() {
+        false => None,
+        true => {
+            let forest = match &args.contrast {
+                Some(name) => fleet::by_host(fleet, contrast(fleet, name).map_err(Problem::usage)?),
+                None => fleet::overview(fleet),
+            };
+            let drawn = draw_forest(&forest, Background::default());
+            Some(drawn.map_err(|error| Problem::usage(error.into()))?)
+        }
+    };
+    outputs(fleet, args, picture).map_err(Problem::failed)
+}
+
+fn outputs(
+    fleet: &Fleet,
+    args: &FleetArgs,
+    picture: Option<ipcost_report::picture::Picture>,
+) -> anyhow::Result<()> {
+    if let Some(picture) = picture {
+        if let Some(path) = &args.svg {
+            write_text(&picture.svg(), path)?;
+        }
+        if let Some(path) = &args.png {
+            write_bytes(&picture.png().context("the picture cannot be drawn")?, path)?;
+        }
+    }
+    if let Some(path) = &args.json {
+        write_pretty(fleet, path)?;
+    }
+    if let Some(path) = &args.html {
+        write_text(&fleet::page(fleet).render(), path)?;
+    }
+    if let Some(path) = &args.csv {
+        write_text(&fleet::csv(fleet), path)?;
+    }
+    if let Some(path) = &args.markdown {
+        write_text(&fleet::markdown(fleet), path)?;
+    }
+    if !args.files().any(is_standard_output) {
+        print(&words::render(fleet, args.details, room()))?;
+    }
+    Ok(())
+}
+
+/// The contrast that a user means.
+fn contrast<'a>(fleet: &'a Fleet, name: &str) -> anyhow::Result<&'a FleetContrast> {
+    let names = |contrast: &FleetContrast| {
+        [
+            format!("{}/{}", contrast.a_label, contrast.b_label),
+            format!("{}/{}", contrast.a, contrast.b),
+            contrast.a.clone(),
+        ]
+    };
+    let mut found =
+        fleet.contrasts.iter().filter(|contrast| names(contrast).iter().any(|known| known == name));
+    let Some(first) = found.next() else {
+        let known: Vec<String> = fleet.contrasts.iter().map(|contrast| contrast.a.clone()).collect();
+        return Err(anyhow!(unknown("contrast", name, known.iter().map(String::as_str))));
+    };
+    ensure!(
+        found.next().is_none(),
+        "several contrasts are called {name}; name one by the ids of its cells, such as --contrast {}/{}",
+        first.a,
+        first.b
+    );
+    Ok(first)
+}
