@@ -93,7 +93,7 @@ impl Answer {
     pub fn render(&self, details: bool, room: usize) -> String {
         match self {
             Self::Explanation(explanation) => explain::words::render(explanation, room),
-            Self::Check(check) => check::words::render(check, room),
+            Self::Check(check) => check::words::render(&check.view(), room),
             Self::Ledger(ledger) => replicate::words::render(ledger, false, room),
             Self::Sweep(sweep) => sweep::words::render(sweep, room),
             Self::Cores(sweep) => sweep::words::matrix(sweep, room),

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, anyhow, ensure};
 use ipcost_features::fleet::{self, Fleet, FleetContrast, Gatherer, words};
-use ipcost_model::unknown;
+use ipcost_model::{Document, unknown};
 use ipcost_report::picture::{Background, draw_forest};
 
 use crate::args::FleetArgs;
@@ -49,30 +49,48 @@ fn check(args: &FleetArgs) -> anyhow::Result<()> {
 /// # Errors
 /// That a directory cannot be read.
 pub fn gather(
-    documents: &[String],
+    names: &[String],
     mut gatherer: Gatherer,
     redacting: Redacting,
     quiet: bool,
 ) -> Result<Gatherer, Problem> {
-    let all = Given::all(documents).map_err(Problem::usage)?;
-    let bar = bar(quiet, all.len() as u64, "{pos} of {len} documents");
-    let mut number = 0;
-    each(&all, |given, document| {
-        number += 1;
-        bar.set_position(number);
-        // A file is often named after its host, and so is what the system says of it.
-        let file = if redacting.redact { format!("file {number}") } else { given.name.clone() };
+    documents(names, redacting, quiet, |_, file, document| {
         match document {
-            Ok(document) => gatherer.add(&file, &redacting.apply_to_document(document)?),
-            Err(_) if redacting.redact => {
-                gatherer.unreadable(&file, "it cannot be read as a document".to_owned())
-            }
-            Err(error) => gatherer.unreadable(&file, reason(&error, &given.name)),
+            Ok(document) => gatherer.add(file, &document),
+            Err(reason) => gatherer.unreadable(file, reason),
         }
         Ok(())
     })?;
-    bar.finish_and_clear();
     Ok(gatherer)
+}
+
+/// Uses every document of the runs and directories, or the reason why it cannot be read, with its place, from 1, and its name.
+///
+/// # Errors
+/// That a directory cannot be read, or what a use failed with.
+pub fn documents(
+    names: &[String],
+    redacting: Redacting,
+    quiet: bool,
+    mut used: impl FnMut(u64, &str, Result<Document, String>) -> Result<(), Problem>,
+) -> Result<(), Problem> {
+    let all = Given::all(names).map_err(Problem::usage)?;
+    let bar = bar(quiet, all.len() as u64, "{pos} of {len} documents");
+    let mut place = 0;
+    each(&all, |given, document| {
+        place += 1;
+        bar.set_position(place);
+        let document = match document {
+            Ok(document) => Ok(redacting.apply_to_document(document)?),
+            Err(_) if redacting.redact => Err("it cannot be read as a document".to_owned()),
+            Err(error) => Err(reason(&error, &given.name)),
+        };
+        // A file is often named after its host.
+        let name = if redacting.redact { format!("file {place}") } else { given.name.clone() };
+        used(place, &name, document)
+    })?;
+    bar.finish_and_clear();
+    Ok(())
 }
 
 /// An error without the name of the file, which stands before it.

@@ -3,13 +3,13 @@
 
 use ipcost_report::words::escaped;
 
-use crate::check::{Check, CheckedClaim};
+use crate::check::{CheckedClaim, View};
 use crate::claims::ClaimVerdict;
-use crate::claims::words::{advice, bounds, claimed, how, summary, telling, text, value};
+use crate::claims::words::{advice, bounds, claimed, summary, telling, text, value};
 
 /// Workflow commands, one a line: an error for a claim that fails, a warning for an open one. `file` is the path of
 /// the file of claims from the root of the repository.
-pub fn annotations(check: &Check, file: &str) -> String {
+pub fn annotations(check: &View<'_>, file: &str) -> String {
     let line = |claim: &CheckedClaim| {
         let level = match claim.word {
             ClaimVerdict::Holds => return None,
@@ -40,10 +40,12 @@ fn property(raw: &str) -> String {
 }
 
 /// The summary of a step: a table, and what to do about claims that do not hold.
-pub fn step_summary(check: &Check) -> String {
-    let mut out =
-        format!("### {}\n\n| | claim | measured | claimed |\n|---|---|---|---|\n", plain(&summary(check)));
-    for claim in &check.claims {
+pub fn step_summary(check: &View<'_>) -> String {
+    let mut out = format!(
+        "### {}\n\n| | claim | measured | claimed |\n|---|---|---|---|\n",
+        plain(&summary(check.claims))
+    );
+    for claim in check.claims {
         let Some(test) = telling(claim) else { continue };
         let word = match claim.word {
             ClaimVerdict::Holds => ClaimVerdict::Holds.name().to_owned(),
@@ -60,12 +62,12 @@ pub fn step_summary(check: &Check) -> String {
     }
     let advices = check.claims.iter().filter_map(|claim| Some((claim.line, advice(claim)?)));
     let advices: Vec<String> = advices
-        .map(|(line, advice)| format!("- {}:{line}: {}\n", plain(&check.file), plain(&advice)))
+        .map(|(line, advice)| format!("- {}:{line}: {}\n", plain(check.file), plain(&advice)))
         .collect();
     if !advices.is_empty() {
         out.push_str(&format!("\n{}", advices.concat()));
     }
-    out.push_str(&format!("\n{}\n", plain(&how(check))));
+    out.push_str(&format!("\n{}\n", plain(&check.how)));
     out
 }
 
@@ -96,7 +98,7 @@ mod tests {
     fn annotations_point_at_the_claims_and_are_escaped() {
         let mut check = fixture();
         check.claims[1].text = "100 %\r\nof p99: a, b".into();
-        let shown = annotations(&check, "bench/odd, name: 100%.toml");
+        let shown = annotations(&check.view(), "bench/odd, name: 100%.toml");
         let lines: Vec<&str> = shown.lines().collect();
         assert_eq!(lines.len(), 4, "every claim but the one that holds: {shown}");
         assert!(
@@ -111,7 +113,7 @@ mod tests {
 
     #[test]
     fn the_summary_is_a_table_that_nothing_breaks() {
-        let shown = step_summary(&fixture());
+        let shown = step_summary(&fixture().view());
         insta::assert_snapshot!(shown);
         let rows = shown.lines().filter(|line| line.starts_with('|'));
         assert!(rows.map(|row| row.replace("\\|", "").matches('|').count()).all(|bars| bars == 5), "{shown}");

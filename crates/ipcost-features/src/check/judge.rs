@@ -7,15 +7,16 @@
 mod baseline;
 mod deciding;
 mod levels;
+mod measured;
 mod preparing;
 
 use crate::check::{CheckedClaim, CheckedTest, ClaimMetric};
 use crate::claims::ClaimVerdict;
 
 pub use baseline::{differences, ratio_to_baseline};
+pub use measured::{Measured, recorded_cells};
 pub use preparing::prepare;
 
-use ipcost_lab::campaign::Outcome;
 use ipcost_lab::planning::ALPHA;
 
 use crate::claims::all_hold;
@@ -146,21 +147,26 @@ fn all_of_them(verdicts: impl Iterator<Item = ClaimVerdict>) -> ClaimVerdict {
 }
 
 /// Decides every claim from what was measured so far; says how long it would likely take only of a run that has ended.
-pub fn decide(questions: &Questions, outcome: &Outcome) -> Vec<CheckedClaim> {
+pub fn decide(questions: &Questions, measured: &Measured<'_>) -> Vec<CheckedClaim> {
     let level = questions.level();
-    let batches = outcome.batches();
-    let claim = |question: &AskedClaim| {
-        let mut tests: Vec<CheckedTest> =
-            question.tests.iter().map(|test| deciding::decide_test(test, outcome, &batches, level)).collect();
-        // Where every cell is within its bound, so is every group; one that is not known to fail adds nothing.
-        let above = levels::decide_groups(question, outcome, &batches, level);
-        tests.splice(0..0, above.into_iter().filter(|test| test.word == ClaimVerdict::Fails));
-        CheckedClaim {
-            text: question.text.clone(),
-            line: question.line as u32,
-            word: all_of_them(tests.iter().map(|test| test.word)),
-            tests,
-        }
-    };
-    questions.claims.iter().map(claim).collect()
+    questions.claims.iter().map(|claim| decide_claim(claim, measured, level)).collect()
+}
+
+/// Decides one claim at a level that is a part of that of a single run, as hosts of a fleet share it.
+pub fn decide_at(questions: &Questions, claim: usize, measured: &Measured<'_>, parts: u64) -> CheckedClaim {
+    decide_claim(&questions.claims[claim], measured, questions.level() / parts.max(1) as f64)
+}
+
+fn decide_claim(question: &AskedClaim, measured: &Measured<'_>, level: f64) -> CheckedClaim {
+    let mut tests: Vec<CheckedTest> =
+        question.tests.iter().map(|test| deciding::decide_test(test, measured, level)).collect();
+    // Where every cell is within its bound, so is every group; one that is not known to fail adds nothing.
+    let above = levels::decide_groups(question, measured, level);
+    tests.splice(0..0, above.into_iter().filter(|test| test.word == ClaimVerdict::Fails));
+    CheckedClaim {
+        text: question.text.clone(),
+        line: question.line as u32,
+        word: all_of_them(tests.iter().map(|test| test.word)),
+        tests,
+    }
 }

@@ -1,14 +1,17 @@
 //! Claims that a project keeps about its own machine, and whether they hold: `ipcost check`.
 
 mod checked;
+pub mod fleet;
 pub mod github;
 mod judge;
 pub mod junit;
 mod record;
 mod run;
+mod view;
 pub mod words;
 
 pub use self::checked::*;
 pub use self::judge::*;
 pub use self::record::*;
 pub use self::run::{measure, record};
+pub use self::view::View;

@@ -70,6 +70,8 @@ pub struct ProjectClaim {
     pub at_most: Option<Bound>,
     /// The value is at least this.
     pub at_least: Option<Bound>,
+    /// On which share of the hosts of a fleet it must hold, 0 to 1, where the file says so.
+    pub hosts: Option<f64>,
 }
 
 /// What a cell is compared with.

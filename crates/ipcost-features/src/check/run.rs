@@ -10,7 +10,7 @@ use super::{CHECK_SCHEMA, Check, Questions, decide, is_settled, together};
 
 impl Question for Questions {
     fn answered(&self, so_far: &Outcome) -> Answered {
-        let claims = decide(self, so_far);
+        let claims = decide(self, &so_far.into());
         let settled = claims.iter().filter(|claim| is_settled(claim)).count();
         let is_over = settled == claims.len() && !self.recording;
         let needed = if is_over { Needed::Nothing } else { Needed::Everything };
@@ -40,7 +40,7 @@ pub fn record(
     outcome: Outcome,
     about: About,
 ) -> Check {
-    let claims = decide(questions, &outcome);
+    let claims = decide(questions, &(&outcome).into());
     let envelope = about.envelope(CHECK_SCHEMA);
     let document = document(outcome, about);
     Check {

@@ -5,11 +5,13 @@ use ipcost_report::grid::{Column, Grid, Piece};
 use ipcost_report::words::escaped;
 use ipcost_report::wrap::wrapped;
 
-use crate::check::{Check, CheckedClaim};
+use crate::check::{CheckedClaim, View};
 use crate::claims::ClaimVerdict;
-use crate::claims::words::{advice, bounds, claimed, how, style, summary, telling, text, value};
+use crate::claims::words::{advice, bounds, claimed, place, style, summary, telling, text, value};
 
 const DIMMED: Style = Style::new().dimmed();
+/// So many hosts of a fleet are shown of a claim, besides the one that says most.
+const MOST_HOSTS: usize = 5;
 
 const COLUMNS: [Column; 5] = [
     Column::new("", false, 0),
@@ -21,9 +23,9 @@ const COLUMNS: [Column; 5] = [
 
 /// Draws what was decided in `room` columns of text: a line a claim, what to do about those that do not hold, and
 /// the sum.
-pub fn render(check: &Check, room: usize) -> String {
+pub fn render(check: &View<'_>, room: usize) -> String {
     let mut grid = Grid::new(&COLUMNS);
-    for claim in &check.claims {
+    for claim in check.claims {
         rows(&mut grid, claim);
     }
     let mut out = String::new();
@@ -39,8 +41,8 @@ pub fn render(check: &Check, room: usize) -> String {
     for advice in advices {
         out.push_str(&format!("{}\n", wrapped(&escaped(&advice), room)));
     }
-    out.push_str(&format!("\n{}\n", wrapped(&summary(check), room)));
-    out.push_str(&format!("{DIMMED}{}{DIMMED:#}\n", wrapped(&how(check), room)));
+    out.push_str(&format!("\n{}\n", wrapped(&summary(check.claims), room)));
+    out.push_str(&format!("{DIMMED}{}{DIMMED:#}\n", wrapped(&check.how, room)));
     out
 }
 
@@ -49,12 +51,20 @@ fn rows(grid: &mut Grid, claim: &CheckedClaim) {
     let word = Piece::styled(claim.word.name(), style(claim.word));
     let text = escaped(&text(claim));
     grid.row(vec![word, value(test).into(), bounds(test).into(), claimed(test).into(), text.into()]);
-    let rest =
-        claim.tests.iter().filter(|other| other.cell != test.cell && other.word != ClaimVerdict::Holds);
-    for other in rest {
+    let rest = claim.tests.iter().filter(|other| {
+        (&other.host, &other.cell) != (&test.host, &test.cell) && other.word != ClaimVerdict::Holds
+    });
+    // A fleet may have thousands of hosts.
+    let most = if test.host.is_some() { MOST_HOSTS } else { usize::MAX };
+    let left = rest.clone().count().saturating_sub(most);
+    for other in rest.take(most) {
         let word = Piece::styled(format!("  {}", other.word.name()), style(other.word));
-        let cell = Piece::styled(format!("  {}", escaped(&other.cell)), DIMMED);
+        let cell = Piece::styled(format!("  {}", escaped(&place(other))), DIMMED);
         grid.row(vec![word, value(other).into(), bounds(other).into(), claimed(other).into(), cell]);
+    }
+    if left > 0 {
+        let more = Piece::styled(format!("  … and {left} more hosts; --json has all"), DIMMED);
+        grid.row(vec![Piece::default(), Piece::default(), Piece::default(), Piece::default(), more]);
     }
 }
 
@@ -64,10 +74,11 @@ pub(crate) mod tests {
     use ipcost_report::fixture;
 
     use super::*;
-    use crate::check::{CHECK_SCHEMA, CheckedTest, ClaimMetric, Level};
+    use crate::check::{CHECK_SCHEMA, Check, CheckedTest, ClaimMetric, Level};
 
     pub(crate) fn test(value: f64, spread: f64, at_most: f64, word: ClaimVerdict) -> CheckedTest {
         CheckedTest {
+            host: None,
             cell: "rr/unix/64/c1".into(),
             against: Some("rr/tcp/64/c1".into()),
             baseline: None,
@@ -149,7 +160,7 @@ pub(crate) mod tests {
 
     #[test]
     fn a_line_a_claim_then_what_to_do_then_the_sum() {
-        let shown = render(&fixture(), usize::MAX);
+        let shown = render(&fixture().view(), usize::MAX);
         insta::assert_snapshot!(anstream::adapter::strip_str(&shown).to_string());
     }
 }

@@ -27,6 +27,10 @@ pub(crate) fn style(word: ClaimVerdict) -> Style {
 /// A claim in words; of one about several cells also of how many it holds, and which one [`telling`] shows.
 pub(crate) fn text(claim: &CheckedClaim) -> String {
     match telling(claim) {
+        Some(test) if test.host.is_some() => {
+            let held = claim.tests.iter().filter(|test| test.word == ClaimVerdict::Holds).count();
+            format!("{} (holds on {held} of {} hosts; shown: {})", claim.text, claim.tests.len(), place(test))
+        }
         Some(test) if claim.tests.len() > 1 => {
             let held = claim.tests.iter().filter(|test| test.word == ClaimVerdict::Holds).count();
             format!("{} (holds of {held} of {} cells; shown: {})", claim.text, claim.tests.len(), test.cell)
@@ -149,6 +153,9 @@ fn open(test: &CheckedTest) -> String {
             "the bound is so near that it would likely take {}: move it, or measure where it is quieter",
             duration_text(likely)
         ),
+        None if test.host.is_some() => {
+            "measure that host with a larger --budget, or move the bound away from what was measured".to_owned()
+        }
         None => "how much longer it would take cannot be told; give a larger --budget, or move the bound away from what was measured".to_owned(),
     };
     format!("{head}; {then}")
@@ -162,7 +169,15 @@ fn subject(test: &CheckedTest) -> String {
         (None, Some(baseline)) => format!(" over {baseline}"),
         (None, None) => String::new(),
     };
-    format!("{} of {}{over}", test.metric, test.cell)
+    format!("{} of {}{over}", test.metric, place(test))
+}
+
+/// The cell, in a fleet after its host: `web1, rr/unix/64/c1`.
+pub(crate) fn place(test: &CheckedTest) -> String {
+    match &test.host {
+        Some(host) => format!("{host}, {}", test.cell),
+        None => test.cell.clone(),
+    }
 }
 
 /// An end of an interval with two digits or three, rounded away from the interval, so that it does hold.
@@ -183,15 +198,15 @@ fn generously(seconds: f64) -> String {
 }
 
 /// `3 claims: 1 holds, 1 fails, 1 open`.
-pub(crate) fn summary(check: &Check) -> String {
-    let some = |word: ClaimVerdict| Some((check.count(word), word)).filter(|(count, _)| *count > 0);
+pub(crate) fn summary(claims: &[CheckedClaim]) -> String {
+    let count = |word: ClaimVerdict| claims.iter().filter(|claim| claim.word == word).count();
+    let some = |word: ClaimVerdict| Some((count(word), word)).filter(|(count, _)| *count > 0);
     let counts: Vec<String> = ClaimVerdict::ALL
         .iter()
         .filter_map(|word| some(*word))
         .map(|(count, word)| word.counted(count))
         .collect();
-    let claims = check.claims.len();
-    format!("{}: {}", counted(claims as u64, "claim"), counts.join(", "))
+    format!("{}: {}", counted(claims.len() as u64, "claim"), counts.join(", "))
 }
 
 /// How the answers came about.

@@ -9,6 +9,7 @@ use ipcost_stats::run_median;
 use serde_json::Value;
 
 use super::facts::{Facts, HostFacts, Interned};
+use super::host_key::HostKey;
 use super::record::{FleetCondition, HostGroup, Skipped, Standing};
 use crate::answer::{Answer, kind};
 use crate::claims::ClaimVerdict;
@@ -17,8 +18,6 @@ use crate::replicate::{Ledger, Software};
 
 /// Of files that are not counted, so many are named.
 const MOST_SKIPPED: usize = 1000;
-/// What stands for the name of a host in a redacted document.
-pub(super) const NAMELESS: [&str; 2] = ["", "[host]"];
 
 /// Collects documents.
 #[derive(Debug)]
@@ -114,15 +113,6 @@ pub(super) enum Asked {
     Ledger { id: String, claims: Vec<ClaimOnHost> },
 }
 
-/// Which host a document is from.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) enum HostKey {
-    /// By name and machine.
-    Known(String, Option<String>),
-    /// The document does not tell; by its place.
-    Unknown(u64),
-}
-
 #[derive(Debug)]
 pub(super) struct Ratio {
     pub pair: u32,
@@ -192,10 +182,7 @@ impl Gatherer {
 
     fn take(&mut self, file: &str, document: &Document, asked: Asked) {
         let host = &document.host;
-        let key = match host.machine() {
-            None if NAMELESS.contains(&host.name()) => HostKey::Unknown(self.files),
-            machine => HostKey::Known(host.name().to_owned(), machine.map(str::to_owned)),
-        };
+        let key = HostKey::of(host, self.files);
         let facts = self.facts.of(document);
         self.runs.push(Gathered {
             file: file.to_owned(),

@@ -8,7 +8,8 @@ use ipcost_stats::{UnitValue, median, outliers, random_effects, student_quantile
 
 use super::disagreement::Split;
 use super::facts::HostFacts;
-use super::gather::{Asked, ClaimOnHost, Gathered, Gatherer, HostKey, NAMELESS, Ratio};
+use super::gather::{Asked, ClaimOnHost, Gathered, Gatherer, Ratio};
+use super::host_key::{HostKey, names};
 use super::record::{
     CheapestOn, ClaimCounts, Counts, Disagreement, FLEET_SCHEMA, Fleet, FleetCheapest, FleetClaim,
     FleetContrast, FleetHost, GroupCheapest, GroupClaim, GroupRatio, HostClaim, HostGroup, HostRatio,
@@ -18,8 +19,6 @@ use crate::claims::ClaimVerdict;
 
 /// So many hosts at most are called unusual in size, and no more than a quarter.
 const MOST_UNUSUAL: usize = 100;
-/// So much of a machine's pseudonym tells hosts of one name apart.
-const SHORT: usize = 6;
 
 /// What is known of the hosts, by index.
 pub(super) struct Hosts {
@@ -293,12 +292,6 @@ fn hosts(runs: &[Gathered]) -> (Hosts, HashMap<HostKey, usize>) {
             *known = run;
         }
     }
-    let mut of_name: HashMap<&str, usize> = HashMap::new();
-    for key in newest.keys() {
-        if let HostKey::Known(name, _) = key {
-            *of_name.entry(name).or_default() += 1;
-        }
-    }
     let mut groups: Vec<HostGroup> = Vec::new();
     let mut places: HashMap<HostGroup, usize> = HashMap::new();
     for run in newest.values() {
@@ -311,34 +304,17 @@ fn hosts(runs: &[Gathered]) -> (Hosts, HashMap<HostKey, usize>) {
     let mut order: Vec<usize> = (0..groups.len()).collect();
     order.sort_by_key(|place| std::cmp::Reverse(groups[*place].hosts));
     let rank = |place: usize| order.iter().position(|other| *other == place).unwrap_or(place);
-    let mut unknown = 0;
-    let mut name = |key: &HostKey| match key {
-        HostKey::Unknown(_) => {
-            unknown += 1;
-            format!("unnamed host {unknown}")
-        }
-        HostKey::Known(name, machine) => {
-            let short = machine.as_deref().map(|id| id.chars().take(SHORT).collect::<String>());
-            match short {
-                Some(short) if NAMELESS.contains(&name.as_str()) => format!("host {short}"),
-                Some(short) if of_name[name.as_str()] > 1 => format!("{name} ({short})"),
-                _ => name.clone(),
-            }
-        }
-    };
-    let host = |(key, run): (&&HostKey, &&Gathered)| FleetHost {
-        name: name(key),
-        machine: match key {
-            HostKey::Known(_, machine) => machine.clone(),
-            HostKey::Unknown(_) => None,
-        },
+    let names = names(newest.keys().copied());
+    let host = |((key, run), name): ((&&HostKey, &&Gathered), String)| FleetHost {
+        name,
+        machine: key.machine().map(str::to_owned),
         group: rank(places[&run.group]) as u64,
         cores: run.cores,
         started: run.started.clone(),
         version: run.version.clone(),
         epochs: run.epochs,
     };
-    let all = newest.iter().map(host).collect();
+    let all = newest.iter().zip(names).map(host).collect();
     let facts = newest.values().map(|run| run.facts.clone()).collect();
     let index = newest.keys().enumerate().map(|(place, key)| ((*key).clone(), place)).collect();
     let groups = order.iter().map(|place| groups[*place].clone()).collect();

@@ -39,7 +39,7 @@ fn checked_against(
 ) -> (Vec<CheckedClaim>, Outcome) {
     let (questions, plan) = asked(file, baselines).unwrap();
     let outcome = run(plan, &questions, &mut script, &mut Known::default(), &mut Witness::default());
-    (decide(&questions, &outcome), outcome)
+    (decide(&questions, &(&outcome).into()), outcome)
 }
 
 fn checked(claims: &str, script: Script) -> (Vec<CheckedClaim>, Outcome) {

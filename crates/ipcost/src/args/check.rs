@@ -29,6 +29,14 @@ pub struct CheckArgs {
     /// Decide nothing: measure the cells for the whole budget, and write the document, to be a baseline of claims
     #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "junit", "github"])]
     pub record: Option<PathBuf>,
+    /// Measure nothing: decide the claims on each host from its newest document; directories of documents, too
+    #[arg(
+        long,
+        value_name = "DOCUMENT",
+        num_args = 1..,
+        conflicts_with_all = ["list", "plan", "record", "init", "budget", "seed"]
+    )]
+    pub fleet: Vec<String>,
     /// How long it may take; it ends earlier once every claim is decided [default: the file's, or 30s]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub budget: Option<Duration>,

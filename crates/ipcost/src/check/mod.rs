@@ -1,6 +1,7 @@
 //! `ipcost check`: whether the claims that a project keeps about its own machine hold here.
 
 mod claims;
+mod fleet;
 mod outputs;
 
 use std::path::Path;
@@ -33,6 +34,9 @@ pub fn run(args: &CheckArgs) -> Result<ExitCode, Problem> {
         print(EXAMPLE).map_err(Problem::failed)?;
         return Ok(ExitCode::SUCCESS);
     };
+    if !args.fleet.is_empty() {
+        return fleet::run(args, path);
+    }
     let prepared = prepare(args, path).map_err(Problem::usage)?;
     if !args.quiet {
         prepared.notes(args.plan).for_each(|text| note(text));
@@ -94,11 +98,19 @@ fn prepare(args: &CheckArgs, path: &Path) -> anyhow::Result<Prepared> {
     if !kept {
         claims.claims.clear();
     }
+    let mut notes = Vec::new();
     let (baselines, warnings) = claims::baselines(path, &claims)?;
+    if let Some(claim) = claims.claims.iter().find(|claim| claim.hosts.is_some()) {
+        notes.push(format!(
+            "{file}:{}: hosts is about a fleet, and this host is one; ipcost check --fleet asks many",
+            claim.place.line
+        ));
+    }
     let mut questions =
         ipcost_features::check::prepare(&claims, &expanded.cells, settings.latency, &baselines)
             .map_err(|error| anyhow!("{file}:{error}"))?;
     questions.recording = !kept;
+    questions.notes.extend(notes);
     let settings = Settings { level: kept.then(|| questions.level_of_run()), ..settings };
     let plan =
         lab.plan(expanded, &settings).map_err(|error| too_small(error, &questions)).context(file.clone())?;
@@ -144,8 +156,15 @@ fn finish(args: &CheckArgs, check: &Check, failure: Option<EngineError>) -> Resu
     }
     Ok(match check.word {
         _ if args.record.is_some() => ExitCode::SUCCESS,
+        word => status(word),
+    })
+}
+
+/// What a verdict on all claims exits with.
+fn status(word: ClaimVerdict) -> ExitCode {
+    match word {
         ClaimVerdict::Holds => ExitCode::SUCCESS,
         ClaimVerdict::Fails | ClaimVerdict::Depends => ExitCode::from(FAILED),
         ClaimVerdict::Open | ClaimVerdict::NotTested => ExitCode::from(UNDECIDED),
-    })
+    }
 }

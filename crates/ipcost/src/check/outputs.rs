@@ -5,7 +5,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use ipcost_features::check::{Check, Questions, github, junit, words as check};
+use ipcost_features::check::fleet::FleetCheck;
+use ipcost_features::check::{Check, Questions, View, github, junit, words as check};
 use ipcost_model::Plan;
 use ipcost_report::plan as plan_text;
 
@@ -23,7 +24,7 @@ pub fn write(args: &CheckArgs, check: &Check) -> anyhow::Result<()> {
     let files = [&args.json, &args.junit];
     let taken = files.into_iter().flatten().any(|path| is_standard_output(path));
     if !taken {
-        print(&check::render(check, room()))?;
+        print(&check::render(&check.view(), room()))?;
     }
     if !args.quiet {
         let mut document = check.document.clone();
@@ -34,10 +35,32 @@ pub fn write(args: &CheckArgs, check: &Check) -> anyhow::Result<()> {
         write_pretty(check, path)?;
     }
     if let Some(path) = &args.junit {
-        write_text(&junit::render(check), path)?;
+        write_text(&junit::render(&check.view()), path)?;
     }
     if on_github(args) {
-        annotate(check, taken)?;
+        annotate(&check.view(), taken)?;
+    }
+    Ok(())
+}
+
+/// The same of what many hosts say.
+///
+/// # Errors
+/// What cannot be written.
+pub fn write_fleet(args: &CheckArgs, fleet: &FleetCheck) -> anyhow::Result<()> {
+    let view = fleet.view();
+    let taken = [&args.json, &args.junit].into_iter().flatten().any(|path| is_standard_output(path));
+    if !taken {
+        print(&check::render(&view, room()))?;
+    }
+    if let Some(path) = &args.json {
+        write_pretty(fleet, path)?;
+    }
+    if let Some(path) = &args.junit {
+        write_text(&junit::render(&view), path)?;
+    }
+    if on_github(args) {
+        annotate(&view, taken)?;
     }
     Ok(())
 }
@@ -47,8 +70,8 @@ fn on_github(args: &CheckArgs) -> bool {
     args.github || (there && !args.no_github)
 }
 
-fn annotate(check: &Check, standard_output_is_taken: bool) -> anyhow::Result<()> {
-    let annotations = github::annotations(check, &from_the_root(Path::new(&check.file)));
+fn annotate(check: &View<'_>, standard_output_is_taken: bool) -> anyhow::Result<()> {
+    let annotations = github::annotations(check, &from_the_root(Path::new(check.file)));
     if standard_output_is_taken {
         // Workflow commands are understood on either.
         eprint!("{annotations}");

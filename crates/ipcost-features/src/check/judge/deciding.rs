@@ -1,20 +1,19 @@
 //! The word of one test, from what was measured.
 
-use ipcost_lab::Batches;
-use ipcost_lab::campaign::Outcome;
 use ipcost_lab::percentiles::Percentiles;
 use ipcost_model::Metric;
 use ipcost_stats::{epochs_to_exclude, median};
 
-use super::{Test, Than, ratio_to_baseline};
+use super::{Measured, Test, Than, ratio_to_baseline};
 use crate::check::{CheckedTest, ClaimMetric, Level};
 use crate::claims::ClaimVerdict;
 use crate::claims::{Bounded, Bounds, Found};
 
 /// Decides one test at `level`.
-pub(super) fn decide_test(test: &Test, outcome: &Outcome, batches: &Batches<'_>, level: f64) -> CheckedTest {
-    let id = |cell: usize| outcome.plan.cells[cell].id.clone();
+pub(super) fn decide_test(test: &Test, measured: &Measured<'_>, level: f64) -> CheckedTest {
+    let id = |cell: usize| measured.cells[cell].id.clone();
     let mut checked = CheckedTest {
+        host: None,
         cell: id(test.cell),
         against: None,
         baseline: None,
@@ -34,11 +33,10 @@ pub(super) fn decide_test(test: &Test, outcome: &Outcome, batches: &Batches<'_>,
         Than::Cell(other) => checked.against = Some(id(*other)),
         Than::Baseline { name, .. } => checked.baseline = Some(name.clone()),
     }
-    let epochs = outcome.epochs;
-    if epochs == 0 || outcome.plan.cells[test.cell].unavailable.is_some() {
+    if measured.epochs == 0 || measured.cells[test.cell].unavailable.is_some() {
         return checked;
     }
-    let logs = match log_values(outcome, batches, test) {
+    let logs = match log_values(measured, test) {
         Ok(logs) => logs,
         Err(reason) => {
             checked.reason.get_or_insert(reason);
@@ -61,12 +59,11 @@ pub(super) fn decide_test(test: &Test, outcome: &Outcome, batches: &Batches<'_>,
     let bounds =
         Bounds { above: test.at_least.map(Bounded::Including), below: test.at_most.map(Bounded::Including) };
     checked.word = bounds.word(interval);
-    let ended = !outcome.elapsed.is_zero();
-    if ended && checked.word == ClaimVerdict::Open && checked.reason.is_none() {
-        let each = outcome.elapsed_of_epochs().as_secs_f64() / f64::from(epochs);
-        let before = outcome.elapsed.as_secs_f64() - outcome.elapsed_of_epochs().as_secs_f64();
+    if let Some(pace) =
+        measured.pace.filter(|_| checked.word == ClaimVerdict::Open && checked.reason.is_none())
+    {
         checked.likely_budget_s = likely_epochs(test, &logs, interval, level)
-            .map(|epochs| before.max(0.0) + each * f64::from(epochs));
+            .map(|epochs| pace.before_s.max(0.0) + pace.epoch_s * f64::from(epochs));
     }
     checked
 }
@@ -88,8 +85,9 @@ fn likely_epochs(test: &Test, logs: &[f64], interval: Option<(f64, f64)>, level:
 ///
 /// # Errors
 /// Why there is none, whatever the budget.
-fn log_values(outcome: &Outcome, batches: &Batches<'_>, test: &Test) -> Result<Vec<f64>, String> {
-    let bytes = |cell: usize| (outcome.plan.cells[cell].cell.bytes_per_op() as f64).ln();
+fn log_values(measured: &Measured<'_>, test: &Test) -> Result<Vec<f64>, String> {
+    let batches = &measured.batches;
+    let bytes = |cell: usize| (measured.cells[cell].cell.bytes_per_op() as f64).ln();
     let costs = |metric: Metric| match test.than {
         Than::Cell(other) => batches.log_ratios(metric, test.cell, other),
         Than::Nothing | Than::Baseline { .. } => batches.log_costs(metric, test.cell),
@@ -106,7 +104,7 @@ fn log_values(outcome: &Outcome, batches: &Batches<'_>, test: &Test) -> Result<V
         ClaimMetric::Cpu => costs(Metric::Cpu),
         ClaimMetric::OpsPerS => rate(0.0, 0.0),
         ClaimMetric::BytesPerS => rate(bytes(test.cell), bytes(other)),
-        ClaimMetric::P50 | ClaimMetric::P90 | ClaimMetric::P99 => return log_percentiles(outcome, test),
+        ClaimMetric::P50 | ClaimMetric::P90 | ClaimMetric::P99 => return log_percentiles(measured, test),
     };
     if found.is_empty() {
         let why = match test.metric {
@@ -121,14 +119,17 @@ fn log_values(outcome: &Outcome, batches: &Batches<'_>, test: &Test) -> Result<V
 }
 
 /// The logarithm of each epoch's own percentile, or of the ratio of two.
-fn log_percentiles(outcome: &Outcome, test: &Test) -> Result<Vec<f64>, String> {
+fn log_percentiles(measured: &Measured<'_>, test: &Test) -> Result<Vec<f64>, String> {
     let quantile = test.metric.quantile().unwrap_or(0.5);
     // With fewer operations than this, the percentile would be no more than their largest.
     let least = (1.0 / (1.0 - quantile)).round() as u64;
     let of = |cell: usize| -> Result<Vec<f64>, String> {
-        let epochs = &outcome.percentiles[cell];
+        let Some(percentiles) = measured.percentiles else {
+            return Err(format!("a document does not keep {} by epoch", test.metric));
+        };
+        let epochs = &percentiles[cell];
         let fewest = epochs.iter().map(|epoch| epoch.count).min().unwrap_or(0);
-        let (id, metric) = (&outcome.plan.cells[cell].id, test.metric);
+        let (id, metric) = (&measured.cells[cell].id, test.metric);
         if fewest == 0 {
             return Err(format!("the client of {id} gives no latencies"));
         }

@@ -1,24 +1,18 @@
 //! A claim about every cell, before and after: what groups of cells and all of them together say, which a single cell may not
 //! show.
 
-use ipcost_lab::Batches;
-use ipcost_lab::campaign::Outcome;
 use ipcost_model::Metric;
 use ipcost_stats::{RunMedian, Shift, error_of_difference, median, run_median, shifted_groups};
 
-use super::{AskedClaim, Test, Than};
+use super::{AskedClaim, Measured, Test, Than};
 use crate::ab::{Pair, PairedArms};
 use crate::check::{CheckedTest, ClaimMetric, Level};
 use crate::claims::{Bounded, Bounds, ClaimVerdict};
 use crate::compare::{DEFAULT_SPREAD, Evidence, PastRuns, UnpairedRuns};
 
 /// The tests of groups and of everything, each at `level`; none where a cell has no figures yet.
-pub(super) fn decide_groups(
-    claim: &AskedClaim,
-    outcome: &Outcome,
-    batches: &Batches<'_>,
-    level: f64,
-) -> Vec<CheckedTest> {
+pub(super) fn decide_groups(claim: &AskedClaim, measured: &Measured<'_>, level: f64) -> Vec<CheckedTest> {
+    let batches = &measured.batches;
     let Some(first) = claim.tests.first().filter(|_| !claim.groups.is_empty()) else { return Vec::new() };
     let metric = if first.metric == ClaimMetric::Cpu { Metric::Cpu } else { Metric::Wall };
     let pair = |test: &Test| match test.than {
@@ -27,12 +21,8 @@ pub(super) fn decide_groups(
     };
     let pairs: Option<Vec<Pair>> = claim.tests.iter().map(pair).collect();
     if let Some(pairs) = pairs {
-        let (measured, evidence) = PairedArms::of(batches, metric, &pairs);
-        return if measured.len() == pairs.len() {
-            decide(claim, first, &evidence, level)
-        } else {
-            Vec::new()
-        };
+        let (found, evidence) = PairedArms::of(batches, metric, &pairs);
+        return if found.len() == pairs.len() { decide(claim, first, &evidence, level) } else { Vec::new() };
     }
     let costs = |test: &Test| {
         let Than::Baseline { log_costs, .. } = &test.than else { return None };
@@ -44,7 +34,7 @@ pub(super) fn decide_groups(
     let errors: Vec<Option<f64>> =
         costs.iter().map(|(then, now)| error_of_difference(&[*then], &[*now])).collect();
     let (then, now) = costs.iter().map(|(then, now)| (then.median, now.median)).unzip();
-    let ids: Vec<&str> = claim.tests.iter().map(|test| outcome.plan.cells[test.cell].id.as_str()).collect();
+    let ids: Vec<&str> = claim.tests.iter().map(|test| measured.cells[test.cell].id.as_str()).collect();
     let past = PastRuns::default();
     let evidence =
         UnpairedRuns::new([vec![then], vec![now]], &ids, &errors, &claim.groups, DEFAULT_SPREAD, &past);
@@ -85,6 +75,7 @@ fn test(of: &Test, cell: String, level: Level, shift: Shift) -> Option<CheckedTe
         Than::Nothing | Than::Cell(_) => None,
     };
     Some(CheckedTest {
+        host: None,
         cell,
         against: None,
         baseline,

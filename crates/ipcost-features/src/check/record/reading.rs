@@ -62,6 +62,7 @@ struct RawClaim {
     at_most: Option<Spanned<Amount>>,
     at_least: Option<Spanned<Amount>>,
     slower_by_at_most: Option<Spanned<Amount>>,
+    hosts: Option<Spanned<Amount>>,
 }
 
 /// From a claim as TOML has it to what it means.
@@ -156,7 +157,15 @@ impl Reading<'_> {
             return Err(place.error(message));
         }
         let cell = raw.cell.map(|cell| self.located(cell));
-        Ok(ProjectClaim { text: raw.text, place, metric, cell, reference, at_most, at_least })
+        let hosts = raw.hosts.map(|hosts| self.located(hosts)).map(|hosts| {
+            let share = hosts.value.proportion().map_err(|message| hosts.place.error(message))?;
+            match share {
+                share if share > 0.0 && share <= 1.0 => Ok(share),
+                _ => Err(hosts.place.error("hosts is a share of them, over 0 % and up to 100 %")),
+            }
+        });
+        let hosts = hosts.transpose()?;
+        Ok(ProjectClaim { text: raw.text, place, metric, cell, reference, at_most, at_least, hosts })
     }
 }
 

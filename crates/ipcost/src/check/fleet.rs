@@ -1,0 +1,68 @@
+//! `ipcost check --fleet`: claims over the documents of many hosts.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context, anyhow};
+use ipcost_features::check::fleet::{Choosing, FleetCheck, askable};
+use ipcost_report::words::escaped;
+
+use super::{claims, outputs, status};
+use crate::args::CheckArgs;
+use crate::build::tool;
+use crate::exit::{Problem, warn};
+use crate::fleet::documents;
+
+/// So many files that are not counted are named.
+const MOST_FILES: usize = 5;
+
+/// Decides the claims from documents. They are read twice: how many hosts there are decides how sure each must be.
+///
+/// # Errors
+/// What is wrong with the claims or the documents, or what cannot be written.
+pub fn run(args: &CheckArgs, path: &Path) -> Result<ExitCode, Problem> {
+    let name = path.display().to_string();
+    let file = claims::read(path).map_err(Problem::usage)?;
+    askable(&file).map_err(|error| Problem::usage(anyhow!("{name}:{error}")))?;
+    let mut choosing = Choosing::default();
+    documents(&args.fleet, args.redacting, args.quiet, |_, name, document| {
+        match document {
+            Ok(document) => choosing.add(&file, name, &document),
+            Err(reason) => choosing.unreadable(name, reason),
+        }
+        Ok(())
+    })?;
+    let skipped = choosing.skipped().to_vec();
+    let mut deciding = choosing.decide(file);
+    if deciding.hosts() == 0 {
+        let why = skipped.first().map_or_else(
+            || "there is no document".to_owned(),
+            |first| format!("no document has the cells of the claims; {}: {}", first.file, first.reason),
+        );
+        return Err(Problem::usage(anyhow!(why)));
+    }
+    documents(&args.fleet, args.redacting, args.quiet, |place, _, document| {
+        if let Ok(document) = document
+            && deciding.counts(place)
+        {
+            deciding.add(place, &document);
+        }
+        Ok(())
+    })?;
+    let check = deciding.finish(name, tool());
+    if !args.quiet {
+        not_counted(&check);
+    }
+    outputs::write_fleet(args, &check).context("cannot write what was decided").map_err(Problem::failed)?;
+    Ok(status(check.word))
+}
+
+fn not_counted(check: &FleetCheck) {
+    for skipped in check.skipped.iter().take(MOST_FILES) {
+        warn(&format!("not counted: {}: {}", escaped(&skipped.file), escaped(&skipped.reason)));
+    }
+    let shown = check.skipped.len().min(MOST_FILES) as u64;
+    if check.skipped_files > shown {
+        warn(&format!("not counted: {} more of {} files", check.skipped_files - shown, check.files));
+    }
+}
