@@ -4,7 +4,7 @@ use crate::proportion::student_quantile;
 
 /// Which of `values` are outliers of a normal distribution, at most `most` of them: the generalised extreme studentised deviate test
 /// (Rosner, "Percentage points for a generalized ESD many-outlier procedure", Technometrics 25, 1983). The chance that any is
-/// found where there is none is `alpha`. Several outliers do not hide one another. Fewer than five values have none.
+/// found where there is none is about `alpha`: a half more of about ten values. Several outliers do not hide one another. Fewer than five values have none.
 ///
 /// Returns their places in `values`.
 ///

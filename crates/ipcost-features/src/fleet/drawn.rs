@@ -30,7 +30,7 @@ pub fn overview(fleet: &Fleet) -> Forest {
             ratio: together.ratio,
             lo: together.another_lo,
             hi: together.another_hi,
-            figures: format!("{} {}", ratio(together.ratio), standings(&contrast.counts)),
+            figures: format!("{}: {}", ratio(together.ratio), standings(&contrast.counts)),
         })
     };
     let panel = |(title, rows): (String, Vec<&FleetContrast>)| Panel {
@@ -51,7 +51,7 @@ pub fn overview(fleet: &Fleet) -> Forest {
         ),
         panels: panels.collect(),
         band: band(fleet),
-        notes: sentences(fleet, false).into_iter().take(MOST_SENTENCES).collect(),
+        notes: sentences(fleet, false).iter().take(MOST_SENTENCES).map(|said| capitalised(said)).collect(),
         how: provenance(fleet),
     }
 }
@@ -94,7 +94,7 @@ pub fn by_host(fleet: &Fleet, contrast: &FleetContrast) -> Forest {
             ratio: group.median,
             lo: Some(group.least),
             hi: Some(group.most),
-            figures: format!("{} {}", ratio(group.median), standings(&group.counts)),
+            figures: format!("{}: {}", ratio(group.median), standings(&group.counts)),
         });
         panels.push(Panel {
             title: "Groups: their middle host, from the smallest ratio to the largest".to_owned(),

@@ -76,7 +76,7 @@ pub(super) struct Pair {
 pub(super) struct TableOfCells {
     pub work: String,
     pub placement: Placement,
-    /// Labels and transports of sets of cells that are cheapest on some host.
+    /// Labels and transports of sets of cells that are, or may be, cheapest on some host.
     pub cheapest: Table<(Vec<String>, String)>,
 }
 
@@ -104,11 +104,19 @@ pub(super) struct Gathered {
     pub asked: Asked,
 }
 
+/// The cells of a table that are cheapest on a host, as the number of a set.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum CheapestSet {
+    Known(u32),
+    /// Each of them may be.
+    Open(u32),
+}
+
 /// What a document asked.
 #[derive(Debug)]
 pub(super) enum Asked {
     /// A run or a check, with its job by number.
-    Run { job: u32, ratios: Vec<Ratio>, cheapest: Vec<(u32, Option<u32>)>, claims: Vec<ClaimOnHost> },
+    Run { job: u32, ratios: Vec<Ratio>, cheapest: Vec<(u32, CheapestSet)>, claims: Vec<ClaimOnHost> },
     /// A replication, by id.
     Ledger { id: String, claims: Vec<ClaimOnHost> },
 }
@@ -292,25 +300,24 @@ impl Gatherer {
     }
 
     /// The cheapest of a table, by numbers; `None` if there is nothing to compare.
-    fn cheapest(&mut self, document: &Document, table: &WorkloadRecord) -> Option<(u32, Option<u32>)> {
+    fn cheapest(&mut self, document: &Document, table: &WorkloadRecord) -> Option<(u32, CheapestSet)> {
         let fastest = table.fastest.as_ref()?;
         let of =
             || TableOfCells { work: work(table), placement: table.placement, cheapest: Table::default() };
         let number = self.works.number(&format!("{}\n{}", work(table), table.placement), of);
         // Nothing is known where another may cost as little.
         let (equals, open) = equals_and_open(fastest);
-        let set = open.is_empty().then(|| {
-            let mut cells: Vec<&String> = std::iter::once(&fastest.cell).chain(equals).collect();
-            cells.sort_by_key(|id| table.cells.iter().position(|cell| cell == *id));
-            let labels: Vec<String> = cells.iter().map(|id| label(document, id)).collect();
-            let transport = || {
-                let first = cells.first().and_then(|id| cell(document, id));
-                first.map(|cell| cell.transport.clone()).unwrap_or_default()
-            };
-            let key = labels.join("\n");
-            self.works.all[number as usize].cheapest.number(&key, || (labels, transport()))
-        });
-        Some((number, set))
+        let is_known = open.is_empty();
+        let mut cells: Vec<&String> = std::iter::once(&fastest.cell).chain(equals).chain(open).collect();
+        cells.sort_by_key(|id| table.cells.iter().position(|cell| cell == *id));
+        let labels: Vec<String> = cells.iter().map(|id| label(document, id)).collect();
+        let transport = || {
+            let first = cells.first().and_then(|id| cell(document, id));
+            first.map(|cell| cell.transport.clone()).unwrap_or_default()
+        };
+        let key = labels.join("\n");
+        let set = self.works.all[number as usize].cheapest.number(&key, || (labels, transport()));
+        Some((number, if is_known { CheapestSet::Known(set) } else { CheapestSet::Open(set) }))
     }
 }
 

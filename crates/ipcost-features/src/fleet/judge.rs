@@ -3,12 +3,14 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use ipcost_lab::planning::ALPHA;
-use ipcost_model::Tool;
+use ipcost_model::{Tool, Verdict};
 use ipcost_stats::{UnitValue, median, outliers, random_effects, student_quantile};
 
 use super::disagreement::Split;
 use super::facts::HostFacts;
-use super::gather::{Asked, ClaimOnHost, Gathered, Gatherer, Ratio};
+use super::gather::{
+    Asked, CheapestSet, ClaimOnHost, ClaimText, Gathered, Gatherer, Pair, Ratio, TableOfCells,
+};
 use super::host_key::{HostKey, names};
 use super::record::{
     CheapestOn, ClaimCounts, Counts, Disagreement, FLEET_SCHEMA, Fleet, FleetCheapest, FleetClaim,
@@ -34,7 +36,8 @@ impl Gatherer {
         let (hosts, index) = hosts(&runs);
         let margin =
             runs.iter().find(|run| matches!(run.asked, Asked::Run { .. })).map_or(0.05, |run| run.margin);
-        let contrasts = self.contrasts(&runs, &hosts, &index, margin);
+        let mut contrasts = self.contrasts(&runs, &hosts, &index, margin);
+        let alpha_each = join(&mut contrasts, margin);
         let cheapest = self.cheapest_of(&runs, &hosts, &index);
         let claims = self.claims_of(&runs, &hosts, &index);
         let notes = notes(&runs, &hosts, &index);
@@ -47,6 +50,7 @@ impl Gatherer {
             metric: self.metric,
             margin,
             alpha: ALPHA,
+            alpha_each,
             hosts: hosts.all,
             groups: hosts.groups,
             contrasts,
@@ -110,7 +114,7 @@ impl Gatherer {
             }
         }
         let pairs = self.pairs.all.iter().zip(of_pair).filter(|(_, ratios)| !ratios.is_empty());
-        let contrast = |(pair, mut ratios): (&super::gather::Pair, Vec<(usize, &Ratio)>)| {
+        let contrast = |(pair, mut ratios): (&Pair, Vec<(usize, &Ratio)>)| {
             ratios.sort_by_key(|(host, _)| *host);
             let mut counts = Counts::default();
             ratios.iter().for_each(|(_, ratio)| counts.add(ratio.standing));
@@ -123,7 +127,7 @@ impl Gatherer {
                 b: pair.b.clone(),
                 b_label: pair.b_label.clone(),
                 counts,
-                together: together(&ratios, &apart(&disagreements)),
+                together: None,
                 hosts: ratios.iter().map(|(host, ratio)| host_ratio(*host, ratio)).collect(),
                 groups: group_ratios(&ratios, hosts),
                 disagreements,
@@ -179,7 +183,7 @@ impl Gatherer {
         hosts: &Hosts,
         index: &HashMap<HostKey, usize>,
     ) -> Vec<FleetCheapest> {
-        let mut of_table: Vec<Vec<(usize, Option<u32>)>> = vec![Vec::new(); self.works.all.len()];
+        let mut of_table: Vec<Vec<(usize, CheapestSet)>> = vec![Vec::new(); self.works.all.len()];
         for run in runs {
             let Asked::Run { cheapest, .. } = &run.asked else { continue };
             for (table, set) in cheapest {
@@ -187,22 +191,10 @@ impl Gatherer {
             }
         }
         let tables = self.works.all.iter().zip(of_table).filter(|(_, found)| !found.is_empty());
-        let of = |(table, found): (&super::gather::TableOfCells, Vec<(usize, Option<u32>)>)| {
-            let counted = |found: &[(usize, Option<u32>)]| -> (Vec<CheapestOn>, u64) {
-                let mut counts: BTreeMap<u32, u64> = BTreeMap::new();
-                found.iter().filter_map(|(_, set)| *set).for_each(|set| *counts.entry(set).or_default() += 1);
-                let on = |(set, hosts): (u32, u64)| {
-                    let (labels, transport) = &table.cheapest.all[set as usize];
-                    CheapestOn { labels: labels.clone(), transport: transport.clone(), hosts }
-                };
-                let mut cheapest: Vec<CheapestOn> = counts.into_iter().map(on).collect();
-                cheapest.sort_by_key(|on| std::cmp::Reverse(on.hosts));
-                (cheapest, found.iter().filter(|(_, set)| set.is_none()).count() as u64)
-            };
-            let (cheapest, open) = counted(&found);
-            let by_group = by_group(&found, hosts, |(host, _)| *host);
-            let groups = by_group.into_iter().map(|(group, found)| {
-                let (cheapest, open) = counted(&found);
+        let of = |(table, found): (&TableOfCells, Vec<(usize, CheapestSet)>)| {
+            let (cheapest, open) = counted(table, &found);
+            let groups = by_group(&found, hosts, |(host, _)| *host).into_iter().map(|(group, found)| {
+                let (cheapest, open) = counted(table, &found);
                 GroupCheapest { group, cheapest, open }
             });
             FleetCheapest {
@@ -210,6 +202,7 @@ impl Gatherer {
                 placement: table.placement,
                 cheapest,
                 open,
+                may_be: may_be(table, &found),
                 groups: groups.collect(),
             }
         };
@@ -230,7 +223,7 @@ impl Gatherer {
             }
         }
         let claims = self.claims.all.iter().zip(of_claim).filter(|(_, found)| !found.is_empty());
-        let of = |(text, mut found): (&super::gather::ClaimText, Vec<(usize, &ClaimOnHost)>)| {
+        let of = |(text, mut found): (&ClaimText, Vec<(usize, &ClaimOnHost)>)| {
             found.sort_by_key(|(host, _)| *host);
             let counts = ClaimCounts::of(found.iter().map(|(_, claim)| claim.word));
             let size =
@@ -281,6 +274,41 @@ impl Gatherer {
         let others = others.map(|(other, how)| (saying(other), how)).filter(|(there, _)| !there.is_empty());
         others.map(|(there, how)| split.disagreement(how, there, &agreeing, None, false)).collect()
     }
+}
+
+/// Which cells are known to be cheapest on how many hosts, and on how many that is open.
+fn counted(table: &TableOfCells, found: &[(usize, CheapestSet)]) -> (Vec<CheapestOn>, u64) {
+    let (mut known, mut open): (BTreeMap<u32, u64>, u64) = (BTreeMap::new(), 0);
+    for (_, set) in found {
+        match set {
+            CheapestSet::Known(set) => *known.entry(*set).or_default() += 1,
+            CheapestSet::Open(_) => open += 1,
+        }
+    }
+    let on = |(set, hosts): (u32, u64)| {
+        let (labels, transport) = &table.cheapest.all[set as usize];
+        CheapestOn { labels: labels.clone(), transport: transport.clone(), hosts }
+    };
+    let mut cheapest: Vec<CheapestOn> = known.into_iter().map(on).collect();
+    cheapest.sort_by_key(|on| std::cmp::Reverse(on.hosts));
+    (cheapest, open)
+}
+
+/// The cells that may be cheapest on most of the hosts on which that is open.
+fn may_be(table: &TableOfCells, found: &[(usize, CheapestSet)]) -> Vec<String> {
+    let mut counts: Vec<(&str, usize)> = Vec::new();
+    let mut hosts = 0;
+    for (_, set) in found {
+        let CheapestSet::Open(set) = set else { continue };
+        hosts += 1;
+        for label in &table.cheapest.all[*set as usize].0 {
+            match counts.iter_mut().find(|(known, _)| known == label) {
+                Some((_, count)) => *count += 1,
+                None => counts.push((label, 1)),
+            }
+        }
+    }
+    counts.into_iter().filter(|(_, count)| count * 2 > hosts).map(|(label, _)| label.to_owned()).collect()
 }
 
 /// The hosts of documents, by name, and the index of each.
@@ -338,17 +366,45 @@ fn apart(disagreements: &[Disagreement]) -> HashSet<u64> {
     disagreements.iter().filter(is_known).flat_map(|found| found.hosts.iter().copied()).collect()
 }
 
-fn together(ratios: &[(usize, &Ratio)], apart: &HashSet<u64>) -> Option<Together> {
-    let usual = ratios.iter().filter(|(host, _)| !apart.contains(&(*host as u64)));
+/// Joins the hosts of every contrast, and returns the level of each interval.
+///
+/// A reader looks at the contrasts with a verdict. If R of m have one, intervals at level 1 − alpha · R/m miss in at most a share alpha of
+/// these on average (Benjamini and Yekutieli, "False discovery rate-adjusted multiple confidence intervals for selected parameters",
+/// J. Am. Stat. Assoc. 100, 2005).
+fn join(contrasts: &mut [FleetContrast], margin: f64) -> f64 {
+    let all = contrasts.len().max(1);
+    let mut with_verdict = all;
+    loop {
+        let level = ALPHA * with_verdict.max(1) as f64 / all as f64;
+        for contrast in contrasts.iter_mut() {
+            contrast.together = together(contrast, margin, level);
+        }
+        let is_known = |contrast: &&FleetContrast| {
+            contrast.together.is_some_and(|found| found.verdict != Verdict::Undecided)
+        };
+        let known = contrasts.iter().filter(is_known).count();
+        // Wider intervals decide no more, so this ends.
+        if known >= with_verdict || known == 0 {
+            return level;
+        }
+        with_verdict = known;
+    }
+}
+
+fn together(contrast: &FleetContrast, margin: f64, level: f64) -> Option<Together> {
+    let apart = apart(&contrast.disagreements);
+    let usual = contrast.hosts.iter().filter(|host| !apart.contains(&host.host));
     let units: Vec<UnitValue> =
-        usual.filter_map(|(_, ratio)| Some(UnitValue { value: ratio.log, error: ratio.error? })).collect();
-    let found = random_effects(&units, ALPHA)?;
+        usual.filter_map(|host| Some(UnitValue { value: host.ratio.ln(), error: host.error? })).collect();
+    let found = random_effects(&units, level)?;
+    let (lo, hi) = (found.bounds.0.exp(), found.bounds.1.exp());
     Some(Together {
         hosts: units.len() as u64,
         apart: apart.len() as u64,
         ratio: found.mean.exp(),
-        lo: found.bounds.0.exp(),
-        hi: found.bounds.1.exp(),
+        lo,
+        hi,
+        verdict: Verdict::of(Some((lo, hi)), margin),
         spread: found.spread,
         spread_lo: found.spread_bounds.0,
         spread_hi: found.spread_bounds.1,

@@ -5,8 +5,8 @@ use ipcost_report::words::capitalised;
 
 use super::record::Fleet;
 use super::words::{
-    another, cheapest_on, claim_conditions, claim_counts, how, pair, sentences, skipped, spread, standings,
-    tables, title, typical, work,
+    another, cheapest_on, claim_conditions, claim_counts, how, known, pair, sentences, skipped, spread,
+    standings, tables, title, typical, work,
 };
 
 /// So many files that are not counted are named.
@@ -18,7 +18,7 @@ pub fn markdown(fleet: &Fleet) -> String {
     sentences(fleet, false)
         .iter()
         .chain(&fleet.notes)
-        .for_each(|said| out.push_str(&format!("- {}\n", text(said))));
+        .for_each(|said| out.push_str(&format!("- {}\n", text(&capitalised(said)))));
     out.push_str("\n| hosts | kernel | processor | virtualisation |\n|---:|---|---|---|\n");
     for group in &fleet.groups {
         out.push_str(&format!(
@@ -32,16 +32,17 @@ pub fn markdown(fleet: &Fleet) -> String {
     }
     for (title, rows) in tables(fleet) {
         out.push_str(&format!(
-            "\n### {}\n\n| | hosts | typical host | between hosts | another host |\n|---|---|---:|---:|---:|\n",
+            "\n### {}\n\n| | hosts | typical host | verdict | between hosts | another host |\n|---|---|---:|---|---:|---:|\n",
             text(&capitalised(&title))
         ));
         for contrast in rows {
             let together = contrast.together.as_ref();
             out.push_str(&format!(
-                "| {} | {} | {} | {} | {} |\n",
+                "| {} | {} | {} | {} | {} | {} |\n",
                 text(&pair(contrast)),
                 standings(&contrast.counts),
                 together.map(typical).unwrap_or_default(),
+                together.map(|together| known(fleet, together)).unwrap_or_default(),
                 together.map(|together| spread(together.spread)).unwrap_or_default(),
                 together.map(another).unwrap_or_default()
             ));
@@ -50,7 +51,7 @@ pub fn markdown(fleet: &Fleet) -> String {
     if !fleet.cheapest.is_empty() {
         out.push_str("\n### Cheapest, on how many hosts\n\n| work | cheapest |\n|---|---|\n");
         for table in &fleet.cheapest {
-            let cheapest = cheapest_on(&table.cheapest, table.open);
+            let cheapest = cheapest_on(&table.cheapest, table.open, &table.may_be);
             out.push_str(&format!(
                 "| {} | {} |\n",
                 text(&work(&table.work, table.placement)),

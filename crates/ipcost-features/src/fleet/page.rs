@@ -7,8 +7,8 @@ use ipcost_report::words::capitalised;
 use super::drawn::{by_host, overview};
 use super::record::{Fleet, FleetClaim, FleetContrast, Standing};
 use super::words::{
-    another, cheapest_on, claim_conditions, claim_counts, claim_sentence, group_names, how, pair, sentence,
-    sentences, skipped, spread, standings, tables, title, typical, work,
+    another, cheapest_on, claim_conditions, claim_counts, claim_sentence, group_names, how, known, pair,
+    sentence, sentences, skipped, spread, standings, tables, title, typical, work,
 };
 use crate::claims::ClaimVerdict;
 
@@ -47,7 +47,7 @@ fn words(fleet: &Fleet) -> Section {
         let rows = fleet.cheapest.iter().map(|table| {
             vec![
                 Field::new(capitalised(&work(&table.work, table.placement)), Look::Name),
-                Field::new(cheapest_on(&table.cheapest, table.open), Look::Text),
+                Field::new(cheapest_on(&table.cheapest, table.open, &table.may_be), Look::Text),
             ]
         });
         let table = Table { head: vec!["work", "cheapest, on how many hosts"], rows: rows.collect() };
@@ -75,15 +75,15 @@ fn overview_section(fleet: &Fleet) -> Section {
         section = section.picture(&picture);
     }
     let rows = tables(fleet).into_iter().flat_map(|(title, rows)| {
-        rows.into_iter().map(move |contrast| row(&title, contrast)).collect::<Vec<_>>()
+        rows.into_iter().map(move |contrast| row(fleet, &title, contrast)).collect::<Vec<_>>()
     });
-    let head = vec!["work", "", "hosts", "typical host", "between hosts", "another host"];
+    let head = vec!["work", "", "hosts", "typical host", "verdict", "between hosts", "another host"];
     section =
         section.folded("The numbers", Section::new("", "").table(&Table { head, rows: rows.collect() }));
     section.note(&how(fleet).unwrap_or_default())
 }
 
-fn row(title: &str, contrast: &FleetContrast) -> Vec<Field> {
+fn row(fleet: &Fleet, title: &str, contrast: &FleetContrast) -> Vec<Field> {
     let together = contrast.together.as_ref();
     let look = match contrast.counts.majority() {
         Some(Standing::Cheaper) => Look::Good,
@@ -96,6 +96,7 @@ fn row(title: &str, contrast: &FleetContrast) -> Vec<Field> {
         Field::new(pair(contrast), Look::Name),
         Field::new(standings(&contrast.counts), look),
         Field::new(together.map(typical).unwrap_or_default(), Look::Number),
+        Field::new(together.map(|together| known(fleet, together)).unwrap_or_default(), Look::Name),
         Field::new(together.map(|together| spread(together.spread)).unwrap_or_default(), Look::Number),
         Field::new(together.map(another).unwrap_or_default(), Look::Interval),
     ]

@@ -52,8 +52,10 @@ pub struct Fleet {
     pub metric: Metric,
     /// The relative change that matters, of the runs.
     pub margin: f64,
-    /// The chance that an interval over all hosts misses.
+    /// The share of intervals over all hosts, among those with a verdict, that miss on average, at most.
     pub alpha: f64,
+    /// The level of each: 1 − `alpha_each`.
+    pub alpha_each: f64,
     /// The hosts, by name.
     pub hosts: Vec<FleetHost>,
     /// Hosts of the same kernel, processor and virtualisation; the largest group first.
@@ -203,6 +205,8 @@ pub struct Together {
     pub lo: f64,
     /// The upper end.
     pub hi: f64,
+    /// What is known of a typical host.
+    pub verdict: Verdict,
     /// The relative standard deviation between hosts, apart from the errors of their own measurements.
     pub spread: f64,
     /// The lower end of its interval.
@@ -318,6 +322,8 @@ pub struct FleetCheapest {
     pub cheapest: Vec<CheapestOn>,
     /// On how many hosts it is open.
     pub open: u64,
+    /// What tables call the cells that may be cheapest on most of these.
+    pub may_be: Vec<String>,
     /// The same by group.
     pub groups: Vec<GroupCheapest>,
 }

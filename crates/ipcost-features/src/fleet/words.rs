@@ -2,10 +2,10 @@
 
 use anstyle::{AnsiColor, Style};
 use ipcost_model::units::counted;
-use ipcost_model::{Metric, Placement, and_joined, escaped, first_few};
+use ipcost_model::{Metric, Placement, Verdict, and_joined, escaped, first_few};
 use ipcost_report::grid::{Column, Grid, Piece};
 use ipcost_report::numbers::{interval, ratio};
-use ipcost_report::words::{capitalised, cores};
+use ipcost_report::words::{capitalised, cores, verdict};
 use ipcost_report::wrap::wrapped;
 
 use super::record::{
@@ -38,7 +38,7 @@ pub fn render(fleet: &Fleet, details: bool, room: usize) -> String {
     let mut lines = Vec::new();
     let sentences = sentences(fleet, details);
     let most = if details { usize::MAX } else { MOST_SENTENCES };
-    lines.extend(sentences.iter().take(most).cloned());
+    lines.extend(sentences.iter().take(most).map(|said| capitalised(said)));
     if sentences.len() > most {
         lines.push(format!(
             "… and {} more; --details shows all.",
@@ -143,8 +143,11 @@ pub fn pair(contrast: &FleetContrast) -> String {
 /// `38 cheaper, 2 same`.
 pub fn standings(counts: &Counts) -> String {
     let parts = Standing::ALL.iter().filter(|standing| counts.of(**standing) > 0);
-    let parts: Vec<String> = parts.map(|standing| format!("{} {standing}", counts.of(*standing))).collect();
-    parts.join(", ")
+    let one = |standing: &Standing| match (counts.of(*standing), standing) {
+        (many, Standing::CostsMore) if many != 1 => format!("{many} cost more"),
+        (count, standing) => format!("{count} {standing}"),
+    };
+    parts.map(one).collect::<Vec<String>>().join(", ")
 }
 
 /// `±6 %`.
@@ -164,11 +167,17 @@ pub fn typical(together: &Together) -> String {
     format!("{} ({bounds})", ratio(together.ratio))
 }
 
+/// What is known of a typical host: `cheaper`.
+pub fn known(fleet: &Fleet, together: &Together) -> String {
+    verdict(together.verdict, together.ratio, fleet.margin)
+}
+
 fn contrasts(fleet: &Fleet, room: usize, out: &mut String) {
-    const COLUMNS: [Column; 5] = [
+    const COLUMNS: [Column; 6] = [
         Column::new("", false, 0),
         Column::new("hosts", false, 0),
         Column::new("typical host", true, 0),
+        Column::new("verdict", false, 0),
         Column::new("between hosts", true, 2),
         Column::new("another host", true, 1),
     ];
@@ -186,6 +195,7 @@ fn contrasts(fleet: &Fleet, room: usize, out: &mut String) {
                 pair(contrast).into(),
                 Piece::styled(standings(&contrast.counts), style),
                 together.map(typical).unwrap_or_default().into(),
+                together.map(|together| known(fleet, together)).unwrap_or_default().into(),
                 together.map(|together| spread(together.spread)).unwrap_or_default().into(),
                 together.map(another).unwrap_or_default().into(),
             ]);
@@ -195,14 +205,17 @@ fn contrasts(fleet: &Fleet, room: usize, out: &mut String) {
     }
 }
 
-/// `shm 30, pipe = fifo 6, open 4`.
-pub fn cheapest_on(cheapest: &[CheapestOn], open: u64) -> String {
-    let known = cheapest.iter().map(|on| {
-        let labels: Vec<String> = on.labels.iter().map(|label| escaped(label)).collect();
-        format!("{} {}", labels.join(" = "), on.hosts)
+/// `shm 30, pipe = fifo 6, open 4 (pipe or shm)`.
+pub fn cheapest_on(cheapest: &[CheapestOn], open: u64, may_be: &[String]) -> String {
+    let listed = |labels: &[String], between: &str| {
+        labels.iter().map(|label| escaped(label)).collect::<Vec<String>>().join(between)
+    };
+    let known = cheapest.iter().map(|on| format!("{} {}", listed(&on.labels, " = "), on.hosts));
+    let open = (open > 0).then(|| match may_be {
+        [] => format!("open {open}"),
+        may_be => format!("open {open} ({})", listed(may_be, " or ")),
     });
-    let parts: Vec<String> = known.chain((open > 0).then(|| format!("open {open}"))).collect();
-    parts.join(", ")
+    known.chain(open).collect::<Vec<String>>().join(", ")
 }
 
 fn cheapest(fleet: &Fleet, room: usize, out: &mut String) {
@@ -213,13 +226,13 @@ fn cheapest(fleet: &Fleet, room: usize, out: &mut String) {
         [Column::new("", false, 0), Column::new("", false, 0), Column::new("", false, 0)];
     let mut grid = Grid::new(&COLUMNS);
     let mut above = "";
-    for FleetCheapest { work, placement, cheapest, open, .. } in &fleet.cheapest {
+    for FleetCheapest { work, placement, cheapest, open, may_be, .. } in &fleet.cheapest {
         let name = if work == above { String::new() } else { escaped(work) };
         above = work;
         grid.row(vec![
             name.into(),
             Piece::styled(cores(*placement), DIMMED),
-            cheapest_on(cheapest, *open).into(),
+            cheapest_on(cheapest, *open, may_be).into(),
         ]);
     }
     out.push_str(&format!("\n{BOLD}Cheapest, on how many hosts{BOLD:#}\n"));
@@ -312,7 +325,7 @@ pub fn sentences(fleet: &Fleet, all: bool) -> Vec<String> {
         let mut said = sentence(fleet, contrasts[0]);
         let rest: Vec<String> = contrasts[1..]
             .iter()
-            .map(|more| format!("{}: {}", work(&more.work, more.placement), pair(more)))
+            .map(|more| format!("{} ({})", work(&more.work, more.placement), pair(more)))
             .collect();
         if !rest.is_empty() {
             let same = if hosts.iter().map(|hosts| hosts.len()).sum::<usize>() == 1 {
@@ -320,7 +333,10 @@ pub fn sentences(fleet: &Fleet, all: bool) -> Vec<String> {
             } else {
                 "The same hosts disagree"
             };
-            said.push_str(&format!(" {same} in {}.", first_few(&rest, MOST_NAMES)));
+            let more = rest.len().saturating_sub(MOST_NAMES);
+            let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+            let named: Vec<String> = rest.into_iter().take(MOST_NAMES).collect();
+            said.push_str(&format!(" {same} in {}{more}.", named.join("; ")));
         }
         said
     };
@@ -343,7 +359,15 @@ pub fn sentence(fleet: &Fleet, contrast: &FleetContrast) -> String {
         let parts = parts.into_iter().filter(|(standing, _)| counts.of(*standing) > 0);
         let parts: Vec<String> =
             parts.map(|(standing, said)| format!("{said} on {}", counts.of(standing))).collect();
-        return format!("{about}: of {}, {}.", counted(all, "host"), and_joined(&parts));
+        let decided = contrast.together.filter(|together| together.verdict != Verdict::Undecided);
+        let decided = decided.map_or_else(String::new, |together| {
+            format!(
+                "; all together say {} × for a typical host, {}",
+                typical(&together),
+                known(fleet, &together)
+            )
+        });
+        return format!("{about}: of {}, {}{decided}.", counted(all, "host"), and_joined(&parts));
     };
     let many = counts.of(majority);
     let on = match (many, all) {
@@ -517,11 +541,12 @@ pub fn how(fleet: &Fleet) -> Option<String> {
     };
     Some(format!(
         "Ratios of {}; \"same\" is within {margin:.0} %. Each host counts by its own run, whose verdicts are wrong in at most 5 % on average. \
-         Typical host, spread between hosts and where another host lies: random effects with hosts as the unit, each interval at 95 % by itself.{apart}",
+         Typical host, spread between hosts and where another host lies: random effects with hosts as the unit, of the intervals with a verdict at most {:.0} % miss on average.{apart}",
         match fleet.metric {
             Metric::Wall => "the cost of an operation",
             Metric::Cpu => "the processor time of an operation",
-        }
+        },
+        fleet.alpha * 100.0,
     ))
 }
 
@@ -547,6 +572,8 @@ pub fn skipped(fleet: &Fleet, most: usize) -> Vec<String> {
 
 /// Groups by name, at most a few: for captions.
 pub fn group_names(fleet: &Fleet) -> String {
-    let names: Vec<String> = fleet.groups.iter().map(group).collect();
-    first_few(&names, MOST_NAMES)
+    let names: Vec<String> = fleet.groups.iter().take(MOST_NAMES).map(group).collect();
+    let more = fleet.groups.len() - names.len();
+    let more = if more > 0 { format!("; and {}", counted(more as u64, "more group")) } else { String::new() };
+    format!("{}{more}", names.join("; "))
 }

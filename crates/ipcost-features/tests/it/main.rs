@@ -1,6 +1,7 @@
 //! One program for all integration tests of this crate.
 
 mod check;
+mod fleet;
 mod schemas;
 #[path = "../../../ipcost-lab/tests/it/script/mod.rs"]
 mod script;
