@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, anyhow, ensure};
 use ipcost_features::fleet::{self, Fleet, FleetContrast, Gatherer, words};
-use ipcost_model::{Document, unknown};
+use ipcost_model::{Document, escaped, unknown};
 use ipcost_report::picture::{Background, draw_forest};
 
 use crate::args::FleetArgs;
@@ -100,13 +100,16 @@ fn reason(error: &anyhow::Error, file: &str) -> String {
 }
 
 fn nothing(fleet: &Fleet) -> anyhow::Error {
-    let lines = words::skipped(fleet, 5);
-    match lines.as_slice() {
-        [] => anyhow!(
+    let Some(first) = fleet.skipped.first() else {
+        return anyhow!(
             "there is no document; a fleet takes files of ipcost run --json FILE, or directories of them"
-        ),
-        lines => anyhow!("no document counts. {}", lines.join("\n")),
-    }
+        );
+    };
+    let more = match fleet.skipped_files - 1 {
+        0 => String::new(),
+        more => format!("; and {more} more"),
+    };
+    anyhow!("no document counts: {}: {}{more}", escaped(&first.file), escaped(&first.reason))
 }
 
 fn write(fleet: &Fleet, args: &FleetArgs) -> Result<(), Problem> {

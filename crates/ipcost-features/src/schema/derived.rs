@@ -7,6 +7,7 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
 
 use super::Subject;
+use crate::fleet::{FLEET_SCHEMA, Fleet};
 use crate::replicate::{LEDGER_SCHEMA, Ledger};
 use crate::selftest::{SELFTEST_SCHEMA, SelfTest};
 
@@ -23,6 +24,11 @@ pub fn derive(subject: Subject) -> Value {
         Subject::Replication => {
             let mut schema = of::<Vec<Ledger>>("Ledgers of published experiments");
             schema["$defs"]["Ledger"]["properties"]["schema"]["const"] = LEDGER_SCHEMA.into();
+            schema
+        }
+        Subject::Fleet => {
+            let mut schema = of::<Fleet>("What many hosts say together, of ipcost");
+            schema["properties"]["schema"]["const"] = FLEET_SCHEMA.into();
             schema
         }
         Subject::Protocol => protocol(),

@@ -20,6 +20,8 @@ named! {
         SelfTest = "selftest",
         /// What `ipcost replicate --json` writes.
         Replication = "replication",
+        /// What `ipcost fleet --json` writes.
+        Fleet = "fleet",
         /// One message of the control protocol, from either side.
         Protocol = "protocol",
     }
@@ -32,6 +34,7 @@ pub fn schema(subject: Subject) -> &'static str {
         Subject::Document => include_str!("../../schemas/document.json"),
         Subject::SelfTest => include_str!("../../schemas/selftest.json"),
         Subject::Replication => include_str!("../../schemas/replication.json"),
+        Subject::Fleet => include_str!("../../schemas/fleet.json"),
         Subject::Protocol => include_str!("../../schemas/protocol.json"),
     }
 }

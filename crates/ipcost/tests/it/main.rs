@@ -28,6 +28,7 @@ mod explain;
 mod faults_killed;
 mod faults_peers;
 mod faults_system;
+mod fleet;
 mod floor;
 mod floor_calls;
 mod help;
