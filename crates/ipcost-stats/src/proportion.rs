@@ -76,9 +76,11 @@ pub fn student_quantile(p: f64, freedom: f64) -> f64 {
     if p < 0.5 {
         return -student_quantile(1.0 - p, freedom);
     }
-    // Beyond this many degrees it equals the normal distribution to all digits shown.
-    let freedom = freedom.min(1e7);
-    let beyond = |t: f64| 0.5 * incomplete_beta(freedom / (freedom + t * t), freedom / 2.0, 0.5);
+    // Of the normal distribution, T² is χ² with one degree of freedom.
+    let beyond = |t: f64| match freedom.is_infinite() {
+        true => 0.5 * gamma_tails(0.5, t * t / 2.0).1,
+        false => 0.5 * incomplete_beta(freedom / (freedom + t * t), freedom / 2.0, 0.5),
+    };
     let (mut lo, mut hi) = (0.0, 1.0);
     while beyond(hi) > 1.0 - p && hi < 1e300 {
         (lo, hi) = (hi, hi * 2.0);
@@ -97,23 +99,23 @@ pub fn student_quantile(p: f64, freedom: f64) -> f64 {
 pub fn chi_square_quantile(p: f64, freedom: f64) -> f64 {
     assert!(p > 0.0 && p < 1.0 && freedom > 0.0, "p is {p}, freedom {freedom}");
     let (mut lo, mut hi) = (0.0, freedom);
-    while incomplete_gamma(freedom / 2.0, hi / 2.0) < p && hi < 1e300 {
+    while gamma_tails(freedom / 2.0, hi / 2.0).0 < p && hi < 1e300 {
         (lo, hi) = (hi, hi * 2.0);
     }
     for _ in 0..100 {
         let middle = f64::midpoint(lo, hi);
-        if incomplete_gamma(freedom / 2.0, middle / 2.0) < p { lo = middle } else { hi = middle }
+        if gamma_tails(freedom / 2.0, middle / 2.0).0 < p { lo = middle } else { hi = middle }
     }
     f64::midpoint(lo, hi)
 }
 
-/// The regularised incomplete gamma function P(a, x): the distribution function of Gamma(a).
+/// The regularised incomplete gamma functions P(a, x) and Q(a, x): what of the distribution Gamma(a) lies below x, and above.
 ///
 /// By the series of Abramowitz and Stegun, 6.5.29, below the mean, and by the continued fraction of 6.5.31 above it.
-fn incomplete_gamma(a: f64, x: f64) -> f64 {
+fn gamma_tails(a: f64, x: f64) -> (f64, f64) {
     const MOST_TERMS: usize = 100_000;
     if x <= 0.0 {
-        return 0.0;
+        return (0.0, 1.0);
     }
     let front = (a * x.ln() - x - ln_gamma(a)).exp();
     if x < a + 1.0 {
@@ -125,7 +127,8 @@ fn incomplete_gamma(a: f64, x: f64) -> f64 {
                 break;
             }
         }
-        return (front * sum).min(1.0);
+        let below = (front * sum).min(1.0);
+        return (below, 1.0 - below);
     }
     let mut b = x + 1.0 - a;
     let (mut c, mut d) = (1e300, 1.0 / b);
@@ -141,7 +144,8 @@ fn incomplete_gamma(a: f64, x: f64) -> f64 {
             break;
         }
     }
-    1.0 - front * fraction
+    let above = front * fraction;
+    (1.0 - above, above)
 }
 
 /// The probability that at least `common` of `drawn` hosts have a property that `having` of `all` have, if which were drawn is chance:
@@ -197,6 +201,8 @@ mod tests {
         close(student_quantile(0.975, 8.0), 2.306_004_1);
         close(student_quantile(0.025, 4.0), -2.776_445_1);
         close(student_quantile(0.999, f64::INFINITY), 3.090_232_3);
+        close(student_quantile(1.0 - 1e-9, f64::INFINITY), 5.997_807_0);
+        close(student_quantile(0.75, f64::INFINITY), 0.674_489_8);
         close(chi_square_quantile(0.975, 12.0), 23.336_664_2);
         close(chi_square_quantile(0.025, 12.0), 4.403_788_5);
         close(chi_square_quantile(0.95, 1.0), 3.841_458_8);
