@@ -1,6 +1,9 @@
 //! The role for Ansible, on machines with a real sshd each.
 
+use std::collections::BTreeSet;
 use std::fs;
+
+use serde_json::Value;
 
 use crate::common::Place;
 use crate::deploy::{assert_documents, can_run, with_fleet};
@@ -32,6 +35,13 @@ fn three_machines_complete_while_three_fail_and_only_a_lost_one_keeps_something(
     assert!(!lost.contains("not removed"), "{missing}");
     assert!(play.contains("3 of 6 hosts sent a complete document; missing: gone, killed, lost"), "{play}");
     assert!(lines.iter().all(|line| play.contains(&line[..20])), "{missing}{play}");
+
+    // They are hosts of their own, by name and machine id.
+    let output = place.run(&["fleet", "first/documents", "--json", "-"]);
+    let fleet: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let hosts = fleet["hosts"].as_array().unwrap();
+    let ids: BTreeSet<&str> = hosts.iter().map(|host| host["machine"].as_str().unwrap()).collect();
+    assert_eq!((hosts.len(), ids.len(), &fleet["skipped_files"]), (3, 3, &0.into()), "{fleet}");
 
     // Findings are kept even of those that failed later.
     assert_eq!(fs::read_dir(place.file("first/doctor")).unwrap().count(), 6);
