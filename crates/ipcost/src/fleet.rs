@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, anyhow, ensure};
 use ipcost_features::fleet::{self, Fleet, FleetContrast, Gatherer, words};
-use ipcost_model::unknown;
+use ipcost_model::{Document, unknown};
 use ipcost_report::picture::{Background, draw_forest};
 
 use crate::args::FleetArgs;
@@ -24,10 +24,10 @@ use crate::redact::Redacting;
 /// What is wrong with the arguments, that no document counts, or what cannot be written.
 pub fn run(args: &FleetArgs) -> Result<ExitCode, Problem> {
     check(args).map_err(Problem::usage)?;
-    let gatherer = gather(&args.documents, Gatherer::new(args.metric), args.redacting, args.quiet)?;
+    let gatherer = gather(&args.documents, Gatherer::new(args.metric), args.redacting, args.quiet, |_, _| Ok(()))?;
     let fleet = gatherer.finish(tool());
     if fleet.hosts.is_empty() {
-        return Err(Problem::usage(nothing(&fleet)));
+        return Err(Problem::usage(nothing("a fleet", &fleet)));
     }
     write(&fleet, args)?;
     Ok(ExitCode::SUCCESS)
@@ -44,15 +44,16 @@ fn check(args: &FleetArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Every document of the runs and directories; what cannot be read is counted, too.
+/// Every document of the runs and directories; what cannot be read is counted, too. Each is shown to `also`, with the name of its file.
 ///
 /// # Errors
-/// That a directory cannot be read.
+/// That a directory cannot be read, or what `also` failed with.
 pub fn gather(
     documents: &[String],
     mut gatherer: Gatherer,
     redacting: Redacting,
     quiet: bool,
+    mut also: impl FnMut(&str, &Document) -> Result<(), Problem>,
 ) -> Result<Gatherer, Problem> {
     let all = Given::all(documents).map_err(Problem::usage)?;
     let bar = bar(quiet, all.len() as u64, "{pos} of {len} documents");
@@ -63,7 +64,11 @@ pub fn gather(
         // A file is often named after its host, and so is what the system says of it.
         let file = if redacting.redact { format!("file {number}") } else { given.name.clone() };
         match document {
-            Ok(document) => gatherer.add(&file, &redacting.apply_to_document(document)?),
+            Ok(document) => {
+                let document = redacting.apply_to_document(document)?;
+                gatherer.add(&file, &document);
+                also(&file, &document)?;
+            }
             Err(_) if redacting.redact => {
                 gatherer.unreadable(&file, "it cannot be read as a document".to_owned())
             }
@@ -81,13 +86,17 @@ fn reason(error: &anyhow::Error, file: &str) -> String {
     causes.join(": ")
 }
 
-fn nothing(fleet: &Fleet) -> anyhow::Error {
+/// That there is nothing that counts, and why; `what` takes documents.
+pub fn nothing(what: &str, fleet: &Fleet) -> anyhow::Error {
     let lines = words::skipped(fleet, 5);
     match lines.as_slice() {
         [] => anyhow!(
-            "there is no document; a fleet takes files of ipcost run --json FILE, or directories of them"
+            "there is no document; {what} takes files of ipcost run --json FILE, or directories of them"
         ),
-        lines => anyhow!("no document counts. {}", lines.join("\n")),
+        [_, reasons @ ..] => {
+            let reasons: Vec<&str> = reasons.iter().map(|line| line.trim()).collect();
+            anyhow!("no document counts: {}", reasons.join("; "))
+        }
     }
 }
 

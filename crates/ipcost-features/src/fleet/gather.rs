@@ -78,7 +78,7 @@ pub(super) struct TableOfCells {
     pub work: String,
     pub placement: Placement,
     /// Labels and transports of sets of cells that are cheapest on some host.
-    pub cheapest: Table<(Vec<String>, String)>,
+    pub cheapest: Table<(Vec<String>, Vec<String>)>,
 }
 
 /// A claim of a replication or a check.
@@ -316,12 +316,11 @@ impl Gatherer {
             let mut cells: Vec<&String> = std::iter::once(&fastest.cell).chain(equals).collect();
             cells.sort_by_key(|id| table.cells.iter().position(|cell| cell == *id));
             let labels: Vec<String> = cells.iter().map(|id| label(document, id)).collect();
-            let transport = || {
-                let first = cells.first().and_then(|id| cell(document, id));
-                first.map(|cell| cell.transport.clone()).unwrap_or_default()
-            };
+            let transport =
+                |id: &&String| cell(document, id).map(|cell| cell.transport.clone()).unwrap_or_default();
+            let transports = || cells.iter().map(transport).collect();
             let key = labels.join("\n");
-            self.works.all[number as usize].cheapest.number(&key, || (labels, transport()))
+            self.works.all[number as usize].cheapest.number(&key, || (labels, transports()))
         });
         Some((number, set))
     }

@@ -12,7 +12,7 @@ use super::gather::{Asked, ClaimOnHost, Gathered, Gatherer, HostKey, NAMELESS, R
 use super::record::{
     CheapestOn, ClaimCounts, Counts, Disagreement, FLEET_SCHEMA, Fleet, FleetCheapest, FleetClaim,
     FleetContrast, FleetHost, GroupCheapest, GroupClaim, GroupRatio, HostClaim, HostGroup, HostRatio,
-    Otherwise, Standing, Together,
+    Otherwise, Standing, Together, UNNAMED,
 };
 use crate::claims::ClaimVerdict;
 
@@ -29,9 +29,34 @@ pub(super) struct Hosts {
 }
 
 impl Gatherer {
-    /// The fleet; nothing more is added.
+    /// The fleet of the job that most hosts ran; nothing more is added.
     pub fn finish(mut self, tool: Tool) -> Fleet {
-        let runs = self.counted();
+        let mut jobs = self.by_job().into_iter();
+        let runs = jobs.next().unwrap_or_default();
+        for run in jobs.flatten() {
+            self.skip(&run.file, "its job is not the one that most hosts ran".to_owned());
+        }
+        self.fleet(tool, runs)
+    }
+
+    /// A fleet of each job, that of most hosts first; nothing more is added. Replications, which belong to no job, and files that
+    /// cannot be read are with the first. There is always a first.
+    pub fn finish_jobs(mut self, tool: &Tool) -> Vec<Fleet> {
+        let jobs = self.by_job();
+        let of_others: usize = jobs.iter().skip(1).map(Vec::len).sum();
+        self.files -= of_others as u64;
+        let mut fleets = Vec::new();
+        for (place, runs) in jobs.into_iter().enumerate() {
+            if place > 0 {
+                self.files = runs.len() as u64;
+            }
+            fleets.push(self.fleet(tool.clone(), runs));
+        }
+        fleets
+    }
+
+    fn fleet(&mut self, tool: Tool, runs: Vec<Gathered>) -> Fleet {
+        let runs = self.newest(runs);
         let (hosts, index) = hosts(&runs);
         let margin =
             runs.iter().find(|run| matches!(run.asked, Asked::Run { .. })).map_or(0.05, |run| run.margin);
@@ -43,8 +68,8 @@ impl Gatherer {
             schema: FLEET_SCHEMA.to_owned(),
             tool,
             files: self.files,
-            skipped: self.skipped,
-            skipped_files: self.skipped_files,
+            skipped: std::mem::take(&mut self.skipped),
+            skipped_files: std::mem::take(&mut self.skipped_files),
             metric: self.metric,
             margin,
             alpha: ALPHA,
@@ -57,8 +82,8 @@ impl Gatherer {
         }
     }
 
-    /// The documents that count: of runs those with the job of most hosts, and of each host the newest.
-    fn counted(&mut self) -> Vec<Gathered> {
+    /// The documents by job, that of most hosts first, the first of equals before the others; replications are with the first.
+    fn by_job(&mut self) -> Vec<Vec<Gathered>> {
         let runs = std::mem::take(&mut self.runs);
         let mut hosts_of_job: Vec<HashSet<&HostKey>> = vec![HashSet::new(); self.jobs.len()];
         for run in &runs {
@@ -66,15 +91,27 @@ impl Gatherer {
                 hosts_of_job[*job as usize].insert(&run.host);
             }
         }
-        // The first of equals.
-        let most = (0..hosts_of_job.len()).rev().max_by_key(|job| hosts_of_job[*job].len());
+        let mut order: Vec<usize> = (0..hosts_of_job.len()).collect();
+        order.sort_by_key(|job| std::cmp::Reverse(hosts_of_job[*job].len()));
+        let mut places = vec![0; order.len()];
+        order.iter().enumerate().for_each(|(place, job)| places[*job] = place);
+        let mut by_job: Vec<Vec<Gathered>> = Vec::new();
+        by_job.resize_with(places.len().max(1), Vec::new);
+        for run in runs {
+            let place = match &run.asked {
+                Asked::Run { job, .. } => places[*job as usize],
+                Asked::Ledger { .. } => 0,
+            };
+            by_job[place].push(run);
+        }
+        by_job
+    }
+
+    /// Of each host the newest document, and the newest of each replication.
+    fn newest(&mut self, runs: Vec<Gathered>) -> Vec<Gathered> {
         let mut newest: BTreeMap<(HostKey, Option<String>), Gathered> = BTreeMap::new();
         for run in runs {
             let asked = match &run.asked {
-                Asked::Run { job, .. } if Some(*job as usize) != most => {
-                    self.skip(&run.file, "its job is not the one that most hosts ran".to_owned());
-                    continue;
-                }
                 Asked::Run { .. } => None,
                 Asked::Ledger { id, .. } => Some(id.clone()),
             };
@@ -193,8 +230,8 @@ impl Gatherer {
                 let mut counts: BTreeMap<u32, u64> = BTreeMap::new();
                 found.iter().filter_map(|(_, set)| *set).for_each(|set| *counts.entry(set).or_default() += 1);
                 let on = |(set, hosts): (u32, u64)| {
-                    let (labels, transport) = &table.cheapest.all[set as usize];
-                    CheapestOn { labels: labels.clone(), transport: transport.clone(), hosts }
+                    let (labels, transports) = table.cheapest.all[set as usize].clone();
+                    CheapestOn { labels, transports, hosts }
                 };
                 let mut cheapest: Vec<CheapestOn> = counts.into_iter().map(on).collect();
                 cheapest.sort_by_key(|on| std::cmp::Reverse(on.hosts));
@@ -315,7 +352,7 @@ fn hosts(runs: &[Gathered]) -> (Hosts, HashMap<HostKey, usize>) {
     let mut name = |key: &HostKey| match key {
         HostKey::Unknown(_) => {
             unknown += 1;
-            format!("unnamed host {unknown}")
+            format!("{UNNAMED} {unknown}")
         }
         HostKey::Known(name, machine) => {
             let short = machine.as_deref().map(|id| id.chars().take(SHORT).collect::<String>());
@@ -326,6 +363,8 @@ fn hosts(runs: &[Gathered]) -> (Hosts, HashMap<HostKey, usize>) {
             }
         }
     };
+    let mut files: HashMap<&HostKey, Vec<String>> = HashMap::new();
+    runs.iter().for_each(|run| files.entry(&run.host).or_default().push(run.file.clone()));
     let host = |(key, run): (&&HostKey, &&Gathered)| FleetHost {
         name: name(key),
         machine: match key {
@@ -337,6 +376,7 @@ fn hosts(runs: &[Gathered]) -> (Hosts, HashMap<HostKey, usize>) {
         started: run.started.clone(),
         version: run.version.clone(),
         epochs: run.epochs,
+        files: files.remove(*key).unwrap_or_default(),
     };
     let all = newest.iter().map(host).collect();
     let facts = newest.values().map(|run| run.facts.clone()).collect();

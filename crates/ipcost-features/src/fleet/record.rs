@@ -8,6 +8,9 @@ use crate::claims::ClaimVerdict;
 /// The version of the record.
 pub const FLEET_SCHEMA: &str = "ipcost-fleet/1";
 
+/// How hosts are called that the documents do not name.
+pub const UNNAMED: &str = "unnamed host";
+
 named! {
     /// Where a contrast stands on a host.
     Standing, "standing" {
@@ -96,6 +99,8 @@ pub struct FleetHost {
     pub version: String,
     /// Complete epochs.
     pub epochs: u32,
+    /// The files that count: of a run, and of replications.
+    pub files: Vec<String>,
 }
 
 /// Hosts of the same kernel, processor and virtualisation.
@@ -328,8 +333,8 @@ pub struct FleetCheapest {
 pub struct CheapestOn {
     /// What tables call them.
     pub labels: Vec<String>,
-    /// The transport of the first.
-    pub transport: String,
+    /// The transport of each.
+    pub transports: Vec<String>,
     /// How many hosts.
     pub hosts: u64,
 }
