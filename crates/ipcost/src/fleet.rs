@@ -24,7 +24,8 @@ use crate::redact::Redacting;
 /// What is wrong with the arguments, that no document counts, or what cannot be written.
 pub fn run(args: &FleetArgs) -> Result<ExitCode, Problem> {
     check(args).map_err(Problem::usage)?;
-    let gatherer = gather(&args.documents, Gatherer::new(args.metric), args.redacting, args.quiet, |_, _| Ok(()))?;
+    let gatherer =
+        gather(&args.documents, Gatherer::new(args.metric), args.redacting, args.quiet, |_, _| Ok(()))?;
     let fleet = gatherer.finish(tool());
     if fleet.hosts.is_empty() {
         return Err(Problem::usage(nothing("a fleet", &fleet)));

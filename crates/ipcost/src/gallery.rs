@@ -17,14 +17,12 @@ use crate::args::GalleryArgs;
 use crate::build::tool;
 use crate::exit::{Problem, note};
 use crate::fleet::{gather, nothing};
-use crate::output::{is_standard_output, write_html, write_text};
+use crate::output::{Readers, UNFINISHED, is_standard_output, write_html_for, write_page};
 
 /// Where the pages of documents are, in the site.
 const DOCUMENTS: &str = "documents";
 /// So much of a page is read to find out what made it.
 const HEAD: u64 = 4096;
-/// How the names of files that are being written begin.
-const UNFINISHED: &str = ".ipcost-";
 
 /// Reads the documents and writes the site.
 ///
@@ -77,7 +75,8 @@ impl Site {
             }
             Ok(_) => {}
         }
-        let other = site.foreign_file().with_context(|| format!("cannot read the directory {shown} of --out"))?;
+        let other =
+            site.foreign_file().with_context(|| format!("cannot read the directory {shown} of --out"))?;
         match other {
             Some(file) if !is_gallery(&dir.join(FRONT)) => bail!(
                 "{shown} has other files, such as {file}; name a new or empty directory for --out, or that of an earlier gallery"
@@ -109,14 +108,18 @@ impl Site {
         self.make()?;
         let mut names = Vec::new();
         for (name, html) in gallery.pages() {
-            write_text(&html, &self.dir.join(&name))?;
+            write_page(&html, &self.dir.join(&name))?;
             names.push(name);
         }
         let documents = self.dir.join(DOCUMENTS);
         let written = reports.publish(&documents)?;
         let count = names.len() + written.len();
         remove(&self.dir, |name| is_page_name(name) && !names.iter().any(|known| known == name), is_gallery)?;
-        remove(&documents, |name| is_report_name(name) && !written.iter().any(|known| known == name), |_| true)?;
+        remove(
+            &documents,
+            |name| is_report_name(name) && !written.iter().any(|known| known == name),
+            |_| true,
+        )?;
         // It goes if it is empty.
         let _ = fs::remove_dir(&documents);
         Ok(count)
@@ -130,7 +133,8 @@ fn remove(dir: &Path, is_old: impl Fn(&str) -> bool, is_own: impl Fn(&Path) -> b
         let path = entry.path();
         let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
         if is_file && is_old(&entry.file_name().to_string_lossy()) && is_own(&path) {
-            fs::remove_file(&path).with_context(|| format!("cannot remove the old page {}", path.display()))?;
+            fs::remove_file(&path)
+                .with_context(|| format!("cannot remove the old page {}", path.display()))?;
         }
     }
     Ok(())
@@ -167,7 +171,7 @@ impl Reports {
         let Some(dir) = &self.dir else { return Ok(()) };
         let name = format!("document-{}.html", self.pages.len() + 1);
         // A document with an answer of a later version has no page, and does not count.
-        if write_html(document, &dir.path().join(&name)).is_ok() {
+        if write_html_for(Readers::Any, document, &dir.path().join(&name)).is_ok() {
             self.pages.insert(file.to_owned(), name);
         }
         Ok(())
@@ -184,7 +188,8 @@ impl Reports {
         fs::create_dir_all(to).with_context(|| format!("cannot make the directory {}", to.display()))?;
         for name in self.pages.values() {
             let page = to.join(name);
-            fs::rename(dir.path().join(name), &page).with_context(|| format!("cannot write {}", page.display()))?;
+            fs::rename(dir.path().join(name), &page)
+                .with_context(|| format!("cannot write {}", page.display()))?;
         }
         Ok(self.pages.values().cloned().collect())
     }

@@ -77,8 +77,20 @@ pub(super) struct Pair {
 pub(super) struct TableOfCells {
     pub work: String,
     pub placement: Placement,
-    /// Labels and transports of sets of cells that are cheapest on some host.
-    pub cheapest: Table<(Vec<String>, Vec<String>)>,
+    /// Labels and transports of sets of cells: those that are or may be cheapest on some host, or come next.
+    pub sets: Table<(Vec<String>, Vec<String>)>,
+}
+
+/// Which cells of a table are the cheapest on a host; sets of cells by number.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct CheapestHere {
+    pub table: u32,
+    /// The cheapest, or while it is open all that may be.
+    pub set: u32,
+    pub is_open: bool,
+    /// The next, and the logarithm of the ratio to its cost.
+    pub next: u32,
+    pub log: f64,
 }
 
 /// A claim of a replication or a check.
@@ -109,7 +121,7 @@ pub(super) struct Gathered {
 #[derive(Debug)]
 pub(super) enum Asked {
     /// A run or a check, with its job by number.
-    Run { job: u32, ratios: Vec<Ratio>, cheapest: Vec<(u32, Option<u32>)>, claims: Vec<ClaimOnHost> },
+    Run { job: u32, ratios: Vec<Ratio>, cheapest: Vec<CheapestHere>, claims: Vec<ClaimOnHost> },
     /// A replication, by id.
     Ledger { id: String, claims: Vec<ClaimOnHost> },
 }
@@ -304,25 +316,30 @@ impl Gatherer {
         Ok(Asked::Run { job: self.jobs.number(&job), ratios, cheapest, claims })
     }
 
-    /// The cheapest of a table, by numbers; `None` if there is nothing to compare.
-    fn cheapest(&mut self, document: &Document, table: &WorkloadRecord) -> Option<(u32, Option<u32>)> {
+    /// The cheapest of a table; `None` if there is nothing to compare.
+    fn cheapest(&mut self, document: &Document, table: &WorkloadRecord) -> Option<CheapestHere> {
         let fastest = table.fastest.as_ref()?;
-        let of =
-            || TableOfCells { work: work(table), placement: table.placement, cheapest: Table::default() };
+        let of = || TableOfCells { work: work(table), placement: table.placement, sets: Table::default() };
         let number = self.works.number(&format!("{}\n{}", work(table), table.placement), of);
-        // Nothing is known where another may cost as little.
-        let (equals, open) = equals_and_open(fastest);
-        let set = open.is_empty().then(|| {
-            let mut cells: Vec<&String> = std::iter::once(&fastest.cell).chain(equals).collect();
+        let sets = &mut self.works.all[number as usize].sets;
+        let mut number_of = |mut cells: Vec<&String>| {
             cells.sort_by_key(|id| table.cells.iter().position(|cell| cell == *id));
             let labels: Vec<String> = cells.iter().map(|id| label(document, id)).collect();
             let transport =
                 |id: &&String| cell(document, id).map(|cell| cell.transport.clone()).unwrap_or_default();
             let transports = || cells.iter().map(transport).collect();
             let key = labels.join("\n");
-            self.works.all[number as usize].cheapest.number(&key, || (labels, transports()))
-        });
-        Some((number, set))
+            sets.number(&key, || (labels, transports()))
+        };
+        // Nothing is known where another may cost as little.
+        let (equals, open) = equals_and_open(fastest);
+        Some(CheapestHere {
+            table: number,
+            is_open: !open.is_empty(),
+            set: number_of(std::iter::once(&fastest.cell).chain(equals).chain(open).collect()),
+            next: number_of(vec![&fastest.runner_up]),
+            log: -fastest.ratio.ln(),
+        })
     }
 }
 

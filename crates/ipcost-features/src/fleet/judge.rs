@@ -8,7 +8,9 @@ use ipcost_stats::{UnitValue, median, outliers, random_effects, student_quantile
 
 use super::disagreement::Split;
 use super::facts::HostFacts;
-use super::gather::{Asked, ClaimOnHost, Gathered, Gatherer, HostKey, NAMELESS, Ratio};
+use super::gather::{
+    Asked, CheapestHere, ClaimOnHost, Gathered, Gatherer, HostKey, NAMELESS, Ratio, TableOfCells,
+};
 use super::record::{
     CheapestOn, ClaimCounts, Counts, Disagreement, FLEET_SCHEMA, Fleet, FleetCheapest, FleetClaim,
     FleetContrast, FleetHost, GroupCheapest, GroupClaim, GroupRatio, HostClaim, HostGroup, HostRatio,
@@ -217,37 +219,39 @@ impl Gatherer {
         hosts: &Hosts,
         index: &HashMap<HostKey, usize>,
     ) -> Vec<FleetCheapest> {
-        let mut of_table: Vec<Vec<(usize, Option<u32>)>> = vec![Vec::new(); self.works.all.len()];
+        let mut of_table: Vec<Vec<(usize, CheapestHere)>> = vec![Vec::new(); self.works.all.len()];
         for run in runs {
             let Asked::Run { cheapest, .. } = &run.asked else { continue };
-            for (table, set) in cheapest {
-                of_table[*table as usize].push((index[&run.host], *set));
+            for here in cheapest {
+                of_table[here.table as usize].push((index[&run.host], *here));
             }
         }
         let tables = self.works.all.iter().zip(of_table).filter(|(_, found)| !found.is_empty());
-        let of = |(table, found): (&super::gather::TableOfCells, Vec<(usize, Option<u32>)>)| {
-            let counted = |found: &[(usize, Option<u32>)]| -> (Vec<CheapestOn>, u64) {
-                let mut counts: BTreeMap<u32, u64> = BTreeMap::new();
-                found.iter().filter_map(|(_, set)| *set).for_each(|set| *counts.entry(set).or_default() += 1);
-                let on = |(set, hosts): (u32, u64)| {
-                    let (labels, transports) = table.cheapest.all[set as usize].clone();
-                    CheapestOn { labels, transports, hosts }
-                };
-                let mut cheapest: Vec<CheapestOn> = counts.into_iter().map(on).collect();
+        let of = |(table, found): (&TableOfCells, Vec<(usize, CheapestHere)>)| {
+            let counted = |found: &[(usize, CheapestHere)]| {
+                let here = || found.iter().map(|(_, here)| here);
+                let mut on: BTreeMap<u32, Vec<&CheapestHere>> = BTreeMap::new();
+                here()
+                    .filter(|here| !here.is_open)
+                    .for_each(|here| on.entry(here.set).or_default().push(here));
+                let mut cheapest: Vec<CheapestOn> =
+                    on.into_iter().map(|(set, here)| cheapest_on(table, set, &here)).collect();
                 cheapest.sort_by_key(|on| std::cmp::Reverse(on.hosts));
-                (cheapest, found.iter().filter(|(_, set)| set.is_none()).count() as u64)
+                let open: Vec<&CheapestHere> = here().filter(|here| here.is_open).collect();
+                (cheapest, open.len() as u64, among(table, &open))
             };
-            let (cheapest, open) = counted(&found);
+            let (cheapest, open, open_among) = counted(&found);
             let by_group = by_group(&found, hosts, |(host, _)| *host);
             let groups = by_group.into_iter().map(|(group, found)| {
-                let (cheapest, open) = counted(&found);
-                GroupCheapest { group, cheapest, open }
+                let (cheapest, open, open_among) = counted(&found);
+                GroupCheapest { group, cheapest, open, open_among }
             });
             FleetCheapest {
                 work: table.work.clone(),
                 placement: table.placement,
                 cheapest,
                 open,
+                open_among,
                 groups: groups.collect(),
             }
         };
@@ -383,6 +387,34 @@ fn hosts(runs: &[Gathered]) -> (Hosts, HashMap<HostKey, usize>) {
     let index = newest.keys().enumerate().map(|(place, key)| ((*key).clone(), place)).collect();
     let groups = order.iter().map(|place| groups[*place].clone()).collect();
     (Hosts { all, facts, groups }, index)
+}
+
+/// Cells that are the cheapest on some hosts.
+fn cheapest_on(table: &TableOfCells, set: u32, here: &[&CheapestHere]) -> CheapestOn {
+    let (labels, transports) = table.sets.all[set as usize].clone();
+    let logs: Vec<f64> = here.iter().map(|here| here.log).collect();
+    let is_one = labels.len() == 1;
+    let next = here.first().filter(|first| is_one && here.iter().all(|here| here.next == first.next));
+    CheapestOn {
+        labels,
+        transports,
+        hosts: here.len() as u64,
+        relative: median(&logs).filter(|_| is_one).map(f64::exp),
+        next: next.map(|here| table.sets.all[here.next as usize].0.concat()),
+    }
+}
+
+/// Which cells may be the cheapest on some hosts, those of most hosts first.
+fn among(table: &TableOfCells, open: &[&CheapestHere]) -> Vec<String> {
+    let mut counts: Vec<(&String, u64)> = Vec::new();
+    for label in open.iter().flat_map(|here| &table.sets.all[here.set as usize].0) {
+        match counts.iter_mut().find(|(known, _)| *known == label) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((label, 1)),
+        }
+    }
+    counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    counts.into_iter().map(|(label, _)| label.clone()).collect()
 }
 
 fn host_ratio(host: usize, ratio: &Ratio) -> HostRatio {

@@ -323,12 +323,14 @@ pub struct FleetCheapest {
     pub cheapest: Vec<CheapestOn>,
     /// On how many hosts it is open.
     pub open: u64,
+    /// What tables call those that may be the cheapest there.
+    pub open_among: Vec<String>,
     /// The same by group.
     pub groups: Vec<GroupCheapest>,
 }
 
 /// Cells that are known to be cheapest on some hosts.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CheapestOn {
     /// What tables call them.
@@ -337,10 +339,14 @@ pub struct CheapestOn {
     pub transports: Vec<String>,
     /// How many hosts.
     pub hosts: u64,
+    /// Its cost relative to the next, the median of these hosts; null if several cost the same.
+    pub relative: Option<f64>,
+    /// What tables call the next; null if it is not the same everywhere.
+    pub next: Option<String>,
 }
 
 /// The cheapest on the hosts of a group.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GroupCheapest {
     /// The group, by index.
@@ -349,6 +355,8 @@ pub struct GroupCheapest {
     pub cheapest: Vec<CheapestOn>,
     /// On how many hosts it is open.
     pub open: u64,
+    /// What tables call those that may be the cheapest there.
+    pub open_among: Vec<String>,
 }
 
 /// A claim over all hosts that looked into it.

@@ -4,10 +4,14 @@ use std::collections::HashMap;
 
 use ipcost_report::colours::slot_among;
 use ipcost_report::html::matrix::{Matrix, Part, Row, Shown, Tint};
+use ipcost_report::numbers::ratio;
 use ipcost_report::words::{capitalised, cores};
 
 use super::Gallery;
 use crate::fleet::{CheapestOn, Fleet, FleetCheapest, GroupCheapest};
+
+/// So many names may be in an open field.
+const MOST_NAMES: usize = 3;
 
 /// How to read it.
 pub fn reading(fleet: &Fleet, shown: &[(usize, u64)]) -> String {
@@ -17,16 +21,17 @@ pub fn reading(fleet: &Fleet, shown: &[(usize, u64)]) -> String {
         .flat_map(|table| &table.groups)
         .filter(|of| shown.iter().any(|(_, group)| *group == of.group))
         .collect();
-    let mut parts = vec!["A colour: known to be the cheapest there.".to_owned()];
+    let mut parts =
+        vec!["A colour: known to be the cheapest there, with its cost relative to the next.".to_owned()];
     if groups.iter().any(|of| of.cheapest.iter().any(|on| on.labels.len() > 1)) {
         let margin = fleet.margin * 100.0;
         parts.push(format!("Names with =: they cost the same within {margin:.0} %."));
     }
     if groups.iter().any(|of| of.cheapest.len() > 1 || (of.open > 0 && !of.cheapest.is_empty())) {
-        parts.push("A divided field: the hosts of the group differ, in these shares.".to_owned());
+        parts.push("Several parts: the hosts of the group differ, in these shares.".to_owned());
     }
     if groups.iter().any(|of| of.open > 0) {
-        parts.push("Hatched: open, several may be the cheapest.".to_owned());
+        parts.push("Hatched: open, any of those named may be the cheapest.".to_owned());
     }
     parts.join(" ")
 }
@@ -69,8 +74,15 @@ fn field(found: &GroupCheapest, colours: &Colours<'_>) -> Shown {
     let open = (found.open > 0).then_some((Tint::Open, found.open as f64));
     let tints = known.chain(open).collect();
     match found.cheapest.first() {
-        None => Shown { name: "open".to_owned(), is_open: true, ..Shown::default() },
-        Some(first) if first.hosts == all => Shown { name: name(first), tints, ..Shown::default() },
+        None => Shown {
+            name: any_of(&found.open_among),
+            small: "open".to_owned(),
+            is_open: true,
+            ..Shown::default()
+        },
+        Some(first) if first.hosts == all => {
+            Shown { name: name(first), small: relative(first), tints, is_open: false }
+        }
         Some(first) => {
             let mut others: Vec<String> =
                 found.cheapest[1..].iter().map(|on| format!("{} on {}", name(on), on.hosts)).collect();
@@ -78,6 +90,22 @@ fn field(found: &GroupCheapest, colours: &Colours<'_>) -> Shown {
             let small = format!("on {} of {all}; {}", first.hosts, others.join(", "));
             Shown { name: name(first), small, tints, is_open: false }
         }
+    }
+}
+
+/// `0.46 × tcp`.
+fn relative(on: &CheapestOn) -> String {
+    let Some(relative) = on.relative else { return "same cost".to_owned() };
+    format!("{} × {}", ratio(relative), on.next.as_deref().unwrap_or("the next"))
+}
+
+/// `pipe or unix`, `pipe or 4 others`.
+fn any_of(labels: &[String]) -> String {
+    match labels {
+        [] => "open".to_owned(),
+        [only] => only.clone(),
+        [rest @ .., last] if labels.len() <= MOST_NAMES => format!("{} or {last}", rest.join(", ")),
+        [first, others @ ..] => format!("{first} or {} others", others.len()),
     }
 }
 

@@ -78,18 +78,17 @@ pub fn page(gallery: &Gallery) -> Page {
     }
     Page {
         title: "What holds where".to_owned(),
-        about: format!("{} on {}.", counted(all.len() as u64, "claim"), counted(gallery.groups.hosts as u64, "host")),
+        about: format!(
+            "{} on {}.",
+            counted(all.len() as u64, "claim"),
+            counted(gallery.groups.hosts as u64, "host")
+        ),
         links,
         sections: sections.into_iter().map(Section::fragment).collect(),
     }
 }
 
-fn part_section(
-    gallery: &Gallery,
-    id: &str,
-    title: &str,
-    part: &[(usize, (usize, &FleetClaim))],
-) -> Section {
+fn part_section(gallery: &Gallery, id: &str, title: &str, part: &[(usize, (usize, &FleetClaim))]) -> Section {
     let job = part[0].1.0;
     let fleet = &gallery.fleets[job];
     let mut section = Section::new(id, title);
@@ -124,7 +123,8 @@ fn in_counts(claim: &FleetClaim) -> String {
 
 /// The claims as rows, the groups as columns; and how many groups are left out.
 fn matrix(gallery: &Gallery, job: usize, part: &[(usize, (usize, &FleetClaim))]) -> (Matrix, usize) {
-    let tests = |group: &u64| part.iter().any(|(_, (_, claim))| claim.groups.iter().any(|of| of.group == *group));
+    let tests =
+        |group: &u64| part.iter().any(|(_, (_, claim))| claim.groups.iter().any(|of| of.group == *group));
     let mut groups: Vec<(usize, u64)> =
         gallery.groups.of_fleet(job).into_iter().filter(|(_, group)| tests(group)).collect();
     let left = groups.len().saturating_sub(MOST_GROUPS);
@@ -154,8 +154,10 @@ fn field(counts: &ClaimCounts) -> Shown {
         .collect();
     found.sort_by_key(|(_, hosts)| std::cmp::Reverse(*hosts));
     let Some((first, hosts)) = found.first() else { return Shown::default() };
-    let is_open = found.iter().all(|(verdict, _)| matches!(verdict, ClaimVerdict::Open | ClaimVerdict::NotTested));
-    let others: Vec<String> = found[1..].iter().map(|(verdict, hosts)| format!("{verdict} on {hosts}")).collect();
+    let is_open =
+        found.iter().all(|(verdict, _)| matches!(verdict, ClaimVerdict::Open | ClaimVerdict::NotTested));
+    let others: Vec<String> =
+        found[1..].iter().map(|(verdict, hosts)| format!("{verdict} on {hosts}")).collect();
     let small = match others.is_empty() {
         true => String::new(),
         false => format!("on {hosts} of {all}; {}", others.join(", ")),
@@ -181,7 +183,8 @@ fn by_condition_and_host(fleet: &Fleet, claim: &FleetClaim) -> Section {
             let counts = ClaimVerdict::ALL.iter().map(|verdict| count(*verdict));
             std::iter::once(Field::new(name, Look::Text)).chain(counts).collect()
         });
-        let head = std::iter::once("hosts, by condition").chain(ClaimVerdict::ALL.iter().map(|verdict| verdict.name()));
+        let head = std::iter::once("hosts, by condition")
+            .chain(ClaimVerdict::ALL.iter().map(|verdict| verdict.name()));
         section = section.table(&Table { head: head.collect(), rows: rows.collect() });
     }
     let rows = claim.hosts.iter().take(MOST_HOSTS).map(|host| {

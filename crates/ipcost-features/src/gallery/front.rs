@@ -61,8 +61,7 @@ pub fn page(gallery: &Gallery, job: usize) -> Page {
 /// `12 hosts in 3 groups, from 14 files, measured 2026-11-20 to 2026-11-26`.
 fn about(gallery: &Gallery, job: usize) -> String {
     let fleet = &gallery.fleets[job];
-    let days: BTreeSet<&str> =
-        fleet.hosts.iter().filter_map(|host| host.started.get(..10)).collect();
+    let days: BTreeSet<&str> = fleet.hosts.iter().filter_map(|host| host.started.get(..10)).collect();
     let days = match (days.first(), days.last()) {
         (Some(first), Some(last)) if first == last => format!(", measured on {first}"),
         (Some(first), Some(last)) => format!(", measured from {first} to {last}"),
@@ -88,7 +87,8 @@ fn job_name(fleet: &Fleet) -> String {
 
 fn works(gallery: &Gallery, job: usize) -> Option<Section> {
     let fleet = &gallery.fleets[job];
-    let compared = |group: &u64| fleet.cheapest.iter().any(|table| table.groups.iter().any(|of| of.group == *group));
+    let compared =
+        |group: &u64| fleet.cheapest.iter().any(|table| table.groups.iter().any(|of| of.group == *group));
     let shown: Vec<(usize, u64)> =
         gallery.groups.of_fleet(job).into_iter().filter(|(_, group)| compared(group)).collect();
     let (first, rest) = shown.split_at(shown.len().min(MOST_GROUPS));
@@ -102,7 +102,9 @@ fn works(gallery: &Gallery, job: usize) -> Option<Section> {
     let section = section.folded(&counted(folded.len() as u64, "smaller group"), inner);
     Some(match rest.len() - folded.len() {
         0 => section,
-        left => section.note(&format!("{} on pages of their own, below.", counted(left as u64, "more group"))),
+        left => {
+            section.note(&format!("{} on pages of their own, below.", counted(left as u64, "more group")))
+        }
     })
 }
 
@@ -118,7 +120,8 @@ fn disagreements(fleet: &Fleet, job: usize) -> Option<Section> {
     let section = Section::new("disagreements", "Where hosts disagree").sentences(&said);
     Some(match all.len().saturating_sub(MOST) {
         0 => section,
-        more => section.link(&fleet_name(job), &format!("{} and every host", counted(more as u64, "more sentence"))),
+        more => section
+            .link(&fleet_name(job), &format!("{} and every host", counted(more as u64, "more sentence"))),
     })
 }
 
@@ -161,7 +164,11 @@ fn jobs(gallery: &Gallery, job: usize) -> Option<Section> {
         ]
     });
     let table = Table { head: vec!["", "work", "hosts"], rows: rows.collect() };
-    Some(Section::new("jobs", "Jobs").paragraph("Hosts that ran different jobs are on different pages.").table(&table))
+    Some(
+        Section::new("jobs", "Jobs")
+            .paragraph("Hosts that ran different jobs are on different pages.")
+            .table(&table),
+    )
 }
 
 fn list_of_groups(gallery: &Gallery, job: usize) -> Section {

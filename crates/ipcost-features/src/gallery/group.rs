@@ -66,6 +66,7 @@ impl Of<'_> {
     }
 
     fn contrasts(&self) -> Option<Section> {
+        let mut above = String::new();
         let rows: Vec<Vec<Field>> = self
             .fleet()
             .contrasts
@@ -78,9 +79,12 @@ impl Of<'_> {
                     Some(Standing::Same) => Look::Name,
                     Some(Standing::Open) | None => Look::Open,
                 };
+                let title = work(&contrast.work, contrast.placement);
+                let shown = if title == above { String::new() } else { capitalised(&title) };
+                above = title;
                 let number = |value: f64| Field::new(ratio(value), Look::Number);
                 Some(vec![
-                    Field::new(capitalised(&work(&contrast.work, contrast.placement)), Look::Name),
+                    Field::new(shown, Look::Name),
                     Field::new(pair(contrast), Look::Name),
                     Field::new(standings(&found.counts), look),
                     number(found.median),
@@ -94,7 +98,9 @@ impl Of<'_> {
         }
         let head = vec!["work", "", "hosts", "median ratio", "least", "most"];
         let what = crate::fleet::words::quantity(self.fleet());
-        let about = format!("The {what} of the first relative to the second: the median of the hosts, the least and the most.");
+        let about = format!(
+            "The {what} of the first relative to the second: the median of the hosts, the least and the most."
+        );
         Some(self.section("contrasts", "Ratios").note(&about).table(&Table { head, rows }))
     }
 
@@ -133,7 +139,8 @@ impl Of<'_> {
                 Field::new(host.version.clone(), Look::Name),
                 Field::new(host.started.clone(), Look::Name),
             ];
-            let report = |page: &String| Field { link: Some(page.clone()), ..Field::new("report", Look::Name) };
+            let report =
+                |page: &String| Field { link: Some(page.clone()), ..Field::new("report", Look::Name) };
             fields.extend(pages(&host.files).into_iter().map(report));
             fields.resize(head.len(), Field::default());
             fields

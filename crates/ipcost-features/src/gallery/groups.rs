@@ -104,7 +104,8 @@ pub fn kernel(group: &HostGroup) -> String {
 
 /// A processor's model without what says nothing: `AMD EPYC 7763` of `AMD EPYC 7763 64-Core Processor`.
 pub fn processor(model: &str) -> String {
-    let model = ["(R)", "(r)", "(TM)", "(tm)"].iter().fold(model.to_owned(), |model, mark| model.replace(mark, ""));
+    let model =
+        ["(R)", "(r)", "(TM)", "(tm)"].iter().fold(model.to_owned(), |model, mark| model.replace(mark, ""));
     let model = model.split('@').next().unwrap_or_default();
     let says = |word: &&str| !["CPU", "Processor"].contains(word) && !word.ends_with("-Core");
     let words: Vec<&str> = model.split_whitespace().filter(says).collect();

@@ -2,8 +2,8 @@
 //!
 //! Pages by name, made of [`Fleet`]s alone; names never come from documents.
 
-mod claims;
 mod cheapest;
+mod claims;
 mod front;
 mod group;
 mod groups;
@@ -68,7 +68,10 @@ impl Gallery {
 
     /// Every claim with the place of its fleet, in the order of their pages.
     fn claims(&self) -> impl Iterator<Item = (usize, &FleetClaim)> {
-        self.fleets.iter().enumerate().flat_map(|(job, fleet)| fleet.claims.iter().map(move |claim| (job, claim)))
+        self.fleets
+            .iter()
+            .enumerate()
+            .flat_map(|(job, fleet)| fleet.claims.iter().map(move |claim| (job, claim)))
     }
 
     /// Links to the pages that all have.

@@ -4,6 +4,8 @@
 use super::text;
 use crate::figures::claims::Known;
 
+/// Rows with longer names, in characters, have room for a sentence.
+const SENTENCE: usize = 30;
 /// A field with several colours is divided into at most so many parts.
 const PARTS: u64 = 12;
 
@@ -98,8 +100,10 @@ impl Matrix {
             format!("<tbody>{title}{}</tbody>\n", part.rows.iter().map(row).collect::<String>())
         };
         let parts: String = self.parts.iter().map(part).collect();
+        let names = self.parts.iter().flat_map(|part| &part.rows).map(|row| row.name.chars().count());
+        let class = if names.max() > Some(SENTENCE) { "map matrix sentences" } else { "map matrix" };
         format!(
-            "<div class=\"scroll\"><table class=\"map matrix\">\n<thead><tr><th scope=\"col\">{}</th>{columns}</tr></thead>\n\
+            "<div class=\"scroll\"><table class=\"{class}\">\n<thead><tr><th scope=\"col\">{}</th>{columns}</tr></thead>\n\
              {parts}</table></div>\n",
             text(&self.corner)
         )
