@@ -1,9 +1,12 @@
 //! The page of claims: what holds where, claim by claim.
 
+use ipcost_model::escaped;
 use ipcost_model::units::counted;
 use ipcost_report::claims::Known;
 use ipcost_report::html::matrix::{Matrix, Part, Row, Shown, Tint};
 use ipcost_report::html::site::{Badge, Field, Look, Page, Section, Table};
+
+use ipcost_report::words::capitalised;
 
 use super::{CLAIMS, Gallery};
 use crate::claims::ClaimVerdict;
@@ -74,7 +77,12 @@ pub fn page(gallery: &Gallery) -> Page {
         if parts.len() > 1 {
             links.push((format!("#{id}"), title.clone()));
         }
-        sections.push(part_section(gallery, &id, &title, part));
+        sections.push(overview(gallery, &id, &title, part));
+        let first = part[0].0;
+        sections.extend(
+            part.iter()
+                .map(|(place, (job, claim))| card(&gallery.fleets[*job], claim, *place, place - first + 1)),
+        );
     }
     Page {
         title: "What holds where".to_owned(),
@@ -88,36 +96,35 @@ pub fn page(gallery: &Gallery) -> Page {
     }
 }
 
-fn part_section(gallery: &Gallery, id: &str, title: &str, part: &[(usize, (usize, &FleetClaim))]) -> Section {
-    let job = part[0].1.0;
-    let fleet = &gallery.fleets[job];
-    let mut section = Section::new(id, title);
-    let (matrix, left) = matrix(gallery, job, part);
-    section = section.matrix(&matrix);
-    if left > 0 {
-        section = section.note(&format!("{} on pages of their own.", counted(left as u64, "smaller group")));
+/// All claims of an experiment or a check by group.
+fn overview(gallery: &Gallery, id: &str, title: &str, part: &[(usize, (usize, &FleetClaim))]) -> Section {
+    let (matrix, left) = matrix(gallery, part[0].1.0, part);
+    let section = Section::new(id, title).matrix(&matrix);
+    match left {
+        0 => section,
+        left => section.note(&format!("{} on pages of their own.", counted(left as u64, "smaller group"))),
     }
-    for (place, (_, claim)) in part {
-        section = section
-            .anchor(&format!("claim-{}", place + 1), &format!("{}. “{}”", place + 1, claim.text))
-            .paragraph(&format!("{}.", in_counts(claim)));
-        if let Some(published) = &claim.published {
-            section = section.note(&format!("Published: {published}"));
-        }
-        if !claim.disagreements.is_empty() {
-            section = section.caution(&claim_sentence(fleet, claim));
-        }
-        section = section.folded("By condition and host", by_condition_and_host(fleet, claim));
-    }
-    section
 }
 
-/// `Holds on 5 of 6 hosts, open on 1; the factor: fails on 3 of 6 hosts`.
-fn in_counts(claim: &FleetClaim) -> String {
-    let said = ipcost_report::words::capitalised(&claim_counts(&claim.counts));
-    match &claim.size {
-        Some(size) if size.all() > 0 => format!("{said}; the factor that it names {}", claim_counts(size)),
-        _ => said,
+/// A claim, by its place among all, with its number among those of the same experiment.
+fn card(fleet: &Fleet, claim: &FleetClaim, place: usize, number: usize) -> Section {
+    let title = format!("{number}. “{}”", claim.text);
+    let mut section = Section::claim(&format!("claim-{}", place + 1), &title, known_by_most(&claim.counts));
+    section = section.paragraph(&known_of(fleet, claim));
+    if let Some(published) = &claim.published {
+        section = section.note(&format!("Published: {published}"));
+    }
+    section.folded("By condition and host", by_condition_and_host(fleet, claim))
+}
+
+/// `Holds on 5 of 6 hosts; web7 runs in gVisor: there it fails. The factor that it names fails on 3 of 6 hosts.`
+fn known_of(fleet: &Fleet, claim: &FleetClaim) -> String {
+    let said = claim_sentence(fleet, claim);
+    // The card has the claim as its title.
+    let said = said.strip_prefix(&format!("“{}” ", escaped(&claim.text))).unwrap_or(&said);
+    match claim.size.filter(|size| size.all() > 0) {
+        Some(size) => format!("{} The factor that it names {}.", capitalised(said), claim_counts(&size)),
+        None => capitalised(said),
     }
 }
 
@@ -129,12 +136,13 @@ fn matrix(gallery: &Gallery, job: usize, part: &[(usize, (usize, &FleetClaim))])
         gallery.groups.of_fleet(job).into_iter().filter(|(_, group)| tests(group)).collect();
     let left = groups.len().saturating_sub(MOST_GROUPS);
     groups.truncate(MOST_GROUPS);
+    let first = part[0].0;
     let row = |(place, (_, claim)): &(usize, (usize, &FleetClaim))| {
         let field = |(_, group): &(usize, u64)| {
             claim.groups.iter().find(|of| of.group == *group).map(|of| field(&of.counts))
         };
         Row {
-            name: format!("{}. {}", place + 1, claim.text),
+            name: format!("{}. {}", place - first + 1, claim.text),
             link: Some(format!("#claim-{}", place + 1)),
             fields: groups.iter().map(field).collect(),
         }

@@ -62,12 +62,19 @@ pub struct Section {
     id: String,
     title: String,
     body: String,
+    /// Of a claim's, what is known of it.
+    known: Option<Known>,
 }
 
 impl Section {
     /// An empty one; the id is what links lead to.
     pub fn new(id: &str, title: &str) -> Self {
-        Self { id: id.to_owned(), title: title.to_owned(), body: String::new() }
+        Self { id: id.to_owned(), title: title.to_owned(), body: String::new(), known: None }
+    }
+
+    /// An empty one for a claim, as a card in the colour of what is known of it.
+    pub fn claim(id: &str, title: &str, known: Known) -> Self {
+        Self { known: Some(known), ..Self::new(id, title) }
     }
 
     /// Adds a paragraph.
@@ -140,12 +147,6 @@ impl Section {
         self
     }
 
-    /// Adds a heading that links lead to.
-    pub fn anchor(mut self, id: &str, title: &str) -> Self {
-        self.body.push_str(&format!("<h3 id=\"{}\">{}</h3>\n", text(id), text(title)));
-        self
-    }
-
     /// Adds a picture.
     pub fn picture(mut self, picture: &Picture) -> Self {
         self.body.push_str(&format!("<div class=\"published\">\n{}</div>\n", picture.inline()));
@@ -165,8 +166,13 @@ impl Section {
     /// The section as a part of a page.
     pub fn fragment(self) -> Fragment {
         let (id, title) = (text(&self.id), text(&self.title));
+        let (class, heading) = match self.known {
+            Some(known) => (format!(" class=\"claim of-{}\"", known.class()), "h3"),
+            None => (String::new(), "h2"),
+        };
         Fragment(format!(
-            "<section id=\"{id}\" aria-labelledby=\"{id}-title\">\n<h2 id=\"{id}-title\">{title}</h2>\n{}</section>\n",
+            "<section{class} id=\"{id}\" aria-labelledby=\"{id}-title\">\n\
+             <{heading} id=\"{id}-title\">{title}</{heading}>\n{}</section>\n",
             self.body
         ))
     }
@@ -285,7 +291,6 @@ mod tests {
         };
         let section = Section::new(evil, evil)
             .badges(&[badge])
-            .anchor(evil, evil)
             .link(evil, evil)
             .paragraph(evil)
             .caution(evil)
@@ -297,10 +302,10 @@ mod tests {
             title: evil.to_owned(),
             about: evil.to_owned(),
             links: vec![(evil.to_owned(), evil.to_owned())],
-            sections: vec![section.fragment()],
+            sections: vec![section.fragment(), Section::claim(evil, evil, Known::Open).fragment()],
         };
         let html = page.render_by(evil);
         assert!(!html.contains("<script") && !html.contains("\"'&"), "{html}");
-        assert_eq!(html.matches("&lt;script&gt;").count(), 25, "{html}");
+        assert_eq!(html.matches("&lt;script&gt;").count(), 27, "{html}");
     }
 }
