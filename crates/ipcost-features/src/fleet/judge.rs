@@ -8,13 +8,11 @@ use ipcost_stats::{UnitValue, median, outliers, random_effects, student_quantile
 
 use super::disagreement::Split;
 use super::facts::HostFacts;
-use super::gather::{
-    Asked, CheapestHere, ClaimOnHost, Gathered, Gatherer, HostKey, NAMELESS, Ratio, TableOfCells,
-};
+use super::gather::{Asked, ClaimOnHost, Gathered, Gatherer, HostKey, NAMELESS, Ratio};
+use super::jobs::ByNumber;
 use super::record::{
-    CheapestOn, ClaimCounts, Counts, Disagreement, FLEET_SCHEMA, Fleet, FleetCheapest, FleetClaim,
-    FleetContrast, FleetHost, GroupCheapest, GroupClaim, GroupRatio, HostClaim, HostGroup, HostRatio,
-    Otherwise, Standing, Together, UNNAMED,
+    ClaimCounts, Counts, Disagreement, FLEET_SCHEMA, Fleet, FleetClaim, FleetContrast, FleetHost, GroupClaim,
+    GroupRatio, HostClaim, HostGroup, HostRatio, Otherwise, Standing, Together, UNNAMED,
 };
 use crate::claims::ClaimVerdict;
 
@@ -31,33 +29,8 @@ pub(super) struct Hosts {
 }
 
 impl Gatherer {
-    /// The fleet of the job that most hosts ran; nothing more is added.
-    pub fn finish(mut self, tool: Tool) -> Fleet {
-        let mut jobs = self.by_job().into_iter();
-        let runs = jobs.next().unwrap_or_default();
-        for run in jobs.flatten() {
-            self.skip(&run.file, "its job is not the one that most hosts ran".to_owned());
-        }
-        self.fleet(tool, runs)
-    }
-
-    /// A fleet of each job, that of most hosts first; nothing more is added. Replications, which belong to no job, and files that
-    /// cannot be read are with the first. There is always a first.
-    pub fn finish_jobs(mut self, tool: &Tool) -> Vec<Fleet> {
-        let jobs = self.by_job();
-        let of_others: usize = jobs.iter().skip(1).map(Vec::len).sum();
-        self.files -= of_others as u64;
-        let mut fleets = Vec::new();
-        for (place, runs) in jobs.into_iter().enumerate() {
-            if place > 0 {
-                self.files = runs.len() as u64;
-            }
-            fleets.push(self.fleet(tool.clone(), runs));
-        }
-        fleets
-    }
-
-    fn fleet(&mut self, tool: Tool, runs: Vec<Gathered>) -> Fleet {
+    /// The fleet of these documents, with the files that were not counted so far.
+    pub(super) fn fleet(&mut self, tool: Tool, runs: Vec<Gathered>) -> Fleet {
         let runs = self.newest(runs);
         let (hosts, index) = hosts(&runs);
         let margin =
@@ -84,57 +57,6 @@ impl Gatherer {
         }
     }
 
-    /// The documents by job, that of most hosts first, the first of equals before the others; replications are with the first.
-    fn by_job(&mut self) -> Vec<Vec<Gathered>> {
-        let runs = std::mem::take(&mut self.runs);
-        let mut hosts_of_job: Vec<HashSet<&HostKey>> = vec![HashSet::new(); self.jobs.len()];
-        for run in &runs {
-            if let Asked::Run { job, .. } = &run.asked {
-                hosts_of_job[*job as usize].insert(&run.host);
-            }
-        }
-        let mut order: Vec<usize> = (0..hosts_of_job.len()).collect();
-        order.sort_by_key(|job| std::cmp::Reverse(hosts_of_job[*job].len()));
-        let mut places = vec![0; order.len()];
-        order.iter().enumerate().for_each(|(place, job)| places[*job] = place);
-        let mut by_job: Vec<Vec<Gathered>> = Vec::new();
-        by_job.resize_with(places.len().max(1), Vec::new);
-        for run in runs {
-            let place = match &run.asked {
-                Asked::Run { job, .. } => places[*job as usize],
-                Asked::Ledger { .. } => 0,
-            };
-            by_job[place].push(run);
-        }
-        by_job
-    }
-
-    /// Of each host the newest document, and the newest of each replication.
-    fn newest(&mut self, runs: Vec<Gathered>) -> Vec<Gathered> {
-        let mut newest: BTreeMap<(HostKey, Option<String>), Gathered> = BTreeMap::new();
-        for run in runs {
-            let asked = match &run.asked {
-                Asked::Run { .. } => None,
-                Asked::Ledger { id, .. } => Some(id.clone()),
-            };
-            let key = (run.host.clone(), asked);
-            let older = match newest.remove(&key) {
-                Some(known) if known.started > run.started => {
-                    newest.insert(key, known);
-                    Some(run)
-                }
-                known => {
-                    newest.insert(key, run);
-                    known
-                }
-            };
-            if let Some(older) = older {
-                self.skip(&older.file, "another document of the same host is newer".to_owned());
-            }
-        }
-        newest.into_values().collect()
-    }
-
     fn contrasts(
         &self,
         runs: &[Gathered],
@@ -142,15 +64,13 @@ impl Gatherer {
         index: &HashMap<HostKey, usize>,
         margin: f64,
     ) -> Vec<FleetContrast> {
-        let mut of_pair: Vec<Vec<(usize, &Ratio)>> = vec![Vec::new(); self.pairs.all.len()];
+        let mut of_pair = ByNumber::default();
         for run in runs {
             let Asked::Run { ratios, .. } = &run.asked else { continue };
-            for ratio in ratios {
-                of_pair[ratio.pair as usize].push((index[&run.host], ratio));
-            }
+            ratios.iter().for_each(|ratio| of_pair.add(ratio.pair, (index[&run.host], ratio)));
         }
-        let pairs = self.pairs.all.iter().zip(of_pair).filter(|(_, ratios)| !ratios.is_empty());
-        let contrast = |(pair, mut ratios): (&super::gather::Pair, Vec<(usize, &Ratio)>)| {
+        let contrast = |(pair, mut ratios): (u32, Vec<(usize, &Ratio)>)| {
+            let pair = &self.pairs.all[pair as usize];
             ratios.sort_by_key(|(host, _)| *host);
             let mut counts = Counts::default();
             ratios.iter().for_each(|(_, ratio)| counts.add(ratio.standing));
@@ -169,7 +89,7 @@ impl Gatherer {
                 disagreements,
             }
         };
-        pairs.map(contrast).collect()
+        of_pair.found.into_iter().map(contrast).collect()
     }
 
     /// Hosts that do not stand where most do, then those where the same is of another size.
@@ -213,66 +133,21 @@ impl Gatherer {
         found
     }
 
-    fn cheapest_of(
-        &self,
-        runs: &[Gathered],
-        hosts: &Hosts,
-        index: &HashMap<HostKey, usize>,
-    ) -> Vec<FleetCheapest> {
-        let mut of_table: Vec<Vec<(usize, CheapestHere)>> = vec![Vec::new(); self.works.all.len()];
-        for run in runs {
-            let Asked::Run { cheapest, .. } = &run.asked else { continue };
-            for here in cheapest {
-                of_table[here.table as usize].push((index[&run.host], *here));
-            }
-        }
-        let tables = self.works.all.iter().zip(of_table).filter(|(_, found)| !found.is_empty());
-        let of = |(table, found): (&TableOfCells, Vec<(usize, CheapestHere)>)| {
-            let counted = |found: &[(usize, CheapestHere)]| {
-                let here = || found.iter().map(|(_, here)| here);
-                let mut on: BTreeMap<u32, Vec<&CheapestHere>> = BTreeMap::new();
-                here()
-                    .filter(|here| !here.is_open)
-                    .for_each(|here| on.entry(here.set).or_default().push(here));
-                let mut cheapest: Vec<CheapestOn> =
-                    on.into_iter().map(|(set, here)| cheapest_on(table, set, &here)).collect();
-                cheapest.sort_by_key(|on| std::cmp::Reverse(on.hosts));
-                let open: Vec<&CheapestHere> = here().filter(|here| here.is_open).collect();
-                (cheapest, open.len() as u64, among(table, &open))
-            };
-            let (cheapest, open, open_among) = counted(&found);
-            let by_group = by_group(&found, hosts, |(host, _)| *host);
-            let groups = by_group.into_iter().map(|(group, found)| {
-                let (cheapest, open, open_among) = counted(&found);
-                GroupCheapest { group, cheapest, open, open_among }
-            });
-            FleetCheapest {
-                work: table.work.clone(),
-                placement: table.placement,
-                cheapest,
-                open,
-                open_among,
-                groups: groups.collect(),
-            }
-        };
-        tables.map(of).collect()
-    }
-
     fn claims_of(
         &self,
         runs: &[Gathered],
         hosts: &Hosts,
         index: &HashMap<HostKey, usize>,
     ) -> Vec<FleetClaim> {
-        let mut of_claim: Vec<Vec<(usize, &ClaimOnHost)>> = vec![Vec::new(); self.claims.all.len()];
+        let mut of_claim = ByNumber::default();
         for run in runs {
             let (Asked::Run { claims, .. } | Asked::Ledger { claims, .. }) = &run.asked;
-            for claim in claims {
-                of_claim[claim.claim as usize].push((index[&run.host], claim));
-            }
+            claims.iter().for_each(|claim| of_claim.add(claim.claim, (index[&run.host], claim)));
         }
-        let claims = self.claims.all.iter().zip(of_claim).filter(|(_, found)| !found.is_empty());
-        let of = |(text, mut found): (&super::gather::ClaimText, Vec<(usize, &ClaimOnHost)>)| {
+        // Those of an experiment stand together, whichever of them each host looked into.
+        of_claim.found.sort_by_key(|(claim, _)| *claim);
+        let of = |(text, mut found): (u32, Vec<(usize, &ClaimOnHost)>)| {
+            let text = &self.claims.all[text as usize];
             found.sort_by_key(|(host, _)| *host);
             let counts = ClaimCounts::of(found.iter().map(|(_, claim)| claim.word));
             let size =
@@ -299,7 +174,7 @@ impl Gatherer {
                 disagreements: self.claim_disagreements(&found, counts, hosts),
             }
         };
-        claims.map(of).collect()
+        of_claim.found.into_iter().map(of).collect()
     }
 
     fn claim_disagreements(
@@ -389,34 +264,6 @@ fn hosts(runs: &[Gathered]) -> (Hosts, HashMap<HostKey, usize>) {
     (Hosts { all, facts, groups }, index)
 }
 
-/// Cells that are the cheapest on some hosts.
-fn cheapest_on(table: &TableOfCells, set: u32, here: &[&CheapestHere]) -> CheapestOn {
-    let (labels, transports) = table.sets.all[set as usize].clone();
-    let logs: Vec<f64> = here.iter().map(|here| here.log).collect();
-    let is_one = labels.len() == 1;
-    let next = here.first().filter(|first| is_one && here.iter().all(|here| here.next == first.next));
-    CheapestOn {
-        labels,
-        transports,
-        hosts: here.len() as u64,
-        relative: median(&logs).filter(|_| is_one).map(f64::exp),
-        next: next.map(|here| table.sets.all[here.next as usize].0.concat()),
-    }
-}
-
-/// Which cells may be the cheapest on some hosts, those of most hosts first.
-fn among(table: &TableOfCells, open: &[&CheapestHere]) -> Vec<String> {
-    let mut counts: Vec<(&String, u64)> = Vec::new();
-    for label in open.iter().flat_map(|here| &table.sets.all[here.set as usize].0) {
-        match counts.iter_mut().find(|(known, _)| *known == label) {
-            Some((_, count)) => *count += 1,
-            None => counts.push((label, 1)),
-        }
-    }
-    counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    counts.into_iter().map(|(label, _)| label.clone()).collect()
-}
-
 fn host_ratio(host: usize, ratio: &Ratio) -> HostRatio {
     HostRatio {
         host: host as u64,
@@ -481,7 +328,7 @@ fn unusual(ratios: &[(usize, &Ratio)], majority: Standing, margin: f64, contrast
 }
 
 /// What belongs to the hosts of each group, in the order of groups.
-fn by_group<T: Copy>(all: &[T], hosts: &Hosts, host: impl Fn(&T) -> usize) -> Vec<(u64, Vec<T>)> {
+pub(super) fn by_group<T: Copy>(all: &[T], hosts: &Hosts, host: impl Fn(&T) -> usize) -> Vec<(u64, Vec<T>)> {
     let mut groups: BTreeMap<u64, Vec<T>> = BTreeMap::new();
     for one in all {
         groups.entry(hosts.all[host(one)].group).or_default().push(*one);

@@ -1,10 +1,12 @@
 //! What many hosts say together: `ipcost fleet`.
 
+mod cheapest;
 mod csv;
 mod disagreement;
 mod drawn;
 mod facts;
 mod gather;
+mod jobs;
 mod judge;
 mod markdown;
 mod page;

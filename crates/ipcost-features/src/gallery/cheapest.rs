@@ -55,7 +55,12 @@ pub fn matrix(gallery: &Gallery, job: usize, shown: &[(usize, u64)]) -> Option<M
     if parts.is_empty() {
         return None;
     }
-    let columns = shown.iter().map(|(index, _)| gallery.groups.column(*index)).collect();
+    let column = |(index, group): &(usize, u64)| {
+        // Hosts that only looked into claims ran no work of the table.
+        let hosts = fleet.cheapest.iter().map(|table| hosts_of(table, *group)).max().unwrap_or_default();
+        gallery.groups.column(*index, hosts)
+    };
+    let columns = shown.iter().map(column).collect();
     Some(Matrix { corner: "work, processes on".to_owned(), columns, parts })
 }
 
@@ -67,8 +72,17 @@ fn row(table: &FleetCheapest, shown: &[(usize, u64)], colours: &Colours<'_>) -> 
     Row { name: cores(table.placement).to_owned(), link: None, fields: shown.iter().map(field).collect() }
 }
 
+/// How many hosts of a group did the work of a table.
+fn hosts_of(table: &FleetCheapest, group: u64) -> u64 {
+    table.groups.iter().find(|of| of.group == group).map_or(0, hosts)
+}
+
+fn hosts(found: &GroupCheapest) -> u64 {
+    found.open + found.cheapest.iter().map(|on| on.hosts).sum::<u64>()
+}
+
 fn field(found: &GroupCheapest, colours: &Colours<'_>) -> Shown {
-    let all = found.open + found.cheapest.iter().map(|on| on.hosts).sum::<u64>();
+    let all = hosts(found);
     let name = |on: &CheapestOn| on.labels.join(" = ");
     let known = found.cheapest.iter().flat_map(|on| colours.tints(on));
     let open = (found.open > 0).then_some((Tint::Open, found.open as f64));

@@ -12,6 +12,7 @@ use super::{CLAIMS, Gallery};
 use crate::claims::ClaimVerdict;
 use crate::fleet::words::{claim_counts, claim_sentence};
 use crate::fleet::{ClaimCounts, Fleet, FleetClaim};
+use crate::replicate::catalogue;
 
 /// So many groups are columns.
 const MOST_GROUPS: usize = 12;
@@ -99,7 +100,20 @@ pub fn page(gallery: &Gallery) -> Page {
 /// All claims of an experiment or a check by group.
 fn overview(gallery: &Gallery, id: &str, title: &str, part: &[(usize, (usize, &FleetClaim))]) -> Section {
     let (matrix, left) = matrix(gallery, part[0].1.0, part);
-    let section = Section::new(id, title).matrix(&matrix);
+    let mut section = Section::new(id, title);
+    // An experiment that travels with the program is known by its id.
+    let known =
+        catalogue::all().ok().and_then(|all| all.into_iter().find(|known| known.id == part[0].1.1.of));
+    if let Some(known) = known {
+        section = section.paragraph(&known.question);
+        if let Some(source) = &known.source {
+            section = match &source.url {
+                Some(url) => section.link(url, &source.citation()),
+                None => section.note(&source.citation()),
+            };
+        }
+    }
+    let section = section.matrix(&matrix);
     match left {
         0 => section,
         left => section.note(&format!("{} on pages of their own.", counted(left as u64, "smaller group"))),
@@ -148,7 +162,14 @@ fn matrix(gallery: &Gallery, job: usize, part: &[(usize, (usize, &FleetClaim))])
         }
     };
     let rows = part.iter().map(row).collect();
-    let columns = groups.iter().map(|(index, _)| gallery.groups.column(*index)).collect();
+    let hosts_of = |claim: &FleetClaim, group: u64| {
+        claim.groups.iter().find(|of| of.group == group).map_or(0, |of| of.counts.all())
+    };
+    let column = |(index, group): &(usize, u64)| {
+        let hosts = part.iter().map(|(_, (_, claim))| hosts_of(claim, *group)).max().unwrap_or_default();
+        gallery.groups.column(*index, hosts)
+    };
+    let columns = groups.iter().map(column).collect();
     let part = Part { title: String::new(), rows };
     (Matrix { corner: "claim".to_owned(), columns, parts: vec![part] }, left)
 }

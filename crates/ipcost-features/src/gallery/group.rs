@@ -50,7 +50,7 @@ impl Of<'_> {
     fn section(&self, id: &str, title: &str) -> Section {
         match self.gallery.fleets.len() {
             1 => Section::new(id, title),
-            _ => Section::new(&format!("{id}-{}", self.job + 1), &format!("{title}, job {}", self.job + 1)),
+            _ => Section::new(&format!("{id}-{}", self.job + 1), &format!("Job {}: {title}", self.job + 1)),
         }
     }
 
@@ -84,7 +84,7 @@ impl Of<'_> {
                 above = title;
                 let number = |value: f64| Field::new(ratio(value), Look::Number);
                 Some(vec![
-                    Field::new(shown, Look::Name),
+                    Field::new(shown, Look::Text),
                     Field::new(pair(contrast), Look::Name),
                     Field::new(standings(&found.counts), look),
                     number(found.median),

@@ -66,10 +66,10 @@ impl Groups {
         places.filter_map(|(index, group)| Some((index, group.places[job]?))).collect()
     }
 
-    /// A group above a column of a table.
-    pub fn column(&self, index: usize) -> Column {
+    /// A group above a column of a table, with how many of its hosts are in the fleet.
+    pub fn column(&self, index: usize, hosts: u64) -> Column {
         let group = &self.all[index].group;
-        let lines = [processor(&group.cpu), group.virtualisation.clone(), counted(group.hosts, "host")];
+        let lines = [processor(&group.cpu), group.virtualisation.clone(), counted(hosts, "host")];
         Column {
             name: kernel(group),
             lines: lines.into_iter().filter(|line| !line.is_empty()).collect(),
