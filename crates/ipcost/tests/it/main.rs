@@ -30,6 +30,8 @@ mod faults_peers;
 mod faults_system;
 mod floor;
 mod floor_calls;
+mod gallery;
+mod gallery_browser;
 mod help;
 mod history;
 mod html;
