@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
+use ipcost_features::answer::AnswerError;
 use ipcost_features::fleet::Gatherer;
 use ipcost_features::gallery::{FRONT, Gallery, MARKER, is_page_name};
 use ipcost_model::Document;
@@ -154,6 +155,8 @@ struct Reports {
     dir: Option<TempDir>,
     /// The name of each page, by the name of the document's file.
     pages: HashMap<String, String>,
+    /// How many were written.
+    written: u64,
 }
 
 impl Reports {
@@ -163,18 +166,23 @@ impl Reports {
             let made = tempfile::Builder::new().prefix(UNFINISHED).tempdir_in(&site.dir);
             made.with_context(|| format!("cannot write to {}", site.dir.display()))
         });
-        Ok(Self { dir: dir.transpose()?, pages: HashMap::new() })
+        Ok(Self { dir: dir.transpose()?, pages: HashMap::new(), written: 0 })
     }
 
     /// Writes the page of a document, if pages are wanted.
     fn write(&mut self, file: &str, document: &Document) -> anyhow::Result<()> {
         let Some(dir) = &self.dir else { return Ok(()) };
-        let name = format!("document-{}.html", self.pages.len() + 1);
-        // A document with an answer of a later version has no page, and does not count.
-        if write_html_for(Readers::Any, document, &dir.path().join(&name)).is_ok() {
-            self.pages.insert(file.to_owned(), name);
+        self.written += 1;
+        let name = format!("document-{}.html", self.written);
+        match write_html_for(Readers::Any, document, &dir.path().join(&name)) {
+            Ok(()) => {
+                self.pages.insert(file.to_owned(), name);
+                Ok(())
+            }
+            // It does not count either.
+            Err(error) if error.is::<AnswerError>() => Ok(()),
+            Err(error) => Err(error),
         }
-        Ok(())
     }
 
     /// Where the pages will be, by the names of the documents' files.

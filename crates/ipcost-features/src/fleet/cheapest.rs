@@ -65,7 +65,7 @@ fn cheapest_on(table: &TableOfCells, set: u32, here: &[&CheapestHere]) -> Cheape
         labels,
         transports,
         hosts: here.len() as u64,
-        relative: median(&logs).filter(|_| is_one).map(f64::exp),
+        relative: median(&logs).map(f64::exp).filter(|relative| is_one && relative.is_finite()),
         next: next.map(|here| table.sets.all[here.next as usize].0.concat()),
     }
 }

@@ -117,7 +117,12 @@ fn every_link_leads_to_a_page_and_nothing_else_is_loaded() {
         "{front}"
     );
     assert!(front.contains("&lt;img src=x") && front.contains("Not counted: 1 of "), "{front}");
-    assert!(pages["claims.html"].contains("holds") && pages["claims.html"].contains("&lt;img src=x"));
+    let claims = &pages["claims.html"];
+    for verdict in ["holds", "fails"] {
+        let field = format!("<i class=\"of-{verdict} w12\"></i></span><b>{verdict}</b>");
+        assert!(claims.contains(&field), "{claims}");
+    }
+    assert!(claims.contains("A mebibyte is dearer &lt;img src=x"), "{claims}");
     place.assert_clean();
 }
 
