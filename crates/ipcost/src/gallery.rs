@@ -10,8 +10,8 @@ use anyhow::{Context, bail};
 use ipcost_features::answer::AnswerError;
 use ipcost_features::fleet::Gatherer;
 use ipcost_features::gallery::{FRONT, Gallery, MARKER, is_page_name};
-use ipcost_model::Document;
 use ipcost_model::units::counted;
+use ipcost_model::{Document, Metric};
 use tempfile::TempDir;
 
 use crate::args::GalleryArgs;
@@ -32,7 +32,7 @@ const HEAD: u64 = 4096;
 pub fn run(args: &GalleryArgs) -> Result<ExitCode, Problem> {
     let site = Site::at(&args.out).map_err(Problem::usage)?;
     let mut reports = Reports::new(args.with_documents.then_some(&site)).map_err(Problem::failed)?;
-    let gatherer = Gatherer::new(args.metric);
+    let gatherer = Gatherer::new(Metric::Wall);
     let gatherer = gather(&args.documents, gatherer, args.redacting, args.quiet, |file, document| {
         reports.write(file, document).map_err(Problem::failed)
     })?;

@@ -46,7 +46,7 @@ fn words(fleet: &Fleet) -> Section {
     if !fleet.cheapest.is_empty() {
         let rows = fleet.cheapest.iter().map(|table| {
             vec![
-                Field::new(capitalised(&work(&table.work, table.placement)), Look::Name),
+                Field::new(capitalised(&work(&table.work, table.placement)), Look::Text),
                 Field::new(cheapest_on(&table.cheapest, table.open), Look::Text),
             ]
         });

@@ -58,7 +58,8 @@ impl Gallery {
     fn fleet_page(&self, job: usize) -> Page {
         let mut page = fleet::page(&self.fleets[job]);
         page.title = format!("Host by host: {}", page.title);
-        page.links.insert(0, (front::name(job), "Overview".to_owned()));
+        let links = self.links(job).into_iter().filter(|(address, _)| *address != fleet_name(job));
+        page.links.splice(0..0, links);
         page
     }
 
@@ -76,12 +77,15 @@ impl Gallery {
 
     /// Links to the pages that all have.
     fn links(&self, job: usize) -> Vec<(String, String)> {
-        let mut links = vec![(front::name(job), "Overview")];
-        if self.has_claims() {
-            links.push((CLAIMS.to_owned(), "Claims"));
+        let mut links = vec![(FRONT.to_owned(), "Front page".to_owned())];
+        if job > 0 {
+            links.push((front::name(job), format!("Job {}", job + 1)));
         }
-        links.push((fleet_name(job), "Host by host"));
-        links.into_iter().map(|(address, name)| (address, name.to_owned())).collect()
+        if self.has_claims() {
+            links.push((CLAIMS.to_owned(), "What holds where".to_owned()));
+        }
+        links.push((fleet_name(job), "Host by host".to_owned()));
+        links
     }
 }
 

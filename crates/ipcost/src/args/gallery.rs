@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use ipcost_model::Metric;
 
 use crate::redact::Redacting;
 
@@ -21,9 +20,6 @@ pub struct GalleryArgs {
     /// The title of the site
     #[arg(long, value_name = "TEXT")]
     pub title: Option<String>,
-    /// What is compared: wall, cpu
-    #[arg(long, value_name = "METRIC", default_value = "wall")]
-    pub metric: Metric,
     /// Write every document's own page, too, as report --html does
     #[arg(long = "documents")]
     pub with_documents: bool,
