@@ -146,6 +146,7 @@ const SYSTEM: &[&str] = &[
     "deploy_slurm::",
     "explain::",
     "faults_system::",
+    "gallery_browser::",
     "html::",
     "load::",
     "network::",

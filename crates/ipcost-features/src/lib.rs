@@ -10,6 +10,7 @@ pub mod compare;
 pub mod doctor;
 pub mod explain;
 pub mod fleet;
+pub mod gallery;
 pub mod history;
 pub mod replicate;
 pub mod schema;

@@ -11,6 +11,7 @@ mod cheapest;
 mod claims;
 mod crossings;
 mod data;
+pub mod matrix;
 mod pairs;
 mod published;
 mod saving;

@@ -13,6 +13,7 @@ mod documents;
 mod exit;
 mod explain;
 mod fleet;
+mod gallery;
 mod history;
 mod job;
 mod many;
@@ -49,6 +50,7 @@ fn main() -> ExitCode {
         Command::Compare(args) => compare::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Fleet(args) => fleet::run(&args),
+        Command::Gallery(args) => gallery::run(&args),
         Command::Show(args) => history::show(&args),
         Command::List(args) => history::list(&args),
         Command::Resume(args) => resume::run(&args),

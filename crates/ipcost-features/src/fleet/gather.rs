@@ -76,8 +76,20 @@ pub(super) struct Pair {
 pub(super) struct TableOfCells {
     pub work: String,
     pub placement: Placement,
-    /// Labels and transports of sets of cells that are, or may be, cheapest on some host.
-    pub cheapest: Table<(Vec<String>, String)>,
+    /// Labels and transports of sets of cells: those that are or may be cheapest on some host, or come next.
+    pub sets: Table<(Vec<String>, Vec<String>)>,
+}
+
+/// Which cells of a table are the cheapest on a host; sets of cells by number.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct CheapestHere {
+    pub table: u32,
+    /// The cheapest, or while it is open all that may be.
+    pub set: u32,
+    pub is_open: bool,
+    /// The next, and the logarithm of the ratio to its cost.
+    pub next: u32,
+    pub log: f64,
 }
 
 /// A claim of a replication or a check.
@@ -104,19 +116,11 @@ pub(super) struct Gathered {
     pub asked: Asked,
 }
 
-/// The cells of a table that are cheapest on a host, as the number of a set.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum CheapestSet {
-    Known(u32),
-    /// Each of them may be.
-    Open(u32),
-}
-
 /// What a document asked.
 #[derive(Debug)]
 pub(super) enum Asked {
     /// A run or a check, with its job by number.
-    Run { job: u32, ratios: Vec<Ratio>, cheapest: Vec<(u32, CheapestSet)>, claims: Vec<ClaimOnHost> },
+    Run { job: u32, ratios: Vec<Ratio>, cheapest: Vec<CheapestHere>, claims: Vec<ClaimOnHost> },
     /// A replication, by id.
     Ledger { id: String, claims: Vec<ClaimOnHost> },
 }
@@ -299,25 +303,30 @@ impl Gatherer {
         Ok(Asked::Run { job: self.jobs.number(&job), ratios, cheapest, claims })
     }
 
-    /// The cheapest of a table, by numbers; `None` if there is nothing to compare.
-    fn cheapest(&mut self, document: &Document, table: &WorkloadRecord) -> Option<(u32, CheapestSet)> {
+    /// The cheapest of a table; `None` if there is nothing to compare.
+    fn cheapest(&mut self, document: &Document, table: &WorkloadRecord) -> Option<CheapestHere> {
         let fastest = table.fastest.as_ref()?;
-        let of =
-            || TableOfCells { work: work(table), placement: table.placement, cheapest: Table::default() };
+        let of = || TableOfCells { work: work(table), placement: table.placement, sets: Table::default() };
         let number = self.works.number(&format!("{}\n{}", work(table), table.placement), of);
+        let sets = &mut self.works.all[number as usize].sets;
+        let mut number_of = |mut cells: Vec<&String>| {
+            cells.sort_by_key(|id| table.cells.iter().position(|cell| cell == *id));
+            let labels: Vec<String> = cells.iter().map(|id| label(document, id)).collect();
+            let transport =
+                |id: &&String| cell(document, id).map(|cell| cell.transport.clone()).unwrap_or_default();
+            let transports = || cells.iter().map(transport).collect();
+            let key = labels.join("\n");
+            sets.number(&key, || (labels, transports()))
+        };
         // Nothing is known where another may cost as little.
         let (equals, open) = equals_and_open(fastest);
-        let is_known = open.is_empty();
-        let mut cells: Vec<&String> = std::iter::once(&fastest.cell).chain(equals).chain(open).collect();
-        cells.sort_by_key(|id| table.cells.iter().position(|cell| cell == *id));
-        let labels: Vec<String> = cells.iter().map(|id| label(document, id)).collect();
-        let transport = || {
-            let first = cells.first().and_then(|id| cell(document, id));
-            first.map(|cell| cell.transport.clone()).unwrap_or_default()
-        };
-        let key = labels.join("\n");
-        let set = self.works.all[number as usize].cheapest.number(&key, || (labels, transport()));
-        Some((number, if is_known { CheapestSet::Known(set) } else { CheapestSet::Open(set) }))
+        Some(CheapestHere {
+            table: number,
+            is_open: !open.is_empty(),
+            set: number_of(std::iter::once(&fastest.cell).chain(equals).chain(open).collect()),
+            next: number_of(vec![&fastest.runner_up]),
+            log: -fastest.ratio.ln(),
+        })
     }
 }
 

@@ -4,6 +4,8 @@ use std::collections::HashMap;
 
 use ipcost_model::Host;
 
+use super::record::UNNAMED;
+
 /// What stands for the name of a host in a redacted document.
 const NAMELESS: [&str; 2] = ["", "[host]"];
 /// So much of a machine's pseudonym tells hosts of one name apart.
@@ -19,7 +21,7 @@ pub enum HostKey {
 }
 
 impl HostKey {
-    /// Of a document, which is the so-manieth.
+    /// Of a document, with its place among all.
     pub fn of(host: &Host, place: u64) -> Self {
         match host.machine() {
             None if NAMELESS.contains(&host.name()) => Self::Unknown(place),
@@ -48,7 +50,7 @@ pub fn names<'a>(keys: impl Iterator<Item = &'a HostKey> + Clone) -> Vec<String>
     let name = |key: &HostKey| match key {
         HostKey::Unknown(_) => {
             unknown += 1;
-            format!("unnamed host {unknown}")
+            format!("{UNNAMED} {unknown}")
         }
         HostKey::Known(name, machine) => {
             let short = machine.as_deref().map(|id| id.chars().take(SHORT).collect::<String>());

@@ -8,14 +8,12 @@ use ipcost_stats::{UnitValue, median, outliers, random_effects, student_quantile
 
 use super::disagreement::Split;
 use super::facts::HostFacts;
-use super::gather::{
-    Asked, CheapestSet, ClaimOnHost, ClaimText, Gathered, Gatherer, Pair, Ratio, TableOfCells,
-};
+use super::gather::{Asked, ClaimOnHost, Gathered, Gatherer, Ratio};
 use super::host_key::{HostKey, names};
+use super::jobs::ByNumber;
 use super::record::{
-    CheapestOn, ClaimCounts, Counts, Disagreement, FLEET_SCHEMA, Fleet, FleetCheapest, FleetClaim,
-    FleetContrast, FleetHost, GroupCheapest, GroupClaim, GroupRatio, HostClaim, HostGroup, HostRatio,
-    Otherwise, Standing, Together,
+    ClaimCounts, Counts, Disagreement, FLEET_SCHEMA, Fleet, FleetClaim, FleetContrast, FleetHost, GroupClaim,
+    GroupRatio, HostClaim, HostGroup, HostRatio, Otherwise, Standing, Together,
 };
 use crate::claims::ClaimVerdict;
 
@@ -30,9 +28,9 @@ pub(super) struct Hosts {
 }
 
 impl Gatherer {
-    /// The fleet; nothing more is added.
-    pub fn finish(mut self, tool: Tool) -> Fleet {
-        let runs = self.counted();
+    /// The fleet of these documents, with the files that were not counted so far.
+    pub(super) fn fleet(&mut self, tool: Tool, runs: Vec<Gathered>) -> Fleet {
+        let runs = self.newest(runs);
         let (hosts, index) = hosts(&runs);
         let margin =
             runs.iter().find(|run| matches!(run.asked, Asked::Run { .. })).map_or(0.05, |run| run.margin);
@@ -45,8 +43,8 @@ impl Gatherer {
             schema: FLEET_SCHEMA.to_owned(),
             tool,
             files: self.files,
-            skipped: self.skipped,
-            skipped_files: self.skipped_files,
+            skipped: std::mem::take(&mut self.skipped),
+            skipped_files: std::mem::take(&mut self.skipped_files),
             metric: self.metric,
             margin,
             alpha: ALPHA,
@@ -60,45 +58,6 @@ impl Gatherer {
         }
     }
 
-    /// The documents that count: of runs those with the job of most hosts, and of each host the newest.
-    fn counted(&mut self) -> Vec<Gathered> {
-        let runs = std::mem::take(&mut self.runs);
-        let mut hosts_of_job: Vec<HashSet<&HostKey>> = vec![HashSet::new(); self.jobs.len()];
-        for run in &runs {
-            if let Asked::Run { job, .. } = &run.asked {
-                hosts_of_job[*job as usize].insert(&run.host);
-            }
-        }
-        // The first of equals.
-        let most = (0..hosts_of_job.len()).rev().max_by_key(|job| hosts_of_job[*job].len());
-        let mut newest: BTreeMap<(HostKey, Option<String>), Gathered> = BTreeMap::new();
-        for run in runs {
-            let asked = match &run.asked {
-                Asked::Run { job, .. } if Some(*job as usize) != most => {
-                    self.skip(&run.file, "its job is not the one that most hosts ran".to_owned());
-                    continue;
-                }
-                Asked::Run { .. } => None,
-                Asked::Ledger { id, .. } => Some(id.clone()),
-            };
-            let key = (run.host.clone(), asked);
-            let older = match newest.remove(&key) {
-                Some(known) if known.started > run.started => {
-                    newest.insert(key, known);
-                    Some(run)
-                }
-                known => {
-                    newest.insert(key, run);
-                    known
-                }
-            };
-            if let Some(older) = older {
-                self.skip(&older.file, "another document of the same host is newer".to_owned());
-            }
-        }
-        newest.into_values().collect()
-    }
-
     fn contrasts(
         &self,
         runs: &[Gathered],
@@ -106,15 +65,13 @@ impl Gatherer {
         index: &HashMap<HostKey, usize>,
         margin: f64,
     ) -> Vec<FleetContrast> {
-        let mut of_pair: Vec<Vec<(usize, &Ratio)>> = vec![Vec::new(); self.pairs.all.len()];
+        let mut of_pair = ByNumber::default();
         for run in runs {
             let Asked::Run { ratios, .. } = &run.asked else { continue };
-            for ratio in ratios {
-                of_pair[ratio.pair as usize].push((index[&run.host], ratio));
-            }
+            ratios.iter().for_each(|ratio| of_pair.add(ratio.pair, (index[&run.host], ratio)));
         }
-        let pairs = self.pairs.all.iter().zip(of_pair).filter(|(_, ratios)| !ratios.is_empty());
-        let contrast = |(pair, mut ratios): (&Pair, Vec<(usize, &Ratio)>)| {
+        let contrast = |(pair, mut ratios): (u32, Vec<(usize, &Ratio)>)| {
+            let pair = &self.pairs.all[pair as usize];
             ratios.sort_by_key(|(host, _)| *host);
             let mut counts = Counts::default();
             ratios.iter().for_each(|(_, ratio)| counts.add(ratio.standing));
@@ -133,7 +90,7 @@ impl Gatherer {
                 disagreements,
             }
         };
-        pairs.map(contrast).collect()
+        of_pair.found.into_iter().map(contrast).collect()
     }
 
     /// Hosts that do not stand where most do, then those where the same is of another size.
@@ -177,53 +134,21 @@ impl Gatherer {
         found
     }
 
-    fn cheapest_of(
-        &self,
-        runs: &[Gathered],
-        hosts: &Hosts,
-        index: &HashMap<HostKey, usize>,
-    ) -> Vec<FleetCheapest> {
-        let mut of_table: Vec<Vec<(usize, CheapestSet)>> = vec![Vec::new(); self.works.all.len()];
-        for run in runs {
-            let Asked::Run { cheapest, .. } = &run.asked else { continue };
-            for (table, set) in cheapest {
-                of_table[*table as usize].push((index[&run.host], *set));
-            }
-        }
-        let tables = self.works.all.iter().zip(of_table).filter(|(_, found)| !found.is_empty());
-        let of = |(table, found): (&TableOfCells, Vec<(usize, CheapestSet)>)| {
-            let (cheapest, open) = counted(table, &found);
-            let groups = by_group(&found, hosts, |(host, _)| *host).into_iter().map(|(group, found)| {
-                let (cheapest, open) = counted(table, &found);
-                GroupCheapest { group, cheapest, open }
-            });
-            FleetCheapest {
-                work: table.work.clone(),
-                placement: table.placement,
-                cheapest,
-                open,
-                may_be: may_be(table, &found),
-                groups: groups.collect(),
-            }
-        };
-        tables.map(of).collect()
-    }
-
     fn claims_of(
         &self,
         runs: &[Gathered],
         hosts: &Hosts,
         index: &HashMap<HostKey, usize>,
     ) -> Vec<FleetClaim> {
-        let mut of_claim: Vec<Vec<(usize, &ClaimOnHost)>> = vec![Vec::new(); self.claims.all.len()];
+        let mut of_claim = ByNumber::default();
         for run in runs {
             let (Asked::Run { claims, .. } | Asked::Ledger { claims, .. }) = &run.asked;
-            for claim in claims {
-                of_claim[claim.claim as usize].push((index[&run.host], claim));
-            }
+            claims.iter().for_each(|claim| of_claim.add(claim.claim, (index[&run.host], claim)));
         }
-        let claims = self.claims.all.iter().zip(of_claim).filter(|(_, found)| !found.is_empty());
-        let of = |(text, mut found): (&ClaimText, Vec<(usize, &ClaimOnHost)>)| {
+        // Those of an experiment stand together, whichever of them each host looked into.
+        of_claim.found.sort_by_key(|(claim, _)| *claim);
+        let of = |(text, mut found): (u32, Vec<(usize, &ClaimOnHost)>)| {
+            let text = &self.claims.all[text as usize];
             found.sort_by_key(|(host, _)| *host);
             let counts = ClaimCounts::of(found.iter().map(|(_, claim)| claim.word));
             let size =
@@ -250,7 +175,7 @@ impl Gatherer {
                 disagreements: self.claim_disagreements(&found, counts, hosts),
             }
         };
-        claims.map(of).collect()
+        of_claim.found.into_iter().map(of).collect()
     }
 
     fn claim_disagreements(
@@ -276,41 +201,6 @@ impl Gatherer {
     }
 }
 
-/// Which cells are known to be cheapest on how many hosts, and on how many that is open.
-fn counted(table: &TableOfCells, found: &[(usize, CheapestSet)]) -> (Vec<CheapestOn>, u64) {
-    let (mut known, mut open): (BTreeMap<u32, u64>, u64) = (BTreeMap::new(), 0);
-    for (_, set) in found {
-        match set {
-            CheapestSet::Known(set) => *known.entry(*set).or_default() += 1,
-            CheapestSet::Open(_) => open += 1,
-        }
-    }
-    let on = |(set, hosts): (u32, u64)| {
-        let (labels, transport) = &table.cheapest.all[set as usize];
-        CheapestOn { labels: labels.clone(), transport: transport.clone(), hosts }
-    };
-    let mut cheapest: Vec<CheapestOn> = known.into_iter().map(on).collect();
-    cheapest.sort_by_key(|on| std::cmp::Reverse(on.hosts));
-    (cheapest, open)
-}
-
-/// The cells that may be cheapest on most of the hosts on which that is open.
-fn may_be(table: &TableOfCells, found: &[(usize, CheapestSet)]) -> Vec<String> {
-    let mut counts: Vec<(&str, usize)> = Vec::new();
-    let mut hosts = 0;
-    for (_, set) in found {
-        let CheapestSet::Open(set) = set else { continue };
-        hosts += 1;
-        for label in &table.cheapest.all[*set as usize].0 {
-            match counts.iter_mut().find(|(known, _)| known == label) {
-                Some((_, count)) => *count += 1,
-                None => counts.push((label, 1)),
-            }
-        }
-    }
-    counts.into_iter().filter(|(_, count)| count * 2 > hosts).map(|(label, _)| label.to_owned()).collect()
-}
-
 /// The hosts of documents, by name, and the index of each.
 fn hosts(runs: &[Gathered]) -> (Hosts, HashMap<HostKey, usize>) {
     let mut newest: BTreeMap<&HostKey, &Gathered> = BTreeMap::new();
@@ -333,6 +223,8 @@ fn hosts(runs: &[Gathered]) -> (Hosts, HashMap<HostKey, usize>) {
     order.sort_by_key(|place| std::cmp::Reverse(groups[*place].hosts));
     let rank = |place: usize| order.iter().position(|other| *other == place).unwrap_or(place);
     let names = names(newest.keys().copied());
+    let mut files: HashMap<&HostKey, Vec<String>> = HashMap::new();
+    runs.iter().for_each(|run| files.entry(&run.host).or_default().push(run.file.clone()));
     let host = |((key, run), name): ((&&HostKey, &&Gathered), String)| FleetHost {
         name,
         machine: key.machine().map(str::to_owned),
@@ -341,6 +233,7 @@ fn hosts(runs: &[Gathered]) -> (Hosts, HashMap<HostKey, usize>) {
         started: run.started.clone(),
         version: run.version.clone(),
         epochs: run.epochs,
+        files: files.remove(*key).unwrap_or_default(),
     };
     let all = newest.iter().zip(names).map(host).collect();
     let facts = newest.values().map(|run| run.facts.clone()).collect();
@@ -441,7 +334,7 @@ fn unusual(ratios: &[(usize, &Ratio)], majority: Standing, margin: f64, contrast
 }
 
 /// What belongs to the hosts of each group, in the order of groups.
-fn by_group<T: Copy>(all: &[T], hosts: &Hosts, host: impl Fn(&T) -> usize) -> Vec<(u64, Vec<T>)> {
+pub(super) fn by_group<T: Copy>(all: &[T], hosts: &Hosts, host: impl Fn(&T) -> usize) -> Vec<(u64, Vec<T>)> {
     let mut groups: BTreeMap<u64, Vec<T>> = BTreeMap::new();
     for one in all {
         groups.entry(hosts.all[host(one)].group).or_default().push(*one);

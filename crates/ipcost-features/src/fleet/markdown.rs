@@ -51,7 +51,7 @@ pub fn markdown(fleet: &Fleet) -> String {
     if !fleet.cheapest.is_empty() {
         out.push_str("\n### Cheapest, on how many hosts\n\n| work | cheapest |\n|---|---|\n");
         for table in &fleet.cheapest {
-            let cheapest = cheapest_on(&table.cheapest, table.open, &table.may_be);
+            let cheapest = cheapest_on(&table.cheapest, table.open, &table.open_among);
             out.push_str(&format!(
                 "| {} | {} |\n",
                 text(&work(&table.work, table.placement)),

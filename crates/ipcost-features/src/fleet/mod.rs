@@ -1,11 +1,13 @@
 //! What many hosts say together: `ipcost fleet`.
 
+mod cheapest;
 mod csv;
 mod disagreement;
 mod drawn;
 mod facts;
 mod gather;
 mod host_key;
+mod jobs;
 mod judge;
 mod markdown;
 mod page;

@@ -47,7 +47,7 @@ fn words(fleet: &Fleet) -> Section {
         let rows = fleet.cheapest.iter().map(|table| {
             vec![
                 Field::new(capitalised(&work(&table.work, table.placement)), Look::Text),
-                Field::new(cheapest_on(&table.cheapest, table.open, &table.may_be), Look::Text),
+                Field::new(cheapest_on(&table.cheapest, table.open, &table.open_among), Look::Text),
             ]
         });
         let table = Table { head: vec!["work", "cheapest, on how many hosts"], rows: rows.collect() };

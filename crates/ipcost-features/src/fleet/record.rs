@@ -8,6 +8,9 @@ use crate::claims::ClaimVerdict;
 /// The version of the record.
 pub const FLEET_SCHEMA: &str = "ipcost-fleet/1";
 
+/// How hosts are called that the documents do not name.
+pub const UNNAMED: &str = "unnamed host";
+
 named! {
     /// Where a contrast stands on a host.
     Standing, "standing" {
@@ -98,6 +101,8 @@ pub struct FleetHost {
     pub version: String,
     /// Complete epochs.
     pub epochs: u32,
+    /// The files that count: of a run, and of replications.
+    pub files: Vec<String>,
 }
 
 /// Hosts of the same kernel, processor and virtualisation.
@@ -322,26 +327,30 @@ pub struct FleetCheapest {
     pub cheapest: Vec<CheapestOn>,
     /// On how many hosts it is open.
     pub open: u64,
-    /// What tables call the cells that may be cheapest on most of these.
-    pub may_be: Vec<String>,
+    /// What tables call those that may be the cheapest there.
+    pub open_among: Vec<String>,
     /// The same by group.
     pub groups: Vec<GroupCheapest>,
 }
 
 /// Cells that are known to be cheapest on some hosts.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CheapestOn {
     /// What tables call them.
     pub labels: Vec<String>,
-    /// The transport of the first.
-    pub transport: String,
+    /// The transport of each.
+    pub transports: Vec<String>,
     /// How many hosts.
     pub hosts: u64,
+    /// Its cost relative to the next, the median of these hosts; null if several cost the same.
+    pub relative: Option<f64>,
+    /// What tables call the next; null if it is not the same everywhere.
+    pub next: Option<String>,
 }
 
 /// The cheapest on the hosts of a group.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GroupCheapest {
     /// The group, by index.
@@ -350,6 +359,8 @@ pub struct GroupCheapest {
     pub cheapest: Vec<CheapestOn>,
     /// On how many hosts it is open.
     pub open: u64,
+    /// What tables call those that may be the cheapest there.
+    pub open_among: Vec<String>,
 }
 
 /// A claim over all hosts that looked into it.

@@ -206,14 +206,14 @@ fn contrasts(fleet: &Fleet, room: usize, out: &mut String) {
 }
 
 /// `shm 30, pipe = fifo 6, open 4 (pipe or shm)`.
-pub fn cheapest_on(cheapest: &[CheapestOn], open: u64, may_be: &[String]) -> String {
+pub fn cheapest_on(cheapest: &[CheapestOn], open: u64, open_among: &[String]) -> String {
     let listed = |labels: &[String], between: &str| {
         labels.iter().map(|label| escaped(label)).collect::<Vec<String>>().join(between)
     };
     let known = cheapest.iter().map(|on| format!("{} {}", listed(&on.labels, " = "), on.hosts));
-    let open = (open > 0).then(|| match may_be {
+    let open = (open > 0).then(|| match open_among {
         [] => format!("open {open}"),
-        may_be => format!("open {open} ({})", listed(may_be, " or ")),
+        open_among => format!("open {open} ({})", listed(open_among, " or ")),
     });
     known.chain(open).collect::<Vec<String>>().join(", ")
 }
@@ -226,13 +226,13 @@ fn cheapest(fleet: &Fleet, room: usize, out: &mut String) {
         [Column::new("", false, 0), Column::new("", false, 0), Column::new("", false, 0)];
     let mut grid = Grid::new(&COLUMNS);
     let mut above = "";
-    for FleetCheapest { work, placement, cheapest, open, may_be, .. } in &fleet.cheapest {
+    for FleetCheapest { work, placement, cheapest, open, open_among, .. } in &fleet.cheapest {
         let name = if work == above { String::new() } else { escaped(work) };
         above = work;
         grid.row(vec![
             name.into(),
             Piece::styled(cores(*placement), DIMMED),
-            cheapest_on(cheapest, *open, may_be).into(),
+            cheapest_on(cheapest, *open, open_among).into(),
         ]);
     }
     out.push_str(&format!("\n{BOLD}Cheapest, on how many hosts{BOLD:#}\n"));

@@ -1,7 +1,12 @@
 //! Pages that are not of one document: sections of text, tables and pictures, without a script.
 
+use super::matrix::Matrix;
 use super::{FOOTER, Fragment, STYLE, palette, policy, text};
+use crate::figures::claims::Known;
 use crate::picture::Picture;
+
+/// What these pages have and that of a document has not.
+const OWN_STYLE: &str = include_str!("../../assets/html/site.css");
 
 /// A page.
 #[derive(Debug, Default)]
@@ -19,7 +24,12 @@ pub struct Page {
 impl Page {
     /// As HTML.
     pub fn render(&self) -> String {
-        let style = palette() + STYLE;
+        self.render_by("ipcost")
+    }
+
+    /// As HTML that names what made it, so that it is known again.
+    pub fn render_by(&self, generator: &str) -> String {
+        let style = palette() + STYLE + OWN_STYLE;
         let link =
             |(address, name): &(String, String)| format!("<a href=\"{}\">{}</a>", text(address), text(name));
         let links: String = self.links.iter().map(link).collect();
@@ -34,10 +44,12 @@ impl Page {
              <meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
              <meta name=\"color-scheme\" content=\"light dark\">\n\
+             <meta name=\"generator\" content=\"{}\">\n\
              <title>{title}</title>\n<style>{style}</style>\n</head>\n<body>\n\
              <header>\n<div>\n<h1>{title}</h1>\n<p class=\"quiet\">{}</p>\n{nav}</div>\n</header>\n\
              <main>\n{sections}</main>\n{FOOTER}</body>\n</html>\n",
             policy("", &style),
+            text(generator),
             text(&self.about),
             title = text(&self.title),
         )
@@ -50,12 +62,19 @@ pub struct Section {
     id: String,
     title: String,
     body: String,
+    /// Of a claim's, what is known of it.
+    known: Option<Known>,
 }
 
 impl Section {
     /// An empty one; the id is what links lead to.
     pub fn new(id: &str, title: &str) -> Self {
-        Self { id: id.to_owned(), title: title.to_owned(), body: String::new() }
+        Self { id: id.to_owned(), title: title.to_owned(), body: String::new(), known: None }
+    }
+
+    /// An empty one for a claim, as a card in the colour of what is known of it.
+    pub fn claim(id: &str, title: &str, known: Known) -> Self {
+        Self { known: Some(known), ..Self::new(id, title) }
     }
 
     /// Adds a paragraph.
@@ -87,6 +106,17 @@ impl Section {
         self
     }
 
+    /// Whether nothing was added yet.
+    pub fn is_empty(&self) -> bool {
+        self.body.is_empty()
+    }
+
+    /// Adds a paragraph that leads somewhere.
+    pub fn link(mut self, address: &str, said: &str) -> Self {
+        self.body.push_str(&format!("<p><a href=\"{}\">{}</a></p>\n", text(address), text(said)));
+        self
+    }
+
     /// Adds a heading within the section.
     pub fn heading(mut self, title: &str) -> Self {
         self.body.push_str(&format!("<h3>{}</h3>\n", text(title)));
@@ -96,6 +126,24 @@ impl Section {
     /// Adds a table.
     pub fn table(mut self, table: &Table) -> Self {
         self.body.push_str(&table.render());
+        self
+    }
+
+    /// Adds a table of coloured fields.
+    pub fn matrix(mut self, matrix: &Matrix) -> Self {
+        self.body.push_str(&matrix.render());
+        self
+    }
+
+    /// Adds claims, each with what is known of it as a badge.
+    pub fn badges(mut self, badges: &[Badge]) -> Self {
+        let entry = |badge: &Badge| {
+            let (link, said) = (text(&badge.link), text(&badge.text));
+            let (class, known) = (badge.known.class(), text(&badge.said));
+            format!("<li><a href=\"{link}\">{said}</a><span class=\"badge {class}\">{known}</span></li>\n")
+        };
+        let entries: String = badges.iter().map(entry).collect();
+        self.body.push_str(&format!("<ul class=\"known\">\n{entries}</ul>\n"));
         self
     }
 
@@ -118,11 +166,29 @@ impl Section {
     /// The section as a part of a page.
     pub fn fragment(self) -> Fragment {
         let (id, title) = (text(&self.id), text(&self.title));
+        let (class, heading) = match self.known {
+            Some(known) => (format!(" class=\"claim of-{}\"", known.class()), "h3"),
+            None => (String::new(), "h2"),
+        };
         Fragment(format!(
-            "<section id=\"{id}\" aria-labelledby=\"{id}-title\">\n<h2 id=\"{id}-title\">{title}</h2>\n{}</section>\n",
+            "<section{class} id=\"{id}\" aria-labelledby=\"{id}-title\">\n\
+             <{heading} id=\"{id}-title\">{title}</{heading}>\n{}</section>\n",
             self.body
         ))
     }
+}
+
+/// A claim, and what is known of it.
+#[derive(Debug, Clone)]
+pub struct Badge {
+    /// The claim.
+    pub text: String,
+    /// Where it leads to.
+    pub link: String,
+    /// Its colour.
+    pub known: Known,
+    /// What is known, in words.
+    pub said: String,
 }
 
 /// A table.
@@ -217,7 +283,15 @@ mod tests {
             rows: vec![vec![Field { link: Some(evil.to_owned()), ..Field::new(evil, Look::Bad) }]],
         };
         let inner = Section::new("inner", evil).note(evil);
+        let badge = Badge {
+            text: evil.to_owned(),
+            link: evil.to_owned(),
+            known: Known::Holds,
+            said: evil.to_owned(),
+        };
         let section = Section::new(evil, evil)
+            .badges(&[badge])
+            .link(evil, evil)
             .paragraph(evil)
             .caution(evil)
             .heading(evil)
@@ -228,10 +302,10 @@ mod tests {
             title: evil.to_owned(),
             about: evil.to_owned(),
             links: vec![(evil.to_owned(), evil.to_owned())],
-            sections: vec![section.fragment()],
+            sections: vec![section.fragment(), Section::claim(evil, evil, Known::Open).fragment()],
         };
-        let html = page.render();
+        let html = page.render_by(evil);
         assert!(!html.contains("<script") && !html.contains("\"'&"), "{html}");
-        assert_eq!(html.matches("&lt;script&gt;").count(), 17, "{html}");
+        assert_eq!(html.matches("&lt;script&gt;").count(), 27, "{html}");
     }
 }

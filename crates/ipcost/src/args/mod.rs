@@ -9,6 +9,7 @@ mod conformance;
 mod doctor;
 mod explain;
 mod fleet;
+mod gallery;
 mod history;
 mod many;
 mod output;
@@ -38,6 +39,7 @@ pub use conformance::ConformanceArgs;
 pub use doctor::DoctorArgs;
 pub use explain::ExplainArgs;
 pub use fleet::FleetArgs;
+pub use gallery::GalleryArgs;
 pub use history::{ListArgs, PruneArgs, ResumeArgs, ShowArgs};
 pub use many::ManyArgs;
 pub use output::OutputArgs;
@@ -87,6 +89,8 @@ pub enum Command {
     Check(CheckArgs),
     /// Show what many hosts say together
     Fleet(FleetArgs),
+    /// Write a site of what holds where, by kernel and processor, from the documents of many hosts
+    Gallery(GalleryArgs),
     /// Show a saved run again
     Show(ShowArgs),
     /// List saved runs, or show when the cost of a cell changed over them

@@ -31,6 +31,8 @@ mod faults_system;
 mod fleet;
 mod floor;
 mod floor_calls;
+mod gallery;
+mod gallery_browser;
 mod help;
 mod history;
 mod html;

@@ -1,0 +1,155 @@
+//! The page of a group of hosts: its hosts, what they measured, and which claims hold there.
+
+use ipcost_model::units::counted;
+use ipcost_report::html::site::{Badge, Field, Look, Page, Section, Table};
+use ipcost_report::numbers::ratio;
+use ipcost_report::words::capitalised;
+
+use super::claims::{address, known_by_most};
+use super::groups::{kernel, processor};
+use super::{Gallery, cheapest};
+use crate::fleet::words::{claim_counts, pair, standings, work};
+use crate::fleet::{Fleet, Standing};
+
+/// So many hosts are listed.
+const MOST_HOSTS: usize = 1000;
+
+/// The page.
+pub fn page(gallery: &Gallery, index: usize) -> Page {
+    let group = &gallery.groups.all[index];
+    let mut sections = Vec::new();
+    for (job, place) in group.places.iter().enumerate() {
+        let Some(place) = place else { continue };
+        let of = Of { gallery, job, index, group: *place };
+        sections.extend([of.cheapest(), of.contrasts(), of.claims(), Some(of.hosts())].into_iter().flatten());
+    }
+    let parts = [kernel(&group.group), processor(&group.group.cpu), group.group.virtualisation.clone()];
+    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    let first = group.places.iter().position(Option::is_some).unwrap_or_default();
+    Page {
+        title: parts.join(", "),
+        about: format!("{} of {}.", group.group.hosts, counted(gallery.groups.hosts as u64, "host")),
+        links: gallery.links(first),
+        sections: sections.into_iter().map(Section::fragment).collect(),
+    }
+}
+
+/// A group in a fleet.
+struct Of<'a> {
+    gallery: &'a Gallery,
+    job: usize,
+    index: usize,
+    group: u64,
+}
+
+impl Of<'_> {
+    fn fleet(&self) -> &Fleet {
+        &self.gallery.fleets[self.job]
+    }
+
+    fn section(&self, id: &str, title: &str) -> Section {
+        match self.gallery.fleets.len() {
+            1 => Section::new(id, title),
+            _ => Section::new(&format!("{id}-{}", self.job + 1), &format!("Job {}: {title}", self.job + 1)),
+        }
+    }
+
+    fn cheapest(&self) -> Option<Section> {
+        let shown = [(self.index, self.group)];
+        let mut matrix = cheapest::matrix(self.gallery, self.job, &shown)?;
+        for column in &mut matrix.columns {
+            "cheapest".clone_into(&mut column.name);
+            (column.lines, column.link) = (Vec::new(), None);
+        }
+        let section = self.section("cheapest", "When is which cheapest?");
+        Some(section.note(&cheapest::reading(self.fleet(), &shown)).matrix(&matrix))
+    }
+
+    fn contrasts(&self) -> Option<Section> {
+        let mut above = String::new();
+        let rows: Vec<Vec<Field>> = self
+            .fleet()
+            .contrasts
+            .iter()
+            .filter_map(|contrast| {
+                let found = contrast.groups.iter().find(|of| of.group == self.group)?;
+                let look = match found.counts.majority() {
+                    Some(Standing::Cheaper) => Look::Good,
+                    Some(Standing::CostsMore) => Look::Bad,
+                    Some(Standing::Same) => Look::Name,
+                    Some(Standing::Open) | None => Look::Open,
+                };
+                let title = work(&contrast.work, contrast.placement);
+                let shown = if title == above { String::new() } else { capitalised(&title) };
+                above = title;
+                let number = |value: f64| Field::new(ratio(value), Look::Number);
+                Some(vec![
+                    Field::new(shown, Look::Text),
+                    Field::new(pair(contrast), Look::Name),
+                    Field::new(standings(&found.counts), look),
+                    number(found.median),
+                    number(found.least),
+                    number(found.most),
+                ])
+            })
+            .collect();
+        if rows.is_empty() {
+            return None;
+        }
+        let head = vec!["work", "", "hosts", "median ratio", "least", "most"];
+        let what = crate::fleet::words::quantity(self.fleet());
+        let about = format!(
+            "The {what} of the first relative to the second: the median of the hosts, the least and the most."
+        );
+        Some(self.section("contrasts", "Ratios").note(&about).table(&Table { head, rows }))
+    }
+
+    fn claims(&self) -> Option<Section> {
+        let claims = self.gallery.claims().enumerate().filter(|(_, (job, _))| *job == self.job);
+        let badges: Vec<Badge> = claims
+            .filter_map(|(place, (_, claim))| {
+                let found = claim.groups.iter().find(|of| of.group == self.group)?;
+                Some(Badge {
+                    text: claim.text.clone(),
+                    link: address(place),
+                    known: known_by_most(&found.counts),
+                    said: claim_counts(&found.counts),
+                })
+            })
+            .collect();
+        if badges.is_empty() {
+            return None;
+        }
+        Some(self.section("claims", "Claims").badges(&badges))
+    }
+
+    fn hosts(&self) -> Section {
+        let hosts: Vec<_> = self.fleet().hosts.iter().filter(|host| host.group == self.group).collect();
+        let pages = |files: &[String]| -> Vec<&String> {
+            files.iter().filter_map(|file| self.gallery.documents.get(file)).collect()
+        };
+        let most = hosts.iter().map(|host| pages(&host.files).len()).max().unwrap_or_default();
+        let mut head = vec!["host", "processors", "epochs", "ipcost", "measured"];
+        head.extend(std::iter::repeat_n("", most));
+        let row = |host: &&crate::fleet::FleetHost| {
+            let mut fields = vec![
+                Field::new(host.name.clone(), Look::Name),
+                Field::new(host.cores.to_string(), Look::Number),
+                Field::new(host.epochs.to_string(), Look::Number),
+                Field::new(host.version.clone(), Look::Name),
+                Field::new(host.started.clone(), Look::Name),
+            ];
+            let report =
+                |page: &String| Field { link: Some(page.clone()), ..Field::new("report", Look::Name) };
+            fields.extend(pages(&host.files).into_iter().map(report));
+            fields.resize(head.len(), Field::default());
+            fields
+        };
+        let rows = hosts.iter().take(MOST_HOSTS).map(row).collect();
+        let section = self.section("hosts", "Hosts").table(&Table { head: head.clone(), rows });
+        match hosts.len().saturating_sub(MOST_HOSTS) {
+            0 => section,
+            more => section.note(&format!("… and {}.", counted(more as u64, "more host"))),
+        }
+    }
+}
