@@ -1,6 +1,7 @@
 //! The answers that documents carry: what a command asked of its measurements besides the document's own contrasts.
 
-use ipcost_model::Document;
+use ipcost_lab::planning::ALPHA;
+use ipcost_model::{Analysis, Document, Job, LatencyMode, Multiplicity, Schedule, Stopped, Timing};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -122,6 +123,64 @@ pub fn of_runs(documents: Vec<Document>) -> Option<Document> {
     let mut documents = documents.into_iter();
     let first = documents.next()?;
     Some(Document { runs: documents.collect(), ..first })
+}
+
+/// The documents that an output of a command stands for which holds answers alone: the ledgers that `ipcost replicate --json` writes, and the
+/// claims of `ipcost check --json`. Nothing is left of the samples of ledgers. `None` if it is neither.
+pub fn documents_in(json: &[u8]) -> Option<Vec<Document>> {
+    if let Ok(check) = serde_json::from_slice::<Check>(json) {
+        return Some(vec![answered(check.document.clone(), &check)]);
+    }
+    let ledgers: Vec<Ledger> =
+        serde_json::from_slice(json).ok().filter(|ledgers: &Vec<Ledger>| !ledgers.is_empty())?;
+    Some(ledgers.into_iter().map(of_ledger).collect())
+}
+
+/// A document with nothing but a ledger.
+fn of_ledger(ledger: Ledger) -> Document {
+    let envelope = ledger.envelope.clone();
+    let epochs = ledger.runs.iter().map(|run| run.epochs).max().unwrap_or(0);
+    let elapsed_s = ledger.runs.iter().map(|run| run.elapsed_s).sum();
+    let document = Document {
+        schema: ipcost_model::SCHEMA.to_owned(),
+        tool: envelope.tool,
+        host: envelope.host,
+        job: Job::default(),
+        name: None,
+        seed: ledger.seed,
+        started: envelope.started,
+        resumed: Vec::new(),
+        elapsed_s,
+        stopped: Stopped::Resolved,
+        schedule: Schedule {
+            rounds: 0,
+            epochs,
+            batch_ms: 0.0,
+            lead_in_ms: 0.0,
+            budget_s: 0.0,
+            latency: LatencyMode::Off,
+            timing: Timing::default(),
+        },
+        analysis: Analysis {
+            alpha: ALPHA,
+            family: 0,
+            alpha_each: ALPHA,
+            multiplicity: Multiplicity::default(),
+            discoveries: None,
+            margin: 0.05,
+            epochs_needed: 0,
+        },
+        cells: Vec::new(),
+        workloads: Vec::new(),
+        contrasts: Vec::new(),
+        samples: Vec::new(),
+        warnings: Vec::new(),
+        notes: Vec::new(),
+        arms: None,
+        answer: None,
+        runs: Vec::new(),
+    };
+    answered(document, &ledger)
 }
 
 /// What made a document, in a word for lists: `explain`, or `replicate c-stream`; `None` for a plain run.

@@ -1,15 +1,18 @@
 //! `ipcost fleet`: what many hosts say together.
 
+use std::fs::File;
 use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use anyhow::{Context, anyhow, ensure};
+use ipcost_features::answer::documents_in;
 use ipcost_features::fleet::{self, Fleet, FleetContrast, Gatherer, words};
 use ipcost_model::{Document, escaped, unknown};
 use ipcost_report::picture::{Background, draw_forest};
 
 use crate::args::FleetArgs;
 use crate::build::tool;
+use crate::documents::unpacked;
 use crate::exit::Problem;
 use crate::many::{Given, each};
 use crate::output::{
@@ -81,21 +84,36 @@ pub fn documents(
 ) -> Result<(), Problem> {
     let all = Given::all(names).map_err(Problem::usage)?;
     let bar = bar(quiet, all.len() as u64, "{pos} of {len} documents");
-    let mut place = 0;
+    let (mut place, mut found) = (0, 0);
     each(&all, |given, document| {
         place += 1;
         bar.set_position(place);
-        let document = match document {
-            Ok(document) => Ok(redacting.apply_to_document(document)?),
-            Err(_) if redacting.redact => Err("it cannot be read as a document".to_owned()),
-            Err(error) => Err(reason(&error, &given.name)),
-        };
         // A file is often named after its host.
         let name = if redacting.redact { format!("file {place}") } else { given.name.clone() };
-        used(place, &name, document)
+        let error = match document {
+            Ok(document) => return used(place, &name, Ok(redacting.apply_to_document(document)?)),
+            Err(error) => error,
+        };
+        for document in answers(&given.name).unwrap_or_default() {
+            used(place, &name, Ok(redacting.apply_to_document(document)?))?;
+            found = place;
+        }
+        match found == place {
+            true => Ok(()),
+            false if redacting.redact => {
+                used(place, &name, Err("it cannot be read as a document".to_owned()))
+            }
+            false => used(place, &name, Err(reason(&error, &given.name))),
+        }
     })?;
     bar.finish_and_clear();
     Ok(())
+}
+
+/// The documents that stand for a file of answers, if it is one.
+fn answers(name: &str) -> Option<Vec<Document>> {
+    let bytes = File::open(name).and_then(unpacked).ok()?;
+    documents_in(&bytes)
 }
 
 /// An error without the name of the file, which stands before it.

@@ -24,6 +24,7 @@ const MOST_SKIPPED: usize = 1000;
 pub struct Gatherer {
     pub(super) metric: Metric,
     pub(super) files: u64,
+    last_file: String,
     pub(super) skipped: Vec<Skipped>,
     pub(super) skipped_files: u64,
     pub(super) facts: Facts,
@@ -154,6 +155,7 @@ impl Gatherer {
         Self {
             metric,
             files: 0,
+            last_file: String::new(),
             skipped: Vec::new(),
             skipped_files: 0,
             facts: Facts::default(),
@@ -183,9 +185,12 @@ impl Gatherer {
         }
     }
 
-    /// Takes what a fleet needs of a document.
+    /// Takes what a fleet needs of a document; one file may have several.
     pub fn add(&mut self, file: &str, document: &Document) {
-        self.files += 1;
+        if self.last_file != file {
+            self.files += 1;
+            file.clone_into(&mut self.last_file);
+        }
         match self.asked(document) {
             Ok(asked) => self.take(file, document, asked),
             Err(reason) => self.skip(file, reason),

@@ -5,6 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::common::{Place, argument, assert_refused, assert_schema, text};
+use crate::replicate::MINE;
 
 /// A run of two cells.
 fn document(place: &Place) -> Value {
@@ -167,6 +168,41 @@ fn whatever_lies_in_a_directory_is_named_and_the_rest_counts() {
         shown.contains("Not counted: 206 of 212 files.")
             && shown.contains("… and 201 more; --details names them"),
         "{shown}"
+    );
+}
+
+#[test]
+fn ledgers_and_checks_count_as_their_commands_write_them() {
+    let place = Place::new();
+    fleet_of(&place);
+    place.write("mine.toml", MINE);
+    let output =
+        place.run(&["replicate", "mine.toml", "--quiet", "--no-save", "--json", "fleet/ledgers.json"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let claims = "[[cells]]\ntransport = [\"unix\", \"tcp\"]\nplacement = \"free\"\n[[claims]]\ncell = \"unix\"\nat_most = \"10s\"\n";
+    place.write("claims.toml", claims);
+    let output = place.run(&["check", "claims.toml", "--quiet", "--no-save", "--json", "check.json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let fleet = |arguments: &[&str]| -> Value {
+        let output = place.run(&[&["fleet"], arguments, &["--json", "-"]].concat());
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let of_directory = fleet(&["fleet"]);
+    let ledgers: Value =
+        serde_json::from_slice(&fs::read(place.file("fleet/ledgers.json")).unwrap()).unwrap();
+    let claims = ledgers[0]["claims"].as_array().unwrap();
+    let counted = of_directory["claims"].as_array().unwrap();
+    assert_eq!(
+        counted.iter().map(|claim| &claim["text"]).collect::<Vec<_>>(),
+        claims.iter().map(|claim| &claim["text"]).collect::<Vec<_>>()
+    );
+    assert!(counted.iter().all(|claim| claim["hosts"].as_array().unwrap().len() == 1), "{of_directory}");
+    assert_eq!((&of_directory["files"], &of_directory["skipped_files"]), (&json!(7), &json!(0)));
+    let of_check = fleet(&["check.json"]);
+    assert_eq!(
+        (&of_check["claims"][0]["of"], &of_check["claims"][0]["counts"]["holds"]),
+        (&json!("check"), &json!(1))
     );
 }
 
