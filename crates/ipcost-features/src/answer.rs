@@ -128,12 +128,20 @@ pub fn of_runs(documents: Vec<Document>) -> Option<Document> {
 /// The documents that an output of a command stands for which holds answers alone: the ledgers that `ipcost replicate --json` writes, and the
 /// claims of `ipcost check --json`. Nothing is left of the samples of ledgers. `None` if it is neither.
 pub fn documents_in(json: &[u8]) -> Option<Vec<Document>> {
-    if let Ok(check) = serde_json::from_slice::<Check>(json) {
-        return Some(vec![answered(check.document.clone(), &check)]);
+    // As a value first: its readers are there already, and those of texts would make the program much larger.
+    match serde_json::from_slice(json).ok()? {
+        Value::Array(ledgers) => {
+            let ledgers = ledgers.into_iter().map(serde_json::from_value::<Ledger>);
+            let ledgers: Vec<Ledger> = ledgers.collect::<Result<_, _>>().ok()?;
+            Some(ledgers.into_iter().map(of_ledger).collect())
+                .filter(|found: &Vec<Document>| !found.is_empty())
+        }
+        value if schema_of(&value) == CHECK_SCHEMA => {
+            let check: Check = serde_json::from_value(value).ok()?;
+            Some(vec![answered(check.document.clone(), &check)])
+        }
+        _ => None,
     }
-    let ledgers: Vec<Ledger> =
-        serde_json::from_slice(json).ok().filter(|ledgers: &Vec<Ledger>| !ledgers.is_empty())?;
-    Some(ledgers.into_iter().map(of_ledger).collect())
 }
 
 /// A document with nothing but a ledger.

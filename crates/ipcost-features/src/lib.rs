@@ -12,6 +12,7 @@ pub mod explain;
 pub mod fleet;
 pub mod gallery;
 pub mod history;
+mod packed;
 pub mod replicate;
 pub mod schema;
 pub mod selftest;

@@ -10,30 +10,34 @@ use serde::Deserialize;
 
 use super::Replication;
 use super::needs::Needs;
+use crate::packed;
 
-/// Their files, by name.
-const FILES: [(&str, &str); 12] = [
-    ("celluloid-connect", include_str!("../../replications/celluloid-connect.toml")),
-    ("c-stream", include_str!("../../replications/c-stream.toml")),
-    ("go-pingpong", include_str!("../../replications/go-pingpong.toml")),
-    ("socat-bulk", include_str!("../../replications/socat-bulk.toml")),
-    ("redis-incr", include_str!("../../replications/redis-incr.toml")),
-    ("ipc-bench-pingpong", include_str!("../../replications/ipc-bench-pingpong.toml")),
-    ("rust-pingpong", include_str!("../../replications/rust-pingpong.toml")),
-    ("mysql-point-select", include_str!("../../replications/mysql-point-select.toml")),
-    ("postgres-select", include_str!("../../replications/postgres-select.toml")),
-    ("redis-unix", include_str!("../../replications/redis-unix.toml")),
-    ("php-fpm-unix", include_str!("../../replications/php-fpm-unix.toml")),
-    ("http-proxy-unix", include_str!("../../replications/http-proxy-unix.toml")),
+/// Their names; the files are under `replications/`.
+const FILES: [&str; 12] = [
+    "celluloid-connect",
+    "c-stream",
+    "go-pingpong",
+    "socat-bulk",
+    "redis-incr",
+    "ipc-bench-pingpong",
+    "rust-pingpong",
+    "mysql-point-select",
+    "postgres-select",
+    "redis-unix",
+    "php-fpm-unix",
+    "http-proxy-unix",
 ];
-/// Claims of theirs that contradict one another.
-const CONTRADICTIONS: &str = include_str!("../../replications/contradictions.toml");
 /// The largest file of the user's own that is read.
 const MOST_BYTES: u64 = 1 << 20;
 
 /// What they are called.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    FILES.iter().map(|(name, _)| *name)
+    FILES.into_iter()
+}
+
+/// The text of one of them.
+fn text(name: &str) -> &'static str {
+    packed::text(&format!("replications/{name}.toml"))
 }
 
 /// Those that travel along, in the order of the list: real servers come last.
@@ -41,7 +45,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 /// # Errors
 /// A file that cannot be read, which the tests rule out.
 pub fn all() -> Result<Vec<Replication>, LabError> {
-    FILES.iter().map(|(name, text)| parse_here(name, text)).collect()
+    FILES.iter().map(|name| parse_here(name, text(name))).collect()
 }
 
 /// The ones that were asked for, in that order.
@@ -58,8 +62,8 @@ pub fn chosen(names: &[String]) -> Result<Vec<Replication>, LabError> {
 }
 
 fn one(name: &str) -> Result<Replication, LabError> {
-    if let Some((name, text)) = FILES.iter().find(|(known, _)| *known == name) {
-        return parse_here(name, text);
+    if FILES.contains(&name) {
+        return parse_here(name, text(name));
     }
     let path = Path::new(name);
     if path.extension().is_some_and(|end| end == "toml") {
@@ -71,7 +75,7 @@ fn one(name: &str) -> Result<Replication, LabError> {
         let text = std::fs::read_to_string(path).map_err(cannot)?;
         return parse_here(name, &text);
     }
-    Err(wrong(unknown("experiment", name, FILES.iter().map(|(known, _)| *known))))
+    Err(wrong(unknown("experiment", name, FILES)))
 }
 
 fn wrong(reason: String) -> LabError {
@@ -124,7 +128,7 @@ pub fn contradictions() -> Vec<Contradiction> {
     struct File {
         contradictions: Vec<Contradiction>,
     }
-    let file: File = toml::from_str(CONTRADICTIONS).expect("a file of this program");
+    let file: File = toml::from_str(text("contradictions")).expect("a file of this program");
     file.contradictions
 }
 
@@ -179,7 +183,8 @@ mod tests {
         for contradiction in contradictions() {
             assert!(contradiction.sides.len() > 1, "{}", contradiction.question);
             for Side { experiment, claim, .. } in contradiction.sides {
-                let (name, text) = FILES.iter().find(|(name, _)| *name == experiment).unwrap();
+                let name = FILES.iter().find(|name| **name == experiment).unwrap();
+                let text = text(name);
                 assert!(
                     (1..=parse(name, text).unwrap().claims.len()).contains(&claim),
                     "{experiment} {claim}"
@@ -191,7 +196,7 @@ mod tests {
     #[test]
     fn every_file_is_sound() {
         assert_eq!(all().unwrap().len(), FILES.len());
-        let on = |os| FILES.map(|(name, text)| parse(name, text).unwrap().on(os));
+        let on = |os| FILES.map(|name| parse(name, text(name)).unwrap().on(os));
         for replication in ["linux", "macos", "windows"].into_iter().flat_map(on) {
             let replication = &replication;
             check(replication, &|run| cells_of_run(run).map_err(|error| error.to_string())).unwrap();
@@ -202,13 +207,14 @@ mod tests {
             assert!(replication.as_published.is_some() || replication.is_of_apps());
         }
         let list = list().unwrap();
-        assert!(FILES.iter().all(|(name, _)| list.contains(name)), "{list}");
+        assert!(FILES.iter().all(|name| list.contains(name)), "{list}");
     }
 
     #[test]
     fn the_article_on_windows_is_measured_there_as_it_was() {
-        let windows =
-            one("go-pingpong").map(|_| parse("go-pingpong", FILES[2].1).unwrap().on("windows")).unwrap();
+        let windows = one("go-pingpong")
+            .map(|_| parse("go-pingpong", text("go-pingpong")).unwrap().on("windows"))
+            .unwrap();
         let published: Vec<u64> =
             windows.method["sizes"].as_array().unwrap().iter().flat_map(|size| size.as_u64()).collect();
         for run in &windows.runs {
@@ -225,7 +231,7 @@ mod tests {
                 }
             }
         }
-        let linux = parse("go-pingpong", FILES[2].1).unwrap().on("linux");
+        let linux = parse("go-pingpong", text("go-pingpong")).unwrap().on("linux");
         let uses = |replication: &Replication, name: &str| {
             replication
                 .runs
@@ -251,7 +257,8 @@ mod tests {
             let set = cell.cell.options.iter().map(|(name, value)| format!("{name}={value:?}"));
             set.filter(|option| !option.starts_with("server_buffer=")).collect()
         };
-        for (name, text) in FILES {
+        for name in FILES {
+            let text = text(name);
             let replication = parse(name, text).unwrap().on("linux");
             if replication.as_published.is_none() {
                 continue;

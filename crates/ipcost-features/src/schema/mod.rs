@@ -11,6 +11,8 @@ pub use derived::derive as derived_schema;
 
 use ipcost_model::named;
 
+use crate::packed;
+
 named! {
     /// What there is a schema of.
     Subject, "kind of schema" {
@@ -30,13 +32,7 @@ named! {
 /// The schema of what is written, as JSON: a key that every program of this version of it writes is required, and further
 /// keys are allowed.
 pub fn schema(subject: Subject) -> &'static str {
-    match subject {
-        Subject::Document => include_str!("../../schemas/document.json"),
-        Subject::SelfTest => include_str!("../../schemas/selftest.json"),
-        Subject::Replication => include_str!("../../schemas/replication.json"),
-        Subject::Fleet => include_str!("../../schemas/fleet.json"),
-        Subject::Protocol => include_str!("../../schemas/protocol.json"),
-    }
+    packed::text(&format!("schemas/{subject}.json"))
 }
 
 #[cfg(test)]

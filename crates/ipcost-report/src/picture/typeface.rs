@@ -4,22 +4,33 @@
 //! are moved and not scaled. The crates that read every typeface take longer to compile than the rest of the program.
 //! See the [OpenType specification](https://learn.microsoft.com/en-us/typography/opentype/spec/).
 
+use std::io::Read;
 use std::sync::LazyLock;
+
+use flate2::read::DeflateDecoder;
 
 use super::ink::Point;
 use super::text::Face;
 
 /// See `fonts/NOTICE`.
-const REGULAR: &[u8] = include_bytes!("../../fonts/Inter-Regular-subset.ttf");
-const SEMI_BOLD: &[u8] = include_bytes!("../../fonts/Inter-SemiBold-subset.ttf");
+static REGULAR: LazyLock<Vec<u8>> =
+    LazyLock::new(|| unpacked(include_bytes!(concat!(env!("OUT_DIR"), "/Inter-Regular-subset.deflate"))));
+static SEMI_BOLD: LazyLock<Vec<u8>> =
+    LazyLock::new(|| unpacked(include_bytes!(concat!(env!("OUT_DIR"), "/Inter-SemiBold-subset.deflate"))));
 
 /// The box that is drawn for letters that the typeface does not have.
 const NOT_DEFINED: u16 = 0;
 /// Straight lines instead of a curve: more than can be seen at the size of a title.
 const LINES_PER_CURVE: usize = 6;
 
-static REGULAR_TYPEFACE: LazyLock<Typeface> = LazyLock::new(|| Typeface::new(REGULAR));
-static SEMI_BOLD_TYPEFACE: LazyLock<Typeface> = LazyLock::new(|| Typeface::new(SEMI_BOLD));
+static REGULAR_TYPEFACE: LazyLock<Typeface> = LazyLock::new(|| Typeface::new(&REGULAR));
+static SEMI_BOLD_TYPEFACE: LazyLock<Typeface> = LazyLock::new(|| Typeface::new(&SEMI_BOLD));
+
+fn unpacked(packed: &[u8]) -> Vec<u8> {
+    let mut font = Vec::new();
+    DeflateDecoder::new(packed).read_to_end(&mut font).expect("the build packed it");
+    font
+}
 
 /// The typeface in which text is set.
 pub fn of(face: Face) -> &'static Typeface {
@@ -259,7 +270,7 @@ mod tests {
 
     #[test]
     fn letters_are_those_that_skrifa_reads() {
-        for (typeface, data) in [(&*REGULAR_TYPEFACE, REGULAR), (&*SEMI_BOLD_TYPEFACE, SEMI_BOLD)] {
+        for (typeface, data) in [(&*REGULAR_TYPEFACE, &REGULAR), (&*SEMI_BOLD_TYPEFACE, &SEMI_BOLD)] {
             let font = FontRef::new(data).unwrap();
             let metrics = font.glyph_metrics(Size::unscaled(), LocationRef::default());
             let outlines = font.outline_glyphs();
