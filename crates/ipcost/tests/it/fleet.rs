@@ -23,6 +23,14 @@ fn document(place: &Place) -> Value {
     ])
 }
 
+/// A number from 0 to 1 that looks random (splitmix64).
+fn random(seed: u64) -> f64 {
+    let mut mixed = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(0x9e37_79b9_7f4a_7c15);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    ((mixed ^ (mixed >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
+}
+
 /// The same as another host would have it, with the ratio of its costs changed by a factor.
 fn on_host(document: &Value, name: &str, factor: f64) -> Value {
     let mut document = document.clone();
@@ -41,12 +49,14 @@ fn on_host(document: &Value, name: &str, factor: f64) -> Value {
         let below = contrast["hi"].as_f64().is_some_and(|hi| hi < 1.0);
         contrast["verdict"] = if above || below { "different" } else { "undecided" }.into();
     }
-    let unix =
-        document["cells"].as_array().unwrap().iter().position(|cell| cell["transport"] == "unix").unwrap();
+    // Planted, whatever this machine did meanwhile: 8 µs over a Unix socket, 10 µs over TCP, and epochs that do not depend on each other.
+    let cells = document["cells"].as_array().unwrap().clone();
     for sample in document["samples"].as_array_mut().unwrap() {
-        if sample["cell"] == unix {
-            sample["wall_ns"] = ((sample["wall_ns"].as_f64().unwrap() * factor) as u64).into();
-        }
+        let (cell, epoch) = (sample["cell"].as_u64().unwrap(), sample["epoch"].as_u64().unwrap());
+        let is_unix = cells[cell as usize]["transport"] == "unix";
+        let cost = if is_unix { 8_000.0 * factor } else { 10_000.0 };
+        let wall_ns = sample["ops"].as_f64().unwrap() * cost * (1.0 + 0.02 * random(epoch * 2 + cell + 400));
+        sample["wall_ns"] = (wall_ns as u64).into();
     }
     document
 }
