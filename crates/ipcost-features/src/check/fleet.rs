@@ -3,31 +3,29 @@
 //! A claim must hold on all hosts, or on a share of them: on all but s of H. Each answer on a host has its own chance to be wrong, and
 //! together they must not make the answer about the claim wrong more often than alpha.
 //!
-//! - It is said to hold once at most s hosts are not known to hold. Wrong it is if v > s hosts violate it, and v − s of these seem to hold.
+//! - It holds once at most s hosts are not known to hold. That is wrong if v > s hosts violate it and v − s of these seem to hold.
 //!   At level a on each host, v · a of them do on average, so the chance is v · a/(v − s) at most (Markov's inequality), and (s + 1) · a over all v. So
 //!   a = alpha/(s + 1): if it must hold on all hosts, alpha itself, as in any intersection-union test (Berger, Technometrics 24, 1982).
-//! - It is said to fail once s + 1 hosts are known to fail. Wrong it is if at least H − s hosts hold and one of those seems to fail. So a = alpha/(H − s).
+//! - It fails once s + 1 hosts are known to fail. That is wrong if at least H − s hosts hold and one of those seems to fail. So a = alpha/(H − s).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use ipcost_lab::planning::ALPHA;
 use ipcost_model::units::counted;
 use ipcost_model::{Document, Tool};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::judge::{Measured, decide_at, prepare, recorded_cells, together};
 use super::{CheckedClaim, CheckedTest, ClaimsFile, Questions, Reference, View};
 use crate::claims::ClaimVerdict;
 use crate::claims::words::telling;
-use crate::fleet::{ClaimCounts, HostKey, Skipped, names};
+use crate::fleet::{ClaimCounts, Files, HostKey, Skipped, names};
 
 /// The version of the record.
 pub const FLEET_CHECK_SCHEMA: &str = "ipcost-fleet-check/1";
-/// Of files that are not counted, so many are named.
-const MOST_SKIPPED: usize = 1000;
 
 /// What the documents of many hosts say of a project's claims.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FleetCheck {
     /// [`FLEET_CHECK_SCHEMA`].
     pub schema: String,
@@ -58,7 +56,7 @@ pub struct FleetCheck {
 }
 
 /// A host.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CheckedHost {
     /// What outputs call it.
     pub name: String,
@@ -74,9 +72,7 @@ pub struct CheckedHost {
 #[derive(Debug, Default)]
 pub struct Choosing {
     chosen: BTreeMap<HostKey, Chosen>,
-    files: u64,
-    skipped: Vec<Skipped>,
-    skipped_files: u64,
+    files: Files,
 }
 
 #[derive(Debug)]
@@ -93,6 +89,8 @@ struct Chosen {
 pub struct Deciding {
     file: ClaimsFile,
     choosing: Choosing,
+    /// The hosts by the places of their documents.
+    hosts: HashMap<u64, usize>,
     level: f64,
     claims: Vec<CheckedClaim>,
     counts: Vec<ClaimCounts>,
@@ -129,51 +127,34 @@ fn questions(file: &ClaimsFile, document: &Document) -> Result<Questions, String
 impl Choosing {
     /// Counts a file that could not be read.
     pub fn unreadable(&mut self, file: &str, reason: String) {
-        self.files += 1;
-        self.skip(file, reason);
+        self.files.read(file);
+        self.files.skip(file, reason);
     }
 
-    fn skip(&mut self, file: &str, reason: String) {
-        self.skipped_files += 1;
-        if self.skipped.len() < MOST_SKIPPED {
-            self.skipped.push(Skipped { file: file.to_owned(), reason });
-        }
-    }
-
-    /// Considers a document.
-    pub fn add(&mut self, claims: &ClaimsFile, name: &str, document: &Document) {
-        self.files += 1;
+    /// Considers a document of the file at this place, from 1.
+    pub fn add(&mut self, claims: &ClaimsFile, place: u64, name: &str, document: &Document) {
+        self.files.read(name);
         if let Err(reason) = questions(claims, document) {
-            self.skip(name, reason);
+            self.files.skip(name, reason);
             return;
         }
-        let key = HostKey::of(&document.host, self.files);
         let this = Chosen {
             file: name.to_owned(),
-            place: self.files,
+            place,
             started: document.started.clone(),
             epochs: document.schedule.epochs,
         };
-        let older = match self.chosen.remove(&key) {
-            Some(known) if known.started > this.started => {
-                self.chosen.insert(key, known);
-                Some(this)
-            }
-            known => {
-                self.chosen.insert(key, this);
-                known
-            }
-        };
-        if let Some(older) = older {
-            self.skip(&older.file, "another document of the same host is newer".to_owned());
-        }
+        let key = HostKey::of(&document.host, place);
+        self.files.keep_newest(&mut self.chosen, key, this, |chosen| (&chosen.file, &chosen.started));
     }
 
     /// The places of the documents that count, from 1, to be read once more.
     pub fn decide(self, file: ClaimsFile) -> Deciding {
         let claims = file.claims.len();
+        let places = self.chosen.values().enumerate();
         Deciding {
             file,
+            hosts: places.map(|(host, chosen)| (chosen.place, host)).collect(),
             choosing: self,
             level: ALPHA,
             claims: Vec::new(),
@@ -184,27 +165,25 @@ impl Choosing {
 
     /// What was not counted, for an error.
     pub fn skipped(&self) -> &[Skipped] {
-        &self.skipped
+        &self.files.skipped
     }
 }
 
 impl Deciding {
     /// Whether the document at this place counts.
     pub fn counts(&self, place: u64) -> bool {
-        self.choosing.chosen.values().any(|chosen| chosen.place == place)
+        self.hosts.contains_key(&place)
     }
 
     /// How many hosts there are.
     pub fn hosts(&self) -> usize {
-        self.choosing.chosen.len()
+        self.hosts.len()
     }
 
     /// Decides the claims on the host of the document at this place.
     pub fn add(&mut self, place: u64, document: &Document) {
         let all = self.hosts() as u64;
-        let Some(host) = self.choosing.chosen.values().position(|chosen| chosen.place == place) else {
-            return;
-        };
+        let Some(host) = self.hosts.get(&place).copied() else { return };
         // It was asked before, and a file that has changed since is none of this fleet.
         let Ok(questions) = questions(&self.file, document) else { return };
         let cells = recorded_cells(document);
@@ -233,7 +212,7 @@ impl Deciding {
 
     /// What all hosts say. `name` is the file of claims.
     pub fn finish(self, name: String, tool: Tool) -> FleetCheck {
-        let Self { file, choosing, level, mut claims, counts, tests } = self;
+        let Self { file, choosing, level, mut claims, counts, tests, .. } = self;
         let names = names(choosing.chosen.keys());
         let shares: Vec<f64> = file.claims.iter().map(|claim| claim.hosts.unwrap_or(1.0)).collect();
         let all = choosing.chosen.len() as u64;
@@ -266,9 +245,9 @@ impl Deciding {
             claims,
             shares,
             counts,
-            files: choosing.files,
-            skipped: choosing.skipped,
-            skipped_files: choosing.skipped_files,
+            files: choosing.files.read,
+            skipped: choosing.files.skipped,
+            skipped_files: choosing.files.skipped_files,
         }
     }
 }
@@ -280,7 +259,8 @@ fn needed(share: f64, all: u64) -> u64 {
 
 /// What is shown of a claim that is open: with an interval, if there is one.
 fn open_of(held: CheckedClaim, failed: CheckedClaim) -> CheckedClaim {
-    let word = all_open(held.word, failed.word);
+    let not_tested = [held.word, failed.word].contains(&ClaimVerdict::NotTested);
+    let word = if not_tested { ClaimVerdict::NotTested } else { ClaimVerdict::Open };
     let has_interval =
         |claim: &CheckedClaim| claim.tests.iter().all(|test| test.lo.is_some() && test.hi.is_some());
     let shown = if has_interval(&failed) { failed } else { held };
@@ -290,13 +270,6 @@ fn open_of(held: CheckedClaim, failed: CheckedClaim) -> CheckedClaim {
         ClaimVerdict::Holds | ClaimVerdict::Open | ClaimVerdict::NotTested => test,
     });
     CheckedClaim { word, tests: tests.collect(), ..shown }
-}
-
-fn all_open(held: ClaimVerdict, failed: ClaimVerdict) -> ClaimVerdict {
-    match (held, failed) {
-        (ClaimVerdict::NotTested, _) | (_, ClaimVerdict::NotTested) => ClaimVerdict::NotTested,
-        _ => ClaimVerdict::Open,
-    }
 }
 
 /// Whether a claim holds on enough hosts, or fails on too many.

@@ -9,24 +9,19 @@ use ipcost_stats::run_median;
 use serde_json::Value;
 
 use super::facts::{Facts, HostFacts, Interned};
+use super::files::Files;
 use super::host_key::HostKey;
-use super::record::{FleetCondition, HostGroup, Skipped, Standing};
+use super::record::{FleetCondition, HostGroup, Standing};
 use crate::answer::{Answer, kind};
 use crate::claims::ClaimVerdict;
 use crate::history::Alike;
 use crate::replicate::{Ledger, Software};
 
-/// Of files that are not counted, so many are named.
-const MOST_SKIPPED: usize = 1000;
-
 /// Collects documents.
 #[derive(Debug)]
 pub struct Gatherer {
     pub(super) metric: Metric,
-    pub(super) files: u64,
-    last_file: String,
-    pub(super) skipped: Vec<Skipped>,
-    pub(super) skipped_files: u64,
+    pub(super) files: Files,
     pub(super) facts: Facts,
     /// The jobs of runs, as JSON.
     pub(super) jobs: Interned,
@@ -154,10 +149,7 @@ impl Gatherer {
     pub fn new(metric: Metric) -> Self {
         Self {
             metric,
-            files: 0,
-            last_file: String::new(),
-            skipped: Vec::new(),
-            skipped_files: 0,
+            files: Files::default(),
             facts: Facts::default(),
             jobs: Interned::default(),
             pairs: Table::default(),
@@ -169,37 +161,22 @@ impl Gatherer {
 
     /// Counts a file that could not be read, with the reason.
     pub fn unreadable(&mut self, file: &str, reason: String) {
-        self.files += 1;
-        self.skip(file, reason);
-    }
-
-    /// Files so far, and how many of them are not counted.
-    pub fn files(&self) -> (u64, u64) {
-        (self.files, self.skipped_files)
-    }
-
-    pub(super) fn skip(&mut self, file: &str, reason: String) {
-        self.skipped_files += 1;
-        if self.skipped.len() < MOST_SKIPPED {
-            self.skipped.push(Skipped { file: file.to_owned(), reason });
-        }
+        self.files.read(file);
+        self.files.skip(file, reason);
     }
 
     /// Takes what a fleet needs of a document; one file may have several.
     pub fn add(&mut self, file: &str, document: &Document) {
-        if self.last_file != file {
-            self.files += 1;
-            file.clone_into(&mut self.last_file);
-        }
+        self.files.read(file);
         match self.asked(document) {
             Ok(asked) => self.take(file, document, asked),
-            Err(reason) => self.skip(file, reason),
+            Err(reason) => self.files.skip(file, reason),
         }
     }
 
     fn take(&mut self, file: &str, document: &Document, asked: Asked) {
         let host = &document.host;
-        let key = HostKey::of(host, self.files);
+        let key = HostKey::of(host, self.files.read);
         let facts = self.facts.of(document);
         self.runs.push(Gathered {
             file: file.to_owned(),

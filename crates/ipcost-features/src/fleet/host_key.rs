@@ -4,8 +4,6 @@ use std::collections::HashMap;
 
 use ipcost_model::Host;
 
-use super::record::UNNAMED;
-
 /// What stands for the name of a host in a redacted document.
 const NAMELESS: [&str; 2] = ["", "[host]"];
 /// So much of a machine's pseudonym tells hosts of one name apart.
@@ -50,7 +48,7 @@ pub fn names<'a>(keys: impl Iterator<Item = &'a HostKey> + Clone) -> Vec<String>
     let name = |key: &HostKey| match key {
         HostKey::Unknown(_) => {
             unknown += 1;
-            format!("{UNNAMED} {unknown}")
+            format!("unnamed host {unknown}")
         }
         HostKey::Known(name, machine) => {
             let short = machine.as_deref().map(|id| id.chars().take(SHORT).collect::<String>());

@@ -14,7 +14,7 @@ impl Gatherer {
         let mut jobs = self.by_job().into_iter();
         let runs = jobs.next().unwrap_or_default();
         for run in jobs.flatten() {
-            self.skip(&run.file, "its job is not the one that most hosts ran".to_owned());
+            self.files.skip(&run.file, "its job is not the one that most hosts ran".to_owned());
         }
         self.fleet(tool, runs)
     }
@@ -24,11 +24,11 @@ impl Gatherer {
     pub fn finish_jobs(mut self, tool: &Tool) -> Vec<Fleet> {
         let jobs = self.by_job();
         let of_others: usize = jobs.iter().skip(1).map(Vec::len).sum();
-        self.files -= of_others as u64;
+        self.files.read -= of_others as u64;
         let mut fleets = Vec::new();
         for (place, runs) in jobs.into_iter().enumerate() {
             if place > 0 {
-                self.files = runs.len() as u64;
+                self.files.read = runs.len() as u64;
             }
             fleets.push(self.fleet(tool.clone(), runs));
         }
@@ -69,19 +69,7 @@ impl Gatherer {
                 Asked::Ledger { id, .. } => Some(id.clone()),
             };
             let key = (run.host.clone(), asked);
-            let older = match newest.remove(&key) {
-                Some(known) if known.started > run.started => {
-                    newest.insert(key, known);
-                    Some(run)
-                }
-                known => {
-                    newest.insert(key, run);
-                    known
-                }
-            };
-            if let Some(older) = older {
-                self.skip(&older.file, "another document of the same host is newer".to_owned());
-            }
+            self.files.keep_newest(&mut newest, key, run, |run| (&run.file, &run.started));
         }
         newest.into_values().collect()
     }

@@ -42,9 +42,9 @@ impl Gatherer {
         Fleet {
             schema: FLEET_SCHEMA.to_owned(),
             tool,
-            files: self.files,
-            skipped: std::mem::take(&mut self.skipped),
-            skipped_files: std::mem::take(&mut self.skipped_files),
+            files: self.files.read,
+            skipped: std::mem::take(&mut self.files.skipped),
+            skipped_files: std::mem::take(&mut self.files.skipped_files),
             metric: self.metric,
             margin,
             alpha: ALPHA,
@@ -122,8 +122,7 @@ impl Gatherer {
             if other == majority || there.is_empty() {
                 continue;
             }
-            let sure = other != Standing::Same && majority != Standing::Same;
-            let sure = sure && there.iter().all(|host| is_sure(ratios, *host));
+            let sure = other != Standing::Same && majority != Standing::Same && are_sure(ratios, other);
             found.push(split.disagreement(how, there, &agreeing, Some(&ran), sure));
         }
         let sizes = unusual(ratios, majority, margin, self.pairs.all.len());
@@ -226,6 +225,7 @@ fn hosts(runs: &[Gathered]) -> (Hosts, HashMap<HostKey, usize>) {
     let mut files: HashMap<&HostKey, Vec<String>> = HashMap::new();
     runs.iter().for_each(|run| files.entry(&run.host).or_default().push(run.file.clone()));
     let host = |((key, run), name): ((&&HostKey, &&Gathered), String)| FleetHost {
+        key: (**key).clone(),
         name,
         machine: key.machine().map(str::to_owned),
         group: rank(places[&run.group]) as u64,
@@ -306,11 +306,11 @@ fn together(contrast: &FleetContrast, margin: f64, level: f64) -> Option<Togethe
     })
 }
 
-/// Whether a host's ratio differs from 1 by more than chance explains in any of so many hosts.
-fn is_sure(ratios: &[(usize, &Ratio)], host: usize) -> bool {
-    let Some((_, ratio)) = ratios.iter().find(|(other, _)| *other == host) else { return false };
+/// Whether the ratios of all hosts that stand there differ from 1 by more than chance explains in any of all hosts.
+fn are_sure(ratios: &[(usize, &Ratio)], there: Standing) -> bool {
     let least = student_quantile(1.0 - ALPHA / (2.0 * ratios.len() as f64), f64::INFINITY);
-    ratio.error.is_some_and(|error| ratio.log.abs() > least * error)
+    let is_sure = |ratio: &Ratio| ratio.error.is_some_and(|error| ratio.log.abs() > least * error);
+    ratios.iter().filter(|(_, ratio)| ratio.standing == there).all(|(_, ratio)| is_sure(ratio))
 }
 
 /// Hosts that stand where most do, but whose ratio is an outlier among theirs, at a level that all contrasts share, and farther from the

@@ -5,6 +5,7 @@ mod csv;
 mod disagreement;
 mod drawn;
 mod facts;
+mod files;
 mod gather;
 mod host_key;
 mod jobs;
@@ -16,8 +17,10 @@ pub mod words;
 
 pub use self::csv::csv;
 pub use self::drawn::{by_host, overview};
+pub(crate) use self::files::Files;
 pub use self::gather::Gatherer;
 pub use self::host_key::{HostKey, names};
 pub use self::markdown::markdown;
+pub(crate) use self::page::not_counted;
 pub use self::page::page;
 pub use self::record::*;

@@ -59,12 +59,15 @@ fn words(fleet: &Fleet) -> Section {
         section.heading("Where hosts disagree").sentences(&said)
     };
     section = fleet.notes.iter().fold(section, |section, note| section.paragraph(note));
-    if fleet.skipped_files > 0 {
-        let lines = skipped(fleet, MOST_FILES);
-        let inner = lines[1..].iter().fold(Section::new("", ""), |inner, line| inner.note(line.trim()));
-        section = section.caution(&lines[0]).folded("Which files, and why", inner);
-    }
-    section
+    not_counted(section, fleet)
+}
+
+/// A caution that files are not counted, with which and why; nothing if all are.
+pub(crate) fn not_counted(section: Section, fleet: &Fleet) -> Section {
+    let lines = skipped(fleet, MOST_FILES);
+    let Some((first, files)) = lines.split_first() else { return section };
+    let inner = files.iter().fold(Section::new("", ""), |inner, line| inner.note(line.trim()));
+    section.caution(first).folded("Which files, and why", inner)
 }
 
 fn overview_section(fleet: &Fleet) -> Section {

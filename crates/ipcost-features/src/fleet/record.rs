@@ -1,15 +1,13 @@
 //! The record of a fleet: what many hosts say together.
 
 use ipcost_model::{Metric, Placement, Tool, Verdict, named};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
+use super::host_key::HostKey;
 use crate::claims::ClaimVerdict;
 
 /// The version of the record.
 pub const FLEET_SCHEMA: &str = "ipcost-fleet/1";
-
-/// How hosts are called that the documents do not name.
-pub const UNNAMED: &str = "unnamed host";
 
 named! {
     /// Where a contrast stands on a host.
@@ -38,7 +36,7 @@ impl Standing {
 }
 
 /// What many hosts measured, each contrast and claim over all of them.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Fleet {
     /// [`FLEET_SCHEMA`].
@@ -74,7 +72,7 @@ pub struct Fleet {
 }
 
 /// A file that is not counted.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Skipped {
     /// Its path.
@@ -84,9 +82,12 @@ pub struct Skipped {
 }
 
 /// A host: a name and a machine id.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FleetHost {
+    /// Which host it is, in the fleet of any job.
+    #[serde(skip)]
+    pub key: HostKey,
     /// What outputs call it: its name, with a part of its machine's pseudonym if another host has the same name.
     pub name: String,
     /// What stands for its machine id; null if the documents do not hold it.
@@ -106,7 +107,7 @@ pub struct FleetHost {
 }
 
 /// Hosts of the same kernel, processor and virtualisation.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HostGroup {
     /// The operating system.
@@ -122,7 +123,7 @@ pub struct HostGroup {
 }
 
 /// How many hosts stand where.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Counts {
     /// [`Standing::Cheaper`].
@@ -169,7 +170,7 @@ impl Counts {
 }
 
 /// The ratio of the costs of two cells over all hosts.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FleetContrast {
     /// What both cells do, in words.
@@ -197,7 +198,7 @@ pub struct FleetContrast {
 }
 
 /// A ratio over hosts. Hosts are the unit, and the error of each enters.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Together {
     /// How many hosts it rests on.
@@ -225,7 +226,7 @@ pub struct Together {
 }
 
 /// A ratio on a host.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HostRatio {
     /// The host, by index.
@@ -243,7 +244,7 @@ pub struct HostRatio {
 }
 
 /// The ratios of a group's hosts.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GroupRatio {
     /// The group, by index.
@@ -259,7 +260,7 @@ pub struct GroupRatio {
 }
 
 /// Hosts that differ from most.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Disagreement {
     /// In what: another standing, or the same standing with another size.
@@ -295,7 +296,7 @@ named! {
 }
 
 /// Something recorded that is different on hosts that disagree.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HostDifference {
     /// What: a fact of the host, the version of ipcost, or where the scheduler ran the processes.
@@ -315,7 +316,7 @@ pub struct HostDifference {
 }
 
 /// The cheapest cell of a table over all hosts.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FleetCheapest {
     /// What its cells do, in words.
@@ -334,7 +335,7 @@ pub struct FleetCheapest {
 }
 
 /// Cells that are known to be cheapest on some hosts.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CheapestOn {
     /// What tables call them.
@@ -350,7 +351,7 @@ pub struct CheapestOn {
 }
 
 /// The cheapest on the hosts of a group.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GroupCheapest {
     /// The group, by index.
@@ -364,7 +365,7 @@ pub struct GroupCheapest {
 }
 
 /// A claim over all hosts that looked into it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FleetClaim {
     /// Whose: the id of a replication, or `check`.
@@ -389,7 +390,7 @@ pub struct FleetClaim {
 }
 
 /// How many hosts say what of a claim.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ClaimCounts {
     /// It holds.
@@ -447,7 +448,7 @@ impl ClaimCounts {
 }
 
 /// A claim under one condition.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FleetCondition {
     /// The condition in words; null as published.
@@ -457,7 +458,7 @@ pub struct FleetCondition {
 }
 
 /// What a host says of a claim.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HostClaim {
     /// The host, by index.
@@ -470,7 +471,7 @@ pub struct HostClaim {
 }
 
 /// What the hosts of a group say of a claim.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GroupClaim {
     /// The group, by index.

@@ -17,8 +17,6 @@ const MOST_GROUPS: usize = 8;
 const MOST_FOLDED: usize = 40;
 /// So many claims are shown at once.
 const MOST_CLAIMS: usize = 24;
-/// So many files that are not counted are named.
-const MOST_FILES: usize = 100;
 /// So many kinds of work name a job.
 const MOST_WORKS: usize = 3;
 
@@ -203,10 +201,5 @@ fn files(fleet: &Fleet) -> Section {
         fleet.tool.name,
         fleet.tool.version
     ));
-    if fleet.skipped_files == 0 {
-        return section;
-    }
-    let lines = fleet::words::skipped(fleet, MOST_FILES);
-    let inner = lines[1..].iter().fold(Section::new("", ""), |inner, line| inner.note(line.trim()));
-    section.caution(&lines[0]).folded("Which files, and why", inner)
+    fleet::not_counted(section, fleet)
 }

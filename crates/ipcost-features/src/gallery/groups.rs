@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use ipcost_model::units::counted;
 use ipcost_report::html::matrix::Column;
 
-use crate::fleet::{Fleet, FleetHost, HostGroup, UNNAMED};
+use crate::fleet::{Fleet, HostGroup, HostKey};
 
 /// The groups of all fleets, the largest first.
 #[derive(Debug)]
@@ -33,8 +33,8 @@ impl Groups {
     pub fn of(fleets: &[Fleet]) -> Self {
         let mut all: Vec<Group> = Vec::new();
         let mut known: HashMap<HostGroup, usize> = HashMap::new();
-        let mut hosts: HashSet<(String, Option<String>)> = HashSet::new();
-        let mut of_group: Vec<HashSet<(String, Option<String>)>> = Vec::new();
+        let mut hosts: HashSet<&HostKey> = HashSet::new();
+        let mut of_group: Vec<HashSet<&HostKey>> = Vec::new();
         for (job, fleet) in fleets.iter().enumerate() {
             let mut places = Vec::new();
             for (index, group) in fleet.groups.iter().enumerate() {
@@ -48,9 +48,8 @@ impl Groups {
                 places.push(place);
             }
             for host in &fleet.hosts {
-                let key = identity(job, host);
-                of_group[places[host.group as usize]].insert(key.clone());
-                hosts.insert(key);
+                of_group[places[host.group as usize]].insert(&host.key);
+                hosts.insert(&host.key);
             }
         }
         for (group, hosts) in all.iter_mut().zip(of_group) {
@@ -74,18 +73,6 @@ impl Groups {
             name: kernel(group),
             lines: lines.into_iter().filter(|line| !line.is_empty()).collect(),
             link: Some(name(index)),
-        }
-    }
-}
-
-/// What a host is in every fleet. Hosts that the documents do not tell are different ones.
-fn identity(job: usize, host: &FleetHost) -> (String, Option<String>) {
-    match &host.machine {
-        None if host.name.starts_with(UNNAMED) => (format!("{job} {}", host.name), None),
-        // A fleet adds a part of the machine's pseudonym to names that several of its hosts have.
-        machine => {
-            let name = host.name.split_once(" (").map_or(host.name.as_str(), |(name, _)| name);
-            (name.to_owned(), machine.clone())
         }
     }
 }

@@ -25,9 +25,9 @@ pub fn run(args: &CheckArgs, path: &Path) -> Result<ExitCode, Problem> {
     let file = claims::read(path).map_err(Problem::usage)?;
     askable(&file).map_err(|error| Problem::usage(anyhow!("{name}:{error}")))?;
     let mut choosing = Choosing::default();
-    documents(&args.fleet, args.redacting, args.quiet, |_, name, document| {
+    documents(&args.fleet, args.redacting, args.quiet, |place, name, document| {
         match document {
-            Ok(document) => choosing.add(&file, name, &document),
+            Ok(document) => choosing.add(&file, place, name, &document),
             Err(reason) => choosing.unreadable(name, reason),
         }
         Ok(())
