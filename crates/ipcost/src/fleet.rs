@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, anyhow, ensure};
 use ipcost_features::answer::documents_in;
-use ipcost_features::fleet::{self, Fleet, FleetContrast, Gatherer, words};
+use ipcost_features::fleet::{self, Fleet, FleetContrast, Gatherer};
 use ipcost_model::{Document, escaped, unknown};
 use ipcost_report::picture::{Background, draw_forest};
 
@@ -177,7 +177,7 @@ fn outputs(
         write_text(&fleet::markdown(fleet), path)?;
     }
     if !args.files().any(is_standard_output) {
-        print(&words::render(fleet, args.details, room()))?;
+        print(&fleet::render(fleet, args.details, room()))?;
     }
     Ok(())
 }

@@ -13,6 +13,7 @@ mod judge;
 mod markdown;
 mod page;
 mod record;
+mod terminal;
 pub mod words;
 
 pub use self::csv::csv;
@@ -24,3 +25,4 @@ pub use self::markdown::markdown;
 pub(crate) use self::page::not_counted;
 pub use self::page::page;
 pub use self::record::*;
+pub use self::terminal::render;

@@ -1,7 +1,7 @@
 //! Fleets of planted hosts: what was planted is found, and nothing else.
 
 use ipcost_features::fleet::{
-    Fleet, FleetContrast, Gatherer, Otherwise, Standing, csv, markdown, page, words,
+    Fleet, FleetContrast, Gatherer, Otherwise, Standing, csv, markdown, page, render, words,
 };
 use ipcost_features::replicate::LEDGER_SCHEMA;
 use ipcost_model::{Document, Metric, Sample, Tool, Verdict};
@@ -274,7 +274,7 @@ fn whatever_stands_in_documents_every_output_can_be_written() {
     let mut fleet = fleet(&documents);
     fleet.skipped.push(ipcost_features::fleet::Skipped { file: evil.to_owned(), reason: evil.to_owned() });
     fleet.skipped_files = 1;
-    for text in [words::render(&fleet, true, 80), csv(&fleet), markdown(&fleet), page(&fleet).render()] {
+    for text in [render(&fleet, true, 80), csv(&fleet), markdown(&fleet), page(&fleet).render()] {
         assert!(!text.contains("\u{1b}[31m=") && !text.contains("<script>\u{1b}"), "{text}");
     }
     assert!(!page(&fleet).render().contains("<script"));

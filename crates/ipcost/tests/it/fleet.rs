@@ -189,8 +189,8 @@ fn ledgers_and_checks_count_as_their_commands_write_them() {
     let output =
         place.run(&["replicate", "mine.toml", "--quiet", "--no-save", "--json", "fleet/ledgers.json"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
-    let claims = "[[cells]]\ntransport = [\"unix\", \"tcp\"]\nplacement = \"free\"\n[[claims]]\ncell = \"unix\"\nat_most = \"10s\"\n";
-    place.write("claims.toml", claims);
+    let claims_text = "[[cells]]\ntransport = [\"unix\", \"tcp\"]\nplacement = \"free\"\n[[claims]]\ncell = \"unix\"\nat_most = \"10s\"\n";
+    place.write("claims.toml", claims_text);
     let output = place.run(&["check", "claims.toml", "--quiet", "--no-save", "--json", "check.json"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let fleet = |arguments: &[&str]| -> Value {
@@ -209,6 +209,17 @@ fn ledgers_and_checks_count_as_their_commands_write_them() {
     );
     assert!(counted.iter().all(|claim| claim["hosts"].as_array().unwrap().len() == 1), "{of_directory}");
     assert_eq!((&of_directory["files"], &of_directory["skipped_files"]), (&json!(7), &json!(0)));
+    // Several ledgers in a file before others: claims are decided on the hosts of the other files all the same.
+    let three = Value::Array(vec![ledgers[0].clone(); 3]);
+    place.write("fleet/ledgers.json", &three.to_string());
+    place.write("together.toml", &claims_text.replace("\"free\"", "\"together\""));
+    let output = place.run(&["check", "together.toml", "--fleet", "fleet", "--json", "-", "--quiet"]);
+    let decided: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(
+        (&decided["counts"][0]["holds"], &decided["files"], &decided["skipped_files"]),
+        (&json!(6), &json!(7), &json!(1)),
+        "{decided}"
+    );
     let of_check = fleet(&["check.json"]);
     assert_eq!(
         (&of_check["claims"][0]["of"], &of_check["claims"][0]["counts"]["holds"]),
