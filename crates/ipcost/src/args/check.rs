@@ -29,7 +29,7 @@ pub struct CheckArgs {
     /// Decide nothing: measure the cells for the whole budget, and write the document, to be a baseline of claims
     #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "junit", "github"])]
     pub record: Option<PathBuf>,
-    /// Measure nothing: decide the claims on each host from its newest document; directories of documents, too
+    /// Measure nothing; decide the claims from the newest document of each host: files, saved runs, or directories of documents
     #[arg(
         long,
         value_name = "DOCUMENT",

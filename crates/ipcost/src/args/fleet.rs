@@ -21,7 +21,7 @@ pub struct FleetArgs {
     /// Show every host, every sentence and every file that is not counted
     #[arg(long)]
     pub details: bool,
-    /// Draw this contrast host by host, as A/B by the labels or ids of two cells, instead of an overview, with --svg and --png
+    /// With --svg and --png: draw one contrast host by host instead of the overview; A and B are labels or ids of two cells
     #[arg(long, value_name = "A/B")]
     pub contrast: Option<String>,
     /// Write the fleet as JSON; - is standard output
