@@ -45,6 +45,10 @@ pub struct CallRecord {
     /// where that is not more than such times vary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub took_ns: Option<f64>,
+    /// By how much half of them, one by one, exceed the least time of a traced call, nanoseconds: what a usual one waits,
+    /// whatever a few of them met. Null where that is not more than such times vary.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub median_ns: Option<f64>,
     /// How often it waited until the time it was given was over.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub timeouts: f64,
@@ -80,14 +84,24 @@ pub struct TracedCall {
     pub spread_ns: f64,
 }
 
+fn sorted(took_ns: &[u32]) -> Vec<u32> {
+    let mut took = took_ns.to_vec();
+    took.sort_unstable();
+    took
+}
+
 impl TracedCall {
+    /// By how much a traced call can take longer without having waited, nanoseconds.
+    fn varies(self) -> f64 {
+        self.median_ns.max(2.0 * self.spread_ns)
+    }
+
     /// That of the kind of call whose median is least.
     fn of(tally: &Tally) -> Option<Self> {
         let calls = tally.calls();
         let telling = calls.values().filter(|calls| calls.took_ns.len() >= TELLING_CALLS);
         let of_kind = telling.map(|calls| {
-            let mut took = calls.took_ns.clone();
-            took.sort_unstable();
+            let took = sorted(&calls.took_ns);
             let (median, slow) = (took[took.len() / 2], took[took.len() * 9 / 10]);
             Self { median_ns: f64::from(median), spread_ns: f64::from(slow - median) }
         });
@@ -135,6 +149,7 @@ impl SystemCalls {
                 partial: each(now.partial, before.partial).max(0.0),
                 failures: errors(now, before),
                 took_ns: traced_call.and_then(|least| beyond(least, now, before, more)),
+                median_ns: traced_call.and_then(|least| usual(least, now)),
                 timeouts: each(now.timeouts, before.timeouts).max(0.0),
                 sleep_ns: each(now.sleep_ns, before.sleep_ns).max(0.0),
                 manners: now.manners.iter().filter_map(manner).collect(),
@@ -214,8 +229,14 @@ fn beyond(least: TracedCall, now: &Calls, before: &Calls, more: u64) -> Option<f
     let sum = |calls: &Calls| calls.took_ns.iter().map(|ns| f64::from(*ns)).sum::<f64>();
     let calls = now.took_ns.len() as f64 - before.took_ns.len() as f64;
     let beyond = sum(now) - sum(before) - calls * least.median_ns;
-    let varies = calls * least.median_ns.max(2.0 * least.spread_ns);
-    (calls > 0.0 && beyond > varies).then_some(beyond / more as f64)
+    (calls > 0.0 && beyond > calls * least.varies()).then_some(beyond / more as f64)
+}
+
+/// By how much the median call exceeds the least time of a traced call, nanoseconds.
+fn usual(least: TracedCall, calls: &Calls) -> Option<f64> {
+    let took = sorted(&calls.took_ns);
+    let median = f64::from(*took.get(took.len() / 2)?) - least.median_ns;
+    (median > least.varies()).then_some(median)
 }
 
 /// The threads of a process have other numbers in each run, but as many calls.
@@ -289,11 +310,28 @@ mod tests {
         let record = |name: &str, on| records.iter().find(|call| call.name == name && call.on == on).unwrap();
         let took = record("fdatasync", Some(Object::File)).took_ns.unwrap();
         assert!((took - 95_000.0).abs() < 2_000.0, "{took}");
+        assert_eq!(record("fdatasync", Some(Object::File)).median_ns, Some(126_000.0 - 31_000.0));
         assert_eq!(record("write", Some(Object::Socket)).took_ns, None, "it takes what tracing takes");
         assert_eq!((record("write", Some(Object::File)).count, calls.threads()), (1.0, &[2.0, 1.0][..]));
         assert!(record("write", Some(Object::File)).aside, "another thread writes the log");
         assert!(!record("fdatasync", Some(Object::File)).aside);
         assert_eq!(calls.to_string(), "fdatasync 1.00, write 2.00 (3.0 an operation)");
+    }
+
+    #[test]
+    fn a_few_calls_that_met_something_do_not_make_it_one_that_waits() {
+        let line = |op: usize| {
+            let took = if op.is_multiple_of(20) { "0.004000" } else { "0.000030" };
+            format!(
+                "1 write(4</tmp/log>, \"\"..., 9) = 9 <{took}>\n1 getppid() = 1 <0.0000{}>\n",
+                28 + op % 3
+            )
+        };
+        let tally = Tally::of(&(0..400).map(line).collect::<String>());
+        let records = SystemCalls::between(&Tally::default(), &tally, 400).records();
+        let write = records.iter().find(|call| call.name == "write").unwrap();
+        assert!(write.took_ns.unwrap() > 150_000.0, "{write:?}");
+        assert_eq!(write.median_ns, None);
     }
 
     #[test]

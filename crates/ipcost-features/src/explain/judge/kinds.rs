@@ -90,6 +90,8 @@ pub(crate) struct Sum {
     pub asked: f64,
     /// Beyond what tracing takes, nanoseconds; `None` where that is not known.
     pub took_ns: Option<f64>,
+    /// The same of the median of the calls by that name, nanoseconds.
+    pub median_ns: Option<f64>,
     pub timeouts: f64,
     pub sleep_ns: f64,
     pub manners: BTreeMap<Manner, f64>,
@@ -100,6 +102,7 @@ impl Sum {
     fn add(&mut self, call: &CallRecord) {
         if call.count > self.most {
             (self.name, self.on, self.most) = (call.name.clone(), call.on, call.count);
+            self.median_ns = call.median_ns;
         }
         self.count += call.count;
         self.succeeded += call.count - call.failures.values().sum::<f64>();

@@ -274,7 +274,10 @@ fn what_a_side_does_more_is_named_with_what_it_takes() {
         |call: CallRecord, manner, rate| CallRecord { manners: BTreeMap::from([(manner, rate)]), ..call };
     let synced = [log(), waits(on(plain("fdatasync", 1.0), Object::File), 95_000.0)];
     assert_first("sync-writes", "fdatasync", &synced, Part::Waiting, 100_000.0);
-    assert_first("sync-writes", "write", &[waits(log(), 90_000.0)], Part::Waiting, 90_000.0);
+    let each = CallRecord { median_ns: Some(85_000.0), ..waits(log(), 90_000.0) };
+    assert_first("sync-writes", "write", &[each], Part::Waiting, 90_000.0);
+    // A log's mean may be that of the few writes that the scheduler interrupted.
+    assert_first("logging", "write", &[waits(log(), 90_000.0)], Part::Waiting, 90_000.0);
     let slept = CallRecord { sleep_ns: 200_000.0, ..waits(plain("clock_nanosleep", 1.0), 260_000.0) };
     assert_first("sleep", "clock_nanosleep", &[slept], Part::Waiting, 260_000.0);
     let idle = CallRecord { timeouts: 1.0, ..manner(waits(plain("poll", 1.0), 1e6), Manner::TimeOnly, 1.0) };

@@ -6,11 +6,11 @@ use ipcost_model::protocol::PeerRole;
 use ipcost_model::units::size_text;
 use ipcost_model::{Object, Pattern};
 
-use super::waits::SYNCED_WRITE_NS;
+use super::waits::waits_for_storage;
 use super::{Doing, SLIGHT, SYNCING, Told, of_bytes};
 use crate::explain::Act;
 use crate::explain::causes::count;
-use crate::explain::kinds::{Kind, Sum};
+use crate::explain::kinds::Kind;
 
 /// Reads this much smaller than a message are small.
 const SMALL_READS: f64 = 4.0;
@@ -23,7 +23,6 @@ const TLS_RECORD_BYTES: f64 = 16_384.0;
 
 pub(super) fn logging(doing: &Doing<'_>) -> Option<Told> {
     let writes = |kind: &Kind| matches!(kind, Kind::WriteTo(on) if *on != Object::Event);
-    let waits = |sum: &Sum| sum.took_ns.is_some_and(|ns| ns >= SYNCED_WRITE_NS * sum.count);
     let syncs = |kind: &Kind| matches!(kind, Kind::Other(name) if SYNCING.contains(&name.as_str()));
     if doing.often().any(|(kind, _, _)| syncs(kind)) {
         return None;
@@ -34,7 +33,7 @@ pub(super) fn logging(doing: &Doing<'_>) -> Option<Told> {
     let forwards = doing.cell.pattern == Pattern::Stream && doing.side == PeerRole::Server;
     let (kind, sum, more) = doing
         .often()
-        .find(|(kind, sum, _)| writes(kind) && !waits(sum) && !forwards && !to_a_thread(kind))?;
+        .find(|(kind, sum, _)| writes(kind) && !waits_for_storage(sum) && !forwards && !to_a_thread(kind))?;
     let to = match kind {
         Kind::WriteTo(Object::File) => "a file",
         Kind::WriteTo(Object::Device) => "a device",

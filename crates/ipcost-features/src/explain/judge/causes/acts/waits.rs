@@ -8,16 +8,22 @@ use ipcost_model::{Object, Pattern};
 use super::{Doing, IN_MEMORY, OFTEN, STORAGE_BYTES, SYNCING, Told, total};
 use crate::explain::Act;
 use crate::explain::causes::count;
-use crate::explain::kinds::{Kind, aside_by_kind};
+use crate::explain::kinds::{Kind, Sum, aside_by_kind};
 
 /// A write to a file that takes longer than this waits for storage, nanoseconds.
-pub(super) const SYNCED_WRITE_NS: f64 = 20_000.0;
+const SYNCED_WRITE_NS: f64 = 20_000.0;
+
+/// Whether a usual one of these writes waits for storage. Their mean does not tell: it is also what a few of them met that
+/// the scheduler interrupted.
+pub(super) fn waits_for_storage(sum: &Sum) -> bool {
+    sum.median_ns.is_some_and(|ns| ns >= SYNCED_WRITE_NS)
+}
 
 pub(super) fn sync_writes(doing: &Doing<'_>) -> Option<Told> {
     let to_file = |kind: &Kind| *kind == Kind::WriteTo(Object::File);
     let synced = doing.often().find(|(kind, sum, _)| match kind {
         Kind::Other(name) => SYNCING.contains(&name.as_str()),
-        kind => to_file(kind) && sum.took_ns.is_some_and(|ns| ns >= SYNCED_WRITE_NS * sum.count),
+        kind => to_file(kind) && waits_for_storage(sum),
     });
     let (_, sum, more) = synced?;
     let ns = doing.ns_of(&[&sum.name]);
