@@ -3,9 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::bail;
-use ipcost_features::compare::{
-    CompareSettings, Comparison, DEFAULT_SPREAD, PastRuns, compare, words as text,
-};
+use ipcost_features::compare::{self, CompareSettings, Comparison, DEFAULT_SPREAD, PastRuns};
 use ipcost_model::Document;
 use ipcost_report::numbers::ratio;
 
@@ -14,13 +12,14 @@ use crate::build::tool;
 use crate::documents;
 use crate::exit::{FAILED, Problem, complain};
 use crate::history;
-use crate::output::{is_standard_output, print, room, write_pretty};
+use crate::record_files::{self, Drawn};
 
 /// Compares the sets of documents that the arguments name.
 ///
 /// # Errors
 /// What is wrong with the documents, or what cannot be written.
 pub fn run(args: &CompareArgs) -> Result<ExitCode, Problem> {
+    record_files::check(&args.files).map_err(Problem::usage)?;
     let (a, b) = sides(args).map_err(Problem::usage)?;
     let assumed_spread = args.run_to_run.unwrap_or(DEFAULT_SPREAD);
     let settings = CompareSettings { metric: args.metric, margin: args.margin, assumed_spread };
@@ -29,14 +28,16 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Problem> {
         None => history::past_runs(&a, &b, args.metric),
     };
     let comparison =
-        compare(&a, &b, &settings, &past, tool()).map_err(|error| Problem::usage(error.into()))?;
+        compare::compare(&a, &b, &settings, &past, tool()).map_err(|error| Problem::usage(error.into()))?;
     let comparison = args.redacting.apply(comparison)?;
-    if let Some(path) = &args.json {
-        write_pretty(&comparison, path).map_err(Problem::failed)?;
-    }
-    if !args.json.as_deref().is_some_and(is_standard_output) {
-        print(&text::render(&comparison, args.details, room())).map_err(Problem::failed)?;
-    }
+    let drawn = Drawn {
+        text: &|room| compare::render(&comparison, args.details, room),
+        page: &|| compare::page(&comparison),
+        csv: &|| compare::csv(&comparison),
+        markdown: &|| compare::markdown(&comparison),
+        forest: &|| Ok(compare::drawn(&comparison)),
+    };
+    record_files::write(&comparison, &args.files, &drawn)?;
     Ok(args.fail_on.map_or(ExitCode::SUCCESS, |margin| status(&comparison, margin)))
 }
 

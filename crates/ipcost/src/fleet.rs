@@ -1,24 +1,20 @@
 //! `ipcost fleet`: what many hosts say together.
 
 use std::fs::File;
-use std::io::IsTerminal;
 use std::process::ExitCode;
 
-use anyhow::{Context, anyhow, ensure};
+use anyhow::{anyhow, ensure};
 use ipcost_features::answer::documents_in;
 use ipcost_features::fleet::{self, Fleet, FleetContrast, Gatherer};
 use ipcost_model::{Document, escaped, unknown};
-use ipcost_report::picture::{Background, draw_forest};
 
 use crate::args::FleetArgs;
 use crate::build::tool;
 use crate::documents::unpacked;
 use crate::exit::Problem;
 use crate::many::{Given, each};
-use crate::output::{
-    at_most_one_on_standard_output, is_standard_output, print, room, write_bytes, write_pretty, write_text,
-};
 use crate::progress::bar;
+use crate::record_files::{self, Drawn};
 use crate::redact::Redacting;
 
 /// Reads the documents, and shows and writes what they say together.
@@ -38,11 +34,9 @@ pub fn run(args: &FleetArgs) -> Result<ExitCode, Problem> {
 }
 
 fn check(args: &FleetArgs) -> anyhow::Result<()> {
-    at_most_one_on_standard_output(args.files())?;
-    let to_terminal = args.png.as_deref().is_some_and(is_standard_output) && std::io::stdout().is_terminal();
-    ensure!(!to_terminal, "a PNG picture is not for a terminal; write it with --png FILE, or pipe it on");
+    record_files::check(&args.files)?;
     ensure!(
-        args.contrast.is_none() || args.svg.is_some() || args.png.is_some(),
+        args.contrast.is_none() || args.files.draws(),
         "--contrast says what --svg and --png draw; give one of them"
     );
     Ok(())
@@ -137,49 +131,18 @@ pub fn nothing(what: &str, fleet: &Fleet) -> anyhow::Error {
 }
 
 fn write(fleet: &Fleet, args: &FleetArgs) -> Result<(), Problem> {
-    let picture = match args.svg.is_some() || args.png.is_some() {
-        false => None,
-        true => {
-            let forest = match &args.contrast {
-                Some(name) => fleet::by_host(fleet, contrast(fleet, name).map_err(Problem::usage)?),
-                None => fleet::overview(fleet),
-            };
-            let drawn = draw_forest(&forest, Background::default());
-            Some(drawn.map_err(|error| Problem::usage(error.into()))?)
-        }
+    let forest = || match &args.contrast {
+        Some(name) => Ok(fleet::by_host(fleet, contrast(fleet, name)?)),
+        None => Ok(fleet::overview(fleet)),
     };
-    outputs(fleet, args, picture).map_err(Problem::failed)
-}
-
-fn outputs(
-    fleet: &Fleet,
-    args: &FleetArgs,
-    picture: Option<ipcost_report::picture::Picture>,
-) -> anyhow::Result<()> {
-    if let Some(picture) = picture {
-        if let Some(path) = &args.svg {
-            write_text(&picture.svg(), path)?;
-        }
-        if let Some(path) = &args.png {
-            write_bytes(&picture.png().context("the picture cannot be drawn")?, path)?;
-        }
-    }
-    if let Some(path) = &args.json {
-        write_pretty(fleet, path)?;
-    }
-    if let Some(path) = &args.html {
-        write_text(&fleet::page(fleet).render(), path)?;
-    }
-    if let Some(path) = &args.csv {
-        write_text(&fleet::csv(fleet), path)?;
-    }
-    if let Some(path) = &args.markdown {
-        write_text(&fleet::markdown(fleet), path)?;
-    }
-    if !args.files().any(is_standard_output) {
-        print(&fleet::render(fleet, args.details, room()))?;
-    }
-    Ok(())
+    let drawn = Drawn {
+        text: &|room| fleet::render(fleet, args.details, room),
+        page: &|| fleet::page(fleet),
+        csv: &|| fleet::csv(fleet),
+        markdown: &|| fleet::markdown(fleet),
+        forest: &forest,
+    };
+    record_files::write(fleet, &args.files, &drawn)
 }
 
 /// The contrast that a user means.

@@ -18,7 +18,7 @@ use crate::args::GalleryArgs;
 use crate::build::tool;
 use crate::exit::{Problem, note};
 use crate::fleet::{gather, nothing};
-use crate::output::{Readers, UNFINISHED, is_standard_output, write_html_for, write_page};
+use crate::output::{UNFINISHED, is_standard_output, write_html, write_text};
 
 /// Where the pages of documents are, in the site.
 const DOCUMENTS: &str = "documents";
@@ -109,7 +109,7 @@ impl Site {
         self.make()?;
         let mut names = Vec::new();
         for (name, html) in gallery.pages() {
-            write_page(&html, &self.dir.join(&name))?;
+            write_text(&html, &self.dir.join(&name))?;
             names.push(name);
         }
         let documents = self.dir.join(DOCUMENTS);
@@ -174,7 +174,7 @@ impl Reports {
         let Some(dir) = &self.dir else { return Ok(()) };
         self.written += 1;
         let name = format!("document-{}.html", self.written);
-        match write_html_for(Readers::Any, document, &dir.path().join(&name)) {
+        match write_html(document, &dir.path().join(&name)) {
             Ok(()) => {
                 self.pages.insert(file.to_owned(), name);
                 Ok(())

@@ -20,6 +20,7 @@ mod many;
 mod output;
 mod outputs;
 mod progress;
+mod record_files;
 mod redact;
 mod replicate;
 mod report;

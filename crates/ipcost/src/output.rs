@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use ipcost_features::answer::Answer;
-use ipcost_features::{app, replicate};
+use ipcost_features::{app, compare, replicate};
 use ipcost_model::Document;
 use ipcost_report::terminal::{self, Detail};
 use ipcost_report::{html, json};
@@ -17,15 +17,6 @@ const MOST_ROOM: usize = 100;
 
 /// How the names of files that are being written begin.
 pub const UNFINISHED: &str = ".ipcost-";
-
-/// Who may read a file.
-#[derive(Debug, Clone, Copy)]
-pub enum Readers {
-    /// The user alone.
-    User,
-    /// Those of any new file: a page is published as it is.
-    Any,
-}
 
 /// The columns of text on standard output; unlimited if it is not a terminal.
 pub fn room() -> usize {
@@ -100,14 +91,6 @@ pub fn write_json(document: &Document, path: &Path) -> anyhow::Result<()> {
 /// # Errors
 /// Where it cannot be written.
 pub fn write_html(document: &Document, path: &Path) -> anyhow::Result<()> {
-    write_html_for(Readers::User, document, path)
-}
-
-/// [`write_html`], for these readers.
-///
-/// # Errors
-/// As there.
-pub fn write_html_for(readers: Readers, document: &Document, path: &Path) -> anyhow::Result<()> {
     let answer = Answer::of(document)?;
     let (answer, fragments) = match answer {
         // Their sections have all of it; as text it would be there twice.
@@ -117,9 +100,10 @@ pub fn write_html_for(readers: Readers, document: &Document, path: &Path) -> any
             (None, std::iter::once(claims).chain(figure).collect())
         }
         Some(Answer::App(app)) => (None, vec![html::saving_section(&app::savings(&app))]),
+        Some(Answer::Comparison(comparison)) => (None, vec![compare::section(&comparison)]),
         answer => (answer.map(|answer| plain(&answer.render(true, MOST_ROOM))), Vec::new()),
     };
-    write_whole_for(readers, path, |out| html::write(document, answer.as_deref(), &fragments, out))
+    write_whole(path, |out| html::write(document, answer.as_deref(), &fragments, out))
 }
 
 /// A text without its styles.
@@ -146,14 +130,6 @@ pub fn write_text(text: &str, path: &Path) -> anyhow::Result<()> {
     write_whole(path, |out| out.write_all(text.as_bytes()))
 }
 
-/// Writes a page of a site, as [`write_whole`] does.
-///
-/// # Errors
-/// Where it cannot be written.
-pub fn write_page(text: &str, path: &Path) -> anyhow::Result<()> {
-    write_whole_for(Readers::Any, path, |out| out.write_all(text.as_bytes()))
-}
-
 /// Writes what has been rendered already, as [`write_json`] does.
 ///
 /// # Errors
@@ -162,19 +138,11 @@ pub fn write_bytes(bytes: &[u8], path: &Path) -> anyhow::Result<()> {
     write_whole(path, |out| out.write_all(bytes))
 }
 
-/// Writes a file, whole or not at all; `-` is standard output.
+/// Writes a file, whole or not at all; `-` is standard output. Whoever may read a new file of the user may read it.
 ///
 /// # Errors
 /// Where it cannot be written.
 fn write_whole(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> anyhow::Result<()> {
-    write_whole_for(Readers::User, path, write)
-}
-
-fn write_whole_for(
-    readers: Readers,
-    path: &Path,
-    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> anyhow::Result<()> {
     if is_standard_output(path) {
         let mut out = BufWriter::new(io::stdout().lock());
         return tolerate_broken_pipe(write(&mut out).and_then(|()| out.flush()))
@@ -188,11 +156,7 @@ fn write_whole_for(
     }
     let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut named = tempfile::Builder::new();
-    let named = named.prefix(UNFINISHED);
-    let file = match readers {
-        Readers::User => named.tempfile_in(dir),
-        Readers::Any => named.make_in(dir, |path| File::create_new(path)),
-    };
+    let file = named.prefix(UNFINISHED).make_in(dir, |path| File::create_new(path));
     let mut file = file.with_context(context)?;
     let mut out = BufWriter::new(file.as_file_mut());
     write(&mut out).and_then(|()| out.flush()).with_context(context)?;

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use anyhow::{Context, ensure};
 use ipcost_features::answer::Answer;
-use ipcost_features::app;
 use ipcost_features::replicate::{self, Ledger};
+use ipcost_features::{app, compare};
 use ipcost_model::Document;
 use ipcost_report::picture::{Background, Chart, Picture, PictureError};
 use ipcost_report::{benchfmt, bmf, csv, lkp, markdown, picture};
@@ -61,6 +61,9 @@ pub fn draw<'a>(document: &Document, args: &'a OutputArgs) -> anyhow::Result<Pic
         (None | Some(Chart::Saving), Some(Answer::App(app))) if !app.curves.is_empty() => {
             let curves = app::savings(&app).curves.ok_or(PictureError::NoCurve)?;
             picture::draw_saving(&curves, document, background)?
+        }
+        (None, Some(Answer::Comparison(comparison))) => {
+            picture::draw_forest(&compare::drawn(&comparison), background)?
         }
         (chart, _) => picture::draw(document, chart.unwrap_or_default(), background)?,
     };

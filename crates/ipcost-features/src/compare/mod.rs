@@ -1,21 +1,31 @@
 //! What changed between two sets of runs: `ipcost compare`.
 
+mod csv;
 mod differences;
+mod drawn;
 mod groups;
 mod judge;
 mod levels;
+mod markdown;
+mod page;
 mod record;
 mod sides;
 mod spread;
+mod terminal;
 mod unpaired;
-pub mod words;
+mod words;
 
+pub use self::csv::csv;
 pub(crate) use self::differences::{VOLATILE, differing, facts};
+pub use self::drawn::drawn;
 pub use self::groups::CellGroup;
 pub(crate) use self::groups::{AskedGroup, groups};
 pub(crate) use self::judge::compared_run;
 pub use self::judge::*;
 pub(crate) use self::levels::{Evidence, Levels, cell_level, levels, would_show};
+pub use self::markdown::markdown;
+pub use self::page::{page, section};
 pub use self::record::*;
 pub use self::spread::PastRuns;
+pub use self::terminal::render;
 pub(crate) use self::unpaired::{UnpairedRuns, least_alpha};

@@ -1,114 +1,117 @@
-//! What changed between two sides: on a terminal.
+//! What changed between two sides: in words.
 
-use anstyle::{AnsiColor, Style};
 use ipcost_model::units::counted;
 use ipcost_model::{Arm, Metric, Verdict, first_few};
-use ipcost_report::grid::{Column, Grid, Piece};
 use ipcost_report::numbers::{interval, ratio, time};
 use ipcost_report::words::{escaped, verdict};
-use ipcost_report::wrap::wrapped;
 
 use super::differences::VOLATILE;
 use super::groups::CellGroup;
 use super::record::{Change, ComparedRun, Comparison, Difference, GroupChange, SpreadSource};
 
-const BOLD: Style = Style::new().bold();
-const DIMMED: Style = Style::new().dimmed();
-/// Of what else differs, so many lines are shown without details.
-const MOST_DIFFERENCES: usize = 6;
-/// Of groups and cells that changed, so many rows each are shown without details.
-const MOST_ROWS: usize = 6;
-/// So many cells are all shown.
-const MOST_CELLS: usize = 12;
 /// From this change on a factor is easier to read than a percentage.
 const FACTOR: f64 = 1.3;
+/// So many groups are named in sentences.
+const MOST_GROUPS: usize = 6;
 /// From so many runs a side on, they tell by themselves how much runs differ.
 const ENOUGH_RUNS: usize = 3;
 
-const LEVELS: [Column; 5] = [
-    Column::new("", false, 0),
-    Column::new("cells", true, 2),
-    Column::new("B / A", true, 0),
-    Column::new("", false, 0),
-    Column::new("verdict", false, 0),
-];
-
-const CHANGES: [Column; 6] = [
-    Column::new("cell", false, 0),
-    Column::new("A", true, 2),
-    Column::new("B", true, 1),
-    Column::new("B / A", true, 0),
-    Column::new("", false, 0),
-    Column::new("verdict", false, 0),
-];
-
-/// Draws a comparison in `room` columns of text, with styles as ANSI sequences: on a screen, or with everything.
-pub fn render(comparison: &Comparison, details: bool, room: usize) -> String {
-    let mut out = head(comparison);
-    let matters = |difference: &&Difference| details || !VOLATILE.contains(&difference.what.as_str());
-    let shown: Vec<&Difference> = comparison.differences.iter().filter(matters).collect();
-    if shown.is_empty() && comparison.arms.is_some() {
-        // Nothing else can differ within one run.
-        out.pop();
-    } else if shown.is_empty() {
-        out.push_str("Hosts, settings and versions are the same on both sides, as far as recorded.\n");
-    } else {
-        let title = if comparison.arms.is_some() { "Settings, as read back" } else { "Other differences" };
-        out.push_str(&format!("{BOLD}{title}{BOLD:#}\n"));
-        differences(&shown, if details { usize::MAX } else { MOST_DIFFERENCES }, room, &mut out);
-    }
-    out.push('\n');
-    levels(comparison, details, room, &mut out);
-    if details {
-        let tables =
-            [(cost_title(comparison), &comparison.costs), (RELATIVE.to_owned(), &comparison.relative)];
-        for (title, changes) in tables.iter().filter(|(_, changes)| !changes.is_empty()) {
-            out.push_str(&format!("\n{BOLD}{title}{BOLD:#}\n"));
-            table(changes, comparison.margin, room, &mut out);
-        }
-    }
-    out.push('\n');
-    let lines = [sentence(comparison), would_have_shown(comparison)];
-    for line in lines.iter().chain(&comparison.notes).filter(|line| !line.is_empty()) {
-        out.push_str(&format!("{}\n", wrapped(&escaped(line), room)));
-    }
-    for (side, only) in [("A", &comparison.only_a), ("B", &comparison.only_b)] {
-        if !only.is_empty() {
-            out.push_str(&format!("{}\n", wrapped(&only_there(side, only), room)));
-        }
-    }
-    out.push_str(&format!("\n{DIMMED}{}{DIMMED:#}\n", wrapped(&how(comparison), room)));
-    if !details {
-        let details = if comparison.arms.is_some() { DETAILS_OF_ARMS } else { DETAILS };
-        out.push_str(&format!("{DIMMED}{}{DIMMED:#}\n", wrapped(details, room)));
-    }
-    out
-}
-
-/// What the sides are.
-fn head(comparison: &Comparison) -> String {
+/// What the sides are, a line each, and of arms how they took turns.
+pub fn sides(comparison: &Comparison) -> Vec<String> {
     let Some(arms) = &comparison.arms else {
-        return format!("A: {}\nB: {}\n\n", runs(&comparison.a), runs(&comparison.b));
+        return vec![format!("A: {}", runs(&comparison.a)), format!("B: {}", runs(&comparison.b))];
     };
     let words = |arm: &Arm| match arm.words() {
         words if words.is_empty() => "as the machine is".to_owned(),
         words => escaped(&words),
     };
-    let run = comparison.a.first().map(|run| {
-        format!("Both in each of {}, in random order (seed {})\n", counted(run.epochs, "epoch"), run.seed)
+    let turns = comparison.a.first().map(|run| {
+        format!("Both in each of {}, in random order (seed {})", counted(run.epochs, "epoch"), run.seed)
     });
-    format!("A: {}\nB: {}\n{}\n", words(&arms.a), words(&arms.b), run.unwrap_or_default())
+    [format!("A: {}", words(&arms.a)), format!("B: {}", words(&arms.b))].into_iter().chain(turns).collect()
 }
 
-const DETAILS: &str = "--details shows every group and every cell.";
-const DETAILS_OF_ARMS: &str = "ipcost show RUN --wide shows every group and every cell.";
+/// What else differs between the sides, with what changes from run to run or without.
+pub(super) fn differences(comparison: &Comparison, volatile: bool) -> Vec<&Difference> {
+    let matters = |difference: &&Difference| volatile || !VOLATILE.contains(&difference.what.as_str());
+    comparison.differences.iter().filter(matters).collect()
+}
+
+/// What stands above what else differs.
+pub(super) fn differences_title(comparison: &Comparison) -> &'static str {
+    if comparison.arms.is_some() { "Settings, as read back" } else { "Other differences" }
+}
+
+/// What is said where nothing else differs; of arms, nothing else can.
+pub(super) const NO_DIFFERENCE: &str =
+    "Hosts, settings and versions are the same on both sides, as far as recorded.";
+
+/// What it comes to, what would have been seen, and what else a reader must know.
+pub(super) fn said(comparison: &Comparison) -> Vec<String> {
+    let only = [("A", &comparison.only_a), ("B", &comparison.only_b)];
+    let only = only.into_iter().filter(|(_, cells)| !cells.is_empty());
+    let lines =
+        [sentence(comparison), would_have_shown(comparison)].into_iter().filter(|line| !line.is_empty());
+    let lines = lines.chain(comparison.notes.iter().cloned()).map(|line| escaped(&line));
+    lines.chain(only.map(|(side, cells)| only_there(side, cells))).collect()
+}
+
+/// Groups, those that are known to have changed first, and all cells together.
+pub(super) fn groups(comparison: &Comparison) -> impl Iterator<Item = &GroupChange> {
+    comparison.groups.iter().chain(&comparison.everything)
+}
+
+/// What a group is called in a row.
+pub(super) fn group_name(group: &GroupChange) -> String {
+    match group.group == CellGroup::default() {
+        true => "all cells together".to_owned(),
+        false => group.group.words(),
+    }
+}
+
+/// What stands above the rows of groups.
+pub(super) fn groups_title(comparison: &Comparison) -> &'static str {
+    match comparison.groups.is_empty() {
+        true => "Side B over side A",
+        false => "Side B over side A; groups relative to the rest",
+    }
+}
+
+/// What is known of a group.
+pub(super) fn group_verdict(group: &GroupChange, margin: f64) -> String {
+    verdict(group.verdict, group.ratio, margin)
+}
+
+/// What is known of a cell.
+pub(super) fn change_verdict(change: &Change, margin: f64) -> String {
+    verdict(change.verdict, change.ratio, margin)
+}
+
+/// A cell's cost on one side, or its ratio to the baseline.
+pub(super) fn value(change: &Change, value: f64) -> String {
+    if change.baseline.is_some() { ratio(value) } else { time(value) }
+}
+
+/// The tables of single cells: costs, and ratios to the run's own baseline.
+pub(super) fn tables(comparison: &Comparison) -> impl Iterator<Item = (&'static str, &Vec<Change>)> {
+    let tables = [(cost_title(comparison), &comparison.costs), (RELATIVE, &comparison.relative)];
+    tables.into_iter().filter(|(_, changes)| !changes.is_empty())
+}
 
 const RELATIVE: &str = "Ratio to the baseline of the same run";
 
-fn cost_title(comparison: &Comparison) -> String {
+/// What is compared, in the middle of a sentence.
+pub(super) fn quantity(comparison: &Comparison) -> &'static str {
     match comparison.metric {
-        Metric::Wall => "Cost of an operation".to_owned(),
-        Metric::Cpu => "Processor time of an operation".to_owned(),
+        Metric::Wall => "cost",
+        Metric::Cpu => "processor time",
+    }
+}
+
+fn cost_title(comparison: &Comparison) -> &'static str {
+    match comparison.metric {
+        Metric::Wall => "Cost of an operation",
+        Metric::Cpu => "Processor time of an operation",
     }
 }
 
@@ -125,117 +128,23 @@ fn runs(runs: &[ComparedRun]) -> String {
     }
 }
 
-/// Groups and all cells together, and without details the cells that are known to have changed.
-fn levels(comparison: &Comparison, details: bool, room: usize, out: &mut String) {
-    let mut grid = Grid::new(&LEVELS);
-    let mut left_out = 0;
-    let mut add = |title: String, cells: String, ratio_of: f64, bounds: String, text: String, known: bool| {
-        let style = style(known, ratio_of);
-        let cells = vec![
-            title.into(),
-            cells.into(),
-            Piece::styled(ratio(ratio_of), style),
-            bounds.into(),
-            Piece::styled(text, style),
-        ];
-        grid.row(cells);
-    };
-    let groups = comparison.groups.iter().filter(|group| details || group.found.is_some());
-    for (place, group) in groups.chain(&comparison.everything).enumerate() {
-        if !details && place >= MOST_ROWS && group.found.is_some() {
-            left_out += 1;
-            continue;
-        }
-        let whole = group.group == CellGroup::default();
-        let title = if whole { "all cells together".to_owned() } else { group.group.words() };
-        let bounds = in_brackets(group.ratio, group.lo, group.hi);
-        let words = verdict(group.verdict, group.ratio, comparison.margin);
-        add(title, group.cells.to_string(), group.ratio, bounds, words, group.found.is_some());
-    }
-    if !details {
-        // Few cells are shown whatever is known of them.
-        let few = comparison.costs.len() <= MOST_CELLS;
-        let most = if few { MOST_CELLS } else { MOST_ROWS };
-        for (place, change) in comparison.costs.iter().filter(|change| few || known(change)).enumerate() {
-            if place >= most {
-                left_out += 1;
-                continue;
-            }
-            let words = verdict(change.verdict, change.ratio, comparison.margin);
-            let known = known(change);
-            add(escaped(&change.cell), String::new(), change.ratio, bounds(change), words, known);
-        }
-    }
-    let whole = if comparison.groups.is_empty() {
-        "Side B over side A"
-    } else {
-        "Side B over side A; groups relative to the rest"
-    };
-    out.push_str(&format!("{BOLD}{whole}{BOLD:#}\n"));
-    grid.render(out, room);
-    if left_out > 0 {
-        out.push_str(&format!("… and {left_out} more\n"));
-    }
-}
-
-fn style(known: bool, ratio: f64) -> Style {
-    match known {
-        true if ratio > 1.0 => AnsiColor::Red.on_default(),
-        true => AnsiColor::Green.on_default(),
-        false => DIMMED,
-    }
-}
-
-fn differences(differences: &[&Difference], most: usize, room: usize, out: &mut String) {
-    const COLUMNS: [Column; 3] =
-        [Column::new("", false, 0), Column::new("A", false, 0), Column::new("B", false, 0)];
-    let mut grid = Grid::new(&COLUMNS);
-    for Difference { what, a, b } in differences.iter().take(most) {
-        let joined = |values: &[String]| escaped(&values.join(", "));
-        grid.row(vec![escaped(what).into(), joined(a).into(), joined(b).into()]);
-    }
-    grid.render(out, room);
-    if differences.len() > most {
-        out.push_str(&format!("… and {} more\n", differences.len() - most));
-    }
-}
-
-fn table(changes: &[Change], margin: f64, room: usize, out: &mut String) {
-    let mut grid = Grid::new(&CHANGES);
-    changes.iter().for_each(|change| row(&mut grid, change, margin));
-    grid.render(out, room);
-}
-
 /// Whether a change is one, whatever its size.
-fn known(change: &Change) -> bool {
+pub(super) fn known(change: &Change) -> bool {
     matches!(change.verdict, Verdict::Different | Verdict::Direction)
 }
 
-fn row(grid: &mut Grid, change: &Change, margin: f64) {
-    let value = |value: f64| if change.baseline.is_some() { ratio(value) } else { time(value) };
-    let style = style(known(change), change.ratio);
-    grid.row(vec![
-        escaped(&name(change)).into(),
-        value(change.a).into(),
-        value(change.b).into(),
-        Piece::styled(ratio(change.ratio), style),
-        bounds(change).into(),
-        Piece::styled(verdict(change.verdict, change.ratio, margin), style),
-    ]);
-}
-
-fn name(change: &Change) -> String {
+pub(super) fn name(change: &Change) -> String {
     match &change.baseline {
-        Some(baseline) => format!("{} / {baseline}", change.cell),
-        None => change.cell.clone(),
+        Some(baseline) => escaped(&format!("{} / {baseline}", change.cell)),
+        None => escaped(&change.cell),
     }
 }
 
-fn bounds(change: &Change) -> String {
+pub(super) fn bounds(change: &Change) -> String {
     in_brackets(change.ratio, change.lo, change.hi)
 }
 
-fn in_brackets(ratio: f64, lo: Option<f64>, hi: Option<f64>) -> String {
+pub(super) fn in_brackets(ratio: f64, lo: Option<f64>, hi: Option<f64>) -> String {
     match interval(ratio, lo, hi) {
         Some(bounds) => format!("({bounds})"),
         None => "(no interval)".to_owned(),
@@ -254,7 +163,7 @@ pub fn sentence(comparison: &Comparison) -> String {
     let side = if comparison.arms.is_some() { "in arm B" } else { "on side B" };
     let found: Vec<&GroupChange> = comparison.groups.iter().filter(|group| group.found.is_some()).collect();
     let times = |ratio_of, lo, hi| format!("{} × {}", ratio(ratio_of), in_brackets(ratio_of, lo, hi));
-    for group in found.iter().take(MOST_ROWS) {
+    for group in found.iter().take(MOST_GROUPS) {
         let verb = if group.group.pattern.is_some() { "cost" } else { "costs" };
         let change = times(group.ratio, group.lo, group.hi);
         said.push(format!("{} {verb} {change} {side}, relative to the rest.", group.group.title()));
@@ -379,7 +288,7 @@ fn only_there(side: &str, cells: &[String]) -> String {
     format!("Only on side {side}: {}.", first_few(&cells, MOST))
 }
 
-fn how(comparison: &Comparison) -> String {
+pub(super) fn how(comparison: &Comparison) -> String {
     let confidence = (1.0 - comparison.alpha) * 100.0;
     let sources: Vec<SpreadSource> =
         comparison.costs.iter().filter_map(|change| change.spread_source).collect();

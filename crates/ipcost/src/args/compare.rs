@@ -1,11 +1,10 @@
 //! What `ipcost compare` takes.
 
-use std::path::PathBuf;
-
 use clap::Args;
 use ipcost_model::Metric;
 use ipcost_model::units::parse_proportion;
 
+use super::files::RecordFiles;
 use crate::redact::Redacting;
 
 #[derive(Debug, Args)]
@@ -36,9 +35,8 @@ pub struct CompareArgs {
     /// Exit with status 1 if a cell, a group of cells or everything is known to cost more on side B by more than this
     #[arg(long, value_name = "PERCENT", value_parser = parse_proportion)]
     pub fail_on: Option<f64>,
-    /// Write the comparison as JSON; - is standard output
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
+    #[command(flatten)]
+    pub files: RecordFiles,
     #[command(flatten)]
     pub redacting: Redacting,
 }

@@ -1,10 +1,9 @@
 //! What `ipcost fleet` takes.
 
-use std::path::{Path, PathBuf};
-
 use clap::Args;
 use ipcost_model::Metric;
 
+use super::files::RecordFiles;
 use crate::redact::Redacting;
 
 #[derive(Debug, Args)]
@@ -24,35 +23,11 @@ pub struct FleetArgs {
     /// With --svg and --png: draw one contrast host by host instead of the overview; A and B are labels or ids of two cells
     #[arg(long, value_name = "A/B")]
     pub contrast: Option<String>,
-    /// Write the fleet as JSON; - is standard output
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
-    /// Write a page that loads nothing
-    #[arg(long, value_name = "FILE")]
-    pub html: Option<PathBuf>,
-    /// Write comma-separated values, one row for each contrast of each host
-    #[arg(long, value_name = "FILE")]
-    pub csv: Option<PathBuf>,
-    /// Write Markdown
-    #[arg(long, value_name = "FILE")]
-    pub markdown: Option<PathBuf>,
-    /// Draw an overview as SVG
-    #[arg(long, value_name = "FILE")]
-    pub svg: Option<PathBuf>,
-    /// The same as PNG
-    #[arg(long, value_name = "FILE")]
-    pub png: Option<PathBuf>,
+    #[command(flatten)]
+    pub files: RecordFiles,
     /// Show neither progress nor warnings
     #[arg(long, short)]
     pub quiet: bool,
     #[command(flatten)]
     pub redacting: Redacting,
-}
-
-impl FleetArgs {
-    /// The files that were asked for.
-    pub fn files(&self) -> impl Iterator<Item = &Path> {
-        let files = [&self.json, &self.html, &self.csv, &self.markdown, &self.svg, &self.png];
-        files.into_iter().flatten().map(PathBuf::as_path)
-    }
 }

@@ -1,0 +1,40 @@
+//! Where a record that is not a document of its own goes.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+#[derive(Debug, Args)]
+pub struct RecordFiles {
+    /// Write it as JSON; - is standard output
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Write a page that loads nothing
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Write comma-separated values
+    #[arg(long, value_name = "FILE")]
+    pub csv: Option<PathBuf>,
+    /// Write Markdown
+    #[arg(long, value_name = "FILE")]
+    pub markdown: Option<PathBuf>,
+    /// Draw it as SVG
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+    /// The same as PNG
+    #[arg(long, value_name = "FILE")]
+    pub png: Option<PathBuf>,
+}
+
+impl RecordFiles {
+    /// The files that were asked for.
+    pub fn all(&self) -> impl Iterator<Item = &Path> {
+        let files = [&self.json, &self.html, &self.csv, &self.markdown, &self.svg, &self.png];
+        files.into_iter().flatten().map(PathBuf::as_path)
+    }
+
+    /// Whether a picture is among them.
+    pub fn draws(&self) -> bool {
+        self.svg.is_some() || self.png.is_some()
+    }
+}
