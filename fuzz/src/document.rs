@@ -1,7 +1,7 @@
 //! A document, and all its renderings.
 
 use ipcost_features::ab;
-use ipcost_features::compare::{CompareSettings, PastRuns, compare, words as comparison};
+use ipcost_features::compare::{self, CompareSettings, Comparison, PastRuns};
 use ipcost_features::history::RunSummary;
 use ipcost_lab::{About, Outcome, document as drawn_up};
 use ipcost_model::{
@@ -76,18 +76,24 @@ fn use_all(document: Document) {
     let other = Document { seed: document.seed.wrapping_add(1), ..document.clone() };
     let settings = CompareSettings { metric: Metric::Wall, margin: 0.02, assumed_spread: 0.05 };
     let (a, b) = (std::slice::from_ref(&document), std::slice::from_ref(&other));
-    if let Ok(compared) = compare(a, b, &settings, &PastRuns::default(), Tool::of_version("0")) {
-        plain("comparison", &comparison::render(&compared, true, 80));
+    if let Ok(compared) = compare::compare(a, b, &settings, &PastRuns::default(), Tool::of_version("0")) {
+        outputs(&compared);
     }
-
     if let Some(compared) = ab::comparison(&document, Metric::Wall) {
-        plain("arms", &comparison::render(&compared, true, 80));
+        outputs(&compared);
     }
 
     let mut written = Vec::new();
     json::write(&document, &mut written).expect("memory takes everything");
     assert_eq!(read_document(&written).ok().as_ref(), Some(&document), "what is written is read again");
     let _ = redacted_document(document, &Identity::default());
+}
+
+fn outputs(compared: &Comparison) {
+    plain("comparison", &compare::render(compared, true, 80));
+    plain("csv of a comparison", &compare::csv(compared));
+    plain("markdown of a comparison", &compare::markdown(compared));
+    plain("page of a comparison", &compare::page(compared).render());
 }
 
 /// A terminal obeys nothing in it except the program's own styles.

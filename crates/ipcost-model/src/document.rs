@@ -32,8 +32,10 @@ named! {
 
 named! {
     /// What a contrast compares.
+    #[derive(Default)]
     Metric, "metric" {
         /// Elapsed time per operation.
+        #[default]
         Wall = "wall",
         /// User and system time of both processes per operation.
         Cpu = "cpu",

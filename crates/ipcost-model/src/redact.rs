@@ -170,8 +170,9 @@ fn each_host(value: &Value, found: &mut dyn FnMut(&str)) {
     match value {
         Value::Object(map) => {
             for (key, value) in map {
-                if let Some(name) = value.get("name").and_then(Value::as_str).filter(|_| key == "host") {
-                    found(name);
+                if key == "host" {
+                    // Some records have nothing but its name.
+                    value.get("name").unwrap_or(value).as_str().iter().for_each(|name| found(name));
                 }
                 each_host(value, found);
             }

@@ -12,6 +12,7 @@ const LEAST: usize = 2;
 
 /// What the cells of a group have in common; of all cells, nothing is set.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CellGroup {
     /// Their pattern.
     #[serde(default, skip_serializing_if = "Option::is_none")]

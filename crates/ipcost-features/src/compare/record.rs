@@ -22,6 +22,7 @@ named! {
 
 /// Side A, side B, and what differs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Comparison {
     /// [`COMPARISON_SCHEMA`].
     pub schema: String,
@@ -70,6 +71,7 @@ pub struct Comparison {
 
 /// How a group of cells changed relative to the rest, or all cells together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GroupChange {
     /// What its cells have in common; empty of all cells.
     pub group: CellGroup,
@@ -98,6 +100,7 @@ pub struct GroupChange {
 
 /// A run as it takes part.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ComparedRun {
     /// When it started, RFC 3339.
     pub started: String,
@@ -109,6 +112,7 @@ pub struct ComparedRun {
 
 /// Something that is not the same on both sides.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Difference {
     /// What: a host's fact, a setting, a property of a cell.
     pub what: String,
@@ -120,6 +124,7 @@ pub struct Difference {
 
 /// How one cell, or one ratio of two, changed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Change {
     /// The cell, by id.
     pub cell: String,

@@ -7,9 +7,11 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
 
 use super::Subject;
+use crate::compare::{COMPARISON_SCHEMA, Comparison};
 use crate::fleet::{FLEET_SCHEMA, Fleet};
 use crate::replicate::{LEDGER_SCHEMA, Ledger};
 use crate::selftest::{SELFTEST_SCHEMA, SelfTest};
+use crate::trend::{TREND_SCHEMA, Trend};
 
 /// The schema of what is written: a key that every program of this version of it writes is required, and further keys
 /// are allowed.
@@ -29,6 +31,16 @@ pub fn derive(subject: Subject) -> Value {
         Subject::Fleet => {
             let mut schema = of::<Fleet>("What many hosts say together, of ipcost");
             schema["properties"]["schema"]["const"] = FLEET_SCHEMA.into();
+            schema
+        }
+        Subject::Comparison => {
+            let mut schema = of::<Comparison>("A comparison of ipcost");
+            schema["properties"]["schema"]["const"] = COMPARISON_SCHEMA.into();
+            schema
+        }
+        Subject::Trend => {
+            let mut schema = of::<Trend>("A cell over many runs, of ipcost");
+            schema["properties"]["schema"]["const"] = TREND_SCHEMA.into();
             schema
         }
         Subject::Protocol => protocol(),

@@ -24,6 +24,10 @@ named! {
         Replication = "replication",
         /// What `ipcost fleet --json` writes.
         Fleet = "fleet",
+        /// What `ipcost compare --json` writes.
+        Comparison = "comparison",
+        /// What `ipcost list --trend CELL --json` writes.
+        Trend = "trend",
         /// One message of the control protocol, from either side.
         Protocol = "protocol",
     }

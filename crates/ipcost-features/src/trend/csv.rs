@@ -4,7 +4,7 @@ use ipcost_report::csv::{number, text};
 
 use super::record::Trend;
 
-const NAMES: &str = "id,name,started,tool_version,commit,kernel,cell,against,value,value_lo,value_hi,level,change,change_lo,change_hi\n";
+const NAMES: &str = "id,name,started,tool_version,commit,kernel,cell,against,value,value_lo,value_hi,level,change,change_lo,change_hi,metric\n";
 
 /// One row a run, in the order of time. Values are nanoseconds for one operation, or ratios; the change is the ratio to the level
 /// before, in the row of the first run of a level.
@@ -28,6 +28,7 @@ pub fn csv(trend: &Trend) -> String {
             maybe(change.map(|change| change.ratio)),
             maybe(change.map(|change| change.lo)),
             maybe(change.map(|change| change.hi)),
+            trend.metric.to_string(),
         ]
         .join(",")
             + "\n"

@@ -75,6 +75,8 @@ pub struct Asked {
     pub cell: CellName,
     /// What its cost is divided by within each run.
     pub against: Option<CellName>,
+    /// Of elapsed time, or of processor time.
+    pub metric: Metric,
 }
 
 impl Asked {
@@ -110,10 +112,13 @@ impl Gathered {
             None => None,
         };
         let value = match against {
-            None => cell.wall_ns_per_op?,
+            None => match asked.metric {
+                Metric::Wall => cell.wall_ns_per_op?,
+                Metric::Cpu => cell.cpu_ns_per_op?,
+            },
             Some((other, _)) => {
                 let batches = Batches::new(&document.samples, document.cells.len());
-                estimate_of_logs(&batches.log_ratios(Metric::Wall, index, other), ALPHA)?
+                estimate_of_logs(&batches.log_ratios(asked.metric, index, other), ALPHA)?
             }
         };
         (value.median.is_finite() && value.median > 0.0).then(|| Self {

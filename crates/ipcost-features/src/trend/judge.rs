@@ -115,6 +115,7 @@ pub fn trend(
         tool,
         cell: model.cell,
         against: model.against,
+        metric: asked.metric,
         host: model.alike.host,
         job: model.job,
         changes: changes.collect(),

@@ -1,6 +1,6 @@
 //! The record of a trend.
 
-use ipcost_model::{Estimate, Tool};
+use ipcost_model::{Estimate, Metric, Tool};
 use serde::{Deserialize, Serialize};
 
 use crate::compare::Difference;
@@ -10,6 +10,7 @@ pub const TREND_SCHEMA: &str = "ipcost-trend/1";
 
 /// The cost of a cell, or the ratio of two, over saved runs that are alike, and its changes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Trend {
     /// [`TREND_SCHEMA`].
     pub schema: String,
@@ -20,6 +21,9 @@ pub struct Trend {
     /// The cell by whose cost in the same run it is divided, by id; absent for the cost itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub against: Option<String>,
+    /// What is followed: elapsed time, or processor time of both processes.
+    #[serde(default)]
+    pub metric: Metric,
     /// The machine's name; empty if the documents do not tell.
     pub host: String,
     /// What was measured, in short.
@@ -54,6 +58,7 @@ impl Trend {
 
 /// A run of a trend.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TrendRun {
     /// The saved run's own.
     pub id: String,
@@ -85,6 +90,7 @@ impl TrendRun {
 
 /// A change.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TrendChange {
     /// The first run of the new level, by index.
     pub at: u64,
@@ -106,6 +112,7 @@ pub struct TrendChange {
 
 /// Runs that are left out for the same reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LeftOut {
     /// The reason, such as `of another job`.
     pub reason: String,

@@ -2,7 +2,7 @@
 
 use anstyle::{AnsiColor, Style};
 use ipcost_model::units::counted;
-use ipcost_model::{and_joined, first_few};
+use ipcost_model::{Metric, and_joined, first_few};
 use ipcost_report::grid::{Column, Grid, Piece};
 use ipcost_report::numbers::{interval, ratio, time};
 use ipcost_report::words::escaped;
@@ -58,12 +58,12 @@ pub fn render(trend: &Trend, lines: usize, room: usize) -> String {
 
 /// What is followed.
 pub fn title(trend: &Trend) -> String {
-    match &trend.against {
-        None => format!("{} over {}", trend.cell, counted(trend.runs.len() as u64, "run")),
-        Some(against) => {
-            format!("{} / {against} over {}", trend.cell, counted(trend.runs.len() as u64, "run"))
-        }
-    }
+    let of = match trend.metric {
+        Metric::Wall => "",
+        Metric::Cpu => "Processor time of ",
+    };
+    let over = trend.against.as_ref().map_or_else(String::new, |against| format!(" / {against}"));
+    format!("{of}{}{over} over {}", trend.cell, counted(trend.runs.len() as u64, "run"))
 }
 
 /// Where and when, and what the runs have in common.
@@ -122,6 +122,9 @@ fn table(trend: &Trend, lines: usize, room: usize, out: &mut String) {
 /// The rows of the runs. A tool or kernel is told once, and again where it changes.
 fn grid(trend: &Trend, lines: &[Shown]) -> Grid {
     let mut grid = Grid::new(&COLUMNS);
+    if trend.metric == Metric::Cpu {
+        grid.title(5, "CPU/op".to_owned());
+    }
     if trend.against.is_some() {
         grid.title(5, "ratio".to_owned());
     }

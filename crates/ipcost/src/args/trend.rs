@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::{ArgGroup, Args};
+use ipcost_model::Metric;
 
 #[derive(Debug, Args)]
 #[command(
@@ -16,6 +17,9 @@ pub struct TrendArgs {
     /// Divide by the cost of this cell in the same run, so that what affects whole runs cancels out
     #[arg(long, value_name = "CELL", requires = "trend")]
     pub against: Option<String>,
+    /// What is followed: wall, cpu
+    #[arg(long, value_name = "METRIC", default_value = "wall", requires = "trend")]
+    pub metric: Metric,
     /// Follow the runs with the job, host and kind of build of this one [default: the newest release build with the cell]
     #[arg(long, value_name = "RUN", requires = "over-time")]
     pub like: Option<String>,
@@ -34,6 +38,9 @@ pub struct TrendArgs {
     /// Write what every cell cost in each of the runs that belong together, for Apache Otava: one row a run, one column a cell
     #[arg(long, value_name = "FILE", conflicts_with = "json")]
     pub otava: Option<PathBuf>,
+    /// Write placeholders for the names of host and user and home directories
+    #[arg(long, requires = "trend")]
+    pub redact: bool,
 }
 
 impl TrendArgs {

@@ -21,6 +21,7 @@ use crate::exit::Problem;
 use crate::output::{
     at_most_one_on_standard_output, is_standard_output, print, room, write_bytes, write_pretty, write_text,
 };
+use crate::redact::Redacting;
 
 /// If no run has the cell, the ids of so many of the newest are looked through for the nearest.
 const MOST_SUGGESTING: usize = 10;
@@ -35,8 +36,8 @@ pub fn run(cell: &str, args: &ListArgs) -> Result<ExitCode, Problem> {
     check(args).map_err(Problem::usage)?;
     let store = Store::of_user().map_err(Problem::failed)?;
     let all = Summaries::of(&store).map_err(Problem::failed)?;
-    let asked =
-        Asked { cell: CellName::new(cell), against: args.trend.against.as_deref().map(CellName::new) };
+    let against = args.trend.against.as_deref().map(CellName::new);
+    let asked = Asked { cell: CellName::new(cell), against, metric: args.trend.metric };
     let like = args.trend.like.as_deref().map(|run| find(&store, run)).transpose();
     let like = like.map_err(Problem::usage)?.map(|file| file.id.to_string());
     let runs = gathered(&store, &all, &asked);
@@ -46,6 +47,7 @@ pub fn run(cell: &str, args: &ListArgs) -> Result<ExitCode, Problem> {
     let limit = args.limit.unwrap_or(usize::MAX);
     let found = trend(runs, &asked, like.as_deref(), limit, tool());
     let found = found.map_err(|error| Problem::usage(error.into()))?;
+    let found = Redacting { redact: args.trend.redact }.apply(found)?;
     write(&found, args).map_err(Problem::failed)?;
     tell(&all.unreadable(), args.verbose, &store);
     Ok(ExitCode::SUCCESS)

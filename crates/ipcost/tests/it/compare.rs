@@ -1,6 +1,6 @@
 //! `ipcost compare`: what changed is said, what did not is not, and what cannot be compared is refused.
 
-use crate::common::{Place, text};
+use crate::common::{Place, assert_schema, text};
 use serde_json::{Value, json};
 
 const RUN: [&str; 9] =
@@ -207,6 +207,7 @@ fn every_output_says_the_same() {
     assert!(text(&output.stdout).contains("rr/unix/64/c1"), "{}", text(&output.stdout));
     let read = |name: &str| std::fs::read_to_string(place.file(name)).unwrap();
     let comparison: Value = serde_json::from_str(&read("c.json")).unwrap();
+    assert_schema("comparison", &comparison);
     let rows =
         comparison["costs"].as_array().unwrap().len() + comparison["relative"].as_array().unwrap().len();
     let csv = read("c.csv");

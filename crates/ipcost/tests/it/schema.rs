@@ -141,7 +141,10 @@ fn messages_of_the_protocol() {
 fn unknown_kinds_come_with_the_nearest_known_one() {
     let place = Place::new();
     assert_refused(&place.run(&["schema", "protocl"]), &["protocl", "did you mean \"protocol\""]);
-    assert_refused(&place.run(&["schema", "x"]), &["document, selftest, replication, fleet, protocol"]);
+    assert_refused(
+        &place.run(&["schema", "x"]),
+        &["document, selftest, replication, fleet, comparison, trend, protocol"],
+    );
     let output = place.run(&["schema"]);
     assert_eq!(serde_json::from_slice::<Value>(&output.stdout).unwrap(), schema("document"), "the default");
 }

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use crate::common::{Place, assert_refused, text};
+use crate::common::{Place, assert_refused, assert_schema, text};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::{Value, json};
@@ -94,8 +94,18 @@ fn a_planted_step_is_found_with_what_changed_and_other_runs_are_left_out() {
     let ratio = trend(&place, &[UNIX, "--against", PIPE]);
     assert_eq!((&ratio["changes"][0]["at"], &ratio["against"]), (&json!(17), &json!(PIPE)));
     assert!((ratio["runs"][0]["value"]["median"].as_f64().unwrap() - 1.4).abs() < 0.01);
-    // What did not change did not.
+    // What did not change did not, and processor time was not planted.
     assert_eq!(trend(&place, &[PIPE])["changes"], json!([]));
+    let cpu = trend(&place, &[UNIX, "--metric", "cpu"]);
+    assert_eq!((&cpu["metric"], &cpu["changes"]), (&json!("cpu"), &json!([])));
+    for found in [&found, &ratio, &cpu] {
+        assert_schema("trend", found);
+    }
+    let shown = text(&place.run(&["list", "--trend", UNIX, "--metric", "cpu"]).stdout);
+    assert!(
+        shown.contains("Processor time of rr/unix/64/c1 over 31 runs") && shown.contains("CPU/op"),
+        "{shown}"
+    );
     place.assert_clean();
 }
 
@@ -105,6 +115,9 @@ fn which_runs_are_followed_and_how_many_are_needed_can_be_chosen() {
     nights(&place);
     let elsewhere = trend(&place, &[UNIX, "--like", "20260404"]);
     assert_eq!((&elsewhere["host"], elsewhere["runs"].as_array().unwrap().len()), (&json!("elsewhere"), 2));
+    let redacted = trend(&place, &[UNIX, "--like", "20260404", "--redact"]);
+    assert_eq!(redacted["host"], "[host]");
+    assert!(!redacted.to_string().contains("elsewhere"), "{redacted}");
     let few = text(&place.run(&["list", "--trend", UNIX, "--limit", "7"]).stdout);
     assert!(few.contains("7 runs are too few to look for changes: 10 are needed, 3 more."), "{few}");
     let all = text(&place.run(&["list", "--trend", UNIX, "--details"]).stdout);

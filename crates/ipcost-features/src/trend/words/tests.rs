@@ -31,6 +31,7 @@ fn trend() -> Trend {
         tool: ipcost_model::Tool::of_version("0.1.0"),
         cell: "rr/unix/64/c1".to_owned(),
         against: None,
+        metric: ipcost_model::Metric::Wall,
         host: "lab".to_owned(),
         job: "rr, unix tcp, 64 B".to_owned(),
         changes: vec![TrendChange {
