@@ -247,6 +247,14 @@ pub fn verdict(verdict: Verdict, ratio: f64, margin: f64) -> String {
     }
 }
 
+/// What is compared, in the middle of a sentence.
+pub fn quantity(metric: Metric) -> &'static str {
+    match metric {
+        Metric::Wall => "cost",
+        Metric::Cpu => "processor time",
+    }
+}
+
 /// How a verdict ends of which only the direction is known.
 pub const AMOUNT_OPEN: &str = "amount open";
 

@@ -26,7 +26,7 @@ impl Verdict {
     /// never changes the verdict.
     pub fn of(bounds: Option<(f64, f64)>, delta: f64) -> Self {
         let Some((lo, hi)) = bounds else { return Self::Undecided };
-        let (low, high) = (1.0 / (1.0 + delta), 1.0 + delta);
+        let (low, high) = Self::band(delta);
         if hi < low || lo > high {
             Self::Different
         } else if low <= lo && hi <= high {
@@ -36,6 +36,11 @@ impl Verdict {
         } else {
             Self::Undecided
         }
+    }
+
+    /// The ratios that differ from 1 by the margin `delta` at most: symmetric in the logarithm.
+    pub fn band(delta: f64) -> (f64, f64) {
+        (1.0 / (1.0 + delta), 1.0 + delta)
     }
 
     /// The name in documents.

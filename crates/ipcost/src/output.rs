@@ -1,13 +1,14 @@
 //! Where results go.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
 
 use anyhow::Context;
 use ipcost_features::answer::Answer;
 use ipcost_features::{app, compare, replicate};
 use ipcost_model::Document;
+use ipcost_report::picture::Picture;
 use ipcost_report::terminal::{self, Detail};
 use ipcost_report::{html, json};
 use serde::Serialize;
@@ -130,6 +131,20 @@ pub fn write_text(text: &str, path: &Path) -> anyhow::Result<()> {
     write_whole(path, |out| out.write_all(text.as_bytes()))
 }
 
+/// Writes a picture to each of the files that were asked for, as [`write_json`] does.
+///
+/// # Errors
+/// Where it cannot be drawn or written.
+pub fn write_picture(picture: &Picture, svg: Option<&Path>, png: Option<&Path>) -> anyhow::Result<()> {
+    if let Some(path) = svg {
+        write_text(&picture.svg(), path)?;
+    }
+    if let Some(path) = png {
+        write_bytes(&picture.png().context("the picture cannot be drawn")?, path)?;
+    }
+    Ok(())
+}
+
 /// Writes what has been rendered already, as [`write_json`] does.
 ///
 /// # Errors
@@ -172,6 +187,19 @@ fn write_whole(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>
 pub fn at_most_one_on_standard_output<'a>(outputs: impl IntoIterator<Item = &'a Path>) -> anyhow::Result<()> {
     let count = outputs.into_iter().filter(|path| is_standard_output(path)).count();
     anyhow::ensure!(count <= 1, "only one output can go to standard output; give the others a file");
+    Ok(())
+}
+
+/// Refuses to write a PNG picture to a terminal.
+///
+/// # Errors
+/// Where it is to go there.
+pub fn no_picture_on_terminal(png: Option<&Path>) -> anyhow::Result<()> {
+    let to_terminal = png.is_some_and(is_standard_output) && io::stdout().is_terminal();
+    anyhow::ensure!(
+        !to_terminal,
+        "a PNG picture is not for a terminal; write it with --png FILE, or pipe it on"
+    );
     Ok(())
 }
 

@@ -1,6 +1,5 @@
 //! The outputs of a document: every command that has one writes them here.
 
-use std::io::IsTerminal;
 use std::path::Path;
 
 use anyhow::{Context, ensure};
@@ -14,7 +13,8 @@ use ipcost_report::{benchfmt, bmf, csv, lkp, markdown, picture};
 use crate::args::OutputArgs;
 use crate::collectors::conbench;
 use crate::output::{
-    at_most_one_on_standard_output, is_standard_output, write_bytes, write_html, write_json, write_text,
+    at_most_one_on_standard_output, is_standard_output, no_picture_on_terminal, write_bytes, write_html,
+    write_json, write_text,
 };
 
 /// What the arguments get wrong together, before anything is read or measured.
@@ -29,9 +29,7 @@ pub fn check(args: &OutputArgs) -> anyhow::Result<()> {
         picture || !about_pictures,
         "--chart and --background are about pictures; say where to write one with --svg FILE or --png FILE"
     );
-    let to_terminal = args.png.as_deref().is_some_and(is_standard_output) && std::io::stdout().is_terminal();
-    ensure!(!to_terminal, "a PNG picture is not for a terminal; write it with --png FILE, or pipe it on");
-    Ok(())
+    no_picture_on_terminal(args.png.as_deref())
 }
 
 /// Whether one of them takes standard output, so that nothing else may go there.

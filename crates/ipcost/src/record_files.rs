@@ -1,8 +1,5 @@
 //! The outputs of a record that is not a document of its own: what many hosts say, and what changed.
 
-use std::io::IsTerminal;
-
-use anyhow::{Context, ensure};
 use ipcost_report::forest::Forest;
 use ipcost_report::html::site::Page;
 use ipcost_report::picture::{Background, Picture, draw_forest};
@@ -11,7 +8,8 @@ use serde::Serialize;
 use crate::args::RecordFiles;
 use crate::exit::Problem;
 use crate::output::{
-    at_most_one_on_standard_output, is_standard_output, print, room, write_bytes, write_pretty, write_text,
+    at_most_one_on_standard_output, is_standard_output, no_picture_on_terminal, print, room, write_picture,
+    write_pretty, write_text,
 };
 
 /// What the arguments get wrong together, before anything is read.
@@ -20,9 +18,7 @@ use crate::output::{
 /// Where several outputs are to go to standard output, or a picture to a terminal.
 pub fn check(files: &RecordFiles) -> anyhow::Result<()> {
     at_most_one_on_standard_output(files.all())?;
-    let to_terminal = files.png.as_deref().is_some_and(is_standard_output) && std::io::stdout().is_terminal();
-    ensure!(!to_terminal, "a PNG picture is not for a terminal; write it with --png FILE, or pipe it on");
-    Ok(())
+    no_picture_on_terminal(files.png.as_deref())
 }
 
 /// How a record is drawn.
@@ -45,10 +41,7 @@ pub struct Drawn<'a> {
 /// That there is nothing to draw, or what cannot be written.
 pub fn write(record: &impl Serialize, files: &RecordFiles, drawn: &Drawn<'_>) -> Result<(), Problem> {
     // Drawn before anything is written, so that a wrong name leaves nothing half done.
-    let picture = match files.draws() {
-        true => Some(picture(drawn).map_err(Problem::usage)?),
-        false => None,
-    };
+    let picture = files.draws().then(|| picture(drawn)).transpose().map_err(Problem::usage)?;
     if let Some(path) = &files.json {
         write_pretty(record, path).map_err(Problem::failed)?;
     }
@@ -61,12 +54,7 @@ fn picture(drawn: &Drawn<'_>) -> anyhow::Result<Picture> {
 
 fn write_drawn(files: &RecordFiles, picture: Option<Picture>, drawn: &Drawn<'_>) -> anyhow::Result<()> {
     if let Some(picture) = picture {
-        if let Some(path) = &files.svg {
-            write_text(&picture.svg(), path)?;
-        }
-        if let Some(path) = &files.png {
-            write_bytes(&picture.png().context("the picture cannot be drawn")?, path)?;
-        }
+        write_picture(&picture, files.svg.as_deref(), files.png.as_deref())?;
     }
     if let Some(path) = &files.html {
         write_text(&(drawn.page)().render(), path)?;

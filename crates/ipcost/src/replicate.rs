@@ -1,6 +1,5 @@
 //! `ipcost replicate`: published experiments, run again here, and what holds of their claims.
 
-use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -21,7 +20,8 @@ use crate::args::ReplicateArgs;
 use crate::exit::{FAILED, INTERRUPTED, Problem, complain, note};
 use crate::history;
 use crate::output::{
-    at_most_one_on_standard_output, is_standard_output, print, room, write_bytes, write_pretty, write_text,
+    at_most_one_on_standard_output, is_standard_output, no_picture_on_terminal, print, room, write_picture,
+    write_pretty,
 };
 use crate::outputs;
 use crate::progress::{Line, bar};
@@ -161,9 +161,7 @@ fn check_pictures(args: &ReplicateArgs, replications: &[Replication]) -> anyhow:
         "{} has no figure; a replication file has one in its section [figure]",
         replication.id
     );
-    let to_terminal = args.png.as_deref().is_some_and(is_standard_output) && io::stdout().is_terminal();
-    ensure!(!to_terminal, "a PNG picture is not for a terminal; write it with --png FILE, or pipe it on");
-    Ok(())
+    no_picture_on_terminal(args.png.as_deref())
 }
 
 /// Draws the published figures next to the measured ones.
@@ -172,13 +170,7 @@ fn write_pictures(args: &ReplicateArgs, ledger: &Ledger) -> anyhow::Result<()> {
         return Ok(());
     }
     let picture = outputs::published(ledger, Background::default()).context("no picture is drawn")?;
-    if let Some(path) = &args.svg {
-        write_text(&picture.svg(), path)?;
-    }
-    if let Some(path) = &args.png {
-        write_bytes(&picture.png()?, path)?;
-    }
-    Ok(())
+    write_picture(&picture, args.svg.as_deref(), args.png.as_deref())
 }
 
 fn request(args: &ReplicateArgs, replications: &[Replication]) -> Request {

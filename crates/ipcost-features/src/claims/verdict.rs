@@ -1,6 +1,7 @@
 //! What is known of a claim.
 
 use ipcost_model::named;
+use ipcost_report::claims::Known;
 
 named! {
     /// What is known of a claim.
@@ -19,6 +20,17 @@ named! {
 }
 
 impl ClaimVerdict {
+    /// The same as pictures and pages have it.
+    pub fn known(self) -> Known {
+        match self {
+            Self::Holds => Known::Holds,
+            Self::Fails => Known::Fails,
+            Self::Depends => Known::Depends,
+            Self::Open => Known::Open,
+            Self::NotTested => Known::NotTested,
+        }
+    }
+
     /// `1 holds`, `2 hold`.
     pub fn counted(self, count: usize) -> String {
         let verb = match self {

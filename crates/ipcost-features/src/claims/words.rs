@@ -26,16 +26,13 @@ pub(crate) fn style(word: ClaimVerdict) -> Style {
 
 /// A claim in words; of one about several cells also of how many it holds, and which one [`telling`] shows.
 pub(crate) fn text(claim: &CheckedClaim) -> String {
-    match telling(claim) {
-        Some(test) if test.host.is_some() => {
-            let held = claim.tests.iter().filter(|test| test.word == ClaimVerdict::Holds).count();
-            format!("{} (holds on {held} of {} hosts; shown: {})", claim.text, claim.tests.len(), place(test))
-        }
-        Some(test) if claim.tests.len() > 1 => {
-            let held = claim.tests.iter().filter(|test| test.word == ClaimVerdict::Holds).count();
-            format!("{} (holds of {held} of {} cells; shown: {})", claim.text, claim.tests.len(), test.cell)
-        }
-        _ => claim.text.clone(),
+    let Some(test) = telling(claim) else { return claim.text.clone() };
+    let (text, all) = (&claim.text, claim.tests.len());
+    let held = claim.tests.iter().filter(|test| test.word == ClaimVerdict::Holds).count();
+    match test.host {
+        Some(_) => format!("{text} (holds on {held} of {all} hosts; shown: {})", place(test)),
+        None if all > 1 => format!("{text} (holds of {held} of {all} cells; shown: {})", test.cell),
+        None => text.clone(),
     }
 }
 

@@ -12,7 +12,7 @@ const NAMES: &str = "level,what,baseline,cells,a,b,ratio,lo,hi,verdict,known,wou
 pub fn csv(comparison: &Comparison) -> String {
     let maybe = |value: Option<f64>| value.map_or_else(String::new, number);
     let of_groups = groups(comparison).map(|group| {
-        let level = if group.group == super::CellGroup::default() { "all" } else { "group" };
+        let level = if group.group.is_everything() { "all" } else { "group" };
         [
             level.to_owned(),
             text(&group_name(group)),

@@ -1,13 +1,13 @@
 //! What changed, as a picture: a row a group, and a row a cell.
 
+use ipcost_model::Verdict;
 use ipcost_report::forest::{Forest, ForestRow, Panel};
 use ipcost_report::numbers::ratio;
-use ipcost_report::words::capitalised;
+use ipcost_report::words::{capitalised, quantity};
 
 use super::record::Comparison;
 use super::words::{
-    bounds, change_verdict, group_name, group_verdict, groups, how, in_brackets, known, name, quantity, said,
-    sides,
+    bounds, change_verdict, group_bounds, group_name, group_verdict, groups, how, known, name, said, sides,
 };
 
 /// So many cells have a row each.
@@ -23,7 +23,7 @@ const REST: usize = 5;
 pub fn drawn(comparison: &Comparison) -> Forest {
     let of_groups = groups(comparison).map(|group| {
         let verdict = group_verdict(group, comparison.margin);
-        let bounds = in_brackets(group.ratio, group.lo, group.hi);
+        let bounds = group_bounds(group);
         row(group_name(group), (group.ratio, group.lo, group.hi), group.found.is_some(), &bounds, &verdict)
     });
     let of_cells = comparison.costs.iter().take(MOST_CELLS).map(|change| {
@@ -43,12 +43,12 @@ pub fn drawn(comparison: &Comparison) -> Forest {
         Panel { title: cells, rows: of_cells.collect() },
     ];
     Forest {
-        title: format!("Did it change? {} of B over A", capitalised(quantity(comparison))),
+        title: format!("Did it change? {} of B over A", capitalised(quantity(comparison.metric))),
         about: sides(comparison).join(" · "),
         reading: "Points are ratios, side B over side A; lines are their intervals. Blue: known to cost less. Orange: known to cost more."
             .to_owned(),
         panels: panels.into_iter().filter(|panel| !panel.rows.is_empty()).collect(),
-        band: (1.0 / (1.0 + comparison.margin), 1.0 + comparison.margin),
+        band: Verdict::band(comparison.margin),
         notes: said(comparison).into_iter().take(MOST_SENTENCES).collect(),
         how: format!("{}. {} {}", capitalised(&how(comparison)), comparison.tool.name, comparison.tool.version),
     }

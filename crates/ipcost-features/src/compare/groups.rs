@@ -40,6 +40,11 @@ impl CellGroup {
                 .is_none_or(|(client, server)| cell.client == *client && cell.server == *server)
     }
 
+    /// Whether it is all cells.
+    pub fn is_everything(&self) -> bool {
+        *self == Self::default()
+    }
+
     /// In words: `streams over tcp`.
     pub fn words(&self) -> String {
         let mut words = self.pattern.map_or("everything", plural).to_owned();

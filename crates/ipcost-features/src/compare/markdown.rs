@@ -6,8 +6,8 @@ use ipcost_report::words::capitalised;
 
 use super::record::Comparison;
 use super::words::{
-    bounds, change_verdict, differences, differences_title, group_name, group_verdict, groups, groups_title,
-    how, in_brackets, known, name, said, sides, value,
+    bounds, change_verdict, differences, differences_title, group_bounds, group_name, group_verdict, groups,
+    groups_title, how, known, name, said, sides, value,
 };
 
 /// Of few cells all have a row, of more those that are known to have changed, so many at most.
@@ -33,7 +33,7 @@ pub fn markdown(comparison: &Comparison) -> String {
     });
     table(differences_title(comparison), "| | A | B |\n|---|---|---|", differ.collect());
     let of_groups = groups(comparison).map(|group| {
-        let bounds = in_brackets(group.ratio, group.lo, group.hi);
+        let bounds = group_bounds(group);
         let verdict = group_verdict(group, comparison.margin);
         format!(
             "| {} | {} | {} {bounds} | {verdict} |\n",

@@ -9,8 +9,8 @@ use ipcost_report::words::capitalised;
 use super::drawn::drawn;
 use super::record::{Change, Comparison, GroupChange};
 use super::words::{
-    NO_DIFFERENCE, bounds, change_verdict, differences, differences_title, group_name, group_verdict, groups,
-    groups_title, how, in_brackets, known, name, said, sides, tables, value,
+    NO_DIFFERENCE, bounds, change_verdict, differences, differences_title, group_bounds, group_name,
+    group_verdict, groups, groups_title, how, known, name, said, sides, tables, value,
 };
 
 /// The page.
@@ -64,7 +64,7 @@ fn group_row(group: &GroupChange, margin: f64) -> Vec<Field> {
         Field::new(group_name(group), Look::Name),
         Field::new(group.cells.to_string(), Look::Number),
         Field::new(ratio(group.ratio), Look::Number),
-        Field::new(in_brackets(group.ratio, group.lo, group.hi), Look::Interval),
+        Field::new(group_bounds(group), Look::Interval),
         Field::new(group_verdict(group, margin), look(group.found.is_some(), group.ratio)),
     ]
 }

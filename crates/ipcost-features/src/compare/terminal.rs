@@ -6,11 +6,10 @@ use ipcost_report::numbers::ratio;
 use ipcost_report::words::escaped;
 use ipcost_report::wrap::wrapped;
 
-use super::groups::CellGroup;
 use super::record::{Change, Comparison, Difference, GroupChange};
 use super::words::{
-    NO_DIFFERENCE, bounds, change_verdict, differences, differences_title, group_name, group_verdict, groups,
-    groups_title, how, in_brackets, known, name, said, sides, tables, value,
+    NO_DIFFERENCE, bounds, change_verdict, differences, differences_title, group_bounds, group_name,
+    group_verdict, groups, groups_title, how, known, name, said, sides, tables, value,
 };
 
 const BOLD: Style = Style::new().bold();
@@ -84,15 +83,13 @@ fn levels(comparison: &Comparison, details: bool, room: usize, out: &mut String)
         ];
         grid.row(cells);
     };
-    let shown =
-        |group: &&GroupChange| details || group.found.is_some() || group.group == CellGroup::default();
+    let shown = |group: &&GroupChange| details || group.found.is_some() || group.group.is_everything();
     for (place, group) in groups(comparison).filter(shown).enumerate() {
         if !details && place >= MOST_ROWS && group.found.is_some() {
             left_out += 1;
             continue;
         }
-        let (bounds, words) =
-            (in_brackets(group.ratio, group.lo, group.hi), group_verdict(group, comparison.margin));
+        let (bounds, words) = (group_bounds(group), group_verdict(group, comparison.margin));
         add(group_name(group), group.cells.to_string(), group.ratio, bounds, words, group.found.is_some());
     }
     if !details {

@@ -6,7 +6,6 @@ use ipcost_report::numbers::{interval, ratio, time};
 use ipcost_report::words::{escaped, verdict};
 
 use super::differences::VOLATILE;
-use super::groups::CellGroup;
 use super::record::{Change, ComparedRun, Comparison, Difference, GroupChange, SpreadSource};
 
 /// From this change on a factor is easier to read than a percentage.
@@ -63,7 +62,7 @@ pub(super) fn groups(comparison: &Comparison) -> impl Iterator<Item = &GroupChan
 
 /// What a group is called in a row.
 pub(super) fn group_name(group: &GroupChange) -> String {
-    match group.group == CellGroup::default() {
+    match group.group.is_everything() {
         true => "all cells together".to_owned(),
         false => group.group.words(),
     }
@@ -99,14 +98,6 @@ pub(super) fn tables(comparison: &Comparison) -> impl Iterator<Item = (&'static 
 }
 
 const RELATIVE: &str = "Ratio to the baseline of the same run";
-
-/// What is compared, in the middle of a sentence.
-pub(super) fn quantity(comparison: &Comparison) -> &'static str {
-    match comparison.metric {
-        Metric::Wall => "cost",
-        Metric::Cpu => "processor time",
-    }
-}
 
 fn cost_title(comparison: &Comparison) -> &'static str {
     match comparison.metric {
@@ -144,7 +135,12 @@ pub(super) fn bounds(change: &Change) -> String {
     in_brackets(change.ratio, change.lo, change.hi)
 }
 
-pub(super) fn in_brackets(ratio: f64, lo: Option<f64>, hi: Option<f64>) -> String {
+/// The interval of a group.
+pub(super) fn group_bounds(group: &GroupChange) -> String {
+    in_brackets(group.ratio, group.lo, group.hi)
+}
+
+fn in_brackets(ratio: f64, lo: Option<f64>, hi: Option<f64>) -> String {
     match interval(ratio, lo, hi) {
         Some(bounds) => format!("({bounds})"),
         None => "(no interval)".to_owned(),

@@ -1,14 +1,13 @@
 //! A fleet as pictures have it: a row a contrast, or a row a host.
 
+use ipcost_model::Verdict;
 use ipcost_model::units::counted;
 use ipcost_report::forest::{Forest, ForestRow, Panel};
 use ipcost_report::numbers::{interval, ratio};
-use ipcost_report::words::capitalised;
+use ipcost_report::words::{capitalised, quantity};
 
 use super::record::{Fleet, FleetContrast, HostRatio, Standing};
-use super::words::{
-    group_names, how, pair, quantity, sentence, sentences, standings, tables, title, typical, work,
-};
+use super::words::{group_names, how, pair, sentence, sentences, standings, tables, title, typical, work};
 
 /// So many hosts have a row each; of more, those that do not stand where most do, and the rest by group.
 const MOST_HOSTS: usize = 60;
@@ -47,10 +46,10 @@ pub fn overview(fleet: &Fleet) -> Forest {
         about: group_names(fleet),
         reading: format!(
             "Points are the ratio of {} on a typical host; lines reach to where another such host is expected, with 95 %. Orange: hosts disagree.",
-            quantity(fleet)
+            quantity(fleet.metric)
         ),
         panels: panels.collect(),
-        band: band(fleet),
+        band: Verdict::band(fleet.margin),
         notes: sentences(fleet, false).iter().take(MOST_SENTENCES).map(|said| capitalised(said)).collect(),
         how: provenance(fleet),
     }
@@ -129,14 +128,10 @@ pub fn by_host(fleet: &Fleet, contrast: &FleetContrast) -> Forest {
         reading: "A row a host, with the interval of its own run. Orange: hosts that disagree with most."
             .to_owned(),
         panels,
-        band: band(fleet),
+        band: Verdict::band(fleet.margin),
         notes: vec![capitalised(&sentence(fleet, contrast))],
         how: provenance(fleet),
     }
-}
-
-fn band(fleet: &Fleet) -> (f64, f64) {
-    (1.0 / (1.0 + fleet.margin), 1.0 + fleet.margin)
 }
 
 fn provenance(fleet: &Fleet) -> String {

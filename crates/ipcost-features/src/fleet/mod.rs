@@ -22,7 +22,7 @@ pub(crate) use self::files::Files;
 pub use self::gather::Gatherer;
 pub use self::host_key::{HostKey, names};
 pub use self::markdown::markdown;
-pub(crate) use self::page::not_counted;
 pub use self::page::page;
+pub(crate) use self::page::{by_host_of, look, not_counted};
 pub use self::record::*;
 pub use self::terminal::render;

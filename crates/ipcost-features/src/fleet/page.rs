@@ -1,5 +1,6 @@
 //! A fleet as one page, which loads nothing and needs no script.
 
+use ipcost_model::units::counted;
 use ipcost_report::html::site::{Field, Look, Page, Section, Table};
 use ipcost_report::picture::plain_forest;
 use ipcost_report::words::capitalised;
@@ -88,16 +89,10 @@ fn overview_section(fleet: &Fleet) -> Section {
 
 fn row(fleet: &Fleet, title: &str, contrast: &FleetContrast) -> Vec<Field> {
     let together = contrast.together.as_ref();
-    let look = match contrast.counts.majority() {
-        Some(Standing::Cheaper) => Look::Good,
-        Some(Standing::CostsMore) => Look::Bad,
-        Some(Standing::Same) => Look::Text,
-        Some(Standing::Open) | None => Look::Open,
-    };
     vec![
         Field::new(title, Look::Name),
         Field::new(pair(contrast), Look::Name),
-        Field::new(standings(&contrast.counts), look),
+        Field::new(standings(&contrast.counts), look(contrast.counts.majority())),
         Field::new(together.map(typical).unwrap_or_default(), Look::Number),
         Field::new(together.map(|together| known(fleet, together)).unwrap_or_default(), Look::Name),
         Field::new(together.map(|together| spread(together.spread)).unwrap_or_default(), Look::Number),
@@ -134,28 +129,43 @@ fn claims(fleet: &Fleet) -> Section {
                 false => claim_sentence(fleet, claim).trim_end_matches('.').to_owned(),
             }
         ));
-        section = section.folded("By condition and host", by_host_of(fleet, claim));
+        let conditions = claim_conditions(claim);
+        let inner = conditions.iter().fold(Section::new("", ""), |section, line| section.note(line));
+        section = section.folded("By condition and host", by_host_of(inner, fleet, claim, MOST_HOSTS));
     }
     section
 }
 
-fn by_host_of(fleet: &Fleet, claim: &FleetClaim) -> Section {
+/// Adds what each host says of a claim, of so many hosts.
+pub(crate) fn by_host_of(section: Section, fleet: &Fleet, claim: &FleetClaim, most: usize) -> Section {
     let look = |word: ClaimVerdict| match word {
         ClaimVerdict::Holds => Look::Good,
         ClaimVerdict::Fails => Look::Bad,
         ClaimVerdict::Depends => Look::Text,
         ClaimVerdict::Open | ClaimVerdict::NotTested => Look::Open,
     };
-    let rows = claim.hosts.iter().take(MOST_HOSTS).map(|host| {
+    let rows = claim.hosts.iter().take(most).map(|host| {
         vec![
             Field::new(fleet.hosts[host.host as usize].name.clone(), Look::Name),
             Field::new(host.word.name(), look(host.word)),
             Field::new(host.sentence.clone(), Look::Text),
         ]
     });
-    let table = Table { head: vec!["host", "", ""], rows: rows.collect() };
-    let conditions = claim_conditions(claim);
-    conditions.iter().fold(Section::new("", ""), |section, line| section.note(line)).table(&table)
+    let section = section.table(&Table { head: vec!["host", "", ""], rows: rows.collect() });
+    match claim.hosts.len().saturating_sub(most) {
+        0 => section,
+        more => section.note(&format!("… and {}", counted(more as u64, "more host"))),
+    }
+}
+
+/// How the verdict of most hosts on a contrast looks.
+pub(crate) fn look(majority: Option<Standing>) -> Look {
+    match majority {
+        Some(Standing::Cheaper) => Look::Good,
+        Some(Standing::CostsMore) => Look::Bad,
+        Some(Standing::Same) => Look::Name,
+        Some(Standing::Open) | None => Look::Open,
+    }
 }
 
 fn hosts(fleet: &Fleet) -> Section {

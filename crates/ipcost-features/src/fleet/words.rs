@@ -3,7 +3,7 @@
 use ipcost_model::units::counted;
 use ipcost_model::{Metric, Placement, Verdict, and_joined, escaped, first_few};
 use ipcost_report::numbers::{interval, ratio};
-use ipcost_report::words::{cores, verdict};
+use ipcost_report::words::{cores, quantity, verdict};
 
 use super::record::{
     CheapestOn, ClaimCounts, Counts, Disagreement, Fleet, FleetClaim, FleetCondition, FleetContrast,
@@ -26,14 +26,6 @@ pub fn title(fleet: &Fleet) -> String {
         counted(fleet.groups.len() as u64, "group"),
         counted(fleet.files, "file")
     )
-}
-
-/// What is measured, above ratios.
-pub fn quantity(fleet: &Fleet) -> &'static str {
-    match fleet.metric {
-        Metric::Wall => "cost",
-        Metric::Cpu => "processor time",
-    }
 }
 
 /// A group in a few words.
@@ -221,7 +213,7 @@ pub fn sentence(fleet: &Fleet, contrast: &FleetContrast) -> String {
     };
     let range = range(contrast, majority);
     let known = match majority {
-        Standing::Cheaper => format!("{a} is cheaper than {b}, at {range} of its {}", quantity(fleet)),
+        Standing::Cheaper => format!("{a} is cheaper than {b}, at {range} of its {}", quantity(fleet.metric)),
         Standing::CostsMore => format!("{a} costs {range} as much as {b}"),
         Standing::Same | Standing::Open => {
             format!("{a} and {b} cost the same within {:.0} %", fleet.margin * 100.0)

@@ -5,13 +5,12 @@ use ipcost_model::units::counted;
 use ipcost_report::claims::Known;
 use ipcost_report::html::matrix::{Matrix, Part, Row, Shown, Tint};
 use ipcost_report::html::site::{Badge, Field, Look, Page, Section, Table};
-
 use ipcost_report::words::capitalised;
 
 use super::{CLAIMS, Gallery};
 use crate::claims::ClaimVerdict;
 use crate::fleet::words::{claim_counts, claim_sentence};
-use crate::fleet::{ClaimCounts, Fleet, FleetClaim};
+use crate::fleet::{self, ClaimCounts, Fleet, FleetClaim};
 use crate::replicate::catalogue;
 
 /// So many groups are columns.
@@ -19,20 +18,9 @@ const MOST_GROUPS: usize = 12;
 /// So many hosts are listed for a claim.
 const MOST_HOSTS: usize = 200;
 
-/// What is known, by colour.
-fn known(verdict: ClaimVerdict) -> Known {
-    match verdict {
-        ClaimVerdict::Holds => Known::Holds,
-        ClaimVerdict::Fails => Known::Fails,
-        ClaimVerdict::Depends => Known::Depends,
-        ClaimVerdict::Open => Known::Open,
-        ClaimVerdict::NotTested => Known::NotTested,
-    }
-}
-
 /// What most hosts know; open if they are not of one mind.
 pub fn known_by_most(counts: &ClaimCounts) -> Known {
-    counts.majority().map_or(Known::Open, known)
+    counts.majority().map_or(Known::Open, ClaimVerdict::known)
 }
 
 /// Above the claims of an experiment or a check.
@@ -191,7 +179,7 @@ fn field(counts: &ClaimCounts) -> Shown {
         true => String::new(),
         false => format!("on {hosts} of {all}; {}", others.join(", ")),
     };
-    let tints = found.iter().map(|(verdict, hosts)| (Tint::Claim(known(*verdict)), *hosts as f64));
+    let tints = found.iter().map(|(verdict, hosts)| (Tint::Claim(verdict.known()), *hosts as f64));
     Shown {
         name: first.name().to_owned(),
         small,
@@ -216,26 +204,5 @@ fn by_condition_and_host(fleet: &Fleet, claim: &FleetClaim) -> Section {
             .chain(ClaimVerdict::ALL.iter().map(|verdict| verdict.name()));
         section = section.table(&Table { head: head.collect(), rows: rows.collect() });
     }
-    let rows = claim.hosts.iter().take(MOST_HOSTS).map(|host| {
-        vec![
-            Field::new(fleet.hosts[host.host as usize].name.clone(), Look::Name),
-            Field::new(host.word.name(), look(host.word)),
-            Field::new(host.sentence.clone(), Look::Text),
-        ]
-    });
-    section = section.table(&Table { head: vec!["host", "", ""], rows: rows.collect() });
-    match claim.hosts.len().saturating_sub(MOST_HOSTS) {
-        0 => section,
-        more => section.note(&format!("… and {}", counted(more as u64, "more host"))),
-    }
-}
-
-/// How a verdict looks in a table.
-pub fn look(verdict: ClaimVerdict) -> Look {
-    match verdict {
-        ClaimVerdict::Holds => Look::Good,
-        ClaimVerdict::Fails => Look::Bad,
-        ClaimVerdict::Depends => Look::Text,
-        ClaimVerdict::Open | ClaimVerdict::NotTested => Look::Open,
-    }
+    fleet::by_host_of(section, fleet, claim, MOST_HOSTS)
 }

@@ -3,13 +3,13 @@
 use ipcost_model::units::counted;
 use ipcost_report::html::site::{Badge, Field, Look, Page, Section, Table};
 use ipcost_report::numbers::ratio;
-use ipcost_report::words::capitalised;
+use ipcost_report::words::{capitalised, quantity};
 
 use super::claims::{address, known_by_most};
 use super::groups::{kernel, processor};
 use super::{Gallery, cheapest};
 use crate::fleet::words::{claim_counts, pair, standings, work};
-use crate::fleet::{Fleet, Standing};
+use crate::fleet::{Fleet, look};
 
 /// So many hosts are listed.
 const MOST_HOSTS: usize = 1000;
@@ -73,12 +73,6 @@ impl Of<'_> {
             .iter()
             .filter_map(|contrast| {
                 let found = contrast.groups.iter().find(|of| of.group == self.group)?;
-                let look = match found.counts.majority() {
-                    Some(Standing::Cheaper) => Look::Good,
-                    Some(Standing::CostsMore) => Look::Bad,
-                    Some(Standing::Same) => Look::Name,
-                    Some(Standing::Open) | None => Look::Open,
-                };
                 let title = work(&contrast.work, contrast.placement);
                 let shown = if title == above { String::new() } else { capitalised(&title) };
                 above = title;
@@ -86,7 +80,7 @@ impl Of<'_> {
                 Some(vec![
                     Field::new(shown, Look::Text),
                     Field::new(pair(contrast), Look::Name),
-                    Field::new(standings(&found.counts), look),
+                    Field::new(standings(&found.counts), look(found.counts.majority())),
                     number(found.median),
                     number(found.least),
                     number(found.most),
@@ -97,7 +91,7 @@ impl Of<'_> {
             return None;
         }
         let head = vec!["work", "", "hosts", "median ratio", "least", "most"];
-        let what = crate::fleet::words::quantity(self.fleet());
+        let what = quantity(self.fleet().metric);
         let about = format!(
             "The {what} of the first relative to the second: the median of the hosts, the least and the most."
         );

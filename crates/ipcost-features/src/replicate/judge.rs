@@ -6,7 +6,7 @@ use ipcost_lab::planning::ALPHA;
 use ipcost_lab::system_calls::SystemCalls;
 use ipcost_lab::{Answered, Batches, Needed, Outcome, Question};
 use ipcost_model::protocol::PeerRole;
-use ipcost_model::{Measure, Placement, PlannedCell, Quantity, Ran};
+use ipcost_model::{Measure, Placement, PlannedCell, Quantity, Ran, Verdict};
 
 use crate::claims::{Bounded, Bounds, ClaimVerdict, Found, Selector, all_hold};
 use crate::explain::Sides;
@@ -434,7 +434,8 @@ fn verdict(test: &Test, bounds: Bounds, interval: Option<(f64, f64)>) -> ClaimVe
     let one = Some(Bounded::Strictly(1.0));
     let is_direction = test.b.is_some()
         && matches!((bounds.above, bounds.below), (above, None) | (None, above) if above == one);
-    let is_same = |(lo, hi): (f64, f64)| lo > 1.0 / (1.0 + SAME) && hi < 1.0 + SAME;
+    let (low, high) = Verdict::band(SAME);
+    let is_same = |(lo, hi): (f64, f64)| lo > low && hi < high;
     match interval {
         Some(interval) if said.is_open() && is_direction && is_same(interval) => ClaimVerdict::Fails,
         _ => said,

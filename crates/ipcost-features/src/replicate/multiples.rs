@@ -1,7 +1,7 @@
 //! The claims of a ledger as cards and small multiples of pictures and the page.
 
 use ipcost_lab::planning::ALPHA;
-use ipcost_report::claims::{Claim, Claims, Condition, Known, Test};
+use ipcost_report::claims::{Claim, Claims, Condition, Test};
 use ipcost_report::numbers::bounds;
 
 use super::{Ledger, LedgerClaim, LedgerTest, Software, words};
@@ -28,7 +28,7 @@ fn card(number: usize, claim: &LedgerClaim) -> Claim {
     Claim {
         number,
         text: claim.text.clone(),
-        known: known(claim.word),
+        known: claim.word.known(),
         said: words::word(claim),
         notes: words::notes(claim).into_iter().map(|(what, note)| (what, note.to_owned())).collect(),
         remarks: words::remarks(claim),
@@ -53,7 +53,7 @@ fn conditions(claim: &LedgerClaim) -> Vec<Condition> {
         let found = all.find(|it| (&it.stratum, it.software) == (stratum, software));
         Condition {
             name: name(stratum.as_deref(), software),
-            known: found.map(|it| known(it.word)),
+            known: found.map(|it| it.word.known()),
             said: found.map_or_else(|| NOTHING.to_owned(), |it| under(it.word, it.size)),
             tests: tests.into_iter().map(test).collect(),
         }
@@ -100,21 +100,11 @@ fn test(test: &LedgerTest) -> Test {
         above,
         below,
         decides: test.decides,
-        known: known(test.word),
+        known: test.word.known(),
         here: test.value.map_or_else(String::new, words::shown),
         held: test.value.map_or_else(String::new, |value| bounds(value, (test.lo, test.hi), test.range)),
         claimed: test.claimed.clone(),
         said,
-    }
-}
-
-fn known(word: ClaimVerdict) -> Known {
-    match word {
-        ClaimVerdict::Holds => Known::Holds,
-        ClaimVerdict::Fails => Known::Fails,
-        ClaimVerdict::Depends => Known::Depends,
-        ClaimVerdict::Open => Known::Open,
-        ClaimVerdict::NotTested => Known::NotTested,
     }
 }
 

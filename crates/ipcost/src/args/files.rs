@@ -6,7 +6,7 @@ use clap::Args;
 
 #[derive(Debug, Args)]
 pub struct RecordFiles {
-    /// Write it as JSON; - is standard output
+    /// Write the result as JSON; - is standard output
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
     /// Write a page that loads nothing
@@ -15,10 +15,10 @@ pub struct RecordFiles {
     /// Write comma-separated values
     #[arg(long, value_name = "FILE")]
     pub csv: Option<PathBuf>,
-    /// Write Markdown
+    /// Write Markdown, fit for a pull request
     #[arg(long, value_name = "FILE")]
     pub markdown: Option<PathBuf>,
-    /// Draw it as SVG
+    /// Draw the result as SVG
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
     /// The same as PNG

@@ -9,6 +9,7 @@ use ipcost_features::check::fleet::FleetCheck;
 use ipcost_features::check::{Check, Questions, View, github, junit, words as check};
 use ipcost_model::Plan;
 use ipcost_report::plan as plan_text;
+use serde::Serialize;
 
 use crate::args::CheckArgs;
 use crate::output::{is_standard_output, print, room, show_warnings, write_pretty, write_text};
@@ -21,26 +22,14 @@ const NOT_OF_CLAIMS: [&str; 2] = ["unresolved", "no-intervals"];
 /// # Errors
 /// What cannot be written.
 pub fn write(args: &CheckArgs, check: &Check) -> anyhow::Result<()> {
-    let files = [&args.json, &args.junit];
-    let taken = files.into_iter().flatten().any(|path| is_standard_output(path));
-    if !taken {
-        print(&check::render(&check.view(), room()))?;
-    }
+    let view = check.view();
+    show(args, &view)?;
     if !args.quiet {
         let mut document = check.document.clone();
         document.warnings.retain(|warning| !NOT_OF_CLAIMS.contains(&warning.code.as_str()));
         show_warnings(&document, "--json FILE");
     }
-    if let Some(path) = &args.json {
-        write_pretty(check, path)?;
-    }
-    if let Some(path) = &args.junit {
-        write_text(&junit::render(&check.view()), path)?;
-    }
-    if on_github(args) {
-        annotate(&check.view(), taken)?;
-    }
-    Ok(())
+    write_files(args, check, &view)
 }
 
 /// The same of what many hosts say.
@@ -49,18 +38,28 @@ pub fn write(args: &CheckArgs, check: &Check) -> anyhow::Result<()> {
 /// What cannot be written.
 pub fn write_fleet(args: &CheckArgs, fleet: &FleetCheck) -> anyhow::Result<()> {
     let view = fleet.view();
-    let taken = [&args.json, &args.junit].into_iter().flatten().any(|path| is_standard_output(path));
-    if !taken {
-        print(&check::render(&view, room()))?;
-    }
+    show(args, &view)?;
+    write_files(args, fleet, &view)
+}
+
+/// Whether a file takes standard output.
+fn is_taken(args: &CheckArgs) -> bool {
+    [&args.json, &args.junit].into_iter().flatten().any(|path| is_standard_output(path))
+}
+
+fn show(args: &CheckArgs, view: &View<'_>) -> anyhow::Result<()> {
+    if is_taken(args) { Ok(()) } else { print(&check::render(view, room())) }
+}
+
+fn write_files(args: &CheckArgs, record: &impl Serialize, view: &View<'_>) -> anyhow::Result<()> {
     if let Some(path) = &args.json {
-        write_pretty(fleet, path)?;
+        write_pretty(record, path)?;
     }
     if let Some(path) = &args.junit {
-        write_text(&junit::render(&view), path)?;
+        write_text(&junit::render(view), path)?;
     }
     if on_github(args) {
-        annotate(&view, taken)?;
+        annotate(view, is_taken(args))?;
     }
     Ok(())
 }

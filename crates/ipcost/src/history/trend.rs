@@ -1,10 +1,9 @@
 //! `ipcost list --trend`: what a cell cost in each saved run, and when that changed.
 
 use std::collections::BTreeSet;
-use std::io::IsTerminal;
 use std::process::ExitCode;
 
-use anyhow::{Context, ensure};
+use anyhow::ensure;
 use ipcost_features::history::RunSummary;
 use ipcost_features::trend::{Asked, CellName, Gathered, Trend, TrendError, csv, timeline, trend, words};
 use ipcost_model::{Document, RunState};
@@ -19,7 +18,8 @@ use crate::args::ListArgs;
 use crate::build::tool;
 use crate::exit::Problem;
 use crate::output::{
-    at_most_one_on_standard_output, is_standard_output, print, room, write_bytes, write_pretty, write_text,
+    at_most_one_on_standard_output, is_standard_output, no_picture_on_terminal, print, room, write_picture,
+    write_pretty, write_text,
 };
 use crate::redact::Redacting;
 
@@ -56,10 +56,7 @@ pub fn run(cell: &str, args: &ListArgs) -> Result<ExitCode, Problem> {
 fn check(args: &ListArgs) -> anyhow::Result<()> {
     at_most_one_on_standard_output(args.trend.files().chain(args.json.as_deref()))?;
     ensure!(args.limit != Some(0), "--limit 0 leaves no run; a trend takes 10 at least");
-    let to_terminal =
-        args.trend.png.as_deref().is_some_and(is_standard_output) && std::io::stdout().is_terminal();
-    ensure!(!to_terminal, "a PNG picture is not for a terminal; write it with --png FILE, or pipe it on");
-    Ok(())
+    no_picture_on_terminal(args.trend.png.as_deref())
 }
 
 /// What is asked of every run that has ended and has it, in the order of time.
@@ -88,12 +85,7 @@ fn write(trend: &Trend, args: &ListArgs) -> anyhow::Result<()> {
     let outputs = &args.trend;
     if outputs.svg.is_some() || outputs.png.is_some() {
         let picture = draw_timeline(&timeline(trend), Background::default())?;
-        if let Some(path) = &outputs.svg {
-            write_text(&picture.svg(), path)?;
-        }
-        if let Some(path) = &outputs.png {
-            write_bytes(&picture.png().context("the picture cannot be drawn")?, path)?;
-        }
+        write_picture(&picture, outputs.svg.as_deref(), outputs.png.as_deref())?;
     }
     if let Some(path) = &outputs.csv {
         write_text(&csv(trend), path)?;

@@ -7,6 +7,10 @@ use serde_json::{Value, json};
 use crate::common::{Place, argument, assert_refused, assert_schema, text};
 use crate::replicate::MINE;
 
+/// Every output that is text.
+const OUTPUTS: [&str; 10] =
+    ["--json", "f.json", "--html", "f.html", "--csv", "f.csv", "--markdown", "f.md", "--svg", "f.svg"];
+
 /// A run of two cells.
 fn document(place: &Place) -> Value {
     place.document(&[
@@ -79,22 +83,7 @@ fn fleet_of(place: &Place) -> Value {
 fn hosts_are_joined_and_every_output_says_the_same() {
     let place = Place::new();
     fleet_of(&place);
-    let output = place.run(&[
-        "fleet",
-        "fleet",
-        "--json",
-        "f.json",
-        "--html",
-        "f.html",
-        "--csv",
-        "f.csv",
-        "--markdown",
-        "f.md",
-        "--svg",
-        "f.svg",
-        "--png",
-        "f.png",
-    ]);
+    let output = place.run(&[&["fleet", "fleet", "--png", "f.png"], &OUTPUTS[..]].concat());
     assert!(output.status.success() && output.stderr.is_empty(), "{}", text(&output.stderr));
     let shown = text(&output.stdout);
     assert!(shown.starts_with("6 hosts in 2 groups, from 6 files\n"), "{shown}");
@@ -237,22 +226,7 @@ fn names_of_hosts_are_nowhere_in_a_redacted_fleet() {
     place.write("fleet/topsecret-db7.json", &secret.to_string());
     place.write("fleet/topsecret-db8.json", "{");
     let files = ["f.json", "f.html", "f.csv", "f.md", "f.svg"];
-    let output = place.run(&[
-        "fleet",
-        "fleet",
-        "--redact",
-        "--details",
-        "--json",
-        "f.json",
-        "--html",
-        "f.html",
-        "--csv",
-        "f.csv",
-        "--markdown",
-        "f.md",
-        "--svg",
-        "f.svg",
-    ]);
+    let output = place.run(&[&["fleet", "fleet", "--redact", "--details"], &OUTPUTS[..]].concat());
     assert!(output.status.success(), "{}", text(&output.stderr));
     let written = files.map(|file| fs::read_to_string(place.file(file)).unwrap());
     for text in written.iter().chain([&text(&output.stdout), &text(&output.stderr)]) {

@@ -2,6 +2,8 @@ use ipcost_report::html;
 use ipcost_report::picture::{Background, draw_claims};
 use serde_json::{Value, json};
 
+use ipcost_report::claims::Known;
+
 use super::*;
 
 fn test(about: &str, stratum: Option<&str>, word: &str, decides: bool) -> Value {
