@@ -79,6 +79,7 @@ fn expanded(job: &Job) -> Result<Expanded, ipcost_model::ExpandError> {
         transports: TRANSPORTS.get_or_init(transport::states),
         placements_unavailable: &[(Placement::Apart, "there is one core".to_owned())],
         peers: &peers,
+        lacks: Offers::LACKS_NOTHING,
     };
     expand(job, &offers)
 }

@@ -137,7 +137,12 @@ mod tests {
     fn cells(matrix: Matrix) -> Result<Vec<PlannedCell>, String> {
         let transports = [TransportState { capabilities: &EVERYTHING, unavailable: None }];
         let peers = [PeerState { name: "go".to_owned(), unavailable: None, wire: None }];
-        let offers = Offers { transports: &transports, placements_unavailable: &[], peers: &peers };
+        let offers = Offers {
+            transports: &transports,
+            placements_unavailable: &[],
+            peers: &peers,
+            lacks: Offers::LACKS_NOTHING,
+        };
         let job = Job { cells: vec![matrix], ..Job::default() };
         expand(&job, &offers).map(|expanded| expanded.cells).map_err(|error| error.to_string())
     }
@@ -151,6 +156,7 @@ mod tests {
                 OptionKind::Count(most) => OptionValue::Int(number.min(most)),
                 OptionKind::Processor | OptionKind::Time => OptionValue::Int(number),
                 OptionKind::Choice(words) => OptionValue::Text(words[usize::from(switch)].to_owned()),
+                OptionKind::Name(_) => OptionValue::Text(format!("name-{number}")),
                 OptionKind::Offset(step) => {
                     OptionValue::Int(number % crate::layout::PAGE_BYTES / step * step)
                 }

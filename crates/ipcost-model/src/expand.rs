@@ -9,11 +9,11 @@ use thiserror::Error;
 
 use crate::arms::{ArmName, Arms};
 use crate::capabilities::{Delivery, FloorKind, PeerState, TransportState};
-use crate::cell::{PIPELINE, Pattern, Placement, Point, SpeaksFirst, Work, arm_part};
+use crate::cell::{Cell, PIPELINE, Pattern, Placement, Point, SpeaksFirst, Work, arm_part};
 use crate::consistency::MAX_NAME_BYTES;
 use crate::floor::{self, FloorRecipe};
 use crate::job::{Job, Matrix, NATIVE, check_peer_name};
-use crate::options::{OptionName, OptionValue, Options};
+use crate::options::{OptionKind, OptionName, OptionValue, Options};
 use crate::suggest::unknown;
 use crate::text::escaped;
 use crate::units::{MAX_SIZE_BYTES, size_text};
@@ -35,6 +35,13 @@ pub struct Offers<'a> {
     pub placements_unavailable: &'a [(Placement, String)],
     /// The bundled peers, except the built-in one.
     pub peers: &'a [PeerState],
+    /// Why this machine cannot meet what a cell asks of its transport; `None` if it can.
+    pub lacks: fn(&Cell) -> Option<String>,
+}
+
+impl Offers<'_> {
+    /// A machine that meets whatever cells ask of their transports.
+    pub const LACKS_NOTHING: fn(&Cell) -> Option<String> = |_| None;
 }
 
 /// A cell with everything a run needs to know about it.
@@ -355,8 +362,8 @@ impl Expansion<'_> {
                 }
             }
         }
-        let unavailable = reasons.into_iter().flatten().next();
         let cell = work.over(transport, options);
+        let unavailable = reasons.into_iter().flatten().next().or_else(|| (self.offers.lacks)(&cell));
         let point =
             Point { cell, placement, client: client.to_owned(), server: server.to_owned(), arm: None };
         Ok(PlannedCell {
@@ -522,6 +529,8 @@ fn row_name(cell: &Point) -> String {
                 let prefix = format!("{}_", cell.transport.trim_end_matches('6'));
                 name.push_str(&format!(" {}", option.strip_prefix(&prefix).unwrap_or(option)));
             }
+            // A name says by itself what it is.
+            value if matches!(option.spec().kind, OptionKind::Name(_)) => name.push_str(&format!(" {value}")),
             value => name.push_str(&format!(" {option}={value}")),
         }
     }
@@ -621,6 +630,7 @@ mod tests {
                 },
                 PeerState { name: "bus".into(), unavailable: None, wire: Some("bus") },
             ],
+            lacks: Offers::LACKS_NOTHING,
         };
         expand(&parse_job(text).expect("a job that parses"), &offers).map_err(|error| error.to_string())
     }

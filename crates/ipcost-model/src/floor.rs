@@ -9,6 +9,7 @@ use crate::capabilities::{Capabilities, Delivery, FloorKind, OptionGroup, Transp
 use crate::cell::{Cell, Pattern, Placement, SpeaksFirst, Wait};
 use crate::expand::PlannedCell;
 use crate::job::NATIVE;
+use crate::options::TCP_CONGESTION;
 use crate::units::size_text;
 
 /// The least that a `stream` server reads at once if the cell does not say; bytes.
@@ -297,9 +298,10 @@ impl Calls {
             Some("any") => (0, 0),
             _ => (1, 0),
         };
-        // socket and connect; TCP_NODELAY; IP_BIND_ADDRESS_NO_PORT and bind; the buffers.
+        // socket and connect; TCP_NODELAY; TCP_CONGESTION; IP_BIND_ADDRESS_NO_PORT and bind; the buffers.
         let open = 2
             + has(OptionGroup::Tcp) * u32::from(cell.options.sets_nodelay(cell.pattern))
+            + u32::from(cell.options.text(TCP_CONGESTION).is_some())
             + has(OptionGroup::SourceAddresses) * unless_off("spread_sources") * 2
             + if_set("so_sndbuf")
             + if_set("so_rcvbuf");
@@ -355,6 +357,7 @@ mod tests {
             transports: &transports,
             placements_unavailable: &[(Placement::Apart, "only one core".into())],
             peers: &[crate::PeerState { name: "c".into(), unavailable: None, wire: None }],
+            lacks: Offers::LACKS_NOTHING,
         };
         expand(&parse_job(text).unwrap(), &offers).map_err(|error| error.to_string())
     }
@@ -429,7 +432,12 @@ mod tests {
             let job = format!("floor = true\n[[cells]]\n{cell}");
             let state = |capabilities| TransportState { capabilities, unavailable: None };
             let transports = [&UNIX, &RING, &CALL, &SPIN, &COPY].map(state);
-            let offers = Offers { transports: &transports, placements_unavailable: &[], peers: &[] };
+            let offers = Offers {
+                transports: &transports,
+                placements_unavailable: &[],
+                peers: &[],
+                lacks: Offers::LACKS_NOTHING,
+            };
             let expanded = expand(&parse_job(&job).unwrap(), &offers).unwrap();
             expanded.cells[0].floor.clone().map_or_else(|| expanded.notes[0].clone(), |floor| floor.made_of)
         };

@@ -27,6 +27,8 @@ pub enum OptionKind {
     Processor,
     /// One of these words.
     Choice(&'static [&'static str]),
+    /// A name that only the system knows: lower-case letters, digits, `_` and `-`, up to this many.
+    Name(usize),
     /// Bytes from the begin of a page, or `random`: the engine draws it for every epoch. A multiple of the number.
     Offset(u64),
 }
@@ -60,11 +62,19 @@ fn whole_ns(text: &str) -> Option<u64> {
     (1.0..=LONGEST_NS as f64).contains(&ns).then_some(ns as u64)
 }
 
+/// Whether a text is a name of at most `most` characters.
+fn is_name(text: &str, most: usize) -> bool {
+    let allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"_-".contains(&byte);
+    (1..=most).contains(&text.len()) && text.bytes().all(allowed)
+}
+
 /// The patterns that move messages.
 const ALL: &[Pattern] = &[Pattern::Connect, Pattern::Rr, Pattern::Stream];
 
 /// The patterns with buffers: those that move messages, and floors that copy.
 const BUFFERED: &[Pattern] = Pattern::ALL;
+/// The congestion control of a cell's connections.
+pub const TCP_CONGESTION: &str = "tcp_congestion";
 /// The value of an offset that the engine draws.
 const RANDOM: &str = "random";
 
@@ -205,6 +215,14 @@ pub const CATALOGUE: &[OptionSpec] = &[
         group: OptionGroup::Tcp,
         patterns: ALL,
         summary: "send at once (TCP_NODELAY) instead of waiting to fill a segment (Nagle's algorithm, the system's default)",
+    },
+    OptionSpec {
+        name: TCP_CONGESTION,
+        kind: OptionKind::Name(15),
+        default: "the system's (net.ipv4.tcp_congestion_control)",
+        group: OptionGroup::Tcp,
+        patterns: ALL,
+        summary: "congestion control of both sides (TCP_CONGESTION): cubic, bbr, reno, or what else the kernel allows; it decides how fast TCP streams, over loopback too (native peer, Linux)",
     },
     OptionSpec {
         name: "so_sndbuf",
@@ -421,7 +439,7 @@ impl OptionSpec {
             OptionKind::Size => parse_size(text).map(OptionValue::Int).ok(),
             OptionKind::Time => whole_ns(text).map(OptionValue::Int),
             OptionKind::Count(_) | OptionKind::Processor => text.parse().map(OptionValue::Int).ok(),
-            OptionKind::Choice(_) => Some(OptionValue::Text(text.to_owned())),
+            OptionKind::Choice(_) | OptionKind::Name(_) => Some(OptionValue::Text(text.to_owned())),
             OptionKind::Offset(_) => text.parse().map(OptionValue::Int).ok(),
         };
         self.check(value.unwrap_or_else(|| OptionValue::Text(text.to_owned())))
@@ -473,6 +491,12 @@ impl OptionSpec {
             (OptionKind::Choice(words), value) => {
                 Err(unknown(&format!("value of option {name}"), &value.to_string(), words.iter().copied()))
             }
+            (OptionKind::Name(most), OptionValue::Text(name)) if is_name(&name, most) => {
+                Ok(OptionValue::Text(name))
+            }
+            (OptionKind::Name(most), value) => Err(format!(
+                "option {name} takes a name of up to {most} lower-case letters, digits, _ and -, not \"{value}\""
+            )),
             (OptionKind::Offset(_), OptionValue::Text(word)) if word == RANDOM => Ok(OptionValue::Text(word)),
             (OptionKind::Offset(step), OptionValue::Int(bytes)) if bytes < PAGE_BYTES => {
                 if bytes.is_multiple_of(step) {
@@ -537,7 +561,7 @@ impl Options {
 
     /// A word, if set.
     pub fn text(&self, name: &str) -> Option<&str> {
-        match self.get(name, |kind| matches!(kind, OptionKind::Choice(_)))? {
+        match self.get(name, |kind| matches!(kind, OptionKind::Choice(_) | OptionKind::Name(_)))? {
             OptionValue::Text(value) => Some(value),
             _ => None,
         }
@@ -674,6 +698,20 @@ mod tests {
     }
 
     #[test]
+    fn a_congestion_control_is_a_name_that_the_kernel_decides_on() {
+        let mut options = Options::default();
+        let text = |name: &str| OptionValue::Text(name.to_owned());
+        for name in ["cubic", "bbr", "bpf_cubic", "some-15-letters"] {
+            options.set(TCP_CONGESTION, text(name)).unwrap();
+            assert_eq!(options.text(TCP_CONGESTION), Some(name));
+        }
+        for wrong in [text(""), text("16-letters-long-"), text("BBR"), text("a b"), OptionValue::Int(3)] {
+            let error = options.set(TCP_CONGESTION, wrong).unwrap_err();
+            assert!(error.contains("a name of up to 15"), "{error}");
+        }
+    }
+
+    #[test]
     #[cfg(debug_assertions)]
     fn a_getter_of_another_kind_is_a_bug_that_is_told() {
         let options = Options::default();
@@ -682,7 +720,7 @@ mod tests {
             let right = match spec.kind {
                 OptionKind::Bool => "bool",
                 OptionKind::Size | OptionKind::Count(_) | OptionKind::Time | OptionKind::Processor => "int",
-                OptionKind::Choice(_) => "text",
+                OptionKind::Choice(_) | OptionKind::Name(_) => "text",
                 OptionKind::Offset(_) => "offset",
             };
             let panics = [

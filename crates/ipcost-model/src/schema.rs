@@ -18,6 +18,7 @@ fn value(spec: &OptionSpec) -> Value {
         OptionKind::Time => json!({"type": "integer", "minimum": 1, "maximum": LONGEST_NS}),
         OptionKind::Processor => json!({"type": "integer", "minimum": 0, "maximum": MAX_PROCESSOR}),
         OptionKind::Choice(words) => json!({"type": "string", "enum": words}),
+        OptionKind::Name(most) => json!({"type": "string", "pattern": format!("^[a-z0-9_-]{{1,{most}}}$")}),
         OptionKind::Offset(step) => json!({"anyOf": [
             {"type": "integer", "minimum": 0, "maximum": PAGE_BYTES - 1, "multipleOf": step},
             {"const": "random"},

@@ -8,10 +8,11 @@ use std::time::Duration;
 use anyhow::{Context, anyhow, bail, ensure};
 use ipcost_model::{
     Capabilities, Job, Matrix, OptionGroup, OptionName, OptionValue, Pattern, PeerCommand, Placement, Size,
-    TransportState, check_peer_name, parse_job,
+    TCP_CONGESTION, TransportState, check_peer_name, parse_job,
 };
 use ipcost_sys::OS;
 use ipcost_sys::placement::Topology;
+use ipcost_sys::transport::{lacks_congestion, usual_congestion};
 
 use crate::args::{CellArgs, RunArgs};
 
@@ -25,6 +26,9 @@ const SUITE: [(Pattern, u64); 5] = [
     (Pattern::Stream, 64),
     (Pattern::Stream, 64 * 1024),
 ];
+
+/// The congestion control that Linux ships with.
+const COMMON_CONGESTION: &str = "cubic";
 
 /// How long a run may take if it measures on one core and on two: it has twice as many cells as for one placement.
 const BOTH_BUDGET: Duration = Duration::from_secs(45);
@@ -83,7 +87,7 @@ fn matrices(args: &CellArgs, transports: &[TransportState]) -> anyhow::Result<Ve
         let transport = if whole.transport.is_empty() { all().into() } else { whole.transport.clone() };
         let whole = Matrix { transport, ..whole };
         let streams = whole.pattern.0.contains(&Pattern::Stream);
-        let beside = if streams { nodelay(&whole, transports) } else { None };
+        let beside = if streams { beside(&whole, transports) } else { Vec::new() };
         return Ok([whole].into_iter().chain(beside).collect());
     }
     let chosen = if args.transports.is_empty() { suite_transports() } else { args.transports.clone() };
@@ -105,7 +109,7 @@ fn matrices(args: &CellArgs, transports: &[TransportState]) -> anyhow::Result<Ve
             transport: transport.into(),
             ..whole.clone()
         };
-        let beside = if pattern == Pattern::Stream { nodelay(&matrix, transports) } else { None };
+        let beside = if pattern == Pattern::Stream { beside(&matrix, transports) } else { Vec::new() };
         [matrix].into_iter().chain(beside)
     };
     Ok(SUITE.into_iter().flat_map(of_suite).filter(|matrix| !matrix.transport.is_empty()).collect())
@@ -156,10 +160,25 @@ fn both_placements() -> Vec<Placement> {
     if both.iter().all(|placement| topology.pair(*placement).is_ok()) { both } else { Vec::new() }
 }
 
-/// Streams of what has Nagle's algorithm without it, to stand beside those with it, since for small messages the answer turns on
-/// it; `None` where nothing has it, or the user has said which.
-fn nodelay(matrix: &Matrix, transports: &[TransportState]) -> Option<Matrix> {
-    let option = OptionName::find("tcp_nodelay").expect("an option of the catalogue");
+/// Streams over TCP in other ways on which the answer turns: without Nagle's algorithm, for small messages, and under cubic, which
+/// most machines use, where this one uses another congestion control.
+fn beside(matrix: &Matrix, transports: &[TransportState]) -> Vec<Matrix> {
+    let nodelay = stream_with(matrix, transports, "tcp_nodelay", OptionValue::Bool(true));
+    let other = usual_congestion()
+        .filter(|own| own != COMMON_CONGESTION && lacks_congestion(COMMON_CONGESTION).is_none());
+    let cubic =
+        || stream_with(matrix, transports, TCP_CONGESTION, OptionValue::Text(COMMON_CONGESTION.to_owned()));
+    nodelay.into_iter().chain(other.and_then(|_| cubic())).collect()
+}
+
+/// The streams of a matrix over TCP with an option; `None` where nothing has it, or the user has given it.
+fn stream_with(
+    matrix: &Matrix,
+    transports: &[TransportState],
+    option: &str,
+    value: OptionValue,
+) -> Option<Matrix> {
+    let option = OptionName::find(option).expect("an option of the catalogue");
     let has_it = |name: &&String| {
         let known = transports.iter().find(|state| state.capabilities.name == **name);
         known.is_some_and(|state| state.capabilities.option_groups.contains(&OptionGroup::Tcp))
@@ -167,8 +186,7 @@ fn nodelay(matrix: &Matrix, transports: &[TransportState]) -> Option<Matrix> {
     let transport: Vec<String> = matrix.transport.0.iter().filter(has_it).cloned().collect();
     let mut beside =
         Matrix { pattern: vec![Pattern::Stream].into(), transport: transport.into(), ..matrix.clone() };
-    if beside.transport.is_empty() || beside.options.0.insert(option, vec![OptionValue::Bool(true)]).is_some()
-    {
+    if beside.transport.is_empty() || beside.options.0.insert(option, vec![value]).is_some() {
         return None;
     }
     Some(beside)

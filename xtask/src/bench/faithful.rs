@@ -135,7 +135,12 @@ fn tests_of_times(
     let job = Job { cells: run.cells.clone(), ..Job::default() };
     let transports = transport::states();
     let peers = ipcost_foreign::states();
-    let offers = Offers { transports: &transports, placements_unavailable: &[], peers: &peers };
+    let offers = Offers {
+        transports: &transports,
+        placements_unavailable: &[],
+        peers: &peers,
+        lacks: Offers::LACKS_NOTHING,
+    };
     let mut expanded = expand(&job, &offers)?;
     let used: Vec<String> = tests
         .iter()

@@ -47,7 +47,12 @@ impl Cells {
     pub fn new(job: &str, peers: &[(&str, Vec<String>)]) -> Result<Self> {
         let job = parse_job(job).map_err(|error| anyhow::anyhow!("{error}"))?;
         let transports = transport::states();
-        let offers = Offers { transports: &transports, placements_unavailable: &[], peers: &[] };
+        let offers = Offers {
+            transports: &transports,
+            placements_unavailable: &[],
+            peers: &[],
+            lacks: Offers::LACKS_NOTHING,
+        };
         let plan = plan(expand(&job, &offers)?, &Settings::of(&job, 1))?;
         let ipcost = path_text(&ipcost())?.to_owned();
         let mut programs = vec![PeerProgram::new("native", vec![ipcost.clone(), "peer".to_owned()])];

@@ -23,7 +23,12 @@ fn asked(
     let gone = TransportState { capabilities: &GONE, unavailable: Some("not on this machine".into()) };
     let state = |capabilities| TransportState { capabilities, unavailable: None };
     let transports = [state(&NULL), state(&TWO), gone];
-    let offers = Offers { transports: &transports, placements_unavailable: &[], peers: &[] };
+    let offers = Offers {
+        transports: &transports,
+        placements_unavailable: &[],
+        peers: &[],
+        lacks: Offers::LACKS_NOTHING,
+    };
     let expanded = expand(&file.job, &offers).map_err(|error| error.to_string())?;
     let settings = Settings::of(&file.job, 1);
     let questions =

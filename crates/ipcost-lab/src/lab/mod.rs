@@ -97,6 +97,7 @@ impl Lab {
             transports: &transports,
             placements_unavailable: &placements_unavailable,
             peers: &self.states,
+            lacks: transport::lacks,
         };
         Ok(expand(job, &offers)?)
     }
@@ -240,7 +241,10 @@ fn put_back(mut outcome: Outcome, bench: &mut ProcessBench) -> Outcome {
 /// The problem with the job.
 pub fn cells_anywhere(job: &Job, peers: &[PeerState]) -> Result<Expanded, LabError> {
     let transports = transport::states();
-    Ok(expand(job, &Offers { transports: &transports, placements_unavailable: &[], peers })?)
+    Ok(expand(
+        job,
+        &Offers { transports: &transports, placements_unavailable: &[], peers, lacks: Offers::LACKS_NOTHING },
+    )?)
 }
 
 /// The parts of a run's record that are not measured.

@@ -173,7 +173,12 @@ mod tests {
     fn planned(cells: &str) -> Plan {
         let job = parse_job(&format!("epochs = 1\nseed = 1\n{cells}")).unwrap();
         let transports = transport::states();
-        let offers = Offers { transports: &transports, placements_unavailable: &[], peers: &[] };
+        let offers = Offers {
+            transports: &transports,
+            placements_unavailable: &[],
+            peers: &[],
+            lacks: Offers::LACKS_NOTHING,
+        };
         plan(expand(&job, &offers).unwrap(), &Settings::of(&job, 1)).unwrap()
     }
 

@@ -309,7 +309,12 @@ fn a_budget_that_cannot_reach_an_interval_names_one_that_can() {
         TransportState { capabilities: &NULL, unavailable: None },
         TransportState { capabilities: &TWO, unavailable: None },
     ];
-    let offers = Offers { transports: &transports, placements_unavailable: &[], peers: &[] };
+    let offers = Offers {
+        transports: &transports,
+        placements_unavailable: &[],
+        peers: &[],
+        lacks: Offers::LACKS_NOTHING,
+    };
     let planned = |budget: &str| {
         let job = parse_job(&format!("budget = \"{budget}\"\n{PAIR}")).unwrap();
         plan(expand(&job, &offers).unwrap(), &Settings::of(&job, 1))

@@ -17,7 +17,12 @@ fn planned_with_floors(text: &str) -> Plan {
     let transports = [state(&NULL), state(&TWO), state(&CALL), state(&HAND), state(&COPY)];
     let job = parse_job(text).unwrap();
     let lacking = [(Placement::Apart, "only one core".to_owned())];
-    let offers = Offers { transports: &transports, placements_unavailable: &lacking, peers: &[] };
+    let offers = Offers {
+        transports: &transports,
+        placements_unavailable: &lacking,
+        peers: &[],
+        lacks: Offers::LACKS_NOTHING,
+    };
     plan(expand(&job, &offers).unwrap(), &Settings::of(&job, 1)).unwrap()
 }
 

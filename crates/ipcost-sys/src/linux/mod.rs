@@ -4,6 +4,7 @@ pub mod abstract_address;
 pub mod calling;
 pub mod child;
 pub mod close_on_exec;
+pub mod congestion;
 pub mod counter;
 pub mod counting;
 pub mod credentials;

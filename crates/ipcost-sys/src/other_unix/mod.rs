@@ -15,7 +15,7 @@ pub use crate::unix::{
     worker,
 };
 pub use crate::unsupported::{
-    abstract_address, calling, counter, credentials, descriptor_table, driven, futex, kernel_texts, lending,
-    loopback, message_queue, more_sockets, net_namespace, npipe, other_memory, passed_memory, perf,
-    permissions, process_tree, shared_ring, suspension, wake,
+    abstract_address, calling, congestion, counter, credentials, descriptor_table, driven, futex,
+    kernel_texts, lending, loopback, message_queue, more_sockets, net_namespace, npipe, other_memory,
+    passed_memory, perf, permissions, process_tree, shared_ring, suspension, wake,
 };

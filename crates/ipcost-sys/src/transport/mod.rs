@@ -49,14 +49,14 @@ use std::io;
 use std::path::Path;
 
 use ipcost_model::protocol::Address;
-use ipcost_model::{Capabilities, Cell, OptionGroup, TransportState};
+use ipcost_model::{Capabilities, Cell, OptionGroup, TCP_CONGESTION, TransportState};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 pub use self::memcpy::Copier;
 pub use self::part::{HandOver, Part};
-pub use self::tcp::elsewhere;
+pub use self::tcp::{elsewhere, lacks_congestion, usual_congestion};
 use crate::system::calling;
 use crate::system::channel::{PipePair, Socket};
 pub use crate::system::descriptor::{Descriptor, Waitable};
@@ -113,6 +113,11 @@ pub fn fits(cell: &Cell) -> Result<(), String> {
     calling::probe(io_of(cell))?;
     lending::probe(pipe_send_of(cell))?;
     find(&cell.transport).map_or(Ok(()), |known| known.fits(cell))
+}
+
+/// Why this machine cannot meet what a cell's options ask of its transport, and what to do about it; `None` if it can.
+pub fn lacks(cell: &Cell) -> Option<String> {
+    lacks_congestion(cell.options.text(TCP_CONGESTION)?)
 }
 
 /// How a cell's sockets call the system (option `io`).

@@ -4,7 +4,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 
 use ipcost_model::protocol::Address;
-use ipcost_model::{Capabilities, Cell, OptionGroup, Pattern};
+use ipcost_model::{Capabilities, Cell, OptionGroup, Pattern, TCP_CONGESTION};
 use serde::{Deserialize, Serialize};
 
 use super::socket::{Inherits, Listener, Make, buffers, set_buffers};
@@ -13,6 +13,7 @@ use super::{
     from_address, switch, to_address,
 };
 use crate::system::channel::Socket;
+use crate::system::congestion::{congestion, set_congestion};
 use crate::system::socket::{
     AddressFamily, Endpoint, claim_port, connect_patiently, local_address, set_nodelay, stream_socket,
 };
@@ -86,6 +87,30 @@ fn sets_nodelay(capabilities: &Capabilities, cell: &Cell) -> bool {
     capabilities.option_groups.contains(&OptionGroup::Tcp) && cell.options.sets_nodelay(cell.pattern)
 }
 
+/// The congestion control that connections here use unless they choose another; `None` if the system does not name it.
+pub fn usual_congestion() -> Option<String> {
+    stream_of_inet().and_then(|socket| congestion(&socket)).ok()
+}
+
+/// Why connections cannot use this congestion control here, and what to do about it; `None` if they can.
+pub fn lacks_congestion(name: &str) -> Option<String> {
+    let error = stream_of_inet().and_then(|socket| set_congestion(&socket, name)).err()?;
+    Some(match error.kind() {
+        io::ErrorKind::NotFound => format!(
+            "the kernel has no congestion control {name}; load its module (modprobe tcp_{name}), or take one of net.ipv4.tcp_available_congestion_control"
+        ),
+        io::ErrorKind::PermissionDenied => format!(
+            "congestion control {name} is for root alone; add it to net.ipv4.tcp_allowed_congestion_control"
+        ),
+        _ => format!("congestion control {name} cannot be used: {error}"),
+    })
+}
+
+/// The congestion control that a cell asks for.
+fn asked_congestion(cell: &Cell) -> Option<String> {
+    cell.options.text(TCP_CONGESTION).map(str::to_owned)
+}
+
 /// The server's address object: any free port of the loopback address.
 pub(super) fn any_port(loopback: IpAddr) -> Provision {
     let server = to_address(&HostPort { host: loopback.to_string(), port: 0 });
@@ -101,10 +126,12 @@ pub(super) fn serve(
 ) -> Result<Box<dyn Server>, TransportError> {
     let at = socket_address(capabilities.name, address)?;
     let nodelay = sets_nodelay(capabilities, cell);
+    let congestion = asked_congestion(cell);
     // Accepted connections inherit the listener's options, so accepting costs no further calls.
     let prepare = |socket: &Endpoint| {
         claim_port(socket)
             .and_then(|()| if nodelay { set_nodelay(socket) } else { Ok(()) })
+            .and_then(|()| congestion.map_or(Ok(()), |name| set_congestion(socket, &name)))
             .context(|| "cannot set TCP options".to_owned())
     };
     let name = |socket: &Endpoint| {
@@ -129,6 +156,7 @@ pub fn elsewhere(to: SocketAddr, nodelay: bool) -> Box<dyn Client> {
         make,
         to,
         nodelay,
+        congestion: None,
         sources: None,
         cell,
         retries: 0,
@@ -202,6 +230,7 @@ pub(super) struct TcpClient {
     make: Make,
     to: SocketAddr,
     nodelay: bool,
+    congestion: Option<String>,
     sources: Option<Sources>,
     cell: Cell,
     retries: u64,
@@ -221,6 +250,7 @@ impl TcpClient {
             make,
             to: socket_address(capabilities.name, address)?,
             nodelay: sets_nodelay(capabilities, cell),
+            congestion: asked_congestion(cell),
             sources,
             cell: cell.clone(),
             retries: 0,
@@ -232,6 +262,9 @@ impl TcpClient {
     fn prepare(&mut self, socket: &Endpoint) -> io::Result<()> {
         if self.nodelay {
             set_nodelay(socket)?;
+        }
+        if let Some(name) = &self.congestion {
+            set_congestion(socket, name)?;
         }
         if let Some(sources) = &mut self.sources {
             bind_source(socket, sources.next())?;

@@ -231,6 +231,25 @@ fn nagles_algorithm_is_on_in_streams_alone_unless_the_option_says_otherwise() {
     }
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn both_ends_have_the_congestion_control_that_a_cell_asks_for() {
+    let dir = PrivateDir::create().unwrap();
+    let mut cell = cell("tcp", 1);
+    // Part of every kernel, and hardly anywhere the default.
+    cell.options.set(TCP_CONGESTION, OptionValue::Text("reno".to_owned())).unwrap();
+    for (server, client) in set_up(&tcp::Tcp, &cell, dir.path()) {
+        for end in [server, client] {
+            let Connection::Socket(socket) = end else { panic!("TCP is a socket") };
+            assert_eq!(crate::system::congestion::congestion(&socket.0).unwrap(), "reno");
+        }
+    }
+    assert_eq!(lacks(&cell), None);
+    cell.options.set(TCP_CONGESTION, OptionValue::Text("none-such".to_owned())).unwrap();
+    let reason = lacks(&cell).unwrap();
+    assert!(reason.contains("none-such") && reason.contains("tcp_available_congestion_control"), "{reason}");
+}
+
 #[test]
 fn a_word_goes_back_and_forth_in_order() {
     for [mut client, mut server] in [switch::pair(), cacheline::pair()] {

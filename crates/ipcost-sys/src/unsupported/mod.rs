@@ -7,6 +7,8 @@ pub mod calling;
 #[cfg(windows)]
 pub mod cheapest_call;
 #[cfg(not(target_os = "linux"))]
+pub mod congestion;
+#[cfg(not(target_os = "linux"))]
 pub mod counter;
 #[cfg(not(target_os = "linux"))]
 pub mod credentials;

@@ -29,9 +29,9 @@ pub mod usage;
 pub mod user_dirs;
 
 pub use crate::unsupported::{
-    abstract_address, calling, cheapest_call, counter, credentials, descriptor_table, driven, fifo, futex,
-    kernel_texts, lending, loopback, message_queue, more_sockets, net_namespace, other_memory, passed_memory,
-    perf, permissions, process_tree, shared_ring, suspension, wake, worker,
+    abstract_address, calling, cheapest_call, congestion, counter, credentials, descriptor_table, driven,
+    fifo, futex, kernel_texts, lending, loopback, message_queue, more_sockets, net_namespace, other_memory,
+    passed_memory, perf, permissions, process_tree, shared_ring, suspension, wake, worker,
 };
 
 use std::io;

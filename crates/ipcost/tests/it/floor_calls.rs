@@ -42,7 +42,12 @@ const MANY: u64 = 220;
 
 fn planned(placement: &str) -> Plan {
     let transports = transport::states();
-    let offers = Offers { transports: &transports, placements_unavailable: &[], peers: &[] };
+    let offers = Offers {
+        transports: &transports,
+        placements_unavailable: &[],
+        peers: &[],
+        lacks: Offers::LACKS_NOTHING,
+    };
     let text = JOB.replace("pattern =", &format!("placement = \"{placement}\"\npattern ="));
     let job = parse_job(&text).unwrap();
     plan(expand(&job, &offers).unwrap(), &Settings::of(&job, 1)).unwrap()

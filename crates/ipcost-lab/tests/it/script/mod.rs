@@ -176,8 +176,16 @@ pub fn planned(job: &str) -> Plan {
     let gone = TransportState { capabilities: &GONE, unavailable: Some("not on this machine".into()) };
     let transports = [state(&NULL), state(&TWO), state(&THREE), gone];
     let job = parse_job(job).unwrap();
-    let expanded =
-        expand(&job, &Offers { transports: &transports, placements_unavailable: &[], peers: &[] }).unwrap();
+    let expanded = expand(
+        &job,
+        &Offers {
+            transports: &transports,
+            placements_unavailable: &[],
+            peers: &[],
+            lacks: Offers::LACKS_NOTHING,
+        },
+    )
+    .unwrap();
     plan(expanded, &Settings::of(&job, 1)).unwrap()
 }
 pub fn campaign(job: &str, script: &mut Script) -> Outcome {
