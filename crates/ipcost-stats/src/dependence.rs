@@ -43,6 +43,9 @@ const FEWEST: usize = 6;
 /// "Note on bias in the estimation of autocorrelation", 1954), of which [`serial_correlation`] already corrects 1/n.
 const CAUTION: f64 = 2.0;
 
+/// Relative differences below this are rounding.
+const ROUNDING: f64 = 1e-12;
+
 /// What n epochs with this measured correlation are worth, as a share of n independent epochs.
 pub(crate) fn worth(measured: f64, n: usize) -> f64 {
     let feared = (measured.max(0.0) + CAUTION / n as f64).min(1.0);
@@ -72,7 +75,8 @@ pub fn serial_correlation(values: &[f64]) -> f64 {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
     let variance: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    if variance <= 0.0 {
+    // What equal values differ by is rounding.
+    if variance <= n * (ROUNDING * mean).powi(2) {
         return 0.0;
     }
     let covariance: f64 = values.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum();
@@ -149,6 +153,7 @@ mod tests {
             assert!((mean - (phi - 4.0 * phi / 40.0)).abs() < 0.02, "{phi}: {mean}");
         }
         assert_eq!(serial_correlation(&[3.0, 3.0, 3.0]), 0.0);
+        assert_eq!(serial_correlation(&[1.5f64.ln(); 20]), 0.0, "not for rounding either");
         assert!(serial_correlation(&[1.0, -1.0, 1.0, -1.0, 1.0, -1.0]) < -0.5);
     }
 

@@ -12,6 +12,7 @@ mod discoveries;
 mod forecast;
 mod histogram;
 mod interval;
+mod mean_ratio;
 mod median;
 mod modes;
 mod outliers;
@@ -24,6 +25,7 @@ mod shift;
 mod shifted_groups;
 #[cfg(any(test, feature = "simulation"))]
 pub mod simulation;
+mod spread_ratio;
 mod unpaired;
 mod verdict;
 
@@ -38,6 +40,7 @@ pub use discoveries::e_bh;
 pub use forecast::epochs_to_exclude;
 pub use histogram::Histogram;
 pub use interval::{Interval, epochs_needed, sign_e_value, sign_interval};
+pub use mean_ratio::{MeanRatio, mean_ratio, unseen_share};
 pub use median::{median, nearest_rank, quantile_sorted};
 pub use modes::{Group, Groups, two_groups};
 pub use outliers::outliers;
@@ -48,6 +51,7 @@ pub use ranks::{Trend, mann_whitney, sign_test, trend};
 pub use series::Series;
 pub use shift::{Shift, shift};
 pub use shifted_groups::{GroupEvidence, GroupShift, shifted_groups};
+pub use spread_ratio::spread_ratio;
 pub use unpaired::{
     Between, ENOUGH_DEGREES, RunMedian, Spread, Unpaired, error_of_difference, run_median, unpaired,
 };
