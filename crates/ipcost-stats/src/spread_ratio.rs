@@ -43,7 +43,7 @@ mod tests {
             ((0.03, 0.03), 0.0, 0, 65),
             ((0.03, 0.03), 0.05, 0, 65),
             ((0.2, 0.2), 0.02, 0, 65),
-            ((0.09, 0.03), 0.0, 900, CAMPAIGNS),
+            ((0.09, 0.03), 0.0, 750, CAMPAIGNS),
         ] {
             let told = (0..CAMPAIGNS).filter(|seed| {
                 let mut random = Random::new(*seed);
