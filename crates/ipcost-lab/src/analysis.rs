@@ -1,7 +1,7 @@
 //! From costs to contrasts and verdicts; the same code decides when to stop and fills the document.
 
 use ipcost_model::{Metric, Multiplicity, Plan, PlannedContrast, Ran, Verdict, Workload};
-use ipcost_stats::{EpochInterval, e_bh, epoch_e_value, epoch_interval};
+use ipcost_stats::{EpochInterval, MeanRatio, e_bh, epoch_e_value, epoch_interval, mean_ratio, spread_ratio};
 
 use crate::batches::Batches;
 use crate::question::{Answered, Needed};
@@ -25,8 +25,22 @@ pub struct Contrast {
     pub wanders: bool,
     /// The epochs in which both were measured.
     pub epochs: usize,
-    /// Whether only rounds in which the scheduler placed both alike count.
-    pub alike: bool,
+    /// The ratio of mean costs, with its verdict, if the medians are the same within the margin.
+    pub mean: Option<(MeanRatio, Verdict)>,
+}
+
+impl Contrast {
+    /// Whether the costs are known to be the same, in the median and in the mean.
+    pub fn is_same(&self) -> bool {
+        self.verdict == Verdict::Equivalent
+            && self.mean.is_some_and(|(_, verdict)| verdict == Verdict::Equivalent)
+    }
+
+    /// Whether the medians are known to be the same, and the means to be so or not to be so.
+    pub fn is_same_in_median(&self) -> bool {
+        let known = |(_, verdict)| matches!(verdict, Verdict::Equivalent | Verdict::Different);
+        self.verdict == Verdict::Equivalent && self.mean.is_some_and(known)
+    }
 }
 
 /// The cheapest cell of a table against the others.
@@ -36,8 +50,10 @@ pub struct Cheapest {
     pub contrast: Contrast,
     /// Whether it is known to be cheaper than every other.
     pub claimed: bool,
-    /// Cells known to cost the same within the margin.
+    /// Cells known to cost the same within the margin, in the median, and with known means.
     pub equals: Vec<usize>,
+    /// Whether the mean of one of them is known to differ by more.
+    pub means_differ: bool,
     /// Cells that may be cheaper still: known neither to cost more nor to cost the same.
     pub open: Vec<usize>,
 }
@@ -124,7 +140,34 @@ impl<'a> Judge<'a> {
     }
 
     fn contrast_at(&self, level: f64, metric: Metric, a: usize, b: usize) -> Option<Contrast> {
-        self.judged(level, a, b, &self.batches.log_ratios(metric, a, b))
+        let found = self.judged(level, a, b, &self.batches.log_ratios(metric, a, b))?;
+        let needed = found.verdict == Verdict::Equivalent;
+        Some(Contrast { mean: needed.then(|| self.mean_at(level, metric, a, b)).flatten(), ..found })
+    }
+
+    /// The ratio of the mean costs of two cells, with its verdict.
+    pub fn mean(&self, metric: Metric, a: usize, b: usize) -> Option<(MeanRatio, Verdict)> {
+        self.mean_at(self.level, metric, a, b)
+    }
+
+    fn mean_at(&self, level: f64, metric: Metric, a: usize, b: usize) -> Option<(MeanRatio, Verdict)> {
+        let found = mean_ratio(&self.batches.costs(metric, a, b), level)?;
+        Some((found, Verdict::of(found.bounds, self.plan.margin)))
+    }
+
+    /// The share of epochs whose ratio lies further from the median's than the margin, on the side of the mean's.
+    pub fn share_beyond(&self, metric: Metric, found: &Contrast, mean: f64, margin: f64) -> f64 {
+        let logs = self.batches.log_ratios(metric, found.a, found.b);
+        let side = if mean >= found.ratio { 1.0 } else { -1.0 };
+        let beyond = |log: &&f64| side * (*log - found.ratio.ln()) > margin.ln_1p();
+        logs.iter().filter(beyond).count() as f64 / logs.len().max(1) as f64
+    }
+
+    /// How much more the costs of one vary from epoch to epoch than those of the other, with an interval at the run's alpha.
+    pub fn spread(&self, metric: Metric, a: usize, b: usize) -> Option<(f64, (f64, f64))> {
+        let found = spread_ratio(&self.batches.log_costs_of_both(metric, a, b), self.plan.alpha)?;
+        let (lo, hi) = found.bounds?;
+        Some((found.median.exp(), (lo.exp(), hi.exp())))
     }
 
     /// The contrast of two cells over the rounds in which both ran with this placement; `None` if there were none.
@@ -137,14 +180,19 @@ impl<'a> Judge<'a> {
         let ratios = |(least, most): (f64, f64)| (least.exp(), most.exp());
         let (bounds, range) = (interval.bounds.map(ratios), range.map(ratios));
         let epochs = values.len();
-        let verdict = match range {
-            // The ratio may change too much for a statement about the machine, but the range of many epochs is still
-            // a fact.
-            Some((least, most)) if least > 1.0 || most < 1.0 => Verdict::Direction,
-            _ => Verdict::of(bounds, self.plan.margin),
-        };
-        let alike = self.batches.is_alike(a, b);
-        Some(Contrast { a, b, ratio: interval.median.exp(), bounds, verdict, range, wanders, epochs, alike })
+        // The range of epochs that depend on each other is a fact about this run, and no verdict.
+        let verdict = Verdict::of(bounds, self.plan.margin);
+        Some(Contrast {
+            a,
+            b,
+            ratio: interval.median.exp(),
+            bounds,
+            verdict,
+            range,
+            wanders,
+            epochs,
+            mean: None,
+        })
     }
 
     /// The cheapest cell of a table against the others; `None` below two cells, and among floors.
@@ -160,7 +208,6 @@ impl<'a> Judge<'a> {
             rivals.filter_map(|rival| self.contrast_at(level, Metric::Wall, *rival, first)).collect();
         // The rival it beats by least: two close ones may swap places between cost and paired ratio.
         let runner_up = *beats.iter().min_by(|x, y| x.ratio.total_cmp(&y.ratio))?;
-        let is_equal = |contrast: &Contrast| contrast.verdict == Verdict::Equivalent;
         let is_dearer = |contrast: &Contrast| contrast.bounds.is_some_and(|(lo, _)| lo > 1.0);
         let ids = |wanted: &dyn Fn(&Contrast) -> bool| {
             beats.iter().filter(|contrast| wanted(contrast)).map(|contrast| contrast.a).collect()
@@ -168,8 +215,9 @@ impl<'a> Judge<'a> {
         Some(Cheapest {
             contrast: runner_up,
             claimed: beats.iter().all(is_dearer),
-            equals: ids(&is_equal),
-            open: ids(&|contrast| !is_equal(contrast) && !is_dearer(contrast)),
+            equals: ids(&Contrast::is_same_in_median),
+            means_differ: beats.iter().any(|contrast| contrast.is_same_in_median() && !contrast.is_same()),
+            open: ids(&|contrast| !contrast.is_same_in_median() && !is_dearer(contrast)),
         })
     }
 
@@ -187,15 +235,17 @@ impl<'a> Judge<'a> {
         costs.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, cell)| cell)
     }
 
-    /// Counts the answers so far: contrasts that are `different` or `equivalent`, and tables whose cheapest is known or
+    /// Counts the answers so far: contrasts that are `different`, or `equivalent` with a known mean, and tables whose cheapest is known or
     /// shared. `direction` is not an answer yet: more epochs may show whether the difference matters.
     pub fn answered(&self) -> Answered {
         let (mut resolved, mut of) = (0, 0);
         let mut needed = Vec::new();
         for planned in &self.plan.contrasts {
             let found = self.contrast(Metric::Wall, planned.a, planned.b);
-            match found.map(|found| found.verdict) {
-                Some(Verdict::Different | Verdict::Equivalent) => resolved += 1,
+            match found {
+                Some(found) if found.verdict == Verdict::Different || found.is_same_in_median() => {
+                    resolved += 1
+                }
                 _ => needed.extend([planned.a, planned.b]),
             }
             of += 1;

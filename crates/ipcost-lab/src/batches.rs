@@ -6,9 +6,6 @@ use std::collections::BTreeMap;
 use ipcost_model::{Measure, Metric, Ran, Sample};
 use ipcost_stats::Series;
 
-/// Enough epochs with a round in which the scheduler placed both cells alike for an interval.
-const LEAST_ALIKE: usize = 10;
-
 /// Batches by cell. Those from a suspended machine do not count.
 #[derive(Debug, Clone)]
 pub struct Batches<'a> {
@@ -72,28 +69,48 @@ impl<'a> Batches<'a> {
 
     /// For each epoch with both, the median over its rounds of ln(cost of a) − ln(cost of b); empty if one is zero.
     ///
-    /// If the scheduler places the processes, over the rounds in which it placed both alike, once those suffice for
-    /// an interval.
+    /// Over all rounds, wherever the scheduler placed the processes: a transport changes where they run, and that is part of its
+    /// cost. [`Batches::log_ratios_where`] holds the placement fixed.
     pub fn log_ratios(&self, metric: Metric, a: usize, b: usize) -> Vec<f64> {
-        self.log_ratios_alike(metric, a, b).unwrap_or_else(|| self.logs_over(metric, a, b).medians())
+        self.logs_over(metric, a, b).medians()
+    }
+
+    /// For each epoch with both, the costs of a and of b: all time over all operations of the rounds that both have. Empty if a
+    /// batch does not tell its time.
+    pub fn costs(&self, metric: Metric, a: usize, b: usize) -> Vec<(f64, f64)> {
+        let (a, b) = (self.totals(metric, a), self.totals(metric, b));
+        let sums = a.with(&b, |[a_ns, a_ops], [b_ns, b_ops]| [a_ns, a_ops, b_ns, b_ops]).sums();
+        sums.into_iter().map(|[a_ns, a_ops, b_ns, b_ops]| (a_ns / a_ops, b_ns / b_ops)).collect()
+    }
+
+    /// The mean cost of a cell over its epochs, nanoseconds per operation; `None` without epochs.
+    pub fn mean_cost(&self, metric: Metric, cell: usize) -> Option<f64> {
+        let costs: Vec<f64> = self.totals(metric, cell).sums().iter().map(|[ns, ops]| ns / ops).collect();
+        (!costs.is_empty()).then(|| costs.iter().sum::<f64>() / costs.len() as f64)
+    }
+
+    /// The time and the operations of each round of a cell; empty if a batch does not tell its time.
+    fn totals(&self, metric: Metric, cell: usize) -> Series<[f64; 2]> {
+        let measure = Measure::from(metric);
+        let total = |sample: &&Sample| {
+            let ops = sample.ops as f64;
+            (sample.epoch, sample.round, measure.of(sample).map(|cost| [cost * ops, ops]))
+        };
+        Series::complete(self.cells[cell].iter().map(total))
+    }
+
+    /// For each epoch with both, the medians over its rounds of both logarithmic costs.
+    pub fn log_costs_of_both(&self, metric: Metric, a: usize, b: usize) -> Vec<(f64, f64)> {
+        let medians = |cell: usize, other: usize| {
+            self.logs(metric, cell).with(self.logs(metric, other), |own, _| own).medians()
+        };
+        medians(a, b).into_iter().zip(medians(b, a)).collect()
     }
 
     /// The same by epoch, over all rounds; without epochs in which a ratio is not finite.
     pub fn log_ratios_by_epoch(&self, metric: Metric, a: usize, b: usize) -> BTreeMap<u32, f64> {
         let medians = self.logs_over(metric, a, b).by_epoch();
         medians.into_iter().filter_map(|(epoch, value)| Some((epoch, value?))).collect()
-    }
-
-    /// Whether the scheduler places two cells, and their ratio is over the rounds in which it placed both alike.
-    pub fn is_alike(&self, a: usize, b: usize) -> bool {
-        self.log_ratios_alike(Metric::Wall, a, b).is_some()
-    }
-
-    fn log_ratios_alike(&self, metric: Metric, a: usize, b: usize) -> Option<Vec<f64>> {
-        let alike =
-            self.ran(a).with(self.ran(b), |a, b| a == b && matches!(a, Some(Ran::Together | Ran::Apart)));
-        let values = self.logs_over(metric, a, b).only(&alike).medians();
-        (values.len() >= LEAST_ALIKE).then_some(values)
     }
 
     /// For each epoch in which the cell ran with this placement, the median over those rounds of ln(cost).
@@ -187,9 +204,14 @@ mod tests {
     }
 
     #[test]
-    fn cells_are_compared_where_both_ran_alike() {
+    fn the_headline_is_over_all_rounds_and_placements_stand_below_it() {
         use Ran::{Apart, Together};
-        let rounds = [[(100, Together), (50, Together)], [(900, Apart), (50, Together)]];
+        // Where both share a core, the first looks cheap; as a rule it runs on two.
+        let rounds = [
+            [(40, Together), (50, Together)],
+            [(900, Apart), (50, Together)],
+            [(800, Apart), (50, Together)],
+        ];
         let of_epoch = |epoch: u32| -> Vec<Sample> {
             let place = |ran| Some(Whereabouts { ran, migrations: 0 });
             let of_round = |(round, cells): (u32, [(u64, Ran); 2])| {
@@ -200,15 +222,17 @@ mod tests {
             };
             (1..).zip(rounds).flat_map(of_round).collect()
         };
-        let first = of_epoch(1);
-        assert!(!Batches::new(&first, 2).is_alike(0, 1), "one epoch is too few");
-        let samples: Vec<Sample> = (1..=LEAST_ALIKE as u32).flat_map(of_epoch).collect();
+        const EPOCHS: usize = 12;
+        let samples: Vec<Sample> = (1..=EPOCHS as u32).flat_map(of_epoch).collect();
         let batches = Batches::new(&samples, 2);
-        assert!(batches.is_alike(0, 1));
-        assert_eq!(rounded(&batches.log_ratios(Metric::Wall, 0, 1)), [2.0; LEAST_ALIKE]);
-        let ratios = |ran| rounded(&batches.log_ratios_where(ran, 0, 1));
-        assert_eq!((ratios(Together), ratios(Apart)), (vec![2.0; LEAST_ALIKE], vec![]));
-        assert_eq!(batches.log_costs_where(Apart, 0).len(), LEAST_ALIKE);
+        assert_eq!(rounded(&batches.log_ratios(Metric::Wall, 0, 1)), [16.0; EPOCHS]);
+        let costs = batches.costs(Metric::Wall, 0, 1);
+        assert_eq!(costs.len(), EPOCHS);
+        assert!(costs.iter().all(|(a, b)| (a - 58.0).abs() < 1e-9 && (b - 5.0).abs() < 1e-9), "{costs:?}");
+        let ratios =
+            |ran| batches.log_ratios_where(ran, 0, 1).iter().map(|log| log.exp()).collect::<Vec<_>>();
+        assert!(ratios(Apart).is_empty() && ratios(Together).iter().all(|ratio| (ratio - 0.8).abs() < 1e-9));
+        assert_eq!((ratios(Together).len(), batches.log_costs_where(Apart, 0).len()), (EPOCHS, EPOCHS));
     }
 
     #[test]

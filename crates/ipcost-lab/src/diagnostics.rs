@@ -40,16 +40,18 @@ pub fn diagnose(outcome: &Outcome, batches: &Batches<'_>, cells: &[CellRecord]) 
 
 /// Whether neighbouring epochs of a contrast resemble each other more than chance allows.
 fn correlated(plan: &Plan, batches: &Batches<'_>) -> Option<Found> {
-    let epochs = batches.epochs() as f64;
     // The normal tail is at most exp(−z²/2)/2, and n·ρ² is nearly chi-squared for independent epochs.
     let many = plan.contrasts.len().max(1) as f64;
-    let significant = (2.0 * (many / (2.0 * FALSE_ALARMS)).ln()).sqrt() / epochs.sqrt();
+    let significant = (2.0 * (many / (2.0 * FALSE_ALARMS)).ln()).sqrt();
     let correlations = plan.contrasts.iter().map(|contrast| {
         let values = batches.log_ratios(Metric::Wall, contrast.a, contrast.b);
-        (if values.is_empty() { 0.0 } else { serial_correlation(&values) }, contrast)
+        let correlation = if values.is_empty() { 0.0 } else { serial_correlation(&values) };
+        // Cells of answered questions leave: each contrast has its own number of epochs.
+        (correlation, values.len() as f64, contrast)
     });
-    let found: Vec<_> = correlations.filter(|(correlation, _)| *correlation > significant).collect();
-    let (correlation, worst) = found.iter().max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let found: Vec<_> =
+        correlations.filter(|(correlation, epochs, _)| *correlation * epochs.sqrt() > significant).collect();
+    let (correlation, _, worst) = found.iter().max_by(|a, b| a.0.total_cmp(&b.0))?;
     Some(warnings::correlated(
         &plan.cells[worst.a].id,
         &plan.cells[worst.b].id,
@@ -105,9 +107,12 @@ fn placed(samples: &[Sample]) -> Vec<Placed> {
 }
 
 /// Batches of a cell cost more where the scheduler took the core away more often.
+///
+/// How often is by time, not by operation: what takes longer for any other reason meets more of them.
 fn preempted(outcome: &Outcome, cell: usize, samples: &[&Sample], cells: usize) -> Option<Found> {
-    let taken =
-        |sample: &Sample| (sample.client + sample.server).involuntary_switches as f64 / sample.ops as f64;
+    let taken = |sample: &Sample| {
+        (sample.client + sample.server).involuntary_switches as f64 / sample.wall_ns.max(1) as f64
+    };
     let points: Vec<(f64, f64)> =
         samples.iter().map(|s| (taken(s), (s.wall_ns as f64 / s.ops as f64).ln())).collect();
     let usual = median(&points.iter().map(|point| point.0).collect::<Vec<_>>())?;

@@ -4,11 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ipcost_model::{
     Analysis, CellRecord, ContrastRecord, ContrastWithin, Document, Envelope, Fastest, Host, Job,
-    LatencyMode, LatencySummary, Measure, Metric, Mode, Multiplicity, OptionValue, Placement, Ran, RanRecord,
-    SCHEMA, Sample, Schedule, Stopped, Tool, UsagePerOp, Wait, WorkloadRecord,
+    LatencyMode, LatencySummary, MeanContrast, Measure, Metric, Mode, Multiplicity, OptionValue, Placement,
+    Point, PooledLatency, Ran, RanRecord, SCHEMA, Sample, Schedule, SpreadContrast, Stopped, TCP_CONGESTION,
+    Tool, UsagePerOp, Wait, WorkloadRecord,
 };
 use ipcost_stats::{median, two_groups};
 use ipcost_sys::host::WINE;
+use ipcost_sys::transport::uses_tcp;
 
 use crate::analysis::{Cheapest, Contrast, Judge};
 use crate::batches::Batches;
@@ -17,6 +19,7 @@ use crate::diagnostics::diagnose;
 use crate::estimate::{estimate, estimate_of_logs};
 use crate::floor::floor;
 use crate::layout_effect::layout_effects;
+use crate::percentiles::Percentiles;
 use crate::planning::epochs_for_contrasts;
 use crate::rules::{self, Found};
 use crate::warnings;
@@ -107,7 +110,7 @@ fn judged(outcome: &Outcome, batches: &Batches<'_>, about: &About, judge: &Judge
             margin: plan.margin,
             epochs_needed: epochs_for_contrasts(plan),
         },
-        cells: cells(outcome, batches),
+        cells: cells(outcome, batches, about),
         workloads: workloads(outcome, judge),
         contrasts: contrasts(outcome, judge),
         samples: Vec::new(),
@@ -128,11 +131,11 @@ fn in_order(mut samples: Vec<Sample>, suspended: Vec<Sample>) -> Vec<Sample> {
     samples
 }
 
-fn cells(outcome: &Outcome, batches: &Batches<'_>) -> Vec<CellRecord> {
-    (0..outcome.plan.cells.len()).map(|index| cell(outcome, batches, index)).collect()
+fn cells(outcome: &Outcome, batches: &Batches<'_>, about: &About) -> Vec<CellRecord> {
+    (0..outcome.plan.cells.len()).map(|index| cell(outcome, batches, about, index)).collect()
 }
 
-fn cell(outcome: &Outcome, batches: &Batches<'_>, index: usize) -> CellRecord {
+fn cell(outcome: &Outcome, batches: &Batches<'_>, about: &About, index: usize) -> CellRecord {
     let planned = &outcome.plan.cells[index];
     let samples = batches.of(index);
     let over_epochs = |measure: &Measure| batches.series(index, |sample| measure.of(sample)).medians();
@@ -140,13 +143,15 @@ fn cell(outcome: &Outcome, batches: &Batches<'_>, index: usize) -> CellRecord {
     let alpha = outcome.plan.alpha;
     let log_costs = batches.log_costs(Metric::Wall, index);
     let wall_ns_per_op = estimate_of_logs(&log_costs, alpha);
-    let ops_per_s = wall_ns_per_op.map(|cost| 1e9 / cost.median);
+    let mean = batches.mean_cost(Metric::Wall, index).filter(|_| wall_ns_per_op.is_some());
+    let ops_per_s = mean.map(|cost| 1e9 / cost);
     CellRecord {
         id: planned.id.clone(),
         label: planned.label.clone(),
         point: planned.point.clone(),
         closes_first: work.closes_first().map(str::to_owned),
         wait: work.wait(),
+        congestion: congestion(&planned.point, about),
         effective: outcome.effective[index].clone(),
         available: planned.unavailable.is_none(),
         reason: planned.unavailable.clone(),
@@ -157,9 +162,10 @@ fn cell(outcome: &Outcome, batches: &Batches<'_>, index: usize) -> CellRecord {
         cpu_ns_per_op: estimate_of_logs(&batches.log_costs(Metric::Cpu, index), alpha),
         sent_ns_per_op: estimate(&over_epochs(&Measure::Sent), alpha),
         wait_ns: wait(batches, index),
+        wall_ns_per_op_mean: mean,
         ops_per_s,
         bytes_per_s: ops_per_s.map(|rate| rate * work.bytes_per_op() as f64),
-        latency_ns: latency(outcome, index),
+        latency_ns: latency(outcome, index, alpha),
         usage_per_op: usage(&over_epochs),
         modes: modes(batches, index),
         ran: ran(batches, index),
@@ -175,16 +181,36 @@ fn wait(batches: &Batches<'_>, cell: usize) -> Option<f64> {
     median(&waits).filter(|wait_ns| *wait_ns >= LEAST_WAIT_NS)
 }
 
-fn latency(outcome: &Outcome, index: usize) -> Option<LatencySummary> {
+/// The congestion control of a cell's connections: what its option says, else what the system uses.
+fn congestion(point: &Point, about: &About) -> Option<String> {
+    if !uses_tcp(&point.cell.transport) {
+        return None;
+    }
+    let asked = point.cell.options.text(TCP_CONGESTION);
+    asked.or_else(|| about.host.more.get("tcp_congestion_control")?.as_str()).map(str::to_owned)
+}
+
+/// Percentiles of each epoch and then the median over epochs; pooled ones beside them.
+fn latency(outcome: &Outcome, index: usize, alpha: f64) -> Option<LatencySummary> {
     let histogram = &outcome.latency[index];
+    let epochs: Vec<&Percentiles> =
+        outcome.percentiles[index].iter().filter(|epoch| epoch.count > 0).collect();
+    let over_epochs = |of: fn(&Percentiles) -> u64| {
+        let values: Vec<f64> = epochs.iter().map(|epoch| of(epoch) as f64).collect();
+        estimate(&values, alpha)
+    };
+    let p99 = over_epochs(|epoch| epoch.p99)?;
+    let median = |of| over_epochs(of).map_or(0, |found| found.median.round() as u64);
     let at = |quantile| histogram.value_at(quantile);
-    (histogram.count() > 0).then(|| LatencySummary {
-        p50: at(0.5),
-        p90: at(0.9),
-        p99: at(0.99),
-        p999: at(0.999),
+    Some(LatencySummary {
+        p50: median(|epoch| epoch.p50),
+        p90: median(|epoch| epoch.p90),
+        p99: p99.median.round() as u64,
+        p99_bounds: p99.lo.zip(p99.hi).map(|(lo, hi)| (lo.round() as u64, hi.round() as u64)),
+        p999: median(|epoch| epoch.p999),
         max: histogram.max(),
         count: histogram.count(),
+        pooled: Some(PooledLatency { p50: at(0.5), p90: at(0.9), p99: at(0.99), p999: at(0.999) }),
     })
 }
 
@@ -263,7 +289,13 @@ fn contrasts(outcome: &Outcome, judge: &Judge<'_>) -> Vec<ContrastRecord> {
         epochs: found.epochs as u32,
         range: found.range,
         wanders: found.wanders,
-        alike: found.alike,
+        alike: false,
+        mean: mean(judge, metric, &found, plan.margin),
+        spread: judge.spread(metric, found.a, found.b).map(|(ratio, (lo, hi))| SpreadContrast {
+            ratio,
+            lo,
+            hi,
+        }),
         headline: metric == Metric::Wall,
         within: if metric == Metric::Wall { within(judge, found.a, found.b) } else { Vec::new() },
     };
@@ -273,6 +305,14 @@ fn contrasts(outcome: &Outcome, judge: &Judge<'_>) -> Vec<ContrastRecord> {
         found.map(move |found| record(metric, found))
     };
     Metric::ALL.iter().flat_map(|metric| of_metric(*metric)).collect()
+}
+
+/// The ratio of the mean costs, and how many epochs lie beyond the margin on its side.
+fn mean(judge: &Judge<'_>, metric: Metric, found: &Contrast, margin: f64) -> Option<MeanContrast> {
+    let (mean, verdict) = found.mean.or_else(|| judge.mean(metric, found.a, found.b))?;
+    let (lo, hi) = mean.bounds.unzip();
+    let slow = judge.share_beyond(metric, found, mean.ratio, margin);
+    Some(MeanContrast { ratio: mean.ratio, lo, hi, verdict, slow, unseen: mean.unseen })
 }
 
 /// The contrast of two cells where both ran on one core, and where both ran on two, as the scheduler chose.
@@ -294,7 +334,8 @@ fn workloads(outcome: &Outcome, judge: &Judge<'_>) -> Vec<WorkloadRecord> {
         let ids = |cells: &[usize]| cells.iter().map(|cell| id(*cell)).collect();
         let (equals, open) = (ids(&cheapest.equals), ids(&cheapest.open));
         let claimed = cheapest.claimed;
-        Fastest { cell: id(b), runner_up: id(a), ratio, lo, hi, verdict, claimed, equals, open }
+        let means_differ = cheapest.means_differ;
+        Fastest { cell: id(b), runner_up: id(a), ratio, lo, hi, verdict, claimed, equals, means_differ, open }
     };
     let blocks = |cell: &usize| plan.cells[*cell].cell.wait() == Wait::Block;
     let record = |workload: &ipcost_model::Workload| {

@@ -13,12 +13,14 @@ pub struct Percentiles {
     pub p90: u64,
     /// 99th percentile, nanoseconds.
     pub p99: u64,
+    /// 99.9th percentile, nanoseconds.
+    pub p999: u64,
 }
 
 impl Percentiles {
     /// Percentiles of sampled latencies in nanoseconds.
     pub fn of(latency: &Histogram) -> Self {
         let at = |quantile| latency.value_at(quantile);
-        Self { count: latency.count(), p50: at(0.5), p90: at(0.9), p99: at(0.99) }
+        Self { count: latency.count(), p50: at(0.5), p90: at(0.9), p99: at(0.99), p999: at(0.999) }
     }
 }

@@ -37,6 +37,17 @@ pub fn check(document: &Document) -> Result<(), String> {
             .iter()
             .try_for_each(|within| ratio(within.ratio, within.lo, within.hi, within.verdict))?;
     }
+    for contrast in &document.contrasts {
+        if let Some(mean) = contrast.mean {
+            ratio(mean.ratio, mean.lo, mean.hi, mean.verdict)?;
+            if ![mean.slow, mean.unseen].iter().all(|share| (0.0..=1.0).contains(share)) {
+                return Err("a share of epochs is not between 0 and 1".to_owned());
+            }
+        }
+        if let Some(spread) = contrast.spread {
+            ratio(spread.ratio, Some(spread.lo), Some(spread.hi), Verdict::Undecided)?;
+        }
+    }
     document.samples.iter().try_for_each(|batch| sample(batch, document.cells.len()))?;
     analysis(&document.analysis)?;
     if !(0.0..=MAX_ELAPSED_S).contains(&document.elapsed_s) {
@@ -80,7 +91,7 @@ fn cell(cell: &CellRecord) -> Result<(), String> {
             return Err(format!("the floor of cell {:?} is not a positive number", cell.id));
         }
     }
-    let rates = [cell.ops_per_s, cell.bytes_per_s, cell.wait_ns];
+    let rates = [cell.ops_per_s, cell.bytes_per_s, cell.wait_ns, cell.wall_ns_per_op_mean];
     if !rates.iter().flatten().all(|rate| rate.is_finite() && *rate >= 0.0) {
         return Err(format!("a rate of cell {:?} is not a positive number", cell.id));
     }

@@ -309,6 +309,9 @@ pub struct CellRecord {
     /// How a side waits for the other; comparisons between spinning and sleeping cells always say so.
     #[serde(default)]
     pub wait: Wait,
+    /// The congestion control of its connections; absent where they do not go through TCP, or the system does not name it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub congestion: Option<String>,
     /// Option values that the kernel changed, by role and name.
     #[serde(skip_serializing_if = "Map::is_empty", default)]
     pub effective: Map<String, Value>,
@@ -333,11 +336,14 @@ pub struct CellRecord {
     /// operations; absent if negligible.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub wait_ns: Option<f64>,
-    /// Operations a second.
+    /// The mean of the same over epochs: all time over all operations, nanoseconds. Above the median where some epochs are slow.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub wall_ns_per_op_mean: Option<f64>,
+    /// Operations a second, from the mean.
     pub ops_per_s: Option<f64>,
-    /// Payload bytes a second, both directions.
+    /// Payload bytes a second, both directions, from the mean.
     pub bytes_per_s: Option<f64>,
-    /// The operations' own latencies; null if they were not sampled.
+    /// The operations' own latencies in a closed loop, which sends the next when the last is answered; null if they were not sampled.
     pub latency_ns: Option<LatencySummary>,
     /// Resource usage per operation, medians over epochs.
     pub usage_per_op: Option<UsagePerOp>,
@@ -425,7 +431,7 @@ pub struct FloorPart {
     pub ns: f64,
 }
 
-/// Percentiles of latency, nanoseconds.
+/// Percentiles of latency, nanoseconds: of each epoch, then the median over epochs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LatencySummary {
@@ -435,12 +441,33 @@ pub struct LatencySummary {
     pub p90: u64,
     /// 99th percentile.
     pub p99: u64,
+    /// The interval of the 99th percentile over epochs; absent while it is unbounded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p99_bounds: Option<(u64, u64)>,
     /// 99.9th percentile.
     pub p999: u64,
     /// The largest seen.
     pub max: u64,
     /// How many operations were sampled.
     pub count: u64,
+    /// The same of all epochs' operations thrown together; absent in documents of earlier versions, whose percentiles are all pooled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pooled: Option<PooledLatency>,
+}
+
+/// Percentiles of the operations of all epochs thrown together, nanoseconds. An epoch in a hundred decides the 99th, so they have no
+/// interval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PooledLatency {
+    /// Median.
+    pub p50: u64,
+    /// 90th percentile.
+    pub p90: u64,
+    /// 99th percentile.
+    pub p99: u64,
+    /// 99.9th percentile.
+    pub p999: u64,
 }
 
 /// Resource usage per operation.
@@ -532,9 +559,12 @@ pub struct Fastest {
     /// Whether its interval against every other cell of the table excludes 1: only then may it be called the
     /// cheapest.
     pub claimed: bool,
-    /// Cells known to cost the same within the margin, by id.
+    /// Cells known to cost the same within the margin, by id: in the median, and with known means.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub equals: Vec<String>,
+    /// Whether the mean cost of one of `equals` is known to differ by more than the margin.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub means_differ: bool,
     /// Cells that may be cheaper still, by id: known neither to cost more nor to cost the same.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub open: Vec<String>,
@@ -567,16 +597,71 @@ pub struct ContrastRecord {
     /// Whether the ratio itself changed during the run, more than chance explains.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub wanders: bool,
-    /// Whether the scheduler places the processes, and the ratio is over the rounds in which it placed both cells
-    /// alike.
+    /// Whether the ratio is over the rounds in which the scheduler placed both cells alike: in documents of earlier versions.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub alike: bool,
     /// Whether it shares the headline's alpha; others have the same level, but no guarantee for the table as a whole.
     pub headline: bool,
+    /// The ratio of the mean costs: what rare slow epochs add. Absent in documents of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean: Option<MeanContrast>,
+    /// How much more `a` varies from start to start than `b`; absent while there is no interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spread: Option<SpreadContrast>,
     /// The contrast over the rounds where both ran on one core, and where both ran on two, as the scheduler chose.
     /// No guarantee for the table as a whole.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub within: Vec<ContrastWithin>,
+}
+
+impl ContrastRecord {
+    /// Whether the two are known to cost the same: by the median, and by the mean where that is known.
+    pub fn is_same(&self) -> bool {
+        let mean = self.mean.is_none_or(|mean| mean.verdict == Verdict::Equivalent);
+        self.verdict == Verdict::Equivalent && mean
+    }
+
+    /// Whether it answers its question. What is the same in the median takes the mean to be known, too: inside or outside the margin.
+    pub fn is_answered(&self) -> bool {
+        match self.verdict {
+            Verdict::Different => true,
+            Verdict::Equivalent => {
+                self.mean.is_none_or(|mean| matches!(mean.verdict, Verdict::Different | Verdict::Equivalent))
+            }
+            Verdict::Direction | Verdict::Undecided => false,
+        }
+    }
+}
+
+/// The ratio of the mean cost of `a` to that of `b`, over the epochs of both.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct MeanContrast {
+    /// All time of `a` over its operations, over the same of `b`.
+    pub ratio: f64,
+    /// The lower end; null while unbounded.
+    pub lo: Option<f64>,
+    /// The upper end; null while unbounded.
+    pub hi: Option<f64>,
+    /// The verdict on it.
+    pub verdict: Verdict,
+    /// The share of epochs, 0 to 1, whose ratio is more than the margin above the median's if the mean is above it, below if below.
+    pub slow: f64,
+    /// The interval assumes that no epoch is further out than those seen; epochs rarer than this share may be, and would not have been
+    /// seen (with a probability above 5 %).
+    pub unseen: f64,
+}
+
+/// How much more the costs of `a` vary from epoch to epoch than those of `b`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SpreadContrast {
+    /// The ratio of their distances from their medians, in logarithms of costs: the median over epochs.
+    pub ratio: f64,
+    /// The lower end, at level `alpha`, on its own.
+    pub lo: f64,
+    /// The upper end.
+    pub hi: f64,
 }
 
 /// A contrast over the rounds in which both cells ran with this placement.

@@ -114,6 +114,23 @@ const ARM: Columns<CellRecord> =
 /// Its column, which is younger than those of other parts of a cell.
 const ARM_COLUMN: &str = "arm";
 
+/// Means and pooled percentiles of a cell, at the end of a row.
+const MEANS: Columns<CellRecord> = &[
+    ("wall_ns_per_op_mean", |cell| of(cell.wall_ns_per_op_mean, |cost| cost)),
+    ("latency_ns_p99_pooled", |cell| {
+        latency(cell, |summary| summary.pooled.map_or(summary.p99, |pooled| pooled.p99))
+    }),
+    ("congestion", |cell| text(cell.congestion.as_deref().unwrap_or_default())),
+];
+
+/// The ratio of the means, at the end of a row.
+const MEAN: Columns<ContrastRecord> = &[
+    ("mean_ratio", |contrast| of(contrast.mean, |mean| mean.ratio)),
+    ("mean_ratio_lo", |contrast| of(contrast.mean.and_then(|mean| mean.lo), |lo| lo)),
+    ("mean_ratio_hi", |contrast| of(contrast.mean.and_then(|mean| mean.hi), |hi| hi)),
+    ("mean_verdict", |contrast| contrast.mean.map_or_else(String::new, |mean| mean.verdict.to_string())),
+];
+
 /// One row a cell: what it is, what it cost, and its ratio to what it is compared with, by wall and by CPU.
 pub fn cells(document: &Document) -> String {
     let measures: BTreeSet<&String> = document.cells.iter().flat_map(|cell| cell.measures.keys()).collect();
@@ -124,7 +141,9 @@ pub fn cells(document: &Document) -> String {
     let mut header =
         [identity_names(), names("", RECORD), names("", CONTRAST), names("cpu_", CONTRAST)].concat();
     header.extend(measures.iter().map(|name| text(&format!("measure_{name}"))));
-    header.extend([names("", SCHEDULED), names("", WITHIN), names("", ARM)].concat());
+    header.extend(
+        [names("", SCHEDULED), names("", WITHIN), names("", ARM), names("", MEANS), names("", MEAN)].concat(),
+    );
     let row = |cell: &CellRecord| {
         let mut row = [identity(cell), fields(cell, RECORD)].concat();
         for metric in [Metric::Wall, Metric::Cpu] {
@@ -139,7 +158,11 @@ pub fn cells(document: &Document) -> String {
             Some(contrast) => row.extend(fields(*contrast, WITHIN)),
             None => row.resize(row.len() + WITHIN.len(), String::new()),
         }
-        row.extend(fields(cell, ARM));
+        row.extend([fields(cell, ARM), fields(cell, MEANS)].concat());
+        match contrasts.get(&(Metric::Wall, cell.id.as_str())) {
+            Some(contrast) => row.extend(fields(*contrast, MEAN)),
+            None => row.resize(row.len() + MEAN.len(), String::new()),
+        }
         row
     };
     lines(header, document.cells.iter().map(row))

@@ -130,7 +130,6 @@ pub fn scheduled() -> Document {
         record(Ran::Mixed, 1, 12_000.0),
     ];
     document.cells[3].ran = vec![record(Ran::Together, 20, 13_500.0)];
-    document.contrasts[0].alike = true;
     document.contrasts[0].within = vec![
         ContrastWithin {
             ran: Ran::Together,
@@ -269,6 +268,7 @@ pub fn in_sizes() -> Document {
                 verdict: Verdict::Different,
                 claimed,
                 equals,
+                means_differ: false,
                 open,
             };
             table.baseline = Some(tcp);

@@ -126,7 +126,15 @@ pub fn beneath(document: &Document, cell: &CellRecord) -> Vec<Under> {
     let mode = |mode: &ipcost_model::Mode| {
         line(format!("{} of epochs", percent(mode.share)), time(mode.wall_ns_per_op))
     };
-    let within = words::contrast(document, Metric::Wall, &cell.id).map_or(&[][..], |known| &known.within);
+    let against = words::contrast(document, Metric::Wall, &cell.id);
+    let mean = against.and_then(words::other_mean).map(|mean| Under {
+        head: "mean".to_owned(),
+        cost: cell.wall_ns_per_op_mean.map(time).unwrap_or_default(),
+        ratio: ratio(mean.ratio),
+        bounds: bounds(mean.ratio, (mean.lo, mean.hi), None),
+        verdict: words::verdict_of_mean(mean, document.analysis.margin),
+    });
+    let within = against.map_or(&[][..], |known| &known.within);
     let ran = |(ran, share): (&RanRecord, f64)| {
         let own = line(
             format!("{}, {}", words::ran(ran.ran), percent(share)),
@@ -147,7 +155,7 @@ pub fn beneath(document: &Document, cell: &CellRecord) -> Vec<Under> {
     // Slow layouts explain what two modes only show.
     let layout = cell.layout.iter().flat_map(layout_lines);
     let modes = cell.modes.iter().map(mode).filter(|_| places.is_empty() && cell.layout.is_none());
-    places.iter().cloned().chain(layout).chain(modes).chain(wait).collect()
+    mean.into_iter().chain(places.iter().cloned()).chain(layout).chain(modes).chain(wait).collect()
 }
 
 /// A cell's cost at the slow places of its buffers, and elsewhere.
@@ -227,10 +235,10 @@ fn judged(
     let standing = match contrast.verdict {
         Verdict::Different | Verdict::Direction if contrast.ratio < 1.0 => Standing::Cheaper,
         Verdict::Different | Verdict::Direction => Standing::Dearer,
-        Verdict::Equivalent => Standing::Equal,
-        Verdict::Undecided => Standing::Open,
+        Verdict::Equivalent if contrast.is_same() => Standing::Equal,
+        Verdict::Equivalent | Verdict::Undecided => Standing::Open,
     };
-    let mut verdict = words::verdict(contrast.verdict, contrast.ratio, document.analysis.margin);
+    let mut verdict = words::verdict_of(contrast, document.analysis.margin);
     if table.baseline.as_ref() != Some(&contrast.b) {
         // Compared with another than the column's title says.
         verdict.push_str(&format!(" (× {})", words::label(document, &contrast.b)));

@@ -45,8 +45,10 @@ pub fn summary(document: &Document, room: usize) -> String {
 /// What the answers promise, and what they rest on.
 pub fn footer(document: &Document) -> String {
     let schedule = &document.schedule;
+    let conditions: String =
+        words::conditions(document).iter().map(|text| format!("{}. ", capitalised(text))).collect();
     format!(
-        "{}. {} in {}, {}{}; seed {}",
+        "{}. {conditions}{} in {}, {}{}; seed {}",
         capitalised(&words::promise(document)),
         counted(schedule.epochs, "epoch"),
         words::elapsed(document),
@@ -153,8 +155,11 @@ pub(crate) fn answer(document: &Document, table: &WorkloadRecord, fastest: Optio
     let Contenders { equal, open, against } = contenders(document, table, fastest);
     let mut text = named(document, &equal);
     if equal.len() > 1 {
-        let margin = words::verdict(Verdict::Equivalent, 1.0, document.analysis.margin);
-        text.push_str(&format!(": {margin}"));
+        let same = match fastest.means_differ {
+            true => words::SAME_IN_MEDIAN.to_owned(),
+            false => words::verdict(Verdict::Equivalent, 1.0, document.analysis.margin),
+        };
+        text.push_str(&format!(": {same}"));
     }
     if let Some(against) = against.filter(|against| !equal.contains(&&against.b)) {
         let comma = if equal.len() > 1 { "," } else { "" };

@@ -2,7 +2,7 @@
 
 use anstyle::{AnsiColor, Style};
 use ipcost_model::units::counted;
-use ipcost_model::{ContrastRecord, Document, LatencyMode, Metric, Pattern, Verdict, WorkloadRecord};
+use ipcost_model::{ContrastRecord, Document, LatencyMode, Metric, Pattern, WorkloadRecord};
 use unicode_width::UnicodeWidthStr;
 
 use crate::grid::{Column, Grid, Piece};
@@ -82,8 +82,7 @@ pub fn so_far(document: &Document, room: usize, lines: usize) -> String {
     let mut grid = Grid::new(&PROGRESS);
     for (table, name) in asked.into_iter().zip(names).take(lines.saturating_sub(1)) {
         let contrasts = table.cells.iter().filter_map(|id| words::contrast(document, Metric::Wall, id));
-        let (known, open): (Vec<_>, Vec<_>) =
-            contrasts.partition(|found| matches!(found.verdict, Verdict::Different | Verdict::Equivalent));
+        let (known, open): (Vec<_>, Vec<_>) = contrasts.partition(|found| found.is_answered());
         let answered = format!("{} of {}", known.len(), known.len() + open.len());
         let why = |found: &&ContrastRecord| {
             let (name, bounds) = (words::label(document, &found.a), words::bounds_text(found));
@@ -355,13 +354,14 @@ pub fn how(document: &Document) -> String {
         names
     };
     let latency = match schedule.latency {
-        LatencyMode::Tail => "latency from a warm loop after each batch",
-        LatencyMode::LeadIn => "latency from the lead-ins",
-        LatencyMode::Inline => "latency within the timed batches",
+        LatencyMode::Tail => "latency of a closed loop after each batch",
+        LatencyMode::LeadIn => "latency of the closed loop of the lead-ins",
+        LatencyMode::Inline => "latency of the closed loop of the timed batches",
         LatencyMode::Off => "latency not sampled",
     };
+    let conditions: String = words::conditions(document).iter().map(|text| format!("{text}; ")).collect();
     format!(
-        "{} of {} of {:.0} ms in {}, {}{}; {}; placement {}; {latency}; seed {}",
+        "{} of {} of {:.0} ms in {}, {}{}; {}; {conditions}placement {}; {latency}; seed {}",
         counted(schedule.epochs, "epoch"),
         counted(schedule.rounds, "round"),
         schedule.batch_ms,
@@ -378,6 +378,7 @@ pub fn how(document: &Document) -> String {
 mod tests {
     use super::*;
     use crate::fixture;
+    use ipcost_model::Verdict;
     use ipcost_model::{Fastest, Wait, Warning};
 
     fn plain(text: &str) -> String {

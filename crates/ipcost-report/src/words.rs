@@ -5,8 +5,9 @@ use std::time::Duration;
 pub use ipcost_model::escaped;
 use ipcost_model::units::{counted, duration_text, percent, size_text};
 use ipcost_model::{
-    CellRecord, ContrastRecord, Document, Fastest, FloorRecord, Metric, Multiplicity, Pattern, Placement,
-    Ran, RanRecord, SpeaksFirst, Stopped, Verdict, Wait, Work, WorkloadRecord, and_joined,
+    CellRecord, ContrastRecord, Document, Fastest, FloorRecord, MeanContrast, Metric, Multiplicity, Pattern,
+    Placement, Ran, RanRecord, SpeaksFirst, Stopped, TCP_CONGESTION, Verdict, Wait, Work, WorkloadRecord,
+    and_joined,
 };
 
 use crate::numbers::{bounds, interval, ratio, time};
@@ -245,6 +246,82 @@ pub fn verdict(verdict: Verdict, ratio: f64, margin: f64) -> String {
         Verdict::Equivalent => format!("same (±{} %)", ratio_percent(margin)),
         Verdict::Undecided => "open".to_owned(),
     }
+}
+
+/// A verdict of equal medians whose means are not known to be equal, too.
+pub const SAME_IN_MEDIAN: &str = "same in the median";
+
+/// What is known of a contrast in a reader's words. Two cells are the same if both their medians and their means are.
+pub fn verdict_of(contrast: &ContrastRecord, margin: f64) -> String {
+    match contrast.verdict {
+        Verdict::Equivalent if !contrast.is_same() => SAME_IN_MEDIAN.to_owned(),
+        known => verdict(known, contrast.ratio, margin),
+    }
+}
+
+/// The mean ratio, where it says other than the median: not known to be the same, or known to lie on the other side.
+pub fn other_mean(contrast: &ContrastRecord) -> Option<&MeanContrast> {
+    let mean = contrast.mean.as_ref()?;
+    let opposite = || match contrast.verdict {
+        Verdict::Different | Verdict::Direction if contrast.ratio < 1.0 => mean.lo.is_some_and(|lo| lo > 1.0),
+        Verdict::Different | Verdict::Direction => mean.hi.is_some_and(|hi| hi < 1.0),
+        Verdict::Equivalent | Verdict::Undecided => false,
+    };
+    let differs = contrast.verdict == Verdict::Equivalent && !contrast.is_same();
+    (differs || opposite()).then_some(mean)
+}
+
+/// What is known of a mean ratio, with the share of epochs that make it differ: `dearer: 8 % of starts`.
+pub fn verdict_of_mean(mean: &MeanContrast, margin: f64) -> String {
+    let known = verdict(mean.verdict, mean.ratio, margin);
+    match mean.slow {
+        0.0 => known,
+        slow => format!("{known}: {} of starts", percent(slow)),
+    }
+}
+
+/// Under which conditions the answers hold that a reader must know: which congestion control TCP used, and how rare slow starts may be
+/// that would not have been seen.
+pub fn conditions(document: &Document) -> Vec<String> {
+    congestion(document).into_iter().chain(unseen(document)).collect()
+}
+
+/// `TCP under bbr; tcp cubic under cubic`. Streams turn on it.
+pub fn congestion(document: &Document) -> Option<String> {
+    let own = |cell: &&CellRecord| cell.cell.options.text(TCP_CONGESTION).is_none();
+    let cells = || document.cells.iter().filter(|cell| cell.available);
+    let names = |own_only: bool| {
+        let mut names: Vec<&str> = cells()
+            .filter(|cell| own(cell) == own_only)
+            .filter_map(|cell| cell.congestion.as_deref())
+            .collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    };
+    let (usual, asked) = (names(true), names(false));
+    let listed = |names: &[&str]| and_joined(&names.iter().map(|name| escaped(name)).collect::<Vec<_>>());
+    let streams = cells().any(|cell| cell.pattern == Pattern::Stream && cell.congestion.is_some());
+    match (usual.as_slice(), asked.as_slice()) {
+        ([], []) => None,
+        ([], asked) => Some(format!("TCP under {}", listed(asked))),
+        (["cubic"], []) if streams => Some("TCP under cubic; bbr was not measured".to_owned()),
+        (usual, []) if streams && *usual != ["cubic"] => {
+            Some(format!("TCP under {}; cubic, which most machines use, was not measured", listed(usual)))
+        }
+        (usual, []) => Some(format!("TCP under {}", listed(usual))),
+        (usual, asked) => {
+            Some(format!("TCP under {}, or {} where a row says so", listed(usual), listed(asked)))
+        }
+    }
+}
+
+/// How rare slow starts may be that no epoch of a contrast has met that is called the same.
+fn unseen(document: &Document) -> Option<String> {
+    let same =
+        document.contrasts.iter().filter(|contrast| contrast.metric == Metric::Wall && contrast.is_same());
+    let share = same.filter_map(|contrast| Some(contrast.mean?.unseen)).reduce(f64::max)?;
+    Some(format!("slow starts rarer than 1 in {:.0} would not have been seen", (1.0 / share).floor()))
 }
 
 /// What is compared, in the middle of a sentence.

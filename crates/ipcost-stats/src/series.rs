@@ -103,6 +103,18 @@ impl Series<f64> {
     }
 }
 
+impl<const N: usize> Series<[f64; N]> {
+    /// The sum over the rounds of each epoch, epoch by epoch.
+    pub fn sums(&self) -> Vec<[f64; N]> {
+        let epochs = self.rounds.chunk_by(|a, b| a.epoch == b.epoch);
+        let add = |mut sum: [f64; N], round: &Round<[f64; N]>| {
+            sum.iter_mut().zip(round.value).for_each(|(sum, value)| *sum += value);
+            sum
+        };
+        epochs.map(|rounds| rounds.iter().fold([0.0; N], add)).collect()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -136,6 +148,12 @@ mod tests {
         // Ratios 2, 4, 3: their median is 3, while the ratio of the medians would be 4.
         assert_eq!(a.with(&b, |a, b| a / b).medians(), [3.0, 2.0]);
         assert_eq!(b.with(&a, |b, a| a / b), a.with(&b, |a, b| a / b));
+    }
+
+    #[test]
+    fn epochs_have_the_sums_of_their_rounds() {
+        let known = Series::new([(1, 1, [5.0, 1.0]), (1, 2, [1.0, 2.0]), (4, 1, [2.0, 3.0])]);
+        assert_eq!(known.sums(), [[6.0, 3.0], [2.0, 3.0]]);
     }
 
     #[test]

@@ -142,7 +142,9 @@ pub fn provenance(document: &Document) -> Vec<String> {
         host.kernel,
         document.started
     );
+    let conditions = words::conditions(document).into_iter().map(|text| words::capitalised(&text));
     let mut lines = vec![what, how];
+    lines.extend(conditions);
     if !document.warnings.is_empty() {
         lines.push(format!("warnings: {}", warnings(document)));
     }

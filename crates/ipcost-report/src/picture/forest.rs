@@ -85,7 +85,7 @@ fn row(document: &Document, table: &WorkloadRecord, cell: &CellRecord, brief: bo
         _ if table.baseline.as_ref() == Some(&cell.id) => (Mark::Reference(1.0), "baseline".to_owned()),
         Some(contrast) => {
             let bounds = texts::ratio_interval(contrast.ratio, contrast.lo, contrast.hi);
-            let verdict = words::verdict(contrast.verdict, contrast.ratio, document.analysis.margin);
+            let verdict = words::verdict_of(contrast, document.analysis.margin);
             let mut figures = match brief {
                 true => format!("{} {verdict}", ratio(contrast.ratio)),
                 false => format!("{} ({bounds}) {verdict}", ratio(contrast.ratio)),

@@ -132,8 +132,8 @@ pub fn of_two(known: &ContrastRecord) -> Option<Fastest> {
         true => (1.0 / known.ratio, inverse(known.hi), inverse(known.lo)),
         false => (known.ratio, known.lo, known.hi),
     };
-    let is_equal = known.verdict == Verdict::Equivalent;
-    let claimed = !is_equal && lo.is_some_and(|lo| lo > 1.0);
+    let is_equal = known.verdict == Verdict::Equivalent && known.is_answered();
+    let claimed = known.verdict != Verdict::Equivalent && lo.is_some_and(|lo| lo > 1.0);
     let rival = |wanted: bool| if wanted { vec![runner_up.clone()] } else { Vec::new() };
     (known.ratio > 0.0).then(|| Fastest {
         cell: cell.clone(),
@@ -144,6 +144,7 @@ pub fn of_two(known: &ContrastRecord) -> Option<Fastest> {
         verdict: known.verdict,
         claimed,
         equals: rival(is_equal),
+        means_differ: is_equal && !known.is_same(),
         open: rival(!is_equal && !claimed),
     })
 }
