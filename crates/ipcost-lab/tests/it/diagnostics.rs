@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use ipcost_lab::{Contrasts, Snapshot, run};
-use ipcost_model::{Document, Layout, LayoutPlace, Offsets, ProcessorTimes, Throttling, Usage};
+use ipcost_lab::{Answered, Contrasts, Needed, Outcome, Question, Snapshot, run};
+use ipcost_model::{
+    Document, Layout, LayoutPlace, Metric, Offsets, ProcessorTimes, Throttling, Usage, Verdict,
+};
 use ipcost_stats::Random;
 use ipcost_sys::clock::Quality;
 use ipcost_sys::others::Busy;
@@ -233,4 +235,115 @@ fn a_clock_that_is_slow_or_coarse() {
         let document = measured(&mut with(|_, _| 0.0, 1), &mut surroundings);
         assert_only(&document, "slow-clock", &["a sundial", &format!("{} ns", quality.read_ns)]);
     }
+}
+
+/// Needs only every third pair of cells from epoch 18 on, and those to the end.
+struct LeaveEarly;
+
+impl Question for LeaveEarly {
+    fn answered(&self, so_far: &Outcome) -> Answered {
+        let cells = so_far.plan.cells.len();
+        let stay = |cell: &usize| so_far.epochs < 18 || cell / 2 % 3 == 0;
+        Answered { resolved: 0, of: 1, needed: Needed::Cells((0..cells).filter(stay).collect()) }
+    }
+}
+
+/// Forty contrasts, of which most are answered early: their cells leave, and each has its own number of epochs.
+#[test]
+fn contrasts_that_left_early_are_no_sign_of_dependence() {
+    let sizes: Vec<String> = (1..=40).map(|size| size.to_string()).collect();
+    let job = format!(
+        "baseline = \"one\"\nseed = 5\nbudget = \"60s\"\nlatency = \"off\"\n[[cells]]\ntransport = [\"one\", \"two\"]\nsize = [{}]\n",
+        sizes.join(", ")
+    );
+    let runs = 40;
+    let mut warned = 0;
+    for seed in 1..=runs {
+        let mut random = Random::new(seed);
+        let mut script = Script::new(move |_, _| 8_000.0 * (0.1 * random.normal()).exp());
+        let plan = planned(&job);
+        let outcome = run(plan, &LeaveEarly, &mut script, &mut Known::default(), &mut Witness::default());
+        let document = report(outcome);
+        let epochs: Vec<u32> = document.cells.iter().map(|cell| cell.epochs).collect();
+        assert!(epochs.iter().max() > epochs.iter().min(), "{epochs:?}");
+        warned += usize::from(codes(&document).contains(&"correlated-epochs"));
+    }
+    assert!(warned <= 2, "{warned} of {runs} at a level of 1 %");
+}
+
+#[test]
+fn what_takes_longer_meets_more_interruptions_and_none_is_to_blame() {
+    let runs = 60;
+    let mut warned = 0;
+    for seed in 1..=runs {
+        let mut random = Random::new(seed);
+        let mut script = Script::new(move |_, _| 10_000.0 * (0.1 * random.normal()).exp());
+        // A tick every 4 ms takes the core for a moment.
+        let mut chance = Random::new(seed + 1_000);
+        script.usage = Box::new(move |_, _, wall_ns, _| Usage {
+            user_ns: wall_ns,
+            involuntary_switches: (wall_ns as f64 / 4e6 + chance.unit()) as u64,
+            ..Usage::default()
+        });
+        let document = measured(&mut script, &mut Known::default());
+        warned += usize::from(codes(&document).contains(&"involuntary-switches"));
+    }
+    assert!(warned <= 3, "{warned} of {runs} at a level of 1 %");
+}
+
+/// A ratio that wanders so slowly that its interval is infinite: the range of its epochs says nothing of the machine.
+#[test]
+fn a_ratio_that_wanders_is_open_however_narrow_its_range() {
+    let mut found = [0; 2];
+    for (seed, correlation) in
+        (1..=60).flat_map(|seed| [0.9, 0.95, 0.98].map(|correlation| (seed, correlation)))
+    {
+        let mut random = Random::new(seed * 31 + (correlation * 100.0) as u64);
+        let mut state = random.normal();
+        let mut last = 0;
+        let mut script = Script::new(move |cell, epoch| {
+            if epoch != last {
+                let share: f64 = 1.0 - correlation * correlation;
+                (state, last) = (correlation * state + share.sqrt() * random.normal(), epoch);
+            }
+            8_000.0 * if cell == 1 { (0.1 * state).exp() } else { 1.0 }
+        });
+        let document = measured(&mut script, &mut Known::default());
+        let contrast = &document.contrasts[0];
+        if contrast.lo.is_none() {
+            assert_eq!(contrast.verdict, Verdict::Undecided, "{contrast:?}");
+            found[usize::from(contrast.range.is_some_and(|(least, most)| least > 1.0 || most < 1.0))] += 1;
+        }
+    }
+    assert!(found[1] >= 20, "ranges that exclude 1 among those without an interval: {found:?}");
+}
+
+/// One process in eight costs three times as much: the median does not see it.
+#[test]
+fn a_cell_with_slow_starts_is_not_the_same() {
+    let (mut same, mut in_median) = (0, 0);
+    for seed in 1..=60 {
+        let mut random = Random::new(seed);
+        let mut last = [(0, 1.0); 3];
+        let mut script = Script::new(move |cell, epoch| {
+            if last[cell].0 != epoch {
+                let slow = cell == 0 && random.unit() < 0.125;
+                last[cell] = (epoch, if slow { 3.0 } else { 1.0 });
+            }
+            8_000.0 * last[cell].1 * (0.01 * random.normal()).exp()
+        });
+        let document = measured(&mut script, &mut Known::default());
+        let wall = document.contrasts.iter().filter(|contrast| contrast.metric == Metric::Wall);
+        for contrast in wall {
+            let has_slow = [&contrast.a, &contrast.b].iter().any(|id| id.contains("one"));
+            if has_slow {
+                in_median += u32::from(contrast.verdict == Verdict::Equivalent);
+                same += u32::from(contrast.is_same());
+            } else {
+                assert!(contrast.is_same(), "{contrast:?}");
+            }
+        }
+        assert!(document.cells[0].ops_per_s.unwrap() < 1e9 / 8_000.0);
+    }
+    assert!(in_median >= 50 && same <= 6, "same {same}, in the median {in_median}");
 }
