@@ -17,6 +17,10 @@ const GROWTH: f64 = 64.0;
 
 /// Batches of this length need no longer ones, even if part is a fixed wait.
 const LONG: Duration = Duration::from_secs(2);
+/// A long transfer: enough for windows to grow and for pacing to settle, and short enough for some dozens in a minute.
+const STEADY_BATCH: Duration = Duration::from_millis(500);
+/// The transfer before it, in which it starts.
+const STEADY_LEAD_IN: Duration = Duration::from_millis(200);
 /// Growth between the two batches that separate a fixed wait from the cost of operations; and growth if the shorter
 /// was nearly all wait.
 const LONGER: u64 = 3;
@@ -118,6 +122,15 @@ pub fn alike(own: f64, table: &[f64]) -> f64 {
     mean.exp().clamp(own / MOST, own * MOST)
 }
 
+/// How long the batches of a cell and its lead-ins last.
+pub(crate) fn lengths(plan: &Plan, cell: &PlannedCell) -> (Duration, Duration) {
+    let (batch, lead_in) = match cell.is_steady() {
+        true => (plan.batch.max(STEADY_BATCH), STEADY_LEAD_IN),
+        false => (plan.batch, plan.lead_in),
+    };
+    (batch, cell.lead_in.unwrap_or(lead_in))
+}
+
 /// The operation counts for a rate; frozen for the whole run. A number that the cell gives is kept, without a lead-in.
 ///
 /// If batches have a fixed wait, or may have one according to `slope`, the lead-in is timed as well, and the batch
@@ -129,8 +142,8 @@ pub fn counts_of(plan: &Plan, cell: &PlannedCell, rate: Rate, slope: bool, filli
         return Counts { batch, lead_in: 0, slope: false };
     }
     let lasting = |ns: f64| shared(ns / rate.ns_per_op, workers);
-    let lead_in = cell.lead_in.unwrap_or(plan.lead_in);
-    let (batch_ns, lead_in_ns) = (plan.batch.as_nanos() as f64, lead_in.as_nanos() as f64);
+    let (batch, lead_in) = lengths(plan, cell);
+    let (batch_ns, lead_in_ns) = (batch.as_nanos() as f64, lead_in.as_nanos() as f64);
     if cell.starts_cold() {
         return Counts { batch: lasting(batch_ns), lead_in: 0, slope: false };
     }

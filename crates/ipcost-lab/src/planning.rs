@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::calibration::lengths;
 use ipcost_model::units::duration_text;
 use ipcost_model::{
     Arms, Expanded, Job, LatencyMode, Multiplicity, Pattern, Plan, PlannedArms, PlannedContrast, Workload,
@@ -211,7 +212,8 @@ pub fn plan(expanded: Expanded, settings: &Settings) -> Result<Plan, PlanError> 
         tasks_at_once: u64::MAX,
     };
     let calibration = measurable * ASSUMED_CALIBRATION;
-    let pace = Pace { overhead: ASSUMED_OVERHEAD, stretch: None, extra: Duration::ZERO };
+    let extra = plan.measurable().map(|cell| beyond_usual(&plan, cell)).sum();
+    let pace = Pace { overhead: ASSUMED_OVERHEAD, stretch: None, extra };
     if !fit(&mut plan, budget.saturating_sub(calibration), pace, &Variances::UNKNOWN) {
         let allocation = Allocation { rounds: plan.rounds, batch: plan.batch };
         let epoch = pace.epoch(measurable, &allocation);
@@ -230,6 +232,12 @@ pub fn plan(expanded: Expanded, settings: &Settings) -> Result<Plan, PlanError> 
         plan.notes.push(format!("too few epochs for intervals: the first finite one takes {epochs_needed}"));
     }
     Ok(plan)
+}
+
+/// How much longer a long transfer takes than a usual batch with its lead-in.
+fn beyond_usual(plan: &Plan, cell: usize) -> Duration {
+    let (batch, lead_in) = lengths(plan, &plan.cells[cell]);
+    (batch + lead_in).saturating_sub(plan.batch.max(SHORTEST_BATCH) + LEAD_IN)
 }
 
 /// The epochs after which a plan's own contrasts have intervals, whatever else it is to answer.

@@ -24,6 +24,8 @@ pub enum OptionGroup {
     Calling,
     /// TCP's own settings.
     Tcp,
+    /// How long a transfer lasts, over transports whose connections learn over time; not sent to peers.
+    Lasting,
     /// A whole range of source addresses to connect from.
     SourceAddresses,
     /// The buffer of a pipe or FIFO.

@@ -75,6 +75,8 @@ const ALL: &[Pattern] = &[Pattern::Connect, Pattern::Rr, Pattern::Stream];
 const BUFFERED: &[Pattern] = Pattern::ALL;
 /// The congestion control of a cell's connections.
 pub const TCP_CONGESTION: &str = "tcp_congestion";
+/// Whether a stream is measured as one long transfer.
+pub const STEADY: &str = "steady";
 /// The value of an offset that the engine draws.
 const RANDOM: &str = "random";
 
@@ -223,6 +225,14 @@ pub const CATALOGUE: &[OptionSpec] = &[
         group: OptionGroup::Tcp,
         patterns: ALL,
         summary: "congestion control of both sides (TCP_CONGESTION): cubic, bbr, reno, or what else the kernel allows; it decides how fast TCP streams, over loopback too (native peer, Linux)",
+    },
+    OptionSpec {
+        name: STEADY,
+        kind: OptionKind::Bool,
+        default: "false; a run tries both where the transport remembers earlier messages",
+        group: OptionGroup::Lasting,
+        patterns: &[Pattern::Stream],
+        summary: "one long transfer instead of bursts: batches of half a second after a fifth of a second of lead-in, long enough for what a connection learns over time (windows, pacing)",
     },
     OptionSpec {
         name: "so_sndbuf",
@@ -585,9 +595,10 @@ impl Options {
         self.bool("tcp_nodelay").unwrap_or(usual)
     }
 
-    /// The options sent to every peer: all but where its process runs, and where buffers begin, which is drawn.
+    /// The options sent to every peer: all but where its process runs, how long its batches last, and where buffers begin, which is drawn.
     pub fn for_peers(&self) -> Self {
-        const OWN: [OptionGroup; 3] = [OptionGroup::Place, OptionGroup::Buffers, OptionGroup::SharedMemory];
+        const OWN: [OptionGroup; 4] =
+            [OptionGroup::Place, OptionGroup::Buffers, OptionGroup::SharedMemory, OptionGroup::Lasting];
         let told = |(name, _): &(OptionName, &OptionValue)| !OWN.contains(&name.spec().group);
         Self(self.iter().filter(told).map(|(name, value)| (name, value.clone())).collect())
     }

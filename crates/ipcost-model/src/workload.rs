@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::arms::ArmName;
 use crate::cell::{Pattern, Work};
 use crate::expand::PlannedCell;
+use crate::options::{OptionValue, STEADY};
 use crate::suggest::unknown;
 
 /// The default baseline: TCP is what people have today.
@@ -108,6 +109,11 @@ impl Workload {
             candidates =
                 available.iter().copied().filter(|index| cells[*index].arm == Some(ArmName::A)).collect();
         }
+        // Where bursts and long transfers cost otherwise, the long one is what a stream costs.
+        if let Some(steady) = candidates.first().and_then(|first| self.steady(cells, &available, *first)) {
+            candidates.retain(|cell| *cell != steady);
+            candidates.insert(0, steady);
+        }
         self.baseline = candidates.first().copied();
         let compared_with = |index: &usize| {
             let first = self.baseline.filter(|_| available.contains(index))?;
@@ -124,6 +130,18 @@ impl Workload {
         };
         self.against = self.cells.iter().map(compared_with).collect();
         found
+    }
+}
+
+impl Workload {
+    /// The long transfer of a cell, if it is measured.
+    fn steady(&self, cells: &[PlannedCell], available: &[usize], bursts: usize) -> Option<usize> {
+        let mut wanted = cells[bursts].point.clone();
+        if cells[bursts].is_steady() || self.row.is_some() {
+            return None;
+        }
+        wanted.cell.options.set(STEADY, OptionValue::Bool(true)).ok()?;
+        available.iter().copied().find(|index| cells[*index].point == wanted)
     }
 }
 
@@ -159,7 +177,6 @@ impl PlannedCell {
 mod tests {
     use super::*;
     use crate::cell::{Cell, Point};
-    use crate::options::OptionValue;
 
     fn cell(transport: &str, peer: &str) -> PlannedCell {
         let point = Point::free(Cell::new(Pattern::Rr, transport, 64));
@@ -200,6 +217,15 @@ mod tests {
         };
         let cells = [with("tcp", 1), with("tcp", 2), with("unix", 2), cell("pipe", "native")];
         assert_eq!(against(&cells, "tcp"), [None, Some(0), Some(1), Some(0)]);
+    }
+
+    #[test]
+    fn the_long_transfer_is_the_baseline_of_a_stream() {
+        let mut steady = cell("tcp", "native");
+        steady.point.cell.options.set(STEADY, OptionValue::Bool(true)).unwrap();
+        let cells = [cell("unix", "native"), cell("tcp", "native"), steady];
+        assert_eq!(against(&cells, "tcp"), [Some(2), Some(2), None]);
+        assert_eq!(against(&cells, "unix"), [None, Some(0), Some(0)]);
     }
 
     #[test]

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail, ensure};
 use ipcost_model::{
-    Capabilities, Job, Matrix, OptionGroup, OptionName, OptionValue, Pattern, PeerCommand, Placement, Size,
-    TCP_CONGESTION, TransportState, check_peer_name, parse_job,
+    Capabilities, Job, Matrix, OptionGroup, OptionName, OptionValue, Pattern, PeerCommand, Placement, STEADY,
+    Size, TCP_CONGESTION, TransportState, check_peer_name, parse_job,
 };
 use ipcost_sys::OS;
 use ipcost_sys::placement::Topology;
@@ -32,6 +32,9 @@ const COMMON_CONGESTION: &str = "cubic";
 
 /// How long a run may take if it measures on one core and on two: it has twice as many cells as for one placement.
 const BOTH_BUDGET: Duration = Duration::from_secs(45);
+/// How much longer for each long transfer, and for all of them.
+const TRANSFER_BUDGET: Duration = Duration::from_secs(10);
+const TRANSFERS_BUDGET: Duration = Duration::from_secs(20);
 
 /// The job that the command line asks for: a file's, a matrix, or the default suite, with the settings given.
 ///
@@ -51,6 +54,7 @@ pub fn job(args: &RunArgs, transports: &[TransportState]) -> anyhow::Result<Job>
     job.margin = args.margin.or(job.margin);
     job.epochs = args.epochs.or(job.epochs);
     job.seed = args.seed.or(job.seed);
+    job.batch = args.batch.or(job.batch);
     job.floor |= args.floor;
     job.keep_all |= args.keep_all;
     place_as_usual(&mut job.cells);
@@ -123,7 +127,9 @@ fn is_suite(args: &CellArgs) -> bool {
 /// The budget of a run for which neither the user nor the job says one; `None` for the usual one.
 pub fn usual_budget(job: &Job) -> Option<Duration> {
     let both = job.cells.iter().any(|matrix| matrix.placement.0.len() > 1);
-    both.then_some(BOTH_BUDGET)
+    let steady = OptionName::find(STEADY).expect("an option of the catalogue");
+    let transfers = job.cells.iter().filter(|matrix| matrix.options.0.contains_key(&steady)).count() as u32;
+    both.then_some(BOTH_BUDGET + (transfers * TRANSFER_BUDGET).min(TRANSFERS_BUDGET))
 }
 
 /// What to say of a job whose cells are left to the scheduler since this program may use one core only.

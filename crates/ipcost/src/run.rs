@@ -41,6 +41,9 @@ pub fn run_job(args: &RunArgs, job: Job) -> Result<ExitCode, Problem> {
         Outputs { files: &args.outputs, redacting: args.redacting, save: !args.no_save, quiet: args.quiet };
     outputs::check(&args.outputs).map_err(Problem::usage)?;
     let lab = Lab::open(&job, &mut teller(args.quiet))?;
+    let interrupt = listen()?;
+    let job =
+        if args.job.is_none() && !args.plan { with_long_transfers(&lab, job, &interrupt)? } else { job };
     let (job, plan) = planned(&lab, job)?;
     if args.plan {
         return show_plan(args, &plan).map(|()| ExitCode::SUCCESS).map_err(Problem::failed);
@@ -55,9 +58,18 @@ pub fn run_job(args: &RunArgs, job: Job) -> Result<ExitCode, Problem> {
         let samples = if save { history::begin(&about, name.as_deref(), plan) } else { None };
         Recorder::new(args.quiet, about.clone(), samples)
     };
-    let (outcome, recorder) = lab.run(plan, ab::question(&job), &listen()?, begin)?;
+    let (outcome, recorder) = lab.run(plan, ab::question(&job), &interrupt, begin)?;
     let (finished, samples) = finished(outcome, name, recorder);
     finish(&outputs, finished, samples)
+}
+
+/// A job with its streams as long transfers, too, where those cost otherwise than bursts. Arms set what such a trial would meet, so
+/// they leave it to the user.
+fn with_long_transfers(lab: &Lab, mut job: Job, interrupt: &Interrupt) -> Result<Job, LabError> {
+    if job.ab.is_none() {
+        job.cells.extend(lab.long_transfers(&job, interrupt)?);
+    }
+    Ok(job)
 }
 
 /// The plan of a job, which gets the usual budget if it has none: with two arms, what they take.

@@ -4,6 +4,8 @@ mod epoch;
 mod outcome;
 mod timed;
 
+pub(crate) use self::timed::sample;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -17,7 +19,7 @@ use ipcost_sys::transport::{self, uses_tcp};
 pub use self::epoch::retry_if_suspended;
 pub use self::outcome::Outcome;
 use crate::bench::Bench;
-use crate::calibration::{Rate, alike, counts_of, rate};
+use crate::calibration::{Rate, alike, counts_of, lengths, rate};
 use crate::error::EngineError;
 use crate::planning::{Pace, fit};
 use crate::progress::{Observer, Phase, Progress};
@@ -321,7 +323,8 @@ impl Campaign<'_> {
     fn pilot_ops(&self, cell: usize) -> u64 {
         let plan = &self.outcome.plan;
         let planned = &plan.cells[cell];
-        let share = planned.lead_in.map_or(1.0, |own| plan.lead_in.as_secs_f64() / own.as_secs_f64());
+        let (_, own) = lengths(plan, planned);
+        let share = plan.lead_in.as_secs_f64() / own.as_secs_f64();
         let workers = u64::from(planned.cell.concurrency);
         let each = (self.counts[cell].lead_in / workers) as f64 * share;
         (each.ceil() as u64).max(1) * workers

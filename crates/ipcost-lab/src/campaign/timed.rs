@@ -9,7 +9,7 @@ use crate::bench::{BatchOutcome, DELAYED_ACK_NS};
 /// Where batches have a part that does not grow with their operations, it is the difference of the batch and its
 /// lead-in: the cost of the additional operations. `None` if the batch did not take longer, since something else then
 /// took the time, or if only one of the two waited for an acknowledgement.
-pub(super) fn sample(counts: Counts, lead_in: &BatchOutcome, batch: &BatchOutcome) -> Option<Sample> {
+pub(crate) fn sample(counts: Counts, lead_in: &BatchOutcome, batch: &BatchOutcome) -> Option<Sample> {
     if !counts.slope || batch.suspended {
         // A cold start has no shorter batch for comparison, but the length of a delayed acknowledgement is known.
         let wait_ns = (counts.lead_in == 0 && batch.waited()).then_some(DELAYED_ACK_NS);

@@ -6,6 +6,7 @@ mod calendar;
 mod peers;
 mod room;
 mod tool;
+mod transfers;
 
 use std::collections::BTreeMap;
 

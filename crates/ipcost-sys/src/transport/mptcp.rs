@@ -22,6 +22,7 @@ const CAPABILITIES: Capabilities = Capabilities {
         OptionGroup::Calling,
         OptionGroup::Listener,
         OptionGroup::Tcp,
+        OptionGroup::Lasting,
         OptionGroup::SourceAddresses,
     ],
     trouble_counters: &["ListenOverflows", "ListenDrops", "TCPTimeouts"],

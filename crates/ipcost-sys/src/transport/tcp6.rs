@@ -16,7 +16,13 @@ const CAPABILITIES: Capabilities = Capabilities {
     name: "tcp6",
     summary: "TCP over ::1",
     connects: true,
-    option_groups: &[OptionGroup::Socket, OptionGroup::Calling, OptionGroup::Listener, OptionGroup::Tcp],
+    option_groups: &[
+        OptionGroup::Socket,
+        OptionGroup::Calling,
+        OptionGroup::Listener,
+        OptionGroup::Tcp,
+        OptionGroup::Lasting,
+    ],
     trouble_counters: &["ListenOverflows", "ListenDrops", "TCPTimeouts"],
     ..Capabilities::PLAIN
 };

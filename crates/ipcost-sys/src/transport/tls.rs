@@ -16,6 +16,7 @@ pub const TCP: Tls = Tls {
             OptionGroup::Socket,
             OptionGroup::Listener,
             OptionGroup::Tcp,
+            OptionGroup::Lasting,
             OptionGroup::SourceAddresses,
             OptionGroup::Tls,
         ],

@@ -43,6 +43,9 @@ pub struct RunArgs {
     /// Run exactly this many epochs, whatever the budget
     #[arg(long, value_name = "N", help_heading = HOW)]
     pub epochs: Option<u32>,
+    /// How long a timed batch lasts, such as 20ms or 1s [default: 10 to 200 ms, by what narrows the intervals most]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, help_heading = HOW)]
+    pub batch: Option<Duration>,
     /// The seed of every random order [default: a fresh one, shown with the result]
     #[arg(long, value_name = "N", help_heading = HOW)]
     pub seed: Option<u64>,

@@ -1,0 +1,114 @@
+//! Which streams cost otherwise in one long transfer than in bursts: connections of some transports learn over time.
+
+use ipcost_model::{Counts, Job, Matrix, OptionName, OptionValue, Pattern, PlannedCell, STEADY, Size};
+use ipcost_stats::median;
+use ipcost_sys::interrupt::Interrupt;
+use ipcost_sys::transport;
+
+use super::{Lab, LabError, fresh_seed};
+use crate::bench::{BatchOutcome, Bench};
+use crate::calibration::{Rate, counts_of, rate};
+use crate::campaign::{holds_back, retry_if_suspended, sample};
+use crate::error::EngineError;
+use crate::planning::Settings;
+
+/// Bursts of each cell, in turn with those of the others, so that connections rest as they do in a run.
+const BURSTS: usize = 6;
+/// The difference that makes it two questions: 5 %.
+const LEAST: f64 = 1.05;
+/// More cells are not tried: they would take longer than the run.
+const MOST: usize = 6;
+
+impl Lab {
+    /// The streams of a job that cost at least 5 % more or less in one long transfer than in bursts, as cells with the option
+    /// `steady`. Only cells without options are tried, half a dozen at most, for about a second each.
+    ///
+    /// # Errors
+    /// If a peer fails, or the program is asked to stop.
+    pub fn long_transfers(&self, job: &Job, interrupt: &Interrupt) -> Result<Vec<Matrix>, LabError> {
+        let mut expanded = self.cells(job)?;
+        expanded.cells.retain(learns);
+        expanded.cells.truncate(MOST);
+        if expanded.cells.is_empty() || job.batch.is_some() {
+            return Ok(Vec::new());
+        }
+        let job = Job {
+            cells: expanded.cells.iter().map(matrix).collect(),
+            epochs: Some(1),
+            floor: false,
+            ..job.clone()
+        };
+        let plan = self.plan(self.cells(&job)?, &Settings::of(&job, fresh_seed()))?;
+        let mut bench = self.bench(&plan, interrupt)?;
+        let cells: Vec<usize> = plan.measurable().collect();
+        bench.start_epoch(0, &cells)?;
+        let mut counts = Vec::new();
+        for cell in &cells {
+            let planned = &plan.cells[*cell];
+            let found = rate(&mut bench, *cell, u64::from(planned.cell.concurrency), true)?;
+            let slope = holds_back(&planned.cell.transport, planned.cell.pattern, &planned.cell.options);
+            let of = |planned: &PlannedCell, rate: Rate| counts_of(&plan, planned, rate, slope, 0);
+            counts.push((of(planned, found), of(&steady(planned), found)));
+        }
+        let mut bursts = vec![Vec::new(); cells.len()];
+        for _ in 0..BURSTS {
+            for (index, cell) in cells.iter().enumerate() {
+                bursts[index].extend(cost(&mut bench, *cell, counts[index].0)?);
+            }
+        }
+        let mut found = Vec::new();
+        for (index, cell) in cells.iter().enumerate() {
+            let long = cost(&mut bench, *cell, counts[index].1)?;
+            let differs = |(burst, long): (f64, f64)| (long / burst).max(burst / long) >= LEAST;
+            if median(&bursts[index]).zip(long).is_some_and(differs) {
+                found.push(matrix(&steady(&plan.cells[*cell])));
+            }
+        }
+        bench.end_epoch()?;
+        Ok(found)
+    }
+}
+
+/// Whether a cell streams over a transport whose connections learn, with nothing set.
+fn learns(cell: &PlannedCell) -> bool {
+    let option = OptionName::find(STEADY).expect("an option of the catalogue").spec();
+    let known = transport::find(&cell.cell.transport).map(|transport| transport.capabilities());
+    cell.cell.pattern == Pattern::Stream
+        && cell.unavailable.is_none()
+        && cell.cell.options.is_empty()
+        && cell.lead_in.is_none()
+        && known.is_some_and(|known| option.acts_on(known, cell.cell.pattern))
+}
+
+/// The same cell as one long transfer.
+fn steady(cell: &PlannedCell) -> PlannedCell {
+    let mut cell = cell.clone();
+    cell.point.cell.options.set(STEADY, OptionValue::Bool(true)).expect("a switch");
+    cell
+}
+
+/// The matrix of one cell.
+fn matrix(cell: &PlannedCell) -> Matrix {
+    let options = cell.cell.options.iter().map(|(name, value)| (name, vec![value.clone()]));
+    let options = ipcost_model::OptionLists(options.collect());
+    Matrix {
+        pattern: vec![cell.cell.pattern].into(),
+        transport: vec![cell.cell.transport.clone()].into(),
+        size: vec![Size(cell.cell.size)].into(),
+        concurrency: vec![cell.cell.concurrency].into(),
+        placement: vec![cell.placement].into(),
+        client: vec![cell.client.clone()].into(),
+        server: vec![cell.server.clone()].into(),
+        options,
+        ..Matrix::default()
+    }
+}
+
+/// The cost of one operation in a batch after its lead-in, nanoseconds; `None` if the batch told nothing.
+fn cost(bench: &mut dyn Bench, cell: usize, counts: Counts) -> Result<Option<f64>, EngineError> {
+    let time = |bench: &mut dyn Bench, ops: u64| -> Result<BatchOutcome, EngineError> {
+        Ok(retry_if_suspended(bench, cell, ops, false)?.0)
+    };
+    let (lead_in, batch) = (time(bench, counts.lead_in)?, time(bench, counts.batch)?);
+    Ok(sample(counts, &lead_in, &batch).map(|sample| sample.wall_ns as f64 / sample.ops as f64))
+}
