@@ -308,12 +308,18 @@ mod tests {
 
     #[test]
     fn no_part_is_taken_for_the_whole() {
-        const TIMES: usize = 20;
-        wrong_findings(TIMES, |name, wrong, _| assert!(wrong <= most(TIMES), "{name}: {wrong} of {TIMES}"));
+        const TIMES: usize = 5;
+        let (all, times) = (std::cell::Cell::new(0), std::cell::Cell::new(0));
+        wrong_findings(TIMES, |name, wrong, _| {
+            all.set(all.get() + wrong);
+            times.set(times.get() + TIMES);
+            assert!(wrong <= most(TIMES), "{name}: {wrong} of {TIMES}");
+        });
+        assert!(all.get() <= most(times.get()) / 2, "{} of {}", all.get(), times.get());
     }
 
     #[test]
-    #[ignore = "minutes: prints the share of wrong findings"]
+    #[ignore = "minutes: prints the share of wrong findings, as docs/compare.md says"]
     fn wrong_findings_over_the_grid() {
         const TIMES: usize = 400;
         wrong_findings(TIMES, |name, wrong, named| {
