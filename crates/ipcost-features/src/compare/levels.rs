@@ -196,7 +196,7 @@ pub(crate) mod simulated {
             for pattern in patterns {
                 for size in 0..sizes {
                     for placement in [Placement::Together, Placement::Apart] {
-                        let cell = Cell::new(*pattern, *transport, 64 << (2 * size));
+                        let cell = Cell::new(*pattern, transport, 64 << (2 * size));
                         points.push(Point { placement, ..Point::free(cell) });
                     }
                 }
