@@ -49,8 +49,8 @@ pub use random::Random;
 pub use random_effects::{RandomEffects, UnitValue, random_effects};
 pub use ranks::{Trend, mann_whitney, sign_test, trend};
 pub use series::Series;
-pub use shift::{Shift, shift};
-pub use shifted_groups::{GroupEvidence, GroupShift, shifted_groups};
+pub use shift::{FEWEST_UNEQUAL, Shift, shift, shift_of_unequal};
+pub use shifted_groups::{CellSet, GroupEvidence, GroupShift, all_but, shifted_groups};
 pub use spread_ratio::spread_ratio;
 pub use unpaired::{
     Between, ENOUGH_DEGREES, RunMedian, Spread, Unpaired, error_of_difference, run_median, unpaired,

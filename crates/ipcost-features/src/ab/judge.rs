@@ -17,7 +17,7 @@ pub fn comparison(document: &Document, metric: Metric) -> Option<Comparison> {
     let (measured, evidence) = PairedArms::of(&batches, metric, &pairs(&points));
     let margin = document.analysis.margin;
     let of_a: Vec<&Point> = measured.iter().map(|pair| points[pair.a]).collect();
-    let found = levels(&evidence, groups(&of_a), measured.len(), margin);
+    let found = levels(&evidence, &of_a, groups(&of_a), measured.len(), margin);
     let cost = |cell: usize| median(&batches.log_costs(metric, cell)).map(f64::exp);
     let costs = changes(document, &measured, &evidence, &found, cost);
     if costs.is_empty() {

@@ -40,7 +40,7 @@ impl Question for ArmsQuestion {
         if points.is_empty() {
             return Answered::default();
         }
-        let found = levels(&evidence, groups(&points), points.len(), plan.margin);
+        let found = levels(&evidence, &points, groups(&points), points.len(), plan.margin);
         let is_known = |(place, alpha): (usize, &f64)| {
             let ratios = evidence.cell_shift(place, *alpha).and_then(|shift| shift.ratios());
             matches!(Verdict::of(ratios, plan.margin), Verdict::Different | Verdict::Equivalent)

@@ -2,10 +2,12 @@
 
 use ipcost_report::csv::{number, text};
 
+use super::groups::CellGroup;
 use super::record::Comparison;
 use super::words::{group_name, groups, known, tables};
 
-const NAMES: &str = "level,what,baseline,cells,a,b,ratio,lo,hi,verdict,known,would_show,spread,alpha\n";
+const NAMES: &str =
+    "level,what,baseline,cells,a,b,ratio,lo,hi,verdict,known,would_show,spread,alpha,unshown\n";
 
 /// One row a group, one for all cells together, one a cell, and one for each ratio to the run's own baseline. Costs are nanoseconds
 /// for one operation; of a group there are none.
@@ -15,7 +17,7 @@ pub fn csv(comparison: &Comparison) -> String {
         let level = if group.group.is_everything() { "all" } else { "group" };
         [
             level.to_owned(),
-            text(&group_name(group)),
+            text(&group_name(comparison, group)),
             String::new(),
             group.cells.to_string(),
             String::new(),
@@ -28,6 +30,7 @@ pub fn csv(comparison: &Comparison) -> String {
             maybe(group.would_show),
             maybe(group.spread),
             number(group.alpha),
+            text(&group.unshown.iter().map(CellGroup::words).collect::<Vec<String>>().join("; ")),
         ]
     });
     let of_cells = tables(comparison).flat_map(|(_, changes)| changes).map(|change| {
@@ -46,6 +49,7 @@ pub fn csv(comparison: &Comparison) -> String {
             maybe(change.would_show),
             maybe(change.spread),
             number(change.alpha),
+            String::new(),
         ]
     });
     let rows = of_groups.chain(of_cells).map(|row| row.join(",") + "\n");

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::compare::Difference;
 
 /// Facts that differ from run to run even if nothing changed.
-pub(crate) const VOLATILE: [&str; 9] = [
+pub(crate) const VOLATILE: [&str; 8] = [
     "load_average",
     "swap_used_bytes",
     "memory_pressure_percent",
@@ -17,9 +17,21 @@ pub(crate) const VOLATILE: [&str; 9] = [
     "time_wait",
     "tracked_connections",
     "rounds in an epoch",
-    "batch, ms",
     "lead-in, ms",
 ];
+
+/// How long batches last. The budget chooses it, and whatever a batch costs once enters the cost of an operation by it.
+pub(crate) const BATCH: &str = "batch, ms";
+/// Batches whose lengths differ by at most this factor are alike.
+const MOST_LONGER: f64 = 1.5;
+
+/// Whether batches of these lengths, in milliseconds, measure the same; an unknown length, 0, is like any.
+pub(crate) fn alike_batches(lengths: impl IntoIterator<Item = f64>) -> bool {
+    let known = lengths.into_iter().filter(|length| *length > 0.0);
+    let (least, most) =
+        known.fold((f64::INFINITY, 0.0_f64), |(least, most), one| (least.min(one), most.max(one)));
+    most <= least * MOST_LONGER
+}
 
 /// Differences of hosts, tool, schedule, and of the named cells' properties; each value once a side.
 pub fn differences(a: &[Document], b: &[Document], cells: &[&str]) -> Vec<Difference> {
@@ -51,7 +63,9 @@ pub(crate) fn differing(a: &[Vec<(String, String)>], b: &[Vec<(String, String)>]
     };
     let difference = |name: &String| {
         let (of_a, of_b) = (values(a, name), values(b, name));
-        (of_a != of_b).then(|| Difference {
+        let lengths = || of_a.iter().chain(&of_b).filter_map(|length| length.parse().ok());
+        let differ = of_a != of_b && (name != BATCH || !alike_batches(lengths()));
+        differ.then(|| Difference {
             what: name.clone(),
             a: of_a.into_iter().collect(),
             b: of_b.into_iter().collect(),
@@ -113,5 +127,20 @@ fn flatten(name: &str, value: &Value, into: &mut Vec<(String, String)>) {
         }
         Value::String(text) => into.push((name.to_owned(), text.clone())),
         other => into.push((name.to_owned(), other.to_string())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn batches_of_another_length_are_a_difference() {
+        let of = |length: &str| vec![vec![(BATCH.to_owned(), length.to_owned())]];
+        assert!(differing(&of("10.0"), &of("14.9")).is_empty());
+        let found = differing(&of("5.0"), &of("20.0"));
+        assert_eq!((found.len(), found[0].what.as_str()), (1, BATCH));
+        assert!(!VOLATILE.contains(&BATCH));
+        assert!(alike_batches([0.0, 20.0]) && alike_batches([]) && !alike_batches([10.0, 14.0, 16.0]));
     }
 }

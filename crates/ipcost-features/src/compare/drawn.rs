@@ -24,7 +24,13 @@ pub fn drawn(comparison: &Comparison) -> Forest {
     let of_groups = groups(comparison).map(|group| {
         let verdict = group_verdict(group, comparison.margin);
         let bounds = group_bounds(group);
-        row(group_name(group), (group.ratio, group.lo, group.hi), group.found.is_some(), &bounds, &verdict)
+        row(
+            group_name(comparison, group),
+            (group.ratio, group.lo, group.hi),
+            group.found.is_some(),
+            &bounds,
+            &verdict,
+        )
     });
     let of_cells = comparison.costs.iter().take(MOST_CELLS).map(|change| {
         let verdict = change_verdict(change, comparison.margin);

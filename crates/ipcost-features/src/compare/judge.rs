@@ -9,7 +9,7 @@ use ipcost_stats::{
 };
 use thiserror::Error;
 
-use super::differences::differences;
+use super::differences::{BATCH, differences};
 use super::groups::groups;
 use super::levels::{Levels, levels, would_show};
 use super::record::{COMPARISON_SCHEMA, Change, ComparedRun, Comparison, SpreadSource};
@@ -112,7 +112,7 @@ pub fn compare(
     let errors: Vec<Option<f64>> = costs.iter().map(|cell| error_of_difference(&cell.a, &cell.b)).collect();
     let evidence = UnpairedRuns::new(sides_by_run, &compared, &errors, &asked, settings.assumed_spread, past);
     let Levels { groups, everything, cell_alpha, alpha_below } =
-        levels(&evidence, asked, family, settings.margin);
+        levels(&evidence, &points, asked, family, settings.margin);
     let assumed = Between::assumed(settings.assumed_spread);
     // Half the distance of two groups of epochs is the standard deviation of runs that have either as often as the other.
     let modes = |cell: &str| of_a.modes(cell).max(of_b.modes(cell)) / 2.0;
@@ -286,5 +286,12 @@ fn notes(comparison: &Comparison) -> Vec<String> {
             "{wandering} of {of} cells wander too much within a run, or have too few epochs, for one run to say anything: measure more runs a side, or longer ones"
         )
     });
-    note.into_iter().collect()
+    let batches = comparison.differences.iter().find(|difference| difference.what == BATCH).map(|lengths| {
+        format!(
+            "batches last {} ms on side A, {} ms on side B: what a batch costs once weighs more in short ones, so measure both sides with the same budget, or set --batch",
+            lengths.a.join(", "),
+            lengths.b.join(", ")
+        )
+    });
+    note.into_iter().chain(batches).collect()
 }

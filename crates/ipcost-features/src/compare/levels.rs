@@ -9,9 +9,9 @@
 
 use ipcost_lab::planning::ALPHA;
 use ipcost_model::{Point, Verdict};
-use ipcost_stats::{GroupEvidence, GroupShift, Shift, shifted_groups, student_quantile};
+use ipcost_stats::{CellSet, GroupEvidence, GroupShift, Shift, all_but, shifted_groups, student_quantile};
 
-use super::groups::{AskedGroup, CellGroup, groups};
+use super::groups::{AskedGroup, CellGroup, NamedCells, groups, with_parts};
 use super::record::{GroupChange, SpreadSource};
 
 /// How much of alpha each level has.
@@ -22,12 +22,25 @@ const FEWEST_FOR_EVERYTHING: usize = 4;
 
 /// What the groups and everything together are judged by.
 pub(crate) trait Evidence: GroupEvidence {
-    /// How far all cells moved together, once groups that moved by themselves are taken off.
-    fn together(&self, moved: &[f64], alpha: f64) -> Option<Shift>;
-    /// The smallest level at which a group of this size can be told from the rest of that size.
-    fn least_alpha(&self, inside: usize, outside: usize) -> f64;
+    /// How far these cells moved together.
+    fn together(&self, cells: &[usize], alpha: f64) -> Option<Shift>;
+    /// The fewest cells of a group that is asked of, and outside it.
+    fn fewest_in_group(&self) -> usize {
+        self.fewest()
+    }
     /// The spread between runs that goes into the questions of groups, or of everything; `None` where runs are not compared.
     fn spread(&self, whole: bool) -> Option<(f64, SpreadSource)>;
+}
+
+/// How far the cells of a set moved together. What moves only a part of them moves their middle, too, so the interval takes in what the
+/// others show without any of its parts.
+pub(crate) fn all_together(evidence: &impl Evidence, set: &CellSet, alpha: f64) -> Option<Shift> {
+    let whole = evidence.together(&set.cells, alpha)?;
+    let without = |part: &Vec<usize>| -> Vec<usize> {
+        set.cells.iter().copied().filter(|cell| !part.contains(cell)).collect()
+    };
+    let others = set.parts.iter().map(without).filter(|others| others.len() >= FEWEST_FOR_EVERYTHING - 1);
+    Some(others.fold(whole, |shift, others| shift.joined(evidence.together(&others, alpha))))
 }
 
 /// What is known at the upper levels, and what that leaves to cells.
@@ -46,55 +59,72 @@ pub(crate) struct Levels {
 /// Asks the upper levels, of these groups of the cells. `tests_of_cells` share what is left to single cells.
 pub(crate) fn levels(
     evidence: &impl Evidence,
+    cells: &[&Point],
     groups: Vec<AskedGroup>,
     tests_of_cells: usize,
     margin: f64,
 ) -> Levels {
     let all = evidence.cells();
     let groups = tellable(groups, evidence);
-    let members: Vec<Vec<usize>> = groups.iter().map(|group| group.cells.clone()).collect();
+    let sides: Vec<Vec<CellSet>> = groups.iter().map(AskedGroup::sides).collect();
     let (of_groups, of_everything) = shares(groups.len(), all);
     let each = ALPHA * of_groups / groups.len().max(1) as f64;
     let base = ALPHA * (1.0 - of_groups - of_everything) / tests_of_cells.max(1) as f64;
     let mut cell_alpha = vec![base; all];
-    let mut moved = vec![0.0; all];
+    let mut changed = Vec::new();
 
-    let mut found: Vec<(CellGroup, usize, GroupShift)> = Vec::new();
-    for (group, shift) in groups.iter().zip(shifted_groups(evidence, &members, each)) {
-        let Some(GroupShift { shift, found: place }) = shift else { continue };
-        let (name, cells, shift) = match place {
-            Some(_) => group.that_moved(shift, evidence),
-            None => (group.group.clone(), group.cells.clone(), shift),
-        };
+    let mut found: Vec<GroupChange> = Vec::new();
+    for (group, shift) in groups.iter().zip(shifted_groups(evidence, &sides, each)) {
+        let Some(GroupShift { shift, found: place, side, unshown }) = shift else { continue };
+        let side = if place.is_some() { &group.0[side] } else { group.first() };
+        let members = &side.set.cells;
         if place.is_some() {
-            cells.iter().for_each(|cell| {
-                moved[*cell] += shift.by;
-                cell_alpha[*cell] += each / cells.len() as f64;
-            });
+            members.iter().for_each(|cell| cell_alpha[*cell] += each / members.len() as f64);
+            changed.extend(members);
         }
-        found.push((name, cells.len(), GroupShift { shift, found: place }));
+        found.push(GroupChange {
+            found: place.map(|place| place as u32 + 1),
+            unshown: if place.is_some() { largest(side, &unshown, evidence.fewest()) } else { Vec::new() },
+            ..change(side.group.clone(), members.len(), shift, each, margin, evidence.spread(false))
+        });
     }
     // Those that changed come first; the order of the rest is that of the questions.
-    found.sort_by_key(|(.., shift)| shift.found.unwrap_or(usize::MAX));
-    let groups = found
-        .into_iter()
-        .map(|(group, cells, GroupShift { shift, found })| GroupChange {
-            found: found.map(|place| place as u32 + 1),
-            ..change(group, cells, shift, each, margin, evidence.spread(false))
-        })
-        .collect();
+    found.sort_by_key(|group| group.found.unwrap_or(u32::MAX));
 
     let alpha = ALPHA * of_everything;
-    let together = (of_everything > 0.0).then(|| evidence.together(&moved, alpha)).flatten();
+    let others = with_parts(cells, CellGroup::default(), all_but(&changed, all)).set;
+    let of = others.cells.len();
+    let together = (of_everything > 0.0 && of >= FEWEST_FOR_EVERYTHING)
+        .then(|| all_together(evidence, &others, alpha))
+        .flatten();
     let everything = together.map(|shift| {
         if shift.is_known() {
-            cell_alpha.iter_mut().for_each(|cell| *cell += alpha / all as f64);
+            others.cells.iter().for_each(|cell| cell_alpha[*cell] += alpha / of as f64);
         }
         let found = shift.is_known().then_some(1);
         let spread = evidence.spread(true);
-        GroupChange { found, ..change(CellGroup::default(), all, shift, alpha, margin, spread) }
+        GroupChange { found, ..change(CellGroup::default(), of, shift, alpha, margin, spread) }
     });
-    Levels { groups, everything, cell_alpha, alpha_below: base }
+    Levels { groups: found, everything, cell_alpha, alpha_below: base }
+}
+
+/// The largest of a group's parts that do not show its change: of those too small to tell, only what has one more thing in common.
+fn largest(side: &NamedCells, unshown: &[usize], fewest: usize) -> Vec<CellGroup> {
+    let cells = |part: &usize| &side.set.parts[*part];
+    let depth = |group: &CellGroup| {
+        usize::from(group.pattern.is_some())
+            + usize::from(group.transport.is_some())
+            + usize::from(group.placement.is_some())
+            + usize::from(group.peers.is_some())
+    };
+    let is_named =
+        |part: &&usize| cells(part).len() >= fewest || depth(&side.parts[**part]) == depth(&side.group) + 1;
+    let is_within = |part: &usize, larger: &usize| {
+        cells(larger).len() > cells(part).len() && cells(part).iter().all(|cell| cells(larger).contains(cell))
+    };
+    let named: Vec<&usize> = unshown.iter().filter(is_named).collect();
+    let is_largest = |part: &&&usize| !named.iter().any(|larger| is_within(part, larger));
+    named.iter().filter(is_largest).map(|part| side.parts[**part].clone()).collect()
 }
 
 /// The shares of alpha that the upper levels have, where there is anything to ask at them.
@@ -110,16 +140,11 @@ pub(crate) fn cell_level(cells: &[&Point]) -> f64 {
     ALPHA * (1.0 - of_groups - of_everything) / cells.len().max(1) as f64
 }
 
-/// The groups that are large enough for a test at their share of alpha: the others would take from that share in vain.
+/// The groups that are large enough to be told from the rest: the others would take from the share of alpha in vain.
 fn tellable(mut groups: Vec<AskedGroup>, evidence: &impl Evidence) -> Vec<AskedGroup> {
-    let cells = evidence.cells();
-    loop {
-        let (before, each) = (groups.len(), ALPHA * OF_GROUPS / groups.len().max(1) as f64);
-        groups.retain(|group| evidence.least_alpha(group.cells.len(), cells - group.cells.len()) <= each);
-        if groups.len() == before {
-            return groups;
-        }
-    }
+    let (all, fewest) = (evidence.cells(), evidence.fewest_in_group());
+    groups.retain(|group| (fewest..=all.saturating_sub(fewest)).contains(&group.first().set.cells.len()));
+    groups
 }
 
 fn change(
@@ -134,6 +159,7 @@ fn change(
     GroupChange {
         group,
         cells: cells as u32,
+        unshown: Vec::new(),
         ratio: shift.by.exp(),
         lo: bounds.map(|bounds| bounds.0),
         hi: bounds.map(|bounds| bounds.1),
@@ -152,4 +178,90 @@ pub(crate) fn would_show(bounds: Option<(f64, f64)>, quantile: f64) -> Option<f6
     const NINE_IN_TEN: f64 = 1.281_552;
     let (lo, hi) = bounds?;
     Some(((hi - lo) / 2.0 * (1.0 + NINE_IN_TEN / quantile)).exp())
+}
+
+#[cfg(test)]
+pub(crate) mod simulated {
+    //! One, two and three changed combinations of pattern, transport and placement, with a shift of all cells or without one.
+
+    use ipcost_model::{Cell, Pattern, Placement};
+    use ipcost_stats::median;
+
+    use super::*;
+
+    /// Patterns by transports by placements, each of so many sizes.
+    pub fn suite(transports: &[&str], patterns: &[Pattern], sizes: u64) -> Vec<Point> {
+        let mut points = Vec::new();
+        for transport in transports {
+            for pattern in patterns {
+                for size in 0..sizes {
+                    for placement in [Placement::Together, Placement::Apart] {
+                        let cell = Cell::new(*pattern, transport, 64 << (2 * size));
+                        points.push(Point { placement, ..Point::free(cell) });
+                    }
+                }
+            }
+        }
+        points
+    }
+
+    /// A combination that changed: what its cells have in common.
+    pub fn combination(pattern: Option<Pattern>, transport: &str, placement: Option<Placement>) -> CellGroup {
+        CellGroup { pattern, transport: Some(transport.to_owned()), placement, peers: None }
+    }
+
+    /// What is changed together: nothing, one to three combinations, whole groups.
+    pub fn scenarios() -> Vec<(&'static str, Vec<CellGroup>)> {
+        let (together, apart) = (Some(Placement::Together), Some(Placement::Apart));
+        vec![
+            ("none", vec![]),
+            ("one", vec![combination(None, "tcp", together)]),
+            (
+                "two of one placement",
+                vec![combination(None, "tcp", together), combination(None, "unix", together)],
+            ),
+            ("two, crossed", vec![combination(None, "tcp", together), combination(None, "unix", apart)]),
+            (
+                "three, in a corner",
+                vec![
+                    combination(None, "tcp", together),
+                    combination(None, "unix", together),
+                    combination(None, "tcp", apart),
+                ],
+            ),
+            ("a transport", vec![combination(None, "tcp", None)]),
+        ]
+    }
+
+    /// How far each cell changed in truth.
+    pub fn truth(points: &[Point], changed: &[CellGroup], by: f64, common: f64) -> Vec<f64> {
+        let of = |point: &Point| common + if changed.iter().any(|group| group.has(point)) { by } else { 0.0 };
+        points.iter().map(of).collect()
+    }
+
+    /// What is said and is not so: a group of which some cell, in no part that is said not to show it, has not changed that way
+    /// relative to most of those outside all named groups; or all others together, if their middle did not move that way.
+    pub fn wrong(levels: &Levels, points: &[Point], truth: &[f64]) -> bool {
+        let named: Vec<&GroupChange> = levels.groups.iter().filter(|group| group.found.is_some()).collect();
+        let others: Vec<f64> = (0..points.len())
+            .filter(|cell| !named.iter().any(|group| group.group.has(&points[*cell])))
+            .map(|cell| truth[cell])
+            .collect();
+        let middle = median(&others).unwrap_or_default();
+        let is_false = |group: &&&GroupChange| {
+            let said =
+                |point: &Point| group.group.has(point) && !group.unshown.iter().any(|part| part.has(point));
+            let way = group.ratio.ln().signum();
+            (0..points.len()).any(|cell| said(&points[cell]) && (truth[cell] - middle) * way < 1e-9)
+        };
+        let of_all = levels.everything.as_ref().filter(|all| all.found.is_some());
+        named.iter().any(|group| is_false(&group))
+            || of_all.is_some_and(|all| middle * all.ratio.ln().signum() < 1e-9)
+    }
+
+    /// At most this many of so many repetitions are wrong at 5 %, but once in ten thousand times.
+    pub fn most(times: usize) -> usize {
+        let times = times as f64;
+        (0.05 * times + 3.7 * (0.05 * 0.95 * times).sqrt()) as usize
+    }
 }

@@ -37,7 +37,7 @@ pub fn markdown(comparison: &Comparison) -> String {
         let verdict = group_verdict(group, comparison.margin);
         format!(
             "| {} | {} | {} {bounds} | {verdict} |\n",
-            text(&group_name(group)),
+            text(&group_name(comparison, group)),
             group.cells,
             ratio(group.ratio)
         )

@@ -47,7 +47,7 @@ fn changes(mut section: Section, comparison: &Comparison) -> Section {
     if let Ok(picture) = plain_forest(&forest) {
         section = section.note(&forest.reading).picture(&picture);
     }
-    let rows: Vec<Vec<Field>> = groups(comparison).map(|group| group_row(group, comparison.margin)).collect();
+    let rows: Vec<Vec<Field>> = groups(comparison).map(|group| group_row(comparison, group)).collect();
     if !rows.is_empty() {
         let head = vec!["", "cells", "B / A", "", "verdict"];
         section = section.folded(groups_title(comparison), Section::new("", "").table(&Table { head, rows }));
@@ -59,13 +59,13 @@ fn changes(mut section: Section, comparison: &Comparison) -> Section {
     })
 }
 
-fn group_row(group: &GroupChange, margin: f64) -> Vec<Field> {
+fn group_row(comparison: &Comparison, group: &GroupChange) -> Vec<Field> {
     vec![
-        Field::new(group_name(group), Look::Name),
+        Field::new(group_name(comparison, group), Look::Name),
         Field::new(group.cells.to_string(), Look::Number),
         Field::new(ratio(group.ratio), Look::Number),
         Field::new(group_bounds(group), Look::Interval),
-        Field::new(group_verdict(group, margin), look(group.found.is_some(), group.ratio)),
+        Field::new(group_verdict(group, comparison.margin), look(group.found.is_some(), group.ratio)),
     ]
 }
 

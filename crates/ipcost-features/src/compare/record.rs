@@ -53,7 +53,7 @@ pub struct Comparison {
     /// Groups of cells relative to the rest, side B over side A: those that are known to have changed first.
     #[serde(default)]
     pub groups: Vec<GroupChange>,
-    /// All cells together; null of fewer than four, or if too little is known.
+    /// All cells together outside the groups that are known to have changed; null of fewer than four, or if too little is known.
     #[serde(default)]
     pub everything: Option<GroupChange>,
     /// Costs, side B over side A, the largest change first.
@@ -75,12 +75,15 @@ pub struct Comparison {
 pub struct GroupChange {
     /// What its cells have in common; empty of all cells.
     pub group: CellGroup,
-    /// How many cells.
+    /// How many cells; of all cells together, those outside the groups that are known to have changed.
     pub cells: u32,
+    /// Its parts that do not show the change by themselves, the largest ones, if it is known to have changed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unshown: Vec<CellGroup>,
     /// Side B over side A: in the middle of its cells; of a group, relative to the middle of the others, once groups that
     /// were found before are taken off.
     pub ratio: f64,
-    /// The lower end of its interval; null while unbounded.
+    /// The lower end of its interval, which takes in what any of its parts shows otherwise; null while unbounded.
     pub lo: Option<f64>,
     /// The upper end; null while unbounded.
     pub hi: Option<f64>,

@@ -90,7 +90,14 @@ fn levels(comparison: &Comparison, details: bool, room: usize, out: &mut String)
             continue;
         }
         let (bounds, words) = (group_bounds(group), group_verdict(group, comparison.margin));
-        add(group_name(group), group.cells.to_string(), group.ratio, bounds, words, group.found.is_some());
+        add(
+            group_name(comparison, group),
+            group.cells.to_string(),
+            group.ratio,
+            bounds,
+            words,
+            group.found.is_some(),
+        );
     }
     if !details {
         // Few cells are shown whatever is known of them.

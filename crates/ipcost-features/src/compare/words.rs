@@ -3,15 +3,18 @@
 use ipcost_model::units::counted;
 use ipcost_model::{Arm, Metric, Verdict, first_few};
 use ipcost_report::numbers::{interval, ratio, time};
-use ipcost_report::words::{escaped, verdict};
+use ipcost_report::words::{capitalised, escaped, verdict};
 
 use super::differences::VOLATILE;
+use super::groups::CellGroup;
 use super::record::{Change, ComparedRun, Comparison, Difference, GroupChange, SpreadSource};
 
 /// From this change on a factor is easier to read than a percentage.
 const FACTOR: f64 = 1.3;
 /// So many groups are named in sentences.
 const MOST_GROUPS: usize = 6;
+/// So many parts of a group are named.
+const MOST_PARTS: usize = 3;
 /// From so many runs a side on, they tell by themselves how much runs differ.
 const ENOUGH_RUNS: usize = 3;
 
@@ -61,11 +64,17 @@ pub(super) fn groups(comparison: &Comparison) -> impl Iterator<Item = &GroupChan
 }
 
 /// What a group is called in a row.
-pub(super) fn group_name(group: &GroupChange) -> String {
-    match group.group.is_everything() {
-        true => "all cells together".to_owned(),
-        false => group.group.words(),
+pub(super) fn group_name(comparison: &Comparison, group: &GroupChange) -> String {
+    match (group.group.is_everything(), comparison.groups.iter().any(|group| group.found.is_some())) {
+        (true, true) => "all other cells together".to_owned(),
+        (true, false) => "all cells together".to_owned(),
+        (false, _) => group.group.words(),
     }
+}
+
+/// All cells together, or those outside the groups that changed, at the beginning of a sentence.
+fn all_cells(comparison: &Comparison, all: &GroupChange) -> String {
+    capitalised(&group_name(comparison, all))
 }
 
 /// What stands above the rows of groups.
@@ -162,26 +171,26 @@ pub fn sentence(comparison: &Comparison) -> String {
     for group in found.iter().take(MOST_GROUPS) {
         let verb = if group.group.pattern.is_some() { "cost" } else { "costs" };
         let change = times(group.ratio, group.lo, group.hi);
-        said.push(format!("{} {verb} {change} {side}, relative to the rest.", group.group.title()));
+        let unshown: Vec<String> = group.unshown.iter().map(CellGroup::words).collect();
+        let unshown = match unshown.len() {
+            0 => String::new(),
+            1 => format!(" ({} does not show it alone)", unshown[0]),
+            _ => format!(" ({} do not show it alone)", first_few(&unshown, MOST_PARTS)),
+        };
+        said.push(format!("{} {verb} {change} {side}, relative to the rest{unshown}.", group.group.title()));
     }
     let whole = comparison.everything.as_ref().filter(|all| all.found.is_some());
     if let Some(all) = whole {
-        let rest = if found.is_empty() {
-            "All cells together cost"
-        } else {
-            "Apart from that, all cells together cost"
-        };
-        said.push(format!("{rest} {}: something that all share.", times(all.ratio, all.lo, all.hi)));
+        let change = times(all.ratio, all.lo, all.hi);
+        said.push(format!(
+            "{} cost {change}, whichever part of them is left out.",
+            all_cells(comparison, all)
+        ));
     }
     let margin = comparison.margin * 100.0;
     let same = comparison.everything.as_ref().filter(|all| all.verdict == Verdict::Equivalent);
-    if same.is_some() && whole.is_none() {
-        let all = if found.is_empty() {
-            "All cells together cost"
-        } else {
-            "Apart from that, all cells together cost"
-        };
-        said.push(format!("{all} the same (±{margin} %)."));
+    if let Some(all) = same.filter(|_| whole.is_none()) {
+        said.push(format!("{} cost the same (±{margin} %).", all_cells(comparison, all)));
     }
     let costs = &comparison.costs;
     let changed: Vec<&Change> = costs.iter().filter(|change| known(change)).collect();

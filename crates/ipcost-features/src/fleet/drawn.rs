@@ -6,8 +6,10 @@ use ipcost_report::forest::{Forest, ForestRow, Panel};
 use ipcost_report::numbers::{interval, ratio};
 use ipcost_report::words::{capitalised, quantity};
 
-use super::record::{Fleet, FleetContrast, HostRatio, Standing};
-use super::words::{group_names, how, pair, sentence, sentences, standings, tables, title, typical, work};
+use super::record::{Fleet, FleetContrast, HostRatio, Standing, Together};
+use super::words::{
+    group_names, how, pair, rows, sentence, sentences, standings, tables, title, typical, work,
+};
 
 /// So many hosts have a row each; of more, those that do not stand where most do, and the rest by group.
 const MOST_HOSTS: usize = 60;
@@ -20,10 +22,10 @@ const OPEN: usize = 5;
 
 /// A row a contrast: the typical host, and between which ratios another host lies.
 pub fn overview(fleet: &Fleet) -> Forest {
-    let row = |contrast: &&FleetContrast| {
-        let together = contrast.together?;
+    let row = |contrast: &FleetContrast, label: String, together: Option<&Together>| {
+        let together = together?;
         Some(ForestRow {
-            label: pair(contrast),
+            label: label.trim().to_owned(),
             strong: contrast.disagreements.is_empty() && contrast.counts.majority().is_some(),
             slot: if contrast.disagreements.is_empty() { USUAL } else { OTHER },
             ratio: together.ratio,
@@ -32,9 +34,14 @@ pub fn overview(fleet: &Fleet) -> Forest {
             figures: format!("{}: {}", ratio(together.ratio), standings(&contrast.counts)),
         })
     };
-    let panel = |(title, rows): (String, Vec<&FleetContrast>)| Panel {
+    let panel = |(title, contrasts): (String, Vec<&FleetContrast>)| Panel {
         title: capitalised(&title),
-        rows: rows.iter().filter_map(row).collect(),
+        rows: contrasts
+            .iter()
+            .flat_map(|contrast| {
+                rows(contrast).into_iter().filter_map(|(label, together)| row(contrast, label, together))
+            })
+            .collect(),
     };
     let panels = tables(fleet).into_iter().map(panel).filter(|panel| !panel.rows.is_empty());
     Forest {
@@ -119,6 +126,14 @@ pub fn by_host(fleet: &Fleet, contrast: &FleetContrast) -> Forest {
         if together.another_lo.is_some() {
             let figures = super::words::another(together);
             rows.push(all("another host", together.another_lo, together.another_hi, figures));
+        }
+        if let Some(usual) = &contrast.usual {
+            let label = format!("a typical host without {}", counted(usual.apart, "host"));
+            let typical = ForestRow {
+                ratio: usual.ratio,
+                ..all(&label, Some(usual.lo), Some(usual.hi), typical(usual))
+            };
+            rows.push(typical);
         }
         panels.push(Panel { title: "All together".to_owned(), rows });
     }

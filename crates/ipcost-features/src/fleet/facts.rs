@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use ipcost_model::Document;
 
-use crate::compare::{VOLATILE, facts};
+use crate::compare::{BATCH, VOLATILE, facts};
 
-/// Facts that identify a host, and so tell any host from the others.
-const IDENTITY: [&str; 2] = ["name", "machine"];
+/// Facts that identify a host, and so tell any host from the others; the length of batches is any host's own, too.
+const IDENTITY: [&str; 3] = ["name", "machine", BATCH];
 /// What is looked at first where several facts tell hosts apart equally well: how their names begin.
 const FIRST: [&str; 13] = [
     "container",
@@ -80,6 +80,21 @@ impl Facts {
             found[name] = Some(self.values.number(&value));
         }
         found
+    }
+
+    /// Those of hosts with these values of so many facts.
+    #[cfg(test)]
+    pub fn planted(hosts: &[Vec<u64>]) -> (Self, Vec<HostFacts>) {
+        let mut facts = Self::default();
+        let mut of = |host: &Vec<u64>| -> HostFacts {
+            let fact = |(number, value): (usize, &u64)| {
+                facts.names.number(&format!("fact {number}"));
+                Some(facts.values.number(&value.to_string()))
+            };
+            host.iter().enumerate().map(fact).collect()
+        };
+        let hosts = hosts.iter().map(&mut of).collect();
+        (facts, hosts)
     }
 
     /// Every name, the most relevant first, with its number.

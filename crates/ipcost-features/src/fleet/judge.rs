@@ -6,7 +6,7 @@ use ipcost_lab::planning::ALPHA;
 use ipcost_model::{Tool, Verdict};
 use ipcost_stats::{UnitValue, median, outliers, random_effects, student_quantile};
 
-use super::disagreement::Split;
+use super::disagreement::{Dissent, Split};
 use super::facts::HostFacts;
 use super::gather::{Asked, ClaimOnHost, Gathered, Gatherer, Ratio};
 use super::host_key::{HostKey, names};
@@ -34,10 +34,25 @@ impl Gatherer {
         let (hosts, index) = hosts(&runs);
         let margin =
             runs.iter().find(|run| matches!(run.asked, Asked::Run { .. })).map_or(0.05, |run| run.margin);
-        let mut contrasts = self.contrasts(&runs, &hosts, &index, margin);
+        let contrasts = self.contrasts(&runs, &hosts, &index, margin);
+        let claims = self.claims_of(&runs, &hosts, &index);
+        let of_contrasts = contrasts.iter().flat_map(|(_, dissents)| dissents);
+        let dissents: Vec<&Dissent> =
+            of_contrasts.chain(claims.iter().flat_map(|(_, dissents)| dissents)).collect();
+        let split = Split::new(&self.facts, &hosts.facts, &dissents);
+        let explained = |dissents: Vec<Dissent>| -> Vec<Disagreement> {
+            dissents.into_iter().map(|dissent| split.disagreement(dissent)).collect()
+        };
+        let mut contrasts: Vec<FleetContrast> = contrasts
+            .into_iter()
+            .map(|(contrast, dissents)| FleetContrast { disagreements: explained(dissents), ..contrast })
+            .collect();
+        let claims = claims
+            .into_iter()
+            .map(|(claim, dissents)| FleetClaim { disagreements: explained(dissents), ..claim })
+            .collect();
         let alpha_each = join(&mut contrasts, margin);
         let cheapest = self.cheapest_of(&runs, &hosts, &index);
-        let claims = self.claims_of(&runs, &hosts, &index);
         let notes = notes(&runs, &hosts, &index);
         Fleet {
             schema: FLEET_SCHEMA.to_owned(),
@@ -64,7 +79,7 @@ impl Gatherer {
         hosts: &Hosts,
         index: &HashMap<HostKey, usize>,
         margin: f64,
-    ) -> Vec<FleetContrast> {
+    ) -> Vec<(FleetContrast, Vec<Dissent>)> {
         let mut of_pair = ByNumber::default();
         for run in runs {
             let Asked::Run { ratios, .. } = &run.asked else { continue };
@@ -75,8 +90,8 @@ impl Gatherer {
             ratios.sort_by_key(|(host, _)| *host);
             let mut counts = Counts::default();
             ratios.iter().for_each(|(_, ratio)| counts.add(ratio.standing));
-            let disagreements = self.disagreements(&ratios, counts, hosts, margin);
-            FleetContrast {
+            let dissents = self.dissents(&ratios, counts, margin);
+            let contrast = FleetContrast {
                 work: pair.work.clone(),
                 placement: pair.placement,
                 a: pair.a.clone(),
@@ -85,29 +100,24 @@ impl Gatherer {
                 b_label: pair.b_label.clone(),
                 counts,
                 together: None,
+                usual: None,
                 hosts: ratios.iter().map(|(host, ratio)| host_ratio(*host, ratio)).collect(),
                 groups: group_ratios(&ratios, hosts),
-                disagreements,
-            }
+                disagreements: Vec::new(),
+            };
+            (contrast, dissents)
         };
         of_pair.found.into_iter().map(contrast).collect()
     }
 
     /// Hosts that do not stand where most do, then those where the same is of another size.
-    fn disagreements(
-        &self,
-        ratios: &[(usize, &Ratio)],
-        counts: Counts,
-        hosts: &Hosts,
-        margin: f64,
-    ) -> Vec<Disagreement> {
+    fn dissents(&self, ratios: &[(usize, &Ratio)], counts: Counts, margin: f64) -> Vec<Dissent> {
         let Some(majority) = counts.majority() else { return Vec::new() };
         let standing = |wanted: Standing| -> Vec<usize> {
             let there = ratios.iter().filter(|(_, ratio)| ratio.standing == wanted);
             there.map(|(host, _)| *host).collect()
         };
         let agreeing = standing(majority);
-        let split = Split { facts: &self.facts, hosts: &hosts.facts };
         let ran: HashMap<usize, &'static str> = ratios
             .iter()
             .filter_map(|(host, ratio)| Some((*host, ipcost_report::words::ran(ratio.ran?))))
@@ -123,12 +133,12 @@ impl Gatherer {
                 continue;
             }
             let sure = other != Standing::Same && majority != Standing::Same && are_sure(ratios, other);
-            found.push(split.disagreement(how, there, &agreeing, Some(&ran), sure));
+            found.push(Dissent { how, there, rest: agreeing.clone(), ran: ran.clone(), sure });
         }
         let sizes = unusual(ratios, majority, margin, self.pairs.all.len());
         if !sizes.is_empty() {
             let rest: Vec<usize> = agreeing.iter().copied().filter(|host| !sizes.contains(host)).collect();
-            found.push(split.disagreement(Otherwise::Size, sizes, &rest, Some(&ran), true));
+            found.push(Dissent { how: Otherwise::Size, there: sizes, rest, ran, sure: true });
         }
         found
     }
@@ -138,7 +148,7 @@ impl Gatherer {
         runs: &[Gathered],
         hosts: &Hosts,
         index: &HashMap<HostKey, usize>,
-    ) -> Vec<FleetClaim> {
+    ) -> Vec<(FleetClaim, Vec<Dissent>)> {
         let mut of_claim = ByNumber::default();
         for run in runs {
             let (Asked::Run { claims, .. } | Asked::Ledger { claims, .. }) = &run.asked;
@@ -162,7 +172,7 @@ impl Gatherer {
                 word: claim.word,
                 sentence: claim.sentence.clone(),
             };
-            FleetClaim {
+            let claim = FleetClaim {
                 of: text.of.clone(),
                 text: text.text.clone(),
                 published: text.published.clone(),
@@ -171,33 +181,30 @@ impl Gatherer {
                 conditions,
                 hosts: found.iter().map(host).collect(),
                 groups: groups.collect(),
-                disagreements: self.claim_disagreements(&found, counts, hosts),
-            }
+                disagreements: Vec::new(),
+            };
+            (claim, claim_dissents(&found, counts))
         };
         of_claim.found.into_iter().map(of).collect()
     }
+}
 
-    fn claim_disagreements(
-        &self,
-        found: &[(usize, &ClaimOnHost)],
-        counts: ClaimCounts,
-        hosts: &Hosts,
-    ) -> Vec<Disagreement> {
-        let Some(majority) = counts.majority() else { return Vec::new() };
-        let saying = |wanted: ClaimVerdict| -> Vec<usize> {
-            found.iter().filter(|(_, claim)| claim.word == wanted).map(|(host, _)| *host).collect()
-        };
-        let agreeing = saying(majority);
-        let split = Split { facts: &self.facts, hosts: &hosts.facts };
-        let others = [
-            (ClaimVerdict::Holds, Otherwise::Holds),
-            (ClaimVerdict::Fails, Otherwise::Fails),
-            (ClaimVerdict::Depends, Otherwise::Depends),
-        ];
-        let others = others.into_iter().filter(|(other, _)| *other != majority);
-        let others = others.map(|(other, how)| (saying(other), how)).filter(|(there, _)| !there.is_empty());
-        others.map(|(there, how)| split.disagreement(how, there, &agreeing, None, false)).collect()
-    }
+/// Hosts that know otherwise of a claim than most.
+fn claim_dissents(found: &[(usize, &ClaimOnHost)], counts: ClaimCounts) -> Vec<Dissent> {
+    let Some(majority) = counts.majority() else { return Vec::new() };
+    let saying = |wanted: ClaimVerdict| -> Vec<usize> {
+        found.iter().filter(|(_, claim)| claim.word == wanted).map(|(host, _)| *host).collect()
+    };
+    let rest = saying(majority);
+    let others = [
+        (ClaimVerdict::Holds, Otherwise::Holds),
+        (ClaimVerdict::Fails, Otherwise::Fails),
+        (ClaimVerdict::Depends, Otherwise::Depends),
+    ];
+    let others = others.into_iter().filter(|(other, _)| *other != majority);
+    let others = others.map(|(other, how)| (saying(other), how)).filter(|(there, _)| !there.is_empty());
+    let dissent = |(there, how)| Dissent { how, there, rest: rest.clone(), ran: HashMap::new(), sure: false };
+    others.map(dissent).collect()
 }
 
 /// The hosts of documents, by name, and the index of each.
@@ -253,7 +260,7 @@ fn host_ratio(host: usize, ratio: &Ratio) -> HostRatio {
     }
 }
 
-/// Hosts that a recorded fact sets apart: they are another kind of host, and not a part of the spread of the usual ones.
+/// Hosts that a recorded fact sets apart: they may be another kind of host.
 fn apart(disagreements: &[Disagreement]) -> HashSet<u64> {
     let is_known = |found: &&Disagreement| found.differences.iter().any(|difference| difference.is_known);
     disagreements.iter().filter(is_known).flat_map(|found| found.hosts.iter().copied()).collect()
@@ -270,7 +277,9 @@ fn join(contrasts: &mut [FleetContrast], margin: f64) -> f64 {
     loop {
         let level = ALPHA * with_verdict.max(1) as f64 / all as f64;
         for contrast in contrasts.iter_mut() {
-            contrast.together = together(contrast, margin, level);
+            let apart = apart(&contrast.disagreements);
+            contrast.together = together(contrast, &HashSet::new(), margin, level);
+            contrast.usual = together(contrast, &apart, margin, level).filter(|_| !apart.is_empty());
         }
         let is_known = |contrast: &&FleetContrast| {
             contrast.together.is_some_and(|found| found.verdict != Verdict::Undecided)
@@ -284,8 +293,8 @@ fn join(contrasts: &mut [FleetContrast], margin: f64) -> f64 {
     }
 }
 
-fn together(contrast: &FleetContrast, margin: f64, level: f64) -> Option<Together> {
-    let apart = apart(&contrast.disagreements);
+/// The hosts together, without those that are apart.
+fn together(contrast: &FleetContrast, apart: &HashSet<u64>, margin: f64, level: f64) -> Option<Together> {
     let usual = contrast.hosts.iter().filter(|host| !apart.contains(&host.host));
     let units: Vec<UnitValue> =
         usual.filter_map(|host| Some(UnitValue { value: host.ratio.ln(), error: host.error? })).collect();

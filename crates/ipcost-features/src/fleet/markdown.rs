@@ -5,7 +5,7 @@ use ipcost_report::words::capitalised;
 
 use super::record::Fleet;
 use super::words::{
-    another, cheapest_on, claim_conditions, claim_counts, how, known, pair, sentences, skipped, spread,
+    another, cheapest_on, claim_conditions, claim_counts, how, known, rows, sentences, skipped, spread,
     standings, tables, title, typical, work,
 };
 
@@ -30,22 +30,23 @@ pub fn markdown(fleet: &Fleet) -> String {
             text(&group.virtualisation)
         ));
     }
-    for (title, rows) in tables(fleet) {
+    for (title, contrasts) in tables(fleet) {
         out.push_str(&format!(
             "\n### {}\n\n| | hosts | typical host | verdict | between hosts | another host |\n|---|---|---:|---|---:|---:|\n",
             text(&capitalised(&title))
         ));
-        for contrast in rows {
-            let together = contrast.together.as_ref();
-            out.push_str(&format!(
-                "| {} | {} | {} | {} | {} | {} |\n",
-                text(&pair(contrast)),
-                standings(&contrast.counts),
-                together.map(typical).unwrap_or_default(),
-                together.map(|together| known(fleet, together)).unwrap_or_default(),
-                together.map(|together| spread(together.spread)).unwrap_or_default(),
-                together.map(another).unwrap_or_default()
-            ));
+        for contrast in contrasts {
+            for (name, together) in rows(contrast) {
+                let counts = if name.starts_with(' ') { String::new() } else { standings(&contrast.counts) };
+                out.push_str(&format!(
+                    "| {} | {counts} | {} | {} | {} | {} |\n",
+                    text(name.trim()),
+                    together.map(typical).unwrap_or_default(),
+                    together.map(|together| known(fleet, together)).unwrap_or_default(),
+                    together.map(spread).unwrap_or_default(),
+                    together.map(another).unwrap_or_default()
+                ));
+            }
         }
     }
     if !fleet.cheapest.is_empty() {

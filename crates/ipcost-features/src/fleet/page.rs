@@ -6,10 +6,10 @@ use ipcost_report::picture::plain_forest;
 use ipcost_report::words::capitalised;
 
 use super::drawn::{by_host, overview};
-use super::record::{Fleet, FleetClaim, FleetContrast, Standing};
+use super::record::{Fleet, FleetClaim, FleetContrast, Standing, Together};
 use super::words::{
     another, cheapest_on, claim_conditions, claim_counts, claim_sentence, group_names, how, known, pair,
-    sentence, sentences, skipped, spread, standings, tables, title, typical, work,
+    rows, sentence, sentences, skipped, spread, standings, tables, title, typical, work,
 };
 use crate::claims::ClaimVerdict;
 
@@ -79,7 +79,7 @@ fn overview_section(fleet: &Fleet) -> Section {
         section = section.picture(&picture);
     }
     let rows = tables(fleet).into_iter().flat_map(|(title, rows)| {
-        rows.into_iter().map(move |contrast| row(fleet, &title, contrast)).collect::<Vec<_>>()
+        rows.into_iter().flat_map(move |contrast| of_contrast(fleet, &title, contrast)).collect::<Vec<_>>()
     });
     let head = vec!["work", "", "hosts", "typical host", "verdict", "between hosts", "another host"];
     section =
@@ -87,17 +87,20 @@ fn overview_section(fleet: &Fleet) -> Section {
     section.note(&how(fleet).unwrap_or_default())
 }
 
-fn row(fleet: &Fleet, title: &str, contrast: &FleetContrast) -> Vec<Field> {
-    let together = contrast.together.as_ref();
-    vec![
-        Field::new(title, Look::Name),
-        Field::new(pair(contrast), Look::Name),
-        Field::new(standings(&contrast.counts), look(contrast.counts.majority())),
-        Field::new(together.map(typical).unwrap_or_default(), Look::Number),
-        Field::new(together.map(|together| known(fleet, together)).unwrap_or_default(), Look::Name),
-        Field::new(together.map(|together| spread(together.spread)).unwrap_or_default(), Look::Number),
-        Field::new(together.map(another).unwrap_or_default(), Look::Interval),
-    ]
+fn of_contrast(fleet: &Fleet, title: &str, contrast: &FleetContrast) -> Vec<Vec<Field>> {
+    let row = |(name, together): (String, Option<&Together>)| {
+        let counts = if name.starts_with(' ') { String::new() } else { standings(&contrast.counts) };
+        vec![
+            Field::new(title, Look::Name),
+            Field::new(name.trim(), Look::Name),
+            Field::new(counts, look(contrast.counts.majority())),
+            Field::new(together.map(typical).unwrap_or_default(), Look::Number),
+            Field::new(together.map(|together| known(fleet, together)).unwrap_or_default(), Look::Name),
+            Field::new(together.map(spread).unwrap_or_default(), Look::Number),
+            Field::new(together.map(another).unwrap_or_default(), Look::Interval),
+        ]
+    };
+    rows(contrast).into_iter().map(row).collect()
 }
 
 /// Each contrast by host; those whose hosts disagree are open at once.

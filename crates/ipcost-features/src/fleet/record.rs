@@ -189,6 +189,8 @@ pub struct FleetContrast {
     pub counts: Counts,
     /// What all hosts say together; null for fewer than two with an error of their own.
     pub together: Option<Together>,
+    /// The same without the hosts that disagree and that a recorded fact sets apart; null if there are none.
+    pub usual: Option<Together>,
     /// Each host's, by index of the host.
     pub hosts: Vec<HostRatio>,
     /// Each group's.
@@ -203,7 +205,7 @@ pub struct FleetContrast {
 pub struct Together {
     /// How many hosts it rests on.
     pub hosts: u64,
-    /// How many hosts are left out, since they disagree and a recorded fact sets them apart.
+    /// How many hosts are left out.
     pub apart: u64,
     /// The ratio of a typical host (geometric mean over hosts).
     pub ratio: f64,
@@ -311,7 +313,7 @@ pub struct HostDifference {
     pub rest: u64,
     /// Values of the rest, at most three.
     pub others: Vec<String>,
-    /// Whether it is more than chance would explain, given how many facts were compared.
+    /// Whether it is more than chance would explain, given all facts, values, contrasts and claims that were compared.
     pub is_known: bool,
 }
 

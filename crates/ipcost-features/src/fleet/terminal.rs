@@ -10,7 +10,7 @@ use ipcost_report::wrap::wrapped;
 
 use super::record::{Fleet, FleetCheapest, Standing};
 use super::words::{
-    another, cheapest_on, claim_conditions, claim_counts, how, known, pair, sentences, skipped, spread,
+    another, cheapest_on, claim_conditions, claim_counts, how, known, pair, rows, sentences, skipped, spread,
     standings, tables, title, typical, work,
 };
 use crate::claims::ClaimVerdict;
@@ -93,24 +93,26 @@ fn contrasts(fleet: &Fleet, room: usize, out: &mut String) {
         Column::new("between hosts", true, 2),
         Column::new("another host", true, 1),
     ];
-    for (title, rows) in tables(fleet) {
+    for (title, contrasts) in tables(fleet) {
         let mut grid = Grid::new(&COLUMNS);
-        for contrast in rows {
-            let together = contrast.together.as_ref();
+        for contrast in contrasts {
             let style = match contrast.counts.majority() {
                 Some(Standing::Cheaper) => GOOD,
                 Some(Standing::CostsMore) => BAD,
                 Some(Standing::Same) => Style::new(),
                 Some(Standing::Open) | None => DIMMED,
             };
-            grid.row(vec![
-                pair(contrast).into(),
-                Piece::styled(standings(&contrast.counts), style),
-                together.map(typical).unwrap_or_default().into(),
-                together.map(|together| known(fleet, together)).unwrap_or_default().into(),
-                together.map(|together| spread(together.spread)).unwrap_or_default().into(),
-                together.map(another).unwrap_or_default().into(),
-            ]);
+            for (name, together) in rows(contrast) {
+                let counts = if name.starts_with(' ') { String::new() } else { standings(&contrast.counts) };
+                grid.row(vec![
+                    name.into(),
+                    Piece::styled(counts, style),
+                    together.map(typical).unwrap_or_default().into(),
+                    together.map(|together| known(fleet, together)).unwrap_or_default().into(),
+                    together.map(spread).unwrap_or_default().into(),
+                    together.map(another).unwrap_or_default().into(),
+                ]);
+            }
         }
         out.push_str(&format!("\n{BOLD}{}{BOLD:#}\n", capitalised(&title)));
         grid.render(out, room);

@@ -13,6 +13,10 @@ use crate::claims::ClaimVerdict;
 
 /// So many names of hosts, contrasts or groups are shown.
 const MOST_NAMES: usize = 3;
+/// Fewer hosts leave the spread between them unknown.
+const FEWEST_FOR_SPREAD: u64 = 3;
+/// Longer percentages are no bounds.
+const MOST_OF_A_PERCENTAGE: usize = 3;
 /// So many facts are in a sentence.
 const MOST_DIFFERENCES: usize = 2;
 /// The longest value of a fact in a sentence, in characters.
@@ -73,9 +77,25 @@ pub fn standings(counts: &Counts) -> String {
     parts.map(one).collect::<Vec<String>>().join(", ")
 }
 
-/// `±6 %`.
-pub fn spread(spread: f64) -> String {
-    format!("±{:.0} %", spread.exp_m1() * 100.0)
+/// `±6 % (4–9 %)`; of fewer than three hosts almost any spread is possible.
+pub fn spread(together: &Together) -> String {
+    let percent = |log: f64| format!("{:.0}", log.exp_m1() * 100.0);
+    let [spread, lo, hi] = [together.spread, together.spread_lo, together.spread_hi].map(percent);
+    match together.hosts {
+        ..FEWEST_FOR_SPREAD => "unknown".to_owned(),
+        _ if hi.len() > MOST_OF_A_PERCENTAGE => format!("±{spread} % (from {lo} %)"),
+        _ => format!("±{spread} % ({lo}–{hi} %)"),
+    }
+}
+
+/// What the hosts of a contrast say together: all of them, and without those that are set apart.
+pub fn rows(contrast: &FleetContrast) -> Vec<(String, Option<&Together>)> {
+    fn without(usual: &Together) -> (String, Option<&Together>) {
+        (format!("  without {}", counted(usual.apart, "host")), Some(usual))
+    }
+    std::iter::once((pair(contrast), contrast.together.as_ref()))
+        .chain(contrast.usual.as_ref().map(without))
+        .collect()
 }
 
 /// `0.48–0.61`: where another host's ratio lies.
@@ -344,9 +364,8 @@ pub fn how(fleet: &Fleet) -> Option<String> {
         return None;
     }
     let margin = fleet.margin * 100.0;
-    let is_apart = |contrast: &&FleetContrast| contrast.together.is_some_and(|together| together.apart > 0);
-    let apart = match fleet.contrasts.iter().any(|contrast| is_apart(&contrast)) {
-        true => " Hosts that disagree and that a recorded fact sets apart are left out of these.",
+    let apart = match fleet.contrasts.iter().any(|contrast| contrast.usual.is_some()) {
+        true => " Rows \"without\" leave out the hosts that disagree and that a recorded fact sets apart.",
         false => "",
     };
     Some(format!(

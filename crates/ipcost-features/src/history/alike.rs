@@ -3,6 +3,7 @@
 use ipcost_model::{Document, Job};
 
 use crate::answer::kind;
+use crate::compare::alike_batches;
 
 /// What runs must have in common to be in one history.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,8 +14,21 @@ pub struct Alike {
     pub job: (Option<String>, Job),
     /// The version of a real server, where the document tells.
     pub server: Option<String>,
+    /// How long batches last: what a batch costs once is a larger part of short ones.
+    pub batch: BatchLength,
     /// Whether the tool was built without optimisation.
     pub debug: bool,
+}
+
+/// The length of batches, milliseconds. Equal are lengths that measure the same, which two lengths may be with a third and not
+/// with each other.
+#[derive(Debug, Clone, Copy)]
+pub struct BatchLength(pub f64);
+
+impl PartialEq for BatchLength {
+    fn eq(&self, other: &Self) -> bool {
+        alike_batches([self.0, other.0])
+    }
 }
 
 impl Alike {
@@ -26,6 +40,7 @@ impl Alike {
             host: document.host.name().to_owned(),
             job: (kind(document), what_is_measured(&document.job)),
             server: server.and_then(|version| version.as_str()).map(str::to_owned),
+            batch: BatchLength(document.schedule.batch_ms),
             debug: document.tool.profile.as_deref() == Some("debug"),
         }
     }

@@ -11,8 +11,10 @@ use super::record::{LeftOut, TREND_SCHEMA, Trend, TrendChange, TrendRun};
 use crate::compare::{Difference, VOLATILE};
 use crate::history::Alike;
 
-/// The level of the test of each change.
+/// The level of the test of each change, of independent runs.
 pub const CHANGE_ALPHA: f64 = 0.01;
+/// At most this share of histories without a change has one if the machine wanders, as simulated.
+pub const WANDERING_ALPHA: f64 = 0.2;
 /// The level of the interval of a change.
 const STEP_ALPHA: f64 = 0.05;
 /// Of the random orders. The same runs have the same changes.
@@ -122,6 +124,7 @@ pub fn trend(
         runs: runs.iter().zip(each).map(|(run, level)| shown(run, level)).collect(),
         correlation: found.correlation,
         alpha: CHANGE_ALPHA,
+        wandering_alpha: WANDERING_ALPHA,
         fewest: FEWEST_IN_HISTORY as u64,
         left_out,
     })
@@ -178,10 +181,11 @@ type Differs = fn(&Alike, &Alike) -> bool;
 /// How many runs are not like these, by the first reason.
 fn left_out(runs: &[Gathered], model: &Alike) -> Vec<LeftOut> {
     let build = if model.debug { "of a release build" } else { "of a debug build" };
-    let reasons: [(&str, Differs); 4] = [
+    let reasons: [(&str, Differs); 5] = [
         ("of another host", |run, model| run.host != model.host),
         ("of another job", |run, model| run.job != model.job),
         ("of another version of the server", |run, model| run.server != model.server),
+        ("with batches of another length", |run, model| run.batch != model.batch),
         (build, |run, model| run.debug != model.debug),
     ];
     let first = |run: &Gathered| reasons.iter().position(|(_, differs)| differs(&run.alike, model));

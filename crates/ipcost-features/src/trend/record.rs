@@ -34,8 +34,11 @@ pub struct Trend {
     pub changes: Vec<TrendChange>,
     /// How much a run resembles the one before it within a level, 0 to 1.
     pub correlation: f64,
-    /// The level at which each change is tested.
+    /// The share of histories without a change that have one, if runs are independent.
     pub alpha: f64,
+    /// The same at most, as simulated, if each run resembles the one before it.
+    #[serde(default)]
+    pub wandering_alpha: f64,
     /// The fewest runs in which changes are looked for.
     pub fewest: u64,
     /// Runs that have the cell but are not like these.

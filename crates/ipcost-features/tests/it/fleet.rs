@@ -98,9 +98,15 @@ fn two_hosts_in_a_sandbox_are_named_with_what_sets_them_apart() {
         after.ends_with(" of its cost; the two others (web39, web40) run in gVisor and have kernel 4.4.0 (the rest 6.1.0): there it costs more."),
         "{sentence}"
     );
-    // Hosts that a fact sets apart are no part of the spread of the others.
-    let together = contrast.together.unwrap();
+    // Hosts that a fact sets apart are in the one figure, and not in the other.
+    let all = contrast.together.unwrap();
+    assert!((all.hosts, all.apart) == (40, 0) && all.hi > 0.62, "{all:?}");
+    let together = contrast.usual.unwrap();
     assert_eq!((together.hosts, together.apart), (38, 2));
+    for text in [render(&fleet, false, 120), markdown(&fleet), page(&fleet).render()] {
+        assert!(text.contains("without 2 hosts") && text.contains(&words::spread(&together)), "{text}");
+    }
+    assert!(csv(&fleet).lines().nth(1).unwrap().contains(",38,"));
     assert!(together.lo < USUAL && USUAL < together.hi, "{together:?}");
     assert!(together.spread_lo < 0.06 && 0.06 < together.spread_hi, "{together:?}");
     assert!(together.another_hi.unwrap() < 0.75, "{together:?}");
@@ -126,6 +132,21 @@ fn hosts_of_one_kind_seldom_disagree() {
     });
     let alarms = alarms.count();
     assert!(alarms <= 50, "{alarms} of 600 fleets");
+}
+
+#[test]
+fn so_few_hosts_leave_their_spread_unknown() {
+    let mut random = Random::new(6);
+    let mut host = |place: usize| run(&mut random, &format!("h{place}"), 0.6, json!({}));
+    let documents: Vec<Document> = (0..3).map(&mut host).collect();
+    let two = fleet(&documents[..2]);
+    assert_eq!(words::spread(&only(&two).together.unwrap()), "unknown");
+    let three = fleet(&documents);
+    let together = only(&three).together.unwrap();
+    assert!(words::spread(&together).contains(" % ("), "{}", words::spread(&together));
+    for text in [render(&three, false, 120), markdown(&three), page(&three).render()] {
+        assert!(text.contains(&words::spread(&together)), "{text}");
+    }
 }
 
 #[test]

@@ -55,7 +55,9 @@ pub fn run(file: &Path, args: &ListArgs) -> Result<ExitCode, Problem> {
     let table = table(rows.into_iter().take(limit).collect(), false);
     write_text(&table, file).map_err(Problem::failed)?;
     if others > 0 {
-        note(&format!("{others} runs of another host, job or build are left out; --like RUN follows those"));
+        note(&format!(
+            "{others} runs of another host, job, build or length of batches are left out; --like RUN follows those"
+        ));
     }
     tell(&all.unreadable(), args.verbose, &store);
     Ok(ExitCode::SUCCESS)

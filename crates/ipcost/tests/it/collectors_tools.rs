@@ -16,7 +16,7 @@ fn otava_finds_a_planted_step() {
     let output = place.run(&["list", "--otava", "runs.csv"]);
     assert!(output.status.success() && output.stdout.is_empty(), "{}", text(&output.stderr));
     assert!(
-        text(&output.stderr).contains("3 runs of another host, job or build are left out"),
+        text(&output.stderr).contains("3 runs of another host, job, build or length of batches are left out"),
         "{}",
         text(&output.stderr)
     );

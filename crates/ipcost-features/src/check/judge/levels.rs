@@ -1,20 +1,26 @@
 //! A claim about every cell, before and after: what groups of cells and all of them together say, which a single cell may not
 //! show.
 
-use ipcost_model::Metric;
-use ipcost_stats::{RunMedian, Shift, error_of_difference, median, run_median, shifted_groups};
+use ipcost_model::{Metric, Point};
+use ipcost_stats::{
+    CellSet, RunMedian, Shift, all_but, error_of_difference, median, run_median, shifted_groups,
+};
 
 use super::{AskedClaim, Measured, Test, Than};
 use crate::ab::{Pair, PairedArms};
 use crate::check::{CheckedTest, ClaimMetric, Level};
 use crate::claims::{Bounded, Bounds, ClaimVerdict};
-use crate::compare::{DEFAULT_SPREAD, Evidence, PastRuns, UnpairedRuns};
+use crate::compare::{
+    AskedGroup, CellGroup, DEFAULT_SPREAD, Evidence, NamedCells, PastRuns, UnpairedRuns, all_together,
+    with_parts,
+};
 
 /// The tests of groups and of everything, each at `level`; none where a cell has no figures yet.
 pub(super) fn decide_groups(claim: &AskedClaim, measured: &Measured<'_>, level: f64) -> Vec<CheckedTest> {
     let batches = &measured.batches;
     let Some(first) = claim.tests.first().filter(|_| !claim.groups.is_empty()) else { return Vec::new() };
     let metric = if first.metric == ClaimMetric::Cpu { Metric::Cpu } else { Metric::Wall };
+    let points: Vec<&Point> = claim.tests.iter().map(|test| &measured.cells[test.cell].point).collect();
     let pair = |test: &Test| match test.than {
         Than::Cell(a) => Some(Pair { a, b: test.cell }),
         Than::Nothing | Than::Baseline { .. } => None,
@@ -22,7 +28,11 @@ pub(super) fn decide_groups(claim: &AskedClaim, measured: &Measured<'_>, level: 
     let pairs: Option<Vec<Pair>> = claim.tests.iter().map(pair).collect();
     if let Some(pairs) = pairs {
         let (found, evidence) = PairedArms::of(batches, metric, &pairs);
-        return if found.len() == pairs.len() { decide(claim, first, &evidence, level) } else { Vec::new() };
+        return if found.len() == pairs.len() {
+            decide(claim, &points, first, &evidence, level)
+        } else {
+            Vec::new()
+        };
     }
     let costs = |test: &Test| {
         let Than::Baseline { log_costs, .. } = &test.than else { return None };
@@ -38,26 +48,34 @@ pub(super) fn decide_groups(claim: &AskedClaim, measured: &Measured<'_>, level: 
     let past = PastRuns::default();
     let evidence =
         UnpairedRuns::new([vec![then], vec![now]], &ids, &errors, &claim.groups, DEFAULT_SPREAD, &past);
-    decide(claim, first, &evidence, level)
+    decide(claim, &points, first, &evidence, level)
 }
 
-fn decide(claim: &AskedClaim, of: &Test, evidence: &impl Evidence, level: f64) -> Vec<CheckedTest> {
-    let members: Vec<Vec<usize>> = claim.groups.iter().map(|group| group.cells.clone()).collect();
-    let mut moved = vec![0.0; evidence.cells()];
+fn decide(
+    claim: &AskedClaim,
+    points: &[&Point],
+    of: &Test,
+    evidence: &impl Evidence,
+    level: f64,
+) -> Vec<CheckedTest> {
+    let sides: Vec<Vec<CellSet>> = claim.groups.iter().map(AskedGroup::sides).collect();
+    let mut changed = Vec::new();
     let mut tests = Vec::new();
-    let found = shifted_groups(evidence, &members, level);
+    let found = shifted_groups(evidence, &sides, level);
     for (group, found) in claim.groups.iter().zip(found) {
         let Some(found) = found.filter(|found| found.found.is_some()) else { continue };
-        let (group, members, shift) = group.that_moved(found.shift, evidence);
-        members.iter().for_each(|cell| moved[*cell] += shift.by);
+        let NamedCells { group, set, .. } = &group.0[found.side];
+        changed.extend(&set.cells);
         // What changed relative to the rest may be the rest: the group itself must lie beyond the bound, too.
-        let itself: Vec<f64> = members.iter().map(|cell| evidence.of_cell(*cell)).collect();
+        let itself: Vec<f64> = set.cells.iter().map(|cell| evidence.of_cell(*cell)).collect();
         let beyond = median(&itself).is_some_and(|by| word(of, (by.exp(), by.exp())) == ClaimVerdict::Fails);
         let text = format!("{}, relative to the rest", group.words());
-        tests.extend(test(of, text, Level::Group, shift).filter(|_| beyond));
+        tests.extend(test(of, text, Level::Group, found.shift).filter(|_| beyond));
     }
-    if let Some(shift) = evidence.together(&moved, level) {
-        tests.extend(test(of, "all cells together".to_owned(), Level::Everything, shift));
+    let others = with_parts(points, CellGroup::default(), all_but(&changed, evidence.cells()));
+    if let Some(shift) = all_together(evidence, &others.set, level) {
+        let text = if changed.is_empty() { "all cells together" } else { "all other cells together" };
+        tests.extend(test(of, text.to_owned(), Level::Everything, shift));
     }
     tests
 }

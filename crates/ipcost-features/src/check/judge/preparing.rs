@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use ipcost_lab::planning::ALPHA;
 use ipcost_model::{Document, JobFileError, LatencyMode, Metric, Pattern, PlannedCell, Point};
 use ipcost_stats::epochs_to_expect;
 
@@ -10,7 +9,7 @@ use super::{AskedClaim, Questions, Test, Than, baseline, level_of};
 use crate::ab::pairs;
 use crate::check::{Bound, ClaimMetric, ClaimsFile, Located, Place, ProjectClaim, Reference};
 use crate::claims::find_named;
-use crate::compare::{groups, least_alpha};
+use crate::compare::{FEWEST_IN_GROUP, groups};
 
 /// Finds the cells of every claim. `baselines` holds the documents that claims name, by those names.
 ///
@@ -94,8 +93,8 @@ impl Preparation<'_> {
         };
         if matches!(claim.reference, Reference::Baseline(_)) {
             // Of separate runs the cells are the units, and few of them tell nothing.
-            let level = ALPHA / (tests.len() + groups.len() + 1) as f64;
-            groups.retain(|group| least_alpha(group.cells.len(), tests.len() - group.cells.len()) <= level);
+            let tells = FEWEST_IN_GROUP..=tests.len().saturating_sub(FEWEST_IN_GROUP);
+            groups.retain(|group| tells.contains(&group.first().set.cells.len()));
         }
         Ok(AskedClaim { text, line: claim.place.line, tests, groups })
     }

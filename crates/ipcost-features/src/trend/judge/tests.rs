@@ -56,6 +56,7 @@ fn runs_that_are_not_alike_are_counted_by_the_first_reason() {
         document.host.more.insert("name".to_owned(), json!("elsewhere"));
     };
     let runs = vec![
+        run(5, 1.0, |document| document.schedule.batch_ms *= 4.0),
         run(0, 1.0, |document| document.job.budget = Some(std::time::Duration::from_secs(7))),
         run(1, 1.0, |document| document.job.floor = true),
         run(2, 1.0, |_| {}),
@@ -67,7 +68,8 @@ fn runs_that_are_not_alike_are_counted_by_the_first_reason() {
     assert_eq!(ids(&found), ["20260101-000000-0000", "20260101-000000-0002"]);
     let reasons: Vec<(&str, u64)> =
         found.left_out.iter().map(|left| (left.reason.as_str(), left.runs)).collect();
-    assert_eq!(reasons, [("of another host", 1), ("of another job", 1), ("of a debug build", 1)]);
+    let batches = ("with batches of another length", 1);
+    assert_eq!(reasons, [("of another host", 1), ("of another job", 1), batches, ("of a debug build", 1)]);
     let like = of(runs.clone(), Some("20260101-000000-0003"));
     assert_eq!(ids(&like), ["20260101-000000-0003"]);
     assert!(like.left_out.iter().any(|left| left.reason == "of a release build" && left.runs == 2));

@@ -51,6 +51,7 @@ fn trend() -> Trend {
         runs,
         correlation: 0.1,
         alpha: 0.01,
+        wandering_alpha: 0.2,
         fewest: 10,
         left_out: vec![LeftOut { reason: "of another job".to_owned(), runs: 4 }],
     }
