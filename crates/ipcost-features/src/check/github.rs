@@ -14,7 +14,7 @@ pub fn annotations(check: &View<'_>, file: &str) -> String {
         let level = match claim.word {
             ClaimVerdict::Holds => return None,
             ClaimVerdict::Fails | ClaimVerdict::Depends => "error",
-            ClaimVerdict::Open | ClaimVerdict::NotTested => "warning",
+            ClaimVerdict::NoDifference | ClaimVerdict::Open | ClaimVerdict::NotTested => "warning",
         };
         let title = format!("claim {}", claim.word.name());
         let message = format!("{}\n{}", text(claim), advice(claim).unwrap_or_default());

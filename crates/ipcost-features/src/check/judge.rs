@@ -49,6 +49,8 @@ struct Test {
     than: Than,
     at_most: Option<f64>,
     at_least: Option<f64>,
+    /// A difference smaller than this does not matter.
+    margin: f64,
     /// Why it cannot be decided here, as far as that is known before.
     hopeless: Option<String>,
 }
@@ -129,8 +131,9 @@ impl Questions {
 
 /// Whether a longer run could not tell more of a claim.
 pub fn is_settled(claim: &CheckedClaim) -> bool {
-    let closed = |test: &CheckedTest| test.word != ClaimVerdict::Open || test.reason.is_some();
-    claim.word != ClaimVerdict::Open || claim.tests.iter().all(closed)
+    // A small difference may still turn out to lie on the side that is claimed.
+    let is_open = |word: ClaimVerdict| matches!(word, ClaimVerdict::Open | ClaimVerdict::NoDifference);
+    !is_open(claim.word) || claim.tests.iter().all(|test| !is_open(test.word) || test.reason.is_some())
 }
 
 /// The verdict on all claims together.
@@ -138,10 +141,15 @@ pub fn together(claims: &[CheckedClaim]) -> ClaimVerdict {
     all_of_them(claims.iter().map(|claim| claim.word))
 }
 
-/// A promise that is broken for one cell is broken, whatever holds for others.
+/// A promise that is broken for one cell is broken, whatever holds for others; one that is neither kept nor broken for one cell
+/// is so for all.
 fn all_of_them(verdicts: impl Iterator<Item = ClaimVerdict>) -> ClaimVerdict {
-    match all_hold(verdicts) {
-        ClaimVerdict::Depends => ClaimVerdict::Fails,
+    let verdicts: Vec<ClaimVerdict> = verdicts.collect();
+    let has = |verdict: ClaimVerdict| verdicts.contains(&verdict);
+    match all_hold(verdicts.iter().copied()) {
+        ClaimVerdict::Depends if has(ClaimVerdict::Fails) || has(ClaimVerdict::Depends) => ClaimVerdict::Fails,
+        ClaimVerdict::Depends if has(ClaimVerdict::Open) => ClaimVerdict::Open,
+        ClaimVerdict::Depends => ClaimVerdict::NoDifference,
         verdict => verdict,
     }
 }

@@ -1,7 +1,7 @@
 //! What a run says of a project's claims, as JUnit XML: the form that CI systems read tests in.
 //!
-//! A claim is a test case. One that holds passes; one that fails is a `failure`; an open one is an `error`, since the
-//! test came to no result; one that cannot be decided here, whatever the budget, is `skipped`. Elements and attributes
+//! A claim is a test case. One that holds passes; one that fails is a `failure`; an open one, or one that makes no difference that
+//! matters, is an `error`, since the test came to no result; one that cannot be decided here, whatever the budget, is `skipped`. Elements and attributes
 //! are those of the schema that Jenkins publishes (`junit-10.xsd`), which others read, too.
 
 use crate::check::{CheckedClaim, CheckedTest, View};
@@ -43,7 +43,7 @@ fn element(claim: &CheckedClaim) -> Option<&'static str> {
         ClaimVerdict::Holds => None,
         ClaimVerdict::Fails | ClaimVerdict::Depends => Some("failure"),
         ClaimVerdict::Open | ClaimVerdict::NotTested if hopeless => Some("skipped"),
-        ClaimVerdict::Open | ClaimVerdict::NotTested => Some("error"),
+        ClaimVerdict::NoDifference | ClaimVerdict::Open | ClaimVerdict::NotTested => Some("error"),
     }
 }
 

@@ -19,6 +19,7 @@ pub(crate) fn style(word: ClaimVerdict) -> Style {
         ClaimVerdict::Holds => AnsiColor::Green.on_default().bold(),
         ClaimVerdict::Fails => AnsiColor::Red.on_default().bold(),
         ClaimVerdict::Depends => AnsiColor::Cyan.on_default().bold(),
+        ClaimVerdict::NoDifference => Style::new().bold(),
         ClaimVerdict::Open => AnsiColor::Yellow.on_default(),
         ClaimVerdict::NotTested => Style::new().dimmed(),
     }
@@ -46,7 +47,7 @@ pub(crate) fn telling(claim: &CheckedClaim) -> Option<&CheckedTest> {
     };
     let rank = |word: ClaimVerdict| match word {
         ClaimVerdict::Fails | ClaimVerdict::Depends => 0,
-        ClaimVerdict::Open | ClaimVerdict::NotTested => 1,
+        ClaimVerdict::NoDifference | ClaimVerdict::Open | ClaimVerdict::NotTested => 1,
         ClaimVerdict::Holds => 2,
     };
     let order = |a: &&CheckedTest, b: &&CheckedTest| {
@@ -115,6 +116,7 @@ pub(crate) fn advice(claim: &CheckedClaim) -> Option<String> {
     match claim.word {
         ClaimVerdict::Holds => None,
         ClaimVerdict::Fails | ClaimVerdict::Depends => Some(failed(test)),
+        ClaimVerdict::NoDifference => Some(no_difference(test)),
         ClaimVerdict::Open | ClaimVerdict::NotTested => Some(open(test)),
     }
 }
@@ -128,6 +130,14 @@ fn failed(test: &CheckedTest) -> String {
     });
     format!(
         "fails: {} is {}, and the whole interval lies {side} the bound{holds}",
+        subject(test),
+        figures(test)
+    )
+}
+
+fn no_difference(test: &CheckedTest) -> String {
+    format!(
+        "no difference that matters: {} is {}; to claim that it costs about the same, allow the margin: at_most = 1.05",
         subject(test),
         figures(test)
     )

@@ -165,6 +165,8 @@ fn status(word: ClaimVerdict) -> ExitCode {
     match word {
         ClaimVerdict::Holds => ExitCode::SUCCESS,
         ClaimVerdict::Fails | ClaimVerdict::Depends => ExitCode::from(FAILED),
-        ClaimVerdict::Open | ClaimVerdict::NotTested => ExitCode::from(UNDECIDED),
+        ClaimVerdict::NoDifference | ClaimVerdict::Open | ClaimVerdict::NotTested => {
+            ExitCode::from(UNDECIDED)
+        }
     }
 }

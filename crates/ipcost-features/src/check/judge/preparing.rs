@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ipcost_lab::planning::ALPHA;
+use ipcost_lab::planning::{ALPHA, DEFAULT_MARGIN};
 use ipcost_model::{Document, JobFileError, LatencyMode, Metric, Pattern, PlannedCell, Point};
 use ipcost_stats::epochs_to_expect;
 
@@ -22,7 +22,8 @@ pub fn prepare(
     latency: LatencyMode,
     baselines: &BTreeMap<String, Document>,
 ) -> Result<Questions, JobFileError> {
-    let mut preparation = Preparation { cells, latency, baselines, notes: Vec::new() };
+    let margin = file.job.margin.unwrap_or(DEFAULT_MARGIN);
+    let mut preparation = Preparation { cells, latency, margin, baselines, notes: Vec::new() };
     let mut claims =
         file.claims.iter().map(|claim| preparation.question(claim)).collect::<Result<Vec<_>, _>>()?;
     let level = level_of(&claims);
@@ -42,6 +43,7 @@ pub fn prepare(
 struct Preparation<'a> {
     cells: &'a [PlannedCell],
     latency: LatencyMode,
+    margin: f64,
     baselines: &'a BTreeMap<String, Document>,
     notes: Vec<String>,
 }
@@ -77,6 +79,7 @@ impl Preparation<'_> {
                 than,
                 at_most: claim.at_most.as_ref().map(|bound| bound.value),
                 at_least: claim.at_least.as_ref().map(|bound| bound.value),
+                margin: self.margin,
                 hopeless: None,
             };
             self.check_latency(&test).map_err(|message| claim.place.error(message))?;
