@@ -16,7 +16,7 @@ use ipcost_model::{Document, Tool};
 use serde::Serialize;
 
 use super::judge::{Measured, decide_at, prepare, recorded_cells, together};
-use super::{CheckedClaim, CheckedTest, ClaimsFile, Questions, Reference, View};
+use super::{Baselines, CheckedClaim, CheckedTest, ClaimsFile, Questions, Reference, View};
 use crate::claims::ClaimVerdict;
 use crate::claims::words::telling;
 use crate::fleet::{ClaimCounts, Files, HostKey, Skipped, names};
@@ -120,7 +120,7 @@ pub fn askable(file: &ClaimsFile) -> Result<(), ipcost_model::JobFileError> {
 
 fn questions(file: &ClaimsFile, document: &Document) -> Result<Questions, String> {
     let cells = recorded_cells(document);
-    let found = prepare(file, &cells, document.schedule.latency, &BTreeMap::new());
+    let found = prepare(file, &cells, document.schedule.latency, &Baselines::default());
     found.map_err(|error| error.message)
 }
 

@@ -5,6 +5,7 @@
 //! all claims hold together, whenever the run ends.
 
 mod baseline;
+mod baselines;
 mod deciding;
 mod levels;
 mod measured;
@@ -13,14 +14,16 @@ mod preparing;
 use crate::check::{CheckedClaim, CheckedTest, ClaimMetric};
 use crate::claims::ClaimVerdict;
 
-pub use baseline::{differences, ratio_to_baseline};
+pub use baseline::differences;
+pub use baselines::Baselines;
 pub use measured::{Measured, recorded_cells};
 pub use preparing::prepare;
 
 use ipcost_lab::planning::ALPHA;
 
 use crate::claims::all_hold;
-use crate::compare::AskedGroup;
+use crate::compare::{AskedGroup, PastRuns};
+use baseline::Then;
 
 /// The questions that a file of claims asks of a run.
 #[derive(Debug, Clone)]
@@ -39,6 +42,10 @@ struct AskedClaim {
     tests: Vec<Test>,
     /// The groups of its cells, as places among the tests, where it is about every cell before and after.
     groups: Vec<AskedGroup>,
+    /// How runs of one build differ, where it is about a baseline.
+    past: PastRuns,
+    /// How much they are assumed to, where too few runs tell it.
+    assumed_spread: f64,
 }
 
 /// One cell of a claim.
@@ -60,11 +67,8 @@ struct Test {
 enum Than {
     Nothing,
     Cell(usize),
-    /// Logarithms of what the same cell cost in a document, by epoch.
-    Baseline {
-        name: String,
-        log_costs: Vec<f64>,
-    },
+    /// What the same cell cost in documents of before.
+    Baseline(Then),
 }
 
 impl Test {
@@ -72,7 +76,7 @@ impl Test {
     fn cells(&self) -> impl Iterator<Item = usize> + use<> {
         let other = match self.than {
             Than::Cell(other) => Some(other),
-            Than::Nothing | Than::Baseline { .. } => None,
+            Than::Nothing | Than::Baseline(_) => None,
         };
         std::iter::once(self.cell).chain(other)
     }
@@ -102,10 +106,14 @@ impl Questions {
         level_of(&self.claims)
     }
 
-    /// The smallest level at which the run itself draws an interval: a comparison with a baseline takes two.
+    /// The smallest level at which the run itself draws an interval: of a comparison with a baseline, that is a part of the whole.
     pub fn level_of_run(&self) -> f64 {
-        let of_baseline = |test: &Test| matches!(test.than, Than::Baseline { .. }) && test.hopeless.is_none();
-        if self.tests().any(of_baseline) { self.level() / 2.0 } else { self.level() }
+        let level = self.level();
+        let of_test = |test: &Test| match &test.than {
+            Than::Baseline(then) if test.hopeless.is_none() => then.level_of_run(level),
+            Than::Nothing | Than::Cell(_) | Than::Baseline(_) => level,
+        };
+        self.tests().map(of_test).fold(level, f64::min)
     }
 
     /// The cells that some claim is about, as indices.

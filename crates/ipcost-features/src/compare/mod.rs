@@ -28,4 +28,5 @@ pub use self::page::{page, section};
 pub use self::record::*;
 pub use self::spread::PastRuns;
 pub use self::terminal::render;
+pub(crate) use self::sides::modes_apart;
 pub(crate) use self::unpaired::{UnpairedRuns, least_alpha};
