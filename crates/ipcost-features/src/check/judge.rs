@@ -155,7 +155,9 @@ fn all_of_them(verdicts: impl Iterator<Item = ClaimVerdict>) -> ClaimVerdict {
     let verdicts: Vec<ClaimVerdict> = verdicts.collect();
     let has = |verdict: ClaimVerdict| verdicts.contains(&verdict);
     match all_hold(verdicts.iter().copied()) {
-        ClaimVerdict::Depends if has(ClaimVerdict::Fails) || has(ClaimVerdict::Depends) => ClaimVerdict::Fails,
+        ClaimVerdict::Depends if has(ClaimVerdict::Fails) || has(ClaimVerdict::Depends) => {
+            ClaimVerdict::Fails
+        }
         ClaimVerdict::Depends if has(ClaimVerdict::Open) => ClaimVerdict::Open,
         ClaimVerdict::Depends => ClaimVerdict::NoDifference,
         verdict => verdict,

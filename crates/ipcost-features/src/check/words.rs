@@ -108,7 +108,11 @@ pub(crate) mod tests {
             cell: cell.into(),
             against: None,
             baseline: Some("before.json".into()),
-            between_runs: Some(BetweenRuns { spread: 0.05, source: SpreadSource::Assumed, open_within: 1.31 }),
+            between_runs: Some(BetweenRuns {
+                spread: 0.05,
+                source: SpreadSource::Assumed,
+                open_within: 1.31,
+            }),
             ..test
         };
         let open = CheckedTest { likely_budget_s: Some(41.0), ..test(0.99, 1.05, 1.0, ClaimVerdict::Open) };

@@ -215,9 +215,8 @@ fn spreads(claims: &[CheckedClaim]) -> Option<String> {
     let all = || claims.iter().flat_map(|claim| &claim.tests).filter_map(|test| test.between_runs);
     let of = |source: SpreadSource| {
         let spreads = all().filter(|between| between.source == source).map(|between| between.spread);
-        let (least, most) = spreads.fold((f64::INFINITY, 0.0f64), |(least, most), spread| {
-            (least.min(spread), most.max(spread))
-        });
+        let (least, most) = spreads
+            .fold((f64::INFINITY, 0.0f64), |(least, most), spread| (least.min(spread), most.max(spread)));
         let from = match source {
             SpreadSource::Measured => "from the baselines",
             SpreadSource::Saved => "from saved runs",

@@ -26,7 +26,7 @@ pub(crate) use self::levels::{Evidence, Levels, cell_level, levels, would_show};
 pub use self::markdown::markdown;
 pub use self::page::{page, section};
 pub use self::record::*;
+pub(crate) use self::sides::modes_apart;
 pub use self::spread::PastRuns;
 pub use self::terminal::render;
-pub(crate) use self::sides::modes_apart;
 pub(crate) use self::unpaired::{UnpairedRuns, least_alpha};

@@ -57,8 +57,8 @@ impl<'a> Side<'a> {
 /// differ from run to run.
 pub(crate) fn modes_apart(cell: &CellRecord) -> f64 {
     let logs = cell.modes.iter().map(|mode| mode.wall_ns_per_op.ln()).filter(|log| log.is_finite());
-    let (least, most) = logs
-        .fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), log| (least.min(log), most.max(log)));
+    let (least, most) =
+        logs.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), log| (least.min(log), most.max(log)));
     (most - least).max(0.0)
 }
 

@@ -448,12 +448,8 @@ impl ClaimCounts {
 
     /// What more than half of the hosts know.
     pub fn majority(&self) -> Option<ClaimVerdict> {
-        let known = [
-            ClaimVerdict::Holds,
-            ClaimVerdict::Fails,
-            ClaimVerdict::Depends,
-            ClaimVerdict::NoDifference,
-        ];
+        let known =
+            [ClaimVerdict::Holds, ClaimVerdict::Fails, ClaimVerdict::Depends, ClaimVerdict::NoDifference];
         known.into_iter().find(|verdict| self.count(*verdict) * 2 > self.all())
     }
 }

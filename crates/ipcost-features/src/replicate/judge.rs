@@ -531,7 +531,8 @@ mod tests {
 
     /// What is known of "the first is faster" once it is known, or at the end, in so many runs out of 100.
     fn told(truth: f64, noise: f64, epochs: usize, seed: u64) -> BTreeMap<&'static str, u32> {
-        const SIZES: &str = "about = \"\"\nbelow = 1.0\n[a]\ntransport = \"unix\"\n[b]\ntransport = \"tcp\"\n";
+        const SIZES: &str =
+            "about = \"\"\nbelow = 1.0\n[a]\ntransport = \"unix\"\n[b]\ntransport = \"tcp\"\n";
         let test: Test = toml::from_str(SIZES).unwrap();
         let mut random = ipcost_stats::Random::new(seed);
         let mut words = BTreeMap::new();

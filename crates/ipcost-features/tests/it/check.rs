@@ -1,6 +1,5 @@
 //! Claims on a script instead of a machine: known costs confirm and refute them, and what is open stays open.
 
-
 use ipcost_features::check::{
     Baselines, CheckedClaim, CheckedTest, Level, Questions, decide, differences, parse_claims, prepare,
     together,
@@ -16,10 +15,7 @@ use crate::script::*;
 const CELLS: &str = "seed = 3\n[[cells]]\ntransport = [\"one\", \"two\"]\nsize = [64, 128]\n";
 
 /// Questions and the plan that is to answer them; or what is wrong with the file.
-fn asked(
-    file: &str,
-    baselines: &Baselines,
-) -> Result<(Questions, ipcost_model::Plan), String> {
+fn asked(file: &str, baselines: &Baselines) -> Result<(Questions, ipcost_model::Plan), String> {
     let file = parse_claims(file).map_err(|error| error.to_string())?;
     let gone = TransportState { capabilities: &GONE, unavailable: Some("not on this machine".into()) };
     let state = |capabilities| TransportState { capabilities, unavailable: None };
@@ -33,11 +29,7 @@ fn asked(
     Ok((questions, plan(expanded, &settings).map_err(|error| error.to_string())?))
 }
 
-fn checked_against(
-    file: &str,
-    baselines: &Baselines,
-    mut script: Script,
-) -> (Vec<CheckedClaim>, Outcome) {
+fn checked_against(file: &str, baselines: &Baselines, mut script: Script) -> (Vec<CheckedClaim>, Outcome) {
     let (questions, plan) = asked(file, baselines).unwrap();
     let outcome = run(plan, &questions, &mut script, &mut Known::default(), &mut Witness::default());
     (decide(&questions, &(&outcome).into()), outcome)
@@ -212,7 +204,9 @@ fn several_baselines_tell_how_much_runs_differ() {
     let (questions, _) = asked(&format!("{CELLS}{all}"), &one).unwrap();
     let note = questions.notes.join("; ");
     assert!(
-        note.contains("assumed to differ by 5 %") && note.contains("three baselines") && note.contains("arms"),
+        note.contains("assumed to differ by 5 %")
+            && note.contains("three baselines")
+            && note.contains("arms"),
         "{note}"
     );
     let (claims, outcome) = checked_against(&format!("budget = \"20s\"\n{CELLS}{all}"), &one, known());

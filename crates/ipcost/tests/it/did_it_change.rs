@@ -51,7 +51,11 @@ fn a_bisection_finds_the_commit_that_made_a_peer_slow() {
         let words = scripted::command(&[if slow { "10000" } else { "1000" }]);
         format!("#!/bin/sh\nexec '{}'\n", words.join("' '"))
     };
-    let cell = |peer: &str| format!("[[cells]]\ntransport = \"unix\"\nclient = \"{peer}\"\nserver = \"{peer}\"\nplacement = \"free\"\n");
+    let cell = |peer: &str| {
+        format!(
+            "[[cells]]\ntransport = \"unix\"\nclient = \"{peer}\"\nserver = \"{peer}\"\nplacement = \"free\"\n"
+        )
+    };
     let usual = scripted::table("peers", "usual", &["1000"]);
     place.write(
         "claims.toml",

@@ -287,23 +287,23 @@ mod tests {
             (0..self.cells).map(of_cell).collect()
         }
 
-        /// How many of so many checks of equal builds fail.
-        fn false_failures(&self, checks: u32, seed: u64) -> u32 {
+        /// How many of so many checks fail, of a build that is slower by a factor.
+        fn false_failures(&self, factor: f64, checks: u32, seed: u64) -> u32 {
             let mut random = Random::new(seed);
-            let fails = |_: &u32| self.words(&mut random, 1.0).contains(&ClaimVerdict::Fails);
+            let fails = |_: &u32| self.words(&mut random, factor).contains(&ClaimVerdict::Fails);
             (0..checks).filter(fails).count() as u32
         }
     }
 
-    /// Equal builds over a grid of spreads, noises, epochs, cells, baselines and saved runs; at most 5 % may fail, and so many
-    /// of few checks do by chance.
-    fn equal_builds(checks: u32, most: u32) {
+    /// Builds that are slower by just what is allowed, over a grid of spreads, noises, epochs, cells, baselines and saved runs; at
+    /// most 5 % may fail, and more of few checks do by chance.
+    fn allowed_builds(checks: u32, most: u32) {
         for (sd, noise) in [(0.0, 0.1), (0.01, 0.02), (0.03, 0.02), (0.04, 0.1), (0.05, 0.02)] {
             for (cells, epochs) in [(1, 20), (30, 60)] {
                 for (baselines, saved) in [(1, 0), (2, 0), (1, 6), (3, 0), (5, 0), (3, 6)] {
                     for shared in [false, true] {
                         let runs = Simulated { sd, shared, noise, epochs, cells, baselines, saved };
-                        let failed = runs.false_failures(checks, 7);
+                        let failed = runs.false_failures(1.05, checks, 7);
                         assert!(
                             failed <= most,
                             "{failed} of {checks}: spread {sd} (shared {shared}), noise {noise}, {epochs} epochs, {cells} cells, {baselines} baselines, {saved} saved runs"
@@ -315,27 +315,20 @@ mod tests {
     }
 
     #[test]
-    fn equal_builds_seldom_fail() {
-        equal_builds(20, 3);
+    fn allowed_builds_seldom_fail() {
+        allowed_builds(20, 3);
     }
 
     #[test]
     #[ignore = "takes minutes; docs/check.md names the command"]
-    fn equal_builds_fail_in_one_check_of_twenty_at_most() {
-        equal_builds(400, 20);
+    fn allowed_builds_fail_in_one_check_of_twenty_at_most() {
+        allowed_builds(400, 20);
     }
 
     #[test]
     fn what_decides_a_small_bound_and_what_leaves_it_open() {
-        let runs = Simulated {
-            sd: 0.003,
-            shared: false,
-            noise: 0.01,
-            epochs: 60,
-            cells: 1,
-            baselines: 1,
-            saved: 0,
-        };
+        let runs =
+            Simulated { sd: 0.003, shared: false, noise: 0.01, epochs: 60, cells: 1, baselines: 1, saved: 0 };
         let words = |runs: &Simulated, factor| runs.words(&mut Random::new(3), factor)[0];
         assert_eq!(words(&runs, 1.0), ClaimVerdict::Open, "an assumption of 5 % decides no bound of 5 %");
         assert_eq!(words(&runs, 1.5), ClaimVerdict::Fails, "but half as slow again is found");

@@ -37,9 +37,9 @@ impl Baselines {
         let mut found: Vec<(&str, &Document)> = Vec::new();
         for name in names {
             let document = self.documents.get(name).ok_or_else(|| format!("{name} has not been read"))?;
-            let twin = found.iter().find(|(_, other)| {
-                (&other.started, other.seed) == (&document.started, document.seed)
-            });
+            let twin = found
+                .iter()
+                .find(|(_, other)| (&other.started, other.seed) == (&document.started, document.seed));
             if let Some((other, _)) = twin {
                 return Err(format!(
                     "{other} and {name} are the same run; baselines are runs that were measured independently"

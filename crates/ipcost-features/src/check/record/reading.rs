@@ -327,7 +327,10 @@ mod tests {
             "5:8: a claim says what it measures as metric",
         );
         refused("baseline = []\nat_most = 1", "5:12: the list of baselines is empty");
-        refused("baseline = 5\nat_most = 1", "5:12: invalid type: integer `5`, expected the name of a document");
+        refused(
+            "baseline = 5\nat_most = 1",
+            "5:12: invalid type: integer `5`, expected the name of a document",
+        );
         refused("cell = 5\nat_most = \"1us\"", "5:8: invalid type: integer `5`, expected a cell's id");
     }
 
