@@ -85,7 +85,7 @@ fn arms_take_turns_and_the_setting_is_put_back() {
 fn what_slows_one_arm_is_found() {
     let place = Place::new();
     let peer = format!("planted={}", scripted::command(&["1000"]).join(" "));
-    let flags = ["ab", "--b-env", "SCRIPTED_FACTOR=1.5", "--epochs", "20", "--peer", &peer];
+    let flags = ["ab", "--b-env", "SCRIPTED_FACTOR=1.5", "--epochs", "20", "--seed", "3", "--peer", &peer];
     let both = ["--client", "planted", "--server", "planted"];
     let document = place.document(&[&flags[..], &both, &CELL].concat());
     let change = &document["answer"]["costs"][0];

@@ -15,7 +15,7 @@ fn cells(times: u32) -> String {
         "[[cells]]\n",
         "[[cells]]\nclient = \"scripted\"\nserver = \"scripted\"\nplacement = \"free\"\n",
     );
-    cells.replacen("[[cells]]", &format!("batch = \"5ms\"\n{peer}[[cells]]"), 1)
+    cells.replacen("[[cells]]", &format!("batch = \"5ms\"\nseed = 7\n{peer}[[cells]]"), 1)
 }
 const HOLDS: &str =
     "[[claims]]\ntext = \"cheap, \\\"50 ×\\\" & less\"\ncell = \"unix\"\nagainst = \"tcp\"\nat_most = 50\n";
@@ -69,7 +69,7 @@ fn a_claim_that_does_not_hold_fails_and_says_where_and_what_to_do() {
     let shown = text(&output.stdout);
     assert!(
         shown.contains(
-            "claims.toml:16: fails: wall of connect/unix/64/c1/scripted→scripted over connect/tcp/64/c1/scripted→scripted is"
+            "claims.toml:17: fails: wall of connect/unix/64/c1/scripted→scripted over connect/tcp/64/c1/scripted→scripted is"
         ),
         "{shown}"
     );
@@ -77,7 +77,7 @@ fn a_claim_that_does_not_hold_fails_and_says_where_and_what_to_do() {
 
     let directory = place.files.path().file_name().unwrap().to_str().unwrap();
     let annotations: Vec<&str> = shown.lines().filter(|line| line.starts_with("::")).collect();
-    let expected = format!("::error file={directory}/claims.toml,line=16,title=claim fails::dear%0Afails: ");
+    let expected = format!("::error file={directory}/claims.toml,line=17,title=claim fails::dear%0Afails: ");
     assert!(annotations.len() == 1 && annotations[0].starts_with(&expected), "{annotations:?}");
     let summary = std::fs::read_to_string(place.file("summary.md")).unwrap();
     assert!(summary.starts_with("### 2 claims: 1 holds, 1 fails\n"), "{summary}");
@@ -119,18 +119,18 @@ fn a_baseline_is_recorded_and_compared_with() {
     let place = Place::new();
     let claim = |most: &str| {
         format!(
-            "epochs = 20\n{}[[claims]]\nbaseline = \"before.json\"\nslower_by_at_most = \"{most}\"\n",
+            "epochs = 24\n{}[[claims]]\nbaseline = \"before.json\"\nslower_by_at_most = \"{most}\"\n",
             cells(1)
         )
     };
     std::fs::create_dir(place.file("bench")).unwrap();
     place.write("bench/claims.toml", &claim("4900%"));
     let output = place.run(&["check", "bench/claims.toml"]);
-    assert_refused(&output, &["bench/claims.toml:13:12: ", "cannot read before.json", "--record"]);
+    assert_refused(&output, &["bench/claims.toml:14:12: ", "cannot read before.json", "--record"]);
     let output = place.run(&["check", "bench/claims.toml", "--record", "bench/before.json"]);
     assert_eq!(status(&output), Some(0), "{}", text(&output.stderr));
     assert!(
-        text(&output.stdout).starts_with("bench/before.json: 20 epochs of 2 cells"),
+        text(&output.stdout).starts_with("bench/before.json: 24 epochs of 2 cells"),
         "{}",
         text(&output.stdout)
     );

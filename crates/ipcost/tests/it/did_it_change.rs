@@ -60,7 +60,7 @@ fn a_bisection_finds_the_commit_that_made_a_peer_slow() {
     place.write(
         "claims.toml",
         &format!(
-            "budget = \"5min\"\nbatch = \"5ms\"\n{usual}[peers.mine]\ncommand = [\"sh\", \"./peer.sh\"]\n{}{}\
+            "budget = \"5min\"\nbatch = \"5ms\"\nseed = 3\n{usual}[peers.mine]\ncommand = [\"sh\", \"./peer.sh\"]\n{}{}\
              [[claims]]\ncell = \"rr/unix/64/c1/mine→mine\"\nagainst = \"rr/unix/64/c1/usual→usual\"\nat_most = 3\n",
             cell("usual"),
             cell("mine")

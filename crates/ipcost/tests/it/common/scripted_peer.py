@@ -11,7 +11,6 @@ import json
 import os
 import sys
 import time
-import zlib
 
 FACTOR = float(os.environ.get("SCRIPTED_FACTOR", "1"))
 COSTS = [("", 1000.0)] + [(prefix, float(ns)) for prefix, _, ns in (arg.rpartition("=") for arg in sys.argv[1:])]
@@ -28,9 +27,17 @@ def cost_ns(key):
     return max((len(prefix), ns) for prefix, ns in COSTS if key.startswith(prefix))[1] * FACTOR
 
 
+def luck_of(id, cell):
+    """From -1 to 1, without any relation between batches (splitmix64)."""
+    mixed = (id * 1_000_003 + cell) * 0x9E3779B97F4A7C15 % 2**64
+    mixed = (mixed ^ mixed >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+    mixed = (mixed ^ mixed >> 27) * 0x94D049BB133111EB % 2**64
+    return (mixed ^ mixed >> 31) / 2**63 - 1
+
+
 def done(message, key, is_client, began):
     ops, id = message["ops"], message["id"]
-    luck = zlib.crc32(f"{id} {key}".encode()) / 2**32 * 2 - 1
+    luck = luck_of(id, sum(key.encode()))
     wall_ns = max(1, int(ops * cost_ns(key) * (1 + luck / 100)))
     if is_client:
         rest_s = wall_ns / 1e9 - (time.monotonic() - began)
