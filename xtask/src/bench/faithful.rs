@@ -58,18 +58,44 @@ pub fn bench(turns: u32, words: &[&str]) -> Result<()> {
     for name in &only {
         ensure!(EXPERIMENTS.contains(name), "{name} is none of {}", EXPERIMENTS.join(", "));
     }
-    let mut wrong = 0;
+    let mut all = Rows::default();
     println!(
         "| experiment | ratio | plainly, at this part of the counts | plainly | ledger | ledger / plainly | |\n|---|---|---|---|---|---|---|"
     );
     for name in EXPERIMENTS.iter().filter(|name| only.is_empty() || only.contains(name)) {
-        wrong += experiment(name, turns, placement, &about).with_context(|| (*name).to_owned())?;
+        all.add(experiment(name, turns, placement, &about).with_context(|| (*name).to_owned())?);
     }
-    ensure!(wrong == 0, "{wrong} ratios differ from the plain ones");
+    println!("\n{}", all.words());
+    ensure!(all.wrong == 0, "{} ratios that decide a claim differ from the plain ones", all.wrong);
     Ok(())
 }
 
-fn experiment(name: &str, turns: u32, placement: Placement, about: &[&str]) -> Result<usize> {
+/// What the rows show.
+#[derive(Debug, Default, Clone, Copy, PartialEq)]
+struct Rows {
+    all: usize,
+    open: usize,
+    differ: usize,
+    /// Those that differ and decide a claim.
+    wrong: usize,
+}
+
+impl Rows {
+    fn add(&mut self, more: Self) {
+        self.all += more.all;
+        self.open += more.open;
+        self.differ += more.differ;
+        self.wrong += more.wrong;
+    }
+
+    /// `none of 66 rows shown to differ, 39 of 66 open`.
+    fn words(self) -> String {
+        let differ = if self.differ == 0 { "none".to_owned() } else { self.differ.to_string() };
+        format!("{differ} of {all} rows shown to differ, {} of {all} open", self.open, all = self.all)
+    }
+}
+
+fn experiment(name: &str, turns: u32, placement: Placement, about: &[&str]) -> Result<Rows> {
     let text =
         std::fs::read_to_string(root().join(format!("crates/ipcost-features/replications/{name}.toml")))?;
     let replication = toml::from_str::<Replication>(&text)?.on(std::env::consts::OS);
@@ -262,8 +288,28 @@ impl Turns<'_> {
     }
 }
 
-/// Prints a row for each test; returns how many differ.
-fn show(name: &str, tests: &[Test], measured: &Measured<'_>, figures: &[Vec<Option<Figures>>]) -> usize {
+/// What two sides that were measured by turns show of one ratio.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Agreement {
+    Agrees,
+    Differs,
+    /// A side has no interval yet.
+    Open,
+}
+
+/// Of the intervals of both sides, and the logarithm of their quotient.
+fn agreement(ledger: &Interval, plain: &Interval, apart: f64) -> Agreement {
+    match (ledger.bounds, plain.bounds) {
+        (Some((lo, hi)), Some((plain_lo, plain_hi))) => {
+            let overlap = lo <= plain_hi && plain_lo <= hi;
+            if overlap && apart.abs() <= MOST.ln_1p() { Agreement::Agrees } else { Agreement::Differs }
+        }
+        _ => Agreement::Open,
+    }
+}
+
+/// Prints a row for each test; returns what they show.
+fn show(name: &str, tests: &[Test], measured: &Measured<'_>, figures: &[Vec<Option<Figures>>]) -> Rows {
     let cells = measured.cells;
     let comparable: Vec<(&Test, Vec<f64>, Vec<f64>)> = tests
         .iter()
@@ -274,15 +320,21 @@ fn show(name: &str, tests: &[Test], measured: &Measured<'_>, figures: &[Vec<Opti
     }
     let alpha = ALPHA / comparable.len().max(1) as f64;
     let interval = |values: &[f64]| epoch_interval(values, alpha).map(|found| found.interval);
-    let mut wrong = 0;
+    let mut rows = Rows::default();
     for (test, ledger, plain) in &comparable {
         let quotient: Vec<f64> = ledger.iter().zip(plain).map(|(ledger, plain)| ledger - plain).collect();
         let (Some(of_ledger), Some(of_plain)) = (interval(ledger), interval(plain)) else { continue };
         let Some(apart) = median(&quotient) else { continue };
-        let agrees = apart.abs() <= MOST.ln_1p() && overlap(&of_ledger, &of_plain);
+        let agreement = agreement(&of_ledger, &of_plain, apart);
         // Tests marked as contradicted in the ledger decide nothing there.
         let decides = test.decides && test.contradicted.is_none();
-        wrong += usize::from(!agrees && decides);
+        let differs = agreement == Agreement::Differs;
+        rows.add(Rows {
+            all: 1,
+            open: usize::from(agreement == Agreement::Open),
+            differ: usize::from(differs),
+            wrong: usize::from(differs && decides),
+        });
         let shown = |interval: &Interval| {
             let (ratio, bounds) = ratio_text(interval);
             format!("{ratio} ({bounds})")
@@ -295,14 +347,15 @@ fn show(name: &str, tests: &[Test], measured: &Measured<'_>, figures: &[Vec<Opti
             shown(&of_plain),
             shown(&of_ledger),
             apart.exp(),
-            match (agrees, decides) {
-                (true, _) => "agrees",
-                (false, true) => "**differs**",
-                (false, false) => "differs, and decides nothing",
+            match (agreement, decides) {
+                (Agreement::Agrees, _) => "agrees",
+                (Agreement::Open, _) => "open",
+                (Agreement::Differs, true) => "**differs**",
+                (Agreement::Differs, false) => "differs, and decides nothing",
             }
         );
     }
-    wrong
+    rows
 }
 
 /// A test's figure by the plain programs, one per turn.
@@ -323,9 +376,20 @@ fn plainly(test: &Test, cells: &[PlannedCell], figures: &[Vec<Option<Figures>>])
         .collect()
 }
 
-/// Whether intervals have a value in common; an unbounded one contains every value.
-fn overlap(a: &Interval, b: &Interval) -> bool {
-    let ends = |interval: &Interval| interval.bounds.unwrap_or((f64::NEG_INFINITY, f64::INFINITY));
-    let ((a_lo, a_hi), (b_lo, b_hi)) = (ends(a), ends(b));
-    a_lo <= b_hi && b_lo <= a_hi
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_without_an_interval_on_both_sides_is_open() {
+        let of = |bounds| Interval { median: 0.0, bounds };
+        let (known, unknown) = (of(Some((-0.1, 0.1))), of(None));
+        assert_eq!(agreement(&known, &known, 0.05), Agreement::Agrees);
+        assert_eq!(agreement(&known, &known, 0.2), Agreement::Differs);
+        assert_eq!(agreement(&known, &of(Some((0.2, 0.3))), 0.05), Agreement::Differs);
+        assert_eq!(agreement(&known, &unknown, 0.0), Agreement::Open);
+        assert_eq!(agreement(&unknown, &known, 0.9), Agreement::Open);
+        let rows = Rows { all: 3, open: 2, ..Rows::default() };
+        assert_eq!(rows.words(), "none of 3 rows shown to differ, 2 of 3 open");
+    }
 }

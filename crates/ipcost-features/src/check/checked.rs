@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::check::ClaimMetric;
 use crate::claims::ClaimVerdict;
+use crate::compare::SpreadSource;
 
 /// The version of what is written of a check.
 pub const CHECK_SCHEMA: &str = "ipcost-check/1";
@@ -68,9 +69,12 @@ pub struct CheckedTest {
     /// The cell it is compared with, by id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub against: Option<String>,
-    /// The document in which the same cell is what it is compared with.
+    /// The document, or the documents, in which the same cell is what it is compared with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline: Option<String>,
+    /// How much runs of one build differ, of a comparison with a baseline.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub between_runs: Option<BetweenRuns>,
     /// Whether it is about one cell, a group of them, or all together: then `cell` says which in words.
     #[serde(default, skip_serializing_if = "Level::is_cell")]
     pub level: Level,
@@ -95,6 +99,17 @@ pub struct CheckedTest {
     /// there are; null where that cannot be told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub likely_budget_s: Option<f64>,
+}
+
+/// How much runs of one build differ, as the interval of a ratio to a baseline allows for.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct BetweenRuns {
+    /// The standard deviation, relative.
+    pub spread: f64,
+    /// Where that is from: the baselines, saved runs, or an assumption.
+    pub source: SpreadSource,
+    /// A bound nearer to the ratio than this factor stays open however long the run is.
+    pub open_within: f64,
 }
 
 named! {

@@ -16,7 +16,7 @@ use ipcost_model::{Document, Tool};
 use serde::Serialize;
 
 use super::judge::{Measured, decide_at, prepare, recorded_cells, together};
-use super::{CheckedClaim, CheckedTest, ClaimsFile, Questions, Reference, View};
+use super::{Baselines, CheckedClaim, CheckedTest, ClaimsFile, Questions, Reference, View};
 use crate::claims::ClaimVerdict;
 use crate::claims::words::telling;
 use crate::fleet::{ClaimCounts, Files, HostKey, Skipped, names};
@@ -120,7 +120,7 @@ pub fn askable(file: &ClaimsFile) -> Result<(), ipcost_model::JobFileError> {
 
 fn questions(file: &ClaimsFile, document: &Document) -> Result<Questions, String> {
     let cells = recorded_cells(document);
-    let found = prepare(file, &cells, document.schedule.latency, &BTreeMap::new());
+    let found = prepare(file, &cells, document.schedule.latency, &Baselines::default());
     found.map_err(|error| error.message)
 }
 
@@ -260,14 +260,20 @@ fn needed(share: f64, all: u64) -> u64 {
 /// What is shown of a claim that is open: with an interval, if there is one.
 fn open_of(held: CheckedClaim, failed: CheckedClaim) -> CheckedClaim {
     let not_tested = [held.word, failed.word].contains(&ClaimVerdict::NotTested);
-    let word = if not_tested { ClaimVerdict::NotTested } else { ClaimVerdict::Open };
+    let word = match held.word {
+        _ if not_tested => ClaimVerdict::NotTested,
+        ClaimVerdict::NoDifference => ClaimVerdict::NoDifference,
+        _ => ClaimVerdict::Open,
+    };
     let has_interval =
         |claim: &CheckedClaim| claim.tests.iter().all(|test| test.lo.is_some() && test.hi.is_some());
     let shown = if has_interval(&failed) { failed } else { held };
     let tests = shown.tests.into_iter().map(|test| match test.word {
         // At its own level it failed, which is not enough among so many hosts.
         ClaimVerdict::Fails | ClaimVerdict::Depends => CheckedTest { word: ClaimVerdict::Open, ..test },
-        ClaimVerdict::Holds | ClaimVerdict::Open | ClaimVerdict::NotTested => test,
+        ClaimVerdict::Holds | ClaimVerdict::NoDifference | ClaimVerdict::Open | ClaimVerdict::NotTested => {
+            test
+        }
     });
     CheckedClaim { word, tests: tests.collect(), ..shown }
 }
@@ -279,6 +285,8 @@ fn over_hosts(counts: ClaimCounts, all: u64, share: f64) -> ClaimVerdict {
         ClaimVerdict::Holds
     } else if counts.fails + counts.depends > all - needed {
         ClaimVerdict::Fails
+    } else if counts.holds + counts.no_difference >= needed {
+        ClaimVerdict::NoDifference
     } else {
         ClaimVerdict::Open
     }
@@ -324,5 +332,7 @@ mod tests {
         assert_eq!(word(8, 1, 1, 0.9), ClaimVerdict::Open);
         assert_eq!(word(8, 2, 0, 0.9), ClaimVerdict::Fails);
         assert_eq!(word(2, 1, 0, 0.5), ClaimVerdict::Holds);
+        let same = ClaimCounts { holds: 8, no_difference: 2, ..ClaimCounts::default() };
+        assert_eq!(over_hosts(same, 10, 1.0), ClaimVerdict::NoDifference);
     }
 }

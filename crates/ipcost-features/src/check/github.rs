@@ -14,7 +14,7 @@ pub fn annotations(check: &View<'_>, file: &str) -> String {
         let level = match claim.word {
             ClaimVerdict::Holds => return None,
             ClaimVerdict::Fails | ClaimVerdict::Depends => "error",
-            ClaimVerdict::Open | ClaimVerdict::NotTested => "warning",
+            ClaimVerdict::NoDifference | ClaimVerdict::Open | ClaimVerdict::NotTested => "warning",
         };
         let title = format!("claim {}", claim.word.name());
         let message = format!("{}\n{}", text(claim), advice(claim).unwrap_or_default());
@@ -100,7 +100,7 @@ mod tests {
         check.claims[1].text = "100 %\r\nof p99: a, b".into();
         let shown = annotations(&check.view(), "bench/odd, name: 100%.toml");
         let lines: Vec<&str> = shown.lines().collect();
-        assert_eq!(lines.len(), 4, "every claim but the one that holds: {shown}");
+        assert_eq!(lines.len(), 5, "every claim but the one that holds: {shown}");
         assert!(
             lines[0].starts_with(
                 "::error file=bench/odd%2C name%3A 100%25.toml,line=9,title=claim fails::100 %25%0D%0Aof p99: a, b%0A"

@@ -5,6 +5,7 @@
 //! all claims hold together, whenever the run ends.
 
 mod baseline;
+mod baselines;
 mod deciding;
 mod levels;
 mod measured;
@@ -13,14 +14,16 @@ mod preparing;
 use crate::check::{CheckedClaim, CheckedTest, ClaimMetric};
 use crate::claims::ClaimVerdict;
 
-pub use baseline::{differences, ratio_to_baseline};
+pub use baseline::differences;
+pub use baselines::Baselines;
 pub use measured::{Measured, recorded_cells};
 pub use preparing::prepare;
 
 use ipcost_lab::planning::ALPHA;
 
 use crate::claims::all_hold;
-use crate::compare::AskedGroup;
+use crate::compare::{AskedGroup, PastRuns};
+use baseline::Then;
 
 /// The questions that a file of claims asks of a run.
 #[derive(Debug, Clone)]
@@ -39,6 +42,10 @@ struct AskedClaim {
     tests: Vec<Test>,
     /// The groups of its cells, as places among the tests, where it is about every cell before and after.
     groups: Vec<AskedGroup>,
+    /// How runs of one build differ, where it is about a baseline.
+    past: PastRuns,
+    /// How much they are assumed to, where too few runs tell it.
+    assumed_spread: f64,
 }
 
 /// One cell of a claim.
@@ -49,6 +56,8 @@ struct Test {
     than: Than,
     at_most: Option<f64>,
     at_least: Option<f64>,
+    /// A difference smaller than this does not matter.
+    margin: f64,
     /// Why it cannot be decided here, as far as that is known before.
     hopeless: Option<String>,
 }
@@ -58,11 +67,8 @@ struct Test {
 enum Than {
     Nothing,
     Cell(usize),
-    /// Logarithms of what the same cell cost in a document, by epoch.
-    Baseline {
-        name: String,
-        log_costs: Vec<f64>,
-    },
+    /// What the same cell cost in documents of before.
+    Baseline(Then),
 }
 
 impl Test {
@@ -70,7 +76,7 @@ impl Test {
     fn cells(&self) -> impl Iterator<Item = usize> + use<> {
         let other = match self.than {
             Than::Cell(other) => Some(other),
-            Than::Nothing | Than::Baseline { .. } => None,
+            Than::Nothing | Than::Baseline(_) => None,
         };
         std::iter::once(self.cell).chain(other)
     }
@@ -100,10 +106,14 @@ impl Questions {
         level_of(&self.claims)
     }
 
-    /// The smallest level at which the run itself draws an interval: a comparison with a baseline takes two.
+    /// The smallest level at which the run itself draws an interval: of a comparison with a baseline, that is a part of the whole.
     pub fn level_of_run(&self) -> f64 {
-        let of_baseline = |test: &Test| matches!(test.than, Than::Baseline { .. }) && test.hopeless.is_none();
-        if self.tests().any(of_baseline) { self.level() / 2.0 } else { self.level() }
+        let level = self.level();
+        let of_test = |test: &Test| match &test.than {
+            Than::Baseline(then) if test.hopeless.is_none() => then.level_of_run(level),
+            Than::Nothing | Than::Cell(_) | Than::Baseline(_) => level,
+        };
+        self.tests().map(of_test).fold(level, f64::min)
     }
 
     /// The cells that some claim is about, as indices.
@@ -129,8 +139,9 @@ impl Questions {
 
 /// Whether a longer run could not tell more of a claim.
 pub fn is_settled(claim: &CheckedClaim) -> bool {
-    let closed = |test: &CheckedTest| test.word != ClaimVerdict::Open || test.reason.is_some();
-    claim.word != ClaimVerdict::Open || claim.tests.iter().all(closed)
+    // A small difference may still turn out to lie on the side that is claimed.
+    let is_open = |word: ClaimVerdict| matches!(word, ClaimVerdict::Open | ClaimVerdict::NoDifference);
+    !is_open(claim.word) || claim.tests.iter().all(|test| !is_open(test.word) || test.reason.is_some())
 }
 
 /// The verdict on all claims together.
@@ -138,10 +149,17 @@ pub fn together(claims: &[CheckedClaim]) -> ClaimVerdict {
     all_of_them(claims.iter().map(|claim| claim.word))
 }
 
-/// A promise that is broken for one cell is broken, whatever holds for others.
+/// A promise that is broken for one cell is broken, whatever holds for others; one that is neither kept nor broken for one cell
+/// is so for all.
 fn all_of_them(verdicts: impl Iterator<Item = ClaimVerdict>) -> ClaimVerdict {
-    match all_hold(verdicts) {
-        ClaimVerdict::Depends => ClaimVerdict::Fails,
+    let verdicts: Vec<ClaimVerdict> = verdicts.collect();
+    let has = |verdict: ClaimVerdict| verdicts.contains(&verdict);
+    match all_hold(verdicts.iter().copied()) {
+        ClaimVerdict::Depends if has(ClaimVerdict::Fails) || has(ClaimVerdict::Depends) => {
+            ClaimVerdict::Fails
+        }
+        ClaimVerdict::Depends if has(ClaimVerdict::Open) => ClaimVerdict::Open,
+        ClaimVerdict::Depends => ClaimVerdict::NoDifference,
         verdict => verdict,
     }
 }

@@ -1,7 +1,7 @@
 //! What a run says of a project's claims, as JUnit XML: the form that CI systems read tests in.
 //!
-//! A claim is a test case. One that holds passes; one that fails is a `failure`; an open one is an `error`, since the
-//! test came to no result; one that cannot be decided here, whatever the budget, is `skipped`. Elements and attributes
+//! A claim is a test case. One that holds passes; one that fails is a `failure`; an open one, or one that makes no difference that
+//! matters, is an `error`, since the test came to no result; one that cannot be decided here, whatever the budget, is `skipped`. Elements and attributes
 //! are those of the schema that Jenkins publishes (`junit-10.xsd`), which others read, too.
 
 use crate::check::{CheckedClaim, CheckedTest, View};
@@ -43,7 +43,7 @@ fn element(claim: &CheckedClaim) -> Option<&'static str> {
         ClaimVerdict::Holds => None,
         ClaimVerdict::Fails | ClaimVerdict::Depends => Some("failure"),
         ClaimVerdict::Open | ClaimVerdict::NotTested if hopeless => Some("skipped"),
-        ClaimVerdict::Open | ClaimVerdict::NotTested => Some("error"),
+        ClaimVerdict::NoDifference | ClaimVerdict::Open | ClaimVerdict::NotTested => Some("error"),
     }
 }
 
@@ -156,7 +156,7 @@ mod tests {
         let cases: Vec<_> = document.descendants().filter(|node| node.has_tag_name("testcase")).collect();
         let inside: Vec<&str> =
             cases.iter().map(|case| case.first_element_child().unwrap().tag_name().name()).collect();
-        assert_eq!(inside, ["system-out", "failure", "error", "skipped", "failure"]);
+        assert_eq!(inside, ["system-out", "failure", "error", "skipped", "error", "failure"]);
         assert_eq!(cases[0].attribute("name"), Some(check.claims[0].text.as_str()));
         assert_eq!(cases[1].attribute("name"), Some("p99 under 200 µs\u{fffd}[31m"));
         let failure = cases[1].first_element_child().unwrap();

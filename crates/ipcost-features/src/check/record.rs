@@ -81,8 +81,8 @@ pub enum Reference {
     Nothing,
     /// Another cell of the run.
     Cell(Located<CellName>),
-    /// The same cell in a document of before: a file, or what else names one.
-    Baseline(Located<String>),
+    /// The same cell in documents of before, each a file or what else names one: runs of one build, at least one.
+    Baseline(Located<Vec<String>>),
     /// The same cell in arm A of the run; the claim is about arm B.
     Arms(Place),
 }

@@ -74,7 +74,8 @@ pub(crate) mod tests {
     use ipcost_report::fixture;
 
     use super::*;
-    use crate::check::{CHECK_SCHEMA, Check, CheckedTest, ClaimMetric, Level};
+    use crate::check::{BetweenRuns, CHECK_SCHEMA, Check, CheckedTest, ClaimMetric, Level};
+    use crate::compare::SpreadSource;
 
     pub(crate) fn test(value: f64, spread: f64, at_most: f64, word: ClaimVerdict) -> CheckedTest {
         CheckedTest {
@@ -82,6 +83,7 @@ pub(crate) mod tests {
             cell: "rr/unix/64/c1".into(),
             against: Some("rr/tcp/64/c1".into()),
             baseline: None,
+            between_runs: None,
             level: Level::Cell,
             metric: ClaimMetric::Wall,
             value: Some(value),
@@ -106,6 +108,11 @@ pub(crate) mod tests {
             cell: cell.into(),
             against: None,
             baseline: Some("before.json".into()),
+            between_runs: Some(BetweenRuns {
+                spread: 0.05,
+                source: SpreadSource::Assumed,
+                open_within: 1.31,
+            }),
             ..test
         };
         let open = CheckedTest { likely_budget_s: Some(41.0), ..test(0.99, 1.05, 1.0, ClaimVerdict::Open) };
@@ -143,6 +150,7 @@ pub(crate) mod tests {
                 ),
                 claim("no dearer than tcp", 14, vec![open]),
                 claim("over IPv6, too", 19, vec![nothing]),
+                claim("no dearer than a pipe", 21, vec![test(0.99, 1.01, 1.0, ClaimVerdict::NoDifference)]),
                 claim(
                     "no more than 5 % slower",
                     24,

@@ -4,7 +4,7 @@ mod selector;
 mod verdict;
 pub mod words;
 
-use ipcost_model::{PlannedCell, unknown};
+use ipcost_model::{PlannedCell, Verdict, unknown};
 use ipcost_stats::{EpochInterval, epoch_interval};
 
 use crate::check::CellName;
@@ -104,17 +104,31 @@ impl Bounds {
             () => ClaimVerdict::Open,
         }
     }
+
+    /// Whether the range is all ratios on one side of 1: a claim of a direction, which a difference smaller than `margin` neither
+    /// confirms nor refutes.
+    pub(crate) fn is_undermined(&self, interval: Option<(f64, f64)>, margin: f64) -> bool {
+        let (Bounded::Including(end) | Bounded::Strictly(end)) = match (self.above, self.below) {
+            (Some(end), None) | (None, Some(end)) => end,
+            _ => return false,
+        };
+        end == 1.0 && Verdict::of(interval, margin) == Verdict::Equivalent
+    }
 }
 
-/// The verdict of a claim all of whose tests must hold: some that hold beside some that do not mean that it depends.
+/// The verdict of a claim all of whose tests must hold: some that hold beside some that do not mean that it depends. One that
+/// fails is enough if none holds.
 pub(crate) fn all_hold(verdicts: impl IntoIterator<Item = ClaimVerdict>) -> ClaimVerdict {
     let all: Vec<ClaimVerdict> = verdicts.into_iter().collect();
     let has = |verdict: ClaimVerdict| all.contains(&verdict);
     match () {
         () if has(ClaimVerdict::Depends) => ClaimVerdict::Depends,
-        () if has(ClaimVerdict::Fails) && has(ClaimVerdict::Holds) => ClaimVerdict::Depends,
+        () if has(ClaimVerdict::Holds) && (has(ClaimVerdict::Fails) || has(ClaimVerdict::NoDifference)) => {
+            ClaimVerdict::Depends
+        }
         () if has(ClaimVerdict::Fails) => ClaimVerdict::Fails,
         () if has(ClaimVerdict::Open) || all.is_empty() => ClaimVerdict::Open,
+        () if has(ClaimVerdict::NoDifference) => ClaimVerdict::NoDifference,
         () if has(ClaimVerdict::Holds) => ClaimVerdict::Holds,
         () => ClaimVerdict::NotTested,
     }
@@ -156,12 +170,29 @@ mod tests {
     }
 
     #[test]
+    fn a_small_difference_undermines_a_direction_alone() {
+        let of = |above: Option<f64>, below: Option<f64>, interval| {
+            let [above, below] = [above, below].map(|end| end.map(Bounded::Strictly));
+            Bounds { above, below }.is_undermined(Some(interval), 0.05)
+        };
+        assert!(of(Some(1.0), None, (0.98, 1.01)) && of(None, Some(1.0), (0.96, 0.99)));
+        assert!(!of(None, Some(1.0), (0.94, 0.99)), "it may matter");
+        assert!(!of(None, Some(0.98), (0.98, 1.01)), "a factor is bounded, however small");
+        assert!(!of(Some(0.95), Some(1.05), (0.98, 1.01)), "that is what is claimed");
+    }
+
+    #[test]
     fn tests_that_disagree_mean_that_it_depends() {
         let (yes, no, open) = (ClaimVerdict::Holds, ClaimVerdict::Fails, ClaimVerdict::Open);
         assert_eq!(all_hold([yes, yes]), yes);
         assert_eq!(all_hold([yes, open]), open);
         assert_eq!(all_hold([open, no]), no);
         assert_eq!(all_hold([open, no, yes]), ClaimVerdict::Depends);
+        let same = ClaimVerdict::NoDifference;
+        assert_eq!(all_hold([same, same]), same);
+        assert_eq!(all_hold([same, open]), open);
+        assert_eq!(all_hold([same, no]), no);
+        assert_eq!(all_hold([same, yes]), ClaimVerdict::Depends);
         assert_eq!(all_hold([]), open);
     }
 }

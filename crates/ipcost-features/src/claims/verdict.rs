@@ -12,6 +12,9 @@ named! {
         Fails = "fails" | "refuted",
         /// It holds under some conditions and not under others.
         Depends = "depends",
+        /// Of a claim that one costs less than the other: they differ by less than the margin, which neither confirms nor
+        /// refutes it.
+        NoDifference = "no difference that matters",
         /// That is not known yet: intervals straddle a bound.
         Open = "open" | "undecided",
         /// Nothing that it is about can be measured here.
@@ -26,6 +29,7 @@ impl ClaimVerdict {
             Self::Holds => Known::Holds,
             Self::Fails => Known::Fails,
             Self::Depends => Known::Depends,
+            Self::NoDifference => Known::NoDifference,
             Self::Open => Known::Open,
             Self::NotTested => Known::NotTested,
         }
@@ -35,6 +39,7 @@ impl ClaimVerdict {
     pub fn counted(self, count: usize) -> String {
         let verb = match self {
             Self::Holds | Self::Fails | Self::Depends if count != 1 => self.name().trim_end_matches('s'),
+            Self::NoDifference => return format!("{count} with {self}"),
             _ => self.name(),
         };
         format!("{count} {verb}")

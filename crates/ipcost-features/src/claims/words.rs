@@ -7,8 +7,9 @@ use ipcost_model::Stopped;
 use ipcost_model::units::{counted, duration_text};
 use ipcost_report::numbers::{interval, rate, ratio, throughput, time};
 
-use crate::check::{Check, CheckedClaim, CheckedTest, ClaimMetric};
+use crate::check::{BetweenRuns, Check, CheckedClaim, CheckedTest, ClaimMetric};
 use crate::claims::ClaimVerdict;
+use crate::compare::SpreadSource;
 
 /// A budget beyond this is no advice.
 const LONGEST_ADVICE: Duration = Duration::from_secs(3600);
@@ -19,6 +20,7 @@ pub(crate) fn style(word: ClaimVerdict) -> Style {
         ClaimVerdict::Holds => AnsiColor::Green.on_default().bold(),
         ClaimVerdict::Fails => AnsiColor::Red.on_default().bold(),
         ClaimVerdict::Depends => AnsiColor::Cyan.on_default().bold(),
+        ClaimVerdict::NoDifference => Style::new().bold(),
         ClaimVerdict::Open => AnsiColor::Yellow.on_default(),
         ClaimVerdict::NotTested => Style::new().dimmed(),
     }
@@ -46,7 +48,7 @@ pub(crate) fn telling(claim: &CheckedClaim) -> Option<&CheckedTest> {
     };
     let rank = |word: ClaimVerdict| match word {
         ClaimVerdict::Fails | ClaimVerdict::Depends => 0,
-        ClaimVerdict::Open | ClaimVerdict::NotTested => 1,
+        ClaimVerdict::NoDifference | ClaimVerdict::Open | ClaimVerdict::NotTested => 1,
         ClaimVerdict::Holds => 2,
     };
     let order = |a: &&CheckedTest, b: &&CheckedTest| {
@@ -115,6 +117,7 @@ pub(crate) fn advice(claim: &CheckedClaim) -> Option<String> {
     match claim.word {
         ClaimVerdict::Holds => None,
         ClaimVerdict::Fails | ClaimVerdict::Depends => Some(failed(test)),
+        ClaimVerdict::NoDifference => Some(no_difference(test)),
         ClaimVerdict::Open | ClaimVerdict::NotTested => Some(open(test)),
     }
 }
@@ -133,6 +136,14 @@ fn failed(test: &CheckedTest) -> String {
     )
 }
 
+fn no_difference(test: &CheckedTest) -> String {
+    format!(
+        "no difference that matters: {} is {}; to claim that it costs about the same, allow the margin: at_most = 1.05",
+        subject(test),
+        figures(test)
+    )
+}
+
 fn open(test: &CheckedTest) -> String {
     if let Some(reason) = &test.reason {
         return format!("cannot be decided here: {}: {reason}", subject(test));
@@ -140,9 +151,7 @@ fn open(test: &CheckedTest) -> String {
     let head = format!("open: {} is {}", subject(test), figures(test));
     let likely = test.likely_budget_s.map(|seconds| Duration::from_secs_f64(seconds.clamp(0.0, 1e9)));
     let then = match likely {
-        _ if test.baseline.is_some() => {
-            "a larger --budget narrows one half of this interval; for the other, record the baseline with a larger one, too".to_owned()
-        }
+        _ if test.between_runs.is_some() => undecided_by_runs(test),
         Some(likely) if likely <= LONGEST_ADVICE => {
             format!("--budget {} would likely decide it", generously(likely.as_secs_f64()))
         }
@@ -156,6 +165,71 @@ fn open(test: &CheckedTest) -> String {
         None => "how much longer it would take cannot be told; give a larger --budget, or move the bound away from what was measured".to_owned(),
     };
     format!("{head}; {then}")
+}
+
+/// What would decide a comparison with a baseline: a longer run only if it is not for the spread between runs.
+fn undecided_by_runs(test: &CheckedTest) -> String {
+    let near = test.between_runs.filter(|between| {
+        let is_near = |bound: f64| {
+            test.value.is_none_or(|value| (value / bound).max(bound / value) < between.open_within)
+        };
+        [test.at_most, test.at_least].into_iter().flatten().any(is_near)
+    });
+    match near {
+        Some(between) => between_runs(&between),
+        None => "a larger --budget narrows one part of this interval; for the other, record the baseline with a larger one, too".to_owned(),
+    }
+}
+
+/// What the spread between runs leaves open, and what would decide it.
+pub(crate) fn between_runs(between: &BetweenRuns) -> String {
+    let source = match between.source {
+        SpreadSource::Measured => "differ by",
+        SpreadSource::Saved => "saved before differ by",
+        SpreadSource::Assumed => "are assumed to differ by",
+    };
+    let instead = match between.source {
+        SpreadSource::Assumed => {
+            "three baselines show how much they do (baseline = [\"a.json\", \"b.json\", \"c.json\"]), and arms = true measures before and after in one run"
+        }
+        SpreadSource::Saved | SpreadSource::Measured => {
+            "more baselines narrow that, and arms = true measures before and after in one run"
+        }
+    };
+    format!(
+        "runs of one build {source} {} (standard deviation), so bounds within a factor of {:.2} stay open; {instead}",
+        share(between.spread),
+        between.open_within
+    )
+}
+
+/// `5 %`, `0.43 %`.
+fn share(spread: f64) -> String {
+    let percent = spread * 100.0;
+    let digits = if percent >= 10.0 || (percent - percent.round()).abs() < 1e-9 { 0 } else { 2 };
+    format!("{percent:.digits$} %")
+}
+
+/// How much runs are taken to differ, of comparisons with baselines: `runs of one build differ by 0.43 to 1.2 % (from the baselines)`.
+fn spreads(claims: &[CheckedClaim]) -> Option<String> {
+    let all = || claims.iter().flat_map(|claim| &claim.tests).filter_map(|test| test.between_runs);
+    let of = |source: SpreadSource| {
+        let spreads = all().filter(|between| between.source == source).map(|between| between.spread);
+        let (least, most) = spreads
+            .fold((f64::INFINITY, 0.0f64), |(least, most), spread| (least.min(spread), most.max(spread)));
+        let from = match source {
+            SpreadSource::Measured => "from the baselines",
+            SpreadSource::Saved => "from saved runs",
+            SpreadSource::Assumed => "assumed",
+        };
+        let range = match share(least) == share(most) {
+            true => share(most),
+            false => format!("{} to {}", share(least).trim_end_matches(" %"), share(most)),
+        };
+        (least <= most).then(|| format!("{range} ({from})"))
+    };
+    let parts: Vec<String> = SpreadSource::ALL.iter().filter_map(|source| of(*source)).collect();
+    (!parts.is_empty()).then(|| format!("runs of one build differ by {}", parts.join(", ")))
 }
 
 /// What a test is about: `wall of a over b`.
@@ -215,8 +289,9 @@ pub(crate) fn how(check: &Check) -> String {
         Stopped::Interrupted => "interrupted",
         Stopped::Failed => "failed",
     };
+    let spreads = spreads(&check.claims).map_or_else(String::new, |spreads| format!("; {spreads}"));
     format!(
-        "{} in {}, {why}; in {:.0} % of such runs every answer is right (each interval at {} %); seed {}",
+        "{} in {}, {why}; in {:.0} % of such runs every answer is right (each interval at {} %){spreads}; seed {}",
         counted(check.epochs, "epoch"),
         duration_text(Duration::from_secs_f64(check.elapsed_s.max(0.0))),
         (1.0 - check.alpha) * 100.0,

@@ -26,6 +26,7 @@ pub(crate) use self::levels::{Evidence, Levels, all_together, cell_level, levels
 pub use self::markdown::markdown;
 pub use self::page::{page, section};
 pub use self::record::*;
+pub(crate) use self::sides::modes_apart;
 pub use self::spread::PastRuns;
 pub use self::terminal::render;
 pub(crate) use self::unpaired::{FEWEST_IN_GROUP, UnpairedRuns};

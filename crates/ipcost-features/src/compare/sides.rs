@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ipcost_lab::Batches;
-use ipcost_model::{Document, Metric};
+use ipcost_model::{CellRecord, Document, Metric};
 
 /// The runs of one side, and what they have measured.
 pub(super) struct Side<'a> {
@@ -35,17 +35,9 @@ impl<'a> Side<'a> {
         Self { runs, measured, anywhere, pairs: pairs.unwrap_or_default() }
     }
 
-    /// How far a cell's epochs lie apart that fall into two groups in some run, as a logarithm; 0 of one group. Which group is the
-    /// usual one may differ from run to run.
+    /// How far a cell's epochs lie apart that fall into two groups in some run; see [`modes_apart`].
     pub fn modes(&self, cell: &str) -> f64 {
-        let of_run = |run: &Run<'_>| -> f64 {
-            let modes = run.document.cells[run.indices[cell]].modes.iter();
-            let logs: Vec<f64> =
-                modes.map(|mode| mode.wall_ns_per_op.ln()).filter(|log| log.is_finite()).collect();
-            let most = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            let least = logs.iter().copied().fold(f64::INFINITY, f64::min);
-            (most - least).max(0.0)
-        };
+        let of_run = |run: &Run<'_>| modes_apart(&run.document.cells[run.indices[cell]]);
         self.runs.iter().map(of_run).fold(0.0, f64::max)
     }
 
@@ -59,6 +51,15 @@ impl<'a> Side<'a> {
         let of = |run: &Run<'_>| run.batches.log_ratios(metric, run.indices[cell], run.indices[baseline]);
         self.runs.iter().map(of).collect()
     }
+}
+
+/// How far a cell's epochs lie apart that fall into two groups, as a logarithm; 0 of one group. Which group is the usual one may
+/// differ from run to run.
+pub(crate) fn modes_apart(cell: &CellRecord) -> f64 {
+    let logs = cell.modes.iter().map(|mode| mode.wall_ns_per_op.ln()).filter(|log| log.is_finite());
+    let (least, most) =
+        logs.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), log| (least.min(log), most.max(log)));
+    (most - least).max(0.0)
 }
 
 impl<'a> Run<'a> {

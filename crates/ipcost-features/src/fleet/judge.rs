@@ -200,6 +200,7 @@ fn claim_dissents(found: &[(usize, &ClaimOnHost)], counts: ClaimCounts) -> Vec<D
         (ClaimVerdict::Holds, Otherwise::Holds),
         (ClaimVerdict::Fails, Otherwise::Fails),
         (ClaimVerdict::Depends, Otherwise::Depends),
+        (ClaimVerdict::NoDifference, Otherwise::NoDifference),
     ];
     let others = others.into_iter().filter(|(other, _)| *other != majority);
     let others = others.map(|(other, how)| (saying(other), how)).filter(|(there, _)| !there.is_empty());

@@ -144,7 +144,7 @@ pub(crate) fn by_host_of(section: Section, fleet: &Fleet, claim: &FleetClaim, mo
     let look = |word: ClaimVerdict| match word {
         ClaimVerdict::Holds => Look::Good,
         ClaimVerdict::Fails => Look::Bad,
-        ClaimVerdict::Depends => Look::Text,
+        ClaimVerdict::Depends | ClaimVerdict::NoDifference => Look::Text,
         ClaimVerdict::Open | ClaimVerdict::NotTested => Look::Open,
     };
     let rows = claim.hosts.iter().take(most).map(|host| {

@@ -294,6 +294,8 @@ named! {
         Fails = "fails",
         /// A claim is known to depend on a condition there.
         Depends = "depends",
+        /// What a claim is about is known to differ by less than matters there.
+        NoDifference = "no difference that matters",
     }
 }
 
@@ -401,6 +403,8 @@ pub struct ClaimCounts {
     pub fails: u64,
     /// It depends on a condition.
     pub depends: u64,
+    /// What it is about differs by less than matters.
+    pub no_difference: u64,
     /// It is open.
     pub open: u64,
     /// It could not be tested.
@@ -421,6 +425,7 @@ impl ClaimCounts {
             ClaimVerdict::Holds => &mut self.holds,
             ClaimVerdict::Fails => &mut self.fails,
             ClaimVerdict::Depends => &mut self.depends,
+            ClaimVerdict::NoDifference => &mut self.no_difference,
             ClaimVerdict::Open => &mut self.open,
             ClaimVerdict::NotTested => &mut self.not_tested,
         } += 1;
@@ -432,6 +437,7 @@ impl ClaimCounts {
             ClaimVerdict::Holds => self.holds,
             ClaimVerdict::Fails => self.fails,
             ClaimVerdict::Depends => self.depends,
+            ClaimVerdict::NoDifference => self.no_difference,
             ClaimVerdict::Open => self.open,
             ClaimVerdict::NotTested => self.not_tested,
         }
@@ -439,12 +445,13 @@ impl ClaimCounts {
 
     /// All hosts.
     pub fn all(&self) -> u64 {
-        self.holds + self.fails + self.depends + self.open + self.not_tested
+        self.holds + self.fails + self.depends + self.no_difference + self.open + self.not_tested
     }
 
     /// What more than half of the hosts know.
     pub fn majority(&self) -> Option<ClaimVerdict> {
-        let known = [ClaimVerdict::Holds, ClaimVerdict::Fails, ClaimVerdict::Depends];
+        let known =
+            [ClaimVerdict::Holds, ClaimVerdict::Fails, ClaimVerdict::Depends, ClaimVerdict::NoDifference];
         known.into_iter().find(|verdict| self.count(*verdict) * 2 > self.all())
     }
 }

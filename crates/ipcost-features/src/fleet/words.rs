@@ -284,6 +284,7 @@ fn otherwise(fleet: &Fleet, found: &Disagreement, majority: u64, all: u64, open:
         Otherwise::Holds => "it holds",
         Otherwise::Fails => "it fails",
         Otherwise::Depends => "it depends on a condition",
+        Otherwise::NoDifference => "there is no difference that matters",
     };
     let differences: Vec<String> = found.differences.iter().map(|found| difference(found, count)).collect();
     if differences.is_empty() {

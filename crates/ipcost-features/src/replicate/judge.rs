@@ -6,7 +6,7 @@ use ipcost_lab::planning::ALPHA;
 use ipcost_lab::system_calls::SystemCalls;
 use ipcost_lab::{Answered, Batches, Needed, Outcome, Question};
 use ipcost_model::protocol::PeerRole;
-use ipcost_model::{Measure, Placement, PlannedCell, Quantity, Ran, Verdict};
+use ipcost_model::{Measure, Placement, PlannedCell, Quantity, Ran};
 
 use crate::claims::{Bounded, Bounds, ClaimVerdict, Found, Selector, all_hold};
 use crate::explain::Sides;
@@ -251,9 +251,14 @@ fn known(rule: Rule, tests: &[LedgerTest]) -> Option<(ClaimVerdict, Option<Claim
     let word = together(rule, tests, |test| test.direction.unwrap_or(test.word))?;
     let sized = tests.iter().any(|test| test.decides && test.direction.is_some());
     let size = sized.then(|| together(rule, tests, |test| test.word)).flatten();
-    // Whichever it is, it is not by the factor that was claimed.
-    let fails = word.is_open() && size == Some(ClaimVerdict::Fails);
-    Some((if fails { ClaimVerdict::Fails } else { word }, size))
+    let word = match (word, size) {
+        // Whichever it is, it is not by the factor that was claimed.
+        (ClaimVerdict::Open | ClaimVerdict::NoDifference, Some(ClaimVerdict::Fails)) => ClaimVerdict::Fails,
+        // The factor that was claimed is smaller than the margin.
+        (ClaimVerdict::NoDifference, Some(ClaimVerdict::Holds)) => ClaimVerdict::Holds,
+        _ => word,
+    };
+    Some((word, size))
 }
 
 /// What one run says of a claim, with the figures that say so.
@@ -372,12 +377,15 @@ fn together(
     }
     let count = |word: ClaimVerdict| deciding.iter().filter(|test| of(test) == word).count();
     let (confirmed, refuted, all) = (count(ClaimVerdict::Holds), count(ClaimVerdict::Fails), deciding.len());
+    let same = count(ClaimVerdict::NoDifference);
     Some(match rule {
         Rule::All => all_hold(deciding.iter().map(|test| of(test))),
         Rule::Most if 2 * confirmed > all => ClaimVerdict::Holds,
         Rule::Most if 2 * refuted > all => ClaimVerdict::Fails,
+        Rule::Most if 2 * same > all => ClaimVerdict::NoDifference,
         // Whichever way the open ones fall, what the tests differ in decides.
-        Rule::Most if confirmed > 0 && refuted > 0 => ClaimVerdict::Depends,
+        Rule::Most if confirmed > 0 && refuted + same > 0 => ClaimVerdict::Depends,
+        Rule::Most if refuted > 0 && refuted + same == all => ClaimVerdict::Fails,
         Rule::Most => ClaimVerdict::Open,
     })
 }
@@ -427,18 +435,12 @@ fn decide_test(run: &Measured<'_>, test: &Test, alpha: f64) -> LedgerTest {
     ledger
 }
 
-/// What the interval says of bounds. What costs the same within the margin is neither faster nor slower: a claim that it is
-/// fails.
+/// What the interval says of bounds. Of a direction it says nothing if the two cost the same within the margin, on whichever
+/// side of 1.
 fn verdict(test: &Test, bounds: Bounds, interval: Option<(f64, f64)>) -> ClaimVerdict {
-    let said = bounds.word(interval);
-    let one = Some(Bounded::Strictly(1.0));
-    let is_direction = test.b.is_some()
-        && matches!((bounds.above, bounds.below), (above, None) | (None, above) if above == one);
-    let (low, high) = Verdict::band(SAME);
-    let is_same = |(lo, hi): (f64, f64)| lo > low && hi < high;
-    match interval {
-        Some(interval) if said.is_open() && is_direction && is_same(interval) => ClaimVerdict::Fails,
-        _ => said,
+    match test.b.is_some() && bounds.is_undermined(interval, SAME) {
+        true => ClaimVerdict::NoDifference,
+        false => bounds.word(interval),
     }
 }
 
@@ -521,6 +523,52 @@ mod tests {
         assert_eq!(known(Rule::All, &[test(no, open)]), Some((no, Some(no))));
         assert_eq!(known(Rule::All, &[test(no, yes)]), Some((yes, Some(no))));
         assert_eq!(known(Rule::All, &[test(open, open)]), Some((open, Some(open))));
+        let same = ClaimVerdict::NoDifference;
+        assert_eq!(known(Rule::All, &[test(no, same)]), Some((no, Some(no))));
+        assert_eq!(known(Rule::All, &[test(yes, same)]), Some((yes, Some(yes))));
+        assert_eq!(known(Rule::All, &[test(open, same)]), Some((same, Some(open))));
+    }
+
+    /// What is known of "the first is faster" once it is known, or at the end, in so many runs out of 100.
+    fn told(truth: f64, noise: f64, epochs: usize, seed: u64) -> BTreeMap<&'static str, u32> {
+        const SIZES: &str =
+            "about = \"\"\nbelow = 1.0\n[a]\ntransport = \"unix\"\n[b]\ntransport = \"tcp\"\n";
+        let test: Test = toml::from_str(SIZES).unwrap();
+        let mut random = ipcost_stats::Random::new(seed);
+        let mut words = BTreeMap::new();
+        for _ in 0..100 {
+            let values: Vec<f64> = (0..epochs).map(|_| truth.ln() + noise * random.normal()).collect();
+            let after = |epochs: usize| {
+                let interval = Found::of(&values[..epochs], ALPHA, f64::exp).and_then(|found| found.interval);
+                verdict(&test, bounds(&test), interval)
+            };
+            let word = (8..=epochs).map(after).find(|word| !word.is_open()).unwrap_or(ClaimVerdict::Open);
+            *words.entry(word.name()).or_default() += 1;
+        }
+        words
+    }
+
+    #[test]
+    fn a_difference_too_small_to_matter_neither_confirms_nor_refutes_a_direction() {
+        // Truly faster or slower by less than the margin: the other direction is told in 5 % at most, and is never a failure of
+        // the claim just because the difference is small.
+        for (seed, noise) in [(1, 0.02), (2, 0.05), (3, 0.1)] {
+            for epochs in [20, 60] {
+                for truth in [0.96, 0.98, 0.99, 1.0] {
+                    let words = told(truth, noise, epochs, seed);
+                    let fails = words.get("fails").copied().unwrap_or(0);
+                    assert!(fails <= 5, "{truth} at {noise}, {epochs} epochs: {words:?}");
+                }
+                for truth in [0.93, 1.07] {
+                    let words = told(truth, noise, epochs, seed);
+                    let same = words.get("no difference that matters").copied().unwrap_or(0);
+                    assert!(same <= 5, "{truth} at {noise}, {epochs} epochs: {words:?}");
+                }
+            }
+        }
+        let words = told(0.99, 0.02, 60, 4);
+        assert!(words["no difference that matters"] >= 95, "{words:?}");
+        assert!(told(0.9, 0.02, 60, 5)["holds"] >= 95 && told(1.1, 0.02, 60, 6)["fails"] >= 95);
     }
 
     #[test]
@@ -538,6 +586,11 @@ mod tests {
         assert_eq!(of(Rule::Most, &[no, no, yes]), Some(no));
         assert_eq!(of(Rule::Most, &[yes, no]), Some(ClaimVerdict::Depends));
         assert_eq!(of(Rule::Most, &[yes, open, open]), Some(open));
+        let same = ClaimVerdict::NoDifference;
+        assert_eq!(of(Rule::Most, &[same, same, yes]), Some(same));
+        assert_eq!(of(Rule::Most, &[same, no]), Some(no));
+        assert_eq!(of(Rule::Most, &[same, yes]), Some(ClaimVerdict::Depends));
+        assert_eq!(of(Rule::Most, &[same, no, open]), Some(open));
         assert_eq!(of(Rule::All, &[]), None);
         assert_eq!(
             together(Rule::All, &[LedgerTest { value: None, ..ledger(open) }], |test| test.word),

@@ -59,9 +59,11 @@ pub(super) fn advice(conditions: &[Condition], strata: &[Stratum]) -> Option<Str
         conditions.iter().filter(of).map(|condition| condition.word).collect()
     };
     let differ = |a: &[ClaimVerdict], b: &[ClaimVerdict]| {
-        let has = |list: &[ClaimVerdict], verdict| list.contains(&verdict);
-        (has(a, ClaimVerdict::Holds) && has(b, ClaimVerdict::Fails))
-            || (has(a, ClaimVerdict::Fails) && has(b, ClaimVerdict::Holds))
+        let holds = |list: &[ClaimVerdict]| list.contains(&ClaimVerdict::Holds);
+        let does_not = |list: &[ClaimVerdict]| {
+            list.iter().any(|verdict| matches!(verdict, ClaimVerdict::Fails | ClaimVerdict::NoDifference))
+        };
+        (holds(a) && does_not(b)) || (does_not(a) && holds(b))
     };
     let one = verdict(&|it| it.placement == Some(Placement::Together) && it.options.is_empty());
     let two = verdict(&|it| it.placement == Some(Placement::Apart) && it.options.is_empty());
@@ -76,18 +78,19 @@ pub(super) fn advice(conditions: &[Condition], strata: &[Stratum]) -> Option<Str
     (!said.is_empty()).then(|| said.join("; "))
 }
 
-/// The verdict over all conditions: that it depends takes one under which the claim holds and one under which it fails.
+/// The verdict over all conditions: that it depends takes one under which the claim holds and one under which it does not.
 /// Conditions that are open take nothing from what is known under others; the sentence names them.
 pub(super) fn over_conditions(
     conditions: &[Condition],
     of: impl Fn(&Condition) -> ClaimVerdict,
 ) -> ClaimVerdict {
-    use ClaimVerdict::{Depends, Fails, Holds, NotTested, Open};
+    use ClaimVerdict::{Depends, Fails, Holds, NoDifference, NotTested, Open};
     let has = |verdict: ClaimVerdict| conditions.iter().any(|condition| of(condition) == verdict);
     match () {
-        () if has(Depends) || (has(Holds) && has(Fails)) => Depends,
+        () if has(Depends) || (has(Holds) && (has(Fails) || has(NoDifference))) => Depends,
         () if has(Holds) => Holds,
         () if has(Fails) => Fails,
+        () if has(NoDifference) => NoDifference,
         () if has(Open) => Open,
         () => NotTested,
     }
@@ -123,7 +126,7 @@ pub(super) fn sentence(conditions: &[Condition], word: ClaimVerdict, size: Optio
         Some(ClaimVerdict::Open | ClaimVerdict::NotTested) => {
             format!("in direction; the factor is open: {whole}")
         }
-        Some(ClaimVerdict::Holds) | None => whole,
+        Some(ClaimVerdict::Holds | ClaimVerdict::NoDifference) | None => whole,
     }
 }
 
@@ -151,6 +154,7 @@ pub(super) fn figures(tests: &[LedgerTest], word: ClaimVerdict) -> String {
         let parts = [
             part(ClaimVerdict::Holds, "holds for"),
             part(ClaimVerdict::Fails, "fails for"),
+            part(ClaimVerdict::NoDifference, "no difference that matters for"),
             part(ClaimVerdict::Open, "open for"),
         ];
         return parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
@@ -222,7 +226,7 @@ mod tests {
 
     #[test]
     fn a_claim_depends_on_the_condition_under_which_it_fails() {
-        use ClaimVerdict::{Depends, Fails, Holds, NotTested, Open};
+        use ClaimVerdict::{Depends, Fails, Holds, NoDifference, NotTested, Open};
         let of = |published, strata: &[ClaimVerdict]| {
             let set = strata.iter().map(|word| condition(Some("x"), *word));
             let all: Vec<Condition> = std::iter::once(condition(None, published)).chain(set).collect();
@@ -236,6 +240,9 @@ mod tests {
         assert_eq!(of(Holds, &[Open, Open]), Holds, "nothing says that it depends");
         assert_eq!(of(Fails, &[Holds, Holds]), Depends);
         assert_eq!(of(Open, &[Open, Open]), Open);
+        assert_eq!(of(NoDifference, &[NoDifference, Open]), NoDifference);
+        assert_eq!(of(Holds, &[NoDifference]), Depends);
+        assert_eq!(of(NoDifference, &[Fails]), Fails);
         assert_eq!(of(Open, &[]), Open);
         assert_eq!(over_conditions(&[], |condition| condition.word), NotTested);
     }

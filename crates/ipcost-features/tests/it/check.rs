@@ -1,11 +1,11 @@
 //! Claims on a script instead of a machine: known costs confirm and refute them, and what is open stays open.
 
-use std::collections::BTreeMap;
-
 use ipcost_features::check::{
-    CheckedClaim, CheckedTest, Level, Questions, decide, differences, parse_claims, prepare, together,
+    Baselines, CheckedClaim, CheckedTest, Level, Questions, decide, differences, parse_claims, prepare,
+    together,
 };
 use ipcost_features::claims::ClaimVerdict;
+use ipcost_features::compare::SpreadSource;
 use ipcost_lab::{Outcome, Settings, plan, run};
 use ipcost_model::{Document, Host, Offers, Stopped, TransportState, expand};
 use ipcost_stats::Random;
@@ -15,10 +15,7 @@ use crate::script::*;
 const CELLS: &str = "seed = 3\n[[cells]]\ntransport = [\"one\", \"two\"]\nsize = [64, 128]\n";
 
 /// Questions and the plan that is to answer them; or what is wrong with the file.
-fn asked(
-    file: &str,
-    baselines: &BTreeMap<String, Document>,
-) -> Result<(Questions, ipcost_model::Plan), String> {
+fn asked(file: &str, baselines: &Baselines) -> Result<(Questions, ipcost_model::Plan), String> {
     let file = parse_claims(file).map_err(|error| error.to_string())?;
     let gone = TransportState { capabilities: &GONE, unavailable: Some("not on this machine".into()) };
     let state = |capabilities| TransportState { capabilities, unavailable: None };
@@ -37,18 +34,14 @@ fn asked(
     Ok((questions, plan(expanded, &settings).map_err(|error| error.to_string())?))
 }
 
-fn checked_against(
-    file: &str,
-    baselines: &BTreeMap<String, Document>,
-    mut script: Script,
-) -> (Vec<CheckedClaim>, Outcome) {
+fn checked_against(file: &str, baselines: &Baselines, mut script: Script) -> (Vec<CheckedClaim>, Outcome) {
     let (questions, plan) = asked(file, baselines).unwrap();
     let outcome = run(plan, &questions, &mut script, &mut Known::default(), &mut Witness::default());
     (decide(&questions, &(&outcome).into()), outcome)
 }
 
 fn checked(claims: &str, script: Script) -> (Vec<CheckedClaim>, Outcome) {
-    checked_against(&format!("{CELLS}{claims}"), &BTreeMap::new(), script)
+    checked_against(&format!("{CELLS}{claims}"), &Baselines::default(), script)
 }
 
 fn claim(body: &str) -> String {
@@ -112,8 +105,8 @@ fn known_with_many_latencies() -> Script {
 #[test]
 fn alpha_is_shared_over_claims() {
     let one = claim("cell = \"rr/one/64/c1\"\nat_most = \"1ms\"");
-    let (few, plan_of_few) = asked(&format!("{CELLS}{one}"), &BTreeMap::new()).unwrap();
-    let (many, plan_of_many) = asked(&format!("{CELLS}{}", one.repeat(20)), &BTreeMap::new()).unwrap();
+    let (few, plan_of_few) = asked(&format!("{CELLS}{one}"), &Baselines::default()).unwrap();
+    let (many, plan_of_many) = asked(&format!("{CELLS}{}", one.repeat(20)), &Baselines::default()).unwrap();
     assert_eq!((few.intervals(), many.intervals()), (1, 20));
     assert!((few.level() - 0.05).abs() < 1e-12 && (many.level() - 0.0025).abs() < 1e-12);
     assert_eq!(plan_of_few.epochs_needed, 10);
@@ -134,7 +127,7 @@ fn claims_at_the_true_value_are_mostly_left_open_and_seldom_decided_wrongly() {
         let mut random = Random::new(seed);
         let costs = [5_000.0, 10_000.0, 8_000.0, 20_000.0];
         let script = Script::new(move |cell, _| costs[cell] * (0.1 * random.normal()).exp());
-        let (claims, _) = checked_against(&file, &BTreeMap::new(), script);
+        let (claims, _) = checked_against(&file, &Baselines::default(), script);
         decided += u32::from(words(&claims) != [OPEN, OPEN]);
     }
     assert!(decided <= 4, "{decided} of 40, where 5 % are allowed");
@@ -146,7 +139,7 @@ fn what_is_open_when_the_budget_ends_says_what_would_likely_decide_it() {
     let amid = claim("cell = \"rr/one/64/c1\"\nagainst = \"rr/two/64/c1\"\nat_most = 0.5");
     let (claims, outcome) = checked_against(
         &format!("budget = \"5s\"\n{CELLS}{near}{amid}"),
-        &BTreeMap::new(),
+        &Baselines::default(),
         noisy(&[5_000.0, 10_000.0, 1_000.0, 1_000.0], 0.25),
     );
     assert_eq!((words(&claims), outcome.stopped), (vec![OPEN, OPEN], Stopped::Budget));
@@ -154,7 +147,7 @@ fn what_is_open_when_the_budget_ends_says_what_would_likely_decide_it() {
     assert!((5.0..200.0).contains(&likely), "{likely}");
     let (claims, outcome) = checked_against(
         &format!("budget = {likely}\n{CELLS}{near}{amid}"),
-        &BTreeMap::new(),
+        &Baselines::default(),
         noisy(&[5_000.0, 10_000.0, 1_000.0, 1_000.0], 0.25),
     );
     assert_eq!(claims[0].word, YES, "{claims:#?} in {:?}", outcome.elapsed);
@@ -179,9 +172,14 @@ fn percentiles_are_of_epochs_and_need_enough_operations() {
     assert!((only(&claims[0]).value.unwrap() - 5_000.0).abs() < 1e-6);
 }
 
-fn recorded(costs: &'static [f64]) -> BTreeMap<String, Document> {
+fn baselines<const RUNS: usize>(documents: [(&str, Document); RUNS]) -> Baselines {
+    let documents = documents.into_iter().map(|(name, document)| (name.to_owned(), document)).collect();
+    Baselines { documents, ..Baselines::default() }
+}
+
+fn recorded(costs: &'static [f64]) -> Baselines {
     let outcome = campaign(&format!("epochs = 60\n{CELLS}"), &mut noisy(costs, 0.02));
-    BTreeMap::from([("before.json".to_owned(), report(outcome))])
+    baselines([("before.json", report(outcome))])
 }
 
 #[test]
@@ -203,12 +201,58 @@ fn a_baseline_tells_what_became_slower() {
 }
 
 #[test]
+fn several_baselines_tell_how_much_runs_differ() {
+    let all = claim("baseline = \"before.json\"\nslower_by_at_most = \"5%\"");
+    let costs = &[5_000.0, 10_000.0, 8_000.0, 20_000.0];
+    let one = recorded(costs);
+    // Equal builds: an assumed spread leaves so small a bound open, and says before the run what would decide it.
+    let (questions, _) = asked(&format!("{CELLS}{all}"), &one).unwrap();
+    let note = questions.notes.join("; ");
+    assert!(
+        note.contains("assumed to differ by 5 %")
+            && note.contains("three baselines")
+            && note.contains("arms"),
+        "{note}"
+    );
+    let (claims, outcome) = checked_against(&format!("budget = \"20s\"\n{CELLS}{all}"), &one, known());
+    assert_eq!((words(&claims), outcome.stopped), (vec![OPEN], Stopped::Budget), "{claims:#?}");
+    let between = claims[0].tests[0].between_runs.unwrap();
+    assert_eq!((between.spread, between.source), (0.05, SpreadSource::Assumed));
+
+    let run = |seed: u32| {
+        let job = format!("epochs = 60\nseed = {seed}\n{}", CELLS.replace("seed = 3\n", ""));
+        report(campaign(&job, &mut noisy(costs, 0.004)))
+    };
+    let several = baselines([
+        ("a.json", run(11)),
+        ("b.json", run(12)),
+        ("c.json", run(13)),
+        ("d.json", run(14)),
+        ("e.json", run(15)),
+    ]);
+    let names = "[\"a.json\", \"b.json\", \"c.json\", \"d.json\", \"e.json\"]";
+    let all = claim(&format!("baseline = {names}\nslower_by_at_most = \"5%\""));
+    let (claims, _) = checked_against(&format!("{CELLS}{all}"), &several, noisy(costs, 0.004));
+    assert_eq!(words(&claims), [YES], "{claims:#?}");
+    let test = &claims[0].tests[0];
+    assert_eq!(test.between_runs.unwrap().source, SpreadSource::Measured);
+    assert_eq!(test.baseline.as_deref(), Some("a.json, b.json, c.json, d.json, e.json"));
+    let slower = noisy(&[5_000.0, 10_000.0, 8_000.0, 24_000.0], 0.004);
+    let (claims, _) = checked_against(&format!("{CELLS}{all}"), &several, slower);
+    assert_eq!(words(&claims), [NO], "{claims:#?}");
+    let twice = claim("baseline = [\"a.json\", \"f.json\"]\nslower_by_at_most = \"5%\"");
+    let same = baselines([("a.json", run(11)), ("f.json", run(11))]);
+    let error = asked(&format!("{CELLS}{twice}"), &same).unwrap_err();
+    assert!(error.contains("a.json and f.json are the same run"), "{error}");
+}
+
+#[test]
 fn arms_tell_at_which_level_something_changed() {
     const ARMS: &str = "seed = 3\n[ab.b]\nenv = { X = \"1\" }\n[[cells]]\ntransport = [\"one\", \"two\"]\nsize = [64, 128, 256]\n";
     let all = claim("arms = true\nslower_by_at_most = \"20%\"");
     let one = claim("cell = \"rr/one/128/c1\"\narms = true\nslower_by_at_most = \"20%\"");
     let file = format!("{ARMS}{all}{one}");
-    let (questions, _) = asked(&file, &BTreeMap::new()).unwrap();
+    let (questions, _) = asked(&file, &Baselines::default()).unwrap();
     assert_eq!(
         questions.intervals(),
         6 + 1 + 1 + 1,
@@ -216,7 +260,7 @@ fn arms_tell_at_which_level_something_changed() {
     );
     // A before B, transport by transport in each size: only what goes over two is half as fast again in arm B.
     let costs = Script::new(|cell, _| if cell % 4 == 3 { 15_000.0 } else { 10_000.0 });
-    let (claims, _) = checked_against(&file, &BTreeMap::new(), costs);
+    let (claims, _) = checked_against(&file, &Baselines::default(), costs);
     assert_eq!(words(&claims), [NO, YES], "{claims:#?}");
     let first = &claims[0].tests[0];
     assert_eq!(
@@ -231,7 +275,7 @@ fn arms_tell_at_which_level_something_changed() {
 #[test]
 fn a_baseline_that_cannot_decide_says_so_before_and_ends_the_run() {
     let outcome = campaign(&format!("epochs = 9\n{CELLS}"), &mut known());
-    let short = BTreeMap::from([("short.json".to_owned(), report(outcome))]);
+    let short = baselines([("short.json", report(outcome))]);
     let body = "cell = \"rr/one/64/c1\"\nbaseline = \"short.json\"\nslower_by_at_most = 0.05";
     let (claims, outcome) = checked_against(&format!("{CELLS}{}", claim(body)), &short, known());
     let reason = only(&claims[0]).reason.as_deref().unwrap();
@@ -241,7 +285,7 @@ fn a_baseline_that_cannot_decide_says_so_before_and_ends_the_run() {
 
 #[test]
 fn machines_are_compared_by_what_bears_on_costs() {
-    let document = &recorded(&[1_000.0, 1_000.0, 1_000.0, 1_000.0])["before.json"];
+    let document = &recorded(&[1_000.0, 1_000.0, 1_000.0, 1_000.0]).documents["before.json"];
     assert!(differences(document, &document.host).is_empty());
     let other = Host { kernel: "7.0".into(), cores: 64, ..document.host.clone() };
     let told = differences(document, &other).join("; ");
@@ -256,7 +300,7 @@ fn what_this_machine_lacks_is_undecided_with_the_reason_and_holds_nothing_up() {
         claim("cell = \"one\"\nagainst = \"two\"\nat_most = 0.6"),
     ];
     let (claims, outcome) =
-        checked_against(&format!("{cells}{}", claims.concat()), &BTreeMap::new(), known());
+        checked_against(&format!("{cells}{}", claims.concat()), &Baselines::default(), known());
     assert_eq!((words(&claims), outcome.stopped), (vec![OPEN, YES], Stopped::Resolved));
     assert!(only(&claims[0]).reason.as_deref().unwrap().contains("not on this machine"));
 }
@@ -278,7 +322,7 @@ fn claims_about_nothing_are_refused_at_their_line() {
     );
     refused("baseline = \"other.json\"\nslower_by_at_most = 0", &["6:12: ", "other.json has not been read"]);
     let mut other = baselines.clone();
-    other.get_mut("before.json").unwrap().cells[0].size = 65;
+    other.documents.get_mut("before.json").unwrap().cells[0].size = 65;
     let body = "baseline = \"before.json\"\nslower_by_at_most = 0.1";
     let error = asked(&format!("{CELLS}{}", claim(body)), &other).unwrap_err();
     assert!(error.contains("its cell rr/one/64/c1 is another: size 65 there, 64 here"), "{error}");

@@ -12,6 +12,8 @@ pub enum Known {
     Fails,
     /// It does under some conditions, or in some tests.
     Depends,
+    /// What it says differs does so by less than matters.
+    NoDifference,
     /// That is not known yet.
     Open,
     /// Nothing was measured for it.
@@ -25,6 +27,7 @@ impl Known {
             Self::Holds => "holds",
             Self::Fails => "fails",
             Self::Depends => "depends",
+            Self::NoDifference => "same",
             Self::Open => "open",
             Self::NotTested => "untested",
         }
@@ -201,6 +204,7 @@ fn told(condition: &Condition, tests: &[&Test]) -> String {
     let parts = [
         part(Known::Holds, "holds", "hold"),
         part(Known::Fails, "fails", "fail"),
+        part(Known::NoDifference, "shows no difference that matters", "show no difference that matters"),
         part(Known::Open, "is open", "are open"),
     ];
     let counts = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");

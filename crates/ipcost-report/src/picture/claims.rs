@@ -41,8 +41,12 @@ const RADIUS: f64 = 4.0;
 const CAP: f64 = 2.5;
 
 /// How to read the panels, and what their marks mean.
-pub const LEGEND: [(Known, &str); 3] =
-    [(Known::Holds, "holds"), (Known::Fails, "fails"), (Known::Open, "open, or decides nothing")];
+pub const LEGEND: [(Known, &str); 4] = [
+    (Known::Holds, "holds"),
+    (Known::Fails, "fails"),
+    (Known::NoDifference, "no difference that matters"),
+    (Known::Open, "open, or decides nothing"),
+];
 
 /// Draws the claims; `made` says where and with what they were measured.
 ///
@@ -146,12 +150,14 @@ fn grid(canvas: &mut Canvas, multiples: &Multiples<'_>, top: f64) -> f64 {
     y
 }
 
-/// A disc for what holds, a hollow square on its tip for what fails, a ring for what is open.
+/// A disc for what holds, a hollow square on its tip for what fails, a small disc for what makes no difference, a ring for what
+/// is open.
 fn mark(canvas: &mut Canvas, known: Known, at: Point) {
     let colour = colour(known);
     match known {
         Known::Holds => canvas.point(at, RADIUS, colour, false),
         Known::Fails => canvas.diamond(at, RADIUS + 1.0, colour),
+        Known::NoDifference => canvas.point(at, RADIUS - 1.5, colour, false),
         Known::Depends | Known::Open | Known::NotTested => canvas.point(at, RADIUS - 0.5, colour, true),
     }
 }
@@ -161,7 +167,7 @@ fn colour(known: Known) -> &'static str {
         Known::Holds => PALETTE[6].light,
         Known::Fails => PALETTE[2].light,
         Known::Depends => PALETTE[0].light,
-        Known::Open | Known::NotTested => PALETTE[5].light,
+        Known::NoDifference | Known::Open | Known::NotTested => PALETTE[5].light,
     }
 }
 

@@ -4,14 +4,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use ipcost_model::units::parse_duration;
+use ipcost_model::units::{parse_duration, parse_proportion};
 
 use super::Saving;
 use crate::redact::Redacting;
 
 #[derive(Debug, Default, Args)]
 #[command(
-    after_long_help = "Exit status: 0 every claim holds, 1 one fails, or something went wrong, 2 wrong usage (nothing was measured), 3 one stays open and none fails, 130 interrupted (what was measured is shown)."
+    after_long_help = "Exit status: 0 every claim holds, 1 one fails, or something went wrong, 2 wrong usage (nothing was measured), 3 one stays undecided and none fails, 130 interrupted (what was measured is shown)."
 )]
 pub struct CheckArgs {
     /// A file of claims (TOML): a job, and what is claimed of its cells
@@ -29,6 +29,14 @@ pub struct CheckArgs {
     /// Decide nothing: measure the cells for the whole budget, and write the document, to be a baseline of claims
     #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "junit", "github"])]
     pub record: Option<PathBuf>,
+    /// Compare with these documents, instead of those that claims name as their baseline; several are runs of one build and tell how
+    /// much its runs differ
+    #[arg(long, value_name = "DOCUMENT", num_args = 1.., conflicts_with_all = ["record", "fleet"])]
+    pub baseline: Vec<String>,
+    /// How much runs of one build differ here (standard deviation), where fewer than three baselines tell it; without this, from
+    /// saved runs of the same claims on this host, or 5%
+    #[arg(long, value_name = "PERCENT", value_parser = parse_proportion, conflicts_with_all = ["record", "fleet"])]
+    pub run_to_run: Option<f64>,
     /// Measure nothing; decide the claims from the newest document of each host: files, saved runs, or directories of documents
     #[arg(
         long,

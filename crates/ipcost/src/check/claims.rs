@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, anyhow, ensure};
-use ipcost_features::check::{ClaimsFile, Reference, differences, parse_claims};
-use ipcost_model::{Document, Warning};
+use ipcost_features::check::{Baselines, ClaimMetric, ClaimsFile, Reference, differences, parse_claims};
+use ipcost_features::compare::DEFAULT_SPREAD;
+use ipcost_model::{Document, Metric, Warning};
 use ipcost_sys::host;
 
-use crate::documents;
+use crate::{documents, history};
 
 /// The largest file of claims that is read.
 const MOST_BYTES: u64 = 1 << 20;
@@ -26,44 +27,55 @@ pub fn read(path: &Path) -> anyhow::Result<ClaimsFile> {
     parse_claims(&text).map_err(|error| anyhow!("{shown}:{error}"))
 }
 
-/// Every document that a claim names, by that name, and what weakens a comparison with it. A file is looked for beside
-/// the file of claims first.
+/// Every document that a claim names, by that name, saved runs of the same job, and what weakens a comparison with them. A file
+/// is looked for beside the file of claims first. Runs differ by `run_to_run`, if given, where baselines do not tell it.
 ///
 /// # Errors
 /// Where one cannot be read, with the line and column of the claim.
 pub fn baselines(
     path: &Path,
     file: &ClaimsFile,
-) -> anyhow::Result<(BTreeMap<String, Document>, Vec<Warning>)> {
+    run_to_run: Option<f64>,
+) -> anyhow::Result<(Baselines, Vec<Warning>)> {
     let mut found = BTreeMap::new();
+    let mut metrics = Vec::new();
     let mut warnings = Vec::new();
     let here = host::read();
     for claim in &file.claims {
-        let Reference::Baseline(name) = &claim.reference else { continue };
-        if found.contains_key(&name.value) {
-            continue;
+        let Reference::Baseline(names) = &claim.reference else { continue };
+        metrics.push(if claim.metric == ClaimMetric::Cpu { Metric::Cpu } else { Metric::Wall });
+        for name in &names.value {
+            if found.contains_key(name) {
+                continue;
+            }
+            let beside = path.parent().unwrap_or(Path::new("")).join(name);
+            let meant = if beside.is_file() { beside.display().to_string() } else { name.clone() };
+            let document = documents::load(&meant).map_err(|error| {
+                let error =
+                    names.place.error(format!("{error:#}; ipcost check --record FILE writes a baseline"));
+                anyhow!("{}:{error}", path.display())
+            })?;
+            let differences = differences(&document, &here);
+            if !differences.is_empty() {
+                warnings.push(Warning {
+                    code: "other-host".to_owned(),
+                    message: format!(
+                        "{name} was measured on another machine or system ({}), so its claims compare those, too; record it again here unless that is what they are about",
+                        differences.join("; ")
+                    ),
+                });
+            }
+            warnings.extend(otherwise(name, &document));
+            found.insert(name.clone(), document);
         }
-        let beside = path.parent().unwrap_or(Path::new("")).join(&name.value);
-        let meant = if beside.is_file() { beside.display().to_string() } else { name.value.clone() };
-        let document = documents::load(&meant).map_err(|error| {
-            let error = name.place.error(format!("{error:#}; ipcost check --record FILE writes a baseline"));
-            anyhow!("{}:{error}", path.display())
-        })?;
-        let differences = differences(&document, &here);
-        if !differences.is_empty() {
-            warnings.push(Warning {
-                code: "other-host".to_owned(),
-                message: format!(
-                    "{} was measured on another machine or system ({}), so its claims compare those, too; record it again here unless that is what they are about",
-                    name.value,
-                    differences.join("; ")
-                ),
-            });
-        }
-        warnings.extend(otherwise(&name.value, &document));
-        found.insert(name.value.clone(), document);
     }
-    Ok((found, warnings))
+    metrics.sort_unstable();
+    metrics.dedup();
+    let documents: Vec<Document> = found.values().cloned().collect();
+    let past = metrics.iter().filter(|_| run_to_run.is_none());
+    let past = past.map(|metric| (*metric, history::past_checks(&documents, *metric))).collect();
+    let assumed_spread = run_to_run.unwrap_or(DEFAULT_SPREAD);
+    Ok((Baselines { documents: found, past, assumed_spread }, warnings))
 }
 
 /// What of a document bends its costs.

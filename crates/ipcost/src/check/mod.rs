@@ -7,9 +7,9 @@ mod outputs;
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::{Context, anyhow};
+use anyhow::{Context, anyhow, ensure};
 use ipcost_features::answer::answered;
-use ipcost_features::check::{Check, Questions, measure, record};
+use ipcost_features::check::{Check, ClaimsFile, Questions, Reference, measure, record};
 use ipcost_features::claims::ClaimVerdict;
 use ipcost_lab::lab::{about, fresh_seed};
 use ipcost_lab::{EngineError, Lab, LabError, PlanError, Settings};
@@ -99,7 +99,10 @@ fn prepare(args: &CheckArgs, path: &Path) -> anyhow::Result<Prepared> {
         claims.claims.clear();
     }
     let mut notes = Vec::new();
-    let (baselines, warnings) = claims::baselines(path, &claims)?;
+    if !args.baseline.is_empty() {
+        compare_with(&mut claims, &args.baseline).context(file.clone())?;
+    }
+    let (baselines, warnings) = claims::baselines(path, &claims, args.run_to_run)?;
     if let Some(claim) = claims.claims.iter().find(|claim| claim.hosts.is_some()) {
         notes.push(format!(
             "{file}:{}: hosts is about a fleet, and this host is one; ipcost check --fleet asks many",
@@ -115,6 +118,20 @@ fn prepare(args: &CheckArgs, path: &Path) -> anyhow::Result<Prepared> {
     let plan =
         lab.plan(expanded, &settings).map_err(|error| too_small(error, &questions)).context(file.clone())?;
     Ok(Prepared { file, job, questions, plan, lab, warnings })
+}
+
+/// Puts documents in the place of the baselines that claims name.
+fn compare_with(claims: &mut ClaimsFile, documents: &[String]) -> anyhow::Result<()> {
+    let references = claims.claims.iter_mut().map(|claim| &mut claim.reference);
+    let mut count = 0;
+    for reference in references {
+        if let Reference::Baseline(names) = reference {
+            documents.clone_into(&mut names.value);
+            count += 1;
+        }
+    }
+    ensure!(count > 0, "--baseline: no claim compares with a baseline; add baseline = \"FILE\" to one");
+    Ok(())
 }
 
 /// A budget that cannot decide anything, in the words of claims.
@@ -165,6 +182,8 @@ fn status(word: ClaimVerdict) -> ExitCode {
     match word {
         ClaimVerdict::Holds => ExitCode::SUCCESS,
         ClaimVerdict::Fails | ClaimVerdict::Depends => ExitCode::from(FAILED),
-        ClaimVerdict::Open | ClaimVerdict::NotTested => ExitCode::from(UNDECIDED),
+        ClaimVerdict::NoDifference | ClaimVerdict::Open | ClaimVerdict::NotTested => {
+            ExitCode::from(UNDECIDED)
+        }
     }
 }

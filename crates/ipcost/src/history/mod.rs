@@ -101,10 +101,28 @@ pub fn keep_answer(document: Document, saving: Saving, quiet: bool) {
 /// Saved runs of the same job on the same host as all of these, and of neither side; none if the sides differ in that, or if
 /// nothing is saved.
 pub fn past_runs(a: &[Document], b: &[Document], metric: Metric) -> PastRuns {
+    past(a, b, metric, |kind| kind)
+}
+
+/// The same of the job of claims, of none of these baselines: a recorded baseline and a check measure alike.
+pub fn past_checks(baselines: &[Document], metric: Metric) -> PastRuns {
+    past(baselines, &[], metric, |kind| kind.filter(|kind| kind != "check"))
+}
+
+fn past(
+    a: &[Document],
+    b: &[Document],
+    metric: Metric,
+    alike_kind: impl Fn(Option<String>) -> Option<String>,
+) -> PastRuns {
     let mut past = PastRuns::default();
     let Some(first) = a.first() else { return past };
-    let alike = Alike::of(first);
-    let is_like = |run: &Document| Alike::of(run) == alike;
+    let of = |run: &Document| {
+        let Alike { job: (kind, job), .. } = Alike::of(run);
+        Alike { job: (alike_kind(kind), job), ..Alike::of(run) }
+    };
+    let alike = of(first);
+    let is_like = |run: &Document| of(run) == alike;
     let Some(store) = Store::of_user().ok().filter(|_| a.iter().chain(b).all(is_like)) else { return past };
     let Ok(all) = Summaries::of(&store) else { return past };
     let compared = |run: &Document| {
@@ -113,8 +131,8 @@ pub fn past_runs(a: &[Document], b: &[Document], metric: Metric) -> PastRuns {
     let in_short = RunSummary::of(first, "", "", 0);
     let may = |summary: &RunSummary| {
         summary.state == RunState::Finished
-            && (&summary.kind, &summary.host, summary.cells)
-                == (&in_short.kind, &in_short.host, in_short.cells)
+            && alike_kind(summary.kind.clone()) == alike_kind(in_short.kind.clone())
+            && (&summary.host, summary.cells) == (&in_short.host, in_short.cells)
     };
     let runs = all.runs.iter().filter(|(_, summary)| may(summary));
     let documents = runs.filter_map(|(file, _)| read(&store, file).ok());

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::common::{Place, assert_refused, assert_schema, signal, text, wait};
+use crate::common::{Place, assert_refused, assert_schema, scripted, signal, text, wait};
 
 /// One cell, in both arms.
 const CELL: [&str; 8] = ["--transports", "unix", "--patterns", "rr", "--sizes", "64", "--placement", "free"];
@@ -84,12 +84,14 @@ fn arms_take_turns_and_the_setting_is_put_back() {
 #[test]
 fn what_slows_one_arm_is_found() {
     let place = Place::new();
-    // A tracer stops a process for each of its calls.
-    let flags = ["ab", "--b-exec", "strace -f -o /dev/null", "--epochs", "20"];
-    let document = place.document(&[&flags[..], &CELL].concat());
+    let peer = format!("planted={}", scripted::command(&["1000"]).join(" "));
+    let flags = ["ab", "--b-env", "SCRIPTED_FACTOR=1.5", "--epochs", "20", "--seed", "3", "--peer", &peer];
+    let both = ["--client", "planted", "--server", "planted"];
+    let document = place.document(&[&flags[..], &both, &CELL].concat());
     let change = &document["answer"]["costs"][0];
     assert_eq!(change["verdict"], "different", "{change}");
-    assert!(change["lo"].as_f64().unwrap() > 1.2, "{change}");
+    assert!((change["ratio"].as_f64().unwrap() - 1.5).abs() < 0.02, "{change}");
+    assert!(change["lo"].as_f64().unwrap() > 1.45 && change["hi"].as_f64().unwrap() < 1.55, "{change}");
     assert!(document["answer"]["differences"].as_array().unwrap().is_empty());
 }
 

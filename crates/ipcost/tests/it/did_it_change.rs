@@ -5,7 +5,7 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-use crate::common::{Place, text};
+use crate::common::{Place, scripted, text};
 
 fn script(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/did-it-change").join(name)
@@ -45,26 +45,32 @@ fn git(place: &Place, words: &[&str]) -> String {
 #[test]
 fn a_bisection_finds_the_commit_that_made_a_peer_slow() {
     let place = Place::new();
-    // The server of the toy repository; from the sixth commit on a tracer holds each of its answers up. So long a time is
-    // seen however busy the machine is.
-    let server = |slow: bool| {
-        let with = if slow {
-            "strace -f -o /dev/null -e trace=%network,write -e inject=sendto,sendmsg,write:delay_enter=3ms "
-        } else {
-            ""
-        };
-        format!("#!/bin/sh\nexec {with}ipcost peer\n")
+    // The peer of the toy repository; from the sixth commit on it takes ten times as long. Its times are planted, so that the answer
+    // does not depend on what else the machine does.
+    let peer = |slow: bool| {
+        let words = scripted::command(&[if slow { "10000" } else { "1000" }]);
+        format!("#!/bin/sh\nexec '{}'\n", words.join("' '"))
     };
+    let cell = |peer: &str| {
+        format!(
+            "[[cells]]\ntransport = \"unix\"\nclient = \"{peer}\"\nserver = \"{peer}\"\nplacement = \"free\"\n"
+        )
+    };
+    let usual = scripted::table("peers", "usual", &["1000"]);
     place.write(
         "claims.toml",
-        "budget = \"20s\"\nbatch = \"5ms\"\n[peers.mine]\ncommand = [\"sh\", \"./server.sh\"]\n[[cells]]\ntransport = \"unix\"\nserver = [\"native\", \"mine\"]\nplacement = \"free\"\n\
-         [[claims]]\ncell = \"rr/unix/64/c1/native→mine\"\nagainst = \"rr/unix/64/c1\"\nat_most = 5\n",
+        &format!(
+            "budget = \"5min\"\nbatch = \"5ms\"\nseed = 3\n{usual}[peers.mine]\ncommand = [\"sh\", \"./peer.sh\"]\n{}{}\
+             [[claims]]\ncell = \"rr/unix/64/c1/mine→mine\"\nagainst = \"rr/unix/64/c1/usual→usual\"\nat_most = 3\n",
+            cell("usual"),
+            cell("mine")
+        ),
     );
     git(&place, &["init", "-q"]);
     for commit in 1..=8 {
-        place.write("server.sh", &server(commit >= 6));
+        place.write("peer.sh", &peer(commit >= 6));
         place.write("readme", &format!("version {commit}\n"));
-        git(&place, &["add", "server.sh", "readme"]);
+        git(&place, &["add", "peer.sh", "readme"]);
         git(&place, &["commit", "-qm", &format!("commit {commit}")]);
     }
     git(&place, &["bisect", "start", "HEAD", "HEAD~7"]);

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::common::{Place, argument, assert_refused, assert_schema, text};
+use crate::common::{Place, argument, assert_refused, assert_schema, scripted, text};
 use crate::replicate::MINE;
 
 /// Every output that is text.
@@ -179,7 +179,11 @@ fn ledgers_and_checks_count_as_their_commands_write_them() {
         place.run(&["replicate", "mine.toml", "--quiet", "--no-save", "--json", "fleet/ledgers.json"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let claims_text = "[[cells]]\ntransport = [\"unix\", \"tcp\"]\nplacement = \"free\"\n[[claims]]\ncell = \"unix\"\nat_most = \"10s\"\n";
-    place.write("claims.toml", claims_text);
+    let planted = format!(
+        "{}[[cells]]\nclient = \"planted\"\nserver = \"planted\"\n",
+        scripted::table("peers", "planted", &["1000"])
+    );
+    place.write("claims.toml", &claims_text.replacen("[[cells]]\n", &planted, 1));
     let output = place.run(&["check", "claims.toml", "--quiet", "--no-save", "--json", "check.json"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let fleet = |arguments: &[&str]| -> Value {

@@ -4,7 +4,7 @@ use ipcost_lab::percentiles::Percentiles;
 use ipcost_model::Metric;
 use ipcost_stats::{epochs_to_exclude, median};
 
-use super::{Measured, Test, Than, ratio_to_baseline};
+use super::{Measured, Test, Than};
 use crate::check::{CheckedTest, ClaimMetric, Level};
 use crate::claims::ClaimVerdict;
 use crate::claims::{Bounded, Bounds, Found};
@@ -17,6 +17,7 @@ pub(super) fn decide_test(test: &Test, measured: &Measured<'_>, level: f64) -> C
         cell: id(test.cell),
         against: None,
         baseline: None,
+        between_runs: None,
         level: Level::Cell,
         metric: test.metric,
         value: None,
@@ -31,7 +32,10 @@ pub(super) fn decide_test(test: &Test, measured: &Measured<'_>, level: f64) -> C
     match &test.than {
         Than::Nothing => {}
         Than::Cell(other) => checked.against = Some(id(*other)),
-        Than::Baseline { name, .. } => checked.baseline = Some(name.clone()),
+        Than::Baseline(then) => {
+            checked.baseline = Some(then.name.clone());
+            checked.between_runs = Some(then.between_runs(level));
+        }
     }
     if measured.epochs == 0 || measured.cells[test.cell].unavailable.is_some() {
         return checked;
@@ -44,10 +48,9 @@ pub(super) fn decide_test(test: &Test, measured: &Measured<'_>, level: f64) -> C
         }
     };
     let (value, interval) = match &test.than {
-        Than::Baseline { log_costs, .. } => {
-            let ratio = median(&logs).zip(median(log_costs)).map(|(now, then)| (now - then).exp());
-            let interval = ratio_to_baseline(&logs, log_costs, level);
-            (ratio, interval.map(|(lo, hi)| (lo.exp(), hi.exp())))
+        Than::Baseline(then) => {
+            let ratio = median(&logs).zip(then.mean()).map(|(now, then)| (now - then).exp());
+            (ratio, then.interval(&logs, level).map(|(lo, hi)| (lo.exp(), hi.exp())))
         }
         Than::Nothing | Than::Cell(_) => {
             let found = Found::of(&logs, level, f64::exp);
@@ -58,7 +61,13 @@ pub(super) fn decide_test(test: &Test, measured: &Measured<'_>, level: f64) -> C
     (checked.lo, checked.hi) = interval.unzip();
     let bounds =
         Bounds { above: test.at_least.map(Bounded::Including), below: test.at_most.map(Bounded::Including) };
-    checked.word = bounds.word(interval);
+    checked.word = match bounds.word(interval) {
+        // A bound of 1 is met as it stands if the interval shows it, however small the difference.
+        ClaimVerdict::Open if checked.is_ratio() && bounds.is_undermined(interval, test.margin) => {
+            ClaimVerdict::NoDifference
+        }
+        word => word,
+    };
     if let Some(pace) =
         measured.pace.filter(|_| checked.word == ClaimVerdict::Open && checked.reason.is_none())
     {
@@ -70,8 +79,8 @@ pub(super) fn decide_test(test: &Test, measured: &Measured<'_>, level: f64) -> C
 
 /// How many epochs would likely exclude every bound that the interval holds; `None` where that cannot be told.
 fn likely_epochs(test: &Test, logs: &[f64], interval: Option<(f64, f64)>, level: f64) -> Option<u32> {
-    if matches!(test.than, Than::Baseline { .. }) {
-        // The other half of that interval does not narrow however long this run takes.
+    if matches!(test.than, Than::Baseline(_)) {
+        // What the baseline and the spread between runs leave open does not narrow however long this run takes.
         return None;
     }
     let within = |bound: &f64| interval.is_none_or(|(lo, hi)| lo <= *bound && *bound <= hi);
@@ -90,7 +99,7 @@ fn log_values(measured: &Measured<'_>, test: &Test) -> Result<Vec<f64>, String> 
     let bytes = |cell: usize| (measured.cells[cell].cell.bytes_per_op() as f64).ln();
     let costs = |metric: Metric| match test.than {
         Than::Cell(other) => batches.log_ratios(metric, test.cell, other),
-        Than::Nothing | Than::Baseline { .. } => batches.log_costs(metric, test.cell),
+        Than::Nothing | Than::Baseline(_) => batches.log_costs(metric, test.cell),
     };
     // A rate is one over a cost; a ratio of rates has no seconds in it.
     let rate = |of_one: f64, of_other: f64| -> Vec<f64> {
@@ -148,6 +157,6 @@ fn log_percentiles(measured: &Measured<'_>, test: &Test) -> Result<Vec<f64>, Str
     let own = of(test.cell)?;
     match test.than {
         Than::Cell(other) => Ok(own.iter().zip(of(other)?).map(|(a, b)| a - b).collect()),
-        Than::Nothing | Than::Baseline { .. } => Ok(own),
+        Than::Nothing | Than::Baseline(_) => Ok(own),
     }
 }

@@ -10,10 +10,7 @@ use super::{AskedClaim, Measured, Test, Than};
 use crate::ab::{Pair, PairedArms};
 use crate::check::{CheckedTest, ClaimMetric, Level};
 use crate::claims::{Bounded, Bounds, ClaimVerdict};
-use crate::compare::{
-    AskedGroup, CellGroup, DEFAULT_SPREAD, Evidence, NamedCells, PastRuns, UnpairedRuns, all_together,
-    with_parts,
-};
+use crate::compare::{AskedGroup, CellGroup, Evidence, NamedCells, UnpairedRuns, all_together, with_parts};
 
 /// The tests of groups and of everything, each at `level`; none where a cell has no figures yet.
 pub(super) fn decide_groups(claim: &AskedClaim, measured: &Measured<'_>, level: f64) -> Vec<CheckedTest> {
@@ -23,7 +20,7 @@ pub(super) fn decide_groups(claim: &AskedClaim, measured: &Measured<'_>, level: 
     let points: Vec<&Point> = claim.tests.iter().map(|test| &measured.cells[test.cell].point).collect();
     let pair = |test: &Test| match test.than {
         Than::Cell(a) => Some(Pair { a, b: test.cell }),
-        Than::Nothing | Than::Baseline { .. } => None,
+        Than::Nothing | Than::Baseline(_) => None,
     };
     let pairs: Option<Vec<Pair>> = claim.tests.iter().map(pair).collect();
     if let Some(pairs) = pairs {
@@ -35,19 +32,27 @@ pub(super) fn decide_groups(claim: &AskedClaim, measured: &Measured<'_>, level: 
         };
     }
     let costs = |test: &Test| {
-        let Than::Baseline { log_costs, .. } = &test.than else { return None };
-        Some((run_median(log_costs)?, run_median(&batches.log_costs(metric, test.cell))?))
+        let Than::Baseline(then) = &test.than else { return None };
+        let then: Option<Vec<RunMedian>> = then.runs.iter().map(|run| run_median(run)).collect();
+        Some((then?, run_median(&batches.log_costs(metric, test.cell))?))
     };
-    let Some(costs) = claim.tests.iter().map(costs).collect::<Option<Vec<(RunMedian, RunMedian)>>>() else {
+    let Some(costs) = claim.tests.iter().map(costs).collect::<Option<Vec<(Vec<RunMedian>, RunMedian)>>>()
+    else {
         return Vec::new();
     };
+    // A run takes part if it has every cell.
+    let runs = costs.first().map_or(0, |(then, _)| then.len());
+    if costs.iter().any(|(then, _)| then.len() != runs) {
+        return Vec::new();
+    }
     let errors: Vec<Option<f64>> =
-        costs.iter().map(|(then, now)| error_of_difference(&[*then], &[*now])).collect();
-    let (then, now) = costs.iter().map(|(then, now)| (then.median, now.median)).unzip();
+        costs.iter().map(|(then, now)| error_of_difference(then, &[*now])).collect();
+    let of_run = |run: usize| costs.iter().map(|(then, _)| then[run].median).collect();
+    let then: Vec<Vec<f64>> = (0..runs).map(of_run).collect();
+    let now = costs.iter().map(|(_, now)| now.median).collect();
     let ids: Vec<&str> = claim.tests.iter().map(|test| measured.cells[test.cell].id.as_str()).collect();
-    let past = PastRuns::default();
     let evidence =
-        UnpairedRuns::new([vec![then], vec![now]], &ids, &errors, &claim.groups, DEFAULT_SPREAD, &past);
+        UnpairedRuns::new([then, vec![now]], &ids, &errors, &claim.groups, claim.assumed_spread, &claim.past);
     decide(claim, &points, first, &evidence, level)
 }
 
@@ -89,7 +94,7 @@ fn word(of: &Test, ratios: (f64, f64)) -> ClaimVerdict {
 fn test(of: &Test, cell: String, level: Level, shift: Shift) -> Option<CheckedTest> {
     let (lo, hi) = shift.ratios()?;
     let baseline = match &of.than {
-        Than::Baseline { name, .. } => Some(name.clone()),
+        Than::Baseline(then) => Some(then.name.clone()),
         Than::Nothing | Than::Cell(_) => None,
     };
     Some(CheckedTest {
@@ -97,6 +102,7 @@ fn test(of: &Test, cell: String, level: Level, shift: Shift) -> Option<CheckedTe
         cell,
         against: None,
         baseline,
+        between_runs: None,
         level,
         metric: of.metric,
         value: Some(shift.by.exp()),

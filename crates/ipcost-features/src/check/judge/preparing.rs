@@ -1,17 +1,15 @@
 //! From a file of claims to questions about the cells of a run.
 
-use std::collections::BTreeMap;
+use ipcost_lab::planning::DEFAULT_MARGIN;
+use ipcost_model::{JobFileError, LatencyMode, Metric, Pattern, PlannedCell, Point};
 
-use ipcost_model::{Document, JobFileError, LatencyMode, Metric, Pattern, PlannedCell, Point};
-use ipcost_stats::epochs_to_expect;
-
-use super::{AskedClaim, Questions, Test, Than, baseline, level_of};
+use super::{AskedClaim, Baselines, Questions, Test, Than, Then, level_of};
 use crate::ab::pairs;
 use crate::check::{Bound, ClaimMetric, ClaimsFile, Located, Place, ProjectClaim, Reference};
 use crate::claims::find_named;
 use crate::compare::{FEWEST_IN_GROUP, groups};
 
-/// Finds the cells of every claim. `baselines` holds the documents that claims name, by those names.
+/// Finds the cells of every claim. `baselines` holds the documents that claims name.
 ///
 /// # Errors
 /// The first claim that asks about nothing, with its place in the file.
@@ -19,29 +17,51 @@ pub fn prepare(
     file: &ClaimsFile,
     cells: &[PlannedCell],
     latency: LatencyMode,
-    baselines: &BTreeMap<String, Document>,
+    baselines: &Baselines,
 ) -> Result<Questions, JobFileError> {
-    let mut preparation = Preparation { cells, latency, baselines, notes: Vec::new() };
+    let margin = file.job.margin.unwrap_or(DEFAULT_MARGIN);
+    let mut preparation = Preparation { cells, latency, margin, baselines, notes: Vec::new() };
     let mut claims =
         file.claims.iter().map(|claim| preparation.question(claim)).collect::<Result<Vec<_>, _>>()?;
     let level = level_of(&claims);
     for test in claims.iter_mut().flat_map(|claim| &mut claim.tests) {
-        let Than::Baseline { name, log_costs } = &test.than else { continue };
-        if baseline::interval(log_costs, level).is_none() && test.hopeless.is_none() {
-            test.hopeless = Some(format!(
-                "{name} has too few epochs of it ({}): it takes about {}; record it again with a larger budget",
-                log_costs.len(),
-                epochs_to_expect(level / 2.0)
-            ));
+        let Than::Baseline(then) = &test.than else { continue };
+        if test.hopeless.is_none() {
+            test.hopeless = then.too_short(level);
         }
     }
-    Ok(Questions { claims, notes: preparation.notes, recording: false })
+    let mut notes = preparation.notes;
+    notes.extend(claims.iter().filter_map(|claim| wanting_runs(claim, level)));
+    Ok(Questions { claims, notes, recording: false })
+}
+
+/// That a claim about a baseline stays open for equal builds, whatever the budget, because runs are taken to differ too much.
+fn wanting_runs(claim: &AskedClaim, level: f64) -> Option<String> {
+    let open = |test: &Test| {
+        let Than::Baseline(then) = &test.than else { return None };
+        let between = then.between_runs(level);
+        let within = |bound: f64| bound.max(1.0 / bound) < between.open_within;
+        [test.at_most, test.at_least].into_iter().flatten().any(within).then_some(between)
+    };
+    let of_tests = claim.tests.iter().filter_map(open);
+    let widest = of_tests.max_by(|a, b| a.open_within.total_cmp(&b.open_within))?;
+    Some(format!(
+        "line {}: equal builds stay open at any budget: {}",
+        claim.line,
+        crate::claims::words::between_runs(&widest)
+    ))
+}
+
+/// Of a claim about a baseline.
+fn metric_of(metric: ClaimMetric) -> Metric {
+    if metric == ClaimMetric::Cpu { Metric::Cpu } else { Metric::Wall }
 }
 
 struct Preparation<'a> {
     cells: &'a [PlannedCell],
     latency: LatencyMode,
-    baselines: &'a BTreeMap<String, Document>,
+    margin: f64,
+    baselines: &'a Baselines,
     notes: Vec<String>,
 }
 
@@ -63,9 +83,9 @@ impl Preparation<'_> {
                 cell.map(|cell| (cell, Than::Cell(b))).into_iter().collect()
             }
             Reference::Arms(place) => self.of_arms(claim, *place)?,
-            Reference::Baseline(name) => {
-                let error = |message| name.place.error(message);
-                self.of_baseline(claim, &name.value, cell).map_err(error)?
+            Reference::Baseline(names) => {
+                let error = |message| names.place.error(message);
+                self.of_baseline(claim, &names.value, cell).map_err(error)?
             }
         };
         let mut tests = Vec::new();
@@ -76,6 +96,7 @@ impl Preparation<'_> {
                 than,
                 at_most: claim.at_most.as_ref().map(|bound| bound.value),
                 at_least: claim.at_least.as_ref().map(|bound| bound.value),
+                margin: self.margin,
                 hopeless: None,
             };
             self.check_latency(&test).map_err(|message| claim.place.error(message))?;
@@ -96,7 +117,9 @@ impl Preparation<'_> {
             let tells = FEWEST_IN_GROUP..=tests.len().saturating_sub(FEWEST_IN_GROUP);
             groups.retain(|group| tells.contains(&group.first().set.cells.len()));
         }
-        Ok(AskedClaim { text, line: claim.place.line, tests, groups })
+        let past = self.baselines.past(metric_of(claim.metric)).cloned().unwrap_or_default();
+        let assumed_spread = self.baselines.assumed_spread;
+        Ok(AskedClaim { text, line: claim.place.line, tests, groups, past, assumed_spread })
     }
 
     /// The cells of a claim about two arms: those of arm B, each with the same of arm A.
@@ -131,24 +154,22 @@ impl Preparation<'_> {
     fn of_baseline(
         &mut self,
         claim: &ProjectClaim,
-        name: &str,
+        names: &[String],
         cell: Option<usize>,
     ) -> Result<Vec<(usize, Than)>, String> {
-        let document = self.baselines.get(name).ok_or_else(|| format!("{name} has not been read"))?;
-        let metric = if claim.metric == ClaimMetric::Cpu { Metric::Cpu } else { Metric::Wall };
+        let documents = self.baselines.named(names)?;
+        let name = names.join(", ");
+        let metric = metric_of(claim.metric);
         let (mut found, mut lacking) = (Vec::new(), Vec::new());
         for index in cell.map_or(0..self.cells.len(), |cell| cell..cell + 1) {
-            match baseline::log_costs(document, &self.cells[index], metric)
-                .map_err(|reason| format!("{name}: {reason}"))?
-            {
-                Some(log_costs) => {
-                    found.push((index, Than::Baseline { name: name.to_owned(), log_costs }));
-                }
+            match Then::of(&documents, &self.cells[index], metric, self.baselines)? {
+                Some(then) => found.push((index, Than::Baseline(then))),
                 None => lacking.push(self.cells[index].id.as_str()),
             }
         }
         if found.is_empty() {
-            let has: Vec<&str> = document.cells.iter().map(|cell| cell.id.as_str()).collect();
+            let has: Vec<&str> =
+                documents.iter().flat_map(|(_, run)| &run.cells).map(|cell| cell.id.as_str()).collect();
             return Err(format!(
                 "{name} has not measured {}; it has {}; record it again with ipcost check --record",
                 lacking.join(", "),
@@ -193,7 +214,7 @@ impl Preparation<'_> {
         let times = match tests {
             _ if matches!(claim.reference, Reference::Arms(_)) => " × arm A".to_owned(),
             [Test { than: Than::Cell(b), .. }, ..] => format!(" × {}", self.cells[*b].id),
-            [Test { than: Than::Baseline { name, .. }, .. }, ..] => format!(" × {name}"),
+            [Test { than: Than::Baseline(then), .. }, ..] => format!(" × {}", then.name),
             _ => String::new(),
         };
         let bound =

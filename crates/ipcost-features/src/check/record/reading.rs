@@ -5,7 +5,7 @@ use std::fmt;
 use ipcost_model::job_file::{JobFileError, at, located, place};
 use ipcost_model::{Job, nearest};
 use serde::de::value::MapAccessDeserializer;
-use serde::de::{self, MapAccess, Visitor};
+use serde::de::{self, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use toml::Spanned;
 use toml::de::DeTable;
@@ -56,7 +56,7 @@ struct RawClaim {
     text: Option<String>,
     cell: Option<Spanned<CellName>>,
     against: Option<Spanned<CellName>>,
-    baseline: Option<Spanned<String>>,
+    baseline: Option<Spanned<Names>>,
     arms: Option<Spanned<bool>>,
     metric: Option<Spanned<ClaimMetric>>,
     at_most: Option<Spanned<Amount>>,
@@ -92,7 +92,13 @@ impl Reading<'_> {
                 return Err(self.located(baseline).place.error(message));
             }
             (Some(other), None) => Reference::Cell(self.located(other)),
-            (None, Some(baseline)) => Reference::Baseline(self.located(baseline)),
+            (None, Some(baseline)) => {
+                let Located { value, place } = self.located(baseline);
+                if value.0.is_empty() {
+                    return Err(place.error("the list of baselines is empty; name a document at least"));
+                }
+                Reference::Baseline(Located { value: value.0, place })
+            }
             (None, None) => Reference::Nothing,
         };
         let reference = match raw.arms {
@@ -166,6 +172,35 @@ impl Reading<'_> {
         });
         let hosts = hosts.transpose()?;
         Ok(ProjectClaim { text: raw.text, place, metric, cell, reference, at_most, at_least, hosts })
+    }
+}
+
+/// One name or a list of them.
+struct Names(Vec<String>);
+
+impl<'de> Deserialize<'de> for Names {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct NamesVisitor;
+        impl<'de> Visitor<'de> for NamesVisitor {
+            type Value = Names;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the name of a document, or a list of names")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Names, E> {
+                Ok(Names(vec![text.to_owned()]))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Names, A::Error> {
+                let mut names = Vec::new();
+                while let Some(name) = list.next_element()? {
+                    names.push(name);
+                }
+                Ok(Names(names))
+            }
+        }
+        deserializer.deserialize_any(NamesVisitor)
     }
 }
 
@@ -290,6 +325,11 @@ mod tests {
         refused(
             "cell = { measure = \"cpu\" }\nat_most = \"1us\"",
             "5:8: a claim says what it measures as metric",
+        );
+        refused("baseline = []\nat_most = 1", "5:12: the list of baselines is empty");
+        refused(
+            "baseline = 5\nat_most = 1",
+            "5:12: invalid type: integer `5`, expected the name of a document",
         );
         refused("cell = 5\nat_most = \"1us\"", "5:8: invalid type: integer `5`, expected a cell's id");
     }

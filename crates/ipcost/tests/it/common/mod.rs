@@ -1,6 +1,7 @@
 //! Running the binary as a user does, and seeing what it leaves behind.
 mod machine;
 pub mod python;
+pub mod scripted;
 
 use std::io::Read;
 use std::path::{Path, PathBuf};

@@ -1,0 +1,52 @@
+//! The documents that claims compare with, and saved runs that tell how much runs of one build differ.
+
+use std::collections::BTreeMap;
+
+use ipcost_model::{Document, Metric};
+
+use crate::compare::{DEFAULT_SPREAD, PastRuns};
+
+/// What claims about a baseline compare with.
+#[derive(Debug, Clone)]
+pub struct Baselines {
+    /// The documents that claims name, by those names.
+    pub documents: BTreeMap<String, Document>,
+    /// Saved runs of the same job on the same host, none of which is among the documents, by what is compared.
+    pub past: Vec<(Metric, PastRuns)>,
+    /// How much runs of one build differ where too few tell it: the standard deviation, relative.
+    pub assumed_spread: f64,
+}
+
+impl Default for Baselines {
+    fn default() -> Self {
+        Self { documents: BTreeMap::new(), past: Vec::new(), assumed_spread: DEFAULT_SPREAD }
+    }
+}
+
+impl Baselines {
+    /// Saved runs, as far as they tell of a metric.
+    pub(super) fn past(&self, metric: Metric) -> Option<&PastRuns> {
+        self.past.iter().find(|(of, _)| *of == metric).map(|(_, past)| past)
+    }
+
+    /// Some of the documents.
+    ///
+    /// # Errors
+    /// Where one has not been read, or two are of the same run.
+    pub(super) fn named<'a>(&'a self, names: &'a [String]) -> Result<Vec<(&'a str, &'a Document)>, String> {
+        let mut found: Vec<(&str, &Document)> = Vec::new();
+        for name in names {
+            let document = self.documents.get(name).ok_or_else(|| format!("{name} has not been read"))?;
+            let twin = found
+                .iter()
+                .find(|(_, other)| (&other.started, other.seed) == (&document.started, document.seed));
+            if let Some((other, _)) = twin {
+                return Err(format!(
+                    "{other} and {name} are the same run; baselines are runs that were measured independently"
+                ));
+            }
+            found.push((name, document));
+        }
+        Ok(found)
+    }
+}
