@@ -64,6 +64,8 @@ pub struct BatchOutcome {
     pub measures: BTreeMap<String, f64>,
     /// Increases of the transport's trouble counters, by name.
     pub troubles: BTreeMap<String, u64>,
+    /// Time in softirqs of the cores that both processes are pinned to, nanoseconds, in steps of 10 ms; if the system tells.
+    pub softirq_ns: Option<u64>,
     /// Where the processes ran, if the scheduler places them and the system tells.
     pub whereabouts: Option<Whereabouts>,
     /// Where the buffers began, if the transport has any.

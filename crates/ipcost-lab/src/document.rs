@@ -29,6 +29,9 @@ const LEAST_WAIT_NS: f64 = 1e6;
 /// The least difference between two modes worth reporting: 10 %.
 const LEAST_MODE_RATIO: f64 = 1.1;
 
+/// The host's fact that time in softirqs is in no process's account.
+const IRQ_TIME_ACCOUNTING_FACT: &str = "irq_time_accounting";
+
 /// The parts of a document that were not measured.
 #[derive(Debug, Clone)]
 pub struct About {
@@ -167,6 +170,7 @@ fn cell(outcome: &Outcome, batches: &Batches<'_>, about: &About, index: usize) -
         bytes_per_s: ops_per_s.map(|rate| rate * work.bytes_per_op() as f64),
         latency_ns: latency(outcome, index, alpha),
         usage_per_op: usage(&over_epochs),
+        softirq_ns_per_op: softirq(samples),
         modes: modes(batches, index),
         ran: ran(batches, index),
         layout: None,
@@ -224,6 +228,16 @@ fn usage(over_epochs: &dyn Fn(&Measure) -> Vec<f64>) -> Option<UsagePerOp> {
         voluntary_switches: of(Measure::VoluntarySwitches)?,
         involuntary_switches: of(Measure::InvoluntarySwitches)?,
     })
+}
+
+/// Softirq time for one operation: the sum over all batches that have it, since a tick is half as long as a batch.
+fn softirq(samples: &[&Sample]) -> Option<f64> {
+    let (mut ns, mut ops) = (0_i64, 0_u64);
+    for sample in samples {
+        let Some(more) = sample.softirq_ns else { continue };
+        (ns, ops) = (ns.saturating_add(more), ops.saturating_add(sample.ops));
+    }
+    (ops > 0).then(|| ns.max(0) as f64 / ops as f64)
 }
 
 /// Other measures: medians over epochs of those that every sample has.
@@ -411,10 +425,20 @@ fn findings(
     if let Some(version) = about.host.more.get(WINE).and_then(|version| version.as_str()) {
         findings.push(rules::wine(version));
     }
+    findings.extend(irq_time_accounting(about, cells));
     if about.debug_build {
         findings.push(rules::debug_build());
     }
     findings
+}
+
+/// Where time in softirqs is in no process's account, the transports whose processor time is too low.
+fn irq_time_accounting(about: &About, cells: &[CellRecord]) -> Option<Found> {
+    let apart = about.host.more.get(IRQ_TIME_ACCOUNTING_FACT)?.as_bool()?;
+    let measured = cells.iter().filter(|cell| cell.cpu_ns_per_op.is_some() && uses_tcp(&cell.transport));
+    let names: BTreeSet<&str> = measured.map(|cell| cell.transport.as_str()).collect();
+    let whose = names.into_iter().collect::<Vec<_>>().join(", ");
+    (apart && !whose.is_empty()).then(|| rules::irq_time_accounting(&whose))
 }
 
 /// A burst's fixed part, with its cause if known.

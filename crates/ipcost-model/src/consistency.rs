@@ -91,7 +91,8 @@ fn cell(cell: &CellRecord) -> Result<(), String> {
             return Err(format!("the floor of cell {:?} is not a positive number", cell.id));
         }
     }
-    let rates = [cell.ops_per_s, cell.bytes_per_s, cell.wait_ns, cell.wall_ns_per_op_mean];
+    let rates =
+        [cell.ops_per_s, cell.bytes_per_s, cell.wait_ns, cell.wall_ns_per_op_mean, cell.softirq_ns_per_op];
     if !rates.iter().flatten().all(|rate| rate.is_finite() && *rate >= 0.0) {
         return Err(format!("a rate of cell {:?} is not a positive number", cell.id));
     }

@@ -347,6 +347,11 @@ pub struct CellRecord {
     pub latency_ns: Option<LatencySummary>,
     /// Resource usage per operation, medians over epochs.
     pub usage_per_op: Option<UsagePerOp>,
+    /// Time in softirqs of the cores that its two processes are pinned to, nanoseconds per operation, whatever caused them: the sum over all
+    /// batches, since the kernel counts in steps of 10 ms. It is part of `cpu_ns_per_op` already unless the host's
+    /// `irq_time_accounting` is true. Absent if the processes are not pinned or the system does not tell.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub softirq_ns_per_op: Option<f64>,
     /// The two groups its epochs fall into, the cheaper first; empty if there is only one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub modes: Vec<Mode>,
@@ -777,6 +782,11 @@ pub struct Sample {
     /// Other measures of the batch, by name: from peers, or from the engine on request.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub measures: BTreeMap<String, f64>,
+    /// Time in softirqs of the cores that its two processes are pinned to, nanoseconds, whatever caused them; the kernel counts it in
+    /// steps of 10 ms, so that only sums over many batches mean something. Negative where a difference of two batches is; absent if
+    /// they are not pinned or the system does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub softirq_ns: Option<i64>,
     /// Where its processes ran, if the scheduler places them and the system tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub whereabouts: Option<Whereabouts>,

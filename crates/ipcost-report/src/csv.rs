@@ -131,6 +131,13 @@ const MEAN: Columns<ContrastRecord> = &[
     ("mean_verdict", |contrast| contrast.mean.map_or_else(String::new, |mean| mean.verdict.to_string())),
 ];
 
+/// Softirq time of pinned cells, at the very end of a row.
+const SOFTIRQ: Columns<CellRecord> =
+    &[("softirq_ns_per_op", |cell| of(cell.softirq_ns_per_op, |softirq| softirq))];
+/// The same of a batch.
+const SOFTIRQ_OF_SAMPLE: Columns<Sample> =
+    &[("softirq_ns", |sample| sample.softirq_ns.map_or_else(String::new, |ns| ns.to_string()))];
+
 /// One row a cell: what it is, what it cost, and its ratio to what it is compared with, by wall and by CPU.
 pub fn cells(document: &Document) -> String {
     let measures: BTreeSet<&String> = document.cells.iter().flat_map(|cell| cell.measures.keys()).collect();
@@ -144,6 +151,7 @@ pub fn cells(document: &Document) -> String {
     header.extend(
         [names("", SCHEDULED), names("", WITHIN), names("", ARM), names("", MEANS), names("", MEAN)].concat(),
     );
+    header.extend(names("", SOFTIRQ));
     let row = |cell: &CellRecord| {
         let mut row = [identity(cell), fields(cell, RECORD)].concat();
         for metric in [Metric::Wall, Metric::Cpu] {
@@ -163,6 +171,7 @@ pub fn cells(document: &Document) -> String {
             Some(contrast) => row.extend(fields(*contrast, MEAN)),
             None => row.resize(row.len() + MEAN.len(), String::new()),
         }
+        row.extend(fields(cell, SOFTIRQ));
         row
     };
     lines(header, document.cells.iter().map(row))
@@ -176,13 +185,14 @@ pub fn samples(document: &Document) -> String {
     let identities: Vec<Vec<String>> = document.cells.iter().map(identity).collect();
     let mut header = [identity_names(), names("", SAMPLE)].concat();
     header.extend(measures.iter().map(|name| text(&format!("measure_{name}"))));
-    header.extend([names("", WHEREABOUTS), names("", ARM)].concat());
+    header.extend([names("", WHEREABOUTS), names("", ARM), names("", SOFTIRQ_OF_SAMPLE)].concat());
     let row = |sample: &Sample| {
         let mut row = identities.get(sample.cell as usize)?.clone();
         row.extend(fields(sample, SAMPLE));
         row.extend(measures.iter().map(|name| of(sample.measures.get(*name), |value| *value)));
         row.extend(fields(sample, WHEREABOUTS));
         row.extend(fields(document.cells.get(sample.cell as usize)?, ARM));
+        row.extend(fields(sample, SOFTIRQ_OF_SAMPLE));
         Some(row)
     };
     lines(header, document.samples.iter().filter(|sample| !sample.suspended).filter_map(row))

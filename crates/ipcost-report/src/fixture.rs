@@ -174,6 +174,7 @@ pub fn measured() -> Document {
                     client: usage(wall_ns / 4),
                     server: usage(wall_ns / 2),
                     measures: BTreeMap::from([("context_switches".to_owned(), 200.0 + f64::from(epoch))]),
+                    softirq_ns: None,
                     whereabouts: None,
                     layout: None,
                     suspended: false,

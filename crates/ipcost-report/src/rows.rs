@@ -61,6 +61,8 @@ pub struct Figures {
     pub rate: String,
     /// Processor time for one operation.
     pub cpu: String,
+    /// Softirq time of its cores for one operation.
+    pub softirq: String,
     /// The median of latency.
     pub p50: String,
     /// The 99th percentile of latency.
@@ -208,6 +210,7 @@ fn figures(document: &Document, table: &WorkloadRecord, cell: &CellRecord) -> Op
         cost: time(cost.median),
         rate: rate.unwrap_or_default(),
         cpu: cell.cpu_ns_per_op.map(|cpu| time(cpu.median)).unwrap_or_default(),
+        softirq: cell.softirq_ns_per_op.map(time).unwrap_or_default(),
         p50: latency(|summary| summary.p50),
         p99: latency(|summary| summary.p99),
         floor,

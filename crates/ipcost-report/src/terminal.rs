@@ -22,11 +22,12 @@ const GOOD: Style = AnsiColor::Green.on_default();
 const BAD: Style = AnsiColor::Red.on_default();
 const WARN: Style = AnsiColor::Yellow.on_default();
 
-const COLUMNS: [Column; 10] = [
+const COLUMNS: [Column; 11] = [
     Column::new("transport", false, 0),
     Column::new("cost", true, 0),
     Column::new("rate", true, 2),
     Column::new("CPU/op", true, 1),
+    Column::new("softirq/op", true, 1),
     Column::new("p50", true, 3),
     Column::new("p99", true, 2),
     Column::new("× floor", true, 0),
@@ -35,9 +36,11 @@ const COLUMNS: [Column; 10] = [
     Column::new("verdict", false, 0),
 ];
 const RATE: usize = 2;
-/// Columns for those who ask for them: rate, processor time, percentiles.
-const DETAILS: [usize; 4] = [RATE, 3, 4, 5];
-const RATIO: usize = 7;
+/// Softirq time, which is shown where it is in no process's account.
+const SOFTIRQ: usize = 4;
+/// Columns for those who ask for them: rate, processor time, softirq time, percentiles.
+const DETAILS: [usize; 5] = [RATE, 3, SOFTIRQ, 5, 6];
+const RATIO: usize = 8;
 
 /// Of a table that is too tall to be shown while a run goes on.
 const PROGRESS: [Column; 3] =
@@ -184,6 +187,8 @@ fn table(document: &Document, detail: Detail, table: &WorkloadRecord) -> Grid {
         // Of floors the rate is all that there is besides the cost.
         let hidden = DETAILS.iter().filter(|column| table.pattern != Pattern::Floor || **column != RATE);
         hidden.for_each(|column| grid.hide(*column));
+    } else if !shows_softirq(document) {
+        grid.hide(SOFTIRQ);
     }
     let (rate, ratio) = rows::titles(document, table);
     grid.title(RATE, rate);
@@ -194,10 +199,17 @@ fn table(document: &Document, detail: Detail, table: &WorkloadRecord) -> Grid {
     grid
 }
 
+/// Whether processor time lacks what softirqs took, and that was measured. Elsewhere it is part of processor time.
+fn shows_softirq(document: &Document) -> bool {
+    let apart = document.host.more.get("irq_time_accounting").and_then(serde_json::Value::as_bool);
+    apart == Some(true) && document.cells.iter().any(|cell| cell.softirq_ns_per_op.is_some())
+}
+
 /// The columns of one placement next to another: if a table has both, what matters less gives way.
-const STRATUM: [Column; 7] = [
+const STRATUM: [Column; 8] = [
     Column::new("cost", true, 0),
     Column::new("CPU/op", true, 3),
+    Column::new("softirq/op", true, 3),
     Column::new("p99", true, 4),
     Column::new("× floor", true, 0),
     Column::new("ratio", true, 0),
@@ -205,10 +217,11 @@ const STRATUM: [Column; 7] = [
     Column::new("verdict", false, 0),
 ];
 const BOUNDS_GIVE_WAY: u8 = 1;
-const STRATUM_RATIO: usize = 4;
-const STRATUM_BOUNDS: usize = 5;
-const STRATUM_VERDICT: usize = 6;
-const STRATUM_DETAILS: [usize; 2] = [1, 2];
+const STRATUM_SOFTIRQ: usize = 2;
+const STRATUM_RATIO: usize = 5;
+const STRATUM_BOUNDS: usize = 6;
+const STRATUM_VERDICT: usize = 7;
+const STRATUM_DETAILS: [usize; 3] = [1, STRATUM_SOFTIRQ, 3];
 
 /// The same work on one core and on two, side by side.
 fn beside(document: &Document, detail: Detail, together: &WorkloadRecord, apart: &WorkloadRecord) -> Grid {
@@ -222,6 +235,8 @@ fn beside(document: &Document, detail: Detail, together: &WorkloadRecord, apart:
         }
         if detail == Detail::Brief {
             STRATUM_DETAILS.iter().for_each(|column| grid.hide(first + column));
+        } else if !shows_softirq(document) {
+            grid.hide(first + STRATUM_SOFTIRQ);
         }
     }
     grid.go_together(&[1 + STRATUM_BOUNDS, 1 + STRATUM.len() + STRATUM_BOUNDS]);
@@ -274,6 +289,7 @@ fn stratum(row: &Row<'_>) -> Vec<Piece> {
     vec![
         Piece::styled(figures.cost.as_str(), style),
         figures.cpu.as_str().into(),
+        figures.softirq.as_str().into(),
         figures.p99.as_str().into(),
         figures.floor.as_str().into(),
         Piece::styled(figures.ratio.as_str(), style),
@@ -331,6 +347,7 @@ fn add(grid: &mut Grid, row: Row<'_>) {
         Piece::styled(figures.cost.as_str(), style),
         figures.rate.as_str().into(),
         figures.cpu.as_str().into(),
+        figures.softirq.as_str().into(),
         figures.p50.as_str().into(),
         figures.p99.as_str().into(),
         figures.floor.as_str().into(),
@@ -389,6 +406,25 @@ mod tests {
             rest = rest[start..].split_once('m').map_or("", |(_, after)| after);
         }
         out + rest
+    }
+
+    #[test]
+    fn softirq_time_is_a_column_where_processor_time_lacks_it() {
+        let mut document = fixture::on_one_core_and_on_two();
+        for cell in &mut document.cells {
+            cell.softirq_ns_per_op = Some(4_321.0);
+        }
+        let shown = |document: &Document, detail| plain(&render(document, detail, usize::MAX));
+        let columns = |text: &str| text.matches("softirq/op").count();
+        assert_eq!(columns(&shown(&document, Detail::Wide)), 0, "it is part of processor time");
+        document.host.more.insert("irq_time_accounting".to_owned(), true.into());
+        let wide = shown(&document, Detail::Wide);
+        assert_eq!((columns(&wide), columns(&shown(&document, Detail::Brief))), (4, 0), "{wide}");
+        assert!(wide.contains("4.32 µs"), "{wide}");
+        for cell in &mut document.cells {
+            cell.softirq_ns_per_op = None;
+        }
+        assert_eq!(columns(&shown(&document, Detail::Wide)), 0, "nothing was measured");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Kernel counters that show what else happened while a cell was measured.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ipcost_model::ProcessorTimes;
 
@@ -9,6 +9,33 @@ use crate::system::{kernel_files, processor_times};
 /// The processors' time since boot, summed over all processors; `None` if the system does not report it.
 pub fn of_processors() -> Option<ProcessorTimes> {
     processor_times::read()
+}
+
+/// Nanoseconds in a clock tick of the kernel's counters (`sysconf(_SC_CLK_TCK)`, 100 a second on Linux).
+const NS_PER_TICK: u64 = 10_000_000;
+
+/// Time in softirqs of these processors since boot, summed, nanoseconds in steps of a tick of 10 ms; `None` if the system does not report
+/// it for each of them.
+pub fn softirq_ns(processors: &BTreeSet<usize>) -> Option<u64> {
+    softirq_ticks(&kernel_files::read_to_string("/proc/stat").ok()?, processors)?.checked_mul(NS_PER_TICK)
+}
+
+/// The 7th number of the lines `cpu0`, `cpu1`, … of `/proc/stat` (`proc_stat(5)`). A processor that never did anything is one of which
+/// the kernel counts nothing.
+fn softirq_ticks(text: &str, processors: &BTreeSet<usize>) -> Option<u64> {
+    const SOFTIRQ: usize = 6;
+    let of = |processor: &usize| {
+        let name = format!("cpu{processor}");
+        let mut lines = text.lines().map(str::split_whitespace);
+        let numbers = lines.find_map(|mut words| (words.next()? == name).then_some(words))?;
+        let ticks: Vec<u64> = numbers.map_while(|word| word.parse().ok()).collect();
+        ticks.iter().any(|ticks| *ticks > 0).then_some(())?;
+        ticks.get(SOFTIRQ).copied()
+    };
+    if processors.is_empty() {
+        return None;
+    }
+    processors.iter().try_fold(0_u64, |sum, processor| sum.checked_add(of(processor)?))
 }
 
 /// Counters of the group `TcpExt` in `/proc/net/netstat`, by name, and those of `Udp` in `/proc/net/snmp` and of
@@ -114,7 +141,7 @@ fn parse_io(text: &str) -> Option<u64> {
 
 /// Reads a text as each of the files above.
 pub(crate) fn read_text(text: &str) {
-    let _ = (parse_loopback(text), parse_io(text));
+    let _ = (parse_loopback(text), parse_io(text), softirq_ticks(text, &BTreeSet::from([0, 1])));
     let _ = (parse_group(text, "TcpExt:"), parse_group(text, "Tcp:"));
 }
 
@@ -150,6 +177,25 @@ mod tests {
         assert_eq!((parse_loopback("lo: 1 2"), parse_loopback("")), (None, None));
         let seen = network(std::process::id());
         assert!(seen.is_empty() || seen.contains_key("segments"), "{seen:?}");
+    }
+
+    #[test]
+    fn softirq_time_is_that_of_the_processors() {
+        let text = "cpu  742089 0 50821 54614 343 0 2242 578 0 0\n\
+            cpu0 374271 0 22151 28057 159 0 318 289 0 0\n\
+            cpu1 367817 0 28670 26557 183 0 1924 289 0 0\n\
+            cpu10 1 0 2 3 4 5 60\ncpu11 0 0 0 0 0 0 0 0 0 0\ncpu12 1 2 3 4 5 6\nintr 5 5 5 5 5 5 5 5\n";
+        let ticks = |processors: &[usize]| softirq_ticks(text, &processors.iter().copied().collect());
+        assert_eq!((ticks(&[0]), ticks(&[1, 1]), ticks(&[0, 1])), (Some(318), Some(1_924), Some(2_242)));
+        assert_eq!((ticks(&[1, 10]), ticks(&[10])), (Some(1_984), Some(60)));
+        assert_eq!(
+            (ticks(&[]), ticks(&[2]), ticks(&[0, 2])),
+            (None, None, None),
+            "none, or one that is absent"
+        );
+        assert_eq!((ticks(&[11]), ticks(&[12])), (None, None), "nothing counted, or no such column");
+        let most = format!("cpu0 1 0 0 0 0 0 {0}\ncpu1 1 0 0 0 0 0 {0}\n", u64::MAX);
+        assert_eq!(softirq_ticks(&most, &BTreeSet::from([0, 1])), None);
     }
 
     #[test]

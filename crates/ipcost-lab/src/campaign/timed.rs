@@ -21,6 +21,7 @@ pub(crate) fn sample(counts: Counts, lead_in: &BatchOutcome, batch: &BatchOutcom
             client: batch.client,
             server: batch.server,
             measures: batch.measures.clone(),
+            softirq_ns: batch.softirq_ns.map(signed),
             whereabouts: batch.whereabouts,
             layout: batch.layout,
             suspended: batch.suspended,
@@ -46,10 +47,20 @@ pub(crate) fn sample(counts: Counts, lead_in: &BatchOutcome, batch: &BatchOutcom
         client: batch.client - lead_in.client,
         server: batch.server - lead_in.server,
         measures: batch.measures.iter().map(more).collect(),
+        // Steps of 10 ms: a difference below zero must count, or the sum is too large.
+        softirq_ns: batch
+            .softirq_ns
+            .zip(lead_in.softirq_ns)
+            .map(|(long, short)| signed(long) - signed(short)),
         whereabouts: batch.whereabouts,
         layout: batch.layout,
         ..Sample::default()
     })
+}
+
+/// Nanoseconds as a number that may fall below zero.
+fn signed(ns: u64) -> i64 {
+    i64::try_from(ns).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]
@@ -69,6 +80,24 @@ mod tests {
         let sample = sample(counts, &batch(40_010_000, 1_000), &batch(40_110_000, 11_000)).unwrap();
         assert_eq!((sample.ops, sample.wall_ns, sample.wait_ns), (1_000, 100_000, Some(40_000_000)));
         assert_eq!((sample.client.user_ns, sample.sent_ns), (10_000, Some(50_000)));
+    }
+
+    #[test]
+    fn softirq_time_of_a_difference_may_fall_below_zero() {
+        let ticks = |wall_ns, ticks: Option<u64>| BatchOutcome {
+            softirq_ns: ticks.map(|ticks| ticks * 10_000_000),
+            ..batch(wall_ns, 1)
+        };
+        let (short, long) = (40_010_000, 40_110_000);
+        let counts = Counts { batch: 1_100, lead_in: 100, slope: true };
+        let of =
+            |before, after| sample(counts, &ticks(short, before), &ticks(long, after)).unwrap().softirq_ns;
+        assert_eq!(of(Some(0), Some(2)), Some(20_000_000));
+        assert_eq!(of(Some(1), Some(0)), Some(-10_000_000));
+        assert_eq!(of(None, Some(1)), None);
+        let whole = Counts { slope: false, ..counts };
+        let found = sample(whole, &ticks(short, Some(5)), &ticks(long, Some(1))).unwrap();
+        assert_eq!(found.softirq_ns, Some(10_000_000), "only the batch counts");
     }
 
     #[test]

@@ -248,6 +248,13 @@ impl ProcessBench {
         self.topology.pair(cell.placement).map_err(refused)
     }
 
+    /// The processors that its client and its server are pinned to: by an option, else by its placement.
+    fn pinned(&self, cell: &PlannedCell) -> Result<(Option<usize>, Option<usize>), EngineError> {
+        let (client, server) = self.places(cell)?.unzip();
+        let bound = |option: &str| cell.cell.options.int(option).map(|cpu| cpu as usize);
+        Ok((bound("client_cpu").or(client), bound("server_cpu").or(server)))
+    }
+
     fn provision(&self, index: usize, cell: &Cell, name: &str) -> Result<Provision, EngineError> {
         let planned = &self.cells[index];
         let failed = |source: TransportError| EngineError::Provision { cell: planned.id.clone(), source };
@@ -272,10 +279,7 @@ impl ProcessBench {
         if let Some(address) = self.services.address(&planned.server, &planned.cell.transport) {
             provision.server = address;
         }
-        let (client_cpu, server_cpu) = self.places(planned)?.unzip();
-        let bound = |option: &str| planned.cell.options.int(option).map(|cpu| cpu as usize);
-        let (client_cpu, server_cpu) =
-            (bound("client_cpu").or(client_cpu), bound("server_cpu").or(server_cpu));
+        let (client_cpu, server_cpu) = self.pinned(planned)?;
         let own_session = planned.cell.options.text("session") == Some("own");
         let (epoch, network, programs) = (self.epoch, self.network, &self.programs);
         let mut start = |role: PeerRole, name: &str, inherit, cpu| {
@@ -302,7 +306,8 @@ impl ProcessBench {
         } else {
             Map::from_iter([("engine".to_owned(), effective.into())])
         };
-        Ok((Pair { server, client, trouble_counters, effective, layout }, provision))
+        let pinned = client_cpu.zip(server_cpu).map(|(client, server)| BTreeSet::from([client, server]));
+        Ok((Pair { server, client, trouble_counters, effective, layout, pinned }, provision))
     }
 
     /// Where a cell's buffers begin in this epoch; `None` if it has none.
@@ -428,6 +433,11 @@ impl ProcessBench {
         Counts::read(&ids)
     }
 
+    /// Softirq time so far of the cores that both of its processes are pinned to.
+    fn softirq_ns(&self, cell: usize) -> Option<u64> {
+        counters::softirq_ns(self.pairs[cell].as_ref()?.pinned.as_ref()?)
+    }
+
     /// Where a cell's processes are, if the scheduler places them.
     fn seen(&self, cell: usize) -> Option<whereabouts::Seen> {
         let planned = &self.cells[cell];
@@ -506,9 +516,12 @@ impl Bench for ProcessBench {
         let counts = self.counted.then(|| self.count(cell));
         let before = if watched.is_empty() { BTreeMap::new() } else { counters::of_connections() };
         let places = self.seen(cell);
+        let softirq = self.softirq_ns(cell);
         let awake = Awake::now(&self.interrupt);
         let (client, server) = self.play(cell, ops, |id| FromEngine::Batch { id, ops, latency })?;
         let suspended = awake != Awake::now(&self.interrupt);
+        let softirq_ns =
+            softirq.zip(self.softirq_ns(cell)).map(|(before, after)| after.saturating_sub(before));
         let after = if watched.is_empty() { BTreeMap::new() } else { counters::of_connections() };
         let rose = |name: &&str| {
             let risen = after.get(*name)?.saturating_sub(*before.get(*name)?);
@@ -533,6 +546,7 @@ impl Bench for ProcessBench {
             latency_ns: client.latency_ns,
             retries: client.retries,
             troubles: watched.iter().filter_map(rose).collect(),
+            softirq_ns,
             whereabouts,
             layout,
             suspended,

@@ -1,5 +1,7 @@
 //! The two processes of a cell, and their messages in turn.
 
+use std::collections::BTreeSet;
+
 use ipcost_model::protocol::{Address, Done, FromEngine, FromPeer, PeerRole};
 use ipcost_model::{Cell, Layout};
 use ipcost_sys::interrupt::Interrupt;
@@ -20,6 +22,8 @@ pub(super) struct Pair {
     pub(super) effective: Map<String, Value>,
     /// Where their buffers begin.
     pub(super) layout: Option<Layout>,
+    /// The processors that both are pinned to.
+    pub(super) pinned: Option<BTreeSet<usize>>,
 }
 
 impl Pair {

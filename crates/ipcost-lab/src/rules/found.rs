@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ipcost_model::units::duration_text;
 
-use super::{BUSY_NEIGHBOUR, CPU_QUOTA, DEBUG_BUILD, Found, SLOW_CLOCK, STEAL, WINE};
+use super::{BUSY_NEIGHBOUR, CPU_QUOTA, DEBUG_BUILD, Found, IRQ_TIME_ACCOUNTING, SLOW_CLOCK, STEAL, WINE};
 
 /// The hypervisor gave processor time to others.
 pub fn steal(share: f64) -> Found {
@@ -41,6 +41,15 @@ pub fn slow_clock(source: Option<&str>, read_ns: u64, step_ns: u64) -> Found {
     let remedy =
         "costs are not affected, since a batch reads the clock twice; use a clock source such as tsc";
     Found::new(SLOW_CLOCK, found, remedy)
+}
+
+/// Time in softirqs is in no process's account; `whose` processor time is too low as a result.
+pub fn irq_time_accounting(whose: &str) -> Found {
+    let found = format!(
+        "processor time of {whose} is too low: what it receives over loopback is handled in softirqs, which this kernel charges to no process (CONFIG_IRQ_TIME_ACCOUNTING)"
+    );
+    let remedy = "compare elapsed times; softirq_ns_per_op of pinned cells shows the softirq time of their cores, and booted with tsc=noirqtime an x86 kernel charges it to processes";
+    Found::new(IRQ_TIME_ACCOUNTING, found, remedy)
 }
 
 /// Wine replaced Windows.

@@ -48,6 +48,9 @@ rules! {
     PREEMPTION = "preemption", "the kernel's preemption model",
         "A real-time kernel handles interrupts in threads, so that TCP over loopback wakes one task more.",
         "a real-time kernel", [Doctor], "https://docs.kernel.org/core-api/real-time/theory.html";
+    IRQ_TIME_ACCOUNTING = "irq-time-accounting", "whether time in softirqs is in no process's account",
+        "TCP over loopback receives in softirqs, so its processor time is too low, while that of pipes and Unix sockets is whole.",
+        "CONFIG_IRQ_TIME_ACCOUNTING", [Doctor, Warning], "Planted in a test; https://docs.kernel.org/admin-guide/kernel-parameters.html";
     CONTAINER = "container", "whether this runs in a container",
         "Limits, the network and sometimes the processors are the container's and not the machine's.",
         "a container", [Doctor], "https://man7.org/linux/man-pages/man7/namespaces.7.html";

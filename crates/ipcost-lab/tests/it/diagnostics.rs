@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ipcost_lab::{Answered, Contrasts, Needed, Outcome, Question, Snapshot, run};
 use ipcost_model::{
-    Document, Layout, LayoutPlace, Metric, Offsets, ProcessorTimes, Throttling, Usage, Verdict,
+    Document, Host, Layout, LayoutPlace, Metric, Offsets, ProcessorTimes, Throttling, Usage, Verdict,
 };
 use ipcost_stats::Random;
 use ipcost_sys::clock::Quality;
@@ -346,4 +346,52 @@ fn a_cell_with_slow_starts_is_not_the_same() {
         assert!(document.cells[0].ops_per_s.unwrap() < 1e9 / 8_000.0);
     }
     assert!(in_median >= 50 && same <= 6, "same {same}, in the median {in_median}");
+}
+
+const TCP_AND_ANOTHER: &str =
+    "seed = 5\nepochs = 40\nlatency = \"off\"\n[[cells]]\ntransport = [\"one\", \"tcp\"]\n";
+
+fn on_a_kernel(irq_time_accounting: Option<bool>, job: &str) -> Document {
+    let mut host = Host::default();
+    if let Some(apart) = irq_time_accounting {
+        host.more.insert("irq_time_accounting".to_owned(), apart.into());
+    }
+    let mut script = noisy(&[8_000.0, 16_000.0, 9_000.0], 0.02);
+    report_from(host, campaign(job, &mut script))
+}
+
+#[test]
+fn processor_time_of_tcp_is_too_low_where_softirqs_are_in_no_account() {
+    let document = on_a_kernel(Some(true), TCP_AND_ANOTHER);
+    let parts = ["processor time of tcp is too low", "CONFIG_IRQ_TIME_ACCOUNTING", "compare elapsed times"];
+    assert_only(&document, "irq-time-accounting", &parts);
+    // Other transports do not receive there, and other kernels charge it to processes or do not tell.
+    assert!(codes(&on_a_kernel(Some(true), TRIO)).is_empty());
+    assert!(codes(&on_a_kernel(Some(false), TCP_AND_ANOTHER)).is_empty());
+    assert!(codes(&on_a_kernel(None, TCP_AND_ANOTHER)).is_empty());
+}
+
+/// The kernel counts in steps of 10 ms, of which a batch has two: single batches show nothing, their sum does.
+#[test]
+fn softirq_time_is_right_over_all_batches_though_ticks_are_coarse() {
+    const TICK_NS: u64 = 10_000_000;
+    let mut script = noisy(&[8_000.0, 16_000.0], 0.02);
+    // A quarter of the second cell's time; the counter is read rounded down to ticks, and other cells' time passes in between.
+    let mut so_far = 0;
+    script.softirq = Box::new(move |cell, wall_ns| {
+        so_far += 3_700_001;
+        let before = so_far / TICK_NS;
+        so_far += wall_ns / 4;
+        (cell == 1).then(|| (so_far / TICK_NS - before) * TICK_NS)
+    });
+    let document = report(campaign(TCP_AND_ANOTHER, &mut script));
+    let [other, tcp] = [0, 1].map(|cell| document.cells[cell].softirq_ns_per_op);
+    assert!(other.is_none(), "it is not pinned");
+    let found = tcp.unwrap();
+    assert!((found / 4_000.0 - 1.0).abs() < 0.1, "{found}");
+    let of_batches: Vec<i64> = document.samples.iter().filter_map(|sample| sample.softirq_ns).collect();
+    assert_eq!(of_batches.len() as u64, document.cells[1].batches);
+    assert!(of_batches.iter().all(|ns| ns % TICK_NS as i64 == 0) && of_batches.contains(&0));
+    let written = serde_json::to_value(&document).unwrap();
+    assert!(written["cells"][0].get("softirq_ns_per_op").is_none(), "absent where it is unknown");
 }

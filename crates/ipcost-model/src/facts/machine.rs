@@ -66,6 +66,9 @@ pub struct SchedulerFacts {
     /// When the kernel preempts a task: `none`, `voluntary`, `full`, `lazy`, `rt`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preemption: Option<String>,
+    /// Whether time in interrupts and softirqs is in no task's account (`CONFIG_IRQ_TIME_ACCOUNTING`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub irq_time_accounting: Option<bool>,
     /// The kind of container this program runs in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub container: Option<String>,

@@ -42,6 +42,7 @@ pub const SAMPLES: &[Column<Sample>] = of_run![
     )))),
     text("ran", |_, sample| Some(sample.whereabouts?.ran.name().into())),
     integer("migrations", |_, sample| Some(signed(sample.whereabouts?.migrations))),
+    integer("softirq_ns", |_, sample| sample.softirq_ns),
 ];
 
 /// One row a cell, measured or not, with what the run was.
@@ -105,6 +106,7 @@ pub const CELLS: &[Column<CellRecord>] = of_run![
     number("server_sys_ns_per_op", |_, cell| usage(cell, |used| used.server_sys_ns)),
     number("voluntary_switches_per_op", |_, cell| usage(cell, |used| used.voluntary_switches)),
     number("involuntary_switches_per_op", |_, cell| usage(cell, |used| used.involuntary_switches)),
+    number("softirq_ns_per_op", |_, cell| cell.softirq_ns_per_op),
 ];
 
 /// One row a contrast.

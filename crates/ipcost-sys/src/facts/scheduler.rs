@@ -8,10 +8,14 @@ use crate::system::{kernel_files, machine};
 
 /// Facts about sharing the machine.
 pub fn scheduler() -> SchedulerFacts {
-    let version = machine::read().version;
+    let machine = machine::read();
     let chosen = line("/sys/kernel/debug/sched/preempt");
+    let command_line = line("/proc/cmdline");
+    let configuration = configuration(&machine.kernel);
     SchedulerFacts {
-        preemption: preemption(&version, chosen.as_deref(), line("/proc/cmdline").as_deref()),
+        preemption: preemption(&machine.version, chosen.as_deref(), command_line.as_deref()),
+        irq_time_accounting: configuration
+            .and_then(|text| irq_time_accounting(&text, command_line.as_deref())),
         container: container(),
         seccomp_filters: kernel_files::read_to_string("/proc/self/status")
             .ok()
@@ -44,6 +48,27 @@ fn preemption(version: &str, chosen: Option<&str>, command_line: Option<&str>) -
     }
     let static_ones = [("PREEMPT_LAZY", "lazy"), ("PREEMPT", "full")];
     static_ones.into_iter().find(|(word, _)| has(word)).map(|(_, name)| name.to_owned())
+}
+
+/// The kernel's configuration as text, from where distributions install it, by the kernel's release.
+fn configuration(release: &str) -> Option<String> {
+    let installed = [
+        format!("/boot/config-{release}"),
+        format!("/lib/modules/{release}/config"),
+        format!("/lib/modules/{release}/build/.config"),
+    ];
+    installed.iter().find_map(|path| kernel_files::read_to_string(path).ok())
+}
+
+/// Whether the kernel keeps time in interrupts and softirqs apart from tasks: its configuration says so, and its command line does
+/// not take it back (`tsc=noirqtime`, `Documentation/admin-guide/kernel-parameters.txt` of Linux). An option whose own conditions
+/// are not met is not in a configuration at all.
+fn irq_time_accounting(configuration: &str, command_line: Option<&str>) -> Option<bool> {
+    let is_configuration = configuration.lines().any(|line| line.starts_with("CONFIG_"));
+    let built_in = configuration.lines().any(|line| line.trim_end() == "CONFIG_IRQ_TIME_ACCOUNTING=y");
+    let switched_off =
+        command_line.is_some_and(|line| line.split_whitespace().any(|word| word == "tsc=noirqtime"));
+    is_configuration.then_some(built_in && !switched_off)
 }
 
 /// When every kernel of gVisor says that it was built; it has its own in place of the host's.
@@ -92,6 +117,7 @@ fn pressure(text: &str) -> Option<f64> {
 pub(crate) fn read_text(text: &str) {
     let _ = (load_average(text), pressure(text), seccomp_filters(text));
     let _ = preemption(text, Some(text), Some(text));
+    let _ = irq_time_accounting(text, Some(text));
 }
 
 /// A number that JSON can hold.
@@ -116,6 +142,21 @@ mod tests {
         assert_eq!(model("#1 SMP PREEMPT x", None, None).as_deref(), Some("full"));
         assert_eq!(model("#1 SMP x", None, Some("preempt=none")), None);
         assert_eq!(model("", Some("no parentheses"), None), None);
+    }
+
+    #[test]
+    fn the_accounting_of_interrupts_is_read_from_the_configuration() {
+        let with = "# Linux/x86 6.12.0 Kernel Configuration\nCONFIG_HZ=250\nCONFIG_IRQ_TIME_ACCOUNTING=y\n";
+        let without = "CONFIG_TICK_CPU_ACCOUNTING=y\n# CONFIG_IRQ_TIME_ACCOUNTING is not set\n";
+        assert_eq!(irq_time_accounting(with, None), Some(true));
+        assert_eq!(irq_time_accounting(with, Some("quiet tsc=reliable")), Some(true));
+        assert_eq!(irq_time_accounting(with, Some("tsc=reliable tsc=noirqtime quiet")), Some(false));
+        assert_eq!(irq_time_accounting(without, None), Some(false));
+        assert_eq!(irq_time_accounting("CONFIG_VIRT_CPU_ACCOUNTING_NATIVE=y\n", None), Some(false));
+        assert_eq!(irq_time_accounting("CONFIG_HAVE_IRQ_TIME_ACCOUNTING=y\n", None), Some(false));
+        for rubbish in ["", "\u{1f}\u{8b}", "IRQ_TIME_ACCOUNTING=y"] {
+            assert_eq!(irq_time_accounting(rubbish, Some("tsc=noirqtime")), None, "{rubbish}");
+        }
     }
 
     #[test]

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use ipcost_lab::rules::{self, BLAME, NEIGHBOUR_SHARE, STEAL_SHARE, culprit, neighbour, quota, steal};
+use ipcost_lab::rules::{
+    self, BLAME, NEIGHBOUR_SHARE, STEAL_SHARE, culprit, irq_time_accounting, neighbour, quota, steal,
+};
 use ipcost_model::facts::{Facts, Sample};
 use ipcost_model::units::counted;
 
@@ -46,6 +48,15 @@ pub const CHECKS: &[Check] = &[
         known(facts.scheduler.preemption.as_deref(), |model| match model {
             "rt" => Answer::note("a real-time kernel").advice("results do not carry over to other kernels"),
             model => Answer::good(model),
+        })
+    }),
+    check(&rules::IRQ_TIME_ACCOUNTING, |facts| {
+        known(facts.scheduler.irq_time_accounting, |apart| {
+            let cause = irq_time_accounting("TCP");
+            match apart {
+                true => Answer::bends(cause.found).advice(cause.remedy),
+                false => Answer::good("it is in the account of the process it interrupts"),
+            }
         })
     }),
     check(&rules::CONTAINER, |facts| match (&facts.scheduler.container, facts.processor.processors) {

@@ -43,6 +43,7 @@ fn clean() -> Facts {
         },
         scheduler: SchedulerFacts {
             preemption: Some("voluntary".into()),
+            irq_time_accounting: Some(false),
             container: None,
             seccomp_filters: Some(0),
             processors_online: Some(4),
@@ -243,6 +244,18 @@ const ROWS: &[Row] = &[
     ),
     ("processors-allowed", |f| f.scheduler.processors_online = Some(8), State::Note, &["4 of 8", "cpuset"]),
     ("preemption", |f| f.scheduler.preemption = Some("rt".into()), State::Note, &["real-time"]),
+    (
+        "irq-time-accounting",
+        |f| f.scheduler.irq_time_accounting = Some(true),
+        State::Bends,
+        &[
+            "processor time of TCP is too low",
+            "CONFIG_IRQ_TIME_ACCOUNTING",
+            "softirq_ns_per_op",
+            "tsc=noirqtime",
+        ],
+    ),
+    ("irq-time-accounting", |_| (), State::Good, &["in the account of the process"]),
     ("container", |f| f.scheduler.container = Some("docker".into()), State::Note, &["docker"]),
     (
         "seccomp",

@@ -149,6 +149,7 @@ mod tests {
                 ..Usage::default()
             },
             measures: Default::default(),
+            softirq_ns: None,
             whereabouts: None,
             layout: None,
             suspended: false,

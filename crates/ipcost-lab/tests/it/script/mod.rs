@@ -41,6 +41,8 @@ pub struct Script {
     pub latencies: usize,
     /// The peers' additional measures: cell, epoch, operations.
     pub measures: fn(usize, u32, u64) -> BTreeMap<String, f64>,
+    /// Softirq time of pinned cores in the next batch, nanoseconds: cell, the elapsed time of the batch.
+    pub softirq: Box<dyn FnMut(usize, u64) -> Option<u64>>,
     /// Where buffers begin in an epoch.
     pub layout: fn(u32) -> Option<Layout>,
 }
@@ -61,6 +63,7 @@ impl Script {
             sleeps: Box::new(|_, _| false),
             latencies: 10,
             measures: |_, _, _| BTreeMap::new(),
+            softirq: Box::new(|_, _| None),
             layout: |_| None,
         }
     }
@@ -101,6 +104,7 @@ impl Bench for Script {
         let used = (self.usage)(cell, self.epoch, wall_ns, ops);
         let latency_ns = if latency { vec![per_op as u64; self.latencies] } else { Vec::new() };
         let measures = (self.measures)(cell, self.epoch, ops);
+        let softirq_ns = (self.softirq)(cell, wall_ns);
         let suspended = (self.sleeps)(self.epoch, cell);
         // A batch during which the machine was suspended may take any time.
         let wall_ns = if suspended { wall_ns * 1000 } else { wall_ns };
@@ -110,6 +114,7 @@ impl Bench for Script {
             latency_ns,
             measures,
             suspended,
+            softirq_ns,
             layout: (self.layout)(self.epoch),
             ..BatchOutcome::default()
         })
@@ -170,11 +175,13 @@ pub const NULL: Capabilities =
     Capabilities { name: "one", summary: "", os: &[], in_default_suite: true, ..Capabilities::PLAIN };
 pub const TWO: Capabilities = Capabilities { name: "two", ..NULL };
 pub const THREE: Capabilities = Capabilities { name: "three", ..NULL };
+/// Named as one that goes through TCP.
+pub const TCP: Capabilities = Capabilities { name: "tcp", in_default_suite: false, ..NULL };
 pub const GONE: Capabilities = Capabilities { name: "gone", ..NULL };
 pub fn planned(job: &str) -> Plan {
     let state = |capabilities| TransportState { capabilities, unavailable: None };
     let gone = TransportState { capabilities: &GONE, unavailable: Some("not on this machine".into()) };
-    let transports = [state(&NULL), state(&TWO), state(&THREE), gone];
+    let transports = [state(&NULL), state(&TWO), state(&THREE), state(&TCP), gone];
     let job = parse_job(job).unwrap();
     let expanded = expand(
         &job,
@@ -192,9 +199,13 @@ pub fn campaign(job: &str, script: &mut Script) -> Outcome {
     run(planned(job), &Contrasts, script, &mut Known::default(), &mut Witness::default())
 }
 pub fn report(outcome: Outcome) -> Document {
+    report_from(Host::default(), outcome)
+}
+/// The document of a run on a machine of which something is known.
+pub fn report_from(host: Host, outcome: Outcome) -> Document {
     let about = About {
         tool: Tool::of_version("0"),
-        host: Host::default(),
+        host,
         job: Job::default(),
         started: "2026-01-01T00:00:00Z".into(),
         debug_build: false,
