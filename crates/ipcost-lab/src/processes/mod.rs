@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use awake::Awake;
 use drawing::Drawn;
-use ipcost_model::protocol::{Address, Done, FromEngine, FromPeer, PeerRole};
+use ipcost_model::protocol::{Address, Done, FromEngine, FromPeer, PeerRole, processes_of};
 use ipcost_model::{
     ArmName, ArmsRecord, Cell, Lasts, Layout, OptionGroup, OptionValue, Pattern, Placement, Plan,
     PlannedCell, ServiceCommand,
@@ -302,7 +302,8 @@ impl ProcessBench {
         } else {
             Map::from_iter([("engine".to_owned(), effective.into())])
         };
-        Ok((Pair { server, client, trouble_counters, effective, layout }, provision))
+        let served_by = Vec::new();
+        Ok((Pair { server, client, trouble_counters, effective, layout, served_by }, provision))
     }
 
     /// Where a cell's buffers begin in this epoch; `None` if it has none.
@@ -335,6 +336,7 @@ impl ProcessBench {
         }
         for (cell, pair, client_address) in &mut waiting {
             let address = pair.expect_ready(SERVER, patience, &interrupt)?;
+            pair.served_by = processes_of(&address);
             let work = &self.cells[*cell].cell;
             pair.prepare(CLIENT, work, client_address.take().unwrap_or(address), patience)?;
         }
@@ -433,7 +435,7 @@ impl ProcessBench {
         let planned = &self.cells[cell];
         let bound = |option: &str| planned.cell.options.int(option).is_some();
         let placed = planned.placement != Placement::Free || bound("client_cpu") || bound("server_cpu");
-        if placed { None } else { whereabouts::seen(self.pairs[cell].as_ref()?.ids()) }
+        if placed { None } else { whereabouts::seen(&self.pairs[cell].as_ref()?.workers()) }
     }
 
     /// Puts the machine back as it was before the first arm.

@@ -12,12 +12,25 @@ const BUSY: f64 = 0.1;
 /// from waking up, one from balancing.
 const SETTLED: u64 = 2;
 
-/// The threads of both processes of a cell.
+/// More threads of a side than this are not looked at: reading them would take longer than a batch.
+const MOST_THREADS: usize = 256;
+
+/// The threads of both sides of a cell.
 pub(super) type Seen = [Vec<Thread>; 2];
 
-/// The threads of two processes and their processors; `None` if the system does not tell.
-pub(super) fn seen(processes: [u32; 2]) -> Option<Seen> {
-    Some([threads(processes[0])?, threads(processes[1])?])
+/// The threads of both sides and their processors; `None` if the system does not tell, or there are too many.
+pub(super) fn seen(sides: &[Vec<u32>; 2]) -> Option<Seen> {
+    let [server, client] = sides;
+    Some([threads_of(server)?, threads_of(client)?])
+}
+
+/// The threads of processes, of which some may have ended meanwhile.
+fn threads_of(processes: &[u32]) -> Option<Vec<Thread>> {
+    if processes.len() > MOST_THREADS {
+        return None;
+    }
+    let all: Vec<Thread> = processes.iter().filter_map(|process| threads(*process)).flatten().collect();
+    (!all.is_empty() && all.len() <= MOST_THREADS).then_some(all)
 }
 
 /// Where they ran in between, by the threads that did the work; `None` if others did it, such as children.
