@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use ipcost_features::app::{App, Asked, Given, Login, RanShare, Saving, Seen, find, judge, savings, words};
+use ipcost_features::app::{
+    App, Asked, Given, Login, RanShare, Request, Saving, Seen, find, judge, savings, words,
+};
 use ipcost_lab::bench::{BatchOutcome, Bench};
 use ipcost_lab::progress::Silent;
 use ipcost_lab::{Contrasts, EngineError, Settings, plan, run};
@@ -17,7 +19,7 @@ use crate::script::{Known, NULL, report};
 
 const UNIX: Capabilities = Capabilities { name: "unix", ..NULL };
 const TCP: Capabilities = Capabilities { name: "tcp", ..NULL };
-const JOB: &str = "epochs = 40\nbaseline = \"tcp\"\n[[cells]]\npattern = \"rr\"\ntransport = [\"unix\", \"tcp\"]\nrequest = [\"PING\", \"GET\"]\nsize = 0\nclient = \"own\"\nserver = \"own\"\n";
+const JOB: &str = "epochs = 400\nbaseline = \"tcp\"\n[[cells]]\npattern = \"rr\"\ntransport = [\"unix\", \"tcp\"]\nrequest = [\"PING\", \"GET\"]\nsize = 0\nclient = \"own\"\nserver = \"own\"\n";
 
 /// One core: 10 µs over TCP and 6 over the Unix socket. Two cores: 40 and 36.
 fn cost_ns(ran: Ran, is_unix: bool) -> f64 {
@@ -145,7 +147,14 @@ fn placements_that_the_scheduler_mixed_have_rows_of_their_own() {
 
 #[test]
 fn table_page_and_sentences_name_the_cores_of_a_row() {
-    let app = answer(&measured("\"free\""));
+    let mut app = answer(&measured("\"free\""));
+    let request = |request: &str| Request {
+        request: request.to_owned(),
+        sent: 9,
+        replied: 7,
+        least: request == "PING",
+    };
+    app.requests = vec![request("PING"), request("GET")];
     let text = anstream::adapter::strip_str(&words::render(&app, 100)).to_string();
     let lines = |start: &str| text.lines().filter(|line| line.starts_with(start)).count();
     assert_eq!((lines("PING "), lines("GET ")), (3, 3), "{text}");
@@ -154,6 +163,7 @@ fn table_page_and_sentences_name_the_cores_of_a_row() {
         assert!(loads[index].cores.starts_with(cores), "{:?}", loads[index]);
         assert!(text.contains(&loads[index].cores), "{text}");
     }
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     for part in ["PING: on any core ", "; on one core (", "; on two cores (", "mixes the placements"] {
         assert!(text.contains(part), "{part}: {text}");
     }
