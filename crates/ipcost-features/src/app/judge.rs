@@ -3,7 +3,7 @@
 use ipcost_lab::Batches;
 use ipcost_lab::lab::envelope;
 use ipcost_model::{
-    CellRecord, ContrastRecord, ContrastWithin, Document, Estimate, Measure, Metric, Ran, Verdict,
+    CellRecord, ContrastRecord, ContrastWithin, Document, Estimate, Measure, Metric, Placement, Ran, Verdict,
 };
 use ipcost_peer::adapters::app::{Facts, Kind};
 
@@ -16,7 +16,7 @@ const WORK_NS: [f64; 13] = [0.0, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e
 
 /// The answer, from what was seen before and what was measured.
 pub fn judge(kind: &Kind, asked: &Asked, seen: &Seen, document: &Document) -> App {
-    let savings = savings(kind, document);
+    let savings = savings(kind, seen.lasts.is_none(), document);
     let margin = document.analysis.margin;
     let known = seen.either();
     let request = |(request, known): (&String, &ipcost_peer::adapters::app::Asked)| Request {
@@ -92,7 +92,7 @@ fn same_work(asked: &Asked, (unix, tcp): (&Facts, &Facts)) -> Vec<Checked> {
 
 /// What each pair of cells says: the run's own contrast of elapsed time, and at the same level the differences. Below the row of all
 /// batches, one for each placement in which both sides ran in the same rounds.
-fn savings(kind: &Kind, document: &Document) -> Vec<Saving> {
+fn savings(kind: &Kind, is_own: bool, document: &Document) -> Vec<Saving> {
     let batches = Batches::new(&document.samples, document.cells.len());
     let estimates = Estimates { batches: &batches, level: document.analysis.alpha_each };
     let find = |id: &String| document.cells.iter().position(|cell| cell.id == *id);
@@ -139,7 +139,13 @@ fn savings(kind: &Kind, document: &Document) -> Vec<Saving> {
         let Some(all) = of_all(contrast) else { return Vec::new() };
         let placed: Vec<Saving> =
             contrast.within.iter().filter_map(|within| of_placement(&all, within)).collect();
-        [all].into_iter().chain(placed).collect()
+        let asked = match all.placement {
+            Placement::Together if is_own => Ran::Together,
+            Placement::Apart if is_own => Ran::Apart,
+            _ => return [all].into_iter().chain(placed).collect(),
+        };
+        // The client was pinned, and the server may have moved: only rounds that ran as asked are of that placement.
+        placed.into_iter().filter(|row| row.ran == Some(asked)).collect()
     };
     let of_unix = |contrast: &&ContrastRecord| {
         contrast.metric == Metric::Wall
@@ -197,7 +203,7 @@ fn curves(kind: &Kind, savings: &[Saving], margin: f64) -> Vec<Curve> {
 
 #[cfg(test)]
 mod tests {
-    use ipcost_model::{Pattern, Placement};
+    use ipcost_model::Pattern;
 
     use super::*;
 

@@ -288,7 +288,13 @@ pub(super) fn of_placements(app: &App) -> Vec<String> {
                 .to_owned(),
         );
     }
-    for saving in app.savings.iter().filter(|saving| saving.ran.is_none()) {
+    if app.savings.iter().any(|saving| saving.ran.is_some() && saving.placement != Placement::Free) {
+        all.push(
+            "Pinned: before each batch the client was put on the core where the server's thread ran last, or on another. The server itself is never moved."
+                .to_owned(),
+        );
+    }
+    for saving in app.savings.iter().filter(|saving| saving.ran.is_none() && saving.is_plain()) {
         let is_alone = |seen: Ran| {
             let row = |row: &Saving| row.ran == Some(seen) && row.is_same_load(saving);
             seen != Ran::Mixed && !app.savings.iter().any(row)

@@ -146,6 +146,21 @@ fn placements_that_the_scheduler_mixed_have_rows_of_their_own() {
 }
 
 #[test]
+fn a_pinned_client_counts_where_the_server_was_next_to_it_or_apart() {
+    let app = answer(&measured("\"free\", \"together\", \"apart\""));
+    for (placement, ran) in [(Placement::Together, Ran::Together), (Placement::Apart, Ran::Apart)] {
+        for request in ["PING", "GET"] {
+            let found = row(&app, request, placement, Some(ran));
+            assert!(near(found.tcp_ns, cost_ns(ran, false)), "{found:#?}");
+        }
+        // Not where the server was elsewhere, and not all batches together.
+        assert!(app.savings.iter().all(|row| row.placement != placement || row.ran == Some(ran)));
+    }
+    let text = anstream::adapter::strip_str(&words::render(&app, 100)).to_string();
+    assert!(text.contains("one core, pinned (9") && text.contains("Pinned: before each batch"), "{text}");
+}
+
+#[test]
 fn table_page_and_sentences_name_the_cores_of_a_row() {
     let mut app = answer(&measured("\"free\""));
     let request = |request: &str| Request {

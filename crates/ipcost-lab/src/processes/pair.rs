@@ -23,6 +23,8 @@ pub(super) struct Pair {
     pub(super) layout: Option<Layout>,
     /// The processes that serve instead of the server peer, if it only accounts for them.
     pub(super) served_by: Vec<u32>,
+    /// The thread of such a server that answers this pair's client, once that is known.
+    pub(super) answering: Option<u32>,
 }
 
 impl Pair {
