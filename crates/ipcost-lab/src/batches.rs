@@ -122,8 +122,12 @@ impl<'a> Batches<'a> {
     /// For each epoch in which both ran with this placement in the same round, the median over those rounds of
     /// ln(cost of a) − ln(cost of b).
     pub fn log_ratios_where(&self, ran: Ran, a: usize, b: usize) -> Vec<f64> {
-        let both = self.ran(a).with(self.ran(b), |a, b| a == Some(ran) && b == Some(ran));
-        self.logs_over(Metric::Wall, a, b).only(&both).medians()
+        self.logs_over(Metric::Wall, a, b).only(&self.both_ran(ran, a, b)).medians()
+    }
+
+    /// For each round of both, whether both ran with this placement.
+    pub fn both_ran(&self, ran: Ran, a: usize, b: usize) -> Series<bool> {
+        self.ran(a).with(self.ran(b), |a, b| a == Some(ran) && b == Some(ran))
     }
 
     /// For each epoch with all parts, the median over its rounds of ln(Σ count × cost of part); empty if that is zero.

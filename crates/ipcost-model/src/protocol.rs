@@ -37,6 +37,16 @@ named! {
 /// Transports without connections need one address a worker; `"more"` then lists those beyond the first.
 pub type Address = Map<String, Value>;
 
+/// The member of an address with the processes of a server, where they are not the peer or not all descend from the one that
+/// listens.
+pub const PROCESSES: &str = "processes";
+
+/// The processes that an address names.
+pub fn processes_of(address: &Address) -> Vec<u32> {
+    let listed = address.get(PROCESSES).and_then(Value::as_array).into_iter().flatten();
+    listed.filter_map(|id| id.as_u64()?.try_into().ok()).collect()
+}
+
 /// A message from the engine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -63,7 +63,10 @@ fn at_a_shared_level_a_ratio_that_wanders_breaks_the_promise() {
     let missed = count(Noise::Contrast06, 0.0, &design, 1, |found| found.missed_later);
     let each = missed as f64 / CAMPAIGNS as f64;
     let any = 1.0 - (1.0 - each).powi(CONTRASTS);
-    println!("contrast AR(1) 0.6 at 0.05/{CONTRASTS}: {missed} of {CAMPAIGNS}, some of {CONTRASTS} in {:.0} % of runs", any * 100.0);
+    println!(
+        "contrast AR(1) 0.6 at 0.05/{CONTRASTS}: {missed} of {CAMPAIGNS}, some of {CONTRASTS} in {:.0} % of runs",
+        any * 100.0
+    );
     // docs/trust.md says that it is about one run in ten.
     assert!((0.05..0.25).contains(&any), "{any}");
 }

@@ -46,6 +46,20 @@ impl Topology {
             }
         }
     }
+
+    /// Where a client runs next to a server on this processor, or apart from it; `None` if this program may not run there, or the
+    /// scheduler decides.
+    pub fn client_of(&self, server: usize, placement: Placement) -> Option<usize> {
+        let own = self.cores.iter().position(|core| core.contains(&server));
+        match placement {
+            Placement::Free => None,
+            Placement::Together => own.map(|_| server),
+            Placement::Apart => {
+                let others = self.cores.iter().enumerate().filter(|(core, _)| Some(*core) != own);
+                others.last().map(|(_, core)| core[0])
+            }
+        }
+    }
 }
 
 /// How many processors of the machine are online, whether this program may run on them or not.
@@ -65,6 +79,13 @@ mod tests {
         assert_eq!(smt.pair(Placement::Together), Ok(Some((1, 1))));
         assert_eq!(smt.pair(Placement::Apart), Ok(Some((1, 0))));
         assert_eq!(smt.processors(), 4);
+        assert_eq!(smt.client_of(2, Placement::Together), Some(2));
+        assert_eq!(
+            (smt.client_of(2, Placement::Apart), smt.client_of(1, Placement::Apart)),
+            (Some(1), Some(0))
+        );
+        assert_eq!(smt.client_of(9, Placement::Together), None, "this program may not run there");
+        assert_eq!(smt.client_of(2, Placement::Free), None);
         let one = Topology { cores: vec![vec![0, 1]] };
         assert!(one.pair(Placement::Apart).is_err());
         assert!(one.pair(Placement::Together).is_ok());

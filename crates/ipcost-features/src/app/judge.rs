@@ -2,11 +2,13 @@
 
 use ipcost_lab::Batches;
 use ipcost_lab::lab::envelope;
-use ipcost_model::{ContrastRecord, Document, Estimate, Measure, Metric, Verdict};
+use ipcost_model::{
+    CellRecord, ContrastRecord, ContrastWithin, Document, Estimate, Measure, Metric, Placement, Ran, Verdict,
+};
 use ipcost_peer::adapters::app::{Facts, Kind};
 
 use super::record::LOGIN;
-use super::{APP_SCHEMA, App, Asked, Checked, Curve, Request, Saving, Seen, Side};
+use super::{APP_SCHEMA, App, Asked, Checked, Curve, RanShare, Request, Saving, Seen, Side};
 use crate::explain::parts::Estimates;
 
 /// The work that curves go through, nanoseconds: from a microsecond to ten milliseconds.
@@ -14,7 +16,7 @@ const WORK_NS: [f64; 13] = [0.0, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e
 
 /// The answer, from what was seen before and what was measured.
 pub fn judge(kind: &Kind, asked: &Asked, seen: &Seen, document: &Document) -> App {
-    let savings = savings(kind, document);
+    let savings = savings(kind, seen.lasts.is_none(), document);
     let margin = document.analysis.margin;
     let known = seen.either();
     let request = |(request, known): (&String, &ipcost_peer::adapters::app::Asked)| Request {
@@ -88,12 +90,13 @@ fn same_work(asked: &Asked, (unix, tcp): (&Facts, &Facts)) -> Vec<Checked> {
     all
 }
 
-/// What each pair of cells says: the run's own contrast of elapsed time, and at the same level the differences.
-fn savings(kind: &Kind, document: &Document) -> Vec<Saving> {
+/// What each pair of cells says: the run's own contrast of elapsed time, and at the same level the differences. Below the row of all
+/// batches, one for each placement in which both sides ran in the same rounds.
+fn savings(kind: &Kind, is_own: bool, document: &Document) -> Vec<Saving> {
     let batches = Batches::new(&document.samples, document.cells.len());
     let estimates = Estimates { batches: &batches, level: document.analysis.alpha_each };
     let find = |id: &String| document.cells.iter().position(|cell| cell.id == *id);
-    let saving = |contrast: &ContrastRecord| {
+    let of_all = |contrast: &ContrastRecord| {
         let (unix, tcp) = (find(&contrast.a)?, find(&contrast.b)?);
         let wall = |cell| estimates.of(cell, &Measure::Wall).map(|wall| wall.median);
         let point = &document.cells[unix].point;
@@ -104,6 +107,8 @@ fn savings(kind: &Kind, document: &Document) -> Vec<Saving> {
             concurrency: point.concurrency,
             pipeline: point.options.int("pipeline").unwrap_or(1),
             placement: point.placement,
+            ran: None,
+            shares: shares(&document.cells[unix], &document.cells[tcp]),
             unix: contrast.a.clone(),
             tcp: contrast.b.clone(),
             unix_ns: wall(unix)?,
@@ -111,17 +116,59 @@ fn savings(kind: &Kind, document: &Document) -> Vec<Saving> {
             ratio: Estimate { median: contrast.ratio, lo: contrast.lo, hi: contrast.hi },
             verdict: contrast.verdict,
             saved_ns: estimates.difference(tcp, unix, &Measure::Wall),
-            // Of a server whose processes are not seen nothing is known.
-            saved_cpu_ns: cpu.filter(|_| {
-                estimates.of(unix, &Measure::ServerCpu).is_some_and(|server| server.median > 0.0)
-            }),
+            saved_cpu_ns: cpu.filter(|_| sees_server(&estimates, unix)),
         })
+    };
+    let of_placement = |all: &Saving, within: &ContrastWithin| {
+        let (unix, tcp) = (find(&all.unix)?, find(&all.tcp)?);
+        let wall =
+            |cell: usize| document.cells[cell].ran.iter().find(|seen| seen.ran == within.ran)?.wall_ns_per_op;
+        let saved = |measure| estimates.difference_where(within.ran, tcp, unix, &measure);
+        Some(Saving {
+            ran: Some(within.ran),
+            unix_ns: wall(unix)?,
+            tcp_ns: wall(tcp)?,
+            ratio: Estimate { median: within.ratio, lo: within.lo, hi: within.hi },
+            verdict: within.verdict,
+            saved_ns: saved(Measure::Wall),
+            saved_cpu_ns: saved(Measure::Cpu).filter(|_| sees_server(&estimates, unix)),
+            ..all.clone()
+        })
+    };
+    let rows = |contrast: &ContrastRecord| -> Vec<Saving> {
+        let Some(all) = of_all(contrast) else { return Vec::new() };
+        let placed: Vec<Saving> =
+            contrast.within.iter().filter_map(|within| of_placement(&all, within)).collect();
+        let asked = match all.placement {
+            Placement::Together if is_own => Ran::Together,
+            Placement::Apart if is_own => Ran::Apart,
+            _ => return [all].into_iter().chain(placed).collect(),
+        };
+        // The client was pinned, and the server may have moved: only rounds that ran as asked are of that placement.
+        placed.into_iter().filter(|row| row.ran == Some(asked)).collect()
     };
     let of_unix = |contrast: &&ContrastRecord| {
         contrast.metric == Metric::Wall
             && find(&contrast.a).is_some_and(|cell| document.cells[cell].transport == "unix")
     };
-    document.contrasts.iter().filter(of_unix).filter_map(saving).collect()
+    document.contrasts.iter().filter(of_unix).flat_map(rows).collect()
+}
+
+/// Whether the server's processes are seen; of others the processor time is not known.
+fn sees_server(estimates: &Estimates<'_>, cell: usize) -> bool {
+    estimates.of(cell, &Measure::ServerCpu).is_some_and(|server| server.median > 0.0)
+}
+
+/// How many batches of both sides ran where.
+fn shares(unix: &CellRecord, tcp: &CellRecord) -> Vec<RanShare> {
+    let share = |cell: &CellRecord, ran: Ran| {
+        let all: u64 = cell.ran.iter().map(|seen| seen.batches).sum();
+        let so = cell.ran.iter().find(|seen| seen.ran == ran).map_or(0, |seen| seen.batches);
+        so as f64 / all.max(1) as f64
+    };
+    let shares =
+        Ran::ALL.iter().map(|ran| RanShare { ran: *ran, unix: share(unix, *ran), tcp: share(tcp, *ran) });
+    shares.filter(|share| share.unix > 0.0 || share.tcp > 0.0).collect()
 }
 
 /// What is saved of a request on a kept connection on which the server works longer than on the least.
@@ -129,6 +176,8 @@ fn curves(kind: &Kind, savings: &[Saving], margin: f64) -> Vec<Curve> {
     let plain = |saving: &&Saving| {
         saving.is_plain()
             && saving.request == kind.least
+            // What mixes placements has no curve if they are known apart.
+            && !(saving.ran.is_none() && savings.iter().any(|row| row.ran.is_some() && row.is_same_load(saving)))
             // Of what is open, nothing follows.
             && saving.verdict != Verdict::Undecided
     };
@@ -138,6 +187,7 @@ fn curves(kind: &Kind, savings: &[Saving], margin: f64) -> Vec<Curve> {
         let until_ns = (saved_ns > 0.0 && margin > 0.0).then(|| saved_ns / margin - saving.tcp_ns);
         let curve = Curve {
             placement: saving.placement,
+            ran: saving.ran,
             saved_ns,
             least_ns: saving.tcp_ns,
             points: Vec::new(),
@@ -153,7 +203,7 @@ fn curves(kind: &Kind, savings: &[Saving], margin: f64) -> Vec<Curve> {
 
 #[cfg(test)]
 mod tests {
-    use ipcost_model::{Pattern, Placement};
+    use ipcost_model::Pattern;
 
     use super::*;
 
@@ -165,6 +215,8 @@ mod tests {
             concurrency: 1,
             pipeline: 1,
             placement: Placement::Together,
+            ran: None,
+            shares: Vec::new(),
             unix: String::new(),
             tcp: String::new(),
             unix_ns,

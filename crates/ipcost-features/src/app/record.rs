@@ -1,6 +1,6 @@
 //! What is known of a server over both sockets.
 
-use ipcost_model::{Envelope, Estimate, Lasts, Pattern, Placement, Verdict};
+use ipcost_model::{Envelope, Estimate, Lasts, Pattern, Placement, Ran, Verdict};
 use ipcost_peer::adapters::app::Met;
 use serde::{Deserialize, Serialize};
 
@@ -91,8 +91,15 @@ pub struct Saving {
     pub concurrency: u32,
     /// Requests sent before the first reply is read.
     pub pipeline: u64,
-    /// Where client and server run.
+    /// Where client and server run; with a server of the user's own, to which of its cores the client was pinned.
     pub placement: Placement,
+    /// Only the batches that ran so, as the processors of the threads showed, and only the rounds in which both sides did;
+    /// `None` of all batches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ran: Option<Ran>,
+    /// How many batches ran where; empty if client and server were pinned, or the system does not tell.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shares: Vec<RanShare>,
     /// The cell over the Unix socket, by id.
     pub unix: String,
     /// The cell over TCP, by id.
@@ -112,10 +119,31 @@ pub struct Saving {
 }
 
 impl Saving {
+    /// How many of its batches ran as this row's, if it is a row of one placement.
+    pub(super) fn share(&self) -> Option<&RanShare> {
+        self.shares.iter().find(|share| Some(share.ran) == self.ran)
+    }
+
+    /// Whether it is the same load on the same cells.
+    pub(super) fn is_same_load(&self, other: &Self) -> bool {
+        self.unix == other.unix && self.tcp == other.tcp
+    }
+
     /// Whether one client asks on a kept connection and waits for each reply.
     pub(super) fn is_plain(&self) -> bool {
         self.pattern == Pattern::Rr && self.concurrency == 1 && self.pipeline == 1
     }
+}
+
+/// How many batches ran on these cores, as shares of those whose cores are known.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct RanShare {
+    /// On which cores.
+    pub ran: Ran,
+    /// Of the batches over the Unix socket.
+    pub unix: f64,
+    /// Of those over TCP.
+    pub tcp: f64,
 }
 
 /// What is saved as a share of a request, over how long the server works on it.
@@ -123,6 +151,9 @@ impl Saving {
 pub struct Curve {
     /// Where client and server run.
     pub placement: Placement,
+    /// Only the batches that ran so; `None` of all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ran: Option<Ran>,
     /// What the Unix socket saves of the least request, nanoseconds.
     pub saved_ns: f64,
     /// The least request over TCP, nanoseconds.

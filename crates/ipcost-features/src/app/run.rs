@@ -10,7 +10,7 @@ use ipcost_model::{
 use ipcost_peer::adapters::app::{
     At, Facts, Given, Kind, Login, backlog, burst as burst_at, look as look_at,
 };
-use ipcost_sys::limits;
+use ipcost_sys::{limits, whereabouts};
 
 use super::{Burst, Met};
 
@@ -51,7 +51,7 @@ pub fn peer_of(kind: &Kind) -> Result<Vec<String>, LabError> {
     Ok(command)
 }
 
-/// The job: each request on a kept connection, the least also on a connection of its own, by several clients at once, and
+/// The job: each request on a kept connection, with a server of the user's own also from a client that is pinned; the least also on a connection of its own, by several clients at once, and
 /// pipelined where the protocol has it; over both sockets.
 ///
 /// # Errors
@@ -96,6 +96,10 @@ pub fn prepare(kind: &Kind, asked: &Asked, several_cores: bool) -> Result<Job, L
         matrix(Pattern::Rr, &asked.requests, placed.clone()),
         matrix(Pattern::Connect, least, placed.clone()),
     ];
+    if !is_private && several_cores && is_seen(&asked.given) {
+        // The client follows the server, which nobody moves: next to it and apart from it.
+        cells.push(matrix(Pattern::Rr, &asked.requests, vec![Placement::Together, Placement::Apart]));
+    }
     if asked.concurrency > 1 {
         for pattern in [Pattern::Rr, Pattern::Connect] {
             let several = matrix(pattern, least, vec![Placement::Free]);
@@ -110,6 +114,12 @@ pub fn prepare(kind: &Kind, asked: &Asked, several_cores: bool) -> Result<Job, L
     }
     let peers = [(kind.name.to_owned(), PeerCommand { command, service })].into();
     Ok(Job { cells, peers, ..asked.settings.clone() })
+}
+
+/// Whether the system tells where the threads of a server run: it is on this machine, and so is the accounting.
+fn is_seen(given: &Given) -> bool {
+    let is_local = |at: &Option<At>| at.as_ref().is_none_or(|at| !at.is_remote());
+    is_local(&given.unix) && is_local(&given.tcp) && whereabouts::threads(std::process::id()).is_some()
 }
 
 /// The job that explains the last request of such a job: one client over both sockets.

@@ -1,7 +1,7 @@
 //! The answer as tables and curves of the page and of pictures.
 
 use ipcost_model::units::percent;
-use ipcost_model::{Estimate, Placement, Verdict};
+use ipcost_model::{Estimate, Placement, Ran, Verdict};
 use ipcost_report::numbers::{bounds, ratio, time};
 use ipcost_report::saving::{self, BurstSide, Curves, Load, Measured, Panel, Saves, Savings};
 use ipcost_report::words::cores;
@@ -50,7 +50,7 @@ fn load(saving: &Saving, margin: f64) -> Load {
     };
     Load {
         load: words::load(saving, MOST),
-        cores: cores(saving.placement).to_owned(),
+        cores: words::cores_of(saving),
         unix: time(saving.unix_ns),
         tcp: time(saving.tcp_ns),
         ratio: ratio(median),
@@ -75,13 +75,20 @@ fn curves(app: &App) -> Option<Curves> {
     if app.curves.is_empty() {
         return None;
     }
-    let has_curve = |saving: &&Saving| app.curves.iter().any(|curve| curve.placement == saving.placement);
+    let is_there =
+        |saving: &Saving, curve: &Curve| (curve.placement, curve.ran) == (saving.placement, saving.ran);
+    // What mixes placements is not drawn.
+    let is_split = |saving: &&Saving| {
+        saving.ran.is_none() && app.savings.iter().any(|row| row.ran.is_some() && row.is_same_load(saving))
+    };
+    let has_curve = |saving: &&Saving| app.curves.iter().any(|curve| is_there(saving, curve));
     let of_least = |saving: &&Saving| saving.is_plain() && saving.request == least.request;
-    let without = app.savings.iter().filter(of_least).filter(|saving| !has_curve(saving));
+    let without =
+        app.savings.iter().filter(of_least).filter(|saving| !has_curve(saving) && !is_split(saving));
     let note = |saving: &Saving| {
         format!(
-            "Not drawn: on {}, where it is open whether {} costs less.",
-            cores(saving.placement),
+            "Not drawn:{}, where it is open whether {} costs less.",
+            on_cores(saving.placement, saving.ran),
             words::shortened(&least.request, MOST)
         )
     };
@@ -95,16 +102,15 @@ fn curves(app: &App) -> Option<Curves> {
 }
 
 fn panel(app: &App, curve: &Curve, least: &str) -> Panel {
-    let own = app
-        .savings
-        .iter()
-        .filter(|saving| saving.is_plain() && saving.placement == curve.placement && saving.request != least);
+    let is_there = |saving: &&Saving| (curve.placement, curve.ran) == (saving.placement, saving.ran);
+    let own =
+        app.savings.iter().filter(is_there).filter(|saving| saving.is_plain() && saving.request != least);
     let requests: Vec<Measured> = own.map(|saving| measured(saving, curve)).collect();
     let last =
         requests.iter().map(|request| request.work_ns.log10().ceil()).fold(f64::from(LAST_DECADE), f64::max);
-    let name = match curve.placement {
-        Placement::Free => "wherever the system runs client and server".to_owned(),
-        placement => format!("on {}", cores(placement)),
+    let name = match (curve.placement, curve.ran) {
+        (Placement::Free, None) => "wherever the system runs client and server".to_owned(),
+        (placement, ran) => words::place(placement, ran).trim_start().to_owned(),
     };
     Panel {
         name,
@@ -113,6 +119,13 @@ fn panel(app: &App, curve: &Curve, least: &str) -> Panel {
         numbers: curve.points.clone(),
         until_ns: curve.until_ns,
         requests,
+    }
+}
+
+fn on_cores(placement: Placement, ran: Option<Ran>) -> String {
+    match (placement, ran) {
+        (Placement::Free, None) => format!(" on {}", cores(placement)),
+        (placement, ran) => words::place(placement, ran),
     }
 }
 

@@ -2,10 +2,10 @@
 
 use anstyle::Style;
 use ipcost_model::units::percent;
-use ipcost_model::{Estimate, Lasts, Pattern, Placement, Verdict, and_joined};
+use ipcost_model::{Estimate, Lasts, Pattern, Placement, Ran, Verdict, and_joined};
 use ipcost_report::grid::{Column, Grid, Piece};
 use ipcost_report::numbers::{bounds, interval, ratio, time};
-use ipcost_report::words::{cores, escaped};
+use ipcost_report::words::{cores, escaped, ran};
 use ipcost_report::wrap::wrapped;
 
 use super::record::LOGIN;
@@ -132,7 +132,7 @@ fn row(grid: &mut Grid, saving: &Saving, margin: f64) {
     let within = bounds(saving.ratio.median, (saving.ratio.lo, saving.ratio.hi), None);
     grid.row(vec![
         Piece::from(load(saving, SHORT)),
-        Piece::from(cores(saving.placement).to_owned()),
+        Piece::from(cores_of(saving)),
         Piece::from(time(saving.unix_ns)),
         Piece::from(time(saving.tcp_ns)),
         Piece::from(format!("{} {within}", ratio(saving.ratio.median))),
@@ -171,15 +171,12 @@ fn sentences(app: &App) -> Vec<String> {
 
 /// Each request, then connections, then from how much work on it stops mattering.
 pub(super) fn of_loads(app: &App) -> Vec<String> {
-    let mut all: Vec<String> = app
-        .requests
-        .iter()
-        .filter_map(|request| {
-            let of = |saving: &&Saving| saving.is_plain() && saving.request == request.request;
-            let savings: Vec<&Saving> = app.savings.iter().filter(of).collect();
-            paragraph(&shortened(&request.request, MOST), app, &savings)
-        })
-        .collect();
+    let mut all = of_placements(app);
+    all.extend(app.requests.iter().filter_map(|request| {
+        let of = |saving: &&Saving| saving.is_plain() && saving.request == request.request;
+        let savings: Vec<&Saving> = app.savings.iter().filter(of).collect();
+        paragraph(&shortened(&request.request, MOST), app, &savings)
+    }));
     let connections: Vec<&Saving> = app
         .savings
         .iter()
@@ -251,11 +248,68 @@ pub(super) fn of_burst(burst: &Burst) -> String {
     )
 }
 
-pub(super) fn place(placement: Placement) -> String {
-    match placement {
-        Placement::Free => String::new(),
-        placement => format!(" on {}", cores(placement)),
+/// On which cores: those that were asked for, or those on which batches were seen to run.
+pub(super) fn place(placement: Placement, seen: Option<Ran>) -> String {
+    match (placement, seen) {
+        (Placement::Free, None) => String::new(),
+        (placement, None) => format!(" on {}", cores(placement)),
+        (Placement::Free, Some(seen)) => format!(" on {}", ran(seen)),
+        (_, Some(seen)) => format!(" on {} with the client pinned", ran(seen)),
     }
+}
+
+/// The cores of a row, and how many batches ran so: `one core (67 % / 30 %)`.
+pub(super) fn cores_of(saving: &Saving) -> String {
+    let Some(share) = saving.share() else { return cores(saving.placement).to_owned() };
+    let pinned = if saving.placement == Placement::Free { "" } else { ", pinned" };
+    format!("{}{pinned} ({} / {})", ran(share.ran), percent(share.unix), percent(share.tcp))
+}
+
+/// The same in a sentence.
+fn place_of(saving: &Saving) -> String {
+    match saving.share() {
+        Some(share) => format!(
+            "{} ({} of the batches over the Unix socket, {} over TCP)",
+            place(saving.placement, saving.ran),
+            percent(share.unix),
+            percent(share.tcp)
+        ),
+        None if saving.shares.is_empty() => place(saving.placement, None),
+        None => " on any core".to_owned(),
+    }
+}
+
+/// What the rows of placements are; nothing without any.
+pub(super) fn of_placements(app: &App) -> Vec<String> {
+    let mut all = Vec::new();
+    if app.savings.iter().any(|saving| saving.ran.is_some()) {
+        all.push(
+            "Your server runs where the scheduler puts it. In brackets: how many batches ran so, over the Unix socket / over TCP. Such a row compares the rounds in which both sides did; the row for any core has all rounds and mixes the placements."
+                .to_owned(),
+        );
+    }
+    if app.savings.iter().any(|saving| saving.ran.is_some() && saving.placement != Placement::Free) {
+        all.push(
+            "Pinned: before each batch the client was put on the core where the server's thread ran last, or on another. The server itself is never moved."
+                .to_owned(),
+        );
+    }
+    for saving in app.savings.iter().filter(|saving| saving.ran.is_none() && saving.is_plain()) {
+        let is_alone = |seen: Ran| {
+            let row = |row: &Saving| row.ran == Some(seen) && row.is_same_load(saving);
+            seen != Ran::Mixed && !app.savings.iter().any(row)
+        };
+        all.extend(saving.shares.iter().filter(|share| is_alone(share.ran)).map(|share| {
+            format!(
+                "{}: both sides ran on {} in no common round ({} of the batches over the Unix socket, {} over TCP), so they are not compared there.",
+                load(saving, MOST),
+                ran(share.ran),
+                percent(share.unix),
+                percent(share.tcp)
+            )
+        }));
+    }
+    all
 }
 
 /// What a load costs over either socket, wherever it was measured, and what that saves.
@@ -267,7 +321,7 @@ fn paragraph(what: &str, app: &App, savings: &[&Saving]) -> Option<String> {
         };
         format!(
             "{} {} over the Unix socket and {} over TCP ({ratio}): {}",
-            place(saving.placement),
+            place_of(saving),
             time(saving.unix_ns),
             time(saving.tcp_ns),
             consequence(app, saving)
@@ -317,8 +371,8 @@ fn of_a_core(saving: &Saving) -> String {
 fn of_curves(app: &App) -> Option<String> {
     let margin = percent(app.margin);
     let each = app.curves.iter().map(|curve| match curve.until_ns {
-        Some(until_ns) => format!("{} of work{}", time(until_ns), place(curve.placement)),
-        None => format!("no work at all{}", place(curve.placement)),
+        Some(until_ns) => format!("{} of work{}", time(until_ns), place(curve.placement, curve.ran)),
+        None => format!("no work at all{}", place(curve.placement, curve.ran)),
     });
     let each: Vec<String> = each.collect();
     (!each.is_empty()).then(|| {
@@ -352,6 +406,8 @@ mod tests {
             concurrency: 1,
             pipeline: 1,
             placement,
+            ran: None,
+            shares: Vec::new(),
             unix: "a".to_owned(),
             tcp: "b".to_owned(),
             unix_ns: 50_000.0 * median,
@@ -405,6 +461,7 @@ mod tests {
             ],
             curves: vec![Curve {
                 placement: together,
+                ran: None,
                 saved_ns: 18_500.0,
                 least_ns: 50_000.0,
                 points: Vec::new(),

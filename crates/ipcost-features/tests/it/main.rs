@@ -1,5 +1,6 @@
 //! One program for all integration tests of this crate.
 
+mod app;
 mod check;
 mod fleet;
 mod schemas;

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use awake::Awake;
 use drawing::Drawn;
-use ipcost_model::protocol::{Address, Done, FromEngine, FromPeer, PeerRole};
+use ipcost_model::protocol::{Address, Done, FromEngine, FromPeer, PeerRole, processes_of};
 use ipcost_model::{
     ArmName, ArmsRecord, Cell, Lasts, Layout, OptionGroup, OptionValue, Pattern, Placement, Plan,
     PlannedCell, ServiceCommand,
@@ -25,7 +25,7 @@ use ipcost_sys::placement::{Topology, processors_online};
 use ipcost_sys::private_dir::PrivateDir;
 use ipcost_sys::process::Spawn;
 use ipcost_sys::transport::{self, Place, Provision, TransportError};
-use ipcost_sys::{Context, quota};
+use ipcost_sys::{Context, process_tree, quota};
 use machine_state::MachineState;
 pub(crate) use machine_state::{Restoration, before};
 use needs::{Need, check_hello};
@@ -43,6 +43,8 @@ use crate::guard::Guard;
 const FAREWELL: Duration = Duration::from_secs(2);
 /// Time that each process beyond the first may add until all have answered.
 const PER_PROCESS: Duration = Duration::from_millis(200);
+/// Operations at most to find the thread of a server that answers.
+const OPS_TO_FIND: u64 = 100;
 
 /// Real processes.
 pub struct ProcessBench {
@@ -307,7 +309,9 @@ impl ProcessBench {
             Map::from_iter([("engine".to_owned(), effective.into())])
         };
         let pinned = client_cpu.zip(server_cpu).map(|(client, server)| BTreeSet::from([client, server]));
-        Ok((Pair { server, client, trouble_counters, effective, layout, pinned }, provision))
+        let (served_by, answering) = (Vec::new(), None);
+        let pair = Pair { server, client, trouble_counters, effective, layout, pinned, served_by, answering };
+        Ok((pair, provision))
     }
 
     /// Where a cell's buffers begin in this epoch; `None` if it has none.
@@ -340,6 +344,7 @@ impl ProcessBench {
         }
         for (cell, pair, client_address) in &mut waiting {
             let address = pair.expect_ready(SERVER, patience, &interrupt)?;
+            pair.served_by = processes_of(&address);
             let work = &self.cells[*cell].cell;
             pair.prepare(CLIENT, work, client_address.take().unwrap_or(address), patience)?;
         }
@@ -442,8 +447,44 @@ impl ProcessBench {
     fn seen(&self, cell: usize) -> Option<whereabouts::Seen> {
         let planned = &self.cells[cell];
         let bound = |option: &str| planned.cell.options.int(option).is_some();
-        let placed = planned.placement != Placement::Free || bound("client_cpu") || bound("server_cpu");
-        if placed { None } else { whereabouts::seen(self.pairs[cell].as_ref()?.ids()) }
+        let placed = planned.placement != Placement::Free && !self.follows(cell)
+            || bound("client_cpu")
+            || bound("server_cpu");
+        if placed { None } else { whereabouts::seen(&self.pairs[cell].as_ref()?.workers()) }
+    }
+
+    /// Whether the client is pinned relative to a server that is not ours, and that the scheduler may move.
+    fn follows(&self, cell: usize) -> bool {
+        let planned = &self.cells[cell];
+        planned.placement != Placement::Free
+            && self.pairs[cell].as_ref().is_some_and(|pair| !pair.served_by.is_empty())
+            && self.services.address(&planned.server, &planned.cell.transport).is_none()
+    }
+
+    /// Pins such a client next to where the server's thread that answers it ran last, or apart from there. A short batch, which does
+    /// not count, finds that thread. The client stays where it is if the server is not seen or runs where this program may not.
+    fn follow(&mut self, cell: usize, ops: u64) -> Result<(), EngineError> {
+        if self.pairs[cell].as_ref().is_some_and(|pair| pair.answering.is_none()) {
+            let before = self.seen(cell);
+            let ops = ops.min(OPS_TO_FIND);
+            self.play(cell, ops, |id| FromEngine::Batch { id, ops, latency: false })?;
+            let found = before.zip(self.seen(cell));
+            let found = found.and_then(|(before, after)| whereabouts::answering(&before, &after));
+            self.pairs[cell].as_mut().expect("an epoch has been started").answering = found;
+        }
+        let seen = self.seen(cell);
+        let pair = self.pairs[cell].as_mut().expect("an epoch has been started");
+        let at = pair.answering.zip(seen).and_then(|(thread, seen)| whereabouts::processor_of(thread, &seen));
+        let Some(server) = at else {
+            // It may have ended with its connection.
+            pair.answering = None;
+            return Ok(());
+        };
+        if let Some(processor) = self.topology.client_of(server, self.cells[cell].placement) {
+            // Without it the batch counts as what it is: where both ran is recorded.
+            let _ = process_tree::pin(pair.client.id(), processor);
+        }
+        Ok(())
     }
 
     /// Puts the machine back as it was before the first arm.
@@ -512,6 +553,9 @@ impl Bench for ProcessBench {
     }
 
     fn batch(&mut self, cell: usize, ops: u64, latency: bool) -> Result<BatchOutcome, EngineError> {
+        if self.follows(cell) {
+            self.follow(cell, ops)?;
+        }
         let watched = self.pairs[cell].as_ref().map_or(&[][..], |pair| pair.trouble_counters);
         let counts = self.counted.then(|| self.count(cell));
         let before = if watched.is_empty() { BTreeMap::new() } else { counters::of_connections() };

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use ipcost_model::protocol::{Address, Done, FromEngine, FromPeer, PeerRole};
 use ipcost_model::{Cell, Layout};
 use ipcost_sys::interrupt::Interrupt;
+use ipcost_sys::process_tree;
 use serde_json::{Map, Value, json};
 
 use super::needs::check_version;
@@ -24,11 +25,24 @@ pub(super) struct Pair {
     pub(super) layout: Option<Layout>,
     /// The processors that both are pinned to.
     pub(super) pinned: Option<BTreeSet<usize>>,
+    /// The processes that serve instead of the server peer, if it only accounts for them.
+    pub(super) served_by: Vec<u32>,
+    /// The thread of such a server that answers this pair's client, once that is known.
+    pub(super) answering: Option<u32>,
 }
 
 impl Pair {
     pub(super) fn ids(&self) -> [u32; 2] {
         [self.server.id(), self.client.id()]
+    }
+
+    /// The processes that do the work of either side.
+    pub(super) fn workers(&self) -> [Vec<u32>; 2] {
+        let [server, client] = self.ids();
+        match self.served_by.is_empty() {
+            true => [vec![server], vec![client]],
+            false => [self.served_by.iter().flat_map(|root| process_tree::of(*root)).collect(), vec![client]],
+        }
     }
 
     pub(super) fn peer(&mut self, index: usize) -> &mut Peer {

@@ -6,18 +6,44 @@ use ipcost_model::{Ran, Whereabouts};
 use ipcost_sys::placement::Topology;
 use ipcost_sys::whereabouts::{Thread, threads};
 
+use super::pair::SERVER;
+
 /// A thread with a smaller share of its process's time is ignored.
 const BUSY: f64 = 0.1;
 /// After more migrations of a busy thread than this, its place at the end says little about the batch: one may come
 /// from waking up, one from balancing.
 const SETTLED: u64 = 2;
 
-/// The threads of both processes of a cell.
+/// More threads of a side than this are not looked at: reading them would take longer than a batch.
+const MOST_THREADS: usize = 256;
+
+/// The threads of both sides of a cell.
 pub(super) type Seen = [Vec<Thread>; 2];
 
-/// The threads of two processes and their processors; `None` if the system does not tell.
-pub(super) fn seen(processes: [u32; 2]) -> Option<Seen> {
-    Some([threads(processes[0])?, threads(processes[1])?])
+/// The threads of both sides and their processors; `None` if the system does not tell, or there are too many.
+pub(super) fn seen(sides: &[Vec<u32>; 2]) -> Option<Seen> {
+    let [server, client] = sides;
+    Some([threads_of(server)?, threads_of(client)?])
+}
+
+/// The threads of processes, of which some may have ended meanwhile.
+fn threads_of(processes: &[u32]) -> Option<Vec<Thread>> {
+    if processes.len() > MOST_THREADS {
+        return None;
+    }
+    let all: Vec<Thread> = processes.iter().filter_map(|process| threads(*process)).flatten().collect();
+    (!all.is_empty() && all.len() <= MOST_THREADS).then_some(all)
+}
+
+/// The server's thread that worked most in between: the one that answers.
+pub(super) fn answering(before: &Seen, after: &Seen) -> Option<u32> {
+    let worked = after[SERVER].iter().map(|thread| since(thread, &before[SERVER]));
+    worked.filter(|thread| thread.ran_ns > 0).max_by_key(|thread| thread.ran_ns).map(|thread| thread.id)
+}
+
+/// The processor on which a thread of the server ran last; `None` if it has ended.
+pub(super) fn processor_of(thread: u32, seen: &Seen) -> Option<usize> {
+    seen[SERVER].iter().find(|known| known.id == thread).map(|known| known.processor)
 }
 
 /// Where they ran in between, by the threads that did the work; `None` if others did it, such as children.
@@ -88,6 +114,18 @@ mod tests {
         assert_eq!(found(at(1, 1_200, 30), at(1, 1_200, 5)), Some(Ran::Mixed), "it did not stay");
         let idle = Thread { id: 2, processor: 1, ran_ns: 10, migrations: 9 };
         assert_eq!(found([at(0, 1_200, 5), vec![idle]].concat(), at(0, 1_200, 5)), Some(Ran::Together));
+    }
+
+    #[test]
+    fn the_thread_that_worked_most_answers() {
+        let threads = |first, second| {
+            let other = Thread { id: 2, processor: 3, ran_ns: second, migrations: 0 };
+            [[at(0, first, 0), vec![other]].concat(), at(1, 0, 0)]
+        };
+        let (before, after) = (threads(9_000, 100), threads(9_010, 700));
+        assert_eq!(answering(&before, &after), Some(2));
+        assert_eq!((processor_of(2, &after), processor_of(7, &after)), (Some(3), None));
+        assert_eq!(answering(&after, &after), None, "none worked");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::io;
 
 use ipcost_model::Usage;
 use rustix::process::Pid;
-use rustix::thread::{sched_getaffinity, sched_setaffinity};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::system::driven;
 
@@ -114,12 +114,25 @@ fn times(process: u32) -> Option<(Started, Times)> {
 /// # Errors
 /// If one belongs to another user; those that end meanwhile are none.
 pub fn place_here(processes: &[u32]) -> io::Result<()> {
-    let here = sched_getaffinity(None)?;
+    place(processes, &sched_getaffinity(None)?)
+}
+
+/// Keeps every thread of a process on one processor.
+///
+/// # Errors
+/// If it belongs to another user, or may not run there.
+pub fn pin(process: u32, processor: usize) -> io::Result<()> {
+    let mut set = CpuSet::new();
+    set.set(processor);
+    place(&[process], &set)
+}
+
+fn place(processes: &[u32], set: &CpuSet) -> io::Result<()> {
     for process in processes {
         let threads = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
         for thread in threads {
             let id = thread.file_name().to_str().and_then(|id| id.parse().ok()).and_then(Pid::from_raw);
-            match sched_setaffinity(id, &here) {
+            match sched_setaffinity(id, set) {
                 Ok(()) | Err(rustix::io::Errno::SRCH) => {}
                 Err(error) => return Err(error.into()),
             }

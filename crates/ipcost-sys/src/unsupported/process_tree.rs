@@ -33,6 +33,14 @@ pub fn place_here(_processes: &[u32]) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
+/// Always refuses.
+///
+/// # Errors
+/// Always.
+pub fn pin(_process: u32, _processor: usize) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
 /// Unknown here.
 pub fn listener_at(_port: u16) -> Option<u32> {
     None

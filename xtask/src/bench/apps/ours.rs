@@ -30,7 +30,10 @@ pub fn answer(tested: &Tested, at: &At<'_>) -> Result<App> {
 /// Its figures for a load.
 pub fn times(answer: &App, load: &Load) -> Result<Times> {
     let is_of = |saving: &&Saving| {
-        saving.request == load.request && saving.pattern == load.pattern && saving.pipeline == load.pipeline
+        saving.request == load.request
+            && saving.pattern == load.pattern
+            && saving.pipeline == load.pipeline
+            && saving.ran.is_none()
     };
     let found: Vec<&Saving> = answer.savings.iter().filter(is_of).collect();
     let [saving] = found[..] else { bail!("{} savings for {}", found.len(), load.request) };

@@ -13,6 +13,8 @@ fn saving(request: &str, placement: Placement, (unix_ns, tcp_ns): (f64, f64), ve
         concurrency: 1,
         pipeline: 1,
         placement,
+        ran: None,
+        shares: Vec::new(),
         unix: "a".to_owned(),
         tcp: "b".to_owned(),
         unix_ns,
@@ -59,6 +61,7 @@ fn app() -> App {
     app.savings.push(Saving { pipeline: 16, ..app.savings[2].clone() });
     app.curves = vec![Curve {
         placement: Placement::Together,
+        ran: None,
         saved_ns: 20_000.0,
         least_ns: 50_000.0,
         points: vec![(0.0, 0.4), (1e6, 0.019)],

@@ -3,7 +3,7 @@
 use ipcost_lab::Batches;
 use ipcost_lab::estimate::{estimate, estimate_of_logs};
 use ipcost_model::protocol::PeerRole;
-use ipcost_model::{Estimate, Measure, Metric, Pattern, PlannedCell, Sample};
+use ipcost_model::{Estimate, Measure, Metric, Pattern, PlannedCell, Ran, Sample};
 
 use crate::explain::{Division, Part, PartCost, PartDifference, Sides};
 
@@ -62,6 +62,13 @@ impl Estimates<'_> {
     pub fn difference(&self, a: usize, b: usize, measure: &Measure) -> Option<Estimate> {
         let of = |cell| self.batches.series(cell, |sample| measure.of(sample));
         estimate(&of(a).with(&of(b), |a, b| a - b).medians(), self.level)
+    }
+
+    /// The same over the rounds in which both ran with this placement.
+    pub fn difference_where(&self, ran: Ran, a: usize, b: usize, measure: &Measure) -> Option<Estimate> {
+        let of = |cell| self.batches.series(cell, |sample| measure.of(sample));
+        let differences = of(a).with(&of(b), |a, b| a - b).only(&self.batches.both_ran(ran, a, b));
+        estimate(&differences.medians(), self.level)
     }
 
     /// The ratio of two cells' elapsed times, taken within each round by logarithms.

@@ -1,11 +1,11 @@
 //! The server's side: accounts for what the real server's processes use. It serves nothing itself.
 
 use ipcost_model::Cell;
+use ipcost_model::protocol::{PROCESSES, processes_of};
 use ipcost_sys::clock::now_ns;
 use ipcost_sys::process_tree::Used;
 use ipcost_sys::{driven, process_tree};
 
-use super::service::PROCESSES;
 use crate::adapters::at::At;
 use crate::adapters::beside::{self, Words};
 use crate::adapters::refused;
@@ -22,12 +22,14 @@ struct Accounting {
 
 /// Finds the server's processes, and waits for the client.
 pub(super) fn prepare(cell: &Cell, at: &At, is_private: bool) -> Result<Prepared, PeerError> {
-    let told = at.address.get(PROCESSES).and_then(|told| told.as_array());
-    let processes = match told {
-        Some(told) => told.iter().filter_map(|id| id.as_u64()?.try_into().ok()).collect(),
-        None => process(at)?.into_iter().collect(),
-    };
+    let mut processes = processes_of(&at.address);
+    if !at.address.contains_key(PROCESSES) {
+        processes.extend(process(at)?);
+    }
     let mut told = at.address.clone();
+    if !processes.is_empty() {
+        told.insert(PROCESSES.to_owned(), processes.clone().into());
+    }
     let server = beside::offer(cell, &mut told)?;
     let part = Part::Gathering(Gathering::new(server, 1, move |channels| {
         let words = Words::of_client(channels)?;

@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ipcost_model::Cell;
-use ipcost_model::protocol::{Address, Hello, PeerRole};
+use ipcost_model::protocol::{Address, Hello, PROCESSES, PeerRole};
 use ipcost_sys::Launch;
 use ipcost_sys::driven::{self, Driven};
 use ipcost_sys::process::{kill_group, spawn_guard};
@@ -29,8 +29,6 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const ASK_AGAIN: Duration = Duration::from_millis(1);
 /// How long it has to end by itself.
 const FAREWELL: Duration = Duration::from_secs(1);
-/// The member of an address with the processes of a server of which not all descend from the one that listens.
-pub(super) const PROCESSES: &str = "processes";
 /// Who runs a server if none of its package's users is there.
 const NOBODY: &str = "nobody";
 
