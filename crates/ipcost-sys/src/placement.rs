@@ -55,8 +55,8 @@ impl Topology {
             Placement::Free => None,
             Placement::Together => own.map(|_| server),
             Placement::Apart => {
-                let others = self.cores.iter().enumerate().filter(|(core, _)| Some(*core) != own);
-                others.last().map(|(_, core)| core[0])
+                let mut others = self.cores.iter().enumerate().filter(|(core, _)| Some(*core) != own);
+                others.next_back().map(|(_, core)| core[0])
             }
         }
     }

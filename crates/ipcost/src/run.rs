@@ -66,7 +66,8 @@ pub fn run_job(args: &RunArgs, job: Job) -> Result<ExitCode, Problem> {
 /// A job with its streams as long transfers, too, where those cost otherwise than bursts. Arms set what such a trial would meet, so
 /// they leave it to the user.
 fn with_long_transfers(lab: &Lab, mut job: Job, interrupt: &Interrupt) -> Result<Job, LabError> {
-    if job.ab.is_none() {
+    // A run of so many epochs is to have the same cells each time.
+    if job.ab.is_none() && job.epochs.is_none() {
         job.cells.extend(lab.long_transfers(&job, interrupt)?);
     }
     Ok(job)
