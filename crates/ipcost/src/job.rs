@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail, ensure};
 use ipcost_model::{
-    Capabilities, Job, Matrix, OptionGroup, OptionName, OptionValue, Pattern, PeerCommand, Placement, STEADY,
-    Size, TCP_CONGESTION, TransportState, check_peer_name, parse_job,
+    Capabilities, Job, Matrix, NATIVE, OptionGroup, OptionName, OptionValue, Pattern, PeerCommand, Placement,
+    STEADY, Size, TCP_CONGESTION, TransportState, check_peer_name, parse_job,
 };
 use ipcost_sys::OS;
 use ipcost_sys::placement::Topology;
@@ -170,8 +170,10 @@ fn both_placements() -> Vec<Placement> {
 /// most machines use, where this one uses another congestion control.
 fn beside(matrix: &Matrix, transports: &[TransportState]) -> Vec<Matrix> {
     let nodelay = stream_with(matrix, transports, "tcp_nodelay", OptionValue::Bool(true));
+    // Other peers know no such option.
+    let native = matrix.client.0.iter().chain(&matrix.server.0).all(|peer| peer == NATIVE);
     let other = usual_congestion()
-        .filter(|own| own != COMMON_CONGESTION && lacks_congestion(COMMON_CONGESTION).is_none());
+        .filter(|own| native && own != COMMON_CONGESTION && lacks_congestion(COMMON_CONGESTION).is_none());
     let cubic =
         || stream_with(matrix, transports, TCP_CONGESTION, OptionValue::Text(COMMON_CONGESTION.to_owned()));
     nodelay.into_iter().chain(other.and_then(|_| cubic())).collect()
@@ -256,6 +258,14 @@ mod tests {
         assert_eq!(job.cells.len(), SUITE.len() + beside.len() + cubic.len());
         assert_eq!(job.cells[0].transport.0, ["unix", "tcp"]);
         assert_eq!(job.cells[1].transport.0, ["pipe", "fifo", "unix", "tcp", "shm"]);
+    }
+
+    #[test]
+    fn other_peers_keep_the_congestion_control_of_the_machine() {
+        let job = job_of(&["--patterns", "stream", "--server", "c"]).unwrap();
+        let asked =
+            |matrix: &Matrix| matrix.options.0.keys().any(|option| option.spec().name == TCP_CONGESTION);
+        assert!(!job.cells.iter().any(asked));
     }
 
     #[test]
