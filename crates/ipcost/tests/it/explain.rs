@@ -172,6 +172,8 @@ fn a_matrix_is_explained_against_its_baseline() {
         .unwrap()
         .iter()
         .map(|difference| (difference["a"].as_str().unwrap(), difference["b"].as_str().unwrap()))
+        // A machine that uses another congestion control than cubic has a row for that, too.
+        .filter(|(a, _)| !a.contains("tcp_congestion"))
         .collect();
     assert_eq!(
         pairs,
