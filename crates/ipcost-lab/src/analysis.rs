@@ -38,8 +38,7 @@ impl Contrast {
 
     /// Whether the medians are known to be the same, and the means to be so or not to be so.
     pub fn is_same_in_median(&self) -> bool {
-        let known = |(_, verdict)| matches!(verdict, Verdict::Equivalent | Verdict::Different);
-        self.verdict == Verdict::Equivalent && self.mean.is_some_and(known)
+        self.verdict == Verdict::Equivalent && self.mean.is_some_and(|(_, verdict)| verdict.is_answer())
     }
 }
 
@@ -235,8 +234,8 @@ impl<'a> Judge<'a> {
         costs.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, cell)| cell)
     }
 
-    /// Counts the answers so far: contrasts that are `different`, or `equivalent` with a known mean, and tables whose cheapest is known or
-    /// shared. `direction` is not an answer yet: more epochs may show whether the difference matters.
+    /// Counts the answers so far: contrasts that are `different`, or `equivalent` with a known mean, and tables whose
+    /// cheapest is known or shared. `direction` is not an answer yet: more epochs may show whether the difference matters.
     pub fn answered(&self) -> Answered {
         let (mut resolved, mut of) = (0, 0);
         let mut needed = Vec::new();

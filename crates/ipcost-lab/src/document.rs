@@ -63,7 +63,7 @@ impl About {
 pub fn document(outcome: Outcome, about: About) -> Document {
     let batches = outcome.batches();
     let judge = Judge::new(&outcome.plan, &batches);
-    let mut document = judged(&outcome, &batches, &about, &judge);
+    let mut document = judged(&outcome, &batches, &about, &judge, true);
     // Many shuffles: once, at the end.
     let layouts = layout_effects(&outcome.plan, &batches);
     document.cells.iter_mut().zip(layouts).for_each(|(cell, layout)| cell.layout = layout);
@@ -78,10 +78,16 @@ pub fn document(outcome: Outcome, about: About) -> Document {
 /// The same without samples and warnings, for observers during the run.
 pub fn so_far(outcome: &Outcome, about: &About) -> Document {
     let batches = outcome.batches();
-    judged(outcome, &batches, about, &Judge::new(&outcome.plan, &batches))
+    judged(outcome, &batches, about, &Judge::new(&outcome.plan, &batches), false)
 }
 
-fn judged(outcome: &Outcome, batches: &Batches<'_>, about: &About, judge: &Judge<'_>) -> Document {
+fn judged(
+    outcome: &Outcome,
+    batches: &Batches<'_>,
+    about: &About,
+    judge: &Judge<'_>,
+    is_final: bool,
+) -> Document {
     let plan = &outcome.plan;
     let Envelope { schema, tool, host, started } = about.envelope(SCHEMA);
     Document {
@@ -115,7 +121,7 @@ fn judged(outcome: &Outcome, batches: &Batches<'_>, about: &About, judge: &Judge
         },
         cells: cells(outcome, batches, about),
         workloads: workloads(outcome, judge),
-        contrasts: contrasts(outcome, judge),
+        contrasts: contrasts(outcome, judge, is_final),
         samples: Vec::new(),
         warnings: Vec::new(),
         notes: Vec::new(),
@@ -290,7 +296,8 @@ fn modes(batches: &Batches<'_>, cell: usize) -> Vec<Mode> {
         .to_vec()
 }
 
-fn contrasts(outcome: &Outcome, judge: &Judge<'_>) -> Vec<ContrastRecord> {
+/// The contrasts; those of a run that goes on without what no table shows meanwhile.
+fn contrasts(outcome: &Outcome, judge: &Judge<'_>, is_final: bool) -> Vec<ContrastRecord> {
     let plan = &outcome.plan;
     let record = |metric, found: Contrast| ContrastRecord {
         metric,
@@ -304,12 +311,12 @@ fn contrasts(outcome: &Outcome, judge: &Judge<'_>) -> Vec<ContrastRecord> {
         range: found.range,
         wanders: found.wanders,
         alike: false,
-        mean: mean(judge, metric, &found, plan.margin),
-        spread: judge.spread(metric, found.a, found.b).map(|(ratio, (lo, hi))| SpreadContrast {
-            ratio,
-            lo,
-            hi,
-        }),
+        mean: if is_final || metric == Metric::Wall {
+            mean(judge, metric, &found, plan.margin)
+        } else {
+            None
+        },
+        spread: if is_final { spread(judge, metric, &found) } else { None },
         headline: metric == Metric::Wall,
         within: if metric == Metric::Wall { within(judge, found.a, found.b) } else { Vec::new() },
     };
@@ -327,6 +334,12 @@ fn mean(judge: &Judge<'_>, metric: Metric, found: &Contrast, margin: f64) -> Opt
     let (lo, hi) = mean.bounds.unzip();
     let slow = judge.share_beyond(metric, found, mean.ratio, margin);
     Some(MeanContrast { ratio: mean.ratio, lo, hi, verdict, slow, unseen: mean.unseen })
+}
+
+/// How much more one varies from epoch to epoch than the other.
+fn spread(judge: &Judge<'_>, metric: Metric, found: &Contrast) -> Option<SpreadContrast> {
+    let (ratio, (lo, hi)) = judge.spread(metric, found.a, found.b)?;
+    Some(SpreadContrast { ratio, lo, hi })
 }
 
 /// The contrast of two cells where both ran on one core, and where both ran on two, as the scheduler chose.

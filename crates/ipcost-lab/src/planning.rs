@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use crate::calibration::lengths;
 use ipcost_model::units::duration_text;
 use ipcost_model::{
     Arms, Expanded, Job, LatencyMode, Multiplicity, Pattern, Plan, PlannedArms, PlannedContrast, Workload,
 };
 use ipcost_stats::{Allocation, Variances, allocate, epochs_to_expect};
+
+use crate::calibration::lengths;
 
 /// The default budget.
 pub const DEFAULT_BUDGET: Duration = Duration::from_secs(30);

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::arms::ArmName;
 use crate::job::NATIVE;
 use crate::named;
-use crate::options::Options;
+use crate::options::{OptionValue, Options, STEADY};
 use crate::units::parse_size;
 
 named! {
@@ -249,6 +249,18 @@ impl Point {
             server: NATIVE.to_owned(),
             arm: None,
         }
+    }
+
+    /// Whether its batches are long transfers.
+    pub fn is_steady(&self) -> bool {
+        self.cell.options.bool(STEADY) == Some(true)
+    }
+
+    /// The same with long transfers.
+    pub fn steady(&self) -> Self {
+        let mut point = self.clone();
+        point.cell.options.set(STEADY, OptionValue::Bool(true)).expect("a switch of the catalogue");
+        point
     }
 
     /// What its table is about.

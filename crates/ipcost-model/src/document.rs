@@ -630,9 +630,7 @@ impl ContrastRecord {
     pub fn is_answered(&self) -> bool {
         match self.verdict {
             Verdict::Different => true,
-            Verdict::Equivalent => {
-                self.mean.is_none_or(|mean| matches!(mean.verdict, Verdict::Different | Verdict::Equivalent))
-            }
+            Verdict::Equivalent => self.mean.is_none_or(|mean| mean.verdict.is_answer()),
             Verdict::Direction | Verdict::Undecided => false,
         }
     }

@@ -13,7 +13,7 @@ use crate::cell::{Cell, PIPELINE, Pattern, Placement, Point, SpeaksFirst, Work, 
 use crate::consistency::MAX_NAME_BYTES;
 use crate::floor::{self, FloorRecipe};
 use crate::job::{Job, Matrix, NATIVE, check_peer_name};
-use crate::options::{OptionKind, OptionName, OptionValue, Options, STEADY};
+use crate::options::{OptionKind, OptionName, OptionValue, Options};
 use crate::suggest::unknown;
 use crate::text::escaped;
 use crate::units::{MAX_SIZE_BYTES, size_text};
@@ -77,11 +77,6 @@ impl PlannedCell {
     /// lead-in to 0.
     pub fn starts_cold(&self) -> bool {
         self.lead_in.is_some_and(|lead_in| lead_in.is_zero())
-    }
-
-    /// Whether its batches are long transfers.
-    pub fn is_steady(&self) -> bool {
-        self.cell.options.bool(STEADY) == Some(true)
     }
 }
 

@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 use crate::arms::ArmName;
 use crate::cell::{Pattern, Work};
 use crate::expand::PlannedCell;
-use crate::options::{OptionValue, STEADY};
 use crate::suggest::unknown;
 
 /// The default baseline: TCP is what people have today.
@@ -136,11 +135,10 @@ impl Workload {
 impl Workload {
     /// The long transfer of a cell, if it is measured.
     fn steady(&self, cells: &[PlannedCell], available: &[usize], bursts: usize) -> Option<usize> {
-        let mut wanted = cells[bursts].point.clone();
         if cells[bursts].is_steady() || self.row.is_some() {
             return None;
         }
-        wanted.cell.options.set(STEADY, OptionValue::Bool(true)).ok()?;
+        let wanted = cells[bursts].steady();
         available.iter().copied().find(|index| cells[*index].point == wanted)
     }
 }
@@ -177,6 +175,7 @@ impl PlannedCell {
 mod tests {
     use super::*;
     use crate::cell::{Cell, Point};
+    use crate::options::OptionValue;
 
     fn cell(transport: &str, peer: &str) -> PlannedCell {
         let point = Point::free(Cell::new(Pattern::Rr, transport, 64));
@@ -222,7 +221,7 @@ mod tests {
     #[test]
     fn the_long_transfer_is_the_baseline_of_a_stream() {
         let mut steady = cell("tcp", "native");
-        steady.point.cell.options.set(STEADY, OptionValue::Bool(true)).unwrap();
+        steady.point = steady.point.steady();
         let cells = [cell("unix", "native"), cell("tcp", "native"), steady];
         assert_eq!(against(&cells, "tcp"), [Some(2), Some(2), None]);
         assert_eq!(against(&cells, "unix"), [None, Some(0), Some(0)]);

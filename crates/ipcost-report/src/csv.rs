@@ -145,32 +145,25 @@ pub fn cells(document: &Document) -> String {
     for contrast in &document.contrasts {
         contrasts.entry((contrast.metric, contrast.a.as_str())).or_insert(contrast);
     }
+    let of_contrast = |metric: Metric, cell: &CellRecord, columns: Columns<ContrastRecord>| {
+        let known = contrasts.get(&(metric, cell.id.as_str()));
+        known.map_or_else(|| vec![String::new(); columns.len()], |contrast| fields(*contrast, columns))
+    };
     let mut header =
         [identity_names(), names("", RECORD), names("", CONTRAST), names("cpu_", CONTRAST)].concat();
     header.extend(measures.iter().map(|name| text(&format!("measure_{name}"))));
-    header.extend(
-        [names("", SCHEDULED), names("", WITHIN), names("", ARM), names("", MEANS), names("", MEAN)].concat(),
-    );
-    header.extend(names("", SOFTIRQ));
+    header.extend([names("", SCHEDULED), names("", WITHIN), names("", ARM)].concat());
+    header.extend([names("", MEANS), names("", MEAN), names("", SOFTIRQ)].concat());
     let row = |cell: &CellRecord| {
         let mut row = [identity(cell), fields(cell, RECORD)].concat();
         for metric in [Metric::Wall, Metric::Cpu] {
-            match contrasts.get(&(metric, cell.id.as_str())) {
-                Some(contrast) => row.extend(fields(*contrast, CONTRAST)),
-                None => row.resize(row.len() + CONTRAST.len(), String::new()),
-            }
+            row.extend(of_contrast(metric, cell, CONTRAST));
         }
         row.extend(measures.iter().map(|name| of(cell.measures.get(*name), |value| *value)));
         row.extend(fields(cell, SCHEDULED));
-        match contrasts.get(&(Metric::Wall, cell.id.as_str())) {
-            Some(contrast) => row.extend(fields(*contrast, WITHIN)),
-            None => row.resize(row.len() + WITHIN.len(), String::new()),
-        }
+        row.extend(of_contrast(Metric::Wall, cell, WITHIN));
         row.extend([fields(cell, ARM), fields(cell, MEANS)].concat());
-        match contrasts.get(&(Metric::Wall, cell.id.as_str())) {
-            Some(contrast) => row.extend(fields(*contrast, MEAN)),
-            None => row.resize(row.len() + MEAN.len(), String::new()),
-        }
+        row.extend(of_contrast(Metric::Wall, cell, MEAN));
         row.extend(fields(cell, SOFTIRQ));
         row
     };

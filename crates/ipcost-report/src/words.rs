@@ -320,7 +320,10 @@ pub fn congestion(document: &Document) -> Option<String> {
 fn unseen(document: &Document) -> Option<String> {
     let same =
         document.contrasts.iter().filter(|contrast| contrast.metric == Metric::Wall && contrast.is_same());
-    let share = same.filter_map(|contrast| Some(contrast.mean?.unseen)).reduce(f64::max)?;
+    let share = same
+        .filter_map(|contrast| Some(contrast.mean?.unseen))
+        .reduce(f64::max)
+        .filter(|share| *share > 0.0)?;
     Some(format!("slow starts rarer than 1 in {:.0} would not have been seen", (1.0 / share).floor()))
 }
 
@@ -491,4 +494,64 @@ pub fn contrast<'a>(document: &'a Document, metric: Metric, a: &str) -> Option<&
 pub fn capitalised(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn the_congestion_control_is_named_where_tcp_is() {
+        let mut document = fixture::document();
+        let of = |document: &Document| congestion(document);
+        assert_eq!(of(&document), None, "documents of earlier versions");
+        let tcp = document.cells.iter().position(|cell| cell.transport == "tcp").unwrap();
+        document.cells[tcp].congestion = Some("bbr\u{1b}[31m".to_owned());
+        assert_eq!(of(&document).as_deref(), Some("TCP under bbr\\u{1b}[31m"));
+        document.cells[tcp].pattern = Pattern::Stream;
+        document.cells[tcp].congestion = Some("bbr".to_owned());
+        assert!(of(&document).unwrap().contains("cubic, which most machines use, was not measured"));
+        document.cells[tcp].congestion = Some("cubic".to_owned());
+        assert_eq!(of(&document).as_deref(), Some("TCP under cubic; bbr was not measured"));
+    }
+
+    #[test]
+    fn what_is_the_same_names_the_slow_starts_that_would_not_have_been_seen() {
+        let mut document = fixture::document();
+        let same = document.contrasts.iter_mut().find(|contrast| contrast.verdict == Verdict::Equivalent);
+        let same = match same {
+            Some(same) => same,
+            None => {
+                document.contrasts[0].verdict = Verdict::Equivalent;
+                &mut document.contrasts[0]
+            }
+        };
+        same.metric = Metric::Wall;
+        let mean = MeanContrast {
+            ratio: 1.0,
+            lo: Some(0.99),
+            hi: Some(1.01),
+            verdict: Verdict::Equivalent,
+            slow: 0.0,
+            unseen: 0.109,
+        };
+        let said = |document: &Document| conditions(document).pop();
+        same.mean = Some(mean);
+        assert_eq!(verdict_of(same, 0.05), "same (±5 %)");
+        assert_eq!(
+            said(&document).as_deref(),
+            Some("slow starts rarer than 1 in 9 would not have been seen")
+        );
+        let same = document.contrasts.iter_mut().find(|contrast| contrast.mean.is_some()).unwrap();
+        // A document may say anything.
+        same.mean = Some(MeanContrast { unseen: 0.0, ..mean });
+        assert_eq!(said(&document), None);
+        let same = document.contrasts.iter_mut().find(|contrast| contrast.mean.is_some()).unwrap();
+        let slow =
+            MeanContrast { ratio: 1.16, hi: Some(1.9), verdict: Verdict::Undecided, slow: 0.08, ..mean };
+        same.mean = Some(slow);
+        assert_eq!(verdict_of(same, 0.05), SAME_IN_MEDIAN);
+        assert_eq!(verdict_of_mean(other_mean(same).unwrap(), 0.05), "open: 8 % of starts");
+    }
 }

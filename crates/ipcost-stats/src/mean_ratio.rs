@@ -31,15 +31,13 @@ pub struct MeanRatio {
     pub unseen: f64,
 }
 
-/// The support is widened by this share of itself, over the number of epochs: the largest of n is a little short of the largest.
-const WIDER: f64 = 1.0;
 /// Bisections: the widest hull of costs is halved to 10⁻⁹ of itself.
 const HALVINGS: u32 = 30;
 /// The probability with which [`MeanRatio::unseen`] would have been seen.
 const SEEN: f64 = 0.95;
 
 /// The share of epochs that n of them may miss altogether with a probability above 5 %.
-pub fn unseen_share(n: usize) -> f64 {
+fn unseen_share(n: usize) -> f64 {
     1.0 - (1.0 - SEEN).powf(1.0 / n.max(1) as f64)
 }
 
@@ -67,13 +65,13 @@ pub fn mean_ratio(epochs: &[(f64, f64)], alpha: f64) -> Option<MeanRatio> {
         let ratios = || epochs.iter().map(|(a, b)| a / b);
         let least = ratios().fold(f64::INFINITY, f64::min);
         let most = ratios().fold(f64::NEG_INFINITY, f64::max);
-        let mut rest = vec![0.0; n];
+        let mut excess = vec![0.0; n];
         let mut end = |out: f64| {
             let (mut kept, mut out) = (ratio, out);
             for _ in 0..HALVINGS {
                 let tried = f64::midpoint(kept, out);
-                rest.iter_mut().zip(epochs).for_each(|(x, (a, b))| *x = a - tried * b);
-                if is_evident(&rest, needed) { out = tried } else { kept = tried }
+                excess.iter_mut().zip(epochs).for_each(|(x, (a, b))| *x = a - tried * b);
+                if is_evident(&excess, needed) { out = tried } else { kept = tried }
             }
             out
         };
@@ -92,7 +90,8 @@ fn regret(n: usize) -> f64 {
 fn is_evident(values: &[f64], needed: f64) -> bool {
     let least = values.iter().copied().fold(f64::INFINITY, f64::min);
     let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let wider = WIDER * (most - least) / values.len() as f64;
+    // The largest of n is a little short of the largest there is.
+    let wider = (most - least) / values.len() as f64;
     let (below, above) = (wider - least, most + wider);
     if below <= 0.0 || above <= 0.0 {
         return true;

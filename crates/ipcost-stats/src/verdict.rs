@@ -43,6 +43,11 @@ impl Verdict {
         (1.0 / (1.0 + delta), 1.0 + delta)
     }
 
+    /// Whether it answers what is asked of a contrast: a direction alone does not say whether the difference matters.
+    pub const fn is_answer(self) -> bool {
+        matches!(self, Self::Different | Self::Equivalent)
+    }
+
     /// The name in documents.
     pub const fn name(self) -> &'static str {
         match self {

@@ -12,7 +12,7 @@ pub fn of_processors() -> Option<ProcessorTimes> {
 }
 
 /// Nanoseconds in a clock tick of the kernel's counters (`sysconf(_SC_CLK_TCK)`, 100 a second on Linux).
-const NS_PER_TICK: u64 = 10_000_000;
+pub(crate) const NS_PER_TICK: u64 = 10_000_000;
 
 /// Time in softirqs of these processors since boot, summed, nanoseconds in steps of a tick of 10 ms; `None` if the system does not report
 /// it for each of them.

@@ -109,7 +109,9 @@ mod tests {
     use ipcost_stats::Random;
 
     use super::*;
-    use crate::compare::levels::simulated::{most, scenarios, suite, truth, wrong};
+    use crate::compare::levels::simulated::{
+        assert_seldom_wrong, print_cases, scenarios, suite, truth, wrong,
+    };
     use crate::compare::{CellGroup, groups, levels};
 
     /// Streams and round trips over three transports, on one core and on two, in both arms.
@@ -190,7 +192,7 @@ mod tests {
     }
 
     /// Over changed combinations, changes, epochs and common shifts.
-    fn wrong_findings(times: usize, report: impl Fn(&str, usize, usize)) {
+    fn wrong_findings(times: usize, report: &dyn Fn(&str, usize, usize)) {
         let suites = [
             suite(&["unix", "tcp"], &[Pattern::Stream], 1),
             suite(&["unix", "tcp", "pipe"], &[Pattern::Rr, Pattern::Stream], 1),
@@ -238,24 +240,13 @@ mod tests {
 
     #[test]
     fn no_part_is_taken_for_the_whole() {
-        const TIMES: usize = 4;
-        let (all, times) = (std::cell::Cell::new(0), std::cell::Cell::new(0));
-        wrong_findings(TIMES, |name, wrong, _| {
-            all.set(all.get() + wrong);
-            times.set(times.get() + TIMES);
-            assert!(wrong <= most(TIMES), "{name}: {wrong} of {TIMES}");
-        });
-        assert!(all.get() <= most(times.get()) / 2, "{} of {}", all.get(), times.get());
+        assert_seldom_wrong(wrong_findings, 4);
     }
 
     #[test]
     #[ignore = "minutes: prints the share of wrong findings, as docs/compare.md says"]
     fn wrong_findings_over_the_grid() {
-        const TIMES: usize = 200;
-        wrong_findings(TIMES, |name, wrong, named| {
-            println!("{name}: wrong {wrong}, named {named} of {TIMES}");
-            assert!(wrong <= most(TIMES), "{name}: {wrong} of {TIMES}");
-        });
+        print_cases(wrong_findings, 200);
     }
 
     #[test]

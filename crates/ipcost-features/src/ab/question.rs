@@ -43,7 +43,7 @@ impl Question for ArmsQuestion {
         let found = levels(&evidence, &points, groups(&points), points.len(), plan.margin);
         let is_known = |(place, alpha): (usize, &f64)| {
             let ratios = evidence.cell_shift(place, *alpha).and_then(|shift| shift.ratios());
-            matches!(Verdict::of(ratios, plan.margin), Verdict::Different | Verdict::Equivalent)
+            Verdict::of(ratios, plan.margin).is_answer()
         };
         let resolved = found.cell_alpha.iter().enumerate().filter(|cell| is_known(*cell)).count();
         let needed = if resolved == points.len() { Needed::Nothing } else { Needed::Everything };

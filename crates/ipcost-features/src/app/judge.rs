@@ -6,6 +6,7 @@ use ipcost_model::{
     CellRecord, ContrastRecord, ContrastWithin, Document, Estimate, Measure, Metric, Placement, Ran, Verdict,
 };
 use ipcost_peer::adapters::app::{Facts, Kind};
+use ipcost_report::words;
 
 use super::record::LOGIN;
 use super::{APP_SCHEMA, App, Asked, Checked, Curve, RanShare, Request, Saving, Seen, Side};
@@ -162,9 +163,7 @@ fn sees_server(estimates: &Estimates<'_>, cell: usize) -> bool {
 /// How many batches of both sides ran where.
 fn shares(unix: &CellRecord, tcp: &CellRecord) -> Vec<RanShare> {
     let share = |cell: &CellRecord, ran: Ran| {
-        let all: u64 = cell.ran.iter().map(|seen| seen.batches).sum();
-        let so = cell.ran.iter().find(|seen| seen.ran == ran).map_or(0, |seen| seen.batches);
-        so as f64 / all.max(1) as f64
+        words::shares(cell).into_iter().find(|(seen, _)| seen.ran == ran).map_or(0.0, |(_, share)| share)
     };
     let shares =
         Ran::ALL.iter().map(|ran| RanShare { ran: *ran, unix: share(unix, *ran), tcp: share(tcp, *ran) });
@@ -177,7 +176,7 @@ fn curves(kind: &Kind, savings: &[Saving], margin: f64) -> Vec<Curve> {
         saving.is_plain()
             && saving.request == kind.least
             // What mixes placements has no curve if they are known apart.
-            && !(saving.ran.is_none() && savings.iter().any(|row| row.ran.is_some() && row.is_same_load(saving)))
+            && !saving.is_split(savings)
             // Of what is open, nothing follows.
             && saving.verdict != Verdict::Undecided
     };

@@ -129,6 +129,16 @@ impl Saving {
         self.unix == other.unix && self.tcp == other.tcp
     }
 
+    /// Whether it mixes placements that other rows show apart.
+    pub(super) fn is_split(&self, all: &[Self]) -> bool {
+        self.ran.is_none() && all.iter().any(|row| row.ran.is_some() && row.is_same_load(self))
+    }
+
+    /// Whether it was measured where a curve is about.
+    pub(super) fn is_where(&self, curve: &Curve) -> bool {
+        (self.placement, self.ran) == (curve.placement, curve.ran)
+    }
+
     /// Whether one client asks on a kept connection and waits for each reply.
     pub(super) fn is_plain(&self) -> bool {
         self.pattern == Pattern::Rr && self.concurrency == 1 && self.pipeline == 1

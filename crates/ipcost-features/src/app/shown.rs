@@ -75,16 +75,11 @@ fn curves(app: &App) -> Option<Curves> {
     if app.curves.is_empty() {
         return None;
     }
-    let is_there =
-        |saving: &Saving, curve: &Curve| (curve.placement, curve.ran) == (saving.placement, saving.ran);
-    // What mixes placements is not drawn.
-    let is_split = |saving: &&Saving| {
-        saving.ran.is_none() && app.savings.iter().any(|row| row.ran.is_some() && row.is_same_load(saving))
-    };
-    let has_curve = |saving: &&Saving| app.curves.iter().any(|curve| is_there(saving, curve));
+    let has_curve = |saving: &Saving| app.curves.iter().any(|curve| saving.is_where(curve));
     let of_least = |saving: &&Saving| saving.is_plain() && saving.request == least.request;
-    let without =
-        app.savings.iter().filter(of_least).filter(|saving| !has_curve(saving) && !is_split(saving));
+    // What mixes placements is not drawn.
+    let is_missing = |saving: &&Saving| !has_curve(saving) && !saving.is_split(&app.savings);
+    let without = app.savings.iter().filter(of_least).filter(is_missing);
     let note = |saving: &Saving| {
         format!(
             "Not drawn:{}, where it is open whether {} costs less.",
@@ -102,9 +97,8 @@ fn curves(app: &App) -> Option<Curves> {
 }
 
 fn panel(app: &App, curve: &Curve, least: &str) -> Panel {
-    let is_there = |saving: &&Saving| (curve.placement, curve.ran) == (saving.placement, saving.ran);
-    let own =
-        app.savings.iter().filter(is_there).filter(|saving| saving.is_plain() && saving.request != least);
+    let is_own = |saving: &&Saving| saving.is_where(curve) && saving.is_plain() && saving.request != least;
+    let own = app.savings.iter().filter(is_own);
     let requests: Vec<Measured> = own.map(|saving| measured(saving, curve)).collect();
     let last =
         requests.iter().map(|request| request.work_ns.log10().ceil()).fold(f64::from(LAST_DECADE), f64::max);

@@ -259,8 +259,30 @@ pub(crate) mod simulated {
             || of_all.is_some_and(|all| middle * all.ratio.ln().signum() < 1e-9)
     }
 
+    /// Simulates each case so many times and reports its name, how many answers were wrong and how many named something.
+    pub type Simulation = fn(usize, &dyn Fn(&str, usize, usize));
+
+    /// That no case is wrong more often than it may be, and all together half as often.
+    pub fn assert_seldom_wrong(simulation: Simulation, times: usize) {
+        let (all, cases) = (std::cell::Cell::new(0), std::cell::Cell::new(0));
+        simulation(times, &|name, wrong, _| {
+            all.set(all.get() + wrong);
+            cases.set(cases.get() + times);
+            assert!(wrong <= most(times), "{name}: {wrong} of {times}");
+        });
+        assert!(all.get() <= most(cases.get()) / 2, "{} of {}", all.get(), cases.get());
+    }
+
+    /// Prints each case, none of which is wrong more often than it may be.
+    pub fn print_cases(simulation: Simulation, times: usize) {
+        simulation(times, &|name, wrong, named| {
+            println!("{name}: wrong {wrong}, named {named} of {times}");
+            assert!(wrong <= most(times), "{name}: {wrong} of {times}");
+        });
+    }
+
     /// At most this many of so many repetitions are wrong at 5 %, but once in ten thousand times.
-    pub fn most(times: usize) -> usize {
+    fn most(times: usize) -> usize {
         let times = times as f64;
         (0.05 * times + 3.7 * (0.05 * 0.95 * times).sqrt()) as usize
     }

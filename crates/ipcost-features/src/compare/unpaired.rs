@@ -205,7 +205,9 @@ mod tests {
     use ipcost_stats::Random;
 
     use super::*;
-    use crate::compare::levels::simulated::{most, scenarios, suite, truth, wrong};
+    use crate::compare::levels::simulated::{
+        assert_seldom_wrong, print_cases, scenarios, suite, truth, wrong,
+    };
     use crate::compare::{CellGroup, Levels, groups, levels};
 
     /// The cells of a usual suite.
@@ -267,7 +269,7 @@ mod tests {
     }
 
     /// Over changed combinations, changes, noises and common shifts, with a tenth of the cells noisier than the others.
-    fn wrong_findings(times: usize, report: impl Fn(&str, usize, usize)) {
+    fn wrong_findings(times: usize, report: &dyn Fn(&str, usize, usize)) {
         let suites = [
             suite(&["unix", "tcp", "pipe", "fifo"], &[Pattern::Rr, Pattern::Stream], 3),
             suite(&["unix", "tcp"], &[Pattern::Rr, Pattern::Stream], 4),
@@ -308,24 +310,13 @@ mod tests {
 
     #[test]
     fn no_part_is_taken_for_the_whole() {
-        const TIMES: usize = 5;
-        let (all, times) = (std::cell::Cell::new(0), std::cell::Cell::new(0));
-        wrong_findings(TIMES, |name, wrong, _| {
-            all.set(all.get() + wrong);
-            times.set(times.get() + TIMES);
-            assert!(wrong <= most(TIMES), "{name}: {wrong} of {TIMES}");
-        });
-        assert!(all.get() <= most(times.get()) / 2, "{} of {}", all.get(), times.get());
+        assert_seldom_wrong(wrong_findings, 5);
     }
 
     #[test]
     #[ignore = "minutes: prints the share of wrong findings, as docs/compare.md says"]
     fn wrong_findings_over_the_grid() {
-        const TIMES: usize = 400;
-        wrong_findings(TIMES, |name, wrong, named| {
-            println!("{name}: wrong {wrong}, named {named} of {TIMES}");
-            assert!(wrong <= most(TIMES), "{name}: {wrong} of {TIMES}");
-        });
+        print_cases(wrong_findings, 400);
     }
 
     #[test]

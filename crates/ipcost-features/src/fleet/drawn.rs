@@ -25,7 +25,7 @@ pub fn overview(fleet: &Fleet) -> Forest {
     let row = |contrast: &FleetContrast, label: String, together: Option<&Together>| {
         let together = together?;
         Some(ForestRow {
-            label: label.trim().to_owned(),
+            label,
             strong: contrast.disagreements.is_empty() && contrast.counts.majority().is_some(),
             slot: if contrast.disagreements.is_empty() { USUAL } else { OTHER },
             ratio: together.ratio,
@@ -39,7 +39,7 @@ pub fn overview(fleet: &Fleet) -> Forest {
         rows: contrasts
             .iter()
             .flat_map(|contrast| {
-                rows(contrast).into_iter().filter_map(|(label, together)| row(contrast, label, together))
+                rows(contrast).into_iter().filter_map(|of| row(contrast, of.name, of.together))
             })
             .collect(),
     };

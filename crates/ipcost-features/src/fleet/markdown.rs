@@ -5,8 +5,8 @@ use ipcost_report::words::capitalised;
 
 use super::record::Fleet;
 use super::words::{
-    another, cheapest_on, claim_conditions, claim_counts, how, known, rows, sentences, skipped, spread,
-    standings, tables, title, typical, work,
+    ContrastRow, another, cheapest_on, claim_conditions, claim_counts, how, known, rows, sentences, skipped,
+    spread, tables, title, typical, work,
 };
 
 /// So many files that are not counted are named.
@@ -36,11 +36,10 @@ pub fn markdown(fleet: &Fleet) -> String {
             text(&capitalised(&title))
         ));
         for contrast in contrasts {
-            for (name, together) in rows(contrast) {
-                let counts = if name.starts_with(' ') { String::new() } else { standings(&contrast.counts) };
+            for ContrastRow { name, counts, together, .. } in rows(contrast) {
                 out.push_str(&format!(
                     "| {} | {counts} | {} | {} | {} | {} |\n",
-                    text(name.trim()),
+                    text(&name),
                     together.map(typical).unwrap_or_default(),
                     together.map(|together| known(fleet, together)).unwrap_or_default(),
                     together.map(spread).unwrap_or_default(),

@@ -6,10 +6,10 @@ use ipcost_report::picture::plain_forest;
 use ipcost_report::words::capitalised;
 
 use super::drawn::{by_host, overview};
-use super::record::{Fleet, FleetClaim, FleetContrast, Standing, Together};
+use super::record::{Fleet, FleetClaim, FleetContrast, Standing};
 use super::words::{
-    another, cheapest_on, claim_conditions, claim_counts, claim_sentence, group_names, how, known, pair,
-    rows, sentence, sentences, skipped, spread, standings, tables, title, typical, work,
+    ContrastRow, another, cheapest_on, claim_conditions, claim_counts, claim_sentence, group_names, how,
+    known, pair, rows, sentence, sentences, skipped, spread, tables, title, typical, work,
 };
 use crate::claims::ClaimVerdict;
 
@@ -88,11 +88,10 @@ fn overview_section(fleet: &Fleet) -> Section {
 }
 
 fn of_contrast(fleet: &Fleet, title: &str, contrast: &FleetContrast) -> Vec<Vec<Field>> {
-    let row = |(name, together): (String, Option<&Together>)| {
-        let counts = if name.starts_with(' ') { String::new() } else { standings(&contrast.counts) };
+    let row = |ContrastRow { name, counts, together, .. }: ContrastRow<'_>| {
         vec![
             Field::new(title, Look::Name),
-            Field::new(name.trim(), Look::Name),
+            Field::new(name, Look::Name),
             Field::new(counts, look(contrast.counts.majority())),
             Field::new(together.map(typical).unwrap_or_default(), Look::Number),
             Field::new(together.map(|together| known(fleet, together)).unwrap_or_default(), Look::Name),

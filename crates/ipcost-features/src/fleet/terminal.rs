@@ -10,8 +10,8 @@ use ipcost_report::wrap::wrapped;
 
 use super::record::{Fleet, FleetCheapest, Standing};
 use super::words::{
-    another, cheapest_on, claim_conditions, claim_counts, how, known, pair, rows, sentences, skipped, spread,
-    standings, tables, title, typical, work,
+    ContrastRow, another, cheapest_on, claim_conditions, claim_counts, how, known, pair, rows, sentences,
+    skipped, spread, tables, title, typical, work,
 };
 use crate::claims::ClaimVerdict;
 
@@ -102,10 +102,10 @@ fn contrasts(fleet: &Fleet, room: usize, out: &mut String) {
                 Some(Standing::Same) => Style::new(),
                 Some(Standing::Open) | None => DIMMED,
             };
-            for (name, together) in rows(contrast) {
-                let counts = if name.starts_with(' ') { String::new() } else { standings(&contrast.counts) };
+            for ContrastRow { name, counts, is_usual, together } in rows(contrast) {
+                let indent = if is_usual { "  " } else { "" };
                 grid.row(vec![
-                    name.into(),
+                    format!("{indent}{name}").into(),
                     Piece::styled(counts, style),
                     together.map(typical).unwrap_or_default().into(),
                     together.map(|together| known(fleet, together)).unwrap_or_default().into(),

@@ -88,14 +88,33 @@ pub fn spread(together: &Together) -> String {
     }
 }
 
-/// What the hosts of a contrast say together: all of them, and without those that are set apart.
-pub fn rows(contrast: &FleetContrast) -> Vec<(String, Option<&Together>)> {
-    fn without(usual: &Together) -> (String, Option<&Together>) {
-        (format!("  without {}", counted(usual.apart, "host")), Some(usual))
-    }
-    std::iter::once((pair(contrast), contrast.together.as_ref()))
-        .chain(contrast.usual.as_ref().map(without))
-        .collect()
+/// What the hosts of a contrast say together.
+pub struct ContrastRow<'a> {
+    /// Of what.
+    pub name: String,
+    /// How many hosts stand where; empty where some are left out.
+    pub counts: String,
+    /// Whether those are left out that are set apart.
+    pub is_usual: bool,
+    /// What they say.
+    pub together: Option<&'a Together>,
+}
+
+/// Of a contrast all hosts, and, if some are set apart, the others.
+pub fn rows(contrast: &FleetContrast) -> Vec<ContrastRow<'_>> {
+    let all = ContrastRow {
+        name: pair(contrast),
+        counts: standings(&contrast.counts),
+        is_usual: false,
+        together: contrast.together.as_ref(),
+    };
+    let usual = contrast.usual.as_ref().map(|usual| ContrastRow {
+        name: format!("without {}", counted(usual.apart, "host")),
+        counts: String::new(),
+        is_usual: true,
+        together: Some(usual),
+    });
+    std::iter::once(all).chain(usual).collect()
 }
 
 /// `0.48–0.61`: where another host's ratio lies.

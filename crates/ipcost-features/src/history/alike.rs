@@ -6,7 +6,7 @@ use crate::answer::kind;
 use crate::compare::alike_batches;
 
 /// What runs must have in common to be in one history.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Alike {
     /// The machine's name.
     pub host: String,
@@ -14,21 +14,10 @@ pub struct Alike {
     pub job: (Option<String>, Job),
     /// The version of a real server, where the document tells.
     pub server: Option<String>,
-    /// How long batches last: what a batch costs once is a larger part of short ones.
-    pub batch: BatchLength,
+    /// How long batches last, milliseconds: what a batch costs once is a larger part of short ones.
+    pub batch_ms: f64,
     /// Whether the tool was built without optimisation.
     pub debug: bool,
-}
-
-/// The length of batches, milliseconds. Equal are lengths that measure the same, which two lengths may be with a third and not
-/// with each other.
-#[derive(Debug, Clone, Copy)]
-pub struct BatchLength(pub f64);
-
-impl PartialEq for BatchLength {
-    fn eq(&self, other: &Self) -> bool {
-        alike_batches([self.0, other.0])
-    }
 }
 
 impl Alike {
@@ -40,9 +29,22 @@ impl Alike {
             host: document.host.name().to_owned(),
             job: (kind(document), what_is_measured(&document.job)),
             server: server.and_then(|version| version.as_str()).map(str::to_owned),
-            batch: BatchLength(document.schedule.batch_ms),
+            batch_ms: document.schedule.batch_ms,
             debug: document.tool.profile.as_deref() == Some("debug"),
         }
+    }
+
+    /// Whether runs like these two are in one history. No equality: two lengths of batches may both be alike with a third, and not with
+    /// each other.
+    pub fn is_like(&self, other: &Self) -> bool {
+        (&self.host, &self.job, &self.server, self.debug)
+            == (&other.host, &other.job, &other.server, other.debug)
+            && self.has_batches_like(other)
+    }
+
+    /// Whether their batches are of about one length.
+    pub fn has_batches_like(&self, other: &Self) -> bool {
+        alike_batches([self.batch_ms, other.batch_ms])
     }
 }
 

@@ -126,8 +126,7 @@ fn answered(run: &RunSummary) -> Piece {
         (RunState::Finished, _) => {
             let counted = run.verdicts.each();
             let all: u32 = counted.iter().map(|(_, count)| count).sum();
-            let is_answer =
-                |(verdict, _): &&(Verdict, u32)| matches!(verdict, Verdict::Different | Verdict::Equivalent);
+            let is_answer = |(verdict, _): &&(Verdict, u32)| verdict.is_answer();
             let known: u32 = counted.iter().filter(is_answer).map(|(_, count)| count).sum();
             return if all == 0 { Piece::default() } else { format!("{known} of {all}").into() };
         }

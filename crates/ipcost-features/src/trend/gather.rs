@@ -87,7 +87,7 @@ impl Asked {
 }
 
 /// What a trend needs of a saved run.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Gathered {
     pub(super) id: String,
     pub(super) name: Option<String>,

@@ -100,7 +100,7 @@ pub fn trend(
         }
     })?;
     let left_out = left_out(&runs, &model.alike);
-    let mut runs: Vec<Gathered> = runs.into_iter().filter(|run| run.alike == model.alike).collect();
+    let mut runs: Vec<Gathered> = runs.into_iter().filter(|run| run.alike.is_like(&model.alike)).collect();
     runs.drain(..runs.len().saturating_sub(limit.clamp(1, MOST_RUNS)));
     let logs: Vec<f64> = runs.iter().map(|run| run.value.median.ln()).collect();
     let found = change_points(&logs, CHANGE_ALPHA, SEED);
@@ -185,7 +185,7 @@ fn left_out(runs: &[Gathered], model: &Alike) -> Vec<LeftOut> {
         ("of another host", |run, model| run.host != model.host),
         ("of another job", |run, model| run.job != model.job),
         ("of another version of the server", |run, model| run.server != model.server),
-        ("with batches of another length", |run, model| run.batch != model.batch),
+        ("with batches of another length", |run, model| !run.has_batches_like(model)),
         (build, |run, model| run.debug != model.debug),
     ];
     let first = |run: &Gathered| reasons.iter().position(|(_, differs)| differs(&run.alike, model));

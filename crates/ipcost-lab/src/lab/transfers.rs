@@ -1,6 +1,6 @@
 //! Which streams cost otherwise in one long transfer than in bursts: connections of some transports learn over time.
 
-use ipcost_model::{Counts, Job, Matrix, OptionName, OptionValue, Pattern, PlannedCell, STEADY, Size};
+use ipcost_model::{Counts, Job, Matrix, OptionName, Pattern, PlannedCell, Point, STEADY, parse_cell_id};
 use ipcost_stats::median;
 use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::transport;
@@ -33,7 +33,7 @@ impl Lab {
             return Ok(Vec::new());
         }
         let job = Job {
-            cells: expanded.cells.iter().map(matrix).collect(),
+            cells: expanded.cells.iter().map(|cell| matrix(&cell.point)).collect(),
             epochs: Some(1),
             floor: false,
             ..job.clone()
@@ -61,7 +61,7 @@ impl Lab {
             let long = cost(&mut bench, *cell, counts[index].1)?;
             let differs = |(burst, long): (f64, f64)| (long / burst).max(burst / long) >= LEAST;
             if median(&bursts[index]).zip(long).is_some_and(differs) {
-                found.push(matrix(&steady(&plan.cells[*cell])));
+                found.push(matrix(&plan.cells[*cell].steady()));
             }
         }
         bench.end_epoch()?;
@@ -82,26 +82,12 @@ fn learns(cell: &PlannedCell) -> bool {
 
 /// The same cell as one long transfer.
 fn steady(cell: &PlannedCell) -> PlannedCell {
-    let mut cell = cell.clone();
-    cell.point.cell.options.set(STEADY, OptionValue::Bool(true)).expect("a switch");
-    cell
+    PlannedCell { point: cell.point.steady(), ..cell.clone() }
 }
 
 /// The matrix of one cell.
-fn matrix(cell: &PlannedCell) -> Matrix {
-    let options = cell.cell.options.iter().map(|(name, value)| (name, vec![value.clone()]));
-    let options = ipcost_model::OptionLists(options.collect());
-    Matrix {
-        pattern: vec![cell.cell.pattern].into(),
-        transport: vec![cell.cell.transport.clone()].into(),
-        size: vec![Size(cell.cell.size)].into(),
-        concurrency: vec![cell.cell.concurrency].into(),
-        placement: vec![cell.placement].into(),
-        client: vec![cell.client.clone()].into(),
-        server: vec![cell.server.clone()].into(),
-        options,
-        ..Matrix::default()
-    }
+fn matrix(point: &Point) -> Matrix {
+    parse_cell_id(&point.id()).expect("the id of a cell is one")
 }
 
 /// The cost of one operation in a batch after its lead-in, nanoseconds; `None` if the batch told nothing.

@@ -10,7 +10,7 @@ use ipcost_model::facts::Sample;
 
 use ipcost_model::ProcessorTimes;
 
-use crate::counters;
+use crate::counters::{self, NS_PER_TICK};
 use crate::quota;
 use crate::{others, usage};
 
@@ -53,9 +53,7 @@ fn left_alone(window: Duration) -> Sample {
 
 /// The share of time that was neither idle nor this program's.
 fn share_of_others(passed: &ProcessorTimes, own_ns: u64) -> f64 {
-    /// Nanoseconds per clock tick in the kernel's counters (`sysconf(_SC_CLK_TCK)`, 100 a second on Linux).
-    const NS_PER_TICK: f64 = 1e7;
-    ((passed.busy as f64 - own_ns as f64 / NS_PER_TICK) / passed.total as f64).clamp(0.0, 1.0)
+    ((passed.busy as f64 - own_ns as f64 / NS_PER_TICK as f64) / passed.total as f64).clamp(0.0, 1.0)
 }
 
 fn kept_busy(window: Duration, processors: u32) -> Sample {

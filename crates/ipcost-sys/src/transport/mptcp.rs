@@ -4,9 +4,9 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr};
 
 use ipcost_model::protocol::Address;
-use ipcost_model::{Capabilities, Cell, OptionGroup};
+use ipcost_model::{Capabilities, Cell};
 
-use super::tcp::{Sources, TcpClient, any_port, serve};
+use super::tcp::{OPTION_GROUPS, Sources, TcpClient, any_port, serve};
 use super::{Client, Place, Provision, Server, Transport, TransportError, capacity};
 use crate::system::more_sockets::mptcp_socket;
 
@@ -17,14 +17,7 @@ const CAPABILITIES: Capabilities = Capabilities {
     summary: "Multipath TCP over 127.0.0.1, with a single path",
     connects: true,
     os: &["linux"],
-    option_groups: &[
-        OptionGroup::Socket,
-        OptionGroup::Calling,
-        OptionGroup::Listener,
-        OptionGroup::Tcp,
-        OptionGroup::Lasting,
-        OptionGroup::SourceAddresses,
-    ],
+    option_groups: OPTION_GROUPS,
     trouble_counters: &["ListenOverflows", "ListenDrops", "TCPTimeouts"],
     ..Capabilities::PLAIN
 };

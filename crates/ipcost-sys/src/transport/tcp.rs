@@ -25,18 +25,21 @@ pub struct Tcp;
 /// A port that may or may not be in use.
 const ANY_PORT: u16 = 9;
 
+/// What can be set of TCP over IPv4, whatever its paths.
+pub(super) const OPTION_GROUPS: &[OptionGroup] = &[
+    OptionGroup::Socket,
+    OptionGroup::Calling,
+    OptionGroup::Listener,
+    OptionGroup::Tcp,
+    OptionGroup::Lasting,
+    OptionGroup::SourceAddresses,
+];
+
 const CAPABILITIES: Capabilities = Capabilities {
     name: "tcp",
     summary: "TCP over 127.0.0.1",
     connects: true,
-    option_groups: &[
-        OptionGroup::Socket,
-        OptionGroup::Calling,
-        OptionGroup::Listener,
-        OptionGroup::Tcp,
-        OptionGroup::Lasting,
-        OptionGroup::SourceAddresses,
-    ],
+    option_groups: OPTION_GROUPS,
     trouble_counters: &["ListenOverflows", "ListenDrops", "TCPTimeouts"],
     in_default_suite: true,
     ..Capabilities::PLAIN

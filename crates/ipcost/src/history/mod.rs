@@ -118,11 +118,12 @@ fn past(
     let mut past = PastRuns::default();
     let Some(first) = a.first() else { return past };
     let of = |run: &Document| {
-        let Alike { job: (kind, job), .. } = Alike::of(run);
-        Alike { job: (alike_kind(kind), job), ..Alike::of(run) }
+        let mut alike = Alike::of(run);
+        alike.job.0 = alike_kind(alike.job.0);
+        alike
     };
     let alike = of(first);
-    let is_like = |run: &Document| of(run) == alike;
+    let is_like = |run: &Document| of(run).is_like(&alike);
     let Some(store) = Store::of_user().ok().filter(|_| a.iter().chain(b).all(is_like)) else { return past };
     let Ok(all) = Summaries::of(&store) else { return past };
     let compared = |run: &Document| {

@@ -49,7 +49,8 @@ pub fn run(file: &Path, args: &ListArgs) -> Result<ExitCode, Problem> {
         })
     })?;
     let total = runs.len();
-    let rows: Vec<Row> = runs.into_iter().filter(|run| run.alike == alike).map(|run| run.row).collect();
+    let rows: Vec<Row> =
+        runs.into_iter().filter(|run| run.alike.is_like(&alike)).map(|run| run.row).collect();
     let others = total - rows.len();
     let limit = args.limit.unwrap_or(usize::MAX);
     let table = table(rows.into_iter().take(limit).collect(), false);

@@ -1,14 +1,15 @@
 //! A claim about every cell, before and after: what groups of cells and all of them together say, which a single cell may not
 //! show.
 
-use ipcost_model::{Metric, Point};
+use ipcost_model::Point;
 use ipcost_stats::{
     CellSet, RunMedian, Shift, all_but, error_of_difference, median, run_median, shifted_groups,
 };
 
+use super::preparing::metric_of;
 use super::{AskedClaim, Measured, Test, Than};
 use crate::ab::{Pair, PairedArms};
-use crate::check::{CheckedTest, ClaimMetric, Level};
+use crate::check::{CheckedTest, Level};
 use crate::claims::{Bounded, Bounds, ClaimVerdict};
 use crate::compare::{AskedGroup, CellGroup, Evidence, NamedCells, UnpairedRuns, all_together, with_parts};
 
@@ -16,7 +17,7 @@ use crate::compare::{AskedGroup, CellGroup, Evidence, NamedCells, UnpairedRuns, 
 pub(super) fn decide_groups(claim: &AskedClaim, measured: &Measured<'_>, level: f64) -> Vec<CheckedTest> {
     let batches = &measured.batches;
     let Some(first) = claim.tests.first().filter(|_| !claim.groups.is_empty()) else { return Vec::new() };
-    let metric = if first.metric == ClaimMetric::Cpu { Metric::Cpu } else { Metric::Wall };
+    let metric = metric_of(first.metric);
     let points: Vec<&Point> = claim.tests.iter().map(|test| &measured.cells[test.cell].point).collect();
     let pair = |test: &Test| match test.than {
         Than::Cell(a) => Some(Pair { a, b: test.cell }),

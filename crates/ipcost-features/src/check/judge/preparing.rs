@@ -52,8 +52,8 @@ fn wanting_runs(claim: &AskedClaim, level: f64) -> Option<String> {
     ))
 }
 
-/// Of a claim about a baseline.
-fn metric_of(metric: ClaimMetric) -> Metric {
+/// The metric whose costs are compared with those of a baseline: all but processor time by elapsed time.
+pub(super) fn metric_of(metric: ClaimMetric) -> Metric {
     if metric == ClaimMetric::Cpu { Metric::Cpu } else { Metric::Wall }
 }
 
