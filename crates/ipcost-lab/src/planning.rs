@@ -165,8 +165,18 @@ pub fn plan(expanded: Expanded, settings: &Settings) -> Result<Plan, PlanError> 
     }
     if settings.batch.is_some_and(|batch| batch < SHORTEST_BATCH) {
         return Err(PlanError::Setting(
-            "a batch of less than 1 ms says little; give at least batch = \"1ms\"".to_owned(),
+            "a batch of less than 1 ms says little; give at least 1ms (--batch, or batch in a job)"
+                .to_owned(),
         ));
+    }
+    // A peer that is still busy would be killed.
+    if let Some(batch) = settings.batch.filter(|batch| *batch >= settings.timeout) {
+        return Err(PlanError::Setting(format!(
+            "a batch of {} does not end within the timeout of {}; give --timeout {}s",
+            duration_text(batch),
+            duration_text(settings.timeout),
+            batch.as_secs().saturating_mul(2).max(1)
+        )));
     }
     if settings.epochs == Some(0) {
         return Err(PlanError::Setting("--epochs 0 measures nothing; give at least 1".to_owned()));

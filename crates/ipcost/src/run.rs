@@ -9,7 +9,7 @@ use ipcost_features::answer::answered;
 use ipcost_lab::lab::{about, fresh_seed};
 use ipcost_lab::progress::{Observer, Progress};
 use ipcost_lab::{About, Contrasts, EngineError, Lab, LabError, Outcome, PlanError, document, so_far};
-use ipcost_model::{Calibrated, Document, EpochRecord, Job, Metric, Plan, Stopped};
+use ipcost_model::{Calibrated, Document, EpochRecord, Job, Matrix, Metric, Plan, Stopped};
 use ipcost_report::{plan as plan_text, terminal};
 use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::transport;
@@ -41,12 +41,23 @@ pub fn run_job(args: &RunArgs, job: Job) -> Result<ExitCode, Problem> {
         Outputs { files: &args.outputs, redacting: args.redacting, save: !args.no_save, quiet: args.quiet };
     outputs::check(&args.outputs).map_err(Problem::usage)?;
     let lab = Lab::open(&job, &mut teller(args.quiet))?;
-    let interrupt = listen()?;
-    let job =
-        if args.job.is_none() && !args.plan { with_long_transfers(&lab, job, &interrupt)? } else { job };
-    let (job, plan) = planned(&lab, job)?;
+    let asked = job.clone();
+    // Before anything is tried: what is refused starts nothing.
+    let (mut job, mut plan) = planned(&lab, job)?;
     if args.plan {
         return show_plan(args, &plan).map(|()| ExitCode::SUCCESS).map_err(Problem::failed);
+    }
+    let interrupt = listen()?;
+    // A run of so many epochs is to have the same cells each time; in two arms a trial would meet what they set.
+    if args.job.is_none() && job.epochs.is_none() && job.ab.is_none() {
+        let long = lab.long_transfers(&asked, &interrupt)?;
+        match with_long_transfers(&lab, asked, long)? {
+            Some(Trial::Planned(both)) => (job, plan) = *both,
+            Some(Trial::NoRoom(enough)) if !args.quiet => note(&format!(
+                "streams over TCP cost otherwise in one long transfer; to measure that, too, give --budget {enough}s"
+            )),
+            Some(Trial::NoRoom(_)) | None => {}
+        }
     }
     if !args.quiet {
         one_core_note(&job).into_iter().for_each(note);
@@ -63,14 +74,25 @@ pub fn run_job(args: &RunArgs, job: Job) -> Result<ExitCode, Problem> {
     finish(&outputs, finished, samples)
 }
 
-/// A job with its streams as long transfers, too, where those cost otherwise than bursts. Arms set what such a trial would meet, so
-/// they leave it to the user.
-fn with_long_transfers(lab: &Lab, mut job: Job, interrupt: &Interrupt) -> Result<Job, LabError> {
-    // A run of so many epochs is to have the same cells each time.
-    if job.ab.is_none() && job.epochs.is_none() {
-        job.cells.extend(lab.long_transfers(&job, interrupt)?);
+/// What a trial of long transfers leads to.
+enum Trial {
+    /// A job that measures them, too, and its plan.
+    Planned(Box<(Job, Plan)>),
+    /// The user's budget has no room for them; these seconds have.
+    NoRoom(u64),
+}
+
+/// A job with long transfers, too; `None` if there are none to add.
+fn with_long_transfers(lab: &Lab, mut job: Job, long: Vec<Matrix>) -> Result<Option<Trial>, LabError> {
+    if long.is_empty() {
+        return Ok(None);
     }
-    Ok(job)
+    job.cells.extend(long);
+    match planned(lab, job) {
+        Ok(both) => Ok(Some(Trial::Planned(Box::new(both)))),
+        Err(LabError::Plan(PlanError::BudgetTooSmall { enough, .. })) => Ok(Some(Trial::NoRoom(enough))),
+        Err(error) => Err(error),
+    }
 }
 
 /// The plan of a job, which gets the usual budget if it has none: with two arms, what they take.

@@ -34,6 +34,7 @@ impl Lab {
         }
         let job = Job {
             cells: expanded.cells.iter().map(|cell| matrix(&cell.point)).collect(),
+            baseline: None,
             epochs: Some(1),
             floor: false,
             ..job.clone()

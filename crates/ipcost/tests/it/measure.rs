@@ -404,6 +404,31 @@ fn where_the_scheduler_put_a_batch_is_observed() {
 }
 
 #[test]
+fn another_baseline_and_a_small_budget_do_not_stop_a_trial_of_long_transfers() {
+    let place = Place::new();
+    let document = place.document(&[
+        "run",
+        "--transports",
+        "unix,tcp",
+        "--patterns",
+        "stream",
+        "--sizes",
+        "64KiB",
+        "--placement",
+        "free",
+        "--baseline",
+        "unix",
+        "--budget",
+        "6s",
+        "--quiet",
+    ]);
+    let labels = strings(&document["cells"], "label");
+    assert!(labels.starts_with(&["unix", "tcp", "tcp nodelay"]), "{labels:?}");
+    assert_eq!(document["workloads"][0]["baseline"], document["cells"][0]["id"]);
+    place.assert_clean();
+}
+
+#[test]
 fn the_same_command_without_optimisation_says_so() {
     let place = Place::new();
     let document =
