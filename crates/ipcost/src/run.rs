@@ -54,7 +54,7 @@ pub fn run_job(args: &RunArgs, job: Job) -> Result<ExitCode, Problem> {
         match with_long_transfers(&lab, asked, long)? {
             Some(Trial::Planned(both)) => (job, plan) = *both,
             Some(Trial::NoRoom(enough)) if !args.quiet => note(&format!(
-                "streams over TCP cost otherwise in one long transfer; to measure that, too, give --budget {enough}s"
+                "streams over TCP cost more or less in one long transfer than in bursts; --budget {enough}s measures both"
             )),
             Some(Trial::NoRoom(_)) | None => {}
         }

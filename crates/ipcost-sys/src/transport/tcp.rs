@@ -104,7 +104,7 @@ pub fn lacks_congestion(name: &str) -> Option<String> {
             "the kernel has no congestion control {name}; load its module (modprobe tcp_{name}), or take one of net.ipv4.tcp_available_congestion_control"
         ),
         io::ErrorKind::PermissionDenied => format!(
-            "congestion control {name} is for root alone; add it to net.ipv4.tcp_allowed_congestion_control"
+            "only root may use congestion control {name} here; add it to net.ipv4.tcp_allowed_congestion_control"
         ),
         _ => format!("congestion control {name} cannot be used: {error}"),
     })
