@@ -1,26 +1,8 @@
 //! Commands for CI and people: `cargo xtask test`, `cargo xtask lint`, `cargo xtask soak`, `cargo xtask bench`, `cargo xtask dist`.
 
-mod advisories;
-mod architecture;
-mod bench;
-mod dist;
-mod docs;
-mod english;
-mod ledgers;
-mod lint;
-mod miri;
-mod pairs;
-mod programs;
-mod shell;
-mod soak;
-mod steps;
-mod tables;
-mod test;
-mod tools;
-mod unused;
-mod verdict;
-
 use std::process::ExitCode;
+
+use xtask::{dist, lint, miri, shell, soak, test};
 
 const USAGE: &str = "\
 usage: cargo xtask <command>
@@ -73,46 +55,7 @@ fn main() -> ExitCode {
         ["soak"] => soak::run(20),
         ["soak", times] => repetitions(times).and_then(soak::run),
         ["miri"] => miri::run(),
-        ["ledgers", paths @ ..] => ledgers::print(paths),
-        ["bench", "overhead", rest @ ..] => {
-            let (epochs, only) = count_and_names(rest, 60);
-            bench::overhead::bench(epochs as usize, only)
-        }
-        ["bench", "packaged", rest @ ..] => {
-            let (epochs, only) = count_and_names(rest, 60);
-            bench::overhead::packaged(epochs as usize, only)
-        }
-        ["bench", "streams", rest @ ..] => {
-            let (epochs, only) = count_and_names(rest, 40);
-            bench::overhead::streams(epochs as usize, only)
-        }
-        ["bench", "habits", rest @ ..] => {
-            let (epochs, only) = count_and_names(rest, 30);
-            bench::habits::bench(epochs, only)
-        }
-        ["bench", "faithful", rest @ ..] => {
-            let (turns, only) = count_and_names(rest, 20);
-            bench::faithful::bench(turns, only)
-        }
-        ["bench", "percentiles"] => bench::percentiles::bench(40),
-        ["bench", "percentiles", epochs] => repetitions(epochs).and_then(bench::percentiles::bench),
-        ["bench", "verdict"] => verdict::bench(10),
-        ["bench", "verdict", times] => repetitions(times).and_then(verdict::bench),
-        ["bench", "pairs"] => pairs::bench(40),
-        ["bench", "pairs", times] => repetitions(times).and_then(|times| pairs::bench(times as usize)),
-        ["bench", "tools", rest @ ..] => {
-            let (turns, words) = count_and_names(rest, 10);
-            bench::tools::bench(turns, words)
-        }
-        ["bench", "apps", rest @ ..] => {
-            let (turns, words) = count_and_names(rest, 10);
-            bench::apps::bench(turns, words)
-        }
-        ["bench", "causes", words @ ..] => bench::causes::bench(words),
-        ["tables"] => {
-            tables::print();
-            Ok(())
-        }
+        ["bench" | "ledgers" | "tables", ..] => bench(&words),
         ["dist", words @ ..] => dist::Options::read(words).and_then(|options| dist::run(&options)),
         ["--help" | "-h" | "help"] => {
             println!("{USAGE}");
@@ -132,12 +75,13 @@ fn main() -> ExitCode {
     }
 }
 
-/// A count, if the words begin with one, and the names that follow.
-fn count_and_names<'a, 'b>(words: &'a [&'b str], usual: u32) -> (u32, &'a [&'b str]) {
-    match words.split_first().map(|(first, rest)| (first.parse(), rest)) {
-        Some((Ok(count), rest)) => (count, rest),
-        _ => (usual, words),
-    }
+/// Runs a bench of its own package: it takes the whole program as a library, and building that is not for every command.
+fn bench(words: &[&str]) -> anyhow::Result<()> {
+    let cargo = ["cargo", "run", "--quiet", "--package", "ipcost-bench", "--"];
+    let status =
+        shell::command(&[&cargo[..], words].concat()).current_dir(std::env::current_dir()?).status()?;
+    anyhow::ensure!(status.success(), "failed: {}", words.join(" "));
+    Ok(())
 }
 
 fn repetitions(text: &str) -> anyhow::Result<u32> {

@@ -1,0 +1,165 @@
+//! `ipcost app` against the load tools of the servers themselves, by turns: docs/faithfulness.md.
+//!
+//! One server runs for both, so its configuration favours neither. The tools never see ipcost's client.
+
+mod clients;
+mod loads;
+mod ours;
+mod server;
+mod show;
+
+use anyhow::{Context, Result, bail, ensure};
+use ipcost_features::app::{Kind, find};
+use ipcost_model::Placement;
+use ipcost_stats::{Interval, Random, epoch_interval};
+
+use self::loads::{Load, SERVERS, Tested};
+use self::server::{Server, Socket};
+use self::show::Row;
+use crate::common::{build_ipcost, processors};
+use crate::tools::tried;
+use crate::verdict::{Verdict, verdict};
+
+/// The probability that a row's interval misses.
+const ALPHA: f64 = 0.05;
+
+/// What a request takes over both sockets, nanoseconds, and the ratio: ipcost's is the one that it shows.
+#[derive(Debug, Clone, Copy)]
+struct Times {
+    unix_ns: f64,
+    tcp_ns: f64,
+    ratio: f64,
+}
+
+/// One load of one server, while it is measured.
+struct Subject {
+    tested: &'static Tested,
+    load: &'static Load,
+    theirs: Vec<Times>,
+    ours: Vec<Times>,
+    failure: Option<String>,
+}
+
+/// Measures every load with the server's own tool and with ipcost once in each turn, in random order.
+///
+/// # Errors
+/// If ipcost cannot be built or fails, a load cannot be measured, or a ratio differs.
+pub fn bench(turns: u32, words: &[&str]) -> Result<()> {
+    if cfg!(not(target_os = "linux")) {
+        bail!("the tools are those of Linux");
+    }
+    let (placement, names) = match words {
+        ["apart", names @ ..] => (Placement::Apart, names),
+        names => (Placement::Together, names),
+    };
+    for name in names {
+        let known: Vec<&str> = SERVERS.iter().map(|tested| tested.kind).collect();
+        ensure!(known.contains(name), "{name} is none of {}", known.join(", "));
+    }
+    build_ipcost()?;
+    let (client, server) = processors(placement)?;
+    let (mut subjects, mut not_run) = (Vec::new(), Vec::new());
+    for tested in SERVERS.iter().filter(|tested| names.is_empty() || names.contains(&tested.kind)) {
+        let (can, cannot): (Vec<&Load>, Vec<&Load>) =
+            tested.loads.iter().partition(|load| tested.lacks(load).is_none());
+        not_run.extend(
+            cannot.iter().filter_map(|load| Some(format!("{}: {}", tested.name(load), tested.lacks(load)?))),
+        );
+        if !can.is_empty() {
+            let kind = find(tested.kind).map_err(anyhow::Error::msg)?;
+            let server = Server::start(kind.name, server)?;
+            subjects.extend(measured(tested, &can, turns, &At { kind, server: &server, client })?);
+        }
+    }
+    let rows: Vec<Row> = subjects.iter().map(row).collect();
+    show::print(&rows, &not_run);
+    let wrong: Vec<&str> =
+        rows.iter().filter(|row| row.verdict.is_wrong()).map(|row| row.name.as_str()).collect();
+    ensure!(wrong.is_empty(), "{} of {} loads failed: {}", wrong.len(), rows.len(), wrong.join("; "));
+    Ok(())
+}
+
+/// A server, and the processor of those who ask it.
+struct At<'a> {
+    kind: &'static Kind,
+    server: &'a Server,
+    client: usize,
+}
+
+/// All turns with one server.
+fn measured(
+    tested: &'static Tested,
+    loads: &[&'static Load],
+    turns: u32,
+    at: &At<'_>,
+) -> Result<Vec<Subject>> {
+    let of =
+        |load: &&'static Load| Subject { tested, load, theirs: Vec::new(), ours: Vec::new(), failure: None };
+    let mut subjects: Vec<Subject> = loads.iter().map(of).collect();
+    let mut random = Random::new(1);
+    // One run of ipcost measures all loads.
+    let ours = subjects.len();
+    let mut order: Vec<usize> = (0..=ours).collect();
+    for turn in 0..turns {
+        eprint!("\rxtask: {}, turn {} of {turns} ", tested.kind, turn + 1);
+        random.shuffle(&mut order);
+        for &index in &order {
+            if index == ours {
+                let answer = ours::answer(tested, at).context("ipcost")?;
+                for subject in &mut subjects {
+                    subject.ours.push(ours::times(&answer, subject.load)?);
+                }
+                continue;
+            }
+            let subject = &mut subjects[index];
+            let unix_first = random.below(2) == 0;
+            if subject.failure.is_none() {
+                match tried(|| theirs(subject.load, at, unix_first)) {
+                    Ok(times) => subject.theirs.push(times),
+                    Err(error) => subject.failure = Some(format!("{error:#}")),
+                }
+            }
+        }
+    }
+    eprintln!();
+    Ok(subjects)
+}
+
+/// The tool's figures over both sockets, one right after the other.
+fn theirs(load: &Load, at: &At<'_>, unix_first: bool) -> Result<Times> {
+    let over = |socket| {
+        let time_ns = (load.run)(load, at, socket).context(load.tool.name)?;
+        ensure!(time_ns.is_finite() && time_ns > 0.0, "the figure of {} is {time_ns}", load.tool.name);
+        Ok(time_ns)
+    };
+    let (unix_ns, tcp_ns) = if unix_first {
+        let unix_ns = over(Socket::Unix)?;
+        (unix_ns, over(Socket::Tcp)?)
+    } else {
+        let tcp_ns = over(Socket::Tcp)?;
+        (over(Socket::Unix)?, tcp_ns)
+    };
+    Ok(Times { unix_ns, tcp_ns, ratio: unix_ns / tcp_ns })
+}
+
+fn row(subject: &Subject) -> Row {
+    let over = |logs: Vec<f64>| epoch_interval(&logs, ALPHA).map(|found| found.interval);
+    let ratio = |all: &[Times]| over(all.iter().map(|times| times.ratio.ln()).collect());
+    let pairs = subject.ours.iter().zip(&subject.theirs);
+    let quotient: Option<Interval> =
+        over(pairs.map(|(ours, theirs)| (ours.ratio / theirs.ratio).ln()).collect());
+    let verdict = match (&subject.failure, &quotient) {
+        (None, Some(quotient)) => verdict(quotient, subject.load.differs),
+        _ => Verdict::Failed,
+    };
+    Row {
+        name: subject.tested.name(subject.load),
+        tool: subject.load.tool.name,
+        theirs: show::Side::of(&subject.theirs, ratio(&subject.theirs)),
+        ours: show::Side::of(&subject.ours, ratio(&subject.ours)),
+        quotient,
+        differs: subject.load.differs,
+        verdict,
+        failure: subject.failure.clone(),
+    }
+}

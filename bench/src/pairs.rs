@@ -1,0 +1,152 @@
+//! How often two runs of one build differ by verdict, and how often a slowdown of everything over TCP is named: docs/trust.md.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use ipcost_stats::clopper_pearson;
+use serde_json::Value;
+
+use xtask::shell::{command, path_text, run, target};
+
+/// Runs on one side of a comparison.
+const SET: usize = 3;
+/// The extra work of the third run of each repetition in all cells over TCP, per cent.
+const PLANTED: u64 = 20;
+const BUDGET: &str = "45s";
+
+/// The results of comparisons of one kind.
+#[derive(Default)]
+struct Tally {
+    comparisons: u64,
+    /// Comparisons in which a group, everything or a cell was found different.
+    told: u64,
+    /// Comparisons in which TCP was named as slower relative to the rest.
+    named: u64,
+    /// Those in which nothing else was named at the level of groups.
+    alone: u64,
+}
+
+/// Measures one job `times` times as A, as B and as B with a planted slowdown, alternating, and compares the runs one
+/// by one and in sets of three.
+///
+/// # Errors
+/// If something cannot be built or run.
+pub fn bench(times: usize) -> Result<()> {
+    run(&["cargo", "build", "--release", "--quiet", "--package", "ipcost"])?;
+    let scratch = tempfile::tempdir()?;
+    let mut runs: [Vec<PathBuf>; 3] = Default::default();
+    for repetition in 0..times {
+        for (kind, runs) in runs.iter_mut().enumerate() {
+            runs.push(measure(scratch.path(), kind, repetition)?);
+        }
+        eprintln!("xtask: {} of {times} done", repetition + 1);
+    }
+    let [a, b, planted] = &runs;
+    let mut lines = Vec::new();
+    for size in [1, SET] {
+        let (mut equal, mut slower) = (Tally::default(), Tally::default());
+        for ((a, b), planted) in
+            a.chunks_exact(size).zip(b.chunks_exact(size)).zip(planted.chunks_exact(size))
+        {
+            equal.add(&compare(a, b)?);
+            slower.add(&compare(a, planted)?);
+        }
+        lines.push((size, equal, slower));
+    }
+    show(&lines);
+    Ok(())
+}
+
+impl Tally {
+    fn add(&mut self, comparison: &Value) {
+        let known = |change: &&Value| matches!(change["verdict"].as_str(), Some("different" | "direction"));
+        let groups = comparison["groups"].as_array().into_iter().flatten();
+        let found: Vec<&Value> = groups.filter(|group| !group["found"].is_null()).collect();
+        let cells = ["costs", "relative"].iter().flat_map(|key| comparison[key].as_array()).flatten();
+        let everything = !comparison["everything"]["found"].is_null();
+        let tcp = serde_json::json!({ "transport": "tcp" });
+        let is_tcp = |group: &&&Value| group["group"] == tcp && group["ratio"].as_f64() > Some(1.0);
+        let named = found.iter().any(|group| is_tcp(&group));
+        self.comparisons += 1;
+        self.told += u64::from(!found.is_empty() || everything || cells.filter(known).count() > 0);
+        self.named += u64::from(named);
+        self.alone += u64::from(named && found.len() == 1);
+    }
+}
+
+/// One run; kind 2 has the slowdown.
+fn measure(scratch: &Path, kind: usize, repetition: usize) -> Result<PathBuf> {
+    let (job, json) = (scratch.join("job.toml"), scratch.join(format!("{kind}-{repetition}.json")));
+    std::fs::write(&job, job_text(kind == 2))?;
+    let ipcost = target().join("release/ipcost");
+    let words = [
+        path_text(&ipcost)?,
+        "run",
+        path_text(&job)?,
+        "--quiet",
+        "--no-save",
+        "--budget",
+        BUDGET,
+        "--json",
+        path_text(&json)?,
+    ];
+    let output = command(&words).env("IPCOST_DATA_DIR", scratch).output()?;
+    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    Ok(json)
+}
+
+/// The default suite, with labels, so that a cell with extra work has the id of one without.
+fn job_text(planted: bool) -> String {
+    let mut job = String::from("baseline = \"tcp\"\n");
+    let works: [(&str, u64, &[&str]); 5] = [
+        ("connect", 64, &["unix", "tcp"]),
+        ("rr", 64, &["pipe", "fifo", "unix", "tcp", "shm"]),
+        ("rr", 16_384, &["pipe", "fifo", "unix", "tcp", "shm"]),
+        ("stream", 64, &["pipe", "fifo", "unix", "tcp", "shm"]),
+        ("stream", 65_536, &["pipe", "fifo", "unix", "tcp", "shm"]),
+    ];
+    for (pattern, size, transports) in works {
+        for transport in transports {
+            for placement in ["together", "apart"] {
+                job.push_str(&format!(
+                    "[[cells]]\nlabel = \"{pattern} {size} {transport} {placement}\"\npattern = \"{pattern}\"\n\
+                     transport = \"{transport}\"\nsize = {size}\nplacement = \"{placement}\"\n"
+                ));
+                if planted && *transport == "tcp" {
+                    job.push_str(&format!("options = {{ extra_work = {PLANTED} }}\n"));
+                }
+            }
+        }
+    }
+    job
+}
+
+fn compare(a: &[PathBuf], b: &[PathBuf]) -> Result<Value> {
+    let ipcost = target().join("release/ipcost");
+    let texts = |paths: &'_ [PathBuf]| -> Result<Vec<String>> {
+        paths.iter().map(|path| Ok(path_text(path)?.to_owned())).collect()
+    };
+    let (a, b) = (texts(a)?, texts(b)?);
+    let mut words = vec![path_text(&ipcost)?, "compare", "--json", "-"];
+    words.extend(a.iter().map(String::as_str));
+    words.push("--");
+    words.extend(b.iter().map(String::as_str));
+    let nothing_saved = tempfile::tempdir()?;
+    let output = command(&words).env("IPCOST_DATA_DIR", nothing_saved.path()).output()?;
+    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).context("compare --json - prints JSON")
+}
+
+fn show(lines: &[(usize, Tally, Tally)]) {
+    let rate = |count: u64, of: u64| {
+        let (lo, hi) = clopper_pearson(count, of.max(1), 0.9);
+        format!("{count} of {of} ({:.1}–{:.1} %)", lo * 100.0, hi * 100.0)
+    };
+    println!("| runs a side | equal builds differ | TCP slower by {PLANTED} %: named | named alone |");
+    println!("|---|---|---|---|");
+    for (size, equal, slower) in lines {
+        let told = rate(equal.told, equal.comparisons);
+        let (named, alone) = (rate(slower.named, slower.comparisons), rate(slower.alone, slower.comparisons));
+        println!("| {size} | {told} | {named} | {alone} |");
+    }
+}

@@ -1,0 +1,184 @@
+//! The time to a verdict: this tool, hyperfine, and a fixed number of repetitions, on the same question and the same
+//! core.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use ipcost_model::Placement;
+use ipcost_stats::simulation::welch;
+use ipcost_stats::{clopper_pearson, median};
+use ipcost_sys::placement::Topology;
+use serde_json::Value;
+
+use xtask::shell::{command, path_text, root, run, target};
+use xtask::tools::{ensure_packages, program};
+
+/// The differences to detect; the first is none.
+const SLOWDOWNS: [u64; 4] = [0, 2, 5, 30];
+/// The target length of one run of the ping-pong program.
+const RUN: Duration = Duration::from_millis(100);
+/// Runs of each side in the fixed comparison.
+const FIXED: usize = 30;
+/// This tool's budget.
+const BUDGET_S: u64 = 20;
+const LEVEL: f64 = 0.05;
+
+/// The results of one method, over all repetitions of one question.
+#[derive(Default)]
+struct Way {
+    told: u64,
+    wrong_way: u64,
+    seconds: Vec<f64>,
+}
+
+/// The result of one decision: `Some(true)` if the second is found dearer.
+type Decision = Option<bool>;
+
+/// Repeats each question `times` times, alternating between all methods.
+///
+/// # Errors
+/// If something cannot be built or run.
+pub fn bench(times: u32) -> Result<()> {
+    ensure_packages(&[program("hyperfine", &["hyperfine"], "comparing with it")])?;
+    run(&["cargo", "build", "--release", "--quiet", "--package", "ipcost"])?;
+    let scratch = tempfile::tempdir()?;
+    let pingpong = build_pingpong()?;
+    let trips = calibrate(&pingpong)?;
+    eprintln!("xtask: {trips} round trips a run, {times} repetitions of each question");
+    let mut ways: Vec<[Way; 3]> = SLOWDOWNS.iter().map(|_| Default::default()).collect();
+    for repetition in 0..times {
+        for (slowdown, ways) in SLOWDOWNS.iter().zip(&mut ways) {
+            let slow = trips + trips * slowdown / 100;
+            ways[0].add(timed(|| ours(*slowdown, scratch.path()))?);
+            ways[1].add(timed(|| hyperfine(&pingpong, trips, slow, scratch.path()))?);
+            ways[2].add(timed(|| fixed(&pingpong, trips, slow))?);
+        }
+        eprintln!("xtask: {} of {times} done", repetition + 1);
+    }
+    show(&ways);
+    Ok(())
+}
+
+impl Way {
+    fn add(&mut self, (decision, took): (Decision, Duration)) {
+        self.told += u64::from(decision.is_some());
+        self.wrong_way += u64::from(decision == Some(false));
+        self.seconds.push(took.as_secs_f64());
+    }
+}
+
+fn timed(decide: impl FnOnce() -> Result<Decision>) -> Result<(Decision, Duration)> {
+    let began = Instant::now();
+    let decision = decide()?;
+    Ok((decision, began.elapsed()))
+}
+
+fn build_pingpong() -> Result<PathBuf> {
+    let program = target().join("pingpong");
+    let source = root().join("bench/plain/pingpong.c");
+    let (program_text, source_text) = (path_text(&program)?, path_text(&source)?);
+    run(&["cc", "-O2", "-o", program_text, source_text])?;
+    Ok(program)
+}
+
+/// The number of round trips in a run of the target length.
+fn calibrate(pingpong: &Path) -> Result<u64> {
+    const TRIAL: u64 = 5_000;
+    let seconds: Vec<f64> = (0..5).map(|_| once(pingpong, TRIAL)).collect::<Result<_>>()?;
+    let each = median(&seconds).context("no runs")? / TRIAL as f64;
+    Ok((RUN.as_secs_f64() / each) as u64 / 100 * 100)
+}
+
+/// The processor that this tool would use for both processes: left to the scheduler, all three methods would measure
+/// its choices.
+fn processor() -> Result<String> {
+    let pair = Topology::read().pair(Placement::Together).map_err(anyhow::Error::msg)?;
+    Ok(pair.context("a processor")?.0.to_string())
+}
+
+fn once(pingpong: &Path, trips: u64) -> Result<f64> {
+    let began = Instant::now();
+    let status =
+        command(&["taskset", "-c", &processor()?, path_text(pingpong)?, &trips.to_string()]).status()?;
+    ensure!(status.success(), "the ping-pong program failed");
+    Ok(began.elapsed().as_secs_f64())
+}
+
+/// This tool: a cell with this much extra work, until the difference is detected or the budget is spent.
+fn ours(slowdown: u64, scratch: &Path) -> Result<Decision> {
+    let (job, json) = (scratch.join("job.toml"), scratch.join("run.json"));
+    let options =
+        if slowdown == 0 { String::new() } else { format!("options = {{ extra_work = {slowdown} }}\n") };
+    let cell = |label: &str| {
+        format!(
+            "[[cells]]\nlabel = \"{label}\"\npattern = \"rr\"\ntransport = \"socketpair\"\nsize = 64\nplacement = \"together\"\n"
+        )
+    };
+    let settings = format!("baseline = \"base\"\nmargin = \"0%\"\nbudget = \"{BUDGET_S}s\"\n");
+    std::fs::write(&job, format!("{settings}{}{}{options}", cell("base"), cell("slow")))?;
+    let ipcost = target().join("release/ipcost");
+    let words =
+        [path_text(&ipcost)?, "run", path_text(&job)?, "--quiet", "--no-save", "--json", path_text(&json)?];
+    let output = command(&words).output()?;
+    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let document: Value = serde_json::from_slice(&std::fs::read(&json)?)?;
+    let contrast = &document["contrasts"][0];
+    let verdict = contrast["verdict"].as_str().context("a verdict")?;
+    Ok(matches!(verdict, "different" | "direction").then(|| contrast["ratio"].as_f64() > Some(1.0)))
+}
+
+/// hyperfine with its defaults, and Welch's test on its measurements.
+fn hyperfine(pingpong: &Path, trips: u64, slow: u64, scratch: &Path) -> Result<Decision> {
+    let json = scratch.join("hyperfine.json");
+    let processor = processor()?;
+    let line = |trips: u64| format!("taskset -c {processor} {} {trips}", pingpong.display());
+    let (base, slow) = (line(trips), line(slow));
+    let words =
+        ["hyperfine", "--shell", "none", "--style", "none", "--export-json", path_text(&json)?, &base, &slow];
+    let output = command(&words).output()?;
+    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let result: Value = serde_json::from_slice(&std::fs::read(&json)?)?;
+    let times = |index: usize| -> Result<Vec<f64>> {
+        let times = result["results"][index]["times"].as_array().context("times")?;
+        Ok(times.iter().filter_map(Value::as_f64).collect())
+    };
+    Ok(decide(&times(0)?, &times(1)?))
+}
+
+/// This many runs of one, then as many of the other, and Welch's test.
+fn fixed(pingpong: &Path, trips: u64, slow: u64) -> Result<Decision> {
+    let runs = |trips: u64| (0..FIXED).map(|_| once(pingpong, trips)).collect::<Result<Vec<f64>>>();
+    Ok(decide(&runs(trips)?, &runs(slow)?))
+}
+
+fn decide(base: &[f64], slow: &[f64]) -> Decision {
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    (welch(base, slow) < LEVEL).then(|| mean(slow) > mean(base))
+}
+
+fn show(ways: &[[Way; 3]]) {
+    println!("| slowdown | ipcost | | hyperfine | | 30 runs of each | |");
+    println!("|---|---|---|---|---|---|---|");
+    println!("| | detected | median time | detected | median time | detected | median time |");
+    for (slowdown, ways) in SLOWDOWNS.iter().zip(ways) {
+        print!("| {slowdown} %");
+        for way in ways {
+            let of = way.seconds.len() as u64;
+            let (lo, hi) = clopper_pearson(way.told, of, 0.95);
+            let wrong = if way.wrong_way > 0 && *slowdown > 0 {
+                format!(", {} the wrong way", way.wrong_way)
+            } else {
+                String::new()
+            };
+            print!(
+                " | {} of {of} ({:.0}–{:.0} %){wrong} | {:.1} s",
+                way.told,
+                lo * 100.0,
+                hi * 100.0,
+                median(&way.seconds).unwrap_or_default()
+            );
+        }
+        println!(" |");
+    }
+}
