@@ -116,6 +116,7 @@ fn savings(kind: &Kind, is_own: bool, document: &Document) -> Vec<Saving> {
             tcp_ns: wall(tcp)?,
             ratio: Estimate { median: contrast.ratio, lo: contrast.lo, hi: contrast.hi },
             verdict: contrast.verdict,
+            mean: contrast.mean,
             saved_ns: estimates.difference(tcp, unix, &Measure::Wall),
             saved_cpu_ns: cpu.filter(|_| sees_server(&estimates, unix)),
         })
@@ -131,6 +132,7 @@ fn savings(kind: &Kind, is_own: bool, document: &Document) -> Vec<Saving> {
             tcp_ns: wall(tcp)?,
             ratio: Estimate { median: within.ratio, lo: within.lo, hi: within.hi },
             verdict: within.verdict,
+            mean: None,
             saved_ns: saved(Measure::Wall),
             saved_cpu_ns: saved(Measure::Cpu).filter(|_| sees_server(&estimates, unix)),
             ..all.clone()
@@ -222,6 +224,7 @@ mod tests {
             tcp_ns,
             ratio,
             verdict: Verdict::Direction,
+            mean: None,
             saved_ns: None,
             saved_cpu_ns: None,
         }

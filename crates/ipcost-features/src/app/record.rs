@@ -1,6 +1,6 @@
 //! What is known of a server over both sockets.
 
-use ipcost_model::{Envelope, Estimate, Lasts, Pattern, Placement, Ran, Verdict};
+use ipcost_model::{Envelope, Estimate, Lasts, MeanContrast, Pattern, Placement, Ran, Verdict};
 use ipcost_peer::adapters::app::Met;
 use serde::{Deserialize, Serialize};
 
@@ -112,6 +112,9 @@ pub struct Saving {
     pub ratio: Estimate,
     /// What is known of it.
     pub verdict: Verdict,
+    /// The same of the mean costs, which rare slow epochs are part of; absent in rows of one observed placement.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean: Option<MeanContrast>,
     /// What is saved, nanoseconds a request.
     pub saved_ns: Option<Estimate>,
     /// Processor time of both sides that is saved, nanoseconds a request.
@@ -119,6 +122,12 @@ pub struct Saving {
 }
 
 impl Saving {
+    /// Whether both cost the same: by the median and by the mean.
+    pub(super) fn is_same(&self) -> bool {
+        let mean = self.mean.is_some_and(|mean| mean.verdict == Verdict::Equivalent);
+        self.verdict == Verdict::Equivalent && mean
+    }
+
     /// How many of its batches ran as this row's, if it is a row of one placement.
     pub(super) fn share(&self) -> Option<&RanShare> {
         self.shares.iter().find(|share| Some(share.ran) == self.ran)

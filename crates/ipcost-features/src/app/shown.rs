@@ -57,7 +57,8 @@ fn load(saving: &Saving, margin: f64) -> Load {
         ratio_held: bounds(median, (lo, hi), None),
         saves: match saving.verdict {
             Verdict::Undecided => Saves::Open,
-            Verdict::Equivalent => Saves::Same,
+            Verdict::Equivalent if saving.is_same() => Saves::Same,
+            Verdict::Equivalent => Saves::Open,
             Verdict::Different | Verdict::Direction if median < 1.0 => Saves::Less,
             Verdict::Different | Verdict::Direction => Saves::More,
         },

@@ -5,7 +5,7 @@ use ipcost_model::units::percent;
 use ipcost_model::{Estimate, Lasts, Pattern, Placement, Ran, Verdict, and_joined};
 use ipcost_report::grid::{Column, Grid, Piece};
 use ipcost_report::numbers::{bounds, interval, ratio, time};
-use ipcost_report::words::{cores, escaped, ran};
+use ipcost_report::words::{SAME_IN_MEDIAN, cores, escaped, ran};
 use ipcost_report::wrap::wrapped;
 
 use super::record::LOGIN;
@@ -122,7 +122,8 @@ pub(super) fn load(saving: &Saving, most: usize) -> String {
 pub(super) fn known(saving: &Saving, margin: f64) -> String {
     match saving.verdict {
         Verdict::Undecided => "open".to_owned(),
-        Verdict::Equivalent => format!("the same within {}", percent(margin)),
+        Verdict::Equivalent if saving.is_same() => format!("the same within {}", percent(margin)),
+        Verdict::Equivalent => SAME_IN_MEDIAN.to_owned(),
         Verdict::Different | Verdict::Direction if saving.ratio.median < 1.0 => "less".to_owned(),
         Verdict::Different | Verdict::Direction => "more".to_owned(),
     }
@@ -344,6 +345,14 @@ fn consequence(app: &App, saving: &Saving) -> String {
             "moving would cost {} more a request",
             saving.saved_ns.map_or_else(|| "something".to_owned(), |saved| time(saved.median.abs()))
         ),
+        (Verdict::Equivalent, _) if !saving.is_same() => match &saving.mean {
+            Some(mean) => format!(
+                "{SAME_IN_MEDIAN}, so moving saves nothing that matters of most requests; the mean over all is {} {}",
+                ratio(mean.ratio),
+                bounds(mean.ratio, (mean.lo, mean.hi), None)
+            ),
+            None => format!("{SAME_IN_MEDIAN}, so moving saves nothing that matters of most requests"),
+        },
         (Verdict::Equivalent, _) => {
             format!("the same within {}, so moving saves nothing that matters", percent(app.margin))
         }
@@ -388,6 +397,8 @@ mod tests {
     use ipcost_model::{Document, Envelope};
     use ipcost_report::fixture;
 
+    use ipcost_model::MeanContrast;
+
     use super::*;
     use crate::app::{APP_SCHEMA, Curve, Request, Side};
 
@@ -418,9 +429,18 @@ mod tests {
                 hi: known.then_some(median * 1.02),
             },
             verdict,
+            mean: Some(MeanContrast { ratio: median, lo: None, hi: None, verdict, slow: 0.0, unseen: 0.1 }),
             saved_ns: saved(50_000.0 * (1.0 - median)),
             saved_cpu_ns: saved(12_000.0),
         }
+    }
+
+    #[test]
+    fn nothing_is_called_the_same_whose_mean_is_open() {
+        let mut row = saving("PING", Pattern::Rr, Placement::Together, 0.99, Verdict::Equivalent);
+        assert_eq!(known(&row, 0.05), "the same within 5 %");
+        row.mean = row.mean.map(|mean| MeanContrast { verdict: Verdict::Undecided, ..mean });
+        assert_eq!(known(&row, 0.05), "same in the median");
     }
 
     #[test]

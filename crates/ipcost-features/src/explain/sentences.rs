@@ -164,7 +164,7 @@ pub fn difference_sentence(difference: &ExplainedDifference, a: &ExplainedCell, 
             ratio(factor)
         ),
         (_, false) if difference.verdict == Verdict::Equivalent => format!(
-            "{dear_name} and {cheap_name} cost the same per {per} within the margin ({amount} apart{around})"
+            "{dear_name} and {cheap_name} cost the same per {per} in the median, within the margin ({amount} apart{around})"
         ),
         _ => format!(
             "{whether} {dear_name} or {cheap_name} costs more per {per} is open: {amount} apart{around}"

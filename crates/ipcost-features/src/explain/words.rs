@@ -103,7 +103,9 @@ fn tried_text(tried: &Tried) -> String {
     let around = lo.zip(hi).map_or_else(String::new, |(lo, hi)| format!(" ({}–{})", ratio(lo), ratio(hi)));
     let setting = escaped(&tried.setting);
     match tried.verdict {
-        Verdict::Equivalent => format!(" Tried: {setting} changes nothing beyond the margin{around}."),
+        Verdict::Equivalent => {
+            format!(" Tried: {setting} changes the median by no more than the margin{around}.")
+        }
         Verdict::Undecided => format!(" Tried: what {setting} brings is open, {} ×{around}.", ratio(median)),
         Verdict::Different | Verdict::Direction => {
             format!(" Tried: with {setting} it costs {} ×{around}.", ratio(median))

@@ -274,7 +274,7 @@ impl Gatherer {
                 error: run_median(&epochs).and_then(|median| median.error),
                 lo: contrast.lo,
                 hi: contrast.hi,
-                standing: Standing::of(contrast.verdict, contrast.ratio),
+                standing: Standing::of_contrast(contrast),
                 ran: ran(&document.cells[*a]),
             });
         }

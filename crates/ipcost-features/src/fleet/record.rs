@@ -1,6 +1,6 @@
 //! The record of a fleet: what many hosts say together.
 
-use ipcost_model::{Metric, Placement, Tool, Verdict, named};
+use ipcost_model::{ContrastRecord, Metric, Placement, Tool, Verdict, named};
 use serde::Serialize;
 
 use super::host_key::HostKey;
@@ -24,7 +24,15 @@ named! {
 }
 
 impl Standing {
-    /// Of a contrast's verdict.
+    /// Of a contrast of a run: two cells are the same if their means are, too.
+    pub fn of_contrast(contrast: &ContrastRecord) -> Self {
+        match Self::of(contrast.verdict, contrast.ratio) {
+            Self::Same if !contrast.is_same() => Self::Open,
+            known => known,
+        }
+    }
+
+    /// Of a verdict on a ratio.
     pub fn of(verdict: Verdict, ratio: f64) -> Self {
         match verdict {
             Verdict::Different | Verdict::Direction if ratio < 1.0 => Self::Cheaper,

@@ -25,7 +25,7 @@ pub fn reading(fleet: &Fleet, shown: &[(usize, u64)]) -> String {
         vec!["A colour: known to be the cheapest there, with its cost relative to the next.".to_owned()];
     if groups.iter().any(|of| of.cheapest.iter().any(|on| on.labels.len() > 1)) {
         let margin = fleet.margin * 100.0;
-        parts.push(format!("Names with =: they cost the same within {margin:.0} %."));
+        parts.push(format!("Names with =: they cost the same within {margin:.0} % in the median."));
     }
     if groups.iter().any(|of| of.cheapest.len() > 1 || (of.open > 0 && !of.cheapest.is_empty())) {
         parts.push("Several parts: the hosts of the group differ, in these shares.".to_owned());

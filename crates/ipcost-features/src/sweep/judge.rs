@@ -80,6 +80,7 @@ mod tests {
             lo: bounds.0,
             hi: bounds.1,
             verdict: Verdict::Undecided,
+            mean: None,
             epochs: 20,
         }
     }

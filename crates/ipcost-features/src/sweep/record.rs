@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ipcost_model::job::duration;
-use ipcost_model::{Document, Envelope, Pattern, Placement, Verdict};
+use ipcost_model::{Document, Envelope, MeanContrast, Pattern, Placement, Verdict};
 use serde::{Deserialize, Serialize};
 
 /// The version of the record.
@@ -157,11 +157,20 @@ pub struct SweepPoint {
     pub hi: Option<f64>,
     /// What is known of it.
     pub verdict: Verdict,
+    /// The ratio of the mean costs, which rare slow epochs are part of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean: Option<MeanContrast>,
     /// Complete epochs.
     pub epochs: u32,
 }
 
 impl SweepPoint {
+    /// Whether both are known to cost the same, by the median and by the mean.
+    pub fn is_same(&self) -> bool {
+        let mean = self.mean.is_some_and(|mean| mean.verdict == Verdict::Equivalent);
+        self.verdict == Verdict::Equivalent && mean
+    }
+
     /// Which of the two is known to be cheaper here; `None` where that is not known.
     pub fn a_is_cheaper(&self) -> Option<bool> {
         match (self.lo, self.hi) {

@@ -218,6 +218,7 @@ fn measured(document: &Document, (a, b): (&str, &str)) -> Vec<SweepPoint> {
             lo: contrast.lo,
             hi: contrast.hi,
             verdict: contrast.verdict,
+            mean: contrast.mean,
             epochs: contrast.epochs,
         })
     };

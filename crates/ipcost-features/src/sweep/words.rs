@@ -7,7 +7,7 @@ use ipcost_model::units::{duration_text, size_text};
 use ipcost_model::{CellRecord, Pattern, Verdict};
 use ipcost_report::grid::{Column, Grid, Piece};
 use ipcost_report::numbers::{interval, ratio, time};
-use ipcost_report::words::{self, escaped};
+use ipcost_report::words::{self, SAME_IN_MEDIAN, escaped};
 use ipcost_report::wrap::wrapped;
 
 use crate::sweep::{CoreSweep, Crossing, PairOfProcessors, SizeSweep, SweepPoint};
@@ -62,7 +62,8 @@ pub fn operation(pattern: Pattern) -> &'static str {
 
 fn row(grid: &mut Grid, sweep: &SizeSweep, point: &SweepPoint) {
     let (word, style) = match (point.verdict, point.a_is_cheaper()) {
-        (Verdict::Equivalent, _) => ("same".to_owned(), DIMMED),
+        (Verdict::Equivalent, _) if point.is_same() => ("same".to_owned(), DIMMED),
+        (Verdict::Equivalent, _) => (SAME_IN_MEDIAN.to_owned(), DIMMED),
         (_, Some(true)) => (escaped(&sweep.a), AnsiColor::Green.on_default()),
         (_, Some(false)) => (escaped(&sweep.b), AnsiColor::Yellow.on_default()),
         (_, None) => ("open".to_owned(), DIMMED),

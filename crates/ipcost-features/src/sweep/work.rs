@@ -9,7 +9,7 @@ use ipcost_model::{
 };
 use ipcost_report::grid::{Column, Grid, Piece};
 use ipcost_report::numbers::{bounds, ratio, time};
-use ipcost_report::words::{cores, escaped};
+use ipcost_report::words::{SAME_IN_MEDIAN, cores, escaped};
 use ipcost_report::wrap::wrapped;
 
 use super::words::operation;
@@ -112,6 +112,7 @@ pub(crate) fn work_table(sweep: &WorkSweep, room: usize) -> String {
 
 fn verdict(known: &ContrastRecord, margin: f64) -> String {
     match known.verdict {
+        Verdict::Equivalent if !known.is_same() => SAME_IN_MEDIAN.to_owned(),
         Verdict::Equivalent => format!("the same within {}", percent(margin)),
         Verdict::Undecided => "open".to_owned(),
         Verdict::Different | Verdict::Direction if known.ratio < 1.0 => "less".to_owned(),
@@ -125,7 +126,11 @@ fn sentence(sweep: &WorkSweep) -> String {
     let mut amounts = work_ns.clone();
     amounts.sort_unstable();
     let is = |wanted: Verdict| {
-        move |work_ns: &&u64| contrast(sweep, **work_ns).is_some_and(|known| known.verdict == wanted)
+        move |work_ns: &&u64| {
+            let is = |known: &ContrastRecord| known.verdict == wanted;
+            contrast(sweep, **work_ns)
+                .is_some_and(|known| is(known) && (known.is_same() || wanted != Verdict::Equivalent))
+        }
     };
     let until = amounts.iter().rfind(is(Verdict::Different));
     let same = amounts.iter().find(is(Verdict::Equivalent));

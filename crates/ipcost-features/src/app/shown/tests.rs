@@ -2,6 +2,8 @@ use ipcost_model::{Document, Envelope, Pattern};
 use ipcost_report::picture::{Background, draw_saving};
 use ipcost_report::{fixture, html};
 
+use ipcost_model::MeanContrast;
+
 use super::*;
 use crate::app::{APP_SCHEMA, Request, Side};
 
@@ -21,6 +23,7 @@ fn saving(request: &str, placement: Placement, (unix_ns, tcp_ns): (f64, f64), ve
         tcp_ns,
         ratio: Estimate { median, lo: Some(median - 0.02), hi: Some(median + 0.03) },
         verdict,
+        mean: Some(MeanContrast { ratio: median, lo: None, hi: None, verdict, slow: 0.0, unseen: 0.1 }),
         saved_ns: Some(Estimate { median: tcp_ns - unix_ns, lo: Some(-1_000.0), hi: Some(21_000.0) }),
         saved_cpu_ns: None,
     }
