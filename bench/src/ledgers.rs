@@ -33,11 +33,12 @@ fn page(machines: &[Vec<Ledger>]) -> String {
     for (letter, ledgers) in ('A'..).zip(machines) {
         let host = &ledgers[0].envelope.host;
         out.push_str(&format!(
-            "| {letter} | {}, {} cores, {} {} | {} |\n",
+            "| {letter} | {}, {} cores, {} {}{} | {} |\n",
             cell(&host.cpu),
             host.physical_cores,
             cell(&host.os),
             cell(&host.kernel),
+            host.tcp_congestion().map(|name| format!(", TCP under {}", cell(name))).unwrap_or_default(),
             cell(&ledgers[0].envelope.tool.version)
         ));
     }

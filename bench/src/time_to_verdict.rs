@@ -1,5 +1,4 @@
-//! The time to a verdict: this tool, hyperfine, and a fixed number of repetitions, on the same question and the same
-//! core.
+//! The time to a verdict: this tool, and a fixed number of repetitions, on the same question and the same core.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -12,7 +11,6 @@ use ipcost_sys::placement::Topology;
 use serde_json::Value;
 
 use xtask::shell::{command, path_text, root, run, target};
-use xtask::tools::{ensure_packages, program};
 
 /// The differences to detect; the first is none.
 const SLOWDOWNS: [u64; 4] = [0, 2, 5, 30];
@@ -40,19 +38,17 @@ type Decision = Option<bool>;
 /// # Errors
 /// If something cannot be built or run.
 pub fn bench(times: u32) -> Result<()> {
-    ensure_packages(&[program("hyperfine", &["hyperfine"], "comparing with it")])?;
     run(&["cargo", "build", "--release", "--quiet", "--package", "ipcost"])?;
     let scratch = tempfile::tempdir()?;
     let pingpong = build_pingpong()?;
     let trips = calibrate(&pingpong)?;
     eprintln!("xtask: {trips} round trips a run, {times} repetitions of each question");
-    let mut ways: Vec<[Way; 3]> = SLOWDOWNS.iter().map(|_| Default::default()).collect();
+    let mut ways: Vec<[Way; 2]> = SLOWDOWNS.iter().map(|_| Default::default()).collect();
     for repetition in 0..times {
         for (slowdown, ways) in SLOWDOWNS.iter().zip(&mut ways) {
             let slow = trips + trips * slowdown / 100;
             ways[0].add(timed(|| ours(*slowdown, scratch.path()))?);
-            ways[1].add(timed(|| hyperfine(&pingpong, trips, slow, scratch.path()))?);
-            ways[2].add(timed(|| fixed(&pingpong, trips, slow))?);
+            ways[1].add(timed(|| fixed(&pingpong, trips, slow))?);
         }
         eprintln!("xtask: {} of {times} done", repetition + 1);
     }
@@ -90,7 +86,7 @@ fn calibrate(pingpong: &Path) -> Result<u64> {
     Ok((RUN.as_secs_f64() / each) as u64 / 100 * 100)
 }
 
-/// The processor that this tool would use for both processes: left to the scheduler, all three methods would measure
+/// The processor that this tool would use for both processes: left to the scheduler, both methods would measure
 /// its choices.
 fn processor() -> Result<String> {
     let pair = Topology::read().pair(Placement::Together).map_err(anyhow::Error::msg)?;
@@ -128,24 +124,6 @@ fn ours(slowdown: u64, scratch: &Path) -> Result<Decision> {
     Ok(matches!(verdict, "different" | "direction").then(|| contrast["ratio"].as_f64() > Some(1.0)))
 }
 
-/// hyperfine with its defaults, and Welch's test on its measurements.
-fn hyperfine(pingpong: &Path, trips: u64, slow: u64, scratch: &Path) -> Result<Decision> {
-    let json = scratch.join("hyperfine.json");
-    let processor = processor()?;
-    let line = |trips: u64| format!("taskset -c {processor} {} {trips}", pingpong.display());
-    let (base, slow) = (line(trips), line(slow));
-    let words =
-        ["hyperfine", "--shell", "none", "--style", "none", "--export-json", path_text(&json)?, &base, &slow];
-    let output = command(&words).output()?;
-    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let result: Value = serde_json::from_slice(&std::fs::read(&json)?)?;
-    let times = |index: usize| -> Result<Vec<f64>> {
-        let times = result["results"][index]["times"].as_array().context("times")?;
-        Ok(times.iter().filter_map(Value::as_f64).collect())
-    };
-    Ok(decide(&times(0)?, &times(1)?))
-}
-
 /// This many runs of one, then as many of the other, and Welch's test.
 fn fixed(pingpong: &Path, trips: u64, slow: u64) -> Result<Decision> {
     let runs = |trips: u64| (0..FIXED).map(|_| once(pingpong, trips)).collect::<Result<Vec<f64>>>();
@@ -157,10 +135,10 @@ fn decide(base: &[f64], slow: &[f64]) -> Decision {
     (welch(base, slow) < LEVEL).then(|| mean(slow) > mean(base))
 }
 
-fn show(ways: &[[Way; 3]]) {
-    println!("| slowdown | ipcost | | hyperfine | | 30 runs of each | |");
-    println!("|---|---|---|---|---|---|---|");
-    println!("| | detected | median time | detected | median time | detected | median time |");
+fn show(ways: &[[Way; 2]]) {
+    println!("| slowdown | ipcost | | 30 runs of each | |");
+    println!("|---|---|---|---|---|");
+    println!("| | detected | median time | detected | median time |");
     for (slowdown, ways) in SLOWDOWNS.iter().zip(ways) {
         print!("| {slowdown} %");
         for way in ways {

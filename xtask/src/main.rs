@@ -27,7 +27,7 @@ usage: cargo xtask <command>
   bench percentiles [N]
                    percentiles of latency against a plain loop that times each round trip, in N epochs (40)
   bench verdict [N]
-                   how long a verdict takes, against hyperfine and against fixed repetitions; N of each (10)
+                   how long a verdict takes, against fixed repetitions; N of each (10)
   bench pairs [N]  how often two runs of one build are called different; N of each (40)
   bench tools [N] [--markdown] [TOOL ...]
                    tools that know nothing of ipcost against its cells for the same work, in N turns (10); only these: perf, sockperf,

@@ -197,7 +197,7 @@ fn congestion(point: &Point, about: &About) -> Option<String> {
         return None;
     }
     let asked = point.cell.options.text(TCP_CONGESTION);
-    asked.or_else(|| about.host.more.get("tcp_congestion_control")?.as_str()).map(str::to_owned)
+    asked.or_else(|| about.host.tcp_congestion()).map(str::to_owned)
 }
 
 /// Percentiles of each epoch and then the median over epochs; pooled ones beside them.

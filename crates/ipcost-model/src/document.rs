@@ -215,6 +215,11 @@ impl Host {
     pub fn machine(&self) -> Option<&str> {
         self.more.get("machine").and_then(Value::as_str)
     }
+
+    /// The congestion control that TCP uses unless a socket sets another; `None` where that is not recorded.
+    pub fn tcp_congestion(&self) -> Option<&str> {
+        self.more.get("tcp_congestion_control")?.as_str()
+    }
 }
 
 /// The layout of a run in time.

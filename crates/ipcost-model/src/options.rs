@@ -75,6 +75,8 @@ const ALL: &[Pattern] = &[Pattern::Connect, Pattern::Rr, Pattern::Stream];
 const BUFFERED: &[Pattern] = Pattern::ALL;
 /// The congestion control of a cell's connections.
 pub const TCP_CONGESTION: &str = "tcp_congestion";
+/// The congestion control that most systems use.
+pub const COMMON_CONGESTION: &str = "cubic";
 /// Whether a stream is measured as one long transfer.
 pub const STEADY: &str = "steady";
 /// The value of an offset that the engine draws.
@@ -224,7 +226,7 @@ pub const CATALOGUE: &[OptionSpec] = &[
         default: "the system's (net.ipv4.tcp_congestion_control)",
         group: OptionGroup::Tcp,
         patterns: ALL,
-        summary: "congestion control of both sides (TCP_CONGESTION): cubic, bbr, reno, or what else the kernel allows; it decides how fast TCP streams, over loopback too (native peer, Linux)",
+        summary: "congestion control of both sides (TCP_CONGESTION): cubic, bbr, reno, or what else the kernel allows; it decides how fast TCP streams, over loopback too (native, C and socat peers; Linux)",
     },
     OptionSpec {
         name: STEADY,

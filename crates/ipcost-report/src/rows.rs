@@ -2,7 +2,8 @@
 
 use ipcost_model::units::percent;
 use ipcost_model::{
-    CellRecord, Document, LayoutEffect, LayoutPlace, Metric, Pattern, RanRecord, Verdict, WorkloadRecord,
+    CellRecord, Document, LayoutEffect, LayoutPlace, Metric, Pattern, RanRecord, SpreadContrast, Verdict,
+    WorkloadRecord,
 };
 
 use crate::numbers::{bounds, rate, ratio, throughput, time};
@@ -136,6 +137,7 @@ pub fn beneath(document: &Document, cell: &CellRecord) -> Vec<Under> {
         bounds: bounds(mean.ratio, (mean.lo, mean.hi), None),
         verdict: words::verdict_of_mean(mean, document.analysis.margin),
     });
+    let spread = against.and_then(|known| known.spread.as_ref()).and_then(varies);
     let within = against.map_or(&[][..], |known| &known.within);
     let ran = |(ran, share): (&RanRecord, f64)| {
         let own = line(
@@ -157,7 +159,31 @@ pub fn beneath(document: &Document, cell: &CellRecord) -> Vec<Under> {
     // Slow layouts explain what two modes only show.
     let layout = cell.layout.iter().flat_map(layout_lines);
     let modes = cell.modes.iter().map(mode).filter(|_| places.is_empty() && cell.layout.is_none());
-    mean.into_iter().chain(places.iter().cloned()).chain(layout).chain(modes).chain(wait).collect()
+    mean.into_iter()
+        .chain(spread)
+        .chain(places.iter().cloned())
+        .chain(layout)
+        .chain(modes)
+        .chain(wait)
+        .collect()
+}
+
+/// A cell that surely varies much more, or much less, from start to start than its baseline.
+fn varies(spread: &SpreadContrast) -> Option<Under> {
+    /// Below this factor nobody plans otherwise.
+    const MUCH: f64 = 1.5;
+    let verdict = match () {
+        () if spread.lo > MUCH => "varies more",
+        () if spread.hi < 1.0 / MUCH => "varies less",
+        () => return None,
+    };
+    Some(Under {
+        head: "spread of starts".to_owned(),
+        ratio: ratio(spread.ratio),
+        bounds: bounds(spread.ratio, (Some(spread.lo), Some(spread.hi)), None),
+        verdict: verdict.to_owned(),
+        ..Under::default()
+    })
 }
 
 /// A cell's cost at the slow places of its buffers, and elsewhere.

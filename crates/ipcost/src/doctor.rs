@@ -1,5 +1,6 @@
 //! `ipcost doctor`: what this machine has, how it bends results, and the remedies.
 
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use ipcost_features::doctor::examination;
@@ -14,7 +15,11 @@ use crate::output::{is_standard_output, print, room, write_pretty};
 /// # Errors
 /// What cannot be written; what cannot be looked at is no error.
 pub fn run(args: &DoctorArgs) -> Result<ExitCode, Problem> {
-    let examination = args.redacting.apply(examination(args.window))?;
+    let told = |text: &str| eprintln!("{text}");
+    let quietly = |_: &str| ();
+    let measuring: &dyn Fn(&str) = if std::io::stderr().is_terminal() { &told } else { &quietly };
+    let measuring = Some(measuring).filter(|_| !args.look_only);
+    let examination = args.redacting.apply(examination(args.window, measuring))?;
     if let Some(path) = &args.json {
         write_pretty(&examination, path).map_err(Problem::failed)?;
     }

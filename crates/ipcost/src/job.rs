@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail, ensure};
 use ipcost_model::{
-    Capabilities, Job, Matrix, NATIVE, OptionGroup, OptionName, OptionValue, Pattern, PeerCommand, Placement,
-    STEADY, Size, TCP_CONGESTION, TransportState, check_peer_name, parse_job,
+    COMMON_CONGESTION, Capabilities, Job, Matrix, NATIVE, OptionGroup, OptionName, OptionValue, Pattern,
+    PeerCommand, Placement, STEADY, Size, TCP_CONGESTION, TransportState, check_peer_name, parse_job,
 };
 use ipcost_sys::OS;
 use ipcost_sys::placement::Topology;
@@ -26,9 +26,6 @@ const SUITE: [(Pattern, u64); 5] = [
     (Pattern::Stream, 64),
     (Pattern::Stream, 64 * 1024),
 ];
-
-/// The congestion control that Linux ships with.
-const COMMON_CONGESTION: &str = "cubic";
 
 /// How long a run may take if it measures on one core and on two: it has twice as many cells as for one placement.
 const BOTH_BUDGET: Duration = Duration::from_secs(45);

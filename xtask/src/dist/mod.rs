@@ -37,7 +37,7 @@ pub struct Options {
 
 impl Options {
     /// All parts, as they are released.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             profile: "dist".to_owned(),
             out: target().join("packages"),

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use ipcost_foreign::Cache;
 use ipcost_lab::lab::envelope;
+use ipcost_lab::rules::CONGESTION_CONTROL;
 use ipcost_model::TransportState;
 use ipcost_model::facts::{BuiltInPeer, Facts, ToolFacts, UnavailableTransport};
 use ipcost_sys::OS;
@@ -11,14 +12,25 @@ use ipcost_sys::placement::Topology;
 use ipcost_sys::{facts, transport};
 
 use super::installation::installation_here;
-use super::{DOCTOR_SCHEMA, Examination, examine};
+use super::measured::congestion as congestion_here;
+use super::{DOCTOR_SCHEMA, Examination, Finding, State, examine};
 
-/// Looks at the machine, for so long at what else runs, and judges it.
-pub fn examination(window: Duration) -> Examination {
+/// Looks at the machine, for so long at what else runs, and judges it. What is better measured than believed takes seconds more,
+/// of which `measuring` is told first; without it nothing is measured.
+pub fn examination(window: Duration, measuring: Option<&dyn Fn(&str)>) -> Examination {
     let began = Instant::now();
     let envelope = envelope(DOCTOR_SCHEMA);
     let facts = gather(window);
-    let (findings, unknown) = examine(&facts);
+    let (mut findings, unknown) = examine(&facts);
+    let congestion =
+        |finding: &&mut Finding| finding.code == CONGESTION_CONTROL.code && finding.state == State::Note;
+    if let (Some(measuring), Some(finding)) = (measuring, findings.iter_mut().find(congestion)) {
+        measuring("measuring TCP streams under two congestion controls …");
+        // Where it cannot be measured, the finding stands without.
+        if let Ok(measured) = congestion_here() {
+            finding.found.push_str(&format!("; {measured}"));
+        }
+    }
     Examination {
         installed: installation_here(&envelope.tool.version),
         envelope,

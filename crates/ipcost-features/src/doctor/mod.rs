@@ -3,6 +3,7 @@
 mod gather;
 mod installation;
 mod judge;
+mod measured;
 mod record;
 pub mod words;
 

@@ -18,7 +18,12 @@ pub fn claims(ledger: &Ledger) -> Claims {
     });
     Claims {
         question: ledger.question.clone(),
-        notes: source.chain(published).chain(differs).chain(missing).collect(),
+        notes: source
+            .chain(words::congestion(ledger))
+            .chain(published)
+            .chain(differs)
+            .chain(missing)
+            .collect(),
         alpha: ALPHA,
         claims: (1..).zip(&ledger.claims).map(|(number, claim)| card(number, claim)).collect(),
     }

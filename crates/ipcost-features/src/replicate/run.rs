@@ -7,7 +7,9 @@ use ipcost_lab::lab::{about, cells_anywhere, envelope, fresh_seed};
 use ipcost_lab::progress::Observer;
 use ipcost_lab::system_calls::SystemCalls;
 use ipcost_lab::{EngineError, Lab, LabError, Outcome, PlanError, Settings, document};
-use ipcost_model::{Document, Job, Matrix, Plan, PlannedCell, Stopped, first_few};
+use ipcost_model::{
+    Document, Job, Matrix, OptionValue, Plan, PlannedCell, Stopped, TCP_CONGESTION, first_few,
+};
 use ipcost_sys::interrupt::Interrupt;
 
 use super::as_published::full;
@@ -148,6 +150,7 @@ struct MeasuredRun<'a> {
 impl<'a> Experiment<'a> {
     /// Every run: as published for half of its budget at most, then the conditions, which share the rest.
     fn measure_all(&mut self, watching: &mut dyn Watching) {
+        let own = ipcost_sys::facts::network().tcp_congestion_control;
         for run in &self.replication.runs {
             // The native peer is asked where the original software is not here, or cannot decide.
             let asked = run.software == Software::Original
@@ -160,8 +163,9 @@ impl<'a> Experiment<'a> {
             let at = Instant::now();
             let strata = match run.software {
                 Software::Native if !self.measured.is_empty() => &[][..],
-                _ => &self.replication.strata,
+                _ => &self.replication.strata[..],
             };
+            let strata: Vec<&Stratum> = strata.iter().filter(|stratum| !is_as_here(stratum, &own)).collect();
             let first = if strata.is_empty() { whole } else { whole.mul_f64(PUBLISHED_SHARE) };
             let is_measured = self.measure(run, None, Budget { usual: first, most: whole }, watching);
             for (index, stratum) in strata.iter().enumerate().filter(|_| is_measured) {
@@ -314,6 +318,12 @@ impl<'a> Experiment<'a> {
         };
         Ok((lab, plan))
     }
+}
+
+/// Whether a condition sets the congestion control that this machine uses anyway: other conditions measure it already.
+fn is_as_here(stratum: &Stratum, own: &Option<String>) -> bool {
+    let set = stratum.options.iter().find(|(name, _)| name.spec().name == TCP_CONGESTION);
+    set.is_some_and(|(_, value)| matches!((value, own), (OptionValue::Text(set), Some(own)) if set == own))
 }
 
 /// How long a run may take.

@@ -35,6 +35,9 @@ pub fn render(ledger: &Ledger, details: bool, room: usize) -> String {
     if let Some(source) = &ledger.source {
         out.push_str(&line(&format!("Source: {}", ipcost_report::words::escaped(&source.to_string()))));
     }
+    if let Some(under) = congestion(ledger) {
+        out.push_str(&line(&under));
+    }
     if details {
         out.push_str(&line(&format!("Published on: {}", ledger.machine)));
         if let Some(differs) = &ledger.differs {
@@ -85,6 +88,17 @@ fn claim(number: usize, claim: &LedgerClaim, details: bool, room: usize) -> Stri
         out.push_str(&format!("   {}\n", wrapped_under(&remark, room, "   ")));
     }
     out
+}
+
+/// Which congestion control TCP uses here, where a claim is about TCP: streams turn on it.
+pub(super) fn congestion(ledger: &Ledger) -> Option<String> {
+    let mut tests = ledger.claims.iter().flat_map(|claim| &claim.tests);
+    let about_tcp = tests.any(|test| test.about.to_lowercase().contains("tcp"));
+    let name = ledger.envelope.host.tcp_congestion().filter(|_| about_tcp)?;
+    Some(format!(
+        "TCP here: under {}, unless a condition says otherwise.",
+        ipcost_report::words::escaped(name)
+    ))
 }
 
 /// What a table of tests has no room for: why a test decides nothing, and system calls by name.

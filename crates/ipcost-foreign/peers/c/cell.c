@@ -29,6 +29,7 @@ const char *const OPTION_NAMES[OPTIONS] = {
     [OPTION_WORKERS] = "workers",
     [OPTION_DESCRIPTOR_TABLE] = "descriptor_table",
     [OPTION_TCP_NODELAY] = "tcp_nodelay",
+    [OPTION_TCP_CONGESTION] = "tcp_congestion",
     [OPTION_SO_SNDBUF] = "so_sndbuf",
     [OPTION_SO_RCVBUF] = "so_rcvbuf",
     [OPTION_IO] = "io",
@@ -171,6 +172,9 @@ static void read_option(struct cell *cell, enum cell_option option, struct json 
         break;
     case OPTION_TCP_NODELAY:
         cell->tcp_nodelay = value_boolean(value, name);
+        break;
+    case OPTION_TCP_CONGESTION:
+        value_text(value, name, cell->tcp_congestion, sizeof cell->tcp_congestion);
         break;
     case OPTION_SO_SNDBUF:
         cell->so_sndbuf = (int)read_size(name, value);

@@ -29,6 +29,7 @@ enum cell_option {
     OPTION_WORKERS,
     OPTION_DESCRIPTOR_TABLE,
     OPTION_TCP_NODELAY,
+    OPTION_TCP_CONGESTION,
     OPTION_SO_SNDBUF,
     OPTION_SO_RCVBUF,
     OPTION_IO,
@@ -68,6 +69,7 @@ struct cell {
     bool table_is_shared; /* descriptor_table = shared */
     bool table_is_private;
     bool tcp_nodelay;
+    char tcp_congestion[16]; /* TCP_CA_NAME_MAX; empty for the system's */
     int so_sndbuf;
     int so_rcvbuf;
     bool sends; /* io = send */

@@ -31,6 +31,7 @@ static struct socket_address read_v6(struct json address);
 static _Noreturn void refuse_host(const char *host);
 static int stream_socket(const struct socket_address *address);
 static void switch_on(int descriptor, int level, int option, const char *name);
+static void set_congestion(int descriptor, const struct cell *cell);
 static void set_buffers(int descriptor, const struct cell *cell);
 static void read_buffers(int descriptor, const struct cell *cell, struct effective *effective);
 static uint64_t read_buffer(int descriptor, int option);
@@ -191,6 +192,22 @@ static void switch_on(int descriptor, int level, int option, const char *name)
     }
 }
 
+static void set_congestion(int descriptor, const struct cell *cell)
+{
+    const char *name = cell->tcp_congestion;
+    if (name[0] == '\0') {
+        return;
+    }
+#ifdef TCP_CONGESTION
+    if (setsockopt(descriptor, IPPROTO_TCP, TCP_CONGESTION, name, (socklen_t)strlen(name)) != 0) {
+        fail_with_reason("cannot set TCP_CONGESTION to %s", name);
+    }
+#else
+    (void)descriptor;
+    fail("this system has one congestion control, so not %s", name);
+#endif
+}
+
 static void set_buffers(int descriptor, const struct cell *cell)
 {
     if (cell->so_sndbuf != 0 &&
@@ -242,6 +259,7 @@ int listener_open(const struct cell *cell, struct socket_address *at, struct eff
         if (cell->tcp_nodelay) {
             switch_on(listener, IPPROTO_TCP, TCP_NODELAY, "TCP_NODELAY");
         }
+        set_congestion(listener, cell);
     }
     if (bind(listener, &at->name.any, at->length) != 0) {
         fail_with_reason("cannot bind %s", socket_address_show(at, buffer));
@@ -289,8 +307,11 @@ int caller_connect(struct caller *caller)
 {
     const struct cell *cell = caller->cell;
     const int connection = stream_socket(&caller->to);
-    if (is_tcp(cell) && cell->tcp_nodelay) {
-        switch_on(connection, IPPROTO_TCP, TCP_NODELAY, "TCP_NODELAY");
+    if (is_tcp(cell)) {
+        if (cell->tcp_nodelay) {
+            switch_on(connection, IPPROTO_TCP, TCP_NODELAY, "TCP_NODELAY");
+        }
+        set_congestion(connection, cell);
     }
     if (cell->transport == TCP && cell->pattern == CONNECT && cell->spread_sources) {
         bind_source(caller, connection);

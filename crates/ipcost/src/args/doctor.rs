@@ -21,6 +21,9 @@ pub struct DoctorArgs {
     /// How long to watch other processes, and as long again what the hypervisor and quotas take from busy processors
     #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = parse_window)]
     pub window: Duration,
+    /// Measure nothing: where TCP does not use cubic, say so without what that changes
+    #[arg(long)]
+    pub look_only: bool,
     /// Write the findings as JSON; - is standard output
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,

@@ -262,7 +262,10 @@ fn a_full_backlog() {
         let output =
             in_namespace(&place, script, "connect/tcp/64/c24/free --epochs 1 --timeout 5min --no-floor")
                 .unwrap();
-        assert!(output.status.success(), "{}", text(&output.stderr));
+        // A connection that the full queue dropped may also be reset, which ends the run; then it says what to raise.
+        let complained = text(&output.stderr);
+        let is_named = complained.contains("raise the option backlog or net.core.somaxconn");
+        assert!(output.status.success() || is_named, "{complained}");
         read(&place)
     };
     assert_names("backlog", &until(10, explain, |explanation| codes(explanation).contains(&"backlog")));

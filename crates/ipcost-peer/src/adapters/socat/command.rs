@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use ipcost_model::Cell;
 use ipcost_model::protocol::Address;
+use ipcost_model::{Cell, TCP_CONGESTION};
 
 use crate::PeerError;
 
@@ -80,7 +80,7 @@ impl Route {
             "unix" => format!("UNIX-CONNECT:{}{}", escaped(self.path()), self.buffers("")),
             _ => {
                 let (host, port) = self.host_and_port();
-                format!("TCP4:{host}:{port}{}{}", self.nodelay(), self.buffers(""))
+                format!("TCP4:{host}:{port}{}{}{}", self.nodelay(), self.congestion(), self.buffers(""))
             }
         };
         self.complete(from, to)
@@ -114,6 +114,13 @@ impl Route {
 
     fn nodelay(&self) -> &'static str {
         if self.cell.options.sets_nodelay(self.cell.pattern) { ",nodelay" } else { "" }
+    }
+
+    /// socat has no name for it, and takes any option of a socket by its numbers: IPPROTO_TCP and TCP_CONGESTION. It decides how
+    /// fast the side that sends may; the receiver needs none.
+    fn congestion(&self) -> String {
+        let name = self.cell.options.text(TCP_CONGESTION);
+        name.map(|name| format!(",setsockopt-string=6:13:{name}")).unwrap_or_default()
     }
 
     fn buffers(&self, when: &str) -> String {
@@ -176,7 +183,9 @@ mod tests {
             set.cell.options.set(name, OptionValue::Int(value)).unwrap();
         }
         set.cell.options.set("tcp_nodelay", OptionValue::Bool(true)).unwrap();
-        assert_eq!(set.sender(None)[3..], ["STDIN", "TCP4:127.0.0.1:4000,nodelay,so-rcvbuf=4096"]);
+        set.cell.options.set(TCP_CONGESTION, OptionValue::Text("cubic".to_owned())).unwrap();
+        let connects = "TCP4:127.0.0.1:4000,nodelay,setsockopt-string=6:13:cubic,so-rcvbuf=4096";
+        assert_eq!(set.sender(None)[3..], ["STDIN", connects]);
         let listens = "TCP4-LISTEN:4000,bind=127.0.0.1,reuseaddr,nodelay,so-rcvbuf=4096,backlog=7";
         assert_eq!(set.receiver(900, true)[3..], [listens, "STDOUT"]);
     }
