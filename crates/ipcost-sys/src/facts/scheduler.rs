@@ -1,5 +1,7 @@
 //! How this program shares the machine: preemption, containers, quotas, load, memory.
 
+use std::io::Read;
+
 use ipcost_model::facts::SchedulerFacts;
 
 use super::text::{field, kibibytes, line, listed, value_of};
@@ -50,14 +52,24 @@ fn preemption(version: &str, chosen: Option<&str>, command_line: Option<&str>) -
     static_ones.into_iter().find(|(word, _)| has(word)).map(|(_, name)| name.to_owned())
 }
 
-/// The kernel's configuration as text, from where distributions install it, by the kernel's release.
+/// The kernel's configuration as text: its own copy, if it was built with one, or where distributions install it, by the kernel's
+/// release.
 fn configuration(release: &str) -> Option<String> {
     let installed = [
         format!("/boot/config-{release}"),
         format!("/lib/modules/{release}/config"),
         format!("/lib/modules/{release}/build/.config"),
     ];
-    installed.iter().find_map(|path| kernel_files::read_to_string(path).ok())
+    let own = || kernel_files::read("/proc/config.gz").ok().and_then(|packed| unpacked(&packed));
+    own().or_else(|| installed.iter().find_map(|path| kernel_files::read_to_string(path).ok()))
+}
+
+/// Text from gzip; `None` if it is no such text, or one that no configuration is as long as.
+fn unpacked(packed: &[u8]) -> Option<String> {
+    const MOST: u64 = 4 << 20;
+    let mut text = String::new();
+    flate2::read::GzDecoder::new(packed).take(MOST).read_to_string(&mut text).ok()?;
+    Some(text)
 }
 
 /// Whether the kernel keeps time in interrupts and softirqs apart from tasks: its configuration says so, and its command line does
@@ -142,6 +154,15 @@ mod tests {
         assert_eq!(model("#1 SMP PREEMPT x", None, None).as_deref(), Some("full"));
         assert_eq!(model("#1 SMP x", None, Some("preempt=none")), None);
         assert_eq!(model("", Some("no parentheses"), None), None);
+    }
+
+    #[test]
+    fn a_configuration_is_unpacked() {
+        use std::io::Write;
+        let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        packed.write_all(b"CONFIG_HZ=250\n").unwrap();
+        assert_eq!(unpacked(&packed.finish().unwrap()).as_deref(), Some("CONFIG_HZ=250\n"));
+        assert_eq!(unpacked(b"CONFIG_HZ=250\n"), None);
     }
 
     #[test]

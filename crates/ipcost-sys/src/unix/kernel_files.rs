@@ -1,6 +1,6 @@
 //! The kernel's files in `/proc` and `/sys`; systems without them have nothing to read.
 
-pub use std::fs::{read_dir, read_to_string};
+pub use std::fs::{read, read_dir, read_to_string};
 use std::path::Path;
 
 /// Whether a file exists.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::common::{Place, text};
+use crate::common::{Place, scripted, text};
 use serde_json::Value;
 
 fn strings<'a>(values: &'a Value, key: &str) -> Vec<&'a str> {
@@ -460,4 +460,33 @@ fn json_goes_to_standard_output_alone_when_asked() {
         place.run(&["run", "--transports", "null", "--patterns", "rr", "--epochs", "1", "--json", "-"]);
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(document["schedule"]["epochs"], 1);
+}
+
+#[test]
+fn a_stream_that_costs_otherwise_in_one_long_transfer_gets_a_row_of_its_own() {
+    for (cost, is_split) in [("10000/15000", true), ("10000", false)] {
+        let place = Place::new();
+        let peer = format!("planted={}", scripted::command(&[cost]).join(" "));
+        let planted = ["run", "--peer", &peer, "--client", "planted", "--server", "planted", "--no-floor"];
+        let stream =
+            ["--patterns", "stream", "--sizes", "65536", "--transports", "unix,tcp", "--budget", "30s"];
+        let document = place.document(&[&planted[..], &stream, &["--placement", "free", "--quiet"]].concat());
+        let labels = strings(&document["cells"], "label");
+        assert_eq!(labels.contains(&"tcp steady"), is_split, "{labels:?}");
+        let table = &document["workloads"][0];
+        let baseline = table["baseline"].as_str().unwrap();
+        assert_eq!(
+            baseline.contains("steady"),
+            is_split,
+            "the long transfer is what others are compared with: {table}"
+        );
+        if is_split {
+            let bursts = document["contrasts"].as_array().unwrap().iter();
+            let burst = bursts
+                .clone()
+                .find(|contrast| contrast["a"].as_str().unwrap().starts_with("stream/tcp"))
+                .unwrap();
+            assert!((burst["ratio"].as_f64().unwrap() - 2.0 / 3.0).abs() < 0.03, "{burst}");
+        }
+    }
 }

@@ -1,9 +1,9 @@
 """A peer that moves nothing and reports planted times, so that the whole program runs and its verdicts do not depend on the machine.
 
-usage: scripted_peer.py [PREFIX=]NS ...
+usage: scripted_peer.py [PREFIX=]NS[/LONG_NS] ...
 
 An operation of a cell takes NS nanoseconds, give or take a hundredth that differs from batch to batch. PREFIX is the beginning of
-PATTERN/TRANSPORT/SIZE; the longest that fits counts. The environment variable SCRIPTED_FACTOR multiplies all. A batch lasts as long as
+PATTERN/TRANSPORT/SIZE; the longest that fits counts. In a batch that lasts longer than 100 ms an operation takes LONG_NS. The environment variable SCRIPTED_FACTOR multiplies all. A batch lasts as long as
 it says, since the engine knows how much time has passed.
 """
 
@@ -13,7 +13,12 @@ import sys
 import time
 
 FACTOR = float(os.environ.get("SCRIPTED_FACTOR", "1"))
-COSTS = [("", 1000.0)] + [(prefix, float(ns)) for prefix, _, ns in (arg.rpartition("=") for arg in sys.argv[1:])]
+LONG_BATCH_NS = 100e6
+# The cost in short batches and in long ones: the same, if one is given.
+COSTS = [("", (1000.0, 1000.0))] + [
+    (prefix, (float(ns.partition("/")[0]), float(ns.rpartition("/")[2])))
+    for prefix, _, ns in (arg.rpartition("=") for arg in sys.argv[1:])
+]
 PATTERNS = ["connect", "rr", "stream"]
 TRANSPORTS = ["pipe", "fifo", "unix", "unix-abstract", "socketpair", "tcp", "tcp6"]
 OPTIONS = ["so_sndbuf", "so_rcvbuf", "tcp_nodelay"]
@@ -23,8 +28,9 @@ def say(kind, **values):
     print(json.dumps({"type": kind, **values}), flush=True)
 
 
-def cost_ns(key):
-    return max((len(prefix), ns) for prefix, ns in COSTS if key.startswith(prefix))[1] * FACTOR
+def cost_ns(key, ops):
+    short, long = max((len(prefix), ns) for prefix, ns in COSTS if key.startswith(prefix))[1]
+    return (short if ops * short < LONG_BATCH_NS else long) * FACTOR
 
 
 def luck_of(id, cell):
@@ -38,7 +44,7 @@ def luck_of(id, cell):
 def done(message, key, is_client, began):
     ops, id = message["ops"], message["id"]
     luck = luck_of(id, sum(key.encode()))
-    wall_ns = max(1, int(ops * cost_ns(key) * (1 + luck / 100)))
+    wall_ns = max(1, int(ops * cost_ns(key, ops) * (1 + luck / 100)))
     if is_client:
         rest_s = wall_ns / 1e9 - (time.monotonic() - began)
         if rest_s > 0:
