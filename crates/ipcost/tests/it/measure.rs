@@ -467,12 +467,12 @@ fn a_stream_that_costs_otherwise_in_one_long_transfer_gets_a_row_of_its_own() {
     for (cost, is_split) in [("10000/15000", true), ("10000", false)] {
         let place = Place::new();
         let peer = format!("planted={}", scripted::command(&[cost]).join(" "));
-        let planted = ["run", "--peer", &peer, "--client", "planted", "--server", "planted", "--no-floor"];
+        let planted = ["run", "--peer", &peer, "--client", "planted", "--server", "planted"];
         let stream =
-            ["--patterns", "stream", "--sizes", "65536", "--transports", "unix,tcp", "--budget", "30s"];
+            ["--patterns", "stream", "--sizes", "65536", "--transports", "unix,tcp", "--budget", "16s"];
         let document = place.document(&[&planted[..], &stream, &["--placement", "free", "--quiet"]].concat());
         let labels = strings(&document["cells"], "label");
-        assert_eq!(labels.contains(&"tcp steady"), is_split, "{labels:?}");
+        assert_eq!(labels.contains(&"tcp planted→planted steady"), is_split, "{labels:?}");
         let table = &document["workloads"][0];
         let baseline = table["baseline"].as_str().unwrap();
         assert_eq!(
