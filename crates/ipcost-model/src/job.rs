@@ -131,6 +131,18 @@ pub struct Matrix {
 }
 
 impl Matrix {
+    /// What is wrong with its requests in a file that anybody may have written: whoever types `@FILE` on a command line means a file of
+    /// theirs to be sent, whoever runs such a file may not.
+    ///
+    /// # Errors
+    /// One line that says what to write.
+    pub fn check_requests_of_a_file(&self) -> Result<(), String> {
+        let from_file = self.request.0.iter().find(|request| request.starts_with('@'));
+        from_file.map_or(Ok(()), |request| {
+            Err(format!("request \"{request}\" is the content of a file, which only a command line can ask for; write the request itself"))
+        })
+    }
+
     /// Its lists, and the flags of the command line that give them.
     pub const FLAGS: [(&str, &str); 10] = [
         ("transport", "--transports"),

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::job::Job;
+use crate::job::{Job, Matrix};
 use crate::suggest::nearest;
 
 /// Why a job file cannot be used: `line:column: what`.
@@ -22,7 +22,18 @@ pub struct JobFileError {
 /// # Errors
 /// The first problem, with its position.
 pub fn parse_job(text: &str) -> Result<Job, JobFileError> {
-    toml::from_str(text).map_err(|error| located(text, &error))
+    let job: Job = toml::from_str(text).map_err(|error| located(text, &error))?;
+    check_requests(text, &job)?;
+    Ok(job)
+}
+
+/// Checks that a file asks for the content of no other: [`Matrix::check_requests_of_a_file`].
+///
+/// # Errors
+/// The first request that does, with its position.
+pub fn check_requests(text: &str, job: &Job) -> Result<(), JobFileError> {
+    let wrong = |message| at(text, text.find("\"@").unwrap_or_default(), message);
+    job.cells.iter().try_for_each(Matrix::check_requests_of_a_file).map_err(wrong)
 }
 
 /// A TOML error with its position in the text.
@@ -86,6 +97,13 @@ server = "mine"
 [peers.mine]
 command = ["./my-peer", "--fast"]
 "#;
+
+    #[test]
+    fn a_file_sends_the_content_of_no_other() {
+        let error = parse_job("[[cells]]\ntransport = \"tcp\"\nrequest = \"@/etc/passwd\"\n").unwrap_err();
+        assert_eq!((error.line, error.column), (3, 11));
+        assert!(error.message.contains("only a command line"), "{error}");
+    }
 
     #[test]
     fn reads_what_the_documentation_shows() {

@@ -36,9 +36,27 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
     let wrong = || format!("\"{text}\" is not a duration; write it as 30s, 2min or 1h");
     if let Ok(seconds) = text.parse::<f64>() {
-        return Duration::try_from_secs_f64(seconds).map_err(|_| wrong());
+        return Duration::try_from_secs_f64(seconds)
+            .map_err(|_| wrong())
+            .and_then(|time| within_a_century(text, time));
     }
-    humantime::parse_duration(text).map_err(|_| wrong())
+    humantime::parse_duration(text).map_err(|_| wrong()).and_then(|time| within_a_century(text, time))
+}
+
+/// What clocks and sums of durations surely hold.
+const CENTURY: Duration = Duration::from_secs(100 * 366 * 24 * 3600);
+
+fn within_a_century(text: &str, time: Duration) -> Result<Duration, String> {
+    match time <= CENTURY {
+        true => Ok(time),
+        false => Err(format!("\"{text}\" is more than a century; give what somebody will wait for")),
+    }
+}
+
+/// The duration of so many seconds of a record, which anybody may have written: nothing if it is negative or no number, and a century
+/// at most.
+pub fn duration_of(seconds: f64) -> Duration {
+    Duration::try_from_secs_f64(seconds.clamp(0.0, CENTURY.as_secs_f64())).unwrap_or_default()
 }
 
 /// Parses a proportion: `2%` or `0.02`.
@@ -135,6 +153,19 @@ pub fn duration_text(duration: Duration) -> String {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn no_duration_is_longer_than_clocks_and_sums_hold() {
+        for text in ["1e19", "18000000000000000000s", "inf", "101years"] {
+            assert!(parse_duration(text).is_err(), "{text}");
+        }
+        assert_eq!(parse_duration("1h"), Ok(Duration::from_secs(3600)));
+        for (seconds, shown) in
+            [(1e300, CENTURY), (f64::INFINITY, CENTURY), (f64::NAN, Duration::ZERO), (-1.0, Duration::ZERO)]
+        {
+            assert_eq!(duration_of(seconds), shown, "{seconds}");
+        }
+    }
 
     #[test]
     fn sizes() {

@@ -1,9 +1,7 @@
 //! The document in plain words.
 
-use std::time::Duration;
-
 pub use ipcost_model::escaped;
-use ipcost_model::units::{counted, duration_text, percent, size_text};
+use ipcost_model::units::{counted, duration_of, duration_text, percent, size_text};
 use ipcost_model::{
     CellRecord, ContrastRecord, Document, Fastest, FloorRecord, MeanContrast, Metric, Multiplicity, Pattern,
     Placement, Ran, RanRecord, SpeaksFirst, Stopped, TCP_CONGESTION, Verdict, Wait, Work, WorkloadRecord,
@@ -452,7 +450,7 @@ pub fn why_stopped(stopped: Stopped) -> &'static str {
 
 /// How long a run took.
 pub fn elapsed(document: &Document) -> String {
-    duration_text(Duration::try_from_secs_f64(document.elapsed_s).unwrap_or_default())
+    duration_text(duration_of(document.elapsed_s))
 }
 
 /// `, killed and resumed after epochs 3 and 7`; nothing where it never was.

@@ -1,6 +1,6 @@
 //! Where results go.
 
-use std::fs::File;
+use std::fs::{self, File, Metadata};
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
 
@@ -164,20 +164,32 @@ fn write_whole(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>
             .context("cannot write to standard output");
     }
     let context = || format!("cannot write {}", path.display());
-    if path.exists() && !path.is_file() {
-        // A device or a pipe cannot be replaced; it is written to.
-        let mut out = BufWriter::new(File::create(path).with_context(context)?);
+    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let there = fs::symlink_metadata(path).ok();
+    if there.as_ref().is_some_and(|there| !there.is_file() && !there.is_symlink()) || is_of_the_system(dir) {
+        // A device or a pipe is written to. Nothing in the system's own directories is ever replaced, links least of all.
+        let file = File::options().write(true).open(path).with_context(context)?;
+        let mut out = BufWriter::new(file);
         return write(&mut out).and_then(|()| out.flush()).with_context(context);
     }
-    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut named = tempfile::Builder::new();
     let file = named.prefix(UNFINISHED).make_in(dir, |path| File::create_new(path));
     let mut file = file.with_context(context)?;
     let mut out = BufWriter::new(file.as_file_mut());
     write(&mut out).and_then(|()| out.flush()).with_context(context)?;
     drop(out);
+    // Whoever made a file that only they may read wants no other in its place.
+    if let Some(there) = there.filter(Metadata::is_file) {
+        fs::set_permissions(file.path(), there.permissions()).with_context(context)?;
+    }
     file.persist(path).map_err(|error| error.error).with_context(context)?;
     Ok(())
+}
+
+/// Whether a directory is one of the kernel's, whose entries stand for open files and devices.
+fn is_of_the_system(dir: &Path) -> bool {
+    let real = dir.canonicalize().unwrap_or_default();
+    ["/dev", "/proc", "/sys"].iter().any(|own| real.starts_with(own) && !real.starts_with("/dev/shm"))
 }
 
 /// Refuses to mix several outputs on standard output.
@@ -205,7 +217,9 @@ pub fn no_picture_on_terminal(png: Option<&Path>) -> anyhow::Result<()> {
 
 /// Whether a path stands for standard output.
 pub fn is_standard_output(path: &Path) -> bool {
-    path.as_os_str() == "-"
+    // As the shell's users write it; a name that root would otherwise replace by a file.
+    const NAMES: [&str; 4] = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
+    NAMES.iter().any(|name| path.as_os_str() == *name)
 }
 
 fn tolerate_broken_pipe(result: io::Result<()>) -> io::Result<()> {

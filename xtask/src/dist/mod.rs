@@ -8,7 +8,7 @@ mod pack;
 mod publish;
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -150,9 +150,28 @@ pub fn compare_with(first: &Options, second: &Options) -> Result<()> {
     Ok(())
 }
 
+/// Empties a directory of packages: one that holds the checksums of what is in it, and nothing else of anybody.
+///
+/// # Errors
+/// That it is something else.
+fn empty(dir: &Path) -> Result<()> {
+    let mut entries = match std::fs::read_dir(dir) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        entries => entries.with_context(|| format!("cannot read {}", dir.display()))?,
+    };
+    if entries.next().is_some() && !dir.join(pack::SUMS).is_file() {
+        bail!(
+            "{} holds something else than packages (no {}); give --out an empty directory",
+            dir.display(),
+            pack::SUMS
+        );
+    }
+    std::fs::remove_dir_all(dir).with_context(|| format!("cannot empty {}", dir.display()))
+}
+
 fn build_all(options: &Options) -> Result<()> {
     let began = Instant::now();
-    let _ = std::fs::remove_dir_all(&options.out);
+    empty(&options.out)?;
     std::fs::create_dir_all(&options.out)
         .with_context(|| format!("cannot make {}", options.out.display()))?;
     eprintln!("xtask: SOURCE_DATE_EPOCH={}", source_date()?);
@@ -229,4 +248,25 @@ pub fn source_date() -> Result<u64> {
 /// A text of the repository.
 fn text_of(path: &str) -> Result<String> {
     std::fs::read_to_string(root().join(path)).with_context(|| format!("cannot read {path}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_packages_are_removed() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("out");
+        empty(&path).unwrap();
+        std::fs::create_dir(&path).unwrap();
+        empty(&path).unwrap();
+        std::fs::create_dir(&path).unwrap();
+        std::fs::write(path.join("thesis.tex"), "").unwrap();
+        assert!(empty(&path).unwrap_err().to_string().contains("something else"));
+        assert!(path.join("thesis.tex").exists());
+        std::fs::write(path.join(pack::SUMS), "").unwrap();
+        empty(&path).unwrap();
+        assert!(!path.exists());
+    }
 }

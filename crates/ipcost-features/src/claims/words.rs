@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 use ipcost_model::Stopped;
-use ipcost_model::units::{counted, duration_text};
+use ipcost_model::units::{counted, duration_of, duration_text};
 use ipcost_report::numbers::{interval, rate, ratio, throughput, time};
 
 use crate::check::{BetweenRuns, Check, CheckedClaim, CheckedTest, ClaimMetric};
@@ -149,7 +149,7 @@ fn open(test: &CheckedTest) -> String {
         return format!("cannot be decided here: {}: {reason}", subject(test));
     }
     let head = format!("open: {} is {}", subject(test), figures(test));
-    let likely = test.likely_budget_s.map(|seconds| Duration::from_secs_f64(seconds.clamp(0.0, 1e9)));
+    let likely = test.likely_budget_s.map(duration_of);
     let then = match likely {
         _ if test.between_runs.is_some() => undecided_by_runs(test),
         Some(likely) if likely <= LONGEST_ADVICE => {
@@ -293,7 +293,7 @@ pub(crate) fn how(check: &Check) -> String {
     format!(
         "{} in {}, {why}; in {:.0} % of such runs every answer is right (each interval at {} %){spreads}; seed {}",
         counted(check.epochs, "epoch"),
-        duration_text(Duration::from_secs_f64(check.elapsed_s.max(0.0))),
+        duration_text(duration_of(check.elapsed_s)),
         (1.0 - check.alpha) * 100.0,
         ((1.0 - check.alpha_each) * 1e5).floor() / 1e3,
         check.document.seed

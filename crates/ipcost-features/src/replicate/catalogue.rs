@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ipcost_lab::LabError;
 use ipcost_model::units::counted;
-use ipcost_model::unknown;
+use ipcost_model::{Matrix, unknown};
 use ipcost_sys::OS;
 use serde::Deserialize;
 
@@ -88,12 +88,18 @@ fn parse_here(name: &str, text: &str) -> Result<Replication, LabError> {
 }
 
 fn parse(name: &str, text: &str) -> Result<Replication, LabError> {
-    toml::from_str(text).map_err(|error| {
+    let replication: Replication = toml::from_str(text).map_err(|error| {
         let message = error.message().split_whitespace().collect::<Vec<_>>().join(" ");
         let start = error.span().map_or(0, |span| span.start);
         let line = text.get(..start).unwrap_or_default().matches('\n').count() + 1;
         wrong(format!("{name}:{line}: {message}"))
-    })
+    })?;
+    let cells = replication.runs.iter().flat_map(|run| &run.cells);
+    cells
+        .clone()
+        .try_for_each(Matrix::check_requests_of_a_file)
+        .map_err(|reason| wrong(format!("{name}: {reason}")))?;
+    Ok(replication)
 }
 
 /// A question that articles answer differently.
@@ -177,6 +183,20 @@ mod tests {
 
     use super::*;
     use crate::replicate::{ReplicationRun, Software, cells_of_run, check};
+
+    #[test]
+    fn a_file_says_what_is_measured_and_neither_whom_to_ask_nor_what_file_to_send() {
+        let text = text("redis-unix");
+        let refused = |from: &str, to: &str| {
+            assert!(text.contains(from), "{from}");
+            parse("mine", &text.replacen(from, to, 1)).unwrap_err().to_string()
+        };
+        let peer = "[runs.peers.evil]\napp = \"redis\"\nsettings = [\"--tcp\", \"127.0.0.1:6379\", \"--writes\"]\n[[runs.cells]]\n";
+        let error = refused("[[runs.cells]]\n", peer);
+        assert!(error.contains("settings"), "{error}");
+        let asks = "[[runs.cells]]\nrequest = \"@/etc/passwd\"\n";
+        assert!(refused("[[runs.cells]]\n", asks).contains("only a command line"));
+    }
 
     #[test]
     fn contradictions_name_claims() {

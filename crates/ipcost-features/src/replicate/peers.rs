@@ -26,9 +26,15 @@ pub struct RunPeer {
     /// How long a private server of it runs; none is started for what only asks.
     #[serde(default)]
     pub lasts: Option<Lasts>,
-    /// How the server differs from a usual one, and what it is asked: `--backlog 128`, `--tls`.
+    /// How many connections may wait to be accepted by a private server.
     #[serde(default)]
-    pub settings: Vec<String>,
+    pub backlog: Option<u32>,
+    /// Whether a private server offers TLS, which what asks it then takes over TCP.
+    #[serde(default)]
+    pub tls: bool,
+    /// Rows of the table that sysbench asks.
+    #[serde(default)]
+    pub rows: Option<u32>,
 }
 
 impl RunPeer {
@@ -58,7 +64,12 @@ impl RunPeer {
 
     fn command(&self) -> Result<PeerCommand, LabError> {
         let mut command = peer_of(self.kind()?)?;
-        command.extend(self.settings.iter().cloned());
+        // From values alone: a file that somebody sent has no say in whom a peer talks to, and as whom.
+        let numbers = [("--backlog", self.backlog), ("--rows", self.rows)];
+        let numbers =
+            numbers.into_iter().filter_map(|(flag, value)| Some([flag.to_owned(), value?.to_string()]));
+        command.extend(numbers.flatten());
+        command.extend(self.tls.then(|| "--tls".to_owned()));
         let service = self.lasts.map(|lasts| {
             let command = command.iter().cloned().chain(["--service".to_owned()]).collect();
             ServiceCommand { command, lasts }

@@ -1,9 +1,7 @@
 //! The ledger of a replication on a terminal, and the outputs that the articles themselves printed.
 
-use std::time::Duration;
-
 use anstyle::Style;
-use ipcost_model::units::{counted, duration_text};
+use ipcost_model::units::{counted, duration_of, duration_text};
 use ipcost_report::grid::{Column, Grid, Piece};
 use ipcost_report::numbers::{bounds, ratio};
 use ipcost_report::wrap::{wrapped, wrapped_under};
@@ -47,7 +45,7 @@ pub fn render(ledger: &Ledger, details: bool, room: usize) -> String {
     for run in ledger.runs.iter().filter(|run| details || !run.missing.is_empty()) {
         let under = run.stratum.as_ref().map_or_else(String::new, |stratum| format!(", {stratum}"));
         let how = if run.epochs > 0 {
-            let took = duration_text(Duration::from_secs_f64(run.elapsed_s.max(0.0)));
+            let took = duration_text(duration_of(run.elapsed_s));
             format!("{}: {}{under}; {} in {took}", run.software, run.about, counted(run.epochs, "epoch"))
         } else {
             format!("{}: {}{under}; not measured", run.software, run.about)
@@ -206,7 +204,7 @@ pub fn summary(ledgers: &[Ledger], room: usize) -> String {
         "\n{}: {}; measured in {}. --details shows every test.\n",
         counted(all().count() as u64, "claim"),
         counts.join(", "),
-        duration_text(Duration::from_secs_f64(took.max(0.0)))
+        duration_text(duration_of(took))
     ));
     out
 }

@@ -1,9 +1,7 @@
 //! A self-test on a terminal.
 
-use std::time::Duration;
-
 use anstyle::{AnsiColor, Style};
-use ipcost_model::units::duration_text;
+use ipcost_model::units::{duration_of, duration_text};
 use ipcost_report::grid::{Column, Grid, Piece};
 use ipcost_report::numbers::{interval, ratio};
 
@@ -38,7 +36,7 @@ pub fn render(test: &SelfTest, room: usize) -> String {
     out.push_str(&format!(
         "{DIMMED}64 B round trips over unix; campaigns of {} epochs; {} in all; seed {}{DIMMED:#}\n",
         test.epochs,
-        duration_text(Duration::from_secs_f64(test.elapsed_s.max(0.0))),
+        duration_text(duration_of(test.elapsed_s)),
         test.seed
     ));
     out

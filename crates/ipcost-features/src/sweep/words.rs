@@ -1,9 +1,7 @@
 //! Sweeps on a terminal: over sizes, and over where two processes run.
 
-use std::time::Duration;
-
 use anstyle::{AnsiColor, Style};
-use ipcost_model::units::{duration_text, size_text};
+use ipcost_model::units::{duration_of, duration_text, size_text};
 use ipcost_model::{CellRecord, Pattern, Verdict};
 use ipcost_report::grid::{Column, Grid, Piece};
 use ipcost_report::numbers::{interval, ratio, time};
@@ -38,7 +36,7 @@ pub fn render(sweep: &SizeSweep, room: usize) -> String {
     for sentence in sentences(sweep) {
         out.push_str(&format!("{}\n", wrapped(&sentence, room)));
     }
-    let took = duration_text(Duration::from_secs_f64(sweep.elapsed_s.max(0.0)));
+    let took = duration_text(duration_of(sweep.elapsed_s));
     let how = format!(
         "{} sizes in {took}; in {:.0} % of such sweeps every interval is right (for up to {} sizes); seed {}",
         sweep.points.len(),

@@ -1,8 +1,6 @@
 //! The words around a chart: what it shows, how to read it, what is missing, where the figures come from.
 
-use std::time::Duration;
-
-use ipcost_model::units::{counted, duration_text};
+use ipcost_model::units::{counted, duration_of, duration_text};
 use ipcost_model::{Document, Multiplicity, Placement, Stopped, WorkloadRecord};
 
 use super::{Chart, forest, size};
@@ -128,7 +126,7 @@ pub fn provenance(document: &Document) -> Vec<String> {
         counted(schedule.epochs, "epoch"),
         counted(schedule.rounds, "round"),
         plain(schedule.batch_ms),
-        duration_text(Duration::try_from_secs_f64(document.elapsed_s).unwrap_or_default()),
+        duration_text(duration_of(document.elapsed_s)),
         document.seed,
     );
     let host = &document.host;

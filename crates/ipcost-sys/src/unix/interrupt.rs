@@ -8,9 +8,15 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM};
 
+use crate::clock::now_ns;
+
+/// How long after the first request another one by the user means that it is to end at once.
+const INSISTS_AFTER_NS: u64 = 1_000_000_000;
+
 /// Whether the user or the system has asked this program to stop (SIGINT, SIGTERM, SIGHUP).
 ///
-/// The first signal is a request; a second one ends the program at once, as without these handlers.
+/// The first signal is a request. An interrupt by the user (SIGINT) that comes a second later or more ends the program at once, as
+/// without these handlers; a closing terminal and an init system send several signals in a row, and mean one request.
 #[derive(Debug, Clone)]
 pub struct Interrupt {
     asked: Arc<AtomicBool>,
@@ -27,9 +33,22 @@ impl Interrupt {
         let (wake, ring) = UnixStream::pair()?;
         wake.set_nonblocking(true)?;
         let asked = Arc::new(AtomicBool::new(false));
+        let first_ns = Arc::new(AtomicU64::new(0));
         for signal in [SIGINT, SIGTERM, SIGHUP] {
-            // In this order: a signal that finds the flag set is the second one.
-            signal_hook::flag::register_conditional_default(signal, Arc::clone(&asked))?;
+            let first_ns = Arc::clone(&first_ns);
+            // SAFETY: the handler reads the clock, compares and sets an atomic number, and ends the program by its default action:
+            // all of it is async-signal-safe.
+            unsafe {
+                signal_hook::low_level::register(signal, move || {
+                    let now_ns = now_ns().max(1);
+                    let first = first_ns.compare_exchange(0, now_ns, Ordering::SeqCst, Ordering::SeqCst);
+                    if signal == SIGINT
+                        && first.is_err_and(|first| now_ns.saturating_sub(first) >= INSISTS_AFTER_NS)
+                    {
+                        let _ = signal_hook::low_level::emulate_default_handler(signal);
+                    }
+                })?;
+            }
             signal_hook::flag::register(signal, Arc::clone(&asked))?;
             signal_hook::low_level::pipe::register(signal, ring.try_clone()?)?;
         }

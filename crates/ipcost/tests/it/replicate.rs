@@ -335,7 +335,7 @@ about = "a server and its load tool"
 budget = "5min"
 batch = "20ms"
 [runs.peers]
-server = {{ app = "{app}", lasts = "run", settings = [{settings}] }}
+server = {{ app = "{app}", lasts = "run"{settings} }}
 tool = {{ app = "{app}", tool = "{tool}" }}
 [[runs.cells]]
 {cell}client = "tool"
@@ -377,9 +377,9 @@ fn servers_are_loaded_by_their_own_tools_and_leave_nothing() {
     let file = place.file("servers.toml");
     for (app, tool, settings, pattern, request) in [
         ("redis", "redis-benchmark", "", "rr", "PING"),
-        ("postgres", "pgbench", "\"--tls\"", "rr", "SELECT 1"),
-        ("mariadb", "sysbench", "\"--rows\", \"1000\"", "rr", "oltp_point_select"),
-        ("nginx-php", "ab", "\"--backlog\", \"64\"", "connect", "GET /least.php"),
+        ("postgres", "pgbench", ", tls = true", "rr", "SELECT 1"),
+        ("mariadb", "sysbench", ", rows = 1000", "rr", "oltp_point_select"),
+        ("nginx-php", "ab", ", backlog = 64", "connect", "GET /least.php"),
         ("h2o-nginx", "ab", "", "rr", "GET /typical"),
     ] {
         let mut text_of = with_servers(app, tool, settings, pattern, request);

@@ -91,6 +91,32 @@ fn a_link_that_was_planted_for_an_output_is_not_followed() {
     assert!(fs::symlink_metadata(&out).unwrap().is_file());
 }
 
+#[test]
+fn names_of_standard_output_are_that_and_stay_links() {
+    let place = Place::new();
+    for name in ["/dev/stdout", "/proc/self/fd/1"] {
+        let before = fs::symlink_metadata(name).unwrap().file_type();
+        // Standard output is a file here: as a device it would not be replaced anyway.
+        let file = fs::File::create(place.file("out")).unwrap();
+        let status = place.command(&[&SHORT[..], &["--json", name]].concat()).stdout(file).status().unwrap();
+        assert!(status.success());
+        assert_eq!(fs::symlink_metadata(name).unwrap().file_type(), before, "{name}");
+        let document: serde_json::Value =
+            serde_json::from_slice(&fs::read(place.file("out")).unwrap()).unwrap();
+        assert_eq!(document["schema"], "ipcost/1");
+    }
+}
+
+#[test]
+fn a_file_that_is_replaced_keeps_its_mode() {
+    let place = Place::new();
+    let out = place.write("out.json", "old");
+    fs::set_permissions(&out, Permissions::from_mode(0o600)).unwrap();
+    assert!(place.run(&[&SHORT[..], &["--json", argument(&out)]].concat()).status.success());
+    assert_eq!(mode(&out), 0o600);
+    assert_ne!(fs::read_to_string(&out).unwrap(), "old");
+}
+
 /// A peer of one's own whose command holds what should not be passed on.
 fn with_secrets(place: &Place, args: &[&str]) -> Output {
     let command =

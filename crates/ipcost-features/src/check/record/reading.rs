@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use ipcost_model::job_file::{JobFileError, at, located, place};
+use ipcost_model::job_file::{JobFileError, at, check_requests, located, place};
 use ipcost_model::{Job, nearest};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, MapAccess, SeqAccess, Visitor};
@@ -38,6 +38,7 @@ pub fn parse_claims(text: &str) -> Result<ClaimsFile, JobFileError> {
     };
     let job = toml::de::Deserializer::from(table);
     let job = Job::deserialize(job).map_err(|error| located(text, &error))?;
+    check_requests(text, &job)?;
     let mut only = DeTable::new();
     only.insert(key, claims);
     let claims = toml::de::Deserializer::from(Spanned::new(span, only));

@@ -387,7 +387,11 @@ impl Speech for Queries {
             let Some((kind, length)) = head(&bytes[at..]).filter(|_| self.skip == 0) else {
                 return Ok(Taken { bytes: at, complete: false });
             };
+            if !kind.is_ascii_alphabetic() || !(4..=LONGEST_MESSAGE).contains(&length) {
+                return Err(NOT_POSTGRES.to_owned());
+            }
             match kind {
+                b'E' | b'Z' if length > LONGEST_GREETING => return Err(NOT_POSTGRES.to_owned()),
                 // Its text is looked at whole.
                 b'E' | b'Z' if bytes.len() - at < 1 + length => {
                     return Ok(Taken { bytes: at, complete: false });
@@ -401,9 +405,6 @@ impl Speech for Queries {
                         Some(error) => Err(format!("the query failed: {error}")),
                         None => Ok(Taken { bytes: at + 1 + length, complete: true }),
                     };
-                }
-                kind if !kind.is_ascii_alphabetic() || !(4..=LONGEST_MESSAGE).contains(&length) => {
-                    return Err(NOT_POSTGRES.to_owned());
                 }
                 _ => {}
             }
@@ -453,6 +454,17 @@ mod tests {
             message(&mut bytes, *kind, |content| content.extend_from_slice(body));
         }
         bytes
+    }
+
+    #[test]
+    fn a_length_that_no_server_sends_is_an_error_and_takes_no_memory() {
+        for kind in [b'E', b'Z', b'D', b'T'] {
+            for length in [0, 3, u32::MAX, 1 << 31] {
+                let bytes = [&[kind][..], &u32::to_be_bytes(length), b"MCxx"].concat();
+                let taken = queries().take(&bytes);
+                assert!(taken.is_err(), "{kind} {length}: {taken:?}");
+            }
+        }
     }
 
     #[test]

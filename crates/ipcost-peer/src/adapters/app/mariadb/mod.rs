@@ -217,7 +217,7 @@ impl Queries {
                             String::from_utf8_lossy(name)
                         ))
                     })?;
-                    let proof = self.proof(method, salt.strip_suffix(&[0]).unwrap_or(salt));
+                    let proof = self.proof(method, nonce(method, salt));
                     wire.send(&proof)?;
                 }
                 // The server has the password's hash in its memory.
@@ -271,6 +271,13 @@ impl Queries {
         self.was_empty = std::mem::take(&mut self.rows) == 0;
         Ok(true)
     }
+}
+
+/// The nonce in a request to log in otherwise: what follows it there, a NUL after those of 20 bytes, is no part of it, and a NUL at
+/// the end of one that is whole is.
+fn nonce<'a>(method: &str, salt: &'a [u8]) -> &'a [u8] {
+    let bytes = if method == ED25519 { 32 } else { 20 };
+    &salt[..salt.len().min(bytes)]
 }
 
 impl Speech for Queries {
@@ -355,6 +362,15 @@ mod tests {
 
     const COLUMN: &[u8] = b"\x03def\0\0\0\x011\0\x0c\x3f\0\x01\0\0\0\x03\x81\0\0\0\0";
     const END: &[u8] = &[EOF, 0, 0, 2, 0];
+
+    #[test]
+    fn a_nonce_that_ends_with_a_nul_stays_whole() {
+        let mut salt = [7; 32];
+        salt[31] = 0;
+        assert_eq!(nonce(ED25519, &salt), salt);
+        assert_eq!(nonce(NATIVE, &[&[0; 20][..], &[0]].concat()), [0; 20]);
+        assert_eq!(nonce(CACHING, &[1, 2]), [1, 2]);
+    }
 
     #[test]
     fn a_reply_ends_after_its_rows_however_it_arrives() {
