@@ -194,8 +194,9 @@ mod tests {
         let peer = "[runs.peers.evil]\napp = \"redis\"\nsettings = [\"--tcp\", \"127.0.0.1:6379\", \"--writes\"]\n[[runs.cells]]\n";
         let error = refused("[[runs.cells]]\n", peer);
         assert!(error.contains("settings"), "{error}");
-        let asks = "[[runs.cells]]\nrequest = \"@/etc/passwd\"\n";
-        assert!(refused("[[runs.cells]]\n", asks).contains("only a command line"));
+        let asks = "request = \"@/etc/passwd\"";
+        let error = refused("request = \"GET ipcost:small\"", asks);
+        assert!(error.contains("only a command line"), "{error}");
     }
 
     #[test]
