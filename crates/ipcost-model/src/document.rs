@@ -660,6 +660,13 @@ pub struct MeanContrast {
     pub unseen: f64,
 }
 
+impl MeanContrast {
+    /// Whether two cells with this verdict on their medians are known to cost the same by this mean, too; not without a mean.
+    pub fn confirms(mean: Option<&Self>, verdict: Verdict) -> bool {
+        verdict == Verdict::Equivalent && mean.is_some_and(|mean| mean.verdict == Verdict::Equivalent)
+    }
+}
+
 /// How much more the costs of `a` vary from epoch to epoch than those of `b`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -168,7 +168,7 @@ fn write_whole(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>
     let there = fs::symlink_metadata(path).ok();
     if there.as_ref().is_some_and(|there| !there.is_file() && !there.is_symlink()) || is_of_the_system(dir) {
         // A device or a pipe is written to. Nothing in the system's own directories is ever replaced, links least of all.
-        let file = File::options().write(true).open(path).with_context(context)?;
+        let file = File::options().write(true).truncate(true).open(path).with_context(context)?;
         let mut out = BufWriter::new(file);
         return write(&mut out).and_then(|()| out.flush()).with_context(context);
     }

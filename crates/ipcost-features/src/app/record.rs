@@ -124,8 +124,7 @@ pub struct Saving {
 impl Saving {
     /// Whether both cost the same: by the median and by the mean.
     pub(super) fn is_same(&self) -> bool {
-        let mean = self.mean.is_some_and(|mean| mean.verdict == Verdict::Equivalent);
-        self.verdict == Verdict::Equivalent && mean
+        MeanContrast::confirms(self.mean.as_ref(), self.verdict)
     }
 
     /// How many of its batches ran as this row's, if it is a row of one placement.

@@ -36,11 +36,12 @@ pub(super) fn congestion() -> Result<String, LabError> {
     let plan = lab.plan(lab.cells(&job)?, &settings)?;
     let never = Interrupt::never().map_err(|error| LabError::Failed(error.to_string()))?;
     let (outcome, _) = lab.run(plan, &Contrasts, &never, |_| Silent)?;
-    Ok(told(&document(outcome, about(&job, seed))))
+    let nothing = || LabError::Failed("nothing was compared".to_owned());
+    told(&document(outcome, about(&job, seed))).ok_or_else(nothing)
 }
 
-/// Each placement in words.
-fn told(document: &Document) -> String {
+/// Each placement in words; `None` if there is none.
+fn told(document: &Document) -> Option<String> {
     let of = |contrast: &ContrastRecord| {
         let cell = document.cells.iter().find(|cell| cell.id == contrast.a)?;
         let bounds = bounds(contrast.ratio, (contrast.lo, contrast.hi), None);
@@ -48,5 +49,8 @@ fn told(document: &Document) -> String {
     };
     let wall = document.contrasts.iter().filter(|contrast| contrast.metric == Metric::Wall);
     let all: Vec<String> = wall.filter_map(of).collect();
-    format!("under {COMMON_CONGESTION} a 64 KiB message of a TCP stream would cost {}", all.join(" and "))
+    let told = || {
+        format!("under {COMMON_CONGESTION} a 64 KiB message of a TCP stream would cost {}", all.join(" and "))
+    };
+    (!all.is_empty()).then(told)
 }

@@ -167,8 +167,7 @@ pub struct SweepPoint {
 impl SweepPoint {
     /// Whether both are known to cost the same, by the median and by the mean.
     pub fn is_same(&self) -> bool {
-        let mean = self.mean.is_some_and(|mean| mean.verdict == Verdict::Equivalent);
-        self.verdict == Verdict::Equivalent && mean
+        MeanContrast::confirms(self.mean.as_ref(), self.verdict)
     }
 
     /// Which of the two is known to be cheaper here; `None` where that is not known.

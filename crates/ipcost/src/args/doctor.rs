@@ -21,7 +21,7 @@ pub struct DoctorArgs {
     /// How long to watch other processes, and as long again what the hypervisor and quotas take from busy processors
     #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = parse_window)]
     pub window: Duration,
-    /// Measure nothing: where TCP does not use cubic, say so without what that changes
+    /// Only look: do not measure what another congestion control than cubic changes for streams
     #[arg(long)]
     pub look_only: bool,
     /// Write the findings as JSON; - is standard output

@@ -108,6 +108,20 @@ fn names_of_standard_output_are_that_and_stay_links() {
 }
 
 #[test]
+fn nothing_of_what_a_descriptor_held_is_left_behind_the_output() {
+    let place = Place::new();
+    place.write("out", &"old ".repeat(100_000));
+    let script = "exec 3<>out; exec \"$0\" \"$@\" --json /dev/fd/3";
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", script, env!("CARGO_BIN_EXE_ipcost")]).args(SHORT).current_dir(place.files.path());
+    command.env("TMPDIR", place.tmp.path()).env("HOME", place.files.path());
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let document: serde_json::Value = serde_json::from_slice(&fs::read(place.file("out")).unwrap()).unwrap();
+    assert_eq!(document["schema"], "ipcost/1");
+}
+
+#[test]
 fn a_file_that_is_replaced_keeps_its_mode() {
     let place = Place::new();
     let out = place.write("out.json", "old");
