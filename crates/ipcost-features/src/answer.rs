@@ -185,6 +185,7 @@ fn of_ledger(ledger: Ledger) -> Document {
         warnings: Vec::new(),
         notes: Vec::new(),
         arms: None,
+        ran_as: std::collections::BTreeMap::new(),
         answer: None,
         runs: Vec::new(),
     };

@@ -126,6 +126,7 @@ fn judged(
         warnings: Vec::new(),
         notes: Vec::new(),
         arms: outcome.arms.clone(),
+        ran_as: outcome.ran_as.clone(),
         answer: None,
         runs: Vec::new(),
     }

@@ -6,6 +6,7 @@ use std::path::Path;
 use ipcost_model::protocol::PeerRole;
 use ipcost_model::{Lasts, Plan, ServiceCommand};
 use ipcost_sys::interrupt::Interrupt;
+use ipcost_sys::net_namespace::Entrance;
 
 use crate::bench::Bench;
 use crate::conversation::PeerProgram;
@@ -27,6 +28,8 @@ pub struct TraceSetup<'a> {
     pub guard: &'a [String],
     /// The request to stop.
     pub interrupt: &'a Interrupt,
+    /// The network that peers and servers run in, if it is not this program's.
+    pub network: Option<Entrance>,
 }
 
 impl TraceSetup<'_> {
@@ -141,7 +144,7 @@ fn once(
         programs.push(PeerProgram::new(name.clone(), command));
     }
     let bench = ProcessBench::new(&only, programs, setup.guard, setup.interrupt.clone())?;
-    let mut bench = bench.with_services(services)?;
+    let mut bench = bench.within(setup.network).with_services(services)?;
     bench.start_epoch(1, &[cell])?;
     let wall_ns = bench.batch(cell, ops, false)?.wall_ns;
     bench.end_epoch()?;

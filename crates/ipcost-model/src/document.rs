@@ -101,6 +101,9 @@ pub struct Document {
     /// What the commands of the two arms changed, if the run compares two.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arms: Option<ArmsRecord>,
+    /// As which user its processes ran, by what they are: `ipcost`, `peers`, `the server of NAME`, `commands of the arms`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub ran_as: BTreeMap<String, String>,
     /// The answer of a command that asked more than the document's own contrasts: the record that it writes, with its
     /// schema.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -41,6 +41,9 @@ pub type Address = Map<String, Value>;
 /// listens.
 pub const PROCESSES: &str = "processes";
 
+/// The member of an address with the user as whom a program runs that the peer has started.
+pub const RUNS_AS: &str = "runs_as";
+
 /// The processes that an address names.
 pub fn processes_of(address: &Address) -> Vec<u32> {
     let listed = address.get(PROCESSES).and_then(Value::as_array).into_iter().flatten();

@@ -59,6 +59,10 @@ pub struct Launch<'a> {
     pub directory: Option<&'a Path>,
     /// The user it runs as; this process's if `None`.
     pub user: Option<User>,
+    /// Whether it gets none of this process's environment, which may hold passwords: another user's program never does.
+    pub without_environment: bool,
+    /// Variables that it gets besides.
+    pub env: &'a [(&'a str, &'a str)],
     /// Whether it is interrupted rather than killed when this process dies, since it has something to clean up.
     pub cleans_up: bool,
 }

@@ -81,6 +81,7 @@ pub use system::{
 use std::io;
 
 pub use contract::{Launch, Listens, User, Woken};
+pub use system::abstract_address::unguessable;
 pub use system::descriptor::Descriptor;
 
 /// A failed system call: the attempted action, and the system's error.

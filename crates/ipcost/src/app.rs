@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, anyhow, bail};
 use ipcost_features::answer::answered;
 use ipcost_features::app::{
-    App, Asked, At, Given, KINDS, Kind, Login, burst, find, judge, look, prepare, to_explain,
+    App, Asked, At, Given, KINDS, Kind, Login, burst, find, judge, keep_others_out, look, prepare, to_explain,
 };
 use ipcost_features::explain;
 use ipcost_lab::lab::{about, fresh_seed};
@@ -38,6 +38,9 @@ pub fn run(args: AppArgs) -> Result<ExitCode, Problem> {
     let asked = asked(kind, &args).map_err(Problem::usage)?;
     let cores = Topology::read().cores.len();
     let asked = Asked { concurrency: args.concurrency.unwrap_or(cores as u32), ..asked };
+    // Before this process has threads: they would stay outside.
+    let others = asked.given.is_empty().then(|| keep_others_out(kind, args.expose_to_local_users));
+    let asked = Asked { others: others.transpose()?, ..asked };
     let mut job = prepare(kind, &asked, cores > 1)?;
     job.budget.get_or_insert(DEFAULT_BUDGET);
     let lab = Lab::open(&job, &mut teller(args.quiet))?;
@@ -116,6 +119,7 @@ fn asked(kind: &Kind, args: &AppArgs) -> anyhow::Result<Asked> {
         database: args.database.clone(),
         writes: args.writes,
         tls: args.as_configured,
+        ..Login::default()
     };
     let texts = [
         ("--query", &args.query),
@@ -152,6 +156,7 @@ fn asked(kind: &Kind, args: &AppArgs) -> anyhow::Result<Asked> {
         requests,
         concurrency: 1,
         blocking: args.blocking,
+        others: None,
         settings: Job {
             budget: args.budget,
             margin: args.margin,

@@ -177,7 +177,13 @@ fn request(args: &ReplicateArgs, replications: &[Replication]) -> Request {
     let given = [("--tcp", &args.redis_tcp), ("--unix", &args.redis_unix)].into_iter();
     let given = given.filter_map(|(flag, address)| Some(("redis", [flag.to_owned(), address.clone()?])));
     let full = args.full.then(|| args.divide.unwrap_or(1));
-    Request { scale: scale(replications, args.budget), seed: args.seed, full, given: given.collect() }
+    Request {
+        scale: scale(replications, args.budget),
+        seed: args.seed,
+        full,
+        given: given.collect(),
+        admits: args.expose_to_local_users,
+    }
 }
 
 /// A line for what is timed, a bar for repetitions.

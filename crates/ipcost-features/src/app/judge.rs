@@ -33,6 +33,7 @@ pub fn judge(kind: &Kind, asked: &Asked, seen: &Seen, document: &Document) -> Ap
         title: kind.title.to_owned(),
         version: known.map(|facts| facts.told.version.clone()).unwrap_or_default(),
         private: seen.lasts,
+        others: seen.lasts.and(asked.others),
         unix: seen.unix.as_ref().map(side),
         tcp: seen.tcp.as_ref().map(side),
         same_work: seen.both().map(|sides| same_work(asked, sides)).unwrap_or_default(),

@@ -9,6 +9,7 @@ pub mod words;
 pub use ipcost_peer::adapters::app::{At, Given, KINDS, Kind, Login, Met, find};
 
 pub use self::judge::judge;
-pub use self::record::{APP_SCHEMA, App, Burst, Checked, Curve, RanShare, Request, Saving, Side};
-pub use self::run::{Asked, Seen, burst, look, peer_of, prepare, to_explain};
+pub use self::record::{APP_SCHEMA, App, Burst, Checked, Curve, Others, RanShare, Request, Saving, Side};
+pub(crate) use self::run::no_network;
+pub use self::run::{Asked, Seen, burst, keep_others_out, look, peer_of, prepare, to_explain};
 pub use self::shown::savings;

@@ -24,6 +24,9 @@ pub struct App {
     pub version: String,
     /// How long a private server runs; `None` if it is the user's own.
     pub private: Option<Lasts>,
+    /// What keeps other users of this machine from a private server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub others: Option<Others>,
     /// Its Unix socket, if that was measured.
     pub unix: Option<Side>,
     /// Its port, if that was measured.
@@ -41,6 +44,18 @@ pub struct App {
     /// What becomes of clients that come at the same moment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub burst: Option<Burst>,
+}
+
+/// What keeps other users of a machine from a private server's port; the mode of a directory keeps them from its Unix socket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Others {
+    /// A secret that it was given, and that nobody else has.
+    Secret,
+    /// A network namespace, in which nobody else is.
+    Network,
+    /// Nothing: the user said that this does no harm.
+    Admitted,
 }
 
 /// One of the server's two sockets.

@@ -10,9 +10,9 @@ use ipcost_model::{
 use ipcost_peer::adapters::app::{
     At, Facts, Given, Kind, Login, backlog, burst as burst_at, look as look_at,
 };
-use ipcost_sys::{limits, whereabouts};
+use ipcost_sys::{limits, net_namespace, whereabouts};
 
-use super::{Burst, Met};
+use super::{Burst, Met, Others};
 
 /// A server that takes longer to start lasts the whole run.
 const QUICK: Duration = Duration::from_millis(500);
@@ -37,6 +37,8 @@ pub struct Asked {
     pub concurrency: u32,
     /// Whether the client waits for replies in `recv`.
     pub blocking: bool,
+    /// What keeps other users of this machine from a private server.
+    pub others: Option<Others>,
     /// Budget, margin, epochs and seed.
     pub settings: Job,
 }
@@ -66,7 +68,11 @@ pub fn prepare(kind: &Kind, asked: &Asked, several_cores: bool) -> Result<Job, L
             }
             let mut command = command.clone();
             command.push("--service".to_owned());
-            command.extend(asked.login.tls.then(|| "--tls".to_owned()));
+            let switches = [("--tls", asked.login.tls), ("--writes", asked.login.writes)];
+            command.extend(switches.into_iter().filter(|(_, is_on)| *is_on).map(|(name, _)| name.to_owned()));
+            if let Some(script) = kind.own_script(&asked.requests) {
+                command.extend(["--own-script".to_owned(), script.to_owned()]);
+            }
             Some(ServiceCommand { command, lasts: Lasts::Epoch })
         }
         false => None,
@@ -116,6 +122,26 @@ pub fn prepare(kind: &Kind, asked: &Asked, several_cores: bool) -> Result<Job, L
     Ok(Job { cells, peers, ..asked.settings.clone() })
 }
 
+/// Keeps other users of this machine from a private server: by its own means, or else by a network of its own, which this process
+/// moves into.
+///
+/// # Errors
+/// Why neither is possible here, and what to do.
+pub fn keep_others_out(kind: &Kind, admits: bool) -> Result<Others, LabError> {
+    let Some(why) = kind.is_open_to_all(None) else { return Ok(Others::Secret) };
+    if admits {
+        return Ok(Others::Admitted);
+    }
+    net_namespace::enter().map(|_| Others::Network).map_err(|error| no_network(why, &error.to_string()))
+}
+
+/// That a server would be open to other users of this machine.
+pub(crate) fn no_network(why: &str, error: &str) -> LabError {
+    LabError::Refused(format!(
+        "{why}, and a network of its own cannot be made here ({error}); run as root, allow user namespaces, or give --expose-to-local-users if nobody else uses this machine"
+    ))
+}
+
 /// Whether the system tells where the threads of a server run: it is on this machine, and so is the accounting.
 fn is_seen(given: &Given) -> bool {
     let is_local = |at: &Option<At>| at.as_ref().is_none_or(|at| !at.is_remote());
@@ -135,7 +161,7 @@ pub fn to_explain(job: &Job, asked: &Asked) -> Job {
 }
 
 fn flags(asked: &Asked) -> Vec<String> {
-    let Login { user, database, writes, tls } = &asked.login;
+    let Login { user, database, writes, tls, .. } = &asked.login;
     let values = [
         ("--unix", asked.given.unix.as_ref().map(At::to_string)),
         ("--tcp", asked.given.tcp.as_ref().map(At::to_string)),

@@ -9,7 +9,7 @@ use ipcost_report::words::{SAME_IN_MEDIAN, cores, escaped, ran};
 use ipcost_report::wrap::wrapped;
 
 use super::record::LOGIN;
-use super::{App, Burst, Checked, Met, Saving};
+use super::{App, Others, Burst, Checked, Met, Saving};
 
 const BOLD: Style = Style::new().bold();
 const COLUMNS: [Column; 7] = [
@@ -58,7 +58,12 @@ pub(super) fn heading(app: &App) -> String {
         Some(Lasts::Run) => "a private server, one process for the whole run",
         None => "your server, as it runs",
     };
-    format!("{} {}: {whose}", app.title, escaped(&app.version))
+    let reached = match app.others {
+        Some(Others::Network) => ", in a network of its own",
+        Some(Others::Admitted) => ", open to every user of this machine",
+        Some(Others::Secret) | None => "",
+    };
+    format!("{} {}: {whose}{reached}", app.title, escaped(&app.version))
 }
 
 /// What is the same in one line, and each difference in one of its own.
@@ -464,6 +469,7 @@ mod tests {
             title: "PostgreSQL".to_owned(),
             version: "15.18".to_owned(),
             private: None,
+            others: None,
             unix: Some(side("/run/postgresql/.s.PGSQL.5432")),
             tcp: Some(side("127.0.0.1:5432")),
             same_work: vec![

@@ -87,6 +87,11 @@ pub(super) fn commands(peers: &Peers) -> Result<BTreeMap<String, PeerCommand>, L
     peers.iter().map(|(name, peer)| Ok((name.clone(), peer.command()?))).collect()
 }
 
+/// Why other users of this machine would reach one of the private servers; `None` if all keep them out.
+pub(super) fn open_to_all(peers: &Peers) -> Option<&'static str> {
+    peers.values().find_map(|peer| peer.kind().ok()?.is_open_to_all(peer.tool().ok()?))
+}
+
 /// What is missing for them on this machine, each once.
 pub(super) fn missing(peers: &Peers) -> BTreeSet<String> {
     peers.values().filter_map(|peer| Some(peer.unavailable()?.reason)).collect()

@@ -19,6 +19,7 @@ use super::{
     Stratum, decide, effects, level, needs_native, peers, sender_timed, sender_timed_under, strata, tracing,
 };
 use crate::answer::{answered, of_runs};
+use crate::app::no_network;
 use crate::explain::Sides;
 
 /// The margin for what is not about margins at all: claims have bounds of their own.
@@ -38,6 +39,8 @@ pub struct Request {
     pub full: Option<u64>,
     /// A flag and its value for every peer whose name starts so: the address of the user's own server.
     pub given: Vec<(&'static str, [String; 2])>,
+    /// Whether private servers may be open to other users of this machine.
+    pub admits: bool,
 }
 
 /// Receives progress and notes.
@@ -296,7 +299,16 @@ impl<'a> Experiment<'a> {
         watching: &mut dyn Watching,
     ) -> Result<(Lab, Plan), LabError> {
         let job = job_of(&peers::usable(cells, &run.peers)?, &run.peers)?;
-        let lab = lab_of(self.request, &job, watching)?;
+        let mut lab = lab_of(self.request, &job, watching)?;
+        if let Some(why) = peers::open_to_all(&run.peers).filter(|_| !self.request.admits) {
+            let lost = lab.in_own_network().map_err(|error| no_network(why, &error.to_string()))?;
+            if !lost.is_empty() {
+                watching.note(&format!(
+                    "measured in a network of its own, where these settings differ: {}",
+                    lost.join(", ")
+                ));
+            }
+        }
         let expanded = lab.cells(&job)?;
         let settings = Settings {
             budget: Some(budget.usual),

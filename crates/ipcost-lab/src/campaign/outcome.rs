@@ -1,6 +1,6 @@
 //! The results of a run, built up epoch by epoch, from a bench or from a samples file.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use ipcost_model::{
@@ -48,6 +48,8 @@ pub struct Outcome {
     pub failure: Option<EngineError>,
     /// What the commands of two arms changed.
     pub arms: Option<ArmsRecord>,
+    /// As which user each kind of process ran.
+    pub ran_as: BTreeMap<String, String>,
 }
 
 impl Outcome {
@@ -68,6 +70,7 @@ impl Outcome {
             resumed: Vec::new(),
             stopped: Stopped::Budget,
             failure: None,
+            ran_as: BTreeMap::new(),
             arms: None,
             plan,
         }

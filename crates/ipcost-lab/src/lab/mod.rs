@@ -16,6 +16,7 @@ use ipcost_model::{
     Samples, ServiceCommand, expand,
 };
 use ipcost_sys::interrupt::Interrupt;
+use ipcost_sys::net_namespace::{Entrance, NetNamespace};
 use ipcost_sys::placement::Topology;
 use ipcost_sys::{host, transport};
 
@@ -59,6 +60,8 @@ pub struct Lab {
     services: BTreeMap<String, ServiceCommand>,
     guard: Vec<String>,
     namespace: Vec<String>,
+    /// The network of its own that peers and servers run in, if they do.
+    network: Option<NetNamespace>,
 }
 
 impl Lab {
@@ -82,6 +85,7 @@ impl Lab {
             services,
             guard: own_command("guard")?,
             namespace: own_command("namespace")?,
+            network: None,
         })
     }
 
@@ -165,7 +169,23 @@ impl Lab {
     /// If a peer cannot be started or cannot do what its cells require.
     pub fn bench(&self, plan: &Plan, interrupt: &Interrupt) -> Result<ProcessBench, EngineError> {
         let bench = ProcessBench::new(plan, self.programs.clone(), &self.guard, interrupt.clone())?;
-        bench.with_services(self.services.clone())
+        bench.within(self.entrance()).with_services(self.services.clone())
+    }
+
+    /// From now on, peers and servers run in a network of their own, which nobody else of this machine reaches; the names of
+    /// settings that differ there.
+    ///
+    /// # Errors
+    /// Why this user cannot have one.
+    pub fn in_own_network(&mut self) -> Result<Vec<String>, LabError> {
+        let network = NetNamespace::start(&self.namespace).map_err(EngineError::from)?;
+        let lost = network.lost().to_vec();
+        self.network = Some(network);
+        Ok(lost)
+    }
+
+    fn entrance(&self) -> Option<Entrance> {
+        self.network.as_ref().map(NetNamespace::entrance)
     }
 
     /// Measures until the question is answered or the budget is spent. Calls `begin` once every peer has introduced itself.
@@ -217,7 +237,14 @@ impl Lab {
 
     /// Everything needed to trace cells of a plan.
     pub fn tracing<'a>(&'a self, plan: &'a Plan, interrupt: &'a Interrupt) -> TraceSetup<'a> {
-        TraceSetup { plan, programs: &self.programs, services: &self.services, guard: &self.guard, interrupt }
+        TraceSetup {
+            plan,
+            programs: &self.programs,
+            services: &self.services,
+            guard: &self.guard,
+            interrupt,
+            network: self.entrance(),
+        }
     }
 
     /// The command that holds a network namespace.
@@ -230,6 +257,7 @@ impl Lab {
 fn put_back(mut outcome: Outcome, bench: &mut ProcessBench) -> Outcome {
     let restored = bench.restore();
     outcome.arms = bench.arms(restored.is_ok());
+    outcome.ran_as = bench.ran_as();
     if let Err(error) = restored {
         outcome.failure = Some(error);
     }

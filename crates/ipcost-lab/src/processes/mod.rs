@@ -25,13 +25,13 @@ use ipcost_sys::placement::{Topology, processors_online};
 use ipcost_sys::private_dir::PrivateDir;
 use ipcost_sys::process::Spawn;
 use ipcost_sys::transport::{self, Place, Provision, TransportError};
-use ipcost_sys::{Context, process_tree, quota};
+use ipcost_sys::{Context, driven, process_tree, quota};
 use machine_state::MachineState;
 pub(crate) use machine_state::{Restoration, before};
 use needs::{Need, check_hello};
 use pair::{CLIENT, Pair, SERVER};
 use serde_json::{Map, Value};
-use services::Services;
+use services::{Services, user_in};
 
 use crate::account::{self, Asked};
 use crate::bench::{BatchOutcome, Bench};
@@ -71,6 +71,8 @@ pub struct ProcessBench {
     /// The number of process starts: pilots also have epoch numbers, and need distinct names.
     starts: u32,
     last_id: u64,
+    /// As whom servers ran, by what they are.
+    ran_as: BTreeMap<String, String>,
 }
 
 impl ProcessBench {
@@ -117,6 +119,7 @@ impl ProcessBench {
             epoch: 0,
             starts: 0,
             last_id: 0,
+            ran_as: BTreeMap::new(),
         };
         bench.check_placements()?;
         bench.meet_peers()?;
@@ -148,7 +151,15 @@ impl ProcessBench {
     /// # Errors
     /// If it does not start.
     pub fn serve(&mut self, peer: &str) -> Result<(), EngineError> {
-        self.services.start(&BTreeSet::from([peer]), self.dir.path(), &mut self.guard, &self.interrupt)
+        self.start_services(&BTreeSet::from([peer]))
+    }
+
+    fn start_services(&mut self, peers: &BTreeSet<&str>) -> Result<(), EngineError> {
+        let place = (self.dir.path(), self.network);
+        for (peer, user) in self.services.start(peers, place, &mut self.guard, &self.interrupt)? {
+            self.ran_as.insert(format!("the server of {peer}"), user);
+        }
+        Ok(())
     }
 
     /// Where the server of a peer listens over a transport, while it runs.
@@ -159,6 +170,18 @@ impl ProcessBench {
     /// How long the server of a peer took until it answered, once everything it needs was there.
     pub fn service_took(&self, peer: &str) -> Option<Duration> {
         self.services.took(peer)
+    }
+
+    /// As which user each kind of process has run so far.
+    pub fn ran_as(&self) -> BTreeMap<String, String> {
+        let own = driven::name_of(None);
+        let mut all = self.ran_as.clone();
+        let peers = !self.programs.is_empty();
+        let arms = self.state.is_some();
+        let kinds = [("ipcost", true), ("peers", peers), ("commands of the arms", arms)];
+        let kinds = kinds.into_iter().filter(|(_, there)| *there && !own.is_empty());
+        all.extend(kinds.map(|(kind, _)| (kind.to_owned(), own.clone())));
+        all
     }
 
     /// Sets how long the servers last.
@@ -345,6 +368,9 @@ impl ProcessBench {
         for (cell, pair, client_address) in &mut waiting {
             let address = pair.expect_ready(SERVER, patience, &interrupt)?;
             pair.served_by = processes_of(&address);
+            if let Some(user) = user_in(&address) {
+                self.ran_as.insert(format!("the server of {}", self.cells[*cell].server), user);
+            }
             let work = &self.cells[*cell].cell;
             pair.prepare(CLIENT, work, client_address.take().unwrap_or(address), patience)?;
         }
@@ -530,8 +556,8 @@ impl Bench for ProcessBench {
             state.enter(arm, &mut self.guard, &self.interrupt)?;
         }
         if !self.services.is_empty() {
-            let peers: BTreeSet<&str> = order.iter().map(|cell| self.cells[*cell].server.as_str()).collect();
-            self.services.start(&peers, self.dir.path(), &mut self.guard, &self.interrupt)?;
+            let peers: BTreeSet<String> = order.iter().map(|cell| self.cells[*cell].server.clone()).collect();
+            self.start_services(&peers.iter().map(String::as_str).collect())?;
         }
         let mut started = Vec::with_capacity(order.len());
         for cell in order {

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use ipcost_model::protocol::{Address, FromEngine, FromPeer, PeerRole};
+use ipcost_model::protocol::{Address, FromEngine, FromPeer, PeerRole, RUNS_AS};
 use ipcost_model::{Cell, Lasts, Pattern, ServiceCommand};
 use ipcost_sys::interrupt::Interrupt;
+use ipcost_sys::net_namespace::Entrance;
 use ipcost_sys::process::Spawn;
 use serde_json::{Value, json};
 
@@ -46,14 +47,15 @@ impl Services {
         self.commands.is_empty()
     }
 
-    /// Starts those of the peers that are not running.
+    /// Starts those of the peers that are not running, in a network of their own if one is given; as which user each runs.
     pub(super) fn start(
         &mut self,
         peers: &BTreeSet<&str>,
-        dir: &Path,
+        (dir, network): (&Path, Option<Entrance>),
         guard: &mut Guard,
         interrupt: &Interrupt,
-    ) -> Result<(), EngineError> {
+    ) -> Result<BTreeMap<String, String>, EngineError> {
+        let mut users = BTreeMap::new();
         let wanted: Vec<(String, Vec<String>)> = self
             .commands
             .iter()
@@ -67,14 +69,15 @@ impl Services {
             let dir = dir.join(format!("s{}", self.started));
             let program = PeerProgram::new(&name, command);
             let mut peer = guard.watch(|guard| {
-                Peer::start(&program, format!("the server of {name}"), Spawn { guard, ..Spawn::default() })
+                Peer::start(&program, format!("the server of {name}"), Spawn { guard, network, ..Spawn::default() })
             })?;
             let mut patience = Patience::of(TIME_TO_START, interrupt);
             let provision = json!({ "dir": dir, "kept": kept });
             let address = introduced(&mut peer, provision, &mut patience, interrupt)?;
+            users.extend(user_in(&address).map(|user| (name.clone(), user)));
             self.running.insert(name, Running { peer, address });
         }
-        Ok(())
+        Ok(users)
     }
 
     /// Where a peer's server listens over a transport; `None` if it has none.
@@ -106,6 +109,13 @@ impl Services {
         });
         gone.collect()
     }
+}
+
+/// As whom a program runs that a peer has started, as it tells.
+pub(super) fn user_in(address: &Address) -> Option<String> {
+    /// No name of a user is longer (`useradd(8)`).
+    const LONGEST: usize = 256;
+    address.get(RUNS_AS)?.as_str().filter(|user| user.len() <= LONGEST).map(str::to_owned)
 }
 
 /// Its hello, then where it listens.

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::Path;
 use std::time::Duration;
 
 use ipcost_model::protocol::Address;
@@ -12,6 +13,11 @@ use ipcost_sys::transport::{self, Client, Connection, TransportError};
 use ipcost_sys::{SysError, driven};
 use serde_json::json;
 
+/// The member of an address with what a private server knows its clients by.
+pub const SECRET: &str = "secret";
+/// The member of an address with a host's name, where it was given by name.
+const NAME: &str = "name";
+const LOCALHOST: &str = "localhost";
 /// How long a server may take to answer before anything is measured.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -90,7 +96,7 @@ impl At {
         };
         let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
         let found = match host {
-            "localhost" => Some(IpAddr::V4(Ipv4Addr::LOCALHOST)),
+            LOCALHOST => Some(IpAddr::V4(Ipv4Addr::LOCALHOST)),
             host => host.parse().ok().filter(|host: &IpAddr| remote || host.is_loopback()),
         };
         let Some(found) = found else {
@@ -105,7 +111,13 @@ impl At {
             });
         };
         match port.parse() {
-            Ok(port) if port > 0 => Ok(Self::of_port(found, port)),
+            Ok(port) if port > 0 => {
+                let mut at = Self::of_port(found, port);
+                if host == LOCALHOST {
+                    at.address.insert(NAME.to_owned(), LOCALHOST.into());
+                }
+                Ok(at)
+            }
             _ => Err(format!(
                 "--tcp {text} names no port from 1 to 65535; give HOST:PORT, such as 127.0.0.1:5432"
             )),
@@ -115,6 +127,22 @@ impl At {
     /// The path of a Unix socket.
     pub fn path(&self) -> Option<&str> {
         self.address.get("path")?.as_str()
+    }
+
+    /// What a private server knows its clients by; the engine passes it on, and nothing records it.
+    pub fn secret(&self) -> Option<&str> {
+        self.address.get(SECRET)?.as_str()
+    }
+
+    /// The host, as it was named, or the directory of the socket, and the port, as files of passwords name them.
+    pub fn place(&self) -> Option<(String, u16)> {
+        let Some(path) = self.path().map(Path::new) else {
+            let name = self.address.get(NAME).and_then(|name| name.as_str()).or(self.host())?;
+            return Some((name.to_owned(), self.port()?));
+        };
+        // PostgreSQL names its sockets by their ports.
+        let port = path.extension().and_then(|number| number.to_str()?.parse().ok());
+        Some((path.parent()?.to_string_lossy().into_owned(), port.unwrap_or_default()))
     }
 
     /// The host.

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, PipeReader, Read, Seek, SeekFrom, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -118,10 +118,11 @@ impl Driven {
         if let Some(directory) = launch.directory {
             command.current_dir(directory);
         }
-        if launch.user.is_some() {
+        if launch.user.is_some() || launch.without_environment {
             // Another user's processes can read it, and it may hold passwords.
             command.env_clear().env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin").env("LC_ALL", "C");
         }
+        command.envs(launch.env.iter().copied());
         let parent = rustix::process::getpid();
         let (user, cleans_up) = (launch.user, launch.cleans_up);
         // SAFETY: the closure runs between fork and exec, makes system calls on plain values and allocates nothing.
@@ -236,11 +237,14 @@ impl Driven {
     }
 }
 
-/// Gives up every right of this user; allocates nothing.
+/// Gives up every right of this user, for good, and leaves no memory behind in a file; allocates nothing.
 fn become_user(user: User) -> io::Result<()> {
-    // SAFETY: these calls take numbers and an empty list.
+    let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: these calls take numbers, an empty list and a pointer that is valid for the call.
     let done = unsafe {
-        libc::setgroups(0, std::ptr::null()) == 0
+        libc::setrlimit(libc::RLIMIT_CORE, &none) == 0
+            && libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
+            && libc::setgroups(0, std::ptr::null()) == 0
             && libc::setgid(user.group) == 0
             && libc::setuid(user.id) == 0
     };
@@ -261,11 +265,28 @@ pub fn instead_of_root(names: &[&str]) -> Option<User> {
     })
 }
 
+/// Makes a directory of this process's that the user given can pass, if one is given, and nobody else can list.
+///
+/// What this process writes goes there, and never below a directory that it gave away: whoever owns one may have put a link there.
+///
+/// # Errors
+/// If it cannot be made.
+pub fn make_directory(path: &Path, passed_by: Option<User>) -> io::Result<()> {
+    crate::private_dir::make_private(path)?;
+    match passed_by {
+        Some(_) => fs::set_permissions(path, fs::Permissions::from_mode(PASSABLE)),
+        None => Ok(()),
+    }
+}
+
+/// A directory that others can pass and not list.
+const PASSABLE: u32 = 0o711;
+
 /// Makes a directory that only its owner can enter: the user given, or this process's.
 ///
 /// # Errors
 /// If it cannot be made or given away.
-pub fn make_directory(path: &Path, owner: Option<User>) -> io::Result<()> {
+pub fn give_directory(path: &Path, owner: Option<User>) -> io::Result<()> {
     crate::private_dir::make_private(path)?;
     match owner {
         Some(user) => std::os::unix::fs::chown(path, Some(user.id), Some(user.group)),
@@ -284,6 +305,23 @@ pub fn make_file(path: &Path, content: &[u8], owner: Option<User>) -> io::Result
         Some(user) => std::os::unix::fs::fchown(&file, Some(user.id), Some(user.group)),
         None => Ok(()),
     }
+}
+
+/// Makes a symbolic link.
+///
+/// # Errors
+/// If it cannot be made.
+pub fn make_link(to: &Path, path: &Path) -> io::Result<()> {
+    std::os::unix::fs::symlink(to, path)
+}
+
+/// The name of a user, or the number of one without a name; this process's if `None`.
+pub fn name_of(user: Option<User>) -> String {
+    let id = user.map_or_else(|| rustix::process::geteuid().as_raw(), |user| user.id);
+    let users = fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let is_it = |line: &&str| line.split(':').nth(2).and_then(|number| number.parse().ok()) == Some(id);
+    let name = users.lines().find(is_it).and_then(|line| line.split(':').next());
+    name.map_or_else(|| id.to_string(), str::to_owned)
 }
 
 /// Whether this process has root's rights.

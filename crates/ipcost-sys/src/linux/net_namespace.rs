@@ -117,6 +117,14 @@ impl Entrance {
     }
 }
 
+/// Moves this process into a network of its own, which nobody else can reach; returns the names of settings that differ there.
+///
+/// # Errors
+/// Why this user cannot have one; also if this process has several threads and is not root.
+pub fn enter() -> Result<Vec<String>, SysError> {
+    make()
+}
+
 /// The helper's whole life: creates the namespace, reports it on standard output, and stays until standard input ends.
 ///
 /// # Errors

@@ -2,8 +2,8 @@
 
 use std::env;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
 
 /// The C compiler's usual name.
 pub const C_COMPILER: &str = "cc";
@@ -48,4 +48,9 @@ fn dirs_of(place: &str) -> Vec<PathBuf> {
         .collect();
     found.sort();
     found.into_iter().rev().map(|(_, path)| path).collect()
+}
+
+/// Whether anybody but its owner can read a file, or write to it.
+pub fn others_can_read(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|file| file.mode() & 0o077 != 0)
 }

@@ -69,6 +69,19 @@ impl Driven {
     }
 }
 
+/// Always refuses.
+///
+/// # Errors
+/// Always.
+pub fn make_link(_to: &Path, _path: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Nobody here.
+pub fn name_of(_user: Option<User>) -> String {
+    String::new()
+}
+
 /// Nobody here.
 pub fn instead_of_root(_names: &[&str]) -> Option<User> {
     None
@@ -78,7 +91,15 @@ pub fn instead_of_root(_names: &[&str]) -> Option<User> {
 ///
 /// # Errors
 /// Always.
-pub fn make_directory(_path: &Path, _owner: Option<User>) -> io::Result<()> {
+pub fn make_directory(_path: &Path, _passed_by: Option<User>) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Always refuses.
+///
+/// # Errors
+/// Always.
+pub fn give_directory(_path: &Path, _owner: Option<User>) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 

@@ -40,3 +40,8 @@ pub fn find(name: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     env::split_paths(&path).filter(|dir| dir.is_absolute()).find_map(|dir| with_ending(dir.join(name)))
 }
+
+/// Never: there are no such modes, and only this user can read what is in the user's own directory.
+pub fn others_can_read(_path: &Path) -> bool {
+    false
+}

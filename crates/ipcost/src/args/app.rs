@@ -57,6 +57,9 @@ pub struct AppArgs {
     /// Allow requests that may change data
     #[arg(long, help_heading = SERVER)]
     pub writes: bool,
+    /// Start a private server that other users of this machine can use while it runs, where neither its own means nor a network of its own keep them out; PHP-FPM runs what they send
+    #[arg(long, conflicts_with_all = ["tcp", "unix"], help_heading = SERVER)]
+    pub expose_to_local_users: bool,
 
     /// Clients at once, besides one [default: as many as cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = HOW)]

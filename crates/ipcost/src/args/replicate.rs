@@ -44,6 +44,9 @@ pub struct ReplicateArgs {
     /// Use this redis-server over a Unix socket instead of a private one
     #[arg(long, value_name = "PATH", requires = "redis_tcp")]
     pub redis_unix: Option<String>,
+    /// Start private servers that other users of this machine can use while they run, where neither their own means nor a network of their own keep them out; PHP-FPM runs what they send
+    #[arg(long)]
+    pub expose_to_local_users: bool,
     /// The seed of every random order [default: a fresh one]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,

@@ -41,6 +41,7 @@ fn app() -> App {
         title: "Redis".to_owned(),
         version: "7.0.15".to_owned(),
         private: None,
+        others: None,
         unix: side("/run/redis.sock"),
         tcp: side("127.0.0.1:6379"),
         same_work: vec![Checked {

@@ -65,7 +65,7 @@ pub fn burst(kind: &Kind, login: &Login, at: &At, request: &str, clients: u32) -
     let to = at.path().map(Listens::Path).or_else(|| at.socket().map(Listens::Port));
     let to = to.ok_or_else(|| refused("the server has told no address"))?;
     let cell = Cell { request: Some(request.to_owned()), ..Cell::new(Pattern::Connect, at.transport, 1) };
-    let askers = (0..clients).map(|_| Asker::new(kind, login, &cell, at.client(None, 0)?));
+    let askers = (0..clients).map(|_| Asker::new(kind, login, &cell, (at, at.client(None, 0)?)));
     let askers = askers.collect::<Result<Vec<_>, _>>()?;
     let start = Barrier::new(clients as usize);
     thread::scope(|scope| {

@@ -34,7 +34,7 @@ pub(super) fn prepare(
     let words = beside::reach(cell, address)?;
     let make = |worker| -> Result<Box<dyn Work>, PeerError> {
         let client = at.client(Some(cell), worker)?;
-        let mut asker = Asker::new(kind, login, cell, client)?;
+        let mut asker = Asker::new(kind, login, cell, (at, client))?;
         if cell.pattern == Pattern::Rr {
             asker.open = Some(asker.connect()?);
         }
@@ -74,14 +74,14 @@ impl Asker {
         kind: &Kind,
         login: &Login,
         cell: &Cell,
-        client: Box<dyn Client>,
+        (at, client): (&At, Box<dyn Client>),
     ) -> Result<Self, PeerError> {
         let request = cell.request.as_deref().unwrap_or(kind.least);
         let text = match request.strip_prefix(IN_A_FILE) {
             Some(path) => fs::read_to_string(path).map_err(system(format!("cannot read {path}")))?,
             None => request.to_owned(),
         };
-        let speech = (kind.speech)(login, text.trim(), cell.pattern == Pattern::Rr)?;
+        let speech = (kind.speech)(&login.at(at), text.trim(), cell.pattern == Pattern::Rr)?;
         let pipeline = cell.options.int("pipeline").unwrap_or(1);
         let requests = speech.request().repeat(pipeline as usize);
         Ok(Self {
@@ -302,7 +302,7 @@ mod tests {
         let kind = super::super::find("http").unwrap();
         let cell = Cell { request: Some(request.to_owned()), ..Cell::new(Pattern::Rr, "tcp", 1) };
         let login = Login { writes: true, ..Login::default() };
-        Asker::new(kind, &login, &cell, at.client(None, 0).unwrap())
+        Asker::new(kind, &login, &cell, (at, at.client(None, 0).unwrap()))
             .map_err(|error| error.to_string())
             .unwrap()
     }

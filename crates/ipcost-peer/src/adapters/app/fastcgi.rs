@@ -3,12 +3,14 @@
 use std::path::Path;
 use std::thread;
 
+use ipcost_sys::driven;
+
 use super::http::header_in;
-use super::kind::{Kind, Login, Setup, Speech, Started, Taken, Told, address_of};
+use super::kind::{Kind, Login, NO_PASSWORD, Setup, Speech, Started, Taken, Told, address_of};
 use super::look::hear;
 use crate::PeerError;
 use crate::adapters::at::At;
-use crate::adapters::refused;
+use crate::adapters::{refused, system};
 
 pub(super) const KIND: Kind = Kind {
     name: "fastcgi",
@@ -36,16 +38,21 @@ pub(super) const KIND: Kind = Kind {
     // A process reads its next request after it has answered; FastCGI does not promise that one may be sent earlier.
     pipelines: false,
     private_login: None,
+    open_to_all: Some(
+        "PHP-FPM lets every user of this machine in over TCP, and runs what their requests name (PHP_ADMIN_VALUE)",
+    ),
     takes_tls: false,
     behind: None,
     burst: 600,
     most_clients: Some(|| children() - KEPT_BY_OTHERS),
     start,
     // A script is asked with GET, as a browser does. What it changes is up to the script, so --writes decides nothing here.
-    speech: |_, request, is_kept| Ok(Box::new(Scripts::new(request, is_kept)?)),
+    speech: |login, request, is_kept| Ok(Box::new(Scripts::new(login, request, is_kept)?)),
     facts,
 };
 
+/// How a private server calls the user's own script.
+const OWN: &str = "own.php";
 const LEAST: &str = "<?php echo 'ok';\n";
 const TYPICAL: &str = "<?php
 for ($i = 0, $sum = 0; $i < 1000; $i++) {
@@ -93,23 +100,41 @@ fn children() -> u32 {
     cores.min(256) + 3 * KEPT_BY_OTHERS
 }
 
+/// The name of a private server's script: it runs those with this ending alone.
+fn hidden(name: &str, secret: &str) -> String {
+    format!("{name}.{secret}")
+}
+
 /// One master process with two pools of the same settings, since a pool has one socket.
+///
+/// It runs files with a secret ending, from a directory with a secret name, and PHP opens nothing elsewhere. That keeps out who
+/// sends the path of a script. `PHP_ADMIN_VALUE` gets around it, so others must not reach the port either (`open_to_all`).
 fn start(setup: &Setup<'_>) -> Result<Started, PeerError> {
-    let (dir, socket, port) = (setup.dir.to_string_lossy(), setup.socket.to_string_lossy(), setup.port);
-    setup.file("least.php", LEAST.as_bytes())?;
-    setup.file("typical.php", TYPICAL.as_bytes())?;
-    setup.file("info.php", INFO.as_bytes())?;
+    let (room, socket, port) = (setup.room.to_string_lossy(), setup.socket.to_string_lossy(), setup.port);
+    let (secret, scripts) = (setup.secret, setup.dir.join(setup.secret));
+    let made = |path: &Path| system(format!("cannot make {}", path.display()));
+    driven::make_directory(&scripts, setup.user).map_err(made(&scripts))?;
+    for (name, text) in [("least.php", LEAST), ("typical.php", TYPICAL), ("info.php", INFO)] {
+        setup.file(&format!("{secret}/{}", hidden(name, secret)), text.as_bytes())?;
+    }
+    let mut open = format!("{}/", scripts.display());
+    if let Some(script) = &setup.settings.script {
+        let link = scripts.join(hidden(OWN, secret));
+        driven::make_link(script, &link).map_err(made(&link))?;
+        open.extend(script.parent().map(|dir| format!(":{}/", dir.display())));
+    }
+    let dir = scripts.display();
     let children = children();
     // chdir: the processes look for scripts without a directory there.
     let backlog =
         setup.settings.backlog.map_or_else(String::new, |backlog| format!("listen.backlog = {backlog}\n"));
     let pool = |name: &str, listen: &str| {
         format!(
-            "[{name}]\nlisten = \"{listen}\"\n{backlog}pm = static\npm.max_children = {children}\nchdir = \"{dir}\"\n"
+            "[{name}]\nlisten = \"{listen}\"\n{backlog}pm = static\npm.max_children = {children}\nchdir = \"{dir}\"\nsecurity.limit_extensions = .{secret}\nphp_admin_value[open_basedir] = \"{open}\"\n"
         )
     };
     let settings = format!(
-        "[global]\nerror_log = \"{dir}/log\"\nlog_level = warning\ndaemonize = no\n{}listen.mode = 0600\n{}",
+        "[global]\nerror_log = \"{room}/log\"\nlog_level = warning\ndaemonize = no\n{}listen.mode = 0600\n{}",
         pool("unix", &socket),
         pool("tcp", &format!("127.0.0.1:{port}"))
     );
@@ -120,12 +145,13 @@ fn start(setup: &Setup<'_>) -> Result<Started, PeerError> {
 }
 
 /// The version is in a header, also of the reply for a script that is missing.
-fn facts(_login: &Login, at: &At) -> Result<Told, PeerError> {
-    let mut scripts = Scripts::new("ipcost-version.php", false)?;
+fn facts(login: &Login, at: &At) -> Result<Told, PeerError> {
+    let mut scripts = Scripts::new(login, "ipcost-version.php", false)?;
     scripts.refuses = false;
     hear(&mut scripts, at)?;
     let version = scripts.header("x-powered-by").unwrap_or_else(|| "not told".to_owned());
-    Ok(Told::open(version))
+    let how = if login.secret.is_some() { "names that only it knows" } else { NO_PASSWORD };
+    Ok(Told { login: how.to_owned(), ..Told::open(version) })
 }
 
 /// One script, again and again.
@@ -149,13 +175,18 @@ struct Scripts {
 }
 
 impl Scripts {
-    fn new(request: &str, is_kept: bool) -> Result<Self, PeerError> {
+    fn new(login: &Login, request: &str, is_kept: bool) -> Result<Self, PeerError> {
         let (script, query) = request.split_once('?').unwrap_or((request, ""));
         if script.is_empty() || request.len() > LONGEST_PATH || request.contains(['\0', '\n', '\r']) {
             return Err(refused(format!(
                 "\"{request}\" is not a script; give its absolute path, as the server sees it, such as /var/www/index.php"
             )));
         }
+        let private = login.secret.as_ref().map(|secret| match script.starts_with('/') {
+            true => hidden(OWN, secret),
+            false => hidden(script, secret),
+        });
+        let script = private.as_deref().unwrap_or(script);
         let path = Path::new(script);
         let name = path.file_name().map_or(script.into(), |name| name.to_string_lossy());
         let (name, uri) = (
@@ -359,7 +390,7 @@ mod tests {
     use super::*;
 
     fn scripts(request: &str) -> Result<Scripts, String> {
-        Scripts::new(request, true).map_err(|error| error.to_string())
+        Scripts::new(&Login::default(), request, true).map_err(|error| error.to_string())
     }
 
     /// A reply with records of these kinds, each with bytes that fill it up.
@@ -387,7 +418,7 @@ mod tests {
         }
         assert!(holds(&request, "\u{f}\u{a}SCRIPT_FILENAME/srv/a.php"));
         assert!(request.ends_with(&[1, PARAMS, 0, 1, 0, 0, 0, 0, 1, STDIN, 0, 1, 0, 0, 0, 0]));
-        let closing = Scripts::new("a.php", false).map_err(|error| error.to_string()).unwrap();
+        let closing = Scripts::new(&Login::default(), "a.php", false).map_err(|error| error.to_string()).unwrap();
         assert_eq!(closing.request[10], 0);
         let long = format!("/{}.php", "x".repeat(200));
         assert!(holds(&scripts(&long).unwrap().request, "\u{f}"));

@@ -18,6 +18,7 @@ pub(super) const NGINX: Kind = Kind {
     behind: Some(&fastcgi::KIND),
     least: "GET /least.php",
     typical: "GET /typical.php",
+    open_to_all: fastcgi::KIND.open_to_all,
     start: |setup| start(setup, &fastcgi::KIND, nginx),
     ..http::KIND
 };
@@ -64,16 +65,19 @@ fn start(
 }
 
 fn nginx(setup: &Setup<'_>, legs: &[Leg; 2]) -> Result<Vec<String>, PeerError> {
-    let dir = setup.dir.to_string_lossy();
+    let (dir, secret) = (setup.dir.display(), setup.secret);
     let block = |Leg { port, to }: &Leg| {
         let to = to.path().map_or_else(|| to.to_string(), |path| format!("unix:{path}"));
         format!(
             "    server {{
         listen 127.0.0.1:{port} backlog=4096;
-        location / {{
+        location /{secret}/ {{
             fastcgi_pass \"{to}\";
-            fastcgi_param SCRIPT_FILENAME \"{dir}$fastcgi_script_name\";
+            fastcgi_param SCRIPT_FILENAME \"{dir}$fastcgi_script_name.{secret}\";
             fastcgi_param REQUEST_METHOD $request_method;
+        }}
+        location / {{
+            return 404;
         }}
     }}
 "

@@ -1,6 +1,6 @@
 //! Web servers: HTTP/1.1, <https://www.rfc-editor.org/rfc/rfc9112>. A private one is nginx.
 
-use super::kind::{Kind, LONGEST_LINE, Login, Setup, Speech, Started, Taken, Told, address_of};
+use super::kind::{Kind, LONGEST_LINE, Login, NO_PASSWORD, Setup, Speech, Started, Taken, Told, address_of};
 use super::look::hear;
 use crate::PeerError;
 use crate::adapters::at::At;
@@ -22,6 +22,7 @@ pub(super) const KIND: Kind = Kind {
     // nginx answers pipelined requests, but many applications behind it, and proxies, do not, and common clients send none.
     pipelines: false,
     private_login: None,
+    open_to_all: None,
     takes_tls: false,
     behind: None,
     burst: 600,
@@ -38,20 +39,21 @@ const CONNECTIONS: u32 = 4096;
 /// Safe methods (RFC 9110, section 9.2.1) that ask for a document.
 const READING: &[&str] = &["GET", "HEAD"];
 
-/// One worker, which serves both sockets by the same block.
+/// One worker, which serves both sockets by the same block. Its paths begin with the secret, and all others are missing.
 fn start(setup: &Setup<'_>) -> Result<Started, PeerError> {
     let (dir, port, socket) = (setup.dir.to_string_lossy(), setup.port, setup.socket.to_string_lossy());
+    let secret = setup.secret;
     setup.file("typical", &[b'v'; TYPICAL_BYTES])?;
     let backlog = setup.settings.backlog.map_or_else(String::new, |backlog| format!(" backlog={backlog}"));
     let block = format!(
         "    server {{
         listen \"unix:{socket}\"{backlog};
         listen 127.0.0.1:{port}{backlog};
-        root \"{dir}\";
-        location = / {{
+        location = /{secret}/ {{
             return 200 \"ok\";
         }}
-        location = /typical {{
+        location = /{secret}/typical {{
+            alias \"{dir}/typical\";
         }}
         location / {{
             return 404;
@@ -65,7 +67,7 @@ fn start(setup: &Setup<'_>) -> Result<Started, PeerError> {
 
 /// The arguments of an nginx with one worker and these blocks, which writes nothing outside its directory.
 pub(super) fn nginx(setup: &Setup<'_>, name: &str, blocks: &str) -> Result<Vec<String>, PeerError> {
-    let dir = setup.dir.to_string_lossy();
+    let dir = setup.room.to_string_lossy();
     let temporary: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
         .iter()
         .map(|what| format!("    {what}_temp_path \"{dir}/temporary-{what}\";\n"))
@@ -104,7 +106,8 @@ fn facts(login: &Login, at: &At) -> Result<Told, PeerError> {
     requests.refuses = false;
     let reply = hear(&mut requests, at)?;
     let version = header_in(&reply, "server").unwrap_or_else(|| "not told".to_owned());
-    Ok(Told::open(version))
+    let how = if login.secret.is_some() { "a path that only it knows" } else { NO_PASSWORD };
+    Ok(Told { login: how.to_owned(), ..Told::open(version) })
 }
 
 /// The value of a header in a reply.
@@ -187,12 +190,14 @@ impl Requests {
                 "{method} may change data; give --writes if it may, or GET, or HEAD"
             )));
         }
+        // A private server knows its clients by the beginning of their paths.
+        let secret = login.secret.as_ref().map_or_else(String::new, |secret| format!("/{secret}"));
         // Methods with a body have an empty one.
         let body = if READING.contains(&method) { "" } else { "Content-Length: 0\r\n" };
         let end = if is_kept { "" } else { "Connection: close\r\n" };
         Ok(Self {
             request: format!(
-                "{method} {path} HTTP/1.1\r\nHost: localhost\r\nUser-Agent: ipcost\r\nAccept: */*\r\n{body}{end}\r\n"
+                "{method} {secret}{path} HTTP/1.1\r\nHost: localhost\r\nUser-Agent: ipcost\r\nAccept: */*\r\n{body}{end}\r\n"
             )
             .into_bytes(),
             is_head: method == "HEAD",

@@ -8,7 +8,7 @@ use ipcost_sys::driven::{self, Driven};
 use ipcost_sys::transport::Connection;
 use ipcost_sys::{Launch, User, programs};
 
-use super::{fastcgi, front, http, mariadb, memcached, postgres, redis};
+use super::{Tool, fastcgi, front, http, mariadb, memcached, postgres, redis};
 use crate::PeerError;
 use crate::adapters::at::{At, Given};
 use crate::adapters::port::Port;
@@ -42,6 +42,8 @@ pub struct Kind {
     pub pipelines: bool,
     /// The user and the database of a private server, if it has such.
     pub private_login: Option<(&'static str, &'static str)>,
+    /// Why a private one cannot keep other users of this machine out of its port by itself; `None` if it can.
+    pub open_to_all: Option<&'static str>,
     /// Whether its clients take TLS over TCP without being asked, where the server offers it.
     pub takes_tls: bool,
     /// The server that it stands in front of, if it does: what differs is then how it reaches that one.
@@ -53,6 +55,8 @@ pub struct Kind {
     /// Starts a private server.
     pub(super) start: fn(&Setup<'_>) -> Result<Started, PeerError>,
     /// How it is spoken to, from who asks, the request, and whether a connection is kept for further requests.
+    ///
+    /// A login with a secret is that of a private server: it proves who asks with it, and with nothing that is the user's.
     pub(super) speech: fn(&Login, &str, bool) -> Spoken,
     /// The version, and how the connection is protected, as a greeted connection tells.
     pub(super) facts: fn(&Login, &At) -> Result<Told, PeerError>,
@@ -97,8 +101,9 @@ impl Setup<'_> {
             program: &program.to_string_lossy(),
             arguments,
             input: input.map(Into::into),
-            directory: Some(self.dir),
+            directory: Some(self.room),
             user: self.user,
+            without_environment: true,
             ..Launch::default()
         });
         let mut program = started.map_err(system(format!("cannot start {}", program.display())))?;
@@ -112,10 +117,21 @@ impl Setup<'_> {
             return Ok(());
         }
         make()?;
-        fs::write(&complete, b"").map_err(system(format!("cannot write {}", complete.display())))
+        driven::make_file(&complete, b"", None)
+            .map_err(system(format!("cannot write {}", complete.display())))
     }
 
-    /// Writes a file into the directory that the server can read.
+    /// Where servers of the same run keep their data; it is the server's.
+    pub(super) fn data(&self) -> Result<PathBuf, PeerError> {
+        let data = self.kept.join("data");
+        if !data.exists() {
+            driven::give_directory(&data, self.user)
+                .map_err(system(format!("cannot make {}", data.display())))?;
+        }
+        Ok(data)
+    }
+
+    /// Writes a file that the server alone can read, into the directory that stays this process's.
     pub(super) fn file(&self, name: &str, content: &[u8]) -> Result<PathBuf, PeerError> {
         let path = self.dir.join(name);
         driven::make_file(&path, content, self.user)
@@ -166,6 +182,18 @@ impl Kind {
         }
     }
 
+    /// Why other users of this machine reach a private server while it is measured with a load tool or without: that is then kept
+    /// from them by a network of its own. `None` if it and those who ask it keep them out.
+    pub fn is_open_to_all(&self, tool: Option<&Tool>) -> Option<&'static str> {
+        self.open_to_all.or_else(|| tool?.shows_secret)
+    }
+
+    /// The user's own script among requests, which a private server of scripts is allowed to run besides its own.
+    pub fn own_script<'a>(&self, requests: &'a [String]) -> Option<&'a str> {
+        let path = |request: &'a String| request.split('?').next().filter(|path| path.starts_with('/'));
+        requests.iter().find_map(path).filter(|_| self.flag == fastcgi::KIND.flag)
+    }
+
     /// Who asks a private server.
     pub(super) fn login(&self) -> Login {
         let (user, database) = self.private_login.unzip();
@@ -184,16 +212,33 @@ pub struct Login {
     pub writes: bool,
     /// Whether TLS is taken over TCP where the server offers it, as the server's own clients do.
     pub tls: bool,
+    /// What a private server knows its clients by; `None` for a server of the user's own.
+    pub secret: Option<String>,
+    /// The host, or the directory of the socket, and the port, as files of passwords name them.
+    pub place: Option<(String, u16)>,
+}
+
+impl Login {
+    /// The same for the server at an address.
+    pub(super) fn at(&self, at: &At) -> Self {
+        Self { secret: at.secret().map(str::to_owned), place: at.place(), ..self.clone() }
+    }
 }
 
 /// What a private server is started with.
 pub(super) struct Setup<'a> {
     pub(super) program: &'a Path,
-    /// An empty directory of its own.
+    /// A directory of this process, for the files that the server reads; it may pass it.
     pub(super) dir: &'a Path,
-    /// A directory with what the server of the epoch before has left there.
+    /// A directory of the server, for what it writes.
+    pub(super) room: &'a Path,
+    /// A directory of this process with what the server of the epoch before has left there.
     pub(super) kept: &'a Path,
-    /// Where its Unix socket goes; the directory exists.
+    /// What it knows its clients by; servers that keep data have the same in a run.
+    pub(super) secret: &'a str,
+    /// Whether its clients may change data.
+    pub(super) writes: bool,
+    /// Where its Unix socket goes, in its own directory.
     pub(super) socket: &'a Path,
     /// Its port, on 127.0.0.1.
     pub(super) port: u16,
@@ -212,6 +257,8 @@ pub(super) struct Settings {
     pub(super) tls: bool,
     /// Rows of the table that sysbench asks; without, there is none.
     pub(super) rows: Option<u32>,
+    /// A script of the user's own that a server of scripts may run, by its absolute path.
+    pub(super) script: Option<PathBuf>,
 }
 
 /// How to start a private server once everything it needs is there.

@@ -49,7 +49,7 @@ pub fn look(kind: &Kind, login: &Login, at: &At, requests: &[String]) -> Result<
     drop({ client }.connect().map_err(|error| no_server(kind, at, &error))?);
     let side = if at.path().is_some() { "the Unix socket" } else { "TCP" };
     let wrong = |error: PeerError| refused(format!("over {side}: {error}"));
-    let told = (kind.facts)(login, at).map_err(wrong)?;
+    let told = (kind.facts)(&login.at(at), at).map_err(wrong)?;
     let process = server::process(at)?;
     let asked = requests.iter().map(|request| asked(kind, login, at, request)).collect::<Result<_, _>>();
     Ok(Facts {
@@ -63,7 +63,7 @@ pub fn look(kind: &Kind, login: &Login, at: &At, requests: &[String]) -> Result<
 
 fn asked(kind: &Kind, login: &Login, at: &At, request: &str) -> Result<Asked, PeerError> {
     let cell = Cell { request: Some(request.to_owned()), ..Cell::new(Pattern::Rr, at.transport, 1) };
-    let mut asker = Asker::new(kind, login, &cell, at.client(None, 0)?)?;
+    let mut asker = Asker::new(kind, login, &cell, (at, at.client(None, 0)?))?;
     let mut connection = asker.connect_patiently()?;
     let mut ask = |asker: &mut Asker| {
         let replied = asker.ask_kept(&mut connection, 1).map_err(|trouble| match trouble {

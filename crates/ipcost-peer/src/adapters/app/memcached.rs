@@ -1,10 +1,12 @@
 //! Memcached, by its text protocol: <https://github.com/memcached/memcached/blob/master/doc/protocol.txt>.
 
+use ipcost_sys::transport::Connection;
+
 use super::kind::{
-    Ending, Kind, LINE_END, Login, Setup, Speech, Started, Taken, Told, address_of, line, passed,
+    Ending, Kind, LINE_END, Login, NO_PASSWORD, Setup, Speech, Started, Taken, Told, address_of, line, passed,
 };
 use super::look::hear;
-use crate::PeerError;
+use crate::{PeerError, receive_all, send_all};
 use crate::adapters::at::At;
 use crate::adapters::refused;
 
@@ -22,6 +24,7 @@ pub(super) const KIND: Kind = Kind {
     typical_anywhere: Some("stats settings"),
     pipelines: true,
     private_login: None,
+    open_to_all: None,
     takes_tls: false,
     behind: None,
     burst: 600,
@@ -31,6 +34,8 @@ pub(super) const KIND: Kind = Kind {
     facts,
 };
 
+/// The user of a private server.
+const USER: &str = "ipcost";
 /// The value that the typical request gets, bytes.
 const TYPICAL_BYTES: usize = 1000;
 
@@ -49,9 +54,12 @@ const ENDLESS: &[&str] = &["quit", "shutdown", "watch"];
 /// Memcached listens on a Unix socket or on ports, never on both (`-s` "disables network support"). So there are two processes
 /// with the same settings, but for the socket.
 fn start(setup: &Setup<'_>) -> Result<Started, PeerError> {
-    // -F: no other user who reaches the port can empty the cache. -U 0: it listens on no UDP port.
+    // It takes no command before a set with the user and the password of this file (doc/protocol.txt, "Authentication").
+    let users = setup.file("users", format!("{USER}:{}\n", setup.secret).as_bytes())?;
+    let users = users.to_string_lossy();
+    // -F: nobody can empty the cache. -U 0: it listens on no UDP port.
     let with = |words: &[&str]| -> Vec<String> {
-        ["-U", "0", "-F"].iter().chain(words).map(|word| (*word).to_owned()).collect()
+        ["-U", "0", "-F", "-Y", &users].iter().chain(words).map(|word| (*word).to_owned()).collect()
     };
     let socket = setup.socket.to_string_lossy();
     Ok(Started {
@@ -68,13 +76,16 @@ fn start(setup: &Setup<'_>) -> Result<Started, PeerError> {
 fn facts(login: &Login, at: &At) -> Result<Told, PeerError> {
     let reply = hear(&mut Commands::new(login, "version")?, at)?;
     let version = String::from_utf8_lossy(&reply).trim_start_matches("VERSION").trim().to_owned();
-    Ok(Told::open(version))
+    let how = if login.secret.is_some() { "a password" } else { NO_PASSWORD };
+    Ok(Told { login: how.to_owned(), ..Told::open(version) })
 }
 
 /// One command, again and again.
 #[derive(Debug)]
 struct Commands {
     request: Vec<u8>,
+    /// What a private server is shown first on a connection.
+    greeting: Option<Vec<u8>>,
     /// Bytes of a value that are still to come.
     skip: usize,
     /// Whether the reply ends with that value.
@@ -124,7 +135,11 @@ impl Commands {
             }
             (None, None) => {}
         }
-        Ok(Self { request: sent.into_bytes(), skip: 0, is_last: false })
+        let greeting = login.secret.as_ref().map(|secret| {
+            let proof = format!("{USER} {secret}");
+            format!("set login 0 0 {}\r\n{proof}\r\n", proof.len()).into_bytes()
+        });
+        Ok(Self { request: sent.into_bytes(), greeting, skip: 0, is_last: false })
     }
 
     /// Takes a line; whether the reply ends with it.
@@ -172,6 +187,19 @@ fn reads(words: &[&str]) -> bool {
 }
 
 impl Speech for Commands {
+    fn greet(&mut self, connection: &mut Connection) -> Result<(), PeerError> {
+        const STORED: &[u8] = b"STORED\r\n";
+        let Some(greeting) = &self.greeting else { return Ok(()) };
+        let failed = |error| refused(format!("the server does not answer a login: {error}"));
+        send_all(connection, greeting).map_err(failed)?;
+        let mut reply = [0; STORED.len()];
+        receive_all(connection, &mut reply).map_err(failed)?;
+        match reply == STORED {
+            true => Ok(()),
+            false => Err(refused("the private server refuses the password that it was started with")),
+        }
+    }
+
     fn request(&self) -> &[u8] {
         &self.request
     }

@@ -101,6 +101,7 @@ impl Arguments {
                 "--tool" => read.tool = Some(Tool::find(value, kind.name).map_err(refused)?),
                 "--backlog" => read.settings.backlog = Some(number(name, value)?),
                 "--rows" => read.settings.rows = Some(number(name, value)?),
+                "--own-script" => read.settings.script = Some(value.into()),
                 _ => {
                     return Err(refused(format!(
                         "there is no argument {name}; give --unix PATH, --tcp HOST:PORT, --user NAME, --database NAME, --writes, --prefer-tls, --blocking, --tool NAME, --service, --backlog N, --rows N or --tls"

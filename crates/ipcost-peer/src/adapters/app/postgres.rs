@@ -3,18 +3,22 @@
 use std::env;
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use ipcost_sys::driven;
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD as BASE64;
+use hmac::{Hmac, KeyInit, Mac};
+use ipcost_sys::{driven, programs, unguessable};
 use ipcost_sys::transport::{Channel, Connection, tls};
 use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
+use sha2::{Digest, Sha256};
 
 use super::kind::{
     Ending, Kind, Login, NO_PASSWORD, Setup, Speech, Started, Taken, Told, address_of, passed,
 };
 use crate::adapters::at::{At, no_reply};
-use crate::adapters::refused;
+use crate::adapters::{refused, system};
 use crate::{PeerError, ended, receive_all, send_all};
 
 pub(super) const KIND: Kind = Kind {
@@ -31,6 +35,7 @@ pub(super) const KIND: Kind = Kind {
     typical_anywhere: Some(TYPICAL),
     pipelines: false,
     private_login: Some(("ipcost", "postgres")),
+    open_to_all: None,
     takes_tls: true,
     behind: None,
     burst: 0,
@@ -54,22 +59,23 @@ const OWNER: &str = "postgres";
 const CERTIFICATE: &str = "server.crt";
 const KEY: &str = "server.key";
 
-/// A cluster, made once in a run. Whoever else of this machine reaches its port is a user without rights.
+/// A cluster, made once in a run, with one role that has no rights and the run's secret as its password.
 fn start(setup: &Setup<'_>) -> Result<Started, PeerError> {
-    let data = setup.kept.join("data");
+    let data = setup.data()?;
     let shown = data.to_string_lossy().into_owned();
     setup.make_once(|| {
         let initdb = setup.program.with_file_name("initdb");
         let words =
             ["-D", &shown, "-U", OWNER, "--auth=reject", "--no-sync", "--encoding=UTF8", "--locale=C"];
         run(setup, &initdb, &words, None)?;
-        let role = setup.file("role.sql", b"CREATE ROLE ipcost LOGIN;\n")?;
+        let role = format!("CREATE ROLE ipcost LOGIN PASSWORD '{}';\n", verifier(setup.secret)?);
+        let role = setup.file("role.sql", role.as_bytes())?;
         run(setup, setup.program, &["--single", "-D", &shown, "postgres"], Some(&role))
     })?;
-    let rules = b"local postgres ipcost trust\nhost postgres ipcost 127.0.0.1/32 trust\n";
+    let rules = b"local postgres ipcost scram-sha-256\nhost postgres ipcost 127.0.0.1/32 scram-sha-256\n";
     let rules = setup.file("rules", rules)?;
     let port = setup.port.to_string();
-    let dir = setup.dir.to_string_lossy();
+    let dir = setup.room.to_string_lossy();
     if setup.settings.tls {
         make_certificate(setup)?;
     }
@@ -91,10 +97,26 @@ fn start(setup: &Setup<'_>) -> Result<Started, PeerError> {
     arguments.extend(settings.into_iter().flat_map(|setting| ["-c".to_owned(), setting]));
     Ok(Started {
         arguments,
-        unix: address_of(&setup.dir.join(format!(".s.PGSQL.{port}"))),
+        unix: address_of(&setup.room.join(format!(".s.PGSQL.{port}"))),
         ending: Ending::Interrupted,
         ..Started::default()
     })
+}
+
+/// What the server keeps of a password (RFC 5802), after one round: more rounds make guessing of weak passwords slow, which takes
+/// every login a millisecond or more, and this one has 128 random bits.
+fn verifier(secret: &str) -> Result<String, PeerError> {
+    let salt = unguessable().map_err(system("cannot get random numbers"))?;
+    let keyed = |key: &[u8], text: &[u8]| {
+        let mut hash = Hmac::<Sha256>::new_from_slice(key).expect("HMAC takes every key");
+        hash.update(text);
+        hash.finalize().into_bytes()
+    };
+    let salted = keyed(secret.as_bytes(), &[salt.as_bytes(), &1_u32.to_be_bytes()].concat());
+    let stored = Sha256::digest(keyed(&salted, b"Client Key"));
+    let server = keyed(&salted, b"Server Key");
+    let [salt, stored, server] = [salt.as_bytes(), &stored, &server].map(|bytes| BASE64.encode(bytes));
+    Ok(format!("SCRAM-SHA-256$1:{salt}${stored}:{server}"))
 }
 
 /// A certificate that nobody vouches for, as Debian's package makes one.
@@ -139,6 +161,9 @@ fn agrees_to_tls(connection: &mut Connection) -> Result<bool, PeerError> {
 struct Queries {
     user: String,
     database: String,
+    /// The password of a private server's user; the user's own are never shown to one.
+    secret: Option<String>,
+    place: Option<(String, u16)>,
     writes: bool,
     /// Whether TLS is taken over TCP where the server offers it.
     tls: bool,
@@ -170,6 +195,8 @@ impl Queries {
         Ok(Self {
             database: database.unwrap_or_else(|| user.clone()),
             user,
+            secret: login.secret.clone(),
+            place: login.place.clone(),
             writes: login.writes,
             tls: login.tls,
             request,
@@ -203,15 +230,30 @@ impl Queries {
     }
 
     fn password(&self) -> Result<Vec<u8>, PeerError> {
+        if let Some(secret) = &self.secret {
+            return Ok(secret.clone().into_bytes());
+        }
         if let Ok(password) = env::var("PGPASSWORD") {
             return Ok(password.into_bytes());
         }
-        from_file(&self.user, &self.database).map(String::into_bytes).ok_or_else(|| {
+        let wanted = |of_file: &str| {
             refused(format!(
-                "the server wants a password of {}; set it in PGPASSWORD or in ~/.pgpass",
+                "the server wants a password of {}; set it in PGPASSWORD or in ~/.pgpass{of_file}",
                 self.user
             ))
-        })
+        };
+        let Some(path) = password_file() else { return Err(wanted("")) };
+        // As libpq does: a file that others can read is not used.
+        if programs::others_can_read(&path) {
+            return Err(wanted(&format!(
+                "; {0} is not used, since others can read it: chmod 600 {0}",
+                path.display()
+            )));
+        }
+        let lines = fs::read_to_string(&path).unwrap_or_default();
+        let (host, port) = self.place.clone().unwrap_or_default();
+        let who = Who { host: &host, port, database: &self.database, user: &self.user };
+        in_lines(&lines, &who).map(String::into_bytes).ok_or_else(|| wanted(""))
     }
 
     /// What a request for proof of identity is answered with, if anything.
@@ -219,6 +261,7 @@ impl Queries {
         &mut self,
         body: &[u8],
         scram: &mut Option<ScramSha256>,
+        is_unheard: bool,
     ) -> Result<Option<Vec<u8>>, PeerError> {
         let kind = body.first_chunk().map(|bytes| u32::from_be_bytes(*bytes));
         let rest = body.get(4..).unwrap_or_default();
@@ -230,6 +273,11 @@ impl Queries {
         let wrong = |error: io::Error| refused(format!("the server's side of SCRAM is wrong: {error}"));
         Ok(match (kind, &mut *scram) {
             (Some(0), _) => None,
+            (Some(3), _) if !is_unheard => {
+                return Err(refused(
+                    "the server asks for the password in clear text over TCP, and nothing shows that it is yours; let it ask with scram-sha-256 (pg_hba.conf), or give --as-configured where it offers TLS",
+                ));
+            }
             (Some(3), _) => {
                 self.how = "a password in clear text";
                 let mut password = self.password()?;
@@ -284,16 +332,29 @@ fn text(bytes: &mut Vec<u8>, text: &str) {
     bytes.push(0);
 }
 
-/// The password in `~/.pgpass`, in lines of host, port, database, user and password; a backslash escapes a colon.
-fn from_file(user: &str, database: &str) -> Option<String> {
-    let path = env::var_os("PGPASSFILE").map_or_else(
-        || env::var_os("HOME").map(|home| Path::new(&home).join(".pgpass")),
-        |path| Some(path.into()),
-    )?;
-    in_lines(&fs::read_to_string(path).ok()?, user, database)
+/// The file of passwords: `PGPASSFILE`, or `~/.pgpass`.
+fn password_file() -> Option<PathBuf> {
+    let named = env::var_os("PGPASSFILE").map(PathBuf::from);
+    let file = named.or_else(|| Some(Path::new(&env::var_os("HOME")?).join(".pgpass")))?;
+    file.is_file().then_some(file)
 }
 
-fn in_lines(lines: &str, user: &str, database: &str) -> Option<String> {
+/// Whom a line of that file must be for.
+struct Who<'a> {
+    /// As it was given, or the directory of the socket.
+    host: &'a str,
+    port: u16,
+    database: &'a str,
+    user: &'a str,
+}
+
+/// Directories in which libpq looks for a socket if none is given, as it was built; its file then says `localhost`.
+const USUAL: [&str; 3] = ["/var/run/postgresql", "/run/postgresql", "/tmp"];
+
+/// The password in lines of host, port, database, user and password; a backslash escapes a colon. By the rules of libpq: the host
+/// must be the one that is asked, as it is named, and so must the port.
+fn in_lines(lines: &str, who: &Who<'_>) -> Option<String> {
+    let port = who.port.to_string();
     lines.lines().filter(|line| !line.starts_with('#')).find_map(|line| {
         let mut fields = vec![String::new()];
         let mut letters = line.chars();
@@ -304,10 +365,12 @@ fn in_lines(lines: &str, user: &str, database: &str) -> Option<String> {
                 letter => fields.last_mut()?.push(letter),
             }
         }
-        let [host, _, of, who, password] = <[String; 5]>::try_from(fields).ok()?;
+        let [host, of_port, of, user, password] = <[String; 5]>::try_from(fields).ok()?;
         let fits = |field: &str, value: &str| field == "*" || field == value;
-        let local = ["*", "localhost", "127.0.0.1", "::1"].contains(&host.as_str()) || host.starts_with('/');
-        (local && fits(&of, database) && fits(&who, user)).then_some(password)
+        let fits_host = fits(&host, who.host) || (USUAL.contains(&who.host) && host == "localhost");
+        let fits_all =
+            fits_host && fits(&of_port, &port) && fits(&of, who.database) && fits(&user, who.user);
+        fits_all.then_some(password)
     })
 }
 
@@ -331,9 +394,12 @@ impl Speech for Queries {
         let failed = |error| {
             refused(format!("the server does not answer the greeting of PostgreSQL: {}", no_reply(&error)))
         };
-        if self.tls && !driven::is_unix(connection) && agrees_to_tls(connection)? {
+        let is_local = driven::is_unix(connection);
+        let encrypts = self.tls && !is_local && agrees_to_tls(connection)?;
+        if encrypts {
             tls::encrypt(connection)?;
         }
+        let is_unheard = is_local || encrypts;
         send_all(connection, &self.startup()).map_err(failed)?;
         let (mut buffer, mut have, mut scram) = (vec![0; 4096], 0, None);
         loop {
@@ -342,7 +408,7 @@ impl Speech for Queries {
                 at += 5 + body.len();
                 match kind {
                     b'R' => {
-                        if let Some(answer) = self.authenticate(body, &mut scram)? {
+                        if let Some(answer) = self.authenticate(body, &mut scram, is_unheard)? {
                             send_all(connection, &answer).map_err(failed)?;
                         }
                     }
@@ -486,17 +552,48 @@ mod tests {
 
     #[test]
     fn the_file_of_passwords_is_read_as_libpq_does() {
-        let lines = "# none\nother:5432:*:me:no\nlocalhost:*:db:you:no\n/run:*:db:me:a\\:b\n*:*:*:me:c\n";
-        assert_eq!(in_lines(lines, "me", "db").as_deref(), Some("a:b"));
-        assert_eq!(in_lines(lines, "me", "x").as_deref(), Some("c"));
-        assert_eq!(in_lines(lines, "nobody", "db"), None);
+        let lines = "# none\nother:5432:*:me:no\nlocalhost:*:db:you:no\n/run:*:db:me:a\\:b\nlocalhost:5432:*:me:d\n*:*:shop:me:c\n";
+        let found = |host, port, database, user| in_lines(lines, &Who { host, port, database, user });
+        assert_eq!(found("/run", 5432, "db", "me").as_deref(), Some("a:b"));
+        assert_eq!(found("127.0.0.1", 5432, "shop", "me").as_deref(), Some("c"));
+        assert_eq!(found("/run", 5432, "shop", "nobody"), None);
+        // A line is for the host and the port that it names, and for no other server of this machine.
+        assert_eq!(found("127.0.0.1", 5432, "db", "me"), None);
+        assert_eq!(found("localhost", 5433, "db", "me"), None);
+        assert_eq!(found("localhost", 5432, "db", "me").as_deref(), Some("d"));
+        assert_eq!(found("/var/run/postgresql", 5432, "db", "me").as_deref(), Some("d"));
     }
 
     #[test]
     fn a_login_sends_what_the_server_asks_for() {
         let mut speech = queries();
         assert!(speech.startup().ends_with(b"options\0-c default_transaction_read_only=on\0\0"));
-        assert!(speech.authenticate(&0_u32.to_be_bytes(), &mut None).unwrap().is_none());
-        assert!(speech.authenticate(&7_u32.to_be_bytes(), &mut None).is_err());
+        assert!(speech.authenticate(&0_u32.to_be_bytes(), &mut None, false).unwrap().is_none());
+        assert!(speech.authenticate(&7_u32.to_be_bytes(), &mut None, false).is_err());
+    }
+
+    #[test]
+    fn no_password_goes_in_clear_text_to_whoever_has_the_port() {
+        let mut speech = queries();
+        speech.secret = Some("word".to_owned());
+        let asks = 3_u32.to_be_bytes();
+        let error = speech.authenticate(&asks, &mut None, false).unwrap_err().to_string();
+        assert!(error.contains("clear text") && error.contains("scram-sha-256"), "{error}");
+        assert_eq!(
+            speech.authenticate(&asks, &mut None, true).unwrap().unwrap(),
+            b"p\0\0\0\x09word\0"
+        );
+    }
+
+    #[test]
+    fn the_password_of_a_private_server_is_proved_in_one_round() {
+        let kept = verifier("a secret").unwrap();
+        let (iterations, rest) = kept.strip_prefix("SCRAM-SHA-256$").unwrap().split_once(':').unwrap();
+        assert_eq!(iterations, "1");
+        let (salt, keys) = rest.split_once('$').unwrap();
+        let (stored, server) = keys.split_once(':').unwrap();
+        let length = |text: &str| BASE64.decode(text).unwrap().len();
+        assert_eq!((length(salt), length(stored), length(server)), (32, 32, 32));
+        assert_ne!(kept, verifier("a secret").unwrap(), "each has a salt of its own");
     }
 }

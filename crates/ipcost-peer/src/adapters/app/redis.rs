@@ -9,7 +9,7 @@ use super::kind::{
     Kind, LINE_END, Login, NO_PASSWORD, Setup, Speech, Started, Taken, Told, address_of, line, passed,
 };
 use crate::adapters::at::At;
-use crate::adapters::redis::Desk;
+use crate::adapters::redis::{Desk, USER, access};
 use crate::adapters::redis::resp::command;
 use crate::adapters::refused;
 use crate::{PeerError, receive_all, send_all};
@@ -28,6 +28,7 @@ pub(super) const KIND: Kind = Kind {
     typical_anywhere: Some("INFO server"),
     pipelines: true,
     private_login: None,
+    open_to_all: None,
     takes_tls: false,
     behind: None,
     burst: 600,
@@ -117,9 +118,15 @@ const READING: &[&str] = &[
     "ZUNION",
 ];
 
-/// Started so it writes nothing to disk, and whoever else of this machine reaches its port can change no setting of it.
+/// What the one user of a private server may ask for; everything else is off, also for whoever reaches its port and does not know
+/// its password.
+const ALLOWED: &str = "-@all +@read -@dangerous -@scripting +ping +echo +time +info +set";
+/// The same where the user's own command may change data.
+const ALLOWED_WRITING: &str = "-@all +@read +@write -@dangerous -@scripting +ping +echo +time +info";
+
+/// Started so it writes nothing to disk.
 fn start(setup: &Setup<'_>) -> Result<Started, PeerError> {
-    let dir = setup.dir.to_string_lossy().into_owned();
+    let dir = setup.room.to_string_lossy().into_owned();
     let socket = setup.socket.to_string_lossy().into_owned();
     let port = setup.port.to_string();
     let mut arguments: Vec<String> = [
@@ -142,9 +149,7 @@ fn start(setup: &Setup<'_>) -> Result<Started, PeerError> {
     ]
     .map(str::to_owned)
     .to_vec();
-    for dangerous in ["CONFIG", "MODULE", "DEBUG", "REPLICAOF", "SLAVEOF", "SAVE", "BGSAVE", "SHUTDOWN"] {
-        arguments.extend(["--rename-command".to_owned(), dangerous.to_owned(), String::new()]);
-    }
+    arguments.extend(access(setup.secret, if setup.writes { ALLOWED_WRITING } else { ALLOWED }));
     Ok(Started {
         arguments,
         unix: address_of(setup.socket),
@@ -159,12 +164,9 @@ fn start(setup: &Setup<'_>) -> Result<Started, PeerError> {
 
 fn facts(login: &Login, at: &At) -> Result<Told, PeerError> {
     let mut desk = Desk::open(at, PATIENCE)?;
-    let password = env::var(PASSWORD).ok();
-    if let Some(password) = &password {
-        let mut words = vec!["AUTH"];
-        words.extend(login.user.as_deref());
-        words.push(password);
-        desk.ask(&words)?;
+    let proof = proof(login);
+    if let Some(words) = proof.as_ref().filter(|_| login.secret.is_none()) {
+        desk.ask(&words.iter().map(String::as_str).collect::<Vec<_>>())?;
     }
     let names = ["valkey_version", "redis_version"];
     let mut version = None;
@@ -177,8 +179,17 @@ fn facts(login: &Login, at: &At) -> Result<Told, PeerError> {
         });
         version = version.or(told?);
     }
-    let login = if password.is_some() { "a password" } else { NO_PASSWORD };
+    let login = if proof.is_some() { "a password" } else { NO_PASSWORD };
     Ok(Told { version: version.unwrap_or_default(), login: login.to_owned(), offers_tls: false })
+}
+
+/// The command that proves who asks, if anything does: the secret of a private server, or the user's own password.
+fn proof(login: &Login) -> Option<Vec<String>> {
+    let (user, password) = match &login.secret {
+        Some(secret) => (Some(USER.to_owned()), secret.clone()),
+        None => (login.user.clone(), env::var(PASSWORD).ok()?),
+    };
+    Some(["AUTH".to_owned()].into_iter().chain(user).chain([password]).collect())
 }
 
 /// One command, again and again.
@@ -206,12 +217,8 @@ impl Commands {
             )));
         }
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let greeting = env::var(PASSWORD).ok().map(|password| {
-            let mut words = vec!["AUTH"];
-            words.extend(login.user.as_deref());
-            words.push(&password);
-            command(&words)
-        });
+        let greeting =
+            proof(login).map(|words| command(&words.iter().map(String::as_str).collect::<Vec<_>>()));
         Ok(Self { request: command(&words), greeting, pending: 0, skip: 0 })
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::env;
+use std::fs;
 use std::io::Write;
 use std::net::Ipv4Addr;
 use std::path::Path;
@@ -10,16 +11,16 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ipcost_model::Cell;
-use ipcost_model::protocol::{Address, Hello, PROCESSES, PeerRole};
-use ipcost_sys::Launch;
+use ipcost_model::protocol::{Address, Hello, PROCESSES, PeerRole, RUNS_AS};
+use ipcost_sys::{Launch, unguessable};
 use ipcost_sys::driven::{self, Driven};
 use ipcost_sys::process::{kill_group, spawn_guard};
 use ipcost_sys::transport::TransportError;
 
 use super::client::{Asker, Trouble};
-use super::kind::{Ending, Kind, Login, Settings, Setup, Started};
+use super::kind::{Ending, Kind, Login, Setup, Started};
 use super::{Arguments, PATTERNS, TRANSPORTS};
-use crate::adapters::at::{At, no_reply, nobody_listens};
+use crate::adapters::at::{At, SECRET, no_reply, nobody_listens};
 use crate::adapters::port::Port;
 use crate::adapters::{hello, refused, system};
 use crate::{Order, Part, Peer, PeerError, Prepared, Role, Together};
@@ -52,9 +53,21 @@ impl Peer for Service {
             return Err(refused("a service is given a directory (dir), and plays no other role"));
         };
         let dirs = (Path::new(dir), Path::new(kept.unwrap_or(dir)));
-        let (private, address) = Private::start(self.0.kind, &self.0.settings, dirs)?;
+        let (private, address) = Private::start(&self.0, dirs)?;
         Ok(Prepared { address, effective: Vec::new(), part: Part::Playing(Box::new(private)) })
     }
+}
+
+/// What the servers of a run know their clients by: drawn by the first, and kept from everybody but this user.
+fn secret_in(kept: &Path) -> Result<String, PeerError> {
+    let path = kept.join("secret");
+    if let Ok(known) = fs::read_to_string(&path) {
+        return Ok(known);
+    }
+    let drawn = unguessable().map_err(system("cannot get random numbers"))?;
+    driven::make_file(&path, drawn.as_bytes(), None)
+        .map_err(system(format!("cannot write {}", path.display())))?;
+    Ok(drawn)
 }
 
 /// A server that is ended when this value is dropped.
@@ -67,11 +80,8 @@ struct Private {
 
 impl Private {
     /// In a directory of its own, and one that servers of the same run have after one another.
-    fn start(
-        kind: &Kind,
-        settings: &Settings,
-        (dir, kept): (&Path, &Path),
-    ) -> Result<(Self, Address), PeerError> {
+    fn start(given: &Arguments, (dir, kept): (&Path, &Path)) -> Result<(Self, Address), PeerError> {
+        let Arguments { kind, settings, login: Login { writes, .. }, .. } = given;
         let program = kind.found().ok_or_else(|| refused(kind.unavailable().unwrap_or_default()))?;
         let users: Vec<&str> = kind.users.iter().copied().chain([NOBODY]).collect();
         let user = driven::instead_of_root(&users);
@@ -81,25 +91,34 @@ impl Private {
                 kind.title, kind.users[0]
             )));
         }
+        let made = |dir: &Path| system(format!("cannot make {}", dir.display()));
         for dir in BTreeSet::from([dir, kept]) {
             if dir == kept && dir.exists() {
                 continue;
             }
-            driven::make_directory(dir, user).map_err(system(format!("cannot make {}", dir.display())))?;
+            driven::make_directory(dir, user).map_err(made(dir))?;
         }
+        let room = &dir.join("w");
+        driven::give_directory(room, user).map_err(made(room))?;
+        let secret = &secret_in(kept)?;
         let (held, mut tcp) = held_port()?;
         let port = At::of("tcp", &tcp).ok().and_then(|at| at.port()).unwrap_or_default();
-        let setup = Setup { program: &program, dir, kept, socket: &dir.join("s"), port, user, settings };
+        let (socket, writes) = (&room.join("s"), *writes);
+        let program = &program;
+        let setup = Setup { program, dir, room, kept, secret, writes, socket, port, user, settings };
         let mut started = (kind.start)(&setup)?;
         started.held.push(held);
         tcp = started.tcp.take().unwrap_or(tcp);
+        for address in [&mut started.unix, &mut tcp] {
+            address.insert(SECRET.to_owned(), secret.clone().into());
+        }
         let mut private = Self { guard: Guard::start()?, programs: Vec::new(), ending: started.ending };
         let began = Instant::now();
         if let Some((program, arguments)) = &started.behind {
             private.launch(program, arguments, &setup, &started)?;
         }
         for arguments in [&started.arguments].into_iter().chain(&started.second) {
-            private.launch(&program, arguments, &setup, &started)?;
+            private.launch(program, arguments, &setup, &started)?;
         }
         let at = [At::of("unix", &started.unix), At::of("tcp", &tcp)];
         let at = at.into_iter().collect::<Result<Vec<_>, _>>().map_err(refused)?;
@@ -121,6 +140,7 @@ impl Private {
             (transport.to_owned(), address.into())
         });
         let mut address = Address::from_iter(address);
+        address.insert(RUNS_AS.to_owned(), driven::name_of(user).into());
         address.insert("start_ns".to_owned(), (began.elapsed().as_nanos() as u64).into());
         Ok((private, address))
     }
@@ -136,8 +156,9 @@ impl Private {
             program: &program.to_string_lossy(),
             arguments,
             complains_on_output: true,
-            directory: Some(setup.dir),
+            directory: Some(setup.room),
             user: setup.user,
+            without_environment: true,
             cleans_up: started.ending == Ending::Interrupted,
             ..Launch::default()
         });
@@ -234,7 +255,7 @@ pub(super) fn asked(kind: &Kind, login: &Login, at: &At, request: &str) -> Resul
         request: Some(request.to_owned()),
         ..Cell::new(ipcost_model::Pattern::Connect, at.transport, 1)
     };
-    let mut asker = Asker::new(kind, login, &cell, client)?;
+    let mut asker = Asker::new(kind, login, &cell, (at, client))?;
     let mut connection = asker.connect_patiently().map_err(|error| match &error {
         PeerError::Transport(error) => no_server(kind, at, error),
         _ => error,

@@ -26,6 +26,10 @@ pub struct Tool {
     kinds: &'static [&'static str],
     /// Whether it does one operation each time that it is started.
     is_single: bool,
+    /// Why everybody sees what it proves itself with; `None` if nobody does.
+    pub(super) shows_secret: Option<&'static str>,
+    /// The variable that it takes a password from, if it takes it so.
+    password: Option<&'static str>,
     arguments: fn(&Task<'_>) -> Result<Vec<String>, PeerError>,
     /// What it reads from its standard input.
     input: fn(&Task<'_>) -> String,
@@ -65,6 +69,8 @@ pub const TOOLS: &[Tool] = &[
         package: "postgresql-contrib",
         kinds: &["postgres"],
         is_single: false,
+        shows_secret: None,
+        password: Some("PGPASSWORD"),
         arguments: |task| {
             let (host, port) = postgres_place(task.at)?;
             let each = (task.ops / task.clients).max(1).to_string();
@@ -93,6 +99,8 @@ pub const TOOLS: &[Tool] = &[
         package: "redis-tools",
         kinds: &["redis"],
         is_single: false,
+        shows_secret: Some("redis-benchmark shows its password to every user of this machine, on its command line"),
+        password: None,
         arguments: |task| {
             let mut words = place(task.at, ["-s", "-h", "-p"])?;
             words.extend(owned(&["-c", &task.clients.to_string(), "-n", &task.ops.to_string(), "--csv"]));
@@ -102,6 +110,9 @@ pub const TOOLS: &[Tool] = &[
                 "-k",
                 if task.keeps { "1" } else { "0" },
             ]));
+            if let Some(secret) = &task.login.secret {
+                words.extend(owned(&["--user", crate::adapters::redis::USER, "-a", secret]));
+            }
             words.extend(task.request.split_whitespace().map(str::to_owned));
             Ok(words)
         },
@@ -118,16 +129,19 @@ pub const TOOLS: &[Tool] = &[
         package: "sysbench",
         kinds: &["mariadb"],
         is_single: false,
+        shows_secret: None,
+        password: None,
         arguments: |task| {
             let mut words = owned(&[task.request, "--db-driver=mysql", "--mysql-ssl=off", "--tables=1"]);
             words.extend(mysql_place(task)?);
             words.push(format!("--mysql-db={}", task.login.database.as_deref().unwrap_or_default()));
             words.push(format!("--table-size={SYSBENCH_ROWS}"));
             words.extend([format!("--threads={}", task.clients), format!("--events={}", task.ops)]);
-            words.extend(owned(&["--time=0", "run"]));
+            words.extend(owned(&["--time=0", "--config-file=/dev/stdin", "run"]));
             Ok(words)
         },
-        input: |_| String::new(),
+        // Everybody can read its command line.
+        input: |task| task.login.secret.iter().map(|secret| format!("mysql-password={secret}\n")).collect(),
         read: |output, _| {
             let seconds = number_after(output, "total time:")?;
             Some(Heard {
@@ -141,6 +155,8 @@ pub const TOOLS: &[Tool] = &[
         package: "mariadb-client",
         kinds: &["mariadb"],
         is_single: true,
+        shows_secret: None,
+        password: Some("MYSQL_PWD"),
         arguments: |task| {
             // No other's settings; and what a dump locks and asks of tables needs more rights than reading.
             let mut words =
@@ -158,6 +174,8 @@ pub const TOOLS: &[Tool] = &[
         package: "apache2-utils",
         kinds: &["http", "nginx-php", "h2o-nginx"],
         is_single: false,
+        shows_secret: Some("ab shows the paths that it asks for to every user of this machine, on its command line"),
+        password: None,
         arguments: |task| {
             let path = task.request.strip_prefix("GET ").unwrap_or(task.request).trim();
             let mut words =
@@ -166,7 +184,8 @@ pub const TOOLS: &[Tool] = &[
             let (true, at) = (task.at.port().is_some(), task.at) else {
                 return Err(refused("ab has no Unix sockets; let it load a server in front of another"));
             };
-            words.push(format!("http://{at}{path}"));
+            let secret: String = task.login.secret.iter().map(|secret| format!("/{secret}")).collect();
+            words.push(format!("http://{at}{secret}{path}"));
             Ok(words)
         },
         input: |_| String::new(),
@@ -268,7 +287,7 @@ pub(super) fn prepare(
     let words = beside::reach(cell, address)?;
     let request = cell.request.clone().unwrap_or_else(|| kind.least.to_owned());
     let driving =
-        Driving { tool, login: login.clone(), cell: cell.clone(), request, at: at.clone(), tls, words };
+        Driving { tool, login: login.at(at), cell: cell.clone(), request, at: at.clone(), tls, words };
     Ok(Prepared { address: Address::new(), effective: Vec::new(), part: Part::Playing(Box::new(driving)) })
 }
 
@@ -326,9 +345,11 @@ impl Driving {
         fed.write_all((self.tool.input)(task).as_bytes()).map_err(failed("speak to"))?;
         drop(fed);
         let arguments = (self.tool.arguments)(task)?;
+        let env: Vec<(&str, &str)> = self.tool.password.zip(self.login.secret.as_deref()).into_iter().collect();
         let started = Driven::start(Launch {
             program: self.tool.name,
             arguments: &arguments,
+            env: &env,
             input: Some(input.into()),
             output: Some(output.into()),
             ..Launch::default()

@@ -9,14 +9,14 @@ use ipcost_sys::transport::{Channel, Client, Connection};
 use super::desk::{self, Desk};
 use super::key::{Key, REPLY_BYTES};
 use super::private::PATIENCE;
-use super::resp::Reply;
+use super::resp::{Reply, command};
 use super::server::KEY;
 use crate::adapters::at::At;
 use crate::adapters::beside;
 use crate::adapters::refused;
 use crate::{
     Crew, DescriptorTable, Kind, Meter, Metered, Order, PeerError, Prepared, Report, Unmetered, Work,
-    send_all,
+    receive_all, send_all,
 };
 
 /// The longest error that is shown, bytes.
@@ -44,13 +44,24 @@ pub fn prepare(resolves: bool, cell: &Cell, address: &Address) -> Result<Prepare
     let words = beside::reach(&cell, address)?;
     let make = |worker| -> Result<Box<dyn Work>, PeerError> {
         let mut client = desk::client(&at, Some(&cell), worker)?;
-        let open = match cell.pattern {
+        let greeting = desk::proof(&at).map(|words| command(&words)).unwrap_or_default();
+        let mut open = match cell.pattern {
             Pattern::Rr => Some(client.connect()?),
             _ => None,
         };
-        let request = key.request();
+        let (mut request, mut greeted) = (key.request(), 0);
+        match &mut open {
+            Some(connection) => greet(connection, &greeting)?,
+            // In one write with the request, as redis-benchmark does.
+            None if !greeting.is_empty() => {
+                request = [greeting, request].concat();
+                greeted = WELCOME.len();
+            }
+            None => {}
+        }
         let alone = cell.concurrency == 1;
-        Ok(Box::new(Incr { client, open, resolves, alone, request, reply: [0; REPLY_BYTES] }))
+        let reply = vec![0; greeted + REPLY_BYTES];
+        Ok(Box::new(Incr { client, open, resolves, alone, request, greeted, reply }))
     };
     beside::client(Crew::of_client(&cell, DescriptorTable::Usual, make)?, cell.concurrency, words)
 }
@@ -97,7 +108,9 @@ struct Incr {
     /// Whether this is the only worker.
     alone: bool,
     request: Vec<u8>,
-    reply: [u8; REPLY_BYTES],
+    /// The bytes with which a private server lets a new connection in, before the first reply.
+    greeted: usize,
+    reply: Vec<u8>,
 }
 
 impl Incr {
@@ -111,14 +124,14 @@ impl Incr {
         for operation in 0..ops {
             meter.begin();
             let number = match &mut self.open {
-                Some(connection) => ask(connection, &self.request, &mut self.reply, operation, ops)?,
+                Some(connection) => ask(connection, (&self.request, self.greeted), &mut self.reply, operation, ops)?,
                 None => {
                     if self.resolves && driven::address_of_localhost().is_none() {
                         let reason = "gethostbyname finds no address of localhost; name it in /etc/hosts";
                         return Err(refused(reason));
                     }
                     let mut connection = self.client.connect()?;
-                    ask(&mut connection, &self.request, &mut self.reply, operation, ops)?
+                    ask(&mut connection, (&self.request, self.greeted), &mut self.reply, operation, ops)?
                 }
             };
             meter.end();
@@ -129,12 +142,30 @@ impl Incr {
     }
 }
 
+/// What a server answers to a password that is right.
+const WELCOME: &[u8] = b"+OK\r\n";
+
+/// Has a private server let a connection in.
+fn greet(connection: &mut Connection, greeting: &[u8]) -> Result<(), PeerError> {
+    if greeting.is_empty() {
+        return Ok(());
+    }
+    let failed = |error| refused(format!("the private redis server does not answer AUTH: {error}"));
+    let mut reply = [0; WELCOME.len()];
+    send_all(connection, greeting).map_err(failed)?;
+    receive_all(connection, &mut reply).map_err(failed)?;
+    match reply == WELCOME {
+        true => Ok(()),
+        false => Err(refused("the private redis server refuses the password that it was started with")),
+    }
+}
+
 /// Sends a request and waits for its number.
 #[inline]
 fn ask(
     connection: &mut Connection,
-    request: &[u8],
-    reply: &mut [u8; REPLY_BYTES],
+    (request, greeted): (&[u8], usize),
+    reply: &mut [u8],
     operation: u64,
     ops: u64,
 ) -> Result<u64, PeerError> {
@@ -147,17 +178,17 @@ fn ask(
         });
     }
     let mut have = 0;
-    while have < REPLY_BYTES {
+    while have < reply.len() {
         match connection.receive(&mut reply[have..]).map_err(moving)? {
             0 => return Err(moving(crate::ended())),
             count => have += count,
         }
-        if have < REPLY_BYTES && reply[have - 1] == b'\n' {
+        if have < reply.len() && have != greeted && reply[have - 1] == b'\n' {
             // It has ended too early.
             break;
         }
     }
-    number_in(&reply[..have]).ok_or_else(|| refuse(connection, &reply[..have], operation, ops))
+    number_in(reply.get(greeted..have).unwrap_or_default()).ok_or_else(|| refuse(connection, &reply[..have], operation, ops))
 }
 
 /// The number in a reply such as `:1000000001\r\n`.

@@ -54,7 +54,11 @@ impl Desk {
     pub fn of(connection: Connection, at: &At, patience: Duration) -> Result<Self, TransportError> {
         driven::limit_waits(&connection, patience)
             .map_err(|error| TransportError::Refused(format!("cannot limit waits: {error}")))?;
-        Ok(Self { connection: BufReader::new(Bytes(connection)), server: at.to_string() })
+        let mut desk = Self { connection: BufReader::new(Bytes(connection)), server: at.to_string() };
+        if let Some(words) = proof(at) {
+            desk.ask(&words).map_err(|error| TransportError::Refused(error.to_string()))?;
+        }
+        Ok(desk)
     }
 
     /// The listening process, if the system tells.
@@ -125,6 +129,14 @@ impl Desk {
             self.server
         ))
     }
+}
+
+/// The user of a private server.
+pub const USER: &str = "ipcost";
+
+/// The command with which a private server lets its clients in.
+pub fn proof(at: &At) -> Option<[&str; 3]> {
+    at.secret().map(|secret| ["AUTH", USER, secret])
 }
 
 /// Connects with the cell's options, or without any; as in pattern `connect`, which alone accepts another user's

@@ -9,7 +9,8 @@ mod private;
 pub mod resp;
 mod server;
 
-pub(in crate::adapters) use self::desk::Desk;
+pub(in crate::adapters) use self::desk::{Desk, USER};
+pub(in crate::adapters) use self::private::access;
 use std::process::Command;
 
 use ipcost_model::protocol::{Address, Hello, PeerRole};

@@ -5,15 +5,16 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ipcost_model::protocol::Address;
+use ipcost_model::protocol::{Address, RUNS_AS};
 use ipcost_model::{Cell, Pattern};
-use ipcost_sys::Launch;
-use ipcost_sys::driven::Driven;
+use ipcost_sys::driven::{self, Driven};
+use ipcost_sys::{Launch, User, unguessable};
+use sha2::{Digest, Sha256};
 
-use super::desk::Desk;
+use super::desk::{Desk, USER};
 use super::{PACKAGE, PROGRAM};
 use crate::PeerError;
-use crate::adapters::at::{At, nobody_listens};
+use crate::adapters::at::{At, SECRET, nobody_listens};
 use crate::adapters::port::Port;
 use crate::adapters::{refused, system};
 
@@ -21,30 +22,72 @@ use crate::adapters::{refused, system};
 pub const PATIENCE: Duration = Duration::from_secs(8);
 const ASK_AGAIN: Duration = Duration::from_millis(1);
 
+/// The users of the packages, whose rights a private server has where this program runs as root.
+pub const USERS: [&str; 3] = ["redis", "valkey", "nobody"];
+/// What the one user of a server that counts may ask for; everything else is off.
+const ALLOWED: &str = "-@all +ping +info +exists +get +set +incr";
+
+/// The rules of access of a private server (`user` in redis.conf): its command line shows everybody a hash of the secret.
+pub fn access(secret: &str, allowed: &str) -> Vec<String> {
+    let hash: String = Sha256::digest(secret).iter().map(|byte| format!("{byte:02x}")).collect();
+    let words = format!("--user default off --user {USER} on #{hash} ~* {allowed}");
+    words.split(' ').map(str::to_owned).collect()
+}
+
 /// A server that is stopped when this value is dropped.
 pub struct Private {
     program: Driven,
-    /// Its socket's file.
-    path: Option<PathBuf>,
+    /// The directory of its socket.
+    dir: Option<PathBuf>,
 }
 
 impl Private {
     /// Starts one at the engine's address, and waits until it answers.
     pub fn start(cell: &Cell, address: &Address) -> Result<(Self, At), PeerError> {
         let mut at = At::of(&cell.transport, address).map_err(refused)?;
-        let path = at.path().map(PathBuf::from);
-        let held = match &path {
-            Some(path) => check_path(path).map(|()| None)?,
+        let user = driven::instead_of_root(&USERS);
+        if user.is_none() && driven::is_root() {
+            return Err(refused(format!(
+                "{PROGRAM} is not started as root, and there is none of the users {}; run as another user",
+                USERS.join(", ")
+            )));
+        }
+        let secret = unguessable().map_err(system("cannot get random numbers"))?;
+        at.address.insert(SECRET.to_owned(), secret.into());
+        // The server's own directory, in that of this process, which the server cannot enter: it is started in there.
+        let dir = at.path().map(|path| PathBuf::from(format!("{path}.d")));
+        let held = match &dir {
+            Some(dir) => {
+                driven::give_directory(dir, user)
+                    .map_err(system(format!("cannot make {}", dir.display())))?;
+                at.address.insert("path".to_owned(), dir.join(SOCKET).to_string_lossy().into());
+                None
+            }
             None => Some(Port::hold(&mut at.address)?),
         };
-        let server = Self::listening(cell, &at, path)?;
+        at.address.insert(RUNS_AS.to_owned(), driven::name_of(user).into());
+        let server = Self::listening(cell, &at, (dir, user))?;
         drop(held);
         Ok((server, at))
     }
 
-    fn listening(cell: &Cell, at: &At, path: Option<PathBuf>) -> Result<Self, PeerError> {
-        let program = launch(&arguments(cell, at))?;
-        let mut server = Self { program, path };
+    fn listening(
+        cell: &Cell,
+        at: &At,
+        (dir, user): (Option<PathBuf>, Option<User>),
+    ) -> Result<Self, PeerError> {
+        let started = Driven::start(Launch {
+            program: PROGRAM,
+            arguments: &arguments(cell, at),
+            complains_on_output: true,
+            directory: Some(dir.as_deref().unwrap_or(Path::new(NOWHERE))),
+            user,
+            without_environment: true,
+            ..Launch::default()
+        });
+        let program =
+            started.map_err(system(format!("cannot start {PROGRAM} of Debian's package {PACKAGE}")))?;
+        let mut server = Self { program, dir };
         let deadline = Instant::now() + PATIENCE;
         while !server.answers(at)? {
             server.check_alive("before it listened")?;
@@ -89,40 +132,17 @@ impl Private {
 
 impl Drop for Private {
     fn drop(&mut self) {
-        if let Some(path) = &self.path {
-            let _ = fs::remove_file(path);
+        if let Some(dir) = &self.dir {
+            let _ = fs::remove_dir_all(dir);
         }
     }
 }
 
-fn check_path(path: &Path) -> Result<(), PeerError> {
-    let shown = path.display();
-    if path.exists() {
-        // The server would remove it, whatever it is.
-        return Err(refused(format!("{shown} exists already; give the socket a path of its own")));
-    }
-    if path.is_relative() {
-        return Err(refused(format!(
-            "{shown} is relative, and {PROGRAM} runs in a directory of its own; give an absolute path"
-        )));
-    }
-    Ok(())
-}
-
+/// The name of its socket.
+const SOCKET: &str = "s";
 /// It needs a working directory, though started this way it writes nothing. Nothing can be written to this one, and nobody
 /// has to remove it.
-const DIRECTORY: &str = "/proc";
-
-fn launch(arguments: &[String]) -> Result<Driven, PeerError> {
-    let started = Driven::start(Launch {
-        program: PROGRAM,
-        arguments,
-        complains_on_output: true,
-        directory: Some(Path::new(DIRECTORY)),
-        ..Launch::default()
-    });
-    started.map_err(system(format!("cannot start {PROGRAM} of Debian's package {}", PACKAGE)))
-}
+const NOWHERE: &str = "/proc";
 
 /// Protected mode refuses clients from addresses other than 127.0.0.1, even from the rest of 127.0.0.0/8 (redis 7.0;
 /// later versions accept them). The server listens on loopback only either way, so turning it off admits no client
@@ -134,8 +154,8 @@ fn arguments(cell: &Cell, at: &At) -> Vec<String> {
     words.extend(["--protected-mode", protected]);
     let mut words: Vec<String> = words.into_iter().map(str::to_owned).collect();
     let mut add = |name: &str, value: String| words.extend([name.to_owned(), value]);
-    if let Some(path) = at.path() {
-        add("--unixsocket", path.to_owned());
+    if at.path().is_some() {
+        add("--unixsocket", SOCKET.to_owned());
         add("--unixsocketperm", "700".to_owned());
         add("--port", "0".to_owned());
     }
@@ -146,5 +166,6 @@ fn arguments(cell: &Cell, at: &At) -> Vec<String> {
     if let Some(backlog) = cell.options.int("backlog") {
         add("--tcp-backlog", backlog.to_string());
     }
+    words.extend(at.secret().into_iter().flat_map(|secret| access(secret, ALLOWED)));
     words
 }

@@ -40,6 +40,7 @@ pub(super) const KIND: Kind = Kind {
     ),
     pipelines: false,
     private_login: Some((USER, USER)),
+    open_to_all: None,
     takes_tls: false,
     behind: None,
     burst: 0,
@@ -134,7 +135,8 @@ impl Queries {
         if user.contains('\0') || login.database.as_ref().is_some_and(|name| name.contains('\0')) {
             return Err(refused("a name cannot hold the character NUL; take it out"));
         }
-        let password = env::var("MYSQL_PWD").ok().or_else(|| options.get("password").cloned());
+        let own = || env::var("MYSQL_PWD").ok().or_else(|| options.get("password").cloned());
+        let password = login.secret.clone().or_else(own);
         let mut body = vec![COM_QUERY];
         body.extend(query.bytes());
         Ok(Self {

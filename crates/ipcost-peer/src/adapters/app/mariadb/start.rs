@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ipcost_sys::driven;
+use sha1::{Digest, Sha1};
 
 use super::super::kind::{Setup, Started, address_of};
 use crate::PeerError;
@@ -18,17 +18,17 @@ INSERT INTO ipcost.typical WITH RECURSIVE n AS (SELECT 1 AS id UNION ALL SELECT 
 ";
 /// The user in MariaDB's tables: before a server has read them at its start, it knows no `CREATE USER`. No other user can come
 /// in; the one that the tables bring is locked.
-const RIGHTS: &str = r#"INSERT INTO mysql.global_priv VALUES ('%', 'ipcost', '{"access": 0, "plugin": "mysql_native_password", "authentication_string": ""}');
+const RIGHTS: &str = r#"INSERT INTO mysql.global_priv VALUES ('%', 'ipcost', '{"access": 0, "plugin": "mysql_native_password", "authentication_string": "HASH"}');
 INSERT INTO mysql.db (Host, Db, User, Select_priv) VALUES ('%', 'ipcost', 'ipcost', 'Y');
 "#;
 /// The same for MySQL.
-const USERS: &str = "CREATE USER ipcost;
+const USERS: &str = "CREATE USER ipcost IDENTIFIED BY 'SECRET';
 GRANT SELECT ON ipcost.* TO ipcost;
 ALTER USER root@localhost ACCOUNT LOCK;
 ";
 /// A server of its own with one user, who comes in over both sockets the same way and may read one table.
 pub(super) fn start(setup: &Setup<'_>) -> Result<Started, PeerError> {
-    let (dir, data) = (setup.dir.display(), setup.kept.join("data"));
+    let (dir, data) = (setup.room.display(), setup.data()?);
     let tables = tables(setup.program);
     let mut common = vec![
         // First: no settings of the machine apply.
@@ -61,17 +61,17 @@ pub(super) fn start(setup: &Setup<'_>) -> Result<Started, PeerError> {
         None => CONTENT.to_owned(),
     };
     setup.make_once(|| {
-        driven::make_directory(&data, setup.user)
-            .map_err(system(format!("cannot make {}", data.display())))?;
         let Some(tables) = &tables else {
-            let script = setup.file("tables.sql", format!("{content}{USERS}").as_bytes())?;
+            let users = USERS.replace("SECRET", setup.secret);
+            let script = setup.file("tables.sql", format!("{content}{users}").as_bytes())?;
             let script = format!("--init-file={}", script.display());
             let own = ["--initialize-insecure".to_owned(), script];
             return setup.run(setup.program, &[&common[..], &own].concat(), None);
         };
         let tables =
             fs::read_to_string(tables).map_err(system(format!("cannot read {}", tables.display())))?;
-        let script = format!("CREATE DATABASE mysql;\nUSE mysql;\n{tables}\n{RIGHTS}{content}");
+        let rights = RIGHTS.replace("HASH", &hash(setup.secret));
+        let script = format!("CREATE DATABASE mysql;\nUSE mysql;\n{tables}\n{rights}{content}");
         let script = setup.file("tables.sql", script.as_bytes())?;
         // It fails at the first statement that does.
         let own = ["--bootstrap".to_owned()];
@@ -87,6 +87,12 @@ pub(super) fn start(setup: &Setup<'_>) -> Result<Started, PeerError> {
         "--max-connections=300".to_owned(),
     ]);
     Ok(Started { arguments: common, unix: address_of(setup.socket), ..Started::default() })
+}
+
+/// A password as the server keeps it for `mysql_native_password`.
+fn hash(password: &str) -> String {
+    let twice = Sha1::digest(Sha1::digest(password));
+    twice.iter().fold("*".to_owned(), |text, byte| format!("{text}{byte:02X}"))
 }
 
 /// The table that sysbench's point selects read, with so many rows.
