@@ -150,6 +150,7 @@ const SYSTEM: &[&str] = &[
     "html::",
     "load::",
     "network::",
+    "private_servers::",
     "replicate::",
     "sanitizers::",
     "windows::",

@@ -9,7 +9,7 @@ use ipcost_report::words::{SAME_IN_MEDIAN, cores, escaped, ran};
 use ipcost_report::wrap::wrapped;
 
 use super::record::LOGIN;
-use super::{App, Others, Burst, Checked, Met, Saving};
+use super::{App, Burst, Checked, Met, Others, Saving};
 
 const BOLD: Style = Style::new().bold();
 const COLUMNS: [Column; 7] = [

@@ -69,7 +69,11 @@ impl Services {
             let dir = dir.join(format!("s{}", self.started));
             let program = PeerProgram::new(&name, command);
             let mut peer = guard.watch(|guard| {
-                Peer::start(&program, format!("the server of {name}"), Spawn { guard, network, ..Spawn::default() })
+                Peer::start(
+                    &program,
+                    format!("the server of {name}"),
+                    Spawn { guard, network, ..Spawn::default() },
+                )
             })?;
             let mut patience = Patience::of(TIME_TO_START, interrupt);
             let provision = json!({ "dir": dir, "kept": kept });

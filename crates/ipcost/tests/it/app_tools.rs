@@ -1,14 +1,11 @@
 //! `ipcost app` beside the load tools of the servers themselves: both ask one server for the same, by turns on one processor.
 
-use std::fs;
-use std::io::{BufRead, BufReader, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
-use serde_json::{Value, json};
-use tempfile::TempDir;
+use serde_json::Value;
 
+use crate::common::private_server::Server;
 use crate::common::{Place, alone, on_one_processor, text};
 
 const ROUNDS: usize = 5;
@@ -16,69 +13,34 @@ const ROUNDS: usize = 5;
 const FARTHEST_RATIO: f64 = 1.6;
 const FARTHEST_TIME: f64 = 2.5;
 
-/// A private server, kept as the engine keeps it.
-struct Server {
-    keeper: Child,
-    /// Removed once the server has ended.
-    _dir: TempDir,
-    unix: String,
-    port: u64,
+/// The nanoseconds of a request by ipcost: over the Unix socket, over TCP, and the ratio.
+fn by_ipcost(place: &Place, server: &Server, arguments: &[&str], request: &str) -> [f64; 3] {
+    let tcp = format!("127.0.0.1:{}", server.port);
+    let at = ["--unix", &server.unix, "--tcp", &tcp, "--epochs", "1", "--concurrency", "1", "--no-save"];
+    let words = [&["app"], arguments, &at, &["--quiet", "--json", "-"]].concat();
+    let mut command = place.command(&words);
+    passwords(&server.secret).iter().for_each(|(name, value)| {
+        command.env(name, value);
+    });
+    let output = on_one_processor(&command).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let savings = document["answer"]["savings"].as_array().unwrap();
+    let is_kept = |it: &&Value| it["request"] == request && it["pattern"] == "rr" && it["pipeline"] == 1;
+    let saving = savings.iter().find(is_kept).unwrap();
+    [&saving["unix_ns"], &saving["tcp_ns"], &saving["ratio"]["median"]].map(|it| it.as_f64().unwrap())
 }
 
-impl Server {
-    /// Starts one; `None` if it is not installed.
-    fn start(place: &Place, kind: &str) -> Option<Self> {
-        let dir = TempDir::new_in(place.tmp.path()).unwrap();
-        for passed in [place.tmp.path(), dir.path()] {
-            // By the server's own user.
-            fs::set_permissions(passed, fs::Permissions::from_mode(0o711)).unwrap();
-        }
-        let mut command = on_one_processor(&place.command(&["peer", "app", kind, "--service"]));
-        let mut keeper = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        let cell = json!({"pattern": "rr", "transport": "unix", "size": 1, "reply": 1, "concurrency": 1, "speaks_first": "client", "options": {}});
-        let address = json!({"dir": dir.path().join("s")});
-        let prepare = json!({"type": "prepare", "role": "server", "cell": cell, "address": address});
-        writeln!(keeper.stdin.as_mut().unwrap(), "{prepare}").unwrap();
-        let told = BufReader::new(keeper.stdout.take().unwrap()).lines().nth(1).unwrap().unwrap();
-        let told: Value = serde_json::from_str(&told).unwrap();
-        if told["type"] == "error" && told["message"].as_str().unwrap().contains("is not installed") {
-            eprintln!("left out {kind}: {}", told["message"]);
-            keeper.wait().unwrap();
-            return None;
-        }
-        assert_eq!(told["type"], "ready", "{told}");
-        let address = &told["address"];
-        let unix = address["unix"]["path"].as_str().unwrap().to_owned();
-        Some(Self { keeper, _dir: dir, unix, port: address["tcp"]["port"].as_u64().unwrap() })
-    }
-
-    /// The nanoseconds of a request by ipcost: over the Unix socket, over TCP, and the ratio.
-    fn by_ipcost(&self, place: &Place, arguments: &[&str], request: &str) -> [f64; 3] {
-        let tcp = format!("127.0.0.1:{}", self.port);
-        let at = ["--unix", &self.unix, "--tcp", &tcp, "--epochs", "1", "--concurrency", "1", "--no-save"];
-        let words = [&["app"], arguments, &at, &["--quiet", "--json", "-"]].concat();
-        let output = on_one_processor(&place.command(&words)).output().unwrap();
-        assert!(output.status.success(), "{}", text(&output.stderr));
-        let document: Value = serde_json::from_slice(&output.stdout).unwrap();
-        let savings = document["answer"]["savings"].as_array().unwrap();
-        let is_kept = |it: &&Value| it["request"] == request && it["pattern"] == "rr" && it["pipeline"] == 1;
-        let saving = savings.iter().find(is_kept).unwrap();
-        [&saving["unix_ns"], &saving["tcp_ns"], &saving["ratio"]["median"]].map(|it| it.as_f64().unwrap())
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // The end of its input ends it, and the server with it.
-        drop(self.keeper.stdin.take());
-        let _ = self.keeper.wait();
-    }
+/// The variables from which clients take the password of a private server.
+fn passwords(secret: &str) -> [(&str, &str); 2] {
+    [("PGPASSWORD", secret), ("REDISCLI_AUTH", secret)]
 }
 
 /// The rate that a tool prints; `None` if it is not installed.
-fn rate(words: &[&str], of: impl Fn(&str) -> Option<&str>) -> Option<f64> {
+fn rate(server: &Server, words: &[&str], of: impl Fn(&str) -> Option<&str>) -> Option<f64> {
     let mut command = Command::new(words[0]);
-    let output = on_one_processor(command.args(&words[1..])).stdin(Stdio::null()).output().unwrap();
+    command.args(&words[1..]).envs(passwords(&server.secret));
+    let output = on_one_processor(&command).stdin(Stdio::null()).output().unwrap();
     let printed = text(&output.stdout);
     if output.status.code() == Some(127) {
         eprintln!("left out: {} is not installed", words[0]);
@@ -106,7 +68,7 @@ fn assert_agree(
     for round in 0..ROUNDS {
         let unix_first = round % 2 == 0;
         let Some(first) = theirs(unix_first) else { return };
-        ours.push(server.by_ipcost(place, arguments, request));
+        ours.push(by_ipcost(place, server, arguments, request));
         let second = theirs(!unix_first).unwrap();
         tools.push(if unix_first { [first, second] } else { [second, first] });
     }
@@ -131,10 +93,16 @@ fn redis_benchmark_and_app_say_the_same_of_redis() {
     let port = server.port.to_string();
     let theirs = |over_unix| {
         let at = if over_unix { ["-s", &server.unix] } else { ["-p", &port] };
-        let words = [&["redis-benchmark"], &at[..], &["-c", "1", "-n", "20000", "--csv", "PING"]].concat();
-        rate(&words, |line| line.strip_prefix("\"PING\",\"")?.split('"').next()).map(|rate| 1e9 / rate)
+        let words = [
+            &["redis-benchmark"],
+            &at[..],
+            &["--user", "ipcost", "-a", &server.secret, "-c", "1", "-n", "20000", "--csv", "PING"],
+        ]
+        .concat();
+        rate(&server, &words, |line| line.strip_prefix("\"PING\",\"")?.split('"').next())
+            .map(|rate| 1e9 / rate)
     };
-    assert_agree(&place, &server, &["redis", "--command", "PING"], "PING", theirs);
+    assert_agree(&place, &server, &["redis", "--command", "PING", "--user", "ipcost"], "PING", theirs);
     drop(server);
     place.assert_clean();
 }
@@ -154,7 +122,7 @@ fn pgbench_and_app_say_the_same_of_postgresql() {
         );
         let words =
             ["pgbench", "-n", "-M", "simple", "-c", "1", "-t", "10000", "-f", script.to_str().unwrap(), &at];
-        rate(&words, |line| line.strip_prefix("tps = ")?.split(' ').next()).map(|rate| 1e9 / rate)
+        rate(&server, &words, |line| line.strip_prefix("tps = ")?.split(' ').next()).map(|rate| 1e9 / rate)
     };
     let arguments = ["postgres", "--query", "SELECT 1", "--user", "ipcost", "--database", "postgres"];
     assert_agree(&place, &server, &arguments, "SELECT 1", theirs);

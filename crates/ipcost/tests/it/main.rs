@@ -44,6 +44,7 @@ mod packages;
 mod parquet;
 mod peers;
 mod pictures;
+mod private_servers;
 mod replicate;
 mod replicate_figures;
 mod resume;

@@ -418,7 +418,8 @@ mod tests {
         }
         assert!(holds(&request, "\u{f}\u{a}SCRIPT_FILENAME/srv/a.php"));
         assert!(request.ends_with(&[1, PARAMS, 0, 1, 0, 0, 0, 0, 1, STDIN, 0, 1, 0, 0, 0, 0]));
-        let closing = Scripts::new(&Login::default(), "a.php", false).map_err(|error| error.to_string()).unwrap();
+        let closing =
+            Scripts::new(&Login::default(), "a.php", false).map_err(|error| error.to_string()).unwrap();
         assert_eq!(closing.request[10], 0);
         let long = format!("/{}.php", "x".repeat(200));
         assert!(holds(&scripts(&long).unwrap().request, "\u{f}"));

@@ -6,9 +6,9 @@ use super::kind::{
     Ending, Kind, LINE_END, Login, NO_PASSWORD, Setup, Speech, Started, Taken, Told, address_of, line, passed,
 };
 use super::look::hear;
-use crate::{PeerError, receive_all, send_all};
 use crate::adapters::at::At;
 use crate::adapters::refused;
+use crate::{PeerError, receive_all, send_all};
 
 pub(super) const KIND: Kind = Kind {
     name: "memcached",

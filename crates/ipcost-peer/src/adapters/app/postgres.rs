@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD as BASE64;
 use hmac::{Hmac, KeyInit, Mac};
-use ipcost_sys::{driven, programs, unguessable};
 use ipcost_sys::transport::{Channel, Connection, tls};
+use ipcost_sys::{driven, programs, unguessable};
 use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
 use sha2::{Digest, Sha256};
@@ -368,8 +368,7 @@ fn in_lines(lines: &str, who: &Who<'_>) -> Option<String> {
         let [host, of_port, of, user, password] = <[String; 5]>::try_from(fields).ok()?;
         let fits = |field: &str, value: &str| field == "*" || field == value;
         let fits_host = fits(&host, who.host) || (USUAL.contains(&who.host) && host == "localhost");
-        let fits_all =
-            fits_host && fits(&of_port, &port) && fits(&of, who.database) && fits(&user, who.user);
+        let fits_all = fits_host && fits(&of_port, &port) && fits(&of, who.database) && fits(&user, who.user);
         fits_all.then_some(password)
     })
 }
@@ -579,10 +578,7 @@ mod tests {
         let asks = 3_u32.to_be_bytes();
         let error = speech.authenticate(&asks, &mut None, false).unwrap_err().to_string();
         assert!(error.contains("clear text") && error.contains("scram-sha-256"), "{error}");
-        assert_eq!(
-            speech.authenticate(&asks, &mut None, true).unwrap().unwrap(),
-            b"p\0\0\0\x09word\0"
-        );
+        assert_eq!(speech.authenticate(&asks, &mut None, true).unwrap().unwrap(), b"p\0\0\0\x09word\0");
     }
 
     #[test]

@@ -9,8 +9,8 @@ use super::kind::{
     Kind, LINE_END, Login, NO_PASSWORD, Setup, Speech, Started, Taken, Told, address_of, line, passed,
 };
 use crate::adapters::at::At;
-use crate::adapters::redis::{Desk, USER, access};
 use crate::adapters::redis::resp::command;
+use crate::adapters::redis::{Desk, USER, access};
 use crate::adapters::refused;
 use crate::{PeerError, receive_all, send_all};
 

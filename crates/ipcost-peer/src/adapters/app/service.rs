@@ -12,10 +12,10 @@ use std::time::{Duration, Instant};
 
 use ipcost_model::Cell;
 use ipcost_model::protocol::{Address, Hello, PROCESSES, PeerRole, RUNS_AS};
-use ipcost_sys::{Launch, unguessable};
 use ipcost_sys::driven::{self, Driven};
 use ipcost_sys::process::{kill_group, spawn_guard};
 use ipcost_sys::transport::TransportError;
+use ipcost_sys::{Launch, unguessable};
 
 use super::client::{Asker, Trouble};
 use super::kind::{Ending, Kind, Login, Setup, Started};

@@ -99,7 +99,9 @@ pub const TOOLS: &[Tool] = &[
         package: "redis-tools",
         kinds: &["redis"],
         is_single: false,
-        shows_secret: Some("redis-benchmark shows its password to every user of this machine, on its command line"),
+        shows_secret: Some(
+            "redis-benchmark shows its password to every user of this machine, on its command line",
+        ),
         password: None,
         arguments: |task| {
             let mut words = place(task.at, ["-s", "-h", "-p"])?;
@@ -174,7 +176,9 @@ pub const TOOLS: &[Tool] = &[
         package: "apache2-utils",
         kinds: &["http", "nginx-php", "h2o-nginx"],
         is_single: false,
-        shows_secret: Some("ab shows the paths that it asks for to every user of this machine, on its command line"),
+        shows_secret: Some(
+            "ab shows the paths that it asks for to every user of this machine, on its command line",
+        ),
         password: None,
         arguments: |task| {
             let path = task.request.strip_prefix("GET ").unwrap_or(task.request).trim();
@@ -345,7 +349,8 @@ impl Driving {
         fed.write_all((self.tool.input)(task).as_bytes()).map_err(failed("speak to"))?;
         drop(fed);
         let arguments = (self.tool.arguments)(task)?;
-        let env: Vec<(&str, &str)> = self.tool.password.zip(self.login.secret.as_deref()).into_iter().collect();
+        let env: Vec<(&str, &str)> =
+            self.tool.password.zip(self.login.secret.as_deref()).into_iter().collect();
         let started = Driven::start(Launch {
             program: self.tool.name,
             arguments: &arguments,

@@ -124,7 +124,9 @@ impl Incr {
         for operation in 0..ops {
             meter.begin();
             let number = match &mut self.open {
-                Some(connection) => ask(connection, (&self.request, self.greeted), &mut self.reply, operation, ops)?,
+                Some(connection) => {
+                    ask(connection, (&self.request, self.greeted), &mut self.reply, operation, ops)?
+                }
                 None => {
                     if self.resolves && driven::address_of_localhost().is_none() {
                         let reason = "gethostbyname finds no address of localhost; name it in /etc/hosts";
@@ -188,7 +190,8 @@ fn ask(
             break;
         }
     }
-    number_in(reply.get(greeted..have).unwrap_or_default()).ok_or_else(|| refuse(connection, &reply[..have], operation, ops))
+    number_in(reply.get(greeted..have).unwrap_or_default())
+        .ok_or_else(|| refuse(connection, &reply[..have], operation, ops))
 }
 
 /// The number in a reply such as `:1000000001\r\n`.

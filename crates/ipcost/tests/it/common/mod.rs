@@ -1,5 +1,6 @@
 //! Running the binary as a user does, and seeing what it leaves behind.
 mod machine;
+pub mod private_server;
 pub mod python;
 pub mod scripted;
 
