@@ -539,6 +539,35 @@ pub fn check_peer_name(name: &str) -> Result<(), String> {
 }
 
 impl Job {
+    /// Every command that it would have started, and what changes how programs start: what it is, and its text.
+    pub fn commands(&self) -> Vec<(String, String)> {
+        let mut all = Vec::new();
+        for (name, peer) in &self.peers {
+            all.push((format!("peer {name}"), peer.command.join(" ")));
+            all.extend(
+                peer.service.iter().map(|service| (format!("the server of {name}"), service.command.join(" "))),
+            );
+        }
+        for arms in &self.ab {
+            for name in ArmName::ALL {
+                let (arm, title) = (arms.arm(name), name.title());
+                all.extend(arm.command.iter().map(|command| (format!("arm {title}"), command.clone())));
+                let env = arm.env.iter().map(|(name, value)| format!("{name}={value}"));
+                all.extend(env.map(|pair| (format!("arm {title}, for its peers"), pair)));
+                if !arm.exec.is_empty() {
+                    all.push((format!("arm {title}, before its peers"), arm.exec.join(" ")));
+                }
+                let peers = arm.peers.iter();
+                all.extend(
+                    peers.map(|(peer, command)| (format!("arm {title}, peer {peer}"), command.join(" "))),
+                );
+            }
+            all.extend(arms.restore.iter().map(|command| ("afterwards".to_owned(), command.clone())));
+            all.extend(arms.keep.iter().map(|path| ("afterwards, as root if you are".to_owned(), format!("writes {path} as it was"))));
+        }
+        all
+    }
+
     /// The names of the peers that its cells use, without duplicates.
     pub fn peers_in_cells(&self) -> BTreeSet<&str> {
         let lists = self.cells.iter().flat_map(|matrix| [&matrix.client.0, &matrix.server.0]);

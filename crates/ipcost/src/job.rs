@@ -15,6 +15,7 @@ use ipcost_sys::placement::Topology;
 use ipcost_sys::transport::{lacks_congestion, usual_congestion};
 
 use crate::args::{CellArgs, RunArgs};
+use crate::consent;
 
 /// The largest job file that is read.
 const MOST_BYTES: u64 = 1 << 20;
@@ -39,7 +40,7 @@ const TRANSFERS_BUDGET: Duration = Duration::from_secs(20);
 /// What is wrong with the file or with a flag.
 pub fn job(args: &RunArgs, transports: &[TransportState]) -> anyhow::Result<Job> {
     let mut job = match &args.job {
-        Some(path) => read(path)?,
+        Some(path) => read(path, args.yes || args.plan)?,
         None => Job { cells: matrices(&args.cells, transports)?, ..Job::default() },
     };
     for peer in &args.peers {
@@ -60,18 +61,21 @@ pub fn job(args: &RunArgs, transports: &[TransportState]) -> anyhow::Result<Job>
     Ok(job)
 }
 
-fn read(path: &Path) -> anyhow::Result<Job> {
+/// Reads a job file; one that names commands has them shown, and is refused if they may not be started (`yes`: they may).
+fn read(path: &Path, yes: bool) -> anyhow::Result<Job> {
     let context = || format!("cannot read the job file {}", path.display());
     let mut text = String::new();
     // A device or a pipe has no length that could be asked for.
     let file = File::open(path).with_context(context)?;
-    file.take(MOST_BYTES + 1).read_to_string(&mut text).with_context(context)?;
+    (&file).take(MOST_BYTES + 1).read_to_string(&mut text).with_context(context)?;
     ensure!(
         text.len() as u64 <= MOST_BYTES,
         "{}: a job file has at most {MOST_BYTES} bytes, and this one has more",
         path.display()
     );
-    parse_job(&text).map_err(|error| anyhow!("{}:{error}", path.display()))
+    let job = parse_job(&text).map_err(|error| anyhow!("{}:{error}", path.display()))?;
+    consent::ask(path, &file, &job, yes)?;
+    Ok(job)
 }
 
 fn matrices(args: &CellArgs, transports: &[TransportState]) -> anyhow::Result<Vec<Matrix>> {

@@ -8,6 +8,7 @@ mod check;
 mod collectors;
 mod compare;
 mod conformance;
+mod consent;
 mod doctor;
 mod documents;
 mod exit;

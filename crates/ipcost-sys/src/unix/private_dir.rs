@@ -170,6 +170,36 @@ pub fn ensure_private(path: &Path) -> Result<(), SysError> {
     Ok(())
 }
 
+/// Checks that an open file and its directory are this user's or root's, and that nobody else may write to them.
+///
+/// # Errors
+/// What others may do.
+pub fn check_own(file: &File, path: &Path) -> Result<(), String> {
+    let unknown = |error: io::Error| format!("cannot look at it: {error}");
+    let path = path.canonicalize().map_err(unknown)?;
+    let dir = path.parent().unwrap_or(Path::new("/"));
+    let found = [
+        ("the file", file.metadata().map_err(unknown)?),
+        ("its directory", fs::metadata(dir).map_err(unknown)?),
+    ];
+    let user = rustix::process::geteuid().as_raw();
+    if !found[0].1.is_file() {
+        return Err("it is no regular file".to_owned());
+    }
+    for (what, found) in found {
+        let (owner, mode) = (found.uid(), found.mode());
+        if ![user, 0].contains(&owner) {
+            return Err(format!("{what} belongs to user {owner}"));
+        }
+        // Many systems give every user a private group of the same number.
+        let own_group = found.gid() == 0 || (found.gid() == user && owner == user);
+        if mode & 0o002 != 0 || (mode & 0o020 != 0 && !own_group) {
+            return Err(format!("others can write to {what}"));
+        }
+    }
+    Ok(())
+}
+
 /// Checks that only this user and the system could rename or replace a directory's contents: neither it nor any parent
 /// belongs to another user, or lets others rename what is not theirs.
 fn check_trusted(dir: &Path) -> io::Result<()> {

@@ -79,6 +79,14 @@ impl Drop for PrivateDir {
     }
 }
 
+/// Checks that nobody else may write to a file and its directory: that is not read here.
+///
+/// # Errors
+/// Always: this system's lists of rights are not read, so the user has to say that the file is theirs.
+pub fn check_own(_file: &std::fs::File, _path: &Path) -> Result<(), String> {
+    Err("who else may write to it is not read on this system".to_owned())
+}
+
 /// Creates a directory and its missing parents, for this user only.
 ///
 /// # Errors

@@ -63,6 +63,9 @@ pub struct CheckArgs {
     /// Neither annotate nor add a table, not even there
     #[arg(long, overrides_with = "github")]
     pub no_github: bool,
+    /// Start the commands that the file names without asking
+    #[arg(long, short)]
+    pub yes: bool,
     /// Show neither progress nor warnings
     #[arg(long, short)]
     pub quiet: bool,

@@ -52,6 +52,9 @@ pub struct ExplainArgs {
     /// Skip the floors, which are measured before and after
     #[arg(long)]
     pub no_floor: bool,
+    /// Start the commands that a job file names without asking
+    #[arg(long, short)]
+    pub yes: bool,
     /// Show neither progress nor warnings
     #[arg(long, short)]
     pub quiet: bool,
@@ -77,6 +80,7 @@ impl ExplainArgs {
             seed: self.seed,
             timeout: self.timeout,
             quiet: self.quiet,
+            yes: self.yes,
             ..RunArgs::default()
         }
     }

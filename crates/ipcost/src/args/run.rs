@@ -73,6 +73,9 @@ pub struct RunArgs {
     /// Do not save the run
     #[arg(long, help_heading = OUTPUT)]
     pub no_save: bool,
+    /// Start the commands that a job file names without asking
+    #[arg(long, short, help_heading = HOW)]
+    pub yes: bool,
     /// Show what would run, with --json FILE as JSON, and measure nothing
     #[arg(long, conflicts_with_all = OF_DOCUMENTS, help_heading = OUTPUT)]
     pub plan: bool,

@@ -1,6 +1,8 @@
 //! Reading a file of claims, and the documents that it names.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 use anyhow::{Context, anyhow, ensure};
@@ -9,22 +11,25 @@ use ipcost_features::compare::DEFAULT_SPREAD;
 use ipcost_model::{Document, Metric, Warning};
 use ipcost_sys::host;
 
-use crate::{documents, history};
+use crate::{consent, documents, history};
 
 /// The largest file of claims that is read.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// Reads a file of claims.
+/// Reads a file of claims; one that names commands has them shown, and is refused if they may not be started (`yes`: they may).
 ///
 /// # Errors
 /// What is wrong with it, with its line and column where it has one.
-pub fn read(path: &Path) -> anyhow::Result<ClaimsFile> {
+pub fn read(path: &Path, yes: bool) -> anyhow::Result<ClaimsFile> {
     let shown = path.display();
     let context = || format!("cannot read {shown}");
-    let length = std::fs::metadata(path).with_context(context)?.len();
-    ensure!(length <= MOST_BYTES, "{shown} has {length} bytes; a file of claims has at most {MOST_BYTES}");
-    let text = std::fs::read_to_string(path).with_context(context)?;
-    parse_claims(&text).map_err(|error| anyhow!("{shown}:{error}"))
+    let (file, mut text) = (File::open(path).with_context(context)?, String::new());
+    (&file).take(MOST_BYTES + 1).read_to_string(&mut text).with_context(context)?;
+    let length = text.len() as u64;
+    ensure!(length <= MOST_BYTES, "{shown}: a file of claims has at most {MOST_BYTES} bytes, and this one has more");
+    let claims = parse_claims(&text).map_err(|error| anyhow!("{shown}:{error}"))?;
+    consent::ask(path, &file, &claims.job, yes)?;
+    Ok(claims)
 }
 
 /// Every document that a claim names, by that name, saved runs of the same job, and what weakens a comparison with them. A file

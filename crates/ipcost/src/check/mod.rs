@@ -85,7 +85,7 @@ impl Prepared {
 
 fn prepare(args: &CheckArgs, path: &Path) -> anyhow::Result<Prepared> {
     let file = path.display().to_string();
-    let mut claims = claims::read(path)?;
+    let mut claims = claims::read(path, args.yes || args.plan || args.list)?;
     let job = &mut claims.job;
     job.budget = args.budget.or(job.budget);
     job.seed = args.seed.or(job.seed);
