@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde::de::{self, DeserializeSeed, IntoDeserializer, MapAccess, SeqAccess, Visitor, value};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::arms::Arms;
+use crate::arms::{ArmName, Arms};
 use crate::cell::{Pattern, Placement, SpeaksFirst, Work, decoded};
 use crate::named;
 use crate::options::{OptionName, OptionValue, ValueSeed};
@@ -548,9 +548,9 @@ impl Job {
                 peer.service.iter().map(|service| (format!("the server of {name}"), service.command.join(" "))),
             );
         }
-        for arms in &self.ab {
+        if let Some(arms) = &self.ab {
             for name in ArmName::ALL {
-                let (arm, title) = (arms.arm(name), name.title());
+                let (arm, title) = (arms.arm(*name), name.title());
                 all.extend(arm.command.iter().map(|command| (format!("arm {title}"), command.clone())));
                 let env = arm.env.iter().map(|(name, value)| format!("{name}={value}"));
                 all.extend(env.map(|pair| (format!("arm {title}, for its peers"), pair)));

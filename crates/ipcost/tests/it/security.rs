@@ -4,7 +4,7 @@ use std::fs::{self, Permissions};
 use std::io::Write;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
 use std::path::Path;
-use std::process::Output;
+use std::process::{Output, Stdio};
 
 use crate::common::{Place, argument, signal, text, wait};
 
@@ -206,6 +206,80 @@ fn a_document_runs_nothing_and_a_plan_starts_no_peer() {
         let output = place.run(args);
         assert!(output.status.success(), "{args:?}: {}", text(&output.stderr));
         assert!(!place.file("started").exists(), "{args:?}");
+    }
+}
+
+/// A job and claims that start a program, which leaves a file.
+const STARTING: &str = "[[cells]]\ntransport = [\"unix\", \"tcp\"]\nclient = \"evil\"\n[peers.evil]\ncommand = [\"touch\", \"started\"]\n";
+
+#[test]
+fn commands_of_a_file_that_others_can_write_to_are_shown_and_not_started() {
+    let place = Place::new();
+    let claims = format!(
+        "{STARTING}[[claims]]\ncell = \"x\"\nbaseline = \"other.json\"\nat_most = 1.1\n"
+    );
+    for (name, text) in [("job.toml", STARTING), ("claims.toml", &claims)] {
+        place.write(name, text);
+    }
+    let started = || fs::remove_file(place.file("started")).is_ok();
+    let asked: [&[&str]; 4] = [
+        &["run", "job.toml", "--epochs", "1"],
+        &["explain", "job.toml"],
+        &["ab", "--b-env", "X=1", "job.toml", "--epochs", "1"],
+        &["check", "claims.toml"],
+    ];
+    let modes = |dir: u32, file: u32| {
+        fs::set_permissions(place.files.path(), fs::Permissions::from_mode(dir)).unwrap();
+        for name in ["job.toml", "claims.toml"] {
+            fs::set_permissions(place.file(name), fs::Permissions::from_mode(file)).unwrap();
+        }
+    };
+    for (dir, file) in [(0o777, 0o644), (0o1777, 0o644), (0o755, 0o666)] {
+        modes(dir, file);
+        for args in asked {
+            let output = place.run(args);
+            let told = text(&output.stderr);
+            assert_eq!(output.status.code(), Some(2), "{args:?}: {told}");
+            assert!(told.contains("peer evil: touch started"), "{args:?}: {told}");
+            assert!(told.contains("others can write") && told.contains("--yes"), "{args:?}: {told}");
+            assert!(!started(), "{args:?}");
+        }
+        // Who says so has them started.
+        place.run(&["run", "job.toml", "--epochs", "1", "--yes"]);
+        assert!(started());
+    }
+    // The user's own need no word.
+    modes(0o755, 0o644);
+    place.run(&["run", "job.toml", "--epochs", "1"]);
+    assert!(started());
+    // Somebody else's does, also where only they can write to it.
+    if std::os::unix::fs::chown(place.file("job.toml"), Some(65534), None).is_ok() {
+        let output = place.run(&["run", "job.toml", "--epochs", "1"]);
+        assert!(text(&output.stderr).contains("belongs to user 65534"), "{}", text(&output.stderr));
+        assert!(!started());
+    }
+}
+
+#[test]
+fn on_a_terminal_the_user_is_asked_before_a_files_commands_start() {
+    let place = Place::new();
+    place.write("job.toml", STARTING);
+    let program = env!("CARGO_BIN_EXE_ipcost");
+    for (answer, starts) in [("n\n", false), ("\n", false), ("y\n", true)] {
+        let mut command = std::process::Command::new("script");
+        command.args(["-qec", &format!("{program} run job.toml --epochs 1"), "/dev/null"]);
+        for (name, value) in place.command(&[]).get_envs() {
+            value.into_iter().for_each(|value| {
+                command.env(name, value);
+            });
+        }
+        command.current_dir(place.files.path()).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        child.stdin.take().unwrap().write_all(answer.as_bytes()).unwrap();
+        let output = child.wait_with_output().unwrap();
+        let told = text(&output.stdout);
+        assert!(told.contains("peer evil: touch started") && told.contains("[y/N]"), "{told}");
+        assert_eq!(fs::remove_file(place.file("started")).is_ok(), starts, "{answer:?}: {told}");
     }
 }
 
