@@ -5,7 +5,6 @@ use std::env::consts::EXE_SUFFIX;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 use ipcost_sys::programs;
 use tempfile::TempDir;
@@ -235,13 +234,8 @@ impl Recipe {
     }
 
     fn run_build(&self, build: &[String], dir: &Path) -> Result<(), Unavailable> {
-        let mut command = Command::new(&build[0]);
-        command
-            .args(&build[1..])
-            .envs(self.environment.iter().copied())
-            .current_dir(dir)
-            .stdin(Stdio::null());
-        let output = command.output().map_err(|error| format!("{} cannot be started: {error}", build[0]))?;
+        let output = programs::output(&build[0], &build[1..], &self.environment, Some(dir));
+        let output = output.map_err(|error| format!("{} cannot be started: {error}", build[0]))?;
         if output.status.success() {
             return Ok(());
         }
@@ -251,7 +245,7 @@ impl Recipe {
     /// Runs the built program without input: it introduces itself and exits.
     fn try_program(&self, place: &Path) -> Result<(), Unavailable> {
         let program = place.join(&self.program);
-        let output = Command::new(&program).stdin(Stdio::null()).output().map_err(|error| {
+        let output = programs::output::<&str>(&program, &[], &[], None).map_err(|error| {
             let hint = match error.kind() {
                 io::ErrorKind::PermissionDenied => {
                     "; is the file system mounted noexec? XDG_CACHE_HOME sets another place"

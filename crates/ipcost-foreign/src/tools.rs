@@ -2,7 +2,7 @@
 
 use std::env;
 use std::io;
-use std::process::{Command, Output, Stdio};
+use std::process::Output;
 
 use ipcost_sys::programs;
 
@@ -124,7 +124,8 @@ pub fn last_lines(output: &Output) -> String {
 
 fn run(command: &[String], words: &[&str]) -> io::Result<Output> {
     let (program, arguments) = command.split_first().ok_or(io::ErrorKind::NotFound)?;
-    Command::new(program).args(arguments).args(words).stdin(Stdio::null()).output()
+    let words: Vec<&str> = arguments.iter().map(String::as_str).chain(words.iter().copied()).collect();
+    programs::output(program, &words, &[], None)
 }
 
 fn absent(name: &str, error: &io::Error, package: &str) -> Unavailable {

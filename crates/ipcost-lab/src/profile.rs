@@ -7,7 +7,6 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use ipcost_model::escaped;
@@ -15,7 +14,7 @@ use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::perf::{Counters, Refusal, processes};
 use ipcost_sys::private_dir::PrivateDir;
 use ipcost_sys::process::{Heard, PeerProcess, Spawn, Wake, wait_any};
-use ipcost_sys::{Context, SysError};
+use ipcost_sys::{Context, SysError, programs};
 
 use crate::stacks::{Collapse, FIELDS, Stacks};
 
@@ -201,7 +200,7 @@ impl Profiler {
 
 /// Whether `perf` can be started. Ubuntu's is a script that fails if the package for this kernel is missing.
 fn is_there() -> bool {
-    let asked = Command::new("perf").arg("--version").stdin(Stdio::null()).output();
+    let asked = programs::output("perf", &["--version"], &[], None);
     asked.is_ok_and(|output| output.status.success())
 }
 

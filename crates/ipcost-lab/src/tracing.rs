@@ -7,6 +7,7 @@ use ipcost_model::protocol::PeerRole;
 use ipcost_model::{Lasts, Plan, ServiceCommand};
 use ipcost_sys::interrupt::Interrupt;
 use ipcost_sys::net_namespace::Entrance;
+use ipcost_sys::programs;
 
 use crate::bench::Bench;
 use crate::conversation::PeerProgram;
@@ -109,7 +110,7 @@ pub fn trace(
 
 /// Whether strace can be started.
 fn is_there() -> bool {
-    let asked = std::process::Command::new("strace").arg("-V").output();
+    let asked = programs::output("strace", &["-V"], &[], None);
     asked.is_ok_and(|output| output.status.success())
 }
 

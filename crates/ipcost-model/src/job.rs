@@ -545,7 +545,9 @@ impl Job {
         for (name, peer) in &self.peers {
             all.push((format!("peer {name}"), peer.command.join(" ")));
             all.extend(
-                peer.service.iter().map(|service| (format!("the server of {name}"), service.command.join(" "))),
+                peer.service
+                    .iter()
+                    .map(|service| (format!("the server of {name}"), service.command.join(" "))),
             );
         }
         if let Some(arms) = &self.ab {
@@ -563,7 +565,9 @@ impl Job {
                 );
             }
             all.extend(arms.restore.iter().map(|command| ("afterwards".to_owned(), command.clone())));
-            all.extend(arms.keep.iter().map(|path| ("afterwards, as root if you are".to_owned(), format!("writes {path} as it was"))));
+            all.extend(arms.keep.iter().map(|path| {
+                ("afterwards, as root if you are".to_owned(), format!("writes {path} as it was"))
+            }));
         }
         all
     }

@@ -1,7 +1,5 @@
 //! What lies between loopback and a socket: packet filter rules and connection tracking.
 
-use std::process::Command;
-
 use crate::system::kernel_files;
 
 /// Facts about this program's network namespace that [`crate::facts`] lacks.
@@ -15,7 +13,7 @@ pub struct Firewall {
 
 /// Lists the rules and the tracked connections.
 pub fn read() -> Firewall {
-    let listed = Command::new("nft").args(["list", "ruleset"]).output().ok();
+    let listed = crate::programs::output("nft", &["list", "ruleset"], &[], None).ok();
     let listed = listed.filter(|output| output.status.success());
     Firewall {
         rules: listed.map(|output| rules(&String::from_utf8_lossy(&output.stdout))),

@@ -1,9 +1,15 @@
 //! This machine's programs, and how to build them.
 
 use std::env;
+use std::ffi::OsStr;
 use std::fs;
+use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use crate::system::child::die_with_parent;
 
 /// The C compiler's usual name.
 pub const C_COMPILER: &str = "cc";
@@ -32,6 +38,28 @@ pub fn search(name: &str, places: &[&str]) -> Option<PathBuf> {
     let beyond = ["/usr/sbin", "/usr/local/sbin"].map(PathBuf::from);
     let dirs = places.iter().flat_map(|place| dirs_of(place)).chain(env::split_paths(&path)).chain(beyond);
     dirs.map(|dir| dir.join(name)).find(runs)
+}
+
+/// Runs a program to its end without input, and gives what it has written; it dies with this one.
+///
+/// # Errors
+/// Why it cannot be started.
+pub fn output<S: AsRef<OsStr>>(
+    program: impl AsRef<OsStr>,
+    arguments: &[S],
+    env: &[(&str, &str)],
+    directory: Option<&Path>,
+) -> io::Result<Output> {
+    let mut command = Command::new(program);
+    command.args(arguments).envs(env.iter().copied()).stdin(Stdio::null());
+    if let Some(directory) = directory {
+        command.current_dir(directory);
+    }
+    // SAFETY: between fork and exec it makes one system call, and allocates nothing.
+    unsafe {
+        command.pre_exec(die_with_parent);
+    }
+    command.output()
 }
 
 /// The directories that a place names, those of the highest number first.

@@ -1,7 +1,10 @@
 //! This machine's programs, and how to build them.
 
 use std::env;
+use std::ffi::OsStr;
+use std::io;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
 
 /// The C compiler's usual name: MinGW-w64's.
 pub const C_COMPILER: &str = "gcc";
@@ -39,6 +42,24 @@ pub fn find(name: &str) -> Option<PathBuf> {
     }
     let path = env::var_os("PATH").unwrap_or_default();
     env::split_paths(&path).filter(|dir| dir.is_absolute()).find_map(|dir| with_ending(dir.join(name)))
+}
+
+/// Runs a program to its end without input, and gives what it has written. It outlives this one if that is killed.
+///
+/// # Errors
+/// Why it cannot be started.
+pub fn output<S: AsRef<OsStr>>(
+    program: impl AsRef<OsStr>,
+    arguments: &[S],
+    env: &[(&str, &str)],
+    directory: Option<&Path>,
+) -> io::Result<Output> {
+    let mut command = Command::new(program);
+    command.args(arguments).envs(env.iter().copied()).stdin(Stdio::null());
+    if let Some(directory) = directory {
+        command.current_dir(directory);
+    }
+    command.output()
 }
 
 /// Never: there are no such modes, and only this user can read what is in the user's own directory.

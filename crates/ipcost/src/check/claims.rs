@@ -26,7 +26,10 @@ pub fn read(path: &Path, yes: bool) -> anyhow::Result<ClaimsFile> {
     let (file, mut text) = (File::open(path).with_context(context)?, String::new());
     (&file).take(MOST_BYTES + 1).read_to_string(&mut text).with_context(context)?;
     let length = text.len() as u64;
-    ensure!(length <= MOST_BYTES, "{shown}: a file of claims has at most {MOST_BYTES} bytes, and this one has more");
+    ensure!(
+        length <= MOST_BYTES,
+        "{shown}: a file of claims has at most {MOST_BYTES} bytes, and this one has more"
+    );
     let claims = parse_claims(&text).map_err(|error| anyhow!("{shown}:{error}"))?;
     consent::ask(path, &file, &claims.job, yes)?;
     Ok(claims)

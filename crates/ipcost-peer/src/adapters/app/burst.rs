@@ -1,14 +1,13 @@
 //! Many clients that connect at the same moment and wait for nothing, as those with an event loop do.
 
 use std::io;
-use std::process::Command;
 use std::sync::Barrier;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use ipcost_model::{Cell, Pattern};
-use ipcost_sys::Listens;
 use ipcost_sys::driven::{connect_at_once, limit_waits};
+use ipcost_sys::{Listens, programs};
 use serde::{Deserialize, Serialize};
 
 use super::client::{Asker, Trouble};
@@ -110,7 +109,7 @@ pub fn backlog(at: &At) -> Option<u32> {
         (None, Some(port)) => vec!["-Hltn", "sport", "=", port],
         _ => return None,
     };
-    let output = Command::new("ss").args(words).output().ok()?;
+    let output = programs::output("ss", &words, &[], None).ok()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     // The type where there are several, the state, what waits, and how much may.
     let line = text.lines().next()?;

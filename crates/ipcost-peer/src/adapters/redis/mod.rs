@@ -11,10 +11,10 @@ mod server;
 
 pub(in crate::adapters) use self::desk::{Desk, USER};
 pub(in crate::adapters) use self::private::access;
-use std::process::Command;
 
 use ipcost_model::protocol::{Address, Hello, PeerRole};
 use ipcost_model::{Cell, Pattern, SpeaksFirst};
+use ipcost_sys::programs;
 
 use crate::adapters::at::At;
 use crate::adapters::{Adapter, allow_options, hello, refused};
@@ -135,9 +135,7 @@ impl Peer for Redis {
 }
 
 fn installed_version() -> Result<String, PeerError> {
-    let output = Command::new(PROGRAM)
-        .arg("--version")
-        .output()
+    let output = programs::output(PROGRAM, &["--version"], &[], None)
         .map_err(|_| refused(format!("{PROGRAM} was not found; install Debian's package {}", PACKAGE)))?;
     let text = String::from_utf8_lossy(&output.stdout);
     let version = text.split_whitespace().find_map(|word| word.strip_prefix("v="));

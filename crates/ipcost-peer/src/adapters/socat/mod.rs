@@ -4,10 +4,9 @@ mod command;
 mod receiver;
 mod sender;
 
-use std::process::Command;
-
 use ipcost_model::protocol::{Address, Hello, PeerRole};
 use ipcost_model::{Cell, Pattern};
+use ipcost_sys::programs;
 
 use self::command::{Route, STARTED};
 use crate::adapters::{Adapter, allow_options, hello, refused};
@@ -55,7 +54,7 @@ impl Socat {
             return Err(refused(format!("there is no argument {unknown}; give {STARTED} or none")));
         }
         let missing = |_| refused(format!("{PROGRAM} was not found; install Debian's package {}", PACKAGE));
-        let output = Command::new(PROGRAM).arg("-V").output().map_err(missing)?;
+        let output = programs::output(PROGRAM, &["-V"], &[], None).map_err(missing)?;
         let text = String::from_utf8_lossy(&output.stdout);
         let version = text.split_once("socat version ").and_then(|(_, rest)| rest.split_whitespace().next());
         let unknown = || refused("socat -V does not tell a version; is it the program of that name?");
