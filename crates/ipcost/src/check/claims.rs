@@ -1,6 +1,8 @@
 //! Reading a file of claims, and the documents that it names.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 use anyhow::{Context, anyhow, ensure};
@@ -21,9 +23,14 @@ const MOST_BYTES: u64 = 1 << 20;
 pub fn read(path: &Path) -> anyhow::Result<ClaimsFile> {
     let shown = path.display();
     let context = || format!("cannot read {shown}");
-    let length = std::fs::metadata(path).with_context(context)?.len();
-    ensure!(length <= MOST_BYTES, "{shown} has {length} bytes; a file of claims has at most {MOST_BYTES}");
-    let text = std::fs::read_to_string(path).with_context(context)?;
+    let mut text = String::new();
+    // A device or a pipe has no length that could be asked for.
+    let file = File::open(path).with_context(context)?;
+    file.take(MOST_BYTES + 1).read_to_string(&mut text).with_context(context)?;
+    ensure!(
+        text.len() as u64 <= MOST_BYTES,
+        "{shown}: a file of claims has at most {MOST_BYTES} bytes, and this one has more"
+    );
     parse_claims(&text).map_err(|error| anyhow!("{shown}:{error}"))
 }
 
@@ -50,7 +57,7 @@ pub fn baselines(
             }
             let beside = path.parent().unwrap_or(Path::new("")).join(name);
             let meant = if beside.is_file() { beside.display().to_string() } else { name.clone() };
-            let document = documents::load(&meant).map_err(|error| {
+            let document = documents::load_found(&meant).map_err(|error| {
                 let error =
                     names.place.error(format!("{error:#}; ipcost check --record FILE writes a baseline"));
                 anyhow!("{}:{error}", path.display())
