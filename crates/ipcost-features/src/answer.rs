@@ -4,7 +4,7 @@ use std::fmt;
 
 use ipcost_lab::planning::ALPHA;
 use ipcost_model::{
-    Analysis, Document, Job, LatencyMode, Multiplicity, Schedule, Stopped, Timing, check_document,
+    Analysis, Document, Job, LatencyMode, Multiplicity, SCHEMA, Schedule, Stopped, Timing, check_document,
     read_measured, read_record,
 };
 use serde::Serialize;
@@ -143,7 +143,7 @@ pub fn documents_in(json: &[u8]) -> Option<Vec<Document>> {
     }
     let Carried { document: Some(document), answer } = read_measured(json).ok()? else { return None };
     let document = Document { answer: Some(answer), ..*document };
-    check_document(&document).ok()?;
+    check_document(&document).ok().filter(|()| document.schema == SCHEMA)?;
     match Answer::of(&document) {
         Ok(Some(Answer::Check(_))) => Some(vec![document]),
         _ => None,
